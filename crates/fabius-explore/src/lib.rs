@@ -1,0 +1,3 @@
+//! Systematic exploration of concurrent systems: schedulers, bounds, strategies. Knows no language.
+
+pub mod system;

@@ -1,0 +1,157 @@
+//! What the explorer knows of the thing it explores: nothing but these traits.
+//!
+//! A *system* is a set of tasks (threads are tasks that are preemptible) over a shared state. A *step* runs one task
+//! from one scheduling point to its next. The scheduler decides which task; a [`Choose`] decides the nondeterminism
+//! inside the step.
+
+use fabius_trace::{BugKind, Span};
+
+/// Identifies an unfinished task in one state. Threads, and tasks that somebody holds a handle of, keep their id;
+/// *anonymous* tasks (the bit [`ANONYMOUS`] is set) are renumbered by [`Snapshot::reorder_anonymous`].
+pub type TaskId = u32;
+
+/// Set in the ids of tasks that nobody can refer to.
+pub const ANONYMOUS: TaskId = 1 << 31;
+
+/// A task buffer. Every thread is a buffer of its own; its id is then the thread's task id.
+pub type BufferId = u32;
+
+/// A task that came into being in a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Born {
+    /// Its id in the state after the step.
+    pub task: TaskId,
+    /// The buffer it was posted to; a new one for a thread.
+    pub buffer: BufferId,
+    /// Its priority, 0 the lowest.
+    pub level: u8,
+}
+
+/// One access to shared state in a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Stable identity of the variable (array elements and fields apart).
+    pub variable: u64,
+    /// Whether it may write.
+    pub write: bool,
+    /// Whether it synchronizes (otherwise: data).
+    pub sync: bool,
+    /// Where.
+    pub span: Span,
+}
+
+/// How a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// At a point where every buffer may go on (before a shared access, after `zield`); the task is still on its buffer.
+    Point,
+    /// At a `yield`: tasks of the same level of the same buffer may go on.
+    Yield,
+    /// In front of an `await` or `join` inside a task: as `yield`, and other buffers may go on too.
+    Wait,
+    /// It has just posted a task of a higher level, which runs first.
+    Interrupted,
+    /// The task has finished.
+    Finished,
+    /// An `assume` failed: the execution is dropped without a verdict.
+    Dropped,
+}
+
+/// Why a step went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// A bug of the program.
+    Bug(BugKind, Span),
+    /// A limit of the engine, not a bug: too deep a recursion, a step that does not end, an `int` beyond 64 bits.
+    Limit(Limit, Span),
+}
+
+/// Limits inside a program that an engine may hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Limit {
+    /// Too many active calls in one task.
+    Recursion,
+    /// A step that took too many statements: a loop without a scheduling point.
+    EndlessStep,
+    /// An `int` beyond 64 bits.
+    Integer,
+    /// Too many tasks at once.
+    Tasks,
+    /// Too many heap objects at once.
+    Heap,
+}
+
+/// What a step reports besides the new state. Reused from step to step; the caller clears it.
+#[derive(Clone, Debug, Default)]
+pub struct StepLog {
+    /// Tasks born in the step, in order.
+    pub born: Vec<Born>,
+    /// Accesses to shared state, in order; filled only if `want_accesses`.
+    pub accesses: Vec<Access>,
+    /// Whether `accesses` is wanted.
+    pub want_accesses: bool,
+    /// Whether the step passed a progress mark.
+    pub progress: bool,
+}
+
+impl StepLog {
+    /// Forgets the last step.
+    pub fn clear(&mut self) {
+        self.born.clear();
+        self.accesses.clear();
+        self.progress = false;
+    }
+}
+
+/// Decides nondeterminism inside a step.
+pub trait Choose {
+    /// Picks one of `alternatives` (at least 1) and returns its index.
+    fn choose(&mut self, alternatives: u32) -> u32;
+}
+
+/// A concurrent system that can be run step by step from its initial state.
+pub trait System {
+    /// The shared state and the tasks.
+    type State;
+
+    /// The initial state; the tasks that exist in it are in `log.born`. `choose` decides nondeterminism before the
+    /// first scheduling point.
+    fn initial(&self, choose: &mut dyn Choose, log: &mut StepLog) -> Result<Self::State, Fault>;
+
+    /// Whether tasks are posted to buffers. If not, every task is a thread, its buffer id is its task id and its level is 0.
+    fn has_buffers(&self) -> bool;
+
+    /// Whether the task's next step is possible now. A task in front of a false `await` is not ready.
+    fn ready(&self, state: &Self::State, task: TaskId) -> bool;
+
+    /// What the next step of the task accesses first, if that is a single variable.
+    fn next_access(&self, state: &Self::State, task: TaskId) -> Option<Access>;
+
+    /// Runs the task, which is ready, to its next scheduling point. After a fault the state is unspecified.
+    fn step(
+        &self,
+        state: &mut Self::State,
+        task: TaskId,
+        choose: &mut dyn Choose,
+        log: &mut StepLog,
+    ) -> Result<End, Fault>;
+}
+
+/// What stateful search asks in addition: states that can be stored and compared.
+pub trait Snapshot: System<State: Clone> {
+    /// Appends the canonical encoding of the state. Equal encodings mean equal states.
+    fn encode(&self, state: &Self::State, out: &mut Vec<u8>);
+
+    /// Overwrites `state` with an encoded one.
+    fn decode(&self, bytes: &[u8], state: &mut Self::State);
+
+    /// How many anonymous tasks there are; their ids are `ANONYMOUS | 0 ..` in creation order.
+    fn anonymous_tasks(&self, state: &Self::State) -> u32;
+
+    /// Compares two anonymous tasks by everything but their id.
+    fn compare_anonymous(&self, state: &Self::State, a: TaskId, b: TaskId) -> std::cmp::Ordering;
+
+    /// Renumbers the anonymous tasks: afterwards `order[i]` is called `ANONYMOUS | i`. Those not listed are gone
+    /// (finished, or dropped by a lossy scheduler).
+    fn reorder_anonymous(&self, state: &mut Self::State, order: &[TaskId]);
+}

@@ -1,0 +1,3 @@
+//! The Fabius modelling language.
+
+pub mod program;

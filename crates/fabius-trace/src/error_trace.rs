@@ -1,0 +1,147 @@
+use crate::{Bound, BugKind, LineCol, Points, SchedulerKind, Span};
+use serde::{Deserialize, Serialize};
+
+/// A schedule that breaks a program, with what each step did. Serialises to the `--trace` file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ErrorTrace {
+    /// Version of this format; readers refuse others.
+    pub version: u32,
+    /// The program the trace belongs to.
+    pub program: ProgramId,
+    /// What broke.
+    pub kind: BugKind,
+    /// What broke, in a sentence with the values involved.
+    pub message: String,
+    /// Where it broke.
+    pub span: Span,
+    /// What the cost counts.
+    pub bound: Bound,
+    /// The cost of the schedule under `bound`.
+    pub cost: u32,
+    /// Scheduler the cost is relative to.
+    pub scheduler: SchedulerKind,
+    /// Scheduling points the steps are cut at.
+    pub points: Points,
+    /// Threads or task buffers, in order of their columns.
+    pub lanes: Vec<Lane>,
+    /// The steps, in order.
+    pub steps: Vec<Step>,
+}
+
+/// Version of the trace format written by this version of Fabius.
+pub const TRACE_VERSION: u32 = 1;
+
+/// Which program a trace belongs to, and how it was configured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramId {
+    /// Path as the user gave it.
+    pub file: String,
+    /// Hash of the source text, the constants and the instances, in hexadecimal.
+    pub hash: String,
+    /// `--const` settings.
+    pub consts: Vec<(String, String)>,
+    /// `--instances` settings.
+    pub instances: Vec<(String, u32)>,
+}
+
+/// A column of the trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lane {
+    /// Name for people, for instance `add#1`.
+    pub name: String,
+    /// What it is.
+    pub kind: LaneKind,
+}
+
+/// What a lane stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaneKind {
+    /// A thread.
+    Thread,
+    /// A task buffer.
+    Buffer,
+    /// A node of a message-passing program.
+    Node,
+}
+
+/// The scheduler's decisions alone: enough to replay an execution in any engine.
+pub type Schedule = Vec<Turn>;
+
+/// One decision: this task runs until its next scheduling point, making these choices.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Turn {
+    /// Number of the task: threads and tasks are numbered from 0 in the order of their creation in this execution.
+    pub task: u32,
+    /// The outcome of each nondeterministic choice in the step, in order, as an index into its alternatives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<u32>,
+}
+
+/// A step of a trace: a turn and what happened in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// The decision.
+    pub turn: Turn,
+    /// Column.
+    pub lane: u32,
+    /// Name of the task, where a lane runs several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_name: Option<String>,
+    /// Why the step costs something, or what else is notable about the switch to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Mark>,
+    /// What the step did, statement by statement.
+    pub actions: Vec<Action>,
+}
+
+/// What is notable about the switch to a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mark {
+    /// The thread that ran before could have gone on.
+    Preemption,
+    /// The thread that ran before is blocked or finished: a free switch.
+    Switch,
+    /// The scheduler's own pick was delayed this many times.
+    Delay(u32),
+    /// A task of higher priority interrupts.
+    Interrupt,
+}
+
+/// One statement executed in a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Action {
+    /// Where.
+    pub span: Span,
+    /// The same for people.
+    pub at: LineCol,
+    /// The statement's source text, on one line.
+    pub text: String,
+    /// Procedures the statement is in, outermost first.
+    pub stack: Vec<String>,
+    /// Variables whose value changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+    /// What else happened, for instance `printed (1, 2)` or `blocks`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A variable that changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// For instance `pendingIo`, `a[2].next`, `t` (a local).
+    pub variable: String,
+    /// Value before.
+    pub old: String,
+    /// Value after.
+    pub new: String,
+}
+
+impl ErrorTrace {
+    /// The decisions alone.
+    pub fn schedule(&self) -> Schedule {
+        self.steps.iter().map(|s| s.turn.clone()).collect()
+    }
+}

@@ -1,0 +1,16 @@
+//! What every Fabius engine says: [`Verdict`], [`Bounds`], [`ErrorTrace`], and the source positions in them.
+//!
+//! This crate imports nothing of ours, so that a Rust test, a model and a recorded message-passing run share one
+//! vocabulary. All types serialise to the JSON that `--json` and `--trace` write.
+
+mod bounds;
+mod error_trace;
+mod span;
+mod verdict;
+
+pub use bounds::{Bound, Bounds, LevelStats, Points, SchedulerKind};
+pub use error_trace::{
+    Action, Change, ErrorTrace, Lane, LaneKind, Mark, ProgramId, Schedule, Step, TRACE_VERSION, Turn,
+};
+pub use span::{LineCol, Span};
+pub use verdict::{BugKind, Reason, Verdict};
