@@ -430,6 +430,36 @@ pub enum BinaryOp {
     Or,
 }
 
+impl Program {
+    /// Whether tasks are posted to buffers, or wait in them: a program without `post`, `yield` and `buffer` is one of
+    /// threads only.
+    pub fn has_buffers(&self) -> bool {
+        !self.buffers.is_empty() || self.any_stmt(|s| matches!(s.kind, StmtKind::Post(..) | StmtKind::Yield))
+    }
+
+    /// Whether there is never more than one buffer: then shared accesses are no scheduling points.
+    pub fn has_single_buffer(&self) -> bool {
+        self.processes.is_empty()
+            && self.buffers.len() + usize::from(self.init.is_some()) <= 1
+            && !self.any_stmt(|s| matches!(s.kind, StmtKind::Spawn(..)))
+    }
+
+    /// Whether some statement of some procedure, nested ones included, satisfies `test`.
+    pub fn any_stmt(&self, test: impl Fn(&Stmt) -> bool) -> bool {
+        fn any(block: &Block, test: &dyn Fn(&Stmt) -> bool) -> bool {
+            block.iter().any(|s| {
+                test(s)
+                    || match &s.kind {
+                        StmtKind::If(_, a, b) => any(a, test) || any(b, test),
+                        StmtKind::While(_, b) | StmtKind::Atomic(b) => any(b, test),
+                        _ => false,
+                    }
+            })
+        }
+        self.procs.iter().any(|p| any(&p.body, &test))
+    }
+}
+
 impl Type {
     /// Whether values are single numbers (everything but records and arrays).
     pub fn is_scalar(&self) -> bool {

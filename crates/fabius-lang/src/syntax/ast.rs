@@ -1,0 +1,185 @@
+//! The syntax tree: what the user wrote, with sugar and names, as the parser sees it and the formatter prints it.
+//!
+//! Comparing trees with `==` ignores positions ([`Spanned`] and [`Name`] compare by content), so that
+//! "the printed program parses back to the same program" is one comparison.
+
+use fabius_trace::Span;
+
+/// Something with its place in the source. Compares by content only.
+#[derive(Clone, Debug)]
+pub struct Spanned<T> {
+    /// The thing.
+    pub node: T,
+    /// Its place.
+    pub span: Span,
+}
+
+impl<T: PartialEq> PartialEq for Spanned<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.node == other.node
+    }
+}
+
+/// An identifier.
+pub type Name = Spanned<String>;
+/// A declaration.
+pub type Item = Spanned<ItemKind>;
+/// A statement.
+pub type Stmt = Spanned<StmtKind>;
+/// An expression (or right-hand side; the analysis says which are allowed where).
+pub type Expr = Spanned<ExprKind>;
+/// A type.
+pub type Type = Spanned<TypeKind>;
+/// A block with its braces.
+pub type Block = Spanned<Vec<Stmt>>;
+
+/// A source file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct File {
+    /// Its declarations, in order.
+    pub items: Vec<Item>,
+}
+
+/// The kinds of declarations.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum ItemKind {
+    Const { name: Name, ty: Option<Type>, value: Expr },
+    Enum { name: Name, names: Vec<Name> },
+    Record { name: Name, fields: Vec<Field> },
+    /// `var`, with `sync`, `data` or `thread` in front.
+    Var { kind: VarKind, name: Name, ty: Type, init: Option<Expr> },
+    Levels(Vec<Name>),
+    InterleaveExplicit,
+    Proc { inline: bool, name: Name, params: Vec<Param>, results: Vec<Type>, body: Block },
+    Init(Block),
+    Buffer { name: Name, body: Block },
+    /// `count` is `None` for `[*]`.
+    Process { name: Name, count: Option<Expr>, body: Block },
+    /// What the parser could not make sense of; a diagnostic has been given.
+    Error,
+}
+
+/// What stands in front of `var`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VarKind {
+    /// Nothing: the class is inferred.
+    Inferred,
+    /// `sync`.
+    Sync,
+    /// `data`.
+    Data,
+    /// `thread`.
+    PerThread,
+}
+
+/// A field of a record: `[sync|data] name: T = constant`.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Field {
+    pub kind: VarKind,
+    pub name: Name,
+    pub ty: Type,
+    pub init: Option<Expr>,
+}
+
+/// A parameter. `place` only in the prelude's inline procedures: the argument is a place, not a value.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Param {
+    pub place: bool,
+    pub name: Name,
+    /// `None` for a place parameter of any type.
+    pub ty: Option<Type>,
+}
+
+/// The kinds of types.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum TypeKind {
+    /// `bool`, `int`, `u8`, `thread`, `lock`, a record, an enum ..
+    Named(String),
+    /// `lo..hi`.
+    Range(Box<Expr>, Box<Expr>),
+    /// `[T; n]`.
+    Array(Box<Type>, Box<Expr>),
+    /// `map[K] T`.
+    Map(Box<Type>, Box<Type>),
+    /// `ref R`.
+    Ref(Name),
+    Error,
+}
+
+/// The kinds of statements.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum StmtKind {
+    /// `let t: T = e;` (`mutable` false), `var t: T = e;` (true). `let (a, b) = p();` has several names; `_` is "_".
+    Local { mutable: bool, names: Vec<Name>, ty: Option<Type>, init: Option<Expr> },
+    /// `x = e;`, `x += e;` (`op` is `Some`), `(a, b) = p();`. Targets are expressions that must be places; `_` is `Name("_")`.
+    Assign { targets: Vec<Expr>, op: Option<BinaryOp>, value: Expr },
+    /// A call, `spawn`, `post`, `cas` .. for its effect.
+    Expr(Expr),
+    Return(Vec<Expr>),
+    /// Else-branch: `Some(block)`; `else if` is a block with one `If` statement and `else_if` set.
+    If { guard: Expr, then: Block, otherwise: Option<Block>, else_if: bool },
+    While { guard: Expr, body: Block },
+    Loop(Block),
+    For { name: Name, lo: Expr, hi: Expr, body: Block },
+    Break,
+    Continue,
+    Choose(Vec<Block>),
+    Join(Expr),
+    Yield,
+    Zield,
+    Atomic(Block),
+    Assume(Expr),
+    Await(Expr),
+    Assert(Expr, Option<Spanned<String>>),
+    Print(Vec<Expr>),
+    Progress,
+    Skip,
+    /// A bare block.
+    Block(Block),
+    Error,
+}
+
+/// The kinds of expressions.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum ExprKind {
+    /// A literal; large enough for every `u64` and `i64`.
+    Int(i128),
+    Bool(bool),
+    Null,
+    SelfHandle,
+    Name(String),
+    Field(Box<Expr>, Name),
+    Index(Box<Expr>, Box<Expr>),
+    Unary(UnaryOp, Box<Expr>),
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    IfElse(Box<Expr>, Box<Expr>, Box<Expr>),
+    Cast(Box<Expr>, Type),
+    /// `R { f: e, .. }`.
+    Record(Name, Vec<(Name, Expr)>),
+    /// `[a, b, c]`.
+    Array(Vec<Expr>),
+    /// `[e; n]`.
+    Repeat(Box<Expr>, Box<Expr>),
+    /// `*`.
+    Star,
+    /// `any T`; `any lo..hi` where a bound is not constant parses as `AnyRange`.
+    Any(Type),
+    AnyRange(Box<Expr>, Box<Expr>),
+    /// `p(e)`, also `cas(x, a, b)`.
+    Call(Name, Vec<Expr>),
+    /// `m.acquire()`.
+    Method(Box<Expr>, Name, Vec<Expr>),
+    New(Name, Vec<(Name, Expr)>),
+    Spawn(Name, Vec<Expr>),
+    Post(Option<Name>, Name, Vec<Expr>),
+    Paren(Box<Expr>),
+    Error,
+}
+
+pub use crate::program::{BinaryOp, UnaryOp};
