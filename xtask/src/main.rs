@@ -1,2 +1,16 @@
-//! Project tasks.
-fn main() {}
+//! Project tasks: `cargo xtask tidy` checks the rules of the house that no compiler checks.
+
+mod tidy;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let task = std::env::args().nth(1).unwrap_or_default();
+    match task.as_str() {
+        "tidy" => tidy::run(),
+        other => {
+            eprintln!("unknown task `{other}`; there is: tidy");
+            ExitCode::from(2)
+        }
+    }
+}
