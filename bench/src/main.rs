@@ -1,0 +1,23 @@
+//! Benchmarks against peers. Every figure is a ratio of medians of CPU time measured in turn in the same run.
+//!
+//! `cargo run --release --manifest-path bench/Cargo.toml -- spin [--runs N] [NAME..]`
+
+mod process;
+mod spin;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let result = match arguments.next().as_deref() {
+        Some("spin") => spin::run(arguments.collect()),
+        _ => Err("usage: fabius-bench spin [--runs N] [NAME..]".into()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
