@@ -30,7 +30,8 @@ pub struct Born {
 /// One access to shared state in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Stable identity of the variable (array elements and fields apart).
+    /// Stable identity of the variable (array elements and fields apart), below [`end_of`]`(0)`. The `spawn` of a
+    /// thread is a writing synchronization access to [`end_of`] the thread, `join` a reading one to [`end_of`] the task.
     pub variable: u64,
     /// Whether it may write.
     pub write: bool,
@@ -38,6 +39,11 @@ pub struct Access {
     pub sync: bool,
     /// Where.
     pub span: Span,
+}
+
+/// The synchronization variable that stands for the beginning and the end of a task.
+pub const fn end_of(task: TaskId) -> u64 {
+    1 << 63 | task as u64
 }
 
 /// How a step ended.
