@@ -68,3 +68,6 @@ impl Conflict {
 fn events(accesses: &[Access]) -> (&[Access], &[Access]) {
     accesses.split_at(accesses.iter().rposition(|a| a.sync).map_or(0, |last| last + 1))
 }
+
+#[cfg(test)]
+mod tests;
