@@ -265,3 +265,87 @@ fn random_thread(rng: &mut fastrand::Rng, longest: usize, data: Data) -> Vec<Ins
     }
     body
 }
+
+/// A program of the corpus and what is expected of it.
+pub struct Expected {
+    pub program: Program,
+    /// Terminating executions with exactly 0, 1, .. preemptions.
+    pub executions: Vec<u64>,
+    /// Those of them whose preemptions are all at synchronization accesses.
+    pub observable: Vec<u64>,
+    /// States reached with at most 0, 1, .. preemptions.
+    pub states: Vec<u64>,
+    /// Terminating executions without a race, up to equivalence.
+    pub classes: u64,
+    /// Least number of preemptions before a race.
+    pub race: Option<u32>,
+    /// The same among observable executions.
+    pub observable_race: Option<u32>,
+}
+
+/// The programs of `corpus/oracle/threads.json`.
+pub fn corpus() -> Vec<Expected> {
+    let text = include_str!("../../../../corpus/oracle/threads.json");
+    let json: serde_json::Value = serde_json::from_str(text).expect("the corpus is JSON");
+    array(&json).iter().map(expected).collect()
+}
+
+type Json = serde_json::Value;
+
+fn array(json: &Json) -> &[Json] {
+    json.as_array().expect("an array")
+}
+
+fn integer(json: &Json) -> i64 {
+    json.as_i64().expect("a number")
+}
+
+fn expected(entry: &Json) -> Expected {
+    let counts = |name: &str| array(&entry[name]).iter().map(|n| integer(n) as u64).collect();
+    let least = |name: &str| match &entry[name] {
+        Json::Null => None,
+        n => Some(integer(n) as u32),
+    };
+    let threads = array(&entry["threads"]).iter().map(|t| array(t).iter().map(instruction).collect()).collect();
+    assert_eq!(entry["init"], serde_json::json!({"x": 0, "d": 0, "d2": 0, "m": -1}));
+    assert_eq!(entry["sync"], serde_json::json!(["x"]), "and locks synchronize anyway");
+    Expected {
+        program: program(threads),
+        executions: counts("executions_by_preemptions"),
+        observable: counts("observable_by_preemptions"),
+        states: counts("states_cumulative"),
+        classes: integer(&entry["happens_before_classes_of_racefree_terminating"]) as u64,
+        race: least("min_np_race"),
+        observable_race: least("min_np_observable_race"),
+    }
+}
+
+fn instruction(json: &Json) -> Ins {
+    let part = |i: usize| integer(&json[i]);
+    let var = || match json[1].as_str().expect("a variable") {
+        "x" => X,
+        "d" => D,
+        "d2" => D2,
+        "m" => M,
+        other => panic!("unknown variable {other}"),
+    };
+    match json[0].as_str().expect("an instruction") {
+        "start" => Ins::Start,
+        "acq" => Ins::Acquire(var()),
+        "rel" => Ins::Release(var()),
+        "rd" => Ins::Read(var()),
+        "wr" => {
+            let value = integer(&json[2][1]);
+            let how = match json[2][0].as_str().expect("how to write") {
+                "=" => Value::Constant,
+                "*" => Value::FromOld,
+                "r" => Value::FromRegister,
+                other => panic!("unknown way to write {other}"),
+            };
+            Ins::Write(var(), how(value))
+        }
+        "cas" => Ins::Cas(var(), part(2), part(3)),
+        "if" => Ins::If(part(1), Box::new(instruction(&json[2]))),
+        other => panic!("unknown instruction {other}"),
+    }
+}
