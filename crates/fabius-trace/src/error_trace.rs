@@ -139,6 +139,12 @@ pub struct Change {
     pub new: String,
 }
 
+impl Turn {
+    /// Stands for the task in a first turn that holds the choices made before the first scheduling point. A schedule
+    /// begins with such a turn only if there are any.
+    pub const START: u32 = u32::MAX;
+}
+
 impl ErrorTrace {
     /// The decisions alone.
     pub fn schedule(&self) -> Schedule {

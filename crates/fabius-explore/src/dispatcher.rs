@@ -1,0 +1,286 @@
+//! The scheduler of a whole system: what may be done at a dispatch point, and what it costs.
+
+use crate::scheduler::{Buffers, Delayed, Given, Pick, Queue, View, is_deterministic};
+use crate::system::{ANONYMOUS, Born, BufferId, End, System, TaskId};
+use fabius_trace::{Bound, SchedulerKind};
+use std::cmp::Ordering;
+
+/// Threads only: one base scheduler over them. Otherwise: task buffers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dispatcher {
+    /// Every task is a thread.
+    Threads(Queue),
+    /// Every thread is a buffer of its own.
+    Buffers(Box<Buffers>),
+}
+
+/// What may be done at a dispatch point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// Run a task.
+    Run(Pick),
+    /// Put the scheduler's own pick behind the others (Delay-Bounded Scheduling, rule DELAY).
+    Delay(Delayed),
+}
+
+/// Who ran last, as far as the cost of the next move depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Last {
+    /// Nobody, or it does not matter: every move is free.
+    Free,
+    /// Somebody who cannot go on, where that costs: every move costs 1.
+    Gone,
+    /// This thread or buffer.
+    Ran(BufferId),
+}
+
+/// How a system compares two anonymous tasks; `None` if it cannot, and then every task differs from all others.
+pub type Compare<S> = Option<fn(&S, &<S as System>::State, TaskId, TaskId) -> Ordering>;
+
+/// A state as the schedulers see it.
+pub struct Seen<'a, S: System> {
+    /// The system.
+    pub system: &'a S,
+    /// One of its states.
+    pub state: &'a S::State,
+    /// How to compare anonymous tasks.
+    pub compare: Compare<S>,
+}
+
+impl<S: System> View for Seen<'_, S> {
+    fn ready(&self, task: TaskId) -> bool {
+        self.system.ready(self.state, task)
+    }
+
+    fn same(&self, a: TaskId, b: TaskId) -> bool {
+        a == b || self.compare(a, b) == Ordering::Equal
+    }
+
+    fn compare(&self, a: TaskId, b: TaskId) -> Ordering {
+        match self.compare {
+            Some(compare) if a & b & ANONYMOUS != 0 => compare(self.system, self.state, a, b),
+            _ => a.cmp(&b),
+        }
+    }
+}
+
+impl Dispatcher {
+    /// Nothing is pending.
+    pub fn new(kind: SchedulerKind, has_buffers: bool) -> Dispatcher {
+        if has_buffers {
+            Dispatcher::Buffers(Box::new(Buffers::new(kind)))
+        } else {
+            Dispatcher::Threads(Queue::new(kind))
+        }
+    }
+
+    /// Tasks were born, in this order, while this buffer was running.
+    pub fn born(&mut self, born: &[Born], running: Option<BufferId>, view: &impl View) {
+        for b in born {
+            match self {
+                Dispatcher::Threads(q) => q.give(b.task, Given::Posted, view),
+                Dispatcher::Buffers(bs) => {
+                    bs.post(Pick { buffer: b.buffer, task: b.task }, b.level, running, view);
+                }
+            }
+        }
+    }
+
+    /// The tasks that may run next, in an order that depends on the value alone. The depth-first scheduler may pick
+    /// one that is not ready; it is left out.
+    pub fn runs(&self, view: &impl View, out: &mut Vec<Pick>) {
+        match self {
+            Dispatcher::Threads(Queue::Bag(q)) => {
+                out.extend(q.pending().iter().filter(|t| view.ready(**t)).map(|&task| Pick { buffer: task, task }));
+            }
+            Dispatcher::Threads(q) => {
+                let mut tasks = Vec::new();
+                q.options(view, &mut tasks);
+                out.extend(tasks.iter().map(|&task| Pick { buffer: task, task }));
+            }
+            Dispatcher::Buffers(bs) => bs.options(view, out),
+        }
+        out.retain(|p| view.ready(p.task));
+    }
+
+    /// What may be delayed.
+    pub fn delays(&self, view: &impl View, out: &mut Vec<Delayed>) {
+        match self {
+            Dispatcher::Threads(q) if q.len() > 1 => {
+                let mut tasks = Vec::new();
+                q.options(view, &mut tasks);
+                out.extend(tasks.into_iter().map(Delayed::Buffer));
+            }
+            Dispatcher::Threads(_) => {}
+            Dispatcher::Buffers(bs) => bs.delays(view, out),
+        }
+    }
+
+    /// Takes a task; returns its level.
+    pub fn take(&mut self, pick: Pick, view: &impl View) -> u8 {
+        match self {
+            Dispatcher::Threads(q) => {
+                q.take(pick.task, view);
+                0
+            }
+            Dispatcher::Buffers(bs) => bs.take(pick, view),
+        }
+    }
+
+    /// Delays.
+    pub fn delay(&mut self, delayed: Delayed, view: &impl View) {
+        match (self, delayed) {
+            (Dispatcher::Threads(q), Delayed::Buffer(task)) => {
+                q.take(task, view);
+                q.delay(task);
+                q.settle();
+            }
+            (Dispatcher::Threads(_), Delayed::Task(_)) => unreachable!("threads are delayed as buffers"),
+            (Dispatcher::Buffers(bs), delayed) => bs.delay(delayed, view),
+        }
+    }
+
+    /// The task that was taken gives control back.
+    pub fn give_back(&mut self, pick: Pick, level: u8, end: End, view: &impl View) {
+        match self {
+            Dispatcher::Threads(q) => {
+                if !matches!(end, End::Finished | End::Dropped) {
+                    q.give(pick.task, Given::Yielded, view);
+                }
+                q.settle();
+            }
+            Dispatcher::Buffers(bs) => bs.give_back(pick, level, end, view),
+        }
+    }
+
+    /// Makes values equal that behave alike, where the next thing is a dispatch or a delay.
+    pub(crate) fn settle(&mut self, view: &impl View) {
+        match self {
+            Dispatcher::Threads(q) => q.settle(),
+            Dispatcher::Buffers(bs) => bs.settle(view),
+        }
+    }
+
+    /// Whether no task is left.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Dispatcher::Threads(q) => q.is_empty(),
+            Dispatcher::Buffers(bs) => bs.is_empty(),
+        }
+    }
+
+    /// Whether some task can go on, now or after delays.
+    pub fn any_ready(&self, view: &impl View) -> bool {
+        match self {
+            Dispatcher::Threads(q) => q.any_ready(view),
+            Dispatcher::Buffers(bs) => bs.any_ready(view),
+        }
+    }
+
+    /// Whether the thread or buffer can go on.
+    pub fn unit_ready(&self, unit: BufferId, view: &impl View) -> bool {
+        match self {
+            Dispatcher::Threads(_) => view.ready(unit),
+            Dispatcher::Buffers(bs) => bs.buffer_ready(unit, view),
+        }
+    }
+
+    /// Whether the thread or buffer, one of whose tasks has just finished, has others.
+    pub fn has_unit(&self, unit: BufferId) -> bool {
+        match self {
+            Dispatcher::Threads(_) => false,
+            Dispatcher::Buffers(bs) => bs.contains(unit),
+        }
+    }
+
+    /// Appends all tasks, in an order that depends on the value alone.
+    pub fn tasks(&self, out: &mut Vec<TaskId>) {
+        match self {
+            Dispatcher::Threads(q) => q.pending(out),
+            Dispatcher::Buffers(bs) => bs.tasks(out),
+        }
+    }
+
+    /// Sorts what has no order of its own by what it is.
+    pub(crate) fn sort(&mut self, view: &impl View) {
+        match self {
+            Dispatcher::Threads(q) => q.sort(view),
+            Dispatcher::Buffers(bs) => bs.sort(view),
+        }
+    }
+
+    /// Calls `rename` with every task, in the order of [`Dispatcher::tasks`].
+    pub(crate) fn rename(&mut self, mut rename: impl FnMut(&mut TaskId)) {
+        match self {
+            Dispatcher::Threads(q) => q.rename(rename),
+            Dispatcher::Buffers(bs) => bs.rename(&mut rename),
+        }
+    }
+
+    /// Appends an encoding.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Dispatcher::Threads(q) => q.encode(out),
+            Dispatcher::Buffers(bs) => bs.encode(out),
+        }
+    }
+
+    /// Takes an encoding from the front.
+    pub(crate) fn decode(&mut self, bytes: &mut &[u8]) {
+        match self {
+            Dispatcher::Threads(q) => q.decode(bytes),
+            Dispatcher::Buffers(bs) => bs.decode(bytes),
+        }
+    }
+}
+
+/// What a move costs.
+///
+/// Papers: Iterative Context Bounding (PLDI 2007), section 2, for contexts and preemptions; Delay-Bounded Scheduling
+/// (POPL 2011), section 3, for delays.
+pub fn cost(bound: Bound, last: Last, mv: &Move) -> u32 {
+    let unit = match mv {
+        Move::Delay(_) => return 1,
+        Move::Run(pick) => pick.buffer,
+    };
+    let costs = match (bound, last) {
+        (Bound::None | Bound::Delays, _) => false,
+        (Bound::Depth, _) => true,
+        (Bound::Contexts | Bound::Preemptions | Bound::Rounds, Last::Free) => false,
+        (Bound::Contexts | Bound::Preemptions, Last::Gone) => true,
+        (Bound::Contexts | Bound::Preemptions, Last::Ran(last)) => last != unit,
+        (Bound::Rounds, Last::Gone) => false,
+        (Bound::Rounds, Last::Ran(last)) => unit < last,
+    };
+    u32::from(costs)
+}
+
+/// Who ran last, reduced to what the next cost depends on. `ran` is `None` at the very beginning.
+pub fn last(bound: Bound, ran: Option<BufferId>, dispatcher: &Dispatcher, view: &impl View) -> Last {
+    let Some(ran) = ran else { return Last::Free };
+    match bound {
+        Bound::None | Bound::Delays | Bound::Depth => Last::Free,
+        Bound::Rounds => Last::Ran(ran),
+        Bound::Preemptions if dispatcher.unit_ready(ran, view) => Last::Ran(ran),
+        Bound::Preemptions => Last::Free,
+        Bound::Contexts if dispatcher.unit_ready(ran, view) => Last::Ran(ran),
+        Bound::Contexts => Last::Gone,
+    }
+}
+
+/// Whether the next cost depends on who ran last.
+pub fn depends_on_last(bound: Bound) -> bool {
+    matches!(bound, Bound::Contexts | Bound::Preemptions | Bound::Rounds)
+}
+
+/// Appends all moves: those that run a task, then, if delays are counted, the delays.
+pub fn moves(bound: Bound, kind: SchedulerKind, dispatcher: &Dispatcher, view: &impl View, out: &mut Vec<Move>) {
+    let mut picks = Vec::new();
+    dispatcher.runs(view, &mut picks);
+    out.extend(picks.into_iter().map(Move::Run));
+    if bound == Bound::Delays && is_deterministic(kind) {
+        let mut delayed = Vec::new();
+        dispatcher.delays(view, &mut delayed);
+        out.extend(delayed.into_iter().map(Move::Delay));
+    }
+}

@@ -1,0 +1,255 @@
+//! A node of a search: a dispatch point of an execution, and how a move leads from one to the next.
+
+use crate::dispatcher::{Compare, Dispatcher, Last, Move, Seen, last, moves};
+use crate::race::{Detector, Race, Runner};
+use crate::scheduler::Pick;
+use crate::search::{Bug, Cut, Options};
+use crate::system::{ANONYMOUS, BufferId, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
+
+/// A dispatch point: no task is running.
+#[derive(Debug)]
+pub(crate) struct Node<T> {
+    /// The state of the system.
+    pub state: T,
+    /// The scheduler.
+    pub dispatcher: Dispatcher,
+    /// The race detector, where races are asked for.
+    pub detector: Option<Detector>,
+    /// Which thread or buffer ran last; `None` at the beginning.
+    pub ran: Option<BufferId>,
+}
+
+impl<T: Clone> Clone for Node<T> {
+    fn clone(&self) -> Node<T> {
+        Node {
+            state: self.state.clone(),
+            dispatcher: self.dispatcher.clone(),
+            detector: self.detector.clone(),
+            ran: self.ran,
+        }
+    }
+
+    fn clone_from(&mut self, from: &Node<T>) {
+        self.state.clone_from(&from.state);
+        self.dispatcher.clone_from(&from.dispatcher);
+        self.detector.clone_from(&from.detector);
+        self.ran = from.ran;
+    }
+}
+
+/// What a search works with.
+pub(crate) struct Context<'a, S: System> {
+    pub system: &'a S,
+    pub options: &'a Options,
+    pub compare: Compare<S>,
+}
+
+/// Why a move did not lead to another node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Stop {
+    /// A bug.
+    Bug(Bug),
+    /// A limit inside the program.
+    Cut(Cut),
+    /// An assumption failed.
+    Dropped,
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Stop {
+        match fault {
+            Fault::Bug(kind, span) => Stop::Bug(Bug::Fault(kind, span)),
+            Fault::Limit(limit, span) => Stop::Cut(Cut::Program(limit, span)),
+        }
+    }
+}
+
+impl From<Race> for Stop {
+    fn from(race: Race) -> Stop {
+        Stop::Bug(Bug::Race(race))
+    }
+}
+
+impl<'a, S: System> Context<'a, S> {
+    pub fn view<'b>(&'b self, state: &'b S::State) -> Seen<'b, S> {
+        Seen { system: self.system, state, compare: self.compare }
+    }
+
+    /// A log as this search wants it filled.
+    pub fn log(&self) -> StepLog {
+        StepLog { want_accesses: self.options.races.is_some(), ..StepLog::default() }
+    }
+
+    /// The first dispatch point.
+    pub fn initial(&self, choose: &mut dyn Choose, log: &mut StepLog) -> Result<Node<S::State>, Stop> {
+        log.clear();
+        let state = self.system.initial(choose, log)?;
+        let mut dispatcher = Dispatcher::new(self.options.scheduler, self.system.has_buffers());
+        dispatcher.born(&log.born, None, &self.view(&state));
+        dispatcher.settle(&self.view(&state));
+        let mut detector = self.options.races.map(Detector::new);
+        for born in &log.born {
+            detector.iter_mut().for_each(|d| d.born(None, born));
+        }
+        Ok(Node { state, dispatcher, detector, ran: None })
+    }
+
+    /// Makes a move.
+    pub fn apply(
+        &self,
+        node: &mut Node<S::State>,
+        mv: Move,
+        choose: &mut dyn Choose,
+        log: &mut StepLog,
+    ) -> Result<(), Stop> {
+        log.clear();
+        match mv {
+            Move::Run(pick) => self.run(node, pick, choose, log),
+            Move::Delay(delayed) => {
+                node.dispatcher.delay(delayed, &self.view(&node.state));
+                Ok(())
+            }
+        }
+    }
+
+    fn run(
+        &self,
+        node: &mut Node<S::State>,
+        pick: Pick,
+        choose: &mut dyn Choose,
+        log: &mut StepLog,
+    ) -> Result<(), Stop> {
+        let level = node.dispatcher.take(pick, &self.view(&node.state));
+        let end = self.system.step(&mut node.state, pick.task, choose, log)?;
+        if end == End::Dropped {
+            return Err(Stop::Dropped);
+        }
+        let view = Seen { system: self.system, state: &node.state, compare: self.compare };
+        node.dispatcher.born(&log.born, Some(pick.buffer), &view);
+        node.dispatcher.give_back(pick, level, end, &view);
+        node.ran = Some(pick.buffer);
+        if let Some(detector) = &mut node.detector {
+            let runner = Runner { task: pick.task, buffer: pick.buffer };
+            detector.step(runner, &log.accesses)?;
+            log.born.iter().for_each(|born| detector.born(Some(runner), born));
+            if end == End::Finished {
+                detector.finished(runner);
+                if !node.dispatcher.has_unit(pick.buffer) {
+                    detector.gone(pick.buffer);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// All moves from here.
+    pub fn moves(&self, node: &Node<S::State>, out: &mut Vec<Move>) {
+        out.clear();
+        moves(self.options.bound, self.options.scheduler, &node.dispatcher, &self.view(&node.state), out);
+    }
+
+    /// Who ran last, as far as it matters.
+    pub fn last(&self, node: &Node<S::State>) -> Last {
+        last(self.options.bound, node.ran, &node.dispatcher, &self.view(&node.state))
+    }
+
+    /// Whether nobody can go on.
+    pub fn is_final(&self, node: &Node<S::State>) -> bool {
+        !node.dispatcher.any_ready(&self.view(&node.state))
+    }
+
+    /// Whether somebody who cannot go on has not finished.
+    pub fn is_deadlock(&self, node: &Node<S::State>) -> bool {
+        !node.dispatcher.is_empty() && self.is_final(node)
+    }
+}
+
+impl<S: Snapshot> Context<'_, S> {
+    /// Brings the anonymous tasks into an order that depends on what they are. `renamed` is called with the old ids.
+    pub fn canonicalize(&self, node: &mut Node<S::State>, renamed: impl FnOnce(&[TaskId])) {
+        if self.system.anonymous_tasks(&node.state) == 0 {
+            return;
+        }
+        let view = Seen { system: self.system, state: &node.state, compare: self.compare };
+        node.dispatcher.sort(&view);
+        let mut order = Vec::new();
+        node.dispatcher.tasks(&mut order);
+        order.retain(|t| t & ANONYMOUS != 0);
+        self.system.reorder_anonymous(&mut node.state, &order);
+        let mut next = ANONYMOUS;
+        node.dispatcher.rename(|task| {
+            if *task & ANONYMOUS != 0 {
+                *task = next;
+                next += 1;
+            }
+        });
+        node.detector.iter_mut().for_each(|d| d.reorder_anonymous(&order));
+        renamed(&order);
+    }
+
+    /// Appends everything but who ran last.
+    pub fn encode(&self, node: &Node<S::State>, out: &mut Vec<u8>) {
+        node.dispatcher.encode(out);
+        node.detector.iter().for_each(|d| d.encode(out));
+        self.system.encode(&node.state, out);
+    }
+
+    /// Overwrites everything but who ran last.
+    pub fn decode(&self, mut bytes: &[u8], node: &mut Node<S::State>) {
+        node.dispatcher.decode(&mut bytes);
+        node.detector.iter_mut().for_each(|d| bytes = d.decode(bytes));
+        self.system.decode(bytes, &mut node.state);
+    }
+}
+
+/// Goes through all outcomes of the nondeterministic choices in a step, one by one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Script {
+    /// What was chosen, of how many.
+    taken: Vec<(u32, u32)>,
+    at: usize,
+}
+
+impl Script {
+    /// Begins with the first outcome.
+    pub fn restart(&mut self) {
+        self.taken.clear();
+        self.at = 0;
+    }
+
+    /// One outcome, given.
+    pub fn set(&mut self, choices: &[u32]) {
+        self.taken.clear();
+        self.taken.extend(choices.iter().map(|c| (*c, c + 1)));
+        self.at = 0;
+    }
+
+    /// Goes on to the next outcome, if there is one.
+    pub fn advance(&mut self) -> bool {
+        self.taken.truncate(self.at);
+        self.at = 0;
+        while let Some((chosen, of)) = self.taken.last_mut() {
+            if *chosen + 1 < *of {
+                *chosen += 1;
+                return true;
+            }
+            self.taken.pop();
+        }
+        false
+    }
+
+    /// What was chosen.
+    pub fn choices(&self) -> Vec<u32> {
+        self.taken[..self.at].iter().map(|(chosen, _)| *chosen).collect()
+    }
+}
+
+impl Choose for Script {
+    fn choose(&mut self, alternatives: u32) -> u32 {
+        if self.at == self.taken.len() {
+            self.taken.push((0, alternatives));
+        }
+        self.at += 1;
+        self.taken[self.at - 1].0
+    }
+}

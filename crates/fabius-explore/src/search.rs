@@ -1,0 +1,169 @@
+//! What is asked of a search and what it answers, stateful or stateless.
+
+use crate::race::{Conflict, Race};
+use crate::system::{Fault, Limit};
+use fabius_trace::{Bound, LevelStats, Schedule, SchedulerKind, Span};
+use std::time::{Duration, Instant};
+
+/// How the tree of choices is walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// In the order of cost, so that the first bug has the least.
+    Iterative,
+    /// Depth first, within a fixed limit of cost.
+    DepthFirst,
+    /// Random walks: uniformly over what may be next.
+    Random,
+    /// Probabilistic concurrency testing: random priorities with so many points of change.
+    Pct(u32),
+}
+
+/// What to search for, within what.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What costs something.
+    pub bound: Bound,
+    /// The largest cost to explore; `None`: no limit.
+    pub max: Option<u32>,
+    /// The scheduler.
+    pub scheduler: SchedulerKind,
+    /// How to walk.
+    pub strategy: Strategy,
+    /// Whether every execution is checked for data races, and which accesses conflict.
+    pub races: Option<Conflict>,
+    /// Whether a deadlock is a bug.
+    pub deadlock: bool,
+    /// Whether a fair cycle without progress is a bug.
+    pub livelock: bool,
+    /// Number of worker threads.
+    pub jobs: usize,
+    /// Bytes for states.
+    pub memory: Option<u64>,
+    /// When to give up.
+    pub deadline: Option<Instant>,
+    /// The number of executions of random strategies.
+    pub executions: Option<u64>,
+    /// Seed of random strategies.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    /// Iterative preemption bounding of threads until the space is exhausted.
+    fn default() -> Options {
+        Options {
+            bound: Bound::Preemptions,
+            max: None,
+            scheduler: SchedulerKind::Bag,
+            strategy: Strategy::Iterative,
+            races: None,
+            deadlock: true,
+            livelock: false,
+            jobs: 1,
+            memory: None,
+            deadline: None,
+            executions: None,
+            seed: 0,
+        }
+    }
+}
+
+/// What a search found out.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// A bug, with a schedule that leads to it.
+    pub bug: Option<Found>,
+    /// What was explored at each bound; the last entry may be unfinished.
+    pub levels: Vec<LevelStats>,
+    /// The largest cost whose executions were all explored.
+    pub completed: Option<u32>,
+    /// Whether the bound cut nothing off: every execution was explored.
+    pub exhausted: bool,
+    /// What cut the search short, if anything did.
+    pub cut: Option<Cut>,
+    /// Bytes that the states took.
+    pub memory: u64,
+    /// Final states and what is pending in them, if they were asked for.
+    pub finals: u64,
+}
+
+/// A bug and how to get there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// What.
+    pub what: Bug,
+    /// Cost of the schedule.
+    pub cost: u32,
+    /// The schedule.
+    pub schedule: Schedule,
+    /// For each turn, how many delays were spent just before it.
+    pub delays: Vec<u32>,
+    /// For a livelock, the turn at which the cycle begins.
+    pub cycle: Option<usize>,
+}
+
+/// The kinds of bugs that a search sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bug {
+    /// A step went wrong.
+    Fault(fabius_trace::BugKind, Span),
+    /// Nobody can go on, and not everybody has finished.
+    Deadlock,
+    /// Two accesses that nothing orders.
+    Race(Race),
+    /// A fair cycle without progress.
+    Livelock,
+}
+
+/// What cut a search short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The deadline.
+    Time,
+    /// The memory limit.
+    Memory,
+    /// Somebody asked to stop.
+    Interrupted,
+    /// The number of executions that was asked for is done.
+    Executions,
+    /// A limit inside the program was hit on some path, which was not followed further.
+    Program(Limit, Span),
+}
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// The cost that is being explored.
+    pub bound: u32,
+    /// Executions finished (stateless search).
+    pub executions: u64,
+    /// Distinct states so far (stateful search).
+    pub states: u64,
+    /// Transitions so far.
+    pub transitions: u64,
+    /// States waiting to be explored.
+    pub frontier: u64,
+    /// Steps of the execution or state being explored.
+    pub depth: u32,
+    /// Bytes that the states take.
+    pub memory: u64,
+    /// Since the beginning.
+    pub elapsed: Duration,
+}
+
+/// What a search reports to and asks of its caller from time to time.
+pub struct Monitor<'a> {
+    /// Set from outside to end the search.
+    pub stop: &'a std::sync::atomic::AtomicBool,
+    /// Called a few times a second.
+    pub progress: &'a (dyn Fn(&Progress) + Sync),
+}
+
+impl Cut {
+    /// The limit that a fault names, if it is not a bug.
+    pub fn of_fault(fault: Fault) -> Result<(fabius_trace::BugKind, Span), Cut> {
+        match fault {
+            Fault::Bug(kind, span) => Ok((kind, span)),
+            Fault::Limit(limit, span) => Err(Cut::Program(limit, span)),
+        }
+    }
+}

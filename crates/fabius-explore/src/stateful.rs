@@ -1,0 +1,677 @@
+//! Stateful search in the order of cost: every state once, the first bug has the least cost and the fewest steps.
+//!
+//! Papers: Iterative Context Bounding (PLDI 2007), Algorithm 1; Delay-Bounded Scheduling (POPL 2011), section 4.
+//!
+//! Every move costs 0 or 1, so whatever leaves a state that is first reached at cost `c` is explored at cost `c` or
+//! `c + 1`: the moves that are free for whoever ran last at once, the *rest* one level later. Of later visits only those
+//! at the same cost matter, if somebody else ran last: they bring one part of the rest forward. Every move of every
+//! state is thus made once, whatever is bounded. Within a cost, states are explored in the order of steps.
+//!
+//! Deviations:
+//! 1. The paper's cache holds pairs of a state and the thread to run; here it is a state and the set of moves made.
+//! 2. Work items are ordered by steps too, so that the trace is short.
+
+use crate::dispatcher::{Last, Move, depends_on_last};
+use crate::intern::Interner;
+use crate::livelock;
+use crate::node::{Context, Node, Script, Stop};
+use crate::retrace::{self, Target};
+use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress};
+use crate::system::{BufferId, Snapshot, StepLog};
+use fabius_trace::{Bound, LevelStats};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// What is known of a state when it is first reached.
+pub struct Visit<'a, S> {
+    /// The state.
+    pub state: &'a S,
+    /// Whether nobody can go on.
+    pub is_final: bool,
+    /// Whether everybody has finished.
+    pub is_complete: bool,
+    /// The least cost of reaching it.
+    pub cost: u32,
+}
+
+/// Called with every distinct state; in parallel if there are several jobs.
+pub type Visitor<'a, S> = &'a (dyn Fn(Visit<'_, S>) + Sync);
+
+/// Searches. Each state (with the scheduler's and the race detector's) is visited once.
+pub fn search<S>(system: &S, options: &Options, monitor: &Monitor<'_>, visit: Visitor<'_, S::State>) -> Outcome
+where
+    S: Snapshot + Sync,
+    S::State: Send,
+{
+    let context = Context { system, options, compare: Some(S::compare_anonymous) };
+    let mut search = Search::new(context, monitor, visit);
+    search.begin();
+    search.run();
+    search.finish()
+}
+
+const SHARD_BITS: u32 = 4;
+const SHARDS: usize = 1 << SHARD_BITS;
+const ROOT: u32 = u32::MAX;
+/// Threads from this id on do not have a bit of their own in a mask; they share the highest one.
+const WIDE: BufferId = 63;
+const WIDE_BIT: u64 = 1 << WIDE;
+
+/// One visit of a state that led to moves. The number of a visit, like that of a state, has its shard in the low bits.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    /// Index in the shard.
+    state: u32,
+    /// The arrival that it was reached from.
+    parent: u32,
+    last: Last,
+}
+
+/// Which moves of a state have been made or are about to be.
+#[derive(Clone, Copy, Debug)]
+struct Claimed {
+    moves: u64,
+    cost: u32,
+}
+
+#[derive(Default)]
+struct Shard {
+    states: Interner,
+    arrivals: Vec<Arrival>,
+    /// By state; only if the cost depends on who ran last.
+    claimed: Vec<Claimed>,
+    /// The same for threads that have no bit.
+    wide: HashSet<(u32, BufferId)>,
+}
+
+/// Moves to be made.
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    arrival: u32,
+    moves: Moves,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moves {
+    /// Those with a bit in the mask.
+    Masked(u64),
+    /// Those of a thread without a bit.
+    Of(BufferId),
+    /// All that nobody has claimed before the cost rises.
+    Rest,
+}
+
+/// A bug as a worker sees it.
+struct Candidate {
+    what: Bug,
+    arrival: u32,
+    /// The move that fails; `None` for a deadlock in the state of the arrival itself.
+    last: Option<(usize, Vec<u32>)>,
+    order: (Vec<u8>, usize, Vec<u32>),
+}
+
+struct EdgeRecord {
+    from: u32,
+    to: u32,
+    thread: BufferId,
+    progress: bool,
+}
+
+struct Search<'a, S: Snapshot> {
+    context: Context<'a, S>,
+    monitor: &'a Monitor<'a>,
+    visit: Visitor<'a, S::State>,
+    shards: Vec<Mutex<Shard>>,
+    /// What is to be done, by cost and steps.
+    work: BTreeMap<(u32, u32), Vec<Item>>,
+    began: Instant,
+    transitions: u64,
+    finals: u64,
+    levels: Vec<LevelStats>,
+    completed: Option<u32>,
+    exhausted: bool,
+    /// A limit inside the program that was hit somewhere.
+    limit: Option<Cut>,
+    /// What ended the search early.
+    cut: Option<Cut>,
+    bug: Option<((u32, u32), Candidate)>,
+    edges: Vec<EdgeRecord>,
+    ready: HashMap<u32, Vec<BufferId>>,
+    roots: Vec<u32>,
+}
+
+/// What one worker finds out in one bucket.
+struct Worker<'a, S: Snapshot> {
+    base: Node<S::State>,
+    next: Node<S::State>,
+    bytes: Vec<u8>,
+    moves: Vec<Move>,
+    script: Script,
+    log: StepLog,
+    work: BTreeMap<(u32, u32), Vec<Item>>,
+    transitions: u64,
+    finals: u64,
+    limit: Option<Cut>,
+    bug: Option<Candidate>,
+    edges: Vec<EdgeRecord>,
+    ready: Vec<(u32, Vec<BufferId>)>,
+    _search: std::marker::PhantomData<&'a S>,
+}
+
+impl<'a, S> Search<'a, S>
+where
+    S: Snapshot + Sync,
+    S::State: Send,
+{
+    fn new(context: Context<'a, S>, monitor: &'a Monitor<'a>, visit: Visitor<'a, S::State>) -> Self {
+        Search {
+            context,
+            monitor,
+            visit,
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            work: BTreeMap::new(),
+            began: Instant::now(),
+            transitions: 0,
+            finals: 0,
+            levels: Vec::new(),
+            completed: None,
+            exhausted: false,
+            limit: None,
+            cut: None,
+            bug: None,
+            edges: Vec::new(),
+            ready: HashMap::new(),
+            roots: Vec::new(),
+        }
+    }
+
+    /// The initial states: one for each outcome of the choices before the first dispatch.
+    fn begin(&mut self) {
+        let mut script = Script::default();
+        let mut worker: Option<Worker<'a, S>> = None;
+        let mut log = self.context.log();
+        loop {
+            match self.context.initial(&mut script, &mut log) {
+                Ok(node) => {
+                    let worker = worker.get_or_insert_with(|| Worker::new(&node, self.context.log()));
+                    worker.next = node;
+                    if let (state, true) = self.arrive(worker, ROOT, 0, 0) {
+                        self.roots.push(state);
+                    }
+                }
+                Err(Stop::Bug(what)) => {
+                    let choices = script.choices();
+                    let order = (Vec::new(), 0, choices.clone());
+                    let candidate = Candidate { what, arrival: ROOT, last: Some((0, choices)), order };
+                    self.bug.get_or_insert(((0, 0), candidate));
+                }
+                Err(Stop::Cut(cut)) => self.limit = self.limit.or(Some(cut)),
+                Err(Stop::Dropped) => {}
+            }
+            if !script.advance() {
+                break;
+            }
+        }
+        if let Some(worker) = worker {
+            self.merge(worker, (0, 0));
+        }
+    }
+
+    fn run(&mut self) {
+        let mut cost = 0;
+        while self.cut.is_none() {
+            let next = self.work.first_key_value().map(|(key, _)| *key);
+            if let Some((found, _)) = self.bug
+                && next != Some(found)
+            {
+                break;
+            }
+            if next.is_none_or(|key| key.0 > cost) {
+                self.end_level(cost);
+                self.completed = Some(cost);
+                match next {
+                    None => {
+                        self.exhausted = true;
+                        return;
+                    }
+                    Some(_) if self.context.options.max == Some(cost) => return,
+                    Some(_) => cost += 1,
+                }
+                continue;
+            }
+            let (key, items) = self.work.pop_first().expect("there is work");
+            self.bucket(key, &items);
+        }
+        self.end_level(cost);
+    }
+
+    fn end_level(&mut self, bound: u32) {
+        let states = self.shards.iter().map(|s| lock(s).states.len() as u64).sum();
+        self.levels.push(LevelStats { bound, executions: 0, states, transitions: self.transitions });
+    }
+
+    /// Makes all moves of a bucket.
+    fn bucket(&mut self, key: (u32, u32), items: &[Item]) {
+        let jobs = self.context.options.jobs.clamp(1, items.len().div_ceil(256).max(1));
+        let next = AtomicUsize::new(0);
+        let stop: Mutex<Option<Cut>> = Mutex::new(None);
+        let results: Vec<Worker<'a, S>> = if jobs == 1 {
+            self.work_on(key, items, &next, &stop).into_iter().collect()
+        } else {
+            let this: &Self = self;
+            std::thread::scope(|scope| {
+                let spawn = |_| scope.spawn(|| this.work_on(key, items, &next, &stop));
+                let handles: Vec<_> = (0..jobs).map(spawn).collect();
+                handles.into_iter().filter_map(|h| h.join().unwrap_or_else(|p| std::panic::resume_unwind(p))).collect()
+            })
+        };
+        results.into_iter().for_each(|worker| self.merge(worker, key));
+        self.cut = stop.into_inner().expect("no worker has panicked");
+    }
+
+    fn merge(&mut self, worker: Worker<'a, S>, key: (u32, u32)) {
+        for (key, mut items) in worker.work {
+            self.work.entry(key).or_default().append(&mut items);
+        }
+        self.transitions += worker.transitions;
+        self.finals += worker.finals;
+        self.limit = self.limit.or(worker.limit);
+        self.edges.extend(worker.edges);
+        self.ready.extend(worker.ready);
+        if let Some(new) = worker.bug
+            && self.bug.as_ref().is_none_or(|(_, old)| (new.what.rank(), &new.order) < (old.what.rank(), &old.order))
+        {
+            self.bug = Some((key, new));
+        }
+    }
+
+    fn work_on(
+        &self,
+        key: (u32, u32),
+        items: &[Item],
+        next: &AtomicUsize,
+        stop: &Mutex<Option<Cut>>,
+    ) -> Option<Worker<'a, S>> {
+        let node = self.any_initial()?;
+        let mut worker = Worker::new(&node, self.context.log());
+        let mut reported = Instant::now();
+        loop {
+            let begin = next.fetch_add(64, Ordering::Relaxed);
+            if begin >= items.len() || lock(stop).is_some() {
+                return Some(worker);
+            }
+            for item in &items[begin..items.len().min(begin + 64)] {
+                self.expand(&mut worker, *item, key);
+            }
+            if let Some(cut) = self.must_stop() {
+                *lock(stop) = Some(cut);
+            }
+            if reported.elapsed() > Duration::from_millis(200) {
+                reported = Instant::now();
+                self.report(key, &worker, items.len().saturating_sub(begin));
+            }
+        }
+    }
+
+    fn must_stop(&self) -> Option<Cut> {
+        if self.monitor.stop.load(Ordering::Relaxed) {
+            return Some(Cut::Interrupted);
+        }
+        if self.context.options.deadline.is_some_and(|d| Instant::now() >= d) {
+            return Some(Cut::Time);
+        }
+        self.context.options.memory.filter(|limit| self.memory() > *limit).map(|_| Cut::Memory)
+    }
+
+    fn memory(&self) -> u64 {
+        let shard = |s: &Mutex<Shard>| {
+            let s = lock(s);
+            s.states.memory()
+                + s.arrivals.capacity() * size_of::<Arrival>()
+                + s.claimed.capacity() * size_of::<Claimed>()
+        };
+        let work = self.work.values().map(|items| items.capacity() * size_of::<Item>()).sum::<usize>();
+        (self.shards.iter().map(shard).sum::<usize>() + work) as u64
+    }
+
+    fn report(&self, key: (u32, u32), worker: &Worker<'a, S>, left: usize) {
+        let pending: usize = self.work.values().chain(worker.work.values()).map(Vec::len).sum();
+        (self.monitor.progress)(&Progress {
+            bound: key.0,
+            executions: 0,
+            states: self.shards.iter().map(|s| lock(s).states.len() as u64).sum(),
+            transitions: self.transitions + worker.transitions,
+            frontier: (pending + left) as u64,
+            depth: key.1,
+            memory: self.memory(),
+            elapsed: self.began.elapsed(),
+        });
+    }
+
+    /// A node to overwrite.
+    fn any_initial(&self) -> Option<Node<S::State>> {
+        let mut script = Script::default();
+        loop {
+            match self.context.initial(&mut script, &mut StepLog::default()) {
+                Ok(node) => return Some(node),
+                Err(_) if script.advance() => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
+    fn expand(&self, worker: &mut Worker<'a, S>, item: Item, (at_cost, steps): (u32, u32)) {
+        let arrival = {
+            let shard = self.shard(item.arrival);
+            let arrival = shard.arrivals[index(item.arrival)];
+            worker.bytes.clear();
+            worker.bytes.extend_from_slice(shard.states.get(arrival.state));
+            arrival
+        };
+        let state = arrival.state << SHARD_BITS | item.arrival & (SHARDS as u32 - 1);
+        self.context.decode(&worker.bytes, &mut worker.base);
+        worker.base.ran = match arrival.last {
+            Last::Ran(unit) => Some(unit),
+            Last::Free | Last::Gone => None,
+        };
+        let mut moves = std::mem::take(&mut worker.moves);
+        self.context.moves(&worker.base, &mut moves);
+        let claimed = self.claimed_before_rest(item, state);
+        for (number, mv) in moves.iter().enumerate() {
+            let bit = self.bit(mv);
+            let fresh = || bit != WIDE_BIT || !self.is_claimed_wide(state, mv);
+            let wanted = match item.moves {
+                Moves::Masked(mask) => mask & bit != 0 && fresh(),
+                Moves::Of(unit) => matches!(mv, Move::Run(pick) if pick.buffer == unit),
+                Moves::Rest => claimed & bit == 0 && fresh(),
+            };
+            if wanted {
+                self.make_move(worker, item.arrival, state, number, *mv, (at_cost, steps));
+            }
+        }
+        worker.moves = moves;
+    }
+
+    fn make_move(
+        &self,
+        worker: &mut Worker<'a, S>,
+        arrival: u32,
+        state: u32,
+        number: usize,
+        mv: Move,
+        (at_cost, steps): (u32, u32),
+    ) {
+        let steps = steps + u32::from(matches!(mv, Move::Run(_)));
+        worker.script.restart();
+        loop {
+            worker.next.clone_from(&worker.base);
+            worker.transitions += u64::from(matches!(mv, Move::Run(_)));
+            match self.context.apply(&mut worker.next, mv, &mut worker.script, &mut worker.log) {
+                Ok(()) => {
+                    let (to, _) = self.arrive(worker, arrival, at_cost, steps);
+                    if let (true, Move::Run(pick)) = (self.context.options.livelock, mv) {
+                        let progress = worker.log.progress;
+                        worker.edges.push(EdgeRecord { from: state, to, thread: pick.buffer, progress });
+                    }
+                }
+                Err(Stop::Bug(what)) => {
+                    let choices = worker.script.choices();
+                    let mut from = Vec::new();
+                    self.context.encode(&worker.base, &mut from);
+                    let order = (from, number, choices.clone());
+                    worker.offer(Candidate { what, arrival, last: Some((number, choices)), order });
+                }
+                Err(Stop::Cut(cut)) => worker.limit = worker.limit.or(Some(cut)),
+                Err(Stop::Dropped) => {}
+            }
+            if !worker.script.advance() {
+                break;
+            }
+        }
+    }
+
+    /// Stores `worker.next`. Returns its number and whether it is new.
+    fn arrive(&self, worker: &mut Worker<'a, S>, parent: u32, at_cost: u32, steps: u32) -> (u32, bool) {
+        let context = &self.context;
+        context.canonicalize(&mut worker.next, |_| {});
+        worker.bytes.clear();
+        context.encode(&worker.next, &mut worker.bytes);
+        let last = context.last(&worker.next);
+        let free = free_moves(context.options.bound, last);
+        let hash = xxhash_rust::xxh3::xxh3_64(&worker.bytes);
+        let shard_number = hash as u32 & (SHARDS as u32 - 1);
+        let mut shard = lock(&self.shards[shard_number as usize]);
+        let (state, new) = shard.states.intern(&worker.bytes, (hash >> 32) as u32);
+        let claim = if new {
+            if depends_on_last(context.options.bound) {
+                shard.claimed.push(Claimed { moves: 0, cost: at_cost });
+            }
+            Some(shard.claim(state, free, depends_on_last(context.options.bound)))
+        } else if depends_on_last(context.options.bound) && shard.claimed[state as usize].cost == at_cost {
+            let claim = shard.claim(state, free, true);
+            (claim != Moves::Masked(0)).then_some(claim)
+        } else {
+            None
+        };
+        let number = state << SHARD_BITS | shard_number;
+        let Some(moves) = claim else { return (number, false) };
+        let arrival = (shard.arrivals.len() as u32) << SHARD_BITS | shard_number;
+        shard.arrivals.push(Arrival { state, parent, last });
+        drop(shard);
+        if moves != Moves::Masked(0) {
+            worker.work.entry((at_cost, steps)).or_default().push(Item { arrival, moves });
+        }
+        if new {
+            if free != Moves::Masked(u64::MAX) {
+                worker.work.entry((at_cost + 1, steps)).or_default().push(Item { arrival, moves: Moves::Rest });
+            }
+            self.first_visit(worker, arrival, number, at_cost);
+        }
+        (number, new)
+    }
+
+    fn first_visit(&self, worker: &mut Worker<'a, S>, arrival: u32, number: u32, at_cost: u32) {
+        let node = &worker.next;
+        let is_final = self.context.is_final(node);
+        let is_complete = node.dispatcher.is_empty();
+        (self.visit)(Visit { state: &node.state, is_final, is_complete, cost: at_cost });
+        worker.finals += u64::from(is_final);
+        if self.context.options.livelock {
+            let mut moves = Vec::new();
+            self.context.moves(node, &mut moves);
+            let threads = moves.iter().filter_map(|m| match m {
+                Move::Run(pick) => Some(pick.buffer),
+                Move::Delay(_) => None,
+            });
+            worker.ready.push((number, threads.collect()));
+        }
+        if is_final && !is_complete && self.context.options.deadlock {
+            let order = (worker.bytes.clone(), 0, Vec::new());
+            worker.offer(Candidate { what: Bug::Deadlock, arrival, last: None, order });
+        }
+    }
+
+    /// What of the rest was made before its cost.
+    fn claimed_before_rest(&self, item: Item, state: u32) -> u64 {
+        if item.moves != Moves::Rest {
+            return 0;
+        }
+        if depends_on_last(self.context.options.bound) {
+            return self.shard(state).claimed[index(state)].moves;
+        }
+        match free_moves(self.context.options.bound, Last::Free) {
+            Moves::Masked(mask) => mask,
+            Moves::Of(_) | Moves::Rest => 0,
+        }
+    }
+
+    fn is_claimed_wide(&self, state: u32, mv: &Move) -> bool {
+        matches!(mv, Move::Run(pick) if self.shard(state).wide.contains(&(state >> SHARD_BITS, pick.buffer)))
+    }
+
+    /// The bit of a move in a mask.
+    fn bit(&self, mv: &Move) -> u64 {
+        match (self.context.options.bound, mv) {
+            (Bound::Contexts | Bound::Preemptions | Bound::Rounds, Move::Run(pick)) => 1 << pick.buffer.min(WIDE),
+            (_, Move::Run(_)) => 1,
+            (_, Move::Delay(_)) => 2,
+        }
+    }
+
+    fn shard(&self, number: u32) -> MutexGuard<'_, Shard> {
+        lock(&self.shards[number as usize & (SHARDS - 1)])
+    }
+
+    fn finish(mut self) -> Outcome {
+        let bug = match self.bug.take() {
+            Some(((cost, _), candidate)) => Some(self.found(candidate, cost)),
+            None if self.context.options.livelock => self.livelock(),
+            None => None,
+        };
+        let cut = self.cut.or(self.limit);
+        Outcome {
+            memory: self.memory(),
+            exhausted: self.exhausted && cut.is_none() && bug.is_none(),
+            completed: self.completed,
+            levels: self.levels,
+            finals: self.finals,
+            cut: if bug.is_some() { None } else { cut },
+            bug,
+        }
+    }
+
+    /// The states on the way to an arrival, and what must have run last in each.
+    fn way_to(&self, mut arrival: u32) -> Vec<Target> {
+        let mut way = Vec::new();
+        while arrival != ROOT {
+            let shard = self.shard(arrival);
+            let a = shard.arrivals[index(arrival)];
+            way.push(Target { state: shard.states.get(a.state).to_vec(), last: Some(a.last), step: None });
+            arrival = a.parent;
+        }
+        way.reverse();
+        way
+    }
+
+    fn found(&self, candidate: Candidate, cost: u32) -> Found {
+        let way = self.way_to(candidate.arrival);
+        let found = retrace::retrace(&self.context, &way, candidate.last, candidate.what);
+        debug_assert_eq!(found.cost, cost, "the schedule costs what the search says");
+        found
+    }
+
+    fn livelock(&self) -> Option<Found> {
+        let mut numbers: Vec<u32> = self.ready.keys().copied().collect();
+        numbers.sort_unstable();
+        // Node 0 stands for the choice among the initial states.
+        let nodes: HashMap<u32, usize> = numbers.iter().enumerate().map(|(i, n)| (*n, i + 1)).collect();
+        let mut graph = livelock::Graph { nodes: vec![livelock::Node::default(); numbers.len() + 1] };
+        for root in &self.roots {
+            graph.nodes[0].edges.push(livelock::Edge { to: nodes[root], thread: 0, progress: true });
+        }
+        for (number, ready) in &self.ready {
+            graph.nodes[nodes[number]].ready.clone_from(ready);
+        }
+        for edge in &self.edges {
+            let to = livelock::Edge { to: nodes[&edge.to], thread: edge.thread, progress: edge.progress };
+            graph.nodes[nodes[&edge.from]].edges.push(to);
+        }
+        let lasso = livelock::find(&graph)?;
+        let target = |(from, edge): &livelock::EdgeId| {
+            let edge = graph.nodes[*from].edges[*edge];
+            let number = numbers[edge.to - 1];
+            let state = self.shard(number).states.get(number >> SHARD_BITS).to_vec();
+            let step = (*from != 0).then_some((edge.thread, edge.progress));
+            Target { state, last: None, step }
+        };
+        let way: Vec<Target> = lasso.stem.iter().chain(&lasso.cycle).map(target).collect();
+        let mut found = retrace::retrace(&self.context, &way, None, Bug::Livelock);
+        let turns_of_cycle = lasso.cycle.len();
+        found.cycle = Some(found.schedule.len() - turns_of_cycle);
+        Some(found)
+    }
+}
+
+impl<S: Snapshot> Worker<'_, S> {
+    fn new(node: &Node<S::State>, log: StepLog) -> Self {
+        Worker {
+            base: node.clone(),
+            next: node.clone(),
+            bytes: Vec::new(),
+            moves: Vec::new(),
+            script: Script::default(),
+            log,
+            work: BTreeMap::new(),
+            transitions: 0,
+            finals: 0,
+            limit: None,
+            bug: None,
+            edges: Vec::new(),
+            ready: Vec::new(),
+            _search: std::marker::PhantomData,
+        }
+    }
+
+    fn offer(&mut self, new: Candidate) {
+        let better = |old: &Candidate| (new.what.rank(), &new.order) < (old.what.rank(), &old.order);
+        if self.bug.as_ref().is_none_or(better) {
+            self.bug = Some(new);
+        }
+    }
+}
+
+impl Shard {
+    /// Claims the free moves of a state as far as nobody has; returns which these are.
+    fn claim(&mut self, state: u32, free: Moves, remember: bool) -> Moves {
+        if !remember {
+            return free;
+        }
+        let claimed = &mut self.claimed[state as usize];
+        match free {
+            Moves::Masked(mask) => {
+                let new = mask & !claimed.moves;
+                claimed.moves |= mask;
+                Moves::Masked(new)
+            }
+            Moves::Of(unit) if claimed.moves & WIDE_BIT == 0 && self.wide.insert((state, unit)) => free,
+            Moves::Of(_) | Moves::Rest => Moves::Masked(0),
+        }
+    }
+}
+
+/// The moves that cost nothing if this one ran last.
+fn free_moves(bound: Bound, last: Last) -> Moves {
+    match (bound, last) {
+        (Bound::None, _) => Moves::Masked(u64::MAX),
+        (Bound::Depth, _) => Moves::Masked(0),
+        (Bound::Delays, _) => Moves::Masked(1),
+        (Bound::Contexts | Bound::Preemptions | Bound::Rounds, Last::Free) => Moves::Masked(u64::MAX),
+        (Bound::Contexts | Bound::Preemptions, Last::Ran(unit)) if unit < WIDE => Moves::Masked(1 << unit),
+        (Bound::Contexts | Bound::Preemptions, Last::Ran(unit)) => Moves::Of(unit),
+        (Bound::Contexts | Bound::Preemptions, Last::Gone) => Moves::Masked(0),
+        (Bound::Rounds, Last::Gone) => Moves::Masked(u64::MAX),
+        (Bound::Rounds, Last::Ran(unit)) => Moves::Masked(u64::MAX << unit.min(WIDE)),
+    }
+}
+
+fn index(number: u32) -> usize {
+    (number >> SHARD_BITS) as usize
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("no worker has panicked")
+}
+
+impl Bug {
+    /// Which of several bugs at the same cost and depth is reported.
+    pub(crate) fn rank(&self) -> u8 {
+        match self {
+            Bug::Fault(..) => 0,
+            Bug::Race(_) => 1,
+            Bug::Deadlock => 2,
+            Bug::Livelock => 3,
+        }
+    }
+}
