@@ -44,18 +44,46 @@ pub struct File {
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum ItemKind {
-    Const { name: Name, ty: Option<Type>, value: Expr },
-    Enum { name: Name, names: Vec<Name> },
-    Record { name: Name, fields: Vec<Field> },
+    Const {
+        name: Name,
+        ty: Option<Type>,
+        value: Expr,
+    },
+    Enum {
+        name: Name,
+        names: Vec<Name>,
+    },
+    Record {
+        name: Name,
+        fields: Vec<Field>,
+    },
     /// `var`, with `sync`, `data` or `thread` in front.
-    Var { kind: VarKind, name: Name, ty: Type, init: Option<Expr> },
+    Var {
+        kind: VarKind,
+        name: Name,
+        ty: Type,
+        init: Option<Expr>,
+    },
     Levels(Vec<Name>),
     InterleaveExplicit,
-    Proc { inline: bool, name: Name, params: Vec<Param>, results: Vec<Type>, body: Block },
+    Proc {
+        inline: bool,
+        name: Name,
+        params: Vec<Param>,
+        results: Vec<Type>,
+        body: Block,
+    },
     Init(Block),
-    Buffer { name: Name, body: Block },
+    Buffer {
+        name: Name,
+        body: Block,
+    },
     /// `count` is `None` for `[*]`.
-    Process { name: Name, count: Option<Expr>, body: Block },
+    Process {
+        name: Name,
+        count: Option<Expr>,
+        body: Block,
+    },
     /// What the parser could not make sense of; a diagnostic has been given.
     Error,
 }
@@ -115,17 +143,39 @@ pub enum TypeKind {
 #[allow(missing_docs)]
 pub enum StmtKind {
     /// `let t: T = e;` (`mutable` false), `var t: T = e;` (true). `let (a, b) = p();` has several names; `_` is "_".
-    Local { mutable: bool, names: Vec<Name>, ty: Option<Type>, init: Option<Expr> },
+    Local {
+        mutable: bool,
+        names: Vec<Name>,
+        ty: Option<Type>,
+        init: Option<Expr>,
+    },
     /// `x = e;`, `x += e;` (`op` is `Some`), `(a, b) = p();`. Targets are expressions that must be places; `_` is `Name("_")`.
-    Assign { targets: Vec<Expr>, op: Option<BinaryOp>, value: Expr },
+    Assign {
+        targets: Vec<Expr>,
+        op: Option<BinaryOp>,
+        value: Expr,
+    },
     /// A call, `spawn`, `post`, `cas` .. for its effect.
     Expr(Expr),
     Return(Vec<Expr>),
     /// Else-branch: `Some(block)`; `else if` is a block with one `If` statement and `else_if` set.
-    If { guard: Expr, then: Block, otherwise: Option<Block>, else_if: bool },
-    While { guard: Expr, body: Block },
+    If {
+        guard: Expr,
+        then: Block,
+        otherwise: Option<Block>,
+        else_if: bool,
+    },
+    While {
+        guard: Expr,
+        body: Block,
+    },
     Loop(Block),
-    For { name: Name, lo: Expr, hi: Expr, body: Block },
+    For {
+        name: Name,
+        lo: Expr,
+        hi: Expr,
+        body: Block,
+    },
     Break,
     Continue,
     Choose(Vec<Block>),

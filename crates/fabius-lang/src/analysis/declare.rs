@@ -1,0 +1,429 @@
+//! Declarations: names, constants, types, variables, signatures.
+
+use super::access::Declared;
+use super::checker::{Binding, Checker, Constant, Context, Inline, Signature, has_library_object, report, size_of};
+use super::constant::{is_integer, widen};
+use super::{Options, names::nearest};
+use crate::diagnostic::Diagnostic;
+use crate::program::*;
+use crate::syntax::ast;
+use fabius_trace::Span;
+use std::collections::{HashMap, HashSet};
+
+/// A body that is still to be lowered, with the procedure that it becomes.
+pub(super) struct Body<'a> {
+    pub(super) name: &'a ast::Name,
+    pub(super) params: &'a [ast::Param],
+    pub(super) block: &'a ast::Block,
+    pub(super) what: BodyKind,
+}
+
+/// What a body is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum BodyKind {
+    Proc,
+    Init,
+    Buffer,
+    Process(Option<u32>),
+}
+
+/// The library, then the program.
+pub(super) struct Declarations<'a> {
+    pub(super) cx: Context,
+    pub(super) declared: Declared,
+    pub(super) interleave: Interleave,
+    pub(super) bodies: Vec<Body<'a>>,
+}
+
+/// Takes in everything but the bodies of procedures.
+pub(super) fn declare<'a>(
+    prelude: &'a ast::File,
+    file: &'a ast::File,
+    options: &Options,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Declarations<'a> {
+    let mut d = Declarations {
+        cx: Context { levels: vec!["0".into()], ..Context::default() },
+        declared: Declared::default(),
+        interleave: Interleave::Implicit,
+        bodies: Vec::new(),
+    };
+    d.records(prelude, diagnostics);
+    d.cx.library_records = d.cx.records.len();
+    for item in &prelude.items {
+        if let ast::ItemKind::Proc { name, params, results, body, .. } = &item.node {
+            let inline = Inline { params: params.clone(), results: results.clone(), body: body.clone() };
+            d.cx.inlines.insert(name.node.clone(), inline);
+        }
+    }
+    unique_names(&d.cx, file, diagnostics);
+    d.constants(file, options, diagnostics);
+    d.enums(file, diagnostics);
+    d.records(file, diagnostics);
+    d.single(file, diagnostics);
+    d.globals(file, diagnostics);
+    d.procs(file, diagnostics);
+    d
+}
+
+/// The name that an item gives to something.
+fn name_of(item: &ast::Item) -> Option<&ast::Name> {
+    match &item.node {
+        ast::ItemKind::Const { name, .. }
+        | ast::ItemKind::Enum { name, .. }
+        | ast::ItemKind::Record { name, .. }
+        | ast::ItemKind::Var { name, .. }
+        | ast::ItemKind::Proc { name, .. }
+        | ast::ItemKind::Buffer { name, .. }
+        | ast::ItemKind::Process { name, .. } => Some(name),
+        ast::ItemKind::Levels(_)
+        | ast::ItemKind::InterleaveExplicit
+        | ast::ItemKind::Init(_)
+        | ast::ItemKind::Error => None,
+    }
+}
+
+fn unique_names(cx: &Context, file: &ast::File, diagnostics: &mut Vec<Diagnostic>) {
+    let mut seen: HashMap<&str, Span> = HashMap::new();
+    for name in file.items.iter().filter_map(name_of) {
+        if cx.types.contains_key(&name.node) || cx.inlines.contains_key(&name.node) {
+            let message = format!("`{}` is a name of the library", name.node);
+            report(diagnostics, "E0201", name.span, message, "taken").help = Some("choose another name".into());
+        }
+        if let Some(first) = seen.insert(&name.node, name.span) {
+            let message = format!("`{}` is declared twice", name.node);
+            report(diagnostics, "E0201", name.span, message, "again").related.push((first, "first here".into()));
+        }
+    }
+}
+
+fn unique_in(names: &[ast::Name], what: &str, diagnostics: &mut Vec<Diagnostic>) {
+    let mut seen = HashMap::new();
+    for name in names {
+        if let Some(first) = seen.insert(name.node.as_str(), name.span) {
+            let message = format!("{what} `{}` is declared twice", name.node);
+            report(diagnostics, "E0201", name.span, message, "again").related.push((first, "first here".into()));
+        }
+    }
+}
+
+impl<'a> Declarations<'a> {
+    fn constants(&mut self, file: &ast::File, options: &Options, diagnostics: &mut Vec<Diagnostic>) {
+        for item in &file.items {
+            if let ast::ItemKind::Const { name, .. } = &item.node {
+                self.cx.const_names.insert(name.node.clone());
+            }
+        }
+        for (name, _) in &options.consts {
+            if !self.cx.const_names.contains(name) {
+                let known = self.cx.const_names.iter().map(String::as_str);
+                let help = nearest(name, known).map(|n| format!("did you mean `{n}`?"));
+                let message = format!("there is no constant `{name}` to set");
+                report(diagnostics, "E0210", Span::default(), message, "in this program").help = help;
+            }
+        }
+        for item in &file.items {
+            let ast::ItemKind::Const { name, ty, value } = &item.node else { continue };
+            let given = options.consts.iter().rev().find(|(n, _)| *n == name.node).map(|(_, v)| v.as_str());
+            let constant = self.constant(name, ty.as_ref(), value, given, diagnostics);
+            self.cx.consts.insert(name.node.clone(), constant);
+        }
+    }
+
+    fn constant(
+        &mut self,
+        name: &ast::Name,
+        ty: Option<&ast::Type>,
+        value: &ast::Expr,
+        given: Option<&str>,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<Constant> {
+        let mut checker = Checker::of_constants(&self.cx, diagnostics);
+        let declared = match ty {
+            Some(t) => Some(checker.ty(t)?),
+            None => None,
+        };
+        let replaced = given.map(|text| parse_value(text, name.span));
+        let value = match &replaced {
+            None => value,
+            Some(Some(value)) => value,
+            Some(None) => {
+                let text = given.unwrap_or_default();
+                let message = format!("`{text}` is no value for constant `{}`", name.node);
+                checker.error("E0210", name.span, message, "set from outside").help =
+                    Some("give a number, `true` or `false`".into());
+                return None;
+            }
+        };
+        let (value, ty, literal) = match declared {
+            Some(ty) => (checker.initial_value(value, &ty)?, widen(&ty), false),
+            None => {
+                let (value, ty) = checker.constant_value(value, None)?;
+                let literal = ty == Type::Int;
+                (value, ty, literal)
+            }
+        };
+        match value {
+            Value::Int(value) if ty == Type::Bool || is_integer(&ty) || matches!(ty, Type::Enum(_)) => {
+                Some(Constant { value, ty, literal })
+            }
+            _ => {
+                let shown = checker.show(&ty);
+                let message = format!("a constant cannot be of type `{shown}`");
+                checker.error("E0305", name.span, message, "a number or a Boolean").help =
+                    Some("write it where it is used, or use a `var`".into());
+                None
+            }
+        }
+    }
+
+    fn enums(&mut self, file: &ast::File, diagnostics: &mut Vec<Diagnostic>) {
+        for item in &file.items {
+            if let ast::ItemKind::Enum { name, names } = &item.node {
+                unique_in(names, "value", diagnostics);
+                let id = self.cx.enums.len();
+                let names = names.iter().map(|n| n.node.clone()).collect();
+                self.cx.enums.push(Enum { name: name.node.clone(), names });
+                self.cx.types.insert(name.node.clone(), Some(Type::Enum(id)));
+            }
+        }
+    }
+
+    /// Names first, so that records may refer to each other; then fields; then initial values.
+    fn records(&mut self, file: &ast::File, diagnostics: &mut Vec<Diagnostic>) {
+        let records = || {
+            file.items.iter().filter_map(|item| match &item.node {
+                ast::ItemKind::Record { name, fields } => Some((name, fields)),
+                _ => None,
+            })
+        };
+        let first = self.cx.records.len();
+        for (name, _) in records() {
+            let id = self.cx.records.len();
+            self.cx.records.push(Record { name: name.node.clone(), fields: Vec::new() });
+            self.cx.types.insert(name.node.clone(), Some(Type::Record(id)));
+        }
+        let mut sources = Vec::new();
+        for (i, (_, fields)) in records().enumerate() {
+            let names: Vec<ast::Name> = fields.iter().map(|f| f.name.clone()).collect();
+            unique_in(&names, "field", diagnostics);
+            let mut typed = Vec::new();
+            let mut kept = Vec::new();
+            for field in fields {
+                if let Some(ty) = Checker::of_constants(&self.cx, diagnostics).unsized_ty(&field.ty) {
+                    let class = if field.kind == ast::VarKind::Sync { Class::Sync } else { Class::Data };
+                    typed.push(Field { name: field.name.node.clone(), ty, init: Value::Int(0), class });
+                    kept.push(field);
+                }
+            }
+            self.cx.records[first + i].fields = typed;
+            sources.push(kept);
+        }
+        for (i, (name, _)) in records().enumerate() {
+            if self.contains_itself(first + i) {
+                let message = format!("record `{}` contains itself", name.node);
+                report(diagnostics, "E0308", name.span, message, "has no finite size").help =
+                    Some(format!("refer to it: `ref {}`", name.node));
+                // Without fields nothing that follows goes on for ever.
+                self.cx.records[first + i].fields.clear();
+                sources[i].clear();
+            }
+        }
+        // Records that others contain first: their defaults are needed.
+        let mut done = HashSet::new();
+        while done.len() < sources.len() {
+            for i in 0..sources.len() {
+                let ready = |f: &Field| self.parts(&f.ty).iter().all(|r| *r < first || done.contains(&(r - first)));
+                if done.contains(&i) || !self.cx.records[first + i].fields.iter().all(ready) {
+                    continue;
+                }
+                for (f, source) in sources[i].iter().enumerate() {
+                    let ty = self.cx.records[first + i].fields[f].ty.clone();
+                    let mut checker = Checker::of_constants(&self.cx, diagnostics);
+                    let value = source.init.as_ref().and_then(|e| checker.initial_value(e, &ty));
+                    let value = value.unwrap_or_else(|| ty.default_value(&self.cx.records));
+                    let library = has_library_object(&ty, &self.cx);
+                    let field = &mut self.cx.records[first + i].fields[f];
+                    field.init = value;
+                    if library {
+                        field.class = Class::Sync;
+                    }
+                    if library || source.kind != ast::VarKind::Inferred {
+                        self.declared.fields.insert((first + i, f));
+                    }
+                }
+                done.insert(i);
+            }
+        }
+    }
+
+    /// The records that are parts of values of a type.
+    fn parts(&self, ty: &Type) -> Vec<RecordId> {
+        match ty {
+            Type::Record(r) => vec![*r],
+            Type::Array { element, .. } => self.parts(element),
+            _ => Vec::new(),
+        }
+    }
+
+    fn contains_itself(&self, record: RecordId) -> bool {
+        let mut seen = HashSet::new();
+        let mut open = vec![record];
+        while let Some(r) = open.pop() {
+            for part in self.cx.records[r].fields.iter().flat_map(|f| self.parts(&f.ty)) {
+                if part == record {
+                    return true;
+                }
+                if seen.insert(part) {
+                    open.push(part);
+                }
+            }
+        }
+        false
+    }
+
+    /// What there is at most one of.
+    fn single(&mut self, file: &ast::File, diagnostics: &mut Vec<Diagnostic>) {
+        let mut first: HashMap<&str, Span> = HashMap::new();
+        for item in &file.items {
+            let what = match &item.node {
+                ast::ItemKind::Levels(names) => {
+                    unique_in(names, "level", diagnostics);
+                    if names.len() > 16 {
+                        report(diagnostics, "E0307", item.span, "more than 16 priority levels", "too many");
+                    }
+                    self.cx.levels = names.iter().take(16).map(|n| n.node.clone()).collect();
+                    "level"
+                }
+                ast::ItemKind::InterleaveExplicit => {
+                    self.interleave = Interleave::Explicit;
+                    continue;
+                }
+                ast::ItemKind::Init(_) => "init",
+                _ => continue,
+            };
+            if let Some(before) = first.insert(what, item.span) {
+                let message = format!("`{what}` is declared twice");
+                report(diagnostics, "E0201", item.span, message, "again").related.push((before, "first here".into()));
+            }
+        }
+    }
+
+    fn globals(&mut self, file: &ast::File, diagnostics: &mut Vec<Diagnostic>) {
+        for item in &file.items {
+            let ast::ItemKind::Var { kind, name, ty, init } = &item.node else { continue };
+            let mut checker = Checker::of_constants(&self.cx, diagnostics);
+            let typed = checker.ty(ty);
+            let value = match (init, &typed) {
+                (Some(e), Some(ty)) => checker.initial_value(e, ty).map(|v| (v, ty.clone())),
+                (None, Some(ty)) => Some((ty.default_value(&self.cx.records), ty.clone())),
+                (_, None) => None,
+            };
+            let id = value.map(|(init, ty)| {
+                let library = has_library_object(&ty, &self.cx);
+                let id = self.cx.globals.len();
+                let class = if library || *kind == ast::VarKind::Sync { Class::Sync } else { Class::Data };
+                let per_thread = *kind == ast::VarKind::PerThread;
+                if library || *kind != ast::VarKind::Inferred {
+                    self.declared.globals.insert(id);
+                }
+                self.cx.globals.push(Global { name: name.node.clone(), ty, init, class, per_thread, span: name.span });
+                id
+            });
+            self.cx.global_ids.insert(name.node.clone(), id);
+        }
+        let total: u64 = self.cx.globals.iter().map(|g| size_of(&g.ty, &self.cx.records)).sum();
+        if total > super::checker::MAX_SCALARS
+            && let Some(last) = self.cx.globals.last()
+        {
+            report(diagnostics, "E0307", last.span, "the global variables have too many parts", "too large together");
+        }
+    }
+
+    fn procs(&mut self, file: &'a ast::File, diagnostics: &mut Vec<Diagnostic>) {
+        for item in &file.items {
+            match &item.node {
+                ast::ItemKind::Proc { name, params, results, body, .. } => {
+                    let names: Vec<ast::Name> = params.iter().map(|p| p.name.clone()).collect();
+                    unique_in(&names, "parameter", diagnostics);
+                    let mut checker = Checker::of_constants(&self.cx, diagnostics);
+                    let typed = |c: &mut Checker<'_>, p: &ast::Param| {
+                        (p.name.node.clone(), p.ty.as_ref().and_then(|t| c.ty(t)))
+                    };
+                    let params_typed = params.iter().map(|p| typed(&mut checker, p)).collect();
+                    let results = results.iter().map(|t| checker.ty(t)).collect();
+                    let id = self.bodies.len();
+                    let signature = Signature { id, params: params_typed, results, span: name.span };
+                    self.cx.procs.entry(name.node.clone()).or_insert(signature);
+                    self.bodies.push(Body { name, params, block: body, what: BodyKind::Proc });
+                }
+                ast::ItemKind::Process { name, count, body } => {
+                    let count = count.as_ref().map(|e| {
+                        let n = Checker::of_constants(&self.cx, diagnostics).integer(e);
+                        let fine = n.and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= 10_000);
+                        if n.is_some() && fine.is_none() {
+                            let message = "the number of copies is between 0 and 10000";
+                            report(diagnostics, "E0307", e.span, message, "out of bounds");
+                        }
+                        fine.unwrap_or(1)
+                    });
+                    self.bodies.push(Body { name, params: &[], block: body, what: BodyKind::Process(count) });
+                }
+                ast::ItemKind::Buffer { name, body } => {
+                    self.bodies.push(Body { name, params: &[], block: body, what: BodyKind::Buffer });
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A value given from outside.
+fn parse_value(text: &str, span: Span) -> Option<ast::Expr> {
+    let digits = text.trim().replace('_', "");
+    let (sign, magnitude) = match digits.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, digits.as_str()),
+    };
+    let number = match magnitude.strip_prefix("0x") {
+        Some(hex) => i128::from_str_radix(hex, 16).ok(),
+        None if magnitude.chars().all(|c| c.is_ascii_digit()) => magnitude.parse::<i128>().ok(),
+        None => None,
+    };
+    let node = match (text.trim(), number) {
+        ("true", _) => ast::ExprKind::Bool(true),
+        ("false", _) => ast::ExprKind::Bool(false),
+        (_, Some(n)) if n <= u64::MAX.into() => ast::ExprKind::Int(sign * n),
+        _ => return None,
+    };
+    Some(ast::Expr { node, span })
+}
+
+impl Body<'_> {
+    /// Lowers it.
+    pub(super) fn lower(&self, cx: &Context, diagnostics: &mut Vec<Diagnostic>) -> Proc {
+        let mut checker = Checker::new(cx, diagnostics);
+        checker.scopes.push(HashMap::new());
+        let signature = match self.what {
+            BodyKind::Proc => cx.procs.get(&self.name.node),
+            _ => None,
+        };
+        for (i, param) in self.params.iter().enumerate() {
+            match signature.and_then(|s| s.params.get(i)).and_then(|(_, ty)| ty.clone()) {
+                Some(ty) => {
+                    checker.declare(&param.name, ty, true);
+                }
+                None => {
+                    checker.locals.push(Local { name: param.name.node.clone(), ty: Type::Int });
+                    checker.mutable.push(true);
+                    checker.bind(&param.name, Binding::Error);
+                }
+            }
+        }
+        checker.results = signature.map(|s| s.results.clone()).unwrap_or_default();
+        let body = checker.block_of(|c| c.statements(self.block));
+        let results = checker.results.iter().map(|t| t.clone().unwrap_or(Type::Int)).collect();
+        let name = self.name.node.clone();
+        Proc { name, locals: checker.locals, params: self.params.len(), results, body, span: self.name.span }
+    }
+}

@@ -1,0 +1,113 @@
+//! From the syntax tree to the core program: names, types, granularity, classes of variables.
+
+mod access;
+mod checker;
+mod constant;
+mod declare;
+mod expr;
+mod hoist;
+mod names;
+mod rhs;
+mod statement;
+mod walk;
+
+use crate::diagnostic::Diagnostic;
+use crate::program::*;
+use crate::syntax::{ast, parse, parse_prelude};
+use checker::report;
+use declare::BodyKind;
+use fabius_trace::Span;
+
+pub use walk::erase_spans;
+
+/// What a program is compiled with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Values of constants in place of those in the source: name and value.
+    pub consts: Vec<(String, String)>,
+}
+
+/// The library of synchronization objects.
+const PRELUDE: &str = include_str!("../prelude.fab");
+
+/// Compiles a program.
+///
+/// # Errors
+/// All that is wrong with it, in the order of the source.
+pub fn compile(source: &str, options: &Options) -> Result<Program, Vec<Diagnostic>> {
+    let (file, mut diagnostics) = parse(source);
+    if u32::try_from(source.len()).is_err() {
+        report(&mut diagnostics, "E0307", Span::default(), "the source is larger than 4 GB", "too large");
+        return Err(diagnostics);
+    }
+    let (prelude, wrong) = parse_prelude(PRELUDE);
+    assert!(wrong.is_empty(), "the library parses: {wrong:?}");
+    let program = lower(source, &prelude, &file, options, &mut diagnostics);
+    if diagnostics.is_empty() {
+        return Ok(program);
+    }
+    diagnostics.sort_by_key(|d| d.span.start);
+    diagnostics.dedup();
+    Err(diagnostics)
+}
+
+fn lower(
+    source: &str,
+    prelude: &ast::File,
+    file: &ast::File,
+    options: &Options,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Program {
+    let mut declarations = declare::declare(prelude, file, options, diagnostics);
+    let init_body = file.items.iter().find_map(|item| match &item.node {
+        ast::ItemKind::Init(body) => Some((ast::Name { node: "init".into(), span: item.span }, body)),
+        _ => None,
+    });
+    if let Some((name, block)) = &init_body {
+        // Only for as long as this function runs: the name has no place of its own in the tree.
+        declarations.bodies.push(declare::Body { name, params: &[], block, what: BodyKind::Init });
+        return finish(source, file, declarations, diagnostics);
+    }
+    finish(source, file, declarations, diagnostics)
+}
+
+fn finish(
+    source: &str,
+    file: &ast::File,
+    declarations: declare::Declarations<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Program {
+    let declare::Declarations { cx, declared, interleave, bodies } = declarations;
+    let procs: Vec<Proc> = bodies.iter().map(|b| b.lower(&cx, diagnostics)).collect();
+    let of_kind = |wanted: fn(BodyKind) -> bool| bodies.iter().enumerate().filter(move |(_, b)| wanted(b.what));
+    let buffers = of_kind(|k| k == BodyKind::Buffer).map(|(proc, b)| Entry { name: b.name.node.clone(), proc });
+    let processes = bodies.iter().enumerate().filter_map(|(proc, b)| match b.what {
+        BodyKind::Process(count) => Some(Process { name: b.name.node.clone(), proc, count }),
+        _ => None,
+    });
+    let init = of_kind(|k| k == BodyKind::Init).map(|(proc, _)| proc).next();
+    let mut program = Program {
+        source: source.into(),
+        buffers: buffers.collect(),
+        processes: processes.collect(),
+        init,
+        procs,
+        records: cx.records,
+        enums: cx.enums,
+        levels: cx.levels,
+        interleave,
+        globals: cx.globals,
+    };
+    let broken = file.items.iter().any(|i| i.node == ast::ItemKind::Error);
+    if !broken && program.init.is_none() && program.buffers.is_empty() && program.processes.is_empty() {
+        let end = source.trim_end().len();
+        report(diagnostics, "E0208", Span::new(end, end), "nothing starts", "the program has no beginning").help =
+            Some("add `init { .. }`, `process p[2] { .. }` or `buffer b { .. }`".into());
+    }
+    if diagnostics.is_empty() {
+        access::check_atomic(&program, diagnostics);
+        access::infer_classes(&mut program, &declared);
+        access::assign(&mut program);
+    }
+    program
+}

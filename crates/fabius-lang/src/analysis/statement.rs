@@ -1,0 +1,461 @@
+//! Statements: control, scopes, what may stand where.
+
+use super::checker::{Binding, Checker, Frame};
+use super::constant::{constant, widen};
+use super::expr::strip;
+use crate::program::*;
+use crate::syntax::ast;
+use fabius_trace::Span;
+use std::collections::HashMap;
+
+impl Checker<'_> {
+    /// The statements of a block, in a scope of their own.
+    pub(super) fn statements(&mut self, block: &ast::Block) {
+        self.scopes.push(HashMap::new());
+        block.node.iter().for_each(|s| self.statement(s));
+        self.scopes.pop();
+    }
+
+    fn nested(&mut self, block: &ast::Block) -> Block {
+        self.frames.push(Frame::Branch);
+        let out = self.block_of(|c| c.statements(block));
+        self.frames.pop();
+        out
+    }
+
+    fn statement(&mut self, s: &ast::Stmt) {
+        let span = s.span;
+        match &s.node {
+            ast::StmtKind::If { guard, then, otherwise, .. } => self.if_else(guard, then, otherwise.as_ref(), span),
+            ast::StmtKind::While { guard, body } => self.while_loop(guard, body, span),
+            ast::StmtKind::Loop(body) => {
+                let yes = Guard::Expr(constant(Value::Int(1), &Type::Bool, self.at(span)));
+                let body = self.loop_body(body, Block::new());
+                self.push(StmtKind::While(yes, body), span);
+            }
+            ast::StmtKind::Choose(blocks) => self.choose(blocks, span),
+            ast::StmtKind::Atomic(body) => self.atomic(body, span),
+            ast::StmtKind::Block(body) => self.statements(body),
+            // The variables of an expansion are temporaries of the statement that calls it.
+            _ if self.expansion.is_some() => self.simple(s),
+            _ => self.with_temporaries(span, |c| c.simple(s)),
+        }
+    }
+
+    fn simple(&mut self, s: &ast::Stmt) {
+        let span = s.span;
+        match &s.node {
+            ast::StmtKind::Local { mutable, names, ty, init } => {
+                self.local(*mutable, names, ty.as_ref(), init.as_ref(), span);
+            }
+            ast::StmtKind::Assign { targets, op, value } => self.assign(targets, *op, value, span),
+            ast::StmtKind::Expr(e) => self.effect(e, span),
+            ast::StmtKind::Return(values) => self.return_values(values, span),
+            ast::StmtKind::For { name, lo, hi, body } => self.for_loop(name, lo, hi, body, span),
+            ast::StmtKind::Break | ast::StmtKind::Continue => self.leave(&s.node, span),
+            ast::StmtKind::Join(e) => {
+                self.may_wait("join", span);
+                if let Some(e) = self.expr_of(e, &Type::Thread) {
+                    let e = self.reduce(e, 0);
+                    self.push(StmtKind::Join(e), span);
+                }
+            }
+            ast::StmtKind::Await(e) => {
+                self.may_wait("await", span);
+                if let Some(e) = self.condition(e) {
+                    self.push(StmtKind::Await(e), span);
+                }
+            }
+            ast::StmtKind::Yield => self.give_up(StmtKind::Yield, "yield", span),
+            ast::StmtKind::Zield => self.give_up(StmtKind::Zield, "zield", span),
+            ast::StmtKind::Assume(e) => {
+                if let Some(e) = self.condition(e) {
+                    self.push(StmtKind::Assume(e), span);
+                }
+            }
+            ast::StmtKind::Assert(e, message) => {
+                let check = if self.expansion.is_some() { Check::SyncMisuse } else { Check::Assertion };
+                if let Some(e) = self.condition(e) {
+                    self.push(StmtKind::Assert(e, check, message.as_ref().map(|m| m.node.clone())), span);
+                }
+            }
+            ast::StmtKind::Print(es) => {
+                let es: Vec<_> = es.iter().map(|e| self.expr(e, None)).collect();
+                if let Some(es) = es.into_iter().collect() {
+                    self.push(StmtKind::Print(es), span);
+                }
+            }
+            ast::StmtKind::Progress => self.push(StmtKind::Progress, span),
+            ast::StmtKind::Skip => self.push(StmtKind::Skip, span),
+            ast::StmtKind::If { .. }
+            | ast::StmtKind::While { .. }
+            | ast::StmtKind::Loop(_)
+            | ast::StmtKind::Choose(_)
+            | ast::StmtKind::Atomic(_)
+            | ast::StmtKind::Block(_)
+            | ast::StmtKind::Error => {}
+        }
+    }
+
+    fn if_else(&mut self, guard: &ast::Expr, then: &ast::Block, otherwise: Option<&ast::Block>, span: Span) {
+        let mark = self.temporaries.mark();
+        let guard_span = guard.span;
+        let guard = self.guard(guard);
+        let resets = self.block_of(|c| c.reset_since(mark, guard_span));
+        self.temporaries.release(mark);
+        let mut yes = resets.clone();
+        yes.extend(self.nested(then));
+        let mut no = resets;
+        no.extend(otherwise.map(|b| self.nested(b)).unwrap_or_default());
+        if let Some(guard) = guard {
+            self.push(StmtKind::If(guard, yes, no), span);
+        }
+    }
+
+    fn while_loop(&mut self, guard: &ast::Expr, body: &ast::Block, span: Span) {
+        let mark = self.temporaries.mark();
+        let mut typed = None;
+        let before = self.block_of(|c| typed = c.guard(guard));
+        let resets = self.block_of(|c| c.reset_since(mark, guard.span));
+        self.temporaries.release(mark);
+        let body = self.loop_body(body, Block::new());
+        let Some(typed) = typed else { return };
+        if before.is_empty() {
+            return self.push(StmtKind::While(typed, body), span);
+        }
+        let stmt = |kind, span| Stmt { kind, access: Access::Local, span };
+        let at = self.at(guard.span);
+        let mut leave = resets.clone();
+        leave.push(stmt(StmtKind::Break, at));
+        let mut whole = before;
+        whole.push(stmt(StmtKind::If(typed, resets, leave), at));
+        whole.extend(body);
+        let yes = Guard::Expr(constant(Value::Int(1), &Type::Bool, at));
+        self.push(StmtKind::While(yes, whole), span);
+    }
+
+    /// The body of a loop. `step` is what `continue` does first.
+    fn loop_body(&mut self, body: &ast::Block, step: Block) -> Block {
+        self.frames.push(Frame::Loop);
+        self.on_continue.push(step);
+        let out = self.block_of(|c| c.statements(body));
+        self.on_continue.pop();
+        self.frames.pop();
+        out
+    }
+
+    fn for_loop(&mut self, name: &ast::Name, lo: &ast::Expr, hi: &ast::Expr, body: &ast::Block, span: Span) {
+        let (lo, hi) = (self.expr(lo, Some(&Type::Int)), self.expr(hi, Some(&Type::Int)));
+        let (Some(lo), Some(hi)) = (lo, hi) else { return };
+        let fixed = if let Type::Fixed { .. } = lo.ty { lo.ty.clone() } else { Type::Int };
+        if !self.must_fit(&lo.ty, &fixed, lo.span) || !self.must_fit(&hi.ty, &fixed, hi.span) {
+            return;
+        }
+        let ty = match (&lo.kind, &hi.kind, &fixed) {
+            (ExprKind::Const(Value::Int(lo)), ExprKind::Const(Value::Int(hi)), Type::Int) if *hi < i64::MAX => {
+                Type::Range(*lo.min(hi), *hi + 1)
+            }
+            _ => fixed.clone(),
+        };
+        let at = self.at(span);
+        let hi = match hi.kind {
+            ExprKind::Const(_) => hi,
+            _ => {
+                let id = self.temporary(&fixed);
+                let place = self.local_place(id, at);
+                self.store(place, hi, span);
+                self.read_local(id, at)
+            }
+        };
+        self.scopes.push(HashMap::new());
+        let id = self.declare(name, ty, false);
+        let place = self.local_place(id, at);
+        self.store(place.clone(), lo, span);
+        let counter = self.read_local(id, at);
+        let one = constant(Value::Int(1), &fixed, at);
+        let next =
+            Expr { kind: ExprKind::Binary(BinaryOp::Add, counter.clone().into(), one.into()), ty: fixed, span: at };
+        let step = Stmt { kind: StmtKind::Assign(place, next), access: Access::Local, span: at };
+        let test = Expr { kind: ExprKind::Binary(BinaryOp::Le, counter.into(), hi.into()), ty: Type::Bool, span: at };
+        let mut body = self.loop_body(body, vec![step.clone()]);
+        body.push(step);
+        self.push(StmtKind::While(Guard::Expr(test), body), span);
+        self.scopes.pop();
+    }
+
+    fn leave(&mut self, kind: &ast::StmtKind, span: Span) {
+        let (word, core) = match kind {
+            ast::StmtKind::Break => ("break", StmtKind::Break),
+            _ => ("continue", StmtKind::Continue),
+        };
+        match self.frames.iter().rev().find(|f| **f != Frame::Branch) {
+            Some(Frame::Loop) => {
+                if core == StmtKind::Continue {
+                    let step = self.on_continue.last().cloned().unwrap_or_default();
+                    self.out.extend(step);
+                }
+                self.push(core, span);
+            }
+            Some(_) => self.not_in_atomic(word, span),
+            None => {
+                self.error("E0403", span, format!("`{word}` outside of a loop"), "no loop around it");
+            }
+        }
+    }
+
+    fn not_in_atomic(&mut self, word: &str, span: Span) {
+        self.error(
+            "E0404",
+            span,
+            format!("`{word}` inside `atomic`"),
+            "an atomic block cannot be left in the middle",
+        )
+        .help = Some("put it behind the block; a variable can say whether it is needed".into());
+    }
+
+    fn may_wait(&mut self, word: &str, span: Span) {
+        if self.in_atomic() && !(self.frames.last() == Some(&Frame::Atomic) && self.out.is_empty()) {
+            self.error(
+                "E0405",
+                span,
+                format!("`{word}` in the middle of `atomic`"),
+                "only the first statement of the block can wait",
+            )
+            .help = Some("move it to the beginning of the block, or in front of it".into());
+        }
+    }
+
+    fn give_up(&mut self, kind: StmtKind, word: &str, span: Span) {
+        if self.in_atomic() {
+            return self.not_in_atomic(word, span);
+        }
+        self.push(kind, span);
+    }
+
+    fn atomic(&mut self, body: &ast::Block, span: Span) {
+        if self.in_atomic() {
+            return self.statements(body);
+        }
+        self.frames.push(Frame::Atomic);
+        let out = self.block_of(|c| c.statements(body));
+        self.frames.pop();
+        self.push(StmtKind::Atomic(out), span);
+    }
+
+    fn choose(&mut self, blocks: &[ast::Block], span: Span) {
+        match blocks {
+            [] => {}
+            [only] => self.statements(only),
+            [a, b] => {
+                let (a, b) = (self.nested(a), self.nested(b));
+                self.push(StmtKind::If(Guard::Star, a, b), span);
+            }
+            _ => {
+                let at = self.at(span);
+                let ty = Type::Range(0, blocks.len() as i64 - 1);
+                let mark = self.temporaries.mark();
+                let id = self.temporary(&ty);
+                let bound = |n: usize| constant(Value::Int(n as i64), &Type::Int, at);
+                let place = self.local_place(id, at);
+                self.push(StmtKind::Any(place, bound(0), bound(blocks.len() - 1)), span);
+                let resets = self.block_of(|c| c.reset_since(mark, span));
+                let chosen = self.read_local(id, at);
+                self.temporaries.release(mark);
+                let mut rest: Option<Block> = None;
+                let mut bodies: Vec<Block> = blocks.iter().map(|b| self.nested(b)).collect();
+                for (i, body) in bodies.drain(..).enumerate().rev() {
+                    let body: Block = resets.iter().cloned().chain(body).collect();
+                    rest = Some(match rest {
+                        None => body,
+                        Some(no) => {
+                            let test = ExprKind::Binary(BinaryOp::Eq, chosen.clone().into(), bound(i).into());
+                            let test = Guard::Expr(Expr { kind: test, ty: Type::Bool, span: at });
+                            vec![Stmt { kind: StmtKind::If(test, body, no), access: Access::Local, span: at }]
+                        }
+                    });
+                }
+                self.out.extend(rest.unwrap_or_default());
+            }
+        }
+    }
+
+    /// A new local variable.
+    pub(super) fn declare(&mut self, name: &ast::Name, ty: Type, mutable: bool) -> LocalId {
+        let id = if self.expansion.is_some() {
+            self.temporary(&ty)
+        } else {
+            self.locals.push(Local { name: name.node.clone(), ty });
+            self.mutable.resize(self.locals.len(), true);
+            self.locals.len() - 1
+        };
+        self.mutable[id] = mutable;
+        self.bind(name, Binding::Local(id));
+        id
+    }
+
+    /// Gives a name a meaning in the innermost scope.
+    pub(super) fn bind(&mut self, name: &ast::Name, binding: Binding) {
+        if name.node != "_" {
+            let scope = self.scopes.last_mut().expect("statements stand in a scope");
+            scope.insert(name.node.clone(), binding);
+        }
+    }
+
+    fn local(
+        &mut self,
+        mutable: bool,
+        names: &[ast::Name],
+        ty: Option<&ast::Type>,
+        init: Option<&ast::Expr>,
+        span: Span,
+    ) {
+        let declared = ty.map(|t| self.ty(t));
+        let [name] = names else {
+            return self.local_tuple(mutable, names, init, span);
+        };
+        if let Some(None) = declared {
+            return self.bind(name, Binding::Error);
+        }
+        let declared = declared.flatten();
+        let Some(init) = init else {
+            let Some(ty) = declared else { return self.bind(name, Binding::Error) };
+            let value =
+                Expr { kind: ExprKind::Const(ty.default_value(&self.cx.records)), ty: ty.clone(), span: self.at(span) };
+            let id = self.declare(name, ty, mutable);
+            let place = self.local_place(id, self.at(span));
+            return self.push(StmtKind::Assign(place, value), span);
+        };
+        if let (ast::ExprKind::Call(..) | ast::ExprKind::Method(..), None) = (&strip(init).node, &declared)
+            && !self.is_query(init)
+            && self.signature_of(init).is_none()
+        {
+            let produced = self.produce(init, 1);
+            let Some(value) = produced.and_then(|mut values| values.pop()) else {
+                return self.bind(name, Binding::Error);
+            };
+            let id = self.declare(name, widen(&value.ty), mutable);
+            let place = self.local_place(id, self.at(span));
+            return self.store(place, value, span);
+        }
+        if let Some(ty) = declared.or_else(|| self.type_of_rhs(init)) {
+            // The new name is not yet known in its own initial value.
+            let id = self.declare(&ast::Name { node: "_".into(), span: name.span }, ty, mutable);
+            if self.expansion.is_none() {
+                self.locals[id].name.clone_from(&name.node);
+            }
+            let place = self.local_place(id, self.at(span));
+            let fine = self.assign_rhs(place, init, span);
+            self.bind(name, if fine { Binding::Local(id) } else { Binding::Error });
+            if !fine {
+                self.mutable[id] = mutable;
+            }
+            return;
+        }
+        let Some(value) = self.expr(init, None) else { return self.bind(name, Binding::Error) };
+        let ty = widen(&value.ty);
+        let id = self.declare(name, ty, mutable);
+        let place = self.local_place(id, self.at(span));
+        self.store(place, value, span);
+    }
+
+    fn local_tuple(&mut self, mutable: bool, names: &[ast::Name], init: Option<&ast::Expr>, span: Span) {
+        let produced = init.and_then(|init| self.produce(init, names.len()));
+        let Some(values) = produced else {
+            return names.iter().for_each(|n| self.bind(n, Binding::Error));
+        };
+        for (name, value) in names.iter().zip(values) {
+            if name.node != "_" {
+                let id = self.declare(name, widen(&value.ty), mutable);
+                let place = self.local_place(id, self.at(span));
+                self.store(place, value, span);
+            }
+        }
+    }
+
+    fn assign(&mut self, targets: &[ast::Expr], op: Option<BinaryOp>, value: &ast::Expr, span: Span) {
+        let is_dropped = |t: &ast::Expr| matches!(&strip(t).node, ast::ExprKind::Name(n) if n == "_");
+        if let [target] = targets {
+            if is_dropped(target) {
+                return self.effect(value, span);
+            }
+            let Some(place) = self.target(target) else {
+                self.type_of_rhs(value).is_none().then(|| self.expr(value, None));
+                return;
+            };
+            let Some(op) = op else {
+                self.assign_rhs(place, value, span);
+                return;
+            };
+            let place = self.reduce_place(place);
+            // `$target` stands for the place, so that its indexes are evaluated once.
+            let name = ast::Name { node: "$target".into(), span: target.span };
+            self.scopes.push(HashMap::new());
+            self.bind(&name, Binding::Place(place.clone()));
+            let read = ast::Expr { node: ast::ExprKind::Name(name.node), span: target.span };
+            let whole = ast::ExprKind::Binary(op, read.into(), value.clone().into());
+            let typed = self.expr_of(&ast::Expr { node: whole, span }, &place.ty.clone());
+            self.scopes.pop();
+            if let Some(typed) = typed {
+                self.store(place, typed, span);
+            }
+            return;
+        }
+        let places: Vec<_> =
+            targets.iter().map(|t| if is_dropped(t) { Some(None) } else { self.target(t).map(Some) }).collect();
+        let Some(values) = self.produce(value, targets.len()) else { return };
+        for ((place, value), target) in places.into_iter().zip(values).zip(targets) {
+            if let Some(Some(place)) = place
+                && self.must_fit(&value.ty, &place.ty, target.span)
+            {
+                self.store(place, value, span);
+            }
+        }
+    }
+
+    fn return_values(&mut self, values: &[ast::Expr], span: Span) {
+        if self.expansion.is_some() {
+            let values: Option<Vec<_>> = values.iter().map(|v| self.expr(v, None)).collect();
+            self.returned = values;
+            return;
+        }
+        if self.in_atomic() {
+            return self.not_in_atomic("return", span);
+        }
+        let wanted = self.results.clone();
+        let produced = match values {
+            [one] if self.is_effect(one) => {
+                let hint = wanted.first().cloned().flatten();
+                match (&strip(one).node, hint) {
+                    (ast::ExprKind::Call(..) | ast::ExprKind::Method(..), _) => self.produce(one, wanted.len()),
+                    (_, Some(ty)) if wanted.len() == 1 => self.produce_of(one, &ty).map(|v| vec![v]),
+                    _ => self.produce(one, wanted.len()),
+                }
+            }
+            _ => {
+                let typed: Vec<_> = (values.iter().enumerate())
+                    .map(|(i, v)| match wanted.get(i) {
+                        Some(Some(ty)) => self.expr_of(v, ty),
+                        _ => self.expr(v, None),
+                    })
+                    .collect();
+                typed.into_iter().collect()
+            }
+        };
+        let Some(typed) = produced else { return };
+        if typed.len() != wanted.len() {
+            let message = format!("this procedure returns {}", super::expr::count(wanted.len(), "value"));
+            self.error("E0303", span, message, format!("{} given", typed.len())).help =
+                Some("say what it returns after the parameters: `proc p() -> int`".into());
+            return;
+        }
+        for (value, ty) in typed.iter().zip(&wanted) {
+            if let Some(ty) = ty
+                && !self.must_fit(&value.ty, ty, value.span)
+            {
+                return;
+            }
+        }
+        let typed = self.reduce_all(typed, 1);
+        self.push(StmtKind::Return(typed), span);
+    }
+}

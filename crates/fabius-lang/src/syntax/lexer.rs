@@ -1,0 +1,162 @@
+//! From text to tokens. Comments are kept, for the formatter.
+
+use crate::diagnostic::Diagnostic;
+use fabius_trace::Span;
+use logos::{Lexer, Logos};
+
+/// A token with its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Token {
+    /// What it is.
+    pub kind: TokenKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The kinds of tokens.
+#[derive(Logos, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[logos(skip r"[ \t\r\n\f]+")]
+#[allow(missing_docs)]
+pub enum TokenKind {
+    #[regex(r"//[^\n]*", allow_greedy = true)]
+    LineComment,
+    #[token("/*", block_comment)]
+    BlockComment,
+    #[regex(r"[\p{L}_][\p{L}\p{N}_]*")]
+    Name,
+    #[regex(r"[0-9][0-9A-Za-z_]*")]
+    Number,
+    #[regex(r#""([^"\\\n]|\\.)*""#)]
+    Text,
+    #[token("..")]
+    DotDot,
+    #[token("->")]
+    Arrow,
+    #[token("==")]
+    EqEq,
+    #[token("!=")]
+    NotEq,
+    #[token("<=")]
+    Le,
+    #[token(">=")]
+    Ge,
+    #[token("<<")]
+    Shl,
+    #[token(">>")]
+    Shr,
+    #[token("&&")]
+    AndAnd,
+    #[token("||")]
+    OrOr,
+    #[token("+=")]
+    PlusEq,
+    #[token("-=")]
+    MinusEq,
+    #[token("*=")]
+    StarEq,
+    #[token("/=")]
+    SlashEq,
+    #[token("%=")]
+    PercentEq,
+    #[token(":=")]
+    ColonEq,
+    #[token("++")]
+    PlusPlus,
+    #[token("--")]
+    MinusMinus,
+    #[token("(")]
+    LParen,
+    #[token(")")]
+    RParen,
+    #[token("{")]
+    LBrace,
+    #[token("}")]
+    RBrace,
+    #[token("[")]
+    LBracket,
+    #[token("]")]
+    RBracket,
+    #[token(";")]
+    Semi,
+    #[token(",")]
+    Comma,
+    #[token(":")]
+    Colon,
+    #[token(".")]
+    Dot,
+    #[token("@")]
+    At,
+    #[token("=")]
+    Eq,
+    #[token("<")]
+    Lt,
+    #[token(">")]
+    Gt,
+    #[token("+")]
+    Plus,
+    #[token("-")]
+    Minus,
+    #[token("*")]
+    Star,
+    #[token("/")]
+    Slash,
+    #[token("%")]
+    Percent,
+    #[token("!")]
+    Bang,
+    #[token("~")]
+    Tilde,
+    #[token("&")]
+    And,
+    #[token("|")]
+    Or,
+    #[token("^")]
+    Caret,
+    /// The end of the text.
+    End,
+}
+
+/// Skips to the end of a comment, which may contain others. An unclosed one is an error token.
+fn block_comment(lexer: &mut Lexer<'_, TokenKind>) -> bool {
+    let mut depth = 1;
+    let rest = lexer.remainder().as_bytes();
+    let mut at = 0;
+    while at < rest.len() {
+        match rest.get(at..at + 2) {
+            Some(b"/*") => (depth, at) = (depth + 1, at + 2),
+            Some(b"*/") => (depth, at) = (depth - 1, at + 2),
+            _ => at += 1,
+        }
+        if depth == 0 {
+            lexer.bump(at);
+            return true;
+        }
+    }
+    lexer.bump(rest.len());
+    false
+}
+
+/// All tokens of `source`, comments among them, ended by [`TokenKind::End`]. What is no token is reported and left out.
+pub fn tokens(source: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {
+    let mut found = Vec::new();
+    let mut lexer = TokenKind::lexer(source);
+    while let Some(kind) = lexer.next() {
+        let span = Span::new(lexer.span().start, lexer.span().end);
+        match kind {
+            Ok(kind) => found.push(Token { kind, span }),
+            Err(()) => diagnostics.push(not_a_token(lexer.slice(), span)),
+        }
+    }
+    found.push(Token { kind: TokenKind::End, span: Span::new(source.len(), source.len()) });
+    found
+}
+
+fn not_a_token(text: &str, span: Span) -> Diagnostic {
+    let (code, message, help) = match text.chars().next() {
+        Some('/') => ("E0109", "this comment is never closed".to_string(), Some("add `*/`")),
+        Some('"') => ("E0110", "this string is never closed".to_string(), Some("add `\"` on the same line")),
+        Some('\'') => ("E0111", "`'` means nothing here".to_string(), Some("messages stand in double quotes")),
+        _ => ("E0111", format!("`{}` means nothing here", text.escape_debug()), None),
+    };
+    Diagnostic { code, message, span, label: "here".into(), related: vec![], help: help.map(String::from) }
+}
