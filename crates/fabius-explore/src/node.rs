@@ -130,6 +130,7 @@ impl<'a, S: System> Context<'a, S> {
         node.ran = Some(pick.buffer);
         if let Some(detector) = &mut node.detector {
             let runner = Runner { task: pick.task, buffer: pick.buffer };
+            log.fresh.iter().for_each(|variables| detector.forget_data(variables));
             detector.step(runner, &log.accesses)?;
             log.born.iter().for_each(|born| detector.born(Some(runner), born));
             if end == End::Finished {

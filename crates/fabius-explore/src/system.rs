@@ -94,6 +94,8 @@ pub struct StepLog {
     pub born: Vec<Born>,
     /// Accesses to shared state, in order; filled only if `want_accesses`.
     pub accesses: Vec<Access>,
+    /// Variables of heap objects made in the step: whoever had these numbers before is gone. Filled with `accesses`.
+    pub fresh: Vec<std::ops::Range<u64>>,
     /// Whether `accesses` is wanted.
     pub want_accesses: bool,
     /// Whether the step passed a progress mark.
@@ -105,6 +107,7 @@ impl StepLog {
     pub fn clear(&mut self) {
         self.born.clear();
         self.accesses.clear();
+        self.fresh.clear();
         self.progress = false;
     }
 }

@@ -22,6 +22,9 @@ pub struct ErrorTrace {
     pub scheduler: SchedulerKind,
     /// Scheduling points the steps are cut at.
     pub points: Points,
+    /// For a livelock, the step from which on everything repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<u32>,
     /// Threads or task buffers, in order of their columns.
     pub lanes: Vec<Lane>,
     /// The steps, in order.

@@ -1,1 +1,308 @@
-//! (being written)
+//! One facade over the engines: a program and a plan go in, a verdict comes out.
+//!
+//! Every bug is replayed in the reference semantics before it is reported.
+
+mod plan;
+
+use fabius_explore::race::Conflict;
+use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome};
+use fabius_explore::system::{Limit, Snapshot};
+use fabius_lang::program::Program;
+use fabius_semantics::{Departure, Ending, Settings};
+use fabius_trace::{
+    Bound, Bounds, BugKind, ErrorTrace, LevelStats, Mark, Points, ProgramId, Reason, SchedulerKind, Verdict,
+};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+pub use fabius_explore::search::{Progress, Strategy};
+pub use plan::PlanError;
+
+/// How to check a program. The default is that of the command line: iterative preemption bounding, as far as it goes.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What is bounded.
+    pub bound: Bound,
+    /// The largest bound; `None`: until the space is exhausted or a limit stops the search.
+    pub max: Option<u32>,
+    /// The scheduler.
+    pub scheduler: SchedulerKind,
+    /// How the choices are walked.
+    pub strategy: Strategy,
+    /// Where threads may be preempted.
+    pub points: Points,
+    /// Enumerate executions instead of states.
+    pub stateless: bool,
+    /// Check every execution for data races (always on with [`Points::Sync`]).
+    pub races: bool,
+    /// Whether a deadlock is a bug.
+    pub deadlock: bool,
+    /// Whether a fair cycle without progress is a bug.
+    pub livelock: bool,
+    /// Worker threads, at least 1.
+    pub jobs: usize,
+    /// Bytes for states.
+    pub memory: Option<u64>,
+    /// Time for the search.
+    pub time: Option<Duration>,
+    /// Number of executions of the random strategies; the default is 10,000.
+    pub executions: Option<u64>,
+    /// Seed of the random strategies.
+    pub seed: u64,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan {
+            bound: Bound::Preemptions,
+            max: None,
+            scheduler: SchedulerKind::Bag,
+            strategy: Strategy::Iterative,
+            points: Points::All,
+            stateless: false,
+            races: false,
+            deadlock: true,
+            livelock: false,
+            jobs: 1,
+            memory: None,
+            time: None,
+            executions: None,
+            seed: 0,
+        }
+    }
+}
+
+/// What a check found out.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The answer.
+    pub verdict: Verdict,
+    /// What was explored at each value of the bound.
+    pub levels: Vec<LevelStats>,
+    /// Number of all reachable states, if the search exhausted them.
+    pub total_states: Option<u64>,
+    /// Bytes that the stored states took.
+    pub memory: u64,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// Why there is no report.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CheckError {
+    /// The plan makes no sense.
+    Plan(PlanError),
+    /// A bug that an engine reported does not replay in the reference semantics: an error of Fabius, not of the program.
+    Internal(String),
+}
+
+/// Why a trace could not be replayed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReplayError {
+    /// It belongs to another program (or to other constants or instances).
+    OtherProgram,
+    /// It departs from the rules at a step.
+    Departure {
+        /// The step, from 0.
+        step: usize,
+        /// How.
+        reason: String,
+    },
+}
+
+/// Identifies a program: its file, and a hash of its text, constants and instances.
+pub fn program_id(file: &str, source: &str, consts: &[(String, String)], instances: &[(String, u32)]) -> ProgramId {
+    // JSON keeps the parts apart, whatever they contain.
+    let parts = serde_json::json!([source, consts, instances]).to_string();
+    ProgramId {
+        file: file.into(),
+        hash: format!("{:032x}", xxhash_rust::xxh3::xxh3_128(parts.as_bytes())),
+        consts: consts.to_vec(),
+        instances: instances.to_vec(),
+    }
+}
+
+/// Fixes the number of copies of each named `process p[*]`.
+///
+/// # Errors
+/// Names a process that does not exist or whose number the program says itself.
+pub fn with_instances(mut program: Program, instances: &[(String, u32)]) -> Result<Program, PlanError> {
+    for (name, count) in instances {
+        let known: Vec<&str> = program.processes.iter().map(|p| p.name.as_str()).collect();
+        let help = format!("the processes of this program are: {}", known.join(", "));
+        let message = format!("there is no process `{name}`");
+        let process = program.processes.iter_mut().find(|p| p.name == *name);
+        let Some(process) = process else { return Err(PlanError { message, help }) };
+        if let Some(fixed) = process.count {
+            return Err(PlanError {
+                message: format!("`process {name}[{fixed}]` has a fixed number of threads"),
+                help: format!("write `process {name}[*]` to choose it from outside"),
+            });
+        }
+        process.count = Some(*count);
+    }
+    Ok(program)
+}
+
+/// Checks a program. `stop` may be set at any time from another thread; `progress` is called a few times a second.
+///
+/// # Errors
+/// [`CheckError`].
+pub fn check(
+    program: &Program,
+    id: &ProgramId,
+    plan: &Plan,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(&Progress) + Sync),
+) -> Result<Report, CheckError> {
+    plan.validate(program).map_err(CheckError::Plan)?;
+    let began = Instant::now();
+    let options = options(plan, began);
+    let monitor = Monitor { stop, progress };
+    let engine = fabius_semantics::Reference::new(program, plan.points);
+    let outcome = explore(&engine, plan, &options, &monitor);
+    let bounds = Bounds {
+        bound: plan.bound,
+        completed: outcome.completed,
+        scheduler: plan.scheduler,
+        points: plan.points,
+        instances: id.instances.clone(),
+    };
+    let complete = outcome.exhausted && is_exhaustive(plan) && id.instances.is_empty();
+    let verdict = match (&outcome.bug, outcome.cut) {
+        (Some(found), _) => Verdict::Bug { trace: Box::new(confirm(program, id, plan, found)?) },
+        (None, Some(cut)) => Verdict::Unknown { reason: reason(cut, program), bounds },
+        (None, None) if complete => Verdict::Verified,
+        (None, None) => Verdict::NoBugWithinBounds { bounds },
+    };
+    let total = outcome.levels.last().filter(|_| outcome.exhausted && !plan.stateless).map(|l| l.states);
+    Ok(Report {
+        verdict,
+        total_states: total,
+        levels: outcome.levels,
+        memory: outcome.memory,
+        elapsed: began.elapsed(),
+    })
+}
+
+/// Replays a trace in the reference semantics and returns it anew, as the reference sees it.
+///
+/// # Errors
+/// [`ReplayError`].
+pub fn replay(program: &Program, id: &ProgramId, trace: &ErrorTrace) -> Result<ErrorTrace, ReplayError> {
+    if id.hash != trace.program.hash {
+        return Err(ReplayError::OtherProgram);
+    }
+    let delays = trace.steps.iter().map(|s| match s.mark {
+        Some(Mark::Delay(n)) => n,
+        _ => 0,
+    });
+    let ending = match trace.kind {
+        BugKind::Deadlock => Ending::Deadlock,
+        BugKind::DataRace => Ending::Race,
+        BugKind::Livelock => Ending::Livelock(trace.cycle.unwrap_or(0) as usize),
+        _ => Ending::Fault,
+    };
+    let settings = Settings {
+        points: trace.points,
+        bound: trace.bound,
+        scheduler: trace.scheduler,
+        cost: trace.cost,
+        delays: delays.collect(),
+        ending,
+    };
+    let departed = |d: Departure| ReplayError::Departure { step: d.turn, reason: d.reason };
+    let again = fabius_semantics::replay(program, id, &trace.schedule(), &settings).map_err(departed)?;
+    if again.kind != trace.kind || again.span != trace.span {
+        let reason = format!("it ends in another bug: {}", again.message);
+        return Err(ReplayError::Departure { step: trace.steps.len(), reason });
+    }
+    Ok(again)
+}
+
+fn options(plan: &Plan, began: Instant) -> Options {
+    Options {
+        bound: plan.bound,
+        max: plan.max,
+        scheduler: plan.scheduler,
+        strategy: plan.strategy,
+        races: (plan.races || plan.points == Points::Sync).then_some(Conflict::ReadWrite),
+        deadlock: plan.deadlock,
+        livelock: plan.livelock,
+        jobs: plan.jobs,
+        memory: plan.memory,
+        deadline: plan.time.and_then(|t| began.checked_add(t)),
+        executions: plan.executions,
+        seed: plan.seed,
+    }
+}
+
+fn explore<S>(engine: &S, plan: &Plan, options: &Options, monitor: &Monitor<'_>) -> Outcome
+where
+    S: Snapshot + Sync,
+    S::State: Send,
+{
+    let _ = plan;
+    fabius_explore::stateful::search(engine, options, monitor, &|_| {})
+}
+
+/// Whether a search that cuts nothing off sees every schedule.
+fn is_exhaustive(plan: &Plan) -> bool {
+    match plan.scheduler {
+        SchedulerKind::Bag => true,
+        SchedulerKind::BoundedBag(_) => false,
+        SchedulerKind::RoundRobin | SchedulerKind::DepthFirst => plan.bound == Bound::Delays,
+    }
+}
+
+/// Replays what a search found in the reference semantics.
+fn confirm(program: &Program, id: &ProgramId, plan: &Plan, found: &Found) -> Result<ErrorTrace, CheckError> {
+    let ending = match found.what {
+        Bug::Fault(..) => Ending::Fault,
+        Bug::Deadlock => Ending::Deadlock,
+        Bug::Race(_) => Ending::Race,
+        Bug::Livelock => Ending::Livelock(found.cycle.unwrap_or(0)),
+    };
+    let settings = Settings {
+        points: plan.points,
+        bound: plan.bound,
+        scheduler: plan.scheduler,
+        cost: found.cost,
+        delays: found.delays.clone(),
+        ending,
+    };
+    let trace = fabius_semantics::replay(program, id, &found.schedule, &settings).map_err(|d| {
+        let turn = d.turn;
+        CheckError::Internal(format!(
+            "the schedule found departs from the reference semantics at turn {turn}: {}",
+            d.reason
+        ))
+    })?;
+    if let Bug::Fault(kind, span) = found.what
+        && (kind, span) != (trace.kind, trace.span)
+    {
+        let message = format!("the reference semantics sees another bug: {}", trace.message);
+        return Err(CheckError::Internal(message));
+    }
+    Ok(trace)
+}
+
+fn reason(cut: Cut, program: &Program) -> Reason {
+    match cut {
+        Cut::Time => Reason::Time,
+        Cut::Memory => Reason::Memory,
+        Cut::Interrupted => Reason::Interrupted,
+        Cut::Executions => Reason::Executions,
+        Cut::Program(limit, span) => {
+            let at = span.line_col(&program.source);
+            let what = match limit {
+                Limit::Recursion => "more than 4096 active calls in one task",
+                Limit::EndlessStep => "a step of more than 1,000,000 statements (a loop without a scheduling point)",
+                Limit::Integer => "an `int` beyond 64 bits",
+                Limit::Tasks => "more than 65,535 tasks at once",
+                Limit::Heap => "more than 65,535 heap objects at once",
+            };
+            Reason::Program { message: format!("{what}, at {}:{}", at.line, at.column) }
+        }
+    }
+}

@@ -112,6 +112,11 @@ impl Detector {
         self.remove(Knower::Thread(thread));
     }
 
+    /// These variables are new ones under old numbers; to be called before the step that made them is reported.
+    pub fn forget_data(&mut self, variables: &std::ops::Range<u64>) {
+        self.data.retain(|v, _| !variables.contains(v));
+    }
+
     /// Renumbers anonymous threads as [`crate::system::Snapshot::reorder_anonymous`] does.
     pub fn reorder_anonymous(&mut self, order: &[TaskId]) {
         let new = |old: TaskId| order.iter().position(|t| *t == old).map(|i| ANONYMOUS | i as TaskId);

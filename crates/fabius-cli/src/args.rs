@@ -1,0 +1,377 @@
+//! What can be said on the command line, and the parsers of its values.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use fabius_trace::{Bound, Points, SchedulerKind};
+use fabius_verify::Strategy;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Finds the schedule that breaks a concurrent program, or shows that none within a stated bound does.
+#[derive(Debug, Parser)]
+#[command(name = "fabius", version, propagate_version = true, max_term_width = 100, after_help = EXIT_CODES)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  no bug (within the bounds that the answer names), or nothing to report
+  1  bug; for `fmt --check`: some file is not formatted
+  2  bad input or usage, or an output that could not be written
+  3  unknown: a limit or Ctrl-C stopped the search";
+
+const CHECK_HELP: &str = "\
+By default schedules are explored in order of their preemptions: none, one, two, .. until every schedule
+has been explored or a limit stops the search. So the first bug found needs the fewest preemptions.
+
+Examples:
+  fabius check examples/bluetooth.fab
+  fabius check examples/bluetooth.fab --trace bug.trace.json
+  fabius check examples/bluetooth.fab --bound delays --max 2 --stats
+  fabius check examples/philosophers.fab --const N=4 --json
+  fabius check examples/bluetooth.fab --strategy pct:3 --executions 1000 --seed 7
+
+Exit codes:
+  0  no bug within the bounds that the answer names, or verified
+  1  bug
+  2  bad input or usage, or an output that could not be written
+  3  unknown: a limit or Ctrl-C stopped the search";
+
+const REPLAY_HELP: &str = "\
+The program is looked for at the path in the trace, from the current directory and from the trace's. When
+standard input is a terminal you step through the trace; otherwise it is printed.
+
+Exit codes:
+  1  the bug happened again
+  2  bad input: the trace is damaged, edited, of another program or of another version of Fabius";
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Explores the schedules of a program and reports the simplest one that breaks it.
+    #[command(after_help = CHECK_HELP)]
+    Check(Box<CheckArgs>),
+    /// Runs a saved trace again and shows it step by step.
+    #[command(after_help = REPLAY_HELP)]
+    Replay(ReplayArgs),
+    /// Formats programs.
+    #[command(after_help = "Exit codes:\n  0  done; with --check: every file is formatted\n  1  with --check: some file is not\n  2  bad input, or a file that could not be written")]
+    Fmt(FmtArgs),
+    /// Explains the code of an error message, for instance `E0103`.
+    Explain {
+        /// The code, or nothing for a list of all codes.
+        code: Option<String>,
+        #[command(flatten)]
+        output: ColourArgs,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The program.
+    pub file: PathBuf,
+
+    /// What deviations from an undisturbed run are counted [default: preemptions, or what --scheduler or --strategy asks for]
+    #[arg(long, value_name = "BOUND", help_heading = "Bounds")]
+    pub bound: Option<BoundArg>,
+    /// Explore schedules with at most N such deviations [default: no limit]
+    #[arg(long, value_name = "N", help_heading = "Bounds")]
+    pub max: Option<u32>,
+    /// How many copies of `process PROC[*]` run; may be repeated
+    #[arg(long, value_name = "PROC=N", value_parser = parse_instances, help_heading = "Bounds")]
+    pub instances: Vec<(String, u32)>,
+    /// Value of a constant of the program; may be repeated
+    #[arg(long = "const", value_name = "NAME=VALUE", value_parser = parse_const, help_heading = "Bounds")]
+    pub consts: Vec<(String, String)>,
+
+    /// Who is next: bag, bounded-bag:K, round-robin, depth-first [default: bag; round-robin for delays]
+    #[arg(long, value_name = "SCHEDULER", value_parser = parse_scheduler, help_heading = "Search")]
+    pub scheduler: Option<SchedulerKind>,
+    /// In which order schedules are tried: iterative, dfs, random, pct:D [default: iterative]
+    #[arg(long, value_name = "STRATEGY", value_parser = parse_strategy, help_heading = "Search")]
+    pub strategy: Option<Strategy>,
+    /// Where a thread may be preempted: before every access to shared state, or to synchronization variables only
+    /// (and then every execution is checked for data races)
+    #[arg(long, value_name = "POINTS", default_value = "all", help_heading = "Search")]
+    pub points: PointsArg,
+    /// Enumerate executions without storing states
+    #[arg(long, help_heading = "Search")]
+    pub stateless: bool,
+    /// Seed of the random strategies
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Search")]
+    pub seed: u64,
+
+    /// Report data races too
+    #[arg(long, help_heading = "What is a bug")]
+    pub races: bool,
+    /// Report livelocks too: reachable fair cycles without progress
+    #[arg(long, help_heading = "What is a bug")]
+    pub livelock: bool,
+    /// Do not report deadlocks
+    #[arg(long, help_heading = "What is a bug")]
+    pub no_deadlock: bool,
+
+    /// Processors to use [default: all]; the answer does not depend on it
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    pub jobs: Option<usize>,
+    /// Stop at this much memory for states: 512M, 4G
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
+    pub memory: Option<u64>,
+    /// Stop after this time: 500ms, 30s, 5m, 1h
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Limits")]
+    pub time: Option<Duration>,
+    /// Stop after this many executions (--stateless and random strategies) [default for random strategies: 10000]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    pub executions: Option<u64>,
+
+    /// Save the trace of a bug; `fabius replay` steps through it
+    #[arg(long, value_name = "FILE.json", help_heading = "Output")]
+    pub trace: Option<PathBuf>,
+    /// Print one JSON document on standard output
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Print what was explored at each value of the bound
+    #[arg(long, help_heading = "Output")]
+    pub stats: bool,
+    #[command(flatten)]
+    pub output: ColourArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// The trace, as written by `fabius check --trace`.
+    pub trace: PathBuf,
+    /// The program, if it is not where the trace says
+    #[arg(long, value_name = "FILE")]
+    pub program: Option<PathBuf>,
+    /// Print one JSON document on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Step through the trace even if standard input is not a terminal
+    #[arg(long, conflicts_with = "json")]
+    pub step: bool,
+    #[command(flatten)]
+    pub output: ColourArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct FmtArgs {
+    /// The programs; `-` formats standard input to standard output.
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Change nothing, only say which files are not formatted
+    #[arg(long)]
+    pub check: bool,
+    #[command(flatten)]
+    pub output: ColourArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ColourArgs {
+    /// When to use colour
+    #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output", alias = "colour")]
+    pub color: When,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BoundArg {
+    /// Nothing is counted: all schedules in no particular order
+    None,
+    /// Switches from one thread to another
+    Contexts,
+    /// Switches away from a thread that could go on
+    Preemptions,
+    /// Deviations from what a deterministic scheduler would do
+    Delays,
+    /// Steps
+    Depth,
+}
+
+impl From<BoundArg> for Bound {
+    fn from(bound: BoundArg) -> Bound {
+        match bound {
+            BoundArg::None => Bound::None,
+            BoundArg::Contexts => Bound::Contexts,
+            BoundArg::Preemptions => Bound::Preemptions,
+            BoundArg::Delays => Bound::Delays,
+            BoundArg::Depth => Bound::Depth,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PointsArg {
+    /// Before every access to shared state
+    All,
+    /// Before accesses to synchronization variables
+    Sync,
+}
+
+impl From<PointsArg> for Points {
+    fn from(points: PointsArg) -> Points {
+        match points {
+            PointsArg::All => Points::All,
+            PointsArg::Sync => Points::Sync,
+        }
+    }
+}
+
+/// `name:number`, if the text begins with this name.
+fn numbered(text: &str, name: &str, example: &str) -> Option<Result<u32, String>> {
+    let rest = text.strip_prefix(name)?;
+    let number = rest.strip_prefix(':').and_then(|n| n.parse().ok()).filter(|n| *n >= 1);
+    Some(number.ok_or_else(|| format!("write a number of at least 1 after `{name}`, for instance `{example}`")))
+}
+
+fn parse_scheduler(text: &str) -> Result<SchedulerKind, String> {
+    match text {
+        "bag" => return Ok(SchedulerKind::Bag),
+        "round-robin" => return Ok(SchedulerKind::RoundRobin),
+        "depth-first" => return Ok(SchedulerKind::DepthFirst),
+        _ => {}
+    }
+    if let Some(number) = numbered(text, "bounded-bag", "bounded-bag:2") {
+        return number.map(SchedulerKind::BoundedBag);
+    }
+    Err(unknown(text, &["bag", "bounded-bag:K", "round-robin", "depth-first"]))
+}
+
+fn parse_strategy(text: &str) -> Result<Strategy, String> {
+    match text {
+        "iterative" => return Ok(Strategy::Iterative),
+        "dfs" => return Ok(Strategy::DepthFirst),
+        "random" => return Ok(Strategy::Random),
+        _ => {}
+    }
+    if let Some(number) = numbered(text, "pct", "pct:3") {
+        return number.map(Strategy::Pct);
+    }
+    Err(unknown(text, &["iterative", "dfs", "random", "pct:D"]))
+}
+
+fn unknown(text: &str, known: &[&str]) -> String {
+    let all = format!("possible values: {}", known.join(", "));
+    match nearest(text, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`? ({all})"),
+        None => all,
+    }
+}
+
+/// The candidate that is most like the text, if one is like it at all.
+pub fn nearest<'a>(text: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .map(|candidate| (distance(&text.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 3)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Fewest insertions, deletions and replacements of characters that make one text of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+fn parse_const(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
+            Ok((name.trim().to_string(), value.trim().to_string()))
+        }
+        _ => Err("write NAME=VALUE, for instance `N=3`".to_string()),
+    }
+}
+
+fn parse_instances(text: &str) -> Result<(String, u32), String> {
+    let wrong = || "write PROC=N, for instance `worker=2`".to_string();
+    let (name, number) = text.split_once('=').ok_or_else(wrong)?;
+    let number = number.trim().parse().map_err(|_| wrong())?;
+    if name.trim().is_empty() { Err(wrong()) } else { Ok((name.trim().to_string(), number)) }
+}
+
+/// A number and the unit behind it, which may be missing.
+fn with_unit(text: &str) -> Option<(u64, String)> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    Some((number.parse().ok()?, unit.trim().to_lowercase()))
+}
+
+fn parse_size(text: &str) -> Result<u64, String> {
+    let wrong = || "write a number of bytes with or without a unit, for instance `512M` or `4G`".to_string();
+    let (number, unit) = with_unit(text).ok_or_else(wrong)?;
+    let shift = match unit.trim_end_matches("ib").trim_end_matches('b') {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        "t" => 40,
+        _ => return Err(wrong()),
+    };
+    number.checked_mul(1 << shift).ok_or_else(|| "that is more than 64 bits of bytes".to_string())
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "write a time, for instance `500ms`, `30s`, `5m` or `1h`".to_string();
+    let (number, unit) = with_unit(text).ok_or_else(wrong)?;
+    let (factor, milliseconds) = match unit.as_str() {
+        "ms" => (1, true),
+        "" | "s" => (1, false),
+        "m" | "min" => (60, false),
+        "h" => (3600, false),
+        _ => return Err(wrong()),
+    };
+    let total = number.checked_mul(factor).filter(|t| *t <= 1 << 40).ok_or_else(wrong)?;
+    Ok(if milliseconds { Duration::from_millis(total) } else { Duration::from_secs(total) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_options_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn values_are_read() {
+        assert_eq!(parse_size("512"), Ok(512));
+        assert_eq!(parse_size("64K"), Ok(64 << 10));
+        assert_eq!(parse_size("2GiB"), Ok(2 << 30));
+        assert!(parse_size("G").is_err() && parse_size("1x").is_err() && parse_size("99999999999T").is_err());
+        assert_eq!(parse_duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(parse_duration("2m"), Ok(Duration::from_secs(120)));
+        assert!(parse_duration("fast").is_err() && parse_duration("1w").is_err());
+        assert_eq!(parse_scheduler("bounded-bag:2"), Ok(SchedulerKind::BoundedBag(2)));
+        assert!(parse_scheduler("bounded-bag:0").unwrap_err().contains("bounded-bag:2"));
+        assert!(parse_scheduler("roundrobin").unwrap_err().contains("did you mean `round-robin`"));
+        assert_eq!(parse_strategy("pct:3"), Ok(Strategy::Pct(3)));
+        assert!(parse_strategy("ddfs").unwrap_err().contains("did you mean `dfs`"));
+        assert!(parse_instances("p").is_err() && parse_instances("=2").is_err() && parse_instances("p=-1").is_err());
+        assert!(parse_const("N=").is_err() && parse_const("=3").is_err());
+        assert_eq!(parse_const("N=3"), Ok(("N".into(), "3".into())));
+    }
+
+    #[test]
+    fn near_misses_are_found() {
+        assert_eq!(nearest("E0103x", ["E0103", "E0200"].into_iter()), Some("E0103"));
+        assert_eq!(nearest("zzzzzzz", ["bag"].into_iter()), None);
+    }
+}

@@ -1,0 +1,138 @@
+//! What went wrong with the input, as text and as JSON.
+
+use fabius_lang::diagnostic::Diagnostic;
+use fabius_verify::{CheckError, PlanError, ReplayError};
+use serde_json::{Value, json};
+
+/// An input or an output that does not work: an answer to the user, not a bug of Fabius, except for `Internal`.
+#[derive(Debug)]
+pub enum Failure {
+    /// One sentence and what to do about it.
+    Plain { kind: Kind, message: String, help: Option<String> },
+    /// Places in a source text.
+    Source { source: String, file: String, diagnostics: Vec<Diagnostic> },
+}
+
+/// Where the fault lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The command line.
+    Usage,
+    /// A file or what is in it.
+    Input,
+    /// A file that could not be written.
+    Output,
+    /// Fabius itself.
+    Internal,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Usage => "usage",
+            Kind::Input => "input",
+            Kind::Output => "output",
+            Kind::Internal => "internal",
+        }
+    }
+}
+
+/// A failure of the input.
+pub fn input(message: impl Into<String>) -> Failure {
+    Failure::Plain { kind: Kind::Input, message: message.into(), help: None }
+}
+
+/// A failure of an output.
+pub fn output(message: impl Into<String>) -> Failure {
+    Failure::Plain { kind: Kind::Output, message: message.into(), help: None }
+}
+
+impl Failure {
+    /// The same with something to do about it.
+    pub fn help(self, text: impl Into<String>) -> Failure {
+        match self {
+            Failure::Plain { kind, message, .. } => Failure::Plain { kind, message, help: Some(text.into()) },
+            source => source,
+        }
+    }
+
+    /// For standard error.
+    pub fn text(&self, style: fabius_lang::Style) -> String {
+        match self {
+            Failure::Source { source, file, diagnostics } => {
+                let mut text = fabius_lang::render(source, file, diagnostics, style);
+                if !text.ends_with('\n') {
+                    text.push('\n');
+                }
+                let count = match diagnostics.len() {
+                    1 => "1 error".to_string(),
+                    n => format!("{n} errors"),
+                };
+                let code = diagnostics.first().map(|d| d.code).unwrap_or_default();
+                text + &format!("\n{count}; `fabius explain {code}` says more\n")
+            }
+            Failure::Plain { kind, message, help } => {
+                let (red, bold, plain) = match style {
+                    fabius_lang::Style::Colour => ("\x1b[1;31m", "\x1b[1m", "\x1b[0m"),
+                    fabius_lang::Style::Plain => ("", "", ""),
+                };
+                let name = if *kind == Kind::Internal { "internal error" } else { "error" };
+                let mut text = format!("{red}{name}{plain}{bold}: {message}{plain}\n");
+                if let Some(help) = help {
+                    text += &format!("  help: {help}\n");
+                }
+                text
+            }
+        }
+    }
+
+    /// The value of `error` in the JSON document.
+    pub fn json(&self) -> Value {
+        match self {
+            Failure::Plain { kind, message, help } => {
+                json!({ "kind": kind.name(), "message": message, "help": help, "diagnostics": [] })
+            }
+            Failure::Source { source, file, diagnostics } => {
+                let places: Vec<Value> = diagnostics
+                    .iter()
+                    .map(|d| {
+                        let at = d.span.line_col(source);
+                        json!({
+                            "code": d.code, "message": d.message, "label": d.label, "help": d.help,
+                            "file": file, "line": at.line, "column": at.column, "span": d.span,
+                        })
+                    })
+                    .collect();
+                let message = diagnostics.first().map(|d| d.message.clone()).unwrap_or_default();
+                json!({ "kind": "input", "message": message, "help": null, "diagnostics": places })
+            }
+        }
+    }
+}
+
+impl From<PlanError> for Failure {
+    fn from(error: PlanError) -> Failure {
+        Failure::Plain { kind: Kind::Usage, message: error.message, help: Some(error.help) }
+    }
+}
+
+/// Why a program could not be checked.
+pub fn of_check(error: CheckError, source: &str, file: &str) -> Failure {
+    match error {
+        CheckError::Plan(error) => error.into(),
+        CheckError::Program(diagnostics) => {
+            Failure::Source { source: source.to_string(), file: file.to_string(), diagnostics }
+        }
+        CheckError::Internal(message) => Failure::Plain {
+            kind: Kind::Internal,
+            message,
+            help: Some("this is a bug of Fabius, not of the program; please report it with the program and the command".into()),
+        },
+    }
+}
+
+impl From<ReplayError> for Failure {
+    fn from(error: ReplayError) -> Failure {
+        Failure::Plain { kind: Kind::Input, message: error.message(), help: Some(error.help()) }
+    }
+}

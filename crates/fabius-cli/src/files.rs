@@ -1,0 +1,69 @@
+//! Reading and writing the user's files.
+
+use crate::failure::{Failure, input, output};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// The text of a file.
+pub fn read(path: &Path) -> Result<String, Failure> {
+    let shown = path.display();
+    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => input(format!("there is no file `{shown}`")),
+        ErrorKind::IsADirectory => input(format!("`{shown}` is a directory")).help("give one of the files in it"),
+        ErrorKind::PermissionDenied => input(format!("no permission to read `{shown}`")),
+        _ => input(format!("cannot read `{shown}`: {error}")),
+    })?;
+    text(bytes, &shown.to_string())
+}
+
+/// Bytes as text.
+pub fn text(bytes: Vec<u8>, name: &str) -> Result<String, Failure> {
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let bytes = error.as_bytes();
+        let line = bytes[..at].iter().filter(|b| **b == b'\n').count() + 1;
+        let byte = bytes.get(at).copied().unwrap_or_default();
+        input(format!("`{name}` is not UTF-8 text: byte {byte:#04x} in line {line}")).help("save the file as UTF-8")
+    })
+}
+
+/// Replaces a file as a whole: on failure the old one is still there.
+pub fn write(path: &Path, contents: &str) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| output(format!("cannot write `{}`: {error}", path.display()));
+    // A device or a pipe is written to; a link is written through.
+    let direct = std::fs::symlink_metadata(path).is_ok_and(|m| !m.is_file());
+    if direct {
+        return write_new(path, contents).map_err(failed);
+    }
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary: PathBuf = path.with_file_name(name);
+    let result = write_new(&temporary, contents).and_then(|()| {
+        if let Ok(metadata) = std::fs::metadata(path) {
+            std::fs::set_permissions(&temporary, metadata.permissions())?;
+        }
+        std::fs::rename(&temporary, path)
+    });
+    result.map_err(|error| {
+        // Nothing better can be done if even this fails.
+        let _ = std::fs::remove_file(&temporary);
+        failed(error)
+    })
+}
+
+fn write_new(path: &Path, contents: &str) -> std::io::Result<()> {
+    let mut file = std::fs::File::create(path)?;
+    file.write_all(contents.as_bytes())?;
+    file.flush()
+}
+
+/// Writes to standard output. A reader that has gone away (`| head`) is no failure.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(output(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,47 @@
+//! What is computed once for a program: numbers of shared variables, and how finely it interleaves.
+
+use crate::value::{ObjectId, scalars};
+use crate::walk;
+use fabius_lang::program::{Access, Interleave, Program};
+use fabius_trace::Points;
+
+/// Facts about a program.
+pub struct Layout {
+    /// Number of the first scalar of each global.
+    pub first: Vec<u64>,
+    /// From which access on a statement is a scheduling point; `None` if accesses never are.
+    pub point: Option<Access>,
+    /// Whether there is never more than one buffer.
+    pub single_buffer: bool,
+    /// Whether a procedure, or one that it calls, asks for the handle of the running task.
+    pub uses_self: Vec<bool>,
+}
+
+impl Layout {
+    /// Looks at a program.
+    pub fn of(program: &Program, points: Points) -> Layout {
+        let mut next = 0;
+        let first = program.globals.iter().map(|g| {
+            let mine = next;
+            next += scalars(program, &g.ty);
+            mine
+        });
+        let single_buffer = program.has_single_buffer();
+        Layout {
+            first: first.collect(),
+            point: match (program.interleave, points) {
+                _ if single_buffer => None,
+                (Interleave::Explicit, _) => None,
+                (Interleave::Implicit, Points::All) => Some(Access::Data),
+                (Interleave::Implicit, Points::Sync) => Some(Access::Sync),
+            },
+            single_buffer,
+            uses_self: walk::uses_self(program),
+        }
+    }
+
+    /// Number of the first scalar of a heap object.
+    pub fn of_object(o: ObjectId) -> u64 {
+        1 << 62 | u64::from(o) << 30
+    }
+}

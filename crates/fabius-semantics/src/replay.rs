@@ -1,0 +1,555 @@
+//! Replay: runs a schedule by the rules, says what each step does, and where a schedule departs from the rules.
+
+use crate::config::{Config, Whereabouts};
+use crate::rules::{Note, may_dispatch};
+use crate::run::{is_ready, next_statement};
+use crate::show::{Names, Variables, one_line, plain_name, values_in};
+use crate::system::Reference;
+use crate::value::TaskId;
+use fabius_explore::race::{Conflict, Detector, Race, Runner};
+use fabius_explore::system::{BufferId, Choose, End, Fault, Snapshot, StepLog, System};
+use fabius_lang::program::{Base, Place, Program, Stmt, StmtKind};
+use fabius_trace::{
+    Action, Bound, BugKind, Change, ErrorTrace, Lane, Mark, Points, ProgramId, Schedule, SchedulerKind, Span, Step,
+    TRACE_VERSION, Turn,
+};
+use std::collections::HashMap;
+
+/// What a schedule is replayed with.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Scheduling points.
+    pub points: Points,
+    /// What the cost counts.
+    pub bound: Bound,
+    /// The scheduler that delays refer to.
+    pub scheduler: SchedulerKind,
+    /// The cost, as the engine says.
+    pub cost: u32,
+    /// Delays just before each turn; may be empty.
+    pub delays: Vec<u32>,
+    /// What is claimed to happen at the end.
+    pub ending: Ending,
+}
+
+/// What is claimed to happen at the end of a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The last turn goes wrong.
+    Fault,
+    /// Nobody can go on.
+    Deadlock,
+    /// The last turn makes an access that nothing orders with an earlier one.
+    Race,
+    /// From this turn on the schedule is a cycle without progress.
+    Livelock(usize),
+}
+
+/// Where a schedule departs from the rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// The turn, from 0.
+    pub turn: usize,
+    /// Which rule it breaks, in a sentence.
+    pub reason: String,
+}
+
+/// Replays a schedule.
+///
+/// # Errors
+/// [`Departure`].
+pub fn replay(
+    program: &Program,
+    id: &ProgramId,
+    schedule: &Schedule,
+    settings: &Settings,
+) -> Result<ErrorTrace, Departure> {
+    let reference = Reference::new(program, settings.points);
+    // Once to learn how many lanes of each name there are, once to tell.
+    let names = Names::default();
+    let mut scout = Replay::new(&reference, settings, names);
+    let _ = scout.run(schedule);
+    let mut replay = Replay::new(&reference, settings, scout.names.counted());
+    let (kind, message, span) = replay.run(schedule)?;
+    Ok(ErrorTrace {
+        version: TRACE_VERSION,
+        program: id.clone(),
+        kind,
+        message,
+        span,
+        bound: settings.bound,
+        cost: settings.cost,
+        scheduler: settings.scheduler,
+        points: settings.points,
+        cycle: match settings.ending {
+            Ending::Livelock(turn) => Some(turn as u32),
+            Ending::Fault | Ending::Deadlock | Ending::Race => None,
+        },
+        lanes: replay.names.lanes(),
+        steps: replay.steps,
+    })
+}
+
+struct Replay<'a> {
+    reference: &'a Reference,
+    program: &'a Program,
+    settings: &'a Settings,
+    names: Names,
+    steps: Vec<Step>,
+    /// Tasks by the number of their creation; `None` once finished.
+    tasks: Vec<Option<TaskId>>,
+    detector: Option<Detector>,
+    /// Encoded configurations, for cycles.
+    cycle_begins: Option<Vec<u8>>,
+    progress: bool,
+    /// Who ran last, and how the step ended.
+    last: Option<(BufferId, TaskId, End)>,
+}
+
+/// Decides as a turn says.
+struct Given<'a> {
+    choices: &'a [u32],
+    next: usize,
+    wrong: Option<String>,
+}
+
+impl Choose for Given<'_> {
+    fn choose(&mut self, alternatives: u32) -> u32 {
+        let chosen = self.choices.get(self.next).copied();
+        self.next += 1;
+        match chosen {
+            Some(c) if c < alternatives => c,
+            Some(c) => {
+                self.wrong.get_or_insert(format!("choice {c} is not one of {alternatives} alternatives"));
+                0
+            }
+            None => {
+                self.wrong.get_or_insert(format!("a choice of {alternatives} alternatives is not in the schedule"));
+                0
+            }
+        }
+    }
+}
+
+impl<'a> Replay<'a> {
+    fn new(reference: &'a Reference, settings: &'a Settings, names: Names) -> Self {
+        Replay {
+            reference,
+            program: &reference.program,
+            settings,
+            names,
+            steps: Vec::new(),
+            tasks: Vec::new(),
+            detector: (settings.ending == Ending::Race).then(|| Detector::new(Conflict::ReadWrite)),
+            cycle_begins: None,
+            progress: false,
+            last: None,
+        }
+    }
+
+    fn run(&mut self, schedule: &Schedule) -> Result<(BugKind, String, Span), Departure> {
+        let (start, turns) = match schedule.split_first() {
+            Some((first, rest)) if first.task == Turn::START => (first.choices.as_slice(), rest),
+            _ => (&[][..], schedule.as_slice()),
+        };
+        let offset = schedule.len() - turns.len();
+        let departs = |turn: usize, reason: String| Err(Departure { turn, reason });
+        let mut log = StepLog { want_accesses: true, ..StepLog::default() };
+        let mut given = Given { choices: start, next: 0, wrong: None };
+        let mut teller = Teller::new(self.program, self.names.clone());
+        let initial = self.reference.observed_initial(&mut given, &mut log, &mut teller);
+        if let Some(wrong) = given.wrong {
+            return departs(0, wrong);
+        }
+        let mut config = match initial {
+            Ok(Some(config)) => config,
+            Ok(None) => return departs(0, "an assumption fails before the first step".into()),
+            Err(fault) => {
+                let told = self.fault(fault, &teller, &Config::default(), 0)?;
+                self.names = teller.names;
+                let first = self.names.lanes().len();
+                if first == 0 {
+                    self.names.thread(0, "init");
+                }
+                self.steps.push(Step {
+                    turn: Turn { task: Turn::START, choices: start.to_vec() },
+                    lane: 0,
+                    task_name: None,
+                    mark: None,
+                    actions: teller.actions,
+                });
+                return Ok(told);
+            }
+        };
+        self.names = teller.names;
+        self.born(&config, &log, None);
+        if !start.is_empty() {
+            self.steps.push(Step {
+                turn: Turn { task: Turn::START, choices: start.to_vec() },
+                lane: 0,
+                task_name: None,
+                mark: None,
+                actions: teller.actions,
+            });
+        }
+        for (i, turn) in turns.iter().enumerate() {
+            let number = i + offset;
+            if self.settings.ending == Ending::Livelock(number) {
+                self.cycle_begins = Some(self.encoded(&config));
+                self.progress = false;
+            }
+            let task = match self.tasks.get(turn.task as usize) {
+                Some(Some(task)) => *task,
+                Some(None) => return departs(number, format!("task {} has finished", turn.task)),
+                None => return departs(number, format!("there is no task {} yet", turn.task)),
+            };
+            if let Some(reason) = self.may_not_run(&config, task) {
+                return departs(number, reason);
+            }
+            let (n, _) = config.task(task).expect("unfinished tasks are somewhere");
+            let mark = self.mark(&config, n, number);
+            let mut given = Given { choices: &turn.choices, next: 0, wrong: None };
+            let mut teller = Teller::new(self.program, self.names.clone());
+            let lane = self.names.lane(n);
+            let task_name = self.names.task_name(n, task);
+            let before = config.clone();
+            log.clear();
+            let result = self.reference.observed_step(&mut config, task, &mut given, &mut log, &mut teller);
+            if let Some(wrong) = given.wrong {
+                return departs(number, wrong);
+            }
+            if given.next < turn.choices.len() {
+                return departs(number, format!("{} choices are left over", turn.choices.len() - given.next));
+            }
+            self.progress |= log.progress;
+            let told = match result {
+                Ok(_) => None,
+                Err(fault) => Some(self.fault(fault, &teller, &before, number)?),
+            };
+            self.names = teller.names;
+            let turn = turn.clone();
+            self.steps.push(Step { turn, lane, task_name, mark, actions: teller.actions });
+            let last = i + 1 == turns.len();
+            if let Some(told) = told {
+                return match (last, self.settings.ending) {
+                    (true, Ending::Fault) => Ok(told),
+                    (true, _) => departs(number, format!("{}, which is not what the trace claims", told.1)),
+                    (false, _) => departs(number, format!("{}, but the schedule goes on", told.1)),
+                };
+            }
+            let end = result.expect("a fault has been dealt with");
+            if end == End::Dropped {
+                return departs(number, "an assumption fails, which drops the execution".into());
+            }
+            if let Some(race) = self.races(n, task, end, &config, &log) {
+                return match (last, self.settings.ending) {
+                    (true, Ending::Race) => Ok(self.race(race)),
+                    _ => departs(number, "there is a data race, but the schedule goes on".into()),
+                };
+            }
+            self.born(&config, &log, Some(task));
+            if end == End::Finished {
+                self.tasks.iter_mut().filter(|t| **t == Some(task)).for_each(|t| *t = None);
+            }
+            self.last = Some((n, task, end));
+        }
+        self.end(&config, schedule.len())
+    }
+
+    /// The claims about the configuration after the last turn.
+    fn end(&mut self, config: &Config, turns: usize) -> Result<(BugKind, String, Span), Departure> {
+        let departs = |reason: &str| Err(Departure { turn: turns, reason: reason.into() });
+        match self.settings.ending {
+            Ending::Fault => departs("the schedule ends without the bug"),
+            Ending::Race => departs("the schedule ends without a data race"),
+            Ending::Deadlock if config.buffers.is_empty() => departs("everything has finished: there is no deadlock"),
+            Ending::Deadlock => {
+                let ready = config.tasks().find(|(_, t)| self.may_not_run(config, t.id).is_none()).map(|(_, t)| t.id);
+                match ready {
+                    Some(task) => departs(&format!("{} can still go on", self.names.of_task(task))),
+                    None => Ok(self.deadlock(config)),
+                }
+            }
+            Ending::Livelock(_) if self.progress => departs("there is progress in the cycle"),
+            Ending::Livelock(_) => match &self.cycle_begins {
+                Some(begin) if *begin == self.encoded(config) => {
+                    let span = self.steps.last().and_then(|s| s.actions.last()).map_or(Span::default(), |a| a.span);
+                    Ok((BugKind::Livelock, "this goes on for ever without progress".into(), span))
+                }
+                _ => departs("the schedule does not end where its cycle begins"),
+            },
+        }
+    }
+
+    fn encoded(&self, config: &Config) -> Vec<u8> {
+        let mut config = config.clone();
+        let mut order: Vec<TaskId> = config.tasks().map(|(_, t)| t.id).collect();
+        order.retain(|t| t & fabius_explore::system::ANONYMOUS != 0);
+        order.sort_by(|a, b| self.reference.compare_anonymous(&config, *a, *b));
+        self.reference.reorder_anonymous(&mut config, &order);
+        let mut out = Vec::new();
+        self.reference.encode(&config, &mut out);
+        out
+    }
+
+    /// Why the rules do not let the task run now.
+    fn may_not_run(&self, config: &Config, task: TaskId) -> Option<String> {
+        let name = self.names.of_task(task);
+        if !self.reference.ready(config, task) {
+            return Some(format!("{name} waits and cannot go on"));
+        }
+        let (n, _) = config.task(task)?;
+        if let Some((pinned, _, End::Yield | End::Interrupted | End::Finished)) = self.last
+            && pinned != n
+            && config.buffers.get(&pinned).is_some_and(|b| !b.is_empty())
+            && self.buffer_can_go(config, pinned)
+        {
+            return Some(format!("{name} is on another buffer, and this one has not given up control"));
+        }
+        (!self.can_go(config, task)).then(|| format!("a task of a higher level runs before {name}"))
+    }
+
+    fn buffer_can_go(&self, config: &Config, n: BufferId) -> bool {
+        let tasks: Vec<TaskId> = config.tasks().filter(|(b, _)| *b == n).map(|(_, t)| t.id).collect();
+        tasks.into_iter().any(|t| self.reference.ready(config, t) && self.can_go(config, t))
+    }
+
+    /// The premises about levels: of DISPATCH for a pending task, of all other rules for a running one.
+    fn can_go(&self, config: &Config, task: TaskId) -> bool {
+        match config.find(task) {
+            Some(Whereabouts::Stack(n, at)) => {
+                let buffer = &config.buffers[&n];
+                at + 1 == buffer.stack.len() && buffer.may_go_on()
+            }
+            Some(Whereabouts::Pending(n, at)) => {
+                let mut buffer = config.buffers[&n].clone();
+                let level = buffer.pending[at].level;
+                let waits = |t: &crate::config::Task| {
+                    t.level >= level && !is_ready(self.program, &self.reference.layout, config, n, t)
+                };
+                if buffer.innermost().is_some_and(waits) {
+                    let waiting = buffer.stack.pop().expect("it was just seen");
+                    buffer.pending.push(waiting);
+                }
+                may_dispatch(&buffer, at)
+            }
+            None => false,
+        }
+    }
+
+    fn mark(&self, config: &Config, n: BufferId, number: usize) -> Option<Mark> {
+        let delays = self.settings.delays.get(number).copied().unwrap_or(0);
+        if delays > 0 {
+            return Some(Mark::Delay(delays));
+        }
+        let (last, task, end) = self.last?;
+        if last == n {
+            return (end == End::Interrupted).then_some(Mark::Interrupt);
+        }
+        let could = config.task(task).is_some_and(|(b, _)| b == last) && self.may_not_run(config, task).is_none();
+        Some(if could { Mark::Preemption } else { Mark::Switch })
+    }
+
+    fn born(&mut self, config: &Config, log: &StepLog, parent: Option<TaskId>) {
+        for born in &log.born {
+            let alive = config.find(born.task).is_some();
+            self.tasks.push(alive.then_some(born.task));
+        }
+        if let (Some(detector), None) = (&mut self.detector, parent) {
+            log.born.iter().for_each(|born| detector.born(None, born));
+        }
+    }
+
+    fn races(&mut self, n: BufferId, task: TaskId, end: End, config: &Config, log: &StepLog) -> Option<Race> {
+        let detector = self.detector.as_mut()?;
+        let runner = Runner { task, buffer: n };
+        log.fresh.iter().for_each(|variables| detector.forget_data(variables));
+        if let Err(race) = detector.step(runner, &log.accesses) {
+            return Some(race);
+        }
+        log.born.iter().for_each(|born| detector.born(Some(runner), born));
+        if end == End::Finished {
+            detector.finished(runner);
+            if !config.buffers.contains_key(&n) {
+                detector.gone(n);
+            }
+        }
+        None
+    }
+
+    fn race(&self, race: Race) -> (BugKind, String, Span) {
+        let variable = Variables::of(self.program).name_of(&self.reference.layout, race.variable);
+        let by = |p: fabius_explore::race::Party| {
+            let at = p.span.line_col(&self.program.source);
+            format!("{} at {}:{}", self.names.of_buffer(p.thread), at.line, at.column)
+        };
+        let first = race.first.map_or_else(|| "an earlier access".into(), by);
+        let message = format!("data race on `{variable}`: nothing orders {first} and {}", by(race.second));
+        (BugKind::DataRace, message, race.second.span)
+    }
+
+    fn deadlock(&self, config: &Config) -> (BugKind, String, Span) {
+        let mut parts = Vec::new();
+        let mut span = Span::default();
+        for (_, task) in config.tasks() {
+            if let Some(stmt) = next_statement(self.program, task) {
+                let at = stmt.span.line_col(&self.program.source);
+                parts.push(format!("{} waits at {}:{}", self.names.of_task(task.id), at.line, at.column));
+                if span == Span::default() {
+                    span = stmt.span;
+                }
+            }
+        }
+        (BugKind::Deadlock, format!("deadlock: {}", parts.join(", ")), span)
+    }
+
+    fn fault(
+        &self,
+        fault: Fault,
+        teller: &Teller<'_>,
+        _before: &Config,
+        turn: usize,
+    ) -> Result<(BugKind, String, Span), Departure> {
+        let (kind, span) = match fault {
+            Fault::Bug(kind, span) => (kind, span),
+            Fault::Limit(limit, _) => return Err(Departure { turn, reason: format!("a limit is hit: {limit:?}") }),
+        };
+        let text = one_line(span.text(&self.program.source));
+        let values = teller.values.as_ref().filter(|v| !v.is_empty()).map(|v| format!(" ({})", v.join(", ")));
+        let values = values.unwrap_or_default();
+        let said = teller.said.as_ref().map(|s| format!(": {s}")).unwrap_or_default();
+        let message = match kind {
+            BugKind::Assertion => {
+                format!("assertion failed{said}: `{}`{values}", teller.condition.as_deref().unwrap_or(&text))
+            }
+            BugKind::SyncMisuse => format!("misuse of a synchronization object{said}: `{text}`"),
+            BugKind::DivisionByZero => format!("division by zero: `{text}`{values}"),
+            BugKind::IndexOutOfBounds => format!("index out of bounds: `{text}`{values}"),
+            BugKind::NullDereference => format!("`null` has no fields and no end: `{text}`{values}"),
+            BugKind::RangeOverflow => format!("a value outside the range of its variable: `{text}`{values}"),
+            BugKind::Deadlock | BugKind::DataRace | BugKind::Livelock => format!("{kind:?}"),
+        };
+        Ok((kind, message, span))
+    }
+}
+
+/// Writes down what a step does.
+struct Teller<'a> {
+    program: &'a Program,
+    names: Names,
+    actions: Vec<Action>,
+    /// The values of the variables in front of the last statement.
+    before: Option<HashMap<String, String>>,
+    order: Vec<String>,
+    buffer: BufferId,
+    /// What the last statement reads, with values.
+    values: Option<Vec<String>>,
+    condition: Option<String>,
+    said: Option<String>,
+    pending: Option<(Action, bool)>,
+}
+
+impl<'a> Teller<'a> {
+    fn new(program: &'a Program, names: Names) -> Self {
+        Teller {
+            program,
+            names,
+            actions: Vec::new(),
+            before: None,
+            order: Vec::new(),
+            buffer: 0,
+            values: None,
+            condition: None,
+            said: None,
+            pending: None,
+        }
+    }
+
+    fn snapshot(&self, config: &Config) -> (Vec<String>, HashMap<String, String>) {
+        let list = Variables::of(self.program).values(config, self.buffer, &self.names);
+        (list.iter().map(|(n, _)| n.clone()).collect(), list.into_iter().collect())
+    }
+}
+
+/// Statements that only the front end sees, or whose parts are told instead.
+fn is_silent(program: &Program, proc: usize, stmt: &Stmt) -> bool {
+    let is_temporary = |p: &Place| matches!(p.base, Base::Local(l) if p.path.is_empty() && program.procs[proc].locals[l].name.starts_with('$'));
+    match &stmt.kind {
+        StmtKind::Atomic(_) | StmtKind::Skip => true,
+        StmtKind::Assign(p, e) => is_temporary(p) && matches!(e.kind, fabius_lang::program::ExprKind::Const(_)),
+        StmtKind::While(fabius_lang::program::Guard::Expr(e), _) => {
+            matches!(e.kind, fabius_lang::program::ExprKind::Const(_))
+        }
+        _ => false,
+    }
+}
+
+impl crate::run::Observer for Teller<'_> {
+    fn before(&mut self, config: &Config, n: BufferId, stmt: Option<&Stmt>) {
+        self.buffer = n;
+        self.names.refresh(self.program, config);
+        self.pending = None;
+        let Some(stmt) = stmt else { return };
+        let task = config.buffers[&n].innermost().expect("a task is running");
+        let proc = task.frames.last().expect("a task has a frame").proc;
+        let (order, before) = self.snapshot(config);
+        (self.order, self.before) = (order, Some(before));
+        self.values = Some(values_in(self.program, config, n, stmt, &self.names));
+        let source = &self.program.source;
+        (self.condition, self.said) = match &stmt.kind {
+            StmtKind::Assert(e, _, said) => (Some(one_line(e.span.text(source))), said.clone()),
+            _ => (None, None),
+        };
+        let text = stmt.span.text(source);
+        let head = match &stmt.kind {
+            StmtKind::If(..) | StmtKind::While(..) => text.split('{').next().unwrap_or(text),
+            _ => text,
+        };
+        let stack = task.frames.iter().map(|f| self.program.procs[f.proc].name.clone()).collect();
+        let action = Action {
+            span: stmt.span,
+            at: stmt.span.line_col(source),
+            text: one_line(head).trim_end_matches(';').to_string(),
+            stack,
+            changes: Vec::new(),
+            note: None,
+        };
+        let silent = is_silent(self.program, proc, stmt);
+        if !silent {
+            self.actions.push(action.clone());
+        }
+        self.pending = Some((action, silent));
+    }
+
+    fn after(&mut self, config: &Config, note: Option<Note>) {
+        self.names.refresh(self.program, config);
+        let Some((_, silent)) = self.pending.take() else { return };
+        if silent {
+            return;
+        }
+        let (_, after) = self.snapshot(config);
+        let before = self.before.take().unwrap_or_default();
+        let changed = self.order.iter().filter_map(|name| {
+            let (old, new) = (before.get(name)?, after.get(name)?);
+            (old != new).then(|| Change { variable: plain_name(name), old: old.clone(), new: new.clone() })
+        });
+        let note = note.map(|n| match n {
+            Note::Chose(b) => format!("chose {b}"),
+            Note::Printed(values) => {
+                let shown: Vec<String> = values.iter().map(|v| self.names.show(v)).collect();
+                format!("printed ({})", shown.join(", "))
+            }
+        });
+        if let Some(action) = self.actions.last_mut() {
+            action.changes = changed.collect();
+            action.note = note;
+        }
+    }
+}
+
+impl Names {
+    /// The columns.
+    pub(crate) fn lanes(&self) -> Vec<Lane> {
+        self.list().iter().map(|(name, kind)| Lane { name: name.clone(), kind: *kind }).collect()
+    }
+}

@@ -1,0 +1,230 @@
+//! Steps: from one scheduling point to the next.
+//!
+//! Papers: as in [`crate::rules`]. A step of Iterative Context Bounding (PLDI 2007) is one access to a shared variable
+//! and what follows it locally; one of Delay-Bounded Scheduling (POPL 2011) is what a task does between dispatch and yield.
+//!
+//! Deviations:
+//! 1. What a thread does before its first access to shared state belongs to the step that spawned it.
+
+use crate::config::{Config, Task, Whereabouts};
+use crate::layout::Layout;
+use crate::rules::{Effect, Note, Small, dispatch, scope_of};
+use crate::value::{TaskId, Value};
+use fabius_explore::system::{BufferId, Choose, End, Fault, Limit, StepLog};
+use fabius_lang::program::{Access, Expr, Program, Stmt, StmtKind};
+
+/// Statements that one step may have.
+pub const MAX_STATEMENTS: usize = 1_000_000;
+
+/// Watches the statements of a step.
+pub trait Observer {
+    /// Before the next statement of the running task of buffer `n`; `None` at the end of a body.
+    fn before(&mut self, config: &Config, n: BufferId, stmt: Option<&Stmt>);
+    /// After it.
+    fn after(&mut self, config: &Config, note: Option<Note>);
+}
+
+/// Watches nothing.
+pub struct Blind;
+
+impl Observer for Blind {
+    fn before(&mut self, _: &Config, _: BufferId, _: Option<&Stmt>) {}
+    fn after(&mut self, _: &Config, _: Option<Note>) {}
+}
+
+/// What steps are made with.
+pub struct Run<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// Facts about it.
+    pub layout: &'a Layout,
+    /// Decides nondeterminism.
+    pub choose: &'a mut dyn Choose,
+    /// Births, accesses, progress.
+    pub log: &'a mut StepLog,
+    /// Watches.
+    pub observer: &'a mut dyn Observer,
+}
+
+impl Run<'_> {
+    /// The initial configuration. `None` if an assumption fails before the first scheduling point.
+    pub fn initial(&mut self) -> Result<Option<Config>, Fault> {
+        let mut config = Config { globals: crate::rules::initial_values(self.program), ..Config::default() };
+        let mut small = self.small(&mut config, 0);
+        match small.program.init {
+            Some(init) => {
+                let frame = small.fresh_frame(init);
+                small.birth_of_thread(frame);
+            }
+            None => small.start(),
+        }
+        Ok(self.prefixes(&mut config, 0)?.then_some(config))
+    }
+
+    /// Runs a task that is ready to its next scheduling point.
+    pub fn step(&mut self, config: &mut Config, task: TaskId) -> Result<End, Fault> {
+        let n = make_running(self.program, self.layout, config, task);
+        let thread = task == n;
+        for statement in 0..MAX_STATEMENTS {
+            if statement > 0
+                && let Some(end) = self.point(config, n, thread)
+            {
+                return Ok(end);
+            }
+            let born = self.log.born.len();
+            let effect = self.one(config, n)?;
+            if !self.prefixes(config, born)? {
+                return Ok(End::Dropped);
+            }
+            match effect {
+                Effect::Went => {}
+                Effect::Yielded => return Ok(End::Yield),
+                Effect::Zielded => return Ok(End::Point),
+                Effect::Finished => return Ok(End::Finished),
+                Effect::Dropped => return Ok(End::Dropped),
+                Effect::Blocked => unreachable!("a task that is not ready is not run"),
+            }
+        }
+        Err(Fault::Limit(Limit::EndlessStep, self.program.procs[config.frame(n).map_or(0, |f| f.proc)].span))
+    }
+
+    /// Whether the running task of `n` has come to a scheduling point, and to which.
+    fn point(&self, config: &mut Config, n: BufferId, thread: bool) -> Option<End> {
+        let buffer = &config.buffers[&n];
+        let task = buffer.innermost()?;
+        if inside_atomic(self.program, task) {
+            return None;
+        }
+        if !buffer.may_go_on() {
+            return Some(End::Interrupted);
+        }
+        let stmt = next_statement(self.program, task)?;
+        if self.layout.point.is_some_and(|least| stmt.access >= least) {
+            return Some(End::Point);
+        }
+        if is_ready(self.program, self.layout, config, n, task) {
+            return None;
+        }
+        if thread {
+            return Some(End::Point);
+        }
+        // WAIT.
+        let buffer = config.buffers.get_mut(&n).expect("a running task has a buffer");
+        let task = buffer.stack.pop().expect("there is a running task");
+        buffer.pending.push(task);
+        Some(End::Wait)
+    }
+
+    /// The threads born since `first` do what comes before their first access. `false` if an assumption fails.
+    fn prefixes(&mut self, config: &mut Config, first: usize) -> Result<bool, Fault> {
+        let born: Vec<_> = self.log.born[first..].to_vec();
+        for thread in born.into_iter().filter(|b| b.task == b.buffer) {
+            for statement in 0.. {
+                let Some((n, task)) = config.task(thread.task) else { break };
+                let next = next_statement(self.program, task);
+                let visible = next
+                    .is_some_and(|s| s.access > Access::Local || matches!(s.kind, StmtKind::Yield | StmtKind::Zield));
+                if visible && !inside_atomic(self.program, task) {
+                    break;
+                }
+                if statement == MAX_STATEMENTS {
+                    let span = next.map_or_else(Default::default, |s| s.span);
+                    return Err(Fault::Limit(Limit::EndlessStep, span));
+                }
+                match self.one(config, n)? {
+                    Effect::Went => {}
+                    Effect::Finished => break,
+                    Effect::Dropped => return Ok(false),
+                    Effect::Yielded | Effect::Zielded | Effect::Blocked => unreachable!("these are visible"),
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn one(&mut self, config: &mut Config, n: BufferId) -> Result<Effect, Fault> {
+        let stmt = config.buffers[&n].innermost().and_then(|t| next_statement(self.program, t));
+        self.observer.before(config, n, stmt);
+        let mut small = self.small(config, n);
+        let effect = small.statement()?;
+        let note = small.note;
+        self.observer.after(config, note);
+        Ok(effect)
+    }
+
+    fn small<'b>(&'b mut self, config: &'b mut Config, n: BufferId) -> Small<'b> {
+        Small { program: self.program, layout: self.layout, config, n, choose: self.choose, log: self.log, note: None }
+    }
+}
+
+/// The next statement of a task; `None` at the end of a body.
+pub fn next_statement<'p>(program: &'p Program, task: &Task) -> Option<&'p Stmt> {
+    let frame = task.frames.last()?;
+    frame.control.statement(&program.procs[frame.proc])
+}
+
+/// Whether the task is inside `atomic`, in any of its active procedures.
+fn inside_atomic(program: &Program, task: &Task) -> bool {
+    task.frames.iter().any(|f| f.control.inside_atomic(&program.procs[f.proc]))
+}
+
+/// Whether the next statement, after `skip`s, is not a false `await` or `join`.
+pub fn is_ready(program: &Program, layout: &Layout, config: &Config, n: BufferId, task: &Task) -> bool {
+    let Some(frame) = task.frames.last() else { return true };
+    let proc = &program.procs[frame.proc];
+    let mut control = frame.control.clone();
+    loop {
+        let Some(stmt) = control.statement(proc) else { return true };
+        if stmt.kind != StmtKind::Skip {
+            return condition(stmt).is_none_or(|wait| holds(program, layout, config, n, task, wait));
+        }
+        control.advance(proc);
+    }
+}
+
+/// What a statement waits for.
+#[derive(Clone, Copy)]
+enum Wait<'p> {
+    Until(&'p Expr),
+    EndOf(&'p Expr),
+}
+
+fn condition(stmt: &Stmt) -> Option<Wait<'_>> {
+    match &stmt.kind {
+        StmtKind::Await(e) => Some(Wait::Until(e)),
+        StmtKind::Join(e) => Some(Wait::EndOf(e)),
+        StmtKind::Atomic(block) => condition(block.first()?),
+        _ => None,
+    }
+}
+
+/// Whether it may go on. An expression that has no value lets it go on, into the fault.
+fn holds(program: &Program, layout: &Layout, config: &Config, n: BufferId, task: &Task, wait: Wait<'_>) -> bool {
+    let mut scope = scope_of(program, layout, config, n, task);
+    match wait {
+        Wait::Until(e) => scope.eval(e).map_or(true, |v| v.is_true()),
+        Wait::EndOf(e) => match scope.eval(e) {
+            Ok(Value::Handle(Some(id))) => config.find(id).is_none(),
+            _ => true,
+        },
+    }
+}
+
+/// DISPATCH if the task is pending. A task that waits inside its buffer makes way as if it had yielded.
+fn make_running(program: &Program, layout: &Layout, config: &mut Config, task: TaskId) -> BufferId {
+    match config.find(task).expect("only unfinished tasks are run") {
+        Whereabouts::Stack(n, _) => n,
+        Whereabouts::Pending(n, at) => {
+            let level = config.buffers[&n].pending[at].level;
+            let waits = |t: &Task| t.level >= level && !is_ready(program, layout, config, n, t);
+            let makes_way = config.buffers[&n].innermost().is_some_and(waits);
+            let buffer = config.buffers.get_mut(&n).expect("it was just found");
+            if makes_way {
+                let waiting = buffer.stack.pop().expect("it was just seen");
+                buffer.pending.push(waiting);
+            }
+            dispatch(buffer, at);
+            n
+        }
+    }
+}

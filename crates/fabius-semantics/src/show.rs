@@ -1,0 +1,247 @@
+//! Names and values for people.
+
+use crate::config::{Config, DECLARED_BUFFER};
+use crate::eval::Scope;
+use crate::layout::Layout;
+use crate::rules::scope_of;
+use crate::value::{TaskId, Value};
+use crate::walk;
+use fabius_explore::system::{ANONYMOUS, BufferId};
+use fabius_lang::program::{ExprKind, Program, Stmt, Type};
+use fabius_trace::LaneKind;
+use std::collections::HashMap;
+
+/// Names of threads, buffers and tasks in the order of their births.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    lanes: Vec<(String, LaneKind)>,
+    /// How often a name occurs, if that is known.
+    counts: HashMap<String, usize>,
+    seen: HashMap<String, usize>,
+    lane_of: HashMap<BufferId, u32>,
+    tasks: HashMap<TaskId, (BufferId, String)>,
+    anonymous: HashMap<TaskId, String>,
+}
+
+impl Names {
+    /// Empty again, but it knows how many of each name there will be.
+    pub(crate) fn counted(self) -> Names {
+        Names { counts: self.seen, ..Names::default() }
+    }
+
+    pub(crate) fn list(&self) -> &[(String, LaneKind)] {
+        &self.lanes
+    }
+
+    fn fresh(&mut self, base: &str) -> String {
+        let n = self.seen.entry(base.to_string()).or_default();
+        *n += 1;
+        if self.counts.get(base) == Some(&1) { base.to_string() } else { format!("{base}#{n}") }
+    }
+
+    pub(crate) fn thread(&mut self, n: BufferId, base: &str) {
+        let name = self.fresh(base);
+        self.lane_of.insert(n, self.lanes.len() as u32);
+        self.tasks.insert(n, (n, name.clone()));
+        self.lanes.push((name, LaneKind::Thread));
+    }
+
+    /// Takes note of what has been born since, in order.
+    pub(crate) fn refresh(&mut self, program: &Program, config: &Config) {
+        for (n, buffer) in &config.buffers {
+            let declared = (*n & DECLARED_BUFFER != 0).then(|| (*n & !DECLARED_BUFFER) as usize);
+            for task in buffer.stack.iter().chain(&buffer.pending) {
+                let proc = &program.procs[task.frames[0].proc].name;
+                let known = match task.id & ANONYMOUS {
+                    0 => self.tasks.get(&task.id).is_some_and(|(b, _)| b == n),
+                    _ => self.anonymous.contains_key(&task.id),
+                };
+                if known {
+                    continue;
+                }
+                match declared {
+                    Some(i) if !self.lane_of.contains_key(n) => {
+                        self.lane_of.insert(*n, self.lanes.len() as u32);
+                        self.lanes.push((program.buffers[i].name.clone(), LaneKind::Buffer));
+                    }
+                    _ => {}
+                }
+                if task.id == *n {
+                    self.thread(*n, proc);
+                } else {
+                    let name = self.fresh(proc);
+                    match task.id & ANONYMOUS {
+                        0 => self.tasks.insert(task.id, (*n, name)).map(|_| ()),
+                        _ => self.anonymous.insert(task.id, name).map(|_| ()),
+                    };
+                }
+            }
+        }
+        // A number that is free again may get a new owner.
+        self.tasks.retain(|id, _| config.find(*id).is_some() || config.finished.contains(id));
+    }
+
+    pub(crate) fn lane(&self, n: BufferId) -> u32 {
+        self.lane_of.get(&n).copied().unwrap_or(0)
+    }
+
+    /// Name of a task where its lane runs several.
+    pub(crate) fn task_name(&self, n: BufferId, task: TaskId) -> Option<String> {
+        (task != n).then(|| self.of_task(task))
+    }
+
+    pub(crate) fn of_task(&self, task: TaskId) -> String {
+        let known = self.anonymous.get(&task).or_else(|| self.tasks.get(&task).map(|(_, name)| name));
+        known.cloned().unwrap_or_else(|| format!("task {}", task & !ANONYMOUS))
+    }
+
+    pub(crate) fn of_buffer(&self, n: BufferId) -> String {
+        let lane = self.lane_of.get(&n).and_then(|l| self.lanes.get(*l as usize));
+        lane.map_or_else(|| self.of_task(n), |(name, _)| name.clone())
+    }
+
+    /// A value without a type.
+    pub(crate) fn show(&self, value: &Value) -> String {
+        match value {
+            Value::Number(n) => n.to_string(),
+            Value::Reference(None) | Value::Handle(None) => "null".into(),
+            Value::Reference(Some(o)) => format!("object {o}"),
+            Value::Handle(Some(t)) => self.of_task(*t),
+            Value::Set(ts) => {
+                let names: Vec<String> = ts.iter().map(|t| self.of_task(*t)).collect();
+                format!("{{{}}}", names.join(", "))
+            }
+            Value::Tuple(parts) => {
+                let parts: Vec<String> = parts.iter().map(|p| self.show(p)).collect();
+                format!("[{}]", parts.join(", "))
+            }
+        }
+    }
+}
+
+/// The variables of a program, by name.
+pub(crate) struct Variables<'a> {
+    program: &'a Program,
+}
+
+impl<'a> Variables<'a> {
+    pub(crate) fn of(program: &'a Program) -> Variables<'a> {
+        Variables { program }
+    }
+
+    /// Every scalar with its name and value: globals, heap, and what the running task of the buffer sees.
+    pub(crate) fn values(&self, config: &Config, n: BufferId, names: &Names) -> Vec<(String, String)> {
+        let mut out = Vec::new();
+        for (g, global) in self.program.globals.iter().enumerate() {
+            let value = match (global.per_thread, config.buffers.get(&n)) {
+                (false, _) => &config.globals[g],
+                (true, Some(buffer)) => &buffer.own[g],
+                (true, None) => continue,
+            };
+            self.scalars(&global.name, &global.ty, value, names, &mut out);
+        }
+        for (o, object) in &config.heap {
+            let name = format!("{}@{o}", self.program.records[object.record].name);
+            self.scalars(&name, &Type::Record(object.record), &object.value, names, &mut out);
+        }
+        if let Some(frame) = config.frame(n) {
+            let proc = &self.program.procs[frame.proc];
+            for (local, value) in proc.locals.iter().zip(&frame.locals) {
+                if !local.name.starts_with('$') {
+                    // Locals of different calls are different variables.
+                    let depth = config.buffers[&n].innermost().map_or(0, |t| t.frames.len());
+                    let mut mine = Vec::new();
+                    self.scalars(&local.name, &local.ty, value, names, &mut mine);
+                    out.extend(mine.into_iter().map(|(name, v)| (format!("{name}\u{0}{depth}"), v)));
+                }
+            }
+        }
+        out
+    }
+
+    fn scalars(&self, name: &str, ty: &Type, value: &Value, names: &Names, out: &mut Vec<(String, String)>) {
+        match (ty, value) {
+            (Type::Record(r), Value::Tuple(parts)) => {
+                for (field, part) in self.program.records[*r].fields.iter().zip(parts) {
+                    self.scalars(&format!("{name}.{}", field.name), &field.ty, part, names, out);
+                }
+            }
+            (Type::Array { index, lo, element, .. }, Value::Tuple(parts)) => {
+                for (i, part) in parts.iter().enumerate() {
+                    let shown = self.show(index, &Value::Number(lo + i as i64), names);
+                    self.scalars(&format!("{name}[{shown}]"), element, part, names, out);
+                }
+            }
+            _ => out.push((name.to_string(), self.show(ty, value, names))),
+        }
+    }
+
+    /// A value of a type.
+    pub(crate) fn show(&self, ty: &Type, value: &Value, names: &Names) -> String {
+        match (ty, value) {
+            (Type::Bool, Value::Number(n)) => (*n != 0).to_string(),
+            (Type::Enum(e), Value::Number(n)) => {
+                let known = self.program.enums[*e].names.get(*n as usize);
+                known.cloned().unwrap_or_else(|| n.to_string())
+            }
+            (Type::Fixed { bits: 64, signed: false }, Value::Number(n)) => (*n as u64).to_string(),
+            (Type::Ref(r), Value::Reference(Some(o))) => format!("{}@{o}", self.program.records[*r].name),
+            (Type::Record(_) | Type::Array { .. }, Value::Tuple(_)) => {
+                let mut parts = Vec::new();
+                self.scalars("", ty, value, names, &mut parts);
+                let parts: Vec<String> = parts.into_iter().map(|(_, v)| v).collect();
+                format!("[{}]", parts.join(", "))
+            }
+            _ => names.show(value),
+        }
+    }
+
+    /// The name of a shared variable by its number.
+    pub(crate) fn name_of(&self, layout: &Layout, variable: u64) -> String {
+        if variable >= Layout::of_object(0) {
+            return "a field of a heap object".into();
+        }
+        let at = layout.first.partition_point(|first| *first <= variable).saturating_sub(1);
+        let global = &self.program.globals[at];
+        let mut parts = Vec::new();
+        let value = Value::of_constant(self.program, &global.ty, &global.init);
+        self.scalars(&global.name, &global.ty, &value, &Names::default(), &mut parts);
+        let part = parts.get((variable - layout.first[at]) as usize);
+        part.map_or_else(|| global.name.clone(), |(name, _)| name.clone())
+    }
+}
+
+/// What the statement reads, each with its value: `x is 1`.
+pub(crate) fn values_in(program: &Program, config: &Config, n: BufferId, stmt: &Stmt, names: &Names) -> Vec<String> {
+    let Some(task) = config.buffers.get(&n).and_then(|b| b.innermost()) else { return Vec::new() };
+    let layout = Layout::of(program, fabius_trace::Points::All);
+    let mut out: Vec<String> = Vec::new();
+    for e in walk::expressions(stmt) {
+        walk::each(e, &mut |x| {
+            if let ExprKind::Read(place) = &x.kind {
+                let mut scope: Scope<'_> = scope_of(program, &layout, config, n, task);
+                let text = one_line(place.span.text(&program.source));
+                if let Ok(value) = scope.eval(x)
+                    && !text.is_empty()
+                {
+                    let shown = Variables::of(program).show(&place.ty, &value, names);
+                    let said = format!("`{text}` is {shown}");
+                    if !out.contains(&said) {
+                        out.push(said);
+                    }
+                }
+            }
+        });
+    }
+    out
+}
+
+/// Text on one line, with single spaces.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The name of a variable without what tells calls apart.
+pub(crate) fn plain_name(name: &str) -> String {
+    name.split('\u{0}').next().unwrap_or(name).to_string()
+}

@@ -1,0 +1,152 @@
+//! The reference semantics as a [`System`].
+
+use crate::config::{Config, Whereabouts};
+use crate::layout::Layout;
+use crate::run::{Blind, Observer, Run, is_ready};
+use crate::value::TaskId;
+use fabius_explore::system::{ANONYMOUS, Access, Choose, End, Fault, Snapshot, StepLog, System};
+use fabius_lang::program::Program;
+use fabius_trace::Points;
+use std::cmp::Ordering;
+
+/// The reference interpreter of one program.
+pub struct Reference {
+    /// The program.
+    pub(crate) program: Program,
+    /// Facts about it.
+    pub(crate) layout: Layout,
+}
+
+/// A choice that is always the first.
+struct First;
+
+impl Choose for First {
+    fn choose(&mut self, _: u32) -> u32 {
+        0
+    }
+}
+
+impl Reference {
+    /// The interpreter with these scheduling points.
+    pub fn new(program: &Program, points: Points) -> Reference {
+        Reference { layout: Layout::of(program, points), program: program.clone() }
+    }
+
+    /// As [`System::initial`], watched.
+    pub(crate) fn observed_initial(
+        &self,
+        choose: &mut dyn Choose,
+        log: &mut StepLog,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Config>, Fault> {
+        let mut run = Run { program: &self.program, layout: &self.layout, choose, log, observer };
+        let mut config = run.initial()?;
+        config.iter_mut().for_each(Config::collect);
+        Ok(config)
+    }
+
+    /// As [`System::step`], watched.
+    pub(crate) fn observed_step(
+        &self,
+        config: &mut Config,
+        task: TaskId,
+        choose: &mut dyn Choose,
+        log: &mut StepLog,
+        observer: &mut dyn Observer,
+    ) -> Result<End, Fault> {
+        let mut run = Run { program: &self.program, layout: &self.layout, choose, log, observer };
+        let end = run.step(config, task)?;
+        config.collect();
+        Ok(end)
+    }
+}
+
+impl System for Reference {
+    type State = Config;
+
+    /// If an assumption fails at once, the state has no tasks at all.
+    fn initial(&self, choose: &mut dyn Choose, log: &mut StepLog) -> Result<Config, Fault> {
+        match self.observed_initial(choose, log, &mut Blind)? {
+            Some(config) => Ok(config),
+            None => {
+                log.born.clear();
+                Ok(Config::default())
+            }
+        }
+    }
+
+    fn has_buffers(&self) -> bool {
+        self.program.has_buffers()
+    }
+
+    fn ready(&self, config: &Config, task: TaskId) -> bool {
+        match config.find(task) {
+            Some(Whereabouts::Stack(n, at)) => {
+                let stack = &config.buffers[&n].stack;
+                at + 1 == stack.len() && is_ready(&self.program, &self.layout, config, n, &stack[at])
+            }
+            Some(Whereabouts::Pending(n, at)) => {
+                is_ready(&self.program, &self.layout, config, n, &config.buffers[&n].pending[at])
+            }
+            None => false,
+        }
+    }
+
+    fn next_access(&self, config: &Config, task: TaskId) -> Option<Access> {
+        let mut log = StepLog { want_accesses: true, ..StepLog::default() };
+        let mut after = config.clone();
+        let _ = self.step(&mut after, task, &mut First, &mut log);
+        log.accesses.first().copied()
+    }
+
+    fn step(
+        &self,
+        config: &mut Config,
+        task: TaskId,
+        choose: &mut dyn Choose,
+        log: &mut StepLog,
+    ) -> Result<End, Fault> {
+        self.observed_step(config, task, choose, log, &mut Blind)
+    }
+}
+
+impl Snapshot for Reference {
+    fn encode(&self, config: &Config, out: &mut Vec<u8>) {
+        crate::codec::encode(config, out);
+    }
+
+    fn decode(&self, bytes: &[u8], config: &mut Config) {
+        *config = crate::codec::decode(bytes);
+    }
+
+    fn anonymous_tasks(&self, config: &Config) -> u32 {
+        config.tasks().filter(|(_, t)| t.id & ANONYMOUS != 0).count() as u32
+    }
+
+    fn compare_anonymous(&self, config: &Config, a: TaskId, b: TaskId) -> Ordering {
+        let key = |id| {
+            let (buffer, task) = config.task(id).expect("the task is unfinished");
+            (buffer, task.level, &task.frames)
+        };
+        key(a).cmp(&key(b))
+    }
+
+    fn reorder_anonymous(&self, config: &mut Config, order: &[TaskId]) {
+        let new = |id: TaskId| match id & ANONYMOUS {
+            0 => Some(id),
+            _ => order.iter().position(|t| *t == id).map(|i| ANONYMOUS | i as TaskId),
+        };
+        for buffer in config.buffers.values_mut() {
+            for tasks in [&mut buffer.stack, &mut buffer.pending] {
+                tasks.retain_mut(|t| {
+                    let id = new(t.id);
+                    t.id = id.unwrap_or(t.id);
+                    id.is_some()
+                });
+            }
+        }
+        config.buffers.retain(|_, b| !b.is_empty());
+        config.next_anonymous = order.len() as u32;
+        config.collect();
+    }
+}

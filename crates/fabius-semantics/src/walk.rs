@@ -1,0 +1,90 @@
+//! Walking over the expressions of a program.
+
+use fabius_lang::program::{Base, Block, Expr, ExprKind, Guard, Place, ProcId, Program, Projection, Stmt, StmtKind};
+
+/// The expressions of a statement, without those of nested statements.
+pub fn expressions(stmt: &Stmt) -> Vec<&Expr> {
+    match &stmt.kind {
+        StmtKind::Assign(p, e) | StmtKind::SetInsert(p, e) | StmtKind::SetRemove(p, e) => with(p, [e]),
+        StmtKind::Any(p, lo, hi) => with(p, [lo, hi]),
+        StmtKind::New(p, _, es) => with(p, es),
+        StmtKind::SetRemoveAny(p) | StmtKind::SetClear(p) => of_place(p),
+        StmtKind::If(Guard::Expr(e), ..) | StmtKind::While(Guard::Expr(e), _) => vec![e],
+        StmtKind::Call(_, _, es) | StmtKind::Spawn(_, _, es) | StmtKind::Post(_, _, _, es) => es.iter().collect(),
+        StmtKind::Return(es) | StmtKind::Print(es) => es.iter().collect(),
+        StmtKind::Join(e) | StmtKind::Assume(e) | StmtKind::Await(e) | StmtKind::Assert(e, ..) => vec![e],
+        _ => Vec::new(),
+    }
+}
+
+fn with<'p>(place: &'p Place, es: impl IntoIterator<Item = &'p Expr>) -> Vec<&'p Expr> {
+    es.into_iter().chain(of_place(place)).collect()
+}
+
+/// The expressions in a place.
+pub fn of_place(place: &Place) -> Vec<&Expr> {
+    let base = match &place.base {
+        Base::Heap(e, _) => Some(&**e),
+        _ => None,
+    };
+    let indexes = place.path.iter().filter_map(|p| match p {
+        Projection::Index { index, .. } => Some(&**index),
+        Projection::Field(_) => None,
+    });
+    base.into_iter().chain(indexes).collect()
+}
+
+/// Calls `f` for the expression and all inside it.
+pub fn each<'p>(e: &'p Expr, f: &mut dyn FnMut(&'p Expr)) {
+    f(e);
+    match &e.kind {
+        ExprKind::Const(_) | ExprKind::SelfHandle => {}
+        ExprKind::Read(p) => of_place(p).into_iter().for_each(|x| each(x, f)),
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::SetIsEmpty(a) => each(a, f),
+        ExprKind::Binary(_, a, b) | ExprKind::SetContains(a, b) => [a, b].into_iter().for_each(|x| each(x, f)),
+        ExprKind::IfElse(a, b, c) => [a, b, c].into_iter().for_each(|x| each(x, f)),
+        ExprKind::Tuple(es) => es.iter().for_each(|x| each(x, f)),
+    }
+}
+
+/// For every procedure: whether it, or one that it calls, asks for the running task's handle.
+pub fn uses_self(program: &Program) -> Vec<bool> {
+    let mut uses = vec![false; program.procs.len()];
+    loop {
+        let before = uses.clone();
+        for (p, proc) in program.procs.iter().enumerate() {
+            let mut found = uses[p];
+            statements(&proc.body, &mut |s| {
+                for e in expressions(s) {
+                    each(e, &mut |x| found |= matches!(x.kind, ExprKind::SelfHandle));
+                }
+                found |= called(s).is_some_and(|q| uses[q]);
+            });
+            uses[p] = found;
+        }
+        if uses == before {
+            return uses;
+        }
+    }
+}
+
+fn called(stmt: &Stmt) -> Option<ProcId> {
+    match &stmt.kind {
+        StmtKind::Call(_, p, _) => Some(*p),
+        _ => None,
+    }
+}
+
+fn statements<'p>(block: &'p Block, f: &mut dyn FnMut(&'p Stmt)) {
+    for s in block {
+        f(s);
+        match &s.kind {
+            StmtKind::If(_, a, b) => {
+                statements(a, f);
+                statements(b, f);
+            }
+            StmtKind::While(_, b) | StmtKind::Atomic(b) => statements(b, f),
+            _ => {}
+        }
+    }
+}
