@@ -288,8 +288,11 @@ pub(crate) enum Instr {
     Call {
         site: u32,
     },
-    /// Results are in the first temporaries.
-    Return,
+    /// `values` begin the results, in temporaries; the caller's code moves them on.
+    Return {
+        values: Arg,
+        words: u32,
+    },
     /// `spawn` or `post`: entry of [`Code::forks`].
     Fork {
         fork: u32,
@@ -312,8 +315,8 @@ pub(crate) enum Instr {
         misuse: bool,
     },
     Progress,
-    /// A task posted inside the atomic block interrupts here.
-    AtomicEnd,
+    /// A task of a higher level that was just posted, or was posted inside the atomic block that ends, interrupts here.
+    Interruptible,
     /// End of the code of a guard; `a` is its value.
     Value {
         a: Arg,
@@ -356,14 +359,13 @@ pub(crate) struct Shape {
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     pub(crate) callee: usize,
-    /// Where the callee's code begins: the version with scheduling points, or the one for atomic blocks.
-    pub(crate) entry: u32,
+    /// Whether the callee's code is that for atomic blocks, without scheduling points.
+    pub(crate) in_atomic: bool,
     /// Source and number of words of each argument.
     pub(crate) args: Vec<(Arg, u32)>,
     /// Where the caller goes on.
     pub(crate) back: u32,
     pub(crate) caller: usize,
-    pub(crate) fuel: u32,
 }
 
 /// `spawn` or `post`.
@@ -376,7 +378,6 @@ pub(crate) struct Fork {
     pub(crate) args: Vec<(Arg, u32)>,
     pub(crate) handle: Option<Arg>,
     pub(crate) anonymous: bool,
-    pub(crate) in_atomic: bool,
 }
 
 /// The guard of an `await` or the operand of a `join`, as code of its own that ends in [`Instr::Value`].
@@ -386,16 +387,6 @@ pub(crate) struct Guard {
     pub(crate) join: bool,
     /// The whole guard if it is one comparison of variables.
     pub(crate) quick: Option<(Cmp, Arg, Arg)>,
-}
-
-/// The one variable that the statement at a program counter accesses.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Peek {
-    /// Code that computes what `loc` needs.
-    pub(crate) entry: u32,
-    pub(crate) loc: Loc,
-    pub(crate) write: bool,
-    pub(crate) span: Span,
 }
 
 /// Where the parts of an instruction come from.
@@ -421,11 +412,10 @@ pub(crate) struct Code {
     pub(crate) sites: Vec<Site>,
     pub(crate) forks: Vec<Fork>,
     pub(crate) guards: Vec<Guard>,
-    pub(crate) peeks: Vec<Peek>,
-    /// For each program counter: 1 + entry of `peeks`, or 0.
-    pub(crate) peek_at: Vec<u32>,
-    /// For each program counter, where a task that rests there really stands: behind jumps and marks.
+    /// For each program counter, where a task that rests there really stands: behind jumps, marks and points.
     pub(crate) settled: Vec<u32>,
+    /// For each program counter, whose code it is.
+    pub(crate) proc_of: Vec<u32>,
     /// How many temporaries there are.
     pub(crate) temps: u32,
 }

@@ -5,9 +5,9 @@ use fabius_lang::program::{Program, Type, Value};
 /// How a word is written in an encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pack {
-    /// `word - lo` in so many bits.
-    Bits { lo: i64, bits: u8 },
-    /// A number of any size, small ones in few bits.
+    /// `word - lo`, which is below 256.
+    Byte { lo: i64 },
+    /// A number of any size, small ones in few bytes.
     Number,
 }
 
@@ -66,16 +66,9 @@ impl Layout {
 
 fn pack(program: &Program, ty: &Type) -> Pack {
     match ty.finite_range(&program.enums) {
-        Some((lo, hi)) if hi.checked_sub(lo).is_some_and(|d| d < 1 << 8) => {
-            Pack::Bits { lo, bits: bits_for((hi - lo) as u64 + 1) }
-        }
+        Some((lo, hi)) if hi.checked_sub(lo).is_some_and(|d| d < 256) => Pack::Byte { lo },
         _ => Pack::Number,
     }
-}
-
-/// How many bits distinguish so many things.
-pub(crate) fn bits_for(things: u64) -> u8 {
-    (64 - things.saturating_sub(1).leading_zeros()) as u8
 }
 
 /// Appends the words of a value.
@@ -83,19 +76,6 @@ pub(crate) fn flatten(value: &Value, out: &mut Vec<i64>) {
     match value {
         Value::Int(n) => out.push(*n),
         Value::Tuple(parts) => parts.iter().for_each(|p| flatten(p, out)),
-    }
-}
-
-/// The value of a type whose words these are; the inverse of [`flatten`].
-pub(crate) fn unflatten(program: &Program, ty: &Type, words: &mut impl Iterator<Item = i64>) -> Value {
-    match ty {
-        Type::Record(r) => {
-            Value::Tuple(program.records[*r].fields.iter().map(|f| unflatten(program, &f.ty, words)).collect())
-        }
-        Type::Array { len, element, .. } => {
-            Value::Tuple((0..*len).map(|_| unflatten(program, element, words)).collect())
-        }
-        _ => Value::Int(words.next().unwrap_or(0)),
     }
 }
 

@@ -1,1 +1,11 @@
-//! (being written)
+//! The Fabius language compiled to transition code over packed states, which the explorer runs.
+
+mod code;
+mod compile;
+mod exec;
+mod layout;
+mod state;
+mod system;
+
+pub use state::State;
+pub use system::Machine;

@@ -117,8 +117,13 @@ impl Run<'_> {
 
     /// The threads born since `first` do what comes before their first access. `false` if an assumption fails.
     fn prefixes(&mut self, config: &mut Config, first: usize) -> Result<bool, Fault> {
-        let born: Vec<_> = self.log.born[first..].to_vec();
-        for thread in born.into_iter().filter(|b| b.task == b.buffer) {
+        let mut next = first;
+        // A prefix may be all that `init` does, and then its end makes more threads.
+        while let Some(thread) = self.log.born.get(next).copied() {
+            next += 1;
+            if thread.task != thread.buffer {
+                continue;
+            }
             for statement in 0.. {
                 let Some((n, task)) = config.task(thread.task) else { break };
                 let next = next_statement(self.program, task);

@@ -8,6 +8,7 @@ use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome};
 use fabius_explore::system::{Limit, Snapshot};
 use fabius_lang::program::Program;
+use fabius_machine::Machine;
 use fabius_semantics::{Departure, Ending, Settings};
 use fabius_trace::{
     Bound, Bounds, BugKind, ErrorTrace, LevelStats, Mark, Points, ProgramId, Reason, SchedulerKind, Verdict,
@@ -159,7 +160,7 @@ pub fn check(
     let began = Instant::now();
     let options = options(plan, began);
     let monitor = Monitor { stop, progress };
-    let engine = fabius_semantics::Reference::new(program, plan.points);
+    let engine = Machine::new(program, plan.points);
     let outcome = explore(&engine, plan, &options, &monitor);
     let bounds = Bounds {
         bound: plan.bound,

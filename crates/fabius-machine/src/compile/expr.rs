@@ -2,7 +2,7 @@
 
 use super::Compiler;
 use super::scan::is_plain;
-use crate::code::{Arg, Area, Cmp, Copy, Fix, Info, Instr, Loc, Op, Shape};
+use crate::code::{Area, Arg, Cmp, Copy, Fix, Info, Instr, Loc, Op, Shape};
 use crate::layout::{flatten, words_of};
 use fabius_lang::program::{Base, BinaryOp, Expr, ExprKind, Place, Projection, Type, UnaryOp, Value};
 use fabius_trace::Span;
@@ -95,7 +95,10 @@ impl<'p> Compiler<'p> {
             ExprKind::Cast(a) => self.cast(e, a, want),
             ExprKind::SelfHandle => {
                 let dst = want.unwrap_or_else(|| self.temp(1));
-                self.emit(Instr::SelfHandle { dst }, Info { at: span, place: self.target_span(span), ..Info::default() });
+                self.emit(
+                    Instr::SelfHandle { dst },
+                    Info { at: span, place: self.target_span(span), ..Info::default() },
+                );
                 dst
             }
             ExprKind::SetContains(set, who) => {
@@ -273,7 +276,7 @@ impl<'p> Compiler<'p> {
         let mut offset = 0;
         for (i, part) in parts.iter().enumerate() {
             let ty = self.part_type(&e.ty, i);
-            self.stored(part, &ty, Some(dst.plus(offset)));
+            self.value(part, Some(dst.plus(offset)));
             offset += self.words(&ty);
         }
         match want {
@@ -324,33 +327,55 @@ impl<'p> Compiler<'p> {
         self.emit(Instr::Check { a: a.arg, range }, Info { at, a: a.span, ..Info::default() });
     }
 
-    /// The range that storing `e` into a variable of type `ty` must check.
-    pub(super) fn range_to_check(&self, e: &Expr, ty: &Type) -> Option<(i64, i64)> {
-        let Type::Range(lo, hi) = *ty else { return None };
-        let fits = match (&e.kind, &e.ty) {
-            (ExprKind::Const(Value::Int(n)), _) => (lo..=hi).contains(n),
-            (_, Type::Range(l, h)) => lo <= *l && *h <= hi,
-            _ => false,
-        };
-        (!fits).then_some((lo, hi))
+    /// Whether storing `e` into a variable of type `ty` needs no check.
+    pub(super) fn surely_fits(&self, e: &Expr, ty: &Type) -> bool {
+        match (&e.kind, ty) {
+            _ if e.ty == *ty && !matches!(e.kind, ExprKind::Tuple(_)) && !matches!(ty, Type::Range(..)) => {
+                !matches!(e.kind, ExprKind::Const(_)) || self.ranges_in(ty) == 0
+            }
+            (ExprKind::Const(Value::Int(n)), Type::Range(lo, hi)) => (lo..=hi).contains(&n),
+            (ExprKind::Read(place), Type::Range(lo, hi)) => {
+                matches!(place.ty, Type::Range(l, h) if *lo <= l && h <= *hi)
+            }
+            (ExprKind::Cast(_), Type::Range(lo, hi)) => matches!(e.ty, Type::Range(l, h) if *lo <= l && h <= *hi),
+            (_, Type::Range(..)) => false,
+            _ => self.ranges_in(ty) == 0,
+        }
     }
 
-    /// The value of `e`, checked against the type of the variable that it will be stored in.
-    pub(super) fn stored(&mut self, e: &'p Expr, ty: &Type, want: Option<Arg>) -> Val {
-        match self.range_to_check(e, ty) {
-            None => self.value(e, want),
-            Some(range) => {
-                let value = self.value(e, None);
-                let value = self.read_once(value);
-                self.check(value, range, e.span);
-                Val { arg: self.copied(value.arg, 1, want, value.span), span: value.span }
+    /// How many words of the type have a range.
+    fn ranges_in(&self, ty: &Type) -> u32 {
+        match ty {
+            Type::Range(..) => 1,
+            Type::Record(r) => self.program.records[*r].fields.iter().map(|f| self.ranges_in(&f.ty)).sum(),
+            Type::Array { element, len, .. } => self.ranges_in(element) * len,
+            _ => 0,
+        }
+    }
+
+    /// Checks all words of a value of the type that have a range.
+    pub(super) fn check_words(&mut self, first: Arg, ty: &Type, value_span: Span, at: Span) {
+        match ty {
+            Type::Range(lo, hi) => self.check(Val { arg: first, span: value_span }, (*lo, *hi), at),
+            Type::Record(r) => {
+                let mut offset = 0;
+                for field in &self.program.records[*r].fields {
+                    self.check_words(first.plus(offset), &field.ty, value_span, at);
+                    offset += self.words(&field.ty);
+                }
             }
+            Type::Array { element, len, .. } if self.ranges_in(element) > 0 => {
+                for i in 0..*len {
+                    self.check_words(first.plus(i * self.words(element)), element, value_span, at);
+                }
+            }
+            _ => {}
         }
     }
 
     /// The same word, read from shared state only once.
     pub(super) fn read_once(&mut self, value: Val) -> Val {
-        if value.arg.area() != Area::Global {
+        if !matches!(value.arg.area(), Area::Global) {
             return value;
         }
         let temp = self.temp(1);
@@ -453,9 +478,7 @@ impl<'p> Compiler<'p> {
         }
         let partial = self.partial.take();
         match (base, dynamic.pop(), partial) {
-            (Ok(base), Some((index, shape, _)), _) => {
-                Loc::Element { base: base.plus(fixed), index: index.arg, shape }
-            }
+            (Ok(base), Some((index, shape, _)), _) => Loc::Element { base: base.plus(fixed), index: index.arg, shape },
             (Ok(base), None, Some(off)) => Loc::At { base: base.plus(fixed), off },
             (Ok(base), None, None) => Loc::Fixed(base.plus(fixed)),
             (Err(obj), Some((index, shape, span)), _) => {

@@ -1,0 +1,566 @@
+//! The core program to instructions: statements.
+//!
+//! Every procedure that is called inside `atomic` has a second version, without scheduling points.
+
+mod expr;
+mod scan;
+
+use crate::code::{Area, Arg, Code, Fix, Fork, Guard, Info, Instr, Loc, Op, Site};
+use crate::layout::{Layout, words_of};
+use expr::Val;
+use fabius_lang::program::{
+    Access, Block, Check, Class, Expr, Guard as Test, Interleave, Place, ProcId, Program, Stmt, StmtKind, Type, Value,
+};
+use fabius_trace::{Points, Span};
+use std::collections::HashMap;
+
+/// A program as the machine runs it.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) code: Code,
+    /// Shared globals.
+    pub(crate) globals: Layout,
+    /// For each word of the shared globals: its number among all scalars, and whether it synchronizes.
+    pub(crate) variables: Vec<(u64, bool)>,
+    /// Per-thread globals.
+    pub(crate) own: Layout,
+    /// Locals, by procedure.
+    pub(crate) locals: Vec<Layout>,
+    /// Fields, by record, and for each word whether it synchronizes.
+    pub(crate) records: Vec<(Layout, Vec<bool>)>,
+    /// Where the code of each procedure begins, outside and inside `atomic`.
+    pub(crate) entries: Vec<[Option<u32>; 2]>,
+    /// Whether each procedure asks for the handle of the running task.
+    pub(crate) uses_self: Vec<bool>,
+}
+
+/// Compiles.
+pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
+    let mut globals = Layout::default();
+    let mut own = Layout::default();
+    let mut variables = Vec::new();
+    let mut scalars = 0;
+    let mut places = Vec::new();
+    for g in &program.globals {
+        let words = words_of(program, &g.ty);
+        let layout = if g.per_thread { &mut own } else { &mut globals };
+        let at = layout.add(program, &g.ty, &g.init);
+        places.push(Arg::new(if g.per_thread { Area::Own } else { Area::Global }, at));
+        if !g.per_thread {
+            variables.extend((scalars..scalars + words).map(|v| (v, g.class == Class::Sync)));
+        }
+        scalars += words;
+    }
+    let mut locals = Vec::new();
+    let mut offsets = Vec::new();
+    for proc in &program.procs {
+        let mut layout = Layout::default();
+        let add = |l: &fabius_lang::program::Local| layout.add(program, &l.ty, &l.ty.default_value(&program.records));
+        offsets.push(proc.locals.iter().map(add).collect());
+        locals.push(layout);
+    }
+    let records = program.records.iter().map(|record| {
+        let mut layout = Layout::default();
+        let mut sync = Vec::new();
+        for field in &record.fields {
+            layout.add(program, &field.ty, &field.init);
+            sync.resize(layout.words as usize, field.class == Class::Sync);
+        }
+        (layout, sync)
+    });
+    let records = records.collect();
+    let single = program.has_single_buffer();
+    let mut c = Compiler {
+        program,
+        code: Code::default(),
+        point: match (program.interleave, points) {
+            _ if single => None,
+            (Interleave::Explicit, _) => None,
+            (Interleave::Implicit, Points::All) => Some(Access::Data),
+            (Interleave::Implicit, Points::Sync) => Some(Access::Sync),
+        },
+        single,
+        globals: places,
+        locals: offsets,
+        constants: HashMap::new(),
+        uses_self: scan::procs_that_use_self(program),
+        proc: 0,
+        in_atomic: false,
+        next_temp: 0,
+        target: None,
+        partial: None,
+        loops: Vec::new(),
+        entries: vec![[None, None]; program.procs.len()],
+        wanted: Vec::new(),
+    };
+    let starts = program.buffers.iter().map(|b| b.proc).chain(program.processes.iter().map(|p| p.proc));
+    let starts: Vec<ProcId> = starts.chain(program.init).collect();
+    starts.into_iter().for_each(|p| c.want(p, false));
+    while let Some((proc, in_atomic)) = c.wanted.pop() {
+        c.procedure(proc, in_atomic);
+    }
+    c.settle();
+    Compiled { entries: c.entries, uses_self: c.uses_self, code: c.code, globals, variables, own, locals, records }
+}
+
+/// Compiles one program.
+pub(crate) struct Compiler<'p> {
+    program: &'p Program,
+    code: Code,
+    /// From which access on a statement is a scheduling point.
+    point: Option<Access>,
+    single: bool,
+    globals: Vec<Arg>,
+    locals: Vec<Vec<u32>>,
+    constants: HashMap<i64, Arg>,
+    uses_self: Vec<bool>,
+    proc: ProcId,
+    in_atomic: bool,
+    next_temp: u32,
+    /// The place that the instructions being emitted store to.
+    target: Option<Span>,
+    /// An offset being summed up.
+    partial: Option<Arg>,
+    /// Heads of the enclosing loops, and the jumps that leave them.
+    loops: Vec<(u32, Vec<usize>)>,
+    entries: Vec<[Option<u32>; 2]>,
+    /// Versions of procedures whose code is needed.
+    wanted: Vec<(ProcId, bool)>,
+}
+
+impl<'p> Compiler<'p> {
+    fn want(&mut self, proc: ProcId, in_atomic: bool) {
+        let entry = &mut self.entries[proc][usize::from(in_atomic)];
+        if entry.is_none() {
+            // The real address comes with the code.
+            *entry = Some(u32::MAX);
+            self.wanted.push((proc, in_atomic));
+        }
+    }
+
+    fn procedure(&mut self, proc: ProcId, in_atomic: bool) {
+        let program = self.program;
+        let p = &program.procs[proc];
+        (self.proc, self.in_atomic) = (proc, in_atomic);
+        self.entries[proc][usize::from(in_atomic)] = Some(self.here());
+        self.block(&p.body);
+        // The end of the body returns the default of every result.
+        self.next_temp = 0;
+        let mut words = Vec::new();
+        for ty in &p.results {
+            let value = ty.default_value(&program.records);
+            let n = self.words(ty);
+            words.push((self.constant_words(&value), n));
+        }
+        self.give_back(&words, p.span);
+        let end = self.code.instrs.len();
+        self.code.proc_of.resize(end, proc as u32);
+    }
+
+    /// Where each resting task really stands.
+    fn settle(&mut self) {
+        let instrs = &self.code.instrs;
+        let settled = |mut pc: usize| {
+            for _ in 0..instrs.len() {
+                pc = match instrs[pc] {
+                    Instr::Jump { to } | Instr::Loop { to, .. } => to as usize,
+                    Instr::Point | Instr::Mark | Instr::Interruptible => pc + 1,
+                    _ => break,
+                };
+            }
+            pc as u32
+        };
+        self.code.settled = (0..instrs.len()).map(settled).collect();
+    }
+
+    pub(super) fn emit(&mut self, instr: Instr, info: Info) -> usize {
+        self.code.instrs.push(instr);
+        self.code.infos.push(info);
+        self.code.instrs.len() - 1
+    }
+
+    fn here(&self) -> u32 {
+        self.code.instrs.len() as u32
+    }
+
+    pub(super) fn jump(&mut self) -> usize {
+        self.emit(Instr::Jump { to: 0 }, Info::default())
+    }
+
+    /// Lets these jumps lead here.
+    pub(super) fn land(&mut self, jumps: &[usize]) {
+        let here = self.here();
+        for j in jumps {
+            match &mut self.code.instrs[*j] {
+                Instr::Jump { to } | Instr::Unless { to, .. } | Instr::Star { to } => *to = here,
+                other => unreachable!("{other:?} does not jump"),
+            }
+        }
+    }
+
+    fn block(&mut self, block: &'p Block) {
+        block.iter().for_each(|s| self.statement(s));
+    }
+
+    fn statement(&mut self, s: &'p Stmt) {
+        self.next_temp = 0;
+        let info = Info { at: s.span, ..Info::default() };
+        if !matches!(s.kind, StmtKind::While(..)) {
+            self.point_before(s);
+        }
+        match &s.kind {
+            StmtKind::Skip => {}
+            StmtKind::Assign(place, e) => self.assign(place, e, s.span),
+            StmtKind::Any(place, lo, hi) => {
+                let a = self.value(lo, None);
+                let a = self.read_once(a);
+                let b = self.value(hi, None);
+                let chosen = self.temp(1);
+                self.emit(
+                    Instr::Choose { dst: chosen, a: a.arg, b: b.arg },
+                    Info { at: s.span, a: a.span, b: b.span, ..Info::default() },
+                );
+                self.store(place, chosen, Some(s.span), s.span);
+            }
+            StmtKind::New(place, record, parts) => {
+                let types: Vec<Type> = self.program.records[*record].fields.iter().map(|f| f.ty.clone()).collect();
+                let words: u32 = types.iter().map(|t| self.words(t)).sum();
+                let fields = self.temp(words.max(1));
+                let mut offset = 0;
+                for (part, ty) in parts.iter().zip(&types) {
+                    self.value(part, Some(fields.plus(offset)));
+                    offset += self.words(ty);
+                }
+                self.check_words(fields, &Type::Record(*record), s.span, s.span);
+                let object = self.temp(1);
+                self.emit(Instr::New { dst: object, record: *record as u32, fields }, info);
+                self.store(place, object, None, s.span);
+            }
+            StmtKind::If(test, yes, no) => self.if_else(test, yes, no, s),
+            StmtKind::While(test, body) => self.while_loop(test, body, s),
+            StmtKind::Break => {
+                let jump = self.jump();
+                self.loops.last_mut().expect("the front end checks that there is a loop").1.push(jump);
+            }
+            StmtKind::Continue => {
+                let to = self.loops.last().expect("the front end checks that there is a loop").0;
+                self.emit(Instr::Loop { to, fuel: 16 }, info);
+            }
+            StmtKind::Call(results, callee, args) => self.call(results, *callee, args, s),
+            StmtKind::Return(values) => {
+                let results = &self.program.procs[self.proc].results;
+                let mut words = Vec::new();
+                for (value, ty) in values.iter().zip(results) {
+                    let n = self.words(ty);
+                    let temp = self.temp(n);
+                    self.value(value, Some(temp));
+                    words.push((temp, n));
+                }
+                for (((arg, _), ty), value) in words.iter().zip(results).zip(values) {
+                    if !self.surely_fits(value, ty) {
+                        self.check_words(*arg, ty, value.span, s.span);
+                    }
+                }
+                self.give_back(&words, s.span);
+            }
+            StmtKind::Spawn(handle, callee, args) => self.fork(*handle, *callee, args, Born::Thread, s),
+            StmtKind::Post(handle, level, callee, args) => self.fork(*handle, *callee, args, Born::Task(*level), s),
+            StmtKind::Join(e) => self.wait(e, true, s),
+            StmtKind::Await(e) => self.wait(e, false, s),
+            StmtKind::Yield => {
+                self.emit(Instr::Yield, info);
+            }
+            StmtKind::Zield => {
+                if !self.single {
+                    self.emit(Instr::Zield, info);
+                }
+            }
+            StmtKind::Atomic(body) => {
+                let outer = std::mem::replace(&mut self.in_atomic, true);
+                self.block(body);
+                self.in_atomic = outer;
+                if !outer {
+                    self.emit(Instr::Interruptible, info);
+                }
+            }
+            StmtKind::Assume(e) => {
+                let (cmp, a, b) = self.test(e);
+                let info = Info { at: s.span, a: a.span, b: b.span, ..Info::default() };
+                self.emit(Instr::Assume { cmp, a: a.arg, b: b.arg }, info);
+            }
+            StmtKind::Assert(e, check, _) => {
+                let (cmp, a, b) = self.test(e);
+                let misuse = *check == Check::SyncMisuse;
+                let info = Info { at: s.span, a: a.span, b: b.span, ..Info::default() };
+                self.emit(Instr::Assert { cmp, a: a.arg, b: b.arg, misuse }, info);
+            }
+            StmtKind::Print(es) => {
+                for e in es {
+                    let value = self.value(e, None);
+                    for word in 0..self.words(&e.ty) {
+                        let info = Info { at: s.span, a: value.span, ..Info::default() };
+                        self.emit(Instr::Touch { a: value.arg.plus(word) }, info);
+                    }
+                }
+            }
+            StmtKind::Progress => {
+                self.emit(Instr::Progress, info);
+            }
+            StmtKind::SetInsert(place, e) => {
+                let who = self.value(e, None);
+                let who = self.read_once(who);
+                self.emit(Instr::NotNull { a: who.arg }, Info { at: e.span, a: who.span, ..Info::default() });
+                self.change_set(place, Some((Op::SetWith, who)), s.span);
+            }
+            StmtKind::SetRemove(place, e) => {
+                let who = self.value(e, None);
+                let who = self.read_once(who);
+                self.change_set(place, Some((Op::SetWithout, who)), s.span);
+            }
+            StmtKind::SetRemoveAny(place) => self.change_set(place, None, s.span),
+            StmtKind::SetClear(place) => {
+                let zero = self.constant(0);
+                self.store(place, zero, None, s.span);
+            }
+        }
+    }
+
+    /// Whether others may run before the statement, or see it.
+    fn point_before(&mut self, s: &Stmt) {
+        if self.in_atomic {
+            return;
+        }
+        let visible = s.access > Access::Local || matches!(s.kind, StmtKind::Yield | StmtKind::Zield);
+        let instr = match self.point {
+            Some(least) if s.access >= least => Instr::Point,
+            _ if visible => Instr::Mark,
+            _ => return,
+        };
+        self.emit(instr, Info { at: s.span, ..Info::default() });
+    }
+
+    fn assign(&mut self, place: &'p Place, e: &'p Expr, span: Span) {
+        self.target = Some(place.span);
+        let fits = self.surely_fits(e, &place.ty);
+        if fits && is_fixed(place) {
+            let Loc::Fixed(dst) = self.locate(place) else { unreachable!("the place is fixed") };
+            self.value(e, Some(dst));
+        } else {
+            self.target = None;
+            let value = self.value(e, None);
+            let words = self.words(&e.ty);
+            let value = match value.arg.area() {
+                Area::Global | Area::Local | Area::Own if !fits || !is_fixed(place) => {
+                    let temp = self.temp(words);
+                    Val { arg: self.copied(value.arg, words, Some(temp), value.span), span: value.span }
+                }
+                _ => value,
+            };
+            self.target = Some(place.span);
+            self.store(place, value.arg, (!fits).then_some(value.span), span);
+        }
+        self.target = None;
+    }
+
+    /// Stores words that are not shared. `unchecked` is where the value came from if its ranges have to be checked.
+    fn store(&mut self, place: &'p Place, value: Arg, unchecked: Option<Span>, span: Span) {
+        let target = self.target.take();
+        let loc = self.locate(place);
+        if let Some(from) = unchecked {
+            self.check_words(value, &place.ty, from, span);
+        }
+        self.target = target;
+        let words = self.words(&place.ty);
+        let info = Info { at: place.span, a: span, b: span, place: place.span };
+        self.copy(loc, Loc::Fixed(value), words, info);
+    }
+
+    fn change_set(&mut self, place: &'p Place, change: Option<(Op, Val)>, span: Span) {
+        let loc = self.locate(place);
+        let old = self.temp(1);
+        let info = Info { at: place.span, a: place.span, b: place.span, place: place.span };
+        // Reading the set and writing it back is one access, the write.
+        let (new, info_quiet) = (self.temp(1), Info { a: Span::new(u32::MAX as usize, 0), ..info });
+        self.copy(Loc::Fixed(old), loc, 1, info_quiet);
+        match change {
+            Some((op, who)) => {
+                let info = Info { at: span, b: who.span, ..Info::default() };
+                self.emit(Instr::Arith { op, fix: Fix::No, dst: new, a: old, b: who.arg }, info);
+            }
+            None => {
+                self.emit(Instr::Pick { dst: new, a: old }, Info { at: span, ..Info::default() });
+            }
+        }
+        self.copy(loc, Loc::Fixed(new), 1, info);
+    }
+
+    fn test_or_star(&mut self, test: &'p Test, at: Span) -> Vec<usize> {
+        match test {
+            Test::Star => vec![self.emit(Instr::Star { to: 0 }, Info { at, ..Info::default() })],
+            Test::Expr(e) => {
+                let mut out = Vec::new();
+                self.branch(e, true, &mut out);
+                out
+            }
+        }
+    }
+
+    fn if_else(&mut self, test: &'p Test, yes: &'p Block, no: &'p Block, s: &'p Stmt) {
+        let otherwise = self.test_or_star(test, s.span);
+        self.block(yes);
+        if no.is_empty() {
+            return self.land(&otherwise);
+        }
+        let end = self.jump();
+        self.land(&otherwise);
+        self.block(no);
+        self.land(&[end]);
+    }
+
+    fn while_loop(&mut self, test: &'p Test, body: &'p Block, s: &'p Stmt) {
+        let head = self.here();
+        self.point_before(s);
+        let out = self.test_or_star(test, s.span);
+        self.loops.push((head, out));
+        self.block(body);
+        let fuel = scan::weight(body).saturating_add(1);
+        self.emit(Instr::Loop { to: head, fuel }, Info { at: s.span, ..Info::default() });
+        let (_, out) = self.loops.pop().expect("it was just pushed");
+        self.land(&out);
+    }
+
+    /// The values of arguments, checked after all of them have been computed.
+    fn arguments(&mut self, callee: ProcId, args: &'p [Expr], at: Span) -> Vec<(Arg, u32)> {
+        let program = self.program;
+        let types: Vec<&Type> = program.procs[callee].locals.iter().map(|l| &l.ty).collect();
+        let mut out = Vec::new();
+        for (arg, ty) in args.iter().zip(&types) {
+            let words = self.words(ty);
+            let temp = self.temp(words);
+            self.value(arg, Some(temp));
+            out.push((temp, words));
+        }
+        for (((arg, _), ty), value) in out.iter().zip(types).zip(args) {
+            if !self.surely_fits(value, ty) {
+                self.check_words(*arg, ty, value.span, at);
+            }
+        }
+        out
+    }
+
+    fn call(&mut self, results: &'p [Option<usize>], callee: ProcId, args: &'p [Expr], s: &'p Stmt) {
+        let args = self.arguments(callee, args, s.span);
+        self.want(callee, self.in_atomic);
+        let site = self.code.sites.len() as u32;
+        let at = self.emit(Instr::Call { site }, Info { at: s.span, ..Info::default() });
+        let (caller, in_atomic) = (self.proc, self.in_atomic);
+        self.code.sites.push(Site { callee, in_atomic, args, back: at as u32 + 1, caller });
+        // Behind the call the results are in the first temporaries.
+        let program = self.program;
+        let mut from = Arg::new(Area::Temp, 0);
+        let types = &program.procs[callee].results;
+        let total: u32 = types.iter().map(|t| self.words(t)).sum();
+        self.code.temps = self.code.temps.max(total + 1);
+        for (result, ty) in results.iter().zip(types) {
+            let words = self.words(ty);
+            if let Some(local) = result {
+                let to = &program.procs[self.proc].locals[*local].ty;
+                if ty != to {
+                    self.check_words(from, to, s.span, s.span);
+                }
+                let dst = Arg::new(Area::Local, self.locals[self.proc][*local]);
+                let info = Info { at: s.span, ..Info::default() };
+                self.copy(Loc::Fixed(dst), Loc::Fixed(from), words, info);
+            }
+            from = from.plus(words);
+        }
+    }
+
+    /// Returns words, gathered in the first temporaries.
+    fn give_back(&mut self, values: &[(Arg, u32)], at: Span) {
+        let total: u32 = values.iter().map(|(_, n)| n).sum();
+        let gathered = self.temp(total);
+        let mut to = gathered;
+        for (from, n) in values {
+            self.copy(Loc::Fixed(to), Loc::Fixed(*from), *n, Info { at, ..Info::default() });
+            to = to.plus(*n);
+        }
+        self.emit(Instr::Return { values: gathered, words: total }, Info { at, ..Info::default() });
+    }
+
+    fn fork(&mut self, handle: Option<usize>, callee: ProcId, args: &'p [Expr], born: Born, s: &'p Stmt) {
+        let args = self.arguments(callee, args, s.span);
+        self.want(callee, false);
+        let fork = self.code.forks.len() as u32;
+        let anonymous = handle.is_none() && !self.uses_self[callee];
+        let handle = handle.map(|l| Arg::new(Area::Local, self.locals[self.proc][l]));
+        let (thread, level) = match born {
+            Born::Thread => (true, None),
+            Born::Task(level) => (false, level),
+        };
+        let anonymous = anonymous && !thread;
+        self.code.forks.push(Fork { thread, level, callee, args, handle, anonymous });
+        self.emit(Instr::Fork { fork }, Info { at: s.span, ..Info::default() });
+        if !thread && !self.in_atomic {
+            self.emit(Instr::Interruptible, Info::default());
+        }
+    }
+
+    fn wait(&mut self, e: &'p Expr, join: bool, s: &'p Stmt) {
+        let guard = self.code.guards.len() as u32;
+        let await_at = self.emit(Instr::Await { guard }, Info { at: s.span, a: e.span, ..Info::default() });
+        self.code.guards.push(Guard { entry: 0, join, quick: None });
+        // The code of the guard stands behind, and is jumped over.
+        let over = self.jump();
+        let entry = self.here();
+        self.next_temp = 0;
+        let value = if join {
+            self.value(e, None)
+        } else {
+            let mut no = Vec::new();
+            let dst = self.temp(1);
+            let (one, zero) = (self.constant(1), self.constant(0));
+            self.branch(e, true, &mut no);
+            self.emit(Instr::Move { dst, a: one }, Info::default());
+            let end = self.jump();
+            self.land(&no);
+            self.emit(Instr::Move { dst, a: zero }, Info::default());
+            self.land(&[end]);
+            Val { arg: dst, span: e.span }
+        };
+        self.emit(Instr::Value { a: value.arg }, Info { at: e.span, a: value.span, ..Info::default() });
+        self.land(&[over]);
+        let code = &mut self.code;
+        let quick = match code.instrs[entry as usize] {
+            Instr::Unless { cmp, a, b, .. }
+                if !join
+                    && code.instrs.len() - entry as usize == 5
+                    && a.area() != Area::Temp
+                    && b.area() != Area::Temp =>
+            {
+                Some((cmp, a, b))
+            }
+            _ => None,
+        };
+        code.guards[guard as usize] = Guard { entry, join, quick };
+        debug_assert!(matches!(code.instrs[await_at], Instr::Await { .. }));
+    }
+}
+
+/// What `spawn` and `post` make.
+enum Born {
+    Thread,
+    Task(Option<u8>),
+}
+
+/// Whether finding the place takes no code.
+fn is_fixed(place: &Place) -> bool {
+    use fabius_lang::program::{Base, ExprKind, Projection};
+    !matches!(place.base, Base::Heap(..))
+        && place.path.iter().all(|step| match step {
+            Projection::Field(_) => true,
+            Projection::Index { index, lo, len } => {
+                matches!(index.kind, ExprKind::Const(Value::Int(i)) if i >= *lo && i - lo < i64::from(*len))
+            }
+        })
+}

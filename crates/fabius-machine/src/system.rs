@@ -1,0 +1,298 @@
+//! The machine as a [`System`], and states as bytes.
+
+use crate::code::Instr;
+use crate::compile::{Compiled, compile};
+use crate::exec::{Exec, get};
+use crate::layout::{Layout, Pack};
+use crate::state::{HEADER, Object, State, Task};
+use fabius_explore::system::{ANONYMOUS, Access, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
+use fabius_lang::program::Program;
+use fabius_trace::Points;
+use std::cmp::Ordering;
+
+/// A compiled program.
+#[derive(Debug)]
+pub struct Machine {
+    source: Program,
+    program: Compiled,
+    has_buffers: bool,
+}
+
+struct First;
+
+impl Choose for First {
+    fn choose(&mut self, _: u32) -> u32 {
+        0
+    }
+}
+
+impl Machine {
+    /// Compiles a program with these scheduling points.
+    pub fn new(program: &Program, points: Points) -> Machine {
+        Machine { program: compile(program, points), has_buffers: program.has_buffers(), source: program.clone() }
+    }
+
+    fn exec<'a>(&'a self, state: &'a mut State, choose: &'a mut dyn Choose, log: &'a mut StepLog) -> Exec<'a> {
+        let temps = vec![0; self.program.code.temps as usize];
+        Exec { source: &self.source, program: &self.program, state, choose, log, temps }
+    }
+}
+
+impl System for Machine {
+    type State = State;
+
+    /// If an assumption fails at once, the state has no tasks at all.
+    fn initial(&self, choose: &mut dyn Choose, log: &mut StepLog) -> Result<State, Fault> {
+        let mut state = State::default();
+        if self.exec(&mut state, choose, log).initial()? {
+            state.collect(&self.program);
+            return Ok(state);
+        }
+        log.born.clear();
+        Ok(State { words: self.program.globals.initial.clone(), ..State::default() })
+    }
+
+    fn has_buffers(&self) -> bool {
+        self.has_buffers
+    }
+
+    fn ready(&self, state: &State, task: TaskId) -> bool {
+        let Some(index) = state.index(task) else { return false };
+        let t = &state.tasks[index];
+        if self.has_buffers && t.on_stack && state.innermost(t.buffer) != Some(index) {
+            return false;
+        }
+        let code = &self.program.code;
+        let Instr::Await { guard } = code.instrs[t.pc as usize] else { return true };
+        if let Some((cmp, a, b)) = code.guards[guard as usize].quick {
+            return cmp.holds(get(code, state, &[], t, a), get(code, state, &[], t, b));
+        }
+        let mut copy = state.clone();
+        let mut log = StepLog::default();
+        self.exec(&mut copy, &mut First, &mut log).may_pass(index, guard, t.pc as usize)
+    }
+
+    fn next_access(&self, state: &State, task: TaskId) -> Option<Access> {
+        let mut log = StepLog { want_accesses: true, ..StepLog::default() };
+        let _ = self.step(&mut state.clone(), task, &mut First, &mut log);
+        log.accesses.first().copied()
+    }
+
+    fn step(&self, state: &mut State, task: TaskId, choose: &mut dyn Choose, log: &mut StepLog) -> Result<End, Fault> {
+        let end = self.exec(state, choose, log).step(task)?;
+        state.collect(&self.program);
+        Ok(end)
+    }
+}
+
+impl Snapshot for Machine {
+    fn encode(&self, state: &State, out: &mut Vec<u8>) {
+        let p = &self.program;
+        pack(&p.globals, &state.words, out);
+        put(state.tasks.len() as u64, out);
+        let mut next = 0;
+        for task in &state.tasks {
+            put(u64::from(task.id.wrapping_sub(next).rotate_left(1)), out);
+            next = task.id.wrapping_add(1);
+            if self.has_buffers {
+                put(u64::from(task.buffer), out);
+                out.push(task.level << 1 | u8::from(task.on_stack));
+            }
+            put(u64::from(task.pc), out);
+            for (proc, site, base) in state.frames(task) {
+                pack(&p.locals[proc], &state.words[base..], out);
+                put(site.map_or(0, |s| s as u64 + 1), out);
+            }
+        }
+        for (buffer, own) in &state.own {
+            put(u64::from(*buffer) + 1, out);
+            pack(&p.own, own, out);
+        }
+        if p.own.words > 0 {
+            put(0, out);
+        }
+        for object in &state.heap {
+            put(u64::from(object.number), out);
+            put(u64::from(object.record), out);
+            pack(&p.records[object.record as usize].0, &object.words, out);
+        }
+        if !p.records.is_empty() {
+            put(0, out);
+        }
+        put((state.finished.len() as u64) << 1 | u64::from(state.started), out);
+        state.finished.iter().for_each(|t| put(u64::from(*t), out));
+    }
+
+    fn decode(&self, mut bytes: &[u8], state: &mut State) {
+        let p = &self.program;
+        let b = &mut bytes;
+        state.words.clear();
+        unpack(&p.globals, b, &mut state.words);
+        state.tasks.clear();
+        let mut next = 0;
+        for _ in 0..get_number(b) {
+            let id = (get_number(b) as u32).rotate_right(1).wrapping_add(next);
+            next = id.wrapping_add(1);
+            let (buffer, flags) = if self.has_buffers {
+                let buffer = get_number(b) as u32;
+                (buffer, take_byte(b))
+            } else {
+                (id, 1)
+            };
+            let pc = get_number(b) as u32;
+            let start = state.words.len() as u32;
+            let (frame, depth) = self.decode_frames(pc, b, &mut state.words);
+            let end = state.words.len() as u32;
+            let (level, on_stack) = (flags >> 1, flags & 1 != 0);
+            state.tasks.push(Task { id, buffer, level, on_stack, pc, start, end, frame, depth });
+        }
+        state.own.clear();
+        while p.own.words > 0 {
+            let Some(buffer) = get_number(b).checked_sub(1) else { break };
+            let mut own = Vec::new();
+            unpack(&p.own, b, &mut own);
+            state.own.push((buffer as u32, own));
+        }
+        state.heap.clear();
+        while !p.records.is_empty() {
+            let number = get_number(b) as u32;
+            if number == 0 {
+                break;
+            }
+            let record = get_number(b) as u32;
+            let mut words = Vec::new();
+            unpack(&p.records[record as usize].0, b, &mut words);
+            state.heap.push(Object { number, record, words });
+        }
+        let last = get_number(b);
+        state.started = last & 1 != 0;
+        state.finished.clear();
+        state.finished.extend((0..last >> 1).map(|_| get_number(b) as u32));
+    }
+
+    fn anonymous_tasks(&self, state: &State) -> u32 {
+        if !self.has_buffers {
+            return 0;
+        }
+        state.tasks.iter().rev().take_while(|t| t.id & ANONYMOUS != 0).count() as u32
+    }
+
+    fn compare_anonymous(&self, state: &State, a: TaskId, b: TaskId) -> Ordering {
+        let key = |id: TaskId| {
+            let t = &state.tasks[state.index(id).expect("the task is unfinished")];
+            (t.buffer, t.level, t.on_stack, t.pc, &state.words[t.start as usize..t.end as usize])
+        };
+        key(a).cmp(&key(b))
+    }
+
+    fn reorder_anonymous(&self, state: &mut State, order: &[TaskId]) {
+        let named = state.tasks.partition_point(|t| t.id & ANONYMOUS == 0);
+        let old: Vec<Task> = state.tasks.drain(named..).collect();
+        let first = old.first().map_or(state.words.len(), |t| t.start as usize);
+        let words = state.words.split_off(first);
+        for (new_id, id) in (ANONYMOUS..).zip(order) {
+            let at = old.binary_search_by_key(id, |t| t.id).expect("the task is unfinished");
+            let t = old[at];
+            let start = state.words.len() as u32;
+            state.words.extend_from_slice(&words[t.start as usize - first..t.end as usize - first]);
+            let end = state.words.len() as u32;
+            state.tasks.push(Task { id: new_id, start, end, frame: t.frame - t.start + start, ..t });
+        }
+        if order.len() < old.len() {
+            let tasks = &state.tasks;
+            state.own.retain(|(b, _)| tasks.iter().any(|t| t.buffer == *b));
+            state.collect(&self.program);
+        }
+    }
+}
+
+impl Machine {
+    /// Frames are written innermost first, and lie in memory outermost first.
+    fn decode_frames(&self, pc: u32, b: &mut &[u8], words: &mut Vec<i64>) -> (u32, u32) {
+        let p = &self.program;
+        let start = words.len();
+        let proc = p.code.proc_of[pc as usize] as usize;
+        words.extend([proc as i64, -1, 0]);
+        unpack(&p.locals[proc], b, words);
+        let Some(mut site) = get_number(b).checked_sub(1) else { return ((start + HEADER) as u32, 1) };
+        // Several frames: collect them, then lay them out.
+        let mut frames = vec![(proc, Some(site), words.split_off(start + HEADER))];
+        words.truncate(start);
+        loop {
+            let caller = p.code.sites[site as usize].caller;
+            let mut locals = Vec::new();
+            unpack(&p.locals[caller], b, &mut locals);
+            let next = get_number(b).checked_sub(1);
+            frames.push((caller, next, locals));
+            match next {
+                Some(s) => site = s,
+                None => break,
+            }
+        }
+        let mut frame = 0;
+        let depth = frames.len() as u32;
+        for (proc, site, locals) in frames.into_iter().rev() {
+            let base = words.len() + HEADER;
+            let distance = if site.is_some() { base - frame } else { 0 };
+            words.extend([proc as i64, site.map_or(-1, |s| s as i64), distance as i64]);
+            words.extend(locals);
+            frame = base;
+        }
+        (frame as u32, depth)
+    }
+}
+
+/// Appends words: small ranges in a byte each, other numbers in as many as they need.
+fn pack(layout: &Layout, words: &[i64], out: &mut Vec<u8>) {
+    let mut at = 0;
+    for run in &layout.runs {
+        let these = &words[at..at + run.count as usize];
+        at += run.count as usize;
+        match run.pack {
+            Pack::Byte { lo } => out.extend(these.iter().map(|w| (w - lo) as u8)),
+            Pack::Number => these.iter().for_each(|w| put(((w << 1) ^ (w >> 63)) as u64, out)),
+        }
+    }
+}
+
+fn unpack(layout: &Layout, b: &mut &[u8], words: &mut Vec<i64>) {
+    for run in &layout.runs {
+        match run.pack {
+            Pack::Byte { lo } => {
+                let (these, rest) = b.split_at(run.count as usize);
+                words.extend(these.iter().map(|byte| i64::from(*byte) + lo));
+                *b = rest;
+            }
+            Pack::Number => (0..run.count).for_each(|_| {
+                let n = get_number(b);
+                words.push((n >> 1) as i64 ^ -((n & 1) as i64));
+            }),
+        }
+    }
+}
+
+fn put(mut n: u64, out: &mut Vec<u8>) {
+    while n >= 0x80 {
+        out.push(n as u8 | 0x80);
+        n >>= 7;
+    }
+    out.push(n as u8);
+}
+
+fn take_byte(b: &mut &[u8]) -> u8 {
+    let (first, rest) = b.split_first().expect("an encoding is complete");
+    *b = rest;
+    *first
+}
+
+fn get_number(b: &mut &[u8]) -> u64 {
+    let (mut n, mut shift) = (0, 0);
+    loop {
+        let byte = take_byte(b);
+        n |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return n;
+        }
+        shift += 7;
+    }
+}
