@@ -143,26 +143,26 @@ impl<'a> Declarations<'a> {
             Some(t) => Some(checker.ty(t)?),
             None => None,
         };
-        let replaced = given.map(|text| parse_value(text, name.span));
-        let value = match &replaced {
-            None => value,
-            Some(Some(value)) => value,
-            Some(None) => {
-                let text = given.unwrap_or_default();
+        let own = match &declared {
+            Some(ty) => checker.initial_value(value, ty).map(|v| (v, widen(ty), false)),
+            None => checker.constant_value(value, None).map(|(v, ty)| (v, ty.clone(), ty == Type::Int)),
+        };
+        let (mut value, ty, literal) = own?;
+        if let Some(text) = given {
+            let wanted = declared.unwrap_or_else(|| ty.clone());
+            let before = checker.diagnostics.len();
+            let parsed = parse_value(text, name.span).and_then(|e| checker.initial_value(&e, &wanted));
+            // Whatever does not fit is the fault of the one who set it, not of the source.
+            checker.diagnostics.truncate(before);
+            let Some(parsed) = parsed else {
+                let shown = checker.show(&wanted);
                 let message = format!("`{text}` is no value for constant `{}`", name.node);
-                checker.error("E0210", name.span, message, "set from outside").help =
-                    Some("give a number, `true` or `false`".into());
+                checker.error("E0210", name.span, message, format!("of type `{shown}`, set from outside")).help =
+                    Some("give a number that fits, `true` or `false`".into());
                 return None;
-            }
-        };
-        let (value, ty, literal) = match declared {
-            Some(ty) => (checker.initial_value(value, &ty)?, widen(&ty), false),
-            None => {
-                let (value, ty) = checker.constant_value(value, None)?;
-                let literal = ty == Type::Int;
-                (value, ty, literal)
-            }
-        };
+            };
+            value = parsed;
+        }
         match value {
             Value::Int(value) if ty == Type::Bool || is_integer(&ty) || matches!(ty, Type::Enum(_)) => {
                 Some(Constant { value, ty, literal })

@@ -153,7 +153,7 @@ impl Checker<'_> {
         }
         let ty = match (&lo.kind, &hi.kind, &fixed) {
             (ExprKind::Const(Value::Int(lo)), ExprKind::Const(Value::Int(hi)), Type::Int) if *hi < i64::MAX => {
-                Type::Range(*lo.min(hi), *hi + 1)
+                Type::Range(*lo.min(hi), *lo.max(&(*hi + 1)))
             }
             _ => fixed.clone(),
         };
@@ -173,12 +173,20 @@ impl Checker<'_> {
         self.store(place.clone(), lo, span);
         let counter = self.read_local(id, at);
         let one = constant(Value::Int(1), &fixed, at);
+        let stmt = |kind| Stmt { kind, access: Access::Local, span: at };
+        let mut step = Block::new();
+        if fixed != Type::Int {
+            // `hi` may be the greatest value of its type: the counter must not wrap around to the smallest.
+            let kind = ExprKind::Binary(BinaryOp::Eq, counter.clone().into(), hi.clone().into());
+            let last = Guard::Expr(Expr { kind, ty: Type::Bool, span: at });
+            step.push(stmt(StmtKind::If(last, vec![stmt(StmtKind::Break)], Block::new())));
+        }
         let next =
             Expr { kind: ExprKind::Binary(BinaryOp::Add, counter.clone().into(), one.into()), ty: fixed, span: at };
-        let step = Stmt { kind: StmtKind::Assign(place, next), access: Access::Local, span: at };
+        step.push(stmt(StmtKind::Assign(place, next)));
         let test = Expr { kind: ExprKind::Binary(BinaryOp::Le, counter.into(), hi.into()), ty: Type::Bool, span: at };
-        let mut body = self.loop_body(body, vec![step.clone()]);
-        body.push(step);
+        let mut body = self.loop_body(body, step.clone());
+        body.extend(step);
         self.push(StmtKind::While(Guard::Expr(test), body), span);
         self.scopes.pop();
     }
@@ -327,7 +335,7 @@ impl Checker<'_> {
         };
         if let (ast::ExprKind::Call(..) | ast::ExprKind::Method(..), None) = (&strip(init).node, &declared)
             && !self.is_query(init)
-            && self.signature_of(init).is_none()
+            && self.type_of_rhs(init).is_none()
         {
             let produced = self.produce(init, 1);
             let Some(value) = produced.and_then(|mut values| values.pop()) else {

@@ -1,0 +1,129 @@
+//! Every error of the analysis: its code, what it underlines, and that nothing else is reported along with it.
+//!
+//! The source is written with `«` and `»` around what is underlined.
+
+use fabius_lang::{Options, compile};
+
+/// Code, and the program with its one mistake.
+const MISTAKES: &[(&str, &str)] = &[
+    ("E0201", "var x: int; var «x»: bool; init { skip; }"),
+    ("E0201", "var «lock»: int; init { skip; }"),
+    ("E0201", "enum E { A, «A» } init { skip; }"),
+    ("E0201", "record R { a: int, «a»: int } init { skip; }"),
+    ("E0201", "record R { a: int } init { let r = R { a: 1, «a»: 2 }; }"),
+    ("E0201", "init { skip; } «init { skip; }»"),
+    ("E0202", "init { assert «missing» == 1; }"),
+    ("E0203", "var x: «strange»; init { skip; }"),
+    ("E0204", "init { «missing»(); }"),
+    ("E0204", "init { spawn «missing»(); }"),
+    ("E0205", "enum E { A } var e: E; init { e = E.«B»; }"),
+    ("E0205", "record R { a: int } var r: R; init { r.«b» = 1; }"),
+    ("E0205", "record R { a: int } var r: R; init { r = R { «b»: 1 }; }"),
+    ("E0206", "var m: lock; init { m.«aquire»(); }"),
+    ("E0206", "var s: thread_set; init { s.«add»(self); }"),
+    ("E0206", "var x: int; init { x.«acquire»(); }"),
+    ("E0207", "level LOW < HIGH; proc p() { skip; } init { post @«HIHG» p(); }"),
+    ("E0208", "var x: int;«»"),
+    ("E0209", "const A = «B»; const B = 1; init { skip; }"),
+    ("E0301", "var b: bool; init { b = «1»; }"),
+    ("E0301", "init { if «1» { skip; } }"),
+    ("E0301", "record R { a: int } var r: ref R; init { join «r»; }"),
+    ("E0301", "var a: [int; 2] = «[1, 2, 3]»; init { skip; }"),
+    ("E0302", "var x: u8; var y: u16; init { assert «x + y» == 1; }"),
+    ("E0302", "var b: bool; init { assert «b + 1» == 2; }"),
+    ("E0302", "init { assert !«3»; }"),
+    ("E0302", "var b: bool; var x: u8; init { x = «b» as u8; }"),
+    ("E0303", "proc p(a: int) { skip; } init { «p»(); }"),
+    ("E0303", "proc p() { «return 1;» } init { p(); }"),
+    ("E0303", "proc p() -> (int, int) { return (1, 2); } init { let a = «p()»; }"),
+    ("E0303", "var m: lock; init { «m.acquire(1)»; }"),
+    ("E0304", "const N = 1; init { «N» = 2; }"),
+    ("E0304", "init { let t = 1; «t» = 2; }"),
+    ("E0304", "var x: int; init { «x + 1» = 3; }"),
+    ("E0305", "var x: int; var y: int = «x»; init { skip; }"),
+    ("E0306", "var x: 0..3 = «4»; init { skip; }"),
+    ("E0306", "var x: u8; init { x = «300»; }"),
+    ("E0306", "const N = «1 / 0»; init { skip; }"),
+    ("E0307", "var x: «3..1»; init { skip; }"),
+    ("E0307", "var x: [int; «0»]; init { skip; }"),
+    ("E0307", "var x: map[«int»] bool; init { skip; }"),
+    ("E0307", "process p[«100000»] { skip; }"),
+    ("E0308", "record «R» { a: R } init { skip; }"),
+    ("E0309", "init { let p = «null»; }"),
+    ("E0310", "var x: int; init { assert «x».f == 1; }"),
+    ("E0310", "var x: int; init { assert «x»[0] == 1; }"),
+    ("E0311", "var x: int; init { x = «*»; }"),
+    ("E0311", "var x: u64; init { x = «any u64»; }"),
+    ("E0401", "proc p() -> int { return 1; } var x: int; init { x = 1 + «p()»; }"),
+    ("E0401", "proc p() { skip; } var b: bool; init { b = «spawn p()» == null; }"),
+    ("E0402", "var b: bool; init { assert b || «*»; }"),
+    ("E0403", "init { «break;» }"),
+    ("E0404", "init { atomic { «yield;» } }"),
+    ("E0404", "init { while true { atomic { «break;» } } }"),
+    ("E0404", "init { atomic { «return;» } }"),
+    ("E0405", "var x: int; init { atomic { x = 1; «await x == 1;» } }"),
+    ("E0405", "var m: lock; var x: int; init { atomic { x = 1; «m.acquire()»; } }"),
+    ("E0406", "var x: int; proc p() { await x == 1; } init { atomic { «p();» } }"),
+    ("E0408", "var m: lock; var n: lock; init { m = «n»; }"),
+    ("E0409", "var s: thread_set; init { «s.is_empty()»; }"),
+];
+
+#[test]
+fn each_mistake_is_reported_once_where_it_is() {
+    let mut wrong = Vec::new();
+    for (code, marked) in MISTAKES {
+        let source = marked.replace(['«', '»'], "");
+        let start = marked.find('«').expect("the mistake is marked");
+        let end = marked.find('»').expect("the mistake is marked") - '«'.len_utf8();
+        let found = compile(&source, &Options::default()).err().unwrap_or_default();
+        let seen: Vec<_> = found.iter().map(|d| (d.code, d.span.start as usize, d.span.end as usize)).collect();
+        if seen != [(*code, start, end)] {
+            let shown: Vec<_> = found.iter().map(|d| (d.code, d.span.text(&source), &d.message)).collect();
+            wrong.push(format!("{code} {marked}\n    found {shown:?}"));
+        } else if found[0].message.is_empty() || found[0].label.is_empty() {
+            wrong.push(format!("{code} {marked}\n    says nothing"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_code_of_the_analysis_is_among_them() {
+    let mut missing = Vec::new();
+    for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/analysis")).expect("the sources are there")
+    {
+        let text = std::fs::read_to_string(file.expect("a file").path()).expect("the file can be read");
+        for (at, _) in text.match_indices("\"E0") {
+            let code = &text[at + 1..at + 6];
+            // E0210 is of `--const`, and has a test of its own.
+            if code != "E0210" && !MISTAKES.iter().any(|(c, _)| *c == code) {
+                missing.push(code.to_string());
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn constants_from_outside_are_checked() {
+    let with = |name: &str, value: &str| Options { consts: vec![(name.into(), value.into())] };
+    let source = "const N = 2; const B = true; const S: u8 = 1; var x: int = N; init { skip; }";
+    let x = |options: &Options| compile(source, options).map(|p| p.globals[0].init.clone());
+    assert_eq!(x(&Options::default()), Ok(fabius_lang::program::Value::Int(2)));
+    assert_eq!(x(&with("N", "5")), Ok(fabius_lang::program::Value::Int(5)));
+    for (name, value) in [("M", "5"), ("N", "true"), ("N", "many"), ("B", "3"), ("S", "256"), ("x", "1")] {
+        let found = x(&with(name, value)).expect_err("wrong from outside");
+        let codes: Vec<_> = found.iter().map(|d| d.code).collect();
+        assert_eq!(codes, ["E0210"], "{name}={value}: {found:?}");
+    }
+}
+
+#[test]
+fn independent_mistakes_are_all_reported_and_their_consequences_are_not() {
+    let source = "var x: strange; var y: int = true;\nproc p(a: gone) { a = 1; x = missing; }\ninit { let t = nowhere(); t = t + 1; x = x + 1; p(2); }";
+    let found = compile(source, &Options::default()).expect_err("four mistakes");
+    let codes: Vec<_> = found.iter().map(|d| (d.code, d.span.text(source))).collect();
+    let wanted =
+        [("E0203", "strange"), ("E0301", "true"), ("E0203", "gone"), ("E0202", "missing"), ("E0204", "nowhere")];
+    assert_eq!(codes, wanted);
+}
