@@ -461,7 +461,9 @@ impl Parser<'_> {
     }
     fn ty_unguarded(&mut self) -> Parsed<Type> {
         let start = self.span();
-        let node = if self.peek() == T::Name && self.peek_at(1) != T::DotDot {
+        // `u8 + ..` and `u8..` go on after the type (`x as u8 + 1`); only other names can begin the bound of a range.
+        let is_word = KEYWORDS.contains(&self.text());
+        let node = if self.peek() == T::Name && (is_word || self.peek_at(1) != T::DotDot) {
             match self.text() {
                 "map" => {
                     self.bump();
@@ -474,7 +476,7 @@ impl Parser<'_> {
                     self.bump();
                     TypeKind::Ref(self.name("the name of a record")?)
                 }
-                _ if matches!(self.peek_at(1), T::Plus | T::Minus | T::Star) => self.range_type()?,
+                _ if !is_word && matches!(self.peek_at(1), T::Plus | T::Minus | T::Star) => self.range_type()?,
                 text => {
                     let builtin =
                         ["bool", "int", "thread", "thread_set", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
