@@ -232,12 +232,12 @@ impl<'a> Declarations<'a> {
         // Records that others contain first: their defaults are needed.
         let mut done = HashSet::new();
         while done.len() < sources.len() {
-            for i in 0..sources.len() {
+            for (i, fields) in sources.iter().enumerate() {
                 let ready = |f: &Field| self.parts(&f.ty).iter().all(|r| *r < first || done.contains(&(r - first)));
                 if done.contains(&i) || !self.cx.records[first + i].fields.iter().all(ready) {
                     continue;
                 }
-                for (f, source) in sources[i].iter().enumerate() {
+                for (f, source) in fields.iter().enumerate() {
                     let ty = self.cx.records[first + i].fields[f].ty.clone();
                     let mut checker = Checker::of_constants(&self.cx, diagnostics);
                     let value = source.init.as_ref().and_then(|e| checker.initial_value(e, &ty));

@@ -184,10 +184,10 @@ impl Checker<'_> {
                 false => Some(constant(Value::Int(c.value), &c.ty, at)),
             };
         }
-        if let Some(Type::Enum(id)) = hint {
-            if let Some(i) = self.cx.enums[*id].names.iter().position(|n| n == name) {
-                return Some(constant(Value::Int(i as i64), &Type::Enum(*id), at));
-            }
+        if let Some(Type::Enum(id)) = hint
+            && let Some(i) = self.cx.enums[*id].names.iter().position(|n| n == name)
+        {
+            return Some(constant(Value::Int(i as i64), &Type::Enum(*id), at));
         }
         self.unknown_name(name, span, hint);
         None
@@ -217,25 +217,23 @@ impl Checker<'_> {
             let is_variable = self.scopes.iter().any(|s| s.contains_key(type_name))
                 || self.cx.global_ids.contains_key(type_name)
                 || self.cx.const_names.contains(type_name);
-            if !is_variable {
-                if let Some(Some(Type::Enum(id))) = self.cx.types.get(type_name) {
-                    let names = &self.cx.enums[*id].names;
-                    if let Some(i) = names.iter().position(|n| *n == name.node) {
-                        return Some(constant(Value::Int(i as i64), &Type::Enum(*id), span));
-                    }
-                    let help = match nearest(&name.node, names.iter().map(String::as_str)) {
-                        Some(n) => format!("did you mean `{n}`?"),
-                        None => format!("its values are {}", names.join(", ")),
-                    };
-                    self.error(
-                        "E0205",
-                        name.span,
-                        format!("enum `{type_name}` has no value `{}`", name.node),
-                        "unknown value",
-                    )
-                    .help = Some(help);
-                    return None;
+            if !is_variable && let Some(Some(Type::Enum(id))) = self.cx.types.get(type_name) {
+                let names = &self.cx.enums[*id].names;
+                if let Some(i) = names.iter().position(|n| *n == name.node) {
+                    return Some(constant(Value::Int(i as i64), &Type::Enum(*id), span));
                 }
+                let help = match nearest(&name.node, names.iter().map(String::as_str)) {
+                    Some(n) => format!("did you mean `{n}`?"),
+                    None => format!("its values are {}", names.join(", ")),
+                };
+                self.error(
+                    "E0205",
+                    name.span,
+                    format!("enum `{type_name}` has no value `{}`", name.node),
+                    "unknown value",
+                )
+                .help = Some(help);
+                return None;
             }
         }
         let base_expr = self.any_expr(base, None)?;
@@ -427,10 +425,10 @@ impl Checker<'_> {
             },
             _ => None,
         };
-        if let (Some(n), Some(ty @ Type::Fixed { .. })) = (number, &target) {
-            if limits(ty).is_some_and(|(lo, hi)| lo <= n && n <= hi) {
-                return Some(constant(Value::Int(n as i64), ty, span));
-            }
+        if let (Some(n), Some(ty @ Type::Fixed { .. })) = (number, &target)
+            && limits(ty).is_some_and(|(lo, hi)| lo <= n && n <= hi)
+        {
+            return Some(constant(Value::Int(n as i64), ty, span));
         }
         let value = self.expr(a, None);
         let (target, value) = (target?, value?);

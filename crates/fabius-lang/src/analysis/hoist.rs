@@ -120,9 +120,9 @@ impl Checker<'_> {
             ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) if access::count(&b, &self.cx.globals) > 0 => {
                 *left -= reads.min(*left);
                 let id = self.temporary(&Type::Bool);
-                self.into_local(id, *a, span);
+                self.set_local(id, *a, span);
                 let test = self.read_local(id, span);
-                let right = self.block_of(|c| c.into_local(id, *b, span));
+                let right = self.block_of(|c| c.set_local(id, *b, span));
                 let (yes, no) = if op == BinaryOp::And { (right, Block::new()) } else { (Block::new(), right) };
                 self.push(StmtKind::If(Guard::Expr(test), yes, no), span);
                 return self.read_local(id, span);
@@ -133,8 +133,8 @@ impl Checker<'_> {
                 *left -= reads.min(*left);
                 let id = self.temporary(&ty);
                 let c = self.reduce(*c, 1);
-                let yes = self.block_of(|checker| checker.into_local(id, *a, span));
-                let no = self.block_of(|checker| checker.into_local(id, *b, span));
+                let yes = self.block_of(|checker| checker.set_local(id, *a, span));
+                let no = self.block_of(|checker| checker.set_local(id, *b, span));
                 self.push(StmtKind::If(Guard::Expr(c), yes, no), span);
                 return self.read_local(id, span);
             }
@@ -173,7 +173,7 @@ impl Checker<'_> {
     }
 
     /// `local = e`.
-    fn into_local(&mut self, id: LocalId, e: Expr, span: Span) {
+    fn set_local(&mut self, id: LocalId, e: Expr, span: Span) {
         let value = self.reduce(e, 1);
         let place = self.local_place(id, span);
         self.push(StmtKind::Assign(place, value), span);
