@@ -55,7 +55,9 @@ pub enum Command {
     #[command(after_help = REPLAY_HELP)]
     Replay(ReplayArgs),
     /// Formats programs.
-    #[command(after_help = "Exit codes:\n  0  done; with --check: every file is formatted\n  1  with --check: some file is not\n  2  bad input, or a file that could not be written")]
+    #[command(
+        after_help = "Exit codes:\n  0  done; with --check: every file is formatted\n  1  with --check: some file is not\n  2  bad input, or a file that could not be written"
+    )]
     Fmt(FmtArgs),
     /// Explains the code of an error message, for instance `E0103`.
     Explain {

@@ -117,22 +117,32 @@ impl From<PlanError> for Failure {
 }
 
 /// Why a program could not be checked.
-pub fn of_check(error: CheckError, source: &str, file: &str) -> Failure {
+pub fn of_check(error: CheckError) -> Failure {
     match error {
         CheckError::Plan(error) => error.into(),
-        CheckError::Program(diagnostics) => {
-            Failure::Source { source: source.to_string(), file: file.to_string(), diagnostics }
-        }
         CheckError::Internal(message) => Failure::Plain {
             kind: Kind::Internal,
             message,
-            help: Some("this is a bug of Fabius, not of the program; please report it with the program and the command".into()),
+            help: Some(
+                "this is a bug of Fabius, not of the program; please report it with the program and the command".into(),
+            ),
         },
     }
 }
 
 impl From<ReplayError> for Failure {
     fn from(error: ReplayError) -> Failure {
-        Failure::Plain { kind: Kind::Input, message: error.message(), help: Some(error.help()) }
+        let (message, help) = match error {
+            ReplayError::OtherProgram => (
+                "the trace belongs to another program: the source text, the constants or the instances have changed"
+                    .to_string(),
+                "check the program again to get a new trace, or give the program it was made of: `--program FILE`",
+            ),
+            ReplayError::Departure { step, reason } => (
+                format!("the trace departs from the rules at step {}: {reason}", step + 1),
+                "the trace has been edited, or was made by another version of Fabius",
+            ),
+        };
+        Failure::Plain { kind: Kind::Input, message, help: Some(help.into()) }
     }
 }

@@ -1,1 +1,58 @@
-fn main() {}
+//! The `fabius` command: options in, files in, answers out. Only this crate touches the user's files, prints, or decides
+//! an exit code.
+
+mod args;
+mod check;
+mod explain;
+mod failure;
+mod files;
+mod fmt;
+mod lanes;
+mod paint;
+mod progress;
+mod replay;
+mod report;
+
+use args::{Cli, Command};
+use clap::Parser;
+use failure::Failure;
+use paint::Paint;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// Exit code for bad input, bad usage and outputs that could not be written.
+const BAD_INPUT: u8 = 2;
+
+fn main() -> ExitCode {
+    // The default would panic when the reader of a pipe goes away.
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = if error.use_stderr() { BAD_INPUT } else { 0 };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let (result, when, json) = match cli.command {
+        Command::Check(args) => (check::run(&args), args.output.color, args.json),
+        Command::Replay(args) => (replay::run(&args), args.output.color, args.json),
+        Command::Fmt(args) => (fmt::run(&args), args.output.color, false),
+        Command::Explain { code, output } => (explain::run(code.as_deref()), output.color, false),
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            report_failure(&failure, Paint::new(when, std::io::stderr().is_terminal()), json);
+            ExitCode::from(BAD_INPUT)
+        }
+    }
+}
+
+fn report_failure(failure: &Failure, paint: Paint, json: bool) {
+    eprint!("{}", failure.text(paint.style()));
+    if json {
+        let document = serde_json::json!({ "verdict": "error", "error": failure.json() });
+        // If standard output is gone too, there is nobody left to tell.
+        let _ = files::print(&format!("{document:#}\n"));
+    }
+}

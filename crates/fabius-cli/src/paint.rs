@@ -19,8 +19,6 @@ pub enum Paint {
 /// What a piece of text is, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
-    /// Ordinary.
-    Normal,
     /// What a reader looks for first.
     Strong,
     /// What may be passed over.
@@ -50,7 +48,6 @@ impl Paint {
     pub fn ink(self, ink: Ink, text: &str) -> String {
         let code = match ink {
             _ if self == Paint::Plain || text.is_empty() => return text.to_string(),
-            Ink::Normal => return text.to_string(),
             Ink::Strong => "1",
             Ink::Faint => "2",
             Ink::Bad => "1;31",

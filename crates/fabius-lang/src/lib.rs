@@ -2,8 +2,12 @@
 
 mod analysis;
 pub mod diagnostic;
+mod explain;
 pub mod program;
+mod render;
 pub mod syntax;
 
 pub use analysis::{Options, compile, erase_spans};
-pub use syntax::{parse, parse_prelude};
+pub use explain::{codes, explain};
+pub use render::{Style, render};
+pub use syntax::{format, parse, parse_prelude};

@@ -80,6 +80,8 @@ pub struct Report {
     pub verdict: Verdict,
     /// What was explored at each value of the bound.
     pub levels: Vec<LevelStats>,
+    /// The largest value of the bound whose schedules were all explored.
+    pub completed: Option<u32>,
     /// Number of all reachable states, if the search exhausted them.
     pub total_states: Option<u64>,
     /// Bytes that the stored states took.
@@ -180,6 +182,7 @@ pub fn check(
     Ok(Report {
         verdict,
         total_states: total,
+        completed: outcome.completed,
         levels: outcome.levels,
         memory: outcome.memory,
         elapsed: began.elapsed(),

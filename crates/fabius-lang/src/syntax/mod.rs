@@ -3,6 +3,7 @@
 pub mod ast;
 pub mod lexer;
 pub mod parser;
+mod printer;
 
 use crate::diagnostic::Diagnostic;
 use lexer::{Token, TokenKind};
@@ -16,6 +17,40 @@ pub fn parse(source: &str) -> (ast::File, Vec<Diagnostic>) {
 /// Parses the library of synchronization objects, which may use inline procedures.
 pub fn parse_prelude(source: &str) -> (ast::File, Vec<Diagnostic>) {
     parse_dialect(source, Dialect::Prelude)
+}
+
+/// The program in the one style, with its comments.
+///
+/// # Errors
+/// What does not parse. A text that would not mean the same, or lose a comment, is refused too (`E0199`).
+pub fn format(source: &str) -> Result<String, Vec<Diagnostic>> {
+    let (file, diagnostics) = parse(source);
+    if !diagnostics.is_empty() {
+        return Err(diagnostics);
+    }
+    let comments = comments(source);
+    let formatted = printer::print(source, &file, &comments);
+    let (again, wrong) = parse(&formatted);
+    let texts = |source: &str, tokens: &[Token]| -> Vec<String> {
+        tokens.iter().map(|t| t.span.text(source).trim_end().to_string()).collect()
+    };
+    if !wrong.is_empty() || again != file || texts(source, &comments) != texts(&formatted, &self::comments(&formatted))
+    {
+        return Err(vec![Diagnostic {
+            code: "E0199",
+            message: "this program cannot be formatted without changing it".into(),
+            span: fabius_trace::Span::default(),
+            label: "somewhere in this file".into(),
+            related: Vec::new(),
+            help: Some("this is an error of Fabius; please report it with the file".into()),
+        }]);
+    }
+    Ok(formatted)
+}
+
+fn comments(source: &str) -> Vec<Token> {
+    let is_comment = |t: &Token| matches!(t.kind, TokenKind::LineComment | TokenKind::BlockComment);
+    lexer::tokens(source, &mut Vec::new()).into_iter().filter(is_comment).collect()
 }
 
 fn parse_dialect(source: &str, dialect: Dialect) -> (ast::File, Vec<Diagnostic>) {

@@ -1,0 +1,115 @@
+//! `fabius check`.
+
+use crate::args::CheckArgs;
+use crate::failure::{self, Failure};
+use crate::paint::{Paint, stdout_width};
+use crate::progress::Ticker;
+use crate::{files, report};
+use fabius_lang::Options;
+use fabius_lang::program::Program;
+use fabius_trace::{Bound, ProgramId, SchedulerKind, Verdict};
+use fabius_verify::{Plan, Strategy};
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A program as the command line names it.
+pub struct Loaded {
+    pub source: String,
+    pub program: Program,
+    pub id: ProgramId,
+}
+
+/// Reads and compiles a program.
+pub fn load(path: &Path, consts: &[(String, String)], instances: &[(String, u32)]) -> Result<Loaded, Failure> {
+    let source = files::read(path)?;
+    let file = path.display().to_string();
+    let program = fabius_lang::compile(&source, &Options { consts: consts.to_vec() })
+        .map_err(|diagnostics| Failure::Source { source: source.clone(), file: file.clone(), diagnostics })?;
+    let program = fabius_verify::with_instances(program, instances)?;
+    let id = fabius_verify::program_id(&file, &source, consts, instances);
+    Ok(Loaded { source, program, id })
+}
+
+/// Runs the command; returns the exit code.
+pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
+    let loaded = load(&args.file, &args.consts, &args.instances)?;
+    let plan = plan(args);
+    let stop = Arc::new(AtomicBool::new(false));
+    stop_on_interrupt(&stop);
+    let ticker = Ticker::new(std::io::stderr().is_terminal() && !args.json);
+    let outcome = fabius_verify::check(&loaded.program, &loaded.id, &plan, &stop, &|p| ticker.tick(p));
+    ticker.clear();
+    let checked = outcome.map_err(failure::of_check)?;
+    let saved = match (&checked.verdict, &args.trace) {
+        (Verdict::Bug { trace }, Some(path)) => {
+            let text = serde_json::to_string_pretty(trace).expect("traces are plain data");
+            Some(files::write(path, &(text + "\n")))
+        }
+        _ => None,
+    };
+    let text = if args.json {
+        let document = report::json(&checked, &plan, &loaded.id);
+        format!("{document:#}\n")
+    } else {
+        let paint = Paint::new(args.output.color, std::io::stdout().is_terminal());
+        let style = report::Style { paint, width: stdout_width() };
+        let mut text = report::text(&checked, &plan, &loaded.source, &loaded.id, style);
+        if args.stats {
+            text += &report::statistics(&checked, style);
+        }
+        if let Verdict::Bug { .. } = checked.verdict {
+            let written = saved.as_ref().is_some_and(Result::is_ok);
+            text += &report::how_to_replay(args.trace.as_deref().filter(|_| written), style);
+        }
+        text
+    };
+    files::print(&text)?;
+    saved.unwrap_or(Ok(()))?;
+    Ok(checked.verdict.exit_code())
+}
+
+/// What the options ask for, with the defaults that depend on each other.
+fn plan(args: &CheckArgs) -> Plan {
+    let strategy = args.strategy.unwrap_or(Strategy::Iterative);
+    let deterministic = matches!(args.scheduler, Some(SchedulerKind::RoundRobin | SchedulerKind::DepthFirst));
+    let bound = match args.bound {
+        Some(bound) => bound.into(),
+        None if deterministic => Bound::Delays,
+        None if matches!(args.scheduler, Some(SchedulerKind::BoundedBag(_))) => Bound::None,
+        None => Bound::Preemptions,
+    };
+    let scheduler = match (args.scheduler, bound) {
+        (Some(scheduler), _) => scheduler,
+        (None, Bound::Delays) => SchedulerKind::RoundRobin,
+        (None, _) => SchedulerKind::Bag,
+    };
+    Plan {
+        bound,
+        max: args.max,
+        scheduler,
+        strategy,
+        points: args.points.into(),
+        stateless: args.stateless,
+        races: args.races,
+        deadlock: !args.no_deadlock,
+        livelock: args.livelock,
+        jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
+        memory: args.memory,
+        time: args.time,
+        executions: args.executions,
+        seed: args.seed,
+    }
+}
+
+/// The first Ctrl-C asks the search to stop and report; the second ends the process.
+fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
+    let stop = Arc::clone(stop);
+    // Without a handler Ctrl-C ends the process at once, which is no worse than a second Ctrl-C.
+    let _ = ctrlc::set_handler(move || {
+        if stop.swap(true, Ordering::Relaxed) {
+            std::process::exit(3);
+        }
+    });
+}

@@ -1,0 +1,46 @@
+//! Progress on a terminal: one line, written again every second.
+
+use fabius_verify::Progress;
+use std::io::Write;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Shows how far a search is, if somebody is there to see it.
+pub struct Ticker {
+    shown: bool,
+    /// When to write next, and whether there is a line to clear.
+    next: Mutex<(Instant, bool)>,
+}
+
+impl Ticker {
+    /// Silent for the first second.
+    pub fn new(shown: bool) -> Ticker {
+        Ticker { shown, next: Mutex::new((Instant::now() + Duration::from_secs(1), false)) }
+    }
+
+    /// Called by the search a few times a second.
+    pub fn tick(&self, p: &Progress) {
+        let Ok(mut next) = self.next.lock() else { return };
+        if !self.shown || Instant::now() < next.0 {
+            return;
+        }
+        *next = (Instant::now() + Duration::from_secs(1), true);
+        let seconds = p.elapsed.as_secs_f64().max(0.001);
+        let explored = if p.states > 0 {
+            format!("{} states ({:.0}/s), {} to do", p.states, p.states as f64 / seconds, p.frontier)
+        } else {
+            format!("{} executions ({:.0}/s)", p.executions, p.executions as f64 / seconds)
+        };
+        let memory = p.memory / (1 << 20);
+        let line = format!("{seconds:.0} s: bound {}, depth {}, {explored}, {memory} MB", p.bound, p.depth);
+        // Nothing is lost if the terminal is gone.
+        let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        if self.next.lock().is_ok_and(|next| next.1) {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! `fabius replay`: runs a saved trace again in the reference semantics and shows it.
+
+use crate::args::ReplayArgs;
+use crate::failure::{Failure, input};
+use crate::paint::{Ink, Paint, stdout_width};
+use crate::{check, files, lanes};
+use fabius_trace::{ErrorTrace, TRACE_VERSION};
+use std::io::{BufRead, IsTerminal};
+use std::path::PathBuf;
+
+/// Runs the command; returns the exit code.
+pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
+    let trace = load(args)?;
+    let program = program_of(args, &trace)?;
+    let loaded = check::load(&program, &trace.program.consts, &trace.program.instances)?;
+    let again = fabius_verify::replay(&loaded.program, &loaded.id, &trace)?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&again).expect("traces are plain data");
+        files::print(&(text + "\n"))?;
+        return Ok(1);
+    }
+    let paint = Paint::new(args.output.color, std::io::stdout().is_terminal());
+    let at = again.span.line_col(&loaded.source);
+    let end = format!(
+        "\n{} {}\n  --> {}:{}:{}\n",
+        paint.ink(Ink::Bad, "  =>"),
+        again.message,
+        program.display(),
+        at.line,
+        at.column
+    );
+    let interactive = args.step || std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if interactive {
+        step_through(&again, paint)?;
+    } else {
+        files::print(&lanes::draw(&again, stdout_width(), paint))?;
+    }
+    files::print(&end)?;
+    Ok(1)
+}
+
+fn load(args: &ReplayArgs) -> Result<ErrorTrace, Failure> {
+    let text = files::read(&args.trace)?;
+    let shown = args.trace.display();
+    let damaged = |error: serde_json::Error| {
+        input(format!("`{shown}` is not a trace of Fabius: {error}"))
+            .help("write one with `fabius check FILE --trace T.json`")
+    };
+    // The version first: other versions may have other fields.
+    let value: serde_json::Value = serde_json::from_str(&text).map_err(damaged)?;
+    if let Some(version) = value.get("version").and_then(|v| v.as_u64())
+        && version != u64::from(TRACE_VERSION)
+    {
+        let message =
+            format!("`{shown}` is a trace of format {version}; this version of Fabius reads format {TRACE_VERSION}");
+        return Err(input(message).help("check the program again to get a new trace"));
+    }
+    serde_json::from_value(value).map_err(damaged)
+}
+
+/// The program: as given, or where the trace says, from here or from where the trace is.
+fn program_of(args: &ReplayArgs, trace: &ErrorTrace) -> Result<PathBuf, Failure> {
+    if let Some(given) = &args.program {
+        return Ok(given.clone());
+    }
+    let named = PathBuf::from(&trace.program.file);
+    let beside = args.trace.parent().map(|dir| dir.join(&named));
+    let candidates = [Some(named.clone()), beside];
+    candidates.into_iter().flatten().find(|p| p.exists()).ok_or_else(|| {
+        input(format!("the program `{}` of this trace is not there", named.display()))
+            .help("run from the folder where the trace was made, or say where it is: `--program FILE`")
+    })
+}
+
+/// One step at a time, on Enter.
+fn step_through(trace: &ErrorTrace, paint: Paint) -> Result<(), Failure> {
+    let mut lines = std::io::stdin().lock().lines();
+    files::print("Enter: next step. q: to the end.\n")?;
+    for shown in 1..=trace.steps.len() {
+        let mut part = trace.clone();
+        part.steps.truncate(shown);
+        let whole = lanes::draw(&part, stdout_width(), paint);
+        part.steps.truncate(shown - 1);
+        let before = if shown == 1 { String::new() } else { lanes::draw(&part, stdout_width(), paint) };
+        // A new lane makes the columns narrower: then everything is drawn again.
+        let new = whole.strip_prefix(before.as_str()).unwrap_or(&whole);
+        files::print(new)?;
+        match lines.next() {
+            Some(Ok(line)) if line.trim() == "q" => {
+                let rest = lanes::draw(trace, stdout_width(), paint);
+                return files::print(rest.strip_prefix(whole.as_str()).unwrap_or(&rest));
+            }
+            Some(Ok(_)) => {}
+            Some(Err(_)) | None => {
+                let rest = lanes::draw(trace, stdout_width(), paint);
+                return files::print(rest.strip_prefix(whole.as_str()).unwrap_or(&rest));
+            }
+        }
+    }
+    Ok(())
+}

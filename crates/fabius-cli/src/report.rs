@@ -1,0 +1,197 @@
+//! The answer, as text and as JSON.
+
+use crate::lanes;
+use crate::paint::{Ink, Paint};
+use fabius_trace::{Bound, Bounds, ErrorTrace, Points, ProgramId, Reason, SchedulerKind, Verdict};
+use fabius_verify::{Plan, Report, Strategy};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// How a report is written.
+#[derive(Clone, Copy)]
+pub struct Style {
+    pub paint: Paint,
+    /// Columns.
+    pub width: usize,
+}
+
+/// `1 preemption`, `2 delays`.
+pub fn count(bound: Bound, n: u32) -> String {
+    let (one, many) = match bound {
+        Bound::None => ("deviation", "deviations"),
+        Bound::Contexts => ("switch", "switches"),
+        Bound::Preemptions => ("preemption", "preemptions"),
+        Bound::Delays => ("delay", "delays"),
+        Bound::Depth => ("step", "steps"),
+        Bound::Rounds => ("new round", "new rounds"),
+    };
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+fn scheduler(kind: SchedulerKind) -> String {
+    match kind {
+        SchedulerKind::Bag => "any task may be next".into(),
+        SchedulerKind::BoundedBag(k) => format!("at most {k} equal tasks are kept"),
+        SchedulerKind::RoundRobin => "the round-robin scheduler".into(),
+        SchedulerKind::DepthFirst => "the depth-first scheduler".into(),
+    }
+}
+
+/// The bounds in one clause.
+fn within(bounds: &Bounds) -> String {
+    let mut text = match (bounds.bound, bounds.completed) {
+        (Bound::None, Some(_)) => "every schedule".to_string(),
+        (_, None) => "no bound was finished".to_string(),
+        (bound, Some(n)) => format!("every schedule with at most {}", count(bound, n)),
+    };
+    if bounds.scheduler != SchedulerKind::Bag {
+        text += &format!(", {}", scheduler(bounds.scheduler));
+    }
+    if bounds.points == Points::Sync {
+        text += ", preempted at synchronization only";
+    }
+    for (name, n) in &bounds.instances {
+        text += &format!(", {n} x {name}");
+    }
+    text
+}
+
+/// The report for people.
+pub fn text(report: &Report, plan: &Plan, source: &str, id: &ProgramId, style: Style) -> String {
+    let paint = style.paint;
+    match &report.verdict {
+        Verdict::Bug { trace } => bug(trace, plan, source, style),
+        Verdict::Verified => {
+            let states = report.total_states.map(|n| format!("all {n} states were explored; "));
+            format!(
+                "{}: {}no schedule breaks {}\n",
+                paint.ink(Ink::Good, "verified"),
+                states.unwrap_or_default(),
+                id.file
+            )
+        }
+        Verdict::NoBugWithinBounds { bounds } => format!(
+            "{}: {} was explored\nSchedules beyond these bounds have not been looked at.\n",
+            paint.ink(Ink::Strong, "no bug within bounds"),
+            within(bounds)
+        ),
+        Verdict::Unknown { reason, bounds } => {
+            let why = match reason {
+                Reason::Time => "the time limit was reached".to_string(),
+                Reason::Memory => "the memory limit was reached".to_string(),
+                Reason::Interrupted => "interrupted".to_string(),
+                Reason::Executions => "the executions asked for are done, and none of them has a bug".to_string(),
+                Reason::Program { message } => format!("the program exceeds a limit: {message}"),
+            };
+            let so_far = match bounds.completed {
+                Some(_) => format!("\nUntil then {} was explored, without a bug.\n", within(bounds)),
+                None => "\n".to_string(),
+            };
+            format!("{}: {why}{so_far}", paint.ink(Ink::Strong, "unknown"))
+        }
+    }
+}
+
+fn bug(trace: &ErrorTrace, plan: &Plan, source: &str, style: Style) -> String {
+    let at = trace.span.line_col(source);
+    let mut text = format!(
+        "{}: {}\n  --> {}:{}:{}\n",
+        style.paint.ink(Ink::Bad, "bug"),
+        trace.message,
+        trace.program.file,
+        at.line,
+        at.column
+    );
+    let least = plan.strategy == Strategy::Iterative && plan.bound != Bound::None;
+    let cost = match (plan.bound, least) {
+        (Bound::None, _) => String::new(),
+        (bound, true) => format!(" with {}; with fewer there is no bug", count(bound, trace.cost)),
+        (bound, false) => format!(" with {}", count(bound, trace.cost)),
+    };
+    let cost = if least && trace.cost == 0 { format!(" with {}", count(plan.bound, 0)) } else { cost };
+    text += &format!("{} steps{cost}\n\n", trace.steps.len());
+    text += &lanes::draw(trace, style.width, style.paint);
+    text += &format!("\n{} {}\n", style.paint.ink(Ink::Bad, "  =>"), trace.message);
+    text
+}
+
+/// The last lines of a bug report.
+pub fn how_to_replay(saved: Option<&Path>, style: Style) -> String {
+    let line = match saved {
+        Some(path) => format!("fabius replay {}", quoted(&path.display().to_string())),
+        None => {
+            let words = std::env::args().skip(1).map(|w| quoted(&w));
+            let command: Vec<String> = words.collect();
+            format!("fabius {} --trace bug.json && fabius replay bug.json", command.join(" "))
+        }
+    };
+    // `check` exits with 1 when it finds the bug, so the two are joined by `;`.
+    let line = line.replace(" && ", "; ");
+    format!("\nreplay it: {}\n", style.paint.ink(Ink::Strong, &line))
+}
+
+/// A word of a command line.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// What was explored, bound by bound.
+pub fn statistics(report: &Report, style: Style) -> String {
+    let heading =
+        format!("{:>6}  {:>12}  {:>12}  {:>7}  {:>12}", "bound", "executions", "states", "share", "transitions");
+    let mut text = format!("\n{}\n", style.paint.ink(Ink::Strong, &heading));
+    for level in &report.levels {
+        let share =
+            report.total_states.filter(|t| *t > 0).map(|t| format!("{:.1}%", level.states as f64 * 100.0 / t as f64));
+        text += &format!(
+            "{:>6}  {:>12}  {:>12}  {:>7}  {:>12}\n",
+            level.bound,
+            level.executions,
+            level.states,
+            share.unwrap_or_else(|| "?".into()),
+            level.transitions
+        );
+    }
+    text + &format!("{:.2} s, {:.1} MB for states\n", report.elapsed.as_secs_f64(), report.memory as f64 / 1e6)
+}
+
+/// The report for machines; `docs/json.md` describes it.
+pub fn json(report: &Report, plan: &Plan, id: &ProgramId) -> Value {
+    let completed = match &report.verdict {
+        Verdict::NoBugWithinBounds { bounds } | Verdict::Unknown { bounds, .. } => bounds.completed,
+        Verdict::Bug { .. } | Verdict::Verified => report.completed,
+    };
+    let bounds = Bounds {
+        bound: plan.bound,
+        completed,
+        scheduler: plan.scheduler,
+        points: plan.points,
+        instances: id.instances.clone(),
+    };
+    let (name, trace, reason) = match &report.verdict {
+        Verdict::Bug { trace } => ("bug", Some(trace), None),
+        Verdict::NoBugWithinBounds { .. } => ("no_bug_within_bounds", None, None),
+        Verdict::Verified => ("verified", None, None),
+        Verdict::Unknown { reason, .. } => ("unknown", None, Some(reason)),
+    };
+    json!({
+        "verdict": name,
+        "kind": trace.map(|t| t.kind),
+        "cost": trace.map(|t| t.cost),
+        "message": trace.map(|t| t.message.clone()),
+        "reason": reason,
+        "bounds": bounds,
+        "levels": report.levels,
+        "total_states": report.total_states,
+        "trace": trace,
+        "program": id,
+        "elapsed_seconds": report.elapsed.as_secs_f64(),
+        "memory_bytes": report.memory,
+        "version": env!("CARGO_PKG_VERSION"),
+    })
+}

@@ -1,0 +1,43 @@
+//! The formatter keeps meaning and comments, and does nothing to what it has written.
+
+use fabius_lang::{format, parse};
+use std::path::{Path, PathBuf};
+
+fn programs(dir: &Path, out: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(dir).expect("the folder is there") {
+        let path = entry.expect("the folder can be read").path();
+        if path.is_dir() {
+            programs(&path, out);
+        } else if path.extension().is_some_and(|e| e == "fab") {
+            out.push(path);
+        }
+    }
+}
+
+#[test]
+fn every_program_keeps_its_tree_and_formats_to_itself() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = Vec::new();
+    ["corpus", "examples", "bench/models"].iter().for_each(|d| programs(&root.join(d), &mut files));
+    for file in files.iter().filter(|f| !f.iter().any(|part| part == "reject")) {
+        let source = std::fs::read_to_string(file).expect("the file can be read");
+        let once = format(&source).unwrap_or_else(|d| panic!("{}: {d:?}", file.display()));
+        assert_eq!(parse(&source).0, parse(&once).0, "{}", file.display());
+        let twice = format(&once).unwrap_or_else(|d| panic!("{}: {d:?}", file.display()));
+        assert_eq!(once, twice, "{}", file.display());
+    }
+}
+
+#[test]
+fn one_style() {
+    let source = "// top\n\n\nconst   N=0x10; // hex stays\nrecord R{a:int=1,b:ref R}\ninit{ // open\nlet x=any 0..N;if x==1{skip;}else if x==2{}else{/* in */ (y,_)=p( x ,1);}\n\n\n// end\n}\n";
+    let wanted = "// top\n\nconst N = 0x10; // hex stays\nrecord R { a: int = 1, b: ref R }\ninit { // open\n    let x = any 0..N;\n    if x == 1 {\n        skip;\n    } else if x == 2 {} else { /* in */\n        (y, _) = p(x, 1);\n    }\n\n    // end\n}\n";
+    assert_eq!(format(source).expect("it parses"), wanted);
+}
+
+#[test]
+fn what_does_not_parse_is_not_touched() {
+    assert!(format("init { let }").is_err());
+    assert_eq!(format("").expect("nothing is fine"), "");
+    assert_eq!(format("// only a comment").expect("a comment is fine"), "// only a comment\n");
+}
