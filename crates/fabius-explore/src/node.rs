@@ -188,11 +188,13 @@ impl<S: Snapshot> Context<'_, S> {
         renamed(&order);
     }
 
-    /// Appends everything but who ran last.
-    pub fn encode(&self, node: &Node<S::State>, out: &mut Vec<u8>) {
+    /// Appends everything but who ran last; returns where the state of the system itself begins.
+    pub fn encode(&self, node: &Node<S::State>, out: &mut Vec<u8>) -> usize {
         node.dispatcher.encode(out);
         node.detector.iter().for_each(|d| d.encode(out));
+        let begin = out.len();
         self.system.encode(&node.state, out);
+        begin
     }
 
     /// Overwrites everything but who ran last.

@@ -17,8 +17,8 @@ use crate::livelock;
 use crate::node::{Context, Node, Script, Stop};
 use crate::retrace::{self, Target};
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress};
-use crate::system::{BufferId, Snapshot, StepLog};
-use fabius_trace::{Bound, LevelStats};
+use crate::system::{BufferId, DECLARED_BUFFER, Snapshot, StepLog};
+use fabius_trace::{Bound, LevelStats, SchedulerKind};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -55,9 +55,17 @@ where
 const SHARD_BITS: u32 = 4;
 const SHARDS: usize = 1 << SHARD_BITS;
 const ROOT: u32 = u32::MAX;
-/// Threads from this id on do not have a bit of their own in a mask; they share the highest one.
-const WIDE: BufferId = 63;
-const WIDE_BIT: u64 = 1 << WIDE;
+/// The bit in a mask that all threads and buffers share which do not have one of their own.
+const WIDE_BIT: u64 = 1 << 63;
+
+/// The bit in a mask of a thread or buffer; in the order of ids, as long as there are no more than 32 threads.
+fn bit_of(unit: BufferId) -> u64 {
+    match unit.checked_sub(DECLARED_BUFFER) {
+        Some(i) if i < 31 => 1 << (32 + i),
+        None if unit < 32 => 1 << unit,
+        _ => WIDE_BIT,
+    }
+}
 
 /// One visit of a state that led to moves. The number of a visit, like that of a state, has its shard in the low bits.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +92,8 @@ struct Shard {
     claimed: Vec<Claimed>,
     /// The same for threads that have no bit.
     wide: HashSet<(u32, BufferId)>,
+    /// The states of the program, where the stored ones have a scheduler or a race detector in them that matters.
+    plain: Interner,
 }
 
 /// Moves to be made.
@@ -248,8 +258,28 @@ where
     }
 
     fn end_level(&mut self, bound: u32) {
-        let states = self.shards.iter().map(|s| lock(s).states.len() as u64).sum();
+        let states = self.distinct_states();
         self.levels.push(LevelStats { bound, executions: 0, states, transitions: self.transitions });
+    }
+
+    /// Distinct states of the program.
+    fn distinct_states(&self) -> u64 {
+        let count = |s: &Mutex<Shard>| {
+            let shard = lock(s);
+            if self.counts_apart() { shard.plain.len() } else { shard.states.len() }
+        };
+        self.shards.iter().map(|s| count(s) as u64).sum()
+    }
+
+    /// Whether one state of the program may be stored several times.
+    fn counts_apart(&self) -> bool {
+        self.context.options.races.is_some() || self.context.options.scheduler != SchedulerKind::Bag
+    }
+
+    /// Counts a state of the program.
+    fn count_plain(&self, state: &[u8]) {
+        let hash = xxhash_rust::xxh3::xxh3_64(state);
+        lock(&self.shards[hash as usize & (SHARDS - 1)]).plain.intern(state, (hash >> 32) as u32);
     }
 
     /// Makes all moves of a bucket.
@@ -341,7 +371,7 @@ where
         (self.monitor.progress)(&Progress {
             bound: key.0,
             executions: 0,
-            states: self.shards.iter().map(|s| lock(s).states.len() as u64).sum(),
+            states: self.distinct_states(),
             transitions: self.transitions + worker.transitions,
             frontier: (pending + left) as u64,
             depth: key.1,
@@ -437,7 +467,7 @@ where
         let context = &self.context;
         context.canonicalize(&mut worker.next, |_| {});
         worker.bytes.clear();
-        context.encode(&worker.next, &mut worker.bytes);
+        let plain_from = context.encode(&worker.next, &mut worker.bytes);
         let last = context.last(&worker.next);
         let free = free_moves(context.options.bound, last);
         let hash = xxhash_rust::xxh3::xxh3_64(&worker.bytes);
@@ -464,6 +494,9 @@ where
             worker.work.entry((at_cost, steps)).or_default().push(Item { arrival, moves });
         }
         if new {
+            if self.counts_apart() {
+                self.count_plain(&worker.bytes[plain_from..]);
+            }
             if free != Moves::Masked(u64::MAX) {
                 worker.work.entry((at_cost + 1, steps)).or_default().push(Item { arrival, moves: Moves::Rest });
             }
@@ -514,7 +547,7 @@ where
     /// The bit of a move in a mask.
     fn bit(&self, mv: &Move) -> u64 {
         match (self.context.options.bound, mv) {
-            (Bound::Contexts | Bound::Preemptions | Bound::Rounds, Move::Run(pick)) => 1 << pick.buffer.min(WIDE),
+            (Bound::Contexts | Bound::Preemptions | Bound::Rounds, Move::Run(pick)) => bit_of(pick.buffer),
             (_, Move::Run(_)) => 1,
             (_, Move::Delay(_)) => 2,
         }
@@ -648,11 +681,13 @@ fn free_moves(bound: Bound, last: Last) -> Moves {
         (Bound::Depth, _) => Moves::Masked(0),
         (Bound::Delays, _) => Moves::Masked(1),
         (Bound::Contexts | Bound::Preemptions | Bound::Rounds, Last::Free) => Moves::Masked(u64::MAX),
-        (Bound::Contexts | Bound::Preemptions, Last::Ran(unit)) if unit < WIDE => Moves::Masked(1 << unit),
-        (Bound::Contexts | Bound::Preemptions, Last::Ran(unit)) => Moves::Of(unit),
+        (Bound::Contexts | Bound::Preemptions, Last::Ran(unit)) => match bit_of(unit) {
+            WIDE_BIT => Moves::Of(unit),
+            bit => Moves::Masked(bit),
+        },
         (Bound::Contexts | Bound::Preemptions, Last::Gone) => Moves::Masked(0),
         (Bound::Rounds, Last::Gone) => Moves::Masked(u64::MAX),
-        (Bound::Rounds, Last::Ran(unit)) => Moves::Masked(u64::MAX << unit.min(WIDE)),
+        (Bound::Rounds, Last::Ran(unit)) => Moves::Masked(!(bit_of(unit) - 1)),
     }
 }
 

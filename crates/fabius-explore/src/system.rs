@@ -16,6 +16,9 @@ pub const ANONYMOUS: TaskId = 1 << 31;
 /// A task buffer. Every thread is a buffer of its own; its id is then the thread's task id.
 pub type BufferId = u32;
 
+/// Set in the ids of buffers that are not threads.
+pub const DECLARED_BUFFER: BufferId = 1 << 30;
+
 /// A task that came into being in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Born {

@@ -4,8 +4,10 @@
 
 use crate::code::{Area, Arg, Code, Copy, Fix, Info, Instr, Loc, Op, Shape};
 use crate::compile::Compiled;
-use crate::state::{DECLARED_BUFFER, HEADER, Object, State, Task};
-use fabius_explore::system::{ANONYMOUS, Access, Born, BufferId, Choose, End, Fault, Limit, StepLog, TaskId, end_of};
+use crate::state::{HEADER, Object, State, Task};
+use fabius_explore::system::{
+    ANONYMOUS, Access, Born, BufferId, Choose, DECLARED_BUFFER, End, Fault, Limit, StepLog, TaskId, end_of,
+};
 use fabius_lang::program::Program;
 use fabius_trace::{BugKind, Span};
 

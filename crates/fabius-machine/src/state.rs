@@ -3,9 +3,6 @@
 use crate::compile::Compiled;
 use fabius_explore::system::{ANONYMOUS, BufferId, TaskId};
 
-/// Ids of the declared buffers: this bit, and the position among the declarations.
-pub(crate) const DECLARED_BUFFER: BufferId = 1 << 30;
-
 /// Words in front of the locals of a frame: its procedure, the call site that made it (-1: none), and how many words
 /// before this frame's locals those of the caller begin.
 pub(crate) const HEADER: usize = 3;

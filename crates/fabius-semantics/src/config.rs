@@ -15,9 +15,6 @@ use fabius_explore::system::BufferId;
 use fabius_lang::program::{Level, ProcId, RecordId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Ids of the declared buffers: this bit, and the position among the declarations.
-pub const DECLARED_BUFFER: BufferId = 1 << 30;
-
 /// A configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Config {

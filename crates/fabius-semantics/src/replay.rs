@@ -182,6 +182,7 @@ impl<'a> Replay<'a> {
             }
         };
         self.names = teller.names;
+        self.names.refresh(self.program, &config);
         self.born(&config, &log, None);
         if !start.is_empty() {
             self.steps.push(Step {

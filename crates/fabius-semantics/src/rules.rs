@@ -18,12 +18,14 @@
 //! 4. SPAWN makes a buffer with a running task.
 //! 5. Nondeterminism stands alone in a statement (`if *`, `x = any ..`), and a [`Choose`] decides it.
 
-use crate::config::{Buffer, Config, DECLARED_BUFFER, Frame, Object, Task};
+use crate::config::{Buffer, Config, Frame, Object, Task};
 use crate::control::Control;
 use crate::eval::{Location, Scope, store};
 use crate::layout::Layout;
 use crate::value::{TaskId, Value};
-use fabius_explore::system::{ANONYMOUS, Access, Born, BufferId, Choose, Fault, Limit, StepLog, end_of};
+use fabius_explore::system::{
+    ANONYMOUS, Access, Born, BufferId, Choose, DECLARED_BUFFER, Fault, Limit, StepLog, end_of,
+};
 use fabius_lang::program::{
     Check, Expr, Guard, Level, LocalId, Place, Proc, ProcId, Program, RecordId, Stmt, StmtKind, Type,
 };

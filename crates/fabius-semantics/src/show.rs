@@ -1,12 +1,12 @@
 //! Names and values for people.
 
-use crate::config::{Config, DECLARED_BUFFER};
+use crate::config::Config;
 use crate::eval::Scope;
 use crate::layout::Layout;
 use crate::rules::scope_of;
 use crate::value::{TaskId, Value};
 use crate::walk;
-use fabius_explore::system::{ANONYMOUS, BufferId};
+use fabius_explore::system::{ANONYMOUS, BufferId, DECLARED_BUFFER};
 use fabius_lang::program::{ExprKind, Program, Stmt, Type};
 use fabius_trace::LaneKind;
 use std::collections::HashMap;
