@@ -2,6 +2,7 @@
 
 mod codec;
 pub mod dispatcher;
+mod execution;
 mod intern;
 pub mod livelock;
 mod node;
@@ -9,5 +10,9 @@ pub mod race;
 mod retrace;
 pub mod scheduler;
 pub mod search;
+pub mod shrink;
 pub mod stateful;
+pub mod stateful_depth_first;
+pub mod stateless;
 pub mod system;
+pub mod walk;

@@ -94,20 +94,20 @@ impl<'a, S: System> Context<'a, S> {
         Ok(Node { state, dispatcher, detector, ran: None })
     }
 
-    /// Makes a move.
+    /// Makes a move. Says how the step ended, if it was one.
     pub fn apply(
         &self,
         node: &mut Node<S::State>,
         mv: Move,
         choose: &mut dyn Choose,
         log: &mut StepLog,
-    ) -> Result<(), Stop> {
+    ) -> Result<Option<End>, Stop> {
         log.clear();
         match mv {
-            Move::Run(pick) => self.run(node, pick, choose, log),
+            Move::Run(pick) => self.run(node, pick, choose, log).map(Some),
             Move::Delay(delayed) => {
                 node.dispatcher.delay(delayed, &self.view(&node.state));
-                Ok(())
+                Ok(None)
             }
         }
     }
@@ -118,7 +118,7 @@ impl<'a, S: System> Context<'a, S> {
         pick: Pick,
         choose: &mut dyn Choose,
         log: &mut StepLog,
-    ) -> Result<(), Stop> {
+    ) -> Result<End, Stop> {
         let level = node.dispatcher.take(pick, &self.view(&node.state));
         let end = self.system.step(&mut node.state, pick.task, choose, log)?;
         if end == End::Dropped {
@@ -140,7 +140,7 @@ impl<'a, S: System> Context<'a, S> {
                 }
             }
         }
-        Ok(())
+        Ok(end)
     }
 
     /// All moves from here.
@@ -211,6 +211,8 @@ pub(crate) struct Script {
     /// What was chosen, of how many.
     taken: Vec<(u32, u32)>,
     at: usize,
+    /// Chooses at random where nothing is given.
+    random: Option<fastrand::Rng>,
 }
 
 impl Script {
@@ -223,8 +225,14 @@ impl Script {
     /// One outcome, given.
     pub fn set(&mut self, choices: &[u32]) {
         self.taken.clear();
+        self.random = None;
         self.taken.extend(choices.iter().map(|c| (*c, c + 1)));
         self.at = 0;
+    }
+
+    /// From here on the outcomes are random.
+    pub fn roll(&mut self, random: fastrand::Rng) {
+        self.random = Some(random);
     }
 
     /// Goes on to the next outcome, if there is one.
@@ -241,6 +249,11 @@ impl Script {
         false
     }
 
+    /// What was chosen, of how many.
+    pub fn taken(&self) -> &[(u32, u32)] {
+        &self.taken[..self.at]
+    }
+
     /// What was chosen.
     pub fn choices(&self) -> Vec<u32> {
         self.taken[..self.at].iter().map(|(chosen, _)| *chosen).collect()
@@ -250,8 +263,11 @@ impl Script {
 impl Choose for Script {
     fn choose(&mut self, alternatives: u32) -> u32 {
         if self.at == self.taken.len() {
-            self.taken.push((0, alternatives));
+            let chosen = self.random.as_mut().map_or(0, |rng| rng.u32(..alternatives));
+            self.taken.push((chosen, alternatives));
         }
+        // Given choices do not know of how many they were.
+        self.taken[self.at].1 = alternatives;
         self.at += 1;
         self.taken[self.at - 1].0
     }

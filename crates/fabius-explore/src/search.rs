@@ -125,9 +125,14 @@ pub enum Cut {
     Interrupted,
     /// The number of executions that was asked for is done.
     Executions,
+    /// An execution without end was not followed further (stateless search and walks).
+    Steps,
     /// A limit inside the program was hit on some path, which was not followed further.
     Program(Limit, Span),
 }
+
+/// Steps after which stateless search and walks give up an execution.
+pub const MAX_STEPS: usize = 10_000;
 
 /// How far a search is.
 #[derive(Clone, Copy, Debug, Default)]

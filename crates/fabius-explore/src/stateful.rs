@@ -439,7 +439,7 @@ where
             worker.next.clone_from(&worker.base);
             worker.transitions += u64::from(matches!(mv, Move::Run(_)));
             match self.context.apply(&mut worker.next, mv, &mut worker.script, &mut worker.log) {
-                Ok(()) => {
+                Ok(_) => {
                     let (to, _) = self.arrive(worker, arrival, at_cost, steps);
                     if let (true, Move::Run(pick)) = (self.context.options.livelock, mv) {
                         let progress = worker.log.progress;

@@ -7,6 +7,7 @@ mod plan;
 use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome};
 use fabius_explore::system::{Limit, Snapshot};
+use fabius_explore::{shrink, stateful, stateful_depth_first, stateless, walk};
 use fabius_lang::program::Program;
 use fabius_machine::Machine;
 use fabius_semantics::{Departure, Ending, Settings};
@@ -246,8 +247,14 @@ where
     S: Snapshot + Sync,
     S::State: Send,
 {
-    let _ = plan;
-    fabius_explore::stateful::search(engine, options, monitor, &|_| {})
+    let mut outcome = match (plan.strategy, plan.stateless) {
+        (Strategy::Random | Strategy::Pct(_), _) => walk::search(engine, options, monitor),
+        (Strategy::Iterative | Strategy::DepthFirst, true) => stateless::search(engine, options, monitor, &|_| {}),
+        (Strategy::Iterative, false) => stateful::search(engine, options, monitor, &|_| {}),
+        (Strategy::DepthFirst, false) => stateful_depth_first::search(engine, options, monitor, &|_| {}),
+    };
+    outcome.bug = outcome.bug.map(|found| shrink::shrink(engine, options, &found));
+    outcome
 }
 
 /// Whether a search that cuts nothing off sees every schedule.
@@ -297,6 +304,10 @@ fn reason(cut: Cut, program: &Program) -> Reason {
         Cut::Memory => Reason::Memory,
         Cut::Interrupted => Reason::Interrupted,
         Cut::Executions => Reason::Executions,
+        Cut::Steps => {
+            let most = fabius_explore::search::MAX_STEPS;
+            Reason::Program { message: format!("an execution of more than {most} steps was not followed to its end") }
+        }
         Cut::Program(limit, span) => {
             let at = span.line_col(&program.source);
             let what = match limit {

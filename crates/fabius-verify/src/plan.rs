@@ -61,6 +61,9 @@ impl Plan {
                 "leave out `--executions`, or add `--strategy random`",
             );
         }
+        if random && self.stateless {
+            return refuse("random walks store no states anyway", "leave out `--stateless`");
+        }
         if random && self.livelock {
             return refuse("livelocks are found in the graph of all states", "leave out `--strategy`");
         }
@@ -78,6 +81,9 @@ impl Plan {
         }
         if self.livelock && self.strategy == Strategy::DepthFirst {
             return refuse("livelocks are found by the iterative strategy", "leave out `--strategy dfs`");
+        }
+        if self.stateless && self.bound == Bound::Delays && self.max.is_none() {
+            return refuse("without states delays can go on for ever", "add `--max N`, or leave out `--stateless`");
         }
         if (self.stateless || random) && matches!(self.scheduler, SchedulerKind::BoundedBag(_)) {
             return refuse("a bounded bag compares states", "leave out `--stateless`");

@@ -1,0 +1,113 @@
+//! Makes a schedule shorter and simpler without raising its cost: what is left of it still shows the same bug.
+//!
+//! Every candidate is run; only those that end in the same bug at no higher cost, and are better, are kept.
+
+use crate::dispatcher::Move;
+use crate::execution::Execution;
+use crate::node::{Context, Stop};
+use crate::search::{Bug, Found, Options};
+use crate::system::System;
+use fabius_trace::Turn;
+
+/// Candidates that are tried at most.
+const EFFORT: usize = 2_000;
+
+/// A shortened version of what was found; livelocks stay as they are.
+pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found {
+    let context = Context { system, options, compare: None };
+    let mut best = found.clone();
+    if matches!(found.what, Bug::Livelock) {
+        return best;
+    }
+    let mut tried = 0;
+    let mut try_one = |turns: &[Turn], best: &Found| -> Option<Found> {
+        tried += 1;
+        let candidate = if tried > EFFORT { None } else { run(&context, turns, best) };
+        candidate.filter(|c| is_better(c, best))
+    };
+    loop {
+        let before = best.schedule.len();
+        let mut improved = false;
+        // Blocks of turns left out, the longest first.
+        let mut length = best.schedule.len() / 2;
+        while length > 0 {
+            let mut at = 0;
+            while at + length <= best.schedule.len() {
+                let mut turns = best.schedule.clone();
+                turns.drain(at..at + length);
+                match try_one(&turns, &best) {
+                    Some(better) => {
+                        best = better;
+                        improved = true;
+                    }
+                    None => at += 1,
+                }
+            }
+            length /= 2;
+        }
+        // A turn moved forward to the last one of the same task, so that blocks grow.
+        for at in 2..best.schedule.len() {
+            let task = best.schedule[at].task;
+            let earlier = (0..at - 1).rev().find(|i| best.schedule[*i].task == task);
+            if let Some(earlier) = earlier {
+                let mut turns = best.schedule.clone();
+                let turn = turns.remove(at);
+                turns.insert(earlier + 1, turn);
+                if let Some(better) = try_one(&turns, &best) {
+                    best = better;
+                    improved = true;
+                }
+            }
+        }
+        if !improved || best.schedule.len() > before {
+            return best;
+        }
+    }
+}
+
+/// Fewer turns, or as many in fewer blocks; never at a higher cost.
+fn is_better(new: &Found, old: &Found) -> bool {
+    let blocks = |f: &Found| f.schedule.windows(2).filter(|w| w[0].task != w[1].task).count();
+    let key = |f: &Found| (f.schedule.len(), f.cost, blocks(f));
+    new.cost <= old.cost && key(new) < key(old)
+}
+
+/// Runs turns, skipping those that cannot be made, to the same bug.
+fn run<S: System>(context: &Context<'_, S>, turns: &[Turn], wanted: &Found) -> Option<Found> {
+    let (start, turns) = match turns.split_first() {
+        Some((first, rest)) if first.task == Turn::START => (first.choices.as_slice(), rest),
+        _ => (&[][..], turns),
+    };
+    let mut run = Execution::begin(context, start).ok()?;
+    let mut moves = Vec::new();
+    for turn in turns {
+        context.moves(&run.node, &mut moves);
+        // With delays: as many as it takes until the turn is the scheduler's pick.
+        let mut delays = 0;
+        let mv = loop {
+            let runs = |m: &&Move| matches!(m, Move::Run(pick) if run.number_of(pick.task) == Some(turn.task));
+            if let Some(mv) = moves.iter().find(runs) {
+                break Some(*mv);
+            }
+            let delay = moves.iter().find(|m| matches!(m, Move::Delay(_))).copied();
+            let Some(delay) = delay.filter(|_| delays < 64) else { break None };
+            delays += 1;
+            run.make(delay, &[]).ok()?;
+            context.moves(&run.node, &mut moves);
+        };
+        let mv = mv?;
+        if let Err(stop) = run.make(mv, &turn.choices) {
+            let Stop::Bug(what) = stop else { return None };
+            return same(&what, &wanted.what).then(|| run.found(what));
+        }
+    }
+    let stuck = wanted.what == Bug::Deadlock && context.is_deadlock(&run.node);
+    stuck.then(|| run.found(Bug::Deadlock))
+}
+
+fn same(a: &Bug, b: &Bug) -> bool {
+    match (a, b) {
+        (Bug::Race(a), Bug::Race(b)) => a.variable == b.variable && a.second.span == b.second.span,
+        _ => a == b,
+    }
+}

@@ -1,0 +1,220 @@
+//! Depth-first search with states: what is found first need not be cheapest, but deep bugs are found early.
+//!
+//! Paper: Iterative Context Bounding (PLDI 2007), section 5 (the depth-first search that it is compared with).
+//!
+//! Deviations:
+//! 1. States are stored. With a limit of cost a state alone is not enough: the least cost of each state and of who ran
+//!    last is kept, and a visit with less is explored again.
+
+use crate::dispatcher::{Last, Move, cost};
+use crate::node::{Context, Node, Script, Stop};
+use crate::retrace::{self, Target};
+use crate::search::{Bug, Cut, Monitor, Options, Outcome, Progress};
+use crate::stateful::{Visit, Visitor};
+use crate::system::Snapshot;
+use fabius_trace::LevelStats;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// A node on the current path.
+struct Frame {
+    state: Vec<u8>,
+    last: Last,
+    ran: Option<u32>,
+    cost: u32,
+    moves: Vec<Move>,
+    /// The move to make next.
+    next: usize,
+    /// Its choices so far; `None` before its first outcome.
+    script: Option<Script>,
+}
+
+/// Searches, on one thread.
+pub fn search<S: Snapshot>(
+    system: &S,
+    options: &Options,
+    monitor: &Monitor<'_>,
+    visit: Visitor<'_, S::State>,
+) -> Outcome {
+    let context = Context { system, options, compare: Some(S::compare_anonymous) };
+    let mut search = Search {
+        context: &context,
+        visit,
+        costs: HashMap::new(),
+        plain: HashSet::new(),
+        path: Vec::new(),
+        transitions: 0,
+        finals: 0,
+        cut_off: false,
+        limit: None,
+        bytes: 0,
+    };
+    let began = Instant::now();
+    let mut reported = began;
+    let mut cut = None;
+    let mut bug = None;
+    let mut script = Script::default();
+    let mut log = context.log();
+    'roots: loop {
+        match context.initial(&mut script, &mut log) {
+            Ok(node) => {
+                let mut base = node.clone();
+                bug = search.enter(node, 0).err();
+                while bug.is_none() && !search.path.is_empty() {
+                    bug = search.advance(&mut base).err();
+                    if search.transitions % 256 == 0 {
+                        cut = search.must_stop(monitor);
+                        if reported.elapsed() > Duration::from_millis(200) {
+                            reported = Instant::now();
+                            (monitor.progress)(&search.progress(began));
+                        }
+                    }
+                    if cut.is_some() {
+                        break 'roots;
+                    }
+                }
+            }
+            Err(Stop::Bug(what)) => bug = Some(retrace::retrace(&context, &[], Some((0, script.choices())), what)),
+            Err(Stop::Cut(c)) => search.limit = search.limit.or(Some(c)),
+            Err(Stop::Dropped) => {}
+        }
+        if bug.is_some() || !script.advance() {
+            break;
+        }
+    }
+    let done = bug.is_none() && cut.is_none();
+    let cut = cut.or(search.limit);
+    Outcome {
+        levels: vec![LevelStats {
+            bound: options.max.unwrap_or(0),
+            executions: 0,
+            states: search.plain.len() as u64,
+            transitions: search.transitions,
+        }],
+        completed: done.then_some(options.max.unwrap_or(0)),
+        exhausted: done && !search.cut_off && cut.is_none(),
+        cut: if bug.is_some() { None } else { cut },
+        memory: search.bytes,
+        finals: search.finals,
+        bug,
+    }
+}
+
+struct Search<'a, 'b, S: Snapshot> {
+    context: &'a Context<'b, S>,
+    visit: Visitor<'a, S::State>,
+    /// The least cost at which each state, with who ran last, was explored.
+    costs: HashMap<(Vec<u8>, Last), u32>,
+    /// States of the program.
+    plain: HashSet<Vec<u8>>,
+    path: Vec<Frame>,
+    transitions: u64,
+    finals: u64,
+    /// Whether the bound cut anything off.
+    cut_off: bool,
+    limit: Option<Cut>,
+    bytes: u64,
+}
+
+type Found = crate::search::Found;
+
+impl<S: Snapshot> Search<'_, '_, S> {
+    fn must_stop(&self, monitor: &Monitor<'_>) -> Option<Cut> {
+        let options = self.context.options;
+        if monitor.stop.load(Ordering::Relaxed) {
+            Some(Cut::Interrupted)
+        } else if options.deadline.is_some_and(|d| Instant::now() >= d) {
+            Some(Cut::Time)
+        } else {
+            options.memory.filter(|limit| self.bytes > *limit).map(|_| Cut::Memory)
+        }
+    }
+
+    fn progress(&self, began: Instant) -> Progress {
+        Progress {
+            bound: self.path.last().map_or(0, |f| f.cost),
+            states: self.plain.len() as u64,
+            transitions: self.transitions,
+            frontier: self.path.len() as u64,
+            depth: self.path.len() as u32,
+            memory: self.bytes,
+            elapsed: began.elapsed(),
+            ..Progress::default()
+        }
+    }
+
+    /// Puts a node on the path, unless it has been explored at this cost or less.
+    fn enter(&mut self, mut node: Node<S::State>, at_cost: u32) -> Result<(), Found> {
+        self.context.canonicalize(&mut node, |_| {});
+        let mut state = Vec::new();
+        let plain_from = self.context.encode(&node, &mut state);
+        let last = self.context.last(&node);
+        let key = (state, last);
+        if self.costs.get(&key).is_some_and(|c| *c <= at_cost) {
+            return Ok(());
+        }
+        // A vector and its entry in a table take about this much besides the bytes.
+        self.bytes += key.0.len() as u64 + 64;
+        self.costs.insert(key.clone(), at_cost);
+        let mut moves = Vec::new();
+        self.context.moves(&node, &mut moves);
+        if self.plain.insert(key.0[plain_from..].to_vec()) {
+            self.bytes += (key.0.len() - plain_from) as u64 + 48;
+            let is_final = self.context.is_final(&node);
+            let is_complete = node.dispatcher.is_empty();
+            self.finals += u64::from(is_final);
+            (self.visit)(Visit { state: &node.state, is_final, is_complete, cost: at_cost });
+        }
+        let frame = Frame { state: key.0, last, ran: node.ran, cost: at_cost, moves, next: 0, script: None };
+        self.path.push(frame);
+        if self.context.options.deadlock && self.context.is_deadlock(&node) {
+            return Err(self.found(None, Bug::Deadlock));
+        }
+        Ok(())
+    }
+
+    /// Makes the next move of the last node on the path, or takes that node off.
+    fn advance(&mut self, base: &mut Node<S::State>) -> Result<(), Found> {
+        let bound = self.context.options.bound;
+        let frame = self.path.last_mut().expect("the path is not empty");
+        let Some(mv) = frame.moves.get(frame.next).copied() else {
+            self.path.pop();
+            return Ok(());
+        };
+        let total = frame.cost + cost(bound, frame.last, &mv);
+        if self.context.options.max.is_some_and(|max| total > max) {
+            frame.next += 1;
+            self.cut_off = true;
+            return Ok(());
+        }
+        let number = frame.next;
+        let mut script = frame.script.take().unwrap_or_default();
+        self.context.decode(&frame.state, base);
+        base.ran = frame.ran;
+        let mut log = self.context.log();
+        let result = self.context.apply(base, mv, &mut script, &mut log);
+        self.transitions += u64::from(matches!(mv, Move::Run(_)));
+        let choices = script.choices();
+        if script.advance() {
+            frame.script = Some(script);
+        } else {
+            frame.next += 1;
+        }
+        match result {
+            Ok(_) => self.enter(base.clone(), total),
+            Err(Stop::Bug(what)) => Err(self.found(Some((number, choices)), what)),
+            Err(Stop::Cut(cut)) => {
+                self.limit = self.limit.or(Some(cut));
+                Ok(())
+            }
+            Err(Stop::Dropped) => Ok(()),
+        }
+    }
+
+    fn found(&self, last: Option<(usize, Vec<u32>)>, what: Bug) -> Found {
+        let target = |f: &Frame| Target { state: f.state.clone(), last: Some(f.last), step: None };
+        let way: Vec<Target> = self.path.iter().map(target).collect();
+        retrace::retrace(self.context, &way, last, what)
+    }
+}
