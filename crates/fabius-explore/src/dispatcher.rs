@@ -6,7 +6,7 @@ use fabius_trace::{Bound, SchedulerKind};
 use std::cmp::Ordering;
 
 /// Threads only: one base scheduler over them. Otherwise: task buffers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Dispatcher {
     /// Every task is a thread.
     Threads(Queue),
@@ -64,6 +64,22 @@ impl<S: System> View for Seen<'_, S> {
     }
 }
 
+impl Clone for Dispatcher {
+    fn clone(&self) -> Dispatcher {
+        match self {
+            Dispatcher::Threads(q) => Dispatcher::Threads(q.clone()),
+            Dispatcher::Buffers(bs) => Dispatcher::Buffers(bs.clone()),
+        }
+    }
+
+    fn clone_from(&mut self, from: &Dispatcher) {
+        match (self, from) {
+            (Dispatcher::Threads(to), Dispatcher::Threads(from)) => to.clone_from(from),
+            (to, from) => *to = from.clone(),
+        }
+    }
+}
+
 impl Dispatcher {
     /// Nothing is pending.
     pub fn new(kind: SchedulerKind, has_buffers: bool) -> Dispatcher {
@@ -90,9 +106,6 @@ impl Dispatcher {
     /// one that is not ready; it is left out.
     pub fn runs(&self, view: &impl View, out: &mut Vec<Pick>) {
         match self {
-            Dispatcher::Threads(Queue::Bag(q)) => {
-                out.extend(q.pending().iter().filter(|t| view.ready(**t)).map(|&task| Pick { buffer: task, task }));
-            }
             Dispatcher::Threads(q) => {
                 let mut tasks = Vec::new();
                 q.options(view, &mut tasks);
@@ -275,6 +288,10 @@ pub fn depends_on_last(bound: Bound) -> bool {
 
 /// Appends all moves: those that run a task, then, if delays are counted, the delays.
 pub fn moves(bound: Bound, kind: SchedulerKind, dispatcher: &Dispatcher, view: &impl View, out: &mut Vec<Move>) {
+    if let Dispatcher::Threads(Queue::Bag(q)) = dispatcher {
+        let ready = q.pending().iter().filter(|t| view.ready(**t));
+        return out.extend(ready.map(|&task| Move::Run(Pick { buffer: task, task })));
+    }
     let mut picks = Vec::new();
     dispatcher.runs(view, &mut picks);
     out.extend(picks.into_iter().map(Move::Run));

@@ -2,68 +2,81 @@
 
 use hashbrown::HashTable;
 
+/// Bytes of a chunk, and of the unit that handles count in.
 const CHUNK: usize = 1 << 18;
+const UNIT: usize = 8;
+/// Bits of a handle that hold the offset in a chunk, in units.
+const OFFSET_BITS: u32 = (CHUNK / UNIT).trailing_zeros();
 
-/// A set of byte strings, numbered from 0 in the order of their arrival.
+/// A set of byte strings. Each has a handle, which says where it is, and a number: they are numbered from 0.
 #[derive(Debug, Default)]
 pub(crate) struct Interner {
-    /// Number of a string, and 32 bits of its hash, so that growing need not read the strings again.
+    /// Handle of a string, and 32 bits of its hash, so that growing need not read the strings again.
     table: HashTable<(u32, u32)>,
+    /// Number, length and bytes of the strings, one after the other.
     chunks: Vec<Vec<u8>>,
-    /// Where each string begins: chunk and offset.
-    places: Vec<(u32, u32)>,
+    count: u32,
 }
 
 impl Interner {
-    /// The number of a string, and whether it is new. `tag` is a function of the string.
+    /// The handle of a string, and whether it is new. `tag` is a function of the string.
     pub fn intern(&mut self, bytes: &[u8], tag: u32) -> (u32, bool) {
-        let Interner { table, chunks, places } = self;
-        let same = |entry: &(u32, u32)| entry.1 == tag && get(chunks, places, entry.0) == bytes;
+        let Interner { table, chunks, .. } = self;
+        let same = |entry: &(u32, u32)| entry.1 == tag && find(chunks, entry.0).1 == bytes;
         if let Some(entry) = table.find(spread(tag), same) {
             return (entry.0, false);
         }
-        let number = self.places.len() as u32;
-        self.push(bytes);
-        self.table.insert_unique(spread(tag), (number, tag), |entry| spread(entry.1));
-        (number, true)
+        let handle = self.push(bytes);
+        self.table.insert_unique(spread(tag), (handle, tag), |entry| spread(entry.1));
+        (handle, true)
     }
 
-    /// The string with this number.
-    pub fn get(&self, number: u32) -> &[u8] {
-        get(&self.chunks, &self.places, number)
+    /// The string with this handle.
+    pub fn get(&self, handle: u32) -> &[u8] {
+        find(&self.chunks, handle).1
+    }
+
+    /// Its number.
+    pub fn number(&self, handle: u32) -> usize {
+        find(&self.chunks, handle).0 as usize
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.count as usize
     }
 
     /// Bytes in use, about.
     pub fn memory(&self) -> usize {
-        self.table.allocation_size() + self.places.capacity() * 8 + self.chunks.iter().map(Vec::capacity).sum::<usize>()
+        self.table.allocation_size() + self.chunks.iter().map(Vec::capacity).sum::<usize>()
     }
 
-    fn push(&mut self, bytes: &[u8]) {
-        let mut length = Vec::new();
-        crate::codec::put(bytes.len() as u64, &mut length);
-        let needed = length.len() + bytes.len();
-        if self.chunks.last().is_none_or(|c| c.len() + needed > c.capacity()) {
+    fn push(&mut self, bytes: &[u8]) -> u32 {
+        let needed = bytes.len() + 2 * UNIT;
+        let full = |c: &Vec<u8>| c.len() + needed > c.capacity() || c.len() >= CHUNK;
+        if self.chunks.last().is_none_or(full) {
             let small = if self.chunks.is_empty() { 1 << 10 } else { CHUNK };
             self.chunks.push(Vec::with_capacity(needed.max(small)));
         }
         let last = self.chunks.len() - 1;
         let chunk = &mut self.chunks[last];
-        self.places.push((last as u32, chunk.len() as u32));
-        chunk.extend_from_slice(&length);
+        let handle = (last as u32) << OFFSET_BITS | (chunk.len() / UNIT) as u32;
+        chunk.extend_from_slice(&self.count.to_le_bytes());
+        crate::codec::put(bytes.len() as u64, chunk);
         chunk.extend_from_slice(bytes);
+        chunk.resize(chunk.len().next_multiple_of(UNIT), 0);
+        self.count += 1;
+        handle
     }
 }
 
-fn get<'a>(chunks: &'a [Vec<u8>], places: &[(u32, u32)], number: u32) -> &'a [u8] {
-    let (chunk, offset) = places[number as usize];
-    let mut bytes = &chunks[chunk as usize][offset as usize..];
-    let length = crate::codec::get(&mut bytes) as usize;
-    &bytes[..length]
+/// Number and bytes of a string.
+fn find(chunks: &[Vec<u8>], handle: u32) -> (u32, &[u8]) {
+    let offset = (handle & ((1 << OFFSET_BITS) - 1)) as usize * UNIT;
+    let at = &chunks[(handle >> OFFSET_BITS) as usize][offset..];
+    let (number, mut rest) = at.split_first_chunk().expect("a handle leads to a string");
+    let length = crate::codec::get(&mut rest) as usize;
+    (u32::from_le_bytes(*number), &rest[..length])
 }
 
 /// Makes all 64 bits depend on the tag.
@@ -86,9 +99,9 @@ mod tests {
                 let next = seen.len() as u32;
                 let expected = *seen.entry(text.clone()).or_insert(next);
                 let tag = if tag_of(1) == 7 { 7 } else { text.iter().map(|b| u32::from(*b) + 1).sum() };
-                let (number, new) = interner.intern(&text, tag);
-                assert_eq!((number, new), (expected, expected == next));
-                assert_eq!(interner.get(number), text);
+                let (handle, new) = interner.intern(&text, tag);
+                assert_eq!((interner.number(handle) as u32, new), (expected, expected == next));
+                assert_eq!(interner.get(handle), text);
             }
             assert_eq!(interner.len(), seen.len());
         }

@@ -15,4 +15,5 @@ pub mod stateful;
 pub mod stateful_depth_first;
 pub mod stateless;
 pub mod system;
+mod visited;
 pub mod walk;

@@ -12,14 +12,14 @@
 //! 2. Work items are ordered by steps too, so that the trace is short.
 
 use crate::dispatcher::{Last, Move, depends_on_last};
-use crate::intern::Interner;
 use crate::livelock;
 use crate::node::{Context, Node, Script, Stop};
 use crate::retrace::{self, Target};
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress};
-use crate::system::{BufferId, DECLARED_BUFFER, Snapshot, StepLog};
+use crate::system::{BufferId, Snapshot, StepLog};
+use crate::visited::{Arrival, Claimed, Moves, Shard, WIDE_BIT, bit_of, free_moves};
 use fabius_trace::{Bound, LevelStats, SchedulerKind};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -55,62 +55,11 @@ where
 const SHARD_BITS: u32 = 4;
 const SHARDS: usize = 1 << SHARD_BITS;
 const ROOT: u32 = u32::MAX;
-/// The bit in a mask that all threads and buffers share which do not have one of their own.
-const WIDE_BIT: u64 = 1 << 63;
-
-/// The bit in a mask of a thread or buffer; in the order of ids, as long as there are no more than 32 threads.
-fn bit_of(unit: BufferId) -> u64 {
-    match unit.checked_sub(DECLARED_BUFFER) {
-        Some(i) if i < 31 => 1 << (32 + i),
-        None if unit < 32 => 1 << unit,
-        _ => WIDE_BIT,
-    }
-}
-
-/// One visit of a state that led to moves. The number of a visit, like that of a state, has its shard in the low bits.
-#[derive(Clone, Copy, Debug)]
-struct Arrival {
-    /// Index in the shard.
-    state: u32,
-    /// The arrival that it was reached from.
-    parent: u32,
-    last: Last,
-}
-
-/// Which moves of a state have been made or are about to be.
-#[derive(Clone, Copy, Debug)]
-struct Claimed {
-    moves: u64,
-    cost: u32,
-}
-
-#[derive(Default)]
-struct Shard {
-    states: Interner,
-    arrivals: Vec<Arrival>,
-    /// By state; only if the cost depends on who ran last.
-    claimed: Vec<Claimed>,
-    /// The same for threads that have no bit.
-    wide: HashSet<(u32, BufferId)>,
-    /// The states of the program, where the stored ones have a scheduler or a race detector in them that matters.
-    plain: Interner,
-}
-
 /// Moves to be made.
 #[derive(Clone, Copy, Debug)]
 struct Item {
     arrival: u32,
     moves: Moves,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Moves {
-    /// Those with a bit in the mask.
-    Masked(u64),
-    /// Those of a thread without a bit.
-    Of(BufferId),
-    /// All that nobody has claimed before the cost rises.
-    Rest,
 }
 
 /// A bug as a worker sees it.
@@ -479,7 +428,7 @@ where
                 shard.claimed.push(Claimed { moves: 0, cost: at_cost });
             }
             Some(shard.claim(state, free, depends_on_last(context.options.bound)))
-        } else if depends_on_last(context.options.bound) && shard.claimed[state as usize].cost == at_cost {
+        } else if depends_on_last(context.options.bound) && shard.claimed[shard.states.number(state)].cost == at_cost {
             let claim = shard.claim(state, free, true);
             (claim != Moves::Masked(0)).then_some(claim)
         } else {
@@ -532,7 +481,8 @@ where
             return 0;
         }
         if depends_on_last(self.context.options.bound) {
-            return self.shard(state).claimed[index(state)].moves;
+            let shard = self.shard(state);
+            return shard.claimed[shard.states.number(state >> SHARD_BITS)].moves;
         }
         match free_moves(self.context.options.bound, Last::Free) {
             Moves::Masked(mask) => mask,
@@ -652,42 +602,6 @@ impl<S: Snapshot> Worker<'_, S> {
         if self.bug.as_ref().is_none_or(better) {
             self.bug = Some(new);
         }
-    }
-}
-
-impl Shard {
-    /// Claims the free moves of a state as far as nobody has; returns which these are.
-    fn claim(&mut self, state: u32, free: Moves, remember: bool) -> Moves {
-        if !remember {
-            return free;
-        }
-        let claimed = &mut self.claimed[state as usize];
-        match free {
-            Moves::Masked(mask) => {
-                let new = mask & !claimed.moves;
-                claimed.moves |= mask;
-                Moves::Masked(new)
-            }
-            Moves::Of(unit) if claimed.moves & WIDE_BIT == 0 && self.wide.insert((state, unit)) => free,
-            Moves::Of(_) | Moves::Rest => Moves::Masked(0),
-        }
-    }
-}
-
-/// The moves that cost nothing if this one ran last.
-fn free_moves(bound: Bound, last: Last) -> Moves {
-    match (bound, last) {
-        (Bound::None, _) => Moves::Masked(u64::MAX),
-        (Bound::Depth, _) => Moves::Masked(0),
-        (Bound::Delays, _) => Moves::Masked(1),
-        (Bound::Contexts | Bound::Preemptions | Bound::Rounds, Last::Free) => Moves::Masked(u64::MAX),
-        (Bound::Contexts | Bound::Preemptions, Last::Ran(unit)) => match bit_of(unit) {
-            WIDE_BIT => Moves::Of(unit),
-            bit => Moves::Masked(bit),
-        },
-        (Bound::Contexts | Bound::Preemptions, Last::Gone) => Moves::Masked(0),
-        (Bound::Rounds, Last::Gone) => Moves::Masked(u64::MAX),
-        (Bound::Rounds, Last::Ran(unit)) => Moves::Masked(!(bit_of(unit) - 1)),
     }
 }
 

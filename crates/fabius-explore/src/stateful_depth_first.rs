@@ -63,7 +63,7 @@ pub fn search<S: Snapshot>(
                 bug = search.enter(node, 0).err();
                 while bug.is_none() && !search.path.is_empty() {
                     bug = search.advance(&mut base).err();
-                    if search.transitions % 256 == 0 {
+                    if search.transitions.is_multiple_of(256) {
                         cut = search.must_stop(monitor);
                         if reported.elapsed() > Duration::from_millis(200) {
                             reported = Instant::now();

@@ -166,10 +166,13 @@ fn dice(rng: &mut fastrand::Rng) -> crate::node::Script {
     script
 }
 
+/// Why an execution ended before its first dispatch point: a bug or a limit, and the choices that led to it.
+type NoStart = (Option<Bug>, Option<Cut>, Vec<u32>);
+
 fn begin<'a, 'b, S: System>(
     context: &'a Context<'b, S>,
     rng: &mut fastrand::Rng,
-) -> Result<Execution<'a, 'b, S>, (Option<Bug>, Option<Cut>, Vec<u32>)> {
+) -> Result<Execution<'a, 'b, S>, NoStart> {
     Execution::begin_with(context, dice(rng)).map_err(|(stop, script)| match stop {
         Stop::Bug(what) => (Some(what), None, script.choices()),
         Stop::Cut(cut) => (None, Some(cut), script.choices()),

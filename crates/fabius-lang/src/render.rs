@@ -20,11 +20,23 @@ pub fn render(source: &str, file_name: &str, diagnostics: &[Diagnostic], style: 
         Style::Plain => Renderer::plain(),
         Style::Colour => Renderer::styled(),
     };
+    // Where the lines after the first begin.
+    let lines: Vec<usize> = source.match_indices('\n').map(|(at, _)| at + 1).collect();
     let one = |d: &Diagnostic| {
-        let main = AnnotationKind::Primary.span(range(source, d.span)).label(d.label.as_str());
-        let others = d.related.iter();
-        let others = others.map(|(at, label)| AnnotationKind::Context.span(range(source, *at)).label(label.as_str()));
-        let snippet = Snippet::source(source).path(file_name).annotation(main).annotations(others);
+        // Only the lines from the first place to the last: the renderer looks at every line it is given.
+        let places: Vec<_> = std::iter::once(d.span).chain(d.related.iter().map(|(at, _)| *at)).collect();
+        let ranges: Vec<_> = places.iter().map(|at| range(source, *at)).collect();
+        let first = ranges.iter().map(|r| r.start).min().unwrap_or(0);
+        let last = ranges.iter().map(|r| r.end).max().unwrap_or(0);
+        let begin = source[..first].rfind('\n').map_or(0, |at| at + 1);
+        let end = source[last..].find('\n').map_or(source.len(), |at| last + at + 1);
+        let within = |r: &Range<usize>| r.start - begin..r.end - begin;
+        let main = AnnotationKind::Primary.span(within(&ranges[0])).label(d.label.as_str());
+        let others = d.related.iter().zip(&ranges[1..]);
+        let others = others.map(|((_, label), r)| AnnotationKind::Context.span(within(r)).label(label.as_str()));
+        let line = lines.partition_point(|start| *start <= begin) + 1;
+        let snippet = Snippet::source(&source[begin..end]).line_start(line).path(file_name);
+        let snippet = snippet.annotation(main).annotations(others);
         let mut report = Level::ERROR.primary_title(d.message.as_str()).id(d.code).element(snippet);
         if let Some(help) = &d.help {
             report = report.element(Level::HELP.message(help.as_str()));

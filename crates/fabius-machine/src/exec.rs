@@ -1,6 +1,8 @@
 //! The interpreter: runs instructions from one scheduling point to the next.
 //!
 //! References are coded as the number of the object and handles as the id of the task, both plus 1, so that 0 is null.
+//!
+//! Length: one interpreter; its instructions share the state, the log and the operands.
 
 use crate::code::{Area, Arg, Code, Copy, Fix, Info, Instr, Loc, Op, Shape};
 use crate::compile::Compiled;

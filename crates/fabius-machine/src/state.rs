@@ -22,6 +22,8 @@ pub struct State {
     pub(crate) finished: Vec<TaskId>,
     /// Whether buffers and processes have started.
     pub(crate) started: bool,
+    /// Temporaries of the interpreter, kept only to be used again.
+    pub(crate) scratch: Vec<i64>,
 }
 
 /// A task.
@@ -58,6 +60,7 @@ impl Clone for State {
             heap: self.heap.clone(),
             finished: self.finished.clone(),
             started: self.started,
+            scratch: Vec::new(),
         }
     }
 

@@ -33,7 +33,8 @@ impl Machine {
     }
 
     fn exec<'a>(&'a self, state: &'a mut State, choose: &'a mut dyn Choose, log: &'a mut StepLog) -> Exec<'a> {
-        let temps = vec![0; self.program.code.temps as usize];
+        let mut temps = std::mem::take(&mut state.scratch);
+        temps.resize(self.program.code.temps as usize, 0);
         Exec { source: &self.source, program: &self.program, state, choose, log, temps }
     }
 }
@@ -79,7 +80,11 @@ impl System for Machine {
     }
 
     fn step(&self, state: &mut State, task: TaskId, choose: &mut dyn Choose, log: &mut StepLog) -> Result<End, Fault> {
-        let end = self.exec(state, choose, log).step(task)?;
+        let mut exec = self.exec(state, choose, log);
+        let end = exec.step(task);
+        let scratch = std::mem::take(&mut exec.temps);
+        state.scratch = scratch;
+        let end = end?;
         state.collect(&self.program);
         Ok(end)
     }

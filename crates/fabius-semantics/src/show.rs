@@ -49,7 +49,7 @@ impl Names {
     /// Takes note of what has been born since, in order.
     pub(crate) fn refresh(&mut self, program: &Program, config: &Config) {
         for (n, buffer) in &config.buffers {
-            let declared = (*n & DECLARED_BUFFER != 0).then(|| (*n & !DECLARED_BUFFER) as usize);
+            let declared = n.checked_sub(DECLARED_BUFFER).map(|i| i as usize);
             for task in buffer.stack.iter().chain(&buffer.pending) {
                 let proc = &program.procs[task.frames[0].proc].name;
                 let known = match task.id & ANONYMOUS {

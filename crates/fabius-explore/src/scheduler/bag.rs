@@ -10,9 +10,20 @@ use crate::codec;
 use crate::system::TaskId;
 
 /// A multiset of tasks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Bag {
     tasks: Vec<TaskId>,
+}
+
+impl Clone for Bag {
+    fn clone(&self) -> Bag {
+        Bag { tasks: self.tasks.clone() }
+    }
+
+    /// Without a new allocation.
+    fn clone_from(&mut self, from: &Bag) {
+        self.tasks.clone_from(&from.tasks);
+    }
 }
 
 impl Bag {

@@ -47,7 +47,7 @@ pub enum Given {
 }
 
 /// One of the base schedulers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Queue {
     Bag(Bag),
@@ -64,6 +64,25 @@ pub fn is_deterministic(kind: SchedulerKind) -> bool {
 /// Whether every task that is given can be taken later.
 pub fn is_lossless(kind: SchedulerKind) -> bool {
     !matches!(kind, SchedulerKind::BoundedBag(_))
+}
+
+impl Clone for Queue {
+    fn clone(&self) -> Queue {
+        match self {
+            Queue::Bag(q) => Queue::Bag(q.clone()),
+            Queue::BoundedBag(q) => Queue::BoundedBag(q.clone()),
+            Queue::RoundRobin(q) => Queue::RoundRobin(q.clone()),
+            Queue::DepthFirst(q) => Queue::DepthFirst(q.clone()),
+        }
+    }
+
+    /// Without a new allocation for the scheduler that is used most.
+    fn clone_from(&mut self, from: &Queue) {
+        match (self, from) {
+            (Queue::Bag(to), Queue::Bag(from)) => to.clone_from(from),
+            (to, from) => *to = from.clone(),
+        }
+    }
 }
 
 impl Queue {

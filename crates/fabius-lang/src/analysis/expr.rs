@@ -1,4 +1,6 @@
 //! Expressions: names, types, no side effects.
+//!
+//! Length: one function for each kind of expression, most of it the wording of what is wrong.
 
 use super::checker::{Binding, Checker, has_library_object};
 use super::constant::{constant, is_int_like, is_integer, limits, widen};

@@ -2,6 +2,8 @@
 //!
 //! After an error the parser skips to the next place where a statement or declaration can begin, so that one run
 //! reports all independent errors.
+//!
+//! Length: one function for each construct of the grammar, most of it the wording of what was expected.
 
 use super::ast::*;
 use super::lexer::{Token, TokenKind as T};
@@ -10,6 +12,9 @@ use fabius_trace::Span;
 
 /// Deepest nesting of blocks and expressions.
 const MAX_DEPTH: u32 = 200;
+/// Highest tree of an expression: chains such as `a + b + c` and `p.next.next` nest to the left without recursion here,
+/// but what walks the tree afterwards recurses.
+const MAX_HEIGHT: u32 = 400;
 
 /// Words that cannot be names.
 pub const KEYWORDS: &[&str] = &[
@@ -85,7 +90,7 @@ pub enum Dialect {
 
 /// Parses `tokens` (without comments, ended by `End`) of `source`.
 pub fn parse_tokens(source: &str, tokens: Vec<Token>, dialect: Dialect, diagnostics: &mut Vec<Diagnostic>) -> File {
-    let mut parser = Parser { source, tokens, at: 0, depth: 0, dialect, diagnostics, no_record: false };
+    let mut parser = Parser { source, tokens, at: 0, depth: 0, height: 0, dialect, diagnostics, no_record: false };
     let mut items = Vec::new();
     while parser.peek() != T::End {
         items.push(parser.item());
@@ -102,6 +107,8 @@ struct Parser<'a> {
     tokens: Vec<Token>,
     at: usize,
     depth: u32,
+    /// Height of what has been parsed so far in the innermost call of `nested`.
+    height: u32,
     dialect: Dialect,
     diagnostics: &'a mut Vec<Diagnostic>,
     /// In a guard, `name {` begins the block, not a record.
@@ -207,21 +214,30 @@ impl Parser<'_> {
     }
     fn nested<X>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<X>) -> Parsed<X> {
         if self.depth >= MAX_DEPTH {
-            let span = self.span();
-            self.report(
-                "E0104",
-                "nested too deeply".into(),
-                span,
-                "here".into(),
-                Some("split it with procedures or temporaries".into()),
-            );
-            self.at = self.tokens.len() - 1;
-            return Err(Failed);
+            return self.too_deep();
         }
+        let before = std::mem::replace(&mut self.height, 0);
         self.depth += 1;
         let result = parse(self);
         self.depth -= 1;
+        self.height = before.max(self.height + 1);
         result
+    }
+    /// One more link of a chain: what has been parsed so far in this `nested` becomes a child.
+    fn link(&mut self) -> Parsed<()> {
+        if self.height >= MAX_HEIGHT {
+            return self.too_deep();
+        }
+        self.height += 1;
+        Ok(())
+    }
+    /// Gives up on the rest of the file.
+    fn too_deep<X>(&mut self) -> Parsed<X> {
+        let span = self.span();
+        let help = "split it with procedures or temporaries".to_string();
+        self.report("E0104", "nested too deeply".into(), span, "here".into(), Some(help));
+        self.at = self.tokens.len() - 1;
+        Err(Failed)
     }
 
     // ---- declarations
@@ -536,13 +552,16 @@ impl Parser<'_> {
             p.no_record = no_record;
             if p.peek() == T::End {
                 let end = p.span();
-                p.report(
-                    "E0105",
-                    "this block is never closed".into(),
-                    start,
-                    "opened here".into(),
-                    Some("add `}`".into()),
-                );
+                // After E0104 the rest of the file was not read.
+                if p.diagnostics.last().is_none_or(|d| d.code != "E0104") {
+                    p.report(
+                        "E0105",
+                        "this block is never closed".into(),
+                        start,
+                        "opened here".into(),
+                        Some("add `}`".into()),
+                    );
+                }
                 return Ok(Spanned { node: stmts, span: start.to(end) });
             }
             let end = p.bump();
@@ -854,6 +873,7 @@ impl Parser<'_> {
                 }
                 p.bump();
                 let right = p.binary(power + 1)?;
+                p.link()?;
                 let span = left.span.to(right.span);
                 left = Spanned { node: ExprKind::Binary(op, Box::new(left), Box::new(right)), span };
                 if power == 3 && p.operator().is_some_and(|(_, next)| next == 3) {
@@ -878,6 +898,7 @@ impl Parser<'_> {
         let mut e = self.unary()?;
         while self.eat_word("as") {
             let ty = self.ty()?;
+            self.link()?;
             let span = e.span.to(ty.span);
             e = Spanned { node: ExprKind::Cast(Box::new(e), ty), span };
         }
@@ -898,7 +919,9 @@ impl Parser<'_> {
     }
     fn postfix(&mut self) -> Parsed<Expr> {
         let mut e = self.primary()?;
-        loop {
+        let start = e.span;
+        while matches!(self.peek(), T::Dot | T::LBracket) {
+            self.link()?;
             let node = if self.eat(T::Dot) {
                 let name = if self.peek() == T::Name {
                     let node = self.text().to_string();
@@ -907,21 +930,21 @@ impl Parser<'_> {
                     self.name("the name of a field")?
                 };
                 if self.eat(T::LParen) {
-                    ExprKind::Method(Box::new(e.clone()), name, self.list(T::RParen, |p| p.expr())?)
+                    ExprKind::Method(Box::new(e), name, self.list(T::RParen, |p| p.expr())?)
                 } else {
-                    ExprKind::Field(Box::new(e.clone()), name)
+                    ExprKind::Field(Box::new(e), name)
                 }
-            } else if self.eat(T::LBracket) {
+            } else {
+                self.bump();
                 let no_record = std::mem::replace(&mut self.no_record, false);
                 let index = self.expr()?;
                 self.no_record = no_record;
                 self.expect(T::RBracket, "`]`")?;
-                ExprKind::Index(Box::new(e.clone()), Box::new(index))
-            } else {
-                return Ok(e);
+                ExprKind::Index(Box::new(e), Box::new(index))
             };
-            e = Spanned { node, span: e.span.to(self.last_span()) };
+            e = Spanned { node, span: start.to(self.last_span()) };
         }
+        Ok(e)
     }
     fn fields(&mut self) -> Parsed<Vec<(Name, Expr)>> {
         self.list(T::RBrace, |p| {
