@@ -4,6 +4,9 @@ use crate::diagnostic::Diagnostic;
 use fabius_trace::Span;
 use logos::{Lexer, Logos};
 
+/// Some editors begin a file with it; it means nothing.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// A token with its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token {
@@ -28,6 +31,9 @@ pub enum TokenKind {
     Number,
     #[regex(r#""([^"\\\n]|\\.)*""#)]
     Text,
+    /// Without the closing quote: reported, and a text for the parser.
+    #[regex(r#""([^"\\\n]|\\.)*"#)]
+    UnclosedText,
     #[token("..")]
     DotDot,
     #[token("->")]
@@ -140,9 +146,16 @@ fn block_comment(lexer: &mut Lexer<'_, TokenKind>) -> bool {
 pub fn tokens(source: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {
     let mut found = Vec::new();
     let mut lexer = TokenKind::lexer(source);
+    if source.starts_with(BYTE_ORDER_MARK) {
+        lexer.bump(BYTE_ORDER_MARK.len_utf8());
+    }
     while let Some(kind) = lexer.next() {
         let span = Span::new(lexer.span().start, lexer.span().end);
         match kind {
+            Ok(TokenKind::UnclosedText) => {
+                diagnostics.push(not_a_token(lexer.slice(), span));
+                found.push(Token { kind: TokenKind::Text, span });
+            }
             Ok(kind) => found.push(Token { kind, span }),
             Err(()) => diagnostics.push(not_a_token(lexer.slice(), span)),
         }

@@ -57,7 +57,24 @@ fn parse_dialect(source: &str, dialect: Dialect) -> (ast::File, Vec<Diagnostic>)
     let mut diagnostics = Vec::new();
     let comment = |t: &Token| matches!(t.kind, TokenKind::LineComment | TokenKind::BlockComment);
     let tokens = lexer::tokens(source, &mut diagnostics).into_iter().filter(|t| !comment(t)).collect();
-    let file = parser::parse_tokens(source, tokens, dialect, &mut diagnostics);
+    let mut wrong = Vec::new();
+    let file = parser::parse_tokens(source, tokens, dialect, &mut wrong);
+    wrong.retain(|d| !is_consequence(source, &diagnostics, d));
+    diagnostics.append(&mut wrong);
     diagnostics.sort_by_key(|d| d.span.start);
     (file, diagnostics)
+}
+
+/// Whether the parser missed something that an unclosed comment or string has swallowed.
+fn is_consequence(source: &str, lexical: &[Diagnostic], d: &Diagnostic) -> bool {
+    lexical.iter().any(|l| match l.code {
+        "E0109" => d.code == "E0105" || d.span.end >= l.span.start,
+        "E0110" => {
+            let (before, after) = source.split_at(l.span.start as usize);
+            let begin = before.rfind('\n').map_or(0, |at| at + 1);
+            let end = before.len() + after.find('\n').unwrap_or(after.len());
+            (begin..=end).contains(&(d.span.start as usize))
+        }
+        _ => false,
+    })
 }

@@ -163,6 +163,11 @@ impl Parser<'_> {
             self.diagnostics.push(Diagnostic { code, message, span, label, related: vec![], help });
         }
     }
+    /// Whether the token here is the first of its line.
+    fn begins_line(&self) -> bool {
+        let (from, to) = (self.last_span().end as usize, self.span().start as usize);
+        self.source.get(from..to).is_some_and(|gap| gap.contains('\n'))
+    }
     fn found(&self) -> String {
         match self.peek() {
             T::End => "the end of the file".into(),
@@ -191,7 +196,12 @@ impl Parser<'_> {
         let span = if code == "E0102" { Span { start: end, end } } else { self.span() };
         let message = format!("expected `;`, found {}", self.found());
         self.report(code, message, span, "expected `;`".into(), Some(help.into()));
-        Err(Failed)
+        // On a new line the next statement begins: go on as if the `;` were there.
+        let complete = match self.peek() {
+            T::Name => self.begins_line(),
+            kind => kind == T::RBrace,
+        };
+        if complete { Ok(()) } else { Err(Failed) }
     }
     fn name(&mut self, what: &str) -> Parsed<Name> {
         if self.peek() == T::Name {
@@ -271,7 +281,10 @@ impl Parser<'_> {
                 }
                 T::Semi if depth == 0 => {
                     self.bump();
-                    return;
+                    if self.begins_line() {
+                        return;
+                    }
+                    continue;
                 }
                 T::Name if depth == 0 => {
                     let starts = [
@@ -583,7 +596,8 @@ impl Parser<'_> {
                 T::RBrace if depth == 0 => return,
                 T::RBrace => {
                     depth -= 1;
-                    if depth == 0 {
+                    // `else` and `or` go on with the statement that is skipped.
+                    if depth == 0 && !(self.peek_at(1) == T::Name && ["else", "or"].contains(&self.text_at(1))) {
                         self.bump();
                         return;
                     }
@@ -593,9 +607,7 @@ impl Parser<'_> {
                         "let", "var", "if", "while", "loop", "for", "choose", "return", "assert", "assume", "await",
                         "atomic", "join", "break", "continue", "yield", "zield", "spawn", "post",
                     ];
-                    let new_line =
-                        self.source[self.last_span().end as usize..self.span().start as usize].contains('\n');
-                    if starts.contains(&self.text()) && new_line {
+                    if starts.contains(&self.text()) && self.begins_line() {
                         return;
                     }
                 }
