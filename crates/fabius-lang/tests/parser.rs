@@ -357,7 +357,8 @@ fn deep_nesting_is_a_diagnostic() {
     let around = |open: &str, inside: &str, close: &str, n: usize| {
         format!("init {{ let x = {}{inside}{}; }}", open.repeat(n), close.repeat(n))
     };
-    let build: [(&str, Box<dyn Fn(usize) -> String>); 14] = [
+    type Build = Box<dyn Fn(usize) -> String>;
+    let build: [(&str, Build); 14] = [
         ("parentheses", Box::new(|n| around("(", "1", ")", n))),
         ("blocks", Box::new(|n| format!("init {}{}", "{".repeat(n), "}".repeat(n)))),
         ("loops", Box::new(|n| format!("init {{ {}{} }}", "while true {".repeat(n), "}".repeat(n)))),
