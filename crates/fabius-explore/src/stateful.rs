@@ -1,6 +1,6 @@
 //! Stateful search in the order of cost: every state once, the first bug has the least cost and the fewest steps.
 //!
-//! Papers: Iterative Context Bounding (PLDI 2007), Algorithm 1; Delay-Bounded Scheduling (POPL 2011), section 4.
+//! Paper: Iterative Context Bounding (PLDI 2007), Algorithm 1; Delay-Bounded Scheduling (POPL 2011), section 4.
 //!
 //! Every move costs 0 or 1, so whatever leaves a state that is first reached at cost `c` is explored at cost `c` or
 //! `c + 1`: the moves that are free for whoever ran last at once, the *rest* one level later. Of later visits only those
@@ -10,6 +10,8 @@
 //! Deviations:
 //! 1. The paper's cache holds pairs of a state and the thread to run; here it is a state and the set of moves made.
 //! 2. Work items are ordered by steps too, so that the trace is short.
+//!
+//! Length: one search; begin, buckets, moves and arrivals share its tables.
 
 use crate::dispatcher::{Last, Move, depends_on_last};
 use crate::livelock;

@@ -331,6 +331,8 @@ fn every_independent_mistake_is_reported() {
          «what»;\n\
          init { skip; }\n",
     );
+    check_marked(&["E0103", "E0103"], "var «level»: int;\nproc p(«in»: int) { skip; }\ninit { skip; }");
+    check_marked(&["E0102", "E0102"], "init {\n    x = 1«»\n    y = 2«»\n}");
     // Behind a broken guard and a broken branch the rest is still read.
     check_marked(&["E0101", "E0102"], "init { if x «=» 1 { skip; } else { skip; } y = 2«» }");
     check_marked(&["E0101", "E0102"], "init { choose { x = «;» } or { y = 2«» } }");

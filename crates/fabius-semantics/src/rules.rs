@@ -1,6 +1,6 @@
 //! The small-step rules: what one statement does.
 //!
-//! Papers: Delay-Bounded Scheduling (POPL 2011), section 3 (tasks on one buffer); Asynchronous Programs with
+//! Paper: Delay-Bounded Scheduling (POPL 2011), section 3 (tasks on one buffer); Asynchronous Programs with
 //! Prioritized Task-Buffers (MSR-TR-2012-1), section 3 (levels, several buffers); Iterative Context Bounding for
 //! Systematic Testing of Multithreaded Programs (PLDI 2007), section 2 (threads).
 //!

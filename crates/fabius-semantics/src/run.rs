@@ -1,6 +1,6 @@
 //! Steps: from one scheduling point to the next.
 //!
-//! Papers: as in [`crate::rules`]. A step of Iterative Context Bounding (PLDI 2007) is one access to a shared variable
+//! Paper: as in [`crate::rules`]. A step of Iterative Context Bounding (PLDI 2007) is one access to a shared variable
 //! and what follows it locally; one of Delay-Bounded Scheduling (POPL 2011) is what a task does between dispatch and yield.
 //!
 //! Deviations:

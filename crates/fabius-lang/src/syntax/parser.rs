@@ -215,7 +215,9 @@ impl Parser<'_> {
                     "reserved".into(),
                     Some(format!("call it `{text}_`")),
                 );
-                return Err(Failed);
+                // Where it can only have been meant as a name, go on with it.
+                let meant = matches!(self.peek_at(1), T::Colon | T::Eq | T::Comma | T::Semi | T::LParen | T::RParen);
+                return if meant { Ok(Spanned { node: text, span: self.bump() }) } else { Err(Failed) };
             }
             let span = self.bump();
             return Ok(Spanned { node: text, span });
