@@ -353,28 +353,30 @@ fn all(source: &str) -> Vec<Diagnostic> {
     syntax
 }
 
+/// `inside` between `n` times `open` and `n` times `close`, as an expression.
+fn around(open: &str, inside: &str, close: &str, n: usize) -> String {
+    format!("init {{ let x = {}{inside}{}; }}", open.repeat(n), close.repeat(n))
+}
+
 #[test]
 fn deep_nesting_is_a_diagnostic() {
     let n = 100_000;
-    let around = |open: &str, inside: &str, close: &str, n: usize| {
-        format!("init {{ let x = {}{inside}{}; }}", open.repeat(n), close.repeat(n))
-    };
-    type Build = Box<dyn Fn(usize) -> String>;
+    type Build = fn(usize) -> String;
     let build: [(&str, Build); 14] = [
-        ("parentheses", Box::new(|n| around("(", "1", ")", n))),
-        ("blocks", Box::new(|n| format!("init {}{}", "{".repeat(n), "}".repeat(n)))),
-        ("loops", Box::new(|n| format!("init {{ {}{} }}", "while true {".repeat(n), "}".repeat(n)))),
-        ("negations", Box::new(|n| around("!", "true", "", n))),
-        ("sums", Box::new(|n| around("", "1", " + 1", n))),
-        ("fields", Box::new(|n| around("", "a", ".f", n))),
-        ("indexes", Box::new(|n| around("", "a", "[0]", n))),
-        ("nested indexes", Box::new(|n| around("a[", "0", "]", n))),
-        ("casts", Box::new(|n| around("", "1", " as u8", n))),
-        ("calls", Box::new(|n| around("f(", "1", ")", n))),
-        ("methods", Box::new(|n| around("", "a", ".f()", n))),
-        ("choices", Box::new(|n| around("if true { ", "1", " } else { 1 }", n))),
-        ("else-ifs", Box::new(|n| format!("init {{ if true {{}} {} }}", "else if true {}".repeat(n)))),
-        ("array types", Box::new(|n| format!("var x: {}int{};", "[".repeat(n), "; 1]".repeat(n)))),
+        ("parentheses", |n| around("(", "1", ")", n)),
+        ("blocks", |n| format!("init {}{}", "{".repeat(n), "}".repeat(n))),
+        ("loops", |n| format!("init {{ {}{} }}", "while true {".repeat(n), "}".repeat(n))),
+        ("negations", |n| around("!", "true", "", n)),
+        ("sums", |n| around("", "1", " + 1", n)),
+        ("fields", |n| around("", "a", ".f", n)),
+        ("indexes", |n| around("", "a", "[0]", n)),
+        ("nested indexes", |n| around("a[", "0", "]", n)),
+        ("casts", |n| around("", "1", " as u8", n)),
+        ("calls", |n| around("f(", "1", ")", n)),
+        ("methods", |n| around("", "a", ".f()", n)),
+        ("choices", |n| around("if true { ", "1", " } else { 1 }", n)),
+        ("else-ifs", |n| format!("init {{ if true {{}} {} }}", "else if true {}".repeat(n))),
+        ("array types", |n| format!("var x: {}int{};", "[".repeat(n), "; 1]".repeat(n))),
     ];
     for (what, build) in &build {
         let codes: Vec<_> = all(&build(n)).iter().map(|d| d.code).collect();
