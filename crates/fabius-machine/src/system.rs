@@ -152,15 +152,16 @@ impl Snapshot for Machine {
             state.tasks.push(Task { id, buffer, level, on_stack, pc, start, end, frame, depth });
         }
         state.own.clear();
-        while p.own.words > 0 {
-            let Some(buffer) = get_number(b).checked_sub(1) else { break };
-            let mut own = Vec::new();
-            unpack(&p.own, b, &mut own);
-            state.own.push((buffer as u32, own));
+        if p.own.words > 0 {
+            while let Some(buffer) = get_number(b).checked_sub(1) {
+                let mut own = Vec::new();
+                unpack(&p.own, b, &mut own);
+                state.own.push((buffer as u32, own));
+            }
         }
         state.heap.clear();
-        while !p.records.is_empty() {
-            let number = get_number(b) as u32;
+        loop {
+            let number = if p.records.is_empty() { 0 } else { get_number(b) as u32 };
             if number == 0 {
                 break;
             }

@@ -1,0 +1,250 @@
+//! The command as a user meets it: answers, exit codes, and what it says about bad input.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn fabius(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fabius"));
+    command.args(args).current_dir(root()).stdin(Stdio::null());
+    command.output().expect("the command starts")
+}
+
+/// A folder of its own for each test.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    folder
+}
+
+fn file(name: &str, contents: impl AsRef<[u8]>) -> String {
+    let path = folder(name).join("x.fab");
+    std::fs::write(&path, contents).expect("a file can be written");
+    path.display().to_string()
+}
+
+#[track_caller]
+fn expect(output: &Output, code: i32, parts: &[&str]) {
+    let text = String::from_utf8_lossy(&output.stdout).to_string() + &String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{text}");
+    for part in parts {
+        assert!(text.contains(part), "`{part}` is not in\n{text}");
+    }
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).expect("standard output is one JSON document")
+}
+
+#[test]
+fn the_race_in_the_bluetooth_driver_is_found_in_lanes() {
+    let output = fabius(&["check", "examples/bluetooth.fab"]);
+    expect(
+        &output,
+        1,
+        &[
+            "bug: assertion failed",
+            "bluetooth.fab:41:9",
+            "with 1 preemption",
+            "-- preemption 1 --",
+            "replay it: fabius ",
+        ],
+    );
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.lines().any(|l| l.contains("add#1") && l.contains("stop")), "lanes are named:\n{text}");
+    assert!(!text.contains('\u{1b}'), "no colour without a terminal");
+}
+
+#[test]
+fn every_verdict_has_its_exit_code_and_its_json() {
+    let bug = fabius(&["check", "examples/bluetooth.fab", "--json"]);
+    expect(&bug, 1, &[]);
+    let bug = json(&bug);
+    assert_eq!(
+        (bug["verdict"].as_str(), bug["kind"].as_str(), bug["cost"].as_u64()),
+        (Some("bug"), Some("assertion"), Some(1))
+    );
+    assert_eq!(bug["bounds"]["completed"].as_u64(), Some(0));
+    assert_eq!(bug["levels"][1]["bound"].as_u64(), Some(1));
+    for field in ["executions", "states", "transitions"] {
+        assert!(bug["levels"][0][field].is_u64(), "{field}");
+    }
+    assert!(bug["trace"]["steps"].as_array().is_some_and(|s| s.len() == 8));
+
+    let verified = fabius(&["check", "examples/bluetooth_fixed.fab", "--json"]);
+    expect(&verified, 0, &[]);
+    assert_eq!(json(&verified)["verdict"], "verified");
+    let bounded = fabius(&["check", "examples/bluetooth_fixed.fab", "--max", "1", "--json"]);
+    expect(&bounded, 0, &[]);
+    assert_eq!(json(&bounded)["verdict"], "no_bug_within_bounds");
+    assert_eq!(json(&bounded)["bounds"]["completed"].as_u64(), Some(1));
+    let unknown = fabius(&["check", "bench/models/peterson.fab", "--const", "N=4", "--time", "200ms", "--json"]);
+    expect(&unknown, 3, &[]);
+    assert_eq!((&json(&unknown)["verdict"], &json(&unknown)["reason"]["reason"]), (&"unknown".into(), &"time".into()));
+    let error = fabius(&["check", "no_such_file.fab", "--json"]);
+    expect(&error, 2, &["there is no file"]);
+    assert_eq!(json(&error)["verdict"], "error");
+}
+
+#[test]
+fn a_bounded_answer_never_reads_as_a_proof() {
+    let output = fabius(&["check", "examples/bluetooth_fixed.fab", "--max", "1"]);
+    expect(&output, 0, &["no bug within bounds", "at most 1 preemption", "beyond these bounds"]);
+    let text = String::from_utf8_lossy(&output.stdout).to_lowercase();
+    assert!(["verified", "proof", "correct", "safe"].iter().all(|word| !text.contains(word)), "{text}");
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    expect(&fabius(&["check", "no_such_file.fab"]), 2, &["there is no file `no_such_file.fab`"]);
+    expect(&fabius(&["check", "examples"]), 2, &["is a directory"]);
+    let bad = file("utf8", b"init {\n  skip; // \xff\n}");
+    expect(&fabius(&["check", &bad]), 2, &["is not UTF-8", "line 2"]);
+    expect(&fabius(&["check", &file("empty", "")]), 2, &["E0208", "nothing starts"]);
+}
+
+#[test]
+fn all_syntax_and_type_errors_of_one_run_are_reported_with_their_places() {
+    let syntax = file("syntax", "var x: int\nproc p( { }\ninit { x = ; let y = 1 }\n");
+    expect(
+        &fabius(&["check", &syntax]),
+        2,
+        &["x.fab:1:", "x.fab:2:", "x.fab:3:", "expected", "errors; `fabius explain"],
+    );
+    let types = file("types", "var b: bool;\ninit { b = 1; undefined = 2; }\n");
+    expect(&fabius(&["check", &types]), 2, &["E0301", "expected `bool`, found `int`", "E0202", "^", "2 errors"]);
+}
+
+#[test]
+fn bad_usage() {
+    let bluetooth = "examples/bluetooth.fab";
+    expect(&fabius(&["check", bluetooth, "--bond", "none"]), 2, &["--bond", "--bound"]);
+    expect(&fabius(&["check", bluetooth, "--max", "many"]), 2, &["many"]);
+    expect(&fabius(&["check", bluetooth, "--bound", "none", "--max", "2"]), 2, &["nothing is bounded", "help:"]);
+    expect(
+        &fabius(&["check", bluetooth, "--bound", "delays", "--scheduler", "bag"]),
+        2,
+        &["deterministic scheduler", "round-robin"],
+    );
+    expect(&fabius(&["check", bluetooth, "--strategy", "pct:0"]), 2, &["pct:3"]);
+    expect(&fabius(&["check", bluetooth, "--jobs", "0"]), 2, &["jobs"]);
+    expect(&fabius(&["check", bluetooth, "--const", "N=3"]), 2, &["E0210", "no constant `N`"]);
+    expect(&fabius(&["check", bluetooth, "--instances", "add=3"]), 2, &["process"]);
+    expect(&fabius(&["check", bluetooth, "--strategy", "random", "--livelock"]), 2, &["livelock"]);
+    let parameterized = file("parameterized", "var x: int;\nprocess p[*] { x = 1; }\n");
+    expect(&fabius(&["check", &parameterized]), 2, &["any number of threads", "--instances p=2"]);
+    expect(&fabius(&["check", &parameterized, "--instances", "p=2"]), 0, &["no bug within bounds", "2 x p"]);
+    expect(&fabius(&["explain", "E9999"]), 2, &["no error code"]);
+    expect(&fabius(&["explain", "e0311"]), 0, &["unbounded choice"]);
+    expect(&fabius(&[]), 2, &["check"]);
+    expect(&fabius(&["--help"]), 0, &["Exit codes"]);
+}
+
+#[test]
+fn limits_inside_a_program_are_unknown_not_a_verdict() {
+    let choice = file("choice", "var x: int;\ninit { x = any int; }\n");
+    expect(&fabius(&["check", &choice]), 2, &["E0311", "x.fab:2:12", "range", "symbolic"]);
+    let recursion = file("recursion", "proc p() { p(); }\ninit { p(); }\n");
+    expect(&fabius(&["check", &recursion]), 3, &["unknown", "active calls", "1:12"]);
+    let endless = file("endless", "init { loop { skip; } }\n");
+    expect(&fabius(&["check", &endless]), 3, &["unknown", "without a scheduling point"]);
+    let integer = file("integer", "var x: int = 1;\ninit { loop { x = x * 1000000; } }\n");
+    expect(&fabius(&["check", &integer]), 3, &["unknown", "64 bits"]);
+    let memory = ["check", "bench/models/peterson.fab", "--const", "N=4", "--memory", "4M"];
+    expect(&fabius(&memory), 3, &["unknown", "memory limit"]);
+    let stateless = ["check", "examples/peterson.fab", "--stateless", "--max", "0", "--time", "20s"];
+    expect(&fabius(&stateless), 3, &["unknown"]);
+}
+
+#[test]
+fn a_saved_trace_replays_and_belongs_to_its_program() {
+    let folder = folder("replay");
+    let program = folder.join("bluetooth.fab");
+    std::fs::copy(root().join("examples/bluetooth.fab"), &program).expect("the example can be copied");
+    let (program, trace) = (program.display().to_string(), folder.join("bug.json").display().to_string());
+    expect(&fabius(&["check", &program, "--trace", &trace]), 1, &["fabius replay"]);
+    expect(&fabius(&["replay", &trace]), 1, &["-- preemption 1 --", "assertion failed"]);
+    let again = fabius(&["replay", &trace, "--json"]);
+    let text = std::fs::read_to_string(&trace).expect("the trace was written");
+    assert_eq!(json(&again), serde_json::from_str::<Value>(&text).expect("the trace is JSON"));
+
+    let mut edited: Value = serde_json::from_str(&text).expect("the trace is JSON");
+    edited["steps"][0]["turn"]["task"] = 2.into();
+    edited["steps"][1]["turn"]["task"] = 0.into();
+    std::fs::write(&trace, edited.to_string()).expect("the trace can be written");
+    expect(&fabius(&["replay", &trace]), 2, &["departs from the rules at step"]);
+    edited["version"] = 99.into();
+    std::fs::write(&trace, edited.to_string()).expect("the trace can be written");
+    expect(&fabius(&["replay", &trace]), 2, &["format 99"]);
+    std::fs::write(&trace, "{}").expect("the trace can be written");
+    expect(&fabius(&["replay", &trace]), 2, &["is not a trace"]);
+
+    std::fs::write(&trace, &text).expect("the trace can be written");
+    let source = std::fs::read_to_string(&program).expect("the program is there");
+    std::fs::write(&program, source + "// changed\n").expect("the program can be written");
+    expect(&fabius(&["replay", &trace]), 2, &["belongs to another program"]);
+    std::fs::remove_file(&program).expect("the program is there");
+    expect(&fabius(&["replay", &trace]), 2, &["is not there", "--program"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_reported_and_the_verdict_is_not_lost() {
+    let output = fabius(&["check", "examples/bluetooth.fab", "--trace", "/dev/full"]);
+    expect(&output, 2, &["bug: assertion failed", "cannot write `/dev/full`"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupted_search_says_what_it_knows() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fabius"));
+    command.args(["check", "bench/models/peterson.fab", "--const", "N=5", "--json"]).current_dir(root());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the command starts");
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    let killed =
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("there is a kill command");
+    assert!(killed.success());
+    let output = child.wait_with_output().expect("the command ends");
+    expect(&output, 3, &[]);
+    let document = json(&output);
+    assert_eq!((&document["verdict"], &document["reason"]["reason"]), (&"unknown".into(), &"interrupted".into()));
+}
+
+#[test]
+fn the_formatter_checks_and_writes() {
+    let ugly = file("fmt", "init{skip;}");
+    expect(&fabius(&["fmt", "--check", &ugly]), 1, &["is not formatted"]);
+    expect(&fabius(&["fmt", &ugly]), 0, &[]);
+    assert_eq!(std::fs::read_to_string(&ugly).expect("the file is there"), "init {\n    skip;\n}\n");
+    expect(&fabius(&["fmt", "--check", &ugly]), 0, &[]);
+    let broken = file("fmt_broken", "init {");
+    expect(&fabius(&["fmt", &broken]), 2, &["E0105"]);
+    assert_eq!(std::fs::read_to_string(&broken).expect("the file is there"), "init {");
+}
+
+#[test]
+fn all_strategies_find_the_race_in_the_bluetooth_driver() {
+    let options: [&[&str]; 9] = [
+        &["--bound", "none"],
+        &["--bound", "contexts"],
+        &["--bound", "delays"],
+        &["--bound", "delays", "--scheduler", "depth-first"],
+        &["--bound", "depth"],
+        &["--strategy", "dfs"],
+        &["--stateless"],
+        &["--strategy", "random", "--executions", "1000"],
+        &["--strategy", "pct:3", "--executions", "1000", "--seed", "5"],
+    ];
+    for options in options {
+        let mut args = vec!["check", "examples/bluetooth.fab", "--json"];
+        args.extend(options);
+        let output = fabius(&args);
+        expect(&output, 1, &[]);
+        assert_eq!(json(&output)["kind"], "assertion", "{options:?}");
+    }
+}

@@ -1,0 +1,194 @@
+//! Random texts through the whole front end: nothing panics, places lie in the text, and what parses can be formatted
+//! without changing its meaning.
+//!
+//! Three kinds of texts: characters, sequences of tokens, and programs of the project with some tokens deleted,
+//! repeated, swapped, replaced or inserted. The short runs always take the same texts.
+
+use fabius_lang::diagnostic::Diagnostic;
+use fabius_lang::syntax::lexer;
+use fabius_lang::{Options, Style, compile, erase_spans, format, parse, render};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::{RngSeed, TestRunner};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+/// What tokens are made of: words of the language, some names, operators, and things that are no tokens.
+const VOCABULARY: &str = "any as assert assume atomic await bool break buffer choose const continue data else enum \
+    explicit false for i16 i64 i8 if in init int interleave join let level loop map new null or post print proc process \
+    progress record ref return self skip spawn sync thread thread_set true u16 u64 u8 var while yield zield \
+    lock reentrant_lock rw_lock condition semaphore manual_event auto_event barrier acquire release wait set cas \
+    fetch_add exchange x y p q R E A N h m _ 0 1 2 7 255 256 0xff 0b1 9223372036854775807 18446744073709551615 1_0 \
+    12ab 99999999999999999999 \"why\" \"\\\"\" \"open ( ( ( ) ) ) { { { } } } [ ] ; ; ; , : : . .. -> = = == != < <= > >= << \
+    >> + - * / % ! ~ & | ^ && || += -= *= /= %= := ++ -- @ // /* */ $ ' \\ # \u{e9} \u{1f600} \u{feff}";
+
+/// Beginnings of programs that declare the names of the vocabulary.
+const CONTEXTS: [(&str, &str); 4] = [
+    ("", ""),
+    ("init { ", " }"),
+    (
+        "const N = 2; enum E { A, B } record R { x: int, y: ref R } var x: int; var y: [u8; N]; var m: lock; \
+         proc p(a: int) -> int { return a; } level L < H; init { ",
+        " }",
+    ),
+    ("record R { x: 0..7, y: ref R } sync var x: bool; thread var y: int; proc p() { ", " } process q[2] { p(); }"),
+];
+
+static PROGRAMS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = vec![root.join("crates/fabius-lang/src/prelude.fab")];
+    ["corpus", "examples", "bench/models"].iter().for_each(|d| find(&root.join(d), &mut files));
+    files.sort();
+    files.iter().map(|f| std::fs::read_to_string(f).expect("the file can be read")).collect()
+});
+
+fn find(dir: &Path, out: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(dir).expect("the folder is there") {
+        let path = entry.expect("the folder can be read").path();
+        if path.is_dir() {
+            find(&path, out);
+        } else if path.extension().is_some_and(|e| e == "fab") {
+            out.push(path);
+        }
+    }
+}
+
+/// Diagnostics can be shown, and speak of places in the text.
+fn check_report(source: &str, diagnostics: &[Diagnostic]) {
+    for d in diagnostics {
+        for span in d.related.iter().map(|(at, _)| *at).chain([d.span]) {
+            let place = source.get(span.start as usize..span.end as usize);
+            assert!(place.is_some(), "{} {span:?} is no place in {source:?}", d.code);
+        }
+        assert!(!d.message.is_empty() && !d.label.is_empty(), "{} says nothing: {source:?}", d.code);
+    }
+    for style in [Style::Plain, Style::Colour] {
+        let text = render(source, "model.fab", diagnostics, style);
+        assert!(diagnostics.iter().all(|d| text.contains(d.code)), "{source:?}\n{text}");
+    }
+}
+
+/// All that must hold of every text. Says whether it compiles.
+fn check(source: &str) -> bool {
+    let (tree, syntax) = parse(source);
+    check_report(source, &syntax);
+    let compiled = compile(source, &Options::default());
+    if let Err(diagnostics) = &compiled {
+        assert!(!diagnostics.is_empty(), "rejected without a reason: {source:?}");
+        check_report(source, diagnostics);
+    }
+    match format(source) {
+        Err(diagnostics) => assert_eq!(diagnostics, syntax, "what parses can be formatted: {source:?}"),
+        Ok(formatted) => {
+            assert!(syntax.is_empty(), "what does not parse is not formatted: {source:?}");
+            assert_eq!(parse(&formatted).0, tree, "the tree changes: {source:?}");
+            assert_eq!(format(&formatted).as_ref(), Ok(&formatted), "formatting is not finished: {source:?}");
+            let codes = |d: &[Diagnostic]| d.iter().map(|d| d.code).collect::<Vec<_>>();
+            match (&compiled, compile(&formatted, &Options::default())) {
+                (Ok(before), Ok(mut after)) => {
+                    let mut before = before.clone();
+                    after.source.clone_from(&before.source);
+                    erase_spans(&mut before);
+                    erase_spans(&mut after);
+                    assert_eq!(before, after, "the meaning changes: {source:?}");
+                }
+                (Err(before), Err(after)) => assert_eq!(codes(before), codes(&after), "{source:?}"),
+                (_, after) => panic!("only one of the two texts compiles: {source:?} {after:?}"),
+            }
+        }
+    }
+    compiled.is_ok()
+}
+
+fn characters() -> impl Strategy<Value = String> {
+    let bytes = proptest::collection::vec(any::<u8>(), 0..200).prop_map(|b| String::from_utf8_lossy(&b).into_owned());
+    let signs = proptest::string::string_regex("[ \t\r\n;{}()\\[\\]\"/*.=<>!&|+xN0-9é\u{1f600}-]{0,120}");
+    prop_oneof![bytes, signs.expect("a regular expression"), any::<String>()]
+}
+
+fn tokens() -> impl Strategy<Value = String> {
+    let words: Vec<&str> = VOCABULARY.split_whitespace().collect();
+    let gap = prop_oneof![8 => Just(" "), 1 => Just(""), 2 => Just("\n"), 1 => Just(" // c\n"), 1 => Just("/* c */")];
+    let token = (proptest::sample::select(words), gap);
+    (proptest::sample::select(&CONTEXTS[..]), proptest::collection::vec(token, 0..60)).prop_map(
+        |((open, close), parts)| {
+            let inside: String = parts.iter().flat_map(|(word, gap)| [*word, *gap]).collect();
+            format!("{open}{inside}{close}")
+        },
+    )
+}
+
+/// What is done to the tokens of a program: an operation and the places it takes.
+fn changes() -> impl Strategy<Value = (Index, Vec<(u8, Index, Index)>)> {
+    (any::<Index>(), proptest::collection::vec((0..7u8, any::<Index>(), any::<Index>()), 1..6))
+}
+
+/// A program with some tokens changed. The text between tokens, comments too, stays with the token behind it.
+fn changed(program: &Index, changes: &[(u8, Index, Index)]) -> String {
+    let source = program.get(&PROGRAMS);
+    let mut end = 0;
+    let found = lexer::tokens(source, &mut Vec::new());
+    let mut parts: Vec<(&str, &str)> = Vec::new();
+    for token in &found {
+        let (from, to) = (token.span.start as usize, token.span.end as usize);
+        parts.push((&source[end..from], &source[from..to]));
+        end = to;
+    }
+    let words: Vec<&str> = VOCABULARY.split_whitespace().collect();
+    for (operation, one, two) in changes {
+        if parts.is_empty() {
+            break;
+        }
+        let (i, j) = (one.index(parts.len()), two.index(parts.len()));
+        match operation {
+            0 => drop(parts.remove(i)),
+            1 => parts.insert(i, parts[i]),
+            2 => parts.swap(i, j),
+            3 => parts[i].1 = two.get(&words),
+            4 => parts.insert(i, (" ", two.get(&words))),
+            // A token of the same program in the place of another.
+            5 => parts[i].1 = parts[j].1,
+            _ => parts[i].0 = ["", "\n", "\r\n", " /* c */ ", " // c\n", "\n\n\n// c\n\n"][two.index(6)],
+        }
+    }
+    parts.iter().flat_map(|(gap, token)| [*gap, *token]).collect()
+}
+
+fn runner(cases: u32, seed: RngSeed) -> TestRunner {
+    TestRunner::new(ProptestConfig { cases, rng_seed: seed, failure_persistence: None, ..ProptestConfig::default() })
+}
+
+/// Runs `cases` texts of each kind. Of the changed programs some must still compile: otherwise they test only errors.
+fn run(cases: u32, seed: RngSeed) {
+    let body = |text: String| {
+        check(&text);
+        Ok(())
+    };
+    runner(cases, seed).run(&characters(), body).unwrap_or_else(|e| panic!("{e}"));
+    runner(cases, seed).run(&tokens(), body).unwrap_or_else(|e| panic!("{e}"));
+    let compiled = std::cell::Cell::new(0);
+    let body = |(program, changes): (Index, Vec<(u8, Index, Index)>)| {
+        compiled.set(compiled.get() + u32::from(check(&changed(&program, &changes))));
+        Ok(())
+    };
+    runner(cases, seed).run(&changes(), body).unwrap_or_else(|e| panic!("{e}"));
+    assert!(compiled.get() * 50 > cases, "{} of {cases} changed programs compile", compiled.get());
+}
+
+#[test]
+fn programs_of_the_project() {
+    for source in PROGRAMS.iter() {
+        check(source);
+    }
+}
+
+#[test]
+fn random_texts() {
+    run(1500, RngSeed::Fixed(7));
+}
+
+#[test]
+#[ignore = "takes minutes: other texts on every run"]
+fn many_random_texts() {
+    run(300_000, RngSeed::Random);
+}
