@@ -41,3 +41,11 @@ fn what_does_not_parse_is_not_touched() {
     assert_eq!(format("").expect("nothing is fine"), "");
     assert_eq!(format("// only a comment").expect("a comment is fine"), "// only a comment\n");
 }
+
+#[test]
+fn signs_do_not_grow_together() {
+    let source = "init {\n    let x = - -1 - - - -2;\n}\n";
+    assert_eq!(format(source), Ok(source.to_string()));
+    let source = "init {\n    let x = -(-1);\n    let y = !!true;\n    let z = ~~x - -x;\n}\n";
+    assert_eq!(format(source), Ok(source.to_string()));
+}

@@ -452,6 +452,10 @@ impl Printer<'_> {
                     UnaryOp::Neg => "-",
                     UnaryOp::BitNot => "~",
                 });
+                // `--` would be another token.
+                if *op == UnaryOp::Neg && matches!(a.node, ExprKind::Unary(UnaryOp::Neg, _)) {
+                    self.put(" ");
+                }
                 self.expr(a);
             }
             ExprKind::Binary(op, a, b) => {
