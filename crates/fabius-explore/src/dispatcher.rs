@@ -1,7 +1,7 @@
 //! The scheduler of a whole system: what may be done at a dispatch point, and what it costs.
 
 use crate::scheduler::{Buffers, Delayed, Given, Pick, Queue, View, is_deterministic};
-use crate::system::{ANONYMOUS, Born, BufferId, End, System, TaskId};
+use crate::system::{ANONYMOUS, Born, BufferId, DECLARED_BUFFER, End, System, TaskId};
 use fabius_trace::{Bound, SchedulerKind};
 use std::cmp::Ordering;
 
@@ -100,6 +100,17 @@ impl Dispatcher {
                 }
             }
         }
+    }
+
+    /// What starts by itself: if these are declared buffers, the first of them begins.
+    pub fn start(&mut self, born: &[Born], view: &impl View) {
+        self.born(born, None, view);
+        if let (Dispatcher::Buffers(bs), Some(first)) = (&mut *self, born.first())
+            && first.buffer >= DECLARED_BUFFER
+        {
+            bs.begin_with(first.buffer, view);
+        }
+        self.settle(view);
     }
 
     /// The tasks that may run next, in an order that depends on the value alone. The depth-first scheduler may pick

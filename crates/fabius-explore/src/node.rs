@@ -85,8 +85,7 @@ impl<'a, S: System> Context<'a, S> {
         log.clear();
         let state = self.system.initial(choose, log)?;
         let mut dispatcher = Dispatcher::new(self.options.scheduler, self.system.has_buffers());
-        dispatcher.born(&log.born, None, &self.view(&state));
-        dispatcher.settle(&self.view(&state));
+        dispatcher.start(&log.born, &self.view(&state));
         let mut detector = self.options.races.map(Detector::new);
         for born in &log.born {
             detector.iter_mut().for_each(|d| d.born(None, born));

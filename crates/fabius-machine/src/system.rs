@@ -32,6 +32,11 @@ impl Machine {
         Machine { program: compile(program, points), has_buffers: program.has_buffers(), source: program.clone() }
     }
 
+    /// The words of the shared globals, records and arrays taken apart.
+    pub fn globals<'a>(&self, state: &'a State) -> &'a [i64] {
+        &state.words[..self.program.globals.words as usize]
+    }
+
     fn exec<'a>(&'a self, state: &'a mut State, choose: &'a mut dyn Choose, log: &'a mut StepLog) -> Exec<'a> {
         let mut temps = std::mem::take(&mut state.scratch);
         temps.resize(self.program.code.temps as usize, 0);

@@ -7,7 +7,7 @@ use crate::show::{Names, Variables, one_line, plain_name, values_in};
 use crate::system::Reference;
 use crate::value::TaskId;
 use fabius_explore::race::{Conflict, Detector, Race, Runner};
-use fabius_explore::system::{BufferId, Choose, End, Fault, Snapshot, StepLog, System};
+use fabius_explore::system::{BufferId, Choose, DECLARED_BUFFER, End, Fault, Snapshot, StepLog, System};
 use fabius_lang::program::{Base, Place, Program, Stmt, StmtKind};
 use fabius_trace::{
     Action, Bound, BugKind, Change, ErrorTrace, Lane, Mark, Points, ProgramId, Schedule, SchedulerKind, Span, Step,
@@ -306,6 +306,9 @@ impl<'a> Replay<'a> {
             && self.buffer_can_go(config, pinned)
         {
             return Some(format!("{name} is on another buffer, and this one has not given up control"));
+        }
+        if self.last.is_none() && n != DECLARED_BUFFER && self.buffer_can_go(config, DECLARED_BUFFER) {
+            return Some(format!("{name} is not on the buffer that begins"));
         }
         (!self.can_go(config, task)).then(|| format!("a task of a higher level runs before {name}"))
     }

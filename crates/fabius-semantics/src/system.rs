@@ -2,10 +2,11 @@
 
 use crate::config::{Config, Whereabouts};
 use crate::layout::Layout;
+use crate::rules::Note;
 use crate::run::{Blind, Observer, Run, is_ready};
 use crate::value::TaskId;
-use fabius_explore::system::{ANONYMOUS, Access, Choose, End, Fault, Snapshot, StepLog, System};
-use fabius_lang::program::Program;
+use fabius_explore::system::{ANONYMOUS, Access, BufferId, Choose, End, Fault, Snapshot, StepLog, System};
+use fabius_lang::program::{Program, Stmt};
 use fabius_trace::Points;
 use std::cmp::Ordering;
 
@@ -30,6 +31,27 @@ impl Reference {
     /// The interpreter with these scheduling points.
     pub fn new(program: &Program, points: Points) -> Reference {
         Reference { layout: Layout::of(program, points), program: program.clone() }
+    }
+
+    /// As [`System::step`]; calls `watch` with the configuration after every statement.
+    ///
+    /// # Errors
+    /// As [`System::step`].
+    pub fn watched_step(
+        &self,
+        config: &mut Config,
+        task: TaskId,
+        choose: &mut dyn Choose,
+        watch: &mut dyn FnMut(&Config),
+    ) -> Result<End, Fault> {
+        struct Watch<'a>(&'a mut dyn FnMut(&Config));
+        impl Observer for Watch<'_> {
+            fn before(&mut self, _: &Config, _: BufferId, _: Option<&Stmt>) {}
+            fn after(&mut self, config: &Config, _: Option<Note>) {
+                (self.0)(config);
+            }
+        }
+        self.observed_step(config, task, choose, &mut StepLog::default(), &mut Watch(watch))
     }
 
     /// As [`System::initial`], watched.

@@ -1,3 +1,5 @@
-//! What the project's own tests share: the programs of the corpus with their claims.
+//! What the project's own tests share: the programs of the corpus with their claims, and programs with facts that were
+//! computed elsewhere.
 
 pub mod corpus;
+pub mod oracle;

@@ -77,6 +77,14 @@ impl Buffers {
         self.lanes[at].levels.give(pick.task, level, Given::Posted, view);
     }
 
+    /// Only this buffer may begin: the first active buffer of the paper.
+    pub(crate) fn begin_with(&mut self, buffer: BufferId, view: &impl View) {
+        if self.buffer_ready(buffer, view) {
+            self.take_buffer(buffer, view);
+            self.pinned = Some(buffer);
+        }
+    }
+
     /// The tasks that [`Buffers::take`] may take.
     pub fn options(&self, view: &impl View, out: &mut Vec<Pick>) {
         let mut buffers = Vec::new();
