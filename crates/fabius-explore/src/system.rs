@@ -93,7 +93,7 @@ pub enum Limit {
 /// What a step reports besides the new state. Reused from step to step; the caller clears it.
 #[derive(Clone, Debug, Default)]
 pub struct StepLog {
-    /// Tasks born in the step, in order.
+    /// Tasks born in the step, in order; those that have already finished are left out.
     pub born: Vec<Born>,
     /// Accesses to shared state, in order; filled only if `want_accesses`.
     pub accesses: Vec<Access>,

@@ -51,6 +51,7 @@ impl System for Machine {
     fn initial(&self, choose: &mut dyn Choose, log: &mut StepLog) -> Result<State, Fault> {
         let mut state = State::default();
         if self.exec(&mut state, choose, log).initial()? {
+            log.born.retain(|b| state.index(b.task).is_some());
             state.collect(&self.program);
             return Ok(state);
         }
@@ -90,6 +91,9 @@ impl System for Machine {
         let scratch = std::mem::take(&mut exec.temps);
         state.scratch = scratch;
         let end = end?;
+        if !log.born.is_empty() {
+            log.born.retain(|b| state.index(b.task).is_some());
+        }
         state.collect(&self.program);
         Ok(end)
     }

@@ -63,7 +63,10 @@ impl Reference {
     ) -> Result<Option<Config>, Fault> {
         let mut run = Run { program: &self.program, layout: &self.layout, choose, log, observer };
         let mut config = run.initial()?;
-        config.iter_mut().for_each(Config::collect);
+        if let Some(config) = &mut config {
+            log.born.retain(|b| config.find(b.task).is_some());
+            config.collect();
+        }
         Ok(config)
     }
 
@@ -78,6 +81,7 @@ impl Reference {
     ) -> Result<End, Fault> {
         let mut run = Run { program: &self.program, layout: &self.layout, choose, log, observer };
         let end = run.step(config, task)?;
+        log.born.retain(|b| config.find(b.task).is_some());
         config.collect();
         Ok(end)
     }

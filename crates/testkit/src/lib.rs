@@ -2,4 +2,5 @@
 //! computed elsewhere.
 
 pub mod corpus;
+pub mod generate;
 pub mod oracle;

@@ -1,0 +1,146 @@
+//! All engines agree on random programs, and on all programs of a small size. Every bug that `check` reports has been
+//! replayed in the reference semantics.
+
+use fabius_explore::search::{Bug, Monitor, Options, Outcome};
+use fabius_explore::stateful;
+use fabius_explore::system::Snapshot;
+use fabius_machine::Machine;
+use fabius_semantics::Reference;
+use fabius_trace::{Bound, Points, SchedulerKind, Verdict};
+use fabius_verify::{Plan, Report, Strategy, check, program_id};
+use std::sync::atomic::AtomicBool;
+use testkit::generate::{Model, Shape, all_small, random};
+
+fn run(source: &str, plan: &Plan) -> Result<Report, String> {
+    let program = fabius_lang::compile(source, &Default::default()).map_err(|d| format!("{d:?}"))?;
+    let id = program_id("random.fab", source, &[], &[]);
+    check(&program, &id, plan, &AtomicBool::new(false), &|_| {}).map_err(|e| format!("{plan:?}: {e:?}"))
+}
+
+fn search<S>(system: &S, options: &Options) -> Outcome
+where
+    S: Snapshot + Sync,
+    S::State: Send,
+{
+    let monitor = Monitor { stop: &AtomicBool::new(false), progress: &|_| {} };
+    stateful::search(system, options, &monitor, &|_| {})
+}
+
+/// What two searches must have in common.
+fn shape_of(outcome: &Outcome) -> String {
+    let bug = outcome.bug.as_ref().map(|b| match b.what {
+        // Two engines may find different races of the same cost and length.
+        Bug::Race(_) => ("race".to_string(), b.cost, 0),
+        what => (format!("{what:?}"), b.cost, b.schedule.len()),
+    });
+    let cut = outcome.cut.is_some();
+    format!("{bug:?} {:?} {:?} {cut} {}", outcome.levels, outcome.completed, outcome.exhausted)
+}
+
+/// Whether there is a bug, and what the cheapest one costs.
+fn least(report: &Report) -> Option<Option<u32>> {
+    match &report.verdict {
+        Verdict::Bug { trace } => Some(Some(trace.cost)),
+        Verdict::Verified => Some(None),
+        Verdict::NoBugWithinBounds { .. } | Verdict::Unknown { .. } => None,
+    }
+}
+
+fn agree(source: &str, stateless: bool) -> Result<(), String> {
+    let program = fabius_lang::compile(source, &Default::default()).map_err(|d| format!("{d:?}"))?;
+    let differ = |what: &str, a: &dyn std::fmt::Debug, b: &dyn std::fmt::Debug| Err(format!("{what}:\n{a:?}\n{b:?}"));
+    let bounds = [
+        (Bound::None, SchedulerKind::Bag),
+        (Bound::Contexts, SchedulerKind::Bag),
+        (Bound::Preemptions, SchedulerKind::Bag),
+        (Bound::Delays, SchedulerKind::RoundRobin),
+        (Bound::Delays, SchedulerKind::DepthFirst),
+        (Bound::Depth, SchedulerKind::Bag),
+    ];
+    let mut with_bug = Vec::new();
+    for (bound, scheduler) in bounds {
+        let options = Options { bound, scheduler, ..Options::default() };
+        let (machine, reference) = (Machine::new(&program, Points::All), Reference::new(&program, Points::All));
+        let (m, r) = (search(&machine, &options), search(&reference, &options));
+        if shape_of(&m) != shape_of(&r) {
+            return differ(&format!("machine and reference, {bound:?} {scheduler:?}"), &shape_of(&m), &shape_of(&r));
+        }
+        let plan = Plan { bound, scheduler, ..Plan::default() };
+        let one = run(source, &plan)?;
+        let two = run(source, &Plan { jobs: 2, ..plan.clone() })?;
+        if (&one.levels, least(&one)) != (&two.levels, least(&two)) {
+            return differ("one job and two", &one.levels, &two.levels);
+        }
+        with_bug.push(least(&one).map(|l| l.is_some()));
+        if scheduler != SchedulerKind::Bag || bound == Bound::Depth {
+            continue;
+        }
+        let depth_first = run(source, &Plan { strategy: Strategy::DepthFirst, ..plan.clone() })?;
+        if least(&depth_first).map(|l| l.is_some()) != least(&one).map(|l| l.is_some()) {
+            return differ("iterative and depth-first", &one.verdict, &depth_first.verdict);
+        }
+        if stateless && one.levels.last().is_some_and(|l| l.states < 60) {
+            let executions = run(source, &Plan { stateless: true, ..plan.clone() })?;
+            let both = run(source, &Plan { stateless: true, jobs: 2, ..plan })?;
+            if bound != Bound::None && least(&executions) != least(&one) {
+                return differ("with and without states", &one.verdict, &executions.verdict);
+            }
+            if executions.levels != both.levels {
+                return differ("without states, one job and two", &executions.levels, &both.levels);
+            }
+        }
+    }
+    // With an unlimited bound it does not matter what is bounded.
+    if with_bug.windows(2).any(|w| w[0].is_some() && w[1].is_some() && w[0] != w[1]) {
+        return differ("bounds", &with_bug, &());
+    }
+    for points in [Points::All, Points::Sync] {
+        let options = Options { races: Some(Default::default()), ..Options::default() };
+        let m = search(&Machine::new(&program, points), &options);
+        let r = search(&Reference::new(&program, points), &options);
+        if shape_of(&m) != shape_of(&r) {
+            return differ(&format!("with races, {points:?}"), &shape_of(&m), &shape_of(&r));
+        }
+        run(source, &Plan { points, races: true, ..Plan::default() })?;
+    }
+    Ok(())
+}
+
+fn on_random_programs(seeds: std::ops::Range<u64>) {
+    for shape in [Shape::Threads, Shape::Spawned, Shape::Tasks, Shape::Buffers] {
+        for seed in seeds.clone() {
+            let fails = |m: &Model| agree(&m.source(), true).is_err();
+            let model = random(seed, shape);
+            if fails(&model) {
+                let source = model.shrink(fails).source();
+                panic!("{shape:?} {seed}: {}\n{source}", agree(&source, true).expect_err("it still fails"));
+            }
+        }
+    }
+}
+
+#[test]
+fn engines_agree_on_random_programs() {
+    on_random_programs(0..30);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn engines_agree_on_many_random_programs() {
+    on_random_programs(1000..4000);
+}
+
+#[test]
+fn engines_agree_on_all_programs_of_two_instructions_in_sum() {
+    for source in all_small(1) {
+        agree(&source, true).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    }
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn engines_agree_on_all_programs_of_four_instructions_in_sum() {
+    for source in all_small(2) {
+        agree(&source, true).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    }
+}

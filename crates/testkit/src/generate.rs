@@ -1,0 +1,309 @@
+//! Random small programs, and all programs of a small size. Everything ends: loops are bounded, nothing is unbounded.
+//!
+//! A program is a list of statements for each thread or task. It is written down as source text, and shrunk by leaving
+//! out statements.
+
+use std::fmt::Write;
+
+/// A program as a tree that is easy to cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// What the bodies are of.
+    pub shape: Shape,
+    /// The bodies.
+    pub bodies: Vec<Vec<Node>>,
+}
+
+/// What a program consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// `process`es that start at once.
+    Threads,
+    /// `init` spawns them and waits for them.
+    Spawned,
+    /// Tasks that the first one posts, at two levels.
+    Tasks,
+    /// Task buffers.
+    Buffers,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// A line of source.
+    Line(String),
+    /// A head, nested statements, and what closes it.
+    Nest(String, Vec<Node>),
+}
+
+const DECLARATIONS: &str = "\
+level LOW < HIGH;
+enum Colour { Red, Green, Blue }
+record Cell { value: 0..3, next: ref Cell }
+var x: 0..3;
+var y: int;
+var w: u8 = 250;
+var a: [0..3; 2];
+var c: Colour;
+var m: map[bool] 0..3;
+var p: ref Cell;
+thread var mine: 0..3;
+var l: lock;
+var s: semaphore = semaphore { count: 1 };
+proc add(n: 0..3) -> 0..3 {
+    y = y + n;
+    return (n + 1) % 4;
+}
+";
+
+/// A random program.
+pub fn random(seed: u64, shape: Shape) -> Model {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let count = rng.usize(2..=3);
+    let bodies = (0..count).map(|_| body(&mut rng, shape, rng_size(seed), 0)).collect();
+    Model { shape, bodies }
+}
+
+fn rng_size(seed: u64) -> usize {
+    2 + (seed % 3) as usize
+}
+
+fn body(rng: &mut fastrand::Rng, shape: Shape, size: usize, depth: usize) -> Vec<Node> {
+    (0..rng.usize(1..=size)).map(|_| node(rng, shape, depth)).collect()
+}
+
+fn pick<'a>(rng: &mut fastrand::Rng, from: &[&'a str]) -> &'a str {
+    from[rng.usize(..from.len())]
+}
+
+fn value(rng: &mut fastrand::Rng) -> &'static str {
+    pick(
+        rng,
+        &[
+            "0",
+            "1",
+            "2",
+            "x",
+            "a[0]",
+            "t",
+            "(x + t) % 4",
+            "mine",
+            "m[x == 1]",
+            "a[x % 2]",
+            "if x == t { 1 } else { a[1] }",
+        ],
+    )
+}
+
+fn condition(rng: &mut fastrand::Rng) -> &'static str {
+    pick(
+        rng,
+        &["x == t", "x > 0 && a[0] == x", "y < 2 || x == 1", "c == Colour.Red", "p == null", "w > 3", "t != mine", "*"],
+    )
+}
+
+fn node(rng: &mut fastrand::Rng, shape: Shape, depth: usize) -> Node {
+    let line = |text: String| Node::Line(text);
+    let tasks = matches!(shape, Shape::Tasks | Shape::Buffers);
+    match rng.usize(..if depth < 2 { 22 } else { 15 }) {
+        0 | 1 => line(format!("x = {};", value(rng))),
+        2 => line(format!("t = {};", value(rng))),
+        3 => line(format!("a[{}] = {};", pick(rng, &["0", "1", "x % 2", "t % 2"]), value(rng))),
+        4 => line(
+            pick(rng, &["y = y + 1;", "y += x;", "y = x - y;", "w += 3;", "w = w * w;", "w = (x as u8) << w;"]).into(),
+        ),
+        5 => line(
+            pick(rng, &["c = Colour.Green;", "c = any Colour;", "x = any 0..1;", "t = any 0..x;", "m[true] = x;"])
+                .into(),
+        ),
+        6 => line(format!("t = add({});", value(rng))),
+        7 => line(
+            pick(
+                rng,
+                &[
+                    "p = new Cell { value: x };",
+                    "p = new Cell { next: p };",
+                    "p = null;",
+                    "if p != null { x = p.value; }",
+                    "if p != null { p = p.next; }",
+                ],
+            )
+            .into(),
+        ),
+        8 => line(format!("mine = {};", value(rng))),
+        9 => line(format!("assert {};", pick(rng, &["x < 3 || t < 3", "y < 7", "w != 253", "!(x == 1 && t == 2)"]))),
+        10 => line(pick(rng, &["assume x != 3;", "assume t < 3;", "print(x, y);", "skip;"]).into()),
+        11 => line(
+            pick(rng, &["let done = cas(x, 0, 1);", "let old = fetch_add(y, 1);", "let old = exchange(x, t);"]).into(),
+        ),
+        12 if tasks => {
+            line(pick(rng, &["yield;", "zield;", "post follow(x);", "post @HIGH follow(t);", "yield;"]).into())
+        }
+        12 | 13 => line(
+            pick(rng, &["s.acquire();", "s.release();", "await x == t || y > 0;", "let ok = s.try_acquire();"]).into(),
+        ),
+        14 => line(pick(rng, &["x = t;", "t = x;", "y = t;"]).into()),
+        15 | 16 => Node::Nest("l.acquire(); {".into(), {
+            let mut inner = body(rng, shape, 2, 3);
+            inner.push(Node::Line("l.release();".into()));
+            inner
+        }),
+        17 => Node::Nest("atomic {".into(), atomic(rng)),
+        18 | 19 => Node::Nest(format!("if {} {{", condition(rng)), body(rng, shape, 2, depth + 1)),
+        20 => Node::Nest("for i in 0..1 {".into(), body(rng, shape, 2, depth + 1)),
+        _ => Node::Nest("choose { x = 0; } or {".into(), body(rng, shape, 2, depth + 1)),
+    }
+}
+
+/// Statements that may stand inside `atomic`.
+fn atomic(rng: &mut fastrand::Rng) -> Vec<Node> {
+    let first = pick(rng, &["await x != 2;", "x = (x + 1) % 4;", "y = y + x;"]);
+    let more = pick(rng, &["a[0] = x;", "t = add(1);", "if x == 0 { y = 0; }", "c = Colour.Blue;"]);
+    vec![Node::Line(first.into()), Node::Line(more.into())]
+}
+
+impl Model {
+    /// The source text.
+    pub fn source(&self) -> String {
+        let mut out = String::from(DECLARATIONS);
+        let local = "    var t: 0..3;\n";
+        if matches!(self.shape, Shape::Tasks | Shape::Buffers) {
+            out += "proc follow(n: 0..3) {\n    x = n;\n    yield;\n    y = y + x;\n}\n";
+        }
+        for (i, body) in self.bodies.iter().enumerate() {
+            let mut text = String::from(local);
+            nodes(body, 1, &mut text);
+            match self.shape {
+                Shape::Threads => writeln!(out, "process p{i}[1] {{\n{text}}}"),
+                Shape::Buffers => writeln!(out, "buffer b{i} {{\n{text}}}"),
+                Shape::Spawned | Shape::Tasks => writeln!(out, "proc p{i}() {{\n{text}}}"),
+            }
+            .expect("text grows");
+        }
+        let all = 0..self.bodies.len();
+        let start: String = match self.shape {
+            Shape::Threads | Shape::Buffers => return out,
+            Shape::Spawned => {
+                let spawns = all.clone().map(|i| format!("    let h{i} = spawn p{i}();\n"));
+                let joins = all.map(|i| format!("    join h{i};\n"));
+                spawns.chain(joins).collect()
+            }
+            Shape::Tasks => all.map(|i| format!("    post{} p{i}();\n", if i == 1 { " @HIGH" } else { "" })).collect(),
+        };
+        out + &format!("init {{\n{start}}}\n")
+    }
+
+    /// Smaller programs: one statement less, or one nest replaced by what is in it.
+    fn smaller(&self) -> Vec<Model> {
+        let mut out = Vec::new();
+        for (b, body) in self.bodies.iter().enumerate() {
+            let with = |nodes: Vec<Node>| {
+                let mut model = self.clone();
+                model.bodies[b] = nodes;
+                model
+            };
+            out.extend(smaller(body).into_iter().map(with));
+        }
+        if self.bodies.len() > 1 {
+            for b in 0..self.bodies.len() {
+                let mut model = self.clone();
+                model.bodies.remove(b);
+                out.push(model);
+            }
+        }
+        out
+    }
+
+    /// The smallest program that can be reached such that each still fails.
+    pub fn shrink(self, mut fails: impl FnMut(&Model) -> bool) -> Model {
+        let mut best = self;
+        while let Some(next) = best.smaller().into_iter().find(&mut fails) {
+            best = next;
+        }
+        best
+    }
+}
+
+fn smaller(nodes: &[Node]) -> Vec<Vec<Node>> {
+    let mut out = Vec::new();
+    for (i, node) in nodes.iter().enumerate() {
+        let replaced = |by: Vec<Node>| [&nodes[..i], &by, &nodes[i + 1..]].concat();
+        out.push(replaced(Vec::new()));
+        if let Node::Nest(head, inner) = node {
+            out.push(replaced(inner.clone()));
+            out.extend(smaller(inner).into_iter().map(|less| replaced(vec![Node::Nest(head.clone(), less)])));
+        }
+    }
+    out
+}
+
+fn nodes(list: &[Node], depth: usize, out: &mut String) {
+    let indent = "    ".repeat(depth);
+    for node in list {
+        match node {
+            Node::Line(text) => writeln!(out, "{indent}{text}").expect("text grows"),
+            Node::Nest(head, inner) => {
+                writeln!(out, "{indent}{head}").expect("text grows");
+                nodes(inner, depth + 1, out);
+                writeln!(out, "{indent}}}").expect("text grows");
+            }
+        }
+    }
+}
+
+/// All programs of two threads of at most `length` instructions each, up to the order of the threads.
+pub fn all_small(length: usize) -> Vec<String> {
+    const INSTRUCTIONS: &[&str] = &[
+        "r = x;",
+        "x = r + 1;",
+        "r = y;",
+        "y = r + 1;",
+        "l.acquire();",
+        "l.release();",
+        "await x > 0;",
+        "assert y < 2;",
+    ];
+    let mut bodies = vec![Vec::new()];
+    let mut last = bodies.clone();
+    for _ in 0..length {
+        let longer =
+            |b: &Vec<&'static str>| INSTRUCTIONS.iter().map(|i| [b.as_slice(), &[*i]].concat()).collect::<Vec<_>>();
+        last = last.iter().flat_map(longer).collect();
+        bodies.extend(last.iter().cloned());
+    }
+    let mut out = Vec::new();
+    for (i, one) in bodies.iter().enumerate() {
+        for other in &bodies[i..] {
+            let body = |b: &Vec<&str>| format!("    var r: int = 0;\n    {}\n", b.join("\n    "));
+            out.push(format!(
+                "var x: int;\nvar y: int;\nvar l: lock;\nprocess p[1] {{\n{}}}\nprocess q[1] {{\n{}}}\n",
+                body(one),
+                body(other)
+            ));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generated_programs_compile_and_shrink() {
+        for shape in [Shape::Threads, Shape::Spawned, Shape::Tasks, Shape::Buffers] {
+            for seed in 0..200 {
+                let model = random(seed, shape);
+                let source = model.source();
+                let compiled = fabius_lang::compile(&source, &Default::default());
+                assert!(compiled.is_ok(), "{:?}\n{source}", compiled.err());
+                let has_x = |m: &Model| m.source().contains("x = 0;");
+                if has_x(&model) {
+                    let small = model.shrink(has_x);
+                    assert_eq!(small.bodies.concat().len(), 1, "{}", small.source());
+                }
+            }
+        }
+        assert_eq!(all_small(1).len(), 9 * 10 / 2);
+    }
+}
