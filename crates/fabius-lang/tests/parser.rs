@@ -389,6 +389,7 @@ fn deep_nesting_is_a_diagnostic() {
         assert_eq!(all(&deep).iter().map(|d| d.code).collect::<Vec<_>>(), ["E0104"]);
     }
     assert!(all(&around("(", "1", " + 1 + 1)", 100)).is_empty());
+    assert!(all(&around("(", &format!("1{}", " + 1".repeat(390)), ")", 190)).is_empty());
 }
 
 #[test]
