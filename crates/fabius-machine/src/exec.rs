@@ -220,7 +220,10 @@ impl Exec<'_> {
                     }
                 }
                 Instr::Await { guard } => {
+                    let told = self.log.accesses.len();
                     if !self.passes(index, guard, here)? {
+                        // Only what lets the task pass is an access.
+                        self.log.accesses.truncate(told);
                         debug_assert!(until == Until::Point, "a prefix ends in front of what may wait");
                         let task = &mut self.state.tasks[index];
                         task.pc = here as u32;

@@ -150,3 +150,24 @@ fn machine_and_reference_agree_on_random_walks_through_all_programs() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn machine_and_reference_agree_on_random_walks_through_random_programs() {
+    use testkit::generate::{Model, Shape, random};
+    let differ = |model: &Model| -> Option<String> {
+        let program = fabius_lang::compile(&model.source(), &Default::default()).expect("random programs compile");
+        [Points::All, Points::Sync].into_iter().find_map(|points| {
+            let mut twins = Twins::default();
+            (0..8).find_map(|seed| walk(&program, points, seed, 60, &mut twins).err())
+        })
+    };
+    for shape in [Shape::Threads, Shape::Spawned, Shape::Tasks, Shape::Buffers] {
+        for seed in 0..100 {
+            let model = random(seed, shape);
+            if differ(&model).is_some() {
+                let small = model.shrink(|m| differ(m).is_some());
+                panic!("{shape:?} {seed}: {:?}\n{}", differ(&small), small.source());
+            }
+        }
+    }
+}
