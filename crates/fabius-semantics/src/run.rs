@@ -99,6 +99,9 @@ impl Run<'_> {
             return Some(End::Interrupted);
         }
         let stmt = next_statement(self.program, task)?;
+        if stmt.kind == StmtKind::Skip {
+            return None;
+        }
         if self.layout.point.is_some_and(|least| stmt.access >= least) {
             return Some(End::Point);
         }
