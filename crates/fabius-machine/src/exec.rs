@@ -56,6 +56,43 @@ pub(crate) fn get(code: &Code, state: &State, temps: &[i64], task: &Task, arg: A
     }
 }
 
+/// The value of a guard, if it consists of the commonest instructions alone; changes nothing.
+pub(crate) fn peek(code: &Code, state: &State, task: &Task, entry: u32) -> Option<i64> {
+    let mut temps = [0; 32];
+    if code.temps as usize > temps.len() {
+        return None;
+    }
+    let mut pc = entry as usize;
+    loop {
+        let at = |temps: &[i64], arg| get(code, state, temps, task, arg);
+        let instr = code.instrs[pc];
+        pc += 1;
+        let (dst, value) = match instr {
+            Instr::Value { a } => return Some(at(&temps, a)),
+            Instr::Jump { to } => {
+                pc = to as usize;
+                continue;
+            }
+            Instr::Unless { cmp, a, b, to } => {
+                if !cmp.holds(at(&temps, a), at(&temps, b)) {
+                    pc = to as usize;
+                }
+                continue;
+            }
+            Instr::Move { dst, a } => (dst, at(&temps, a)),
+            Instr::Add { dst, a, b } => (dst, at(&temps, a).checked_add(at(&temps, b))?),
+            Instr::Sub { dst, a, b } => (dst, at(&temps, a).checked_sub(at(&temps, b))?),
+            Instr::Compare { cmp, dst, a, b } => (dst, i64::from(cmp.holds(at(&temps, a), at(&temps, b)))),
+            Instr::LoadElement { dst, base, index, shape } => {
+                let offset = offset(code.shapes[shape as usize], at(&temps, index), Span::default()).ok()?;
+                (dst, at(&temps, base.plus(offset as u32)))
+            }
+            _ => return None,
+        };
+        temps[dst.index()] = value;
+    }
+}
+
 fn bug<T>(kind: BugKind, span: Span) -> Result<T, Fault> {
     Err(Fault::Bug(kind, span))
 }

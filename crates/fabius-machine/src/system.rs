@@ -1,8 +1,8 @@
 //! The machine as a [`System`], and states as bytes.
 
-use crate::code::Instr;
+use crate::code::{Guard, Instr};
 use crate::compile::{Compiled, compile};
-use crate::exec::{Exec, get};
+use crate::exec::{Exec, get, peek};
 use crate::layout::{Layout, Pack};
 use crate::state::{HEADER, Object, State, Task};
 use fabius_explore::system::{ANONYMOUS, Access, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
@@ -74,6 +74,13 @@ impl System for Machine {
         if let Some((cmp, a, b)) = code.guards[guard as usize].quick {
             return cmp.holds(get(code, state, &[], t, a), get(code, state, &[], t, b));
         }
+        let Guard { entry, join, .. } = code.guards[guard as usize];
+        match peek(code, state, t, entry) {
+            Some(value) if !join => return value != 0,
+            Some(handle) if handle != 0 => return state.index((handle - 1) as TaskId).is_none(),
+            // A fault, or something that takes more: the interpreter knows.
+            _ => {}
+        }
         let mut copy = state.clone();
         let mut log = StepLog::default();
         self.exec(&mut copy, &mut First, &mut log).may_pass(index, guard, t.pc as usize)
@@ -106,13 +113,21 @@ impl Snapshot for Machine {
         put(state.tasks.len() as u64, out);
         let mut next = 0;
         for task in &state.tasks {
+            // The commonest task: a thread with the next id and one active procedure.
+            let simple = !self.has_buffers && task.id == next && task.depth == 1;
+            put(u64::from(task.pc) << 1 | u64::from(!simple), out);
+            if simple {
+                let proc = state.words[task.frame as usize - HEADER] as usize;
+                pack(&p.locals[proc], &state.words[task.frame as usize..], out);
+                next += 1;
+                continue;
+            }
             put(u64::from(task.id.wrapping_sub(next).rotate_left(1)), out);
             next = task.id.wrapping_add(1);
             if self.has_buffers {
                 put(u64::from(task.buffer), out);
                 out.push(task.level << 1 | u8::from(task.on_stack));
             }
-            put(u64::from(task.pc), out);
             for (proc, site, base) in state.frames(task) {
                 pack(&p.locals[proc], &state.words[base..], out);
                 put(site.map_or(0, |s| s as u64 + 1), out);
@@ -145,6 +160,19 @@ impl Snapshot for Machine {
         state.tasks.clear();
         let mut next = 0;
         for _ in 0..get_number(b) {
+            let head = get_number(b);
+            let pc = (head >> 1) as u32;
+            let start = state.words.len() as u32;
+            if head & 1 == 0 {
+                let proc = p.code.proc_of[pc as usize] as usize;
+                state.words.extend([proc as i64, -1, 0]);
+                unpack(&p.locals[proc], b, &mut state.words);
+                let (id, end) = (next, state.words.len() as u32);
+                next += 1;
+                let (frame, depth) = (start + HEADER as u32, 1);
+                state.tasks.push(Task { id, buffer: id, level: 0, on_stack: true, pc, start, end, frame, depth });
+                continue;
+            }
             let id = (get_number(b) as u32).rotate_right(1).wrapping_add(next);
             next = id.wrapping_add(1);
             let (buffer, flags) = if self.has_buffers {
@@ -153,8 +181,6 @@ impl Snapshot for Machine {
             } else {
                 (id, 1)
             };
-            let pc = get_number(b) as u32;
-            let start = state.words.len() as u32;
             let (frame, depth) = self.decode_frames(pc, b, &mut state.words);
             let end = state.words.len() as u32;
             let (level, on_stack) = (flags >> 1, flags & 1 != 0);
