@@ -3,6 +3,8 @@
 //! The file comes from an enumeration written in another language, which shares nothing with this project but the
 //! definitions. It holds programs as nested lists; [`source`] writes them down in ours.
 
+pub mod threads;
+
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
