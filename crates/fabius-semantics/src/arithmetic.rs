@@ -85,10 +85,12 @@ fn amount(n: i128, ty: &Type) -> u32 {
 
 /// `a as ty`.
 pub fn cast(a: &Value, from: &Type, ty: &Type, span: Span) -> Result<Value, Fault> {
-    let n = code(meaning(a.number(), from), ty, span)?;
+    let n = meaning(a.number(), from);
     match ty {
-        Type::Range(lo, hi) if !(lo..=hi).contains(&&n) => Err(Fault::Bug(BugKind::RangeOverflow, span)),
-        _ => Ok(Value::Number(n)),
+        Type::Range(lo, hi) if !(i128::from(*lo)..=i128::from(*hi)).contains(&n) => {
+            Err(Fault::Bug(BugKind::RangeOverflow, span))
+        }
+        _ => Ok(Value::Number(code(n, ty, span)?)),
     }
 }
 

@@ -8,12 +8,12 @@ use crate::system::Reference;
 use crate::value::TaskId;
 use fabius_explore::race::{Conflict, Detector, Race, Runner};
 use fabius_explore::system::{BufferId, Choose, DECLARED_BUFFER, End, Fault, Snapshot, StepLog, System};
-use fabius_lang::program::{Base, Place, Program, Stmt, StmtKind};
+use fabius_lang::program::{Base, Place, Program, Stmt, StmtKind, Type};
 use fabius_trace::{
     Action, Bound, BugKind, Change, ErrorTrace, Lane, Mark, Points, ProgramId, Schedule, SchedulerKind, Span, Step,
     TRACE_VERSION, Turn,
 };
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// What a schedule is replayed with.
 #[derive(Clone, Debug)]
@@ -99,11 +99,24 @@ struct Replay<'a> {
     /// Tasks by the number of their creation; `None` once finished.
     tasks: Vec<Option<TaskId>>,
     detector: Option<Detector>,
-    /// Encoded configurations, for cycles.
-    cycle_begins: Option<Vec<u8>>,
-    progress: bool,
+    /// The cycle of a livelock, once it has begun.
+    cycle: Option<Cycle>,
     /// Who ran last, and how the step ended.
     last: Option<(BufferId, TaskId, End)>,
+}
+
+/// What is known of a cycle.
+struct Cycle {
+    /// The encoded configuration that it begins with.
+    begins: Vec<u8>,
+    /// The buffer that has control there.
+    in_control: Option<BufferId>,
+    /// Whether it passes a progress mark.
+    progress: bool,
+    /// Buffers that make a step in it.
+    steps: BTreeSet<BufferId>,
+    /// Buffers that could go on in each of its configurations.
+    always_ready: BTreeSet<BufferId>,
 }
 
 /// Decides as a turn says.
@@ -141,8 +154,7 @@ impl<'a> Replay<'a> {
             steps: Vec::new(),
             tasks: Vec::new(),
             detector: (settings.ending == Ending::Race).then(|| Detector::new(Conflict::ReadWrite)),
-            cycle_begins: None,
-            progress: false,
+            cycle: None,
             last: None,
         }
     }
@@ -161,43 +173,42 @@ impl<'a> Replay<'a> {
         if let Some(wrong) = given.wrong {
             return departs(0, wrong);
         }
+        if given.next < start.len() {
+            return departs(0, format!("{} choices are left over", start.len() - given.next));
+        }
         let mut config = match initial {
             Ok(Some(config)) => config,
             Ok(None) => return departs(0, "an assumption fails before the first step".into()),
             Err(fault) => {
-                let told = self.fault(fault, &teller, &Config::default(), 0)?;
+                let told = self.fault(fault, &teller, 0)?;
                 self.names = teller.names;
-                let first = self.names.lanes().len();
-                if first == 0 {
+                if self.names.lanes().is_empty() {
                     self.names.thread(0, "init");
                 }
-                self.steps.push(Step {
-                    turn: Turn { task: Turn::START, choices: start.to_vec() },
-                    lane: 0,
-                    task_name: None,
-                    mark: None,
-                    actions: teller.actions,
-                });
-                return Ok(told);
+                self.steps.push(start_step(start, teller.actions));
+                return match (turns.is_empty(), self.settings.ending) {
+                    (true, Ending::Fault) => Ok(told),
+                    (true, _) => departs(0, format!("{}, which is not what the trace claims", told.1)),
+                    (false, _) => departs(0, format!("{}, but the schedule goes on", told.1)),
+                };
             }
         };
         self.names = teller.names;
         self.names.refresh(self.program, &config);
         self.born(&config, &log, None);
-        if !start.is_empty() {
-            self.steps.push(Step {
-                turn: Turn { task: Turn::START, choices: start.to_vec() },
-                lane: 0,
-                task_name: None,
-                mark: None,
-                actions: teller.actions,
-            });
+        if offset > 0 {
+            self.steps.push(start_step(start, teller.actions));
         }
         for (i, turn) in turns.iter().enumerate() {
             let number = i + offset;
             if self.settings.ending == Ending::Livelock(number) {
-                self.cycle_begins = Some(self.encoded(&config));
-                self.progress = false;
+                self.cycle = Some(Cycle {
+                    begins: self.encoded(&config),
+                    in_control: self.in_control(&config),
+                    progress: false,
+                    steps: BTreeSet::new(),
+                    always_ready: config.buffers.keys().copied().collect(),
+                });
             }
             let task = match self.tasks.get(turn.task as usize) {
                 Some(Some(task)) => *task,
@@ -209,11 +220,16 @@ impl<'a> Replay<'a> {
             }
             let (n, _) = config.task(task).expect("unfinished tasks are somewhere");
             let mark = self.mark(&config, n, number);
+            let ready: BTreeSet<BufferId> = match self.cycle {
+                Some(_) => {
+                    config.tasks().filter(|(_, t)| self.may_not_run(&config, t.id).is_none()).map(|(n, _)| n).collect()
+                }
+                None => BTreeSet::new(),
+            };
             let mut given = Given { choices: &turn.choices, next: 0, wrong: None };
             let mut teller = Teller::new(self.program, self.names.clone());
             let lane = self.names.lane(n);
             let task_name = self.names.task_name(n, task);
-            let before = config.clone();
             log.clear();
             let result = self.reference.observed_step(&mut config, task, &mut given, &mut log, &mut teller);
             if let Some(wrong) = given.wrong {
@@ -222,10 +238,14 @@ impl<'a> Replay<'a> {
             if given.next < turn.choices.len() {
                 return departs(number, format!("{} choices are left over", turn.choices.len() - given.next));
             }
-            self.progress |= log.progress;
+            if let Some(cycle) = &mut self.cycle {
+                cycle.progress |= log.progress;
+                cycle.steps.insert(n);
+                cycle.always_ready.retain(|n| ready.contains(n));
+            }
             let told = match result {
                 Ok(_) => None,
-                Err(fault) => Some(self.fault(fault, &teller, &before, number)?),
+                Err(fault) => Some(self.fault(fault, &teller, number)?),
             };
             self.names = teller.names;
             let turn = turn.clone();
@@ -271,15 +291,27 @@ impl<'a> Replay<'a> {
                     None => Ok(self.deadlock(config)),
                 }
             }
-            Ending::Livelock(_) if self.progress => departs("there is progress in the cycle"),
-            Ending::Livelock(_) => match &self.cycle_begins {
-                Some(begin) if *begin == self.encoded(config) => {
-                    let span = self.steps.last().and_then(|s| s.actions.last()).map_or(Span::default(), |a| a.span);
-                    Ok((BugKind::Livelock, "this goes on for ever without progress".into(), span))
+            Ending::Livelock(_) => match &self.cycle {
+                None => departs("the schedule ends before its cycle begins"),
+                Some(cycle) if cycle.progress => departs("there is progress in the cycle"),
+                Some(cycle) if cycle.begins != self.encoded(config) || cycle.in_control != self.in_control(config) => {
+                    departs("the schedule does not end where its cycle begins")
                 }
-                _ => departs("the schedule does not end where its cycle begins"),
+                Some(cycle) => match cycle.always_ready.difference(&cycle.steps).next() {
+                    Some(n) => {
+                        departs(&format!("the cycle is not fair: {} could always go on", self.names.of_buffer(*n)))
+                    }
+                    None => Ok(self.livelock(cycle)),
+                },
             },
         }
+    }
+
+    fn livelock(&self, cycle: &Cycle) -> (BugKind, String, Span) {
+        let span = self.steps.last().and_then(|s| s.actions.last()).map_or(Span::default(), |a| a.span);
+        let names: Vec<String> = cycle.steps.iter().map(|n| self.names.of_buffer(*n)).collect();
+        let goes = if names.len() == 1 { "goes" } else { "go" };
+        (BugKind::Livelock, format!("livelock: {} {goes} on for ever without progress", names.join(", ")), span)
     }
 
     fn encoded(&self, config: &Config) -> Vec<u8> {
@@ -300,17 +332,28 @@ impl<'a> Replay<'a> {
             return Some(format!("{name} waits and cannot go on"));
         }
         let (n, _) = config.task(task)?;
-        if let Some((pinned, _, End::Yield | End::Interrupted | End::Finished)) = self.last
-            && pinned != n
-            && config.buffers.get(&pinned).is_some_and(|b| !b.is_empty())
-            && self.buffer_can_go(config, pinned)
+        if let Some(owner) = self.in_control(config)
+            && owner != n
         {
-            return Some(format!("{name} is on another buffer, and this one has not given up control"));
-        }
-        if self.last.is_none() && n != DECLARED_BUFFER && self.buffer_can_go(config, DECLARED_BUFFER) {
-            return Some(format!("{name} is not on the buffer that begins"));
+            return Some(match self.last {
+                Some(_) => {
+                    format!("{name} is on another buffer, and {} has not given up control", self.names.of_buffer(owner))
+                }
+                None => format!("{name} is not on the buffer that begins"),
+            });
         }
         (!self.can_go(config, task)).then(|| format!("a task of a higher level runs before {name}"))
+    }
+
+    /// The buffer that alone may go on: the one that begins, or one that has not come to a point where control is handed
+    /// over; not if it cannot go on.
+    fn in_control(&self, config: &Config) -> Option<BufferId> {
+        let owner = match self.last {
+            None => DECLARED_BUFFER,
+            Some((n, _, End::Yield | End::Interrupted | End::Finished)) => n,
+            Some((_, _, End::Point | End::Wait | End::Dropped)) => return None,
+        };
+        self.buffer_can_go(config, owner).then_some(owner)
     }
 
     fn buffer_can_go(&self, config: &Config, n: BufferId) -> bool {
@@ -407,13 +450,7 @@ impl<'a> Replay<'a> {
         (BugKind::Deadlock, format!("deadlock: {}", parts.join(", ")), span)
     }
 
-    fn fault(
-        &self,
-        fault: Fault,
-        teller: &Teller<'_>,
-        _before: &Config,
-        turn: usize,
-    ) -> Result<(BugKind, String, Span), Departure> {
+    fn fault(&self, fault: Fault, teller: &Teller<'_>, turn: usize) -> Result<(BugKind, String, Span), Departure> {
         let (kind, span) = match fault {
             Fault::Bug(kind, span) => (kind, span),
             Fault::Limit(limit, _) => return Err(Departure { turn, reason: format!("a limit is hit: {limit:?}") }),
@@ -437,6 +474,11 @@ impl<'a> Replay<'a> {
     }
 }
 
+/// What happens before the first scheduling point, as a step.
+fn start_step(choices: &[u32], actions: Vec<Action>) -> Step {
+    Step { turn: Turn { task: Turn::START, choices: choices.to_vec() }, lane: 0, task_name: None, mark: None, actions }
+}
+
 /// Writes down what a step does.
 struct Teller<'a> {
     program: &'a Program,
@@ -450,7 +492,10 @@ struct Teller<'a> {
     values: Option<Vec<String>>,
     condition: Option<String>,
     said: Option<String>,
-    pending: Option<(Action, bool)>,
+    /// Types of what the last statement prints.
+    printed: Vec<Type>,
+    /// Whether the last statement is told.
+    told: bool,
 }
 
 impl<'a> Teller<'a> {
@@ -465,7 +510,8 @@ impl<'a> Teller<'a> {
             values: None,
             condition: None,
             said: None,
-            pending: None,
+            printed: Vec::new(),
+            told: false,
         }
     }
 
@@ -492,7 +538,7 @@ impl crate::run::Observer for Teller<'_> {
     fn before(&mut self, config: &Config, n: BufferId, stmt: Option<&Stmt>) {
         self.buffer = n;
         self.names.refresh(self.program, config);
-        self.pending = None;
+        self.told = false;
         let Some(stmt) = stmt else { return };
         let task = config.buffers[&n].innermost().expect("a task is running");
         let proc = task.frames.last().expect("a task has a frame").proc;
@@ -518,17 +564,19 @@ impl crate::run::Observer for Teller<'_> {
             changes: Vec::new(),
             note: None,
         };
-        let silent = is_silent(self.program, proc, stmt);
-        if !silent {
-            self.actions.push(action.clone());
+        self.printed = match &stmt.kind {
+            StmtKind::Print(es) => es.iter().map(|e| e.ty.clone()).collect(),
+            _ => Vec::new(),
+        };
+        self.told = !is_silent(self.program, proc, stmt);
+        if self.told {
+            self.actions.push(action);
         }
-        self.pending = Some((action, silent));
     }
 
     fn after(&mut self, config: &Config, note: Option<Note>) {
         self.names.refresh(self.program, config);
-        let Some((_, silent)) = self.pending.take() else { return };
-        if silent {
+        if !self.told {
             return;
         }
         let (_, after) = self.snapshot(config);
@@ -540,7 +588,9 @@ impl crate::run::Observer for Teller<'_> {
         let note = note.map(|n| match n {
             Note::Chose(b) => format!("chose {b}"),
             Note::Printed(values) => {
-                let shown: Vec<String> = values.iter().map(|v| self.names.show(v)).collect();
+                let variables = Variables::of(self.program);
+                let parts = self.printed.iter().zip(&values);
+                let shown: Vec<String> = parts.map(|(ty, v)| variables.show(ty, v, &self.names)).collect();
                 format!("printed ({})", shown.join(", "))
             }
         });

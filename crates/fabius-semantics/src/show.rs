@@ -144,16 +144,15 @@ impl<'a> Variables<'a> {
             let name = format!("{}@{o}", self.program.records[object.record].name);
             self.scalars(&name, &Type::Record(object.record), &object.value, names, &mut out);
         }
-        if let Some(frame) = config.frame(n) {
-            let proc = &self.program.procs[frame.proc];
-            for (local, value) in proc.locals.iter().zip(&frame.locals) {
-                if !local.name.starts_with('$') {
-                    // Locals of different calls are different variables.
-                    let depth = config.buffers[&n].innermost().map_or(0, |t| t.frames.len());
-                    let mut mine = Vec::new();
-                    self.scalars(&local.name, &local.ty, value, names, &mut mine);
-                    out.extend(mine.into_iter().map(|(name, v)| (format!("{name}\u{0}{depth}"), v)));
-                }
+        // The caller's locals too, for what a return stores there. Locals of different calls, and different ones of the
+        // same name, are different variables.
+        let task = config.buffers.get(&n).and_then(|b| b.innermost());
+        for (depth, frame) in task.iter().flat_map(|t| t.frames.iter().enumerate().rev().take(2)) {
+            let locals = self.program.procs[frame.proc].locals.iter().zip(&frame.locals);
+            for (l, (local, value)) in locals.enumerate().filter(|(_, (local, _))| !local.name.starts_with('$')) {
+                let mut mine = Vec::new();
+                self.scalars(&local.name, &local.ty, value, names, &mut mine);
+                out.extend(mine.into_iter().map(|(name, v)| (format!("{name}\u{0}{depth}.{l}"), v)));
             }
         }
         out

@@ -119,6 +119,9 @@ impl System for Reference {
     }
 
     fn next_access(&self, config: &Config, task: TaskId) -> Option<Access> {
+        if !self.ready(config, task) {
+            return None;
+        }
         let mut log = StepLog { want_accesses: true, ..StepLog::default() };
         let mut after = config.clone();
         let _ = self.step(&mut after, task, &mut First, &mut log);
