@@ -1,7 +1,7 @@
 //! The asynchronous programs of `corpus/oracle/async.json`, as source text, with the facts that are expected of them.
 //!
 //! The file comes from an enumeration written in another language, which shares nothing with this project but the
-//! definitions. It holds programs as nested lists; [`source`] writes them down in ours.
+//! definitions. It holds programs as nested lists, which are written down in our language here.
 
 pub mod threads;
 

@@ -384,7 +384,8 @@ impl<'p> Compiler<'p> {
 
     /// Copies words to where they are wanted, if they are.
     pub(super) fn copied(&mut self, from: Arg, words: u32, want: Option<Arg>, span: Span) -> Arg {
-        let Some(dst) = want.filter(|w| *w != from) else { return from };
+        // A shared variable that gets its own value is written all the same.
+        let Some(dst) = want.filter(|w| *w != from || w.area() == Area::Global) else { return from };
         let info = Info { at: span, a: span, place: self.target_span(span), ..Info::default() };
         self.copy(Loc::Fixed(dst), Loc::Fixed(from), words, info);
         dst
