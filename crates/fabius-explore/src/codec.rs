@@ -3,7 +3,7 @@
 use crate::system::TaskId;
 
 /// Appends a number.
-pub(crate) fn put(mut n: u64, out: &mut Vec<u8>) {
+pub fn put(mut n: u64, out: &mut Vec<u8>) {
     while n >= 0x80 {
         out.push(n as u8 | 0x80);
         n >>= 7;
@@ -12,7 +12,10 @@ pub(crate) fn put(mut n: u64, out: &mut Vec<u8>) {
 }
 
 /// Takes a number from the front.
-pub(crate) fn get(bytes: &mut &[u8]) -> u64 {
+///
+/// # Panics
+/// If [`put`] did not write it.
+pub fn get(bytes: &mut &[u8]) -> u64 {
     let mut n = 0;
     let mut shift = 0;
     loop {

@@ -1,6 +1,6 @@
 //! Systematic exploration of concurrent systems: schedulers, bounds, strategies. Knows no language.
 
-mod codec;
+pub mod codec;
 pub mod dispatcher;
 mod execution;
 mod intern;

@@ -46,7 +46,7 @@ enum Until {
 
 /// Reads an operand of a task.
 #[inline(always)]
-pub(crate) fn get(code: &Code, state: &State, temps: &[i64], task: &Task, arg: Arg) -> i64 {
+pub(crate) fn operand(code: &Code, state: &State, temps: &[i64], task: &Task, arg: Arg) -> i64 {
     match arg.area() {
         Area::Local => state.words[task.frame as usize + arg.index()],
         Area::Global => state.words[arg.index()],
@@ -64,7 +64,7 @@ pub(crate) fn peek(code: &Code, state: &State, task: &Task, entry: u32) -> Optio
     }
     let mut pc = entry as usize;
     loop {
-        let at = |temps: &[i64], arg| get(code, state, temps, task, arg);
+        let at = |temps: &[i64], arg| operand(code, state, temps, task, arg);
         let instr = code.instrs[pc];
         pc += 1;
         let (dst, value) = match instr {
@@ -410,7 +410,7 @@ impl Exec<'_> {
 
     #[inline(always)]
     fn read_quietly(&self, index: usize, arg: Arg) -> i64 {
-        get(&self.program.code, self.state, &self.temps, &self.state.tasks[index], arg)
+        operand(&self.program.code, self.state, &self.temps, &self.state.tasks[index], arg)
     }
 
     /// Reads the first (0) or second (1) operand of the instruction at `here`.

@@ -2,9 +2,10 @@
 
 use crate::code::{Guard, Instr};
 use crate::compile::{Compiled, compile};
-use crate::exec::{Exec, get, peek};
+use crate::exec::{Exec, operand, peek};
 use crate::layout::{Layout, Pack};
 use crate::state::{HEADER, Object, State, Task};
+use fabius_explore::codec::{get, put};
 use fabius_explore::system::{ANONYMOUS, Access, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
 use fabius_lang::program::Program;
 use fabius_trace::Points;
@@ -72,7 +73,7 @@ impl System for Machine {
         let code = &self.program.code;
         let Instr::Await { guard } = code.instrs[t.pc as usize] else { return true };
         if let Some((cmp, a, b)) = code.guards[guard as usize].quick {
-            return cmp.holds(get(code, state, &[], t, a), get(code, state, &[], t, b));
+            return cmp.holds(operand(code, state, &[], t, a), operand(code, state, &[], t, b));
         }
         let Guard { entry, join, .. } = code.guards[guard as usize];
         match peek(code, state, t, entry) {
@@ -159,8 +160,8 @@ impl Snapshot for Machine {
         unpack(&p.globals, b, &mut state.words);
         state.tasks.clear();
         let mut next = 0;
-        for _ in 0..get_number(b) {
-            let head = get_number(b);
+        for _ in 0..get(b) {
+            let head = get(b);
             let pc = (head >> 1) as u32;
             let start = state.words.len() as u32;
             if head & 1 == 0 {
@@ -173,10 +174,10 @@ impl Snapshot for Machine {
                 state.tasks.push(Task { id, buffer: id, level: 0, on_stack: true, pc, start, end, frame, depth });
                 continue;
             }
-            let id = (get_number(b) as u32).rotate_right(1).wrapping_add(next);
+            let id = (get(b) as u32).rotate_right(1).wrapping_add(next);
             next = id.wrapping_add(1);
             let (buffer, flags) = if self.has_buffers {
-                let buffer = get_number(b) as u32;
+                let buffer = get(b) as u32;
                 (buffer, take_byte(b))
             } else {
                 (id, 1)
@@ -188,7 +189,7 @@ impl Snapshot for Machine {
         }
         state.own.clear();
         if p.own.words > 0 {
-            while let Some(buffer) = get_number(b).checked_sub(1) {
+            while let Some(buffer) = get(b).checked_sub(1) {
                 let mut own = Vec::new();
                 unpack(&p.own, b, &mut own);
                 state.own.push((buffer as u32, own));
@@ -196,19 +197,19 @@ impl Snapshot for Machine {
         }
         state.heap.clear();
         loop {
-            let number = if p.records.is_empty() { 0 } else { get_number(b) as u32 };
+            let number = if p.records.is_empty() { 0 } else { get(b) as u32 };
             if number == 0 {
                 break;
             }
-            let record = get_number(b) as u32;
+            let record = get(b) as u32;
             let mut words = Vec::new();
             unpack(&p.records[record as usize].0, b, &mut words);
             state.heap.push(Object { number, record, words });
         }
-        let last = get_number(b);
+        let last = get(b);
         state.started = last & 1 != 0;
         state.finished.clear();
-        state.finished.extend((0..last >> 1).map(|_| get_number(b) as u32));
+        state.finished.extend((0..last >> 1).map(|_| get(b) as u32));
     }
 
     fn anonymous_tasks(&self, state: &State) -> u32 {
@@ -255,7 +256,7 @@ impl Machine {
         let proc = p.code.proc_of[pc as usize] as usize;
         words.extend([proc as i64, -1, 0]);
         unpack(&p.locals[proc], b, words);
-        let Some(mut site) = get_number(b).checked_sub(1) else { return ((start + HEADER) as u32, 1) };
+        let Some(mut site) = get(b).checked_sub(1) else { return ((start + HEADER) as u32, 1) };
         // Several frames: collect them, then lay them out.
         let mut frames = vec![(proc, Some(site), words.split_off(start + HEADER))];
         words.truncate(start);
@@ -263,7 +264,7 @@ impl Machine {
             let caller = p.code.sites[site as usize].caller;
             let mut locals = Vec::new();
             unpack(&p.locals[caller], b, &mut locals);
-            let next = get_number(b).checked_sub(1);
+            let next = get(b).checked_sub(1);
             frames.push((caller, next, locals));
             match next {
                 Some(s) => site = s,
@@ -305,35 +306,15 @@ fn unpack(layout: &Layout, b: &mut &[u8], words: &mut Vec<i64>) {
                 *b = rest;
             }
             Pack::Number => (0..run.count).for_each(|_| {
-                let n = get_number(b);
+                let n = get(b);
                 words.push((n >> 1) as i64 ^ -((n & 1) as i64));
             }),
         }
     }
 }
 
-fn put(mut n: u64, out: &mut Vec<u8>) {
-    while n >= 0x80 {
-        out.push(n as u8 | 0x80);
-        n >>= 7;
-    }
-    out.push(n as u8);
-}
-
 fn take_byte(b: &mut &[u8]) -> u8 {
     let (first, rest) = b.split_first().expect("an encoding is complete");
     *b = rest;
     *first
-}
-
-fn get_number(b: &mut &[u8]) -> u64 {
-    let (mut n, mut shift) = (0, 0);
-    loop {
-        let byte = take_byte(b);
-        n |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return n;
-        }
-        shift += 7;
-    }
 }

@@ -15,6 +15,7 @@
 //!    the others.
 
 use super::{Conflict, Party, Race, Runner, events};
+use crate::codec::{get, put};
 use crate::system::{ANONYMOUS, Access, Born, BufferId, TaskId, end_of};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -131,13 +132,13 @@ impl Detector {
 
     /// Appends an encoding. Detectors with equal encodings find the same races from here on.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        number(self.data.len() as u64, out);
+        put(self.data.len() as u64, out);
         for (variable, last) in &self.data {
-            number(*variable, out);
+            put(*variable, out);
             let reads = least(&last.reads);
-            number((reads.len() as u64) << 1 | u64::from(last.write.is_some()), out);
+            put((reads.len() as u64) << 1 | u64::from(last.write.is_some()), out);
             for known in last.write.iter().map(|w| &w.known).chain(reads) {
-                number(known.len() as u64, out);
+                put(known.len() as u64, out);
                 for knower in known {
                     let (kind, id) = match *knower {
                         Knower::Thread(t) => (0, u64::from(t)),
@@ -145,7 +146,7 @@ impl Detector {
                         Knower::All(x) => (2, x),
                     };
                     out.push(kind);
-                    number(id, out);
+                    put(id, out);
                 }
             }
         }
@@ -154,9 +155,9 @@ impl Detector {
     /// Overwrites this detector with an encoded one, which is at the front of `bytes`; returns the rest of them.
     pub fn decode<'a>(&mut self, mut bytes: &'a [u8]) -> &'a [u8] {
         self.data.clear();
-        for _ in 0..read_number(&mut bytes) {
-            let variable = read_number(&mut bytes);
-            let shape = read_number(&mut bytes);
+        for _ in 0..get(&mut bytes) {
+            let variable = get(&mut bytes);
+            let shape = get(&mut bytes);
             let write = (shape & 1 == 1).then(|| read_accessed(&mut bytes));
             let reads = (0..shape >> 1).map(|_| read_accessed(&mut bytes)).collect();
             self.data.insert(variable, Last { write, reads });
@@ -228,38 +229,18 @@ fn least(reads: &[Accessed]) -> Vec<&BTreeSet<Knower>> {
 }
 
 /// Appends a number, seven bits to a byte, lowest first.
-fn number(mut n: u64, out: &mut Vec<u8>) {
-    while n >= 0x80 {
-        out.push(n as u8 | 0x80);
-        n >>= 7;
-    }
-    out.push(n as u8);
-}
-
 fn read_byte(bytes: &mut &[u8]) -> u8 {
     let (first, rest) = bytes.split_first().expect("an encoding that `encode` wrote is complete");
     *bytes = rest;
     *first
 }
 
-fn read_number(bytes: &mut &[u8]) -> u64 {
-    let mut n = 0;
-    for shift in (0..).step_by(7) {
-        let byte = read_byte(bytes);
-        n |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            break;
-        }
-    }
-    n
-}
-
 fn read_accessed(bytes: &mut &[u8]) -> Accessed {
-    let count = read_number(bytes);
+    let count = get(bytes);
     let knower = |_| match read_byte(bytes) {
-        0 => Knower::Thread(read_number(bytes) as BufferId),
-        1 => Knower::Writers(read_number(bytes)),
-        _ => Knower::All(read_number(bytes)),
+        0 => Knower::Thread(get(bytes) as BufferId),
+        1 => Knower::Writers(get(bytes)),
+        _ => Knower::All(get(bytes)),
     };
     Accessed { by: None, known: (0..count).map(knower).collect() }
 }

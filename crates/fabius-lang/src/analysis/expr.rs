@@ -408,7 +408,7 @@ impl Checker<'_> {
             self.error(
                 "E0302",
                 span,
-                format!("`{}` does not go with these types", symbol(op)),
+                format!("`{}` does not go with these types", op.symbol()),
                 format!("`{l}` and `{r}`"),
             )
             .help = help;
@@ -693,30 +693,6 @@ fn extend(mut place: Place, step: Projection, ty: Type, span: Span) -> Expr {
     place.ty = ty.clone();
     place.span = span;
     Expr { kind: ExprKind::Read(place), ty, span }
-}
-
-/// How an operator is written.
-pub(super) fn symbol(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Sub => "-",
-        BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::Rem => "%",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::BitOr => "|",
-        BinaryOp::BitXor => "^",
-        BinaryOp::Shl => "<<",
-        BinaryOp::Shr => ">>",
-        BinaryOp::Eq => "==",
-        BinaryOp::Ne => "!=",
-        BinaryOp::Lt => "<",
-        BinaryOp::Le => "<=",
-        BinaryOp::Gt => ">",
-        BinaryOp::Ge => ">=",
-        BinaryOp::And => "&&",
-        BinaryOp::Or => "||",
-    }
 }
 
 /// `1 argument`, `2 arguments`.

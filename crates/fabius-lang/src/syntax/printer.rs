@@ -276,7 +276,7 @@ impl Printer<'_> {
                         self.put(")");
                     }
                 }
-                self.put(&format!(" {}= ", op.map_or("", symbol)));
+                self.put(&format!(" {}= ", op.map_or("", BinaryOp::symbol)));
                 self.expr(value);
                 self.put(";");
             }
@@ -460,7 +460,7 @@ impl Printer<'_> {
             }
             ExprKind::Binary(op, a, b) => {
                 self.expr(a);
-                self.put(&format!(" {} ", symbol(*op)));
+                self.put(&format!(" {} ", op.symbol()));
                 self.expr(b);
             }
             ExprKind::IfElse(c, a, b) => {
@@ -547,29 +547,5 @@ fn prefix(kind: VarKind) -> &'static str {
         VarKind::Sync => "sync ",
         VarKind::Data => "data ",
         VarKind::PerThread => "thread ",
-    }
-}
-
-/// How an operator is written.
-pub(crate) fn symbol(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Sub => "-",
-        BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::Rem => "%",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::BitOr => "|",
-        BinaryOp::BitXor => "^",
-        BinaryOp::Shl => "<<",
-        BinaryOp::Shr => ">>",
-        BinaryOp::Eq => "==",
-        BinaryOp::Ne => "!=",
-        BinaryOp::Lt => "<",
-        BinaryOp::Le => "<=",
-        BinaryOp::Gt => ">",
-        BinaryOp::Ge => ">=",
-        BinaryOp::And => "&&",
-        BinaryOp::Or => "||",
     }
 }
