@@ -1,4 +1,4 @@
-//! Control points: what remains to be executed of a procedure (the `k` of SPEC-style frames `<loc, k, lev>`).
+//! Control points: what remains to be executed of a procedure (the `k` of the frames `<loc, k, lev>` of the papers).
 
 use fabius_lang::program::{Block, Proc, Stmt, StmtKind};
 

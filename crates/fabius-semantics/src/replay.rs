@@ -455,7 +455,7 @@ impl<'a> Replay<'a> {
             Fault::Bug(kind, span) => (kind, span),
             Fault::Limit(limit, _) => return Err(Departure { turn, reason: format!("a limit is hit: {limit:?}") }),
         };
-        let text = one_line(span.text(&self.program.source));
+        let text = one_line(span.text(&self.program.source).trim_end_matches(';'));
         let values = teller.values.as_ref().filter(|v| !v.is_empty()).map(|v| format!(" ({})", v.join(", ")));
         let values = values.unwrap_or_default();
         let said = teller.said.as_ref().map(|s| format!(": {s}")).unwrap_or_default();

@@ -1,14 +1,8 @@
 //! Values: arithmetic, ranges, widths, order of evaluation, what goes wrong, and the limits.
 
-mod common;
-
-use common::{bug, limit, result_of};
+use crate::world::{bug, limit, result_of};
 use fabius_explore::system::Limit;
 use fabius_trace::BugKind;
-
-fn int(e: &str) -> i64 {
-    result_of("var x: int;", &format!("x = {e};")).unwrap_or_else(|f| panic!("{e}: {f:?}"))
-}
 
 #[test]
 fn operators_on_int() {

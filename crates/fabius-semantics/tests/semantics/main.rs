@@ -1,0 +1,7 @@
+//! Every rule of the reference semantics, on small programs whose steps are known.
+
+mod replay;
+mod tasks;
+mod threads;
+mod values;
+mod world;
