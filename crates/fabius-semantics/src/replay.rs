@@ -1,4 +1,6 @@
 //! Replay: runs a schedule by the rules, says what each step does, and where a schedule departs from the rules.
+//!
+//! Length: one walk along a schedule; what it checks and what it tells are the two halves of each step.
 
 use crate::config::{Config, Whereabouts};
 use crate::rules::{Note, may_dispatch};
