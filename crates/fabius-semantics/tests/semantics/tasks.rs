@@ -134,6 +134,18 @@ fn dispatch_takes_a_task_of_the_highest_pending_level_above_the_interrupted_one(
 }
 
 #[test]
+fn dispatch_prefers_the_higher_of_two_levels_above_the_interrupted_task() {
+    let source = "level LOW < MID < HIGH; var x: int; proc m() { x = 1; } proc h() { post @MID m(); yield; x = 2; } \
+                  buffer b { post @HIGH h(); x = 3; }";
+    let mut w = World::new(source);
+    assert_eq!(w.go(0), Interrupted);
+    assert_eq!(w.go(1), Yield);
+    let b = &w.state.buffers[&DECLARED_BUFFER];
+    let may: Vec<(u8, bool)> = b.pending.iter().enumerate().map(|(i, t)| (t.level, may_dispatch(b, i))).collect();
+    assert_eq!(may, [(1, false), (2, true)]);
+}
+
+#[test]
 fn a_yield_of_a_task_above_another_leaves_that_one_where_it_is() {
     let source = "level LOW < HIGH; var x: int; proc h() { x = 1; yield; x = 2; } buffer b { post @HIGH h(); x = 3; }";
     let mut w = World::new(source);

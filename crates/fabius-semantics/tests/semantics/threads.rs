@@ -336,6 +336,46 @@ fn accesses_name_parts_of_variables_and_of_objects() {
 }
 
 #[test]
+fn parts_are_numbered_one_after_the_other_and_fields_of_objects_have_classes() {
+    let source = "record R { a: int, b: [int; 2] } record N { d: int, s: int } var g: [R; 3]; var h: ref N = null; \
+                  process p[1] { g[2].b[1] = 1; g[1].a = 1; let n = new N { }; n.d = 1; n.s = 1; \
+                  atomic { n.s = 2; } let r = g[1]; }";
+    let mut w = World::new(source);
+    let mut touched = Vec::new();
+    while w.exists(0) {
+        w.go(0);
+        touched.extend(w.touched());
+    }
+    let object = 1 << 62;
+    let expected = [(8, 'w', 'd'), (3, 'w', 'd'), (object, 'w', 'd'), (object + 1, 'w', 's'), (object + 1, 'w', 's')];
+    assert_eq!(touched[..5], expected);
+    assert_eq!(touched[5..], [(3, 'r', 'd'), (4, 'r', 'd'), (5, 'r', 'd')], "a record is read part by part");
+}
+
+#[test]
+fn both_branches_lead_to_the_same_control_point() {
+    let source = "var x: int; process p[1] { x = 0; if * { x = 1; } else { x = 1; } while x < 2 { x = 2; } x = 3; }";
+    let [mut a, mut b] = [World::new(source), World::new(source)];
+    assert_eq!(a.step(0, &[0]), b.step(0, &[1]));
+    assert_ne!(a.encoded(), b.encoded());
+    while a.exists(0) {
+        assert_eq!(a.go(0), b.go(0));
+        assert_eq!(a.encoded(), b.encoded());
+    }
+}
+
+#[test]
+fn an_object_that_is_lost_in_the_middle_of_a_step_leaves_its_number() {
+    let mut w = World::new(
+        "record N { a: int } var h: ref N; process p[1] { atomic { h = new N { }; h = null; h = new N { }; } }",
+    );
+    w.go(0);
+    assert_eq!(w.log.fresh.len(), 2);
+    assert_eq!(w.log.fresh[0], w.log.fresh[1]);
+    assert_eq!(w.state.heap.len(), 1);
+}
+
+#[test]
 fn a_new_object_says_that_its_variables_are_fresh() {
     let mut w = World::new(
         "record N { a: int } var h: ref N; process p[1] { h = new N { }; h.a = 1; h = null; h = new N { }; h.a = 2; }",
