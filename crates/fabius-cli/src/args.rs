@@ -122,7 +122,7 @@ pub struct CheckArgs {
     /// Stop after this time: 500ms, 30s, 5m, 1h
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Limits")]
     pub time: Option<Duration>,
-    /// Stop after this many executions (--stateless and random strategies) [default for random strategies: 10000]
+    /// Stop after this many executions (random strategies) [default for random strategies: 10000]
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub executions: Option<u64>,
 
@@ -194,6 +194,8 @@ pub enum BoundArg {
     Delays,
     /// Steps
     Depth,
+    /// Passages to an earlier task buffer
+    Rounds,
 }
 
 impl From<BoundArg> for Bound {
@@ -204,6 +206,7 @@ impl From<BoundArg> for Bound {
             BoundArg::Preemptions => Bound::Preemptions,
             BoundArg::Delays => Bound::Delays,
             BoundArg::Depth => Bound::Depth,
+            BoundArg::Rounds => Bound::Rounds,
         }
     }
 }

@@ -35,6 +35,9 @@ pub fn write(path: &Path, contents: &str) -> Result<(), Failure> {
     if direct {
         return write_new(path, contents).map_err(failed);
     }
+    if std::fs::metadata(path).is_ok_and(|m| m.permissions().readonly()) {
+        return Err(output(format!("`{}` is read-only", path.display())));
+    }
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".{}.tmp", std::process::id()));
     let temporary: PathBuf = path.with_file_name(name);

@@ -102,8 +102,8 @@ fn mark(step: &Step, trace: &ErrorTrace, deviations: &mut u32) -> Option<String>
             Some(format!("delay {deviations}"))
         }
         Mark::Delay(n) => {
-            *deviations += n;
-            Some(format!("delays {} to {deviations}", *deviations - n + 1))
+            *deviations = deviations.saturating_add(n);
+            Some(format!("delays {} to {deviations}", deviations.saturating_sub(n) + 1))
         }
         Mark::Interrupt => Some("interrupt".to_string()),
         Mark::Preemption => Some("switch".to_string()),

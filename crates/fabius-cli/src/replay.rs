@@ -12,6 +12,12 @@ use std::path::PathBuf;
 pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     let trace = load(args)?;
     let program = program_of(args, &trace)?;
+    // Before anything is said about the program: whether it is the one of the trace.
+    let source = files::read(&program)?;
+    let id = fabius_verify::program_id("", &source, &trace.program.consts, &trace.program.instances);
+    if id.hash != trace.program.hash {
+        return Err(fabius_verify::ReplayError::OtherProgram.into());
+    }
     let loaded = check::load(&program, &trace.program.consts, &trace.program.instances)?;
     let again = fabius_verify::replay(&loaded.program, &loaded.id, &trace)?;
     if args.json {

@@ -62,7 +62,10 @@ pub fn text(report: &Report, plan: &Plan, source: &str, id: &ProgramId, style: S
     match &report.verdict {
         Verdict::Bug { trace } => bug(trace, plan, source, style),
         Verdict::Verified => {
-            let states = report.total_states.map(|n| format!("all {n} states were explored; "));
+            let states = report.total_states.map(|n| match n {
+                1 => "the only state was explored; ".to_string(),
+                n => format!("all {n} states were explored; "),
+            });
             format!(
                 "{}: {}no schedule breaks {}\n",
                 paint.ink(Ink::Good, "verified"),
@@ -109,7 +112,9 @@ fn bug(trace: &ErrorTrace, plan: &Plan, source: &str, style: Style) -> String {
         (bound, false) => format!(" with {}", count(bound, trace.cost)),
     };
     let cost = if least && trace.cost == 0 { format!(" with {}", count(plan.bound, 0)) } else { cost };
-    text += &format!("{} steps{cost}\n\n", trace.steps.len());
+    let steps = count(Bound::Depth, trace.steps.len() as u32);
+    let cost = if plan.bound == Bound::Depth && least { "; with fewer there is no bug".into() } else { cost };
+    text += &format!("{steps}{cost}\n\n");
     text += &lanes::draw(trace, style.width, style.paint);
     text += &format!("\n{} {}\n", style.paint.ink(Ink::Bad, "  =>"), trace.message);
     text
@@ -120,8 +125,15 @@ pub fn how_to_replay(saved: Option<&Path>, style: Style) -> String {
     let line = match saved {
         Some(path) => format!("fabius replay {}", quoted(&path.display().to_string())),
         None => {
-            let words = std::env::args().skip(1).map(|w| quoted(&w));
-            let command: Vec<String> = words.collect();
+            let mut words = std::env::args().skip(1);
+            let mut command: Vec<String> = Vec::new();
+            while let Some(word) = words.next() {
+                if word == "--trace" {
+                    words.next();
+                } else if !word.starts_with("--trace=") {
+                    command.push(quoted(&word));
+                }
+            }
             format!("fabius {} --trace bug.json && fabius replay bug.json", command.join(" "))
         }
     };

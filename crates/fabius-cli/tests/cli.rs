@@ -139,6 +139,7 @@ fn bad_usage() {
     let parameterized = file("parameterized", "var x: int;\nprocess p[*] { x = 1; }\n");
     expect(&fabius(&["check", &parameterized]), 2, &["any number of threads", "--instances p=2"]);
     expect(&fabius(&["check", &parameterized, "--instances", "p=2"]), 0, &["no bug within bounds", "2 x p"]);
+    expect(&fabius(&["check", &parameterized, "--instances", "p=100000000"]), 2, &["too many"]);
     expect(&fabius(&["explain", "E9999"]), 2, &["no error code"]);
     expect(&fabius(&["explain", "e0311"]), 0, &["unbounded choice"]);
     expect(&fabius(&[]), 2, &["check"]);
@@ -151,6 +152,10 @@ fn limits_inside_a_program_are_unknown_not_a_verdict() {
     expect(&fabius(&["check", &choice]), 2, &["E0311", "x.fab:2:12", "range", "symbolic"]);
     let recursion = file("recursion", "proc p() { p(); }\ninit { p(); }\n");
     expect(&fabius(&["check", &recursion]), 3, &["unknown", "active calls", "1:12"]);
+    let cut = json(&fabius(&["check", &recursion, "--json"]));
+    assert!(cut["bounds"]["completed"].is_null(), "what was cut was not explored: {cut}");
+    let wide = file("wide", "var x: u32;\ninit { x = *; }\n");
+    expect(&fabius(&["check", &wide]), 3, &["unknown", "a choice of more than"]);
     let endless = file("endless", "init { loop { skip; } }\n");
     expect(&fabius(&["check", &endless]), 3, &["unknown", "without a scheduling point"]);
     let integer = file("integer", "var x: int = 1;\ninit { loop { x = x * 1000000; } }\n");
@@ -178,6 +183,12 @@ fn a_saved_trace_replays_and_belongs_to_its_program() {
     edited["steps"][1]["turn"]["task"] = 0.into();
     std::fs::write(&trace, edited.to_string()).expect("the trace can be written");
     expect(&fabius(&["replay", &trace]), 2, &["departs from the rules at step"]);
+    for (field, value) in [("cost", Value::from(0)), ("bound", "delays".into()), ("message", "nothing".into())] {
+        let mut edited: Value = serde_json::from_str(&text).expect("the trace is JSON");
+        edited[field] = value;
+        std::fs::write(&trace, edited.to_string()).expect("the trace can be written");
+        expect(&fabius(&["replay", &trace]), 2, &["departs from the rules"]);
+    }
     edited["version"] = 99.into();
     std::fs::write(&trace, edited.to_string()).expect("the trace can be written");
     expect(&fabius(&["replay", &trace]), 2, &["format 99"]);
@@ -222,6 +233,11 @@ fn the_formatter_checks_and_writes() {
     expect(&fabius(&["fmt", &ugly]), 0, &[]);
     assert_eq!(std::fs::read_to_string(&ugly).expect("the file is there"), "init {\n    skip;\n}\n");
     expect(&fabius(&["fmt", "--check", &ugly]), 0, &[]);
+    let locked = file("fmt_locked", "init{skip;}");
+    let mut permissions = std::fs::metadata(&locked).expect("the file is there").permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&locked, permissions).expect("permissions can be changed");
+    expect(&fabius(&["fmt", &locked]), 2, &["is read-only"]);
     let broken = file("fmt_broken", "init {");
     expect(&fabius(&["fmt", &broken]), 2, &["E0105"]);
     assert_eq!(std::fs::read_to_string(&broken).expect("the file is there"), "init {");
@@ -229,7 +245,8 @@ fn the_formatter_checks_and_writes() {
 
 #[test]
 fn all_strategies_find_the_race_in_the_bluetooth_driver() {
-    let options: [&[&str]; 9] = [
+    let options: [&[&str]; 10] = [
+        &["--bound", "rounds"],
         &["--bound", "none"],
         &["--bound", "contexts"],
         &["--bound", "delays"],

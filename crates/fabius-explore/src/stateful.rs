@@ -191,7 +191,10 @@ where
             }
             if next.is_none_or(|key| key.0 > cost) {
                 self.end_level(cost);
-                self.completed = Some(cost);
+                // What was cut at a limit inside the program was not explored.
+                if self.limit.is_none() {
+                    self.completed = Some(cost);
+                }
                 match next {
                     None => {
                         self.exhausted = true;

@@ -92,7 +92,7 @@ pub fn search<S: Snapshot>(
             states: search.plain.len() as u64,
             transitions: search.transitions,
         }],
-        completed: done.then_some(options.max.unwrap_or(0)),
+        completed: (done && search.limit.is_none()).then_some(options.max.unwrap_or(0)),
         exhausted: done && !search.cut_off && cut.is_none(),
         cut: if bug.is_some() { None } else { cut },
         memory: search.bytes,

@@ -117,7 +117,9 @@ impl<S: System + Sync> Search<'_, S> {
             if shared.bug.is_some() || shared.cut.is_some() {
                 break;
             }
-            completed = Some(shown);
+            if shared.limit.is_none() {
+                completed = Some(shown);
+            }
             if shared.next.is_empty() {
                 exhausted = true;
                 break;
@@ -258,7 +260,11 @@ impl<S: System + Sync> Search<'_, S> {
                 self.choices(&run.script, link.choices.len(), &link.before, link.mv, item, out);
             }
         }
-        for _ in prefix.len()..MAX_STEPS {
+        for step in prefix.len()..MAX_STEPS {
+            if step % 256 == 255 && self.context.options.deadline.is_some_and(|d| Instant::now() >= d) {
+                out.limit = Some(Cut::Time);
+                return;
+            }
             self.context.moves(&run.node, &mut moves);
             if moves.is_empty() {
                 return self.end(run, out);

@@ -84,6 +84,8 @@ pub enum Limit {
     EndlessStep,
     /// An `int` beyond 64 bits.
     Integer,
+    /// A choice among more values than can be counted in 32 bits.
+    Choice,
     /// Too many tasks at once.
     Tasks,
     /// Too many heap objects at once.

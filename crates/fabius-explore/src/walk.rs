@@ -131,7 +131,11 @@ fn walk<S: System>(context: &Context<'_, S>, seed: u64, run: u64, strategy: Stra
     };
     let mut moves = Vec::new();
     let mut limit = Some(Cut::Steps);
-    for _ in 0..MAX_STEPS {
+    for step in 0..MAX_STEPS {
+        if step % 256 == 255 && context.options.deadline.is_some_and(|d| Instant::now() >= d) {
+            limit = Some(Cut::Time);
+            break;
+        }
         context.moves(&execution.node, &mut moves);
         moves.retain(|m| matches!(m, Move::Run(_)));
         if moves.is_empty() {

@@ -240,7 +240,7 @@ impl Exec<'_> {
                     }
                     let alternatives = i128::from(hi) - i128::from(lo) + 1;
                     let Ok(alternatives) = u32::try_from(alternatives) else {
-                        return limit(Limit::Integer, code.infos[here].at);
+                        return limit(Limit::Choice, code.infos[here].at);
                     };
                     let chosen = if alternatives == 1 { 0 } else { self.choose.choose(alternatives) };
                     self.write(index, dst, lo + i64::from(chosen), here);
@@ -378,12 +378,19 @@ impl Exec<'_> {
                 self.write(index, dst, (set & !picked) as i64, here);
             }
             Instr::New { dst, record, fields } => {
-                self.state.collect(self.program);
+                if self.state.heap.len() >= MAX_OBJECTS {
+                    self.state.collect(self.program);
+                }
                 if self.state.heap.len() >= MAX_OBJECTS {
                     return limit(Limit::Heap, info.at);
                 }
-                let taken = |n: u32| self.state.object(i64::from(n)).is_some();
-                let number = (1..).find(|n| !taken(*n)).expect("there are fewer objects than numbers");
+                // The least free number: objects are sorted, so up to the first gap the n-th has number n.
+                let (mut low, mut high) = (0, self.state.heap.len());
+                while low < high {
+                    let middle = (low + high) / 2;
+                    if self.state.heap[middle].number as usize == middle + 1 { low = middle + 1 } else { high = middle }
+                }
+                let number = low as u32 + 1;
                 let count = self.program.records[record as usize].0.words;
                 let words = (0..count).map(|i| self.read_quietly(index, fields.plus(i))).collect();
                 let at = self.state.heap.partition_point(|o| o.number < number);

@@ -5,17 +5,17 @@
 use crate::config::{Config, Whereabouts};
 use crate::rules::{Note, may_dispatch};
 use crate::run::{is_ready, next_statement};
-use crate::show::{Names, Variables, one_line, plain_name, values_in};
+use crate::show::{Names, Variables, one_line, values_in};
 use crate::system::Reference;
 use crate::value::TaskId;
 use fabius_explore::race::{Conflict, Detector, Race, Runner};
 use fabius_explore::system::{BufferId, Choose, DECLARED_BUFFER, End, Fault, Snapshot, StepLog, System};
 use fabius_lang::program::{Base, Place, Program, Stmt, StmtKind, Type};
 use fabius_trace::{
-    Action, Bound, BugKind, Change, ErrorTrace, Lane, Mark, Points, ProgramId, Schedule, SchedulerKind, Span, Step,
+    Action, Bound, BugKind, ErrorTrace, Lane, Mark, Points, ProgramId, Schedule, SchedulerKind, Span, Step,
     TRACE_VERSION, Turn,
 };
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// What a schedule is replayed with.
 #[derive(Clone, Debug)]
@@ -486,9 +486,8 @@ struct Teller<'a> {
     program: &'a Program,
     names: Names,
     actions: Vec<Action>,
-    /// The values of the variables in front of the last statement.
-    before: Option<HashMap<String, String>>,
-    order: Vec<String>,
+    /// The configuration in front of the last statement.
+    before: Option<Config>,
     buffer: BufferId,
     /// What the last statement reads, with values.
     values: Option<Vec<String>>,
@@ -507,7 +506,6 @@ impl<'a> Teller<'a> {
             names,
             actions: Vec::new(),
             before: None,
-            order: Vec::new(),
             buffer: 0,
             values: None,
             condition: None,
@@ -515,11 +513,6 @@ impl<'a> Teller<'a> {
             printed: Vec::new(),
             told: false,
         }
-    }
-
-    fn snapshot(&self, config: &Config) -> (Vec<String>, HashMap<String, String>) {
-        let list = Variables::of(self.program).values(config, self.buffer, &self.names);
-        (list.iter().map(|(n, _)| n.clone()).collect(), list.into_iter().collect())
     }
 }
 
@@ -544,8 +537,7 @@ impl crate::run::Observer for Teller<'_> {
         let Some(stmt) = stmt else { return };
         let task = config.buffers[&n].innermost().expect("a task is running");
         let proc = task.frames.last().expect("a task has a frame").proc;
-        let (order, before) = self.snapshot(config);
-        (self.order, self.before) = (order, Some(before));
+        self.before = Some(config.clone());
         self.values = Some(values_in(self.program, config, n, stmt, &self.names));
         let source = &self.program.source;
         (self.condition, self.said) = match &stmt.kind {
@@ -571,7 +563,9 @@ impl crate::run::Observer for Teller<'_> {
             _ => Vec::new(),
         };
         self.told = !is_silent(self.program, proc, stmt);
-        if self.told {
+        // The statements of an expansion of the library are those of one call.
+        let again = self.actions.last().is_some_and(|a| a.span == action.span && a.text == action.text);
+        if self.told && !again {
             self.actions.push(action);
         }
     }
@@ -581,12 +575,8 @@ impl crate::run::Observer for Teller<'_> {
         if !self.told {
             return;
         }
-        let (_, after) = self.snapshot(config);
         let before = self.before.take().unwrap_or_default();
-        let changed = self.order.iter().filter_map(|name| {
-            let (old, new) = (before.get(name)?, after.get(name)?);
-            (old != new).then(|| Change { variable: plain_name(name), old: old.clone(), new: new.clone() })
-        });
+        let changed = Variables::of(self.program).changes(&before, config, self.buffer, &self.names);
         let note = note.map(|n| match n {
             Note::Chose(b) => format!("chose {b}"),
             Note::Printed(values) => {
@@ -597,8 +587,8 @@ impl crate::run::Observer for Teller<'_> {
             }
         });
         if let Some(action) = self.actions.last_mut() {
-            action.changes = changed.collect();
-            action.note = note;
+            action.changes.extend(changed);
+            action.note = note.or(action.note.take());
         }
     }
 }

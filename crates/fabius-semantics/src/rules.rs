@@ -143,7 +143,7 @@ impl<'a> Small<'a> {
             return Ok(Effect::Dropped);
         }
         let alternatives = u32::try_from(i128::from(hi) - i128::from(lo) + 1);
-        let alternatives = alternatives.map_err(|_| Fault::Limit(Limit::Integer, span))?;
+        let alternatives = alternatives.map_err(|_| Fault::Limit(Limit::Choice, span))?;
         let chosen = self.choose(alternatives);
         self.store(place, Value::Number(lo + i64::from(chosen)), span)?;
         self.advance()
@@ -153,11 +153,15 @@ impl<'a> Small<'a> {
     fn new_object(&mut self, place: &Place, record: RecordId, es: &[Expr], span: Span) -> Outcome {
         let values = Value::Tuple(self.eval_all(es)?);
         self.check(&values, &Type::Record(record), span)?;
-        self.config.collect();
+        if self.config.heap.len() >= MAX_OBJECTS {
+            self.config.collect();
+        }
         if self.config.heap.len() >= MAX_OBJECTS {
             return Err(Fault::Limit(Limit::Heap, span));
         }
-        let o = (0..).find(|o| !self.config.heap.contains_key(o)).expect("there are fewer objects than numbers");
+        // The least free number.
+        let o =
+            (0..).zip(self.config.heap.keys()).find(|(n, o)| n != *o).map_or(self.config.heap.len() as u32, |(n, _)| n);
         if self.log.want_accesses {
             self.log.fresh.push(Layout::of_object(o)..Layout::of_object(o + 1));
         }

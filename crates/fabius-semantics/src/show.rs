@@ -8,7 +8,7 @@ use crate::value::{TaskId, Value};
 use crate::walk;
 use fabius_explore::system::{ANONYMOUS, BufferId, DECLARED_BUFFER};
 use fabius_lang::program::{ExprKind, Program, Stmt, Type};
-use fabius_trace::LaneKind;
+use fabius_trace::{Change, LaneKind};
 use std::collections::HashMap;
 
 /// Names of threads, buffers and tasks in the order of their births.
@@ -129,33 +129,59 @@ impl<'a> Variables<'a> {
         Variables { program }
     }
 
-    /// Every scalar with its name and value: globals, heap, and what the running task of the buffer sees.
-    pub(crate) fn values(&self, config: &Config, n: BufferId, names: &Names) -> Vec<(String, String)> {
+    /// The scalars that differ between two configurations: globals, heap, and what the running task of the buffer sees,
+    /// its caller's locals included, for what a return stores there. What is in one of them alone is left out.
+    pub(crate) fn changes(&self, before: &Config, after: &Config, n: BufferId, names: &Names) -> Vec<Change> {
         let mut out = Vec::new();
+        let buffers = before.buffers.get(&n).zip(after.buffers.get(&n));
         for (g, global) in self.program.globals.iter().enumerate() {
-            let value = match (global.per_thread, config.buffers.get(&n)) {
-                (false, _) => &config.globals[g],
-                (true, Some(buffer)) => &buffer.own[g],
+            let (old, new) = match (global.per_thread, buffers) {
+                (false, _) => (&before.globals[g], &after.globals[g]),
+                (true, Some((old, new))) => (&old.own[g], &new.own[g]),
                 (true, None) => continue,
             };
-            self.scalars(&global.name, &global.ty, value, names, &mut out);
+            self.differences(&global.name, &global.ty, old, new, names, &mut out);
         }
-        for (o, object) in &config.heap {
-            let name = format!("{}@{o}", self.program.records[object.record].name);
-            self.scalars(&name, &Type::Record(object.record), &object.value, names, &mut out);
+        for (o, object) in &before.heap {
+            if let Some(new) = after.heap.get(o).filter(|new| new.record == object.record) {
+                let name = format!("{}@{o}", self.program.records[object.record].name);
+                self.differences(&name, &Type::Record(object.record), &object.value, &new.value, names, &mut out);
+            }
         }
-        // The caller's locals too, for what a return stores there. Locals of different calls, and different ones of the
-        // same name, are different variables.
-        let task = config.buffers.get(&n).and_then(|b| b.innermost());
-        for (depth, frame) in task.iter().flat_map(|t| t.frames.iter().enumerate().rev().take(2)) {
-            let locals = self.program.procs[frame.proc].locals.iter().zip(&frame.locals);
-            for (l, (local, value)) in locals.enumerate().filter(|(_, (local, _))| !local.name.starts_with('$')) {
-                let mut mine = Vec::new();
-                self.scalars(&local.name, &local.ty, value, names, &mut mine);
-                out.extend(mine.into_iter().map(|(name, v)| (format!("{name}\u{0}{depth}.{l}"), v)));
+        let tasks = buffers.and_then(|(old, new)| old.innermost().zip(new.innermost()));
+        for (old, new) in tasks.iter().flat_map(|(old, new)| old.frames.iter().zip(&new.frames).rev().take(2).rev()) {
+            if old.proc == new.proc {
+                let locals = &self.program.procs[old.proc].locals;
+                for (local, (old, new)) in locals.iter().zip(old.locals.iter().zip(&new.locals)) {
+                    if !local.name.starts_with('$') {
+                        self.differences(&local.name, &local.ty, old, new, names, &mut out);
+                    }
+                }
             }
         }
         out
+    }
+
+    fn differences(&self, name: &str, ty: &Type, old: &Value, new: &Value, names: &Names, out: &mut Vec<Change>) {
+        match (ty, old, new) {
+            _ if old == new => {}
+            (Type::Record(r), Value::Tuple(olds), Value::Tuple(news)) => {
+                for (field, (old, new)) in self.program.records[*r].fields.iter().zip(olds.iter().zip(news)) {
+                    self.differences(&format!("{name}.{}", field.name), &field.ty, old, new, names, out);
+                }
+            }
+            (Type::Array { index, lo, element, .. }, Value::Tuple(olds), Value::Tuple(news)) => {
+                for (i, (old, new)) in olds.iter().zip(news).enumerate().filter(|(_, (old, new))| old != new) {
+                    let shown = self.show(index, &Value::Number(lo + i as i64), names);
+                    self.differences(&format!("{name}[{shown}]"), element, old, new, names, out);
+                }
+            }
+            _ => out.push(Change {
+                variable: name.to_string(),
+                old: self.show(ty, old, names),
+                new: self.show(ty, new, names),
+            }),
+        }
     }
 
     fn scalars(&self, name: &str, ty: &Type, value: &Value, names: &Names, out: &mut Vec<(String, String)>) {
@@ -238,9 +264,4 @@ pub(crate) fn values_in(program: &Program, config: &Config, n: BufferId, stmt: &
 /// Text on one line, with single spaces.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The name of a variable without what tells calls apart.
-pub(crate) fn plain_name(name: &str) -> String {
-    name.split('\u{0}').next().unwrap_or(name).to_string()
 }

@@ -143,6 +143,12 @@ pub fn with_instances(mut program: Program, instances: &[(String, u32)]) -> Resu
                 help: format!("write `process {name}[*]` to choose it from outside"),
             });
         }
+        if *count > 10_000 {
+            return Err(PlanError {
+                message: format!("{count} copies of `process {name}` are too many"),
+                help: "at most 10000 can be explored; most errors show with two or three".into(),
+            });
+        }
         process.count = Some(*count);
     }
     Ok(program)
@@ -218,11 +224,30 @@ pub fn replay(program: &Program, id: &ProgramId, trace: &ErrorTrace) -> Result<E
     };
     let departed = |d: Departure| ReplayError::Departure { step: d.turn, reason: d.reason };
     let again = fabius_semantics::replay(program, id, &trace.schedule(), &settings).map_err(departed)?;
+    if again.steps != trace.steps || again.message != trace.message || again.lanes != trace.lanes {
+        let step = again.steps.iter().zip(&trace.steps).take_while(|(a, b)| a == b).count();
+        return Err(ReplayError::Departure { step, reason: "the trace shows something else than what happens".into() });
+    }
+    if paid(&again).is_some_and(|cost| cost != trace.cost) {
+        let reason = "the schedule does not cost what the trace says".into();
+        return Err(ReplayError::Departure { step: trace.steps.len(), reason });
+    }
     if again.kind != trace.kind || again.span != trace.span {
         let reason = format!("it ends in another bug: {}", again.message);
         return Err(ReplayError::Departure { step: trace.steps.len(), reason });
     }
     Ok(again)
+}
+
+/// What a schedule costs, read off the marks of its steps; `None` where they do not tell.
+fn paid(trace: &ErrorTrace) -> Option<u32> {
+    let marks = trace.steps.iter().filter_map(|s| s.mark);
+    match trace.bound {
+        Bound::Preemptions => Some(marks.filter(|m| *m == Mark::Preemption).count() as u32),
+        Bound::Contexts => Some(marks.filter(|m| matches!(m, Mark::Preemption | Mark::Switch)).count() as u32),
+        Bound::Delays => marks.map(|m| if let Mark::Delay(n) = m { n } else { 0 }).try_fold(0u32, u32::checked_add),
+        Bound::None | Bound::Depth | Bound::Rounds => None,
+    }
 }
 
 fn options(plan: &Plan, began: Instant) -> Options {
@@ -311,8 +336,11 @@ fn reason(cut: Cut, program: &Program) -> Reason {
         Cut::Program(limit, span) => {
             let at = span.line_col(&program.source);
             let what = match limit {
+                Limit::Choice => "a choice of more than 4,294,967,295 values",
                 Limit::Recursion => "more than 4096 active calls in one task",
-                Limit::EndlessStep => "a step of more than 1,000,000 statements (a loop without a scheduling point)",
+                Limit::EndlessStep => {
+                    "a step of more than 1,000,000 statements (a loop without a scheduling point; with `--points sync` accesses to data are none)"
+                }
                 Limit::Integer => "an `int` beyond 64 bits",
                 Limit::Tasks => "more than 65,535 tasks at once",
                 Limit::Heap => "more than 65,535 heap objects at once",

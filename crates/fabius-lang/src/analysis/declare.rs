@@ -181,6 +181,10 @@ impl<'a> Declarations<'a> {
         for item in &file.items {
             if let ast::ItemKind::Enum { name, names } = &item.node {
                 unique_in(names, "value", diagnostics);
+                if names.is_empty() {
+                    let message = format!("enum `{}` has no values", name.node);
+                    report(diagnostics, "E0307", name.span, message, "at least one is needed");
+                }
                 let id = self.cx.enums.len();
                 let names = names.iter().map(|n| n.node.clone()).collect();
                 self.cx.enums.push(Enum { name: name.node.clone(), names });
