@@ -45,7 +45,7 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
             Ok(node) => node,
             Err(stop) => return Err((stop, script)),
         };
-        let mut order = HappensBefore::new(Conflict::ReadWrite);
+        let mut order = HappensBefore::new(context.options.races.unwrap_or(Conflict::ReadWrite));
         log.born.iter().for_each(|b| order.born(None, b));
         let mut execution = Execution {
             context,

@@ -26,7 +26,6 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found 
         candidate.filter(|c| is_better(c, best))
     };
     loop {
-        let before = best.schedule.len();
         let mut improved = false;
         // Blocks of turns left out, the longest first.
         let mut length = best.schedule.len() / 2;
@@ -59,7 +58,7 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found 
                 }
             }
         }
-        if !improved || best.schedule.len() > before {
+        if !improved {
             return best;
         }
     }
@@ -68,11 +67,14 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found 
 /// Fewer turns, or as many in fewer blocks; never at a higher cost.
 fn is_better(new: &Found, old: &Found) -> bool {
     let blocks = |f: &Found| f.schedule.windows(2).filter(|w| w[0].task != w[1].task).count();
-    let key = |f: &Found| (f.schedule.len(), f.cost, blocks(f));
+    let key = |f: &Found| (f.schedule.len(), blocks(f));
     new.cost <= old.cost && key(new) < key(old)
 }
 
-/// Runs turns, skipping those that cannot be made, to the same bug.
+/// Delays that are tried before a turn at most: a scheduler's pick comes round again after as many as there are tasks.
+const MAX_DELAYS: u32 = 64;
+
+/// Runs turns to the same bug; `None` if one of them cannot be made.
 fn run<S: System>(context: &Context<'_, S>, turns: &[Turn], wanted: &Found) -> Option<Found> {
     let (start, turns) = match turns.split_first() {
         Some((first, rest)) if first.task == Turn::START => (first.choices.as_slice(), rest),
@@ -90,7 +92,7 @@ fn run<S: System>(context: &Context<'_, S>, turns: &[Turn], wanted: &Found) -> O
                 break Some(*mv);
             }
             let delay = moves.iter().find(|m| matches!(m, Move::Delay(_))).copied();
-            let Some(delay) = delay.filter(|_| delays < 64) else { break None };
+            let Some(delay) = delay.filter(|_| delays < MAX_DELAYS) else { break None };
             delays += 1;
             run.make(delay, &[]).ok()?;
             context.moves(&run.node, &mut moves);

@@ -145,7 +145,9 @@ impl<S: System + Sync> Search<'_, S> {
 
     /// Runs all items of a level and what they lead to at the same cost.
     fn level(&self, bound: u32) {
-        let jobs = self.context.options.jobs.max(1);
+        // Depth-first search stops at the first bug, which must not depend on who is faster.
+        let in_order = self.context.options.strategy == Strategy::Iterative;
+        let jobs = if in_order { self.context.options.jobs.max(1) } else { 1 };
         std::thread::scope(|scope| {
             for _ in 1..jobs {
                 scope.spawn(|| self.work(bound));
@@ -266,7 +268,8 @@ impl<S: System + Sync> Search<'_, S> {
                 return;
             }
             self.context.moves(&run.node, &mut moves);
-            if moves.is_empty() {
+            // With a scheduler that picks one that waits there are delays even if nobody can go on.
+            if moves.is_empty() || self.context.is_final(&run.node) {
                 return self.end(run, out);
             }
             let before = here.clone();

@@ -139,7 +139,8 @@ fn walk<S: System>(context: &Context<'_, S>, seed: u64, run: u64, strategy: Stra
         context.moves(&execution.node, &mut moves);
         moves.retain(|m| matches!(m, Move::Run(_)));
         if moves.is_empty() {
-            limit = None;
+            // A scheduler that picks one that waits, and is not delayed here, ends the walk without an answer.
+            limit = if context.is_final(&execution.node) { None } else { Some(Cut::Steps) };
             break;
         }
         let mv = match strategy {
