@@ -1,7 +1,7 @@
 //! The properties that Delay-Bounded Scheduling (POPL 2011), section 3, asks of schedulers, on random operations.
 
-use fabius_explore::scheduler::{Given, Queue, View, is_deterministic, is_lossless};
-use fabius_explore::system::TaskId;
+use fabius_explore::scheduler::{Buffers, Delayed, Given, Levels, Pick, Queue, View, is_deterministic, is_lossless};
+use fabius_explore::system::{DECLARED_BUFFER, End, TaskId};
 use fabius_trace::SchedulerKind::{self, Bag, BoundedBag, DepthFirst, RoundRobin};
 
 /// Which tasks wait, and which are equal: those with the same remainder.
@@ -118,5 +118,99 @@ fn every_ready_task_is_reached_by_delays() {
                 }
             }
         });
+    }
+}
+
+const LOSSLESS: [SchedulerKind; 3] = [Bag, RoundRobin, DepthFirst];
+
+#[test]
+fn levels_lose_nothing_and_offer_the_highest_only() {
+    for kind in LOSSLESS {
+        for seed in 0..300 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let world = World { waiting: Vec::new(), kinds: TaskId::MAX };
+            let (mut levels, mut model) = (Levels::new(kind), Vec::<(TaskId, u8)>::new());
+            for task in 0..40 {
+                let mut offered = Vec::new();
+                levels.options(&world, &mut offered);
+                if rng.bool() || offered.is_empty() {
+                    let level = rng.u8(..3);
+                    levels.give(task, level, Given::Posted, &world);
+                    model.push((task, level));
+                } else {
+                    let task = offered[rng.usize(..offered.len())];
+                    let level = levels.take(task, &world);
+                    assert!(model.contains(&(task, level)), "{kind:?}");
+                    match rng.u8(..4) {
+                        0 => levels.interrupt(task, level),
+                        1 => levels.give(task, level, Given::Yielded, &world),
+                        2 => levels.delay(task, level),
+                        _ => model.retain(|(t, _)| *t != task),
+                    }
+                }
+                let mut pending = Vec::new();
+                levels.tasks(&mut pending);
+                pending.sort_unstable();
+                let mut expected: Vec<TaskId> = model.iter().map(|(t, _)| *t).collect();
+                expected.sort_unstable();
+                assert_eq!(pending, expected, "{kind:?}");
+                let highest = model.iter().map(|(_, level)| *level).max();
+                offered.clear();
+                levels.options(&world, &mut offered);
+                assert!(offered.iter().all(|t| highest.is_some_and(|h| model.contains(&(*t, h)))), "{kind:?}");
+                assert_eq!(offered.is_empty(), model.is_empty(), "{kind:?}");
+                assert!(!is_deterministic(kind) || offered.len() <= 1, "{kind:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn buffers_lose_nothing_and_every_buffer_is_reached_by_delays() {
+    for kind in LOSSLESS {
+        for seed in 0..300 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let world = World { waiting: Vec::new(), kinds: TaskId::MAX };
+            let (mut buffers, mut model) = (Buffers::new(kind), Vec::<Pick>::new());
+            for task in 0..30 {
+                let mut offered = Vec::new();
+                buffers.options(&world, &mut offered);
+                assert_eq!(offered.is_empty(), model.is_empty(), "{kind:?}");
+                assert!(offered.iter().all(|pick| model.contains(pick)), "{kind:?}");
+                assert!(!is_deterministic(kind) || offered.len() <= 1, "{kind:?}");
+                if rng.bool() || offered.is_empty() {
+                    let pick = Pick { buffer: DECLARED_BUFFER + rng.u32(..3), task };
+                    buffers.post(pick, 0, None, &world);
+                    model.push(pick);
+                } else {
+                    let pick = offered[rng.usize(..offered.len())];
+                    let level = buffers.take(pick, &world);
+                    let end = [End::Point, End::Yield, End::Finished][rng.usize(..3)];
+                    if end == End::Finished {
+                        model.retain(|p| *p != pick);
+                    }
+                    buffers.give_back(pick, level, end, &world);
+                }
+                let goals: Vec<u32> = model.iter().map(|p| p.buffer).collect();
+                for wanted in goals.into_iter().filter(|_| is_deterministic(kind)) {
+                    let mut buffers = buffers.clone();
+                    let mut delays = 0;
+                    loop {
+                        let (mut offered, mut delayed) = (Vec::new(), Vec::new());
+                        buffers.options(&world, &mut offered);
+                        buffers.delays(&world, &mut delayed);
+                        let other = delayed.iter().find(|d| matches!(d, Delayed::Buffer(_)));
+                        let Some(other) = other.filter(|_| offered[0].buffer != wanted) else {
+                            // A buffer whose task has finished or yielded goes on alone.
+                            assert!(offered[0].buffer == wanted || other.is_none(), "{kind:?}");
+                            break;
+                        };
+                        buffers.delay(*other, &world);
+                        delays += 1;
+                        assert!(delays <= 6, "{kind:?}");
+                    }
+                }
+            }
+        }
     }
 }
