@@ -20,6 +20,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("fabius-machine", &["fabius-lang", "fabius-explore", "fabius-trace"]),
     ("fabius-verify", &["fabius-trace", "fabius-explore", "fabius-lang", "fabius-semantics", "fabius-machine"]),
     ("fabius-cli", &["fabius-verify", "fabius-trace", "fabius-explore", "fabius-lang", "fabius-semantics"]),
+    ("fabius", &["fabius-explore", "fabius-trace"]),
     ("testkit", &["fabius-lang", "fabius-trace"]),
     ("xtask", &[]),
 ];

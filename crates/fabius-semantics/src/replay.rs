@@ -470,7 +470,9 @@ impl<'a> Replay<'a> {
             BugKind::IndexOutOfBounds => format!("index out of bounds: `{text}`{values}"),
             BugKind::NullDereference => format!("`null` has no fields and no end: `{text}`{values}"),
             BugKind::RangeOverflow => format!("a value outside the range of its variable: `{text}`{values}"),
-            BugKind::Deadlock | BugKind::DataRace | BugKind::Livelock => format!("{kind:?}"),
+            BugKind::Deadlock | BugKind::DataRace | BugKind::Livelock | BugKind::Panic | BugKind::Leak => {
+                format!("{kind:?}")
+            }
         };
         Ok((kind, message, span))
     }
@@ -551,6 +553,7 @@ impl crate::run::Observer for Teller<'_> {
         };
         let stack = task.frames.iter().map(|f| self.program.procs[f.proc].name.clone()).collect();
         let action = Action {
+            file: None,
             span: stmt.span,
             at: stmt.span.line_col(source),
             text: one_line(head).trim_end_matches(';').to_string(),

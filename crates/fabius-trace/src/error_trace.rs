@@ -119,6 +119,9 @@ pub struct Action {
     pub span: Span,
     /// The same for people.
     pub at: LineCol,
+    /// The file, where it is not the program's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The statement's source text, on one line.
     pub text: String,
     /// Procedures the statement is in, outermost first.

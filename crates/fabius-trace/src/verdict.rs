@@ -67,6 +67,10 @@ pub enum BugKind {
     RangeOverflow,
     /// A lock released by a thread that does not hold it, and the like.
     SyncMisuse,
+    /// A panic of the closure that is checked (Rust tests).
+    Panic,
+    /// Something that was not given back at the end (Rust tests).
+    Leak,
 }
 
 impl Verdict {

@@ -1,0 +1,78 @@
+//! [`std::cell`], with an `UnsafeCell` whose accesses are checked for data races.
+
+use crate::rt::{self, Object};
+pub use std::cell::{BorrowError, BorrowMutError, Cell, LazyCell, OnceCell, Ref, RefCell, RefMut};
+use std::fmt;
+use std::panic::Location;
+
+/// [`std::cell::UnsafeCell`] with tracked accesses: two that nothing orders, of which one may write, are a data race.
+///
+/// Access through [`UnsafeCell::with`] and [`UnsafeCell::with_mut`] is told apart as reading and writing.
+pub struct UnsafeCell<T: ?Sized> {
+    object: Object,
+    data: std::cell::UnsafeCell<T>,
+}
+
+// SAFETY: `Object` is only touched by the thread that runs; `Sync` is left to `T`'s owner, as in std.
+unsafe impl<T: ?Sized + Send> Send for UnsafeCell<T> {}
+
+impl<T> UnsafeCell<T> {
+    /// As in std.
+    #[track_caller]
+    pub const fn new(value: T) -> UnsafeCell<T> {
+        UnsafeCell { object: Object::new(), data: std::cell::UnsafeCell::new(value) }
+    }
+
+    /// As in std.
+    pub fn into_inner(self) -> T {
+        self.data.into_inner()
+    }
+}
+
+impl<T: ?Sized> UnsafeCell<T> {
+    /// Reads through a pointer that must not leave `f`.
+    #[track_caller]
+    pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        rt::data(&self.object, false, Location::caller());
+        f(self.data.get())
+    }
+
+    /// Writes, or reads, through a pointer that must not leave `f`.
+    #[track_caller]
+    pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        rt::data(&self.object, true, Location::caller());
+        f(self.data.get())
+    }
+
+    /// As in std. Counts as an access that reads, at this moment: what is done through the pointer is not seen.
+    #[track_caller]
+    pub fn get(&self) -> *mut T {
+        rt::data(&self.object, false, Location::caller());
+        self.data.get()
+    }
+
+    /// As in std.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.data.get_mut()
+    }
+}
+
+impl<T: Default> Default for UnsafeCell<T> {
+    #[track_caller]
+    fn default() -> UnsafeCell<T> {
+        UnsafeCell::new(T::default())
+    }
+}
+
+impl<T> From<T> for UnsafeCell<T> {
+    #[track_caller]
+    fn from(value: T) -> UnsafeCell<T> {
+        UnsafeCell::new(value)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for UnsafeCell<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UnsafeCell").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,218 @@
+//! From a test and a configuration to a report: explores, begins anew when the test looks at something that was not
+//! reckoned with, and runs what fails once more to write it down.
+
+use crate::config::{Config, DEFAULT_EXECUTIONS, DEFAULT_WALKS, Plan};
+use crate::replay::{self, Rerun};
+use crate::report::Report;
+use crate::rt::{self, Panic, Refine, Settings};
+use crate::system::Test;
+use fabius_explore::race::Conflict;
+use fabius_explore::search::{Cut, Found, Monitor, Options, Outcome, Strategy};
+use fabius_explore::{shrink, stateless, walk};
+use fabius_trace::{Bound, Bounds, Points, Reason, Schedule, Verdict};
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::Location;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// Checks a test under every schedule, those with the fewest preemptions first.
+///
+/// The answer of a test that does not fail says within which bounds. See [`Config`] for other strategies.
+///
+/// # Panics
+/// If an execution fails; the message shows it.
+#[track_caller]
+pub fn check_default<F: Fn() + Sync>(test: F) -> Report {
+    check(&Config::default(), &test, Location::caller())
+}
+
+pub(crate) fn check(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<'static>) -> Report {
+    let report = explore(config, test, at);
+    match report.failure() {
+        Some(text) => panic!("{text}"),
+        None => eprintln!("{report}"),
+    }
+    report
+}
+
+pub(crate) fn explore(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<'static>) -> Report {
+    capture_panics();
+    if let Ok(schedule) = std::env::var("FABIUS_REPLAY") {
+        return replay::report(config, test, &schedule, at);
+    }
+    let mut settings = Settings { spurious: config.spurious, leaks: config.leaks, ..Settings::default() };
+    let began = Instant::now();
+    loop {
+        let stop = AtomicBool::new(false);
+        let system = Test::new(test, settings, &stop);
+        let explored = stages(config, &system, began);
+        let observed = Refine(system.observed.load(Ordering::Relaxed));
+        if !settings.refine.contains(observed) {
+            settings.refine = settings.refine.with(observed);
+            continue;
+        }
+        return conclude(config, &system, explored, began, at);
+    }
+}
+
+/// What the stages of a check found.
+pub(crate) struct Explored {
+    /// What was explored in order.
+    pub search: Option<Outcome>,
+    /// What was tried at random.
+    pub walks: Option<Outcome>,
+    pub options: Options,
+}
+
+fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
+    let base = Options {
+        jobs: config.jobs,
+        deadline: config.time.map(|t| began + t),
+        seed: config.seed,
+        executions: config.executions,
+        races: system.settings.refine.contains(Refine::RACES).then_some(Conflict::ReadWrite),
+        ..Options::default()
+    };
+    let monitor = Monitor { stop: system.stop, progress: &|_| {} };
+    match config.plan {
+        Plan::Iterative { bound, scheduler, max } => {
+            let options = Options { bound, scheduler, max, ..base };
+            Explored { search: Some(stateless::search(system, &options, &monitor, &|_| {})), walks: None, options }
+        }
+        Plan::Exhaustive => {
+            let options = Options { bound: Bound::None, strategy: Strategy::DepthFirst, ..base };
+            Explored { search: Some(stateless::search(system, &options, &monitor, &|_| {})), walks: None, options }
+        }
+        Plan::Walks(strategy) => {
+            let executions = config.executions.or(Some(DEFAULT_WALKS));
+            let options = Options { strategy, executions, ..base };
+            Explored { search: None, walks: Some(walk::search(system, &options, &monitor)), options }
+        }
+        Plan::Default => {
+            let executions = Some(config.executions.unwrap_or(DEFAULT_EXECUTIONS));
+            let options = Options { executions, ..base.clone() };
+            let search = stateless::search(system, &options, &monitor, &|_| {});
+            let used_up = search.bug.is_none() && search.cut == Some(Cut::Executions);
+            let walks = used_up.then(|| {
+                let options = Options { strategy: Strategy::Random, executions: Some(DEFAULT_WALKS), ..base };
+                walk::search(system, &options, &monitor)
+            });
+            Explored { search: Some(search), walks, options }
+        }
+    }
+}
+
+fn conclude(
+    config: &Config,
+    system: &Test<'_>,
+    explored: Explored,
+    began: Instant,
+    at: &'static Location<'static>,
+) -> Report {
+    let outcomes = || explored.search.iter().chain(&explored.walks);
+    let executions = |o: &Option<Outcome>| o.as_ref().and_then(|o| o.levels.last()).map_or(0, |l| l.executions);
+    let bounds = Bounds {
+        bound: explored.options.bound,
+        completed: explored.search.as_ref().and_then(|o| o.completed),
+        scheduler: explored.options.scheduler,
+        points: Points::Sync,
+        instances: Vec::new(),
+    };
+    let mut report = Report {
+        verdict: Verdict::Verified,
+        levels: explored.search.as_ref().map(|o| o.levels.clone()).unwrap_or_default(),
+        executions: executions(&explored.search),
+        walks: executions(&explored.walks),
+        elapsed: began.elapsed(),
+        replay: None,
+        text: None,
+        saved: None,
+    };
+    if let Some(found) = outcomes().find_map(|o| o.bug.as_ref()) {
+        let found = shrink_bug(system, &explored.options, found);
+        let rerun = replay::rerun(system, &found.schedule);
+        show(config, &mut report, found, rerun, at);
+        return report;
+    }
+    let whole = explored.search.as_ref().is_some_and(|o| o.exhausted);
+    let cut = outcomes().find_map(|o| o.cut.filter(|c| *c != Cut::Executions));
+    report.verdict = match cut {
+        _ if whole => Verdict::Verified,
+        Some(cut) => Verdict::Unknown { reason: reason(cut), bounds },
+        None if bounds.completed.is_some() => Verdict::NoBugWithinBounds { bounds },
+        None => Verdict::Unknown { reason: Reason::Executions, bounds },
+    };
+    report.elapsed = began.elapsed();
+    report
+}
+
+fn reason(cut: Cut) -> Reason {
+    match cut {
+        Cut::Time => Reason::Time,
+        Cut::Memory => Reason::Memory,
+        Cut::Interrupted => Reason::Interrupted,
+        Cut::Executions => Reason::Executions,
+        Cut::Steps => Reason::Program { message: "an execution has more steps than `Config::max_steps`".into() },
+        Cut::Program(..) => Reason::Program { message: "a limit inside the program".into() },
+    }
+}
+
+fn shrink_bug(system: &Test<'_>, options: &Options, found: &Found) -> Found {
+    shrink::shrink(system, &Options { strategy: Strategy::Iterative, ..options.clone() }, found)
+}
+
+/// Puts what failed into the report.
+pub(crate) fn show(config: &Config, report: &mut Report, found: Found, rerun: Rerun, at: &'static Location<'static>) {
+    let schedule = replay::encode(&found.schedule);
+    let trace = replay::trace(&found, &rerun, at);
+    report.text = Some(crate::report::render(&trace, &rerun, &schedule));
+    report.saved = crate::report::save(config, &trace);
+    report.replay = Some(schedule);
+    report.verdict = Verdict::Bug { trace: Box::new(trace) };
+}
+
+/// A schedule whose cost nobody has counted.
+pub(crate) fn plain(schedule: Schedule) -> Found {
+    Found {
+        what: fabius_explore::search::Bug::Deadlock,
+        cost: 0,
+        delays: vec![0; schedule.len()],
+        schedule,
+        cycle: None,
+    }
+}
+
+thread_local! {
+    static LAST_PANIC: RefCell<Option<Panic>> = const { RefCell::new(None) };
+}
+
+/// Panics inside of executions are kept instead of printed: there may be one in each of thousands.
+pub(crate) fn capture_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let inside = rt::with(|rt| rt.current);
+            let Some(thread) = inside else { return before(info) };
+            let message = text_of(info.payload());
+            let at = info.location().map(|l| (l.file().to_string(), l.line(), l.column()));
+            LAST_PANIC.with(|last| *last.borrow_mut() = Some(Panic { thread, message, at }));
+        }));
+    });
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|s| (*s).to_string());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a text".into())
+}
+
+/// Remembers a panic that ended the current thread.
+pub(crate) fn note_panic(payload: &(dyn Any + Send)) -> Panic {
+    let thread = rt::with(|rt| rt.current).unwrap_or(0);
+    let last = LAST_PANIC.with(|last| last.borrow_mut().take());
+    let panic = last.unwrap_or_else(|| Panic { thread, message: text_of(payload), at: None });
+    rt::with(|rt| rt.panics.push(panic.clone()));
+    panic
+}

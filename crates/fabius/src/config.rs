@@ -1,0 +1,183 @@
+//! What a check is asked to do.
+
+use crate::check;
+use crate::report::Report;
+use fabius_explore::search;
+use fabius_trace::{Bound, SchedulerKind};
+use std::time::Duration;
+
+/// How a test is checked. The default: all executions in the order of their preemptions, and when the budget of
+/// executions is used up, a number of random ones.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub(crate) plan: Plan,
+    pub(crate) executions: Option<u64>,
+    pub(crate) time: Option<Duration>,
+    pub(crate) seed: u64,
+    pub(crate) jobs: usize,
+    pub(crate) max_steps: u32,
+    pub(crate) spurious: bool,
+    pub(crate) leaks: bool,
+    pub(crate) reduction: bool,
+    pub(crate) name: Option<String>,
+}
+
+/// In which order executions are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Plan {
+    /// Iterative preemption bounding, then random walks.
+    Default,
+    /// In the order of cost.
+    Iterative { bound: Bound, scheduler: SchedulerKind, max: Option<u32> },
+    /// All of them.
+    Exhaustive,
+    /// At random.
+    Walks(search::Strategy),
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            plan: Plan::Default,
+            executions: None,
+            time: None,
+            seed: 0,
+            jobs: 1,
+            max_steps: 20_000,
+            spurious: false,
+            leaks: false,
+            reduction: true,
+            name: None,
+        }
+    }
+}
+
+/// Executions that the default makes in the order of preemptions.
+pub(crate) const DEFAULT_EXECUTIONS: u64 = 20_000;
+
+/// Executions at random that the default makes after that, and random strategies unless told otherwise.
+pub(crate) const DEFAULT_WALKS: u64 = 2_000;
+
+impl Config {
+    /// The default.
+    pub fn new() -> Config {
+        Config::default()
+    }
+
+    /// All executions with at most so many preemptions, the fewest first. A switch away from a thread that waits or has
+    /// finished is no preemption.
+    ///
+    /// Paper: Iterative Context Bounding for Systematic Testing of Multithreaded Programs (PLDI 2007).
+    pub fn preemptions(self, max: u32) -> Config {
+        self.iterative(Bound::Preemptions, SchedulerKind::Bag, max)
+    }
+
+    /// All executions with at most so many delays of a round-robin scheduler, the fewest first.
+    ///
+    /// Paper: Delay-Bounded Scheduling (POPL 2011).
+    pub fn delays(self, max: u32) -> Config {
+        self.iterative(Bound::Delays, SchedulerKind::RoundRobin, max)
+    }
+
+    /// All executions with at most so many delays of the depth-first scheduler, the fewest first.
+    ///
+    /// Paper: Delay-Bounded Scheduling (POPL 2011).
+    pub fn delays_depth_first(self, max: u32) -> Config {
+        self.iterative(Bound::Delays, SchedulerKind::DepthFirst, max)
+    }
+
+    /// All executions of at most so many steps, the shortest first.
+    pub fn depth(self, max: u32) -> Config {
+        self.iterative(Bound::Depth, SchedulerKind::Bag, max)
+    }
+
+    fn iterative(self, bound: Bound, scheduler: SchedulerKind, max: u32) -> Config {
+        Config { plan: Plan::Iterative { bound, scheduler, max: Some(max) }, ..self }
+    }
+
+    /// All executions in the order of preemptions, without a limit.
+    pub fn iterative_preemptions(self) -> Config {
+        Config { plan: Plan::Iterative { bound: Bound::Preemptions, scheduler: SchedulerKind::Bag, max: None }, ..self }
+    }
+
+    /// All executions, up to the order of operations that commute.
+    pub fn exhaustive(self) -> Config {
+        Config { plan: Plan::Exhaustive, ..self }
+    }
+
+    /// So many executions in which every next thread is picked at random.
+    pub fn random(self, executions: u64) -> Config {
+        self.walks(search::Strategy::Random, executions)
+    }
+
+    /// So many executions with random priorities of threads that change at `depth - 1` random points.
+    ///
+    /// Paper: A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs (ASPLOS 2010).
+    pub fn pct(self, depth: u32, executions: u64) -> Config {
+        self.walks(search::Strategy::Pct(depth), executions)
+    }
+
+    fn walks(self, strategy: search::Strategy, executions: u64) -> Config {
+        Config { plan: Plan::Walks(strategy), executions: Some(executions), ..self }
+    }
+
+    /// At most so many executions.
+    pub fn executions(self, executions: u64) -> Config {
+        Config { executions: Some(executions), ..self }
+    }
+
+    /// At most so long.
+    pub fn time(self, time: Duration) -> Config {
+        Config { time: Some(time), ..self }
+    }
+
+    /// Where random strategies begin.
+    pub fn seed(self, seed: u64) -> Config {
+        Config { seed, ..self }
+    }
+
+    /// So many operating system threads explore at the same time. Tests that use statics need 1, the default.
+    pub fn jobs(self, jobs: usize) -> Config {
+        Config { jobs: jobs.max(1), ..self }
+    }
+
+    /// Steps of one execution after which it counts as endless. 20,000 by default.
+    pub fn max_steps(self, max_steps: u32) -> Config {
+        Config { max_steps, ..self }
+    }
+
+    /// `compare_exchange_weak` may also fail for no reason.
+    pub fn spurious_failures(self) -> Config {
+        Config { spurious: true, ..self }
+    }
+
+    /// An `Arc` or a tracked allocation that is alive at the end of an execution is a bug.
+    pub fn find_leaks(self) -> Config {
+        Config { leaks: true, ..self }
+    }
+
+    /// Explores executions that differ in the order of operations that commute, too.
+    pub fn without_reduction(self) -> Config {
+        Config { reduction: false, ..self }
+    }
+
+    /// The name under which the trace of a failure is saved; by default that of the test.
+    pub fn name(self, name: &str) -> Config {
+        Config { name: Some(name.to_string()), ..self }
+    }
+
+    /// Checks the test.
+    ///
+    /// # Panics
+    /// If an execution fails; the message shows it.
+    #[track_caller]
+    pub fn check<F: Fn() + Sync>(&self, test: F) -> Report {
+        check::check(self, &test, std::panic::Location::caller())
+    }
+
+    /// Checks the test and returns what was found, be it a bug.
+    #[track_caller]
+    pub fn explore<F: Fn() + Sync>(&self, test: F) -> Report {
+        check::explore(self, &test, std::panic::Location::caller())
+    }
+}

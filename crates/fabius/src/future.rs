@@ -1,0 +1,244 @@
+//! A small executor under the scheduler: tasks are threads that poll, and waking is like `unpark`.
+
+use crate::rt::{self, Object, Op, Rt};
+use crate::sync::Mutex;
+use std::cell::Cell;
+use std::fmt;
+use std::future::Future;
+use std::panic::Location;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+/// What a waker wakes.
+struct Signal {
+    object: Object,
+    woken: Cell<bool>,
+}
+
+// SAFETY: all threads of an execution are fibers of one operating system thread.
+unsafe impl Sync for Signal {}
+// SAFETY: as above.
+unsafe impl Send for Signal {}
+
+impl Wake for Signal {
+    #[track_caller]
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    #[track_caller]
+    fn wake_by_ref(self: &Arc<Self>) {
+        rt::point(Op::write("wake", self.object.id(), Location::caller()));
+        self.woken.set(true);
+    }
+}
+
+unsafe fn is_woken(signal: *const (), _: &Rt, _: usize) -> bool {
+    // SAFETY: it is only used with a `Signal`.
+    unsafe { (*signal.cast::<Signal>()).woken.get() }
+}
+
+/// Runs a future to its end on the current thread.
+#[track_caller]
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let at = Location::caller();
+    let signal = Arc::new(Signal { object: Object::new(), woken: Cell::new(false) });
+    let waker = Waker::from(signal.clone());
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return value;
+        }
+        rt::point(Op::write("wait to be woken", signal.object.id(), at).when(&*signal, is_woken));
+        signal.woken.set(false);
+    }
+}
+
+struct Shared<T> {
+    result: Option<Result<T, JoinError>>,
+    waker: Option<Waker>,
+    aborted: bool,
+    task: Option<Waker>,
+}
+
+/// A task that [`spawn`] has started; a future of its result. Dropping it leaves the task running.
+pub struct JoinHandle<T>(Arc<Mutex<Shared<T>>>);
+
+/// Why a task has no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinError {
+    /// It was aborted.
+    Cancelled,
+    /// It panicked.
+    Panicked,
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            JoinError::Cancelled => "the task was cancelled",
+            JoinError::Panicked => "the task panicked",
+        })
+    }
+}
+
+impl std::error::Error for JoinError {}
+
+/// Polls a future until it is ready or the task is aborted.
+struct Abortable<F: Future> {
+    future: Pin<Box<F>>,
+    shared: Arc<Mutex<Shared<F::Output>>>,
+}
+
+impl<F: Future> Future for Abortable<F> {
+    type Output = Option<F::Output>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<F::Output>> {
+        let mut shared = self.shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if shared.aborted {
+            return Poll::Ready(None);
+        }
+        shared.task = Some(cx.waker().clone());
+        drop(shared);
+        self.future.as_mut().poll(cx).map(Some)
+    }
+}
+
+/// Starts a task, on a thread of its own.
+#[track_caller]
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    let shared = Arc::new(Mutex::new(Shared { result: None, waker: None, aborted: false, task: None }));
+    let theirs = shared.clone();
+    let task = AssertSend(move || {
+        let abortable = Abortable { future: Box::pin(future), shared: theirs.clone() };
+        let result = match rt::catch_all(|| block_on(abortable)) {
+            Ok(Some(value)) => Ok(value),
+            Ok(None) => Err(JoinError::Cancelled),
+            Err(payload) if rt::is_abandoned(payload.as_ref()) => std::panic::resume_unwind(payload),
+            Err(payload) => {
+                crate::check::note_panic(payload.as_ref());
+                Err(JoinError::Panicked)
+            }
+        };
+        let mut shared = theirs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        shared.result = Some(result);
+        let waker = shared.waker.take();
+        drop(shared);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    });
+    drop(crate::thread::spawn_local(move || {
+        let task = task;
+        (task.0)();
+    }));
+    JoinHandle(shared)
+}
+
+/// All threads of an execution are fibers of one operating system thread, so that futures need not be `Send`.
+struct AssertSend<F>(F);
+
+impl<T> JoinHandle<T> {
+    /// Asks the task to end at its next `await`.
+    #[track_caller]
+    pub fn abort(&self) {
+        let mut shared = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        shared.aborted = true;
+        let task = shared.task.take();
+        drop(shared);
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+
+    /// Whether the task has ended.
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).result.is_some()
+    }
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut shared = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match shared.result.take() {
+            Some(result) => Poll::Ready(result),
+            None => {
+                shared.waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").finish_non_exhaustive()
+    }
+}
+
+/// Lets other tasks go on.
+pub async fn yield_now() {
+    let mut yielded = false;
+    std::future::poll_fn(|cx| {
+        if yielded {
+            return Poll::Ready(());
+        }
+        yielded = true;
+        crate::thread::yield_now();
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// A place for the waker of one task, as in the `futures` crate.
+#[derive(Default)]
+pub struct AtomicWaker(Mutex<Option<Waker>>);
+
+impl AtomicWaker {
+    /// An empty place.
+    #[track_caller]
+    pub const fn new() -> AtomicWaker {
+        AtomicWaker(Mutex::new(None))
+    }
+
+    /// Leaves a waker, in place of an earlier one.
+    #[track_caller]
+    pub fn register(&self, waker: &Waker) {
+        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(waker.clone());
+    }
+
+    /// Leaves a waker, in place of an earlier one.
+    #[track_caller]
+    pub fn register_by_ref(&self, waker: &Waker) {
+        self.register(waker);
+    }
+
+    /// Takes the waker and wakes the task, if there is one.
+    #[track_caller]
+    pub fn wake(&self) {
+        if let Some(waker) = self.take_waker() {
+            waker.wake();
+        }
+    }
+
+    /// Takes the waker.
+    #[track_caller]
+    pub fn take_waker(&self) -> Option<Waker> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
+    }
+}
+
+impl fmt::Debug for AtomicWaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AtomicWaker").finish_non_exhaustive()
+    }
+}

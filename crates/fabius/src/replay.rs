@@ -1,0 +1,378 @@
+//! Runs one schedule and writes down what happens.
+
+use crate::check;
+use crate::config::Config;
+use crate::report::Report;
+use crate::rt::{Panic, Refine, Rt, Settings};
+use crate::system::Test;
+use fabius_explore::race::{Conflict, Detector, Runner};
+use fabius_explore::search::{Bug, Found};
+use fabius_explore::system::{Choose, Fault, StepLog, System, TaskId};
+use fabius_trace::{
+    Action, Bound, BugKind, ErrorTrace, Lane, LaneKind, LineCol, Mark, Points, ProgramId, Schedule, SchedulerKind,
+    Span, Step, TRACE_VERSION, Turn, Verdict,
+};
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// What happened in an execution that was run once more.
+pub(crate) struct Rerun {
+    /// What went wrong; `None`: nothing.
+    pub kind: Option<BugKind>,
+    pub message: String,
+    pub at: Option<(String, u32, u32)>,
+    /// More about it, line by line.
+    pub details: Vec<String>,
+    pub lanes: Vec<String>,
+    pub rows: Vec<Row>,
+    /// The turn that could not be made, if the test behaves differently.
+    pub departs: Option<usize>,
+    /// For every turn, whether the thread of the turn before could have gone on.
+    pub could_go_on: Vec<bool>,
+}
+
+/// An operation of a thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub thread: usize,
+    /// The turn that it belongs to; 0 stands for the beginning.
+    pub step: usize,
+    pub file: String,
+    pub line: u32,
+    pub column: u32,
+    pub text: String,
+    pub value: Option<String>,
+}
+
+/// The choices of one turn, and then always the first alternative.
+struct Given<'a>(std::slice::Iter<'a, u32>);
+
+impl Choose for Given<'_> {
+    fn choose(&mut self, alternatives: u32) -> u32 {
+        self.0.next().copied().unwrap_or(0).min(alternatives - 1)
+    }
+}
+
+/// Runs a schedule; what it does not say any more goes on with the first thread that can.
+pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
+    let settings = Settings { record: true, ..test.settings };
+    let stop = AtomicBool::new(false);
+    let test = Test::new(test.body, settings, &stop);
+    let (start, turns) = match schedule.split_first() {
+        Some((first, rest)) if first.task == Turn::START => (first.choices.as_slice(), rest),
+        _ => (&[][..], schedule),
+    };
+    let mut rerun = Rerun {
+        kind: None,
+        message: String::new(),
+        at: None,
+        details: Vec::new(),
+        lanes: Vec::new(),
+        rows: Vec::new(),
+        departs: None,
+        could_go_on: Vec::new(),
+    };
+    let mut log = StepLog { want_accesses: true, ..StepLog::default() };
+    let mut detector = settings.refine.contains(Refine::RACES).then(|| Detector::new(Conflict::ReadWrite));
+    let mut execution = match test.initial(&mut Given(start.iter()), &mut log) {
+        Ok(execution) => execution,
+        Err(_) => {
+            // The state is gone with the failure: run it again up to there, without asking.
+            let body = test.beginning();
+            let execution = crate::rt::Execution::begin(settings, false, &mut Given(start.iter()), body);
+            rerun.fill(execution.get());
+            return rerun;
+        }
+    };
+    log.born.iter().for_each(|b| detector.iter_mut().for_each(|d| d.born(None, b)));
+    for (number, turn) in turns.iter().enumerate() {
+        let task = turn.task;
+        let exists = (task as usize) < execution.get().threads.len();
+        if !exists || !test.ready(&execution, task) {
+            rerun.departs = Some(number);
+            break;
+        }
+        let before = number.checked_sub(1).map(|n| turns[n].task);
+        rerun.could_go_on.push(before.is_some_and(|b| test.ready(&execution, b)));
+        execution.get_mut().recorder.step = number + 1;
+        log.clear();
+        let result = test.step(&mut execution, task, &mut Given(turn.choices.iter()), &mut log);
+        if let Err(Fault::Bug(..) | Fault::Limit(..)) = result {
+            break;
+        }
+        if let Some(detector) = &mut detector {
+            let runner = Runner { task, buffer: task };
+            if let Err(race) = detector.step(runner, &log.accesses) {
+                let name = |thread: u32| name_of(execution.get(), thread as usize);
+                let place = |span: Span| execution.get().place_of(span.start);
+                let second = place(race.second.span);
+                rerun.kind = Some(BugKind::DataRace);
+                rerun.message = "data race: two accesses to a cell that nothing orders".into();
+                rerun.at = second.map(|l| (l.file().to_string(), l.line(), l.column()));
+                for party in race.first.into_iter().chain([race.second]) {
+                    let at = place(party.span).map_or(String::new(), |l| format!("{}:{}", l.file(), l.line()));
+                    rerun.details.push(format!("{} accesses it at {at}", name(party.thread)));
+                }
+                rerun.details.push("nothing that the second thread did before comes after the first access".into());
+                break;
+            }
+            log.born.iter().for_each(|b| detector.born(Some(runner), b));
+            if execution.get().threads[task as usize].finished {
+                detector.finished(runner);
+                detector.gone(task);
+            }
+        }
+    }
+    rerun.fill(execution.get());
+    rerun
+}
+
+fn name_of(rt: &Rt, thread: usize) -> String {
+    match (thread, &rt.threads[thread].name) {
+        (0, _) => "main".into(),
+        (_, Some(name)) => format!("thread {thread} ({name})"),
+        _ => format!("thread {thread}"),
+    }
+}
+
+impl Rerun {
+    fn fill(&mut self, rt: &Rt) {
+        self.lanes = (0..rt.threads.len()).map(|t| name_of(rt, t)).collect();
+        self.rows = rt
+            .recorder
+            .records
+            .iter()
+            .map(|r| Row {
+                thread: r.thread,
+                step: r.step,
+                file: r.at.file().to_string(),
+                line: r.at.line(),
+                column: r.at.column(),
+                text: r.name.to_string(),
+                value: r.value.clone(),
+            })
+            .collect();
+        if self.kind.is_some() {
+            return;
+        }
+        if let Some(failure) = &rt.failure {
+            self.kind = Some(failure.kind);
+            self.message = failure.message.clone();
+            self.at = failure.at.clone();
+            let who = name_of(rt, failure.thread);
+            self.details.push(format!("in {who}{}", place(&failure.at)));
+            let others = rt.panics.iter().filter(|p| p.message != failure.message || p.thread != failure.thread);
+            self.details.extend(others.map(|p: &Panic| {
+                format!("before that, {} panicked{}: {}", name_of(rt, p.thread), place(&p.at), first_line(&p.message))
+            }));
+        } else if !rt.is_over() && (0..rt.threads.len()).all(|t| !rt.can_go_on(t)) && self.departs.is_none() {
+            self.kind = Some(BugKind::Deadlock);
+            self.message = "deadlock: no thread can go on".into();
+            for (id, thread) in rt.threads.iter().enumerate().filter(|(_, t)| !t.finished) {
+                let op = &thread.op;
+                // SAFETY: the object outlives the announced operation.
+                let holders = op.holders.zip(op.ready).map(|(holders, (_, object))| unsafe { holders(object) });
+                let held: Vec<String> = holders
+                    .unwrap_or_default()
+                    .iter()
+                    .map(|(holder, at)| {
+                        let who = if *holder == id { "itself".into() } else { name_of(rt, *holder) };
+                        format!("held by {who}, taken at {}:{}", at.file(), at.line())
+                    })
+                    .collect();
+                let held = if held.is_empty() { String::new() } else { format!(", {}", held.join("; ")) };
+                let at = format!("{}:{}", op.at.file(), op.at.line());
+                self.details.push(format!("{} waits in `{}` at {at}{held}", name_of(rt, id), op.name));
+                self.at.get_or_insert((op.at.file().to_string(), op.at.line(), op.at.column()));
+            }
+        }
+    }
+}
+
+fn place(at: &Option<(String, u32, u32)>) -> String {
+    at.as_ref().map_or(String::new(), |(file, line, column)| format!(" at {file}:{line}:{column}"))
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or("")
+}
+
+/// A schedule as text: threads by their numbers, `*` for how often in a row, `:` before the outcomes of choices.
+pub(crate) fn encode(schedule: &Schedule) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut at = 0;
+    while at < schedule.len() {
+        let turn = &schedule[at];
+        let task = if turn.task == Turn::START { "start".to_string() } else { turn.task.to_string() };
+        if turn.choices.is_empty() {
+            let count = schedule[at..].iter().take_while(|t| *t == turn).count();
+            parts.push(if count > 1 { format!("{task}*{count}") } else { task });
+            at += count;
+        } else {
+            let choices: Vec<String> = turn.choices.iter().map(u32::to_string).collect();
+            parts.push(format!("{task}:{}", choices.join(".")));
+            at += 1;
+        }
+    }
+    parts.join(",")
+}
+
+/// The schedule that [`encode`] wrote.
+///
+/// # Errors
+/// The part that cannot be read.
+pub(crate) fn decode(text: &str) -> Result<Schedule, String> {
+    let mut schedule = Vec::new();
+    for part in text.split([',', ' ']).map(str::trim).filter(|p| !p.is_empty()) {
+        let bad = || part.to_string();
+        let (head, choices) = part.split_once(':').map_or((part, ""), |(head, choices)| (head, choices));
+        let (task, count) = head.split_once('*').unwrap_or((head, "1"));
+        let task = if task == "start" { Turn::START } else { task.parse::<TaskId>().map_err(|_| bad())? };
+        let count: usize = count.parse().map_err(|_| bad())?;
+        let choices = choices.split('.').filter(|c| !c.is_empty()).map(str::parse).collect::<Result<Vec<u32>, _>>();
+        let turn = Turn { task, choices: choices.map_err(|_| bad())? };
+        if count > 1_000_000 {
+            return Err(bad());
+        }
+        schedule.extend(std::iter::repeat_n(turn, count));
+    }
+    Ok(schedule)
+}
+
+/// Runs one schedule of a test, as the message of a failure gives it.
+///
+/// # Panics
+/// If the execution fails, with the message of the failure; if the schedule cannot be read or does not fit the test.
+#[track_caller]
+pub fn replay<F: Fn() + Sync>(schedule: &str, test: F) -> Report {
+    let report = report(&Config::default(), &test, schedule, Location::caller());
+    match report.failure() {
+        Some(text) => panic!("{text}"),
+        None => eprintln!("{report}"),
+    }
+    report
+}
+
+pub(crate) fn report(
+    config: &Config,
+    test: &(dyn Fn() + Sync),
+    schedule: &str,
+    at: &'static Location<'static>,
+) -> Report {
+    let began = Instant::now();
+    check::capture_panics();
+    let schedule = match decode(schedule) {
+        Ok(schedule) => schedule,
+        Err(part) => panic!("the schedule has a part that cannot be read: `{part}`; it looks like `0*3,1,2:0.1`"),
+    };
+    let mut settings = Settings { spurious: config.spurious, leaks: config.leaks, ..Settings::default() };
+    loop {
+        let stop = AtomicBool::new(false);
+        let system = Test::new(test, settings, &stop);
+        let rerun = rerun(&system, &schedule);
+        let observed = Refine(rerun_observed(&system, &schedule));
+        if !settings.refine.contains(observed) {
+            settings.refine = settings.refine.with(observed);
+            continue;
+        }
+        if let (Some(number), None) = (rerun.departs, rerun.kind) {
+            panic!(
+                "the schedule does not fit the test: at turn {} thread {} cannot go on",
+                number + 1,
+                schedule[number].task
+            );
+        }
+        let mut report = Report {
+            verdict: Verdict::Verified,
+            levels: Vec::new(),
+            executions: 1,
+            walks: 0,
+            elapsed: began.elapsed(),
+            replay: None,
+            text: None,
+            saved: None,
+        };
+        if rerun.kind.is_some() {
+            check::show(config, &mut report, check::plain(schedule), rerun, at);
+        }
+        return report;
+    }
+}
+
+/// What a test looks at in one schedule.
+fn rerun_observed(test: &Test<'_>, schedule: &[Turn]) -> u8 {
+    let stop = AtomicBool::new(false);
+    let probe = Test::new(test.body, test.settings, &stop);
+    let mut log = StepLog::default();
+    let turns = schedule.iter().filter(|t| t.task != Turn::START);
+    let start = schedule.first().filter(|t| t.task == Turn::START).map_or(&[][..], |t| t.choices.as_slice());
+    if let Ok(mut execution) = probe.initial(&mut Given(start.iter()), &mut log) {
+        for turn in turns {
+            let exists = (turn.task as usize) < execution.get().threads.len();
+            if !exists || !probe.ready(&execution, turn.task) {
+                break;
+            }
+            log.clear();
+            if probe.step(&mut execution, turn.task, &mut Given(turn.choices.iter()), &mut log).is_err() {
+                break;
+            }
+        }
+    }
+    probe.observed.load(Ordering::Relaxed)
+}
+
+/// The trace of what was run once more.
+pub(crate) fn trace(found: &Found, rerun: &Rerun, at: &'static Location<'static>) -> ErrorTrace {
+    let lanes = rerun.lanes.iter().map(|name| Lane { name: name.clone(), kind: LaneKind::Thread }).collect();
+    let mut steps: Vec<Step> = Vec::new();
+    let turns: Vec<&Turn> = found.schedule.iter().filter(|t| t.task != Turn::START).collect();
+    let mut cost = 0;
+    for (number, turn) in turns.iter().enumerate() {
+        let rows = rerun.rows.iter().filter(|r| r.step == number + 1 && r.thread == turn.task as usize);
+        let before = number.checked_sub(1).map(|n| turns[n].task);
+        let could_go_on = rerun.could_go_on.get(number).copied().unwrap_or(false);
+        let mark = match before {
+            Some(before) if before != turn.task && could_go_on => {
+                cost += 1;
+                Some(Mark::Preemption)
+            }
+            Some(before) if before != turn.task => Some(Mark::Switch),
+            _ => None,
+        };
+        let actions = rows.map(|r| Action {
+            span: Span::default(),
+            at: LineCol { line: r.line, column: r.column },
+            file: Some(r.file.clone()),
+            text: r.text.clone(),
+            stack: Vec::new(),
+            changes: Vec::new(),
+            note: r.value.clone(),
+        });
+        let actions = actions.collect();
+        let lane = turn.task;
+        steps.push(Step { turn: (*turn).clone(), lane, task_name: None, mark, actions });
+    }
+    ErrorTrace {
+        version: TRACE_VERSION,
+        program: ProgramId {
+            file: at.file().to_string(),
+            hash: String::new(),
+            consts: Vec::new(),
+            instances: Vec::new(),
+        },
+        kind: match found.what {
+            Bug::Race(_) => BugKind::DataRace,
+            _ => rerun.kind.unwrap_or(BugKind::Panic),
+        },
+        message: rerun.message.clone(),
+        span: Span::default(),
+        bound: Bound::Preemptions,
+        cost,
+        scheduler: SchedulerKind::Bag,
+        points: Points::Sync,
+        cycle: None,
+        lanes,
+        steps,
+    }
+}

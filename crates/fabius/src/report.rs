@@ -1,0 +1,203 @@
+//! What a check says: a line if the test does not fail, the failing execution in lanes if it does.
+
+use crate::config::Config;
+use crate::replay::Rerun;
+use fabius_trace::{Bound, Bounds, ErrorTrace, LevelStats, Mark, Reason, SchedulerKind, Verdict};
+use std::fmt::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The answer of a check.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// The answer. [`Verdict::Verified`]: every execution was explored, under sequential consistency.
+    pub verdict: Verdict,
+    /// What was explored at each value of the bound.
+    pub levels: Vec<LevelStats>,
+    /// Executions that were explored in order.
+    pub executions: u64,
+    /// Executions at random.
+    pub walks: u64,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// The schedule of the failing execution, for [`crate::replay`].
+    pub replay: Option<String>,
+    /// Where the trace of the failing execution was saved.
+    pub saved: Option<PathBuf>,
+    pub(crate) text: Option<String>,
+}
+
+impl Report {
+    /// Whether an execution fails.
+    pub fn is_bug(&self) -> bool {
+        matches!(self.verdict, Verdict::Bug { .. })
+    }
+
+    /// The failing execution.
+    pub fn trace(&self) -> Option<&ErrorTrace> {
+        match &self.verdict {
+            Verdict::Bug { trace } => Some(trace),
+            _ => None,
+        }
+    }
+
+    /// The failing execution for people.
+    pub fn failure(&self) -> Option<String> {
+        let mut text = self.text.clone()?;
+        if let Some(path) = &self.saved {
+            let _ = writeln!(text, "the whole trace: {}", path.display());
+        }
+        let _ = write!(text, "found after {}", self.effort());
+        Some(text)
+    }
+
+    fn effort(&self) -> String {
+        let all = self.executions + self.walks;
+        let seconds = self.elapsed.as_secs_f64();
+        let rate = if seconds > 0.0 { all as f64 / seconds } else { 0.0 };
+        let s = if all == 1 { "" } else { "s" };
+        format!("{all} execution{s} in {seconds:.2} s ({rate:.0} per second)")
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("fabius: ")?;
+        match &self.verdict {
+            Verdict::Bug { trace } => write!(f, "fails: {}", trace.message)?,
+            Verdict::Verified => {
+                f.write_str("no failing execution; all were explored, under sequential consistency")?
+            }
+            Verdict::NoBugWithinBounds { bounds } => write!(f, "no failing execution {}", within(bounds))?,
+            Verdict::Unknown { reason, bounds } => {
+                write!(f, "no failing execution so far; cut short by {}", cut_by(reason))?;
+                if bounds.completed.is_some() {
+                    write!(f, "; none {}", within(bounds))?;
+                }
+            }
+        }
+        if self.walks > 0 && self.executions > 0 {
+            write!(f, ", nor in {} random ones", self.walks)?;
+        }
+        write!(f, "; {}", self.effort())
+    }
+}
+
+fn within(bounds: &Bounds) -> String {
+    let k = bounds.completed.unwrap_or(0);
+    let what = match bounds.bound {
+        Bound::None => return "in what was explored".into(),
+        Bound::Contexts => "switches",
+        Bound::Preemptions => "preemptions",
+        Bound::Delays => "delays",
+        Bound::Depth => "steps",
+        Bound::Rounds => "rounds",
+    };
+    let of = match bounds.scheduler {
+        SchedulerKind::Bag | SchedulerKind::BoundedBag(_) => "",
+        SchedulerKind::RoundRobin => " of the round-robin scheduler",
+        SchedulerKind::DepthFirst => " of the depth-first scheduler",
+    };
+    format!("within {k} {what}{of}")
+}
+
+fn cut_by(reason: &Reason) -> String {
+    match reason {
+        Reason::Time => "the time limit".into(),
+        Reason::Memory => "the memory limit".into(),
+        Reason::Interrupted => "an interruption".into(),
+        Reason::Executions => "the number of executions".into(),
+        Reason::Program { message } => message.clone(),
+    }
+}
+
+/// A failing execution in lanes.
+pub(crate) fn render(trace: &ErrorTrace, rerun: &Rerun, schedule: &str) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "\nfabius: {}", trace.message);
+    for detail in &rerun.details {
+        let _ = writeln!(out, "  {detail}");
+    }
+    let operations = rerun.rows.len();
+    let s = if trace.cost == 1 { "" } else { "s" };
+    let _ = writeln!(out, "{} threads, {operations} operations, {} preemption{s}", trace.lanes.len(), trace.cost);
+    let _ = writeln!(out);
+    let places: Vec<String> = rerun.rows.iter().map(|r| format!("{}:{}", short(&r.file), r.line)).collect();
+    let left = places.iter().map(String::len).max().unwrap_or(0).max(4);
+    let cells: Vec<String> = rerun
+        .rows
+        .iter()
+        .map(|r| match &r.value {
+            Some(value) => format!("{} ({value})", r.text),
+            None => r.text.clone(),
+        })
+        .collect();
+    let widths: Vec<usize> = (0..trace.lanes.len())
+        .map(|lane| {
+            let own = rerun.rows.iter().zip(&cells).filter(|(r, _)| r.thread == lane).map(|(_, c)| c.chars().count());
+            own.max().unwrap_or(0).max(trace.lanes[lane].name.chars().count()) + 2
+        })
+        .collect();
+    let _ = write!(out, "  {:left$}  ", "");
+    for (lane, width) in trace.lanes.iter().zip(&widths) {
+        let _ = write!(out, "{:width$}", lane.name);
+    }
+    trim(&mut out);
+    let mut preemptions = 0;
+    let mut step = 0;
+    for ((row, place), cell) in rerun.rows.iter().zip(&places).zip(&cells) {
+        if row.step != step {
+            for s in step + 1..=row.step {
+                if trace.steps.get(s - 1).is_some_and(|s| s.mark == Some(Mark::Preemption)) {
+                    preemptions += 1;
+                    let _ = writeln!(out, "  {:left$}  -- preemption {preemptions} --", "");
+                }
+            }
+            step = row.step;
+        }
+        let indent: usize = widths[..row.thread].iter().sum();
+        let _ = write!(out, "  {place:left$}  {:indent$}{cell}", "");
+        trim(&mut out);
+    }
+    let _ = writeln!(out, "\nreplay it: FABIUS_REPLAY=\"{schedule}\" cargo test{}", filter());
+    let _ = writeln!(out, "       or: fabius::replay(\"{schedule}\", || ..)");
+    out
+}
+
+fn trim(out: &mut String) {
+    let length = out.trim_end_matches(' ').len();
+    out.truncate(length);
+    out.push('\n');
+}
+
+fn short(file: &str) -> &str {
+    file.rsplit('/').next().unwrap_or(file)
+}
+
+fn test_name() -> Option<String> {
+    let name = std::thread::current().name()?.to_string();
+    (name != "main").then_some(name)
+}
+
+fn filter() -> String {
+    test_name().map_or(String::new(), |name| format!(" -- --exact {name}"))
+}
+
+/// Saves the trace below `target/fabius`. A trace that cannot be saved is still shown.
+pub(crate) fn save(config: &Config, trace: &ErrorTrace) -> Option<PathBuf> {
+    let name = config.name.clone().or_else(test_name)?;
+    let name: String = name.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(find_target, |d| Some(PathBuf::from(d)))?;
+    let folder = target.join("fabius");
+    std::fs::create_dir_all(&folder).ok()?;
+    let path = folder.join(format!("{name}.json"));
+    std::fs::write(&path, serde_json::to_string_pretty(trace).ok()?).ok()?;
+    Some(path)
+}
+
+/// The nearest `target` folder above the current one.
+fn find_target() -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    here.ancestors().map(|a| a.join("target")).find(|t| t.is_dir())
+}

@@ -1,0 +1,75 @@
+//! Fair scheduling: a thread that yields is not picked again for ever while another could go on.
+//!
+//! Paper: Fair Stateless Model Checking (PLDI 2008), Algorithm 1, as in CHESS.
+//!
+//! Deviations:
+//! 1. Threads that come into being later join with empty windows.
+
+use super::Rt;
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// For each thread, since its last yield: who was always ready, whom its steps disabled, who was scheduled.
+#[derive(Clone, Debug, Default, Hash)]
+struct Window {
+    ready: BTreeSet<usize>,
+    disabled: BTreeSet<usize>,
+    scheduled: BTreeSet<usize>,
+    /// Whether it has yielded before.
+    open: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fair {
+    windows: Vec<Window>,
+    /// The first of a pair gives way to the second, as long as that is ready.
+    gives_way: BTreeSet<(usize, usize)>,
+    ready_before: BTreeSet<usize>,
+    yielded: Option<usize>,
+}
+
+impl Fair {
+    pub fn is_fresh(&self) -> bool {
+        self.windows.is_empty()
+    }
+
+    pub fn yields(&mut self, thread: usize) {
+        self.yielded = Some(thread);
+    }
+
+    /// Whether the thread need not give way to another that can go on.
+    pub fn allows(&self, rt: &Rt, thread: usize) -> bool {
+        self.gives_way.range((thread, 0)..(thread + 1, 0)).all(|(_, other)| !rt.can_go_on(*other))
+    }
+
+    pub fn before(&mut self, rt: &Rt, thread: usize) {
+        self.gives_way.retain(|(_, preferred)| *preferred != thread);
+        self.ready_before = (0..rt.threads.len()).filter(|t| rt.can_go_on(*t)).collect();
+    }
+
+    pub fn after(&mut self, rt: &Rt, thread: usize) {
+        self.windows.resize_with(rt.threads.len(), Window::default);
+        let ready: BTreeSet<usize> = (0..rt.threads.len()).filter(|t| rt.can_go_on(*t)).collect();
+        for window in &mut self.windows {
+            window.ready.retain(|t| ready.contains(t));
+            window.scheduled.insert(thread);
+        }
+        let disabled = self.ready_before.iter().filter(|t| !ready.contains(t) && **t != thread);
+        self.windows[thread].disabled.extend(disabled);
+        if self.yielded.take() == Some(thread) {
+            let window = &mut self.windows[thread];
+            if window.open {
+                let starved = window.ready.union(&window.disabled).filter(|t| !window.scheduled.contains(t));
+                self.gives_way.extend(starved.filter(|t| **t != thread).map(|t| (thread, *t)));
+            }
+            *window = Window { ready, open: true, ..Window::default() };
+        }
+    }
+
+    pub fn shade(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.windows.hash(&mut hasher);
+        self.gives_way.hash(&mut hasher);
+        hasher.finish()
+    }
+}

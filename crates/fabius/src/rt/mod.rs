@@ -1,0 +1,685 @@
+//! One execution of a test: its threads, which are fibers of one operating system thread, and the scheduling points at
+//! which they give control back.
+//!
+//! A thread *announces* each operation on shared state ([`point`]) and does it when the scheduler picks the thread. So a
+//! step of the execution is an announced operation and all that follows it up to the next announcement. What cannot be
+//! told apart from being done earlier is not announced: the beginning of a thread up to its first operation is run by
+//! its `spawn`, and releases (of a mutex, of the last handle to a channel, of a reference count) belong to the step
+//! before, unless some operation of the test observes them ([`Refine`]).
+
+mod fair;
+mod fiber;
+mod object;
+mod op;
+mod record;
+
+pub(crate) use fiber::Job;
+pub(crate) use object::Object;
+pub(crate) use op::{Holder, Op};
+pub(crate) use record::Recorder;
+
+use fabius_explore::system::{Access, Born, Choose, TaskId, end_of};
+use fabius_trace::Span;
+use fair::Fair;
+use fiber::{Exit, Fiber};
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::panic::Location;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// What becomes visible only if a test looks at it. A check begins without any; when an operation of the test looks, the
+/// check begins anew with that refinement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Refine(pub u8);
+
+impl Refine {
+    /// `try_lock` and the like see that something was released.
+    pub const RELEASES: Refine = Refine(1);
+    /// Reference counts are read, or the last owner does shared operations when it drops the value.
+    pub const COUNTS: Refine = Refine(2);
+    /// `is_finished` sees the end of a thread.
+    pub const ENDS: Refine = Refine(4);
+    /// Tracked cells are accessed: data races are looked for.
+    pub const RACES: Refine = Refine(8);
+    /// Threads yield: the scheduler is fair.
+    pub const YIELDS: Refine = Refine(16);
+
+    pub fn contains(self, other: Refine) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    pub fn with(self, other: Refine) -> Refine {
+        Refine(self.0 | other.0)
+    }
+}
+
+/// How executions are run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Settings {
+    pub refine: Refine,
+    /// Whether every operation is written down.
+    pub record: bool,
+    /// Whether weak compare-and-exchange may fail for no reason.
+    pub spurious: bool,
+    /// Whether what is not given back at the end is a bug.
+    pub leaks: bool,
+}
+
+/// A panic that ended the execution or a thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Panic {
+    pub thread: usize,
+    pub message: String,
+    pub at: Option<(String, u32, u32)>,
+}
+
+/// Unwinds the threads of an execution that is not continued.
+struct Abandoned;
+
+pub(crate) struct Thread {
+    fiber: Option<Fiber>,
+    exit: Exit,
+    /// What it does next.
+    pub op: Op,
+    pub finished: bool,
+    /// Its operation gave up waiting.
+    pub timed_out: bool,
+    /// What `unpark` leaves for `park`.
+    pub token: bool,
+    /// Chosen by the `notify` of a condition variable.
+    pub notified: bool,
+    pub name: Option<Arc<str>>,
+    pub locals: Vec<(usize, Box<dyn Any>)>,
+    /// The keys of those that have been destroyed.
+    pub ending: Vec<usize>,
+    pub spawned_at: &'static Location<'static>,
+    /// An object that stands for the thread itself: its park token.
+    pub object: Object,
+}
+
+/// One execution.
+pub(crate) struct Rt {
+    pub threads: Vec<Thread>,
+    pub current: usize,
+    /// Tells executions apart; objects belong to one.
+    pub epoch: u32,
+    pub objects: u32,
+    /// Virtual time since the beginning.
+    pub now: Duration,
+    /// How many beginnings of threads are being run inside one another.
+    beginnings: u32,
+    pub abandoned: bool,
+    pub settings: Settings,
+    want_accesses: bool,
+    accesses: Vec<Access>,
+    born: Vec<Born>,
+    choose: Option<*mut dyn Choose>,
+    /// What the test looked at.
+    pub observed: Refine,
+    pub panics: Vec<Panic>,
+    pub failure: Option<Failure>,
+    pub recorder: Recorder,
+    pub statics: HashMap<usize, Box<dyn Any>>,
+    fair: Fair,
+    /// Values owned by [`crate::sync::Arc`] and tracked allocations that are alive.
+    pub owned: HashMap<u64, (&'static str, &'static Location<'static>)>,
+    pub next_owned: u64,
+    /// Destructors of last owners that are running.
+    pub last_drops: u32,
+    places: HashMap<usize, u32>,
+    place_list: Vec<&'static Location<'static>>,
+}
+
+/// Why an execution failed, other than by a deadlock or a race.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub kind: fabius_trace::BugKind,
+    pub message: String,
+    pub at: Option<(String, u32, u32)>,
+    pub thread: usize,
+}
+
+thread_local! {
+    static RT: Cell<*mut Rt> = const { Cell::new(ptr::null_mut()) };
+    static SPARE: RefCell<Vec<Box<Rt>>> = const { RefCell::new(Vec::new()) };
+}
+
+static EPOCH: AtomicU32 = AtomicU32::new(1);
+
+/// The execution that the caller is part of.
+#[inline]
+pub(crate) fn current() -> *mut Rt {
+    RT.get()
+}
+
+/// Calls `f` with the execution that the caller is part of. `f` must not reach a scheduling point.
+#[inline]
+pub(crate) fn with<R>(f: impl FnOnce(&mut Rt) -> R) -> Option<R> {
+    let rt = RT.get();
+    // SAFETY: the pointer is valid while it is set, and no other reference is alive: none is held over a point.
+    (!rt.is_null()).then(|| f(unsafe { &mut *rt }))
+}
+
+/// Calls `f` with the execution, with a clear message if there is none.
+#[track_caller]
+pub(crate) fn must<R>(f: impl FnOnce(&mut Rt) -> R) -> R {
+    match with(f) {
+        Some(result) => result,
+        None => panic!("this works only inside `fabius::check`"),
+    }
+}
+
+/// Whether threads must not give control back: their stacks are being unwound.
+#[inline]
+fn must_not_switch(rt: &Rt) -> bool {
+    rt.abandoned || std::thread::panicking()
+}
+
+/// A scheduling point: announces the operation and returns when it is to be done. Says whether it gave up waiting.
+///
+/// Outside of an execution it returns at once.
+#[inline]
+pub(crate) fn point(op: Op) -> bool {
+    let rt = RT.get();
+    if rt.is_null() {
+        return false;
+    }
+    // SAFETY: as in `with`; the reference is not used over `suspend`.
+    unsafe {
+        let this = &mut *rt;
+        if must_not_switch(this) {
+            return this.unswitched(op);
+        }
+        if this.last_drops > 0 {
+            this.observed = this.observed.with(Refine::COUNTS);
+        }
+        let me = this.current;
+        let thread = &mut this.threads[me];
+        thread.op = op;
+        let exit = thread.exit;
+        (*exit).suspend(());
+        let this = &mut *rt;
+        if this.abandoned {
+            std::panic::resume_unwind(Box::new(Abandoned));
+        }
+        if this.want_accesses && op.variable != Op::NOTHING {
+            this.log(op.variable, op.write, true, op.at);
+        }
+        if this.settings.record {
+            this.recorder.operation(me, &op);
+        }
+        std::mem::take(&mut this.threads[me].timed_out)
+    }
+}
+
+/// A release: a point of its own only if the test looks at releases of that kind.
+#[inline]
+pub(crate) fn release(op: Op, seen_by: Refine) {
+    let rt = RT.get();
+    if rt.is_null() {
+        return;
+    }
+    // SAFETY: as in `with`.
+    let this = unsafe { &mut *rt };
+    if this.settings.refine.contains(seen_by) {
+        point(op);
+    } else if !this.abandoned {
+        if this.want_accesses {
+            this.log(op.variable, op.write, true, op.at);
+        }
+        if this.settings.record {
+            let me = this.current;
+            this.recorder.operation(me, &op);
+        }
+    }
+}
+
+/// Notes that the test looks at something: the check begins anew if it has not reckoned with that.
+#[inline]
+pub(crate) fn observe(what: Refine) {
+    with(|rt| rt.observed = rt.observed.with(what));
+}
+
+/// Writes down the value of the operation that was just done, if operations are written down.
+#[inline]
+pub(crate) fn note(text: impl FnOnce() -> String) {
+    with(|rt| {
+        if rt.settings.record {
+            let text = text();
+            rt.recorder.note(rt.current, text);
+        }
+    });
+}
+
+/// One of so many alternatives, decided by the search.
+pub(crate) fn choose(alternatives: u32) -> u32 {
+    with(|rt| match rt.choose {
+        // SAFETY: the pointer is valid during the step, and a choice is made only in one.
+        Some(choose) if alternatives > 1 && !rt.abandoned => unsafe { (*choose).choose(alternatives) },
+        _ => 0,
+    })
+    .unwrap_or(0)
+}
+
+/// An access to tracked memory, which is not a scheduling point.
+#[inline]
+pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>) {
+    let rt = RT.get();
+    if rt.is_null() {
+        return;
+    }
+    // SAFETY: as in `with`.
+    let this = unsafe { &mut *rt };
+    if !this.settings.refine.contains(Refine::RACES) {
+        this.observed = this.observed.with(Refine::RACES);
+        return;
+    }
+    if this.abandoned {
+        return;
+    }
+    if this.beginnings > 0 && !std::thread::panicking() {
+        // The access is the thread's own, not that of the one that spawned it.
+        point(Op::local("begin", at));
+    }
+    // SAFETY: as in `with`; the one from above must not be used after a point.
+    let this = unsafe { &mut *rt };
+    let variable = object.id_in(this);
+    if this.want_accesses {
+        this.log(variable.into(), write, false, at);
+    }
+}
+
+/// Makes a thread and runs its beginning. Returns its number. Only inside of an execution.
+pub(crate) fn spawn(job: Job, name: Option<Arc<str>>, at: &'static Location<'static>) -> usize {
+    let rt = RT.get();
+    let (fiber, exit) = Fiber::start(job);
+    // SAFETY: as in `with`: no reference is held while the thread runs.
+    unsafe {
+        let this = &mut *rt;
+        let id = this.threads.len();
+        this.threads.push(Thread {
+            fiber: Some(fiber),
+            exit,
+            op: Op::local("begin", at),
+            finished: false,
+            timed_out: false,
+            token: false,
+            notified: false,
+            name,
+            locals: Vec::new(),
+            ending: Vec::new(),
+            spawned_at: at,
+            object: Object::new(),
+        });
+        if this.want_accesses && id > 0 {
+            this.log(end_of(id as TaskId), true, true, at);
+        }
+        this.born.push(Born { task: id as TaskId, buffer: id as TaskId, level: 0 });
+        let parent = std::mem::replace(&mut this.current, id);
+        this.beginnings += 1;
+        run(rt, id);
+        let this = &mut *rt;
+        this.beginnings -= 1;
+        this.current = parent;
+        id
+    }
+}
+
+/// Lets a thread run to its next point or its end.
+///
+/// # Safety
+/// `rt` is the current execution, and nobody holds a reference into it.
+unsafe fn run(rt: *mut Rt, id: usize) {
+    // SAFETY: no reference is held while the thread runs.
+    unsafe {
+        let mut fiber = (&mut *rt).threads[id].fiber.take().expect("a thread that has not finished has a fiber");
+        fiber.resume();
+        let thread = &mut (&mut *rt).threads[id];
+        if thread.finished {
+            fiber.retire();
+        } else {
+            thread.fiber = Some(fiber);
+        }
+    }
+}
+
+/// Runs `f` as part of an execution.
+fn inside(rt: *mut Rt, choose: &mut dyn Choose, f: impl FnOnce()) {
+    assert!(RT.get().is_null(), "`fabius::check` must not be called inside of `fabius::check`");
+    let choose: *mut (dyn Choose + '_) = choose;
+    // SAFETY: `rt` is valid and not referred to; of `choose` only the lifetime changes, and it is forgotten before that
+    // ends.
+    unsafe {
+        (*rt).choose = Some(std::mem::transmute::<*mut (dyn Choose + '_), *mut (dyn Choose + 'static)>(choose));
+        RT.set(rt);
+        f();
+        RT.set(ptr::null_mut());
+        (*rt).choose = None;
+    }
+}
+
+/// An execution that owns its memory.
+pub(crate) struct Execution(*mut Rt);
+
+impl Execution {
+    /// The state before the first step of `body`.
+    pub fn begin(settings: Settings, want_accesses: bool, choose: &mut dyn Choose, body: Job) -> Execution {
+        let mut rt = SPARE.with(|spare| spare.borrow_mut().pop()).unwrap_or_default();
+        rt.epoch = EPOCH.fetch_add(1, Ordering::Relaxed);
+        rt.settings = settings;
+        rt.want_accesses = want_accesses;
+        let rt = Box::into_raw(rt);
+        inside(rt, choose, || {
+            spawn(body, None, Location::caller());
+        });
+        let mut this = Execution(rt);
+        this.get_mut().pass_time();
+        this
+    }
+
+    #[inline]
+    pub fn get(&self) -> &Rt {
+        // SAFETY: no thread of the execution runs.
+        unsafe { &*self.0 }
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self) -> &mut Rt {
+        // SAFETY: no thread of the execution runs.
+        unsafe { &mut *self.0 }
+    }
+
+    /// A step of the thread, which is ready.
+    pub fn step(&mut self, id: usize, choose: &mut dyn Choose, want_accesses: bool) {
+        let rt = self.get_mut();
+        rt.want_accesses = want_accesses;
+        rt.accesses.clear();
+        rt.born.clear();
+        rt.current = id;
+        let is_fair = rt.settings.refine.contains(Refine::YIELDS);
+        if is_fair {
+            let mut fair = std::mem::take(&mut rt.fair);
+            fair.before(rt, id);
+            rt.fair = fair;
+        }
+        let rt = self.0;
+        // SAFETY: no reference is held.
+        inside(rt, choose, || unsafe { run(rt, id) });
+        let rt = self.get_mut();
+        if is_fair {
+            let mut fair = std::mem::take(&mut rt.fair);
+            fair.after(rt, id);
+            rt.fair = fair;
+        }
+        rt.pass_time();
+    }
+}
+
+impl Drop for Execution {
+    /// Unwinds what has not finished, and keeps the memory for the next execution.
+    fn drop(&mut self) {
+        let rt = self.0;
+        let is_over = self.get().is_over();
+        self.get_mut().abandoned = true;
+        if !is_over || !self.get().statics.is_empty() {
+            inside(rt, &mut First, || {
+                // SAFETY: no reference is held while a thread runs.
+                unsafe {
+                    for id in 0..(&*rt).threads.len() {
+                        if !(&*rt).threads[id].finished {
+                            (*rt).current = id;
+                            run(rt, id);
+                        }
+                    }
+                    // Destructors of these may use what is part of an execution.
+                    let statics = std::mem::take(&mut (&mut *rt).statics);
+                    drop(statics);
+                }
+            });
+        }
+        // SAFETY: it was made from a box, and nobody refers to it.
+        let mut rt = unsafe { Box::from_raw(self.0) };
+        rt.reset();
+        SPARE.with(|spare| spare.borrow_mut().push(rt));
+    }
+}
+
+impl Rt {
+    fn reset(&mut self) {
+        self.threads.clear();
+        self.current = 0;
+        self.objects = 0;
+        self.now = Duration::ZERO;
+        self.beginnings = 0;
+        self.abandoned = false;
+        self.accesses.clear();
+        self.born.clear();
+        self.observed = Refine::default();
+        self.panics.clear();
+        self.failure = None;
+        self.recorder.records.clear();
+        self.recorder.step = 0;
+        if !self.fair.is_fresh() {
+            self.fair = Fair::default();
+        }
+        self.owned.clear();
+        self.next_owned = 0;
+        self.last_drops = 0;
+    }
+
+    /// If nobody can go on but by giving up waiting, time passes until the first does.
+    fn pass_time(&mut self) {
+        let waits = |t: &Thread| if t.finished || t.timed_out { None } else { t.op.deadline };
+        let Some(first) = self.threads.iter().filter_map(waits).min() else { return };
+        if (0..self.threads.len()).any(|id| self.can_go_on(id)) {
+            return;
+        }
+        self.now = self.now.max(first);
+        let now = self.now;
+        for thread in &mut self.threads {
+            if waits(thread).is_some_and(|deadline| deadline <= now) {
+                thread.timed_out = true;
+            }
+        }
+    }
+
+    /// Whether the thread's operation can be done.
+    #[inline]
+    pub fn can_go_on(&self, id: usize) -> bool {
+        let thread = &self.threads[id];
+        if thread.finished {
+            return false;
+        }
+        match thread.op.ready {
+            None => thread.op.deadline.is_none() || thread.timed_out,
+            // SAFETY: the object outlives the announced operation.
+            Some((ready, object)) => {
+                thread.timed_out && thread.op.name != "relock" || unsafe { ready(object, self, id) }
+            }
+        }
+    }
+
+    /// Whether the scheduler may pick the thread.
+    #[inline]
+    pub fn ready(&self, id: usize) -> bool {
+        self.can_go_on(id) && (!self.settings.refine.contains(Refine::YIELDS) || self.fair.allows(self, id))
+    }
+
+    /// What of the state does not follow from what happened before what.
+    pub fn shade(&self) -> u64 {
+        if self.settings.refine.contains(Refine::YIELDS) { self.fair.shade() } else { 0 }
+    }
+
+    /// A thread yields.
+    pub fn yields(&mut self) {
+        self.fair.yields(self.current);
+    }
+
+    /// What the last step did.
+    pub fn take_log(&mut self, accesses: &mut Vec<Access>, born: &mut Vec<Born>) {
+        std::mem::swap(&mut self.accesses, accesses);
+        born.extend(self.born.drain(..).filter(|b| !self.threads[b.task as usize].finished));
+    }
+
+    fn log(&mut self, variable: u64, write: bool, sync: bool, at: &'static Location<'static>) {
+        let place = self.place(at);
+        self.accesses.push(Access { variable, write, sync, span: Span { start: place, end: place } });
+    }
+
+    /// A small number for a place in the source.
+    pub fn place(&mut self, at: &'static Location<'static>) -> u32 {
+        let list = &mut self.place_list;
+        *self.places.entry(ptr::from_ref(at) as usize).or_insert_with(|| {
+            list.push(at);
+            list.len() as u32
+        })
+    }
+
+    /// The place with a number.
+    pub fn place_of(&self, number: u32) -> Option<&'static Location<'static>> {
+        self.place_list.get((number as usize).checked_sub(1)?).copied()
+    }
+
+    /// An operation while stacks are unwound: it is done at once, whether or not it should wait.
+    fn unswitched(&mut self, op: Op) -> bool {
+        if self.abandoned {
+            return false;
+        }
+        // SAFETY: the object outlives the announced operation.
+        let ready = op.ready.is_none_or(|(ready, object)| unsafe { ready(object, self, self.current) });
+        if !ready && op.deadline.is_none() {
+            let message =
+                format!("`{}` would have to wait while a panic unwinds the stack, which is not supported", op.name);
+            self.fail(fabius_trace::BugKind::Deadlock, message, Some(op.at));
+        }
+        if self.want_accesses && op.variable != Op::NOTHING {
+            self.log(op.variable, op.write, true, op.at);
+        }
+        !ready
+    }
+
+    /// The execution fails; the first failure counts.
+    pub fn fail(&mut self, kind: fabius_trace::BugKind, message: String, at: Option<&'static Location<'static>>) {
+        let at = at.map(|l| (l.file().to_string(), l.line(), l.column()));
+        let thread = self.current;
+        self.failure.get_or_insert(Failure { kind, message, at, thread });
+    }
+
+    /// The execution is over: what is still owned is a leak.
+    pub fn find_leaks(&mut self) {
+        let mut left: Vec<_> = self.owned.values().copied().collect();
+        left.sort_by_key(|(what, at)| (at.file(), at.line(), at.column(), *what));
+        let Some((what, at)) = left.first().copied() else { return };
+        let more = left.len() - 1;
+        let more = if more == 0 { String::new() } else { format!(", and {more} more") };
+        let message = format!("leak: `{what}` made at {}:{} is never dropped{more}", at.file(), at.line());
+        self.fail(fabius_trace::BugKind::Leak, message, Some(at));
+    }
+
+    /// Whether all threads have finished.
+    pub fn is_over(&self) -> bool {
+        self.threads.iter().all(|t| t.finished)
+    }
+}
+
+/// Always takes the first alternative.
+struct First;
+
+impl Choose for First {
+    fn choose(&mut self, _: u32) -> u32 {
+        0
+    }
+}
+
+impl Default for Rt {
+    fn default() -> Rt {
+        Rt {
+            threads: Vec::new(),
+            current: 0,
+            epoch: 0,
+            objects: 0,
+            now: Duration::ZERO,
+            beginnings: 0,
+            abandoned: false,
+            settings: Settings::default(),
+            want_accesses: false,
+            accesses: Vec::new(),
+            born: Vec::new(),
+            choose: None,
+            observed: Refine::default(),
+            panics: Vec::new(),
+            failure: None,
+            recorder: Recorder::default(),
+            statics: HashMap::new(),
+            fair: Fair::default(),
+            owned: HashMap::new(),
+            next_owned: 0,
+            last_drops: 0,
+            places: HashMap::new(),
+            place_list: Vec::new(),
+        }
+    }
+}
+
+/// Runs the body of a thread and catches its panic; a body that is abandoned has no result.
+pub(crate) fn catch<T>(body: impl FnOnce() -> T) -> Option<std::thread::Result<T>> {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)) {
+        Ok(value) => Some(Ok(value)),
+        Err(payload) if payload.is::<Abandoned>() => None,
+        Err(payload) => Some(Err(payload)),
+    }
+}
+
+/// The same, but an abandoned body gives the payload that must go on unwinding.
+pub(crate) fn catch_all<T>(body: impl FnOnce() -> T) -> std::thread::Result<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(body))
+}
+
+/// Whether a payload unwinds an execution that is given up.
+pub(crate) fn is_abandoned(payload: &(dyn Any + Send)) -> bool {
+    payload.is::<Abandoned>()
+}
+
+/// Waits for the end of a thread, which borrows from the current one, by `join`; if that is abandoned, unwinds the thread
+/// on the spot.
+pub(crate) fn wait_for(id: usize, join: impl FnOnce()) {
+    if with(|rt| rt.abandoned) == Some(false) && catch_all(join).is_ok() {
+        return;
+    }
+    let rt = RT.get();
+    // SAFETY: as in `with`; no reference is held while the thread runs.
+    unsafe {
+        if !(&*rt).threads[id].finished {
+            let me = std::mem::replace(&mut (*rt).current, id);
+            run(rt, id);
+            (*rt).current = me;
+        }
+    }
+}
+
+/// The current thread ends.
+pub(crate) fn finish() {
+    let rt = RT.get();
+    // SAFETY: as in `with`.
+    unsafe {
+        if !(&*rt).threads[(*rt).current].locals.is_empty() {
+            // In the order in which they were made, as in std. Destructors may make others.
+            while !(&*rt).threads[(*rt).current].locals.is_empty() {
+                let thread = &mut (&mut *rt).threads[(*rt).current];
+                let (key, value) = thread.locals.remove(0);
+                thread.ending.push(key);
+                let _ = catch(|| drop(value));
+            }
+        }
+        if (*rt).settings.refine.contains(Refine::ENDS) && !(*rt).abandoned {
+            let at = (&*rt).threads[(*rt).current].spawned_at;
+            point(Op { variable: end_of((*rt).current as TaskId), write: true, ..Op::local("end", at) });
+        }
+        let this = &mut *rt;
+        this.threads[this.current].finished = true;
+    }
+}

@@ -1,0 +1,68 @@
+//! What a thread is about to do at a scheduling point.
+
+use super::Rt;
+use std::panic::Location;
+use std::time::Duration;
+
+/// Whether an operation can be done now: of the object that it is done to, and the thread.
+pub(crate) type Ready = unsafe fn(*const (), &Rt, usize) -> bool;
+
+/// A thread that holds a lock, and where it took it.
+pub(crate) type Holder = (usize, &'static Location<'static>);
+
+/// Who holds a lock.
+pub(crate) type Holders = unsafe fn(*const ()) -> Vec<Holder>;
+
+/// An operation that a thread has announced. It is done when the scheduler picks the thread.
+#[derive(Clone, Copy)]
+pub(crate) struct Op {
+    /// The operation's name for people, for instance `lock`.
+    pub name: &'static str,
+    /// The variable that it accesses; [`Op::NOTHING`] if none.
+    pub variable: u64,
+    /// Whether it may change the variable.
+    pub write: bool,
+    /// When it can be done; `None`: always. The object outlives the operation, because the thread borrows it.
+    pub ready: Option<(Ready, *const ())>,
+    /// For a lock: who has it.
+    pub holders: Option<Holders>,
+    /// When it gives up waiting, in virtual time.
+    pub deadline: Option<Duration>,
+    /// Where in the source.
+    pub at: &'static Location<'static>,
+}
+
+impl Op {
+    /// Stands for no variable.
+    pub const NOTHING: u64 = u64::MAX;
+
+    /// Reads an object.
+    pub fn read(name: &'static str, object: u32, at: &'static Location<'static>) -> Op {
+        Op { name, variable: object.into(), write: false, ready: None, holders: None, deadline: None, at }
+    }
+
+    /// Changes an object.
+    pub fn write(name: &'static str, object: u32, at: &'static Location<'static>) -> Op {
+        Op { write: true, ..Op::read(name, object, at) }
+    }
+
+    /// Touches nothing that others see.
+    pub fn local(name: &'static str, at: &'static Location<'static>) -> Op {
+        Op { name, variable: Op::NOTHING, write: false, ready: None, holders: None, deadline: None, at }
+    }
+
+    /// The same, but only when this holds of the object.
+    pub fn when<T>(self, object: &T, ready: Ready) -> Op {
+        Op { ready: Some((ready, std::ptr::from_ref(object).cast())), ..self }
+    }
+
+    /// The same, where the object is a lock.
+    pub fn held_by(self, holders: Holders) -> Op {
+        Op { holders: Some(holders), ..self }
+    }
+
+    /// The same, but no longer than until then.
+    pub fn until(self, deadline: Option<Duration>) -> Op {
+        Op { deadline, ..self }
+    }
+}

@@ -1,0 +1,354 @@
+//! Reference counting.
+//!
+//! Counts go up and down without a scheduling point: nobody can tell. Where a test reads the counts, or the last owner
+//! does shared operations in the destructor of the value, every drop becomes a point.
+
+use crate::rt::{self, Object, Op, Refine};
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+use std::panic::Location;
+use std::pin::Pin;
+use std::sync::Arc as Std;
+
+/// [`std::sync::Arc`] under the scheduler.
+///
+/// An `Arc` of an unsized type is made with [`Arc::from_std`], because only std's own can be coerced.
+pub struct Arc<T: ?Sized> {
+    // Dropped by hand, in `drop`.
+    value: std::mem::ManuallyDrop<Std<T>>,
+    shared: Std<Shared>,
+}
+
+/// [`std::sync::Weak`] under the scheduler.
+pub struct Weak<T: ?Sized> {
+    value: std::sync::Weak<T>,
+    shared: Option<Std<Shared>>,
+}
+
+struct Shared {
+    object: Object,
+    /// Number among the values that are owned in this execution; 0 outside of one.
+    owned: u64,
+}
+
+impl Shared {
+    #[track_caller]
+    fn new(what: &'static str) -> Shared {
+        Shared { object: Object::new(), owned: crate::alloc::own(what, Location::caller()) }
+    }
+
+    /// A look at the counts.
+    fn look(&self, name: &'static str, write: bool, at: &'static Location<'static>) {
+        rt::observe(Refine::COUNTS);
+        rt::point(Op { write, ..Op::read(name, self.object.id(), at) });
+    }
+}
+
+impl<T> Arc<T> {
+    /// As in std.
+    #[track_caller]
+    pub fn new(value: T) -> Arc<T> {
+        Arc::from_std(Std::new(value))
+    }
+
+    /// As in std.
+    #[track_caller]
+    pub fn pin(value: T) -> Pin<Arc<T>> {
+        // SAFETY: the value is behind a reference count and never moves.
+        unsafe { Pin::new_unchecked(Arc::new(value)) }
+    }
+
+    /// As in std.
+    #[track_caller]
+    pub fn new_cyclic<F: FnOnce(&Weak<T>) -> T>(f: F) -> Arc<T> {
+        let shared = Std::new(Shared::new("Arc"));
+        let value = Std::new_cyclic(|weak| f(&Weak { value: weak.clone(), shared: Some(shared.clone()) }));
+        Arc { value: std::mem::ManuallyDrop::new(value), shared }
+    }
+
+    /// As in std: a scheduling point.
+    ///
+    /// # Errors
+    /// The pointer, if there are others.
+    #[track_caller]
+    pub fn try_unwrap(mut this: Arc<T>) -> Result<T, Arc<T>> {
+        this.shared.look("try_unwrap", true, Location::caller());
+        if Std::strong_count(&this.value) > 1 {
+            return Err(this);
+        }
+        crate::alloc::disown(this.shared.owned);
+        // SAFETY: `this` is forgotten, and its parts are taken once each.
+        let (value, shared) = unsafe {
+            let value = std::mem::ManuallyDrop::take(&mut this.value);
+            let shared = std::ptr::read(&this.shared);
+            std::mem::forget(this);
+            (value, shared)
+        };
+        drop(shared);
+        Ok(Std::try_unwrap(value).ok().expect("this is the only one"))
+    }
+
+    /// As in std: a scheduling point.
+    #[track_caller]
+    pub fn into_inner(this: Arc<T>) -> Option<T> {
+        Arc::try_unwrap(this).ok()
+    }
+
+    /// As in std.
+    #[track_caller]
+    pub fn unwrap_or_clone(this: Arc<T>) -> T
+    where
+        T: Clone,
+    {
+        Arc::try_unwrap(this).unwrap_or_else(|this| (*this).clone())
+    }
+}
+
+impl<T: ?Sized> Arc<T> {
+    /// From std's: `Arc::from_std(std::sync::Arc::new(x) as std::sync::Arc<dyn Trait>)`.
+    #[track_caller]
+    pub fn from_std(value: Std<T>) -> Arc<T> {
+        Arc { value: std::mem::ManuallyDrop::new(value), shared: Std::new(Shared::new("Arc")) }
+    }
+
+    /// As in std: a scheduling point.
+    #[track_caller]
+    pub fn strong_count(this: &Arc<T>) -> usize {
+        this.shared.look("strong_count", false, Location::caller());
+        let count = Std::strong_count(&this.value);
+        rt::note(|| count.to_string());
+        count
+    }
+
+    /// As in std: a scheduling point.
+    #[track_caller]
+    pub fn weak_count(this: &Arc<T>) -> usize {
+        this.shared.look("weak_count", false, Location::caller());
+        Std::weak_count(&this.value)
+    }
+
+    /// As in std: a scheduling point.
+    #[track_caller]
+    pub fn get_mut(this: &mut Arc<T>) -> Option<&mut T> {
+        this.shared.look("get_mut", true, Location::caller());
+        Std::get_mut(&mut this.value)
+    }
+
+    /// As in std: a scheduling point.
+    #[track_caller]
+    pub fn make_mut(this: &mut Arc<T>) -> &mut T
+    where
+        T: Clone + Sized,
+    {
+        this.shared.look("make_mut", true, Location::caller());
+        if Std::strong_count(&this.value) > 1 {
+            *this = Arc::new((**this).clone());
+        }
+        Std::make_mut(&mut this.value)
+    }
+
+    /// As in std.
+    pub fn downgrade(this: &Arc<T>) -> Weak<T> {
+        Weak { value: Std::downgrade(&this.value), shared: Some(this.shared.clone()) }
+    }
+
+    /// As in std.
+    pub fn ptr_eq(this: &Arc<T>, other: &Arc<T>) -> bool {
+        Std::ptr_eq(&this.value, &other.value)
+    }
+
+    /// As in std.
+    pub fn as_ptr(this: &Arc<T>) -> *const T {
+        Std::as_ptr(&this.value)
+    }
+}
+
+impl<T: ?Sized> Drop for Arc<T> {
+    fn drop(&mut self) {
+        let last = Std::strong_count(&self.value) == 1;
+        if !rt::current().is_null() {
+            let op = Op::write("drop", self.shared.object.id(), self.shared.object.made);
+            rt::release(op, Refine::COUNTS);
+        }
+        let last = last && Std::strong_count(&self.value) == 1;
+        if last {
+            crate::alloc::disown(self.shared.owned);
+            rt::with(|rt| rt.last_drops += 1);
+        }
+        // SAFETY: it is dropped once, here.
+        unsafe { std::mem::ManuallyDrop::drop(&mut self.value) };
+        if last {
+            rt::with(|rt| rt.last_drops -= 1);
+        }
+    }
+}
+
+impl<T: ?Sized> Clone for Arc<T> {
+    fn clone(&self) -> Arc<T> {
+        if !rt::current().is_null() {
+            rt::release(Op::write("clone", self.shared.object.id(), self.shared.object.made), Refine::COUNTS);
+        }
+        Arc { value: self.value.clone(), shared: self.shared.clone() }
+    }
+}
+
+impl<T> Weak<T> {
+    /// As in std.
+    pub const fn new() -> Weak<T> {
+        Weak { value: std::sync::Weak::new(), shared: None }
+    }
+}
+
+impl<T: ?Sized> Weak<T> {
+    /// As in std: a scheduling point.
+    #[track_caller]
+    pub fn upgrade(&self) -> Option<Arc<T>> {
+        let shared = self.shared.as_ref()?;
+        shared.look("upgrade", true, Location::caller());
+        let value = self.value.upgrade();
+        rt::note(|| if value.is_some() { "alive" } else { "gone" }.into());
+        Some(Arc { value: std::mem::ManuallyDrop::new(value?), shared: shared.clone() })
+    }
+
+    /// As in std: a scheduling point.
+    #[track_caller]
+    pub fn strong_count(&self) -> usize {
+        if let Some(shared) = &self.shared {
+            shared.look("strong_count", false, Location::caller());
+        }
+        self.value.strong_count()
+    }
+
+    /// As in std.
+    pub fn ptr_eq(&self, other: &Weak<T>) -> bool {
+        self.value.ptr_eq(&other.value)
+    }
+}
+
+impl<T: ?Sized> Clone for Weak<T> {
+    fn clone(&self) -> Weak<T> {
+        Weak { value: self.value.clone(), shared: self.shared.clone() }
+    }
+}
+
+impl<T> Default for Weak<T> {
+    fn default() -> Weak<T> {
+        Weak::new()
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Weak<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(Weak)")
+    }
+}
+
+impl<T: ?Sized> Deref for Arc<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T: ?Sized> AsRef<T> for Arc<T> {
+    fn as_ref(&self) -> &T {
+        self
+    }
+}
+
+impl<T: ?Sized> Borrow<T> for Arc<T> {
+    fn borrow(&self) -> &T {
+        self
+    }
+}
+
+impl<T: ?Sized> Unpin for Arc<T> {}
+
+impl<T: Default> Default for Arc<T> {
+    #[track_caller]
+    fn default() -> Arc<T> {
+        Arc::new(T::default())
+    }
+}
+
+impl<T> From<T> for Arc<T> {
+    #[track_caller]
+    fn from(value: T) -> Arc<T> {
+        Arc::new(value)
+    }
+}
+
+impl From<&str> for Arc<str> {
+    #[track_caller]
+    fn from(value: &str) -> Arc<str> {
+        Arc::from_std(value.into())
+    }
+}
+
+impl From<String> for Arc<str> {
+    #[track_caller]
+    fn from(value: String) -> Arc<str> {
+        Arc::from_std(value.into())
+    }
+}
+
+impl<T> From<Vec<T>> for Arc<[T]> {
+    #[track_caller]
+    fn from(value: Vec<T>) -> Arc<[T]> {
+        Arc::from_std(value.into())
+    }
+}
+
+impl<T: ?Sized> From<Box<T>> for Arc<T> {
+    #[track_caller]
+    fn from(value: Box<T>) -> Arc<T> {
+        Arc::from_std(value.into())
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized> fmt::Pointer for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Pointer::fmt(&Arc::as_ptr(self), f)
+    }
+}
+
+impl<T: ?Sized + PartialEq> PartialEq for Arc<T> {
+    fn eq(&self, other: &Arc<T>) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: ?Sized + Eq> Eq for Arc<T> {}
+
+impl<T: ?Sized + PartialOrd> PartialOrd for Arc<T> {
+    fn partial_cmp(&self, other: &Arc<T>) -> Option<std::cmp::Ordering> {
+        (**self).partial_cmp(&**other)
+    }
+}
+
+impl<T: ?Sized + Ord> Ord for Arc<T> {
+    fn cmp(&self, other: &Arc<T>) -> std::cmp::Ordering {
+        (**self).cmp(&**other)
+    }
+}
+
+impl<T: ?Sized + Hash> Hash for Arc<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}

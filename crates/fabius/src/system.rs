@@ -1,0 +1,94 @@
+//! A test as the explorer sees it: a [`System`] whose state is an execution under way.
+
+use crate::rt::{self, Execution, Refine, Settings};
+use fabius_explore::system::{Access, Choose, End, Fault, StepLog, System, TaskId};
+use fabius_trace::{BugKind, Span};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+/// A test and how its executions are run.
+pub(crate) struct Test<'a> {
+    pub body: &'a (dyn Fn() + Sync),
+    pub settings: Settings,
+    /// What executions looked at that was not reckoned with.
+    pub observed: AtomicU8,
+    /// Set when the check must begin anew.
+    pub stop: &'a AtomicBool,
+}
+
+impl<'a> Test<'a> {
+    pub fn new(body: &'a (dyn Fn() + Sync), settings: Settings, stop: &'a AtomicBool) -> Test<'a> {
+        Test { body, settings, observed: AtomicU8::new(0), stop }
+    }
+
+    /// The body of the first thread.
+    pub fn beginning(&self) -> rt::Job {
+        // SAFETY: only the lifetime changes; an execution ends before what it is a test of.
+        let body = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(self.body) };
+        Box::new(move || {
+            if let Some(Err(payload)) = rt::catch(body) {
+                let panic = crate::check::note_panic(payload.as_ref());
+                rt::with(|rt| {
+                    let thread = rt.current;
+                    let failure = rt::Failure { kind: BugKind::Panic, message: panic.message, at: panic.at, thread };
+                    rt.failure.get_or_insert(failure);
+                });
+            }
+            rt::finish();
+        })
+    }
+
+    /// What the explorer must know of the state after a step.
+    fn look(&self, execution: &mut Execution, log: &mut StepLog) -> Result<(), Fault> {
+        let rt = execution.get_mut();
+        if rt.observed != Refine::default() && !self.settings.refine.contains(rt.observed) {
+            self.observed.fetch_or(rt.observed.0, Ordering::Relaxed);
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        rt.take_log(&mut log.accesses, &mut log.born);
+        if self.settings.leaks && rt.failure.is_none() && rt.is_over() {
+            rt.find_leaks();
+        }
+        match &rt.failure {
+            Some(failure) => Err(Fault::Bug(failure.kind, Span::default())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl System for Test<'_> {
+    type State = Execution;
+
+    fn initial(&self, choose: &mut dyn Choose, log: &mut StepLog) -> Result<Execution, Fault> {
+        let mut execution = Execution::begin(self.settings, log.want_accesses, choose, self.beginning());
+        self.look(&mut execution, log)?;
+        Ok(execution)
+    }
+
+    fn has_buffers(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn ready(&self, state: &Execution, task: TaskId) -> bool {
+        state.get().ready(task as usize)
+    }
+
+    #[inline]
+    fn next_access(&self, state: &Execution, task: TaskId) -> Option<Access> {
+        let op = &state.get().threads[task as usize].op;
+        let (variable, write) = (op.variable, op.write);
+        (variable != rt::Op::NOTHING).then_some(Access { variable, write, sync: true, span: Span::default() })
+    }
+
+    fn step(
+        &self,
+        state: &mut Execution,
+        task: TaskId,
+        choose: &mut dyn Choose,
+        log: &mut StepLog,
+    ) -> Result<End, Fault> {
+        state.step(task as usize, choose, log.want_accesses);
+        self.look(state, log)?;
+        Ok(if state.get().threads[task as usize].finished { End::Finished } else { End::Point })
+    }
+}

@@ -1,0 +1,406 @@
+//! [`std::thread`] under the scheduler.
+
+pub use crate::local::{AccessError, LocalKey};
+use crate::rt::{self, Job, Object, Op, Refine, Rt};
+use fabius_explore::system::{TaskId, end_of};
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::num::NonZero;
+use std::panic::Location;
+use std::sync::Arc;
+pub use std::thread::{Result, panicking};
+use std::time::Duration;
+
+/// What a thread leaves behind.
+struct Packet<T>(UnsafeCell<Option<Result<T>>>);
+
+// SAFETY: all threads of an execution are fibers of one operating system thread.
+unsafe impl<T: Send> Sync for Packet<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for Packet<T> {}
+
+/// [`std::thread::ThreadId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ThreadId(usize);
+
+/// [`std::thread::Thread`].
+#[derive(Clone)]
+pub struct Thread {
+    id: ThreadId,
+    name: Option<Arc<str>>,
+}
+
+/// [`std::thread::JoinHandle`].
+pub struct JoinHandle<T> {
+    thread: Thread,
+    packet: Arc<Packet<T>>,
+}
+
+/// [`std::thread::Builder`].
+#[derive(Debug, Default)]
+pub struct Builder {
+    name: Option<String>,
+}
+
+/// Runs the body of a thread and leaves the result in the packet.
+///
+/// # Safety
+/// What `f` borrows outlives the execution of the thread.
+unsafe fn job<'a, F, T>(f: F, packet: Arc<Packet<T>>) -> Job
+where
+    F: FnOnce() -> T + 'a,
+    T: 'a,
+{
+    let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
+        if let Some(result) = rt::catch(f) {
+            if let Err(payload) = &result {
+                crate::check::note_panic(payload.as_ref());
+            }
+            // SAFETY: nobody looks before the thread has finished.
+            unsafe { *packet.0.get() = Some(result) };
+        }
+        drop(packet);
+        rt::finish();
+    });
+    // SAFETY: only the lifetime changes; the caller vouches for it.
+    unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Job>(body) }
+}
+
+fn start<'a, F, T>(f: F, name: Option<String>, at: &'static Location<'static>) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + 'a,
+    T: 'a,
+{
+    rt::must(|_| ());
+    let packet = Arc::new(Packet(UnsafeCell::new(None)));
+    let name: Option<Arc<str>> = name.map(Into::into);
+    // SAFETY: `spawn` asks for 'static; `scope` joins before what is borrowed ends.
+    let job = unsafe { job(f, packet.clone()) };
+    let id = rt::spawn(job, name.clone(), at);
+    JoinHandle { thread: Thread { id: ThreadId(id), name }, packet }
+}
+
+/// As in std. The thread runs at once up to its first operation on shared state.
+#[track_caller]
+pub fn spawn<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    start(f, None, Location::caller())
+}
+
+/// The same for what is not `Send`: all threads of an execution are fibers of one operating system thread.
+#[track_caller]
+pub(crate) fn spawn_local<F: FnOnce() + 'static>(f: F) -> JoinHandle<()> {
+    start(f, None, Location::caller())
+}
+
+impl Builder {
+    /// As in std.
+    pub fn new() -> Builder {
+        Builder::default()
+    }
+
+    /// As in std.
+    pub fn name(self, name: String) -> Builder {
+        Builder { name: Some(name) }
+    }
+
+    /// As in std. Without effect: all stacks have two mebibytes.
+    pub fn stack_size(self, _: usize) -> Builder {
+        self
+    }
+
+    /// As in std; never fails.
+    ///
+    /// # Errors
+    /// None.
+    #[track_caller]
+    pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        Ok(start(f, self.name, Location::caller()))
+    }
+
+    /// As in std; never fails.
+    ///
+    /// # Errors
+    /// None.
+    #[track_caller]
+    pub fn spawn_scoped<'scope, 'env, F, T>(
+        self,
+        scope: &'scope Scope<'scope, 'env>,
+        f: F,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        Ok(scope.start(f, self.name, Location::caller()))
+    }
+}
+
+unsafe fn has_finished(id: *const (), rt: &Rt, _: usize) -> bool {
+    // SAFETY: it is only used with a `ThreadId`.
+    rt.threads[unsafe { (*id.cast::<ThreadId>()).0 }].finished
+}
+
+impl ThreadId {
+    fn end(self, name: &'static str, at: &'static Location<'static>) -> Op {
+        Op { variable: end_of(self.0 as TaskId), ..Op::local(name, at) }
+    }
+}
+
+impl<T> JoinHandle<T> {
+    /// As in std: a scheduling point; waits for the end of the thread.
+    ///
+    /// # Errors
+    /// The panic of the thread.
+    #[track_caller]
+    pub fn join(self) -> Result<T> {
+        rt::point(self.thread.id.end("join", Location::caller()).when(&self.thread.id, has_finished));
+        rt::note(|| format!("thread {}", self.thread.id.0));
+        // SAFETY: the thread has finished.
+        match unsafe { (*self.packet.0.get()).take() } {
+            Some(result) => result,
+            None => Err(Box::new("the thread was abandoned")),
+        }
+    }
+
+    /// As in std.
+    pub fn thread(&self) -> &Thread {
+        &self.thread
+    }
+
+    /// As in std: a scheduling point.
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        rt::observe(Refine::ENDS);
+        rt::point(self.thread.id.end("is_finished", Location::caller()));
+        rt::with(|rt| rt.threads[self.thread.id.0].finished).unwrap_or(true)
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").field("thread", &self.thread).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Thread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Thread").field("id", &self.id).field("name", &self.name).finish()
+    }
+}
+
+unsafe fn has_token(_: *const (), rt: &Rt, thread: usize) -> bool {
+    rt.threads[thread].token
+}
+
+fn token_of(id: usize) -> u32 {
+    rt::must(|rt| {
+        let object: *const Object = &rt.threads[id].object;
+        // SAFETY: the object is not moved by giving it a number.
+        unsafe { (*object).id_in(rt) }
+    })
+}
+
+impl Thread {
+    /// As in std.
+    pub fn id(&self) -> ThreadId {
+        self.id
+    }
+
+    /// As in std.
+    pub fn name(&self) -> Option<&str> {
+        if self.id.0 == 0 { Some("main") } else { self.name.as_deref() }
+    }
+
+    /// As in std: a scheduling point.
+    #[track_caller]
+    pub fn unpark(&self) {
+        rt::point(Op::write("unpark", token_of(self.id.0), Location::caller()));
+        rt::note(|| format!("thread {}", self.id.0));
+        rt::must(|rt| rt.threads[self.id.0].token = true);
+    }
+}
+
+/// As in std.
+#[track_caller]
+pub fn current() -> Thread {
+    rt::must(|rt| Thread { id: ThreadId(rt.current), name: rt.threads[rt.current].name.clone() })
+}
+
+fn park_until(deadline: Option<Duration>, at: &'static Location<'static>) {
+    let me = rt::must(|rt| rt.current);
+    rt::point(Op::write("park", token_of(me), at).when(&(), has_token).until(deadline));
+    rt::must(|rt| rt.threads[me].token = false);
+}
+
+/// As in std: a scheduling point; waits for `unpark`.
+#[track_caller]
+pub fn park() {
+    park_until(None, Location::caller());
+}
+
+/// As in std, in virtual time: time is up only when no thread can go on otherwise.
+#[track_caller]
+pub fn park_timeout(limit: Duration) {
+    park_until(rt::with(|rt| rt.now.saturating_add(limit)), Location::caller());
+}
+
+/// As in std, in virtual time: other threads go on until none can, and then time passes.
+#[track_caller]
+pub fn sleep(time: Duration) {
+    let deadline = rt::with(|rt| rt.now.saturating_add(time));
+    rt::point(Op::local("sleep", Location::caller()).until(deadline));
+}
+
+/// As in std: a scheduling point. Says that the thread waits for another, so that the scheduler is fair to that.
+#[track_caller]
+pub fn yield_now() {
+    yield_at("yield_now", Location::caller());
+}
+
+pub(crate) fn yield_at(name: &'static str, at: &'static Location<'static>) {
+    rt::observe(Refine::YIELDS);
+    rt::point(Op::local(name, at));
+    rt::with(Rt::yields);
+}
+
+/// As in std: always 2, so that tests do not depend on the machine.
+///
+/// # Errors
+/// None.
+pub fn available_parallelism() -> io::Result<NonZero<usize>> {
+    Ok(const { NonZero::new(2).unwrap() })
+}
+
+/// [`std::thread::Scope`].
+pub struct Scope<'scope, 'env: 'scope> {
+    /// Only used while the scope is open.
+    threads: Arc<UnsafeCell<Vec<(ThreadId, Arc<dyn Unhandled>)>>>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+// SAFETY: all threads of an execution are fibers of one operating system thread.
+unsafe impl Sync for Scope<'_, '_> {}
+
+/// [`std::thread::ScopedJoinHandle`].
+pub struct ScopedJoinHandle<'scope, T> {
+    handle: JoinHandle<T>,
+    scope: PhantomData<&'scope ()>,
+}
+
+/// Whether a thread panicked and nobody has asked for its result.
+trait Unhandled {
+    fn is_unhandled(&self) -> bool;
+}
+
+impl<T> Unhandled for Packet<T> {
+    fn is_unhandled(&self) -> bool {
+        // SAFETY: the thread has finished.
+        unsafe { matches!(*self.0.get(), Some(Err(_))) }
+    }
+}
+
+impl<'scope> Scope<'scope, '_> {
+    /// As in std.
+    #[track_caller]
+    pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        self.start(f, None, Location::caller())
+    }
+
+    fn start<F, T>(
+        &'scope self,
+        f: F,
+        name: Option<String>,
+        at: &'static Location<'static>,
+    ) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        let handle = start(f, name, at);
+        let packet: Arc<dyn Unhandled + 'scope> = handle.packet.clone();
+        // SAFETY: no reference is held over a point; the list is dropped before 'scope ends.
+        unsafe {
+            let packet = std::mem::transmute::<Arc<dyn Unhandled + 'scope>, Arc<dyn Unhandled>>(packet);
+            (*self.threads.get()).push((handle.thread.id, packet));
+        }
+        ScopedJoinHandle { handle, scope: PhantomData }
+    }
+}
+
+/// As in std.
+#[track_caller]
+pub fn scope<'env, F, T>(f: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    let at = Location::caller();
+    let threads = Arc::new(UnsafeCell::new(Vec::<(ThreadId, Arc<dyn Unhandled>)>::new()));
+    let scope = Scope { threads: threads.clone(), scope: PhantomData, env: PhantomData };
+    let result = rt::catch_all(|| f(&scope));
+    let mut next = 0;
+    // SAFETY: no reference is held over a point; threads may spawn others in the meantime.
+    while let Some(id) = unsafe { (&*threads.get()).get(next).map(|(id, _)| *id) } {
+        next += 1;
+        rt::wait_for(id.0, || {
+            rt::point(id.end("join", at).when(&id, has_finished));
+        });
+    }
+    // SAFETY: no thread of the scope runs any more.
+    let joined = unsafe { std::mem::take(&mut *threads.get()) };
+    let panicked = joined.iter().any(|(_, packet)| packet.is_unhandled());
+    drop(joined);
+    match result {
+        Err(payload) => std::panic::resume_unwind(payload),
+        Ok(_) if panicked => panic!("a scoped thread panicked"),
+        Ok(value) => value,
+    }
+}
+
+impl<T> ScopedJoinHandle<'_, T> {
+    /// As in std: a scheduling point; waits for the end of the thread.
+    ///
+    /// # Errors
+    /// The panic of the thread.
+    #[track_caller]
+    pub fn join(self) -> Result<T> {
+        self.handle.join()
+    }
+
+    /// As in std.
+    pub fn thread(&self) -> &Thread {
+        self.handle.thread()
+    }
+
+    /// As in std: a scheduling point.
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        self.handle.is_finished()
+    }
+}
+
+impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.handle.fmt(f)
+    }
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").finish_non_exhaustive()
+    }
+}
