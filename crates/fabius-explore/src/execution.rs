@@ -2,11 +2,10 @@
 
 use crate::dispatcher::{Last, Move, cost};
 use crate::node::{Context, Node, Script, Stop};
-use crate::race::{Conflict, HappensBefore, Runner};
+use crate::race::{Classes, Conflict, HappensBefore, Runner};
 use crate::search::Found;
-use crate::system::{End, StepLog, System, TaskId};
+use crate::system::{ANONYMOUS, Access, End, StepLog, System, TaskId};
 use fabius_trace::{Schedule, Turn};
-use std::collections::HashMap;
 
 /// An execution so far.
 pub(crate) struct Execution<'a, 'b, S: System> {
@@ -15,18 +14,24 @@ pub(crate) struct Execution<'a, 'b, S: System> {
     pub node: Node<S::State>,
     /// What the moves so far cost.
     pub cost: u32,
-    /// Steps so far.
-    pub steps: u32,
-    /// What happened before what.
-    pub order: HappensBefore,
     /// Choices of the last step, with their alternatives.
     pub script: Script,
+    spare: Spare,
+}
+
+/// What can be used again for the next execution.
+#[derive(Default)]
+pub(crate) struct Spare {
+    /// What happened before what: of threads, and of tasks in buffers.
+    classes: Classes,
+    tasks: Option<HappensBefore>,
     log: StepLog,
     schedule: Schedule,
     delays: Vec<u32>,
     pending_delays: u32,
+    steps: u32,
     /// Numbers of creation of the unfinished tasks.
-    numbers: HashMap<TaskId, u32>,
+    numbers: Vec<u32>,
     born: u32,
 }
 
@@ -34,52 +39,49 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
     /// At the first dispatch point; `choices` are those made before it.
     pub fn begin(context: &'a Context<'b, S>, choices: &[u32]) -> Result<Self, (Stop, Script)> {
         let mut script = Script::default();
-        script.set(choices);
-        Self::begin_with(context, script)
+        script.set(choices.iter().copied());
+        Self::begin_with(context, script, Spare::default())
     }
 
-    /// The same with any script.
-    pub fn begin_with(context: &'a Context<'b, S>, mut script: Script) -> Result<Self, (Stop, Script)> {
-        let mut log = StepLog { want_accesses: true, ..StepLog::default() };
-        let node = match context.initial(&mut script, &mut log) {
+    /// The same with any script, and memory of an earlier execution.
+    pub fn begin_with(
+        context: &'a Context<'b, S>,
+        mut script: Script,
+        mut spare: Spare,
+    ) -> Result<Self, (Stop, Script)> {
+        let announces = context.system.announces();
+        let conflict = context.options.races.unwrap_or(Conflict::ReadWrite);
+        spare.clear();
+        spare.log.want_accesses = !announces || context.options.races.is_some();
+        let node = match context.initial(&mut script, &mut spare.log) {
             Ok(node) => node,
             Err(stop) => return Err((stop, script)),
         };
-        let mut order = HappensBefore::new(context.options.races.unwrap_or(Conflict::ReadWrite));
-        log.born.iter().for_each(|b| order.born(None, b));
-        let mut execution = Execution {
-            context,
-            node,
-            cost: 0,
-            steps: 0,
-            order,
-            log,
-            schedule: Vec::new(),
-            delays: Vec::new(),
-            pending_delays: 0,
-            numbers: HashMap::new(),
-            born: 0,
-            script,
-        };
-        execution.count_born();
-        let choices = execution.script.choices();
-        if !choices.is_empty() {
-            execution.schedule.push(Turn { task: Turn::START, choices });
-            execution.delays.push(0);
+        if context.system.has_buffers() {
+            spare.tasks = Some(HappensBefore::new(conflict));
         }
-        Ok(execution)
+        let choices = script.choices();
+        if !choices.is_empty() {
+            spare.schedule.push(Turn { task: Turn::START, choices });
+            spare.delays.push(0);
+        }
+        spare.born(None);
+        Ok(Execution { context, node, cost: 0, script, spare })
     }
 
-    fn count_born(&mut self) {
-        for b in &self.log.born {
-            self.numbers.insert(b.task, self.born);
-            self.born += 1;
-        }
+    /// The memory, for the next execution.
+    pub fn into_spare(self) -> (Script, Spare) {
+        (self.script, self.spare)
+    }
+
+    /// Steps so far.
+    pub fn steps(&self) -> u32 {
+        self.spare.steps
     }
 
     /// The number of creation of an unfinished task.
     pub fn number_of(&self, task: TaskId) -> Option<u32> {
-        self.numbers.get(&task).copied()
+        self.spare.numbers.get(index(task)).copied()
     }
 
     /// Who ran last, as far as the cost depends on it.
@@ -92,42 +94,111 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         cost(self.context.options.bound, self.last(), mv)
     }
 
-    /// Makes a move; the choices in it begin as given and go on with the first alternatives.
-    pub fn make(&mut self, mv: Move, choices: &[u32]) -> Result<(), Stop> {
-        let mut script = std::mem::take(&mut self.script);
-        script.set(choices);
-        self.make_with(mv, script)
+    /// The happens-before relation so far as a number.
+    pub fn signature(&self) -> u128 {
+        match &self.spare.tasks {
+            Some(order) => order.signature(),
+            None => self.spare.classes.number(),
+        }
     }
 
-    /// The same with any script.
-    pub fn make_with(&mut self, mv: Move, script: Script) -> Result<(), Stop> {
+    /// Names a thread by its last step.
+    pub fn last_step_of(&self, task: TaskId) -> u64 {
+        self.spare.classes.last_of(task) as u64 | 1
+    }
+
+    /// The same after a step of a task whose accesses are announced, and the number of that step.
+    #[inline]
+    pub fn signature_after(&self, task: TaskId) -> (u128, u128) {
+        self.spare.classes.after(task, self.announced(task))
+    }
+
+    /// What the next step of a task accesses, where that is announced.
+    #[inline]
+    pub fn announced(&self, task: TaskId) -> Option<Access> {
+        self.context.system.next_access(&self.node.state, task)
+    }
+
+    /// Makes a move; the choices in it begin as given and go on with the first alternatives.
+    pub fn make(&mut self, mv: Move, choices: &[u32]) -> Result<(), Stop> {
+        self.script.set(choices.iter().copied());
+        self.go(mv)
+    }
+
+    /// The same with any script, which is in [`Execution::script`].
+    pub fn go(&mut self, mv: Move) -> Result<(), Stop> {
         self.cost += self.price(&mv);
-        self.script = script;
-        let task = match mv {
-            Move::Run(pick) => Some((pick, self.numbers[&pick.task])),
-            Move::Delay(_) => None,
+        let context = self.context;
+        let Move::Run(pick) = mv else {
+            self.spare.pending_delays += 1;
+            return context.apply(&mut self.node, mv, &mut self.script, &mut self.spare.log).map(|_| ());
         };
-        let result = self.context.apply(&mut self.node, mv, &mut self.script, &mut self.log);
-        let Some((pick, number)) = task else {
-            self.pending_delays += 1;
-            return result.map(|_| ());
-        };
-        self.steps += 1;
-        self.schedule.push(Turn { task: number, choices: self.script.choices() });
-        self.delays.push(std::mem::take(&mut self.pending_delays));
-        let end = result?;
+        let announces = context.system.announces();
+        let announced = if announces { self.announced(pick.task) } else { None };
+        let spare = &mut self.spare;
+        let number = spare.numbers[index(pick.task)];
+        let result = context.apply(&mut self.node, mv, &mut self.script, &mut spare.log);
+        spare.steps += 1;
+        let choices = self.script.choices();
+        spare.delays.push(std::mem::take(&mut spare.pending_delays));
         let runner = Runner { task: pick.task, buffer: pick.buffer };
-        self.order.step(runner, &self.log.accesses, &self.script.choices());
-        self.log.born.iter().for_each(|b| self.order.born(Some(runner), b));
-        if end == Some(End::Finished) {
-            self.order.finished(runner);
+        if let Ok(end) = result {
+            match &mut spare.tasks {
+                Some(order) => order.step(runner, &spare.log.accesses, &choices),
+                None if announces => spare.classes.step(pick.task, announced.as_slice(), choices.iter().copied()),
+                None if spare.log.accesses.iter().any(|a| a.sync) || !choices.is_empty() => {
+                    spare.classes.step(pick.task, &spare.log.accesses, choices.iter().copied());
+                }
+                None => {}
+            }
+            spare.born(Some(runner));
+            if end == Some(End::Finished) {
+                match &mut spare.tasks {
+                    Some(order) => order.finished(runner),
+                    None => spare.classes.finished(pick.task),
+                }
+            }
         }
-        self.count_born();
-        Ok(())
+        spare.schedule.push(Turn { task: number, choices });
+        result.map(|_| ())
     }
 
     /// The schedule so far as that of a bug.
     pub fn found(self, what: crate::search::Bug) -> Found {
-        Found { what, cost: self.cost, schedule: self.schedule, delays: self.delays, cycle: None }
+        let Spare { schedule, delays, .. } = self.spare;
+        Found { what, cost: self.cost, schedule, delays, cycle: None }
     }
+}
+
+impl Spare {
+    fn clear(&mut self) {
+        self.classes.clear();
+        self.tasks = None;
+        self.schedule.clear();
+        self.delays.clear();
+        self.pending_delays = 0;
+        self.steps = 0;
+        self.born = 0;
+    }
+
+    /// Tasks were born in the last step.
+    fn born(&mut self, parent: Option<Runner>) {
+        for (number, b) in self.log.born.iter().enumerate() {
+            match &mut self.tasks {
+                Some(order) => order.born(parent, b),
+                None => self.classes.born(parent.map(|p| p.task), number, b.task),
+            }
+            let at = index(b.task);
+            if at >= self.numbers.len() {
+                self.numbers.resize(at + 1, 0);
+            }
+            self.numbers[at] = self.born;
+            self.born += 1;
+        }
+    }
+}
+
+#[inline]
+fn index(task: TaskId) -> usize {
+    (task & !ANONYMOUS) as usize * 2 + usize::from(task & ANONYMOUS != 0)
 }

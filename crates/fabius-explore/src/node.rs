@@ -222,10 +222,10 @@ impl Script {
     }
 
     /// One outcome, given.
-    pub fn set(&mut self, choices: &[u32]) {
+    pub fn set(&mut self, choices: impl Iterator<Item = u32>) {
         self.taken.clear();
         self.random = None;
-        self.taken.extend(choices.iter().map(|c| (*c, c + 1)));
+        self.taken.extend(choices.map(|c| (c, c + 1)));
         self.at = 0;
     }
 

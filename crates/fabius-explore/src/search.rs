@@ -16,6 +16,12 @@ pub enum Strategy {
     Random,
     /// Probabilistic concurrency testing: random priorities with so many points of change.
     Pct(u32),
+    /// Partial order sampling: random priorities of events, drawn anew where they race.
+    Pos,
+    /// Uniform random walk: threads weighted by what is left of them.
+    Urw,
+    /// Selectively uniform random walk: the same for the accesses to one variable.
+    Surw,
 }
 
 /// What to search for, within what.
@@ -41,8 +47,12 @@ pub struct Options {
     pub memory: Option<u64>,
     /// When to give up.
     pub deadline: Option<Instant>,
-    /// The number of executions of random strategies.
+    /// The largest number of executions (stateless search and random strategies).
     pub executions: Option<u64>,
+    /// Steps after which an execution is given up (stateless search and random strategies).
+    pub max_steps: u32,
+    /// Which executions stateless search need not repeat.
+    pub reduction: Reduction,
     /// Seed of random strategies.
     pub seed: u64,
 }
@@ -62,9 +72,22 @@ impl Default for Options {
             memory: None,
             deadline: None,
             executions: None,
+            max_steps: MAX_STEPS,
+            reduction: Reduction::None,
             seed: 0,
         }
     }
+}
+
+/// Which executions stateless search need not repeat. Only for systems that announce their accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// All are run.
+    None,
+    /// What follows is explored once for all beginnings that have the same steps in the same happens-before relation.
+    Classes,
+    /// Of executions with the same happens-before relation one is run; without a bound.
+    Sources,
 }
 
 /// What a search found out.
@@ -127,12 +150,14 @@ pub enum Cut {
     Executions,
     /// An execution without end was not followed further (stateless search and walks).
     Steps,
+    /// The system behaved differently when the same steps were run again.
+    Nondeterminism,
     /// A limit inside the program was hit on some path, which was not followed further.
     Program(Limit, Span),
 }
 
-/// Steps after which stateless search and walks give up an execution.
-pub const MAX_STEPS: usize = 10_000;
+/// Steps after which stateless search and walks give up an execution, unless they are told otherwise.
+pub const MAX_STEPS: u32 = 10_000;
 
 /// How far a search is.
 #[derive(Clone, Copy, Debug, Default)]

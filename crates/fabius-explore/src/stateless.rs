@@ -1,23 +1,24 @@
 //! Stateless search: enumerates executions by running them again and again from the beginning, in the order of cost.
 //!
-//! Paper: Iterative Context Bounding for Systematic Testing of Multithreaded Programs (PLDI 2007), Algorithm 1 without
-//! the cache, as in CHESS.
+//! Paper: Iterative Context Bounding for Systematic Testing of Multithreaded Programs (PLDI 2007), Algorithm 1, as in CHESS.
 //!
 //! Deviations:
 //! 1. A work item is a prefix of an execution with what it costs, so that one algorithm serves every bound.
 //! 2. The outcomes of nondeterministic choices are part of a prefix.
-//! 3. An execution is given up after [`MAX_STEPS`] moves, which is reported: stateless search ends on acyclic state
-//!    spaces only.
+//! 3. An execution is given up after [`Options::max_steps`], which is reported: the search ends on acyclic state spaces only.
+//! 4. With [`Reduction::Classes`], the cache holds classes of executions instead of states, and is asked before a prefix is
+//!    run: see [`crate::reached`].
 
-use crate::dispatcher::Move;
-use crate::execution::Execution;
+use crate::dispatcher::{Last, Move, cost, depends_on_last};
+use crate::execution::{Execution, Spare};
 use crate::node::{Context, Script, Stop};
-use crate::search::{Bug, Cut, Found, MAX_STEPS, Monitor, Options, Outcome, Progress, Strategy};
+use crate::reached::{Class, Reached};
+use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
 use crate::system::System;
-use fabius_trace::LevelStats;
+use fabius_trace::{Bound, LevelStats, SchedulerKind, Turn};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// A complete execution.
@@ -37,32 +38,40 @@ pub struct Complete<'a, S> {
 /// Called with every complete execution; in parallel if there are several jobs.
 pub type Listener<'a, S> = &'a (dyn Fn(Complete<'_, S>) + Sync);
 
-/// Searches. `states` of the levels are distinct happens-before relations of complete executions.
+/// Searches. `states` of the levels are distinct happens-before relations of complete executions; `executions` counts all
+/// that were run, also those that came to what was explored before.
 pub fn search<S>(system: &S, options: &Options, monitor: &Monitor<'_>, listener: Listener<'_, S::State>) -> Outcome
 where
     S: System + Sync,
 {
     let context = Context { system, options, compare: None };
-    let search =
-        Search { context, monitor, listener, shared: Mutex::default(), wake: Condvar::new(), began: Instant::now() };
+    let reduces = options.reduction != Reduction::None
+        && system.announces()
+        && options.strategy == Strategy::Iterative
+        && options.scheduler == SchedulerKind::Bag;
+    let search = Search {
+        context,
+        monitor,
+        listener,
+        shared: Mutex::default(),
+        wake: Condvar::new(),
+        reached: reduces.then(Reached::default),
+        began: Instant::now(),
+    };
     search.run()
 }
 
-/// One move of a prefix, and those before it.
-struct Link {
-    before: Option<Arc<Link>>,
-    mv: Move,
-    choices: Vec<u32>,
+/// A prefix to be continued: at every dispatch point the position of the move among [`Context::moves`], and behind it the
+/// outcomes of choices in the step, marked with [`CHOICE`]. Choices before the first dispatch point stand first.
+struct Item {
+    path: Box<[u32]>,
+    cost: u32,
+    /// What the prefix comes to, if that is known.
+    comes_to: Option<Class>,
 }
 
-/// A prefix to be continued.
-#[derive(Clone)]
-struct Item {
-    /// Choices before the first dispatch.
-    start: Vec<u32>,
-    moves: Option<Arc<Link>>,
-    cost: u32,
-}
+/// Marks the outcome of a choice in a path.
+const CHOICE: u32 = 1 << 31;
 
 #[derive(Default)]
 struct Shared {
@@ -88,6 +97,7 @@ struct Search<'a, S: System> {
     listener: Listener<'a, S::State>,
     shared: Mutex<Shared>,
     wake: Condvar,
+    reached: Option<Reached>,
     began: Instant,
 }
 
@@ -102,7 +112,7 @@ impl<S: System + Sync> Search<'_, S> {
         let mut levels = Vec::new();
         let mut completed = None;
         let mut exhausted = false;
-        self.lock().work.push(Item { start: Vec::new(), moves: None, cost: 0 });
+        self.lock().work.push(Item { path: Box::default(), cost: 0, comes_to: None });
         let mut bound = if in_order { 0 } else { options.max.unwrap_or(u32::MAX) };
         loop {
             self.level(bound);
@@ -119,6 +129,10 @@ impl<S: System + Sync> Search<'_, S> {
             }
             if shared.limit.is_none() {
                 completed = Some(shown);
+            }
+            if let Some(reached) = &self.reached {
+                // What came to the same in the meantime need not be counted as left.
+                shared.next.retain(|item| item.comes_to.is_none_or(|class| !reached.is_beaten(class, item.cost)));
             }
             if shared.next.is_empty() {
                 exhausted = true;
@@ -157,10 +171,10 @@ impl<S: System + Sync> Search<'_, S> {
     }
 
     fn work(&self, bound: u32) {
+        let mut found = Findings::default();
         while let Some(item) = self.take() {
-            let mut found = Findings::default();
             self.execute(&item, bound, &mut found);
-            self.give(found);
+            self.give(&mut found);
         }
     }
 
@@ -182,17 +196,17 @@ impl<S: System + Sync> Search<'_, S> {
         }
     }
 
-    fn give(&self, found: Findings) {
+    fn give(&self, found: &mut Findings) {
         let mut shared = self.lock();
         shared.busy -= 1;
-        shared.work.extend(found.work);
-        shared.next.extend(found.next);
-        shared.executions += u64::from(found.complete.is_some());
-        shared.transitions += found.transitions;
-        shared.signatures.extend(found.complete);
-        shared.limit = shared.limit.or(found.limit);
+        shared.work.append(&mut found.work);
+        shared.next.append(&mut found.next);
+        shared.executions += std::mem::take(&mut found.executions);
+        shared.transitions += std::mem::take(&mut found.transitions);
+        shared.signatures.extend(found.complete.take());
+        shared.limit = shared.limit.or(found.limit.take());
         shared.depth = found.depth;
-        if let Some(new) = found.bug {
+        if let Some(new) = found.bug.take() {
             // The whole level is run, so that the answer does not depend on the number of jobs.
             let key = |f: &Found| (f.schedule.len(), f.what.rank(), format!("{:?}", f.schedule));
             if shared.bug.as_ref().is_none_or(|old| key(&new) < key(old)) {
@@ -200,12 +214,21 @@ impl<S: System + Sync> Search<'_, S> {
             }
         }
         self.must_stop(&mut shared);
-        self.wake.notify_all();
+        if self.context.options.jobs > 1 {
+            self.wake.notify_all();
+        }
     }
 
     fn must_stop(&self, shared: &mut Shared) {
-        if self.monitor.stop.load(std::sync::atomic::Ordering::Relaxed) {
+        if self.monitor.stop.load(Ordering::Relaxed) {
             shared.cut.get_or_insert(Cut::Interrupted);
+        }
+        let left = !(shared.work.is_empty() && shared.next.is_empty() && shared.busy == 0);
+        if left && self.context.options.executions.is_some_and(|most| shared.executions >= most) {
+            shared.cut.get_or_insert(Cut::Executions);
+        }
+        if shared.executions % 64 != 0 && self.context.options.deadline.is_none() {
+            return;
         }
         if self.context.options.deadline.is_some_and(|d| Instant::now() >= d) {
             shared.cut.get_or_insert(Cut::Time);
@@ -224,136 +247,214 @@ impl<S: System + Sync> Search<'_, S> {
         }
     }
 
-    /// Runs one execution: the prefix, and then on with the first move that the bound allows; the other moves become
-    /// prefixes of their own.
-    fn execute(&self, item: &Item, bound: u32, out: &mut Findings) {
-        let mut prefix = Vec::new();
-        let mut link = item.moves.as_ref();
-        while let Some(l) = link {
-            prefix.push(l);
-            link = l.before.as_ref();
+    /// Whether what comes to this class at this cost has to be explored; notes that it is.
+    fn is_new(&self, class: Option<Class>, cost: u32) -> bool {
+        match (&self.reached, class) {
+            (Some(reached), Some(class)) => reached.insert(class, cost),
+            _ => true,
         }
-        let mut run = match Execution::begin(&self.context, &item.start) {
+    }
+
+    /// The class that the execution has come to, where that is not known before.
+    fn arrived(&self, run: &Execution<'_, '_, S>) -> Option<Class> {
+        let shade = self.context.system.shade(&run.node.state).filter(|_| self.reached.is_some())?;
+        let number = run.signature().wrapping_add(u128::from(shade) << 64 | u128::from(shade.rotate_left(23)));
+        let last = match run.last() {
+            Last::Free => Class::ANYBODY,
+            Last::Gone => Class::NOBODY,
+            Last::Ran(task) => run.last_step_of(task),
+        };
+        Some(Class { number, last })
+    }
+
+    /// The class that a move leads to, where that is known before.
+    fn comes_to(&self, run: &Execution<'_, '_, S>, mv: &Move) -> Option<Class> {
+        let Move::Run(pick) = mv else { return None };
+        if self.reached.is_none() || self.context.system.shade(&run.node.state).is_some() {
+            return None;
+        }
+        let (number, last) = run.signature_after(pick.task);
+        let matters = depends_on_last(self.context.options.bound);
+        Some(Class { number, last: if matters { last as u64 | 1 } else { Class::ANYBODY } })
+    }
+
+    /// Runs one execution: the prefix, and then on with the first move that the bound allows and that comes to something
+    /// new; the other moves become prefixes of their own.
+    fn execute(&self, item: &Item, bound: u32, out: &mut Findings) {
+        if !self.is_new(item.comes_to, item.cost) {
+            return;
+        }
+        out.executions += 1;
+        let start = choices_at(&item.path, 0);
+        let mut script = std::mem::take(&mut out.script);
+        script.set(start.iter().map(|c| c & !CHOICE));
+        out.here.clear();
+        let mut run = match Execution::begin_with(&self.context, script, std::mem::take(&mut out.spare)) {
             Ok(run) => run,
             Err((stop, script)) => {
-                self.starts(item, &script, out);
-                out.stopped(stop, || {
-                    let turn = fabius_trace::Turn { task: fabius_trace::Turn::START, choices: script.choices() };
+                out.others(&script, start.len(), 0);
+                return out.stopped(stop, || {
+                    let turn = Turn { task: Turn::START, choices: script.choices() };
                     Found { what: Bug::Deadlock, cost: 0, schedule: vec![turn], delays: vec![0], cycle: None }
                 });
-                return;
             }
         };
-        if prefix.is_empty() {
-            let script = run.script.clone();
-            self.starts(item, &script, out);
+        if start.len() == item.path.len() {
+            out.others(&run.script, start.len(), 0);
         }
-        let mut moves = Vec::new();
-        let mut here = item.moves.clone();
-        for (number, link) in prefix.iter().rev().enumerate() {
-            if let Err(stop) = run.make(link.mv, &link.choices) {
-                debug_assert_eq!(number + 1, prefix.len(), "only the new end of a prefix can stop");
-                out.transitions += 1;
-                self.choices(&run.script, link.choices.len(), &link.before, link.mv, item, out);
-                return out.stopped(stop, || run.found(Bug::Deadlock));
-            }
-            if number + 1 == prefix.len() {
-                out.transitions += u64::from(matches!(link.mv, Move::Run(_)));
-                self.choices(&run.script, link.choices.len(), &link.before, link.mv, item, out);
-            }
-        }
-        for step in prefix.len()..MAX_STEPS {
-            if step % 256 == 255 && self.context.options.deadline.is_some_and(|d| Instant::now() >= d) {
-                out.limit = Some(Cut::Time);
+        out.taken(&run.script);
+        match self.repeat(item, start.len(), &mut run, out) {
+            Repeated::Stopped(stop) => return out.stopped(stop, || run.found(Bug::Deadlock)),
+            Repeated::Differs => {
+                out.limit = out.limit.or(Some(Cut::Nondeterminism));
                 return;
             }
+            Repeated::There => {}
+        }
+        let mut moves = std::mem::take(&mut out.moves);
+        let result = self.go_on(bound, &mut moves, &mut run, out);
+        out.moves = moves;
+        match result {
+            Some(Stop::Bug(what)) => out.bug = Some(run.found(what)),
+            stop => {
+                if let Some(Stop::Cut(cut)) = stop {
+                    out.limit = out.limit.or(Some(cut));
+                }
+                (out.script, out.spare) = run.into_spare();
+            }
+        }
+    }
+
+    /// Runs a prefix.
+    fn repeat(&self, item: &Item, start: usize, run: &mut Execution<'_, '_, S>, out: &mut Findings) -> Repeated {
+        let mut moves = std::mem::take(&mut out.moves);
+        let mut at = start;
+        while at < item.path.len() {
+            let choices = choices_at(&item.path, at + 1);
             self.context.moves(&run.node, &mut moves);
+            let Some(mv) = moves.get(item.path[at] as usize).copied() else {
+                return Repeated::Differs;
+            };
+            run.script.set(choices.iter().map(|c| c & !CHOICE));
+            let result = run.go(mv);
+            out.here.push(item.path[at]);
+            at += 1 + choices.len();
+            let is_new = at == item.path.len();
+            if is_new {
+                out.transitions += u64::from(matches!(mv, Move::Run(_)));
+                out.others(&run.script, choices.len(), item.cost);
+            }
+            out.taken(&run.script);
+            if let Err(stop) = result {
+                return if is_new { Repeated::Stopped(stop) } else { Repeated::Differs };
+            }
+        }
+        out.moves = moves;
+        if item.comes_to.is_some_and(|class| class.number != run.signature()) && run.script.taken().is_empty() {
+            return Repeated::Differs;
+        }
+        Repeated::There
+    }
+
+    /// Runs on to the end, or to where all that can follow is being explored elsewhere.
+    fn go_on(
+        &self,
+        bound: u32,
+        moves: &mut Vec<Move>,
+        run: &mut Execution<'_, '_, S>,
+        out: &mut Findings,
+    ) -> Option<Stop> {
+        let options = self.context.options;
+        loop {
+            if run.steps() >= options.max_steps {
+                return Some(Stop::Cut(Cut::Steps));
+            }
+            if run.steps() % 256 == 255 && options.deadline.is_some_and(|d| Instant::now() >= d) {
+                return Some(Stop::Cut(Cut::Time));
+            }
+            if !self.is_new(self.arrived(run), run.cost) {
+                return None;
+            }
+            self.context.moves(&run.node, moves);
             // With a scheduler that picks one that waits there are delays even if nobody can go on.
-            if moves.is_empty() || self.context.is_final(&run.node) {
+            if moves.is_empty() || options.scheduler != SchedulerKind::Bag && self.context.is_final(&run.node) {
                 return self.end(run, out);
             }
-            let before = here.clone();
-            let mut chosen: Option<Move> = None;
-            for mv in &moves {
-                let cost = run.cost + run.price(mv);
+            let last = run.last();
+            if let (Last::Free, Some(reached), Bound::Preemptions) = (last, &self.reached, options.bound) {
+                reached.free(run.signature(), run.cost);
+            }
+            let mut chosen: Option<(usize, Move)> = None;
+            for (number, mv) in moves.iter().enumerate() {
+                let cost = run.cost + cost(options.bound, last, mv);
+                let class = self.comes_to(run, mv);
                 if cost <= bound && chosen.is_none() {
-                    chosen = Some(*mv);
-                    continue;
+                    if self.is_new(class, cost) {
+                        chosen = Some((number, *mv));
+                    }
+                } else if class.is_none_or(|c| self.reached.as_ref().is_none_or(|r| !r.is_beaten(c, cost))) {
+                    out.leave(number as u32, cost, class, bound);
                 }
-                let link = Arc::new(Link { before: before.clone(), mv: *mv, choices: Vec::new() });
-                let item = Item { start: item.start.clone(), moves: Some(link), cost };
-                if cost <= bound { out.work.push(item) } else { out.next.push(item) }
             }
-            let Some(mv) = chosen else { return };
+            let (number, mv) = chosen?;
             out.transitions += u64::from(matches!(mv, Move::Run(_)));
-            let result = run.make(mv, &[]);
-            self.choices(&run.script, 0, &before, mv, &Item { cost: run.cost, ..item.clone() }, out);
+            out.here.push(number as u32);
+            run.script.set(std::iter::empty());
+            let result = run.go(mv);
+            out.others(&run.script, 0, run.cost);
+            out.taken(&run.script);
+            out.depth = run.steps();
             if let Err(stop) = result {
-                return out.stopped(stop, || run.found(Bug::Deadlock));
+                return Some(stop);
             }
-            here = Some(Arc::new(Link { before, mv, choices: run.script.choices() }));
-            out.depth = run.steps;
         }
-        out.limit = out.limit.or(Some(Cut::Steps));
     }
 
     /// Nobody can go on.
-    fn end(&self, run: Execution<'_, '_, S>, out: &mut Findings) {
+    fn end(&self, run: &Execution<'_, '_, S>, out: &mut Findings) -> Option<Stop> {
         let is_complete = run.node.dispatcher.is_empty();
         if !is_complete && !self.context.is_final(&run.node) {
             // The scheduler picks one that waits, and the bound does not allow to delay it.
-            return;
+            return None;
         }
-        let (cost, steps, signature) = (run.cost, run.steps, run.order.signature());
+        let (cost, steps, signature) = (run.cost, run.steps(), run.signature());
         (self.listener)(Complete { state: &run.node.state, cost, signature, is_complete, steps });
         out.complete = Some(signature);
-        if !is_complete && self.context.options.deadlock {
-            out.bug = Some(run.found(Bug::Deadlock));
-        }
-    }
-
-    /// The other outcomes of the choices in a step of which the first `fixed` are given.
-    fn choices(
-        &self,
-        script: &Script,
-        fixed: usize,
-        before: &Option<Arc<Link>>,
-        mv: Move,
-        item: &Item,
-        out: &mut Findings,
-    ) {
-        each_other(script.taken(), fixed, |choices| {
-            let link = Arc::new(Link { before: before.clone(), mv, choices });
-            out.work.push(Item { start: item.start.clone(), moves: Some(link), cost: item.cost });
-        });
-    }
-
-    fn starts(&self, item: &Item, script: &Script, out: &mut Findings) {
-        each_other(script.taken(), item.start.len(), |start| out.work.push(Item { start, moves: None, cost: 0 }));
+        (!is_complete && self.context.options.deadlock).then_some(Stop::Bug(Bug::Deadlock))
     }
 }
 
-/// Calls `f` with every list of choices that first differs from these behind the first `fixed`.
-fn each_other(taken: &[(u32, u32)], fixed: usize, mut f: impl FnMut(Vec<u32>)) {
-    for at in fixed..taken.len() {
-        for other in taken[at].0 + 1..taken[at].1 {
-            let mut choices: Vec<u32> = taken[..at].iter().map(|(c, _)| *c).collect();
-            choices.push(other);
-            f(choices);
-        }
-    }
+/// How it went to run a prefix.
+enum Repeated {
+    There,
+    /// At its new end.
+    Stopped(Stop),
+    /// It did not behave as before.
+    Differs,
 }
 
-/// What one execution adds.
+/// The outcomes of choices that stand in a path from here on.
+fn choices_at(path: &[u32], at: usize) -> &[u32] {
+    let rest = &path[at..];
+    &rest[..rest.iter().take_while(|d| **d & CHOICE != 0).count()]
+}
+
+/// What executions add, and memory for the next one.
 #[derive(Default)]
 struct Findings {
     work: Vec<Item>,
     next: Vec<Item>,
+    executions: u64,
     complete: Option<u128>,
     transitions: u64,
     bug: Option<Found>,
     limit: Option<Cut>,
     depth: u32,
+    /// The path so far.
+    here: Vec<u32>,
+    moves: Vec<Move>,
+    script: Script,
+    spare: Spare,
 }
 
 impl Findings {
@@ -363,6 +464,30 @@ impl Findings {
             Stop::Cut(cut) => self.limit = self.limit.or(Some(cut)),
             Stop::Dropped => {}
         }
+    }
+
+    /// A move that is not made now.
+    fn leave(&mut self, number: u32, cost: u32, comes_to: Option<Class>, bound: u32) {
+        let path = self.here.iter().copied().chain([number]).collect();
+        let item = Item { path, cost, comes_to };
+        if cost <= bound { self.work.push(item) } else { self.next.push(item) }
+    }
+
+    /// The other outcomes of the choices in the last step, of which the first `fixed` are given.
+    fn others(&mut self, script: &Script, fixed: usize, cost: u32) {
+        let taken = script.taken();
+        for at in fixed..taken.len() {
+            for other in taken[at].0 + 1..taken[at].1 {
+                let before = taken[..at].iter().map(|(chosen, _)| chosen | CHOICE);
+                let path = self.here.iter().copied().chain(before).chain([other | CHOICE]).collect();
+                self.work.push(Item { path, cost, comes_to: None });
+            }
+        }
+    }
+
+    /// Appends the outcomes of the last step to the path.
+    fn taken(&mut self, script: &Script) {
+        self.here.extend(script.taken().iter().map(|(chosen, _)| chosen | CHOICE));
     }
 }
 

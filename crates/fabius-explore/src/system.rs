@@ -141,6 +141,18 @@ pub trait System {
     /// What the next step of the task accesses first, if that is a single variable.
     fn next_access(&self, state: &Self::State, task: TaskId) -> Option<Access>;
 
+    /// Whether [`System::next_access`] says all that matters: a step has no other synchronization access that another
+    /// step, possible at the same time, could tell the order of. The class of an execution is then known a step ahead,
+    /// and executions that have the same need not be repeated.
+    fn announces(&self) -> bool {
+        false
+    }
+
+    /// What of the state does not follow from what happened before what, as a number; `None` if nothing.
+    fn shade(&self, _: &Self::State) -> Option<u64> {
+        None
+    }
+
     /// Runs the task, which is ready, to its next scheduling point. After a fault the state is unspecified.
     fn step(
         &self,

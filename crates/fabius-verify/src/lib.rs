@@ -264,6 +264,7 @@ fn options(plan: &Plan, began: Instant) -> Options {
         deadline: plan.time.and_then(|t| began.checked_add(t)),
         executions: plan.executions,
         seed: plan.seed,
+        ..Options::default()
     }
 }
 
@@ -273,7 +274,9 @@ where
     S::State: Send,
 {
     let mut outcome = match (plan.strategy, plan.stateless) {
-        (Strategy::Random | Strategy::Pct(_), _) => walk::search(engine, options, monitor),
+        (Strategy::Random | Strategy::Pct(_) | Strategy::Pos | Strategy::Urw | Strategy::Surw, _) => {
+            walk::search(engine, options, monitor)
+        }
         (Strategy::Iterative | Strategy::DepthFirst, true) => stateless::search(engine, options, monitor, &|_| {}),
         (Strategy::Iterative, false) => stateful::search(engine, options, monitor, &|_| {}),
         (Strategy::DepthFirst, false) => stateful_depth_first::search(engine, options, monitor, &|_| {}),
@@ -333,6 +336,9 @@ fn reason(cut: Cut, program: &Program) -> Reason {
             let most = fabius_explore::search::MAX_STEPS;
             Reason::Program { message: format!("an execution of more than {most} steps was not followed to its end") }
         }
+        Cut::Nondeterminism => Reason::Program {
+            message: "the model behaved differently when run again, which is an error of Fabius".into(),
+        },
         Cut::Program(limit, span) => {
             let at = span.line_col(&program.source);
             let what = match limit {

@@ -7,7 +7,7 @@ use crate::report::Report;
 use crate::rt::{self, Panic, Refine, Settings};
 use crate::system::Test;
 use fabius_explore::race::Conflict;
-use fabius_explore::search::{Cut, Found, Monitor, Options, Outcome, Strategy};
+use fabius_explore::search::{Cut, Found, Monitor, Options, Outcome, Reduction, Strategy};
 use fabius_explore::{shrink, stateless, walk};
 use fabius_trace::{Bound, Bounds, Points, Reason, Schedule, Verdict};
 use std::any::Any;
@@ -72,6 +72,8 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
         deadline: config.time.map(|t| began + t),
         seed: config.seed,
         executions: config.executions,
+        max_steps: config.max_steps,
+        reduction: if config.reduction { Reduction::Classes } else { Reduction::None },
         races: system.settings.refine.contains(Refine::RACES).then_some(Conflict::ReadWrite),
         ..Options::default()
     };
@@ -82,7 +84,7 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
             Explored { search: Some(stateless::search(system, &options, &monitor, &|_| {})), walks: None, options }
         }
         Plan::Exhaustive => {
-            let options = Options { bound: Bound::None, strategy: Strategy::DepthFirst, ..base };
+            let options = Options { bound: Bound::None, ..base };
             Explored { search: Some(stateless::search(system, &options, &monitor, &|_| {})), walks: None, options }
         }
         Plan::Walks(strategy) => {
@@ -148,6 +150,8 @@ fn conclude(
     report
 }
 
+const NONDETERMINISTIC: &str = "the test behaves differently when the same schedule is run again";
+
 fn reason(cut: Cut) -> Reason {
     match cut {
         Cut::Time => Reason::Time,
@@ -155,6 +159,7 @@ fn reason(cut: Cut) -> Reason {
         Cut::Interrupted => Reason::Interrupted,
         Cut::Executions => Reason::Executions,
         Cut::Steps => Reason::Program { message: "an execution has more steps than `Config::max_steps`".into() },
+        Cut::Nondeterminism => Reason::Program { message: NONDETERMINISTIC.into() },
         Cut::Program(..) => Reason::Program { message: "a limit inside the program".into() },
     }
 }

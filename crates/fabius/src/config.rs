@@ -117,6 +117,28 @@ impl Config {
         self.walks(search::Strategy::Pct(depth), executions)
     }
 
+    /// So many executions by partial order sampling: the orders of operations that race are equally likely, roughly.
+    ///
+    /// Paper: Partial Order Aware Concurrency Sampling (CAV 2018).
+    pub fn pos(self, executions: u64) -> Config {
+        self.walks(search::Strategy::Pos, executions)
+    }
+
+    /// So many uniform random walks: threads are picked in proportion to what is left of them, so that all interleavings
+    /// are equally likely, roughly.
+    ///
+    /// Paper: Selectively Uniform Concurrency Testing (ASPLOS 2025).
+    pub fn urw(self, executions: u64) -> Config {
+        self.walks(search::Strategy::Urw, executions)
+    }
+
+    /// So many selectively uniform random walks: the same for the accesses to one variable, another in each execution.
+    ///
+    /// Paper: Selectively Uniform Concurrency Testing (ASPLOS 2025).
+    pub fn surw(self, executions: u64) -> Config {
+        self.walks(search::Strategy::Surw, executions)
+    }
+
     fn walks(self, strategy: search::Strategy, executions: u64) -> Config {
         Config { plan: Plan::Walks(strategy), executions: Some(executions), ..self }
     }

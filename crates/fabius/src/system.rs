@@ -80,6 +80,14 @@ impl System for Test<'_> {
         (variable != rt::Op::NOTHING).then_some(Access { variable, write, sync: true, span: Span::default() })
     }
 
+    fn announces(&self) -> bool {
+        true
+    }
+
+    fn shade(&self, state: &Execution) -> Option<u64> {
+        state.get().shade()
+    }
+
     fn step(
         &self,
         state: &mut Execution,

@@ -3,9 +3,11 @@
 //! Both are defined over *threads*: a thread is a buffer id, so that the tasks of one buffer, which never run at the
 //! same time, are ordered with each other. (Every thread of a program is a buffer of its own.)
 
+mod classes;
 mod goldilocks;
 mod happens_before;
 
+pub use classes::Classes;
 pub use goldilocks::Detector;
 pub use happens_before::HappensBefore;
 

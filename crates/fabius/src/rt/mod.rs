@@ -510,8 +510,8 @@ impl Rt {
     }
 
     /// What of the state does not follow from what happened before what.
-    pub fn shade(&self) -> u64 {
-        if self.settings.refine.contains(Refine::YIELDS) { self.fair.shade() } else { 0 }
+    pub fn shade(&self) -> Option<u64> {
+        self.settings.refine.contains(Refine::YIELDS).then(|| self.fair.shade())
     }
 
     /// A thread yields.

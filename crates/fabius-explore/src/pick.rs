@@ -1,0 +1,229 @@
+//! How random strategies pick the next thread.
+//!
+//! Paper: A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs (ASPLOS 2010), for [`Strategy::Pct`].
+//! Paper: Partial Order Aware Concurrency Sampling (CAV 2018), Algorithm 2, for [`Strategy::Pos`].
+//! Paper: Selectively Uniform Concurrency Testing (ASPLOS 2025), sections 3 and 4, for [`Strategy::Urw`] and
+//! [`Strategy::Surw`].
+//!
+//! Deviations:
+//! 1. The length of executions, over which PCT spreads its points of change, and the events of each thread, which URW and
+//!    SURW weigh threads by, are those of a few uniform walks before, not given by the user.
+//! 2. Threads are task buffers; the choice among the tasks of one buffer, and all data choices, are uniform.
+//! 3. SURW's interesting events are, in each run, the accesses to one variable that several threads access, picked at
+//!    random. A thread that is not known from the walks before has weight 1.
+//! 4. Where the accesses of steps are not announced, POS and SURW see none and are uniform.
+
+use crate::dispatcher::Move;
+use crate::execution::Execution;
+use crate::scheduler::Pick;
+use crate::search::Strategy;
+use crate::system::{Access, BufferId, System};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// What the walks before have shown.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// Steps of the longest.
+    length: u32,
+    /// Steps of each thread by its number of creation, the most of all walks.
+    steps: Vec<u32>,
+    /// For each variable, the accesses of each thread.
+    variables: BTreeMap<u64, Vec<u32>>,
+}
+
+/// Whether a strategy needs to know something.
+pub(crate) fn needs_scouts(strategy: Strategy) -> bool {
+    matches!(strategy, Strategy::Pct(_) | Strategy::Urw | Strategy::Surw)
+}
+
+fn count(counts: &mut Vec<u32>, thread: usize) {
+    if thread >= counts.len() {
+        counts.resize(thread + 1, 0);
+    }
+    counts[thread] += 1;
+}
+
+fn at_least(most: &mut Vec<u32>, counts: &[u32]) {
+    most.resize(most.len().max(counts.len()), 0);
+    most.iter_mut().zip(counts).for_each(|(most, count)| *most = (*most).max(*count));
+}
+
+impl Known {
+    pub fn learn(&mut self, seen: &Seen) {
+        self.length = self.length.max(seen.taken.iter().sum());
+        at_least(&mut self.steps, &seen.taken);
+        for (variable, counts) in &seen.accesses {
+            at_least(self.variables.entry(*variable).or_default(), counts);
+        }
+    }
+
+    /// The variables that several threads access.
+    fn shared(&self) -> Vec<u64> {
+        let several = |counts: &Vec<u32>| counts.iter().filter(|c| **c > 0).count() > 1;
+        self.variables.iter().filter(|(_, counts)| several(counts)).map(|(variable, _)| *variable).collect()
+    }
+}
+
+/// What one run has shown so far.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Steps of each thread by its number of creation.
+    taken: Vec<u32>,
+    /// For each variable, the accesses of each thread.
+    accesses: BTreeMap<u64, Vec<u32>>,
+}
+
+/// Picks in one run.
+pub(crate) struct Picker<'a> {
+    strategy: Strategy,
+    known: &'a Known,
+    rng: fastrand::Rng,
+    /// Whether accesses are counted.
+    pub watches: bool,
+    pub seen: Seen,
+    /// PCT, POS: priorities of threads.
+    priorities: HashMap<BufferId, u64>,
+    /// PCT: steps at which the thread that would go on falls to the lowest priority so far.
+    changes: BTreeSet<u32>,
+    low: u64,
+    /// SURW: the variable, and whose access to it comes next.
+    interesting: Option<u64>,
+    intended: Option<usize>,
+}
+
+impl<'a> Picker<'a> {
+    pub fn new(strategy: Strategy, known: &'a Known, mut rng: fastrand::Rng) -> Picker<'a> {
+        let mut changes = BTreeSet::new();
+        if let Strategy::Pct(depth) = strategy {
+            changes = (1..depth).map(|_| rng.u32(1..=known.length.max(1))).collect();
+        }
+        let shared = if strategy == Strategy::Surw { known.shared() } else { Vec::new() };
+        let interesting = if shared.is_empty() { None } else { Some(shared[rng.usize(..shared.len())]) };
+        Picker {
+            strategy,
+            known,
+            rng,
+            watches: strategy == Strategy::Surw,
+            seen: Seen::default(),
+            priorities: HashMap::new(),
+            changes,
+            low: 1 << 20,
+            interesting,
+            intended: None,
+        }
+    }
+
+    /// One of the moves, all of which run a task.
+    pub fn pick<S: System>(&mut self, moves: &[Move], run: &Execution<'_, '_, S>) -> Move {
+        if self.strategy == Strategy::Random && !self.watches {
+            return moves[self.rng.usize(..moves.len())];
+        }
+        let picks: Vec<Pick> = moves
+            .iter()
+            .filter_map(|m| match m {
+                Move::Run(pick) => Some(*pick),
+                Move::Delay(_) => None,
+            })
+            .collect();
+        let number = |p: &Pick| run.number_of(p.task).unwrap_or(0) as usize;
+        let at = match self.strategy {
+            Strategy::Pct(_) => self.by_priority(&picks, run.steps()),
+            Strategy::Pos => self.by_partial_order(&picks, run),
+            Strategy::Urw => {
+                let left: Vec<u32> =
+                    picks.iter().map(|p| self.left(&self.known.steps, &self.seen.taken, number(p))).collect();
+                self.weighted(&left)
+            }
+            Strategy::Surw => self.selectively(&picks, run),
+            _ => self.rng.usize(..picks.len()),
+        };
+        let thread = number(&picks[at]);
+        count(&mut self.seen.taken, thread);
+        if self.watches
+            && let Some(access) = run.announced(picks[at].task)
+        {
+            count(self.seen.accesses.entry(access.variable).or_default(), thread);
+        }
+        Move::Run(picks[at])
+    }
+
+    /// How much a thread is expected to do still; at least 1.
+    fn left(&self, known: &[u32], done: &[u32], thread: usize) -> u32 {
+        let of = |counts: &[u32]| counts.get(thread).copied().unwrap_or(0);
+        of(known).saturating_sub(of(done)).max(1)
+    }
+
+    fn weighted(&mut self, weights: &[u32]) -> usize {
+        let mut ticket = self.rng.u32(..weights.iter().sum::<u32>());
+        weights
+            .iter()
+            .position(|w| {
+                let wins = ticket < *w;
+                ticket = ticket.wrapping_sub(*w);
+                wins
+            })
+            .expect("the ticket is below the sum")
+    }
+
+    fn highest(&self, picks: &[Pick]) -> usize {
+        let priority = |at: &usize| (self.priorities[&picks[*at].buffer], picks[*at].buffer);
+        (0..picks.len()).max_by_key(priority).expect("there is a move")
+    }
+
+    fn give_priorities(&mut self, picks: &[Pick]) {
+        for pick in picks {
+            let rng = &mut self.rng;
+            self.priorities.entry(pick.buffer).or_insert_with(|| (1 << 21) + rng.u64(..1 << 40));
+        }
+    }
+
+    fn by_priority(&mut self, picks: &[Pick], step: u32) -> usize {
+        self.give_priorities(picks);
+        if self.changes.remove(&step) {
+            self.low -= 1;
+            let falls = picks[self.highest(picks)].buffer;
+            self.priorities.insert(falls, self.low);
+        }
+        let chosen = picks[self.highest(picks)].buffer;
+        let tasks: Vec<usize> = (0..picks.len()).filter(|at| picks[*at].buffer == chosen).collect();
+        tasks[self.rng.usize(..tasks.len())]
+    }
+
+    fn by_partial_order<S: System>(&mut self, picks: &[Pick], run: &Execution<'_, '_, S>) -> usize {
+        self.give_priorities(picks);
+        let chosen = self.highest(picks);
+        let access = run.announced(picks[chosen].task);
+        let races = |other: Option<Access>| match (access, other) {
+            (Some(a), Some(b)) => a.variable == b.variable && (a.write || b.write),
+            _ => false,
+        };
+        // The next event of the thread, and those that raced with this one, draw anew.
+        for (at, pick) in picks.iter().enumerate() {
+            if at == chosen || races(run.announced(pick.task)) {
+                self.priorities.remove(&pick.buffer);
+            }
+        }
+        chosen
+    }
+
+    fn selectively<S: System>(&mut self, picks: &[Pick], run: &Execution<'_, '_, S>) -> usize {
+        let Some(variable) = self.interesting else { return self.rng.usize(..picks.len()) };
+        let number = |p: &Pick| run.number_of(p.task).unwrap_or(0) as usize;
+        let is_interesting = |p: &Pick| run.announced(p.task).is_some_and(|a| a.variable == variable);
+        let (known, empty) = (self.known.variables.get(&variable), Vec::new());
+        if self.intended.is_none_or(|t| !picks.iter().any(|p| number(p) == t)) {
+            let done = self.seen.accesses.get(&variable).unwrap_or(&empty);
+            let of = |p: &Pick| self.left(known.unwrap_or(&empty), done, number(p));
+            let weights: Vec<u32> = picks.iter().map(of).collect();
+            self.intended = Some(number(&picks[self.weighted(&weights)]));
+        }
+        let may: Vec<usize> = (0..picks.len())
+            .filter(|at| !is_interesting(&picks[*at]) || Some(number(&picks[*at])) == self.intended)
+            .collect();
+        let at = if may.is_empty() { self.rng.usize(..picks.len()) } else { may[self.rng.usize(..may.len())] };
+        if is_interesting(&picks[at]) {
+            self.intended = None;
+        }
+        at
+    }
+}

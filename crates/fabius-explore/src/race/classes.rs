@@ -1,0 +1,177 @@
+//! The equivalence class of an execution so far as a number, step by step and cheaply: equal for two executions of a
+//! system of threads exactly (up to collisions of 128 bits) if they have the same steps in the same happens-before
+//! relation. Then they have led to the same state.
+//!
+//! Paper: Iterative Context Bounding for Systematic Testing of Multithreaded Programs (PLDI 2007), section 4.3 (the
+//! happens-before relation as the signature of a state in stateless search).
+//!
+//! Deviations:
+//! 1. A step is hashed with the steps that come immediately before it, not with all: its thread's last, and for each
+//!    variable the last that wrote it and, if the step writes, those that read it since. The hash of a step so stands for
+//!    all that comes before it, and the class is the sum of the hashes of all steps.
+//! 2. Variables have no names in the hash: what a step accesses follows from what its thread has done.
+
+use super::Conflict;
+use crate::system::{ANONYMOUS, Access, TaskId, end_of};
+use hashbrown::HashMap;
+use xxhash_rust::xxh3::Xxh3DefaultBuilder;
+
+/// The class of an execution so far.
+#[derive(Clone, Debug, Default)]
+pub struct Classes {
+    conflict: Conflict,
+    /// The last step of each thread.
+    threads: Vec<u128>,
+    /// Variables with small numbers, and the others.
+    small: Vec<Variable>,
+    large: HashMap<u64, Variable, Xxh3DefaultBuilder>,
+    sum: u128,
+    roots: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Variable {
+    /// The last step that wrote it.
+    write: u128,
+    /// The sum of those that read it since.
+    reads: u128,
+}
+
+const CHILD: u128 = 1 << 100;
+const CHOICE: u128 = 1 << 101;
+
+impl Classes {
+    /// The empty execution.
+    pub fn new(conflict: Conflict) -> Classes {
+        Classes { conflict, ..Classes::default() }
+    }
+
+    /// Back to the empty execution.
+    pub fn clear(&mut self) {
+        self.threads.clear();
+        self.small.clear();
+        self.large.clear();
+        self.sum = 0;
+        self.roots = 0;
+    }
+
+    /// The class.
+    #[inline]
+    pub fn number(&self) -> u128 {
+        self.sum
+    }
+
+    /// The class after a step that makes no choices, and the step's own number.
+    #[inline]
+    pub fn after(&self, task: TaskId, access: Option<Access>) -> (u128, u128) {
+        let before = access.map_or(0, |a| self.before(&a));
+        let step = mix(self.threads[index(task)], before);
+        (self.sum.wrapping_add(step), step)
+    }
+
+    /// The number of the last step of a task.
+    pub fn last_of(&self, task: TaskId) -> u128 {
+        self.threads[index(task)]
+    }
+
+    /// A step of the task with the outcomes of its choices.
+    pub fn step(&mut self, task: TaskId, accesses: &[Access], choices: impl Iterator<Item = u32>) {
+        let sync = || accesses.iter().filter(|a| a.sync);
+        let before = sync().map(|a| self.before(a)).fold(0, |sum: u128, b| mix(sum, b).wrapping_add(b));
+        let before = match sync().count() {
+            0 | 1 => sync().map(|a| self.before(a)).sum(),
+            _ => before,
+        };
+        let at = index(task);
+        let mut step = mix(self.threads[at], before);
+        for choice in choices {
+            step = mix(step, CHOICE + u128::from(choice));
+        }
+        self.sum = self.sum.wrapping_add(step);
+        self.threads[at] = step;
+        let conflict = self.conflict;
+        for access in sync() {
+            let variable = self.variable(access.variable);
+            if conflict.writes(access) {
+                *variable = Variable { write: step, reads: 0 };
+            } else {
+                variable.reads = variable.reads.wrapping_add(mix(step, 1));
+            }
+        }
+    }
+
+    /// A task was born in the last step, as the `number`-th of it, by `parent`, or at the very beginning.
+    pub fn born(&mut self, parent: Option<TaskId>, number: usize, task: TaskId) {
+        let name = match parent {
+            Some(parent) => mix(self.threads[index(parent)], CHILD + number as u128),
+            None => {
+                self.roots += 1;
+                mix(CHILD, u128::from(self.roots))
+            }
+        };
+        let at = index(task);
+        if at >= self.threads.len() {
+            self.threads.resize(at + 1, 0);
+        }
+        self.threads[at] = name;
+    }
+
+    /// The task has finished: what waits for that comes after its last step.
+    pub fn finished(&mut self, task: TaskId) {
+        let last = self.threads[index(task)];
+        *self.variable(end_of(task)) = Variable { write: last, reads: 0 };
+    }
+
+    /// What comes immediately before an access.
+    #[inline]
+    fn before(&self, access: &Access) -> u128 {
+        let variable = match slot(access.variable) {
+            Some(slot) => self.small.get(slot).copied().unwrap_or_default(),
+            None => self.large.get(&access.variable).copied().unwrap_or_default(),
+        };
+        if self.conflict.writes(access) { variable.write.wrapping_add(variable.reads) } else { variable.write }
+    }
+
+    #[inline]
+    fn variable(&mut self, variable: u64) -> &mut Variable {
+        match slot(variable) {
+            Some(slot) => {
+                if slot >= self.small.len() {
+                    self.small.resize(slot + 1, Variable::default());
+                }
+                &mut self.small[slot]
+            }
+            None => self.large.entry(variable).or_default(),
+        }
+    }
+}
+
+/// Threads and their ends have small numbers.
+#[inline]
+fn index(task: TaskId) -> usize {
+    let anonymous = task & ANONYMOUS != 0;
+    (task & !ANONYMOUS) as usize * 2 + usize::from(anonymous)
+}
+
+#[inline]
+fn slot(variable: u64) -> Option<usize> {
+    let end = variable & end_of(0) != 0;
+    let number = variable & !end_of(0);
+    // Ends of anonymous tasks are nobody's to wait for.
+    (number < 1 << 16).then_some(number as usize * 2 + usize::from(end))
+}
+
+/// Two numbers in order as one.
+#[inline]
+fn mix(a: u128, b: u128) -> u128 {
+    let fold = |x: u64, y: u64| {
+        let product = u128::from(x) * u128::from(y);
+        (product >> 64) as u64 ^ product as u64
+    };
+    let (a0, a1, b0, b1) = (a as u64, (a >> 64) as u64, b as u64, (b >> 64) as u64);
+    let low = fold(a0 ^ 0x9e37_79b9_7f4a_7c15, b0 ^ 0xd1b5_4a32_d192_ed03)
+        .wrapping_add(fold(a1 ^ 0x8ebc_6af0_9c88_c6e3, b1 ^ 0x5899_65cc_7537_4cc3));
+    let high = fold(a1 ^ b0 ^ 0x1d8e_4e27_c47d_124f, a0.wrapping_add(b1) ^ 0xeb44_acca_b455_d165)
+        .wrapping_add(low.rotate_left(32));
+    u128::from(high) << 64 | u128::from(fold(low ^ 0xa076_1d64_78bd_642f, high ^ 0xe703_7ed1_a0b4_28db))
+}

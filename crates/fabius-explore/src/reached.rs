@@ -1,0 +1,88 @@
+//! What stateless search has come to, so that what follows is explored once.
+//!
+//! Paper: Iterative Context Bounding for Systematic Testing of Multithreaded Programs (PLDI 2007), sections 3 and 4.3: the
+//! cache of Algorithm 1, with the happens-before relation in place of the state.
+//!
+//! Deviations:
+//! 1. The paper's cache holds pairs of a state and the thread that ran last. Here a state that was reached at a lower cost
+//!    stands for all pairs with it: whoever ran last there, at most one unit leads to the choice that is free here.
+//!    At the same cost, a pair in which the thread that ran last cannot go on stands for all others, because
+//!    everything is free there.
+
+use hashbrown::{HashMap, HashSet};
+use std::sync::Mutex;
+use xxhash_rust::xxh3::Xxh3DefaultBuilder;
+
+/// What an execution has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Class {
+    /// The class of the execution.
+    pub number: u128,
+    /// Names the thread that ran last, where that matters.
+    pub last: u64,
+}
+
+impl Class {
+    /// Every choice is free.
+    pub const ANYBODY: u64 = 0;
+    /// No choice is free.
+    pub const NOBODY: u64 = 2;
+}
+
+#[derive(Default)]
+pub(crate) struct Reached {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// For every class the least cost, and who ran last when it was first reached at that.
+    first: HashMap<u128, (u32, u64), Xxh3DefaultBuilder>,
+    /// Others that reached it at the same cost.
+    more: HashSet<(u128, u64), Xxh3DefaultBuilder>,
+}
+
+/// Classes that are remembered; what comes later is explored as often as it is reached.
+const MOST: usize = 40_000_000;
+
+impl Inner {
+    fn is_beaten(&self, class: Class, cost: u32) -> bool {
+        self.first.get(&class.number).is_some_and(|(least, last)| {
+            let same = *last == class.last || *last == Class::ANYBODY;
+            *least < cost || *least == cost && (same || self.more.contains(&(class.number, class.last)))
+        })
+    }
+}
+
+impl Reached {
+    fn inner(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.inner.lock().expect("no worker has panicked")
+    }
+
+    /// Whether all that can follow is explored from elsewhere at no higher cost.
+    pub fn is_beaten(&self, class: Class, cost: u32) -> bool {
+        self.inner().is_beaten(class, cost)
+    }
+
+    /// Notes that what follows is explored. Says whether it was not before.
+    pub fn insert(&self, class: Class, cost: u32) -> bool {
+        let mut inner = self.inner();
+        if inner.is_beaten(class, cost) {
+            return false;
+        }
+        let known = inner.first.get(&class.number).is_some_and(|(least, _)| *least == cost);
+        if known {
+            inner.more.insert((class.number, class.last));
+        } else if inner.first.len() < MOST {
+            inner.first.insert(class.number, (cost, class.last));
+        }
+        true
+    }
+
+    /// Notes that all choices are free here.
+    pub fn free(&self, number: u128, cost: u32) {
+        if let Some(first) = self.inner().first.get_mut(&number).filter(|(least, _)| *least == cost) {
+            first.1 = Class::ANYBODY;
+        }
+    }
+}
