@@ -102,6 +102,12 @@ impl Dispatcher {
         }
     }
 
+    /// Whether any thread may be next, and nothing else matters.
+    #[inline]
+    pub fn is_bag(&self) -> bool {
+        matches!(self, Dispatcher::Threads(Queue::Bag(_)))
+    }
+
     /// What starts by itself: if these are declared buffers, the first of them begins.
     pub fn start(&mut self, born: &[Born], view: &impl View) {
         self.born(born, None, view);

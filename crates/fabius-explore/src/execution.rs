@@ -84,6 +84,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         self.spare.numbers.get(index(task)).copied()
     }
 
+    /// Whether there has been such a task.
+    pub fn exists(&self, task: TaskId) -> bool {
+        index(task) < self.spare.numbers.len()
+    }
+
     /// Who ran last, as far as the cost depends on it.
     pub fn last(&self) -> Last {
         self.context.last(&self.node)
@@ -127,7 +132,13 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
 
     /// The same with any script, which is in [`Execution::script`].
     pub fn go(&mut self, mv: Move) -> Result<(), Stop> {
-        self.cost += self.price(&mv);
+        self.go_at(mv, self.cost + self.price(&mv))
+    }
+
+    /// The same where the cost after the move is known.
+    #[inline]
+    pub fn go_at(&mut self, mv: Move, cost: u32) -> Result<(), Stop> {
+        self.cost = cost;
         let context = self.context;
         let Move::Run(pick) = mv else {
             self.spare.pending_delays += 1;
@@ -178,6 +189,7 @@ impl Spare {
         self.delays.clear();
         self.pending_delays = 0;
         self.steps = 0;
+        self.numbers.clear();
         self.born = 0;
     }
 

@@ -118,14 +118,19 @@ impl<'a, S: System> Context<'a, S> {
         choose: &mut dyn Choose,
         log: &mut StepLog,
     ) -> Result<End, Stop> {
-        let level = node.dispatcher.take(pick, &self.view(&node.state));
+        // A bag of threads is the same before and after.
+        let level = if node.dispatcher.is_bag() { 0 } else { node.dispatcher.take(pick, &self.view(&node.state)) };
         let end = self.system.step(&mut node.state, pick.task, choose, log)?;
         if end == End::Dropped {
             return Err(Stop::Dropped);
         }
         let view = Seen { system: self.system, state: &node.state, compare: self.compare };
         node.dispatcher.born(&log.born, Some(pick.buffer), &view);
-        node.dispatcher.give_back(pick, level, end, &view);
+        if !node.dispatcher.is_bag() {
+            node.dispatcher.give_back(pick, level, end, &view);
+        } else if end == End::Finished {
+            node.dispatcher.take(pick, &view);
+        }
         node.ran = Some(pick.buffer);
         if let Some(detector) = &mut node.detector {
             let runner = Runner { task: pick.task, buffer: pick.buffer };

@@ -12,12 +12,13 @@
 use crate::dispatcher::{Last, Move, cost, depends_on_last};
 use crate::execution::{Execution, Spare};
 use crate::node::{Context, Script, Stop};
+use crate::scheduler::Pick;
 use crate::reached::{Class, Reached};
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
 use crate::system::System;
 use fabius_trace::{Bound, LevelStats, SchedulerKind, Turn};
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -61,8 +62,9 @@ where
     search.run()
 }
 
-/// A prefix to be continued: at every dispatch point the position of the move among [`Context::moves`], and behind it the
-/// outcomes of choices in the step, marked with [`CHOICE`]. Choices before the first dispatch point stand first.
+/// A prefix to be continued: at every dispatch point the task that runs (if threads are in a bag) or the position of the
+/// move among [`Context::moves`], and behind it the outcomes of choices in the step, marked with [`CHOICE`]. Choices before
+/// the first dispatch point stand first.
 struct Item {
     path: Box<[u32]>,
     cost: u32,
@@ -331,12 +333,20 @@ impl<S: System + Sync> Search<'_, S> {
         let mut at = start;
         while at < item.path.len() {
             let choices = choices_at(&item.path, at + 1);
-            self.context.moves(&run.node, &mut moves);
-            let Some(mv) = moves.get(item.path[at] as usize).copied() else {
-                return Repeated::Differs;
+            let mv = if run.node.dispatcher.is_bag() {
+                // See `decision`.
+                let task = item.path[at].rotate_right(1);
+                if !run.exists(task) || !self.context.system.ready(&run.node.state, task) {
+                    return Repeated::Differs;
+                }
+                Move::Run(Pick { buffer: task, task })
+            } else {
+                self.context.moves(&run.node, &mut moves);
+                let Some(mv) = moves.get(item.path[at] as usize) else { return Repeated::Differs };
+                *mv
             };
             run.script.set(choices.iter().map(|c| c & !CHOICE));
-            let result = run.go(mv);
+            let result = run.go_at(mv, item.cost);
             out.here.push(item.path[at]);
             at += 1 + choices.len();
             let is_new = at == item.path.len();
@@ -384,23 +394,29 @@ impl<S: System + Sync> Search<'_, S> {
             if let (Last::Free, Some(reached), Bound::Preemptions) = (last, &self.reached, options.bound) {
                 reached.free(run.signature(), run.cost);
             }
-            let mut chosen: Option<(usize, Move)> = None;
+            let is_bag = run.node.dispatcher.is_bag();
+            let decision = |number: usize, mv: &Move| match mv {
+                // What marks anonymous tasks would be taken for what marks choices.
+                Move::Run(pick) if is_bag => pick.task.rotate_left(1),
+                _ => number as u32,
+            };
+            let mut chosen: Option<(usize, Move, u32)> = None;
             for (number, mv) in moves.iter().enumerate() {
                 let cost = run.cost + cost(options.bound, last, mv);
                 let class = self.comes_to(run, mv);
                 if cost <= bound && chosen.is_none() {
                     if self.is_new(class, cost) {
-                        chosen = Some((number, *mv));
+                        chosen = Some((number, *mv, cost));
                     }
                 } else if class.is_none_or(|c| self.reached.as_ref().is_none_or(|r| !r.is_beaten(c, cost))) {
-                    out.leave(number as u32, cost, class, bound);
+                    out.leave(decision(number, mv), cost, class, bound);
                 }
             }
-            let (number, mv) = chosen?;
+            let (number, mv, cost) = chosen?;
             out.transitions += u64::from(matches!(mv, Move::Run(_)));
-            out.here.push(number as u32);
+            out.here.push(decision(number, &mv));
             run.script.set(std::iter::empty());
-            let result = run.go(mv);
+            let result = run.go_at(mv, cost);
             out.others(&run.script, 0, run.cost);
             out.taken(&run.script);
             out.depth = run.steps();
@@ -491,14 +507,20 @@ impl Findings {
     }
 }
 
-/// Runs `one` for every number below `count` until it answers, on several threads; the answer to the lowest number.
-pub(crate) fn first_of<T: Send>(jobs: usize, count: u64, one: impl Fn(u64) -> Option<T> + Sync) -> Option<(u64, T)> {
+/// Runs `one` for every number below `count` until it answers or it is time to stop, on several threads; the answer to the
+/// lowest number.
+pub(crate) fn first_of<T: Send>(
+    jobs: usize,
+    count: u64,
+    stop: &AtomicBool,
+    one: impl Fn(u64) -> Option<T> + Sync,
+) -> Option<(u64, T)> {
     let next = AtomicUsize::new(0);
     let best: Mutex<Option<(u64, T)>> = Mutex::new(None);
     let work = || loop {
         let number = next.fetch_add(1, Ordering::Relaxed) as u64;
         let beaten = best.lock().expect("no worker has panicked").as_ref().is_some_and(|(n, _)| *n < number);
-        if number >= count || beaten {
+        if number >= count || beaten || stop.load(Ordering::Relaxed) {
             return;
         }
         if let Some(answer) = one(number) {

@@ -10,7 +10,7 @@ use crate::system::System;
 use fabius_trace::{LevelStats, Turn};
 use std::collections::HashSet;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Executions that a search makes unless it is told how many.
@@ -30,6 +30,7 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
     let signatures: Mutex<HashSet<u128>> = Mutex::default();
     let reported = Mutex::new(Instant::now());
     let limits: Mutex<Option<Cut>> = Mutex::new(None);
+    let over = AtomicBool::new(false);
     let memory: Mutex<Vec<Memory>> = Mutex::default();
     let mut known = Known::default();
     if needs_scouts(options.strategy) {
@@ -42,7 +43,7 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
             known.learn(&seen);
         }
     }
-    let found = first_of(options.jobs, count, |run| {
+    let found = first_of(options.jobs, count, &over, |run| {
         let stop = if monitor.stop.load(Ordering::Relaxed) {
             Some(Cut::Interrupted)
         } else if options.deadline.is_some_and(|d| Instant::now() >= d) {
@@ -53,6 +54,7 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
         let mut cut = cut.lock().expect("no worker has panicked");
         *cut = cut.or(stop);
         if matches!(*cut, Some(Cut::Interrupted | Cut::Time)) {
+            over.store(true, Ordering::Relaxed);
             return None;
         }
         drop(cut);

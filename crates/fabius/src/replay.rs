@@ -170,7 +170,7 @@ impl Rerun {
             self.kind = Some(BugKind::Deadlock);
             self.message = "deadlock: no thread can go on".into();
             for (id, thread) in rt.threads.iter().enumerate().filter(|(_, t)| !t.finished) {
-                let op = &thread.op;
+                let Some(op) = thread.op() else { continue };
                 // SAFETY: the object outlives the announced operation.
                 let holders = op.holders.zip(op.ready).map(|(holders, (_, object))| unsafe { holders(object) });
                 let held: Vec<String> = holders

@@ -11,6 +11,7 @@ pub(crate) type Job = Box<dyn FnOnce()>;
 /// Where a running fiber gives control back.
 pub(crate) type Exit = *const Yielder<(), ()>;
 
+/// A fiber; it stays where it is in memory.
 pub(crate) struct Fiber {
     coroutine: Coroutine<(), (), ()>,
     slot: Box<Slot>,
@@ -22,7 +23,7 @@ struct Slot {
 }
 
 thread_local! {
-    static IDLE: RefCell<Vec<Fiber>> = const { RefCell::new(Vec::new()) };
+    static IDLE: RefCell<Vec<Box<Fiber>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Stack of a fiber in bytes; only what is used of it takes memory.
@@ -33,14 +34,14 @@ const KEPT: usize = 256;
 
 impl Fiber {
     /// A fiber that will run the job when it is resumed, and where the job gives control back.
-    pub fn start(job: Job) -> (Fiber, Exit) {
+    pub fn start(job: Job) -> (Box<Fiber>, Exit) {
         let mut fiber = IDLE.with(|idle| idle.borrow_mut().pop()).unwrap_or_else(Fiber::new);
         fiber.slot.job = Some(job);
         let exit = fiber.slot.exit;
         (fiber, exit)
     }
 
-    fn new() -> Fiber {
+    fn new() -> Box<Fiber> {
         let mut slot = Box::new(Slot { job: None, exit: std::ptr::null() });
         let shared: *mut Slot = &mut *slot;
         let stack = DefaultStack::new(STACK).expect("there is memory for the stack of a thread");
@@ -59,7 +60,7 @@ impl Fiber {
         });
         // Runs to its first exit, which makes the exit known.
         coroutine.resume(());
-        Fiber { coroutine, slot }
+        Box::new(Fiber { coroutine, slot })
     }
 
     /// Runs the job until it gives control back or ends.
@@ -68,7 +69,7 @@ impl Fiber {
     }
 
     /// Takes back a fiber whose job has ended.
-    pub fn retire(self) {
+    pub fn retire(self: Box<Self>) {
         IDLE.with(|idle| {
             let mut idle = idle.borrow_mut();
             if idle.len() < KEPT {

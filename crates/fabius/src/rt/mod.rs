@@ -81,10 +81,10 @@ pub(crate) struct Panic {
 struct Abandoned;
 
 pub(crate) struct Thread {
-    fiber: Option<Fiber>,
+    fiber: Option<Box<Fiber>>,
     exit: Exit,
-    /// What it does next.
-    pub op: Op,
+    /// What it does next: on the stack of the fiber, which waits; null before that and after the end.
+    op: *const Op,
     pub finished: bool,
     /// Its operation gave up waiting.
     pub timed_out: bool,
@@ -101,6 +101,15 @@ pub(crate) struct Thread {
     pub object: Object,
 }
 
+impl Thread {
+    /// What it does next; `None` if it has finished.
+    #[inline]
+    pub fn op(&self) -> Option<&Op> {
+        // SAFETY: the operation is on the stack of a fiber that waits in `point`.
+        unsafe { self.op.as_ref() }
+    }
+}
+
 /// One execution.
 pub(crate) struct Rt {
     pub threads: Vec<Thread>,
@@ -110,6 +119,8 @@ pub(crate) struct Rt {
     pub objects: u32,
     /// Virtual time since the beginning.
     pub now: Duration,
+    /// Whether some operation may give up waiting.
+    has_deadlines: bool,
     /// How many beginnings of threads are being run inside one another.
     beginnings: u32,
     pub abandoned: bool,
@@ -199,10 +210,12 @@ pub(crate) fn point(op: Op) -> bool {
         }
         let me = this.current;
         let thread = &mut this.threads[me];
-        thread.op = op;
+        thread.op = &op;
+        this.has_deadlines |= op.deadline.is_some();
         let exit = thread.exit;
         (*exit).suspend(());
         let this = &mut *rt;
+        this.threads[me].op = ptr::null();
         if this.abandoned {
             std::panic::resume_unwind(Box::new(Abandoned));
         }
@@ -304,7 +317,7 @@ pub(crate) fn spawn(job: Job, name: Option<Arc<str>>, at: &'static Location<'sta
         this.threads.push(Thread {
             fiber: Some(fiber),
             exit,
-            op: Op::local("begin", at),
+            op: ptr::null(),
             finished: false,
             timed_out: false,
             token: false,
@@ -336,13 +349,14 @@ pub(crate) fn spawn(job: Job, name: Option<Arc<str>>, at: &'static Location<'sta
 unsafe fn run(rt: *mut Rt, id: usize) {
     // SAFETY: no reference is held while the thread runs.
     unsafe {
-        let mut fiber = (&mut *rt).threads[id].fiber.take().expect("a thread that has not finished has a fiber");
-        fiber.resume();
+        let fiber = (&mut *rt).threads[id].fiber.as_mut().expect("a thread that has not finished has a fiber");
+        let fiber: *mut Fiber = &mut **fiber;
+        (*fiber).resume();
         let thread = &mut (&mut *rt).threads[id];
-        if thread.finished {
+        if thread.finished
+            && let Some(fiber) = thread.fiber.take()
+        {
             fiber.retire();
-        } else {
-            thread.fiber = Some(fiber);
         }
     }
 }
@@ -454,6 +468,7 @@ impl Rt {
         self.current = 0;
         self.objects = 0;
         self.now = Duration::ZERO;
+        self.has_deadlines = false;
         self.beginnings = 0;
         self.abandoned = false;
         self.accesses.clear();
@@ -473,7 +488,10 @@ impl Rt {
 
     /// If nobody can go on but by giving up waiting, time passes until the first does.
     fn pass_time(&mut self) {
-        let waits = |t: &Thread| if t.finished || t.timed_out { None } else { t.op.deadline };
+        if !self.has_deadlines {
+            return;
+        }
+        let waits = |t: &Thread| if t.timed_out { None } else { t.op()?.deadline };
         let Some(first) = self.threads.iter().filter_map(waits).min() else { return };
         if (0..self.threads.len()).any(|id| self.can_go_on(id)) {
             return;
@@ -491,15 +509,11 @@ impl Rt {
     #[inline]
     pub fn can_go_on(&self, id: usize) -> bool {
         let thread = &self.threads[id];
-        if thread.finished {
-            return false;
-        }
-        match thread.op.ready {
-            None => thread.op.deadline.is_none() || thread.timed_out,
+        let Some(op) = thread.op() else { return false };
+        match op.ready {
+            None => op.deadline.is_none() || thread.timed_out,
             // SAFETY: the object outlives the announced operation.
-            Some((ready, object)) => {
-                thread.timed_out && thread.op.name != "relock" || unsafe { ready(object, self, id) }
-            }
+            Some((ready, object)) => thread.timed_out || unsafe { ready(object, self, id) },
         }
     }
 
@@ -521,7 +535,9 @@ impl Rt {
 
     /// What the last step did.
     pub fn take_log(&mut self, accesses: &mut Vec<Access>, born: &mut Vec<Born>) {
-        std::mem::swap(&mut self.accesses, accesses);
+        if self.want_accesses {
+            std::mem::swap(&mut self.accesses, accesses);
+        }
         born.extend(self.born.drain(..).filter(|b| !self.threads[b.task as usize].finished));
     }
 
@@ -603,6 +619,7 @@ impl Default for Rt {
             epoch: 0,
             objects: 0,
             now: Duration::ZERO,
+            has_deadlines: false,
             beginnings: 0,
             abandoned: false,
             settings: Settings::default(),
