@@ -84,6 +84,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         self.spare.numbers.get(index(task)).copied()
     }
 
+    /// How many tasks there have been.
+    pub fn born(&self) -> u32 {
+        self.spare.born
+    }
+
     /// Whether there has been such a task.
     pub fn exists(&self, task: TaskId) -> bool {
         index(task) < self.spare.numbers.len()

@@ -13,6 +13,7 @@ mod retrace;
 pub mod scheduler;
 pub mod search;
 pub mod shrink;
+pub mod sources;
 pub mod stateful;
 pub mod stateful_depth_first;
 pub mod stateless;

@@ -253,6 +253,11 @@ impl Script {
         false
     }
 
+    /// The same outcomes once more.
+    pub fn rewind(&mut self) {
+        self.at = 0;
+    }
+
     /// What was chosen, of how many.
     pub fn taken(&self) -> &[(u32, u32)] {
         &self.taken[..self.at]

@@ -86,8 +86,6 @@ pub enum Reduction {
     None,
     /// What follows is explored once for all beginnings that have the same steps in the same happens-before relation.
     Classes,
-    /// Of executions with the same happens-before relation one is run; without a bound.
-    Sources,
 }
 
 /// What a search found out.

@@ -12,8 +12,8 @@
 use crate::dispatcher::{Last, Move, cost, depends_on_last};
 use crate::execution::{Execution, Spare};
 use crate::node::{Context, Script, Stop};
-use crate::scheduler::Pick;
 use crate::reached::{Class, Reached};
+use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
 use crate::system::System;
 use fabius_trace::{Bound, LevelStats, SchedulerKind, Turn};

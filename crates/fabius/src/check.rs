@@ -8,7 +8,7 @@ use crate::rt::{self, Panic, Refine, Settings};
 use crate::system::Test;
 use fabius_explore::race::Conflict;
 use fabius_explore::search::{Cut, Found, Monitor, Options, Outcome, Reduction, Strategy};
-use fabius_explore::{shrink, stateless, walk};
+use fabius_explore::{shrink, sources, stateless, walk};
 use fabius_trace::{Bound, Bounds, Points, Reason, Schedule, Verdict};
 use std::any::Any;
 use std::cell::RefCell;
@@ -84,8 +84,15 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
             Explored { search: Some(stateless::search(system, &options, &monitor, &|_| {})), walks: None, options }
         }
         Plan::Exhaustive => {
+            // Fairness is not a matter of what happened before what alone.
+            let sources = config.reduction && !system.settings.refine.contains(Refine::YIELDS);
             let options = Options { bound: Bound::None, ..base };
-            Explored { search: Some(stateless::search(system, &options, &monitor, &|_| {})), walks: None, options }
+            let search = if sources {
+                sources::search(system, &options, &monitor, &|_| {})
+            } else {
+                stateless::search(system, &options, &monitor, &|_| {})
+            };
+            Explored { search: Some(search), walks: None, options }
         }
         Plan::Walks(strategy) => {
             let executions = config.executions.or(Some(DEFAULT_WALKS));

@@ -1,0 +1,372 @@
+//! Stateless search that runs one execution for each happens-before relation, without a bound: dynamic partial order
+//! reduction with source sets and sleep sets.
+//!
+//! Paper: Optimal Dynamic Partial Order Reduction (POPL 2014), section 5 (Source-DPOR).
+//!
+//! Deviations:
+//! 1. Two steps depend on each other if their announced accesses conflict. That a step makes another possible (`unlock` and
+//!    `lock`, `notify` and the end of a wait) is not a dependency; if none of the threads that could begin a reversed race
+//!    can go on, all that can are added, and if the second step of the race alone is left, the race cannot be reversed.
+//! 2. The outcomes of nondeterministic choices in a step are enumerated for each thread that is tried.
+//! 3. A race whose reversal begins with a thread in the sleep set is left out: it was explored before (as in Optimal-DPOR).
+
+use crate::dispatcher::Move;
+use crate::execution::{Execution, Spare};
+use crate::node::{Context, Script, Stop};
+use crate::scheduler::Pick;
+use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress};
+use crate::stateless::{Complete, Listener};
+use crate::system::{Access, System, TaskId, end_of};
+use fabius_trace::{LevelStats, Turn};
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Searches. Only for systems of threads that announce their accesses.
+pub fn search<S: System>(
+    system: &S,
+    options: &Options,
+    monitor: &Monitor<'_>,
+    listener: Listener<'_, S::State>,
+) -> Outcome {
+    let context = Context { system, options, compare: None };
+    let mut search = Search {
+        frames: Vec::new(),
+        start: Script::default(),
+        listener,
+        level: LevelStats::default(),
+        signatures: HashSet::new(),
+        limit: None,
+    };
+    let began = Instant::now();
+    let mut reported = began;
+    let mut memory = Memory::default();
+    let mut bug = None;
+    let mut cut = None;
+    loop {
+        if let Some(found) = search.execute(&context, &mut memory) {
+            bug = Some(found);
+            break;
+        }
+        let level = &search.level;
+        if level.executions % 64 == 0 && reported.elapsed() > Duration::from_millis(200) {
+            reported = Instant::now();
+            (monitor.progress)(&Progress {
+                executions: level.executions,
+                transitions: level.transitions,
+                depth: search.frames.len() as u32,
+                elapsed: began.elapsed(),
+                ..Progress::default()
+            });
+        }
+        if !search.backtrack() {
+            break;
+        }
+        cut = if monitor.stop.load(Ordering::Relaxed) {
+            Some(Cut::Interrupted)
+        } else if options.deadline.is_some_and(|d| Instant::now() >= d) {
+            Some(Cut::Time)
+        } else if options.executions.is_some_and(|most| search.level.executions >= most) {
+            Some(Cut::Executions)
+        } else {
+            None
+        };
+        if cut.is_some() {
+            break;
+        }
+    }
+    let cut = cut.or(search.limit);
+    search.level.states = search.signatures.len() as u64;
+    Outcome {
+        exhausted: bug.is_none() && cut.is_none(),
+        completed: (bug.is_none() && cut.is_none()).then_some(0),
+        cut: if bug.is_some() { None } else { cut },
+        bug,
+        finals: search.level.executions,
+        levels: vec![search.level],
+        memory: 0,
+    }
+}
+
+/// Memory for the next execution.
+#[derive(Default)]
+struct Memory {
+    moves: Vec<Move>,
+    script: Script,
+    spare: Spare,
+}
+
+/// A dispatch point of the current execution, and the step that was taken there.
+struct Frame {
+    /// Who can go on, and what they access.
+    ready: Vec<(TaskId, Option<Access>)>,
+    /// Whose steps were explored before, and commute with all since.
+    sleep: Vec<TaskId>,
+    /// Who has to be tried.
+    backtrack: Vec<TaskId>,
+    /// Who has been.
+    done: Vec<TaskId>,
+    chosen: TaskId,
+    /// The outcomes of choices in the step.
+    script: Script,
+    /// What the step accessed.
+    access: Option<Access>,
+    /// How many steps of each thread come before it, itself included.
+    clock: Vec<u32>,
+}
+
+impl Frame {
+    fn access_of(&self, task: TaskId) -> Option<Access> {
+        self.ready.iter().find(|(t, _)| *t == task).and_then(|(_, access)| *access)
+    }
+
+    fn is_ready(&self, task: TaskId) -> bool {
+        self.ready.iter().any(|(t, _)| *t == task)
+    }
+
+    /// Whether the step of an earlier frame comes before this one's.
+    fn is_after(&self, earlier: &Frame) -> bool {
+        at(&self.clock, earlier.chosen) >= at(&earlier.clock, earlier.chosen)
+    }
+}
+
+fn at(clock: &[u32], task: TaskId) -> u32 {
+    clock.get(task as usize).copied().unwrap_or(0)
+}
+
+fn join(clock: &mut Vec<u32>, other: &[u32]) {
+    if clock.len() < other.len() {
+        clock.resize(other.len(), 0);
+    }
+    clock.iter_mut().zip(other).for_each(|(mine, other)| *mine = (*mine).max(*other));
+}
+
+fn conflict(a: Option<Access>, b: Option<Access>) -> bool {
+    matches!((a, b), (Some(a), Some(b)) if a.variable == b.variable && (a.write || b.write))
+}
+
+/// What orders the next steps of one execution.
+#[derive(Default)]
+struct Order {
+    /// For each thread what comes before its next step.
+    threads: Vec<Vec<u32>>,
+    /// For each variable the frame that wrote it last, and those that read it since.
+    variables: HashMap<u64, (Option<usize>, Vec<usize>)>,
+}
+
+struct Search<'a, T> {
+    frames: Vec<Frame>,
+    /// Choices before the first dispatch point.
+    start: Script,
+    listener: Listener<'a, T>,
+    level: LevelStats,
+    signatures: HashSet<u128>,
+    limit: Option<Cut>,
+}
+
+impl<T> Search<'_, T> {
+    /// Runs one execution: the steps of the frames, and then on.
+    fn execute<S: System<State = T>>(&mut self, context: &Context<'_, S>, memory: &mut Memory) -> Option<Found> {
+        self.level.executions += 1;
+        let start = std::mem::take(&mut self.start);
+        let mut run = match Execution::begin_with(context, start, std::mem::take(&mut memory.spare)) {
+            Ok(run) => run,
+            Err((stop, script)) => {
+                let turn = Turn { task: Turn::START, choices: script.choices() };
+                self.start = script;
+                let found = Found { what: Bug::Deadlock, cost: 0, schedule: vec![turn], delays: vec![0], cycle: None };
+                return self.stopped(stop, || found);
+            }
+        };
+        self.start = std::mem::replace(&mut run.script, std::mem::take(&mut memory.script));
+        let mut order = Order::default();
+        let mut depth = 0;
+        loop {
+            if depth == self.frames.len() {
+                if depth as u32 >= context.options.max_steps {
+                    self.limit = self.limit.or(Some(Cut::Steps));
+                    break;
+                }
+                context.moves(&run.node, &mut memory.moves);
+                if memory.moves.is_empty() {
+                    if let Some(stop) = self.end(context, &run) {
+                        return self.stopped(stop, || run.found(Bug::Deadlock));
+                    }
+                    break;
+                }
+                if !self.extend(&memory.moves, &run) {
+                    break;
+                }
+            } else if !self.frames[depth].is_ready(self.frames[depth].chosen)
+                || !run.exists(self.frames[depth].chosen)
+                || !context.system.ready(&run.node.state, self.frames[depth].chosen)
+            {
+                self.limit = self.limit.or(Some(Cut::Nondeterminism));
+                self.frames.truncate(depth);
+                break;
+            }
+            let is_new = depth + 1 == self.frames.len();
+            let frame = &mut self.frames[depth];
+            let task = frame.chosen;
+            frame.script.rewind();
+            run.script = std::mem::take(&mut frame.script);
+            let before = context.system.next_access(&run.node.state, task);
+            let born = run.born();
+            let result = run.go_at(Move::Run(Pick { buffer: task, task }), 0);
+            frame.script = std::mem::take(&mut run.script);
+            frame.access = before;
+            self.level.transitions += u64::from(is_new);
+            self.happened(depth, &mut order, born..run.born(), is_new);
+            depth += 1;
+            if let Err(stop) = result {
+                return self.stopped(stop, || run.found(Bug::Deadlock));
+            }
+        }
+        (memory.script, memory.spare) = run.into_spare();
+        None
+    }
+
+    fn stopped(&mut self, stop: Stop, found: impl FnOnce() -> Found) -> Option<Found> {
+        match stop {
+            Stop::Bug(what) => Some(Found { what, ..found() }),
+            Stop::Cut(cut) => {
+                self.limit = self.limit.or(Some(cut));
+                None
+            }
+            Stop::Dropped => None,
+        }
+    }
+
+    fn end<S: System<State = T>>(&mut self, context: &Context<'_, S>, run: &Execution<'_, '_, S>) -> Option<Stop> {
+        let is_complete = run.node.dispatcher.is_empty();
+        let (steps, signature) = (run.steps(), run.signature());
+        (self.listener)(Complete { state: &run.node.state, cost: 0, signature, is_complete, steps });
+        self.signatures.insert(signature);
+        (!is_complete && context.options.deadlock).then_some(Stop::Bug(Bug::Deadlock))
+    }
+
+    /// A new frame, unless all that can go on is asleep.
+    fn extend<S: System<State = T>>(&mut self, moves: &[Move], run: &Execution<'_, '_, S>) -> bool {
+        let tasks = moves.iter().filter_map(|m| match m {
+            Move::Run(pick) => Some(pick.task),
+            Move::Delay(_) => None,
+        });
+        let ready: Vec<_> = tasks.map(|task| (task, run.announced(task))).collect();
+        let mut sleep = Vec::new();
+        let mut last = None;
+        if let Some(parent) = self.frames.last() {
+            let asleep = parent.sleep.iter().chain(&parent.done).copied();
+            sleep.extend(asleep.filter(|t| *t != parent.chosen && !conflict(parent.access, parent.access_of(*t))));
+            last = Some(parent.chosen);
+        }
+        let awake = |t: &TaskId| !sleep.contains(t);
+        let go_on = last.filter(|t| ready.iter().any(|(r, _)| r == t) && awake(t));
+        let Some(chosen) = go_on.or_else(|| ready.iter().map(|(t, _)| *t).find(awake)) else { return false };
+        let backtrack = vec![chosen];
+        let (done, script, clock) = (Vec::new(), Script::default(), Vec::new());
+        self.frames.push(Frame { ready, sleep, backtrack, done, chosen, script, access: None, clock });
+        true
+    }
+
+    /// The step of a frame was taken: what comes before it, and, if it is new, which races it ends.
+    fn happened(&mut self, depth: usize, order: &mut Order, born: std::ops::Range<u32>, is_new: bool) {
+        let (task, access) = (self.frames[depth].chosen, self.frames[depth].access);
+        let me = task as usize;
+        if order.threads.len() <= me.max(born.end as usize) {
+            order.threads.resize(me.max(born.end as usize) + 1, Vec::new());
+        }
+        let mut clock = std::mem::take(&mut order.threads[me]);
+        let mut before = Vec::new();
+        if let Some(access) = access {
+            if access.variable & end_of(0) != 0 && !access.write {
+                // A thread that has ended: its last step.
+                let ended = (access.variable & !end_of(0)) as usize;
+                let ended = order.threads.get(ended).cloned().unwrap_or_default();
+                join(&mut clock, &ended);
+            }
+            let variable = order.variables.entry(access.variable).or_default();
+            if access.write {
+                before.extend(variable.1.drain(..).chain(variable.0));
+                variable.0 = Some(depth);
+            } else {
+                before.extend(variable.0);
+                variable.1.push(depth);
+            }
+        }
+        let frames = &self.frames;
+        let unordered = |j: &usize| at(&clock, frames[*j].chosen) < at(&frames[*j].clock, frames[*j].chosen);
+        let racing: Vec<usize> = before.iter().copied().filter(|j| unordered(j)).collect();
+        for j in &before {
+            join(&mut clock, &frames[*j].clock);
+        }
+        if clock.len() <= me {
+            clock.resize(me + 1, 0);
+        }
+        clock[me] += 1;
+        for child in born {
+            order.threads[child as usize] = clock.clone();
+        }
+        order.threads[me] = clock.clone();
+        self.frames[depth].clock = clock;
+        if is_new {
+            for j in &racing {
+                let immediate = !racing.iter().any(|k| k != j && self.frames[*k].is_after(&self.frames[*j]) && k > j);
+                if immediate {
+                    self.race(*j, depth);
+                }
+            }
+        }
+    }
+
+    /// The steps of two frames race: some thread has to be tried at the first that leads to the other order.
+    fn race(&mut self, first: usize, second: usize) {
+        // The steps in between that do not come after the first, and then the second.
+        let (head, tail) = self.frames.split_at(first + 1);
+        let earlier = &head[first];
+        let mut others: Vec<&Frame> = Vec::new();
+        let mut initials: Vec<TaskId> = Vec::new();
+        for (number, frame) in tail[..second - first].iter().enumerate() {
+            let is_last = first + 1 + number == second;
+            if !is_last && frame.is_after(earlier) {
+                continue;
+            }
+            let is_first_of_thread = others.iter().all(|o| o.chosen != frame.chosen);
+            // The second step comes after the first, but in the other order it does not.
+            if is_first_of_thread && others.iter().all(|o| !frame.is_after(o)) {
+                initials.push(frame.chosen);
+            }
+            others.push(frame);
+        }
+        let alone = others.len() == 1;
+        let earlier = &mut self.frames[first];
+        let known = |t: &TaskId| earlier.backtrack.contains(t) || earlier.sleep.contains(t);
+        if initials.iter().any(known) {
+            return;
+        }
+        if let Some(task) = initials.iter().rev().copied().find(|t| earlier.is_ready(*t)) {
+            earlier.backtrack.push(task);
+        } else if !alone {
+            let all: Vec<TaskId> = earlier.ready.iter().map(|(t, _)| *t).filter(|t| !known(t)).collect();
+            earlier.backtrack.extend(all);
+        }
+    }
+
+    /// Goes back to the last frame where something is left to be tried.
+    fn backtrack(&mut self) -> bool {
+        while let Some(frame) = self.frames.last_mut() {
+            if frame.script.advance() {
+                return true;
+            }
+            let chosen = frame.chosen;
+            frame.done.push(chosen);
+            let left = |t: &TaskId| !frame.done.contains(t) && !frame.sleep.contains(t);
+            if let Some(next) = frame.backtrack.iter().copied().find(left) {
+                frame.chosen = next;
+                frame.script = Script::default();
+                return true;
+            }
+            self.frames.pop();
+        }
+        self.start.advance()
+    }
+}
