@@ -61,6 +61,7 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
             spare.tasks = Some(HappensBefore::new(conflict));
         }
         let choices = script.choices();
+        spare.classes.begin(&choices);
         if !choices.is_empty() {
             spare.schedule.push(Turn { task: Turn::START, choices });
             spare.delays.push(0);
@@ -82,6 +83,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
     /// The number of creation of an unfinished task.
     pub fn number_of(&self, task: TaskId) -> Option<u32> {
         self.spare.numbers.get(index(task)).copied()
+    }
+
+    /// Who waited for the end of whom in the last step.
+    pub fn joined(&self) -> &[(TaskId, TaskId)] {
+        &self.spare.log.joined
     }
 
     /// How many tasks there have been.
@@ -172,6 +178,9 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
                 match &mut spare.tasks {
                     Some(order) => order.finished(runner),
                     None => spare.classes.finished(pick.task),
+                }
+                for task in &spare.log.finished {
+                    spare.classes.finished(*task);
                 }
             }
         }

@@ -131,6 +131,10 @@ impl<'a, S: System> Context<'a, S> {
         } else if end == End::Finished {
             node.dispatcher.take(pick, &view);
         }
+        for task in &log.finished {
+            let other = Pick { buffer: *task, task: *task };
+            node.dispatcher.remove(other);
+        }
         node.ran = Some(pick.buffer);
         if let Some(detector) = &mut node.detector {
             let runner = Runner { task: pick.task, buffer: pick.buffer };

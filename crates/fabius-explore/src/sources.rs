@@ -5,8 +5,9 @@
 //!
 //! Deviations:
 //! 1. Two steps depend on each other if their announced accesses conflict. That a step makes another possible (`unlock` and
-//!    `lock`, `notify` and the end of a wait) is not a dependency; if none of the threads that could begin a reversed race
-//!    can go on, all that can are added, and if the second step of the race alone is left, the race cannot be reversed.
+//!    `lock`, `notify` and the end of a wait) is not a dependency. If none of the threads that could begin a reversed race
+//!    can go on, all that can are added. The first step of the race may be what made the second possible; unless the
+//!    second could have been taken at once in its place, the steps before that access the variable are looked at in turn.
 //! 2. The outcomes of nondeterministic choices in a step are enumerated for each thread that is tried.
 //! 3. A race whose reversal begins with a thread in the sleep set is left out: it was explored before (as in Optimal-DPOR).
 
@@ -150,8 +151,8 @@ fn conflict(a: Option<Access>, b: Option<Access>) -> bool {
 struct Order {
     /// For each thread what comes before its next step.
     threads: Vec<Vec<u32>>,
-    /// For each variable the frame that wrote it last, and those that read it since.
-    variables: HashMap<u64, (Option<usize>, Vec<usize>)>,
+    /// For each variable the frames that accessed it.
+    variables: HashMap<u64, Vec<usize>>,
 }
 
 struct Search<'a, T> {
@@ -168,7 +169,8 @@ impl<T> Search<'_, T> {
     /// Runs one execution: the steps of the frames, and then on.
     fn execute<S: System<State = T>>(&mut self, context: &Context<'_, S>, memory: &mut Memory) -> Option<Found> {
         self.level.executions += 1;
-        let start = std::mem::take(&mut self.start);
+        let mut start = std::mem::take(&mut self.start);
+        start.rewind();
         let mut run = match Execution::begin_with(context, start, std::mem::take(&mut memory.spare)) {
             Ok(run) => run,
             Err((stop, script)) => {
@@ -217,6 +219,10 @@ impl<T> Search<'_, T> {
             frame.access = before;
             self.level.transitions += u64::from(is_new);
             self.happened(depth, &mut order, born..run.born(), is_new);
+            for (waiting, ended) in run.joined() {
+                let ended = order.threads[*ended as usize].clone();
+                join(&mut order.threads[*waiting as usize], &ended);
+            }
             depth += 1;
             if let Err(stop) = result {
                 return self.stopped(stop, || run.found(Bug::Deadlock));
@@ -277,6 +283,8 @@ impl<T> Search<'_, T> {
         }
         let mut clock = std::mem::take(&mut order.threads[me]);
         let mut before = Vec::new();
+        let mut nothing = Vec::new();
+        let mut history = &mut nothing;
         if let Some(access) = access {
             if access.variable & end_of(0) != 0 && !access.write {
                 // A thread that has ended: its last step.
@@ -284,17 +292,21 @@ impl<T> Search<'_, T> {
                 let ended = order.threads.get(ended).cloned().unwrap_or_default();
                 join(&mut clock, &ended);
             }
-            let variable = order.variables.entry(access.variable).or_default();
-            if access.write {
-                before.extend(variable.1.drain(..).chain(variable.0));
-                variable.0 = Some(depth);
-            } else {
-                before.extend(variable.0);
-                variable.1.push(depth);
+            history = order.variables.entry(access.variable).or_default();
+            // Back to the last that wrote, which is after all before it.
+            for j in history.iter().rev() {
+                let writes = self.frames[*j].access.is_some_and(|a| a.write);
+                if access.write || writes {
+                    before.push(*j);
+                }
+                if writes {
+                    break;
+                }
             }
         }
         let frames = &self.frames;
         let unordered = |j: &usize| at(&clock, frames[*j].chosen) < at(&frames[*j].clock, frames[*j].chosen);
+        let mine = clock.clone();
         let racing: Vec<usize> = before.iter().copied().filter(|j| unordered(j)).collect();
         for j in &before {
             join(&mut clock, &frames[*j].clock);
@@ -308,18 +320,32 @@ impl<T> Search<'_, T> {
         }
         order.threads[me] = clock.clone();
         self.frames[depth].clock = clock;
+        let history_before = history.clone();
+        history.push(depth);
         if is_new {
+            let known = mine;
             for j in &racing {
-                let immediate = !racing.iter().any(|k| k != j && self.frames[*k].is_after(&self.frames[*j]) && k > j);
-                if immediate {
-                    self.race(*j, depth);
+                let immediate = !racing.iter().any(|k| k > j && self.frames[*k].is_after(&self.frames[*j]));
+                if !immediate || self.race(*j, depth) {
+                    continue;
+                }
+                // The step may have made this one possible: what about those before it?
+                for earlier in history_before.iter().rev().filter(|e| *e < j) {
+                    let frame = &self.frames[*earlier];
+                    if at(&known, frame.chosen) >= at(&frame.clock, frame.chosen) {
+                        break;
+                    }
+                    if conflict(frame.access, access) && self.race(*earlier, depth) {
+                        break;
+                    }
                 }
             }
         }
     }
 
-    /// The steps of two frames race: some thread has to be tried at the first that leads to the other order.
-    fn race(&mut self, first: usize, second: usize) {
+    /// The steps of two frames race: some thread has to be tried at the first that leads to the other order. Says whether
+    /// it is certain that there is another order.
+    fn race(&mut self, first: usize, second: usize) -> bool {
         // The steps in between that do not come after the first, and then the second.
         let (head, tail) = self.frames.split_at(first + 1);
         let earlier = &head[first];
@@ -340,15 +366,19 @@ impl<T> Search<'_, T> {
         let alone = others.len() == 1;
         let earlier = &mut self.frames[first];
         let known = |t: &TaskId| earlier.backtrack.contains(t) || earlier.sleep.contains(t);
+        if alone && !earlier.is_ready(initials[0]) {
+            return false;
+        }
         if initials.iter().any(known) {
-            return;
+            return alone;
         }
         if let Some(task) = initials.iter().rev().copied().find(|t| earlier.is_ready(*t)) {
             earlier.backtrack.push(task);
-        } else if !alone {
+        } else {
             let all: Vec<TaskId> = earlier.ready.iter().map(|(t, _)| *t).filter(|t| !known(t)).collect();
             earlier.backtrack.extend(all);
         }
+        alone
     }
 
     /// Goes back to the last frame where something is left to be tried.

@@ -97,6 +97,10 @@ pub enum Limit {
 pub struct StepLog {
     /// Tasks born in the step, in order; those that have already finished are left out.
     pub born: Vec<Born>,
+    /// Other threads that went on in the step because one that they had waited for finished, with that one.
+    pub joined: Vec<(TaskId, TaskId)>,
+    /// Other threads that finished in the step.
+    pub finished: Vec<TaskId>,
     /// Accesses to shared state, in order; filled only if `want_accesses`.
     pub accesses: Vec<Access>,
     /// Variables of heap objects made in the step: whoever had these numbers before is gone. Filled with `accesses`.
@@ -111,6 +115,8 @@ impl StepLog {
     /// Forgets the last step.
     pub fn clear(&mut self) {
         self.born.clear();
+        self.joined.clear();
+        self.finished.clear();
         self.accesses.clear();
         self.fresh.clear();
         self.progress = false;

@@ -44,7 +44,7 @@ impl<'a> Test<'a> {
             self.observed.fetch_or(rt.observed.0, Ordering::Relaxed);
             self.stop.store(true, Ordering::Relaxed);
         }
-        rt.take_log(&mut log.accesses, &mut log.born);
+        rt.take_log(&mut log.accesses, &mut log.born, &mut log.joined);
         if self.settings.leaks && rt.failure.is_none() && rt.is_over() {
             rt.find_leaks();
         }
@@ -97,6 +97,12 @@ impl System for Test<'_> {
     ) -> Result<End, Fault> {
         state.step(task as usize, choose, log.want_accesses);
         self.look(state, log)?;
-        Ok(if state.get().threads[task as usize].finished { End::Finished } else { End::Point })
+        let threads = &state.get().threads;
+        for (waited, _) in &log.joined {
+            if *waited != task && threads[*waited as usize].finished && !log.finished.contains(waited) {
+                log.finished.push(*waited);
+            }
+        }
+        Ok(if threads[task as usize].finished { End::Finished } else { End::Point })
     }
 }

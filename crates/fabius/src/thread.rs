@@ -1,5 +1,8 @@
 //! [`std::thread`] under the scheduler.
 
+#[doc(hidden)]
+pub mod drive;
+
 pub use crate::local::{AccessError, LocalKey};
 use crate::rt::{self, Job, Object, Op, Refine, Rt};
 use fabius_explore::system::{TaskId, end_of};
@@ -24,6 +27,13 @@ unsafe impl<T: Send> Send for Packet<T> {}
 /// [`std::thread::ThreadId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ThreadId(usize);
+
+impl From<ThreadId> for usize {
+    /// The number of the thread: 0 for the first, then in the order of spawning.
+    fn from(id: ThreadId) -> usize {
+        id.0
+    }
+}
 
 /// [`std::thread::Thread`].
 #[derive(Clone)]
@@ -154,6 +164,12 @@ impl ThreadId {
     fn end(self, name: &'static str, at: &'static Location<'static>) -> Op {
         Op { variable: end_of(self.0 as TaskId), ..Op::local(name, at) }
     }
+
+    fn join(self, at: &'static Location<'static>) {
+        let op = Op { joins: Some(self.0), ..self.end("join", at) };
+        rt::join(op.when(&self, has_finished));
+        rt::note(|| format!("thread {}", self.0));
+    }
 }
 
 impl<T> JoinHandle<T> {
@@ -163,8 +179,7 @@ impl<T> JoinHandle<T> {
     /// The panic of the thread.
     #[track_caller]
     pub fn join(self) -> Result<T> {
-        rt::point(self.thread.id.end("join", Location::caller()).when(&self.thread.id, has_finished));
-        rt::note(|| format!("thread {}", self.thread.id.0));
+        self.thread.id.join(Location::caller());
         // SAFETY: the thread has finished.
         match unsafe { (*self.packet.0.get()).take() } {
             Some(result) => result,
@@ -357,7 +372,7 @@ where
     while let Some(id) = unsafe { (&*threads.get()).get(next).map(|(id, _)| *id) } {
         next += 1;
         rt::wait_for(id.0, || {
-            rt::point(id.end("join", at).when(&id, has_finished));
+            id.join(at);
         });
     }
     // SAFETY: no thread of the scope runs any more.

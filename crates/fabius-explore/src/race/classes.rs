@@ -100,6 +100,13 @@ impl Classes {
         }
     }
 
+    /// The outcomes of choices before the first step.
+    pub fn begin(&mut self, choices: &[u32]) {
+        for choice in choices {
+            self.sum = mix(self.sum, CHOICE + u128::from(*choice));
+        }
+    }
+
     /// A task was born in the last step, as the `number`-th of it, by `parent`, or at the very beginning.
     pub fn born(&mut self, parent: Option<TaskId>, number: usize, task: TaskId) {
         let name = match parent {

@@ -128,6 +128,8 @@ pub(crate) struct Rt {
     want_accesses: bool,
     accesses: Vec<Access>,
     born: Vec<Born>,
+    /// Who has waited for the end of whom in this step.
+    joined: Vec<(TaskId, TaskId)>,
     choose: Option<*mut dyn Choose>,
     /// What the test looked at.
     pub observed: Refine,
@@ -226,6 +228,27 @@ pub(crate) fn point(op: Op) -> bool {
             this.recorder.operation(me, &op);
         }
         std::mem::take(&mut this.threads[me].timed_out)
+    }
+}
+
+/// Waits for the end of a thread. Nothing can come between that and what follows, so that it is no step of its own: if the
+/// thread has ended, nothing is announced; if it ends later, its last step includes what follows here up to the next point.
+///
+/// Where data races are looked for, it is a point like others: accesses belong to the step of one thread.
+pub(crate) fn join(op: Op) {
+    let over = with(|rt| {
+        let joins = op.joins?;
+        let over = !rt.abandoned && rt.joins_at_once() && rt.threads[joins].finished;
+        if over {
+            rt.joined.push((rt.current as TaskId, joins as TaskId));
+            if rt.settings.record {
+                rt.recorder.operation(rt.current, &op);
+            }
+        }
+        Some(over)
+    });
+    if over.flatten() != Some(true) {
+        point(op);
     }
 }
 
@@ -422,7 +445,20 @@ impl Execution {
         }
         let rt = self.0;
         // SAFETY: no reference is held.
-        inside(rt, choose, || unsafe { run(rt, id) });
+        inside(rt, choose, || unsafe {
+            run(rt, id);
+            if (&*rt).threads[id].finished && (&*rt).joins_at_once() {
+                while let Some((waiting, ended)) = (&*rt).who_has_joined() {
+                    let this = &mut *rt;
+                    this.joined.push((waiting as TaskId, ended as TaskId));
+                    let me = std::mem::replace(&mut this.current, waiting);
+                    this.beginnings += 1;
+                    run(rt, waiting);
+                    (*rt).beginnings -= 1;
+                    (*rt).current = me;
+                }
+            }
+        });
         let rt = self.get_mut();
         if is_fair {
             let mut fair = std::mem::take(&mut rt.fair);
@@ -473,6 +509,7 @@ impl Rt {
         self.abandoned = false;
         self.accesses.clear();
         self.born.clear();
+        self.joined.clear();
         self.observed = Refine::default();
         self.panics.clear();
         self.failure = None;
@@ -533,8 +570,21 @@ impl Rt {
         self.fair.yields(self.current);
     }
 
+    fn joins_at_once(&self) -> bool {
+        !self.settings.refine.contains(Refine::RACES)
+    }
+
+    /// A thread that waits for the end of another, which has ended.
+    fn who_has_joined(&self) -> Option<(usize, usize)> {
+        self.threads.iter().enumerate().find_map(|(id, thread)| {
+            let ended = thread.op()?.joins?;
+            self.threads[ended].finished.then_some((id, ended))
+        })
+    }
+
     /// What the last step did.
-    pub fn take_log(&mut self, accesses: &mut Vec<Access>, born: &mut Vec<Born>) {
+    pub fn take_log(&mut self, accesses: &mut Vec<Access>, born: &mut Vec<Born>, joined: &mut Vec<(TaskId, TaskId)>) {
+        joined.append(&mut self.joined);
         if self.want_accesses {
             std::mem::swap(&mut self.accesses, accesses);
         }
@@ -626,6 +676,7 @@ impl Default for Rt {
             want_accesses: false,
             accesses: Vec::new(),
             born: Vec::new(),
+            joined: Vec::new(),
             choose: None,
             observed: Refine::default(),
             panics: Vec::new(),

@@ -26,6 +26,8 @@ pub(crate) struct Op {
     pub ready: Option<(Ready, *const ())>,
     /// For a lock: who has it.
     pub holders: Option<Holders>,
+    /// The thread whose end it waits for, and for nothing else.
+    pub joins: Option<usize>,
     /// When it gives up waiting, in virtual time.
     pub deadline: Option<Duration>,
     /// Where in the source.
@@ -38,7 +40,7 @@ impl Op {
 
     /// Reads an object.
     pub fn read(name: &'static str, object: u32, at: &'static Location<'static>) -> Op {
-        Op { name, variable: object.into(), write: false, ready: None, holders: None, deadline: None, at }
+        Op { name, variable: object.into(), write: false, ready: None, holders: None, joins: None, deadline: None, at }
     }
 
     /// Changes an object.
@@ -48,7 +50,7 @@ impl Op {
 
     /// Touches nothing that others see.
     pub fn local(name: &'static str, at: &'static Location<'static>) -> Op {
-        Op { name, variable: Op::NOTHING, write: false, ready: None, holders: None, deadline: None, at }
+        Op { name, variable: Op::NOTHING, write: false, ready: None, holders: None, joins: None, deadline: None, at }
     }
 
     /// The same, but only when this holds of the object.

@@ -1,0 +1,171 @@
+//! Runs an execution one step at a time, for crates that offer the interface of another checker on top of this one.
+//!
+//! Not for tests, and not stable: it changes whenever they need it to.
+
+use crate::rt::{self, Execution, Object, Op, Refine, Rt, Settings};
+use fabius_explore::system::Choose;
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::Location;
+
+/// Everything that a test could look at is a scheduling point, so that no execution has to be begun anew.
+const SETTINGS: Settings =
+    Settings { refine: Refine(Refine::RELEASES.0 | Refine::COUNTS.0), record: false, spurious: false, leaks: false };
+
+/// Decides the nondeterminism inside of a step.
+pub type Decide<'a> = &'a mut dyn FnMut(u32) -> u32;
+
+struct Decided<'a, 'b>(&'a mut (dyn FnMut(u32) -> u32 + 'b));
+
+impl Choose for Decided<'_, '_> {
+    fn choose(&mut self, alternatives: u32) -> u32 {
+        (self.0)(alternatives)
+    }
+}
+
+/// An execution under way. Dropping it unwinds the threads that have not finished.
+pub struct Driven(Execution);
+
+impl Driven {
+    /// The state in front of the first scheduling point of the first thread, which runs `body`.
+    pub fn begin(body: Box<dyn FnOnce()>, decide: Decide<'_>) -> Driven {
+        let body = Box::new(move || {
+            let _ = rt::catch(body);
+            rt::finish();
+        });
+        Driven(Execution::begin(SETTINGS, false, &mut Decided(decide), body))
+    }
+
+    /// How many threads there are; they are numbered from 0.
+    pub fn threads(&self) -> usize {
+        self.0.get().threads.len()
+    }
+
+    /// Whether the thread has finished.
+    pub fn is_finished(&self, thread: usize) -> bool {
+        self.0.get().threads[thread].finished
+    }
+
+    /// Whether the thread can make a step.
+    pub fn is_ready(&self, thread: usize) -> bool {
+        self.0.get().ready(thread)
+    }
+
+    /// A step of a thread that is ready.
+    pub fn step(&mut self, thread: usize, decide: Decide<'_>) {
+        self.0.step(thread, &mut Decided(decide), false);
+    }
+
+    /// Why the execution cannot go on, other than by a panic.
+    pub fn failure(&self) -> Option<String> {
+        self.0.get().failure.as_ref().map(|f| f.message.clone())
+    }
+}
+
+impl std::fmt::Debug for Driven {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Driven").finish_non_exhaustive()
+    }
+}
+
+/// The number of the thread that runs, inside of an execution.
+pub fn me() -> Option<usize> {
+    rt::with(|rt| rt.current)
+}
+
+/// Whether the execution is being given up: its threads are unwound one after the other.
+pub fn is_given_up() -> bool {
+    rt::with(|rt| rt.abandoned).unwrap_or(false)
+}
+
+/// Whether a thread has finished.
+pub fn has_finished(thread: usize) -> bool {
+    rt::with(|rt| rt.threads[thread].finished).unwrap_or(true)
+}
+
+/// Whether a payload unwinds a thread of an execution that is being given up.
+pub fn unwinds(payload: &(dyn Any + Send)) -> bool {
+    rt::is_abandoned(payload)
+}
+
+/// Makes a thread of something that need not be `Send`: all threads of an execution are fibers of one operating system
+/// thread. Returns its number.
+#[track_caller]
+pub fn spawn(body: impl FnOnce() + 'static) -> usize {
+    super::spawn_local(body).thread.id.0
+}
+
+/// A scheduling point at which nothing happens.
+#[track_caller]
+pub fn switch(name: &'static str) {
+    rt::point(Op::local(name, Location::caller()));
+}
+
+/// A lazily made value that lives as long as the execution.
+pub fn execution_local<T: 'static>(key: usize) -> Option<&'static T> {
+    rt::must(|rt| {
+        let value = rt.statics.get(&key)?.downcast_ref::<T>()?;
+        // SAFETY: the box stays until the execution ends, and nobody keeps the reference for longer.
+        Some(unsafe { &*std::ptr::from_ref(value) })
+    })
+}
+
+/// Sets a value that lives as long as the execution.
+pub fn set_execution_local<T: 'static>(key: usize, value: T) {
+    rt::must(|rt| rt.statics.insert(key, Box::new(value)));
+}
+
+/// Something that threads wait for and that others give.
+pub struct Signal {
+    object: Object,
+    given: Cell<bool>,
+}
+
+// SAFETY: all threads of an execution are fibers of one operating system thread.
+unsafe impl Sync for Signal {}
+// SAFETY: as above.
+unsafe impl Send for Signal {}
+
+unsafe fn is_given(signal: *const (), _: &Rt, _: usize) -> bool {
+    // SAFETY: it is only used with a `Signal`.
+    unsafe { (*signal.cast::<Signal>()).given.get() }
+}
+
+impl Signal {
+    /// One that has not been given.
+    #[track_caller]
+    pub const fn new() -> Signal {
+        Signal { object: Object::new(), given: Cell::new(false) }
+    }
+
+    /// A scheduling point of an operation on what the signal stands for.
+    #[track_caller]
+    pub fn point(&self, name: &'static str) {
+        rt::point(Op::write(name, self.object.id(), Location::caller()));
+    }
+
+    /// Gives it, without a scheduling point.
+    pub fn give(&self) {
+        self.given.set(true);
+    }
+
+    /// A scheduling point: waits until it is given, and takes it back.
+    #[track_caller]
+    pub fn wait(&self, name: &'static str) {
+        rt::point(Op::write(name, self.object.id(), Location::caller()).when(self, is_given));
+        self.given.set(false);
+    }
+}
+
+impl Default for Signal {
+    #[track_caller]
+    fn default() -> Signal {
+        Signal::new()
+    }
+}
+
+impl std::fmt::Debug for Signal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Signal").field("given", &self.given.get()).finish()
+    }
+}

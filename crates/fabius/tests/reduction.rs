@@ -1,0 +1,175 @@
+//! Leaving out executions loses no outcome: on random programs, all searches reach the same sets of outcomes, at each bound
+//! and without one; and without a bound no happens-before relation is run twice.
+
+use fabius::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use fabius::sync::{Mutex, Once, RwLock, mpsc};
+use fabius::{Config, Report, thread};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Load(usize),
+    Store(usize, u32),
+    Add(usize),
+    Exchange(usize, u32, u32),
+    Locked(usize, usize),
+    TryLocked(usize, usize),
+    ReadLocked(usize),
+    WriteLocked(usize),
+    Send(u32),
+    TryReceive,
+    Once,
+    Choose,
+}
+
+fn random(rng: &mut fastrand::Rng) -> Vec<Vec<Op>> {
+    let threads = rng.usize(2..=3);
+    let most = if threads == 2 { 4 } else { 2 };
+    (0..threads)
+        .map(|_| {
+            (0..rng.usize(1..=most))
+                .map(|_| {
+                    let (x, v) = (rng.usize(..2), rng.u32(1..4));
+                    match rng.u8(..16) {
+                        0..=2 => Op::Load(x),
+                        3 | 4 => Op::Store(x, v),
+                        5 | 6 => Op::Add(x),
+                        7 => Op::Exchange(x, rng.u32(..2), v),
+                        8 | 9 => Op::Locked(rng.usize(..2), x),
+                        10 => Op::TryLocked(rng.usize(..2), x),
+                        11 => Op::ReadLocked(x),
+                        12 => Op::WriteLocked(x),
+                        13 => Op::Send(v),
+                        14 => Op::TryReceive,
+                        _ if rng.bool() => Op::Once,
+                        _ => Op::Choose,
+                    }
+                })
+                .collect()
+        })
+        .collect()
+}
+
+#[derive(Default)]
+struct Shared {
+    atomics: [AtomicU32; 2],
+    locks: [Mutex<u32>; 2],
+    table: RwLock<u32>,
+    once: Once,
+}
+
+fn run(ops: &[Op], shared: &Shared, sender: &mpsc::Sender<u32>, receiver: &Mutex<mpsc::Receiver<u32>>) -> Vec<u32> {
+    let mut seen = Vec::new();
+    for op in ops {
+        seen.push(match *op {
+            Op::Load(x) => shared.atomics[x].load(SeqCst),
+            Op::Store(x, v) => {
+                shared.atomics[x].store(v, SeqCst);
+                0
+            }
+            Op::Add(x) => shared.atomics[x].fetch_add(1, SeqCst),
+            Op::Exchange(x, a, b) => shared.atomics[x].compare_exchange(a, b, SeqCst, SeqCst).map_or(9, |v| v),
+            Op::Locked(l, x) => {
+                let mut guard = shared.locks[l].lock().unwrap();
+                *guard = *guard * 2 + shared.atomics[x].load(SeqCst) + 1;
+                *guard
+            }
+            Op::TryLocked(l, x) => match shared.locks[l].try_lock() {
+                Ok(mut guard) => {
+                    *guard += 1;
+                    shared.atomics[x].store(*guard, SeqCst);
+                    *guard
+                }
+                Err(_) => 99,
+            },
+            Op::ReadLocked(x) => *shared.table.read().unwrap() + shared.atomics[x].load(SeqCst),
+            Op::WriteLocked(x) => {
+                let mut table = shared.table.write().unwrap();
+                *table += 1 + shared.atomics[x].load(SeqCst);
+                *table
+            }
+            Op::Send(v) => {
+                sender.send(v).unwrap();
+                0
+            }
+            Op::TryReceive => receiver.lock().unwrap().try_recv().unwrap_or(77),
+            Op::Once => {
+                let mut mine = 0;
+                shared.once.call_once(|| {
+                    mine = 1;
+                    shared.atomics[0].fetch_add(5, SeqCst);
+                });
+                mine
+            }
+            Op::Choose => fabius::any(2),
+        });
+    }
+    seen
+}
+
+type Outcome = Vec<Vec<u32>>;
+
+fn outcomes(program: &[Vec<Op>], config: Config) -> (BTreeSet<Outcome>, Report) {
+    let found = std::sync::Mutex::new(BTreeSet::new());
+    let report = config.explore(|| {
+        let shared = Arc::new(Shared::default());
+        let (sender, receiver) = mpsc::channel();
+        let receiver = Arc::new(Mutex::new(receiver));
+        let mut results = Vec::new();
+        let (last, others) = program.split_last().unwrap();
+        let threads: Vec<_> = others
+            .iter()
+            .map(|ops| {
+                let (ops, shared, sender, receiver) = (ops.clone(), shared.clone(), sender.clone(), receiver.clone());
+                thread::spawn(move || run(&ops, &shared, &sender, &receiver))
+            })
+            .collect();
+        results.push(run(last, &shared, &sender, &receiver));
+        results.extend(threads.into_iter().map(|t| t.join().unwrap()));
+        results.push(shared.atomics.iter().map(|a| a.load(SeqCst)).collect());
+        found.lock().unwrap().insert(results);
+    });
+    assert!(!report.is_bug(), "{report} {program:?}");
+    (found.into_inner().unwrap(), report)
+}
+
+fn on_random_programs(seeds: std::ops::Range<u64>) {
+    let mut saved = 0.0;
+    let mut programs = 0;
+    for seed in seeds {
+        let program = random(&mut fastrand::Rng::with_seed(seed));
+        let long = Config::new().max_steps(1000);
+        let (all, plain) = outcomes(&program, long.clone().exhaustive().without_reduction().executions(30_000));
+        if plain.verdict != fabius::Verdict::Verified {
+            continue;
+        }
+        programs += 1;
+        let (by_sources, sources) = outcomes(&program, long.clone().exhaustive());
+        assert_eq!(by_sources, all, "{seed} sources {program:?}");
+        let (by_classes, classes) = outcomes(&program, long.clone().iterative_preemptions());
+        assert_eq!(by_classes, all, "{seed} classes {program:?}");
+        let relations = |r: &Report| r.levels.last().unwrap().states;
+        assert_eq!(relations(&sources), relations(&plain), "{seed} {program:?}");
+        assert_eq!(relations(&classes), relations(&plain), "{seed} {program:?}");
+        assert!(classes.executions <= plain.executions, "{seed} {program:?}");
+        saved += plain.executions as f64 / sources.executions as f64;
+        for k in 0..3 {
+            let (with, _) = outcomes(&program, long.clone().preemptions(k));
+            let (without, _) = outcomes(&program, long.clone().preemptions(k).without_reduction());
+            assert_eq!(with, without, "{seed} {k} preemptions {program:?}");
+        }
+    }
+    assert!(programs > 20 && saved / f64::from(programs) > 2.0, "{programs} programs, {saved}");
+}
+
+#[test]
+fn no_outcome_is_lost() {
+    on_random_programs(0..60);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn no_outcome_is_lost_in_many_programs() {
+    on_random_programs(1000..4000);
+}
