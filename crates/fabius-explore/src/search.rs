@@ -53,6 +53,8 @@ pub struct Options {
     pub max_steps: u32,
     /// Which executions stateless search need not repeat.
     pub reduction: Reduction,
+    /// Whether stateless search ends with the first bug, instead of with the shortest of all that cost as little.
+    pub at_first_bug: bool,
     /// Seed of random strategies.
     pub seed: u64,
 }
@@ -74,6 +76,7 @@ impl Default for Options {
             executions: None,
             max_steps: MAX_STEPS,
             reduction: Reduction::None,
+            at_first_bug: false,
             seed: 0,
         }
     }

@@ -183,7 +183,9 @@ impl<S: System + Sync> Search<'_, S> {
     fn take(&self) -> Option<Item> {
         let mut shared = self.lock();
         loop {
-            if shared.cut.is_some() || self.context.options.strategy != Strategy::Iterative && shared.bug.is_some() {
+            let options = self.context.options;
+            let enough = options.at_first_bug || options.strategy != Strategy::Iterative;
+            if shared.cut.is_some() || enough && shared.bug.is_some() {
                 return None;
             }
             if let Some(item) = shared.work.pop() {

@@ -7,9 +7,9 @@ use crate::report::Report;
 use crate::rt::{self, Panic, Refine, Settings};
 use crate::system::Test;
 use fabius_explore::race::Conflict;
-use fabius_explore::search::{Cut, Found, Monitor, Options, Outcome, Reduction, Strategy};
+use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome, Reduction, Strategy};
 use fabius_explore::{shrink, sources, stateless, walk};
-use fabius_trace::{Bound, Bounds, Points, Reason, Schedule, Verdict};
+use fabius_trace::{Bound, Bounds, BugKind, Points, Reason, Schedule, Verdict};
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::Location;
@@ -42,7 +42,7 @@ pub(crate) fn explore(config: &Config, test: &(dyn Fn() + Sync), at: &'static Lo
     if let Ok(schedule) = std::env::var("FABIUS_REPLAY") {
         return replay::report(config, test, &schedule, at);
     }
-    let mut settings = Settings { spurious: config.spurious, leaks: config.leaks, ..Settings::default() };
+    let mut settings = settings(config);
     let began = Instant::now();
     loop {
         let stop = AtomicBool::new(false);
@@ -55,6 +55,12 @@ pub(crate) fn explore(config: &Config, test: &(dyn Fn() + Sync), at: &'static Lo
         }
         return conclude(config, &system, explored, began, at);
     }
+}
+
+/// How executions are run at first.
+pub(crate) fn settings(config: &Config) -> Settings {
+    let Config { spurious, leaks, max_steps, .. } = *config;
+    Settings { spurious, leaks, max_steps, ..Settings::default() }
 }
 
 /// What the stages of a check found.
@@ -72,7 +78,9 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
         deadline: config.time.map(|t| began + t),
         seed: config.seed,
         executions: config.executions,
-        max_steps: config.max_steps,
+        // The execution itself counts its steps, and says which loop has no end.
+        max_steps: u32::MAX,
+        at_first_bug: true,
         reduction: if config.reduction { Reduction::Classes } else { Reduction::None },
         races: system.settings.refine.contains(Refine::RACES).then_some(Conflict::ReadWrite),
         ..Options::default()
@@ -142,7 +150,15 @@ fn conclude(
     if let Some(found) = outcomes().find_map(|o| o.bug.as_ref()) {
         let found = shrink_bug(system, &explored.options, found);
         let rerun = replay::rerun(system, &found.schedule);
-        show(config, &mut report, found, rerun, at);
+        if rerun.kind.is_none() {
+            differs(&mut report, system, bounds);
+        } else {
+            show(config, &mut report, found, rerun, at);
+        }
+        return report;
+    }
+    if outcomes().any(|o| o.cut == Some(Cut::Nondeterminism)) {
+        differs(&mut report, system, bounds);
         return report;
     }
     let whole = explored.search.as_ref().is_some_and(|o| o.exhausted);
@@ -155,6 +171,17 @@ fn conclude(
     };
     report.elapsed = began.elapsed();
     report
+}
+
+/// The test does not behave the same when the same schedule is run again.
+fn differs(report: &mut Report, system: &Test<'_>, bounds: Bounds) {
+    let first = replay::first_difference(system);
+    let first = first.unwrap_or_else(|| "the first two executions are the same, but later ones are not".into());
+    report.text = Some(format!(
+        "\nfabius: {NONDETERMINISTIC}\n  {first}\n  state that survives from one execution to the next, randomness, a \
+         clock, or the order of a HashMap can be why; use `fabius::any`, `fabius::time`, or make it part of the closure\n"
+    ));
+    report.verdict = Verdict::Unknown { reason: reason(Cut::Nondeterminism), bounds };
 }
 
 const NONDETERMINISTIC: &str = "the test behaves differently when the same schedule is run again";
@@ -172,6 +199,10 @@ fn reason(cut: Cut) -> Reason {
 }
 
 fn shrink_bug(system: &Test<'_>, options: &Options, found: &Found) -> Found {
+    // What has no end cannot be made much shorter, and takes long to try.
+    if matches!(found.what, Bug::Fault(BugKind::Livelock, _)) {
+        return found.clone();
+    }
     shrink::shrink(system, &Options { strategy: Strategy::Iterative, ..options.clone() }, found)
 }
 

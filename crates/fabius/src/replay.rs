@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// What happened in an execution that was run once more.
+#[derive(Default)]
 pub(crate) struct Rerun {
     /// What went wrong; `None`: nothing.
     pub kind: Option<BugKind>,
@@ -63,16 +64,7 @@ pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
         Some((first, rest)) if first.task == Turn::START => (first.choices.as_slice(), rest),
         _ => (&[][..], schedule),
     };
-    let mut rerun = Rerun {
-        kind: None,
-        message: String::new(),
-        at: None,
-        details: Vec::new(),
-        lanes: Vec::new(),
-        rows: Vec::new(),
-        departs: None,
-        could_go_on: Vec::new(),
-    };
+    let mut rerun = Rerun::default();
     let mut log = StepLog { want_accesses: true, ..StepLog::default() };
     let mut detector = settings.refine.contains(Refine::RACES).then(|| Detector::new(Conflict::ReadWrite));
     let mut execution = match test.initial(&mut Given(start.iter()), &mut log) {
@@ -126,6 +118,40 @@ pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
     }
     rerun.fill(execution.get());
     rerun
+}
+
+/// Runs the same schedule twice and says where the test behaves differently, if it does.
+pub(crate) fn first_difference(test: &Test<'_>) -> Option<String> {
+    let settings = Settings { record: true, ..test.settings };
+    let stop = AtomicBool::new(false);
+    let test = Test::new(test.body, settings, &stop);
+    let run = || {
+        let mut log = StepLog::default();
+        let mut rows = Rerun::default();
+        let Ok(mut execution) = test.initial(&mut Given([].iter()), &mut log) else { return rows };
+        while let Some(thread) = (0..execution.get().threads.len()).find(|t| execution.get().ready(*t)) {
+            execution.get_mut().recorder.step += 1;
+            log.clear();
+            if test.step(&mut execution, thread as TaskId, &mut Given([].iter()), &mut log).is_err() {
+                break;
+            }
+        }
+        rows.fill(execution.get());
+        rows
+    };
+    let (first, second) = (run(), run());
+    let describe = |rerun: &Rerun, at: usize| match rerun.rows.get(at) {
+        Some(Row { thread, file, line, text, value, .. }) => {
+            let value = value.as_ref().map_or(String::new(), |v| format!(" ({v})"));
+            format!("thread {thread} does {text}{value} at {file}:{line}")
+        }
+        None => "it is over".into(),
+    };
+    let key = |r: &Row| (r.thread, r.file.clone(), r.line, r.column, r.text.clone(), r.value.clone());
+    let same = first.rows.iter().zip(&second.rows).take_while(|(a, b)| key(a) == key(b)).count();
+    let differs = same < first.rows.len().max(second.rows.len());
+    let (a, b) = (describe(&first, same), describe(&second, same));
+    differs.then(|| format!("at operation {}: the first time {a}, the second time {b}", same + 1))
 }
 
 fn name_of(rt: &Rt, thread: usize) -> String {
@@ -266,7 +292,7 @@ pub(crate) fn report(
         Ok(schedule) => schedule,
         Err(part) => panic!("the schedule has a part that cannot be read: `{part}`; it looks like `0*3,1,2:0.1`"),
     };
-    let mut settings = Settings { spurious: config.spurious, leaks: config.leaks, ..Settings::default() };
+    let mut settings = check::settings(config);
     loop {
         let stop = AtomicBool::new(false);
         let system = Test::new(test, settings, &stop);

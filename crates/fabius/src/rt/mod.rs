@@ -58,7 +58,7 @@ impl Refine {
 }
 
 /// How executions are run.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub refine: Refine,
     /// Whether every operation is written down.
@@ -67,6 +67,14 @@ pub(crate) struct Settings {
     pub spurious: bool,
     /// Whether what is not given back at the end is a bug.
     pub leaks: bool,
+    /// Steps after which an execution counts as endless.
+    pub max_steps: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { refine: Refine::default(), record: false, spurious: false, leaks: false, max_steps: u32::MAX }
+    }
 }
 
 /// A panic that ended the execution or a thread.
@@ -119,6 +127,9 @@ pub(crate) struct Rt {
     pub objects: u32,
     /// Virtual time since the beginning.
     pub now: Duration,
+    /// Steps so far, and the last of them, once it looks as if there were no end.
+    steps: u32,
+    recent: Vec<(usize, &'static Location<'static>)>,
     /// Whether some operation may give up waiting.
     has_deadlines: bool,
     /// How many beginnings of threads are being run inside one another.
@@ -160,6 +171,9 @@ thread_local! {
     static RT: Cell<*mut Rt> = const { Cell::new(ptr::null_mut()) };
     static SPARE: RefCell<Vec<Box<Rt>>> = const { RefCell::new(Vec::new()) };
 }
+
+/// Steps that are remembered of an execution without end.
+const RECENT: u32 = 200;
 
 static EPOCH: AtomicU32 = AtomicU32::new(1);
 
@@ -437,6 +451,10 @@ impl Execution {
         rt.accesses.clear();
         rt.born.clear();
         rt.current = id;
+        rt.steps += 1;
+        if rt.steps + RECENT > rt.settings.max_steps {
+            rt.seems_endless(id);
+        }
         let is_fair = rt.settings.refine.contains(Refine::YIELDS);
         if is_fair {
             let mut fair = std::mem::take(&mut rt.fair);
@@ -504,6 +522,8 @@ impl Rt {
         self.current = 0;
         self.objects = 0;
         self.now = Duration::ZERO;
+        self.steps = 0;
+        self.recent.clear();
         self.has_deadlines = false;
         self.beginnings = 0;
         self.abandoned = false;
@@ -635,6 +655,34 @@ impl Rt {
         self.failure.get_or_insert(Failure { kind, message, at, thread });
     }
 
+    /// The execution has almost as many steps as it may have.
+    #[cold]
+    fn seems_endless(&mut self, id: usize) {
+        if let Some(at) = self.threads[id].op().map(|op| op.at) {
+            self.recent.push((id, at));
+        }
+        if self.steps < self.settings.max_steps {
+            return;
+        }
+        let mut loops: Vec<(usize, &'static Location<'static>)> = self.recent.clone();
+        loops.sort_by_key(|(thread, at)| (*thread, at.file(), at.line(), at.column()));
+        loops.dedup();
+        let places: Vec<String> =
+            loops.iter().map(|(thread, at)| format!("thread {thread} at {}:{}", at.file(), at.line())).collect();
+        let most = self.settings.max_steps;
+        let places = places.join(", ");
+        let message = if self.settings.refine.contains(Refine::YIELDS) {
+            format!("livelock: more than {most} steps under a fair scheduler; in the last {RECENT}: {places}")
+        } else {
+            format!(
+                "no end after {most} steps; in the last {RECENT}: {places}. If a loop waits for another thread, call \
+                 `fabius::hint::spin_loop` or `fabius::thread::yield_now` in it, so that the scheduler is fair; if the test \
+                 is only long, raise `Config::max_steps`"
+            )
+        };
+        self.fail(fabius_trace::BugKind::Livelock, message, loops.first().map(|(_, at)| *at));
+    }
+
     /// The execution is over: what is still owned is a leak.
     pub fn find_leaks(&mut self) {
         let mut left: Vec<_> = self.owned.values().copied().collect();
@@ -669,6 +717,8 @@ impl Default for Rt {
             epoch: 0,
             objects: 0,
             now: Duration::ZERO,
+            steps: 0,
+            recent: Vec::new(),
             has_deadlines: false,
             beginnings: 0,
             abandoned: false,
