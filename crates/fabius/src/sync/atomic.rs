@@ -162,6 +162,29 @@ macro_rules! atomic {
             }
 
             /// As in std.
+            ///
+            /// # Errors
+            /// The value, if `f` says `None`.
+            #[track_caller]
+            pub fn try_update<F>(&self, set: Ordering, fetch: Ordering, f: F) -> Result<$ty, $ty>
+            where
+                F: FnMut($ty) -> Option<$ty>,
+            {
+                self.fetch_update(set, fetch, f)
+            }
+
+            /// As in std.
+            #[track_caller]
+            pub fn update<F>(&self, set: Ordering, fetch: Ordering, mut f: F) -> $ty
+            where
+                F: FnMut($ty) -> $ty,
+            {
+                match self.fetch_update(set, fetch, |v| Some(f(v))) {
+                    Ok(old) | Err(old) => old,
+                }
+            }
+
+            /// As in std.
             pub fn get_mut(&mut self) -> &mut $ty {
                 self.value.get_mut()
             }
@@ -184,11 +207,21 @@ macro_rules! atomic {
                 *self.value()
             }
 
+            /// The value, without a scheduling point.
+            ///
+            /// # Safety
+            /// No other thread changes it at the same time.
+            pub unsafe fn raw_load(&self) -> $ty {
+                *self.value()
+            }
+
             /// Calls `f` with exclusive access.
             pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $ty) -> R) -> R {
                 f(self.get_mut())
             }
         }
+
+        impl$(<$generic>)? std::panic::RefUnwindSafe for $name$(<$generic>)? {}
 
         impl$(<$generic>)? From<$ty> for $name$(<$generic>)? {
             #[track_caller]
@@ -248,8 +281,8 @@ macro_rules! integer {
 }
 
 integer!(
-    AtomicU8 u8, AtomicU16 u16, AtomicU32 u32, AtomicU64 u64, AtomicUsize usize,
-    AtomicI8 i8, AtomicI16 i16, AtomicI32 i32, AtomicI64 i64, AtomicIsize isize
+    AtomicU8 u8, AtomicU16 u16, AtomicU32 u32, AtomicU64 u64, AtomicU128 u128, AtomicUsize usize,
+    AtomicI8 i8, AtomicI16 i16, AtomicI32 i32, AtomicI64 i64, AtomicI128 i128, AtomicIsize isize
 );
 
 atomic!(AtomicBool, bool);
@@ -280,6 +313,40 @@ impl Default for AtomicBool {
 }
 
 atomic!(AtomicPtr, *mut T, T);
+
+macro_rules! pointer_arithmetic {
+    ($($method:ident |$v:ident, $x:ident| $new:expr),*) => {
+        impl<T> AtomicPtr<T> {
+            $(
+                /// As in std: a scheduling point.
+                #[track_caller]
+                pub fn $method(&self, value: usize, _: Ordering) -> *mut T {
+                    self.change(stringify!($method), Location::caller(), |place| {
+                        let ($v, $x) = (*place, value);
+                        *place = $new;
+                        $v
+                    })
+                }
+            )*
+        }
+    };
+}
+
+pointer_arithmetic! {
+    fetch_ptr_add |v, x| v.wrapping_add(x),
+    fetch_ptr_sub |v, x| v.wrapping_sub(x),
+    fetch_byte_add |v, x| v.wrapping_byte_add(x),
+    fetch_byte_sub |v, x| v.wrapping_byte_sub(x),
+    fetch_or |v, x| v.map_addr(|a| a | x),
+    fetch_and |v, x| v.map_addr(|a| a & x),
+    fetch_xor |v, x| v.map_addr(|a| a ^ x)
+}
+
+impl<T> fmt::Pointer for AtomicPtr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Pointer::fmt(self.value(), f)
+    }
+}
 
 impl<T> Default for AtomicPtr<T> {
     #[track_caller]

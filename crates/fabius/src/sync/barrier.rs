@@ -18,6 +18,9 @@ unsafe impl Sync for Barrier {}
 // SAFETY: as above.
 unsafe impl Send for Barrier {}
 
+impl std::panic::UnwindSafe for Barrier {}
+impl std::panic::RefUnwindSafe for Barrier {}
+
 /// [`std::sync::BarrierWaitResult`], which std does not let others make.
 #[derive(Clone, Copy, Debug)]
 pub struct BarrierWaitResult(bool);

@@ -19,6 +19,9 @@ unsafe impl Sync for Condvar {}
 // SAFETY: as above.
 unsafe impl Send for Condvar {}
 
+impl std::panic::UnwindSafe for Condvar {}
+impl std::panic::RefUnwindSafe for Condvar {}
+
 /// [`std::sync::WaitTimeoutResult`], which std does not let others make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitTimeoutResult(pub(crate) bool);

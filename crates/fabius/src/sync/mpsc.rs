@@ -74,6 +74,13 @@ pub struct Receiver<T> {
     not_sync: std::marker::PhantomData<Cell<()>>,
 }
 
+impl<T> std::panic::UnwindSafe for Sender<T> {}
+impl<T> std::panic::RefUnwindSafe for Sender<T> {}
+impl<T> std::panic::UnwindSafe for SyncSender<T> {}
+impl<T> std::panic::RefUnwindSafe for SyncSender<T> {}
+impl<T> std::panic::UnwindSafe for Receiver<T> {}
+impl<T> std::panic::RefUnwindSafe for Receiver<T> {}
+
 #[track_caller]
 fn make<T>(capacity: Option<usize>) -> Arc<Channel<T>> {
     let state = State {

@@ -18,6 +18,9 @@ unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 
+impl<T: ?Sized> std::panic::UnwindSafe for Mutex<T> {}
+impl<T: ?Sized> std::panic::RefUnwindSafe for Mutex<T> {}
+
 /// The lock without the data.
 pub(crate) struct RawMutex {
     pub object: Object,

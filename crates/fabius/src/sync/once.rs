@@ -25,6 +25,9 @@ unsafe impl Sync for Once {}
 // SAFETY: as above.
 unsafe impl Send for Once {}
 
+impl std::panic::UnwindSafe for Once {}
+impl std::panic::RefUnwindSafe for Once {}
+
 /// [`std::sync::OnceState`], which std does not let others make.
 #[derive(Debug)]
 pub struct OnceState(bool);

@@ -18,6 +18,9 @@ unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
 
+impl<T: ?Sized> std::panic::UnwindSafe for RwLock<T> {}
+impl<T: ?Sized> std::panic::RefUnwindSafe for RwLock<T> {}
+
 pub(crate) struct Raw {
     object: Object,
     writer: Cell<Option<Holder>>,

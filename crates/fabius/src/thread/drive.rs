@@ -9,8 +9,13 @@ use std::cell::Cell;
 use std::panic::Location;
 
 /// Everything that a test could look at is a scheduling point, so that no execution has to be begun anew.
-const SETTINGS: Settings =
-    Settings { refine: Refine(Refine::RELEASES.0 | Refine::COUNTS.0), record: false, spurious: false, leaks: false, max_steps: u32::MAX };
+const SETTINGS: Settings = Settings {
+    refine: Refine(Refine::RELEASES.0 | Refine::COUNTS.0),
+    record: false,
+    spurious: false,
+    leaks: false,
+    max_steps: u32::MAX,
+};
 
 /// Decides the nondeterminism inside of a step.
 pub type Decide<'a> = &'a mut dyn FnMut(u32) -> u32;

@@ -1,0 +1,83 @@
+//! The crate `lazy_static`, with values that are made anew in every execution and dropped at its end.
+
+use fabius::sync::Once;
+use fabius::thread::drive;
+use std::fmt;
+
+pub use crate::lazy_static;
+#[doc(hidden)]
+pub use std::ops::Deref as __Deref;
+
+/// A value that is made when it is first used in an execution.
+pub struct Lazy<T: Sync> {
+    once: Once,
+    init: fn() -> T,
+}
+
+impl<T: Sync> Lazy<T> {
+    /// A value that `init` makes.
+    #[track_caller]
+    pub const fn new(init: fn() -> T) -> Lazy<T> {
+        Lazy { once: Once::new(), init }
+    }
+
+    /// The value.
+    #[track_caller]
+    pub fn get(&'static self) -> &'static T {
+        let key = std::ptr::from_ref(self) as usize;
+        if let Some(value) = drive::execution_local(key) {
+            return value;
+        }
+        self.once.call_once(|| drive::set_execution_local(key, (self.init)()));
+        drive::execution_local(key).expect("it has just been made")
+    }
+}
+
+impl<T: Sync> fmt::Debug for Lazy<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lazy").finish_non_exhaustive()
+    }
+}
+
+/// What every lazy static can do.
+pub trait LazyStatic {
+    #[doc(hidden)]
+    fn initialize(lazy: &Self);
+}
+
+/// Makes the value now, if it has not been made.
+pub fn initialize<T: LazyStatic>(lazy: &T) {
+    LazyStatic::initialize(lazy);
+}
+
+/// Statics that are made when they are first used, in every execution anew.
+#[macro_export]
+macro_rules! lazy_static {
+    () => {};
+    ($(#[$attr:meta])* $vis:vis static ref $name:ident : $t:ty = $init:expr; $($rest:tt)*) => {
+        #[allow(missing_copy_implementations, non_camel_case_types, dead_code)]
+        $(#[$attr])*
+        $vis struct $name {
+            __private: (),
+        }
+        #[doc(hidden)]
+        $vis static $name: $name = $name { __private: () };
+        impl $crate::lazy_static::__Deref for $name {
+            type Target = $t;
+
+            fn deref(&self) -> &$t {
+                fn init() -> $t {
+                    $init
+                }
+                static LAZY: $crate::lazy_static::Lazy<$t> = $crate::lazy_static::Lazy::new(init);
+                LAZY.get()
+            }
+        }
+        impl $crate::lazy_static::LazyStatic for $name {
+            fn initialize(lazy: &Self) {
+                let _ = &**lazy;
+            }
+        }
+        $crate::lazy_static!($($rest)*);
+    };
+}
