@@ -220,8 +220,10 @@ impl<T> Search<'_, T> {
             self.level.transitions += u64::from(is_new);
             self.happened(depth, &mut order, born..run.born(), is_new);
             for (waiting, ended) in run.joined() {
-                let ended = order.threads[*ended as usize].clone();
-                join(&mut order.threads[*waiting as usize], &ended);
+                let ended = order.threads.get(*ended as usize).cloned().unwrap_or_default();
+                let at = *waiting as usize;
+                order.threads.resize(order.threads.len().max(at + 1), Vec::new());
+                join(&mut order.threads[at], &ended);
             }
             depth += 1;
             if let Err(stop) = result {

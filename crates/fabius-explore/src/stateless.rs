@@ -64,13 +64,17 @@ where
 
 /// A prefix to be continued: at every dispatch point the task that runs (if threads are in a bag) or the position of the
 /// move among [`Context::moves`], and behind it the outcomes of choices in the step, marked with [`CHOICE`]. Choices before
-/// the first dispatch point stand first.
+/// the first dispatch point stand first. Each entry comes with how often it is repeated: most steps go on with one thread,
+/// and the prefixes of a long execution would fill the memory otherwise.
 struct Item {
-    path: Box<[u32]>,
+    path: Box<[Entry]>,
     cost: u32,
     /// What the prefix comes to, if that is known.
     comes_to: Option<Class>,
 }
+
+/// A decision, and how often it is made in a row; outcomes of choices stand alone.
+type Entry = (u32, u32);
 
 /// Marks the outcome of a choice in a path.
 const CHOICE: u32 = 1 << 31;
@@ -291,7 +295,7 @@ impl<S: System + Sync> Search<'_, S> {
         out.executions += 1;
         let start = choices_at(&item.path, 0);
         let mut script = std::mem::take(&mut out.script);
-        script.set(start.iter().map(|c| c & !CHOICE));
+        script.set(start.iter().map(|(c, _)| c & !CHOICE));
         out.here.clear();
         let mut run = match Execution::begin_with(&self.context, script, std::mem::take(&mut out.spare)) {
             Ok(run) => run,
@@ -334,31 +338,36 @@ impl<S: System + Sync> Search<'_, S> {
         let mut moves = std::mem::take(&mut out.moves);
         let mut at = start;
         while at < item.path.len() {
+            let (decision, times) = item.path[at];
             let choices = choices_at(&item.path, at + 1);
-            let mv = if run.node.dispatcher.is_bag() {
-                // See `decision`.
-                let task = item.path[at].rotate_right(1);
-                if !run.exists(task) || !self.context.system.ready(&run.node.state, task) {
-                    return Repeated::Differs;
-                }
-                Move::Run(Pick { buffer: task, task })
-            } else {
-                self.context.moves(&run.node, &mut moves);
-                let Some(mv) = moves.get(item.path[at] as usize) else { return Repeated::Differs };
-                *mv
-            };
-            run.script.set(choices.iter().map(|c| c & !CHOICE));
-            let result = run.go_at(mv, item.cost);
-            out.here.push(item.path[at]);
             at += 1 + choices.len();
-            let is_new = at == item.path.len();
-            if is_new {
-                out.transitions += u64::from(matches!(mv, Move::Run(_)));
-                out.others(&run.script, choices.len(), item.cost);
-            }
-            out.taken(&run.script);
-            if let Err(stop) = result {
-                return if is_new { Repeated::Stopped(stop) } else { Repeated::Differs };
+            for time in 1..=times {
+                let is_last = time == times;
+                let mv = if run.node.dispatcher.is_bag() {
+                    // See `decision`.
+                    let task = decision.rotate_right(1);
+                    if !run.exists(task) || !self.context.system.ready(&run.node.state, task) {
+                        return Repeated::Differs;
+                    }
+                    Move::Run(Pick { buffer: task, task })
+                } else {
+                    self.context.moves(&run.node, &mut moves);
+                    let Some(mv) = moves.get(decision as usize) else { return Repeated::Differs };
+                    *mv
+                };
+                let choices = if is_last { choices } else { &[] };
+                run.script.set(choices.iter().map(|(c, _)| c & !CHOICE));
+                let result = run.go_at(mv, item.cost);
+                out.went(decision);
+                let is_new = is_last && at == item.path.len();
+                if is_new {
+                    out.transitions += u64::from(matches!(mv, Move::Run(_)));
+                    out.others(&run.script, choices.len(), item.cost);
+                }
+                out.taken(&run.script);
+                if let Err(stop) = result {
+                    return if is_new { Repeated::Stopped(stop) } else { Repeated::Differs };
+                }
             }
         }
         out.moves = moves;
@@ -416,7 +425,7 @@ impl<S: System + Sync> Search<'_, S> {
             }
             let (number, mv, cost) = chosen?;
             out.transitions += u64::from(matches!(mv, Move::Run(_)));
-            out.here.push(decision(number, &mv));
+            out.went(decision(number, &mv));
             run.script.set(std::iter::empty());
             let result = run.go_at(mv, cost);
             out.others(&run.script, 0, run.cost);
@@ -452,9 +461,9 @@ enum Repeated {
 }
 
 /// The outcomes of choices that stand in a path from here on.
-fn choices_at(path: &[u32], at: usize) -> &[u32] {
+fn choices_at(path: &[Entry], at: usize) -> &[Entry] {
     let rest = &path[at..];
-    &rest[..rest.iter().take_while(|d| **d & CHOICE != 0).count()]
+    &rest[..rest.iter().take_while(|(d, _)| d & CHOICE != 0).count()]
 }
 
 /// What executions add, and memory for the next one.
@@ -469,7 +478,7 @@ struct Findings {
     limit: Option<Cut>,
     depth: u32,
     /// The path so far.
-    here: Vec<u32>,
+    here: Vec<Entry>,
     moves: Vec<Move>,
     script: Script,
     spare: Spare,
@@ -484,9 +493,21 @@ impl Findings {
         }
     }
 
+    /// Appends a move to the path.
+    #[inline]
+    fn went(&mut self, decision: u32) {
+        match self.here.last_mut() {
+            Some(last) if last.0 == decision => last.1 += 1,
+            _ => self.here.push((decision, 1)),
+        }
+    }
+
     /// A move that is not made now.
     fn leave(&mut self, number: u32, cost: u32, comes_to: Option<Class>, bound: u32) {
-        let path = self.here.iter().copied().chain([number]).collect();
+        let path = match self.here.split_last() {
+            Some((last, before)) if last.0 == number => before.iter().copied().chain([(number, last.1 + 1)]).collect(),
+            _ => self.here.iter().copied().chain([(number, 1)]).collect(),
+        };
         let item = Item { path, cost, comes_to };
         if cost <= bound { self.work.push(item) } else { self.next.push(item) }
     }
@@ -496,8 +517,8 @@ impl Findings {
         let taken = script.taken();
         for at in fixed..taken.len() {
             for other in taken[at].0 + 1..taken[at].1 {
-                let before = taken[..at].iter().map(|(chosen, _)| chosen | CHOICE);
-                let path = self.here.iter().copied().chain(before).chain([other | CHOICE]).collect();
+                let before = taken[..at].iter().map(|(chosen, _)| (chosen | CHOICE, 1));
+                let path = self.here.iter().copied().chain(before).chain([(other | CHOICE, 1)]).collect();
                 self.work.push(Item { path, cost, comes_to: None });
             }
         }
@@ -505,7 +526,7 @@ impl Findings {
 
     /// Appends the outcomes of the last step to the path.
     fn taken(&mut self, script: &Script) {
-        self.here.extend(script.taken().iter().map(|(chosen, _)| chosen | CHOICE));
+        self.here.extend(script.taken().iter().map(|(chosen, _)| (chosen | CHOICE, 1)));
     }
 }
 

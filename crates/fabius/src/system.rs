@@ -1,7 +1,7 @@
 //! A test as the explorer sees it: a [`System`] whose state is an execution under way.
 
 use crate::rt::{self, Execution, Refine, Settings};
-use fabius_explore::system::{Access, Choose, End, Fault, StepLog, System, TaskId};
+use fabius_explore::system::{Access, Choose, End, Fault, Limit, StepLog, System, TaskId};
 use fabius_trace::{BugKind, Span};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
@@ -43,6 +43,7 @@ impl<'a> Test<'a> {
         if rt.observed != Refine::default() && !self.settings.refine.contains(rt.observed) {
             self.observed.fetch_or(rt.observed.0, Ordering::Relaxed);
             self.stop.store(true, Ordering::Relaxed);
+            return Err(Fault::Limit(Limit::EndlessStep, Span::default()));
         }
         rt.take_log(&mut log.accesses, &mut log.born, &mut log.joined);
         if self.settings.leaks && rt.failure.is_none() && rt.is_over() {

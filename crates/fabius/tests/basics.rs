@@ -198,5 +198,6 @@ fn spinning_is_not_a_livelock() {
         }
         other.join().unwrap();
     });
+    println!("{report} {:?}", report.levels);
     assert_eq!(report.verdict, Verdict::Verified, "{report}");
 }
