@@ -316,8 +316,12 @@ pub fn depends_on_last(bound: Bound) -> bool {
 /// Appends all moves: those that run a task, then, if delays are counted, the delays.
 pub fn moves(bound: Bound, kind: SchedulerKind, dispatcher: &Dispatcher, view: &impl View, out: &mut Vec<Move>) {
     if let Dispatcher::Threads(Queue::Bag(q)) = dispatcher {
-        let ready = q.pending().iter().filter(|t| view.ready(**t));
-        return out.extend(ready.map(|&task| Move::Run(Pick { buffer: task, task })));
+        for &task in q.pending() {
+            if view.ready(task) {
+                out.push(Move::Run(Pick { buffer: task, task }));
+            }
+        }
+        return;
     }
     let mut picks = Vec::new();
     dispatcher.runs(view, &mut picks);

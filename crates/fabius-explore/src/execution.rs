@@ -161,12 +161,13 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         let number = spare.numbers[index(pick.task)];
         let result = context.apply(&mut self.node, mv, &mut self.script, &mut spare.log);
         spare.steps += 1;
-        let choices = self.script.choices();
+        let choices = if self.script.taken().is_empty() { Vec::new() } else { self.script.choices() };
         spare.delays.push(std::mem::take(&mut spare.pending_delays));
         let runner = Runner { task: pick.task, buffer: pick.buffer };
         if let Ok(end) = result {
             match &mut spare.tasks {
                 Some(order) => order.step(runner, &spare.log.accesses, &choices),
+                None if announces && choices.is_empty() => spare.classes.announced(pick.task, announced),
                 None if announces => spare.classes.step(pick.task, announced.as_slice(), choices.iter().copied()),
                 None if spare.log.accesses.iter().any(|a| a.sync) || !choices.is_empty() => {
                     spare.classes.step(pick.task, &spare.log.accesses, choices.iter().copied());

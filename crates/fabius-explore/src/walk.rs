@@ -157,14 +157,17 @@ fn walk<S: System>(
             break Some(Cut::Time);
         }
         context.moves(&run.node, moves);
-        moves.retain(|m| matches!(m, Move::Run(_)));
+        if !run.node.dispatcher.is_bag() {
+            moves.retain(|m| matches!(m, Move::Run(_)));
+        }
         if moves.is_empty() {
             // A scheduler that picks one that waits, and is not delayed here, ends the walk without an answer.
             break if context.is_final(&run.node) { None } else { Some(Cut::Steps) };
         }
         let mv = picker.pick(moves, &run);
         run.script.set(std::iter::empty());
-        run.script.roll(rng.fork());
+        run.script.roll(rng.clone());
+        rng.u64(..);
         if let Err(stop) = run.go(mv) {
             let steps = run.steps();
             let (bug, limit) = match stop {

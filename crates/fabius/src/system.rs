@@ -27,11 +27,7 @@ impl<'a> Test<'a> {
         Box::new(move || {
             if let Some(Err(payload)) = rt::catch(body) {
                 let panic = crate::check::note_panic(payload.as_ref());
-                rt::with(|rt| {
-                    let thread = rt.current;
-                    let failure = rt::Failure { kind: BugKind::Panic, message: panic.message, at: panic.at, thread };
-                    rt.failure.get_or_insert(failure);
-                });
+                rt::with(|rt| rt.fail_at(BugKind::Panic, panic.message, panic.at));
             }
             rt::finish();
         })
@@ -40,6 +36,9 @@ impl<'a> Test<'a> {
     /// What the explorer must know of the state after a step.
     fn look(&self, execution: &mut Execution, log: &mut StepLog) -> Result<(), Fault> {
         let rt = execution.get_mut();
+        if !rt.take_dirty() && !self.settings.leaks {
+            return Ok(());
+        }
         if rt.observed != Refine::default() && !self.settings.refine.contains(rt.observed) {
             self.observed.fetch_or(rt.observed.0, Ordering::Relaxed);
             self.stop.store(true, Ordering::Relaxed);

@@ -100,6 +100,23 @@ impl Classes {
         }
     }
 
+    /// A step of a task with one access at most and no choices.
+    #[inline]
+    pub fn announced(&mut self, task: TaskId, access: Option<Access>) {
+        let (sum, step) = self.after(task, access);
+        self.sum = sum;
+        self.threads[index(task)] = step;
+        if let Some(access) = access {
+            let writes = self.conflict.writes(&access);
+            let variable = self.variable(access.variable);
+            if writes {
+                *variable = Variable { write: step, reads: 0 };
+            } else {
+                variable.reads = variable.reads.wrapping_add(mix(step, 1));
+            }
+        }
+    }
+
     /// The outcomes of choices before the first step.
     pub fn begin(&mut self, choices: &[u32]) {
         for choice in choices {
@@ -176,9 +193,8 @@ fn mix(a: u128, b: u128) -> u128 {
         (product >> 64) as u64 ^ product as u64
     };
     let (a0, a1, b0, b1) = (a as u64, (a >> 64) as u64, b as u64, (b >> 64) as u64);
-    let low = fold(a0 ^ 0x9e37_79b9_7f4a_7c15, b0 ^ 0xd1b5_4a32_d192_ed03)
-        .wrapping_add(fold(a1 ^ 0x8ebc_6af0_9c88_c6e3, b1 ^ 0x5899_65cc_7537_4cc3));
-    let high = fold(a1 ^ b0 ^ 0x1d8e_4e27_c47d_124f, a0.wrapping_add(b1) ^ 0xeb44_acca_b455_d165)
-        .wrapping_add(low.rotate_left(32));
-    u128::from(high) << 64 | u128::from(fold(low ^ 0xa076_1d64_78bd_642f, high ^ 0xe703_7ed1_a0b4_28db))
+    let x = fold(a0 ^ 0x9e37_79b9_7f4a_7c15, b0 ^ 0xd1b5_4a32_d192_ed03);
+    let y = fold(a1 ^ 0x8ebc_6af0_9c88_c6e3, b1 ^ 0x5899_65cc_7537_4cc3);
+    let z = fold(x ^ 0xa076_1d64_78bd_642f, y.wrapping_add(0xe703_7ed1_a0b4_28db));
+    u128::from(y ^ z.rotate_left(32)) << 64 | u128::from(x.wrapping_add(z))
 }

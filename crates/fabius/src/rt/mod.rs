@@ -122,6 +122,10 @@ impl Thread {
 pub(crate) struct Rt {
     pub threads: Vec<Thread>,
     pub current: usize,
+    /// The first threads whose operation needs no condition, as bits.
+    unconditional: u64,
+    /// Whether the step did anything that the explorer must know, but for its announced operation.
+    dirty: bool,
     /// Tells executions apart; objects belong to one.
     pub epoch: u32,
     pub objects: u32,
@@ -222,16 +226,20 @@ pub(crate) fn point(op: Op) -> bool {
             return this.unswitched(op);
         }
         if this.last_drops > 0 {
-            this.observed = this.observed.with(Refine::COUNTS);
+            this.sees(Refine::COUNTS);
         }
         let me = this.current;
         let thread = &mut this.threads[me];
         thread.op = &op;
+        if op.ready.is_none() && op.deadline.is_none() {
+            this.unconditional |= bit(me);
+        }
         this.has_deadlines |= op.deadline.is_some();
         let exit = thread.exit;
         (*exit).suspend(());
         let this = &mut *rt;
         this.threads[me].op = ptr::null();
+        this.unconditional &= !bit(me);
         if this.abandoned {
             std::panic::resume_unwind(Box::new(Abandoned));
         }
@@ -254,6 +262,7 @@ pub(crate) fn join(op: Op) {
         let joins = op.joins?;
         let over = !rt.abandoned && rt.joins_at_once() && rt.threads[joins].finished;
         if over {
+            rt.dirty = true;
             rt.joined.push((rt.current as TaskId, joins as TaskId));
             if rt.settings.record {
                 rt.recorder.operation(rt.current, &op);
@@ -264,6 +273,12 @@ pub(crate) fn join(op: Op) {
     if over.flatten() != Some(true) {
         point(op);
     }
+}
+
+/// The bit of a thread; none if there are too many.
+#[inline]
+fn bit(thread: usize) -> u64 {
+    if thread < 64 { 1 << thread } else { 0 }
 }
 
 /// A release: a point of its own only if the test looks at releases of that kind.
@@ -291,7 +306,7 @@ pub(crate) fn release(op: Op, seen_by: Refine) {
 /// Notes that the test looks at something: the check begins anew if it has not reckoned with that.
 #[inline]
 pub(crate) fn observe(what: Refine) {
-    with(|rt| rt.observed = rt.observed.with(what));
+    with(|rt| rt.sees(what));
 }
 
 /// Writes down the value of the operation that was just done, if operations are written down.
@@ -325,7 +340,7 @@ pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>)
     // SAFETY: as in `with`.
     let this = unsafe { &mut *rt };
     if !this.settings.refine.contains(Refine::RACES) {
-        this.observed = this.observed.with(Refine::RACES);
+        this.sees(Refine::RACES);
         return;
     }
     if this.abandoned {
@@ -368,6 +383,7 @@ pub(crate) fn spawn(job: Job, name: Option<Arc<str>>, at: &'static Location<'sta
         if this.want_accesses && id > 0 {
             this.log(end_of(id as TaskId), true, true, at);
         }
+        this.dirty = true;
         this.born.push(Born { task: id as TaskId, buffer: id as TaskId, level: 0 });
         let parent = std::mem::replace(&mut this.current, id);
         this.beginnings += 1;
@@ -468,6 +484,7 @@ impl Execution {
             if (&*rt).threads[id].finished && (&*rt).joins_at_once() {
                 while let Some((waiting, ended)) = (&*rt).who_has_joined() {
                     let this = &mut *rt;
+                    this.dirty = true;
                     this.joined.push((waiting as TaskId, ended as TaskId));
                     let me = std::mem::replace(&mut this.current, waiting);
                     this.beginnings += 1;
@@ -520,6 +537,7 @@ impl Rt {
     fn reset(&mut self) {
         self.threads.clear();
         self.current = 0;
+        self.unconditional = 0;
         self.objects = 0;
         self.now = Duration::ZERO;
         self.steps = 0;
@@ -544,10 +562,14 @@ impl Rt {
     }
 
     /// If nobody can go on but by giving up waiting, time passes until the first does.
+    #[inline]
     fn pass_time(&mut self) {
-        if !self.has_deadlines {
-            return;
+        if self.has_deadlines {
+            self.pass_to_next_deadline();
         }
+    }
+
+    fn pass_to_next_deadline(&mut self) {
         let waits = |t: &Thread| if t.timed_out { None } else { t.op()?.deadline };
         let Some(first) = self.threads.iter().filter_map(waits).min() else { return };
         if (0..self.threads.len()).any(|id| self.can_go_on(id)) {
@@ -577,12 +599,25 @@ impl Rt {
     /// Whether the scheduler may pick the thread.
     #[inline]
     pub fn ready(&self, id: usize) -> bool {
-        self.can_go_on(id) && (!self.settings.refine.contains(Refine::YIELDS) || self.fair.allows(self, id))
+        (self.unconditional & bit(id) != 0 || self.can_go_on(id))
+            && (!self.settings.refine.contains(Refine::YIELDS) || self.fair.allows(self, id))
     }
 
     /// What of the state does not follow from what happened before what.
     pub fn shade(&self) -> Option<u64> {
         self.settings.refine.contains(Refine::YIELDS).then(|| self.fair.shade())
+    }
+
+    /// The test looks at something.
+    fn sees(&mut self, what: Refine) {
+        self.observed = self.observed.with(what);
+        self.dirty = true;
+    }
+
+    /// Whether the last step did anything that the explorer must know, but for its announced operation.
+    #[inline]
+    pub fn take_dirty(&mut self) -> bool {
+        std::mem::take(&mut self.dirty)
     }
 
     /// A thread yields.
@@ -613,6 +648,7 @@ impl Rt {
 
     fn log(&mut self, variable: u64, write: bool, sync: bool, at: &'static Location<'static>) {
         let place = self.place(at);
+        self.dirty = true;
         self.accesses.push(Access { variable, write, sync, span: Span { start: place, end: place } });
     }
 
@@ -650,7 +686,12 @@ impl Rt {
 
     /// The execution fails; the first failure counts.
     pub fn fail(&mut self, kind: fabius_trace::BugKind, message: String, at: Option<&'static Location<'static>>) {
-        let at = at.map(|l| (l.file().to_string(), l.line(), l.column()));
+        self.fail_at(kind, message, at.map(|l| (l.file().to_string(), l.line(), l.column())));
+    }
+
+    /// The same with a place in the source that may not be static.
+    pub fn fail_at(&mut self, kind: fabius_trace::BugKind, message: String, at: Option<(String, u32, u32)>) {
+        self.dirty = true;
         let thread = self.current;
         self.failure.get_or_insert(Failure { kind, message, at, thread });
     }
@@ -714,6 +755,8 @@ impl Default for Rt {
         Rt {
             threads: Vec::new(),
             current: 0,
+            unconditional: 0,
+            dirty: false,
             epoch: 0,
             objects: 0,
             now: Duration::ZERO,

@@ -39,31 +39,37 @@ impl Op {
     pub const NOTHING: u64 = u64::MAX;
 
     /// Reads an object.
+    #[inline(always)]
     pub fn read(name: &'static str, object: u32, at: &'static Location<'static>) -> Op {
         Op { name, variable: object.into(), write: false, ready: None, holders: None, joins: None, deadline: None, at }
     }
 
     /// Changes an object.
+    #[inline(always)]
     pub fn write(name: &'static str, object: u32, at: &'static Location<'static>) -> Op {
         Op { write: true, ..Op::read(name, object, at) }
     }
 
     /// Touches nothing that others see.
+    #[inline(always)]
     pub fn local(name: &'static str, at: &'static Location<'static>) -> Op {
         Op { name, variable: Op::NOTHING, write: false, ready: None, holders: None, joins: None, deadline: None, at }
     }
 
     /// The same, but only when this holds of the object.
+    #[inline(always)]
     pub fn when<T>(self, object: &T, ready: Ready) -> Op {
         Op { ready: Some((ready, std::ptr::from_ref(object).cast())), ..self }
     }
 
     /// The same, where the object is a lock.
+    #[inline(always)]
     pub fn held_by(self, holders: Holders) -> Op {
         Op { holders: Some(holders), ..self }
     }
 
     /// The same, but no longer than until then.
+    #[inline(always)]
     pub fn until(self, deadline: Option<Duration>) -> Op {
         Op { deadline, ..self }
     }
