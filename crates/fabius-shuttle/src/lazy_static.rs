@@ -1,6 +1,6 @@
 //! The crate `lazy_static`, with values that are made anew in every execution and dropped at its end.
 
-use fabius::sync::Once;
+use crate::sync::Once;
 use fabius::thread::drive;
 use std::fmt;
 
@@ -16,7 +16,6 @@ pub struct Lazy<T: Sync> {
 
 impl<T: Sync> Lazy<T> {
     /// A value that `init` makes.
-    #[track_caller]
     pub const fn new(init: fn() -> T) -> Lazy<T> {
         Lazy { once: Once::new(), init }
     }

@@ -33,6 +33,10 @@ pub(crate) struct Run {
 /// What is known of a task.
 pub(crate) struct Details {
     pub detached: bool,
+    /// It is a future between two polls, or has not begun: it can be dropped without unwinding its stack.
+    pub parked: bool,
+    /// It is to be dropped when it goes on.
+    pub cancelled: bool,
     pub signal: Arc<Signal>,
     pub tag: Option<Arc<dyn Tag>>,
     children: u64,
@@ -113,7 +117,14 @@ impl Run {
         let parent_signature = parent.map_or(0, |p| self.tasks[usize::from(p)].signature.signature_hash());
         let signature = crate::scheduler::TaskSignature::new(at, parent_signature, number);
         self.tasks.push(Rc::new(Task::new(id, parent, signature)));
-        self.details.push(Details { detached: false, signal: Arc::new(Signal::new()), tag, children: 0 });
+        self.details.push(Details {
+            detached: false,
+            parked: true,
+            cancelled: false,
+            signal: Arc::new(Signal::new()),
+            tag,
+            children: 0,
+        });
     }
 }
 
@@ -145,6 +156,7 @@ pub(crate) fn body<T>(f: impl FnOnce() -> T) -> T {
     }
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         drive::switch("begin");
+        set_parked(false);
         let value = f();
         if !drive::is_given_up() && ends_all() {
             drive::switch("end");
@@ -161,6 +173,18 @@ pub(crate) fn body<T>(f: impl FnOnce() -> T) -> T {
             std::panic::resume_unwind(Box::new("the task panicked"))
         }
     }
+}
+
+/// Says whether the current task is between two polls.
+pub(crate) fn set_parked(parked: bool) {
+    if let Some(me) = drive::me() {
+        with(|run| run.details[me].parked = parked);
+    }
+}
+
+/// Whether the current task is to be dropped.
+pub(crate) fn is_cancelled() -> bool {
+    drive::me().and_then(|me| with(|run| run.details[me].cancelled)).unwrap_or(false)
 }
 
 /// Whether the execution may end with the current task, so that others would not go on.
@@ -217,13 +241,18 @@ pub(crate) fn execute(
     with_labels(TaskId::from(0), |labels| labels.insert(TaskName::from("main-thread")));
     let test = test.clone();
     let mut driven = Driven::begin(Box::new(move || body(|| test())), &mut |_| 0);
-    let end = drive_to_end(&mut driven, scheduler, config);
-    let failed = !matches!(end, End::Finished | End::Stopped);
-    if failed {
+    let mut end = drive_to_end(&mut driven, scheduler, config);
+    if matches!(end, End::Finished) {
+        end = drop_detached(&mut driven);
+    }
+    if matches!(end, End::Finished | End::Stopped) {
+        drop(driven);
+    } else {
         let schedule = must(|run| run.schedule.clone());
         persist(&schedule, &config.failure_persistence, current_name());
+        // As in shuttle, what is on the stacks of a failed execution is leaked: its destructors could fail too.
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| driven.leak()));
     }
-    drop(driven);
     let panicked = with(|run| run.failure.take()).flatten();
     drop(clear);
     match end {
@@ -299,6 +328,59 @@ fn drive_to_end(driven: &mut Driven, scheduler: &SharedScheduler, config: &Confi
         must(|run| run.schedule.push_task(next));
         current = Some(next);
         driven.step(next.into(), &mut |alternatives| pick(alternatives, next));
+    }
+}
+
+/// Drops the futures that nobody waits for any more, each as its task: their destructors may wait for one another.
+fn drop_detached(driven: &mut Driven) -> End {
+    let mut cancelled = Vec::new();
+    loop {
+        let new = must(|run| {
+            let threads = 0..driven.threads();
+            let new: Vec<usize> = threads.filter(|t| !driven.is_finished(*t) && !run.details[*t].cancelled).collect();
+            let new: Vec<usize> = new.into_iter().filter(|t| run.details[*t].parked).collect();
+            for thread in &new {
+                run.details[*thread].cancelled = true;
+                run.details[*thread].signal.give();
+            }
+            new
+        });
+        cancelled.extend(new);
+        cancelled.retain(|t| !driven.is_finished(*t));
+        if cancelled.is_empty() {
+            return End::Finished;
+        }
+        let mut went_on = false;
+        for thread in &cancelled {
+            if !driven.is_finished(*thread) && driven.is_ready(*thread) {
+                went_on = true;
+                let steps = must(|run| {
+                    run.switches += 1;
+                    run.switches
+                });
+                if steps > 1_000_000 {
+                    return End::Message("exceeded max_steps bound while the execution was torn down".into());
+                }
+                driven.step(*thread, &mut |_| 0);
+                if let Some(payload) = must(|run| run.failure.take()) {
+                    return End::Panic(payload);
+                }
+            }
+        }
+        if !went_on {
+            // One that stopped in the middle of something may hold what the others wait for.
+            let stuck = (0..driven.threads()).find(|t| !driven.is_finished(*t) && !cancelled.contains(t));
+            if let Some(thread) = stuck {
+                driven.unwind(thread);
+                if let Some(payload) = must(|run| run.failure.take()) {
+                    return End::Panic(payload);
+                }
+                continue;
+            }
+            let names: Vec<String> = cancelled.iter().map(|t| format!("{:?}", TaskId::from(*t))).collect();
+            let message = "deadlock while dropping the tasks that were unfinished at the end of the execution!";
+            return End::Message(format!("{message} blocked tasks: [{}]", names.join(", ")));
+        }
     }
 }
 

@@ -62,6 +62,8 @@ struct Waiter {
     queued: Cell<bool>,
     granted: Cell<bool>,
     waker: RefCell<Option<Waker>>,
+    /// Who polled it last.
+    task: Cell<Option<usize>>,
 }
 
 // SAFETY: all tasks of an execution are fibers of one operating system thread.
@@ -70,6 +72,11 @@ unsafe impl Send for Waiter {}
 unsafe impl Sync for Waiter {}
 
 impl Waiter {
+    /// Nobody waits for it: the task that polled it last has finished.
+    fn is_stale(&self) -> bool {
+        self.task.get().is_some_and(drive::has_finished)
+    }
+
     fn take_waker(&self) -> Option<Waker> {
         self.waker.borrow_mut().take()
     }
@@ -85,14 +92,25 @@ struct State {
 }
 
 impl State {
+    fn is_reserved(&self) -> bool {
+        self.reserved.as_ref().is_some_and(|w| !w.is_stale())
+    }
+
     fn available(&self) -> usize {
-        if self.reserved.is_some() { 0 } else { self.permits }
+        if self.is_reserved() { 0 } else { self.permits }
+    }
+
+    /// Lets those go that nobody waits for.
+    fn forget_stale(&mut self) {
+        self.waiters.retain(|w| !w.is_stale() || !w.queued.replace(false));
+        self.reserved.take_if(|w| w.is_stale());
     }
 
     fn try_take(&mut self, permits: usize, fairness: Fairness, priority: Priority) -> Result<(), TryAcquireError> {
         if self.closed {
             return Err(TryAcquireError::Closed);
         }
+        self.forget_stale();
         let first = fairness == Fairness::Unfair
             || priority == Priority::Front
             || self.waiters.iter().all(|w| w.priority == Priority::Bypassable);
@@ -105,6 +123,7 @@ impl State {
 
     /// Gives free permits away, or says whom to wake to try.
     fn serve(&mut self, fairness: Fairness) -> Vec<Waker> {
+        self.forget_stale();
         match fairness {
             Fairness::Unfair => {
                 if let Some(holder) = self.reserved.as_ref().filter(|w| self.permits >= w.permits) {
@@ -350,6 +369,7 @@ impl<'a> Acquire<'a> {
             queued: Cell::new(false),
             granted: Cell::new(false),
             waker: RefCell::new(None),
+            task: Cell::new(None),
         };
         let reserves = reserve_at.is_some();
         Acquire { semaphore, reserves, waiter: Arc::new(waiter), polled: false, completed: false }
@@ -417,6 +437,7 @@ impl Future for Acquire<'_> {
         if !std::mem::replace(&mut self.polled, true) && is_a_step {
             self.semaphore.object.point("acquire");
         }
+        self.waiter.task.set(drive::me());
         let mut state = self.semaphore.state.borrow_mut();
         let mut result = Poll::Pending;
         let mut wakers = Vec::new();

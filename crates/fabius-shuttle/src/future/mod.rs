@@ -47,6 +47,21 @@ fn poll_to_end<F: Future + ?Sized>(mut future: Pin<&mut F>, signal: &Arc<Signal>
     }
 }
 
+/// Polls until the future of a task is ready or the task is dropped.
+#[track_caller]
+fn poll_task<F: Future>(future: &mut Abortable<F>, signal: &Arc<Signal>) -> Option<F::Output> {
+    let waker = Waker::from(Arc::new(Alarm(signal.clone())));
+    while !run::is_cancelled() {
+        if let Poll::Ready(value) = Pin::new(&mut *future).poll(&mut Context::from_waker(&waker)) {
+            return value;
+        }
+        run::set_parked(true);
+        signal.wait("wait to be woken");
+        run::set_parked(false);
+    }
+    None
+}
+
 /// Runs a future to its end on the current task.
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
@@ -224,7 +239,7 @@ where
             if !run::is_active() {
                 their_signal.point("begin");
             }
-            let result = poll_to_end(Pin::new(&mut abortable), &their_signal).ok_or(JoinError::Cancelled);
+            let result = poll_task(&mut abortable, &their_signal).ok_or(JoinError::Cancelled);
             drop(abortable);
             publish.publish(result);
         });

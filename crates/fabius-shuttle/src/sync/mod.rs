@@ -1,9 +1,11 @@
 //! [`std::sync`] under the scheduler.
 
-pub use fabius::sync::{
-    Barrier, BarrierWaitResult, Condvar, Mutex, MutexGuard, Once, OnceState, RwLock, RwLockReadGuard, RwLockWriteGuard,
-    WaitTimeoutResult, atomic, mpsc,
-};
+mod locks;
+mod once;
+
+pub use fabius::sync::{Barrier, BarrierWaitResult, Condvar, WaitTimeoutResult, atomic, mpsc};
+pub use locks::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub use once::{Once, OnceState};
 pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak};
 
 use crate::run;

@@ -133,6 +133,12 @@ impl<T: ?Sized> Mutex<T> {
         result(self.raw.poisoned.get(), MutexGuard { lock: self, panicking, not_send: std::marker::PhantomData })
     }
 
+    /// Whether the current thread holds it.
+    #[doc(hidden)]
+    pub fn is_held_by_current(&self) -> bool {
+        self.raw.holder().is_some_and(|(thread, _)| rt::with(|rt| rt.current) == Some(thread))
+    }
+
     /// As in std. Not a scheduling point.
     pub fn is_poisoned(&self) -> bool {
         self.raw.poisoned.get()

@@ -146,6 +146,13 @@ impl<T: ?Sized> RwLock<T> {
         self.written(at).map_err(TryLockError::Poisoned)
     }
 
+    /// Whether the current thread holds it, to read or to write.
+    #[doc(hidden)]
+    pub fn is_held_by_current(&self) -> bool {
+        let mine = |(thread, _): &Holder| *thread == me();
+        self.raw.writer.get().iter().any(mine) || self.raw.readers.borrow().iter().any(mine)
+    }
+
     /// As in std. Not a scheduling point.
     pub fn is_poisoned(&self) -> bool {
         self.raw.poisoned.get()

@@ -8,9 +8,9 @@ use std::any::Any;
 use std::cell::Cell;
 use std::panic::Location;
 
-/// Everything that a test could look at is a scheduling point, so that no execution has to be begun anew.
+/// Everything that a test could look at is a scheduling point, also joins, so that no execution has to be begun anew.
 const SETTINGS: Settings = Settings {
-    refine: Refine(Refine::RELEASES.0 | Refine::COUNTS.0),
+    refine: Refine(Refine::RELEASES.0 | Refine::COUNTS.0 | Refine::RACES.0),
     record: false,
     spurious: false,
     leaks: false,
@@ -59,6 +59,18 @@ impl Driven {
     /// A step of a thread that is ready.
     pub fn step(&mut self, thread: usize, decide: Decide<'_>) {
         self.0.step(thread, &mut Decided(decide), false);
+    }
+
+    /// Unwinds a thread that has not finished, and no other.
+    pub fn unwind(&mut self, thread: usize) {
+        self.0.get_mut().abandoned = true;
+        self.0.step(thread, &mut Decided(&mut |_| 0), false);
+        self.0.get_mut().abandoned = false;
+    }
+
+    /// Leaves the execution as it is: what is on the stacks of its threads is never dropped.
+    pub fn leak(mut self) {
+        std::mem::forget(std::mem::take(&mut self.0.get_mut().threads));
     }
 
     /// Why the execution cannot go on, other than by a panic.
