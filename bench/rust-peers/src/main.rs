@@ -115,11 +115,11 @@ fn main() {
         "fabius" => {
             let f = pick!(on_fabius, spec);
             let most = max as u64;
-            let c = fabius::Config::new().seed(seed).time(Duration::from_secs(secs)).max_steps(100_000);
+            let c = fabius::Config::new().seed(seed).time(Duration::from_secs(secs)).max_steps(100_000).executions(most);
             let c = match strategy.as_str() {
                 "none" => c.exhaustive(),
                 "dfs" => c.exhaustive().without_reduction(),
-                "default" => c,
+                "default" => fabius::Config::new().seed(seed),
                 "icb" => c.iterative_preemptions(),
                 "random" => c.random(most),
                 "pos" => c.pos(most),

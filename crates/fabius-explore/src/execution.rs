@@ -26,6 +26,7 @@ pub(crate) struct Spare {
     classes: Classes,
     tasks: Option<HappensBefore>,
     log: StepLog,
+    trail: Vec<Option<Access>>,
     schedule: Schedule,
     delays: Vec<u32>,
     pending_delays: u32,
@@ -146,6 +147,16 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         self.go_at(mv, self.cost + self.price(&mv))
     }
 
+    /// A step of a task without choices, and up to so many more of the same; how many there were. Only for systems that
+    /// announce their accesses.
+    pub fn go_ahead(&mut self, mv: Move, cost: u32, more: u32) -> Result<u32, Stop> {
+        let context = self.context;
+        context.system.allow_ahead(&mut self.node.state, more);
+        let before = self.spare.steps;
+        let result = self.go_at(mv, cost);
+        result.map(|()| self.spare.steps - before)
+    }
+
     /// The same where the cost after the move is known.
     #[inline]
     pub fn go_at(&mut self, mv: Move, cost: u32) -> Result<(), Stop> {
@@ -163,6 +174,9 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         spare.steps += 1;
         let choices = if self.script.taken().is_empty() { Vec::new() } else { self.script.choices() };
         spare.delays.push(std::mem::take(&mut spare.pending_delays));
+        if announces {
+            context.system.take_trail(&mut self.node.state, &mut spare.trail);
+        }
         let runner = Runner { task: pick.task, buffer: pick.buffer };
         if let Ok(end) = result {
             match &mut spare.tasks {
@@ -173,6 +187,9 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
                     spare.classes.step(pick.task, &spare.log.accesses, choices.iter().copied());
                 }
                 None => {}
+            }
+            for access in &spare.trail {
+                spare.classes.announced(pick.task, *access);
             }
             spare.born(Some(runner));
             if end == Some(End::Finished) {
@@ -186,6 +203,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
             }
         }
         spare.schedule.push(Turn { task: number, choices });
+        for _ in 0..spare.trail.len() {
+            spare.steps += 1;
+            spare.delays.push(0);
+            spare.schedule.push(Turn { task: number, choices: Vec::new() });
+        }
         result.map(|_| ())
     }
 

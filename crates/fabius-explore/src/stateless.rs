@@ -341,8 +341,11 @@ impl<S: System + Sync> Search<'_, S> {
             let (decision, times) = item.path[at];
             let choices = choices_at(&item.path, at + 1);
             at += 1 + choices.len();
-            for time in 1..=times {
-                let is_last = time == times;
+            let is_end = at == item.path.len();
+            // Steps that can be repeated without a look at what they do.
+            let mut plain = if is_end || !choices.is_empty() { times - 1 } else { times };
+            let mut time = 0;
+            while time < times {
                 let mv = if run.node.dispatcher.is_bag() {
                     // See `decision`.
                     let task = decision.rotate_right(1);
@@ -355,11 +358,19 @@ impl<S: System + Sync> Search<'_, S> {
                     let Some(mv) = moves.get(decision as usize) else { return Repeated::Differs };
                     *mv
                 };
+                let is_last = time + 1 == times;
                 let choices = if is_last { choices } else { &[] };
                 run.script.set(choices.iter().map(|(c, _)| c & !CHOICE));
-                let result = run.go_at(mv, item.cost);
-                out.went(decision);
-                let is_new = is_last && at == item.path.len();
+                let result = if plain > 1 && self.context.options.races.is_none() {
+                    run.go_ahead(mv, item.cost, plain - 1)
+                } else {
+                    run.go_at(mv, item.cost).map(|()| 1)
+                };
+                let made = *result.as_ref().unwrap_or(&1);
+                time += made;
+                plain = plain.saturating_sub(made);
+                out.went(decision, made);
+                let is_new = is_last && is_end;
                 if is_new {
                     out.transitions += u64::from(matches!(mv, Move::Run(_)));
                     out.others(&run.script, choices.len(), item.cost);
@@ -425,7 +436,7 @@ impl<S: System + Sync> Search<'_, S> {
             }
             let (number, mv, cost) = chosen?;
             out.transitions += u64::from(matches!(mv, Move::Run(_)));
-            out.went(decision(number, &mv));
+            out.went(decision(number, &mv), 1);
             run.script.set(std::iter::empty());
             let result = run.go_at(mv, cost);
             out.others(&run.script, 0, run.cost);
@@ -493,12 +504,12 @@ impl Findings {
         }
     }
 
-    /// Appends a move to the path.
+    /// Appends a move to the path, so many times.
     #[inline]
-    fn went(&mut self, decision: u32) {
+    fn went(&mut self, decision: u32, times: u32) {
         match self.here.last_mut() {
-            Some(last) if last.0 == decision => last.1 += 1,
-            _ => self.here.push((decision, 1)),
+            Some(last) if last.0 == decision => last.1 += times,
+            _ => self.here.push((decision, times)),
         }
     }
 

@@ -154,6 +154,15 @@ pub trait System {
         false
     }
 
+    /// Allows the next step to include so many steps more of the same task, as long as each does nothing that the explorer
+    /// must know but its announced access. A system may make fewer.
+    fn allow_ahead(&self, _: &mut Self::State, _: u32) {}
+
+    /// What the steps after the first accessed, of those that the last call of [`System::step`] made.
+    fn take_trail(&self, _: &mut Self::State, trail: &mut Vec<Option<Access>>) {
+        trail.clear();
+    }
+
     /// What of the state does not follow from what happened before what, as a number; `None` if nothing.
     fn shade(&self, _: &Self::State) -> Option<u64> {
         None

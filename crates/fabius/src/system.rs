@@ -84,6 +84,14 @@ impl System for Test<'_> {
         true
     }
 
+    fn allow_ahead(&self, state: &mut Execution, steps: u32) {
+        state.get_mut().allow_ahead(steps);
+    }
+
+    fn take_trail(&self, state: &mut Execution, trail: &mut Vec<Option<Access>>) {
+        state.get_mut().take_trail(trail);
+    }
+
     fn shade(&self, state: &Execution) -> Option<u64> {
         state.get().shade()
     }

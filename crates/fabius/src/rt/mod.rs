@@ -126,6 +126,9 @@ pub(crate) struct Rt {
     unconditional: u64,
     /// Whether the step did anything that the explorer must know, but for its announced operation.
     dirty: bool,
+    /// How many steps more the running thread may make without asking, and what those that it made have accessed.
+    ahead: u32,
+    trail: Vec<Option<Access>>,
     /// Tells executions apart; objects belong to one.
     pub epoch: u32,
     pub objects: u32,
@@ -229,6 +232,9 @@ pub(crate) fn point(op: Op) -> bool {
             this.sees(Refine::COUNTS);
         }
         let me = this.current;
+        if this.ahead > 0 && this.goes_ahead(&op) {
+            return false;
+        }
         let thread = &mut this.threads[me];
         thread.op = &op;
         if op.ready.is_none() && op.deadline.is_none() {
@@ -561,6 +567,41 @@ impl Rt {
         self.last_drops = 0;
     }
 
+    /// The running thread may make so many steps without asking, as long as they do nothing that the explorer must know
+    /// but their announced operations.
+    #[inline]
+    pub fn allow_ahead(&mut self, steps: u32) {
+        let plain = Refine::RELEASES.0 | Refine::COUNTS.0 | Refine::ENDS.0;
+        if self.settings.refine.0 & !plain == 0 && !self.settings.record {
+            self.ahead = steps;
+        }
+    }
+
+    /// What was accessed in steps that the thread made without asking.
+    #[inline]
+    pub fn take_trail(&mut self, trail: &mut Vec<Option<Access>>) {
+        self.ahead = 0;
+        trail.clear();
+        std::mem::swap(&mut self.trail, trail);
+    }
+
+    /// Makes the next step at once, if that is allowed.
+    #[inline]
+    fn goes_ahead(&mut self, op: &Op) -> bool {
+        // SAFETY: the object outlives the operation.
+        let ready = op.ready.is_none_or(|(ready, object)| unsafe { ready(object, self, self.current) });
+        let plain = !self.dirty && !self.has_deadlines && op.deadline.is_none() && self.beginnings == 0;
+        if !ready || !plain || self.steps + RECENT >= self.settings.max_steps {
+            self.ahead = 0;
+            return false;
+        }
+        self.ahead -= 1;
+        self.steps += 1;
+        let access = Access { variable: op.variable, write: op.write, sync: true, span: Span::default() };
+        self.trail.push((op.variable != Op::NOTHING).then_some(access));
+        true
+    }
+
     /// If nobody can go on but by giving up waiting, time passes until the first does.
     #[inline]
     fn pass_time(&mut self) {
@@ -757,6 +798,8 @@ impl Default for Rt {
             current: 0,
             unconditional: 0,
             dirty: false,
+            ahead: 0,
+            trail: Vec::new(),
             epoch: 0,
             objects: 0,
             now: Duration::ZERO,
