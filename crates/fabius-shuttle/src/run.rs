@@ -243,7 +243,7 @@ pub(crate) fn execute(
     let mut driven = Driven::begin(Box::new(move || body(|| test())), &mut |_| 0);
     let mut end = drive_to_end(&mut driven, scheduler, config);
     if matches!(end, End::Finished) {
-        end = drop_detached(&mut driven);
+        end = drop_detached(&mut driven, config);
     }
     if matches!(end, End::Finished | End::Stopped) {
         drop(driven);
@@ -332,7 +332,13 @@ fn drive_to_end(driven: &mut Driven, scheduler: &SharedScheduler, config: &Confi
 }
 
 /// Drops the futures that nobody waits for any more, each as its task: their destructors may wait for one another.
-fn drop_detached(driven: &mut Driven) -> End {
+fn drop_detached(driven: &mut Driven, config: &Config) -> End {
+    let most = match config.max_steps {
+        MaxSteps::FailAfter(most) => most,
+        MaxSteps::ContinueAfter(most) => most.max(1_000_000),
+        MaxSteps::None => usize::MAX,
+    };
+    let mut steps = must(|run| run.schedule.len() - run.counted_from);
     let mut cancelled = Vec::new();
     loop {
         let new = must(|run| {
@@ -354,12 +360,11 @@ fn drop_detached(driven: &mut Driven) -> End {
         for thread in &cancelled {
             if !driven.is_finished(*thread) && driven.is_ready(*thread) {
                 went_on = true;
-                let steps = must(|run| {
-                    run.switches += 1;
-                    run.switches
-                });
-                if steps > 1_000_000 {
-                    return End::Message("exceeded max_steps bound while the execution was torn down".into());
+                must(|run| run.switches += 1);
+                steps += 1;
+                if steps > most {
+                    let message = format!("exceeded max_steps bound of {most} while the execution was torn down");
+                    return End::Message(message);
                 }
                 driven.step(*thread, &mut |_| 0);
                 if let Some(payload) = must(|run| run.failure.take()) {

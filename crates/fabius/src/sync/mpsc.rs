@@ -131,10 +131,10 @@ impl<T> Channel<T> {
 
     fn one_sender_less(&self) {
         let at = self.state.object.made;
+        let _less = super::Finally(|| self.state.senders.set(self.state.senders.get() - 1));
         if !rt::current().is_null() {
             rt::release(Op::write("drop sender", self.state.object.id(), at), Refine::RELEASES);
         }
-        self.state.senders.set(self.state.senders.get() - 1);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Mutual exclusion.
 
+use super::Finally;
 use crate::rt::{self, Holder, Object, Op, Refine, Rt};
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
@@ -74,8 +75,8 @@ impl RawMutex {
 
     #[inline]
     pub fn unlock(&self, at: &'static Location<'static>) {
+        let _free = Finally(|| self.holder.set(0));
         rt::release(Op::write("unlock", self.object.id(), at), Refine::RELEASES);
-        self.holder.set(0);
     }
 
     /// Who holds it, and where that was taken.

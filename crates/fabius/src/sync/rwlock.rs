@@ -1,5 +1,6 @@
 //! A lock for many readers or one writer.
 
+use super::Finally;
 use crate::rt::{self, Holder, Object, Op, Refine, Rt};
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::fmt;
@@ -205,12 +206,14 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
         if let Some((_, taken)) = raw.readers.borrow().get(last) {
             at = taken;
         }
+        let _free = Finally(|| {
+            let mut readers = raw.readers.borrow_mut();
+            let last = readers.iter().rposition(|(thread, _)| *thread == me).unwrap_or(readers.len().saturating_sub(1));
+            if last < readers.len() {
+                readers.remove(last);
+            }
+        });
         rt::release(Op::read("unlock", raw.object.id(), at), Refine::RELEASES);
-        let mut readers = raw.readers.borrow_mut();
-        let last = readers.iter().rposition(|(thread, _)| *thread == me).unwrap_or(readers.len().saturating_sub(1));
-        if last < readers.len() {
-            readers.remove(last);
-        }
     }
 }
 
@@ -221,8 +224,8 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
             raw.poisoned.set(true);
         }
         let at = raw.writer.get().map_or(raw.object.made, |(_, at)| at);
+        let _free = Finally(|| raw.writer.set(None));
         rt::release(Op::write("unlock", raw.object.id(), at), Refine::RELEASES);
-        raw.writer.set(None);
     }
 }
 
