@@ -4,7 +4,7 @@ use crate::run;
 use fabius::sync as inner;
 pub use fabius::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 use std::fmt;
-use std::sync::{LockResult, TryLockResult};
+use std::sync::{LockResult, TryLockError, TryLockResult};
 
 /// To take a lock twice fails the test at once, as in shuttle. Where `fabius::check` explores, it is found as a deadlock if
 /// it is one.
@@ -129,12 +129,16 @@ impl<T: ?Sized> RwLock<T> {
         self.0.write()
     }
 
-    /// As in std: a scheduling point; does not wait.
+    /// As in std: a scheduling point; does not wait. As in shuttle, a task that reads cannot read once more.
     ///
     /// # Errors
     /// If somebody writes, or it is poisoned.
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
+        if run::is_active() && self.0.is_held_by_current() {
+            fabius::thread::drive::switch("try_read");
+            return Err(TryLockError::WouldBlock);
+        }
         self.0.try_read()
     }
 
