@@ -21,6 +21,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("fabius-verify", &["fabius-trace", "fabius-explore", "fabius-lang", "fabius-semantics", "fabius-machine"]),
     ("fabius-cli", &["fabius-verify", "fabius-trace", "fabius-explore", "fabius-lang", "fabius-semantics"]),
     ("fabius", &["fabius-explore", "fabius-trace"]),
+    ("fabius-loom", &["fabius"]),
     ("fabius-shuttle", &["fabius"]),
     ("testkit", &["fabius-lang", "fabius-trace"]),
     ("xtask", &[]),

@@ -59,8 +59,8 @@ pub(crate) fn explore(config: &Config, test: &(dyn Fn() + Sync), at: &'static Lo
 
 /// How executions are run at first.
 pub(crate) fn settings(config: &Config) -> Settings {
-    let Config { spurious, leaks, max_steps, .. } = *config;
-    Settings { spurious, leaks, max_steps, ..Settings::default() }
+    let Config { spurious, leaks, panics, max_steps, .. } = *config;
+    Settings { spurious, leaks, panics, max_steps, ..Settings::default() }
 }
 
 /// What the stages of a check found.
@@ -256,6 +256,11 @@ pub(crate) fn note_panic(payload: &(dyn Any + Send)) -> Panic {
     let thread = rt::with(|rt| rt.current).unwrap_or(0);
     let last = LAST_PANIC.with(|last| last.borrow_mut().take());
     let panic = last.unwrap_or_else(|| Panic { thread, message: text_of(payload), at: None });
-    rt::with(|rt| rt.panics.push(panic.clone()));
+    rt::with(|rt| {
+        rt.panics.push(panic.clone());
+        if rt.settings.panics {
+            rt.fail_at(BugKind::Panic, panic.message.clone(), panic.at.clone());
+        }
+    });
     panic
 }

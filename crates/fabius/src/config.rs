@@ -18,6 +18,7 @@ pub struct Config {
     pub(crate) max_steps: u32,
     pub(crate) spurious: bool,
     pub(crate) leaks: bool,
+    pub(crate) panics: bool,
     pub(crate) reduction: bool,
     pub(crate) name: Option<String>,
 }
@@ -46,6 +47,7 @@ impl Default for Config {
             max_steps: 20_000,
             spurious: false,
             leaks: false,
+            panics: false,
             reduction: true,
             name: None,
         }
@@ -176,6 +178,11 @@ impl Config {
     /// An `Arc` or a tracked allocation that is alive at the end of an execution is a bug.
     pub fn find_leaks(self) -> Config {
         Config { leaks: true, ..self }
+    }
+
+    /// A panic of any thread is a bug, also if nobody joins it, or asks for the result.
+    pub fn every_panic_fails(self) -> Config {
+        Config { panics: true, ..self }
     }
 
     /// Explores executions that differ in the order of operations that commute, too.

@@ -114,7 +114,7 @@ where
 {
     let shared = Arc::new(Mutex::new(Shared { result: None, waker: None, aborted: false, task: None }));
     let theirs = shared.clone();
-    let task = AssertSend(move || {
+    let task = move || {
         let abortable = Abortable { future: Box::pin(future), shared: theirs.clone() };
         let result = match rt::catch_all(|| block_on(abortable)) {
             Ok(Some(value)) => Ok(value),
@@ -132,16 +132,10 @@ where
         if let Some(waker) = waker {
             waker.wake();
         }
-    });
-    drop(crate::thread::spawn_local(move || {
-        let task = task;
-        (task.0)();
-    }));
+    };
+    drop(crate::thread::spawn_here(task, None));
     JoinHandle(shared)
 }
-
-/// All threads of an execution are fibers of one operating system thread, so that futures need not be `Send`.
-struct AssertSend<F>(F);
 
 impl<T> JoinHandle<T> {
     /// Asks the task to end at its next `await`.

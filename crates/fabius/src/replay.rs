@@ -72,7 +72,10 @@ pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
         Err(_) => {
             // The state is gone with the failure: run it again up to there, without asking.
             let body = test.beginning();
-            let execution = crate::rt::Execution::begin(settings, false, &mut Given(start.iter()), body);
+            let mut execution = crate::rt::Execution::begin(settings, false, &mut Given(start.iter()), body);
+            if settings.leaks && execution.get().is_over() {
+                execution.get_mut().find_leaks();
+            }
             rerun.fill(execution.get());
             return rerun;
         }

@@ -102,10 +102,14 @@ where
     start(f, None, Location::caller())
 }
 
-/// The same for what is not `Send`: all threads of an execution are fibers of one operating system thread.
+/// As [`spawn`] for what is not `Send`: all threads of an execution run on one operating system thread.
 #[track_caller]
-pub(crate) fn spawn_local<F: FnOnce() + 'static>(f: F) -> JoinHandle<()> {
-    start(f, None, Location::caller())
+pub fn spawn_here<F, T>(f: F, name: Option<String>) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + 'static,
+    T: 'static,
+{
+    start(f, name, Location::caller())
 }
 
 impl Builder {

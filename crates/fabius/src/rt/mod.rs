@@ -67,13 +67,22 @@ pub(crate) struct Settings {
     pub spurious: bool,
     /// Whether what is not given back at the end is a bug.
     pub leaks: bool,
+    /// Whether a panic of any thread is a bug.
+    pub panics: bool,
     /// Steps after which an execution counts as endless.
     pub max_steps: u32,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { refine: Refine::default(), record: false, spurious: false, leaks: false, max_steps: u32::MAX }
+        Settings {
+            refine: Refine::default(),
+            record: false,
+            spurious: false,
+            leaks: false,
+            panics: false,
+            max_steps: u32::MAX,
+        }
     }
 }
 

@@ -14,6 +14,7 @@ const SETTINGS: Settings = Settings {
     record: false,
     spurious: false,
     leaks: false,
+    panics: false,
     max_steps: u32::MAX,
 };
 
@@ -109,7 +110,7 @@ pub fn unwinds(payload: &(dyn Any + Send)) -> bool {
 /// thread. Returns its number.
 #[track_caller]
 pub fn spawn(body: impl FnOnce() + 'static) -> usize {
-    super::spawn_local(body).thread.id.0
+    super::spawn_here(body, None).thread.id.0
 }
 
 /// A scheduling point at which nothing happens.

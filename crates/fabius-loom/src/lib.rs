@@ -1,0 +1,171 @@
+//! The interface of loom 0.7 on top of [`fabius`]: rename the dependency, keep the tests.
+//!
+//! ```toml
+//! [dev-dependencies]
+//! loom = { package = "fabius-loom", version = "0.1" }
+//! ```
+//!
+//! What differs is in the README: above all, sequential consistency is assumed, and there is no limit on threads.
+
+pub mod cell;
+pub mod lazy_static;
+pub mod model;
+
+pub use fabius::{alloc, hint};
+pub use model::model;
+
+/// loom's limit on threads. There is none here.
+pub const MAX_THREADS: usize = usize::MAX;
+
+/// Without effect: everything is explored. In loom, branching begins again.
+pub fn explore() {}
+
+/// Without effect: everything is explored. In loom, branching pauses, which leaves executions out.
+pub fn stop_exploring() {}
+
+/// Without effect: everything is explored. In loom, the rest of the execution does not branch.
+pub fn skip_branch() {}
+
+/// Futures.
+pub mod future {
+    pub use fabius::future::block_on;
+    use std::task::Waker;
+
+    /// loom's `AtomicWaker`, which takes the waker by value.
+    #[derive(Debug, Default)]
+    pub struct AtomicWaker(fabius::future::AtomicWaker);
+
+    impl AtomicWaker {
+        /// An empty place.
+        #[track_caller]
+        pub fn new() -> AtomicWaker {
+            AtomicWaker(fabius::future::AtomicWaker::new())
+        }
+
+        /// Leaves a waker, in place of an earlier one.
+        #[track_caller]
+        pub fn register(&self, waker: Waker) {
+            self.0.register(&waker);
+        }
+
+        /// Leaves a waker, in place of an earlier one.
+        #[track_caller]
+        pub fn register_by_ref(&self, waker: &Waker) {
+            self.0.register(waker);
+        }
+
+        /// Takes the waker and wakes the task, if there is one.
+        #[track_caller]
+        pub fn wake(&self) {
+            self.0.wake();
+        }
+
+        /// Takes the waker.
+        #[track_caller]
+        pub fn take_waker(&self) -> Option<Waker> {
+            self.0.take_waker()
+        }
+    }
+}
+
+/// Threads.
+pub mod thread {
+    pub use fabius::thread::{
+        AccessError, JoinHandle, LocalKey, Scope, ScopedJoinHandle, Thread, ThreadId, current, panicking, park,
+        park_timeout, scope, sleep, yield_now,
+    };
+    use std::io;
+
+    /// As `std::thread::spawn`, but as in loom the closure need not be `Send`.
+    #[track_caller]
+    pub fn spawn<F, T>(f: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + 'static,
+        T: 'static,
+    {
+        fabius::thread::spawn_here(f, None)
+    }
+
+    /// As `std::thread::Builder`.
+    #[derive(Debug, Default)]
+    pub struct Builder(Option<String>);
+
+    impl Builder {
+        /// A thread without a name.
+        pub fn new() -> Builder {
+            Builder::default()
+        }
+
+        /// Names the thread.
+        pub fn name(self, name: String) -> Builder {
+            Builder(Some(name))
+        }
+
+        /// Without effect.
+        pub fn stack_size(self, _: usize) -> Builder {
+            self
+        }
+
+        /// Starts the thread; never fails.
+        ///
+        /// # Errors
+        /// None.
+        #[track_caller]
+        pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+        where
+            F: FnOnce() -> T + 'static,
+            T: 'static,
+        {
+            Ok(fabius::thread::spawn_here(f, self.0))
+        }
+    }
+}
+
+/// Synchronization.
+pub mod sync {
+    pub use fabius::sync::{
+        Arc, Barrier, BarrierWaitResult, Condvar, LockResult, Mutex, MutexGuard, Once, OnceLock, PoisonError, RwLock,
+        RwLockReadGuard, RwLockWriteGuard, TryLockError, TryLockResult, WaitTimeoutResult, Weak, atomic, mpsc,
+    };
+
+    /// loom's `Notify`: one thread waits until another notifies.
+    #[derive(Debug, Default)]
+    pub struct Notify {
+        notified: Mutex<bool>,
+        changed: Condvar,
+    }
+
+    impl Notify {
+        /// Nobody has notified.
+        #[track_caller]
+        pub fn new() -> Notify {
+            Notify::default()
+        }
+
+        /// Lets the waiting thread go on, or the next that waits.
+        #[track_caller]
+        pub fn notify(&self) {
+            *self.notified.lock().unwrap_or_else(PoisonError::into_inner) = true;
+            self.changed.notify_one();
+        }
+
+        /// Waits to be notified.
+        #[track_caller]
+        pub fn wait(&self) {
+            let mut notified = self.notified.lock().unwrap_or_else(PoisonError::into_inner);
+            while !*notified {
+                notified = self.changed.wait(notified).unwrap_or_else(PoisonError::into_inner);
+            }
+            *notified = false;
+        }
+    }
+}
+
+/// As [`std::thread_local!`], for the threads of a model.
+#[macro_export]
+macro_rules! thread_local {
+    ($($all:tt)*) => { $crate::__fabius::thread_local! { $($all)* } };
+}
+
+#[doc(hidden)]
+pub use fabius as __fabius;

@@ -1,0 +1,102 @@
+//! Models: closures that are run in every interleaving.
+
+use fabius::Config;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// loom's `Builder`, with its fields.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Builder {
+    /// Without effect: there is no limit on threads.
+    pub max_threads: usize,
+    /// Steps of an execution after which it fails.
+    pub max_branches: usize,
+    /// Executions at most.
+    pub max_permutations: Option<usize>,
+    /// How long to look at most.
+    pub max_duration: Option<Duration>,
+    /// Preemptions at most. A switch away from a thread that waits is free, other than in loom.
+    pub preemption_bound: Option<usize>,
+    /// Without effect: exploring again from the beginning is fast.
+    pub checkpoint_file: Option<PathBuf>,
+    /// Without effect.
+    pub checkpoint_interval: usize,
+    /// Without effect: everything is explored.
+    pub expect_explicit_explore: bool,
+    /// Without effect: places are always known.
+    pub location: bool,
+    /// Without effect.
+    pub log: bool,
+}
+
+impl Builder {
+    /// loom's defaults; `LOOM_MAX_BRANCHES`, `LOOM_MAX_PERMUTATIONS`, `LOOM_MAX_DURATION` (seconds) and
+    /// `LOOM_MAX_PREEMPTIONS` are read as in loom.
+    pub fn new() -> Builder {
+        let number = |name: &str| -> Option<usize> {
+            let value = std::env::var(name).ok()?;
+            Some(value.parse().unwrap_or_else(|_| panic!("{name} must be a number, not `{value}`")))
+        };
+        Builder {
+            max_threads: crate::MAX_THREADS,
+            max_branches: number("LOOM_MAX_BRANCHES").unwrap_or(1000),
+            max_permutations: number("LOOM_MAX_PERMUTATIONS"),
+            max_duration: number("LOOM_MAX_DURATION").map(|s| Duration::from_secs(s as u64)),
+            preemption_bound: number("LOOM_MAX_PREEMPTIONS"),
+            checkpoint_file: None,
+            checkpoint_interval: 20_000,
+            expect_explicit_explore: false,
+            location: false,
+            log: false,
+        }
+    }
+
+    /// Without effect.
+    pub fn checkpoint_file(&mut self, file: &str) -> &mut Self {
+        self.checkpoint_file = Some(file.into());
+        self
+    }
+
+    /// Runs the closure in every interleaving.
+    ///
+    /// # Panics
+    /// If one fails.
+    #[track_caller]
+    pub fn check<F>(&self, f: F)
+    where
+        F: Fn() + Sync + Send + 'static,
+    {
+        let steps = u32::try_from(self.max_branches).unwrap_or(u32::MAX);
+        let mut config = Config::new().find_leaks().every_panic_fails().max_steps(steps);
+        config = match self.preemption_bound {
+            Some(most) => config.preemptions(u32::try_from(most).unwrap_or(u32::MAX)),
+            None => config.exhaustive(),
+        };
+        if let Some(most) = self.max_permutations {
+            config = config.executions(most as u64);
+        }
+        if let Some(time) = self.max_duration {
+            config = config.time(time);
+        }
+        config.check(f);
+    }
+}
+
+impl Default for Builder {
+    fn default() -> Builder {
+        Builder::new()
+    }
+}
+
+/// Runs the closure in every interleaving.
+///
+/// # Panics
+/// If one fails.
+#[track_caller]
+pub fn model<F>(f: F)
+where
+    F: Fn() + Sync + Send + 'static,
+{
+    Builder::new().check(f);
+}

@@ -1,0 +1,79 @@
+//! The interface, as a test that is written for loom uses it.
+
+use loom::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use loom::sync::{Arc, Mutex, Notify};
+use loom::{cell::UnsafeCell, thread};
+use std::rc::Rc;
+
+#[test]
+fn a_model_is_explored() {
+    loom::model(|| {
+        let n = Arc::new(AtomicUsize::new(0));
+        let theirs = n.clone();
+        let t = thread::spawn(move || theirs.fetch_add(1, SeqCst));
+        n.fetch_add(1, SeqCst);
+        t.join().unwrap();
+        assert_eq!(n.load(SeqCst), 2);
+    });
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn locks_in_the_wrong_order_deadlock() {
+    loom::model(|| {
+        let (a, b) = (Rc::new(Mutex::new(1)), Rc::new(Mutex::new(2)));
+        let (a2, b2) = (a.clone(), b.clone());
+        let t = thread::spawn(move || *a2.lock().unwrap() + *b2.lock().unwrap());
+        let _b = b.lock().unwrap();
+        let _a = a.lock().unwrap();
+        drop((_a, _b));
+        t.join().unwrap();
+    });
+}
+
+#[test]
+#[should_panic(expected = "data race")]
+fn unordered_accesses_are_a_race() {
+    loom::model(|| {
+        struct Shared(UnsafeCell<usize>);
+        let shared = Rc::new(Shared(UnsafeCell::new(0)));
+        let theirs = shared.clone();
+        let t = thread::spawn(move || theirs.0.with_mut(|p| unsafe { *p += 1 }));
+        shared.0.with(|p| unsafe { *p });
+        t.join().unwrap();
+    });
+}
+
+#[test]
+#[should_panic(expected = "leak")]
+fn what_is_forgotten_is_a_leak() {
+    loom::model(|| std::mem::forget(Arc::new(1)));
+}
+
+#[test]
+#[should_panic(expected = "on purpose")]
+fn a_panic_of_a_thread_that_nobody_joins_fails() {
+    loom::model(|| {
+        thread::spawn(|| panic!("on purpose"));
+    });
+}
+
+#[test]
+fn bounds_notify_and_lazy_statics() {
+    loom::lazy_static! {
+        static ref COUNT: AtomicUsize = AtomicUsize::new(0);
+    }
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(2);
+    builder.check(|| {
+        let notify = Arc::new(Notify::new());
+        let theirs = notify.clone();
+        let t = thread::spawn(move || {
+            COUNT.fetch_add(1, SeqCst);
+            theirs.notify();
+        });
+        notify.wait();
+        assert_eq!(COUNT.load(SeqCst), 1, "fresh in every execution");
+        t.join().unwrap();
+    });
+}
