@@ -50,7 +50,7 @@ pub fn search<S: System>(
             break;
         }
         let level = &search.level;
-        if level.executions % 64 == 0 && reported.elapsed() > Duration::from_millis(200) {
+        if level.executions.is_multiple_of(64) && reported.elapsed() > Duration::from_millis(200) {
             reported = Instant::now();
             (monitor.progress)(&Progress {
                 executions: level.executions,

@@ -235,7 +235,7 @@ impl<S: System + Sync> Search<'_, S> {
         if left && self.context.options.executions.is_some_and(|most| shared.executions >= most) {
             shared.cut.get_or_insert(Cut::Executions);
         }
-        if shared.executions % 64 != 0 && self.context.options.deadline.is_none() {
+        if !shared.executions.is_multiple_of(64) && self.context.options.deadline.is_none() {
             return;
         }
         if self.context.options.deadline.is_some_and(|d| Instant::now() >= d) {
@@ -343,7 +343,14 @@ impl<S: System + Sync> Search<'_, S> {
             at += 1 + choices.len();
             let is_end = at == item.path.len();
             // Steps that can be repeated without a look at what they do.
-            let mut plain = if is_end || !choices.is_empty() { times - 1 } else { times };
+            let is_bag = run.node.dispatcher.is_bag() && self.context.options.races.is_none();
+            let mut plain = if !is_bag {
+                0
+            } else if is_end || !choices.is_empty() {
+                times - 1
+            } else {
+                times
+            };
             let mut time = 0;
             while time < times {
                 let mv = if run.node.dispatcher.is_bag() {
@@ -361,7 +368,7 @@ impl<S: System + Sync> Search<'_, S> {
                 let is_last = time + 1 == times;
                 let choices = if is_last { choices } else { &[] };
                 run.script.set(choices.iter().map(|(c, _)| c & !CHOICE));
-                let result = if plain > 1 && self.context.options.races.is_none() {
+                let result = if plain > 1 {
                     run.go_ahead(mv, item.cost, plain - 1)
                 } else {
                     run.go_at(mv, item.cost).map(|()| 1)

@@ -8,7 +8,8 @@ use std::panic::Location;
 /// Notes that something is owned; returns its number, 0 outside of an execution.
 pub(crate) fn own(what: &'static str, at: &'static Location<'static>) -> u64 {
     rt::with(|rt| {
-        if !rt.settings.leaks {
+        // What a lazy static owns lives as long as the program.
+        if !rt.settings.leaks || rt.threads[rt.current].in_once > 0 {
             return 0;
         }
         rt.next_owned += 1;

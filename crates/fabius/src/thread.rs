@@ -12,6 +12,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::num::NonZero;
 use std::panic::Location;
+use std::rc::Rc;
 use std::sync::Arc;
 pub use std::thread::{Result, panicking};
 use std::time::Duration;
@@ -303,7 +304,7 @@ pub fn available_parallelism() -> io::Result<NonZero<usize>> {
 /// [`std::thread::Scope`].
 pub struct Scope<'scope, 'env: 'scope> {
     /// Only used while the scope is open.
-    threads: Arc<UnsafeCell<Vec<(ThreadId, Arc<dyn Unhandled>)>>>,
+    threads: Rc<Started>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
@@ -316,6 +317,9 @@ pub struct ScopedJoinHandle<'scope, T> {
     handle: JoinHandle<T>,
     scope: PhantomData<&'scope ()>,
 }
+
+/// The threads of a scope.
+type Started = UnsafeCell<Vec<(ThreadId, Arc<dyn Unhandled>)>>;
 
 /// Whether a thread panicked and nobody has asked for its result.
 trait Unhandled {
@@ -368,7 +372,7 @@ where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
     let at = Location::caller();
-    let threads = Arc::new(UnsafeCell::new(Vec::<(ThreadId, Arc<dyn Unhandled>)>::new()));
+    let threads: Rc<Started> = Rc::default();
     let scope = Scope { threads: threads.clone(), scope: PhantomData, env: PhantomData };
     let result = rt::catch_all(|| f(&scope));
     let mut next = 0;

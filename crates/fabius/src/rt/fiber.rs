@@ -23,6 +23,7 @@ struct Slot {
 }
 
 thread_local! {
+    #[allow(clippy::vec_box, reason = "a fiber that runs must not move")]
     static IDLE: RefCell<Vec<Box<Fiber>>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -7,19 +7,21 @@
 //! its `spawn`, and releases (of a mutex, of the last handle to a channel, of a reference count) belong to the step
 //! before, unless some operation of the test observes them ([`Refine`]).
 
+mod execution;
 mod fair;
 mod fiber;
 mod object;
 mod op;
 mod record;
+mod state;
 
+pub(crate) use execution::Execution;
 pub(crate) use fiber::Job;
 pub(crate) use object::Object;
 pub(crate) use op::{Holder, Op};
 pub(crate) use record::Recorder;
 
 use fabius_explore::system::{Access, Born, Choose, TaskId, end_of};
-use fabius_trace::Span;
 use fair::Fair;
 use fiber::{Exit, Fiber};
 use std::any::Any;
@@ -28,7 +30,7 @@ use std::collections::HashMap;
 use std::panic::Location;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 /// What becomes visible only if a test looks at it. A check begins without any; when an operation of the test looks, the
@@ -69,6 +71,8 @@ pub(crate) struct Settings {
     pub leaks: bool,
     /// Whether a panic of any thread is a bug.
     pub panics: bool,
+    /// Whether what has not finished is unwound, instead of being run to its end.
+    pub unwinds: bool,
     /// Steps after which an execution counts as endless.
     pub max_steps: u32,
 }
@@ -81,6 +85,7 @@ impl Default for Settings {
             spurious: false,
             leaks: false,
             panics: false,
+            unwinds: false,
             max_steps: u32::MAX,
         }
     }
@@ -109,6 +114,8 @@ pub(crate) struct Thread {
     pub token: bool,
     /// Chosen by the `notify` of a condition variable.
     pub notified: bool,
+    /// Initializers of `Once` and the like that it runs.
+    pub in_once: u32,
     pub name: Option<Arc<str>>,
     pub locals: Vec<(usize, Box<dyn Any>)>,
     /// The keys of those that have been destroyed.
@@ -185,6 +192,7 @@ pub(crate) struct Failure {
 
 thread_local! {
     static RT: Cell<*mut Rt> = const { Cell::new(ptr::null_mut()) };
+    #[allow(clippy::vec_box, reason = "an execution under way must not move")]
     static SPARE: RefCell<Vec<Box<Rt>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -389,6 +397,7 @@ pub(crate) fn spawn(job: Job, name: Option<Arc<str>>, at: &'static Location<'sta
             timed_out: false,
             token: false,
             notified: false,
+            in_once: 0,
             name,
             locals: Vec::new(),
             ending: Vec::new(),
@@ -441,400 +450,6 @@ fn inside(rt: *mut Rt, choose: &mut dyn Choose, f: impl FnOnce()) {
         f();
         RT.set(ptr::null_mut());
         (*rt).choose = None;
-    }
-}
-
-/// An execution that owns its memory.
-pub(crate) struct Execution(*mut Rt);
-
-impl Execution {
-    /// The state before the first step of `body`.
-    pub fn begin(settings: Settings, want_accesses: bool, choose: &mut dyn Choose, body: Job) -> Execution {
-        let mut rt = SPARE.with(|spare| spare.borrow_mut().pop()).unwrap_or_default();
-        rt.epoch = EPOCH.fetch_add(1, Ordering::Relaxed);
-        rt.settings = settings;
-        rt.want_accesses = want_accesses;
-        let rt = Box::into_raw(rt);
-        inside(rt, choose, || {
-            spawn(body, None, Location::caller());
-        });
-        let mut this = Execution(rt);
-        this.get_mut().pass_time();
-        this
-    }
-
-    #[inline]
-    pub fn get(&self) -> &Rt {
-        // SAFETY: no thread of the execution runs.
-        unsafe { &*self.0 }
-    }
-
-    #[inline]
-    pub fn get_mut(&mut self) -> &mut Rt {
-        // SAFETY: no thread of the execution runs.
-        unsafe { &mut *self.0 }
-    }
-
-    /// A step of the thread, which is ready.
-    pub fn step(&mut self, id: usize, choose: &mut dyn Choose, want_accesses: bool) {
-        let rt = self.get_mut();
-        rt.want_accesses = want_accesses;
-        rt.accesses.clear();
-        rt.born.clear();
-        rt.current = id;
-        rt.steps += 1;
-        if rt.steps + RECENT > rt.settings.max_steps {
-            rt.seems_endless(id);
-        }
-        let is_fair = rt.settings.refine.contains(Refine::YIELDS);
-        if is_fair {
-            let mut fair = std::mem::take(&mut rt.fair);
-            fair.before(rt, id);
-            rt.fair = fair;
-        }
-        let rt = self.0;
-        // SAFETY: no reference is held.
-        inside(rt, choose, || unsafe {
-            run(rt, id);
-            if (&*rt).threads[id].finished && (&*rt).joins_at_once() {
-                while let Some((waiting, ended)) = (&*rt).who_has_joined() {
-                    let this = &mut *rt;
-                    this.dirty = true;
-                    this.joined.push((waiting as TaskId, ended as TaskId));
-                    let me = std::mem::replace(&mut this.current, waiting);
-                    this.beginnings += 1;
-                    run(rt, waiting);
-                    (*rt).beginnings -= 1;
-                    (*rt).current = me;
-                }
-            }
-        });
-        let rt = self.get_mut();
-        if is_fair {
-            let mut fair = std::mem::take(&mut rt.fair);
-            fair.after(rt, id);
-            rt.fair = fair;
-        }
-        rt.pass_time();
-    }
-}
-
-impl Drop for Execution {
-    /// Unwinds what has not finished, and keeps the memory for the next execution.
-    fn drop(&mut self) {
-        let rt = self.0;
-        let is_over = self.get().is_over();
-        self.get_mut().abandoned = true;
-        if !is_over || !self.get().statics.is_empty() {
-            inside(rt, &mut First, || {
-                // SAFETY: no reference is held while a thread runs.
-                unsafe {
-                    for id in 0..(&*rt).threads.len() {
-                        if !(&*rt).threads[id].finished {
-                            (*rt).current = id;
-                            run(rt, id);
-                        }
-                    }
-                    // Destructors of these may use what is part of an execution.
-                    let statics = std::mem::take(&mut (&mut *rt).statics);
-                    drop(statics);
-                }
-            });
-        }
-        // SAFETY: it was made from a box, and nobody refers to it.
-        let mut rt = unsafe { Box::from_raw(self.0) };
-        rt.reset();
-        SPARE.with(|spare| spare.borrow_mut().push(rt));
-    }
-}
-
-impl Rt {
-    fn reset(&mut self) {
-        self.threads.clear();
-        self.current = 0;
-        self.unconditional = 0;
-        self.objects = 0;
-        self.now = Duration::ZERO;
-        self.steps = 0;
-        self.recent.clear();
-        self.has_deadlines = false;
-        self.beginnings = 0;
-        self.abandoned = false;
-        self.accesses.clear();
-        self.born.clear();
-        self.joined.clear();
-        self.observed = Refine::default();
-        self.panics.clear();
-        self.failure = None;
-        self.recorder.records.clear();
-        self.recorder.step = 0;
-        if !self.fair.is_fresh() {
-            self.fair = Fair::default();
-        }
-        self.owned.clear();
-        self.next_owned = 0;
-        self.last_drops = 0;
-    }
-
-    /// The running thread may make so many steps without asking, as long as they do nothing that the explorer must know
-    /// but their announced operations.
-    #[inline]
-    pub fn allow_ahead(&mut self, steps: u32) {
-        let plain = Refine::RELEASES.0 | Refine::COUNTS.0 | Refine::ENDS.0;
-        if self.settings.refine.0 & !plain == 0 && !self.settings.record {
-            self.ahead = steps;
-        }
-    }
-
-    /// What was accessed in steps that the thread made without asking.
-    #[inline]
-    pub fn take_trail(&mut self, trail: &mut Vec<Option<Access>>) {
-        self.ahead = 0;
-        trail.clear();
-        std::mem::swap(&mut self.trail, trail);
-    }
-
-    /// Makes the next step at once, if that is allowed.
-    #[inline]
-    fn goes_ahead(&mut self, op: &Op) -> bool {
-        // SAFETY: the object outlives the operation.
-        let ready = op.ready.is_none_or(|(ready, object)| unsafe { ready(object, self, self.current) });
-        let plain = !self.dirty && !self.has_deadlines && op.deadline.is_none() && self.beginnings == 0;
-        if !ready || !plain || self.steps + RECENT >= self.settings.max_steps {
-            self.ahead = 0;
-            return false;
-        }
-        self.ahead -= 1;
-        self.steps += 1;
-        let access = Access { variable: op.variable, write: op.write, sync: true, span: Span::default() };
-        self.trail.push((op.variable != Op::NOTHING).then_some(access));
-        true
-    }
-
-    /// If nobody can go on but by giving up waiting, time passes until the first does.
-    #[inline]
-    fn pass_time(&mut self) {
-        if self.has_deadlines {
-            self.pass_to_next_deadline();
-        }
-    }
-
-    fn pass_to_next_deadline(&mut self) {
-        let waits = |t: &Thread| if t.timed_out { None } else { t.op()?.deadline };
-        let Some(first) = self.threads.iter().filter_map(waits).min() else { return };
-        if (0..self.threads.len()).any(|id| self.can_go_on(id)) {
-            return;
-        }
-        self.now = self.now.max(first);
-        let now = self.now;
-        for thread in &mut self.threads {
-            if waits(thread).is_some_and(|deadline| deadline <= now) {
-                thread.timed_out = true;
-            }
-        }
-    }
-
-    /// Whether the thread's operation can be done.
-    #[inline]
-    pub fn can_go_on(&self, id: usize) -> bool {
-        let thread = &self.threads[id];
-        let Some(op) = thread.op() else { return false };
-        match op.ready {
-            None => op.deadline.is_none() || thread.timed_out,
-            // SAFETY: the object outlives the announced operation.
-            Some((ready, object)) => thread.timed_out || unsafe { ready(object, self, id) },
-        }
-    }
-
-    /// Whether the scheduler may pick the thread.
-    #[inline]
-    pub fn ready(&self, id: usize) -> bool {
-        (self.unconditional & bit(id) != 0 || self.can_go_on(id))
-            && (!self.settings.refine.contains(Refine::YIELDS) || self.fair.allows(self, id))
-    }
-
-    /// What of the state does not follow from what happened before what.
-    pub fn shade(&self) -> Option<u64> {
-        self.settings.refine.contains(Refine::YIELDS).then(|| self.fair.shade())
-    }
-
-    /// The test looks at something.
-    fn sees(&mut self, what: Refine) {
-        self.observed = self.observed.with(what);
-        self.dirty = true;
-    }
-
-    /// Whether the last step did anything that the explorer must know, but for its announced operation.
-    #[inline]
-    pub fn take_dirty(&mut self) -> bool {
-        std::mem::take(&mut self.dirty)
-    }
-
-    /// A thread yields.
-    pub fn yields(&mut self) {
-        self.fair.yields(self.current);
-    }
-
-    fn joins_at_once(&self) -> bool {
-        !self.settings.refine.contains(Refine::RACES)
-    }
-
-    /// A thread that waits for the end of another, which has ended.
-    fn who_has_joined(&self) -> Option<(usize, usize)> {
-        self.threads.iter().enumerate().find_map(|(id, thread)| {
-            let ended = thread.op()?.joins?;
-            self.threads[ended].finished.then_some((id, ended))
-        })
-    }
-
-    /// What the last step did.
-    pub fn take_log(&mut self, accesses: &mut Vec<Access>, born: &mut Vec<Born>, joined: &mut Vec<(TaskId, TaskId)>) {
-        joined.append(&mut self.joined);
-        if self.want_accesses {
-            std::mem::swap(&mut self.accesses, accesses);
-        }
-        born.extend(self.born.drain(..).filter(|b| !self.threads[b.task as usize].finished));
-    }
-
-    fn log(&mut self, variable: u64, write: bool, sync: bool, at: &'static Location<'static>) {
-        let place = self.place(at);
-        self.dirty = true;
-        self.accesses.push(Access { variable, write, sync, span: Span { start: place, end: place } });
-    }
-
-    /// A small number for a place in the source.
-    pub fn place(&mut self, at: &'static Location<'static>) -> u32 {
-        let list = &mut self.place_list;
-        *self.places.entry(ptr::from_ref(at) as usize).or_insert_with(|| {
-            list.push(at);
-            list.len() as u32
-        })
-    }
-
-    /// The place with a number.
-    pub fn place_of(&self, number: u32) -> Option<&'static Location<'static>> {
-        self.place_list.get((number as usize).checked_sub(1)?).copied()
-    }
-
-    /// An operation while stacks are unwound: it is done at once, whether or not it should wait.
-    fn unswitched(&mut self, op: Op) -> bool {
-        if self.abandoned {
-            return false;
-        }
-        // SAFETY: the object outlives the announced operation.
-        let ready = op.ready.is_none_or(|(ready, object)| unsafe { ready(object, self, self.current) });
-        if !ready && op.deadline.is_none() {
-            let message =
-                format!("`{}` would have to wait while a panic unwinds the stack, which is not supported", op.name);
-            self.fail(fabius_trace::BugKind::Deadlock, message, Some(op.at));
-        }
-        if self.want_accesses && op.variable != Op::NOTHING {
-            self.log(op.variable, op.write, true, op.at);
-        }
-        !ready
-    }
-
-    /// The execution fails; the first failure counts.
-    pub fn fail(&mut self, kind: fabius_trace::BugKind, message: String, at: Option<&'static Location<'static>>) {
-        self.fail_at(kind, message, at.map(|l| (l.file().to_string(), l.line(), l.column())));
-    }
-
-    /// The same with a place in the source that may not be static.
-    pub fn fail_at(&mut self, kind: fabius_trace::BugKind, message: String, at: Option<(String, u32, u32)>) {
-        self.dirty = true;
-        let thread = self.current;
-        self.failure.get_or_insert(Failure { kind, message, at, thread });
-    }
-
-    /// The execution has almost as many steps as it may have.
-    #[cold]
-    fn seems_endless(&mut self, id: usize) {
-        if let Some(at) = self.threads[id].op().map(|op| op.at) {
-            self.recent.push((id, at));
-        }
-        if self.steps < self.settings.max_steps {
-            return;
-        }
-        let mut loops: Vec<(usize, &'static Location<'static>)> = self.recent.clone();
-        loops.sort_by_key(|(thread, at)| (*thread, at.file(), at.line(), at.column()));
-        loops.dedup();
-        let places: Vec<String> =
-            loops.iter().map(|(thread, at)| format!("thread {thread} at {}:{}", at.file(), at.line())).collect();
-        let most = self.settings.max_steps;
-        let places = places.join(", ");
-        let message = if self.settings.refine.contains(Refine::YIELDS) {
-            format!("livelock: more than {most} steps under a fair scheduler; in the last {RECENT}: {places}")
-        } else {
-            format!(
-                "no end after {most} steps; in the last {RECENT}: {places}. If a loop waits for another thread, call \
-                 `fabius::hint::spin_loop` or `fabius::thread::yield_now` in it, so that the scheduler is fair; if the test \
-                 is only long, raise `Config::max_steps`"
-            )
-        };
-        self.fail(fabius_trace::BugKind::Livelock, message, loops.first().map(|(_, at)| *at));
-    }
-
-    /// The execution is over: what is still owned is a leak.
-    pub fn find_leaks(&mut self) {
-        let mut left: Vec<_> = self.owned.values().copied().collect();
-        left.sort_by_key(|(what, at)| (at.file(), at.line(), at.column(), *what));
-        let Some((what, at)) = left.first().copied() else { return };
-        let more = left.len() - 1;
-        let more = if more == 0 { String::new() } else { format!(", and {more} more") };
-        let message = format!("leak: `{what}` made at {}:{} is never dropped{more}", at.file(), at.line());
-        self.fail(fabius_trace::BugKind::Leak, message, Some(at));
-    }
-
-    /// Whether all threads have finished.
-    pub fn is_over(&self) -> bool {
-        self.threads.iter().all(|t| t.finished)
-    }
-}
-
-/// Always takes the first alternative.
-struct First;
-
-impl Choose for First {
-    fn choose(&mut self, _: u32) -> u32 {
-        0
-    }
-}
-
-impl Default for Rt {
-    fn default() -> Rt {
-        Rt {
-            threads: Vec::new(),
-            current: 0,
-            unconditional: 0,
-            dirty: false,
-            ahead: 0,
-            trail: Vec::new(),
-            epoch: 0,
-            objects: 0,
-            now: Duration::ZERO,
-            steps: 0,
-            recent: Vec::new(),
-            has_deadlines: false,
-            beginnings: 0,
-            abandoned: false,
-            settings: Settings::default(),
-            want_accesses: false,
-            accesses: Vec::new(),
-            born: Vec::new(),
-            joined: Vec::new(),
-            choose: None,
-            observed: Refine::default(),
-            panics: Vec::new(),
-            failure: None,
-            recorder: Recorder::default(),
-            statics: HashMap::new(),
-            fair: Fair::default(),
-            owned: HashMap::new(),
-            next_owned: 0,
-            last_drops: 0,
-            places: HashMap::new(),
-            place_list: Vec::new(),
-        }
     }
 }
 

@@ -10,7 +10,6 @@ pub(crate) struct Record {
     pub at: &'static Location<'static>,
     /// For instance `load`.
     pub name: &'static str,
-    pub variable: u64,
     /// What came of it, for instance `3`.
     pub value: Option<String>,
     /// The step that it belongs to.
@@ -25,8 +24,8 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub fn operation(&mut self, thread: usize, op: &Op) {
-        let (at, name, variable) = (op.at, op.name, op.variable);
-        self.records.push(Record { thread, at, name, variable, value: None, step: self.step });
+        let (at, name) = (op.at, op.name);
+        self.records.push(Record { thread, at, name, value: None, step: self.step });
     }
 
     pub fn note(&mut self, thread: usize, text: String) {

@@ -50,6 +50,7 @@ macro_rules! atomic {
                 Self { object: Object::new(), value: UnsafeCell::new(value) }
             }
 
+            #[allow(clippy::mut_from_ref, reason = "only one thread runs, and the reference is used at once")]
             fn value(&self) -> &mut $ty {
                 // SAFETY: the reference is used at once, and only one thread runs.
                 unsafe { &mut *self.value.get() }

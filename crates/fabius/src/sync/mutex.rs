@@ -60,6 +60,10 @@ impl RawMutex {
 
     #[inline]
     pub fn lock(&self, name: &'static str, at: &'static Location<'static>) {
+        if self.holder.get() != 0 && self.object.is_stale() {
+            // A static, from an execution that failed.
+            self.holder.set(0);
+        }
         rt::point(Op::write(name, self.object.id(), at).when(self, is_free).held_by(holders));
         if self.holder.get() != 0 && rt::current().is_null() {
             panic!("a lock is taken twice outside of `fabius::check`");

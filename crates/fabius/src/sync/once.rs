@@ -53,6 +53,7 @@ struct Finish<'a> {
 
 impl Drop for Finish<'_> {
     fn drop(&mut self) {
+        rt::with(|rt| rt.threads[rt.current].in_once -= 1);
         rt::release(Op::write("done", self.once.object.id(), self.at), Refine::RELEASES);
         self.once.state.set(self.state);
     }
@@ -96,6 +97,7 @@ impl Once {
             State::Poisoned if !force => panic!("Once instance has previously been poisoned"),
             _ => self.state.set(State::Running),
         }
+        rt::with(|rt| rt.threads[rt.current].in_once += 1);
         let mut finish = Finish { once: self, state: State::Poisoned, at };
         f(&OnceState(state == State::Poisoned));
         finish.state = State::Done;

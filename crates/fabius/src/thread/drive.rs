@@ -15,6 +15,7 @@ const SETTINGS: Settings = Settings {
     spurious: false,
     leaks: false,
     panics: false,
+    unwinds: true,
     max_steps: u32::MAX,
 };
 

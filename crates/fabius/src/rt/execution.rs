@@ -1,0 +1,160 @@
+//! An execution from its beginning to its end, step by step.
+
+use super::{EPOCH, Job, RECENT, Refine, Rt, SPARE, Settings, inside, run, spawn};
+use fabius_explore::system::{Choose, TaskId};
+use std::panic::Location;
+use std::sync::atomic::Ordering;
+
+/// An execution that owns its memory.
+pub(crate) struct Execution(*mut Rt);
+
+impl Execution {
+    /// The state before the first step of `body`.
+    pub fn begin(settings: Settings, want_accesses: bool, choose: &mut dyn Choose, body: Job) -> Execution {
+        let mut rt = SPARE.with(|spare| spare.borrow_mut().pop()).unwrap_or_default();
+        rt.epoch = EPOCH.fetch_add(1, Ordering::Relaxed);
+        rt.settings = settings;
+        rt.want_accesses = want_accesses;
+        let rt = Box::into_raw(rt);
+        inside(rt, choose, || {
+            spawn(body, None, Location::caller());
+        });
+        let mut this = Execution(rt);
+        this.get_mut().pass_time();
+        this
+    }
+
+    #[inline]
+    pub fn get(&self) -> &Rt {
+        // SAFETY: no thread of the execution runs.
+        unsafe { &*self.0 }
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self) -> &mut Rt {
+        // SAFETY: no thread of the execution runs.
+        unsafe { &mut *self.0 }
+    }
+
+    /// A step of the thread, which is ready.
+    pub fn step(&mut self, id: usize, choose: &mut dyn Choose, want_accesses: bool) {
+        let rt = self.get_mut();
+        rt.want_accesses = want_accesses;
+        rt.accesses.clear();
+        rt.born.clear();
+        rt.current = id;
+        rt.steps += 1;
+        if rt.steps + RECENT > rt.settings.max_steps {
+            rt.seems_endless(id);
+        }
+        let is_fair = rt.settings.refine.contains(Refine::YIELDS);
+        if is_fair {
+            let mut fair = std::mem::take(&mut rt.fair);
+            fair.before(rt, id);
+            rt.fair = fair;
+        }
+        let rt = self.0;
+        // SAFETY: no reference is held.
+        inside(rt, choose, || unsafe {
+            run(rt, id);
+            if (&*rt).threads[id].finished && (&*rt).joins_at_once() {
+                while let Some((waiting, ended)) = (&*rt).who_has_joined() {
+                    let this = &mut *rt;
+                    this.dirty = true;
+                    this.joined.push((waiting as TaskId, ended as TaskId));
+                    let me = std::mem::replace(&mut this.current, waiting);
+                    this.beginnings += 1;
+                    run(rt, waiting);
+                    (*rt).beginnings -= 1;
+                    (*rt).current = me;
+                }
+            }
+        });
+        let rt = self.get_mut();
+        if is_fair {
+            let mut fair = std::mem::take(&mut rt.fair);
+            fair.after(rt, id);
+            rt.fair = fair;
+        }
+        rt.pass_time();
+    }
+}
+
+/// Steps that an execution may have after it was given up.
+const LAST_STEPS: u32 = 10_000;
+
+impl Execution {
+    /// An execution that need not go on runs to its end without a preemption, so that what it owns is dropped as in any
+    /// other.
+    fn run_out(&mut self) {
+        let rt = self.get_mut();
+        rt.settings.record = false;
+        rt.settings.max_steps = u32::MAX;
+        for _ in 0..LAST_STEPS {
+            let rt = self.get();
+            let threads = rt.threads.len();
+            let next = (0..threads).map(|i| (rt.current + i) % threads).find(|id| rt.ready(*id));
+            let Some(next) = next.filter(|_| rt.failure.is_none()) else { return };
+            self.step(next, &mut First, false);
+        }
+    }
+
+    /// Unwinds what has not finished.
+    fn unwind(&mut self) {
+        let rt = self.0;
+        self.get_mut().abandoned = true;
+        inside(rt, &mut First, || {
+            // SAFETY: no reference is held while a thread runs.
+            unsafe {
+                for id in 0..(&*rt).threads.len() {
+                    if !(&*rt).threads[id].finished {
+                        (*rt).current = id;
+                        run(rt, id);
+                    }
+                }
+            }
+        });
+    }
+}
+
+impl Drop for Execution {
+    /// Ends the execution, and keeps the memory for the next one. What cannot end, because it has failed or waits for
+    /// ever, is leaked: destructors that run while it is unwound might fail as well, which would end the process.
+    fn drop(&mut self) {
+        if !self.get().is_over() && self.get().failure.is_none() {
+            if self.get().settings.unwinds {
+                self.unwind();
+            } else {
+                self.run_out();
+            }
+        }
+        let rt = self.0;
+        self.get_mut().abandoned = true;
+        if !self.get().statics.is_empty() {
+            // Destructors of these may use what is part of an execution.
+            inside(rt, &mut First, || {
+                // SAFETY: no thread runs.
+                let statics = std::mem::take(unsafe { &mut (&mut *rt).statics });
+                drop(statics);
+            });
+        }
+        // SAFETY: it was made from a box, and nobody refers to it.
+        let mut rt = unsafe { Box::from_raw(self.0) };
+        for thread in rt.threads.drain(..) {
+            if !thread.finished {
+                std::mem::forget(thread);
+            }
+        }
+        rt.reset();
+        SPARE.with(|spare| spare.borrow_mut().push(rt));
+    }
+}
+
+/// Always takes the first alternative.
+struct First;
+
+impl Choose for First {
+    fn choose(&mut self, _: u32) -> u32 {
+        0
+    }
+}

@@ -1,0 +1,294 @@
+//! What an execution knows of itself: who can go on, what the last step did, what has gone wrong.
+
+use super::{Failure, Op, RECENT, Recorder, Refine, Rt, Settings, Thread, bit};
+use crate::rt::fair::Fair;
+use fabius_explore::system::{Access, Born, TaskId};
+use fabius_trace::Span;
+use std::collections::HashMap;
+use std::panic::Location;
+use std::ptr;
+use std::time::Duration;
+
+impl Rt {
+    pub(super) fn reset(&mut self) {
+        self.threads.clear();
+        self.current = 0;
+        self.unconditional = 0;
+        self.dirty = false;
+        self.ahead = 0;
+        self.trail.clear();
+        self.objects = 0;
+        self.now = Duration::ZERO;
+        self.steps = 0;
+        self.recent.clear();
+        self.has_deadlines = false;
+        self.beginnings = 0;
+        self.abandoned = false;
+        self.accesses.clear();
+        self.born.clear();
+        self.joined.clear();
+        self.observed = Refine::default();
+        self.panics.clear();
+        self.failure = None;
+        self.recorder.records.clear();
+        self.recorder.step = 0;
+        if !self.fair.is_fresh() {
+            self.fair = Fair::default();
+        }
+        self.owned.clear();
+        self.next_owned = 0;
+        self.last_drops = 0;
+    }
+
+    /// The running thread may make so many steps without asking, as long as they do nothing that the explorer must know
+    /// but their announced operations.
+    #[inline]
+    pub fn allow_ahead(&mut self, steps: u32) {
+        let plain = Refine::RELEASES.0 | Refine::COUNTS.0 | Refine::ENDS.0;
+        if self.settings.refine.0 & !plain == 0 && !self.settings.record {
+            self.ahead = steps;
+        }
+    }
+
+    /// What was accessed in steps that the thread made without asking.
+    #[inline]
+    pub fn take_trail(&mut self, trail: &mut Vec<Option<Access>>) {
+        self.ahead = 0;
+        trail.clear();
+        std::mem::swap(&mut self.trail, trail);
+    }
+
+    /// Makes the next step at once, if that is allowed.
+    #[inline]
+    pub(super) fn goes_ahead(&mut self, op: &Op) -> bool {
+        // SAFETY: the object outlives the operation.
+        let ready = op.ready.is_none_or(|(ready, object)| unsafe { ready(object, self, self.current) });
+        let plain = !self.dirty && !self.has_deadlines && op.deadline.is_none() && self.beginnings == 0;
+        if !ready || !plain || self.steps + RECENT >= self.settings.max_steps {
+            self.ahead = 0;
+            return false;
+        }
+        self.ahead -= 1;
+        self.steps += 1;
+        let access = Access { variable: op.variable, write: op.write, sync: true, span: Span::default() };
+        self.trail.push((op.variable != Op::NOTHING).then_some(access));
+        true
+    }
+
+    /// If nobody can go on but by giving up waiting, time passes until the first does.
+    #[inline]
+    pub(super) fn pass_time(&mut self) {
+        if self.has_deadlines {
+            self.pass_to_next_deadline();
+        }
+    }
+
+    fn pass_to_next_deadline(&mut self) {
+        let waits = |t: &Thread| if t.timed_out { None } else { t.op()?.deadline };
+        let Some(first) = self.threads.iter().filter_map(waits).min() else { return };
+        if (0..self.threads.len()).any(|id| self.can_go_on(id)) {
+            return;
+        }
+        self.now = self.now.max(first);
+        let now = self.now;
+        for thread in &mut self.threads {
+            if waits(thread).is_some_and(|deadline| deadline <= now) {
+                thread.timed_out = true;
+            }
+        }
+    }
+
+    /// Whether the thread's operation can be done.
+    #[inline]
+    pub fn can_go_on(&self, id: usize) -> bool {
+        let thread = &self.threads[id];
+        let Some(op) = thread.op() else { return false };
+        match op.ready {
+            None => op.deadline.is_none() || thread.timed_out,
+            // SAFETY: the object outlives the announced operation.
+            Some((ready, object)) => thread.timed_out || unsafe { ready(object, self, id) },
+        }
+    }
+
+    /// Whether the scheduler may pick the thread.
+    #[inline]
+    pub fn ready(&self, id: usize) -> bool {
+        (self.unconditional & bit(id) != 0 || self.can_go_on(id))
+            && (!self.settings.refine.contains(Refine::YIELDS) || self.fair.allows(self, id))
+    }
+
+    /// What of the state does not follow from what happened before what.
+    pub fn shade(&self) -> Option<u64> {
+        self.settings.refine.contains(Refine::YIELDS).then(|| self.fair.shade())
+    }
+
+    /// The test looks at something.
+    pub(super) fn sees(&mut self, what: Refine) {
+        self.observed = self.observed.with(what);
+        self.dirty = true;
+    }
+
+    /// Whether the last step did anything that the explorer must know, but for its announced operation.
+    #[inline]
+    pub fn take_dirty(&mut self) -> bool {
+        std::mem::take(&mut self.dirty)
+    }
+
+    /// A thread yields.
+    pub fn yields(&mut self) {
+        self.fair.yields(self.current);
+    }
+
+    pub(super) fn joins_at_once(&self) -> bool {
+        !self.settings.refine.contains(Refine::RACES)
+    }
+
+    /// A thread that waits for the end of another, which has ended.
+    pub(super) fn who_has_joined(&self) -> Option<(usize, usize)> {
+        self.threads.iter().enumerate().find_map(|(id, thread)| {
+            let ended = thread.op()?.joins?;
+            self.threads[ended].finished.then_some((id, ended))
+        })
+    }
+
+    /// What the last step did.
+    pub fn take_log(&mut self, accesses: &mut Vec<Access>, born: &mut Vec<Born>, joined: &mut Vec<(TaskId, TaskId)>) {
+        joined.append(&mut self.joined);
+        if self.want_accesses {
+            std::mem::swap(&mut self.accesses, accesses);
+        }
+        born.extend(self.born.drain(..).filter(|b| !self.threads[b.task as usize].finished));
+    }
+
+    pub(super) fn log(&mut self, variable: u64, write: bool, sync: bool, at: &'static Location<'static>) {
+        let place = self.place(at);
+        self.dirty = true;
+        self.accesses.push(Access { variable, write, sync, span: Span { start: place, end: place } });
+    }
+
+    /// A small number for a place in the source.
+    pub fn place(&mut self, at: &'static Location<'static>) -> u32 {
+        let list = &mut self.place_list;
+        *self.places.entry(ptr::from_ref(at) as usize).or_insert_with(|| {
+            list.push(at);
+            list.len() as u32
+        })
+    }
+
+    /// The place with a number.
+    pub fn place_of(&self, number: u32) -> Option<&'static Location<'static>> {
+        self.place_list.get((number as usize).checked_sub(1)?).copied()
+    }
+
+    /// An operation while stacks are unwound: it is done at once, whether or not it should wait.
+    pub(super) fn unswitched(&mut self, op: Op) -> bool {
+        if self.abandoned {
+            return false;
+        }
+        // SAFETY: the object outlives the announced operation.
+        let ready = op.ready.is_none_or(|(ready, object)| unsafe { ready(object, self, self.current) });
+        if !ready && op.deadline.is_none() {
+            let message =
+                format!("`{}` would have to wait while a panic unwinds the stack, which is not supported", op.name);
+            self.fail(fabius_trace::BugKind::Deadlock, message, Some(op.at));
+        }
+        if self.want_accesses && op.variable != Op::NOTHING {
+            self.log(op.variable, op.write, true, op.at);
+        }
+        !ready
+    }
+
+    /// The execution fails; the first failure counts.
+    pub fn fail(&mut self, kind: fabius_trace::BugKind, message: String, at: Option<&'static Location<'static>>) {
+        self.fail_at(kind, message, at.map(|l| (l.file().to_string(), l.line(), l.column())));
+    }
+
+    /// The same with a place in the source that may not be static.
+    pub fn fail_at(&mut self, kind: fabius_trace::BugKind, message: String, at: Option<(String, u32, u32)>) {
+        self.dirty = true;
+        let thread = self.current;
+        self.failure.get_or_insert(Failure { kind, message, at, thread });
+    }
+
+    /// The execution has almost as many steps as it may have.
+    #[cold]
+    pub(super) fn seems_endless(&mut self, id: usize) {
+        if let Some(at) = self.threads[id].op().map(|op| op.at) {
+            self.recent.push((id, at));
+        }
+        if self.steps < self.settings.max_steps {
+            return;
+        }
+        let mut loops: Vec<(usize, &'static Location<'static>)> = self.recent.clone();
+        loops.sort_by_key(|(thread, at)| (*thread, at.file(), at.line(), at.column()));
+        loops.dedup();
+        let places: Vec<String> =
+            loops.iter().map(|(thread, at)| format!("thread {thread} at {}:{}", at.file(), at.line())).collect();
+        let most = self.settings.max_steps;
+        let places = places.join(", ");
+        let message = if self.settings.refine.contains(Refine::YIELDS) {
+            format!("livelock: more than {most} steps under a fair scheduler; in the last {RECENT}: {places}")
+        } else {
+            format!(
+                "no end after {most} steps; in the last {RECENT}: {places}. If a loop waits for another thread, call \
+                 `fabius::hint::spin_loop` or `fabius::thread::yield_now` in it, so that the scheduler is fair; if the test \
+                 is only long, raise `Config::max_steps`"
+            )
+        };
+        self.fail(fabius_trace::BugKind::Livelock, message, loops.first().map(|(_, at)| *at));
+    }
+
+    /// The execution is over: what is still owned is a leak.
+    pub fn find_leaks(&mut self) {
+        let mut left: Vec<_> = self.owned.values().copied().collect();
+        left.sort_by_key(|(what, at)| (at.file(), at.line(), at.column(), *what));
+        let Some((what, at)) = left.first().copied() else { return };
+        let more = left.len() - 1;
+        let more = if more == 0 { String::new() } else { format!(", and {more} more") };
+        let message = format!("leak: `{what}` made at {}:{} is never dropped{more}", at.file(), at.line());
+        self.fail(fabius_trace::BugKind::Leak, message, Some(at));
+    }
+
+    /// Whether all threads have finished.
+    pub fn is_over(&self) -> bool {
+        self.threads.iter().all(|t| t.finished)
+    }
+}
+
+impl Default for Rt {
+    fn default() -> Rt {
+        Rt {
+            threads: Vec::new(),
+            current: 0,
+            unconditional: 0,
+            dirty: false,
+            ahead: 0,
+            trail: Vec::new(),
+            epoch: 0,
+            objects: 0,
+            now: Duration::ZERO,
+            steps: 0,
+            recent: Vec::new(),
+            has_deadlines: false,
+            beginnings: 0,
+            abandoned: false,
+            settings: Settings::default(),
+            want_accesses: false,
+            accesses: Vec::new(),
+            born: Vec::new(),
+            joined: Vec::new(),
+            choose: None,
+            observed: Refine::default(),
+            panics: Vec::new(),
+            failure: None,
+            recorder: Recorder::default(),
+            statics: HashMap::new(),
+            fair: Fair::default(),
+            owned: HashMap::new(),
+            next_owned: 0,
+            last_drops: 0,
+            places: HashMap::new(),
+            place_list: Vec::new(),
+        }
+    }
+}

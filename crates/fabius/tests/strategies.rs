@@ -1,0 +1,100 @@
+//! Every strategy finds what it is meant to find.
+
+use fabius::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use fabius::sync::{Condvar, Mutex};
+use fabius::{Config, Report, thread};
+use std::sync::Arc;
+
+fn lost_update() {
+    let counter = Arc::new(AtomicUsize::new(0));
+    let theirs = counter.clone();
+    let other = thread::spawn(move || theirs.store(theirs.load(SeqCst) + 1, SeqCst));
+    counter.store(counter.load(SeqCst) + 1, SeqCst);
+    other.join().unwrap();
+    assert_eq!(counter.load(SeqCst), 2);
+}
+
+fn three_philosophers() {
+    let forks = Arc::new([(); 3].map(Mutex::new));
+    let all = [0, 1, 2].map(|i| {
+        let forks = forks.clone();
+        thread::spawn(move || {
+            let _left = forks[i].lock().unwrap();
+            let _right = forks[(i + 1) % 3].lock().unwrap();
+        })
+    });
+    all.into_iter().for_each(|t| t.join().unwrap());
+}
+
+/// One condition variable for both ends of a buffer of one: `notify_one` can wake the wrong side.
+fn wrong_side_is_woken() {
+    let shared = Arc::new((Mutex::new(0), Condvar::new()));
+    let wait_and_set = |full_when: usize| {
+        let shared = shared.clone();
+        thread::spawn(move || {
+            let mut count = shared.0.lock().unwrap();
+            while *count == full_when {
+                count = shared.1.wait(count).unwrap();
+            }
+            *count = full_when;
+            shared.1.notify_one();
+        })
+    };
+    let all = [wait_and_set(1), wait_and_set(1), wait_and_set(0), wait_and_set(0)];
+    all.into_iter().for_each(|t| t.join().unwrap());
+}
+
+fn strategies() -> Vec<(&'static str, Config)> {
+    let new = Config::new;
+    vec![
+        ("default", new()),
+        ("preemptions", new().iterative_preemptions()),
+        ("delays", new().delays(4)),
+        ("delays, depth-first", new().delays_depth_first(9)),
+        ("depth", new().depth(40)),
+        ("exhaustive", new().exhaustive()),
+        ("exhaustive, plain", new().exhaustive().without_reduction()),
+        ("random", new().random(10_000)),
+        ("pct", new().pct(3, 10_000)),
+        ("pos", new().pos(10_000)),
+        ("urw", new().urw(10_000)),
+        ("surw", new().surw(10_000)),
+        ("two jobs", new().iterative_preemptions().jobs(2)),
+    ]
+}
+
+#[test]
+fn every_strategy_finds_the_bug_of_each_program() {
+    let programs: [(&str, fn()); 3] =
+        [("update", lost_update), ("philosophers", three_philosophers), ("buffer", wrong_side_is_woken)];
+    for (name, program) in programs {
+        for (strategy, config) in strategies() {
+            let report = config.explore(program);
+            assert!(report.is_bug(), "{name}, {strategy}: {report}");
+            let schedule = report.replay.clone().unwrap();
+            let again = std::panic::catch_unwind(|| fabius::replay(&schedule, program));
+            assert!(again.is_err(), "{name}, {strategy}: the schedule {schedule} does not fail");
+        }
+    }
+}
+
+#[test]
+fn a_strategy_with_a_seed_does_the_same_again() {
+    let run = |config: Config| -> (Option<String>, u64) {
+        let report: Report = config.explore(three_philosophers);
+        (report.replay.clone(), report.executions + report.walks)
+    };
+    for (strategy, config) in strategies() {
+        if strategy != "two jobs" {
+            assert_eq!(run(config.clone().seed(7)), run(config.seed(7)), "{strategy}");
+        }
+    }
+}
+
+#[test]
+fn the_least_number_of_preemptions_is_found_first() {
+    let cost = |program: fn()| Config::new().explore(program).trace().unwrap().cost;
+    assert_eq!(cost(lost_update), 1);
+    // The second goes first; then the first one waits for it, and switches for nothing to the third.
+    assert_eq!(cost(three_philosophers), 1);
+}
