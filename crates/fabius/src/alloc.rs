@@ -68,6 +68,12 @@ pub unsafe fn dealloc(memory: *mut u8, layout: Layout) {
     unsafe { std::alloc::dealloc(memory, layout) };
 }
 
+/// Whether this is the beginning of memory from [`alloc`] that was not freed: so that code that follows pointers can assert
+/// that it does not use what was freed. Always true outside of an execution.
+pub fn is_owned(memory: *const u8) -> bool {
+    rt::with(|rt| rt.abandoned || rt.owned.contains_key(&(memory as u64))).unwrap_or(true)
+}
+
 /// A value whose owner is responsible for dropping it; if it is forgotten, that is a leak.
 #[derive(Debug)]
 pub struct Track<T> {
