@@ -28,6 +28,7 @@ pub fn check_default<F: Fn() + Sync>(test: F) -> Report {
     check(&Config::default(), &test, Location::caller())
 }
 
+#[track_caller]
 pub(crate) fn check(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<'static>) -> Report {
     let report = explore(config, test, at);
     match report.failure() {

@@ -65,3 +65,7 @@ pub fn any(alternatives: u32) -> u32 {
 pub fn any_bool() -> bool {
     any(2) == 1
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/testing-a-lock-free-queue.md")]
+struct Guide;
