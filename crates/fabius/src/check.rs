@@ -7,7 +7,7 @@ use crate::report::Report;
 use crate::rt::{self, Panic, Refine, Settings};
 use crate::system::Test;
 use fabius_explore::race::Conflict;
-use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome, Reduction, Strategy};
+use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
 use fabius_explore::{shrink, sources, stateless, walk};
 use fabius_trace::{Bound, Bounds, BugKind, Points, Reason, Schedule, Verdict};
 use std::any::Any;
@@ -86,7 +86,13 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
         races: system.settings.refine.contains(Refine::RACES).then_some(Conflict::ReadWrite),
         ..Options::default()
     };
-    let monitor = Monitor { stop: system.stop, progress: &|_| {} };
+    let cancelled = || config.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed));
+    let look = |_: &Progress| {
+        if cancelled() {
+            system.stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let monitor = Monitor { stop: system.stop, progress: &look };
     match config.plan {
         Plan::Iterative { bound, scheduler, max } => {
             let options = Options { bound, scheduler, max, ..base };

@@ -4,6 +4,8 @@ use crate::check;
 use crate::report::Report;
 use fabius_explore::search;
 use fabius_trace::{Bound, SchedulerKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How a test is checked. The default: all executions in the order of their preemptions, and when the budget of
@@ -21,6 +23,8 @@ pub struct Config {
     pub(crate) panics: bool,
     pub(crate) reduction: bool,
     pub(crate) name: Option<String>,
+    /// Set when another check of a portfolio has found something.
+    pub(crate) cancel: Option<Arc<AtomicBool>>,
 }
 
 /// In which order executions are tried.
@@ -50,6 +54,7 @@ impl Default for Config {
             panics: false,
             reduction: true,
             name: None,
+            cancel: None,
         }
     }
 }
@@ -209,4 +214,26 @@ impl Config {
     pub fn explore<F: Fn() + Sync>(&self, test: F) -> Report {
         check::explore(self, &test, std::panic::Location::caller())
     }
+}
+
+/// Several checks of one test at the same time, each on an operating system thread of its own; the first bug ends them all.
+/// Returns their reports in order.
+///
+/// Tests that use statics cannot be checked so.
+#[track_caller]
+pub fn portfolio<F: Fn() + Sync>(configs: &[Config], test: F) -> Vec<Report> {
+    let at = std::panic::Location::caller();
+    let found = Arc::new(AtomicBool::new(false));
+    let run = |config: &Config| {
+        let config = Config { cancel: Some(found.clone()), ..config.clone() };
+        let report = check::explore(&config, &test, at);
+        if report.is_bug() {
+            found.store(true, Ordering::Relaxed);
+        }
+        report
+    };
+    std::thread::scope(|scope| {
+        let all: Vec<_> = configs.iter().map(|config| scope.spawn(|| run(config))).collect();
+        all.into_iter().map(|t| t.join().expect("a check that explores does not panic")).collect()
+    })
 }

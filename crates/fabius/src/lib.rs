@@ -47,7 +47,7 @@ pub mod thread;
 pub mod time;
 
 pub use check::check_default as check;
-pub use config::Config;
+pub use config::{Config, portfolio};
 pub use fabius_trace::{Bound, BugKind, ErrorTrace, LevelStats, Verdict};
 pub use replay::replay;
 pub use report::Report;

@@ -98,3 +98,31 @@ fn the_least_number_of_preemptions_is_found_first() {
     // The second goes first; then the first one waits for it, and switches for nothing to the third.
     assert_eq!(cost(three_philosophers), 1);
 }
+
+/// One thread opens a window for one step, once; the other has to look in just then, twice.
+fn narrow_window() {
+    let (busy, open) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (b, o) = (busy.clone(), open.clone());
+    let other = thread::spawn(move || {
+        for i in 0..40 {
+            if i == 20 {
+                o.store(1, SeqCst);
+                o.store(0, SeqCst);
+            }
+            b.fetch_add(1, SeqCst);
+        }
+    });
+    let first = open.load(SeqCst);
+    for _ in 0..40 {
+        busy.fetch_add(1, SeqCst);
+    }
+    assert!(first + open.load(SeqCst) < 2, "the window was open twice");
+    other.join().unwrap();
+}
+
+#[test]
+fn a_portfolio_ends_with_the_first_bug() {
+    let without_end = Config::new().random(u64::MAX);
+    let reports = fabius::portfolio(&[without_end, Config::new().preemptions(2)], narrow_window);
+    assert!(reports[1].is_bug(), "{}", reports[1]);
+}

@@ -32,7 +32,7 @@ macro_rules! check_orderings {
 /// What all atomics have.
 macro_rules! atomic {
     ($name:ident, $ty:ty $(, $generic:ident)?) => {
-        #[doc = concat!("[`std::sync::atomic::", stringify!($name), "`] under the scheduler.")]
+        #[doc = concat!("`std::sync::atomic::", stringify!($name), "` under the scheduler.")]
         pub struct $name$(<$generic>)? {
             object: Object,
             value: UnsafeCell<$ty>,
