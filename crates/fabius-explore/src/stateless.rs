@@ -7,7 +7,7 @@
 //! 2. The outcomes of nondeterministic choices are part of a prefix.
 //! 3. An execution is given up after [`Options::max_steps`], which is reported: the search ends on acyclic state spaces only.
 //! 4. With [`Reduction::Classes`], the cache holds classes of executions instead of states, and is asked before a prefix is
-//!    run: see [`crate::reached`].
+//!    run: see `reached.rs`.
 
 use crate::dispatcher::{Last, Move, cost, depends_on_last};
 use crate::execution::{Execution, Spare};

@@ -1,4 +1,4 @@
-//! Random strategies, each of which is a way to pick the next thread: see [`crate::pick`].
+//! Random strategies, each of which is a way to pick the next thread: see `pick.rs`.
 
 use crate::dispatcher::Move;
 use crate::execution::{Execution, Spare};
