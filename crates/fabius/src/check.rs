@@ -158,14 +158,16 @@ fn conclude(
         let found = shrink_bug(system, &explored.options, found);
         let rerun = replay::rerun(system, &found.schedule);
         if rerun.kind.is_none() {
-            differs(&mut report, system, bounds);
+            differs(&mut report, replay::first_difference(system), bounds);
         } else {
             show(config, &mut report, found, rerun, at);
         }
         return report;
     }
-    if outcomes().any(|o| o.cut == Some(Cut::Nondeterminism)) {
-        differs(&mut report, system, bounds);
+    // The search notices what makes a prefix end elsewhere; what does not is noticed by running one schedule twice.
+    let first = replay::first_difference(system);
+    if first.is_some() || outcomes().any(|o| o.cut == Some(Cut::Nondeterminism)) {
+        differs(&mut report, first, bounds);
         return report;
     }
     let whole = explored.search.as_ref().is_some_and(|o| o.exhausted);
@@ -181,8 +183,7 @@ fn conclude(
 }
 
 /// The test does not behave the same when the same schedule is run again.
-fn differs(report: &mut Report, system: &Test<'_>, bounds: Bounds) {
-    let first = replay::first_difference(system);
+fn differs(report: &mut Report, first: Option<String>, bounds: Bounds) {
     let first = first.unwrap_or_else(|| "the first two executions are the same, but later ones are not".into());
     report.text = Some(format!(
         "\nfabius: {NONDETERMINISTIC}\n  {first}\n  state that survives from one execution to the next, randomness, a \

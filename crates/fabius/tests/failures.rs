@@ -1,0 +1,149 @@
+//! What is said when a test fails, and when it cannot be checked.
+
+use fabius::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use fabius::sync::{Arc, Mutex};
+use fabius::{BugKind, Config, Report, Verdict, thread};
+
+fn text(report: &Report) -> String {
+    report.failure().unwrap_or_else(|| panic!("it should fail: {report}"))
+}
+
+fn panics_with(f: impl FnOnce() + std::panic::UnwindSafe) -> String {
+    let payload = std::panic::catch_unwind(f).expect_err("it should panic");
+    let text = payload.downcast_ref::<String>().cloned();
+    text.or_else(|| payload.downcast_ref::<&str>().map(|s| (*s).to_string())).expect("a text")
+}
+
+#[track_caller]
+fn says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "`{part}` is missing in\n{text}");
+    }
+}
+
+#[test]
+fn a_deadlock_names_the_locks_their_holders_and_where_they_were_taken() {
+    let report = Config::new().explore(|| {
+        let locks = Arc::new((Mutex::new(()), Mutex::new(())));
+        let theirs = locks.clone();
+        let other = thread::Builder::new().name("worker".into()).spawn(move || {
+            let _b = theirs.1.lock();
+            let _a = theirs.0.lock();
+        });
+        {
+            let _a = locks.0.lock();
+            let _b = locks.1.lock();
+        }
+        other.unwrap().join().unwrap();
+    });
+    let text = text(&report);
+    says(&text, &["deadlock", "main waits in `lock`", "thread 1 (worker) waits in `lock`", "held by main, taken at"]);
+    says(&text, &["failures.rs", "-- preemption 1 --", "FABIUS_REPLAY=\"", "fabius/a_deadlock_names"]);
+}
+
+#[test]
+fn a_lock_that_a_thread_takes_twice_is_held_by_itself() {
+    let report = Config::new().explore(|| {
+        let lock = Mutex::new(());
+        let _first = lock.lock();
+        let _second = lock.lock();
+    });
+    says(&text(&report), &["deadlock", "main waits in `lock`", "held by itself"]);
+}
+
+#[test]
+fn the_panic_of_a_thread_that_main_unwraps_is_named() {
+    let report = Config::new().explore(|| thread::spawn(|| panic!("the cause")).join().unwrap());
+    assert_eq!(report.trace().unwrap().kind, BugKind::Panic);
+    says(&text(&report), &["before that, thread 1 panicked at", "the cause"]);
+}
+
+#[test]
+fn an_endless_loop_is_named() {
+    let report = Config::new().max_steps(1000).explore(|| {
+        let flag = AtomicUsize::new(0);
+        while flag.load(SeqCst) == 0 {}
+    });
+    says(&text(&report), &["no end after 1000 steps", "thread 0 at", "failures.rs", "spin_loop"]);
+}
+
+#[test]
+fn a_test_that_behaves_differently_is_told_where() {
+    static RUNS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    let report = Config::new().explore(|| {
+        let run = RUNS.fetch_add(1, SeqCst);
+        let x = Arc::new(AtomicUsize::new(0));
+        let theirs = x.clone();
+        let other = thread::spawn(move || theirs.store(run, SeqCst));
+        if run % 2 == 0 {
+            x.load(SeqCst);
+        }
+        x.store(1, SeqCst);
+        other.join().unwrap();
+    });
+    assert!(matches!(report.verdict, Verdict::Unknown { .. }), "{report}");
+    says(&text(&report), &["behaves differently", "at operation", "the first time", "the second time"]);
+}
+
+#[test]
+fn leaks_and_double_frees_are_found() {
+    let leak = Config::new().find_leaks().explore(|| std::mem::forget(Arc::new(1)));
+    assert_eq!(leak.trace().unwrap().kind, BugKind::Leak);
+    says(&text(&leak), &["leak: `Arc` made at", "failures.rs"]);
+    let twice = Config::new().explore(|| unsafe {
+        let layout = fabius::alloc::Layout::new::<u64>();
+        let memory = fabius::alloc::alloc(layout);
+        fabius::alloc::dealloc(memory, layout);
+        fabius::alloc::dealloc(memory, layout);
+    });
+    says(&text(&twice), &["freed that is not owned"]);
+}
+
+#[test]
+fn a_check_inside_of_a_check_is_refused_and_the_next_one_works() {
+    let nested = Config::new().explore(|| {
+        fabius::check(|| ());
+    });
+    says(&text(&nested), &["must not be called inside"]);
+    assert_eq!(Config::new().explore(|| ()).verdict, Verdict::Verified);
+}
+
+#[test]
+fn outside_of_a_check_locks_and_atomics_work_and_threads_do_not() {
+    let lock = Mutex::new(1);
+    *lock.lock().unwrap() += AtomicUsize::new(1).load(SeqCst);
+    assert_eq!(*lock.lock().unwrap(), 2);
+    says(&panics_with(|| drop(thread::spawn(|| ()))), &["only inside `fabius::check`"]);
+}
+
+#[test]
+fn a_schedule_that_does_not_fit_is_refused() {
+    let test = || {
+        let x = AtomicUsize::new(0);
+        x.store(1, SeqCst);
+    };
+    says(&panics_with(move || drop(fabius::replay("0*2,7", test))), &["does not fit"]);
+    says(&panics_with(move || drop(fabius::replay("0,zero", test))), &["cannot be read: `zero`"]);
+    assert_eq!(fabius::replay("0", test).executions, 1);
+}
+
+#[test]
+fn a_destructor_that_fails_in_an_execution_that_is_given_up_does_no_harm() {
+    struct Fails(Arc<AtomicUsize>);
+    impl Drop for Fails {
+        fn drop(&mut self) {
+            assert_eq!(self.0.load(SeqCst), 1, "a destructor fails");
+        }
+    }
+    for config in [Config::new(), Config::new().exhaustive(), Config::new().random(50)] {
+        let report = config.explore(|| {
+            let x = Arc::new(AtomicUsize::new(0));
+            let fails = Fails(x.clone());
+            thread::spawn(move || drop(fails));
+            let theirs = Fails(x.clone());
+            thread::spawn(move || drop(theirs));
+            assert_eq!(x.swap(1, SeqCst), 2);
+        });
+        assert!(report.is_bug());
+    }
+}
