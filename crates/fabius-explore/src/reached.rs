@@ -10,8 +10,8 @@
 //!    everything is free there.
 
 use hashbrown::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Mutex;
-use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 
 /// What an execution has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +34,34 @@ pub(crate) struct Reached {
     inner: Mutex<Inner>,
 }
 
+/// What is looked up is a hash already.
+#[derive(Default)]
+struct Given(u64);
+
+impl Hasher for Given {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|b| self.0 = self.0.rotate_left(8) ^ u64::from(*b));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 ^= number.rotate_left(32);
+    }
+
+    fn write_u128(&mut self, number: u128) {
+        self.0 ^= number as u64 ^ (number >> 64) as u64;
+    }
+}
+
 #[derive(Default)]
 struct Inner {
     /// For every class the least cost, and who ran last when it was first reached at that.
-    first: HashMap<u128, (u32, u64), Xxh3DefaultBuilder>,
+    first: HashMap<u128, (u32, u64), BuildHasherDefault<Given>>,
     /// Others that reached it at the same cost.
-    more: HashSet<(u128, u64), Xxh3DefaultBuilder>,
+    more: HashSet<(u128, u64), BuildHasherDefault<Given>>,
 }
 
 /// Classes that are remembered; what comes later is explored as often as it is reached.

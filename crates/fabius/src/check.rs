@@ -64,6 +64,19 @@ pub(crate) fn settings(config: &Config) -> Settings {
     Settings { spurious, leaks, panics, max_steps, ..Settings::default() }
 }
 
+/// One line on a terminal, for checks that take more than a second.
+fn show_progress(progress: &Progress) {
+    use std::io::{IsTerminal, stderr};
+    let seconds = progress.elapsed.as_secs_f64();
+    if seconds > 1.0 && stderr().is_terminal() {
+        let Progress { executions, bound, frontier, depth, .. } = progress;
+        let rate = *executions as f64 / seconds;
+        eprint!(
+            "\r\x1b[Kfabius: {executions} executions, {rate:.0} per second, bound {bound}, {frontier} waiting, {depth} steps"
+        );
+    }
+}
+
 /// What the stages of a check found.
 pub(crate) struct Explored {
     /// What was explored in order.
@@ -87,10 +100,11 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
         ..Options::default()
     };
     let cancelled = || config.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed));
-    let look = |_: &Progress| {
+    let look = |progress: &Progress| {
         if cancelled() {
             system.stop.store(true, Ordering::Relaxed);
         }
+        show_progress(progress);
     };
     let monitor = Monitor { stop: system.stop, progress: &look };
     match config.plan {

@@ -75,7 +75,7 @@ fn a_test_that_behaves_differently_is_told_where() {
         let x = Arc::new(AtomicUsize::new(0));
         let theirs = x.clone();
         let other = thread::spawn(move || theirs.store(run, SeqCst));
-        if run % 2 == 0 {
+        if run.is_multiple_of(2) {
             x.load(SeqCst);
         }
         x.store(1, SeqCst);
