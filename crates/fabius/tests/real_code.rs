@@ -43,6 +43,8 @@ fn the_michael_scott_queue() {
     let run = |bug| Config::new().preemptions(2).explore(move || scenario(bug));
     is_clean(&run(Bug::None));
     fails(&run(Bug::LinkedByStore), BugKind::Panic, 1);
+    let whole = Config::new().explore(|| scenario(Bug::None));
+    assert_eq!(whole.verdict, fabius::Verdict::Verified, "{whole}");
     fails(&run(Bug::FreedTooEarly), BugKind::Panic, 1);
 }
 

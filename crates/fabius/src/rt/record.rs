@@ -20,6 +20,8 @@ pub(crate) struct Record {
 pub(crate) struct Recorder {
     pub records: Vec<Record>,
     pub step: usize,
+    /// Addresses in the order in which they were met.
+    addresses: Vec<String>,
 }
 
 impl Recorder {
@@ -28,7 +30,29 @@ impl Recorder {
         self.records.push(Record { thread, at, name, value: None, step: self.step });
     }
 
+    /// Small numbers instead of addresses.
+    fn without_addresses(&mut self, text: &str) -> String {
+        let mut parts = text.split("0x");
+        let mut out = parts.next().unwrap_or_default().to_string();
+        for part in parts {
+            let end = part.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(part.len());
+            let (address, rest) = part.split_at(end);
+            if address.chars().all(|c| c == '0') {
+                out += "null";
+            } else {
+                let known = self.addresses.iter().position(|a| a == address).unwrap_or_else(|| {
+                    self.addresses.push(address.to_string());
+                    self.addresses.len() - 1
+                });
+                out += &format!("&{}", known + 1);
+            }
+            out += rest;
+        }
+        out
+    }
+
     pub fn note(&mut self, thread: usize, text: String) {
+        let text = if text.contains("0x") { self.without_addresses(&text) } else { text };
         if let Some(last) = self.records.iter_mut().rev().find(|r| r.thread == thread) {
             last.value = Some(text);
         }

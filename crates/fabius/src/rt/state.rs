@@ -30,8 +30,7 @@ impl Rt {
         self.observed = Refine::default();
         self.panics.clear();
         self.failure = None;
-        self.recorder.records.clear();
-        self.recorder.step = 0;
+        self.recorder = Recorder::default();
         if !self.fair.is_fresh() {
             self.fair = Fair::default();
         }
