@@ -4,7 +4,7 @@
 pub mod drive;
 
 pub use crate::local::{AccessError, LocalKey};
-use crate::rt::{self, Job, Object, Op, Refine, Rt};
+use crate::rt::{self, Job, Op, Refine, Rt};
 use fabius_explore::system::{TaskId, end_of};
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -201,7 +201,7 @@ impl<T> JoinHandle<T> {
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         rt::observe(Refine::ENDS);
-        rt::point(self.thread.id.end("is_finished", Location::caller()));
+        rt::point(Op::read("is_finished", token_of(self.thread.id.0), Location::caller()));
         rt::with(|rt| rt.threads[self.thread.id.0].finished).unwrap_or(true)
     }
 }
@@ -223,11 +223,7 @@ unsafe fn has_token(_: *const (), rt: &Rt, thread: usize) -> bool {
 }
 
 fn token_of(id: usize) -> u32 {
-    rt::must(|rt| {
-        let object: *const Object = &rt.threads[id].object;
-        // SAFETY: the object is not moved by giving it a number.
-        unsafe { (*object).id_in(rt) }
-    })
+    rt::must(|rt| rt.token_of(id))
 }
 
 impl Thread {

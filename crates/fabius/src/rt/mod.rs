@@ -504,8 +504,9 @@ pub(crate) fn finish() {
             }
         }
         if (*rt).settings.refine.contains(Refine::ENDS) && !(*rt).abandoned {
-            let at = (&*rt).threads[(*rt).current].spawned_at;
-            point(Op { variable: end_of((*rt).current as TaskId), write: true, ..Op::local("end", at) });
+            let me = (*rt).current;
+            let at = (&*rt).threads[me].spawned_at;
+            point(Op::write("end", (&mut *rt).token_of(me), at));
         }
         let this = &mut *rt;
         this.threads[this.current].finished = true;

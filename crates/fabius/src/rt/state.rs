@@ -1,6 +1,6 @@
 //! What an execution knows of itself: who can go on, what the last step did, what has gone wrong.
 
-use super::{Failure, Op, RECENT, Recorder, Refine, Rt, Settings, Thread, bit};
+use super::{Failure, Object, Op, RECENT, Recorder, Refine, Rt, Settings, Thread, bit};
 use crate::rt::fair::Fair;
 use fabius_explore::system::{Access, Born, TaskId};
 use fabius_trace::Span;
@@ -107,6 +107,13 @@ impl Rt {
             // SAFETY: the object outlives the announced operation.
             Some((ready, object)) => thread.timed_out || unsafe { ready(object, self, id) },
         }
+    }
+
+    /// The object that stands for a thread: for its park token, and for its end where that is looked at.
+    pub fn token_of(&mut self, id: usize) -> u32 {
+        let object: *const Object = &self.threads[id].object;
+        // SAFETY: giving it a number does not move it.
+        unsafe { (*object).id_in(self) }
     }
 
     /// Whether the scheduler may pick the thread.
