@@ -283,6 +283,16 @@ impl<T> Search<'_, T> {
         if order.threads.len() <= me.max(born.end as usize) {
             order.threads.resize(me.max(born.end as usize) + 1, Vec::new());
         }
+        if !is_new {
+            // As the last time.
+            let clock = &self.frames[depth].clock;
+            born.for_each(|child| order.threads[child as usize].clone_from(clock));
+            order.threads[me].clone_from(clock);
+            if let Some(access) = access {
+                order.variables.entry(access.variable).or_default().push(depth);
+            }
+            return;
+        }
         let mut clock = std::mem::take(&mut order.threads[me]);
         let mut before = Vec::new();
         let mut nothing = Vec::new();
@@ -322,27 +332,23 @@ impl<T> Search<'_, T> {
         }
         order.threads[me] = clock.clone();
         self.frames[depth].clock = clock;
-        let history_before = history.clone();
-        history.push(depth);
-        if is_new {
-            let known = mine;
-            for j in &racing {
-                let immediate = !racing.iter().any(|k| k > j && self.frames[*k].is_after(&self.frames[*j]));
-                if !immediate || self.race(*j, depth) {
-                    continue;
+        for j in &racing {
+            let immediate = !racing.iter().any(|k| k > j && self.frames[*k].is_after(&self.frames[*j]));
+            if !immediate || self.race(*j, depth) {
+                continue;
+            }
+            // The step may have made this one possible: what about those before it?
+            for earlier in history.iter().rev().filter(|e| *e < j) {
+                let frame = &self.frames[*earlier];
+                if at(&mine, frame.chosen) >= at(&frame.clock, frame.chosen) {
+                    break;
                 }
-                // The step may have made this one possible: what about those before it?
-                for earlier in history_before.iter().rev().filter(|e| *e < j) {
-                    let frame = &self.frames[*earlier];
-                    if at(&known, frame.chosen) >= at(&frame.clock, frame.chosen) {
-                        break;
-                    }
-                    if conflict(frame.access, access) && self.race(*earlier, depth) {
-                        break;
-                    }
+                if conflict(frame.access, access) && self.race(*earlier, depth) {
+                    break;
                 }
             }
         }
+        history.push(depth);
     }
 
     /// The steps of two frames race: some thread has to be tried at the first that leads to the other order. Says whether
