@@ -172,7 +172,9 @@ fn conclude(
         let found = shrink_bug(system, &explored.options, found);
         let rerun = replay::rerun(system, &found.schedule);
         if rerun.kind.is_none() {
-            differs(&mut report, replay::first_difference(system), bounds);
+            let shared = matches!(found.what, Bug::Fault(BugKind::SyncMisuse, _));
+            let first = if shared { Some(rt::SHARED.into()) } else { replay::first_difference(system) };
+            differs(&mut report, first, bounds);
         } else {
             show(config, &mut report, found, rerun, at);
         }

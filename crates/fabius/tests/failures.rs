@@ -147,3 +147,17 @@ fn a_destructor_that_fails_in_an_execution_that_is_given_up_does_no_harm() {
         assert!(report.is_bug());
     }
 }
+
+#[test]
+fn a_static_that_two_checks_use_at_the_same_time_is_noticed() {
+    static SHARED: Mutex<usize> = Mutex::new(0);
+    let test = || {
+        let other = thread::spawn(|| *SHARED.lock().unwrap() += 1);
+        *SHARED.lock().unwrap() += 1;
+        other.join().unwrap();
+    };
+    let reports = fabius::portfolio(&[Config::new().random(200_000), Config::new().random(200_000).seed(1)], test);
+    let noticed = reports.iter().filter_map(Report::failure).any(|text| text.contains("at the same time"));
+    assert!(noticed, "{} {}", reports[0], reports[1]);
+    assert!(!Config::new().explore(test).is_bug(), "one check alone may use it");
+}

@@ -1,6 +1,6 @@
 //! An execution from its beginning to its end, step by step.
 
-use super::{EPOCH, Job, RECENT, Refine, Rt, SPARE, Settings, inside, run, spawn};
+use super::{EPOCH, Job, RECENT, Refine, Rt, SPARE, Settings, inside, object, run, spawn};
 use fabius_explore::system::{Choose, TaskId};
 use std::panic::Location;
 use std::sync::atomic::Ordering;
@@ -13,6 +13,7 @@ impl Execution {
     pub fn begin(settings: Settings, want_accesses: bool, choose: &mut dyn Choose, body: Job) -> Execution {
         let mut rt = SPARE.with(|spare| spare.borrow_mut().pop()).unwrap_or_default();
         rt.epoch = EPOCH.fetch_add(1, Ordering::Relaxed);
+        object::runs(rt.epoch);
         rt.settings = settings;
         rt.want_accesses = want_accesses;
         let rt = Box::into_raw(rt);
@@ -140,6 +141,7 @@ impl Drop for Execution {
         }
         // SAFETY: it was made from a box, and nobody refers to it.
         let mut rt = unsafe { Box::from_raw(self.0) };
+        object::runs(0);
         for thread in rt.threads.drain(..) {
             if !thread.finished {
                 std::mem::forget(thread);

@@ -17,7 +17,7 @@ mod state;
 
 pub(crate) use execution::Execution;
 pub(crate) use fiber::Job;
-pub(crate) use object::Object;
+pub(crate) use object::{Object, SHARED};
 pub(crate) use op::{Holder, Op};
 pub(crate) use record::Recorder;
 
