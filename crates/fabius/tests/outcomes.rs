@@ -207,3 +207,80 @@ fn tasks_interleave_where_they_access_shared_state() {
         vec![before, value.load(SeqCst)]
     });
 }
+
+#[test]
+fn a_weak_exchange_fails_for_no_reason_only_on_request() {
+    let run = |config: Config| {
+        let failed = std::sync::Mutex::new(BTreeSet::new());
+        config.explore(|| {
+            let value = AtomicUsize::new(0);
+            failed.lock().unwrap().insert(value.compare_exchange_weak(0, 1, SeqCst, SeqCst).is_err());
+        });
+        failed.into_inner().unwrap()
+    };
+    assert_eq!(run(Config::new()), BTreeSet::from([false]));
+    assert_eq!(run(Config::new().spurious_failures()), BTreeSet::from([false, true]));
+}
+
+#[test]
+fn a_weak_pointer_finds_the_value_as_long_as_somebody_owns_it() {
+    outcomes(&[&[0, 1], &[7, 1]], || {
+        let owner = Arc::new(7);
+        let weak = Arc::downgrade(&owner);
+        let reads = thread::spawn(move || weak.upgrade().map_or(0, |value| *value));
+        let counted = Arc::strong_count(&owner);
+        drop(owner);
+        vec![reads.join().unwrap(), counted.min(1)]
+    });
+}
+
+#[test]
+fn a_wait_while_a_condition_holds_ends_with_the_condition_or_the_time() {
+    outcomes(&[&[0, 1]], || {
+        let shared = Arc::new((Mutex::new(true), Condvar::new()));
+        let theirs = shared.clone();
+        let helper = thread::scope(|scope| {
+            let builder = thread::Builder::new().name("helper".into());
+            let helper = builder.spawn_scoped(scope, || {
+                *theirs.0.lock().unwrap() = false;
+                theirs.1.notify_all();
+                thread::current().name().map(String::from)
+            });
+            helper.unwrap().join().unwrap()
+        });
+        assert_eq!(helper.as_deref(), Some("helper"));
+        let wait = |condition: bool| {
+            let guard = shared.0.lock().unwrap();
+            let limit = Duration::from_secs(1);
+            let result = shared.1.wait_timeout_while(guard, limit, |waits| *waits || condition).unwrap();
+            usize::from(result.1.timed_out())
+        };
+        vec![wait(false), wait(true)]
+    });
+}
+
+#[test]
+fn values_of_a_thread_are_its_own_and_dropped_before_it_is_joined() {
+    fabius::thread_local! {
+        static MINE: std::cell::RefCell<Vec<Arc<AtomicUsize>>> = std::cell::RefCell::new(Vec::new());
+    }
+    struct Tells(Arc<AtomicUsize>);
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            self.0.store(1, SeqCst);
+        }
+    }
+    fabius::thread_local! {
+        static TELLS: std::cell::RefCell<Option<Tells>> = const { std::cell::RefCell::new(None) };
+    }
+    outcomes(&[&[0, 1]], || {
+        let told = Arc::new(AtomicUsize::new(0));
+        let theirs = told.clone();
+        let other = thread::spawn(move || {
+            MINE.with(|mine| mine.borrow_mut().push(theirs.clone()));
+            TELLS.with(|tells| *tells.borrow_mut() = Some(Tells(theirs)));
+        });
+        other.join().unwrap();
+        vec![MINE.with(|mine| mine.borrow().len()), told.load(SeqCst)]
+    });
+}
