@@ -54,6 +54,8 @@ impl AsyncMutex {
             self.waiting.lock().unwrap().push_back(cx.waker().clone());
             // It may have been released before the waker was there.
             if self.bug != Bug::WakerTooLate && self.try_lock() {
+                // Otherwise `unlock` would wake this task in place of one that waits.
+                self.waiting.lock().unwrap().retain(|waker| !waker.will_wake(cx.waker()));
                 return Poll::Ready(());
             }
             Poll::Pending
@@ -71,21 +73,23 @@ impl AsyncMutex {
     }
 }
 
-/// Two tasks add one each, in two steps, under the lock.
+/// Two tasks add one twice each, in two steps, under the lock.
 pub fn scenario(bug: Bug) {
     let shared = Arc::new((AsyncMutex::new(bug), AtomicU32::new(0)));
     let add = |shared: Arc<(AsyncMutex, AtomicU32)>| async move {
-        shared.0.lock().await;
-        let value = shared.1.load(SeqCst);
-        shared.1.store(value + 1, SeqCst);
-        shared.0.unlock();
+        for _ in 0..2 {
+            shared.0.lock().await;
+            let value = shared.1.load(SeqCst);
+            shared.1.store(value + 1, SeqCst);
+            shared.0.unlock();
+        }
     };
     let other = spawn(add(shared.clone()));
     block_on(async {
         add(shared.clone()).await;
         other.await.unwrap();
     });
-    assert_eq!(shared.1.load(SeqCst), 2, "an addition is lost");
+    assert_eq!(shared.1.load(SeqCst), 4, "an addition is lost");
 }
 
 fn main() {

@@ -16,7 +16,7 @@ pub enum Bug {
     None,
     /// A node is linked by a store instead of a compare-and-exchange.
     LinkedByStore,
-    /// The value is read after the head has moved on and the old head was freed.
+    /// The old head is freed while another may be about to look at it.
     FreedTooEarly,
 }
 
@@ -136,7 +136,7 @@ impl Drop for Queue {
     }
 }
 
-/// Two threads push a value each, and the first one pops twice: what is there comes out once.
+/// Two threads push a value each and pop once; what is left is popped at the end: every value comes out once.
 pub fn scenario(bug: Bug) {
     let queue = Arc::new(Queue::new(bug));
     let theirs = queue.clone();

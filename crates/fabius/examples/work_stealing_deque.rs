@@ -18,7 +18,8 @@ pub enum Bug {
     PublishedTooEarly,
 }
 
-const CAPACITY: usize = 4;
+/// How many items can be pushed in all: a place is not used again while a thief may still look at it.
+const CAPACITY: usize = 8;
 
 /// The deque.
 pub struct Deque {
@@ -28,7 +29,7 @@ pub struct Deque {
     bug: Bug,
 }
 
-// SAFETY: an item is read only by whoever has won it, after it was published.
+// SAFETY: an item is written before it is published, and read only after that.
 unsafe impl Sync for Deque {}
 
 impl Deque {
@@ -39,19 +40,19 @@ impl Deque {
     }
 
     fn read(&self, at: isize) -> u32 {
-        // SAFETY: the item was published, and is not written again before it was taken.
-        self.items[at as usize % CAPACITY].with(|item| unsafe { *item })
+        // SAFETY: the item was published, and its place is not written again before it was taken.
+        self.items[at as usize].with(|item| unsafe { *item })
     }
 
     fn write(&self, at: isize, value: u32) {
         // SAFETY: nobody else accesses an item that is not published.
-        self.items[at as usize % CAPACITY].with_mut(|item| unsafe { *item = value });
+        self.items[at as usize].with_mut(|item| unsafe { *item = value });
     }
 
     /// Only by the owner.
     pub fn push(&self, value: u32) {
         let bottom = self.bottom.load(SeqCst);
-        assert!(bottom - self.top.load(SeqCst) < CAPACITY as isize, "the deque is full");
+        assert!(bottom < CAPACITY as isize, "the deque is full");
         if self.bug == Bug::PublishedTooEarly {
             self.bottom.store(bottom + 1, SeqCst);
             self.write(bottom, value);
