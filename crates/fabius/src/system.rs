@@ -17,6 +17,7 @@ pub(crate) struct Test<'a> {
 
 impl<'a> Test<'a> {
     pub fn new(body: &'a (dyn Fn() + Sync), settings: Settings, stop: &'a AtomicBool) -> Test<'a> {
+        rt::check_begins();
         Test { body, settings, observed: AtomicU8::new(0), stop }
     }
 
@@ -52,6 +53,12 @@ impl<'a> Test<'a> {
             Some(failure) => Err(Fault::Bug(failure.kind, Span::default())),
             None => Ok(()),
         }
+    }
+}
+
+impl Drop for Test<'_> {
+    fn drop(&mut self) {
+        rt::check_is_over();
     }
 }
 

@@ -1,9 +1,8 @@
 //! An execution from its beginning to its end, step by step.
 
-use super::{EPOCH, Job, RECENT, Refine, Rt, SPARE, Settings, inside, object, run, spawn};
+use super::{Job, RECENT, Refine, Rt, SPARE, Settings, inside, object, run, spawn};
 use fabius_explore::system::{Choose, TaskId};
 use std::panic::Location;
-use std::sync::atomic::Ordering;
 
 /// An execution that owns its memory.
 pub(crate) struct Execution(*mut Rt);
@@ -12,8 +11,8 @@ impl Execution {
     /// The state before the first step of `body`.
     pub fn begin(settings: Settings, want_accesses: bool, choose: &mut dyn Choose, body: Job) -> Execution {
         let mut rt = SPARE.with(|spare| spare.borrow_mut().pop()).unwrap_or_default();
-        rt.epoch = EPOCH.fetch_add(1, Ordering::Relaxed);
-        object::runs(rt.epoch);
+        rt.epoch = object::next_epoch();
+        object::begins();
         rt.settings = settings;
         rt.want_accesses = want_accesses;
         let rt = Box::into_raw(rt);
@@ -141,7 +140,7 @@ impl Drop for Execution {
         }
         // SAFETY: it was made from a box, and nobody refers to it.
         let mut rt = unsafe { Box::from_raw(self.0) };
-        object::runs(0);
+        object::is_over();
         for thread in rt.threads.drain(..) {
             if !thread.finished {
                 std::mem::forget(thread);

@@ -17,7 +17,7 @@ mod state;
 
 pub(crate) use execution::Execution;
 pub(crate) use fiber::Job;
-pub(crate) use object::{Object, SHARED};
+pub(crate) use object::{Object, SHARED, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Holder, Op};
 pub(crate) use record::Recorder;
 
@@ -30,7 +30,6 @@ use std::collections::HashMap;
 use std::panic::Location;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 /// What becomes visible only if a test looks at it. A check begins without any; when an operation of the test looks, the
@@ -198,8 +197,6 @@ thread_local! {
 
 /// Steps that are remembered of an execution without end.
 const RECENT: u32 = 200;
-
-static EPOCH: AtomicU32 = AtomicU32::new(1);
 
 /// The execution that the caller is part of.
 #[inline]
