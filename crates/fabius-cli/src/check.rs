@@ -5,8 +5,8 @@ use crate::failure::{self, Failure};
 use crate::paint::{Paint, stdout_width};
 use crate::progress::Ticker;
 use crate::{files, report};
-use fabius_lang::Options;
 use fabius_lang::program::Program;
+use fabius_lang::{Choices, Options};
 use fabius_trace::{Bound, ProgramId, SchedulerKind, Verdict};
 use fabius_verify::{Plan, Strategy};
 use std::io::IsTerminal;
@@ -22,10 +22,15 @@ pub struct Loaded {
 }
 
 /// Reads and compiles a program.
-pub fn load(path: &Path, consts: &[(String, String)], instances: &[(String, u32)]) -> Result<Loaded, Failure> {
+pub fn load(
+    path: &Path,
+    consts: &[(String, String)],
+    instances: &[(String, u32)],
+    choices: Choices,
+) -> Result<Loaded, Failure> {
     let source = files::read(path)?;
     let file = path.display().to_string();
-    let program = fabius_lang::compile(&source, &Options { consts: consts.to_vec() })
+    let program = fabius_lang::compile(&source, &Options { consts: consts.to_vec(), choices })
         .map_err(|diagnostics| Failure::Source { source: source.clone(), file: file.clone(), diagnostics })?;
     let program = fabius_verify::with_instances(program, instances)?;
     let id = fabius_verify::program_id(&file, &source, consts, instances);
@@ -34,7 +39,7 @@ pub fn load(path: &Path, consts: &[(String, String)], instances: &[(String, u32)
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
-    let loaded = load(&args.file, &args.consts, &args.instances)?;
+    let loaded = load(&args.file, &args.consts, &args.instances, Choices::Finite)?;
     let plan = plan(args);
     let stop = Arc::new(AtomicBool::new(false));
     stop_on_interrupt(&stop);

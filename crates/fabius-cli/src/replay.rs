@@ -4,6 +4,7 @@ use crate::args::ReplayArgs;
 use crate::failure::{Failure, input};
 use crate::paint::{Ink, Paint, stdout_width};
 use crate::{check, files, lanes};
+use fabius_lang::Choices;
 use fabius_trace::{ErrorTrace, TRACE_VERSION};
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
@@ -18,7 +19,7 @@ pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     if id.hash != trace.program.hash {
         return Err(fabius_verify::ReplayError::OtherProgram.into());
     }
-    let loaded = check::load(&program, &trace.program.consts, &trace.program.instances)?;
+    let loaded = check::load(&program, &trace.program.consts, &trace.program.instances, Choices::Unbounded)?;
     let again = fabius_verify::replay(&loaded.program, &loaded.id, &trace)?;
     if args.json {
         let text = serde_json::to_string_pretty(&again).expect("traces are plain data");

@@ -6,8 +6,10 @@ mod explain;
 pub mod program;
 mod render;
 pub mod syntax;
+mod unparse;
 
-pub use analysis::{Options, compile, erase_spans};
+pub use analysis::{Choices, Options, compile, erase_spans};
 pub use explain::{codes, explain};
 pub use render::{Style, render};
 pub use syntax::{format, parse, parse_prelude};
+pub use unparse::unparse;

@@ -106,7 +106,7 @@ fn every_code_of_the_analysis_is_among_them() {
 
 #[test]
 fn constants_from_outside_are_checked() {
-    let with = |name: &str, value: &str| Options { consts: vec![(name.into(), value.into())] };
+    let with = |name: &str, value: &str| Options { consts: vec![(name.into(), value.into())], ..Options::default() };
     let source = "const N = 2; const B = true; const S: u8 = 1; var x: int = N; init { skip; }";
     let x = |options: &Options| compile(source, options).map(|p| p.globals[0].init.clone());
     assert_eq!(x(&Options::default()), Ok(fabius_lang::program::Value::Int(2)));

@@ -41,7 +41,10 @@ fn plan(options: &Options) -> Plan {
 
 fn run(entry: &Entry, claim: &Claim, jobs: usize) -> Result<Report, String> {
     let options = &claim.options;
-    let compiled = fabius_lang::compile(&entry.source, &fabius_lang::Options { consts: options.consts.clone() });
+    let compiled = fabius_lang::compile(
+        &entry.source,
+        &fabius_lang::Options { consts: options.consts.clone(), ..Default::default() },
+    );
     let program = compiled.map_err(|d| format!("does not compile: {d:?}"))?;
     let program = with_instances(program, &options.instances).map_err(|e| e.message)?;
     let id = program_id(&entry.path.display().to_string(), &entry.source, &options.consts, &options.instances);

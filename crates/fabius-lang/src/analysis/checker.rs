@@ -27,6 +27,7 @@ pub(super) struct Context {
     pub(super) procs: HashMap<String, Signature>,
     pub(super) levels: Vec<String>,
     pub(super) inlines: HashMap<String, Inline>,
+    pub(super) choices: super::Choices,
 }
 
 /// A named constant.

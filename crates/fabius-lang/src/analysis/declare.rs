@@ -43,7 +43,7 @@ pub(super) fn declare<'a>(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Declarations<'a> {
     let mut d = Declarations {
-        cx: Context { levels: vec!["0".into()], ..Context::default() },
+        cx: Context { levels: vec!["0".into()], choices: options.choices, ..Context::default() },
         declared: Declared::default(),
         interleave: Interleave::Implicit,
         bodies: Vec::new(),

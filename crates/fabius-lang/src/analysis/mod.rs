@@ -25,6 +25,18 @@ pub use walk::erase_spans;
 pub struct Options {
     /// Values of constants in place of those in the source: name and value.
     pub consts: Vec<(String, String)>,
+    /// Which choices the engine can make.
+    pub choices: Choices,
+}
+
+/// Which nondeterministic choices a program may make.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choices {
+    /// Those from finitely many values, which can be tried one by one.
+    #[default]
+    Finite,
+    /// Also `any int` and `any u64`, for symbolic engines: a choice from all 64-bit codes stands for all values.
+    Unbounded,
 }
 
 /// The library of synchronization objects.

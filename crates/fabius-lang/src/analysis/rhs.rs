@@ -1,5 +1,6 @@
 //! What may only stand alone on a right-hand side: choices, calls, `new`, `spawn`, `post`, operations of the library.
 
+use super::Choices;
 use super::checker::{Binding, Checker, Frame, Inline, Signature};
 use super::constant::{constant, is_integer};
 use super::expr::{count, list, strip};
@@ -247,12 +248,14 @@ impl Checker<'_> {
         let at = self.at(e.span);
         let range = |c: &mut Self, of: &Type| match of.finite_range(&c.cx.enums) {
             Some((lo, hi)) => Some((constant(Value::Int(lo), of, at), constant(Value::Int(hi), of, at))),
+            None if c.cx.choices == Choices::Unbounded && is_integer(of) => {
+                Some((constant(Value::Int(i64::MIN), of, at), constant(Value::Int(i64::MAX), of, at)))
+            }
             None => {
                 let shown = c.show(of);
                 let message = format!("a choice over all of `{shown}` cannot be enumerated");
-                c.error("E0311", e.span, message, "unbounded choice").help = Some(
-                    "choose from a range, for instance `any 0..7`; only symbolic verification can do without".into(),
-                );
+                c.error("E0311", e.span, message, "unbounded choice").help =
+                    Some("choose from a range, for instance `any 0..7`; only `fabius verify` can do without".into());
                 None
             }
         };

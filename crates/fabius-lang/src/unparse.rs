@@ -1,0 +1,508 @@
+//! From the core program back to source text, for programs that passes have made.
+//!
+//! The text compiles to a program that behaves the same. Names are kept where they can be: what the front end made up,
+//! or what would be declared twice, gets a number behind it.
+
+use crate::program::*;
+use std::collections::HashSet;
+use std::fmt::Write;
+
+/// The program as source text, in the one style.
+///
+/// # Errors
+/// What of it cannot be written: a constant of a `map`, a set of threads that is not empty.
+pub fn unparse(program: &Program) -> Result<String, String> {
+    let mut names = Names::default();
+    let mut pick = |wanted: &str| names.pick(wanted);
+    let records: Vec<String> = program.records.iter().map(|r| pick(&r.name)).collect();
+    let enums: Vec<String> = program.enums.iter().map(|e| pick(&e.name)).collect();
+    let globals: Vec<String> = program.globals.iter().map(|g| pick(&g.name)).collect();
+    let procs: Vec<String> = program.procs.iter().map(|p| pick(&p.name)).collect();
+    let levels: Vec<String> = program.levels.iter().map(|l| pick(l)).collect();
+    let mut writer = Writer {
+        program,
+        records,
+        enums,
+        globals,
+        procs,
+        levels,
+        names,
+        locals: Vec::new(),
+        local_types: Vec::new(),
+        wrong: Default::default(),
+    };
+    let text = writer.program();
+    if let Some(wrong) = writer.wrong.take() {
+        return Err(wrong);
+    }
+    crate::format(&text).map_err(|diagnostics| {
+        format!("the text of a program does not parse: {:?}\n{text}", diagnostics.first().map(|d| &d.message))
+    })
+}
+
+/// Names that are taken.
+#[derive(Clone, Default)]
+struct Names(HashSet<String>);
+
+const RESERVED: &str = include_str!("prelude.fab");
+
+impl Names {
+    fn pick(&mut self, wanted: &str) -> String {
+        let clean: String = wanted.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '_' }).collect();
+        let clean = clean.trim_matches('_');
+        let clean = if clean.starts_with(|c: char| c.is_alphabetic()) { clean.into() } else { format!("t{clean}") };
+        let mut name = clean.clone();
+        let mut number = 2;
+        while is_reserved(&name) || !self.0.insert(name.clone()) {
+            name = format!("{clean}_{number}");
+            number += 1;
+        }
+        name
+    }
+}
+
+fn is_reserved(name: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "any",
+        "as",
+        "assert",
+        "assume",
+        "atomic",
+        "await",
+        "bool",
+        "break",
+        "buffer",
+        "cas",
+        "choose",
+        "const",
+        "continue",
+        "data",
+        "else",
+        "enum",
+        "exchange",
+        "explicit",
+        "false",
+        "fetch_add",
+        "for",
+        "i16",
+        "i32",
+        "i64",
+        "i8",
+        "if",
+        "in",
+        "init",
+        "inline",
+        "int",
+        "interleave",
+        "join",
+        "let",
+        "level",
+        "loop",
+        "map",
+        "new",
+        "null",
+        "or",
+        "place",
+        "post",
+        "print",
+        "proc",
+        "process",
+        "progress",
+        "record",
+        "ref",
+        "return",
+        "same",
+        "self",
+        "skip",
+        "spawn",
+        "sync",
+        "thread",
+        "thread_set",
+        "true",
+        "u16",
+        "u32",
+        "u64",
+        "u8",
+        "var",
+        "while",
+        "yield",
+        "zield",
+    ];
+    WORDS.contains(&name)
+        || RESERVED.lines().any(|line| {
+            let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty());
+            match words.next() {
+                Some("record") => words.next() == Some(name),
+                Some("inline") => words.nth(1) == Some(name),
+                _ => false,
+            }
+        })
+}
+
+struct Writer<'a> {
+    program: &'a Program,
+    records: Vec<String>,
+    enums: Vec<String>,
+    globals: Vec<String>,
+    procs: Vec<String>,
+    levels: Vec<String>,
+    names: Names,
+    /// Of the procedure that is being written.
+    locals: Vec<String>,
+    local_types: Vec<Type>,
+    wrong: std::cell::OnceCell<String>,
+}
+
+/// How tightly an expression holds together; more is tighter.
+fn precedence(e: &Expr) -> u8 {
+    match &e.kind {
+        ExprKind::Binary(op, ..) => match op {
+            BinaryOp::Or => 1,
+            BinaryOp::And => 2,
+            BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => 3,
+            BinaryOp::BitOr => 4,
+            BinaryOp::BitXor => 5,
+            BinaryOp::BitAnd => 6,
+            BinaryOp::Shl | BinaryOp::Shr => 7,
+            BinaryOp::Add | BinaryOp::Sub => 8,
+            BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => 9,
+        },
+        ExprKind::Cast(_) => 10,
+        ExprKind::Unary(..) => 11,
+        ExprKind::Const(Value::Int(v)) if *v < 0 => 11,
+        ExprKind::IfElse(..) => 0,
+        _ => 12,
+    }
+}
+
+impl Writer<'_> {
+    fn program(&mut self) -> String {
+        let mut out = String::new();
+        let p = self.program;
+        if p.interleave == Interleave::Explicit {
+            out.push_str("interleave explicit;\n");
+        }
+        if p.levels.len() > 1 {
+            let _ = writeln!(out, "level {};", self.levels.join(" < "));
+        }
+        for (e, name) in p.enums.iter().zip(&self.enums) {
+            let _ = writeln!(out, "enum {name} {{ {} }}", e.names.join(", "));
+        }
+        for (i, r) in p.records.iter().enumerate() {
+            if !self.is_used(i) {
+                continue;
+            }
+            let mut fields = Vec::new();
+            for f in &r.fields {
+                let init = self.initial(&f.ty, &f.init);
+                fields.push(format!("{}: {}{init}", f.name, self.ty(&f.ty)));
+            }
+            let _ = writeln!(out, "record {} {{ {} }}", self.records[i], fields.join(", "));
+        }
+        for (i, g) in p.globals.iter().enumerate() {
+            let init = self.initial(&g.ty, &g.init);
+            let kind = if g.per_thread { "thread " } else { "" };
+            let _ = writeln!(out, "{kind}var {}: {}{init};", self.globals[i], self.ty(&g.ty));
+        }
+        let entries: HashSet<ProcId> = p
+            .init
+            .into_iter()
+            .chain(p.buffers.iter().map(|b| b.proc))
+            .chain(p.processes.iter().map(|q| q.proc))
+            .collect();
+        for id in (0..p.procs.len()).filter(|id| !entries.contains(id)) {
+            let proc = &p.procs[id];
+            self.enter(proc);
+            let params: Vec<String> =
+                (0..proc.params).map(|i| format!("{}: {}", self.locals[i], self.ty(&proc.locals[i].ty))).collect();
+            let results: Vec<String> = proc.results.iter().map(|t| self.ty(t)).collect();
+            let results = match results.as_slice() {
+                [] => String::new(),
+                [one] => format!(" -> {one}"),
+                many => format!(" -> ({})", many.join(", ")),
+            };
+            let body = self.body(proc);
+            let _ = writeln!(out, "proc {}({}){results} {body}", self.procs[id], params.join(", "));
+        }
+        for (head, id) in p
+            .buffers
+            .iter()
+            .map(|b| (format!("buffer {}", b.name), b.proc))
+            .chain(p.processes.iter().map(|q| {
+                let count = q.count.map_or("*".into(), |n| n.to_string());
+                (format!("process {}[{count}]", q.name), q.proc)
+            }))
+            .chain(p.init.map(|id| ("init".into(), id)))
+        {
+            self.enter(&p.procs[id]);
+            let body = self.body(&p.procs[id]);
+            let _ = writeln!(out, "{head} {body}");
+        }
+        out
+    }
+
+    fn enter(&mut self, proc: &Proc) {
+        let mut names = self.names.clone();
+        self.locals = proc.locals.iter().map(|l| names.pick(&l.name)).collect();
+        self.local_types = proc.locals.iter().map(|l| l.ty.clone()).collect();
+    }
+
+    /// Whether a record type occurs in a type of the program.
+    fn is_used(&self, record: RecordId) -> bool {
+        fn occurs(p: &Program, ty: &Type, record: RecordId) -> bool {
+            match ty {
+                Type::Record(r) => *r == record || p.records[*r].fields.iter().any(|f| occurs(p, &f.ty, record)),
+                Type::Ref(r) => *r == record,
+                Type::Array { element, .. } => occurs(p, element, record),
+                _ => false,
+            }
+        }
+        let p = self.program;
+        let user = p.records[record].fields.iter().any(|f| matches!(f.ty, Type::Ref(_)));
+        user || p.globals.iter().any(|g| occurs(p, &g.ty, record))
+            || p.procs.iter().any(|q| {
+                q.locals.iter().any(|l| occurs(p, &l.ty, record)) || q.results.iter().any(|t| occurs(p, t, record))
+            })
+            || p.records
+                .iter()
+                .enumerate()
+                .any(|(i, r)| i != record && r.fields.iter().any(|f| matches!(&f.ty, Type::Ref(to) if *to == record)))
+    }
+
+    fn initial(&self, ty: &Type, init: &Value) -> String {
+        if *init == ty.default_value(&self.program.records) {
+            return String::new();
+        }
+        format!(" = {}", self.value(init, ty))
+    }
+
+    fn ty(&self, ty: &Type) -> String {
+        match ty {
+            Type::Bool => "bool".into(),
+            Type::Int => "int".into(),
+            Type::Range(lo, hi) => format!("{lo}..{hi}"),
+            Type::Fixed { bits, signed } => format!("{}{bits}", if *signed { "i" } else { "u" }),
+            Type::Enum(e) => self.enums[*e].clone(),
+            Type::Record(r) => self.records[*r].clone(),
+            Type::Array { index, len, element, .. } if **index == Type::Int => {
+                format!("[{}; {len}]", self.ty(element))
+            }
+            Type::Array { index, element, .. } => format!("map[{}] {}", self.ty(index), self.ty(element)),
+            Type::Ref(r) => format!("ref {}", self.records[*r]),
+            Type::Thread => "thread".into(),
+            Type::ThreadSet => "thread_set".into(),
+        }
+    }
+
+    fn value(&self, value: &Value, ty: &Type) -> String {
+        match (value, ty) {
+            (Value::Int(v), Type::Bool) => (if *v == 0 { "false" } else { "true" }).into(),
+            (Value::Int(v), Type::Enum(e)) => {
+                format!("{}.{}", self.enums[*e], self.program.enums[*e].names[*v as usize])
+            }
+            (Value::Int(0), Type::Ref(_) | Type::Thread) => "null".into(),
+            (Value::Int(v), Type::Fixed { bits: 64, signed: false }) => (*v as u64).to_string(),
+            (Value::Int(v), Type::Int | Type::Range(..) | Type::Fixed { .. }) => v.to_string(),
+            (Value::Tuple(parts), Type::Record(r)) => {
+                let fields = &self.program.records[*r].fields;
+                let parts: Vec<String> =
+                    parts.iter().zip(fields).map(|(v, f)| format!("{}: {}", f.name, self.value(v, &f.ty))).collect();
+                format!("{} {{ {} }}", self.records[*r], parts.join(", "))
+            }
+            (Value::Tuple(parts), Type::Array { index, element, .. }) if **index == Type::Int => {
+                if parts.windows(2).all(|w| w[0] == w[1]) {
+                    return format!("[{}; {}]", self.value(&parts[0], element), parts.len());
+                }
+                let parts: Vec<String> = parts.iter().map(|v| self.value(v, element)).collect();
+                format!("[{}]", parts.join(", "))
+            }
+            (value, ty) => {
+                self.wrong.get_or_init(|| format!("the value {value:?} of the type {ty:?} cannot be written"));
+                "0".into()
+            }
+        }
+    }
+
+    fn body(&self, proc: &Proc) -> String {
+        let mut out = String::from("{\n");
+        for (name, local) in self.locals[proc.params..].to_vec().iter().zip(&proc.locals[proc.params..]) {
+            let _ = writeln!(out, "var {name}: {};", self.ty(&local.ty));
+        }
+        // Locals begin with these values anyway.
+        let is_initial = |s: &Stmt| match &s.kind {
+            StmtKind::Assign(Place { base: Base::Local(l), path, .. }, Expr { kind: ExprKind::Const(v), .. }) => {
+                path.is_empty() && *l >= proc.params && *v == proc.locals[*l].ty.default_value(&self.program.records)
+            }
+            _ => false,
+        };
+        let begin = proc.body.iter().take_while(|s| is_initial(s)).count();
+        self.statements(&proc.body[begin..], &mut out);
+        out.push('}');
+        out
+    }
+
+    fn block(&self, block: &Block) -> String {
+        let mut out = String::from("{\n");
+        self.statements(block, &mut out);
+        out.push('}');
+        out
+    }
+
+    fn guard(&self, guard: &Guard) -> String {
+        match guard {
+            Guard::Star => "*".into(),
+            Guard::Expr(e) => self.expr(e),
+        }
+    }
+
+    fn exprs(&self, es: &[Expr]) -> String {
+        es.iter().map(|e| self.expr(e)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn statements(&self, block: &[Stmt], out: &mut String) {
+        for s in block {
+            let line = self.statement(s);
+            out.push_str(&line);
+            out.push('\n');
+        }
+    }
+
+    fn statement(&self, s: &Stmt) -> String {
+        match &s.kind {
+            StmtKind::Skip => "skip;".into(),
+            StmtKind::Assign(p, e) => format!("{} = {};", self.place(p), self.expr(e)),
+            StmtKind::Any(p, lo, hi) => format!("{} = {};", self.place(p), self.any(&p.ty, lo, hi)),
+            StmtKind::New(p, r, es) => {
+                let fields = self.program.records[*r].fields.clone();
+                let parts: Vec<String> =
+                    es.iter().zip(&fields).map(|(e, f)| format!("{}: {}", f.name, self.expr(e))).collect();
+                format!("{} = new {} {{ {} }};", self.place(p), self.records[*r], parts.join(", "))
+            }
+            StmtKind::If(g, a, b) => {
+                let head = format!("if {} {}", self.guard(g), self.block(a));
+                if b.is_empty() { head } else { format!("{head} else {}", self.block(b)) }
+            }
+            StmtKind::While(g, b) => format!("while {} {}", self.guard(g), self.block(b)),
+            StmtKind::Break => "break;".into(),
+            StmtKind::Continue => "continue;".into(),
+            StmtKind::Call(results, p, es) => {
+                let call = format!("{}({});", self.procs[*p], self.exprs(es));
+                let target = |r: &Option<LocalId>| r.map_or("_".to_string(), |l| self.locals[l].clone());
+                match results.as_slice() {
+                    all if all.iter().all(Option::is_none) => call,
+                    [one] => format!("{} = {call}", target(one)),
+                    many => format!("({}) = {call}", many.iter().map(target).collect::<Vec<_>>().join(", ")),
+                }
+            }
+            StmtKind::Return(es) if es.len() > 1 => format!("return ({});", self.exprs(es)),
+            StmtKind::Return(es) if es.is_empty() => "return;".into(),
+            StmtKind::Return(es) => format!("return {};", self.exprs(es)),
+            StmtKind::Spawn(r, p, es) => format!("{}spawn {}({});", self.result(*r), self.procs[*p], self.exprs(es)),
+            StmtKind::Post(r, level, p, es) => {
+                let level = level.map_or(String::new(), |l| format!("@{} ", self.levels[usize::from(l)]));
+                let level = if self.program.levels.len() > 1 { level } else { String::new() };
+                format!("{}post {level}{}({});", self.result(*r), self.procs[*p], self.exprs(es))
+            }
+            StmtKind::Join(e) => format!("join {};", self.expr(e)),
+            StmtKind::Yield => "yield;".into(),
+            StmtKind::Zield => "zield;".into(),
+            StmtKind::Atomic(b) => format!("atomic {}", self.block(b)),
+            StmtKind::Assume(e) => format!("assume {};", self.expr(e)),
+            StmtKind::Await(e) => format!("await {};", self.expr(e)),
+            StmtKind::Assert(e, _, message) => match message {
+                Some(m) => format!("assert {}, {m:?};", self.expr(e)),
+                None => format!("assert {};", self.expr(e)),
+            },
+            StmtKind::Print(es) => format!("print({});", self.exprs(es)),
+            StmtKind::Progress => "progress;".into(),
+            StmtKind::SetInsert(p, e) => format!("{}.insert({});", self.place(p), self.expr(e)),
+            StmtKind::SetRemove(p, e) => format!("{}.remove({});", self.place(p), self.expr(e)),
+            StmtKind::SetRemoveAny(p) => format!("{}.remove_any();", self.place(p)),
+            StmtKind::SetClear(p) => format!("{}.clear();", self.place(p)),
+        }
+    }
+
+    fn result(&self, local: Option<LocalId>) -> String {
+        local.map_or(String::new(), |l| format!("{} = ", self.locals[l]))
+    }
+
+    fn any(&self, ty: &Type, lo: &Expr, hi: &Expr) -> String {
+        if let (ExprKind::Const(Value::Int(l)), ExprKind::Const(Value::Int(h))) = (&lo.kind, &hi.kind) {
+            let whole = ty.finite_range(&self.program.enums).unwrap_or((i64::MIN, i64::MAX));
+            if *ty == Type::Bool && (*l, *h) == (0, 1) {
+                return "*".into();
+            }
+            if (*l, *h) == whole {
+                return format!("any {}", self.ty(ty));
+            }
+        }
+        let (lo, hi) = (self.operand(lo, 8), self.operand(hi, 8));
+        format!("any {lo}..{hi}")
+    }
+
+    fn place(&self, p: &Place) -> String {
+        let (mut text, mut ty) = match &p.base {
+            Base::Global(g) => (self.globals[*g].clone(), self.program.globals[*g].ty.clone()),
+            Base::Local(l) => (self.locals[*l].clone(), self.local_types[*l].clone()),
+            Base::Heap(e, r) => (self.operand(e, 12), Type::Record(*r)),
+        };
+        for step in &p.path {
+            match (step, ty) {
+                (Projection::Field(f), Type::Record(r)) => {
+                    let field = &self.program.records[r].fields[*f];
+                    let _ = write!(text, ".{}", field.name);
+                    ty = field.ty.clone();
+                }
+                (Projection::Index { index, .. }, Type::Array { element, .. }) => {
+                    let index = self.expr(index);
+                    let _ = write!(text, "[{index}]");
+                    ty = *element;
+                }
+                _ => unreachable!("paths fit their types"),
+            }
+        }
+        text
+    }
+
+    fn operand(&self, e: &Expr, least: u8) -> String {
+        let text = self.expr(e);
+        if precedence(e) < least { format!("({text})") } else { text }
+    }
+
+    fn expr(&self, e: &Expr) -> String {
+        match &e.kind {
+            ExprKind::Const(v) => self.value(v, &e.ty),
+            ExprKind::Read(p) => self.place(p),
+            ExprKind::Unary(op, a) => {
+                let sign = match op {
+                    UnaryOp::Not => "!",
+                    UnaryOp::Neg => "-",
+                    UnaryOp::BitNot => "~",
+                };
+                format!("{sign}{}", self.operand(a, 12))
+            }
+            ExprKind::Binary(op, a, b) => {
+                let here = precedence(e);
+                // Comparisons do not chain.
+                let left = if here == 3 { 4 } else { here };
+                format!("{} {} {}", self.operand(a, left), op.symbol(), self.operand(b, here + 1))
+            }
+            ExprKind::IfElse(c, a, b) => {
+                format!("if {} {{ {} }} else {{ {} }}", self.expr(c), self.expr(a), self.expr(b))
+            }
+            ExprKind::Tuple(parts) => match &e.ty {
+                Type::Record(r) => {
+                    let fields = self.program.records[*r].fields.clone();
+                    let parts: Vec<String> =
+                        parts.iter().zip(&fields).map(|(e, f)| format!("{}: {}", f.name, self.expr(e))).collect();
+                    format!("{} {{ {} }}", self.records[*r], parts.join(", "))
+                }
+                _ => format!("[{}]", self.exprs(parts)),
+            },
+            ExprKind::Cast(a) => format!("{} as {}", self.operand(a, 10), self.ty(&e.ty)),
+            ExprKind::SelfHandle => "self".into(),
+            ExprKind::SetContains(set, e) => format!("{}.contains({})", self.operand(set, 12), self.expr(e)),
+            ExprKind::SetIsEmpty(set) => format!("{}.is_empty()", self.operand(set, 12)),
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! Bounded model checking of sequential programs with procedures, loops and recursion.
+//!
+//! The program becomes one term for "an assertion fails". Loops and recursive calls are at first left open: what they do
+//! is unknown. If no assertion can fail even so, the answer is found; otherwise those that the counterexample goes
+//! through are opened, and the question is asked again. Nothing is encoded twice: terms and clauses only grow.
+
+mod changes;
+mod expr;
+pub mod layout;
+mod run;
+mod witness;
+
+use changes::{Changes, Effects};
+pub use expr::NotSequential;
+use fabius_lang::program::{ProcId, Program, Stmt};
+use fabius_smt::{Answer, Limits, Model, Solver, Term, Terms, evaluate};
+use fabius_trace::Span;
+use layout::Layout;
+use run::{Callers, Scope, State};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+pub use witness::{Print, Witness};
+
+/// How far loops and calls are followed.
+#[derive(Clone, Copy, Debug)]
+pub struct Depth {
+    /// Iterations of each loop.
+    pub unwind: u32,
+    /// Calls of a procedure that are active at the same time.
+    pub recursion: u32,
+}
+
+/// What was found out.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// An assertion fails.
+    Bug(Witness),
+    /// No assertion fails.
+    Safe {
+        /// Loops and calls that were not followed any further, though they could have gone on. Nothing is said of what
+        /// lies behind them.
+        cuts: Vec<CutOff>,
+        /// Integers beyond 64 bits were left out.
+        within_64_bits: bool,
+    },
+    /// The solver gave up, for the limits.
+    Unknown,
+}
+
+/// A loop or a recursive call that was not followed any further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CutOff {
+    /// Where it stands.
+    pub span: Span,
+    /// Whether it is a loop.
+    pub is_loop: bool,
+    /// After so many iterations, or so many active calls.
+    pub after: u32,
+}
+
+/// Why there is no outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BmcError {
+    /// The program is not sequential.
+    NotSequential(NotSequential),
+    /// The solver failed.
+    Solver(String),
+}
+
+/// Where the time went.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Statistics {
+    /// Statements executed symbolically.
+    pub statements: u64,
+    /// Terms made.
+    pub terms: u64,
+    /// Questions asked.
+    pub queries: u64,
+    /// Loops and calls that were opened on demand.
+    pub opened: u64,
+    /// Time for symbolic execution.
+    pub encoding: Duration,
+    /// Time in the solver.
+    pub solving: Duration,
+}
+
+/// What a procedure printed, in order, and what is not known yet.
+#[derive(Clone, Debug)]
+enum Event {
+    Printed { guard: Term, values: Vec<Term> },
+    Open(usize),
+}
+
+/// A call, or the rest of a loop, that has variables for its effects.
+struct Open<'p> {
+    kind: OpenKind<'p>,
+    span: Span,
+    /// The procedure that is called, or that the loop is in.
+    proc: ProcId,
+    callers: Rc<Callers>,
+    changes: Changes,
+    input: State,
+    behind: Option<State>,
+    returned: Option<(State, Vec<Term>)>,
+    /// Once it has been opened.
+    told: Option<Vec<Event>>,
+}
+
+#[derive(Clone, Copy)]
+enum OpenKind<'p> {
+    Loop { stmt: &'p Stmt, done: u32 },
+    Call,
+}
+
+/// A program under check. May be asked again with more depth, and then goes on from where it was.
+pub struct Bmc<'p> {
+    program: &'p Program,
+    solver: Box<dyn Solver>,
+    terms: Terms,
+    globals: Layout,
+    locals: Vec<Layout>,
+    effects: Vec<Effects>,
+    unwind: u32,
+    /// Conditions under which an assertion fails.
+    wrong: Vec<Term>,
+    /// What relates the new variables, in order; so many of them are known to the solver.
+    facts: Vec<Term>,
+    told_facts: usize,
+    /// Points of the order that are the same where the guard holds.
+    orders: Vec<(Term, Term, Term)>,
+    open: Vec<Open<'p>>,
+    root: Vec<Event>,
+    statements: u64,
+    /// Where the time went.
+    pub statistics: Statistics,
+}
+
+impl<'p> Bmc<'p> {
+    /// Begins: executes the program, leaving loops and recursion open.
+    ///
+    /// # Errors
+    /// [`BmcError::NotSequential`].
+    pub fn new(program: &'p Program, solver: Box<dyn Solver>, depth: Depth) -> Result<Bmc<'p>, BmcError> {
+        let began = Instant::now();
+        let globals = Layout::of(program, program.globals.iter().map(|g| &g.ty));
+        let locals = program.procs.iter().map(|p| Layout::of(program, p.locals.iter().map(|l| &l.ty))).collect();
+        let mut bmc = Bmc {
+            program,
+            solver,
+            terms: Terms::default(),
+            globals,
+            locals,
+            effects: changes::of_procedures(program),
+            unwind: depth.unwind,
+            wrong: Vec::new(),
+            facts: Vec::new(),
+            told_facts: 0,
+            orders: Vec::new(),
+            open: Vec::new(),
+            root: Vec::new(),
+            statements: 0,
+            statistics: Statistics::default(),
+        };
+        bmc.begin().map_err(BmcError::NotSequential)?;
+        bmc.statistics.encoding += began.elapsed();
+        Ok(bmc)
+    }
+
+    fn begin(&mut self) -> Result<(), NotSequential> {
+        let program = self.program;
+        let not = |what| Err(NotSequential { what, span: Span::default() });
+        if !program.buffers.is_empty() || !program.processes.is_empty() {
+            return not("a process or a task buffer");
+        }
+        let Some(init) = program.init else { return not("a program without `init`") };
+        let mut vars = Vec::new();
+        for global in &program.globals {
+            vars.extend(self.constant(&global.init, &global.ty));
+        }
+        for local in &program.procs[init].locals {
+            vars.extend(self.default_of(&local.ty));
+        }
+        let mut scope = Scope::new(init, Rc::new(Callers { proc: init, next: None }));
+        self.block(&program.procs[init].body, State { guard: Terms::TRUE, vars }, &mut scope)?;
+        self.root = scope.told;
+        Ok(())
+    }
+
+    /// The terms made so far, what relates them, and what is asked: for those who want to ask another solver. Everything
+    /// that is still open is taken to be unreachable.
+    pub fn question(&mut self) -> (&Terms, Vec<Term>) {
+        let mut all = self.facts.clone();
+        let closed: Vec<Term> = self.unopened().map(|o| o.input.guard).collect();
+        for guard in closed {
+            let never = self.terms.not(guard);
+            all.push(never);
+        }
+        let wrong = self.wrong.clone();
+        all.push(self.terms.any(wrong));
+        (&self.terms, all)
+    }
+
+    /// Whether an assertion can fail within this depth. The depth must not be less than in the last call.
+    ///
+    /// # Errors
+    /// [`BmcError`].
+    pub fn check(&mut self, depth: Depth, limits: &Limits<'_>) -> Result<Outcome, BmcError> {
+        self.unwind = depth.unwind;
+        loop {
+            let wrong = self.wrong.clone();
+            let wrong = self.terms.any(wrong);
+            // What is open is not entered: then a counterexample is one.
+            let mut closed = vec![wrong];
+            for guard in self.unopened().map(|o| o.input.guard).collect::<Vec<_>>() {
+                closed.push(self.terms.not(guard));
+            }
+            let within_64_bits = match self.ask(&closed, limits)? {
+                Answer::Sat => return Ok(Outcome::Bug(self.witness()?)),
+                Answer::Unknown => return Ok(Outcome::Unknown),
+                answer => answer == Answer::UnsatWithin64Bits,
+            };
+            if closed.len() == 1 {
+                return Ok(Outcome::Safe { cuts: Vec::new(), within_64_bits });
+            }
+            // What is open may do anything, but for what is at the limit.
+            let may_fail: Vec<Term> = self.unopened().filter(|o| o.changes.asserts).map(|o| o.input.guard).collect();
+            let somewhere = self.terms.any(may_fail);
+            let somewhere = self.terms.or(wrong, somewhere);
+            let mut assumptions = vec![somewhere];
+            for guard in self.unopened().filter(|o| o.at_limit(depth)).map(|o| o.input.guard).collect::<Vec<_>>() {
+                assumptions.push(self.terms.not(guard));
+            }
+            match self.ask(&assumptions, limits)? {
+                Answer::Unknown => return Ok(Outcome::Unknown),
+                Answer::Sat => {
+                    let model = self.model()?;
+                    let mut known = Default::default();
+                    let through: Vec<usize> = (0..self.open.len())
+                        .filter(|i| self.open[*i].told.is_none() && !self.open[*i].at_limit(depth))
+                        .filter(|i| evaluate(&self.terms, &model, self.open[*i].input.guard, &mut known) == 1)
+                        .collect();
+                    assert!(!through.is_empty(), "a counterexample that goes through nothing open is one");
+                    let began = Instant::now();
+                    for i in through {
+                        self.open_one(i).map_err(BmcError::NotSequential)?;
+                    }
+                    self.statistics.encoding += began.elapsed();
+                }
+                _ => {
+                    let cuts = if assumptions.len() == 1 { Vec::new() } else { self.cuts(somewhere, limits)? };
+                    return Ok(Outcome::Safe { cuts, within_64_bits });
+                }
+            }
+        }
+    }
+
+    fn unopened(&self) -> impl Iterator<Item = &Open<'p>> {
+        self.open.iter().filter(|o| o.told.is_none())
+    }
+
+    /// What was cut off, if that could matter.
+    fn cuts(&mut self, somewhere: Term, limits: &Limits<'_>) -> Result<Vec<CutOff>, BmcError> {
+        if matches!(self.ask(&[somewhere], limits)?, Answer::Unsat | Answer::UnsatWithin64Bits) {
+            return Ok(Vec::new());
+        }
+        let mut cuts: Vec<CutOff> = self.unopened().map(Open::cut).collect();
+        cuts.sort_unstable();
+        cuts.dedup_by_key(|c| c.span);
+        Ok(cuts)
+    }
+
+    fn ask(&mut self, assumptions: &[Term], limits: &Limits<'_>) -> Result<Answer, BmcError> {
+        self.statistics.queries += 1;
+        self.statistics.statements = self.statements;
+        self.statistics.terms = self.terms.len() as u64;
+        let began = Instant::now();
+        for fact in &self.facts[self.told_facts..] {
+            self.solver.assert(&self.terms, *fact);
+        }
+        self.told_facts = self.facts.len();
+        let answer = self.solver.check(&self.terms, assumptions, limits);
+        self.statistics.solving += began.elapsed();
+        answer.map_err(BmcError::Solver)
+    }
+
+    fn model(&mut self) -> Result<Model, BmcError> {
+        let mut model = Model::new();
+        for v in self.terms.variables() {
+            if self.terms.sort(*v) != fabius_smt::Sort::Order
+                && let Some(value) = self.solver.value(&self.terms, *v).map_err(BmcError::Solver)?
+            {
+                model.insert(*v, value);
+            }
+        }
+        Ok(model)
+    }
+
+    /// Executes what was left open, and says that its variables are what comes out.
+    fn open_one(&mut self, i: usize) -> Result<(), NotSequential> {
+        self.statistics.opened += 1;
+        let program = self.program;
+        let open = &self.open[i];
+        let (kind, proc, input) = (open.kind, open.proc, open.input.clone());
+        let mut scope = Scope::new(proc, Rc::clone(&open.callers));
+        let (behind, returned) = match kind {
+            OpenKind::Loop { stmt, done } => {
+                let behind = self.reenter(stmt, done, input, &mut scope)?;
+                (behind, self.finish_call(None, &mut scope))
+            }
+            OpenKind::Call => {
+                let end = self.block(&program.procs[proc].body, input, &mut scope)?;
+                (None, self.finish_call(end, &mut scope))
+            }
+        };
+        let open = &self.open[i];
+        let promised = [open.behind.clone(), open.returned.clone().map(|(s, values)| with_results(s, values))];
+        let found = [behind, returned.map(|(s, values)| with_results(s, values))];
+        for (promised, found) in promised.into_iter().zip(found) {
+            let Some(promised) = promised else { continue };
+            let Some(found) = found else {
+                let never = self.terms.not(promised.guard);
+                self.facts.push(never);
+                continue;
+            };
+            let same = self.terms.eq(promised.guard, found.guard);
+            self.facts.push(same);
+            for (p, f) in promised.vars.into_iter().zip(found.vars) {
+                let (p, f) = self.alike(p, f);
+                if self.terms.sort(p) == fabius_smt::Sort::Order {
+                    self.orders.push((promised.guard, p, f));
+                } else {
+                    let eq = self.terms.eq(p, f);
+                    let fact = self.terms.implies(promised.guard, eq);
+                    self.facts.push(fact);
+                }
+            }
+        }
+        self.open[i].told = Some(scope.told);
+        Ok(())
+    }
+
+    /// What the solver says of its work.
+    pub fn solver_statistics(&self) -> Vec<(&'static str, u64)> {
+        self.solver.statistics()
+    }
+}
+
+fn with_results(mut state: State, values: Vec<Term>) -> State {
+    state.vars.extend(values);
+    state
+}
+
+impl Open<'_> {
+    fn at_limit(&self, depth: Depth) -> bool {
+        match self.kind {
+            OpenKind::Loop { done, .. } => done >= depth.unwind,
+            OpenKind::Call => self.callers.count(self.proc) > depth.recursion,
+        }
+    }
+
+    fn cut(&self) -> CutOff {
+        let (is_loop, after) = match self.kind {
+            OpenKind::Loop { done, .. } => (true, done),
+            OpenKind::Call => (false, self.callers.count(self.proc) - 1),
+        };
+        CutOff { span: self.span, is_loop, after }
+    }
+}

@@ -1,0 +1,68 @@
+//! The solver that needs nothing else: bit-blasting over a SAT solver.
+//!
+//! Integers begin with few bits. Only when a contradiction needed that all of them fit is everything blasted anew with
+//! more.
+
+use crate::blast::Blast;
+use crate::term::{Term, Terms, Value};
+use crate::{Answer, Limits, Solver};
+
+/// Bits of integers, in the order in which they are tried.
+const WIDTHS: [usize; 4] = [8, 16, 32, 64];
+
+/// The embedded solver.
+pub struct Embedded {
+    blast: Blast,
+    /// Index into [`WIDTHS`].
+    step: usize,
+    facts: Vec<Term>,
+}
+
+impl Default for Embedded {
+    fn default() -> Embedded {
+        Embedded { blast: Blast::new(WIDTHS[0]), step: 0, facts: Vec::new() }
+    }
+}
+
+impl Solver for Embedded {
+    fn assert(&mut self, terms: &Terms, fact: Term) {
+        self.facts.push(fact);
+        let literal = self.blast.truth(terms, fact);
+        self.blast.gates.clause(&[literal]);
+    }
+
+    fn check(&mut self, terms: &Terms, assumptions: &[Term], limits: &Limits<'_>) -> Result<Answer, String> {
+        loop {
+            let mut literals = vec![self.blast.all_fit()];
+            literals.extend(assumptions.iter().map(|t| self.blast.truth(terms, *t)));
+            match self.blast.gates.solve(&literals, limits) {
+                None => return Ok(Answer::Unknown),
+                Some(true) => return Ok(Answer::Sat),
+                Some(false) if !self.blast.gates.is_needed(literals[0]) => return Ok(Answer::Unsat),
+                Some(false) if self.step + 1 == WIDTHS.len() => return Ok(Answer::UnsatWithin64Bits),
+                Some(false) => {
+                    self.step += 1;
+                    self.blast = Blast::new(WIDTHS[self.step]);
+                    for fact in &self.facts {
+                        let literal = self.blast.truth(terms, *fact);
+                        self.blast.gates.clause(&[literal]);
+                    }
+                }
+            }
+        }
+    }
+
+    fn value(&mut self, terms: &Terms, variable: Term) -> Result<Option<Value>, String> {
+        Ok(self.blast.value(terms, variable))
+    }
+
+    fn name(&self) -> String {
+        "embedded".into()
+    }
+
+    fn statistics(&self) -> Vec<(&'static str, u64)> {
+        let mut all = self.blast.gates.statistics();
+        all.push(("bits of an integer", WIDTHS[self.step] as u64));
+        all
+    }
+}

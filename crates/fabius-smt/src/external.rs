@@ -1,0 +1,151 @@
+//! Another solver, as a process that reads SMT-LIB 2 from a pipe.
+
+use crate::smtlib::{Writer, name, parse_value};
+use crate::term::{Term, Terms, Value};
+use crate::{Answer, Limits, Solver};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// A solver in a process of its own.
+pub struct External {
+    name: String,
+    child: Child,
+    to: ChildStdin,
+    from: Receiver<String>,
+    writer: Writer,
+    /// Not yet sent.
+    text: String,
+    checks: u64,
+}
+
+/// Where a solver of this name is, if it is on the search path.
+pub fn find_solver(name: &str) -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH")?;
+    std::env::split_paths(&paths).map(|dir| dir.join(name)).find(|file| file.is_file())
+}
+
+impl External {
+    /// Starts z3 or cvc5, or what takes the same arguments as one of them; which one is seen from the file's name.
+    ///
+    /// # Errors
+    /// In a sentence.
+    pub fn start(path: &Path) -> Result<External, String> {
+        let file = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let arguments: &[&str] =
+            if file.contains("z3") { &["-in", "-smt2"] } else { &["--incremental", "--produce-models", "--lang=smt2"] };
+        let failed = |e: std::io::Error| format!("{} cannot be started: {e}", path.display());
+        let mut child = Command::new(path)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(failed)?;
+        let to = child.stdin.take().expect("it was asked for");
+        let lines = BufReader::new(child.stdout.take().expect("it was asked for")).lines();
+        let (send, from) = channel();
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                if send.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let text = "(set-option :print-success false)\n(set-option :produce-models true)\n(set-logic ALL)\n".into();
+        Ok(External { name: file, child, to, from, writer: Writer::default(), text, checks: 0 })
+    }
+
+    fn flush(&mut self) -> Result<(), String> {
+        let sent = self.to.write_all(self.text.as_bytes()).and_then(|()| self.to.flush());
+        self.text.clear();
+        sent.map_err(|e| format!("{} has ended: {e}", self.name))
+    }
+
+    /// An answer, which may have several lines; `None` when the limits are hit.
+    fn answer(&mut self, limits: Option<&Limits<'_>>) -> Result<Option<String>, String> {
+        let mut text = String::new();
+        loop {
+            match self.from.recv_timeout(Duration::from_millis(50)) {
+                Ok(line) => {
+                    text.push_str(&line);
+                    text.push(' ');
+                    let open = text.matches('(').count();
+                    if open == text.matches(')').count() && !text.trim().is_empty() {
+                        let text = text.trim().to_string();
+                        return if text.starts_with("(error") {
+                            Err(format!("{} says: {text}", self.name))
+                        } else {
+                            Ok(Some(text))
+                        };
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    if limits.is_some_and(Limits::are_hit) {
+                        return Ok(None);
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(format!("{} has ended without an answer", self.name));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for External {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Solver for External {
+    fn assert(&mut self, terms: &Terms, fact: Term) {
+        self.writer.define(terms, fact, &mut self.text);
+        self.text.push_str(&format!("(assert {})\n", name(terms, fact)));
+    }
+
+    fn check(&mut self, terms: &Terms, assumptions: &[Term], limits: &Limits<'_>) -> Result<Answer, String> {
+        self.checks += 1;
+        let mut names = Vec::new();
+        for t in assumptions {
+            // Some solvers take literals only.
+            self.writer.define(terms, *t, &mut self.text);
+            let literal = format!("a{}_{}", self.checks, names.len());
+            self.text
+                .push_str(&format!("(declare-const {literal} Bool)\n(assert (= {literal} {}))\n", name(terms, *t)));
+            names.push(literal);
+        }
+        self.text.push_str(&format!("(check-sat-assuming ({}))\n", names.join(" ")));
+        self.flush()?;
+        match self.answer(Some(limits))?.as_deref() {
+            Some("sat") => Ok(Answer::Sat),
+            Some("unsat") => Ok(Answer::Unsat),
+            Some("unknown") | None => Ok(Answer::Unknown),
+            Some(other) => Err(format!("{} says: {other}", self.name)),
+        }
+    }
+
+    fn value(&mut self, terms: &Terms, variable: Term) -> Result<Option<Value>, String> {
+        self.writer.define(terms, variable, &mut self.text);
+        let called = name(terms, variable);
+        self.text.push_str(&format!("(get-value ({called}))\n"));
+        self.flush()?;
+        let answer = self.answer(None)?.unwrap_or_default();
+        let text = answer.trim_start_matches('(').trim_start();
+        let text = text.strip_prefix(called.as_str()).and_then(|t| t.strip_suffix("))"));
+        let value = text.and_then(|t| parse_value(t, terms.sort(variable)));
+        value.map(Some).ok_or_else(|| format!("{} says: {answer}", self.name))
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn statistics(&self) -> Vec<(&'static str, u64)> {
+        vec![("queries", self.checks)]
+    }
+}

@@ -1,0 +1,74 @@
+//! Terms over Booleans, integers and bit vectors; solvers that decide them.
+//!
+//! [`Terms`] makes terms, each only once, and simplifies while it does. [`Solver`] is what a decision procedure offers:
+//! [`Embedded`] (bit-blasting over a SAT solver; nothing else is needed) and [`External`] (z3, cvc5, any other that
+//! reads SMT-LIB 2 from a pipe).
+
+mod blast;
+mod embedded;
+mod evaluate;
+mod external;
+mod gates;
+mod simplify;
+pub mod smtlib;
+mod term;
+
+pub use embedded::Embedded;
+pub use evaluate::{Model, evaluate};
+pub use external::{External, find_solver};
+pub use term::{Kind, Op, Sort, Term, Terms, Value};
+
+use std::time::Instant;
+
+/// What a solver says of the asserted terms and the assumptions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// There is a model.
+    Sat,
+    /// There is none.
+    Unsat,
+    /// There is none in which every integer fits into 64 bits.
+    UnsatWithin64Bits,
+    /// The solver gave up.
+    Unknown,
+}
+
+/// When a solver gives up.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits<'a> {
+    /// At this time.
+    pub deadline: Option<Instant>,
+    /// When this is set.
+    pub stop: &'a std::sync::Arc<std::sync::atomic::AtomicBool>,
+}
+
+impl Limits<'_> {
+    /// Whether to give up now.
+    pub fn are_hit(&self) -> bool {
+        self.stop.load(std::sync::atomic::Ordering::Relaxed) || self.deadline.is_some_and(|d| Instant::now() >= d)
+    }
+}
+
+/// A decision procedure that can be asked again and again while more is asserted.
+pub trait Solver {
+    /// From now on the term holds.
+    fn assert(&mut self, terms: &Terms, fact: Term);
+
+    /// Whether there is a model of everything asserted in which the assumptions hold as well.
+    ///
+    /// # Errors
+    /// What an external solver said that was not an answer.
+    fn check(&mut self, terms: &Terms, assumptions: &[Term], limits: &Limits<'_>) -> Result<Answer, String>;
+
+    /// The value of a variable in the model of the last check that said [`Answer::Sat`]; `None` if it does not matter.
+    ///
+    /// # Errors
+    /// As for [`Solver::check`].
+    fn value(&mut self, terms: &Terms, variable: Term) -> Result<Option<Value>, String>;
+
+    /// What the solver is called.
+    fn name(&self) -> String;
+
+    /// Numbers that tell how much work it had, with their names.
+    fn statistics(&self) -> Vec<(&'static str, u64)>;
+}
