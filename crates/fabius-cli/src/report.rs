@@ -184,6 +184,7 @@ pub fn json(report: &Report, plan: &Plan, id: &ProgramId) -> Value {
         scheduler: plan.scheduler,
         points: plan.points,
         instances: id.instances.clone(),
+        limits: Vec::new(),
     };
     let (name, trace, reason) = match &report.verdict {
         Verdict::Bug { trace } => ("bug", Some(trace), None),

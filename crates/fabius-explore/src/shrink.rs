@@ -22,7 +22,7 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found 
     let mut tried = 0;
     let mut try_one = |turns: &[Turn], best: &Found| -> Option<Found> {
         tried += 1;
-        let candidate = if tried > EFFORT { None } else { run(&context, turns, best) };
+        let candidate = if tried > EFFORT { None } else { run(&context, turns, Some(&best.what)) };
         candidate.filter(|c| is_better(c, best))
     };
     loop {
@@ -64,6 +64,12 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found 
     }
 }
 
+/// What a schedule that was found elsewhere leads to, and what it costs. `None` if some turn cannot be made, or nothing
+/// goes wrong.
+pub fn find(system: &impl System, options: &Options, schedule: &[Turn]) -> Option<Found> {
+    run(&Context { system, options, compare: None }, schedule, None)
+}
+
 /// Fewer turns, or as many in fewer blocks; never at a higher cost.
 fn is_better(new: &Found, old: &Found) -> bool {
     let blocks = |f: &Found| f.schedule.windows(2).filter(|w| w[0].task != w[1].task).count();
@@ -74,8 +80,8 @@ fn is_better(new: &Found, old: &Found) -> bool {
 /// Delays that are tried before a turn at most: a scheduler's pick comes round again after as many as there are tasks.
 const MAX_DELAYS: u32 = 64;
 
-/// Runs turns to the same bug; `None` if one of them cannot be made.
-fn run<S: System>(context: &Context<'_, S>, turns: &[Turn], wanted: &Found) -> Option<Found> {
+/// Runs turns to the bug that is wanted, or to any; `None` if one of them cannot be made.
+fn run<S: System>(context: &Context<'_, S>, turns: &[Turn], wanted: Option<&Bug>) -> Option<Found> {
     let (start, turns) = match turns.split_first() {
         Some((first, rest)) if first.task == Turn::START => (first.choices.as_slice(), rest),
         _ => (&[][..], turns),
@@ -100,10 +106,10 @@ fn run<S: System>(context: &Context<'_, S>, turns: &[Turn], wanted: &Found) -> O
         let mv = mv?;
         if let Err(stop) = run.make(mv, &turn.choices) {
             let Stop::Bug(what) = stop else { return None };
-            return same(&what, &wanted.what).then(|| run.found(what));
+            return wanted.is_none_or(|wanted| same(&what, wanted)).then(|| run.found(what));
         }
     }
-    let stuck = wanted.what == Bug::Deadlock && context.is_deadlock(&run.node);
+    let stuck = wanted.is_none_or(|wanted| *wanted == Bug::Deadlock) && context.is_deadlock(&run.node);
     stuck.then(|| run.found(Bug::Deadlock))
 }
 

@@ -39,8 +39,14 @@ impl Solver for Embedded {
                 None => return Ok(Answer::Unknown),
                 Some(true) => return Ok(Answer::Sat),
                 Some(false) if !self.blast.gates.is_needed(literals[0]) => return Ok(Answer::Unsat),
-                Some(false) if self.step + 1 == WIDTHS.len() => return Ok(Answer::UnsatWithin64Bits),
-                Some(false) => {
+                Some(false) => {}
+            }
+            // The contradiction used that all numbers fit, but may not need it.
+            match self.blast.gates.solve(&literals[1..], limits) {
+                None => return Ok(Answer::Unknown),
+                Some(false) => return Ok(Answer::Unsat),
+                Some(true) if self.step + 1 == WIDTHS.len() => return Ok(Answer::UnsatWithin64Bits),
+                Some(true) => {
                     self.step += 1;
                     self.blast = Blast::new(WIDTHS[self.step]);
                     for fact in &self.facts {

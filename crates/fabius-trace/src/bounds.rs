@@ -57,6 +57,9 @@ pub struct Bounds {
     pub points: Points,
     /// Copies of each `process p[*]` that were explored.
     pub instances: Vec<(String, u32)>,
+    /// What else was left out, in sentences: loops that were not followed any further, for instance.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
 }
 
 /// What was explored at one value of the bound. Counts are cumulative: they include the levels below.

@@ -3,6 +3,7 @@
 //! Every bug is replayed in the reference semantics before it is reported.
 
 mod plan;
+pub mod prove;
 
 use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome};
@@ -177,6 +178,7 @@ pub fn check(
         scheduler: plan.scheduler,
         points: plan.points,
         instances: id.instances.clone(),
+        limits: Vec::new(),
     };
     let complete = outcome.exhausted && is_exhaustive(plan) && id.instances.is_empty();
     let verdict = match (&outcome.bug, outcome.cut) {

@@ -9,7 +9,7 @@
 //!    follow: two that must be equal are made the same point of one line.
 
 use super::{Bmc, BmcError, Event};
-use fabius_smt::{Kind, Model, Op, Sort, Term, Value, evaluate};
+use fabius_smt::{Kind, Model, Op, Sort, Term, Terms, Value, evaluate};
 use std::collections::HashMap;
 
 /// What was printed, in the order of the sequential program.
@@ -111,6 +111,8 @@ impl Bmc<'_> {
                     t = a;
                 }
                 Kind::App(Op::Ite, [c, a, b]) => t = if evaluate(&self.terms, model, c, known) == 1 { a } else { b },
+                // All constants are counted from one origin, for which any term stands that is no point.
+                Kind::Const(v) => return (Terms::FALSE, offset + v),
                 _ => return (t, offset),
             }
         }

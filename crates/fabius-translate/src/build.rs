@@ -1,0 +1,231 @@
+//! Makes statements and expressions of core programs.
+
+use fabius_lang::program::*;
+use fabius_trace::Span;
+
+/// A statement that touches nothing shared. (In a sequential program nothing is.)
+pub fn stmt(kind: StmtKind) -> Stmt {
+    Stmt { kind, access: Access::Local, span: Span::default() }
+}
+
+pub fn expr(kind: ExprKind, ty: Type) -> Expr {
+    Expr { kind, ty, span: Span::default() }
+}
+
+pub fn number(v: i64) -> Expr {
+    constant(v, Type::Int)
+}
+
+/// A scalar constant.
+pub fn constant(v: i64, ty: Type) -> Expr {
+    expr(ExprKind::Const(Value::Int(v)), ty)
+}
+
+pub fn boolean(v: bool) -> Expr {
+    constant(i64::from(v), Type::Bool)
+}
+
+pub fn global(program: &Program, g: GlobalId) -> Place {
+    Place { base: Base::Global(g), path: Vec::new(), ty: program.globals[g].ty.clone(), span: Span::default() }
+}
+
+pub fn local(l: LocalId, ty: Type) -> Place {
+    Place { base: Base::Local(l), path: Vec::new(), ty, span: Span::default() }
+}
+
+/// An element of an array.
+pub fn element(mut array: Place, index: Expr) -> Place {
+    let Type::Array { lo, len, element, .. } = array.ty else { unreachable!("only arrays have elements") };
+    array.path.push(Projection::Index { index: Box::new(index), lo, len });
+    Place { ty: *element, ..array }
+}
+
+/// A field of a record.
+pub fn field(program: &Program, mut record: Place, f: usize) -> Place {
+    let Type::Record(r) = record.ty else { unreachable!("only records have fields") };
+    record.path.push(Projection::Field(f));
+    Place { ty: program.records[r].fields[f].ty.clone(), ..record }
+}
+
+/// `[ty; len]`, with indexes from 0.
+pub fn array(ty: Type, len: u32) -> Type {
+    Type::Array { index: Box::new(Type::Int), lo: 0, len, element: Box::new(ty) }
+}
+
+pub fn read(p: &Place) -> Expr {
+    let ty = if matches!(p.ty, Type::Range(..)) { Type::Int } else { p.ty.clone() };
+    expr(ExprKind::Read(p.clone()), ty)
+}
+
+pub fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    let ty = match op {
+        BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => a.ty.clone(),
+        _ => Type::Bool,
+    };
+    expr(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty)
+}
+
+pub fn add(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Add, a, b)
+}
+
+pub fn sub(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Sub, a, b)
+}
+
+pub fn eq(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Eq, a, b)
+}
+
+pub fn lt(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Lt, a, b)
+}
+
+pub fn le(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Le, a, b)
+}
+
+pub fn and(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::And, a, b)
+}
+
+pub fn or(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Or, a, b)
+}
+
+pub fn not(a: Expr) -> Expr {
+    match a.kind {
+        ExprKind::Unary(UnaryOp::Not, b) => *b,
+        _ => expr(ExprKind::Unary(UnaryOp::Not, Box::new(a)), Type::Bool),
+    }
+}
+
+pub fn set(p: &Place, e: Expr) -> Stmt {
+    stmt(StmtKind::Assign(p.clone(), e))
+}
+
+pub fn assume(e: Expr) -> Stmt {
+    stmt(StmtKind::Assume(e))
+}
+
+/// `if e { then }`.
+pub fn when(e: Expr, then: Block) -> Stmt {
+    either(e, then, Vec::new())
+}
+
+pub fn either(e: Expr, then: Block, otherwise: Block) -> Stmt {
+    stmt(StmtKind::If(Guard::Expr(e), then, otherwise))
+}
+
+pub fn forever(body: Block) -> Stmt {
+    stmt(StmtKind::While(Guard::Expr(boolean(true)), body))
+}
+
+/// `p = any lo..hi`.
+pub fn any_between(p: &Place, lo: Expr, hi: Expr) -> Stmt {
+    stmt(StmtKind::Any(p.clone(), lo, hi))
+}
+
+/// Any value of its type: one choice for each scalar in it.
+pub fn guess(program: &Program, p: &Place, out: &mut Block) {
+    match &p.ty {
+        Type::Record(r) => {
+            for f in 0..program.records[*r].fields.len() {
+                guess(program, &field(program, p.clone(), f), out);
+            }
+        }
+        Type::Array { lo, len, .. } => {
+            for i in 0..i64::from(*len) {
+                guess(program, &element(p.clone(), number(lo + i)), out);
+            }
+        }
+        scalar => {
+            let (lo, hi) = scalar.finite_range(&program.enums).unwrap_or((i64::MIN, i64::MAX));
+            out.push(any_between(p, constant(lo, scalar.clone()), constant(hi, scalar.clone())));
+        }
+    }
+}
+
+/// Adds a global; returns where it is.
+pub fn new_global(program: &mut Program, name: &str, ty: Type) -> Place {
+    let init = ty.default_value(&program.records);
+    new_global_with(program, name, ty, init)
+}
+
+/// Adds a global with an initial value; returns where it is.
+pub fn new_global_with(program: &mut Program, name: &str, ty: Type, init: Value) -> Place {
+    program.globals.push(Global {
+        name: name.into(),
+        ty,
+        init,
+        class: Class::Data,
+        per_thread: false,
+        span: Span::default(),
+    });
+    global(program, program.globals.len() - 1)
+}
+
+/// Adds a local; returns where it is.
+pub fn new_local(locals: &mut Vec<Local>, name: &str, ty: Type) -> Place {
+    locals.push(Local { name: name.into(), ty: ty.clone() });
+    local(locals.len() - 1, ty)
+}
+
+/// The local that a place is.
+pub fn local_id(p: &Place) -> LocalId {
+    match p.base {
+        Base::Local(l) if p.path.is_empty() => l,
+        _ => unreachable!("the place is a local variable"),
+    }
+}
+
+/// `return` with the default of every result.
+pub fn return_default(program: &Program, results: &[Type]) -> Stmt {
+    let value = |ty: &Type| expr(ExprKind::Const(ty.default_value(&program.records)), ty.clone());
+    stmt(StmtKind::Return(results.iter().map(value).collect()))
+}
+
+/// The globals that some statement of the program may change.
+pub fn changed_globals(program: &Program) -> std::collections::BTreeSet<GlobalId> {
+    let mut all = std::collections::BTreeSet::new();
+    for proc in &program.procs {
+        each(&proc.body, &mut |s| {
+            if let StmtKind::Assign(p, _) | StmtKind::Any(p, ..) = &s.kind
+                && let Base::Global(g) = p.base
+            {
+                all.insert(g);
+            }
+        });
+    }
+    all
+}
+
+/// Calls `f` with every statement, nested ones included.
+pub fn each(block: &Block, f: &mut impl FnMut(&Stmt)) {
+    for s in block {
+        f(s);
+        match &s.kind {
+            StmtKind::If(_, a, b) => {
+                each(a, f);
+                each(b, f);
+            }
+            StmtKind::While(_, b) | StmtKind::Atomic(b) => each(b, f),
+            _ => {}
+        }
+    }
+}
+
+/// Puts a block in the place of every statement for which `f` gives one. Nested statements first.
+pub fn replace(block: Block, f: &mut impl FnMut(Stmt) -> Block) -> Block {
+    let mut out = Vec::new();
+    for mut s in block {
+        s.kind = match s.kind {
+            StmtKind::If(g, a, b) => StmtKind::If(g, replace(a, f), replace(b, f)),
+            StmtKind::While(g, b) => StmtKind::While(g, replace(b, f)),
+            StmtKind::Atomic(b) => StmtKind::Atomic(replace(b, f)),
+            other => other,
+        };
+        out.extend(f(s));
+    }
+    out
+}

@@ -1,0 +1,171 @@
+//! K-delay depth-first scheduling as a sequential program.
+//!
+//! Paper: Delay-Bounded Scheduling (POPL 2011), section 5 (without delays: 5.1; with delays and yields: 5.2, 5.3).
+//!
+//! A posted task is called at once, with a guess of the state in which it will find the world, and a guess of the state
+//! that it leaves behind. `G[i]` is the state that the tasks posted so far leave behind in round i.
+//!
+//! Deviations:
+//! 1. Arguments are evaluated before the state is exchanged; the printed rule evaluates them after it.
+//! 2. The round and the guess of a task are globals that a post saves and restores, where the paper has parameters. So
+//!    they also come back from calls, which the printed rules forget for the round.
+//! 3. Any number of delays is spent in one choice instead of a loop.
+//! 4. What never changes has no copies.
+
+use crate::build::*;
+use crate::{Explicit, Nesting, Translated, Unsupported};
+use fabius_lang::program::*;
+
+struct Vars {
+    /// The shared variables.
+    now: Vec<Place>,
+    /// Behind the tasks posted so far, by round.
+    behind: Vec<Place>,
+    /// The guessed end of the segment that runs.
+    end: Vec<Place>,
+    /// Initial values of `thread var`s.
+    own: Vec<(Place, Value)>,
+    round: Place,
+    budget: Place,
+}
+
+/// The executions of the depth-first scheduler with at most `delays` delays.
+///
+/// # Errors
+/// More than one task buffer or level.
+pub fn depth_first(source: &Explicit, delays: u32) -> Result<Translated, Unsupported> {
+    let mut program = source.program.clone();
+    if !program.buffers.is_empty() || program.levels.len() > 1 {
+        let help = "use `--zields` and `--yields` for programs with levels or several task buffers";
+        return Err(Unsupported::new("delays are counted for one buffer of one level", Default::default(), help));
+    }
+    let shared = crate::explicit::shared(source);
+    let rounds = delays + 1;
+    let now: Vec<Place> = shared.iter().map(|g| global(&program, *g)).collect();
+    let copies = |program: &mut Program, tag: &str, ty: &dyn Fn(Type) -> Type| -> Vec<Place> {
+        let named = |program: &mut Program, p: &Place| {
+            let Base::Global(g) = p.base else { unreachable!("these are globals") };
+            let name = format!("{tag}_{}", program.globals[g].name);
+            new_global(program, &name, ty(p.ty.clone()))
+        };
+        now.iter().map(|p| named(program, p)).collect()
+    };
+    let vars = Vars {
+        behind: copies(&mut program, "behind", &|ty| array(ty, rounds)),
+        end: copies(&mut program, "end", &|ty| ty),
+        own: crate::explicit::per_thread(&program),
+        round: new_global(&mut program, "round", Type::Range(0, i64::from(delays))),
+        budget: new_global(&mut program, "budget", Type::Range(0, i64::from(delays))),
+        now,
+    };
+    for id in 0..program.procs.len() {
+        let mut locals = std::mem::take(&mut program.procs[id].locals);
+        let body = std::mem::take(&mut program.procs[id].body);
+        let body = replace(body, &mut |s| match s.kind {
+            StmtKind::Spawn(_, p, args) | StmtKind::Post(_, _, p, args) => post(&program, &vars, p, args, &mut locals),
+            StmtKind::Yield | StmtKind::Zield => resume(&program, &vars, &mut locals),
+            _ => vec![s],
+        });
+        program.procs[id].locals = locals;
+        program.procs[id].body = body;
+    }
+    let main = program.init.expect("an explicit program begins with `init`");
+    let mut locals = std::mem::take(&mut program.procs[main].locals);
+    let mut body = Vec::new();
+    let begins: Vec<Place> = vars
+        .behind
+        .iter()
+        .map(|g| {
+            let Base::Global(id) = g.base else { unreachable!("these are globals") };
+            new_local(&mut locals, &format!("begin_{}", &program.globals[id].name["behind_".len()..]), g.ty.clone())
+        })
+        .collect();
+    for (begin, (behind, end)) in begins.iter().zip(vars.behind.iter().zip(&vars.end)) {
+        guess(&program, begin, &mut body);
+        body.push(set(behind, read(begin)));
+        body.push(set(end, read(&element(begin.clone(), number(0)))));
+    }
+    body.push(set(&vars.budget, number(i64::from(delays))));
+    body.append(&mut program.procs[main].body);
+    for (now, end) in vars.now.iter().zip(&vars.end) {
+        body.push(assume(eq(read(now), read(end))));
+    }
+    for i in 0..i64::from(delays) {
+        for (begin, behind) in begins.iter().zip(&vars.behind) {
+            let next = read(&element(begin.clone(), number(i + 1)));
+            body.push(assume(eq(read(&element(behind.clone(), number(i))), next)));
+        }
+    }
+    for (now, behind) in vars.now.iter().zip(&vars.behind) {
+        body.push(set(now, read(&element(behind.clone(), number(i64::from(delays))))));
+    }
+    body.push(crate::explicit::verdict(&program, source.failed));
+    program.procs[main].locals = locals;
+    program.procs[main].body = body;
+    crate::explicit::make_sequential(&mut program);
+    Ok(Translated { program, nesting: Nesting::Inside, limits: source.limits.clone() })
+}
+
+/// Moves on by any number of delays that is left.
+fn spend(vars: &Vars, spent: &Place, out: &mut Block) {
+    if vars.budget.ty == Type::Range(0, 0) {
+        return;
+    }
+    out.push(any_between(spent, number(0), read(&vars.budget)));
+    out.push(set(&vars.budget, sub(read(&vars.budget), read(spent))));
+    out.push(set(&vars.round, add(read(&vars.round), read(spent))));
+}
+
+/// Goes on from where the others have got in this round, and guesses where that will lead.
+fn take_turn(program: &Program, vars: &Vars, out: &mut Block) {
+    for ((now, end), behind) in vars.now.iter().zip(&vars.end).zip(&vars.behind) {
+        let here = element(behind.clone(), read(&vars.round));
+        out.push(set(now, read(&here)));
+        guess(program, end, out);
+        out.push(set(&here, read(end)));
+    }
+}
+
+fn confirm(vars: &Vars, out: &mut Block) {
+    for (now, end) in vars.now.iter().zip(&vars.end) {
+        out.push(assume(eq(read(now), read(end))));
+    }
+}
+
+fn resume(program: &Program, vars: &Vars, locals: &mut Vec<Local>) -> Block {
+    let mut out = Vec::new();
+    let spent = new_local(locals, "spent", vars.budget.ty.clone());
+    confirm(vars, &mut out);
+    spend(vars, &spent, &mut out);
+    take_turn(program, vars, &mut out);
+    out
+}
+
+fn post(program: &Program, vars: &Vars, p: ProcId, args: Vec<Expr>, locals: &mut Vec<Local>) -> Block {
+    let mut out = Vec::new();
+    let mut saved = Vec::new();
+    let mut values = Vec::new();
+    for (e, to) in args.into_iter().zip(&program.procs[p].locals) {
+        let value = new_local(locals, "argument", to.ty.clone());
+        out.push(set(&value, e));
+        values.push(read(&value));
+    }
+    let keep = vars.now.iter().chain(&vars.end).chain([&vars.round]).chain(vars.own.iter().map(|(p, _)| p));
+    for place in keep {
+        let copy = new_local(locals, "saved", place.ty.clone());
+        out.push(set(&copy, read(place)));
+        saved.push((place.clone(), copy));
+    }
+    let spent = new_local(locals, "spent", vars.budget.ty.clone());
+    spend(vars, &spent, &mut out);
+    take_turn(program, vars, &mut out);
+    for (place, init) in &vars.own {
+        out.push(set(place, expr(ExprKind::Const(init.clone()), place.ty.clone())));
+    }
+    out.push(stmt(StmtKind::Call(vec![None; program.procs[p].results.len()], p, values)));
+    confirm(vars, &mut out);
+    for (place, copy) in saved {
+        out.push(set(&place, read(&copy)));
+    }
+    out
+}

@@ -1,0 +1,915 @@
+//! A program with everything written out that translations must know: where it may be interrupted, what it waits for, which
+//! task is which, what can go wrong, and, for traces, what happens in which order.
+//!
+//! Papers: Delay-Bounded Scheduling (POPL 2011), section 2 (blocking as `yield; assume`); Asynchronous Programs with
+//! Prioritized Task-Buffers (MSR-TR-2012-1), appendix B (the counter of events).
+//!
+//! Deviations:
+//! 1. The counter is incremented by every event (a step begins, a choice is made, a task is posted), not only by the
+//!    beginnings of segments, so that choices find their step.
+//! 2. A wait is a scheduling point and then an assumption: delays and rounds let others make it true.
+//! 3. Inside of `atomic` there are no points, so procedures that are called there have a second version without.
+//!
+//! Length: one walk over all statements; each kind is a few lines.
+
+use crate::build::*;
+use crate::{Explicit, Unsupported, abort, faults};
+use fabius_lang::program::*;
+use fabius_trace::Span;
+use std::collections::{BTreeSet, HashMap};
+
+/// What is written out besides scheduling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trace {
+    /// Nothing.
+    Off,
+    /// The events that a schedule is made of.
+    On,
+}
+
+/// The record of the event counter. Symbolic engines treat its field as a point in an order.
+pub const CLOCK: &str = "clock";
+
+/// What the second value of an event's `print` means; the third is its operand.
+pub mod code {
+    /// A step of the task begins.
+    pub const STEP: i64 = 0;
+    /// A choice: the index of the alternative.
+    pub const CHOICE: i64 = 1;
+    /// A task is posted or spawned; its level.
+    pub const POST: i64 = 2;
+    /// A task is run: 1 if it is a thread.
+    pub const BEGIN: i64 = 3;
+    /// It is no longer run: 1 if it was stopped before its end.
+    pub const END: i64 = 4;
+    /// An assertion fails.
+    pub const FAIL: i64 = 5;
+}
+
+/// Tasks that have a handle at most, where their number is not seen from the text.
+const TASKS: u32 = 12;
+
+/// Whether control may be taken away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Mode {
+    Free,
+    Atomic,
+}
+
+struct Maker<'a> {
+    source: &'a Program,
+    program: Program,
+    /// The versions of each procedure made so far.
+    versions: HashMap<(ProcId, Mode), ProcId>,
+    wrappers: HashMap<(ProcId, bool), ProcId>,
+    /// Whether accesses to shared state are scheduling points.
+    implicit: bool,
+    clock: Option<Place>,
+    stop: Place,
+    /// How many tasks there have been, and which have finished; if anybody asks.
+    handles: Option<(Place, Place)>,
+    wrong: Option<Unsupported>,
+}
+
+/// A procedure under construction.
+struct Body {
+    locals: Vec<Local>,
+    mode: Mode,
+    me: Option<Place>,
+    /// A scheduling point has just been made.
+    at_point: bool,
+}
+
+/// Writes everything out.
+///
+/// # Errors
+/// What translations cannot do.
+pub fn explicit(source: &Program, trace: Trace) -> Result<Explicit, Unsupported> {
+    let tasks = count_tasks(source);
+    let handle = Type::Range(0, i64::from(tasks.unwrap_or(TASKS)));
+    let mut program =
+        Program { procs: Vec::new(), init: None, buffers: Vec::new(), processes: Vec::new(), ..source.clone() };
+    program.interleave = Interleave::Explicit;
+    let retype = |ty: &mut Type| retype(ty, &handle);
+    program.records.iter_mut().flat_map(|r| &mut r.fields).for_each(|f| retype(&mut f.ty));
+    let records = program.records.clone();
+    for f in program.records.iter_mut().flat_map(|r| &mut r.fields) {
+        f.init = resized(&records, &f.init, &f.ty);
+    }
+    for g in &mut program.globals {
+        retype(&mut g.ty);
+        g.init = resized(&records, &g.init, &g.ty);
+    }
+    let clock = (trace == Trace::On).then(|| {
+        let at = Field { name: "at".into(), ty: Type::Int, init: Value::Int(0), class: Class::Data };
+        program.records.push(Record { name: CLOCK.into(), fields: vec![at] });
+        let ty = Type::Record(program.records.len() - 1);
+        let clock = new_global(&mut program, CLOCK, ty);
+        field(&program, clock, 0)
+    });
+    let handles = uses_handles(source).then(|| {
+        let Type::Range(_, most) = handle else { unreachable!("handles are numbers") };
+        let born = new_global(&mut program, "born", handle.clone());
+        (born, new_global(&mut program, "finished", array(Type::Bool, most as u32 + 1)))
+    });
+    let stop = new_global(&mut program, "stop", Type::Bool);
+    let failed = new_global(&mut program, "failed", Type::Bool);
+    let mut maker = Maker {
+        source,
+        program,
+        versions: HashMap::new(),
+        wrappers: HashMap::new(),
+        implicit: source.interleave == Interleave::Implicit && !source.has_single_buffer(),
+        clock,
+        stop: stop.clone(),
+        handles,
+        wrong: None,
+    };
+    maker.main(&handle);
+    if let Some(wrong) = maker.wrong {
+        return Err(wrong);
+    }
+    let mut fail = Vec::new();
+    maker.tell(code::FAIL, number(0), &mut fail);
+    let has_handles = maker.handles.is_some();
+    let wrappers = maker.wrappers;
+    let mut program = maker.program;
+    let go_on = wrappers.into_values().chain(program.init).collect();
+    abort::abort(&mut program, &stop, &failed, &fail, &go_on);
+    let id = |p: &Place| match p.base {
+        Base::Global(g) => g,
+        _ => unreachable!("these are globals"),
+    };
+    let mut limits = Vec::new();
+    if has_handles && tasks.is_none() {
+        limits.push(format!("at most {TASKS} threads or tasks are created"));
+    }
+    let (stop, failed) = (id(&stop), id(&failed));
+    let mut private = private_to_main(&program);
+    private.remove(&stop);
+    private.insert(failed);
+    Ok(Explicit { program, stop, failed, private, limits })
+}
+
+/// The globals that are part of the shared state: all that are changed, but for those of one thread.
+pub(crate) fn shared(source: &Explicit) -> Vec<GlobalId> {
+    let globals = &source.program.globals;
+    changed_globals(&source.program)
+        .into_iter()
+        .filter(|g| !source.private.contains(g) && !globals[*g].per_thread)
+        .collect()
+}
+
+/// The variables of which every thread has its own, with their initial values.
+pub(crate) fn per_thread(program: &Program) -> Vec<(Place, Value)> {
+    let own = program.globals.iter().enumerate().filter(|(_, g)| g.per_thread);
+    own.map(|(id, g)| (global(program, id), g.init.clone())).collect()
+}
+
+/// The procedures that are spawned.
+pub(crate) fn spawned(program: &Program) -> Vec<ProcId> {
+    let mut all = BTreeSet::new();
+    for proc in &program.procs {
+        each(&proc.body, &mut |s| {
+            if let StmtKind::Spawn(_, p, _) | StmtKind::Post(_, _, p, _) = s.kind {
+                all.insert(p);
+            }
+        });
+    }
+    all.into_iter().collect()
+}
+
+/// The last statement of a sequential program: nothing has failed.
+pub(crate) fn verdict(program: &Program, failed: GlobalId) -> Stmt {
+    stmt(StmtKind::Assert(not(read(&global(program, failed))), Check::Assertion, None))
+}
+
+/// What is left when all tasks are procedures.
+pub(crate) fn make_sequential(program: &mut Program) {
+    program.levels.truncate(1);
+    program.globals.iter_mut().for_each(|g| {
+        g.per_thread = false;
+        g.class = Class::Data;
+    });
+    for proc in &mut program.procs {
+        let body = std::mem::take(&mut proc.body);
+        proc.body = replace(body, &mut |s| vec![Stmt { access: Access::Local, ..s }]);
+    }
+}
+
+/// How many tasks there can be, the one that begins included; `None` if a loop or recursion makes them.
+fn count_tasks(program: &Program) -> Option<u32> {
+    let mut makes = vec![Some(0u32); program.procs.len()];
+    let processes: Option<u32> = program.processes.iter().map(|p| p.count).sum();
+    let roots = program.init.into_iter().chain(program.buffers.iter().map(|b| b.proc));
+    // More rounds than procedures: there is recursion.
+    for round in 0..=program.procs.len() {
+        let mut next = makes.clone();
+        for (count, proc) in next.iter_mut().zip(&program.procs) {
+            *count = tasks_of(&proc.body, &makes);
+        }
+        if next == makes {
+            let of_roots: Option<u32> = roots.map(|p| makes[p]).sum();
+            let of_processes: Option<u32> = program.processes.iter().map(|p| Some(p.count? * makes[p.proc]?)).sum();
+            let all = of_roots? + of_processes? + processes? + 1 + program.buffers.len() as u32;
+            return (all <= 64).then_some(all);
+        }
+        if round == program.procs.len() {
+            return None;
+        }
+        makes = next;
+    }
+    None
+}
+
+fn tasks_of(block: &Block, makes: &[Option<u32>]) -> Option<u32> {
+    block
+        .iter()
+        .map(|s| match &s.kind {
+            StmtKind::Spawn(_, p, _) | StmtKind::Post(_, _, p, _) => Some(makes[*p]? + 1),
+            StmtKind::Call(_, p, _) => makes[*p],
+            StmtKind::If(_, a, b) => Some(tasks_of(a, makes)?.max(tasks_of(b, makes)?)),
+            StmtKind::Atomic(b) => tasks_of(b, makes),
+            StmtKind::While(_, b) => tasks_of(b, makes).filter(|n| *n == 0),
+            _ => Some(0),
+        })
+        .sum()
+}
+
+fn retype(ty: &mut Type, handle: &Type) {
+    match ty {
+        Type::Thread => *ty = handle.clone(),
+        Type::ThreadSet => {
+            let Type::Range(_, most) = handle else { unreachable!("handles are numbers") };
+            *ty = array(Type::Bool, *most as u32 + 1);
+        }
+        Type::Array { element, .. } => retype(element, handle),
+        _ => {}
+    }
+}
+
+/// A value in a changed type: sets of threads are empty.
+fn resized(records: &[Record], value: &Value, ty: &Type) -> Value {
+    match (value, ty) {
+        (Value::Int(0), Type::Array { len, .. }) => Value::Tuple(vec![Value::Int(0); *len as usize]),
+        (Value::Tuple(parts), Type::Array { element, .. }) => {
+            Value::Tuple(parts.iter().map(|v| resized(records, v, element)).collect())
+        }
+        (Value::Tuple(parts), Type::Record(r)) => {
+            let fields = parts.iter().zip(&records[*r].fields);
+            Value::Tuple(fields.map(|(v, f)| resized(records, v, &f.ty)).collect())
+        }
+        _ => value.clone(),
+    }
+}
+
+/// Whether some statement needs to know which task is which.
+fn uses_handles(program: &Program) -> bool {
+    fn in_expr(e: &Expr) -> bool {
+        match &e.kind {
+            ExprKind::SelfHandle | ExprKind::SetContains(..) => true,
+            ExprKind::Const(_) => e.ty == Type::Thread,
+            ExprKind::Read(p) => in_place(p),
+            ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::SetIsEmpty(a) => in_expr(a),
+            ExprKind::Binary(_, a, b) => in_expr(a) || in_expr(b),
+            ExprKind::IfElse(a, b, c) => in_expr(a) || in_expr(b) || in_expr(c),
+            ExprKind::Tuple(parts) => parts.iter().any(in_expr),
+        }
+    }
+    fn in_place(p: &Place) -> bool {
+        p.path.iter().any(|s| matches!(s, Projection::Index { index, .. } if in_expr(index)))
+    }
+    program.any_stmt(|s| match &s.kind {
+        StmtKind::Join(_) | StmtKind::SetInsert(..) | StmtKind::SetRemove(..) => true,
+        StmtKind::Assign(p, e) => in_place(p) || in_expr(e),
+        StmtKind::Any(p, a, b) => in_place(p) || in_expr(a) || in_expr(b),
+        StmtKind::If(Guard::Expr(e), ..) | StmtKind::While(Guard::Expr(e), _) => in_expr(e),
+        StmtKind::Assume(e) | StmtKind::Await(e) | StmtKind::Assert(e, ..) => in_expr(e),
+        StmtKind::Call(_, _, es) | StmtKind::Return(es) | StmtKind::Spawn(_, _, es) | StmtKind::Post(_, _, _, es) => {
+            es.iter().any(in_expr)
+        }
+        _ => false,
+    })
+}
+
+/// The globals that nobody but the first thread uses.
+fn private_to_main(program: &Program) -> BTreeSet<GlobalId> {
+    let calls = |from: Vec<ProcId>| {
+        let mut seen: BTreeSet<ProcId> = BTreeSet::new();
+        let mut todo = from;
+        while let Some(p) = todo.pop() {
+            if seen.insert(p) {
+                each(&program.procs[p].body, &mut |s| {
+                    if let StmtKind::Call(_, q, _) = s.kind {
+                        todo.push(q);
+                    }
+                });
+            }
+        }
+        seen
+    };
+    let mut others = spawned(program);
+    others.extend(program.buffers.iter().map(|b| b.proc));
+    let mut used = BTreeSet::new();
+    for p in calls(others) {
+        globals_of(&program.procs[p].body, &mut used);
+    }
+    (0..program.globals.len()).filter(|g| !used.contains(g)).collect()
+}
+
+fn globals_of(block: &Block, out: &mut BTreeSet<GlobalId>) {
+    fn in_place(p: &Place, out: &mut BTreeSet<GlobalId>) {
+        if let Base::Global(g) = p.base {
+            out.insert(g);
+        }
+        for step in &p.path {
+            if let Projection::Index { index, .. } = step {
+                in_expr(index, out);
+            }
+        }
+    }
+    fn in_expr(e: &Expr, out: &mut BTreeSet<GlobalId>) {
+        match &e.kind {
+            ExprKind::Const(_) | ExprKind::SelfHandle => {}
+            ExprKind::Read(p) => in_place(p, out),
+            ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::SetIsEmpty(a) => in_expr(a, out),
+            ExprKind::Binary(_, a, b) | ExprKind::SetContains(a, b) => {
+                in_expr(a, out);
+                in_expr(b, out);
+            }
+            ExprKind::IfElse(a, b, c) => [a, b, c].into_iter().for_each(|e| in_expr(e, out)),
+            ExprKind::Tuple(parts) => parts.iter().for_each(|e| in_expr(e, out)),
+        }
+    }
+    each(block, &mut |s| match &s.kind {
+        StmtKind::Assign(p, e) => {
+            in_place(p, out);
+            in_expr(e, out);
+        }
+        StmtKind::Any(p, a, b) => {
+            in_place(p, out);
+            in_expr(a, out);
+            in_expr(b, out);
+        }
+        StmtKind::If(Guard::Expr(e), ..) | StmtKind::While(Guard::Expr(e), _) => in_expr(e, out),
+        StmtKind::Assume(e) | StmtKind::Await(e) | StmtKind::Assert(e, ..) => in_expr(e, out),
+        StmtKind::Call(_, _, es)
+        | StmtKind::Return(es)
+        | StmtKind::Spawn(_, _, es)
+        | StmtKind::Post(_, _, _, es)
+        | StmtKind::Print(es) => es.iter().for_each(|e| in_expr(e, out)),
+        _ => {}
+    });
+}
+
+impl Maker<'_> {
+    /// The first procedure: `init`, and what starts after it.
+    fn main(&mut self, handle: &Type) {
+        let mut body = Body { locals: Vec::new(), mode: Mode::Free, me: None, at_point: false };
+        let mut out = Vec::new();
+        if let Some(init) = self.source.init {
+            let me = self.handles.as_ref().map(|(born, _)| born.clone());
+            if let Some(born) = &me {
+                out.push(set(born, number(1)));
+            }
+            self.tell(code::BEGIN, number(1), &mut out);
+            let call = self.version(init, Mode::Free);
+            let args = me.iter().map(|_| constant(1, handle.clone())).collect();
+            out.push(stmt(StmtKind::Call(Vec::new(), call, args)));
+            self.finish_task(me.map(|_| number(1)), &mut out);
+        }
+        for process in &self.source.processes.clone() {
+            let Some(count) = process.count else {
+                let help = format!("verify some number of them: `--instances {}=2`", process.name);
+                let what = format!("`process {}[*]` stands for any number of threads", process.name);
+                self.wrong.get_or_insert(Unsupported { what, span: Span::default(), help });
+                return;
+            };
+            for _ in 0..count {
+                self.spawn(None, process.proc, Vec::new(), None, true, &mut body, &mut out);
+            }
+        }
+        if self.source.init.is_some() {
+            self.tell(code::END, self.stopped(), &mut out);
+        }
+        let proc = Proc {
+            name: "main".into(),
+            locals: body.locals,
+            params: 0,
+            results: Vec::new(),
+            body: out,
+            span: Span::default(),
+        };
+        self.program.procs.push(proc);
+        self.program.init = Some(self.program.procs.len() - 1);
+        for buffer in &self.source.buffers.clone() {
+            let proc = self.wrapper(buffer.proc, false);
+            self.program.buffers.push(Entry { name: buffer.name.clone(), proc });
+        }
+    }
+
+    fn refuse(&mut self, what: &str, span: Span, help: &str) {
+        self.wrong.get_or_insert(Unsupported::new(what, span, help));
+    }
+
+    /// An event, if events are wanted.
+    fn tell(&self, code: i64, operand: Expr, out: &mut Block) {
+        if let Some(clock) = &self.clock {
+            out.push(stmt(StmtKind::Print(vec![read(clock), number(code), operand])));
+            out.push(set(clock, add(read(clock), number(1))));
+        }
+    }
+
+    fn stopped(&self) -> Expr {
+        let choice = ExprKind::IfElse(Box::new(read(&self.stop)), Box::new(number(1)), Box::new(number(0)));
+        expr(choice, Type::Int)
+    }
+
+    fn finish_task(&self, me: Option<Expr>, out: &mut Block) {
+        if let (Some((_, finished)), Some(me)) = (&self.handles, me) {
+            let done = set(&element(finished.clone(), me), boolean(true));
+            out.push(when(not(read(&self.stop)), vec![done]));
+        }
+    }
+
+    fn ty(&self, ty: &Type) -> Type {
+        let mut ty = ty.clone();
+        if let Some((born, _)) = &self.handles {
+            retype(&mut ty, &born.ty);
+        } else {
+            retype(&mut ty, &Type::Range(0, 1));
+        }
+        ty
+    }
+
+    /// The procedure in a mode; it gets the handle of the running task behind its parameters.
+    fn version(&mut self, p: ProcId, mode: Mode) -> ProcId {
+        if let Some(id) = self.versions.get(&(p, mode)) {
+            return *id;
+        }
+        let source = &self.source.procs[p];
+        let id = self.program.procs.len();
+        self.versions.insert((p, mode), id);
+        let name = if mode == Mode::Atomic { format!("{}_atomic", source.name) } else { source.name.clone() };
+        let mut locals: Vec<Local> =
+            source.locals.iter().map(|l| Local { name: l.name.clone(), ty: self.ty(&l.ty) }).collect();
+        let mut params = source.params;
+        let me = self.handles.as_ref().map(|(born, _)| born.ty.clone());
+        let results = source.results.iter().map(|t| self.ty(t)).collect();
+        // The place is taken before the body is made, for recursion.
+        self.program.procs.push(Proc {
+            name,
+            locals: Vec::new(),
+            params,
+            results,
+            body: Vec::new(),
+            span: source.span,
+        });
+        let me = me.map(|ty| {
+            // Parameters come first: all other locals move by one.
+            locals.insert(params, Local { name: "me".into(), ty: ty.clone() });
+            params += 1;
+            local(params - 1, ty)
+        });
+        let mut body = Body { locals, mode, me, at_point: false };
+        let mut out = Vec::new();
+        self.block(&source.body, &mut body, source.params, &mut out);
+        let proc = &mut self.program.procs[id];
+        (proc.locals, proc.params, proc.body) = (body.locals, params, out);
+        id
+    }
+
+    /// The task that runs a procedure.
+    fn wrapper(&mut self, p: ProcId, thread: bool) -> ProcId {
+        if let Some(id) = self.wrappers.get(&(p, thread)) {
+            return *id;
+        }
+        let id = self.program.procs.len();
+        self.wrappers.insert((p, thread), id);
+        let source = &self.source.procs[p];
+        self.program.procs.push(Proc {
+            name: format!("run_{}", source.name),
+            locals: Vec::new(),
+            params: 0,
+            results: Vec::new(),
+            body: Vec::new(),
+            span: source.span,
+        });
+        let call = self.version(p, Mode::Free);
+        let params = self.program.procs[call].params;
+        let locals: Vec<Local> = self.program.procs[call].locals[..params].to_vec();
+        let args: Vec<Expr> = locals.iter().enumerate().map(|(i, l)| read(&local(i, l.ty.clone()))).collect();
+        let results = self.program.procs[call].results.len();
+        let mut out = Vec::new();
+        self.tell(code::BEGIN, number(i64::from(thread)), &mut out);
+        if !thread {
+            self.tell(code::STEP, number(0), &mut out);
+        }
+        let me = self.handles.is_some().then(|| args[params - 1].clone());
+        out.push(stmt(StmtKind::Call(vec![None; results], call, args)));
+        self.finish_task(me, &mut out);
+        self.tell(code::END, self.stopped(), &mut out);
+        let proc = &mut self.program.procs[id];
+        (proc.locals, proc.params, proc.body) = (locals, params, out);
+        id
+    }
+
+    fn block(&mut self, block: &Block, body: &mut Body, params: usize, out: &mut Block) {
+        for s in block {
+            self.stmt(s, body, params, out);
+        }
+    }
+
+    fn nested(&mut self, block: &Block, body: &mut Body, params: usize) -> Block {
+        let before = body.at_point;
+        let mut out = Vec::new();
+        self.block(block, body, params, &mut out);
+        body.at_point &= before;
+        out
+    }
+
+    /// A scheduling point, if the access asks for one.
+    fn point(&mut self, access: Access, body: &mut Body, out: &mut Block) {
+        if self.implicit && body.mode == Mode::Free && access > Access::Local {
+            if !body.at_point {
+                out.push(stmt(StmtKind::Zield));
+                self.tell(code::STEP, number(0), out);
+            }
+            body.at_point = false;
+        }
+    }
+
+    fn hold(&mut self, conditions: Vec<Expr>, span: Span, out: &mut Block) {
+        for e in conditions {
+            out.push(Stmt { span, ..stmt(StmtKind::Assert(e, Check::Assertion, None)) });
+        }
+    }
+
+    fn check_exprs(&mut self, es: &[Expr], span: Span, out: &mut Block) {
+        let mut conditions = Vec::new();
+        es.iter().for_each(|e| faults::of_expr(&self.program, e, &mut conditions));
+        self.hold(conditions, span, out);
+    }
+
+    /// Stores a value, if the place and the value are what they must be.
+    fn checked_store(&mut self, p: Place, e: Expr, span: Span, out: &mut Block) {
+        let mut conditions = Vec::new();
+        faults::of_expr(&self.program, &e, &mut conditions);
+        faults::of_place(&self.program, &p, &mut conditions);
+        faults::of_store(&e, &p.ty, &mut conditions);
+        self.hold(conditions, span, out);
+        out.push(Stmt { span, ..set(&p, e) });
+    }
+
+    fn choose_bool(&mut self, body: &mut Body, out: &mut Block) -> Expr {
+        let b = new_local(&mut body.locals, "choice", Type::Bool);
+        out.push(any_between(&b, boolean(false), boolean(true)));
+        let index = ExprKind::IfElse(Box::new(read(&b)), Box::new(number(0)), Box::new(number(1)));
+        self.tell(code::CHOICE, expr(index, Type::Int), out);
+        read(&b)
+    }
+
+    fn stmt(&mut self, s: &Stmt, body: &mut Body, params: usize, out: &mut Block) {
+        let at = s.span;
+        let map = Mapping { ty: &|t| self.ty(t), records: &self.program.records, params, me: body.me.clone() };
+        let expr_of = |e: &Expr| map.expr(e);
+        match &s.kind {
+            StmtKind::Skip | StmtKind::Progress => {}
+            StmtKind::Assign(p, e) => {
+                let (p, e) = (map.place(p), expr_of(e));
+                self.point(s.access, body, out);
+                self.checked_store(p, e, at, out);
+            }
+            StmtKind::Any(p, lo, hi) => {
+                let (p, lo, hi) = (map.place(p), expr_of(lo), expr_of(hi));
+                self.point(s.access, body, out);
+                self.check_exprs(&[lo.clone(), hi.clone()], at, out);
+                let ty = if let Type::Range(..) = p.ty { Type::Int } else { p.ty.clone() };
+                let value = new_local(&mut body.locals, "choice", ty.clone());
+                let least = new_local(&mut body.locals, "least", ty.clone());
+                out.push(set(&least, lo));
+                out.push(any_between(&value, read(&least), hi));
+                let index = match &ty {
+                    Type::Int => sub(read(&value), read(&least)),
+                    Type::Bool => expr(
+                        ExprKind::IfElse(
+                            Box::new(eq(read(&value), read(&least))),
+                            Box::new(number(0)),
+                            Box::new(number(1)),
+                        ),
+                        Type::Int,
+                    ),
+                    // An enum cannot be computed with: compared with each of its values.
+                    Type::Enum(e) => {
+                        let names = self.program.enums[*e].names.len() as i64;
+                        (0..names).rev().fold(number(0), |rest, i| {
+                            let is = eq(read(&value), constant(i, ty.clone()));
+                            expr(ExprKind::IfElse(Box::new(is), Box::new(number(i)), Box::new(rest)), Type::Int)
+                        })
+                    }
+                    _ => {
+                        let as_int = |p: &Place| expr(ExprKind::Cast(Box::new(read(p))), Type::Int);
+                        sub(as_int(&value), as_int(&least))
+                    }
+                };
+                self.tell(code::CHOICE, index, out);
+                self.checked_store(p, read(&value), at, out);
+            }
+            StmtKind::If(guard, a, b) => {
+                let c = match guard {
+                    Guard::Star => self.choose_bool(body, out),
+                    Guard::Expr(e) => {
+                        let e = expr_of(e);
+                        self.point(s.access, body, out);
+                        self.check_exprs(std::slice::from_ref(&e), at, out);
+                        e
+                    }
+                };
+                let before = body.at_point;
+                let a = self.nested(a, body, params);
+                body.at_point = before;
+                let b = self.nested(b, body, params);
+                body.at_point = false;
+                out.push(Stmt { span: at, ..either(c, a, b) });
+            }
+            StmtKind::While(guard, block) => {
+                body.at_point = false;
+                let mut inner = Vec::new();
+                let c = match guard {
+                    Guard::Star => self.choose_bool(body, &mut inner),
+                    Guard::Expr(e) => {
+                        let e = expr_of(e);
+                        self.point(s.access, body, &mut inner);
+                        self.check_exprs(std::slice::from_ref(&e), at, &mut inner);
+                        e
+                    }
+                };
+                let begin = self.nested(block, body, params);
+                body.at_point = false;
+                let kind = if inner.is_empty() {
+                    StmtKind::While(Guard::Expr(c), begin)
+                } else {
+                    inner.push(when(not(c), vec![stmt(StmtKind::Break)]));
+                    inner.extend(begin);
+                    StmtKind::While(Guard::Expr(boolean(true)), inner)
+                };
+                out.push(Stmt { span: at, ..stmt(kind) });
+            }
+            StmtKind::Break | StmtKind::Continue => out.push(s.clone()),
+            StmtKind::Call(results, p, es) => {
+                let mut es: Vec<Expr> = es.iter().map(expr_of).collect();
+                let results: Vec<Option<LocalId>> = results.iter().map(|r| r.map(|l| map.local(l))).collect();
+                self.point(s.access, body, out);
+                self.check_exprs(&es, at, out);
+                self.check_arguments(*p, &es, at, out);
+                let callee = self.version(*p, body.mode);
+                es.extend(body.me.as_ref().map(read));
+                // A range result that does not fit the local is a fault of the store.
+                let mut stores = Vec::new();
+                let mut kept = Vec::new();
+                for (r, ty) in results.iter().zip(&self.source.procs[*p].results) {
+                    let to = r.map(|l| local(l, body.locals[l].ty.clone()));
+                    match to {
+                        Some(to) if matches!(to.ty, Type::Range(..)) && to.ty != self.ty(ty) => {
+                            let temporary = new_local(&mut body.locals, "result", self.ty(ty));
+                            kept.push(Some(local_id(&temporary)));
+                            stores.push((to, read(&temporary)));
+                        }
+                        _ => kept.push(*r),
+                    }
+                }
+                out.push(Stmt { span: at, ..stmt(StmtKind::Call(kept, callee, es)) });
+                for (to, e) in stores {
+                    self.checked_store(to, e, at, out);
+                }
+                body.at_point = false;
+            }
+            StmtKind::Return(es) => {
+                let es: Vec<Expr> = es.iter().map(expr_of).collect();
+                self.point(s.access, body, out);
+                self.check_exprs(&es, at, out);
+                out.push(Stmt { span: at, ..stmt(StmtKind::Return(es)) });
+            }
+            StmtKind::Spawn(r, p, es) => {
+                let es: Vec<Expr> = es.iter().map(expr_of).collect();
+                let r = r.map(|l| map.local(l));
+                self.point(s.access, body, out);
+                self.check_exprs(&es, at, out);
+                self.check_arguments(*p, &es, at, out);
+                self.spawn(r, *p, es, None, true, body, out);
+            }
+            StmtKind::Post(r, level, p, es) => {
+                let es: Vec<Expr> = es.iter().map(expr_of).collect();
+                let r = r.map(|l| map.local(l));
+                self.point(s.access, body, out);
+                self.check_exprs(&es, at, out);
+                self.check_arguments(*p, &es, at, out);
+                self.spawn(r, *p, es, *level, false, body, out);
+            }
+            StmtKind::Yield | StmtKind::Zield => {
+                out.push(s.clone());
+                self.tell(code::STEP, number(0), out);
+                body.at_point = true;
+            }
+            StmtKind::Atomic(block) => {
+                self.point(s.access, body, out);
+                let mode = std::mem::replace(&mut body.mode, Mode::Atomic);
+                self.block(block, body, params, out);
+                body.mode = mode;
+                body.at_point = false;
+            }
+            StmtKind::Assume(e) => {
+                let e = expr_of(e);
+                self.point(s.access, body, out);
+                self.check_exprs(std::slice::from_ref(&e), at, out);
+                out.push(Stmt { span: at, ..assume(e) });
+            }
+            StmtKind::Await(e) => {
+                let e = expr_of(e);
+                self.wait(e, s.access, at, body, out);
+            }
+            StmtKind::Join(e) => {
+                let e = expr_of(e);
+                let Some((_, finished)) = self.handles.clone() else { unreachable!("`join` has a handle") };
+                let null = eq(e.clone(), number(0));
+                let ended = or(null.clone(), read(&element(finished, e)));
+                self.wait(ended, s.access, at, body, out);
+                self.hold(vec![not(null)], at, out);
+            }
+            StmtKind::Assert(e, check, message) => {
+                let e = expr_of(e);
+                self.point(s.access, body, out);
+                self.check_exprs(std::slice::from_ref(&e), at, out);
+                out.push(Stmt { span: at, ..stmt(StmtKind::Assert(e, *check, message.clone())) });
+            }
+            StmtKind::Print(es) => {
+                let es: Vec<Expr> = es.iter().map(expr_of).collect();
+                self.point(s.access, body, out);
+                self.check_exprs(&es, at, out);
+            }
+            StmtKind::SetInsert(p, e) => {
+                let (p, e) = (map.place(p), expr_of(e));
+                self.point(s.access, body, out);
+                out.push(set(&element(p, e), boolean(true)));
+            }
+            StmtKind::SetRemove(p, e) => {
+                let (p, e) = (map.place(p), expr_of(e));
+                self.point(s.access, body, out);
+                out.push(set(&element(p, e), boolean(false)));
+            }
+            StmtKind::SetClear(p) => {
+                let p = map.place(p);
+                self.point(s.access, body, out);
+                let none = p.ty.default_value(&self.program.records);
+                let none = expr(ExprKind::Const(none), p.ty.clone());
+                out.push(set(&p, none));
+            }
+            StmtKind::SetRemoveAny(p) => {
+                let p = map.place(p);
+                self.point(s.access, body, out);
+                self.remove_any(p, body, out);
+            }
+            StmtKind::New(..) => self.refuse("objects on the heap", at, "use an array of records"),
+        }
+    }
+
+    /// Arguments must fit the parameters.
+    fn check_arguments(&mut self, p: ProcId, es: &[Expr], span: Span, out: &mut Block) {
+        let mut conditions = Vec::new();
+        for (e, l) in es.iter().zip(&self.source.procs[p].locals) {
+            faults::of_store(e, &l.ty, &mut conditions);
+        }
+        self.hold(conditions, span, out);
+    }
+
+    fn wait(&mut self, e: Expr, access: Access, span: Span, body: &mut Body, out: &mut Block) {
+        if body.mode == Mode::Atomic || self.implicit {
+            self.point(access, body, out);
+        } else {
+            let mut pause = vec![stmt(StmtKind::Yield), stmt(StmtKind::Zield)];
+            self.tell(code::STEP, number(0), &mut pause);
+            out.push(when(not(e.clone()), pause));
+        }
+        self.check_exprs(std::slice::from_ref(&e), span, out);
+        out.push(Stmt { span, ..assume(e) });
+    }
+
+    /// The member is any; which one, counted among the members, is the choice.
+    fn remove_any(&mut self, p: Place, body: &mut Body, out: &mut Block) {
+        let Type::Array { len, .. } = p.ty else { unreachable!("a set is an array") };
+        let member = new_local(&mut body.locals, "member", Type::Range(0, i64::from(len) - 1));
+        out.push(any_between(&member, number(0), number(i64::from(len) - 1)));
+        let contains = |i: i64| read(&element(p.clone(), number(i)));
+        let one =
+            |i: i64| expr(ExprKind::IfElse(Box::new(contains(i)), Box::new(number(1)), Box::new(number(0))), Type::Int);
+        let members = (1..i64::from(len)).fold(number(0), |sum, i| add(sum, one(i)));
+        let chosen = element(p.clone(), read(&member));
+        let none = eq(read(&member), number(0));
+        let fits = or(and(none, eq(members.clone(), number(0))), read(&chosen));
+        out.push(assume(fits));
+        let before = (1..i64::from(len)).fold(number(0), |sum, i| {
+            let counts = and(lt(number(i), read(&member)), contains(i));
+            add(sum, expr(ExprKind::IfElse(Box::new(counts), Box::new(number(1)), Box::new(number(0))), Type::Int))
+        });
+        let mut told = Vec::new();
+        self.tell(code::CHOICE, before, &mut told);
+        out.push(when(lt(number(1), members), told));
+        out.push(set(&chosen, boolean(false)));
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn spawn(
+        &mut self,
+        result: Option<LocalId>,
+        p: ProcId,
+        mut args: Vec<Expr>,
+        level: Option<Level>,
+        thread: bool,
+        body: &mut Body,
+        out: &mut Block,
+    ) {
+        let wrapper = self.wrapper(p, thread);
+        if let Some((born, _)) = self.handles.clone() {
+            let Type::Range(_, most) = born.ty else { unreachable!("handles are numbers") };
+            out.push(assume(lt(read(&born), number(most))));
+            out.push(set(&born, add(read(&born), number(1))));
+            let id = new_local(&mut body.locals, "id", born.ty.clone());
+            out.push(set(&id, read(&born)));
+            args.push(read(&id));
+            if let Some(l) = result {
+                out.push(set(&local(l, body.locals[l].ty.clone()), read(&id)));
+            }
+        }
+        self.tell(code::POST, number(level.map_or(-1, i64::from)), out);
+        if thread {
+            out.push(stmt(StmtKind::Spawn(None, wrapper, args)));
+        } else {
+            out.push(stmt(StmtKind::Post(None, level, wrapper, args)));
+        }
+        body.at_point = false;
+    }
+}
+
+/// How the parts of a procedure change from the source to the version that is made.
+struct Mapping<'a> {
+    ty: &'a dyn Fn(&Type) -> Type,
+    records: &'a [Record],
+    /// Parameters of the source.
+    params: usize,
+    me: Option<Place>,
+}
+
+impl Mapping<'_> {
+    fn local(&self, l: LocalId) -> LocalId {
+        if self.me.is_some() && l >= self.params { l + 1 } else { l }
+    }
+
+    fn place(&self, p: &Place) -> Place {
+        let base = match &p.base {
+            Base::Local(l) => Base::Local(self.local(*l)),
+            other => other.clone(),
+        };
+        let step = |s: &Projection| match s {
+            Projection::Index { index, lo, len } => {
+                Projection::Index { index: Box::new(self.expr(index)), lo: *lo, len: *len }
+            }
+            field => field.clone(),
+        };
+        Place { base, path: p.path.iter().map(step).collect(), ty: (self.ty)(&p.ty), span: p.span }
+    }
+
+    fn expr(&self, e: &Expr) -> Expr {
+        let boxed = |e: &Expr| Box::new(self.expr(e));
+        let kind = match &e.kind {
+            ExprKind::Const(v) => ExprKind::Const(resized(self.records, v, &(self.ty)(&e.ty))),
+            ExprKind::Read(p) => ExprKind::Read(self.place(p)),
+            ExprKind::Unary(op, a) => ExprKind::Unary(*op, boxed(a)),
+            ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, boxed(a), boxed(b)),
+            ExprKind::IfElse(a, b, c) => ExprKind::IfElse(boxed(a), boxed(b), boxed(c)),
+            ExprKind::Tuple(parts) => ExprKind::Tuple(parts.iter().map(|p| self.expr(p)).collect()),
+            ExprKind::Cast(a) => ExprKind::Cast(boxed(a)),
+            ExprKind::SelfHandle => match &self.me {
+                Some(me) => return Expr { span: e.span, ..read(me) },
+                None => unreachable!("`self` is a handle"),
+            },
+            ExprKind::SetContains(set, member) => {
+                let ExprKind::Read(p) = &set.kind else { unreachable!("sets are variables") };
+                let member = self.expr(member);
+                return Expr { span: e.span, ..read(&element(self.place(p), member)) };
+            }
+            ExprKind::SetIsEmpty(set) => {
+                let ExprKind::Read(p) = &set.kind else { unreachable!("sets are variables") };
+                let p = self.place(p);
+                let Type::Array { len, .. } = p.ty else { unreachable!("a set is an array") };
+                let contains = |i: i64| read(&element(p.clone(), number(i)));
+                return (1..i64::from(len)).fold(boolean(true), |none, i| and(none, not(contains(i))));
+            }
+        };
+        let ty = match (self.ty)(&e.ty) {
+            // Handles are compared as numbers.
+            Type::Range(..) if e.ty == Type::Thread => Type::Int,
+            ty => ty,
+        };
+        Expr { kind, ty, span: e.span }
+    }
+}

@@ -1,0 +1,184 @@
+//! From what a sequential program printed back to a schedule of the concurrent one.
+//!
+//! Paper: Asynchronous Programs with Prioritized Task-Buffers (MSR-TR-2012-1), appendix B.
+//!
+//! Deviations:
+//! 1. Tasks are told apart by the order in which the sequential program runs them: at once where they are posted, or one
+//!    after the other.
+//! 2. What a thread does before its first scheduling point belongs to the step that spawned it, as in our semantics.
+
+use crate::explicit::code;
+use fabius_trace::{Schedule, Turn};
+use std::collections::{BTreeMap, VecDeque};
+
+/// An event, as printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Its time.
+    pub at: i128,
+    /// Its code and operand, see [`code`].
+    pub values: [i128; 2],
+}
+
+/// When the sequential program runs a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nesting {
+    /// Where it is posted.
+    Inside,
+    /// After those posted before it.
+    Queue,
+}
+
+/// A schedule, and whether an assertion fails at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Happened {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// Whether somebody failed.
+    pub failed: bool,
+}
+
+/// Events that make no sense: an error of Fabius.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiftError(pub String);
+
+/// A task, as found in the events.
+#[derive(Clone, Debug, Default)]
+struct Task {
+    /// When it was posted; `None` for `init`.
+    posted: Option<(i128, usize)>,
+    thread: bool,
+    /// The first step of its own.
+    first_step: Option<i128>,
+    finished: bool,
+}
+
+/// What happens at a time.
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Step,
+    Choice(u32),
+    Other,
+}
+
+/// The schedule of the concurrent program.
+///
+/// # Errors
+/// [`LiftError`].
+pub fn lift(events: &[Event], nesting: Nesting) -> Result<Happened, LiftError> {
+    let wrong = |what: &str| Err(LiftError(what.into()));
+    let mut tasks: Vec<Task> = Vec::new();
+    let mut stack: Vec<usize> = Vec::new();
+    let mut posted: VecDeque<(i128, usize)> = VecDeque::new();
+    let mut line: BTreeMap<i128, (Option<usize>, What)> = BTreeMap::new();
+    let mut fail = None;
+    for event in events {
+        let [what, operand] = event.values;
+        let what = i64::try_from(what).unwrap_or(-1);
+        let mut current = stack.last().copied();
+        let entry = match what {
+            code::STEP => What::Step,
+            code::CHOICE => match u32::try_from(operand) {
+                Ok(choice) => What::Choice(choice),
+                Err(_) => return wrong("a choice is not counted by 32 bits"),
+            },
+            code::POST => {
+                posted.push_back((event.at, current.unwrap_or(usize::MAX)));
+                What::Other
+            }
+            code::BEGIN => {
+                let by = if tasks.is_empty() && posted.is_empty() {
+                    None
+                } else {
+                    let next = if nesting == Nesting::Inside { posted.pop_back() } else { posted.pop_front() };
+                    match next {
+                        Some(next) => Some(next),
+                        None => return wrong("a task runs that nobody posted"),
+                    }
+                };
+                stack.push(tasks.len());
+                current = Some(tasks.len());
+                tasks.push(Task { posted: by, thread: operand == 1, ..Task::default() });
+                continue;
+            }
+            code::END => {
+                let Some(task) = stack.pop() else { return wrong("a task ends that does not run") };
+                tasks[task].finished = operand == 0;
+                What::Other
+            }
+            code::FAIL => {
+                fail.get_or_insert((event.at, current));
+                What::Other
+            }
+            _ => return wrong("an event is none"),
+        };
+        if let (What::Step, Some(task)) = (&entry, current) {
+            tasks[task].first_step.get_or_insert(event.at);
+        }
+        if line.insert(event.at, (current, entry)).is_some() {
+            return wrong("two events at the same time");
+        }
+    }
+    Ok(schedule(&tasks, &line, fail))
+}
+
+/// The time and task to which an event of a thread's prefix belongs: that of the post.
+fn home(tasks: &[Task], task: Option<usize>, at: i128) -> (Option<usize>, Vec<i128>) {
+    let mut key = vec![at];
+    let mut task = task;
+    while let Some(t) = task {
+        let begun = !tasks[t].thread || tasks[t].first_step.is_some_and(|first| first <= key[0]);
+        if begun {
+            return (Some(t), key);
+        }
+        let Some((posted, by)) = tasks[t].posted else { return (None, key) };
+        key.insert(0, posted);
+        task = (by != usize::MAX).then_some(by);
+    }
+    (None, key)
+}
+
+fn schedule(
+    tasks: &[Task],
+    line: &BTreeMap<i128, (Option<usize>, What)>,
+    fail: Option<(i128, Option<usize>)>,
+) -> Happened {
+    // The numbers of tasks: in order of creation, without those that finished before they had a step.
+    let mut created: Vec<usize> = (0..tasks.len()).collect();
+    created.retain(|t| !(tasks[*t].thread && tasks[*t].finished && tasks[*t].first_step.is_none()));
+    created.sort_by_key(|t| tasks[*t].posted.map_or(i128::MIN, |(at, _)| at));
+    let number = |task: usize| created.iter().position(|t| *t == task).map_or(u32::MAX, |n| n as u32);
+    let mut all: Vec<(Vec<i128>, Option<usize>, What)> = line
+        .iter()
+        .map(|(at, (task, what))| {
+            let (task, key) = home(tasks, *task, *at);
+            (key, task, *what)
+        })
+        .collect();
+    all.sort_by(|a, b| a.0.cmp(&b.0));
+    let end = fail.map(|(at, task)| home(tasks, task, at).1);
+    let mut schedule = Schedule::new();
+    let mut running = None;
+    for (key, task, what) in all {
+        if end.as_ref().is_some_and(|end| key > *end) {
+            break;
+        }
+        let Some(task) = task else {
+            if let What::Choice(choice) = what {
+                if schedule.is_empty() {
+                    schedule.push(Turn { task: Turn::START, choices: Vec::new() });
+                }
+                schedule[0].choices.push(choice);
+            }
+            continue;
+        };
+        if matches!(what, What::Step) || running != Some(task) {
+            schedule.push(Turn { task: number(task), choices: Vec::new() });
+            running = Some(task);
+        }
+        if let (What::Choice(choice), Some(turn)) = (what, schedule.last_mut()) {
+            turn.choices.push(choice);
+        }
+    }
+    Happened { schedule, failed: fail.is_some() }
+}

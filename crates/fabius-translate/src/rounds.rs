@@ -1,0 +1,219 @@
+//! Threads in a fixed order, round after round, as a sequential program.
+//!
+//! Paper: Sequentializing Parameterized Programs (2011/12), section 4, for a fixed sequence of threads (the eager
+//! sequentialization of Lal and Reps).
+//!
+//! `S[i]` is the state in which round i goes on, `U[i]` the guessed state in which it begins; one thread after the other
+//! runs through all its rounds.
+//!
+//! Deviations:
+//! 1. Threads that are spawned wait in a table until those before them are done; they begin in the round in which they were
+//!    spawned. So the order of threads is that of the table.
+//! 2. Any number of rounds is passed over in one choice instead of a loop. Stopping for good is the choice of a round
+//!    behind the last.
+//! 3. What never changes has no copies.
+
+use crate::build::*;
+use crate::{Explicit, Nesting, Translated, Unsupported};
+use fabius_lang::program::*;
+use fabius_trace::Span;
+
+/// Threads that are spawned at most, where their number is not seen from the text.
+const TABLE: u32 = 12;
+
+struct Vars {
+    now: Vec<Place>,
+    begin: Vec<Place>,
+    here: Vec<Place>,
+    round: Place,
+    stop: Place,
+    rounds: u32,
+    count: Place,
+    which: Place,
+    starts: Place,
+    arguments: Vec<Vec<Place>>,
+}
+
+/// The executions of at most `rounds` rounds.
+///
+/// # Errors
+/// Tasks that are posted, or task buffers.
+pub fn rounds(source: &Explicit, rounds: u32) -> Result<Translated, Unsupported> {
+    let mut program = source.program.clone();
+    let mut posts = None;
+    let (mut sites, mut many) = (0, false);
+    let main = program.init.expect("an explicit program begins with `init`");
+    for (id, proc) in program.procs.iter().enumerate() {
+        each(&proc.body, &mut |s| match &s.kind {
+            StmtKind::Post(..) | StmtKind::Yield => posts = Some(s.span),
+            StmtKind::Spawn(..) => {
+                sites += 1;
+                many |= id != main;
+            }
+            StmtKind::While(_, body) => each(body, &mut |s| many |= matches!(s.kind, StmtKind::Spawn(..))),
+            _ => {}
+        });
+    }
+    if !program.buffers.is_empty() || posts.is_some() {
+        let help = "use `--zields` and `--yields` for programs with tasks";
+        return Err(Unsupported::new("rounds are counted over threads", posts.unwrap_or_default(), help));
+    }
+    let mut limits = source.limits.clone();
+    let table = if many { TABLE } else { sites };
+    if many {
+        limits.push(format!("at most {TABLE} threads are spawned"));
+    }
+    let shared: Vec<GlobalId> = crate::explicit::shared(source).into_iter().filter(|g| *g != source.stop).collect();
+    let now: Vec<Place> = shared.iter().map(|g| global(&program, *g)).collect();
+    let copies = |program: &mut Program, tag: &str| -> Vec<Place> {
+        let copy = |(g, p): (&GlobalId, &Place)| {
+            let name = format!("{tag}_{}", program.globals[*g].name);
+            new_global(program, &name, array(p.ty.clone(), rounds))
+        };
+        shared.iter().zip(&now).map(copy).collect()
+    };
+    let (begin, here) = (copies(&mut program, "begin"), copies(&mut program, "here"));
+    let entries: Vec<ProcId> = crate::explicit::spawned(&program);
+    let argument = |program: &mut Program, p: ProcId, i: usize| {
+        let (name, ty) =
+            (format!("{}_{}", program.procs[p].name, program.procs[p].locals[i].name), &program.procs[p].locals[i].ty);
+        let ty = array(ty.clone(), table);
+        new_global(program, &name, ty)
+    };
+    let mut arguments = Vec::new();
+    for p in &entries {
+        let params = program.procs[*p].params;
+        arguments.push((0..params).map(|i| argument(&mut program, *p, i)).collect());
+    }
+    let last = i64::from(rounds) - 1;
+    let vars = Vars {
+        round: new_global(&mut program, "round", Type::Range(0, last)),
+        stop: global(&program, source.stop),
+        count: new_global(&mut program, "threads", Type::Range(0, i64::from(table))),
+        which: new_global(
+            &mut program,
+            "thread_is",
+            array(Type::Range(0, entries.len().max(1) as i64 - 1), table.max(1)),
+        ),
+        starts: new_global(&mut program, "thread_begins", array(Type::Range(0, last), table.max(1))),
+        now,
+        begin,
+        here,
+        rounds,
+        arguments,
+    };
+    for id in 0..program.procs.len() {
+        let mut locals = std::mem::take(&mut program.procs[id].locals);
+        let body = std::mem::take(&mut program.procs[id].body);
+        let body = replace(body, &mut |s| match s.kind {
+            StmtKind::Spawn(_, p, args) => {
+                let slot = new_local(&mut locals, "slot", vars.count.ty.clone());
+                let entry = entries.iter().position(|e| *e == p).expect("it is spawned");
+                spawn(&vars, &slot, entry, args, table)
+            }
+            StmtKind::Zield => pause(&vars, new_local(&mut locals, "next", Type::Range(0, last + 1))),
+            _ => vec![s],
+        });
+        program.procs[id].locals = locals;
+        program.procs[id].body = body;
+    }
+    let entry = drive(&mut program, source, &vars, main, &entries, table);
+    program.init = Some(entry);
+    crate::explicit::make_sequential(&mut program);
+    Ok(Translated { program, nesting: Nesting::Queue, limits })
+}
+
+fn spawn(vars: &Vars, slot: &Place, entry: usize, args: Vec<Expr>, table: u32) -> Block {
+    let mut out = vec![
+        assume(lt(read(&vars.count), number(i64::from(table)))),
+        set(slot, read(&vars.count)),
+        set(&vars.count, add(read(&vars.count), number(1))),
+        set(&element(vars.which.clone(), read(slot)), number(entry as i64)),
+        set(&element(vars.starts.clone(), read(slot)), read(&vars.round)),
+    ];
+    for (to, e) in vars.arguments[entry].iter().zip(args) {
+        out.push(set(&element(to.clone(), read(slot)), e));
+    }
+    out
+}
+
+fn store(vars: &Vars) -> Block {
+    let pairs = vars.now.iter().zip(&vars.here);
+    pairs.map(|(now, here)| set(&element(here.clone(), read(&vars.round)), read(now))).collect()
+}
+
+fn load(vars: &Vars) -> Block {
+    let pairs = vars.now.iter().zip(&vars.here);
+    pairs.map(|(now, here)| set(now, read(&element(here.clone(), read(&vars.round))))).collect()
+}
+
+/// To a later round, or to none.
+fn pause(vars: &Vars, next: Place) -> Block {
+    let mut out = vec![any_between(&next, read(&vars.round), number(i64::from(vars.rounds)))];
+    let mut go_on = Vec::new();
+    if vars.rounds > 1 {
+        go_on.extend(store(vars));
+        go_on.push(set(&vars.round, read(&next)));
+        go_on.extend(load(vars));
+    }
+    let stop = vec![set(&vars.stop, boolean(true))];
+    out.push(either(lt(read(&next), number(i64::from(vars.rounds))), go_on, stop));
+    out
+}
+
+/// The procedure that runs one thread after the other.
+fn drive(
+    program: &mut Program,
+    source: &Explicit,
+    vars: &Vars,
+    main: ProcId,
+    entries: &[ProcId],
+    table: u32,
+) -> ProcId {
+    let mut body = Vec::new();
+    for ((now, begin), here) in vars.now.iter().zip(&vars.begin).zip(&vars.here) {
+        body.push(set(&element(begin.clone(), number(0)), read(now)));
+        for i in 1..i64::from(vars.rounds) {
+            guess(program, &element(begin.clone(), number(i)), &mut body);
+        }
+        body.push(set(here, read(begin)));
+    }
+    body.push(stmt(StmtKind::Call(Vec::new(), main, Vec::new())));
+    body.extend(store(vars));
+    for i in 0..if entries.is_empty() { 0 } else { i64::from(table) } {
+        let begins = read(&element(vars.starts.clone(), number(i)));
+        let mut one = vec![set(&vars.stop, boolean(false)), set(&vars.round, begins)];
+        one.extend(load(vars));
+        for (place, init) in crate::explicit::per_thread(program) {
+            let init = expr(ExprKind::Const(init), place.ty.clone());
+            one.push(set(&place, init));
+        }
+        for (entry, p) in entries.iter().enumerate() {
+            let args = vars.arguments[entry].iter().map(|a| read(&element(a.clone(), number(i)))).collect();
+            let call = stmt(StmtKind::Call(vec![None; program.procs[*p].results.len()], *p, args));
+            let which = read(&element(vars.which.clone(), number(i)));
+            one.push(if entries.len() == 1 { call } else { when(eq(which, number(entry as i64)), vec![call]) });
+        }
+        one.extend(store(vars));
+        body.push(when(lt(number(i), read(&vars.count)), one));
+    }
+    for i in 0..i64::from(vars.rounds) - 1 {
+        for (begin, here) in vars.begin.iter().zip(&vars.here) {
+            let next = read(&element(begin.clone(), number(i + 1)));
+            body.push(assume(eq(read(&element(here.clone(), number(i))), next)));
+        }
+    }
+    for (now, here) in vars.now.iter().zip(&vars.here) {
+        body.push(set(now, read(&element(here.clone(), number(i64::from(vars.rounds) - 1)))));
+    }
+    body.push(crate::explicit::verdict(program, source.failed));
+    program.procs.push(Proc {
+        name: "all_threads".into(),
+        locals: Vec::new(),
+        params: 0,
+        results: Vec::new(),
+        body,
+        span: Span::default(),
+    });
+    program.procs.len() - 1
+}
