@@ -229,3 +229,165 @@ pub fn replace(block: Block, f: &mut impl FnMut(Stmt) -> Block) -> Block {
     }
     out
 }
+
+/// Puts an expression in the place of every read of one of these places, and of every place where it is stored.
+pub struct Moved<'a> {
+    /// The variables that have become arrays.
+    pub variables: &'a std::collections::BTreeSet<GlobalId>,
+    /// The index of the element that stands for them.
+    pub index: &'a Expr,
+    /// What stands for a whole variable where it is read, if that is more than its element.
+    pub reads: Option<(GlobalId, &'a Expr)>,
+}
+
+impl Moved<'_> {
+    /// The block with everything moved.
+    pub fn block(&self, block: Block, types: &Program) -> Block {
+        block.into_iter().map(|s| self.stmt(s, types)).collect()
+    }
+
+    fn stmt(&self, s: Stmt, types: &Program) -> Stmt {
+        let e = |e: Expr| self.expr(e, types);
+        let all = |es: Vec<Expr>| es.into_iter().map(e).collect();
+        let kind = match s.kind {
+            StmtKind::Assign(p, v) => StmtKind::Assign(self.place(p, types), e(v)),
+            StmtKind::Any(p, lo, hi) => StmtKind::Any(self.place(p, types), e(lo), e(hi)),
+            StmtKind::If(g, a, b) => StmtKind::If(self.guard(g, types), self.block(a, types), self.block(b, types)),
+            StmtKind::While(g, b) => StmtKind::While(self.guard(g, types), self.block(b, types)),
+            StmtKind::Call(r, p, es) => StmtKind::Call(r, p, all(es)),
+            StmtKind::Return(es) => StmtKind::Return(all(es)),
+            StmtKind::Spawn(r, p, es) => StmtKind::Spawn(r, p, all(es)),
+            StmtKind::Post(r, l, p, es) => StmtKind::Post(r, l, p, all(es)),
+            StmtKind::Assume(v) => StmtKind::Assume(e(v)),
+            StmtKind::Assert(v, c, m) => StmtKind::Assert(e(v), c, m),
+            StmtKind::Print(es) => StmtKind::Print(all(es)),
+            other => other,
+        };
+        Stmt { kind, ..s }
+    }
+
+    fn guard(&self, g: Guard, types: &Program) -> Guard {
+        match g {
+            Guard::Expr(e) => Guard::Expr(self.expr(e, types)),
+            Guard::Star => Guard::Star,
+        }
+    }
+
+    /// A place; `types` is the program in which the variables are arrays already.
+    pub fn place(&self, mut p: Place, types: &Program) -> Place {
+        for step in &mut p.path {
+            if let Projection::Index { index, .. } = step {
+                **index = self.expr((**index).clone(), types);
+            }
+        }
+        if let Base::Global(g) = p.base
+            && self.variables.contains(&g)
+        {
+            let Type::Array { lo, len, .. } = types.globals[g].ty else { unreachable!("it has become an array") };
+            p.path.insert(0, Projection::Index { index: Box::new(self.index.clone()), lo, len });
+        }
+        p
+    }
+
+    fn expr(&self, e: Expr, types: &Program) -> Expr {
+        let boxed = |e: Box<Expr>| Box::new(self.expr(*e, types));
+        let kind = match e.kind {
+            ExprKind::Read(Place { base: Base::Global(g), .. }) if self.reads.is_some_and(|(r, _)| r == g) => {
+                return self.reads.map(|(_, e)| e.clone()).expect("it was just seen");
+            }
+            ExprKind::Read(p) => ExprKind::Read(self.place(p, types)),
+            ExprKind::Unary(op, a) => ExprKind::Unary(op, boxed(a)),
+            ExprKind::Binary(op, a, b) => ExprKind::Binary(op, boxed(a), boxed(b)),
+            ExprKind::IfElse(a, b, c) => ExprKind::IfElse(boxed(a), boxed(b), boxed(c)),
+            ExprKind::Tuple(parts) => ExprKind::Tuple(parts.into_iter().map(|p| self.expr(p, types)).collect()),
+            ExprKind::Cast(a) => ExprKind::Cast(boxed(a)),
+            other => other,
+        };
+        Expr { kind, ..e }
+    }
+}
+
+/// The global that a place is.
+pub fn id_of(p: &Place) -> GlobalId {
+    match p.base {
+        Base::Global(g) if p.path.is_empty() => g,
+        _ => unreachable!("the place is a global variable"),
+    }
+}
+
+/// Makes room for `by` more parameters: all locals from `from` on have numbers greater by that.
+pub fn shift_locals(block: Block, from: usize, by: usize) -> Block {
+    struct Shift(usize, usize);
+    impl Shift {
+        fn local(&self, l: &mut LocalId) {
+            if *l >= self.0 {
+                *l += self.1;
+            }
+        }
+        fn place(&self, p: &mut Place) {
+            if let Base::Local(l) = &mut p.base {
+                self.local(l);
+            }
+            for step in &mut p.path {
+                if let Projection::Index { index, .. } = step {
+                    self.expr(index);
+                }
+            }
+        }
+        fn expr(&self, e: &mut Expr) {
+            match &mut e.kind {
+                ExprKind::Const(_) | ExprKind::SelfHandle => {}
+                ExprKind::Read(p) => self.place(p),
+                ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::SetIsEmpty(a) => self.expr(a),
+                ExprKind::Binary(_, a, b) | ExprKind::SetContains(a, b) => {
+                    self.expr(a);
+                    self.expr(b);
+                }
+                ExprKind::IfElse(a, b, c) => [a, b, c].into_iter().for_each(|e| self.expr(e)),
+                ExprKind::Tuple(parts) => parts.iter_mut().for_each(|e| self.expr(e)),
+            }
+        }
+        fn block(&self, block: &mut Block) {
+            for s in block {
+                match &mut s.kind {
+                    StmtKind::Assign(p, e) => {
+                        self.place(p);
+                        self.expr(e);
+                    }
+                    StmtKind::Any(p, a, b) => {
+                        self.place(p);
+                        self.expr(a);
+                        self.expr(b);
+                    }
+                    StmtKind::If(g, a, b) => {
+                        if let Guard::Expr(e) = g {
+                            self.expr(e);
+                        }
+                        self.block(a);
+                        self.block(b);
+                    }
+                    StmtKind::While(g, b) => {
+                        if let Guard::Expr(e) = g {
+                            self.expr(e);
+                        }
+                        self.block(b);
+                    }
+                    StmtKind::Call(results, _, es) => {
+                        results.iter_mut().flatten().for_each(|l| self.local(l));
+                        es.iter_mut().for_each(|e| self.expr(e));
+                    }
+                    StmtKind::Spawn(result, _, es) | StmtKind::Post(result, _, _, es) => {
+                        result.iter_mut().for_each(|l| self.local(l));
+                        es.iter_mut().for_each(|e| self.expr(e));
+                    }
+                    StmtKind::Return(es) | StmtKind::Print(es) => es.iter_mut().for_each(|e| self.expr(e)),
+                    StmtKind::Assume(e) | StmtKind::Assert(e, ..) | StmtKind::Await(e) => self.expr(e),
+                    _ => {}
+                }
+            }
+        }
+    }
+    let mut block = block;
+    Shift(from, by).block(&mut block);
+    block
+}

@@ -44,6 +44,8 @@ pub mod code {
     pub const END: i64 = 4;
     /// An assertion fails.
     pub const FAIL: i64 = 5;
+    /// A task goes on behind a post to a level.
+    pub const RESUME: i64 = 6;
 }
 
 /// Tasks that have a handle at most, where their number is not seen from the text.
@@ -372,7 +374,7 @@ impl Maker<'_> {
             if let Some(born) = &me {
                 out.push(set(born, number(1)));
             }
-            self.tell(code::BEGIN, number(1), &mut out);
+            self.note(code::BEGIN, number(1), &mut out);
             let call = self.version(init, Mode::Free);
             let args = me.iter().map(|_| constant(1, handle.clone())).collect();
             out.push(stmt(StmtKind::Call(Vec::new(), call, args)));
@@ -390,7 +392,7 @@ impl Maker<'_> {
             }
         }
         if self.source.init.is_some() {
-            self.tell(code::END, self.stopped(), &mut out);
+            self.note(code::END, self.stopped(), &mut out);
         }
         let proc = Proc {
             name: "main".into(),
@@ -417,6 +419,13 @@ impl Maker<'_> {
         if let Some(clock) = &self.clock {
             out.push(stmt(StmtKind::Print(vec![read(clock), number(code), operand])));
             out.push(set(clock, add(read(clock), number(1))));
+        }
+    }
+
+    /// An event whose time does not matter.
+    fn note(&self, code: i64, operand: Expr, out: &mut Block) {
+        if self.clock.is_some() {
+            out.push(stmt(StmtKind::Print(vec![number(code), operand])));
         }
     }
 
@@ -501,14 +510,16 @@ impl Maker<'_> {
         let args: Vec<Expr> = locals.iter().enumerate().map(|(i, l)| read(&local(i, l.ty.clone()))).collect();
         let results = self.program.procs[call].results.len();
         let mut out = Vec::new();
-        self.tell(code::BEGIN, number(i64::from(thread)), &mut out);
-        if !thread {
-            self.tell(code::STEP, number(0), &mut out);
+        self.note(code::BEGIN, number(i64::from(thread)), &mut out);
+        if !thread && self.clock.is_some() {
+            let mut begin = Vec::new();
+            self.tell(code::STEP, number(0), &mut begin);
+            out.push(when(not(read(&self.stop)), begin));
         }
         let me = self.handles.is_some().then(|| args[params - 1].clone());
         out.push(stmt(StmtKind::Call(vec![None; results], call, args)));
         self.finish_task(me, &mut out);
-        self.tell(code::END, self.stopped(), &mut out);
+        self.note(code::END, self.stopped(), &mut out);
         let proc = &mut self.program.procs[id];
         (proc.locals, proc.params, proc.body) = (locals, params, out);
         id
@@ -845,6 +856,9 @@ impl Maker<'_> {
             out.push(stmt(StmtKind::Spawn(None, wrapper, args)));
         } else {
             out.push(stmt(StmtKind::Post(None, level, wrapper, args)));
+            if level.is_some() {
+                self.tell(code::RESUME, number(0), out);
+            }
         }
         body.at_point = false;
     }

@@ -5,15 +5,19 @@
 //! the translations know.
 
 mod abort;
+pub mod buffers;
 #[allow(missing_docs)]
 pub mod build;
 pub mod depth_first;
 pub mod explicit;
 mod faults;
+pub mod levels;
 mod lift;
+pub mod relay;
 pub mod rounds;
+pub mod yields;
 
-use fabius_lang::program::{GlobalId, Program};
+use fabius_lang::program::{Block, GlobalId, Program};
 use fabius_trace::Span;
 pub use lift::{Event, Happened, LiftError, Nesting, lift};
 use std::collections::BTreeSet;
@@ -34,6 +38,32 @@ pub struct Explicit {
     pub private: BTreeSet<GlobalId>,
     /// What was left out, in sentences.
     pub limits: Vec<String>,
+}
+
+/// A program of one task buffer with levels: what [`buffers`] makes, [`yields`] keeps, and [`levels`] makes sequential.
+#[derive(Clone, Debug)]
+pub struct Prioritized {
+    /// The program.
+    pub program: Program,
+    /// Global: an assertion has failed.
+    pub failed: GlobalId,
+    /// Globals that are no part of the shared state.
+    pub private: BTreeSet<GlobalId>,
+    /// Runs before everything: guesses.
+    pub before: Block,
+    /// Runs when everything has finished: what the guesses must have been.
+    pub after: Block,
+    /// What was left out, in sentences.
+    pub limits: Vec<String>,
+}
+
+impl Prioritized {
+    /// The globals that are part of the shared state.
+    fn shared(&self) -> BTreeSet<GlobalId> {
+        let mut all = build::changed_globals(&self.program);
+        all.retain(|g| !self.private.contains(g));
+        all
+    }
 }
 
 /// A sequential program and how to read its runs.

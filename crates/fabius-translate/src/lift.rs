@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, VecDeque};
 /// An event, as printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Its time.
-    pub at: i128,
+    /// Its time; beginnings and ends of tasks have none.
+    pub at: Option<i128>,
     /// Its code and operand, see [`code`].
     pub values: [i128; 2],
 }
@@ -58,6 +58,7 @@ struct Task {
 enum What {
     Step,
     Choice(u32),
+    Fail,
     Other,
 }
 
@@ -83,9 +84,11 @@ pub fn lift(events: &[Event], nesting: Nesting) -> Result<Happened, LiftError> {
                 Err(_) => return wrong("a choice is not counted by 32 bits"),
             },
             code::POST => {
-                posted.push_back((event.at, current.unwrap_or(usize::MAX)));
+                let Some(at) = event.at else { return wrong("a post has no time") };
+                posted.push_back((at, current.unwrap_or(usize::MAX)));
                 What::Other
             }
+            code::RESUME => What::Other,
             code::BEGIN => {
                 let by = if tasks.is_empty() && posted.is_empty() {
                     None
@@ -104,18 +107,19 @@ pub fn lift(events: &[Event], nesting: Nesting) -> Result<Happened, LiftError> {
             code::END => {
                 let Some(task) = stack.pop() else { return wrong("a task ends that does not run") };
                 tasks[task].finished = operand == 0;
-                What::Other
+                continue;
             }
-            code::FAIL => {
-                fail.get_or_insert((event.at, current));
-                What::Other
-            }
+            code::FAIL => What::Fail,
             _ => return wrong("an event is none"),
         };
-        if let (What::Step, Some(task)) = (&entry, current) {
-            tasks[task].first_step.get_or_insert(event.at);
+        let Some(at) = event.at else { return wrong("an event has no time") };
+        if matches!(entry, What::Fail) {
+            fail.get_or_insert((at, current));
         }
-        if line.insert(event.at, (current, entry)).is_some() {
+        if let (What::Step, Some(task)) = (&entry, current) {
+            tasks[task].first_step.get_or_insert(at);
+        }
+        if line.insert(at, (current, entry)).is_some() {
             return wrong("two events at the same time");
         }
     }

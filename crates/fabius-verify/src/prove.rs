@@ -9,7 +9,8 @@ use fabius_sequential::bmc::{Bmc, BmcError, CutOff, Depth, Outcome, Statistics, 
 use fabius_smt::{Embedded, External, Limits, Solver, find_solver};
 use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, SchedulerKind, Verdict};
 use fabius_translate::explicit::{Trace, explicit};
-use fabius_translate::{Event, Translated, Unsupported, lift};
+use fabius_translate::relay::relay;
+use fabius_translate::{Event, Explicit, Translated, Unsupported, lift};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -22,6 +23,13 @@ pub enum Sequentialization {
     Delays(u32),
     /// Those of so many rounds over the threads.
     Rounds(u32),
+    /// Those of so many rounds over the task buffers (`zields`), and so many rounds of yields whenever a level is active.
+    Buffers {
+        /// Rounds over the buffers.
+        zields: u32,
+        /// Rounds inside of a level.
+        yields: u32,
+    },
 }
 
 /// Who decides formulas.
@@ -86,8 +94,17 @@ pub fn translate(program: &Program, what: Sequentialization, trace: Trace) -> Re
     match what {
         Sequentialization::Delays(k) => fabius_translate::depth_first::depth_first(&source, k),
         Sequentialization::Rounds(k) => fabius_translate::rounds::rounds(&source, k),
+        Sequentialization::Buffers { zields, yields } => buffers(source, zields, yields),
     }
     .map_err(ProofError::Unsupported)
+}
+
+/// First the buffers, then the yields, then the levels.
+fn buffers(mut source: Explicit, zields: u32, yields: u32) -> Result<Translated, Unsupported> {
+    relay(&mut source.program)?;
+    let one_buffer = fabius_translate::buffers::buffers(&source, zields)?;
+    let no_yields = fabius_translate::yields::yields(&one_buffer, yields)?;
+    fabius_translate::levels::levels(&no_yields)
 }
 
 /// Verifies a program. `stop` may be set at any time from another thread.
@@ -182,7 +199,9 @@ fn bounds(what: Sequentialization, id: &ProgramId) -> Bounds {
 fn cost(what: Sequentialization) -> (Bound, u32, SchedulerKind) {
     match what {
         Sequentialization::Delays(k) => (Bound::Delays, k, SchedulerKind::DepthFirst),
-        Sequentialization::Rounds(k) => (Bound::Rounds, k.saturating_sub(1), SchedulerKind::Bag),
+        Sequentialization::Rounds(k) | Sequentialization::Buffers { zields: k, .. } => {
+            (Bound::Rounds, k.saturating_sub(1), SchedulerKind::Bag)
+        }
     }
 }
 
@@ -207,11 +226,16 @@ fn confirm_witness(
     let internal = |message: String| ProofError::Internal(message);
     let mut events = Vec::new();
     for print in &witness.prints {
-        if let (Some(at), [code, operand]) = (print.at, print.values.as_slice()) {
-            events.push(Event { at, values: [*code, *operand] });
+        if let [code, operand] = print.values.as_slice() {
+            events.push(Event { at: print.at, values: [*code, *operand] });
         }
     }
-    if std::env::var("DBG").is_ok() { for e in &events { eprintln!("{e:?}"); } eprintln!("{}", fabius_lang::unparse(&translated.program).unwrap()); }
+    if std::env::var("DBG").is_ok() {
+        for e in &events {
+            eprintln!("{e:?}");
+        }
+        eprintln!("{}", fabius_lang::unparse(&translated.program).unwrap());
+    }
     let happened = lift(&events, translated.nesting).map_err(|e| internal(e.0))?;
     let (bound, _, scheduler) = cost(what);
     let machine = Machine::new(program, Points::All);

@@ -40,15 +40,40 @@ fn bugs_are_found_at_the_same_bounds() {
             program.processes.iter().filter(|p| p.count.is_none()).map(|p| (p.name.clone(), 2)).collect();
         let program = with_instances(program, &open).unwrap();
         let id = program_id("p.fab", &source, &[], &[]);
-        for what in [Sequentialization::Rounds(1), Sequentialization::Rounds(2), Sequentialization::Delays(0), Sequentialization::Delays(1)] {
+        let seqs = if program.has_buffers() {
+            vec![1, 2, 3, 4].into_iter().map(|z| Sequentialization::Buffers { zields: z, yields: 2 }).collect()
+        } else {
+            vec![
+                Sequentialization::Rounds(1),
+                Sequentialization::Rounds(2),
+                Sequentialization::Delays(0),
+                Sequentialization::Delays(1),
+            ]
+        };
+        for what in seqs {
             let (bound, max, scheduler) = match what {
-                Sequentialization::Rounds(k) => (Bound::Rounds, k - 1, SchedulerKind::Bag),
+                Sequentialization::Rounds(k) | Sequentialization::Buffers { zields: k, .. } => {
+                    (Bound::Rounds, k - 1, SchedulerKind::Bag)
+                }
                 Sequentialization::Delays(k) => (Bound::Delays, k, SchedulerKind::DepthFirst),
             };
-            let plan = Plan { bound, max: Some(max), scheduler, deadlock: false, time: Some(Duration::from_secs(20)), ..Plan::default() };
+            let plan = Plan {
+                bound,
+                max: Some(max),
+                scheduler,
+                deadlock: false,
+                time: Some(Duration::from_secs(20)),
+                ..Plan::default()
+            };
             let stop = Arc::new(AtomicBool::new(false));
             let explored = check(&program, &id, &plan, &stop, &|_| {}).unwrap();
-            let plan = ProofPlan { sequentialization: what, unwind: 6, recursion: 4, solver: SolverChoice::Embedded, time: Some(Duration::from_secs(30)) };
+            let plan = ProofPlan {
+                sequentialization: what,
+                unwind: 6,
+                recursion: 4,
+                solver: SolverChoice::Embedded,
+                time: Some(Duration::from_secs(30)),
+            };
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
             match prove(&program, &id, &plan, &stop) {
                 Ok(proof) => {
@@ -60,7 +85,15 @@ fn bugs_are_found_at_the_same_bounds() {
                     };
                     let (a, b) = (say(&explored.verdict), say(&proof.verdict));
                     let same = explored.verdict.exit_code() == proof.verdict.exit_code();
-                    println!("{} {name} {what:?}: {a} | {b} | {:?} enc {:?} solve {:?}", if same { "ok  " } else { "DIFF" }, proof.elapsed, proof.statistics.encoding, proof.statistics.solving);
+                    println!(
+                        "{} {name} {what:?}: {a} | {b} | {:?} enc {:?} solve {:?} {:?} {:?}",
+                        if same { "ok  " } else { "DIFF" },
+                        proof.elapsed,
+                        proof.statistics.encoding,
+                        proof.statistics.solving,
+                        proof.solver,
+                        proof.statistics.queries
+                    );
                 }
                 Err(ProofError::Unsupported(u)) => println!("-    {name} {what:?}: {}", u.what),
                 Err(e) => println!("ERR  {name} {what:?}: {e:?}"),
