@@ -38,6 +38,35 @@ Exit codes:
   2  bad input or usage, or an output that could not be written
   3  unknown: a limit or Ctrl-C stopped the search";
 
+const VERIFY_HELP: &str = "\
+The program is translated to a sequential one, whose loops and calls are followed as far as --unwind and
+--recursion say; a solver looks for values for which an assertion fails. What is found is run again in the
+reference semantics before it is shown. Deadlocks are not looked for.
+
+Examples:
+  fabius verify examples/bluetooth.fab --rounds 2
+  fabius verify examples/fig10.fab --const N=8 --zields 8
+  fabius verify examples/account.fab
+  fabius verify examples/bluetooth.fab --dump smt2 question.smt2
+
+Exit codes:
+  0  no bug within the bounds that the answer names
+  1  bug
+  2  bad input or usage, or an output that could not be written
+  3  unknown: a limit or Ctrl-C stopped the search";
+
+const TRANSLATE_HELP: &str = "\
+The printed program is one of Fabius again. It makes guesses of states and takes back (`assume`) those that
+were wrong; it fails its last assertion in the executions in which the concurrent program fails one.
+
+Examples:
+  fabius translate examples/bluetooth.fab --to sequential --delays 1
+  fabius translate examples/fig10.fab --to single-buffer --zields 3
+
+Exit codes:
+  0  done
+  2  bad input or usage";
+
 const REPLAY_HELP: &str = "\
 The program is looked for at the path in the trace, from the current directory and from the trace's. When
 standard input is a terminal you step through the trace; otherwise it is printed.
@@ -51,6 +80,12 @@ pub enum Command {
     /// Explores the schedules of a program and reports the simplest one that breaks it.
     #[command(after_help = CHECK_HELP)]
     Check(Box<CheckArgs>),
+    /// Translates a program to a sequential one and solves that: data may be of any size.
+    #[command(after_help = VERIFY_HELP)]
+    Verify(Box<VerifyArgs>),
+    /// Prints a concurrent program as a sequential one, or as one with fewer concepts.
+    #[command(after_help = TRANSLATE_HELP)]
+    Translate(TranslateArgs),
     /// Runs a saved trace again and shows it step by step.
     #[command(after_help = REPLAY_HELP)]
     Replay(ReplayArgs),
@@ -137,6 +172,106 @@ pub struct CheckArgs {
     pub stats: bool,
     #[command(flatten)]
     pub output: ColourArgs,
+}
+
+/// Which schedules are translated.
+#[derive(Clone, Debug, Args)]
+pub struct SequentialArgs {
+    /// Schedules of the depth-first scheduler with at most K delays
+    #[arg(long, value_name = "K", help_heading = "Bounds", conflicts_with_all = ["rounds", "zields", "yields"])]
+    pub delays: Option<u32>,
+    /// Schedules of K rounds over the threads [default for threads: 2]
+    #[arg(long, value_name = "K", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(1..=64), conflicts_with_all = ["zields", "yields"])]
+    pub rounds: Option<u32>,
+    /// Schedules of K rounds over the task buffers [default for tasks: 2]
+    #[arg(long, value_name = "K", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub zields: Option<u32>,
+    /// Schedules of K rounds over the tasks of a level whenever it is active [default for tasks: 2]
+    #[arg(long, value_name = "K", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub yields: Option<u32>,
+    /// The scheduler whose delays are counted
+    #[arg(long, value_name = "SCHEDULER", help_heading = "Bounds", requires = "delays")]
+    pub scheduler: Option<DelayedArg>,
+    /// How many copies of `process PROC[*]` run; may be repeated
+    #[arg(long, value_name = "PROC=N", value_parser = parse_instances, help_heading = "Bounds")]
+    pub instances: Vec<(String, u32)>,
+    /// Value of a constant of the program; may be repeated
+    #[arg(long = "const", value_name = "NAME=VALUE", value_parser = parse_const, help_heading = "Bounds")]
+    pub consts: Vec<(String, String)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DelayedArg {
+    /// New tasks first
+    DepthFirst,
+}
+
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// The program.
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub sequential: SequentialArgs,
+    /// Follow each loop for at most U iterations
+    #[arg(long, value_name = "U", default_value_t = 10, help_heading = "Bounds")]
+    pub unwind: u32,
+    /// Follow at most R active calls of a procedure
+    #[arg(long, value_name = "R", default_value_t = 10, help_heading = "Bounds")]
+    pub recursion: u32,
+    /// Raise the bounds in turn, from the least ones, until there is a bug or a limit stops the search
+    #[arg(long, help_heading = "Bounds", conflicts_with_all = ["dump"])]
+    pub incremental: bool,
+
+    /// Who solves: embedded, or z3 or cvc5 if it is installed
+    #[arg(long, value_name = "NAME", default_value = "embedded", help_heading = "Solver")]
+    pub solver: String,
+    /// Where the solver is, if not on the search path; any that reads SMT-LIB 2
+    #[arg(long, value_name = "FILE", help_heading = "Solver")]
+    pub solver_path: Option<PathBuf>,
+
+    /// Stop after this time: 500ms, 30s, 5m, 1h
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Limits")]
+    pub time: Option<Duration>,
+
+    /// Save the trace of a bug; `fabius replay` steps through it
+    #[arg(long, value_name = "FILE.json", help_heading = "Output")]
+    pub trace: Option<PathBuf>,
+    /// Write the question for another tool, and answer nothing: the formula (smt2), or the sequential program (fab, boogie, c)
+    #[arg(long, num_args = 2, value_names = ["FORMAT", "FILE"], help_heading = "Output", conflicts_with_all = ["trace", "json"])]
+    pub dump: Vec<String>,
+    /// Print one JSON document on standard output
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Print where the time went
+    #[arg(long, help_heading = "Output")]
+    pub stats: bool,
+    #[command(flatten)]
+    pub output: ColourArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct TranslateArgs {
+    /// The program.
+    pub file: PathBuf,
+    /// What is wanted
+    #[arg(long, value_name = "FORM", default_value = "sequential")]
+    pub to: FormArg,
+    #[command(flatten)]
+    pub sequential: SequentialArgs,
+    #[command(flatten)]
+    pub output: ColourArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FormArg {
+    /// Scheduling points, waiting and faults written out
+    Explicit,
+    /// Several task buffers as one
+    SingleBuffer,
+    /// One task buffer without `yield`
+    YieldFree,
+    /// No tasks or threads
+    Sequential,
 }
 
 #[derive(Debug, Args)]

@@ -55,12 +55,12 @@ pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
         _ => None,
     };
     let text = if args.json {
-        let document = report::json(&checked, &plan, &loaded.id);
+        let document = report::json(&checked, (&plan).into(), &loaded.id);
         format!("{document:#}\n")
     } else {
         let paint = Paint::new(args.output.color, std::io::stdout().is_terminal());
         let style = report::Style { paint, width: stdout_width() };
-        let mut text = report::text(&checked, &plan, &loaded.source, &loaded.id, style);
+        let mut text = report::text(&checked, (&plan).into(), &loaded.source, &loaded.id, style);
         if args.stats {
             text += &report::statistics(&checked, style);
         }
@@ -109,7 +109,7 @@ fn plan(args: &CheckArgs) -> Plan {
 }
 
 /// The first Ctrl-C asks the search to stop and report; the second ends the process.
-fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
+pub fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
     let stop = Arc::clone(stop);
     // Without a handler Ctrl-C ends the process at once, which is no worse than a second Ctrl-C.
     let _ = ctrlc::set_handler(move || {

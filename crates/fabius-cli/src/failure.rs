@@ -1,6 +1,7 @@
 //! What went wrong with the input, as text and as JSON.
 
 use fabius_lang::diagnostic::Diagnostic;
+use fabius_verify::prove::ProofError;
 use fabius_verify::{CheckError, PlanError, ReplayError};
 use serde_json::{Value, json};
 
@@ -120,13 +121,33 @@ impl From<PlanError> for Failure {
 pub fn of_check(error: CheckError) -> Failure {
     match error {
         CheckError::Plan(error) => error.into(),
-        CheckError::Internal(message) => Failure::Plain {
-            kind: Kind::Internal,
-            message,
-            help: Some(
-                "this is a bug of Fabius, not of the program; please report it with the program and the command".into(),
-            ),
-        },
+        CheckError::Internal(message) => internal(message),
+    }
+}
+
+fn internal(message: String) -> Failure {
+    let help = "this is a bug of Fabius, not of the program; please report it with the program and the command";
+    Failure::Plain { kind: Kind::Internal, message, help: Some(help.into()) }
+}
+
+/// Why a program could not be verified or translated.
+pub fn of_proof(error: ProofError, source: &str, file: &str) -> Failure {
+    match error {
+        ProofError::Unsupported(wrong) => {
+            let diagnostic = Diagnostic {
+                code: "E0501",
+                message: format!("cannot translate {}", wrong.what),
+                span: wrong.span,
+                label: "not yet".into(),
+                related: Vec::new(),
+                help: Some(wrong.help),
+            };
+            Failure::Source { source: source.into(), file: file.into(), diagnostics: vec![diagnostic] }
+        }
+        ProofError::Solver(message) => {
+            Failure::Plain { kind: Kind::Usage, message, help: Some("leave out `--solver`: the embedded one is always there".into()) }
+        }
+        ProofError::Internal(message) => internal(message),
     }
 }
 

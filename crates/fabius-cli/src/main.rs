@@ -12,6 +12,8 @@ mod paint;
 mod progress;
 mod replay;
 mod report;
+mod translate;
+mod verify;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -35,6 +37,8 @@ fn main() -> ExitCode {
     };
     let (result, when, json) = match cli.command {
         Command::Check(args) => (check::run(&args), args.output.color, args.json),
+        Command::Verify(args) => (verify::run(&args), args.output.color, args.json),
+        Command::Translate(args) => (translate::run(&args), args.output.color, false),
         Command::Replay(args) => (replay::run(&args), args.output.color, args.json),
         Command::Fmt(args) => (fmt::run(&args), args.output.color, false),
         Command::Explain { code, output } => (explain::run(code.as_deref()), output.color, false),

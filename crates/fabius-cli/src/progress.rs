@@ -1,6 +1,7 @@
 //! Progress on a terminal: one line, written again every second.
 
 use fabius_verify::Progress;
+use fabius_verify::prove::ProofProgress;
 use std::io::Write;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -33,6 +34,21 @@ impl Ticker {
         };
         let memory = p.memory / (1 << 20);
         let line = format!("{seconds:.0} s: bound {}, depth {}, {explored}, {memory} MB", p.bound, p.depth);
+        // Nothing is lost if the terminal is gone.
+        let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
+    }
+
+    /// Called by a verification before each question to the solver.
+    pub fn proof(&self, p: &ProofProgress) {
+        let Ok(mut next) = self.next.lock() else { return };
+        if !self.shown || Instant::now() < next.0 {
+            return;
+        }
+        *next = (Instant::now() + Duration::from_secs(1), true);
+        let (bound, _) = p.sequentialization.cost();
+        let what = crate::report::count(bound, p.sequentialization.most());
+        let (seconds, s) = (p.elapsed.as_secs_f64(), &p.statistics);
+        let line = format!("{seconds:.0} s: at most {what}, {} loops and calls opened, question {}", s.opened, s.queries + 1);
         // Nothing is lost if the terminal is gone.
         let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
     }

@@ -15,6 +15,23 @@ pub struct Style {
     pub width: usize,
 }
 
+/// What was asked for, as far as an answer names it.
+#[derive(Clone, Copy)]
+pub struct Question {
+    pub bound: Bound,
+    pub scheduler: SchedulerKind,
+    pub points: Points,
+    /// Whether a bug that is found is one of least cost.
+    pub least: bool,
+}
+
+impl From<&Plan> for Question {
+    fn from(plan: &Plan) -> Question {
+        let least = plan.strategy == Strategy::Iterative && plan.bound != Bound::None;
+        Question { bound: plan.bound, scheduler: plan.scheduler, points: plan.points, least }
+    }
+}
+
 /// `1 preemption`, `2 delays`.
 pub fn count(bound: Bound, n: u32) -> String {
     let (one, many) = match bound {
@@ -57,10 +74,10 @@ fn within(bounds: &Bounds) -> String {
 }
 
 /// The report for people.
-pub fn text(report: &Report, plan: &Plan, source: &str, id: &ProgramId, style: Style) -> String {
+pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, style: Style) -> String {
     let paint = style.paint;
     match &report.verdict {
-        Verdict::Bug { trace } => bug(trace, plan, source, style),
+        Verdict::Bug { trace } => bug(trace, question, source, style),
         Verdict::Verified => {
             let states = report.total_states.map(|n| match n {
                 1 => "the only state was explored; ".to_string(),
@@ -74,9 +91,10 @@ pub fn text(report: &Report, plan: &Plan, source: &str, id: &ProgramId, style: S
             )
         }
         Verdict::NoBugWithinBounds { bounds } => format!(
-            "{}: {} was explored\nSchedules beyond these bounds have not been looked at.\n",
+            "{}: {} was explored\n{}Schedules beyond these bounds have not been looked at.\n",
             paint.ink(Ink::Strong, "no bug within bounds"),
-            within(bounds)
+            within(bounds),
+            bounds.limits.iter().map(|limit| format!("  but {limit}\n")).collect::<String>()
         ),
         Verdict::Unknown { reason, bounds } => {
             let why = match reason {
@@ -95,7 +113,7 @@ pub fn text(report: &Report, plan: &Plan, source: &str, id: &ProgramId, style: S
     }
 }
 
-fn bug(trace: &ErrorTrace, plan: &Plan, source: &str, style: Style) -> String {
+fn bug(trace: &ErrorTrace, question: Question, source: &str, style: Style) -> String {
     let at = trace.span.line_col(source);
     let mut text = format!(
         "{}: {}\n  --> {}:{}:{}\n",
@@ -105,15 +123,15 @@ fn bug(trace: &ErrorTrace, plan: &Plan, source: &str, style: Style) -> String {
         at.line,
         at.column
     );
-    let least = plan.strategy == Strategy::Iterative && plan.bound != Bound::None;
-    let cost = match (plan.bound, least) {
+    let Question { bound, least, .. } = question;
+    let cost = match (bound, least) {
         (Bound::None, _) => String::new(),
         (bound, true) => format!(" with {}; with fewer there is no bug", count(bound, trace.cost)),
         (bound, false) => format!(" with {}", count(bound, trace.cost)),
     };
-    let cost = if least && trace.cost == 0 { format!(" with {}", count(plan.bound, 0)) } else { cost };
+    let cost = if least && trace.cost == 0 { format!(" with {}", count(bound, 0)) } else { cost };
     let steps = count(Bound::Depth, trace.steps.len() as u32);
-    let cost = if plan.bound == Bound::Depth && least { "; with fewer there is no bug".into() } else { cost };
+    let cost = if bound == Bound::Depth && least { "; with fewer there is no bug".into() } else { cost };
     text += &format!("{steps}{cost}\n\n");
     text += &lanes::draw(trace, style.width, style.paint);
     text += &format!("\n{} {}\n", style.paint.ink(Ink::Bad, "  =>"), trace.message);
@@ -173,19 +191,15 @@ pub fn statistics(report: &Report, style: Style) -> String {
 }
 
 /// The report for machines; `docs/json.md` describes it.
-pub fn json(report: &Report, plan: &Plan, id: &ProgramId) -> Value {
-    let completed = match &report.verdict {
-        Verdict::NoBugWithinBounds { bounds } | Verdict::Unknown { bounds, .. } => bounds.completed,
-        Verdict::Bug { .. } | Verdict::Verified => report.completed,
+pub fn json(report: &Report, question: Question, id: &ProgramId) -> Value {
+    let (completed, limits) = match &report.verdict {
+        Verdict::NoBugWithinBounds { bounds } | Verdict::Unknown { bounds, .. } => {
+            (bounds.completed, bounds.limits.clone())
+        }
+        Verdict::Bug { .. } | Verdict::Verified => (report.completed, Vec::new()),
     };
-    let bounds = Bounds {
-        bound: plan.bound,
-        completed,
-        scheduler: plan.scheduler,
-        points: plan.points,
-        instances: id.instances.clone(),
-        limits: Vec::new(),
-    };
+    let Question { bound, scheduler, points, .. } = question;
+    let bounds = Bounds { bound, completed, scheduler, points, instances: id.instances.clone(), limits };
     let (name, trace, reason) = match &report.verdict {
         Verdict::Bug { trace } => ("bug", Some(trace), None),
         Verdict::NoBugWithinBounds { .. } => ("no_bug_within_bounds", None, None),

@@ -5,3 +5,4 @@
 //! whoever wants a division by zero reported asserts that there is none.
 
 pub mod bmc;
+pub mod export;

@@ -140,6 +140,17 @@ fn cast(from: Sort, to: Sort, x: &str) -> String {
     }
 }
 
+/// A file that asks whether all of the terms can hold at once.
+pub fn script(terms: &Terms, all: &[Term]) -> String {
+    let mut text = String::from("(set-logic ALL)\n");
+    let mut writer = Writer::default();
+    for t in all {
+        writer.define(terms, *t, &mut text);
+        let _ = writeln!(text, "(assert {})", name(terms, *t));
+    }
+    text + "(check-sat)\n"
+}
+
 /// The value in an answer to `get-value`.
 pub(crate) fn parse_value(text: &str, sort: Sort) -> Option<Value> {
     let text = text.trim();

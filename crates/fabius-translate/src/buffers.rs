@@ -7,10 +7,11 @@
 //! of its rounds.
 //!
 //! Deviations:
-//! 1. Every buffer but the first may begin in any round; the printed rule has all begin in round 0, in order.
-//! 2. A buffer may go to a round behind the last, and then does nothing any more: so that an assertion that fails in
-//!    round i is seen with i rounds, although the other buffers have not finished.
-//! 3. What is read and written through a variable that only one thread uses has no copies.
+//! 1. Every buffer but the first may begin in any round; the printed rule has all begin in round 0, in order. If there is an
+//!    `init`, the others begin when it has finished.
+//! 2. A buffer may go to a round behind the last, and then does nothing any more, if an assertion fails in the end: so a
+//!    failure in round i is seen with i rounds, although the other buffers have not finished.
+//! 3. A variable that only one thread uses, or of which every buffer has its own, has no copies.
 
 use crate::build::*;
 use crate::{Explicit, Prioritized, Unsupported};
@@ -20,77 +21,100 @@ use std::collections::BTreeSet;
 /// The executions with at most `rounds` rounds over the buffers.
 ///
 /// # Errors
-/// Threads that are spawned by others than `init`.
+/// Threads that are spawned.
 pub fn buffers(source: &Explicit, rounds: u32) -> Result<Prioritized, Unsupported> {
     let mut program = source.program.clone();
-    let shared: BTreeSet<GlobalId> = crate::explicit::shared(source).into_iter().collect();
-    if let Some(own) = program.globals.iter().find(|g| g.per_thread) {
-        return Err(Unsupported::new("`thread var` in a program with task buffers", own.span, "use an array"));
+    if let Some(span) = first_spawn(&program) {
+        let help = "declare them as `process`es, or use `--rounds` or `--delays`";
+        return Err(Unsupported::new("threads that start while task buffers run", span, help));
     }
-    let main = program.init.expect("an explicit program begins with `init`");
+    let mut shared: BTreeSet<GlobalId> = crate::explicit::shared(source).into_iter().collect();
+    shared.insert(source.stop);
     let last = i64::from(rounds) - 1;
-    let mut before = Vec::new();
-    let mut after = Vec::new();
-    let mut starts = Vec::new();
-    for g in &shared {
-        let variable = &mut program.globals[*g];
-        variable.init = Value::Tuple(vec![variable.init.clone(); rounds as usize]);
-        variable.ty = array(variable.ty.clone(), rounds);
-        let (name, ty) = (format!("start_{}", variable.name), variable.ty.clone());
-        starts.push((global(&program, *g), new_global(&mut program, &name, ty)));
-    }
-    for (x, start) in &starts {
-        for i in 1..i64::from(rounds) {
-            guess(&program, &element(x.clone(), number(i)), &mut before);
-        }
-        before.push(set(start, read(x)));
-        for i in 1..i64::from(rounds) {
-            let begins = read(&element(start.clone(), number(i)));
-            after.push(assume(eq(begins, read(&element(x.clone(), number(i - 1))))));
-        }
-    }
-    let round = new_global(&mut program, "buffer_round", Type::Range(0, i64::from(rounds)));
-    let over = le(number(i64::from(rounds)), read(&round));
-    let stop = read(&element(global(&program, source.stop), read(&round)));
-    let stopped = or(over, stop);
+    let (before, mut after, starts) = copies(&mut program, &shared, rounds);
+    let round = new_global(&mut program, "buffer_round", Type::Range(0, last + 1));
+    let dropped = new_global(&mut program, "a_buffer_is_dropped", Type::Bool);
     let here = read(&round);
-    let moved = Moved { variables: &shared, index: &here, reads: Some((source.stop, &stopped)) };
-    let mut wrong = None;
+    let over = lt(number(last), here.clone());
+    let moved = Moved { variables: &shared, index: &here, or_if: Some((source.stop, &over)) };
     for id in 0..program.procs.len() {
         let body = moved.block(std::mem::take(&mut program.procs[id].body), &program);
         program.procs[id].body = replace(body, &mut |s| match s.kind {
-            StmtKind::Zield => vec![any_between(&round, read(&round), number(last + 1))],
-            StmtKind::Post(r, level, p, es) => vec![stmt(StmtKind::Post(r, level.map(|l| l + 1), p, es))],
-            StmtKind::Spawn(_, p, es) if id == main => {
-                vec![any_between(&round, number(0), number(last)), stmt(StmtKind::Post(None, Some(1), p, es))]
-            }
-            StmtKind::Spawn(..) => {
-                wrong = Some(s.span);
-                vec![s]
+            StmtKind::Zield => vec![
+                any_between(&round, here.clone(), number(last + 1)),
+                when(over.clone(), vec![set(&dropped, boolean(true))]),
+            ],
+            StmtKind::Post(r, level, p, es) => {
+                vec![Stmt { kind: StmtKind::Post(r, level.map(|l| l + 1), p, es), ..s }]
             }
             _ => vec![s],
         });
     }
-    if let Some(span) = wrong {
-        let help = "declare them as `process`es, or use `--rounds` or `--delays`";
-        return Err(Unsupported::new("threads that start while task buffers run", span, help));
-    }
-    let begun = !program.procs[main].body.is_empty();
-    for (n, buffer) in std::mem::take(&mut program.buffers).into_iter().enumerate() {
-        let body = &mut program.procs[main].body;
-        let hi = if n == 0 && !begun { 0 } else { last };
-        body.push(any_between(&round, number(0), number(hi)));
-        body.push(stmt(StmtKind::Post(None, Some(1), buffer.proc, Vec::new())));
-    }
+    let stops = read(&element(global(&program, source.stop), number(last)));
+    after.push(assume(or(not(read(&dropped)), stops)));
+    let first_round = start(&mut program, source, &round, &over, &dropped);
     program.levels.insert(0, "START".into());
-    // What the new main itself does is in round 0.
-    before.push(set(&round, number(0)));
-    Ok(Prioritized {
-        program,
-        failed: source.failed,
-        private: source.private.iter().copied().chain(starts.iter().map(|(_, s)| id_of(s))).collect(),
-        before,
-        after,
-        limits: source.limits.clone(),
-    })
+    let own = starts.iter().chain([&dropped, &first_round]);
+    let private = source.private.iter().copied().chain(own.map(id_of)).collect();
+    Ok(Prioritized { program, failed: source.failed, stop: source.stop, private, before, after, limits: source.limits.clone() })
+}
+
+fn first_spawn(program: &Program) -> Option<fabius_trace::Span> {
+    let mut found = None;
+    for proc in &program.procs {
+        each(&proc.body, &mut |s| {
+            if matches!(s.kind, StmtKind::Spawn(..)) {
+                found.get_or_insert(s.span);
+            }
+        });
+    }
+    found
+}
+
+/// Makes the variables vectors. Guesses how rounds begin, and says what the guesses must have been; with the variables that
+/// keep the guesses.
+pub(crate) fn copies(program: &mut Program, shared: &BTreeSet<GlobalId>, rounds: u32) -> (Block, Block, Vec<Place>) {
+    let (mut before, mut after, mut starts) = (Vec::new(), Vec::new(), Vec::new());
+    for g in shared {
+        let variable = &mut program.globals[*g];
+        variable.init = Value::Tuple(vec![variable.init.clone(); rounds as usize]);
+        variable.ty = array(variable.ty.clone(), rounds);
+        let (name, ty) = (format!("start_{}", variable.name), variable.ty.clone());
+        let (x, start) = (global(program, *g), new_global(program, &name, ty));
+        for i in 1..i64::from(rounds) {
+            guess(program, &element(x.clone(), number(i)), &mut before);
+            let begins = read(&element(start.clone(), number(i)));
+            after.push(assume(eq(begins, read(&element(x.clone(), number(i - 1))))));
+        }
+        before.push(set(&start, read(&x)));
+        starts.push(start);
+    }
+    (before, after, starts)
+}
+
+/// The new `init` posts what the old one does, and then what is declared. Returns where the round is in which the old one
+/// ends.
+fn start(program: &mut Program, source: &Explicit, round: &Place, over: &Expr, dropped: &Place) -> Place {
+    let main = program.init.expect("an explicit program begins with `init`");
+    let first_round = new_global(program, "first_round", round.ty.clone());
+    program.procs[main].body.push(set(&first_round, read(round)));
+    let mut body = vec![stmt(StmtKind::Post(None, Some(1), main, Vec::new()))];
+    let Type::Range(_, behind_last) = round.ty else { unreachable!("rounds are counted") };
+    for (n, start) in source.starts.iter().enumerate() {
+        for (own, init) in crate::explicit::per_thread(program) {
+            body.push(set(&own, expr(ExprKind::Const(init), own.ty.clone())));
+        }
+        if n == 0 && !source.has_init {
+            body.push(set(round, number(0)));
+        } else {
+            body.push(any_between(round, read(&first_round), number(behind_last)));
+            body.push(when(over.clone(), vec![set(dropped, boolean(true))]));
+        }
+        let span = program.procs[start.proc].span;
+        body.push(Stmt { span, ..stmt(StmtKind::Post(None, Some(1), start.proc, start.args.clone())) });
+    }
+    let name = "all_buffers".into();
+    program.procs.push(Proc { name, locals: Vec::new(), params: 0, results: Vec::new(), body, span: Default::default() });
+    program.init = Some(program.procs.len() - 1);
+    first_round
 }

@@ -171,12 +171,29 @@ pub fn new_local(locals: &mut Vec<Local>, name: &str, ty: Type) -> Place {
     local(locals.len() - 1, ty)
 }
 
+/// Arguments in variables of their own.
+pub fn keep(args: Vec<Expr>, types: &[Type], locals: &mut Vec<Local>) -> (Block, Vec<Expr>) {
+    let mut out = Vec::new();
+    let mut values = Vec::new();
+    for (e, ty) in args.into_iter().zip(types) {
+        let value = new_local(locals, "argument", ty.clone());
+        out.push(set(&value, e));
+        values.push(read(&value));
+    }
+    (out, values)
+}
+
 /// The local that a place is.
 pub fn local_id(p: &Place) -> LocalId {
     match p.base {
         Base::Local(l) if p.path.is_empty() => l,
         _ => unreachable!("the place is a local variable"),
     }
+}
+
+/// The types of the parameters of each procedure.
+pub fn parameters(program: &Program) -> Vec<Vec<Type>> {
+    program.procs.iter().map(|p| p.locals[..p.params].iter().map(|l| l.ty.clone()).collect()).collect()
 }
 
 /// `return` with the default of every result.
@@ -236,8 +253,8 @@ pub struct Moved<'a> {
     pub variables: &'a std::collections::BTreeSet<GlobalId>,
     /// The index of the element that stands for them.
     pub index: &'a Expr,
-    /// What stands for a whole variable where it is read, if that is more than its element.
-    pub reads: Option<(GlobalId, &'a Expr)>,
+    /// A Boolean variable that is true also where this is.
+    pub or_if: Option<(GlobalId, &'a Expr)>,
 }
 
 impl Moved<'_> {
@@ -292,10 +309,11 @@ impl Moved<'_> {
     fn expr(&self, e: Expr, types: &Program) -> Expr {
         let boxed = |e: Box<Expr>| Box::new(self.expr(*e, types));
         let kind = match e.kind {
-            ExprKind::Read(Place { base: Base::Global(g), .. }) if self.reads.is_some_and(|(r, _)| r == g) => {
-                return self.reads.map(|(_, e)| e.clone()).expect("it was just seen");
+            ExprKind::Read(p) => {
+                let also = self.or_if.filter(|(g, _)| p.base == Base::Global(*g));
+                let value = Expr { kind: ExprKind::Read(self.place(p, types)), ..e };
+                return also.map_or(value.clone(), |(_, condition)| or(condition.clone(), value));
             }
-            ExprKind::Read(p) => ExprKind::Read(self.place(p, types)),
             ExprKind::Unary(op, a) => ExprKind::Unary(op, boxed(a)),
             ExprKind::Binary(op, a, b) => ExprKind::Binary(op, boxed(a), boxed(b)),
             ExprKind::IfElse(a, b, c) => ExprKind::IfElse(boxed(a), boxed(b), boxed(c)),

@@ -35,10 +35,12 @@ struct Vars {
 /// More than one task buffer or level.
 pub fn depth_first(source: &Explicit, delays: u32) -> Result<Translated, Unsupported> {
     let mut program = source.program.clone();
-    if !program.buffers.is_empty() || program.levels.len() > 1 {
+    let (lanes, tasks) = lanes(source);
+    if program.levels.len() > 1 || lanes && tasks {
         let help = "use `--zields` and `--yields` for programs with levels or several task buffers";
         return Err(Unsupported::new("delays are counted for one buffer of one level", Default::default(), help));
     }
+    crate::explicit::start_all(&mut program, source);
     let shared = crate::explicit::shared(source);
     let rounds = delays + 1;
     let now: Vec<Place> = shared.iter().map(|g| global(&program, *g)).collect();
@@ -58,11 +60,18 @@ pub fn depth_first(source: &Explicit, delays: u32) -> Result<Translated, Unsuppo
         budget: new_global(&mut program, "budget", Type::Range(0, i64::from(delays))),
         now,
     };
+    let parameters = parameters(&program);
     for id in 0..program.procs.len() {
         let mut locals = std::mem::take(&mut program.procs[id].locals);
         let body = std::mem::take(&mut program.procs[id].body);
         let body = replace(body, &mut |s| match s.kind {
-            StmtKind::Spawn(_, p, args) | StmtKind::Post(_, _, p, args) => post(&program, &vars, p, args, &mut locals),
+            StmtKind::Spawn(_, p, args) | StmtKind::Post(_, _, p, args) => {
+                let (mut out, values) = keep(args, &parameters[p], &mut locals);
+                let results = vec![None; program.procs[p].results.len()];
+                let call = Stmt { span: s.span, ..stmt(StmtKind::Call(results, p, values)) };
+                out.extend(post(&program, &vars, call, &mut locals));
+                out
+            }
             StmtKind::Yield | StmtKind::Zield => resume(&program, &vars, &mut locals),
             _ => vec![s],
         });
@@ -106,6 +115,13 @@ pub fn depth_first(source: &Explicit, delays: u32) -> Result<Translated, Unsuppo
     Ok(Translated { program, nesting: Nesting::Inside, limits: source.limits.clone() })
 }
 
+/// Whether there can be several buffers or threads, and whether there are tasks.
+fn lanes(source: &Explicit) -> (bool, bool) {
+    let spawns = source.program.any_stmt(|s| matches!(s.kind, StmtKind::Spawn(..)));
+    let posts = source.program.any_stmt(|s| matches!(s.kind, StmtKind::Post(..) | StmtKind::Yield));
+    (spawns || source.starts.len() + usize::from(source.has_init) > 1, posts || source.starts.iter().any(|s| !s.is_thread))
+}
+
 /// Moves on by any number of delays that is left.
 fn spend(vars: &Vars, spent: &Place, out: &mut Block) {
     if vars.budget.ty == Type::Range(0, 0) {
@@ -141,15 +157,10 @@ fn resume(program: &Program, vars: &Vars, locals: &mut Vec<Local>) -> Block {
     out
 }
 
-fn post(program: &Program, vars: &Vars, p: ProcId, args: Vec<Expr>, locals: &mut Vec<Local>) -> Block {
+/// A post, given the call that runs the task.
+fn post(program: &Program, vars: &Vars, call: Stmt, locals: &mut Vec<Local>) -> Block {
     let mut out = Vec::new();
     let mut saved = Vec::new();
-    let mut values = Vec::new();
-    for (e, to) in args.into_iter().zip(&program.procs[p].locals) {
-        let value = new_local(locals, "argument", to.ty.clone());
-        out.push(set(&value, e));
-        values.push(read(&value));
-    }
     let keep = vars.now.iter().chain(&vars.end).chain([&vars.round]).chain(vars.own.iter().map(|(p, _)| p));
     for place in keep {
         let copy = new_local(locals, "saved", place.ty.clone());
@@ -162,7 +173,7 @@ fn post(program: &Program, vars: &Vars, p: ProcId, args: Vec<Expr>, locals: &mut
     for (place, init) in &vars.own {
         out.push(set(place, expr(ExprKind::Const(init.clone()), place.ty.clone())));
     }
-    out.push(stmt(StmtKind::Call(vec![None; program.procs[p].results.len()], p, values)));
+    out.push(call);
     confirm(vars, &mut out);
     for (place, copy) in saved {
         out.push(set(&place, read(&copy)));

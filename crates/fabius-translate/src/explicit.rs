@@ -8,12 +8,13 @@
 //! 1. The counter is incremented by every event (a step begins, a choice is made, a task is posted), not only by the
 //!    beginnings of segments, so that choices find their step.
 //! 2. A wait is a scheduling point and then an assumption: delays and rounds let others make it true.
-//! 3. Inside of `atomic` there are no points, so procedures that are called there have a second version without.
+//! 3. Inside of `atomic` there are no points, so procedures that are called there have a second version without. There is
+//!    also one for each level, so that a post is known to go up or not.
 //!
 //! Length: one walk over all statements; each kind is a few lines.
 
 use crate::build::*;
-use crate::{Explicit, Unsupported, abort, faults};
+use crate::{Explicit, Start, Unsupported, abort, faults};
 use fabius_lang::program::*;
 use fabius_trace::Span;
 use std::collections::{BTreeSet, HashMap};
@@ -38,14 +39,14 @@ pub mod code {
     pub const CHOICE: i64 = 1;
     /// A task is posted or spawned; its level.
     pub const POST: i64 = 2;
-    /// A task is run: 1 if it is a thread.
+    /// A task is run: 1 if it is a thread, 2 more if it is there from the beginning.
     pub const BEGIN: i64 = 3;
     /// It is no longer run: 1 if it was stopped before its end.
     pub const END: i64 = 4;
     /// An assertion fails.
     pub const FAIL: i64 = 5;
-    /// A task goes on behind a post to a level.
-    pub const RESUME: i64 = 6;
+    /// A declared buffer or process starts.
+    pub const START: i64 = 6;
 }
 
 /// Tasks that have a handle at most, where their number is not seen from the text.
@@ -55,17 +56,57 @@ const TASKS: u32 = 12;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Mode {
     Free,
+    /// Free, and a task begins here.
+    Task,
+    /// Free, and a thread begins here.
+    Thread,
     Atomic,
+}
+
+/// Whether control stands at a scheduling point, so that the next statement begins a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    Point,
+    Within,
+    /// A variable says it.
+    Either,
+}
+
+/// How a task comes to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Origin {
+    Posted,
+    Spawned,
+    Buffer,
+    Process,
+}
+
+impl Origin {
+    /// The operand of its beginning.
+    fn operand(self) -> i64 {
+        match self {
+            Origin::Posted => 0,
+            Origin::Spawned => 1,
+            Origin::Buffer => 2,
+            Origin::Process => 3,
+        }
+    }
+
+    fn is_thread(self) -> bool {
+        matches!(self, Origin::Spawned | Origin::Process)
+    }
 }
 
 struct Maker<'a> {
     source: &'a Program,
     program: Program,
     /// The versions of each procedure made so far.
-    versions: HashMap<(ProcId, Mode), ProcId>,
-    wrappers: HashMap<(ProcId, bool), ProcId>,
+    versions: HashMap<(ProcId, Mode, Level), ProcId>,
+    wrappers: HashMap<(ProcId, Origin, Level), ProcId>,
     /// Whether accesses to shared state are scheduling points.
     implicit: bool,
+    /// Whether there are tasks: who waits then lets others of its buffer go on.
+    tasks: bool,
     clock: Option<Place>,
     stop: Place,
     /// How many tasks there have been, and which have finished; if anybody asks.
@@ -77,9 +118,12 @@ struct Maker<'a> {
 struct Body {
     locals: Vec<Local>,
     mode: Mode,
+    /// The level at which it runs.
+    level: Level,
     me: Option<Place>,
-    /// A scheduling point has just been made.
-    at_point: bool,
+    at: At,
+    /// Says whether control stands at a scheduling point, where the paths to here differ.
+    fresh: Option<Place>,
 }
 
 /// Writes everything out.
@@ -122,12 +166,13 @@ pub fn explicit(source: &Program, trace: Trace) -> Result<Explicit, Unsupported>
         versions: HashMap::new(),
         wrappers: HashMap::new(),
         implicit: source.interleave == Interleave::Implicit && !source.has_single_buffer(),
+        tasks: source.has_buffers(),
         clock,
         stop: stop.clone(),
         handles,
         wrong: None,
     };
-    maker.main(&handle);
+    let starts = maker.main(&handle);
     if let Some(wrong) = maker.wrong {
         return Err(wrong);
     }
@@ -146,11 +191,15 @@ pub fn explicit(source: &Program, trace: Trace) -> Result<Explicit, Unsupported>
     if has_handles && tasks.is_none() {
         limits.push(format!("at most {TASKS} threads or tasks are created"));
     }
+    let waits = |s: &Stmt| matches!(s.kind, StmtKind::Await(_) | StmtKind::Join(_));
+    if source.has_buffers() && !source.has_single_buffer() && source.any_stmt(waits) {
+        limits.push("a task that waits hands over to other buffers only when it begins to wait".into());
+    }
     let (stop, failed) = (id(&stop), id(&failed));
     let mut private = private_to_main(&program);
     private.remove(&stop);
     private.insert(failed);
-    Ok(Explicit { program, stop, failed, private, limits })
+    Ok(Explicit { program, has_init: source.init.is_some(), starts, stop, failed, private, limits })
 }
 
 /// The globals that are part of the shared state: all that are changed, but for those of one thread.
@@ -179,6 +228,22 @@ pub(crate) fn spawned(program: &Program) -> Vec<ProcId> {
         });
     }
     all.into_iter().collect()
+}
+
+/// Lets what is declared start where `init` ends.
+pub(crate) fn start_all(program: &mut Program, source: &Explicit) {
+    let main = program.init.expect("an explicit program begins with `init`");
+    let start = source.starts.iter().map(|start| {
+        let args = start.args.clone();
+        let kind = if start.is_thread {
+            StmtKind::Spawn(None, start.proc, args)
+        } else {
+            StmtKind::Post(None, None, start.proc, args)
+        };
+        Stmt { span: program.procs[start.proc].span, ..stmt(kind) }
+    });
+    let start = when(not(read(&global(program, source.stop))), start.collect());
+    program.procs[main].body.push(start);
 }
 
 /// The last statement of a sequential program: nothing has failed.
@@ -365,49 +430,50 @@ fn globals_of(block: &Block, out: &mut BTreeSet<GlobalId>) {
 }
 
 impl Maker<'_> {
-    /// The first procedure: `init`, and what starts after it.
-    fn main(&mut self, handle: &Type) {
-        let mut body = Body { locals: Vec::new(), mode: Mode::Free, me: None, at_point: false };
+    /// The first procedure, which runs `init`; and what starts when that has finished.
+    fn main(&mut self, handle: &Type) -> Vec<Start> {
         let mut out = Vec::new();
+        let entries = self.starts();
+        if let Some((born, _)) = &self.handles {
+            out.push(set(born, number(1 + entries.len() as i64)));
+        }
         if let Some(init) = self.source.init {
-            let me = self.handles.as_ref().map(|(born, _)| born.clone());
-            if let Some(born) = &me {
-                out.push(set(born, number(1)));
-            }
-            self.note(code::BEGIN, number(1), &mut out);
-            let call = self.version(init, Mode::Free);
-            let args = me.iter().map(|_| constant(1, handle.clone())).collect();
+            self.note(code::BEGIN, number(Origin::Spawned.operand()), &mut out);
+            let call = self.version(init, Mode::Thread, 0);
+            let args = self.handles.iter().map(|_| constant(1, handle.clone())).collect();
             out.push(stmt(StmtKind::Call(Vec::new(), call, args)));
-            self.finish_task(me.map(|_| number(1)), &mut out);
-        }
-        for process in &self.source.processes.clone() {
-            let Some(count) = process.count else {
-                let help = format!("verify some number of them: `--instances {}=2`", process.name);
-                let what = format!("`process {}[*]` stands for any number of threads", process.name);
-                self.wrong.get_or_insert(Unsupported { what, span: Span::default(), help });
-                return;
-            };
-            for _ in 0..count {
-                self.spawn(None, process.proc, Vec::new(), None, true, &mut body, &mut out);
-            }
-        }
-        if self.source.init.is_some() {
+            self.finish_task(self.handles.as_ref().map(|_| number(1)), &mut out);
+            let mut start = Vec::new();
+            entries.iter().for_each(|_| self.tell(code::START, number(0), &mut start));
+            out.push(when(not(read(&self.stop)), start));
             self.note(code::END, self.stopped(), &mut out);
         }
-        let proc = Proc {
-            name: "main".into(),
-            locals: body.locals,
-            params: 0,
-            results: Vec::new(),
-            body: out,
-            span: Span::default(),
-        };
-        self.program.procs.push(proc);
+        let span = self.source.init.map_or(Span::default(), |init| self.source.procs[init].span);
+        let main = Proc { name: "main".into(), locals: Vec::new(), params: 0, results: Vec::new(), body: out, span };
+        self.program.procs.push(main);
         self.program.init = Some(self.program.procs.len() - 1);
-        for buffer in &self.source.buffers.clone() {
-            let proc = self.wrapper(buffer.proc, false);
-            self.program.buffers.push(Entry { name: buffer.name.clone(), proc });
+        let start = |(n, (proc, origin)): (usize, (ProcId, Origin))| {
+            let args = self.handles.iter().map(|_| constant(n as i64 + 2, handle.clone())).collect();
+            Start { proc: self.wrapper(proc, origin, 0), args, is_thread: origin.is_thread() }
+        };
+        entries.into_iter().enumerate().map(start).collect()
+    }
+
+    /// The declared buffers and processes, in their order.
+    fn starts(&mut self) -> Vec<(ProcId, Origin)> {
+        let mut all: Vec<_> = self.source.buffers.iter().map(|b| (b.proc, Origin::Buffer)).collect();
+        for process in &self.source.processes {
+            match process.count {
+                Some(count) => all.extend((0..count).map(|_| (process.proc, Origin::Process))),
+                None => {
+                    let help = format!("verify some number of them: `--instances {}=2`", process.name);
+                    let what = format!("`process {}[*]` stands for any number of threads", process.name);
+                    let span = self.source.procs[process.proc].span;
+                    self.wrong.get_or_insert(Unsupported { what, span, help });
+                }
+            }
         }
+        all
     }
 
     fn refuse(&mut self, what: &str, span: Span, help: &str) {
@@ -451,15 +517,19 @@ impl Maker<'_> {
         ty
     }
 
-    /// The procedure in a mode; it gets the handle of the running task behind its parameters.
-    fn version(&mut self, p: ProcId, mode: Mode) -> ProcId {
-        if let Some(id) = self.versions.get(&(p, mode)) {
+    /// The procedure in a mode and at a level; it gets the handle of the running task behind its parameters.
+    fn version(&mut self, p: ProcId, mode: Mode, level: Level) -> ProcId {
+        if let Some(id) = self.versions.get(&(p, mode, level)) {
             return *id;
         }
         let source = &self.source.procs[p];
         let id = self.program.procs.len();
-        self.versions.insert((p, mode), id);
-        let name = if mode == Mode::Atomic { format!("{}_atomic", source.name) } else { source.name.clone() };
+        self.versions.insert((p, mode, level), id);
+        let name = match mode {
+            Mode::Free => source.name.clone(),
+            Mode::Task | Mode::Thread => format!("{}_begins", source.name),
+            Mode::Atomic => format!("{}_atomic", source.name),
+        };
         let mut locals: Vec<Local> =
             source.locals.iter().map(|l| Local { name: l.name.clone(), ty: self.ty(&l.ty) }).collect();
         let mut params = source.params;
@@ -480,21 +550,31 @@ impl Maker<'_> {
             params += 1;
             local(params - 1, ty)
         });
-        let mut body = Body { locals, mode, me, at_point: false };
+        let at = if mode == Mode::Task { At::Point } else { At::Within };
+        let inside = if mode == Mode::Atomic { Mode::Atomic } else { Mode::Free };
+        let mut body = Body { locals, mode: inside, level, me, at, fresh: None };
         let mut out = Vec::new();
-        self.block(&source.body, &mut body, source.params, &mut out);
+        let prefix = if mode == Mode::Thread { self.prefix(&source.body) } else { 0 };
+        self.block(&source.body[..prefix], &mut body, source.params, &mut out);
+        if mode == Mode::Thread && prefix < source.body.len() {
+            // What comes before belongs to the step that makes the thread.
+            out.push(stmt(StmtKind::Zield));
+            body.at = At::Point;
+        }
+        self.block(&source.body[prefix..], &mut body, source.params, &mut out);
+        self.begin(&mut body, &mut out);
         let proc = &mut self.program.procs[id];
         (proc.locals, proc.params, proc.body) = (body.locals, params, out);
         id
     }
 
     /// The task that runs a procedure.
-    fn wrapper(&mut self, p: ProcId, thread: bool) -> ProcId {
-        if let Some(id) = self.wrappers.get(&(p, thread)) {
+    fn wrapper(&mut self, p: ProcId, origin: Origin, level: Level) -> ProcId {
+        if let Some(id) = self.wrappers.get(&(p, origin, level)) {
             return *id;
         }
         let id = self.program.procs.len();
-        self.wrappers.insert((p, thread), id);
+        self.wrappers.insert((p, origin, level), id);
         let source = &self.source.procs[p];
         self.program.procs.push(Proc {
             name: format!("run_{}", source.name),
@@ -504,18 +584,15 @@ impl Maker<'_> {
             body: Vec::new(),
             span: source.span,
         });
-        let call = self.version(p, Mode::Free);
-        let params = self.program.procs[call].params;
-        let locals: Vec<Local> = self.program.procs[call].locals[..params].to_vec();
+        let call = self.version(p, if origin.is_thread() { Mode::Thread } else { Mode::Task }, level);
+        let mut locals: Vec<Local> = source.locals[..source.params].to_vec();
+        locals.iter_mut().for_each(|l| l.ty = self.ty(&l.ty));
+        locals.extend(self.handles.iter().map(|(born, _)| Local { name: "me".into(), ty: born.ty.clone() }));
+        let params = locals.len();
         let args: Vec<Expr> = locals.iter().enumerate().map(|(i, l)| read(&local(i, l.ty.clone()))).collect();
         let results = self.program.procs[call].results.len();
         let mut out = Vec::new();
-        self.note(code::BEGIN, number(i64::from(thread)), &mut out);
-        if !thread && self.clock.is_some() {
-            let mut begin = Vec::new();
-            self.tell(code::STEP, number(0), &mut begin);
-            out.push(when(not(read(&self.stop)), begin));
-        }
+        self.note(code::BEGIN, number(origin.operand()), &mut out);
         let me = self.handles.is_some().then(|| args[params - 1].clone());
         out.push(stmt(StmtKind::Call(vec![None; results], call, args)));
         self.finish_task(me, &mut out);
@@ -525,29 +602,103 @@ impl Maker<'_> {
         id
     }
 
-    fn block(&mut self, block: &Block, body: &mut Body, params: usize, out: &mut Block) {
+    /// How many statements of a thread touch nothing shared, where what follows would not be preceded by a point anyway.
+    fn prefix(&self, block: &Block) -> usize {
+        let first = block.iter().position(|s| s.access > Access::Local || !is_simple(s));
+        first.filter(|i| !self.implicit || matches!(block[*i].kind, StmtKind::Yield | StmtKind::Zield)).unwrap_or(block.len())
+    }
+
+    fn block(&mut self, block: &[Stmt], body: &mut Body, params: usize, out: &mut Block) {
         for s in block {
             self.stmt(s, body, params, out);
         }
     }
 
-    fn nested(&mut self, block: &Block, body: &mut Body, params: usize) -> Block {
-        let before = body.at_point;
+    /// A block inside of another one, and how it ends. The statement before it has begun the step.
+    fn nested(&mut self, block: &Block, body: &mut Body, params: usize) -> (Block, At) {
+        body.at = At::Within;
         let mut out = Vec::new();
         self.block(block, body, params, &mut out);
-        body.at_point &= before;
-        out
+        (out, std::mem::replace(&mut body.at, At::Within))
     }
 
-    /// A scheduling point, if the access asks for one.
-    fn point(&mut self, access: Access, body: &mut Body, out: &mut Block) {
-        if self.implicit && body.mode == Mode::Free && access > Access::Local {
-            if !body.at_point {
-                out.push(stmt(StmtKind::Zield));
-                self.tell(code::STEP, number(0), out);
-            }
-            body.at_point = false;
+    /// Says by a variable whether control stands at a scheduling point.
+    fn remember(&self, at: At, body: &mut Body, out: &mut Block) {
+        let fresh = fresh(body);
+        if at == At::Point {
+            out.push(set(&fresh, boolean(true)));
         }
+    }
+
+    /// The next statement belongs to a step.
+    fn begin(&mut self, body: &mut Body, out: &mut Block) {
+        match std::mem::replace(&mut body.at, At::Within) {
+            At::Within => {}
+            At::Point => self.tell(code::STEP, number(0), out),
+            At::Either => {
+                let fresh = fresh(body);
+                let mut begin = Vec::new();
+                self.tell(code::STEP, number(0), &mut begin);
+                begin.push(set(&fresh, boolean(false)));
+                out.push(when(read(&fresh), begin));
+            }
+        }
+    }
+
+    /// A scheduling point, if the access asks for one, and the beginning of a step.
+    fn point(&mut self, access: Access, body: &mut Body, out: &mut Block) {
+        if !self.is_point(access, body) {
+            return self.begin(body, out);
+        }
+        self.arrive(body, out);
+        body.at = At::Point;
+        self.begin(body, out);
+    }
+
+    fn is_point(&self, access: Access, body: &Body) -> bool {
+        self.implicit && body.mode == Mode::Free && access > Access::Local
+    }
+
+    /// Control may be taken away here, unless it has just been.
+    fn arrive(&mut self, body: &mut Body, out: &mut Block) {
+        match body.at {
+            At::Within => out.push(stmt(StmtKind::Zield)),
+            At::Point => {}
+            At::Either => {
+                let fresh = fresh(body);
+                out.push(when(not(read(&fresh)), vec![stmt(StmtKind::Zield)]));
+                out.push(set(&fresh, boolean(false)));
+            }
+        }
+    }
+
+    /// Control is given away while the expression is false.
+    fn pause(&mut self, e: &Expr, body: &mut Body, out: &mut Block) {
+        if body.mode == Mode::Atomic {
+            return;
+        }
+        let no = not(e.clone());
+        // Who waits hands over to other buffers first, and then to other tasks of its own.
+        let to_own = when(no.clone(), vec![stmt(StmtKind::Yield)]);
+        if self.implicit {
+            self.arrive(body, out);
+            body.at = At::Point;
+            if self.tasks {
+                out.push(to_own);
+            }
+        } else {
+            let mut others = vec![stmt(StmtKind::Zield)];
+            if self.tasks {
+                others.push(to_own);
+            }
+            match body.at {
+                At::Within => self.tell(code::STEP, number(0), &mut others),
+                At::Point => {}
+                At::Either => self.remember(At::Point, body, &mut others),
+            }
+            out.push(when(no, others));
+        }
+        self.begin(body, out);
     }
 
     fn hold(&mut self, conditions: Vec<Expr>, span: Span, out: &mut Block) {
@@ -585,7 +736,7 @@ impl Maker<'_> {
         let map = Mapping { ty: &|t| self.ty(t), records: &self.program.records, params, me: body.me.clone() };
         let expr_of = |e: &Expr| map.expr(e);
         match &s.kind {
-            StmtKind::Skip | StmtKind::Progress => {}
+            StmtKind::Skip | StmtKind::Progress => self.begin(body, out),
             StmtKind::Assign(p, e) => {
                 let (p, e) = (map.place(p), expr_of(e));
                 self.point(s.access, body, out);
@@ -628,7 +779,10 @@ impl Maker<'_> {
             }
             StmtKind::If(guard, a, b) => {
                 let c = match guard {
-                    Guard::Star => self.choose_bool(body, out),
+                    Guard::Star => {
+                        self.begin(body, out);
+                        self.choose_bool(body, out)
+                    }
                     Guard::Expr(e) => {
                         let e = expr_of(e);
                         self.point(s.access, body, out);
@@ -636,18 +790,29 @@ impl Maker<'_> {
                         e
                     }
                 };
-                let before = body.at_point;
-                let a = self.nested(a, body, params);
-                body.at_point = before;
-                let b = self.nested(b, body, params);
-                body.at_point = false;
+                let (mut a, at_a) = self.nested(a, body, params);
+                let (mut b, at_b) = self.nested(b, body, params);
+                body.at = at_a;
+                if at_a != at_b {
+                    self.remember(at_a, body, &mut a);
+                    self.remember(at_b, body, &mut b);
+                    body.at = At::Either;
+                }
                 out.push(Stmt { span: at, ..either(c, a, b) });
             }
             StmtKind::While(guard, block) => {
-                body.at_point = false;
+                if body.at != At::Within || has_points(block) {
+                    let now = body.at;
+                    self.remember(now, body, out);
+                    body.at = At::Either;
+                }
+                let before = body.at;
                 let mut inner = Vec::new();
                 let c = match guard {
-                    Guard::Star => self.choose_bool(body, &mut inner),
+                    Guard::Star => {
+                        self.begin(body, &mut inner);
+                        self.choose_bool(body, &mut inner)
+                    }
                     Guard::Expr(e) => {
                         let e = expr_of(e);
                         self.point(s.access, body, &mut inner);
@@ -655,8 +820,12 @@ impl Maker<'_> {
                         e
                     }
                 };
-                let begin = self.nested(block, body, params);
-                body.at_point = false;
+                let (mut begin, at_end) = self.nested(block, body, params);
+                if at_end != At::Within {
+                    debug_assert_eq!(before, At::Either);
+                    self.remember(at_end, body, &mut begin);
+                }
+                body.at = At::Within;
                 let kind = if inner.is_empty() {
                     StmtKind::While(Guard::Expr(c), begin)
                 } else {
@@ -666,14 +835,17 @@ impl Maker<'_> {
                 };
                 out.push(Stmt { span: at, ..stmt(kind) });
             }
-            StmtKind::Break | StmtKind::Continue => out.push(s.clone()),
+            StmtKind::Break | StmtKind::Continue => {
+                self.begin(body, out);
+                out.push(s.clone());
+            }
             StmtKind::Call(results, p, es) => {
                 let mut es: Vec<Expr> = es.iter().map(expr_of).collect();
                 let results: Vec<Option<LocalId>> = results.iter().map(|r| r.map(|l| map.local(l))).collect();
                 self.point(s.access, body, out);
                 self.check_exprs(&es, at, out);
                 self.check_arguments(*p, &es, at, out);
-                let callee = self.version(*p, body.mode);
+                let callee = self.version(*p, body.mode, body.level);
                 es.extend(body.me.as_ref().map(read));
                 // A range result that does not fit the local is a fault of the store.
                 let mut stores = Vec::new();
@@ -693,7 +865,6 @@ impl Maker<'_> {
                 for (to, e) in stores {
                     self.checked_store(to, e, at, out);
                 }
-                body.at_point = false;
             }
             StmtKind::Return(es) => {
                 let es: Vec<Expr> = es.iter().map(expr_of).collect();
@@ -707,7 +878,7 @@ impl Maker<'_> {
                 self.point(s.access, body, out);
                 self.check_exprs(&es, at, out);
                 self.check_arguments(*p, &es, at, out);
-                self.spawn(r, *p, es, None, true, body, out);
+                self.spawn(r, *p, es, None, Origin::Spawned, at, body, out);
             }
             StmtKind::Post(r, level, p, es) => {
                 let es: Vec<Expr> = es.iter().map(expr_of).collect();
@@ -715,19 +886,29 @@ impl Maker<'_> {
                 self.point(s.access, body, out);
                 self.check_exprs(&es, at, out);
                 self.check_arguments(*p, &es, at, out);
-                self.spawn(r, *p, es, *level, false, body, out);
+                self.spawn(r, *p, es, *level, Origin::Posted, at, body, out);
             }
             StmtKind::Yield | StmtKind::Zield => {
+                self.begin(body, out);
                 out.push(s.clone());
-                self.tell(code::STEP, number(0), out);
-                body.at_point = true;
+                body.at = At::Point;
             }
             StmtKind::Atomic(block) => {
-                self.point(s.access, body, out);
+                match awaited(block) {
+                    Some(StmtKind::Await(e)) => {
+                        let e = expr_of(e);
+                        self.pause(&e, body, out);
+                    }
+                    Some(StmtKind::Join(e)) => {
+                        let e = expr_of(e);
+                        let (_, ended) = self.has_ended(e);
+                        self.pause(&ended, body, out);
+                    }
+                    _ => self.point(s.access, body, out),
+                }
                 let mode = std::mem::replace(&mut body.mode, Mode::Atomic);
                 self.block(block, body, params, out);
                 body.mode = mode;
-                body.at_point = false;
             }
             StmtKind::Assume(e) => {
                 let e = expr_of(e);
@@ -737,14 +918,12 @@ impl Maker<'_> {
             }
             StmtKind::Await(e) => {
                 let e = expr_of(e);
-                self.wait(e, s.access, at, body, out);
+                self.wait(e, at, body, out);
             }
             StmtKind::Join(e) => {
                 let e = expr_of(e);
-                let Some((_, finished)) = self.handles.clone() else { unreachable!("`join` has a handle") };
-                let null = eq(e.clone(), number(0));
-                let ended = or(null.clone(), read(&element(finished, e)));
-                self.wait(ended, s.access, at, body, out);
+                let (null, ended) = self.has_ended(e);
+                self.wait(ended, at, body, out);
                 self.hold(vec![not(null)], at, out);
             }
             StmtKind::Assert(e, check, message) => {
@@ -793,14 +972,15 @@ impl Maker<'_> {
         self.hold(conditions, span, out);
     }
 
-    fn wait(&mut self, e: Expr, access: Access, span: Span, body: &mut Body, out: &mut Block) {
-        if body.mode == Mode::Atomic || self.implicit {
-            self.point(access, body, out);
-        } else {
-            let mut pause = vec![stmt(StmtKind::Yield), stmt(StmtKind::Zield)];
-            self.tell(code::STEP, number(0), &mut pause);
-            out.push(when(not(e.clone()), pause));
-        }
+    /// Whether a handle is null, and whether one may go on behind `join`.
+    fn has_ended(&self, handle: Expr) -> (Expr, Expr) {
+        let Some((_, finished)) = self.handles.clone() else { unreachable!("`join` has a handle") };
+        let null = eq(handle.clone(), number(0));
+        (null.clone(), or(null, read(&element(finished, handle))))
+    }
+
+    fn wait(&mut self, e: Expr, span: Span, body: &mut Body, out: &mut Block) {
+        self.pause(&e, body, out);
         self.check_exprs(std::slice::from_ref(&e), span, out);
         out.push(Stmt { span, ..assume(e) });
     }
@@ -835,11 +1015,13 @@ impl Maker<'_> {
         p: ProcId,
         mut args: Vec<Expr>,
         level: Option<Level>,
-        thread: bool,
+        origin: Origin,
+        span: Span,
         body: &mut Body,
         out: &mut Block,
     ) {
-        let wrapper = self.wrapper(p, thread);
+        let its_level = if origin == Origin::Spawned { 0 } else { level.unwrap_or(body.level) };
+        let wrapper = self.wrapper(p, origin, its_level);
         if let Some((born, _)) = self.handles.clone() {
             let Type::Range(_, most) = born.ty else { unreachable!("handles are numbers") };
             out.push(assume(lt(read(&born), number(most))));
@@ -852,16 +1034,45 @@ impl Maker<'_> {
             }
         }
         self.tell(code::POST, number(level.map_or(-1, i64::from)), out);
-        if thread {
-            out.push(stmt(StmtKind::Spawn(None, wrapper, args)));
+        if origin == Origin::Spawned {
+            out.push(Stmt { span, ..stmt(StmtKind::Spawn(None, wrapper, args)) });
         } else {
-            out.push(stmt(StmtKind::Post(None, level, wrapper, args)));
-            if level.is_some() {
-                self.tell(code::RESUME, number(0), out);
+            out.push(Stmt { span, ..stmt(StmtKind::Post(None, level, wrapper, args)) });
+            if its_level > body.level {
+                if body.mode == Mode::Atomic {
+                    let help = "post behind the `atomic` block";
+                    self.refuse("a post to a higher level inside of `atomic`", span, help);
+                }
+                body.at = At::Point;
             }
         }
-        body.at_point = false;
     }
+}
+
+/// The variable that says whether control stands at a scheduling point.
+fn fresh(body: &mut Body) -> Place {
+    let locals = &mut body.locals;
+    body.fresh.get_or_insert_with(|| new_local(locals, "fresh", Type::Bool)).clone()
+}
+
+/// What a block waits for before it begins.
+fn awaited(block: &Block) -> Option<&StmtKind> {
+    match &block.first()?.kind {
+        StmtKind::Atomic(inner) => awaited(inner),
+        wait @ (StmtKind::Await(_) | StmtKind::Join(_)) => Some(wait),
+        _ => None,
+    }
+}
+
+fn has_points(block: &Block) -> bool {
+    let mut found = false;
+    each(block, &mut |s| found |= matches!(s.kind, StmtKind::Yield | StmtKind::Zield | StmtKind::Post(..)));
+    found
+}
+
+/// Neither control nor something that may be a point.
+fn is_simple(s: &Stmt) -> bool {
+    matches!(s.kind, StmtKind::Skip | StmtKind::Assign(..) | StmtKind::Any(..) | StmtKind::Assume(_) | StmtKind::Print(_) | StmtKind::Progress | StmtKind::Assert(..))
 }
 
 /// How the parts of a procedure change from the source to the version that is made.

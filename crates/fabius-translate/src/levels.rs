@@ -36,11 +36,18 @@ pub fn levels(source: &Prioritized) -> Result<Translated, Unsupported> {
         now.push((x.clone(), new_global(&mut program, &name, array(x.ty.clone(), levels as u32))));
     }
     let vars = Vars { now, level: new_global(&mut program, "running_level", Type::Range(0, levels - 1)), levels };
+    let parameters = parameters(&program);
     for id in 0..program.procs.len() {
         let mut locals = std::mem::take(&mut program.procs[id].locals);
         let body = std::mem::take(&mut program.procs[id].body);
         program.procs[id].body = replace(body, &mut |s| match s.kind {
-            StmtKind::Post(_, m, p, args) => post(&program, &vars, m, p, args, &mut locals),
+            StmtKind::Post(_, m, p, args) => {
+                let (mut out, values) = keep(args, &parameters[p], &mut locals);
+                let results = vec![None; program.procs[p].results.len()];
+                let call = Stmt { span: s.span, ..stmt(StmtKind::Call(results, p, values)) };
+                out.extend(post(&program, &vars, m, &call, &mut locals));
+                out
+            }
             _ => vec![s],
         });
         program.procs[id].locals = locals;
@@ -75,26 +82,13 @@ pub fn levels(source: &Prioritized) -> Result<Translated, Unsupported> {
     Ok(Translated { program, nesting: Nesting::Inside, limits: source.limits.clone() })
 }
 
-fn post(
-    program: &Program,
-    vars: &Vars,
-    m: Option<Level>,
-    p: ProcId,
-    args: Vec<Expr>,
-    locals: &mut Vec<Local>,
-) -> Block {
+/// A post, given the call that runs the task.
+fn post(program: &Program, vars: &Vars, m: Option<Level>, call: &Stmt, locals: &mut Vec<Local>) -> Block {
     let mut out = Vec::new();
-    let mut values = Vec::new();
-    for (e, to) in args.into_iter().zip(&program.procs[p].locals) {
-        let value = new_local(locals, "argument", to.ty.clone());
-        out.push(set(&value, e));
-        values.push(read(&value));
-    }
     let my_level = new_local(locals, "my_level", vars.level.ty.clone());
     let its_level = new_local(locals, "its_level", vars.level.ty.clone());
     out.push(set(&my_level, read(&vars.level)));
     out.push(set(&its_level, m.map_or_else(|| read(&vars.level), |m| number(i64::from(m)))));
-    let call = stmt(StmtKind::Call(vec![None; program.procs[p].results.len()], p, values));
     let run = |out: &mut Block| {
         out.push(set(&vars.level, read(&its_level)));
         out.push(call.clone());

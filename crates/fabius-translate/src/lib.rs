@@ -17,7 +17,7 @@ pub mod relay;
 pub mod rounds;
 pub mod yields;
 
-use fabius_lang::program::{Block, GlobalId, Program};
+use fabius_lang::program::{Block, Entry, Expr, GlobalId, Proc, ProcId, Process, Program, StmtKind};
 use fabius_trace::Span;
 pub use lift::{Event, Happened, LiftError, Nesting, lift};
 use std::collections::BTreeSet;
@@ -30,6 +30,10 @@ use std::collections::BTreeSet;
 pub struct Explicit {
     /// The program.
     pub program: Program,
+    /// Whether the source has an `init`; if not, that of the program does nothing.
+    pub has_init: bool,
+    /// What starts when `init` of the program has finished.
+    pub starts: Vec<Start>,
     /// Global: execution stops.
     pub stop: GlobalId,
     /// Global: an assertion has failed. Never reset, so that it is no part of the shared state.
@@ -40,6 +44,17 @@ pub struct Explicit {
     pub limits: Vec<String>,
 }
 
+/// A declared buffer or process.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// Its procedure.
+    pub proc: ProcId,
+    /// What the procedure is called with.
+    pub args: Vec<Expr>,
+    /// Whether it is a process.
+    pub is_thread: bool,
+}
+
 /// A program of one task buffer with levels: what [`buffers`] makes, [`yields`] keeps, and [`levels`] makes sequential.
 #[derive(Clone, Debug)]
 pub struct Prioritized {
@@ -47,6 +62,8 @@ pub struct Prioritized {
     pub program: Program,
     /// Global: an assertion has failed.
     pub failed: GlobalId,
+    /// Global: execution stops.
+    pub stop: GlobalId,
     /// Globals that are no part of the shared state.
     pub private: BTreeSet<GlobalId>,
     /// Runs before everything: guesses.
@@ -57,7 +74,39 @@ pub struct Prioritized {
     pub limits: Vec<String>,
 }
 
+impl Explicit {
+    /// The whole as a program that asserts at the end of `init` that nothing has failed yet.
+    pub fn into_program(self) -> Program {
+        let mut program = self.program;
+        for (n, start) in self.starts.into_iter().enumerate() {
+            let name = program.procs[start.proc].name.clone();
+            let body = vec![build::stmt(StmtKind::Call(Vec::new(), start.proc, start.args))];
+            let span = program.procs[start.proc].span;
+            program.procs.push(Proc { name: format!("start_{name}"), locals: Vec::new(), params: 0, results: Vec::new(), body, span });
+            let proc = program.procs.len() - 1;
+            if start.is_thread {
+                program.processes.push(Process { name: format!("process_{n}"), proc, count: Some(1) });
+            } else {
+                program.buffers.push(Entry { name: format!("buffer_{n}"), proc });
+            }
+        }
+        program
+    }
+}
+
 impl Prioritized {
+    /// The whole as a program that asserts at the end that nothing has failed.
+    pub fn into_program(self) -> Program {
+        let mut program = self.program;
+        let main = program.init.expect("an explicit program begins with `init`");
+        let mut body = self.before;
+        body.append(&mut program.procs[main].body);
+        body.extend(self.after);
+        body.push(explicit::verdict(&program, self.failed));
+        program.procs[main].body = body;
+        program
+    }
+
     /// The globals that are part of the shared state.
     fn shared(&self) -> BTreeSet<GlobalId> {
         let mut all = build::changed_globals(&self.program);

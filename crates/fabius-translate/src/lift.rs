@@ -53,6 +53,9 @@ struct Task {
     finished: bool,
 }
 
+/// Who posts what is there from the beginning.
+const NOBODY: usize = usize::MAX;
+
 /// What happens at a time.
 #[derive(Clone, Copy, Debug)]
 enum What {
@@ -71,12 +74,14 @@ pub fn lift(events: &[Event], nesting: Nesting) -> Result<Happened, LiftError> {
     let mut tasks: Vec<Task> = Vec::new();
     let mut stack: Vec<usize> = Vec::new();
     let mut posted: VecDeque<(i128, usize)> = VecDeque::new();
+    let mut started: VecDeque<(i128, usize)> = VecDeque::new();
+    let mut starts = 0;
     let mut line: BTreeMap<i128, (Option<usize>, What)> = BTreeMap::new();
     let mut fail = None;
     for event in events {
         let [what, operand] = event.values;
         let what = i64::try_from(what).unwrap_or(-1);
-        let mut current = stack.last().copied();
+        let current = stack.last().copied();
         let entry = match what {
             code::STEP => What::Step,
             code::CHOICE => match u32::try_from(operand) {
@@ -85,12 +90,21 @@ pub fn lift(events: &[Event], nesting: Nesting) -> Result<Happened, LiftError> {
             },
             code::POST => {
                 let Some(at) = event.at else { return wrong("a post has no time") };
-                posted.push_back((at, current.unwrap_or(usize::MAX)));
+                posted.push_back((at, current.unwrap_or(NOBODY)));
                 What::Other
             }
-            code::RESUME => What::Other,
+            code::START => {
+                let Some(at) = event.at else { return wrong("a start has no time") };
+                started.push_back((at, current.unwrap_or(NOBODY)));
+                What::Other
+            }
             code::BEGIN => {
-                let by = if tasks.is_empty() && posted.is_empty() {
+                let declared = operand >= 2;
+                let by = if declared {
+                    starts += 1;
+                    // Without `init` they are there before anything happens.
+                    Some(started.pop_front().unwrap_or((i128::MIN + starts, NOBODY)))
+                } else if tasks.is_empty() {
                     None
                 } else {
                     let next = if nesting == Nesting::Inside { posted.pop_back() } else { posted.pop_front() };
@@ -100,8 +114,7 @@ pub fn lift(events: &[Event], nesting: Nesting) -> Result<Happened, LiftError> {
                     }
                 };
                 stack.push(tasks.len());
-                current = Some(tasks.len());
-                tasks.push(Task { posted: by, thread: operand == 1, ..Task::default() });
+                tasks.push(Task { posted: by, thread: operand % 2 == 1, ..Task::default() });
                 continue;
             }
             code::END => {
@@ -137,7 +150,7 @@ fn home(tasks: &[Task], task: Option<usize>, at: i128) -> (Option<usize>, Vec<i1
         }
         let Some((posted, by)) = tasks[t].posted else { return (None, key) };
         key.insert(0, posted);
-        task = (by != usize::MAX).then_some(by);
+        task = (by != NOBODY).then_some(by);
     }
     (None, key)
 }

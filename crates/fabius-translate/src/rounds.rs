@@ -40,6 +40,7 @@ struct Vars {
 /// Tasks that are posted, or task buffers.
 pub fn rounds(source: &Explicit, rounds: u32) -> Result<Translated, Unsupported> {
     let mut program = source.program.clone();
+    crate::explicit::start_all(&mut program, source);
     let mut posts = None;
     let (mut sites, mut many) = (0, false);
     let main = program.init.expect("an explicit program begins with `init`");
@@ -54,7 +55,7 @@ pub fn rounds(source: &Explicit, rounds: u32) -> Result<Translated, Unsupported>
             _ => {}
         });
     }
-    if !program.buffers.is_empty() || posts.is_some() {
+    if posts.is_some() {
         let help = "use `--zields` and `--yields` for programs with tasks";
         return Err(Unsupported::new("rounds are counted over threads", posts.unwrap_or_default(), help));
     }

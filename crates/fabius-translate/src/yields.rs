@@ -7,15 +7,25 @@
 //!
 //! Deviations:
 //! 1. Arguments are evaluated before the state is exchanged; the printed rule evaluates them after it.
-//! 2. The level and the round of the running task are globals that a task sets when it begins, and that a post to a higher
-//!    level restores, where the paper has parameters and results. So a result that goes to a global is stored in the new
-//!    round, as it must be.
-//! 3. A task that yields in the last round goes on: no rounds are added for tasks that an assertion finds waiting.
+//! 2. The level and the round of the running task are globals that a task sets when it begins, and that a post restores,
+//!    where the paper has parameters and results. So a result that goes to a global is stored in the new round, as it must
+//!    be.
+//! 3. A task may go to a round behind the last, and then does nothing any more, if execution has stopped when its level is
+//!    no longer active: so a failure in round i is seen with i rounds, although other tasks have not finished.
 
 use crate::build::*;
+use crate::buffers::copies;
 use crate::{Prioritized, Unsupported};
 use fabius_lang::program::*;
 use std::collections::BTreeSet;
+
+/// Lets every posted task yield before it begins. This changes nothing, but rounds then stand for any order of tasks (the
+/// `while * { yield; }` with which the paper's examples begin).
+pub fn yield_first(program: &mut Program) {
+    for id in crate::explicit::spawned(program) {
+        program.procs[id].body.insert(0, stmt(StmtKind::Yield));
+    }
+}
 
 /// The executions with at most `rounds` rounds of yields in each activation of a level.
 ///
@@ -23,52 +33,57 @@ use std::collections::BTreeSet;
 /// None yet.
 pub fn yields(source: &Prioritized, rounds: u32) -> Result<Prioritized, Unsupported> {
     let mut program = source.program.clone();
-    let has_yields = program.any_stmt(|s| s.kind == StmtKind::Yield);
-    if rounds <= 1 || !has_yields {
-        for proc in &mut program.procs {
-            let body = std::mem::take(&mut proc.body);
-            proc.body = replace(body, &mut |s| if s.kind == StmtKind::Yield { Vec::new() } else { vec![s] });
-        }
-        return Ok(Prioritized { program, ..source.clone() });
+    if !program.any_stmt(|s| s.kind == StmtKind::Yield) {
+        return Ok(source.clone());
     }
     let shared = source.shared();
     let levels = program.levels.len() as i64;
-    let mut starts = Vec::new();
-    for g in &shared {
-        let variable = &mut program.globals[*g];
-        variable.init = Value::Tuple(vec![variable.init.clone(); rounds as usize]);
-        variable.ty = array(variable.ty.clone(), rounds);
-        let (name, ty) = (format!("start_{}", variable.name), variable.ty.clone());
-        starts.push((global(&program, *g), new_global(&mut program, &name, ty)));
-    }
     let last = i64::from(rounds) - 1;
-    let round = new_global(&mut program, "level_round", Type::Range(0, last));
-    let level = new_global(&mut program, "level", Type::Range(0, levels - 1));
-    let interrupted = new_global(&mut program, "interrupted", array(Type::Range(0, last), levels as u32));
-    let own: BTreeSet<GlobalId> = [&round, &level].into_iter().map(id_of).collect();
-    let here = read(&round);
-    let moved = Moved { variables: &shared, index: &here, reads: None };
+    let (guesses, confirmed, starts) = copies(&mut program, &shared, rounds);
+    let vectors: Vec<Place> = shared.iter().map(|g| global(&program, *g)).collect();
+    let vars = Vars {
+        round: new_global(&mut program, "level_round", Type::Range(0, last + 1)),
+        level: new_global(&mut program, "level", Type::Range(0, levels - 1)),
+        interrupted: new_global(&mut program, "interrupted", array(Type::Range(0, last), levels as u32)),
+        dropped: new_global(&mut program, "a_task_is_dropped", array(Type::Bool, levels as u32)),
+        stop: global(&program, source.stop),
+        vectors,
+        rounds,
+    };
+    let own: BTreeSet<GlobalId> = [&vars.round, &vars.level, &vars.dropped].into_iter().map(id_of).collect();
+    let here = read(&vars.round);
+    let over = lt(number(last), here.clone());
+    let moved = Moved { variables: &shared, index: &here, or_if: Some((source.stop, &over)) };
     let tasks = crate::explicit::spawned(&program);
+    let parameters = parameters(&program);
     for id in 0..program.procs.len() {
         let mut locals = std::mem::take(&mut program.procs[id].locals);
         let body = moved.block(std::mem::take(&mut program.procs[id].body), &program);
-        let post = |m: Option<Level>, p: ProcId, args: Vec<Expr>, locals: &mut Vec<Local>| {
-            let vars = Vars { starts: &starts, round: &round, level: &level, interrupted: &interrupted, rounds };
-            post(&program, &vars, m, p, args, locals)
-        };
         let mut body = replace(body, &mut |s| match s.kind {
-            StmtKind::Yield => vec![any_between(&round, read(&round), number(last))],
-            StmtKind::Post(_, m, p, args) => post(m, p, args, &mut locals),
+            StmtKind::Yield => {
+                let drop = set(&element(vars.dropped.clone(), read(&vars.level)), boolean(true));
+                vec![any_between(&vars.round, here.clone(), number(last + 1)), when(over.clone(), vec![drop])]
+            }
+            StmtKind::Post(_, m, p, args) => {
+                let (mut out, values) = keep(args, &parameters[p], &mut locals);
+                let posted = |extra: [Expr; 2]| {
+                    let all = values.iter().cloned().chain(extra).collect();
+                    Stmt { span: s.span, ..stmt(StmtKind::Post(None, m, p, all)) }
+                };
+                out.extend(post(&program, &vars, m, &posted, &mut locals));
+                out
+            }
             _ => vec![s],
         });
         if tasks.contains(&id) {
             let params = program.procs[id].params;
-            let at = |ty: &Place, n: usize| Local { name: ["its_level", "its_round"][n].into(), ty: ty.ty.clone() };
+            let parameter = |name: &str, p: &Place| Local { name: name.into(), ty: p.ty.clone() };
             body = shift_locals(body, params, 2);
-            locals.splice(params..params, [at(&level, 0), at(&round, 1)]);
+            let two = [parameter("its_level", &vars.level), parameter("its_round", &vars.round)];
+            locals.splice(params..params, two);
             let begin = [
-                set(&level, read(&local(params, level.ty.clone()))),
-                set(&round, read(&local(params + 1, round.ty.clone()))),
+                set(&vars.level, read(&local(params, vars.level.ty.clone()))),
+                set(&vars.round, read(&local(params + 1, vars.round.ty.clone()))),
             ];
             body.splice(0..0, begin);
             program.procs[id].params += 2;
@@ -76,89 +91,88 @@ pub fn yields(source: &Prioritized, rounds: u32) -> Result<Prioritized, Unsuppor
         program.procs[id].locals = locals;
         program.procs[id].body = body;
     }
-    let zero = number(0);
-    let end = number(last);
-    let in_first = Moved { variables: &shared, index: &zero, reads: None };
-    let in_last = Moved { variables: &shared, index: &end, reads: None };
-    let mut before = in_first.block(source.before.clone(), &program);
-    let mut after = Vec::new();
-    for (x, start) in &starts {
-        for i in 1..i64::from(rounds) {
-            guess(&program, &element(x.clone(), number(i)), &mut before);
-            let begins = read(&element(start.clone(), number(i)));
-            after.push(assume(eq(begins, read(&element(x.clone(), number(i - 1))))));
-        }
-        before.push(set(start, read(x)));
-    }
-    after.extend(in_last.block(source.after.clone(), &program));
-    let mut private = source.private.clone();
-    private.extend(starts.iter().map(|(_, s)| id_of(s)));
-    private.extend(own);
+    let (zero, end) = (number(0), number(last));
+    let mut before = Moved { variables: &shared, index: &zero, or_if: None }.block(source.before.clone(), &program);
+    before.extend(guesses);
+    let mut after = confirmed;
+    after.extend(Moved { variables: &shared, index: &end, or_if: None }.block(source.after.clone(), &program));
+    let private = source.private.iter().copied().chain(starts.iter().map(id_of)).chain(own).collect();
     Ok(Prioritized { program, private, before, after, ..source.clone() })
 }
 
-struct Vars<'a> {
-    /// The vectors, and what they were at the start.
-    starts: &'a [(Place, Place)],
-    round: &'a Place,
-    level: &'a Place,
-    interrupted: &'a Place,
+struct Vars {
+    vectors: Vec<Place>,
+    /// The round of the running task in the activation of its level.
+    round: Place,
+    level: Place,
+    /// The round of the task of each level that waits for higher ones.
+    interrupted: Place,
+    /// Whether a task of the level went to the round behind the last.
+    dropped: Place,
+    stop: Place,
     rounds: u32,
 }
 
+/// A post, given what posts with a level and a round.
 fn post(
     program: &Program,
-    vars: &Vars<'_>,
+    vars: &Vars,
     m: Option<Level>,
-    p: ProcId,
-    args: Vec<Expr>,
+    posted: &dyn Fn([Expr; 2]) -> Stmt,
     locals: &mut Vec<Local>,
 ) -> Block {
-    let mut out = Vec::new();
-    let mut values = Vec::new();
-    for (e, to) in args.into_iter().zip(&program.procs[p].locals) {
-        let value = new_local(locals, "argument", to.ty.clone());
-        out.push(set(&value, e));
-        values.push(read(&value));
-    }
-    let posted = |level: Expr, round: Expr| {
-        let mut all = values.clone();
-        all.extend([level, round]);
-        stmt(StmtKind::Post(None, m, p, all))
-    };
-    let same = vec![posted(read(vars.level), read(vars.round))];
-    let Some(m) = m else {
-        out.extend(same);
-        return out;
-    };
-    let m = i64::from(m);
-    let below = vec![posted(number(m), read(&element(vars.interrupted.clone(), number(m))))];
-    let mut above = Vec::new();
     let my_round = new_local(locals, "my_round", vars.round.ty.clone());
     let my_level = new_local(locals, "my_level", vars.level.ty.clone());
-    above.push(set(&my_round, read(vars.round)));
-    above.push(set(&my_level, read(vars.level)));
-    let mut behind = Vec::new();
-    for (x, _) in vars.starts {
+    let mut out = vec![set(&my_round, read(&vars.round)), set(&my_level, read(&vars.level))];
+    let restore = [set(&vars.round, read(&my_round)), set(&vars.level, read(&my_level))];
+    let same = posted([read(&my_level), read(&my_round)]);
+    match m.map(i64::from) {
+        None => out.push(same),
+        Some(m) => {
+            let below = posted([number(m), read(&element(vars.interrupted.clone(), number(m)))]);
+            let others = vec![either(eq(number(m), read(&my_level)), vec![same], vec![below])];
+            let above = post_above(program, vars, m, &my_round, posted([number(m), number(0)]), locals);
+            out.push(either(lt(read(&my_level), number(m)), above, others));
+        }
+    }
+    out.extend(restore);
+    out
+}
+
+/// All of the activation of the level above happens at once.
+fn post_above(
+    program: &Program,
+    vars: &Vars,
+    m: i64,
+    my_round: &Place,
+    posted: Stmt,
+    locals: &mut Vec<Local>,
+) -> Block {
+    let last = i64::from(vars.rounds) - 1;
+    let (mut out, mut behind) = (Vec::new(), Vec::new());
+    for x in &vars.vectors {
         let saved = new_local(locals, "saved", x.ty.clone());
         let guessed = new_local(locals, "guessed", x.ty.clone());
-        above.push(set(&saved, read(x)));
-        guess(program, &guessed, &mut above);
-        above.push(set(x, read(&guessed)));
-        above.push(set(&element(x.clone(), number(0)), read(&element(saved.clone(), read(&my_round)))));
-        for i in 1..i64::from(vars.rounds) {
+        out.push(set(&saved, read(x)));
+        guess(program, &guessed, &mut out);
+        out.push(set(x, read(&guessed)));
+        out.push(set(&element(x.clone(), number(0)), read(&element(saved.clone(), read(my_round)))));
+        for i in 1..=last {
             let begins = read(&element(guessed.clone(), number(i)));
             behind.push(assume(eq(begins, read(&element(x.clone(), number(i - 1))))));
         }
-        let end = read(&element(x.clone(), number(i64::from(vars.rounds) - 1)));
-        behind.push(set(&element(saved.clone(), read(&my_round)), end));
+        behind.push(set(&element(saved.clone(), read(my_round)), read(&element(x.clone(), number(last)))));
         behind.push(set(x, read(&saved)));
     }
-    above.push(set(&element(vars.interrupted.clone(), read(vars.level)), read(vars.round)));
-    above.push(posted(number(m), number(0)));
-    above.extend([set(vars.round, read(&my_round)), set(vars.level, read(&my_level))]);
-    above.extend(behind);
-    let not_above = either(eq(number(m), read(vars.level)), same, below);
-    out.push(either(lt(read(vars.level), number(m)), above, vec![not_above]));
+    // Another activation of this level may be under way in the order in which the sequential program runs tasks.
+    let dropped = element(vars.dropped.clone(), number(m));
+    let saved = new_local(locals, "saved", Type::Bool);
+    out.push(set(&saved, read(&dropped)));
+    out.push(set(&dropped, boolean(false)));
+    out.push(set(&element(vars.interrupted.clone(), number(m - 1)), read(my_round)));
+    out.push(posted);
+    out.push(assume(or(not(read(&dropped)), read(&element(vars.stop.clone(), number(last))))));
+    out.push(set(&dropped, read(&saved)));
+    out.extend(behind);
     out
 }

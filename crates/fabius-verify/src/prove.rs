@@ -1,6 +1,6 @@
 //! Symbolic verification: translate to a sequential program, look for a failing assertion, and lift what is found.
 
-use crate::{CheckError, Plan, confirm};
+use crate::{CheckError, Plan, Report, confirm};
 use fabius_explore::search::Options;
 use fabius_explore::shrink;
 use fabius_lang::program::Program;
@@ -10,7 +10,8 @@ use fabius_smt::{Embedded, External, Limits, Solver, find_solver};
 use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, SchedulerKind, Verdict};
 use fabius_translate::explicit::{Trace, explicit};
 use fabius_translate::relay::relay;
-use fabius_translate::{Event, Explicit, Translated, Unsupported, lift};
+use fabius_translate::yields::yield_first;
+use fabius_translate::{Event, Explicit, Prioritized, Translated, Unsupported, lift};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -44,6 +45,42 @@ pub enum SolverChoice {
     At(PathBuf),
 }
 
+impl Sequentialization {
+    /// Two rounds: of threads; or of task buffers, if there are several, and of yields.
+    pub fn default_for(program: &Program) -> Sequentialization {
+        match (program.has_buffers(), program.has_single_buffer()) {
+            (false, _) => Sequentialization::Rounds(2),
+            (true, true) => Sequentialization::Buffers { zields: 1, yields: 2 },
+            (true, false) => Sequentialization::Buffers { zields: 2, yields: 2 },
+        }
+    }
+
+    /// What is bounded, in the terms of exploration.
+    pub fn cost(self) -> (Bound, SchedulerKind) {
+        match self {
+            Sequentialization::Delays(_) => (Bound::Delays, SchedulerKind::DepthFirst),
+            Sequentialization::Rounds(_) | Sequentialization::Buffers { .. } => (Bound::Rounds, SchedulerKind::Bag),
+        }
+    }
+
+    /// The largest cost of its schedules.
+    pub fn most(self) -> u32 {
+        match self {
+            Sequentialization::Delays(k) => k,
+            Sequentialization::Rounds(k) | Sequentialization::Buffers { zields: k, .. } => k.saturating_sub(1),
+        }
+    }
+
+    /// The same with bounds of the kind at their least, and one more.
+    fn raised(self, by: u32) -> Sequentialization {
+        match self {
+            Sequentialization::Delays(_) => Sequentialization::Delays(by),
+            Sequentialization::Rounds(_) => Sequentialization::Rounds(by + 1),
+            Sequentialization::Buffers { .. } => Sequentialization::Buffers { zields: by + 1, yields: by + 1 },
+        }
+    }
+}
+
 /// How to verify.
 #[derive(Clone, Debug)]
 pub struct ProofPlan {
@@ -53,6 +90,8 @@ pub struct ProofPlan {
     pub unwind: u32,
     /// Calls of a procedure that are active at the same time.
     pub recursion: u32,
+    /// Begin with the least bounds, and raise them in turn.
+    pub incremental: bool,
     /// The solver.
     pub solver: SolverChoice,
     /// Time.
@@ -63,14 +102,23 @@ pub struct ProofPlan {
 #[derive(Clone, Debug)]
 pub struct Proof {
     /// The answer.
-    pub verdict: Verdict,
+    pub report: Report,
     /// Where the time went.
     pub statistics: Statistics,
     /// What the solver says of its work.
     pub solver: Vec<(&'static str, u64)>,
     /// Time to lift and replay what was found.
     pub replaying: Duration,
-    /// All of it.
+}
+
+/// How far verification is.
+#[derive(Clone, Copy, Debug)]
+pub struct ProofProgress {
+    /// What is being verified.
+    pub sequentialization: Sequentialization,
+    /// What was done until now.
+    pub statistics: Statistics,
+    /// Time until now.
     pub elapsed: Duration,
 }
 
@@ -100,22 +148,143 @@ pub fn translate(program: &Program, what: Sequentialization, trace: Trace) -> Re
 }
 
 /// First the buffers, then the yields, then the levels.
-fn buffers(mut source: Explicit, zields: u32, yields: u32) -> Result<Translated, Unsupported> {
-    relay(&mut source.program)?;
-    let one_buffer = fabius_translate::buffers::buffers(&source, zields)?;
-    let no_yields = fabius_translate::yields::yields(&one_buffer, yields)?;
-    fabius_translate::levels::levels(&no_yields)
+fn buffers(source: Explicit, zields: u32, yields: u32) -> Result<Translated, Unsupported> {
+    fabius_translate::levels::levels(&yield_free(source, zields, yields)?)
 }
 
-/// Verifies a program. `stop` may be set at any time from another thread.
+fn yield_free(source: Explicit, zields: u32, yields: u32) -> Result<Prioritized, Unsupported> {
+    let one_buffer = single_buffer(source, zields, yields)?;
+    fabius_translate::yields::yields(&one_buffer, yields)
+}
+
+fn single_buffer(mut source: Explicit, zields: u32, yields: u32) -> Result<Prioritized, Unsupported> {
+    if yields > 1 {
+        yield_first(&mut source.program);
+    }
+    relay(&mut source.program)?;
+    fabius_translate::buffers::buffers(&source, zields)
+}
+
+/// How far a program is translated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Scheduling points, waiting and faults are statements.
+    Explicit,
+    /// There is one task buffer.
+    SingleBuffer,
+    /// There is one task buffer, and no `yield`.
+    YieldFree,
+    /// There are no tasks.
+    Sequential,
+}
+
+/// The translated program as source text.
+///
+/// # Errors
+/// [`ProofError::Unsupported`].
+pub fn text_of(program: &Program, what: Sequentialization, form: Form) -> Result<String, ProofError> {
+    let off = Trace::Off;
+    let (zields, yields) = match what {
+        Sequentialization::Buffers { zields, yields } => (zields, yields),
+        Sequentialization::Rounds(k) => (k, 2),
+        Sequentialization::Delays(_) => (2, 2),
+    };
+    let source = || explicit(program, off);
+    let translated = match form {
+        Form::Explicit => source().map(|e| e.into_program()),
+        Form::SingleBuffer => source().and_then(|e| single_buffer(e, zields, yields)).map(|p| p.into_program()),
+        Form::YieldFree => source().and_then(|e| yield_free(e, zields, yields)).map(|p| p.into_program()),
+        Form::Sequential => return unparsed(&translate(program, what, off)?.program),
+    };
+    unparsed(&translated.map_err(ProofError::Unsupported)?)
+}
+
+fn unparsed(program: &Program) -> Result<String, ProofError> {
+    fabius_lang::unparse(program).map_err(ProofError::Internal)
+}
+
+/// What another tool can be asked instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dump {
+    /// The sequential program.
+    Fab,
+    /// The formula, with all loops and calls opened as far as the plan says.
+    SmtLib,
+    /// The sequential program for Boogie.
+    Boogie,
+    /// The sequential program for CBMC.
+    C,
+}
+
+/// The question that verification answers, for another tool.
+///
+/// # Errors
+/// [`ProofError::Unsupported`].
+pub fn dump(program: &Program, plan: &ProofPlan, format: Dump) -> Result<String, ProofError> {
+    let translated = translate(program, plan.sequentialization, Trace::Off)?;
+    match format {
+        Dump::Fab => unparsed(&translated.program),
+        Dump::SmtLib => with_stack(|| {
+            let mut bmc = Bmc::new(&translated.program, Box::new(Embedded::default()), depth(plan)).map_err(of_bmc)?;
+            let (terms, all) = bmc.question(depth(plan)).map_err(of_bmc)?;
+            Ok(fabius_smt::smtlib::script(terms, &all))
+        }),
+        Dump::Boogie => Ok(fabius_sequential::export::boogie::boogie(&translated.program, plan.recursion.max(1))),
+        Dump::C => Ok(fabius_sequential::export::c::c(&translated.program)),
+    }
+}
+
+fn depth(plan: &ProofPlan) -> Depth {
+    Depth { unwind: plan.unwind, recursion: plan.recursion }
+}
+
+/// Verifies a program. `stop` may be set at any time from another thread; `progress` is called before each question to the
+/// solver.
 ///
 /// # Errors
 /// [`ProofError`].
-pub fn prove(program: &Program, id: &ProgramId, plan: &ProofPlan, stop: &Arc<AtomicBool>) -> Result<Proof, ProofError> {
-    // Terms are as deep as executions are long.
+pub fn prove(
+    program: &Program,
+    id: &ProgramId,
+    plan: &ProofPlan,
+    stop: &Arc<AtomicBool>,
+    progress: &(dyn Fn(&ProofProgress) + Sync),
+) -> Result<Proof, ProofError> {
+    let began = Instant::now();
+    let limits = Limits { deadline: plan.time.and_then(|t| began.checked_add(t)), stop };
+    with_stack(|| {
+        let mut last = None;
+        for step in 0.. {
+            let mut plan = plan.clone();
+            if plan.incremental {
+                plan.sequentialization = plan.sequentialization.raised(step);
+            }
+            let mut proof = attempt(program, id, &plan, &limits, &mut |sequentialization, statistics| {
+                progress(&ProofProgress { sequentialization, statistics, elapsed: began.elapsed() });
+            })?;
+            proof.report.elapsed = began.elapsed();
+            let goes_on = plan.incremental && matches!(proof.report.verdict, Verdict::NoBugWithinBounds { .. });
+            if !goes_on {
+                return Ok(match (proof.report.verdict.clone(), last) {
+                    (Verdict::Unknown { reason, .. }, Some(finished)) => {
+                        proof.report.verdict = Verdict::Unknown { reason, bounds: finished };
+                        proof
+                    }
+                    _ => proof,
+                });
+            }
+            if let Verdict::NoBugWithinBounds { bounds } = proof.report.verdict {
+                last = Some(bounds);
+            }
+        }
+        unreachable!("the bounds are raised without end")
+    })
+}
+
+/// Terms are as deep as executions are long.
+fn with_stack<T: Send>(work: impl FnOnce() -> Result<T, ProofError> + Send) -> Result<T, ProofError> {
     std::thread::scope(|scope| {
-        let builder = std::thread::Builder::new().stack_size(STACK);
-        let worker = builder.spawn_scoped(scope, || prove_here(program, id, plan, stop));
+        let worker = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
         let worker = worker.map_err(|e| ProofError::Internal(format!("no thread can be started: {e}")))?;
         worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
@@ -124,18 +293,17 @@ pub fn prove(program: &Program, id: &ProgramId, plan: &ProofPlan, stop: &Arc<Ato
 /// Bytes of stack; only what is used is taken.
 const STACK: usize = 1 << 30;
 
-fn prove_here(
+fn attempt(
     program: &Program,
     id: &ProgramId,
     plan: &ProofPlan,
-    stop: &Arc<AtomicBool>,
+    limits: &Limits<'_>,
+    progress: &mut dyn FnMut(Sequentialization, Statistics),
 ) -> Result<Proof, ProofError> {
-    let began = Instant::now();
     let translated = translate(program, plan.sequentialization, Trace::On)?;
-    let depth = Depth { unwind: plan.unwind, recursion: plan.recursion };
+    let depth = depth(plan);
     let mut bmc = Bmc::new(&translated.program, solver(&plan.solver)?, depth).map_err(of_bmc)?;
-    let limits = Limits { deadline: plan.time.and_then(|t| began.checked_add(t)), stop };
-    let outcome = bmc.check(depth, &limits).map_err(of_bmc)?;
+    let outcome = bmc.check(depth, limits, &mut |s| progress(plan.sequentialization, *s)).map_err(of_bmc)?;
     let mut bounds = bounds(plan.sequentialization, id);
     bounds.limits = translated.limits.clone();
     let solved = Instant::now();
@@ -143,9 +311,8 @@ fn prove_here(
         Outcome::Bug(witness) => confirm_witness(program, id, plan.sequentialization, &translated, &witness)?,
         Outcome::Unknown => {
             bounds.completed = None;
-            let reason =
-                if stop.load(std::sync::atomic::Ordering::Relaxed) { Reason::Interrupted } else { Reason::Time };
-            Verdict::Unknown { reason, bounds }
+            let interrupted = limits.stop.load(std::sync::atomic::Ordering::Relaxed);
+            Verdict::Unknown { reason: if interrupted { Reason::Interrupted } else { Reason::Time }, bounds }
         }
         Outcome::Safe { within_64_bits: true, .. } => {
             let message = "integers beyond 64 bits might matter; `--solver z3` or `--solver cvc5` knows them";
@@ -156,13 +323,15 @@ fn prove_here(
             Verdict::NoBugWithinBounds { bounds }
         }
     };
-    Ok(Proof {
+    let report = Report {
         verdict,
-        statistics: bmc.statistics,
-        solver: bmc.solver_statistics(),
-        replaying: solved.elapsed(),
-        elapsed: began.elapsed(),
-    })
+        levels: Vec::new(),
+        completed: None,
+        total_states: None,
+        memory: 0,
+        elapsed: Duration::ZERO,
+    };
+    Ok(Proof { report, statistics: bmc.statistics, solver: bmc.solver_statistics(), replaying: solved.elapsed() })
 }
 
 fn of_bmc(error: BmcError) -> ProofError {
@@ -184,24 +353,14 @@ fn solver(choice: &SolverChoice) -> Result<Box<dyn Solver>, ProofError> {
 }
 
 fn bounds(what: Sequentialization, id: &ProgramId) -> Bounds {
-    let (bound, completed, scheduler) = cost(what);
+    let (bound, scheduler) = what.cost();
     Bounds {
         bound,
-        completed: Some(completed),
+        completed: Some(what.most()),
         scheduler,
         points: Points::All,
         instances: id.instances.clone(),
         limits: Vec::new(),
-    }
-}
-
-/// What the sequentialization bounds, in the terms of exploration.
-fn cost(what: Sequentialization) -> (Bound, u32, SchedulerKind) {
-    match what {
-        Sequentialization::Delays(k) => (Bound::Delays, k, SchedulerKind::DepthFirst),
-        Sequentialization::Rounds(k) | Sequentialization::Buffers { zields: k, .. } => {
-            (Bound::Rounds, k.saturating_sub(1), SchedulerKind::Bag)
-        }
     }
 }
 
@@ -230,14 +389,8 @@ fn confirm_witness(
             events.push(Event { at: print.at, values: [*code, *operand] });
         }
     }
-    if std::env::var("DBG").is_ok() {
-        for e in &events {
-            eprintln!("{e:?}");
-        }
-        eprintln!("{}", fabius_lang::unparse(&translated.program).unwrap());
-    }
     let happened = lift(&events, translated.nesting).map_err(|e| internal(e.0))?;
-    let (bound, _, scheduler) = cost(what);
+    let (bound, scheduler) = what.cost();
     let machine = Machine::new(program, Points::All);
     let options = Options { bound, scheduler, ..Options::default() };
     let Some(found) = shrink::find(&machine, &options, &happened.schedule) else {

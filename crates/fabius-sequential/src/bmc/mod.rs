@@ -186,9 +186,16 @@ impl<'p> Bmc<'p> {
         Ok(())
     }
 
-    /// The terms made so far, what relates them, and what is asked: for those who want to ask another solver. Everything
-    /// that is still open is taken to be unreachable.
-    pub fn question(&mut self) -> (&Terms, Vec<Term>) {
+    /// All terms, what relates them, and what is asked, for those who want to ask another solver. Everything is opened
+    /// as far as the depth says; what is then still open is taken to be unreachable.
+    ///
+    /// # Errors
+    /// [`BmcError::NotSequential`].
+    pub fn question(&mut self, depth: Depth) -> Result<(&Terms, Vec<Term>), BmcError> {
+        self.unwind = depth.unwind;
+        while let Some(next) = self.open.iter().position(|o| o.told.is_none() && !o.at_limit(depth)) {
+            self.open_one(next).map_err(BmcError::NotSequential)?;
+        }
         let mut all = self.facts.clone();
         let closed: Vec<Term> = self.unopened().map(|o| o.input.guard).collect();
         for guard in closed {
@@ -197,16 +204,23 @@ impl<'p> Bmc<'p> {
         }
         let wrong = self.wrong.clone();
         all.push(self.terms.any(wrong));
-        (&self.terms, all)
+        Ok((&self.terms, all))
     }
 
-    /// Whether an assertion can fail within this depth. The depth must not be less than in the last call.
+    /// Whether an assertion can fail within this depth. The depth must not be less than in the last call. `progress` is
+    /// called before each question.
     ///
     /// # Errors
     /// [`BmcError`].
-    pub fn check(&mut self, depth: Depth, limits: &Limits<'_>) -> Result<Outcome, BmcError> {
+    pub fn check(
+        &mut self,
+        depth: Depth,
+        limits: &Limits<'_>,
+        progress: &mut dyn FnMut(&Statistics),
+    ) -> Result<Outcome, BmcError> {
         self.unwind = depth.unwind;
         loop {
+            progress(&self.statistics);
             let wrong = self.wrong.clone();
             let wrong = self.terms.any(wrong);
             // What is open is not entered: then a counterexample is one.

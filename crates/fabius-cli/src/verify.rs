@@ -1,0 +1,119 @@
+//! `fabius verify`.
+
+use crate::args::VerifyArgs;
+use crate::check::{Loaded, load, stop_on_interrupt};
+use crate::failure::{self, Failure, input};
+use crate::paint::{Ink, Paint, stdout_width};
+use crate::progress::Ticker;
+use crate::report::{self, Question, Style};
+use crate::{files, translate};
+use fabius_lang::Choices;
+use fabius_trace::{Points, Verdict};
+use fabius_verify::prove::{self, Dump, Proof, ProofPlan, SolverChoice};
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Runs the command; returns the exit code.
+pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
+    let loaded = load(&args.file, &args.sequential.consts, &args.sequential.instances, Choices::Unbounded)?;
+    let plan = plan(args, &loaded);
+    let wrong = |e| failure::of_proof(e, &loaded.source, &loaded.id.file);
+    if let [format, path] = args.dump.as_slice() {
+        let text = prove::dump(&loaded.program, &plan, format_named(format)?).map_err(wrong)?;
+        files::write(Path::new(path), &text)?;
+        return Ok(0);
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    stop_on_interrupt(&stop);
+    let ticker = Ticker::new(std::io::stderr().is_terminal() && !args.json);
+    let outcome = prove::prove(&loaded.program, &loaded.id, &plan, &stop, &|p| ticker.proof(p));
+    ticker.clear();
+    let proof = outcome.map_err(wrong)?;
+    let saved = match (&proof.report.verdict, &args.trace) {
+        (Verdict::Bug { trace }, Some(path)) => {
+            let text = serde_json::to_string_pretty(trace).expect("traces are plain data");
+            Some(files::write(path, &(text + "\n")))
+        }
+        _ => None,
+    };
+    let (bound, scheduler) = plan.sequentialization.cost();
+    let question = Question { bound, scheduler, points: Points::All, least: plan.incremental };
+    let text = if args.json {
+        let mut document = report::json(&proof.report, question, &loaded.id);
+        document["proof"] = statistics(&proof);
+        format!("{document:#}\n")
+    } else {
+        let paint = Paint::new(args.output.color, std::io::stdout().is_terminal());
+        let style = Style { paint, width: stdout_width() };
+        let mut text = report::text(&proof.report, question, &loaded.source, &loaded.id, style);
+        if args.stats {
+            text += &table(&proof, style);
+        }
+        if let Verdict::Bug { .. } = proof.report.verdict {
+            let written = saved.as_ref().is_some_and(Result::is_ok);
+            text += &report::how_to_replay(args.trace.as_deref().filter(|_| written), style);
+        }
+        text
+    };
+    files::print(&text)?;
+    saved.unwrap_or(Ok(()))?;
+    Ok(proof.report.verdict.exit_code())
+}
+
+fn plan(args: &VerifyArgs, loaded: &Loaded) -> ProofPlan {
+    let solver = match (&args.solver_path, args.solver.as_str()) {
+        (Some(path), _) => SolverChoice::At(path.clone()),
+        (None, "embedded") => SolverChoice::Embedded,
+        (None, name) => SolverChoice::Named(name.into()),
+    };
+    ProofPlan {
+        sequentialization: translate::sequentialization(&args.sequential, loaded),
+        unwind: args.unwind,
+        recursion: args.recursion,
+        incremental: args.incremental,
+        solver,
+        time: args.time,
+    }
+}
+
+fn format_named(name: &str) -> Result<Dump, Failure> {
+    match name {
+        "fab" => Ok(Dump::Fab),
+        "smt2" => Ok(Dump::SmtLib),
+        "boogie" => Ok(Dump::Boogie),
+        "c" => Ok(Dump::C),
+        _ => Err(input(format!("`{name}` is no format to write")).help("possible formats: smt2, fab, boogie, c")),
+    }
+}
+
+/// Where the time went, for machines.
+fn statistics(proof: &Proof) -> serde_json::Value {
+    let s = &proof.statistics;
+    let solver: serde_json::Map<_, _> = proof.solver.iter().map(|(k, v)| (k.replace(' ', "_"), (*v).into())).collect();
+    serde_json::json!({
+        "statements": s.statements,
+        "terms": s.terms,
+        "queries": s.queries,
+        "opened": s.opened,
+        "encoding_seconds": s.encoding.as_secs_f64(),
+        "solving_seconds": s.solving.as_secs_f64(),
+        "replaying_seconds": proof.replaying.as_secs_f64(),
+        "solver": solver,
+    })
+}
+
+/// Where the time went, for people.
+fn table(proof: &Proof, style: Style) -> String {
+    let s = &proof.statistics;
+    let mut text = format!("\n{}\n", style.paint.ink(Ink::Strong, "where the time went"));
+    let row = |name: &str, seconds: f64, what: String| format!("{name:>10}  {seconds:>9.3} s  {what}\n");
+    let encoded = format!("{} statements, {} terms, {} loops and calls opened", s.statements, s.terms, s.opened);
+    text += &row("encoding", s.encoding.as_secs_f64(), encoded);
+    let solver: Vec<String> = proof.solver.iter().map(|(name, n)| format!("{n} {name}")).collect();
+    text += &row("solving", s.solving.as_secs_f64(), format!("{} queries, {}", s.queries, solver.join(", ")));
+    text += &row("replay", proof.replaying.as_secs_f64(), String::new()).replace("  \n", "\n");
+    text += &row("all", proof.report.elapsed.as_secs_f64(), String::new()).replace("  \n", "\n");
+    text
+}
