@@ -217,6 +217,24 @@ pub fn changed_globals(program: &Program) -> std::collections::BTreeSet<GlobalId
     all
 }
 
+/// The procedures in which, calls included, no statement is one of these.
+pub fn without(program: &Program, is_one: impl Fn(&StmtKind) -> bool) -> Vec<bool> {
+    let mut quiet = vec![true; program.procs.len()];
+    loop {
+        let mut next = quiet.clone();
+        for (id, proc) in program.procs.iter().enumerate() {
+            each(&proc.body, &mut |s| {
+                let calls_one = matches!(s.kind, StmtKind::Call(_, p, _) if !quiet[p]);
+                next[id] &= !calls_one && !is_one(&s.kind);
+            });
+        }
+        if next == quiet {
+            return quiet;
+        }
+        quiet = next;
+    }
+}
+
 /// Calls `f` with every statement, nested ones included.
 pub fn each(block: &Block, f: &mut impl FnMut(&Stmt)) {
     for s in block {

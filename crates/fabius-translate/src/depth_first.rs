@@ -11,6 +11,7 @@
 //!    they also come back from calls, which the printed rules forget for the round.
 //! 3. Any number of delays is spent in one choice instead of a loop.
 //! 4. What never changes has no copies.
+//! 5. What a task that neither posts nor yields leaves behind is not guessed: nobody asks for it before it is known.
 
 use crate::build::*;
 use crate::{Explicit, Nesting, Translated, Unsupported};
@@ -61,6 +62,8 @@ pub fn depth_first(source: &Explicit, delays: u32) -> Result<Translated, Unsuppo
         now,
     };
     let parameters = parameters(&program);
+    let stays = |s: &StmtKind| matches!(s, StmtKind::Post(..) | StmtKind::Spawn(..) | StmtKind::Yield | StmtKind::Zield);
+    let quiet = without(&program, stays);
     for id in 0..program.procs.len() {
         let mut locals = std::mem::take(&mut program.procs[id].locals);
         let body = std::mem::take(&mut program.procs[id].body);
@@ -69,7 +72,7 @@ pub fn depth_first(source: &Explicit, delays: u32) -> Result<Translated, Unsuppo
                 let (mut out, values) = keep(args, &parameters[p], &mut locals);
                 let results = vec![None; program.procs[p].results.len()];
                 let call = Stmt { span: s.span, ..stmt(StmtKind::Call(results, p, values)) };
-                out.extend(post(&program, &vars, call, &mut locals));
+                out.extend(post(&program, &vars, call, quiet[p], &mut locals));
                 out
             }
             StmtKind::Yield | StmtKind::Zield => resume(&program, &vars, &mut locals),
@@ -158,7 +161,7 @@ fn resume(program: &Program, vars: &Vars, locals: &mut Vec<Local>) -> Block {
 }
 
 /// A post, given the call that runs the task.
-fn post(program: &Program, vars: &Vars, call: Stmt, locals: &mut Vec<Local>) -> Block {
+fn post(program: &Program, vars: &Vars, call: Stmt, is_quiet: bool, locals: &mut Vec<Local>) -> Block {
     let mut out = Vec::new();
     let mut saved = Vec::new();
     let keep = vars.now.iter().chain(&vars.end).chain([&vars.round]).chain(vars.own.iter().map(|(p, _)| p));
@@ -169,12 +172,20 @@ fn post(program: &Program, vars: &Vars, call: Stmt, locals: &mut Vec<Local>) -> 
     }
     let spent = new_local(locals, "spent", vars.budget.ty.clone());
     spend(vars, &spent, &mut out);
-    take_turn(program, vars, &mut out);
+    if is_quiet {
+        out.extend(vars.now.iter().zip(&vars.behind).map(|(now, g)| set(now, read(&element(g.clone(), read(&vars.round))))));
+    } else {
+        take_turn(program, vars, &mut out);
+    }
     for (place, init) in &vars.own {
         out.push(set(place, expr(ExprKind::Const(init.clone()), place.ty.clone())));
     }
     out.push(call);
-    confirm(vars, &mut out);
+    if is_quiet {
+        out.extend(vars.now.iter().zip(&vars.behind).map(|(now, g)| set(&element(g.clone(), read(&vars.round)), read(now))));
+    } else {
+        confirm(vars, &mut out);
+    }
     for (place, copy) in saved {
         out.push(set(&place, read(&copy)));
     }

@@ -737,6 +737,8 @@ impl Maker<'_> {
         let expr_of = |e: &Expr| map.expr(e);
         match &s.kind {
             StmtKind::Skip | StmtKind::Progress => self.begin(body, out),
+            // There is nobody to hand over to.
+            StmtKind::Zield if self.source.has_single_buffer() => self.begin(body, out),
             StmtKind::Assign(p, e) => {
                 let (p, e) = (map.place(p), expr_of(e));
                 self.point(s.access, body, out);

@@ -9,6 +9,7 @@
 //! 1. Arguments are evaluated before the state is exchanged; the printed rule evaluates them after it.
 //! 2. The level of the running task is a global that a post saves and restores, where the paper has a parameter.
 //! 3. `done` is not needed: `init` ends where it is set.
+//! 4. What a task that posts nothing leaves behind is not guessed: nobody asks for it before it is known.
 
 use crate::build::*;
 use crate::{Nesting, Prioritized, Translated, Unsupported};
@@ -37,6 +38,7 @@ pub fn levels(source: &Prioritized) -> Result<Translated, Unsupported> {
     }
     let vars = Vars { now, level: new_global(&mut program, "running_level", Type::Range(0, levels - 1)), levels };
     let parameters = parameters(&program);
+    let quiet = without(&program, |s| matches!(s, StmtKind::Post(..)));
     for id in 0..program.procs.len() {
         let mut locals = std::mem::take(&mut program.procs[id].locals);
         let body = std::mem::take(&mut program.procs[id].body);
@@ -45,6 +47,7 @@ pub fn levels(source: &Prioritized) -> Result<Translated, Unsupported> {
                 let (mut out, values) = keep(args, &parameters[p], &mut locals);
                 let results = vec![None; program.procs[p].results.len()];
                 let call = Stmt { span: s.span, ..stmt(StmtKind::Call(results, p, values)) };
+                let post = if quiet[p] { post_quiet } else { post };
                 out.extend(post(&program, &vars, m, &call, &mut locals));
                 out
             }
@@ -80,6 +83,31 @@ pub fn levels(source: &Prioritized) -> Result<Translated, Unsupported> {
     program.init = Some(program.procs.len() - 1);
     crate::explicit::make_sequential(&mut program);
     Ok(Translated { program, nesting: Nesting::Inside, limits: source.limits.clone() })
+}
+
+/// A post of a task that posts nothing.
+fn post_quiet(_: &Program, vars: &Vars, m: Option<Level>, call: &Stmt, locals: &mut Vec<Local>) -> Block {
+    let my_level = new_local(locals, "my_level", vars.level.ty.clone());
+    let its_level = new_local(locals, "its_level", vars.level.ty.clone());
+    let (mut leave, mut enter, mut back) = (Vec::new(), Vec::new(), Vec::new());
+    for (x, next) in &vars.now {
+        let now = new_local(locals, "saved", x.ty.clone());
+        let its_next = element(next.clone(), read(&its_level));
+        leave.push(set(&now, read(x)));
+        enter.push(set(x, read(&its_next)));
+        back.extend([set(&its_next, read(x)), set(x, read(&now))]);
+    }
+    let not_above = le(read(&its_level), read(&my_level));
+    leave.extend(enter);
+    vec![
+        set(&my_level, read(&vars.level)),
+        set(&its_level, m.map_or_else(|| read(&vars.level), |m| number(i64::from(m)))),
+        when(not_above.clone(), leave),
+        set(&vars.level, read(&its_level)),
+        call.clone(),
+        set(&vars.level, read(&my_level)),
+        when(not_above, back),
+    ]
 }
 
 /// A post, given the call that runs the task.

@@ -19,21 +19,23 @@ use crate::{Prioritized, Unsupported};
 use fabius_lang::program::*;
 use std::collections::BTreeSet;
 
-/// Lets every posted task yield before it begins. This changes nothing, but rounds then stand for any order of tasks (the
-/// `while * { yield; }` with which the paper's examples begin).
-pub fn yield_first(program: &mut Program) {
-    for id in crate::explicit::spawned(program) {
-        program.procs[id].body.insert(0, stmt(StmtKind::Yield));
-    }
+/// When a task that is posted to the level of the poster, or below, may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begin {
+    /// In the round in which it is posted (downwards: in that of the task that waits there), as in the paper.
+    InThatRound,
+    /// In that round or a later one: then many rounds allow any order of tasks. (The paper's examples write `while * {
+    /// yield; }` for it.)
+    InAnyRound,
 }
 
 /// The executions with at most `rounds` rounds of yields in each activation of a level.
 ///
 /// # Errors
 /// None yet.
-pub fn yields(source: &Prioritized, rounds: u32) -> Result<Prioritized, Unsupported> {
+pub fn yields(source: &Prioritized, rounds: u32, begin: Begin) -> Result<Prioritized, Unsupported> {
     let mut program = source.program.clone();
-    if !program.any_stmt(|s| s.kind == StmtKind::Yield) {
+    if !program.any_stmt(|s| s.kind == StmtKind::Yield) && (rounds == 1 || begin == Begin::InThatRound) {
         return Ok(source.clone());
     }
     let shared = source.shared();
@@ -49,6 +51,7 @@ pub fn yields(source: &Prioritized, rounds: u32) -> Result<Prioritized, Unsuppor
         stop: global(&program, source.stop),
         vectors,
         rounds,
+        begin,
     };
     let own: BTreeSet<GlobalId> = [&vars.round, &vars.level, &vars.dropped].into_iter().map(id_of).collect();
     let here = read(&vars.round);
@@ -56,6 +59,7 @@ pub fn yields(source: &Prioritized, rounds: u32) -> Result<Prioritized, Unsuppor
     let moved = Moved { variables: &shared, index: &here, or_if: Some((source.stop, &over)) };
     let tasks = crate::explicit::spawned(&program);
     let parameters = parameters(&program);
+    let quiet = without(&program, |s| matches!(s, StmtKind::Post(..) | StmtKind::Yield));
     for id in 0..program.procs.len() {
         let mut locals = std::mem::take(&mut program.procs[id].locals);
         let body = moved.block(std::mem::take(&mut program.procs[id].body), &program);
@@ -70,7 +74,7 @@ pub fn yields(source: &Prioritized, rounds: u32) -> Result<Prioritized, Unsuppor
                     let all = values.iter().cloned().chain(extra).collect();
                     Stmt { span: s.span, ..stmt(StmtKind::Post(None, m, p, all)) }
                 };
-                out.extend(post(&program, &vars, m, &posted, &mut locals));
+                out.extend(post(&program, &vars, m, &posted, quiet[p], &mut locals));
                 out
             }
             _ => vec![s],
@@ -111,6 +115,7 @@ struct Vars {
     dropped: Place,
     stop: Place,
     rounds: u32,
+    begin: Begin,
 }
 
 /// A post, given what posts with a level and a round.
@@ -119,23 +124,66 @@ fn post(
     vars: &Vars,
     m: Option<Level>,
     posted: &dyn Fn([Expr; 2]) -> Stmt,
+    is_quiet: bool,
     locals: &mut Vec<Local>,
 ) -> Block {
     let my_round = new_local(locals, "my_round", vars.round.ty.clone());
     let my_level = new_local(locals, "my_level", vars.level.ty.clone());
     let mut out = vec![set(&my_round, read(&vars.round)), set(&my_level, read(&vars.level))];
     let restore = [set(&vars.round, read(&my_round)), set(&vars.level, read(&my_level))];
-    let same = posted([read(&my_level), read(&my_round)]);
+    let same = begin(vars, read(&my_level), read(&my_round), posted, locals);
     match m.map(i64::from) {
-        None => out.push(same),
+        None => out.extend(same),
         Some(m) => {
-            let below = posted([number(m), read(&element(vars.interrupted.clone(), number(m)))]);
-            let others = vec![either(eq(number(m), read(&my_level)), vec![same], vec![below])];
-            let above = post_above(program, vars, m, &my_round, posted([number(m), number(0)]), locals);
+            let its_round = read(&element(vars.interrupted.clone(), number(m)));
+            let below = begin(vars, number(m), its_round, posted, locals);
+            let others = vec![either(eq(number(m), read(&my_level)), same, below)];
+            let posted = posted([number(m), number(0)]);
+            let above = if is_quiet {
+                post_quiet_above(vars, &my_round, posted, locals)
+            } else {
+                post_above(program, vars, m, &my_round, posted, locals)
+            };
             out.push(either(lt(read(&my_level), number(m)), above, others));
         }
     }
     out.extend(restore);
+    out
+}
+
+/// A post of a task that begins in this round, or later.
+fn begin(
+    vars: &Vars,
+    level: Expr,
+    round: Expr,
+    posted: &dyn Fn([Expr; 2]) -> Stmt,
+    locals: &mut Vec<Local>,
+) -> Block {
+    if vars.begin == Begin::InThatRound {
+        return vec![posted([level, round])];
+    }
+    let its_round = new_local(locals, "its_round", vars.round.ty.clone());
+    let behind_last = number(i64::from(vars.rounds));
+    let drop = set(&element(vars.dropped.clone(), level.clone()), boolean(true));
+    vec![
+        any_between(&its_round, round, behind_last.clone()),
+        when(eq(read(&its_round), behind_last), vec![drop]),
+        posted([level, read(&its_round)]),
+    ]
+}
+
+/// All that happens in the level above is one task that does not yield.
+fn post_quiet_above(vars: &Vars, my_round: &Place, posted: Stmt, locals: &mut Vec<Local>) -> Block {
+    let (mut out, mut behind) = (Vec::new(), Vec::new());
+    for x in &vars.vectors {
+        let saved = new_local(locals, "saved", x.ty.clone());
+        out.push(set(&saved, read(x)));
+        out.push(set(&element(x.clone(), number(0)), read(&element(saved.clone(), read(my_round)))));
+        behind.push(set(&element(saved.clone(), read(my_round)), read(&element(x.clone(), number(0)))));
+        behind.push(set(x, read(&saved)));
+    }
+    out.push(posted);
+    out.extend(behind);
     out
 }
 

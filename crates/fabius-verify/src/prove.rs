@@ -10,7 +10,7 @@ use fabius_smt::{Embedded, External, Limits, Solver, find_solver};
 use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, SchedulerKind, Verdict};
 use fabius_translate::explicit::{Trace, explicit};
 use fabius_translate::relay::relay;
-use fabius_translate::yields::yield_first;
+use fabius_translate::yields::Begin;
 use fabius_translate::{Event, Explicit, Prioritized, Translated, Unsupported, lift};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -153,14 +153,11 @@ fn buffers(source: Explicit, zields: u32, yields: u32) -> Result<Translated, Uns
 }
 
 fn yield_free(source: Explicit, zields: u32, yields: u32) -> Result<Prioritized, Unsupported> {
-    let one_buffer = single_buffer(source, zields, yields)?;
-    fabius_translate::yields::yields(&one_buffer, yields)
+    let one_buffer = single_buffer(source, zields)?;
+    fabius_translate::yields::yields(&one_buffer, yields, Begin::InAnyRound)
 }
 
-fn single_buffer(mut source: Explicit, zields: u32, yields: u32) -> Result<Prioritized, Unsupported> {
-    if yields > 1 {
-        yield_first(&mut source.program);
-    }
+fn single_buffer(mut source: Explicit, zields: u32) -> Result<Prioritized, Unsupported> {
     relay(&mut source.program)?;
     fabius_translate::buffers::buffers(&source, zields)
 }
@@ -192,7 +189,7 @@ pub fn text_of(program: &Program, what: Sequentialization, form: Form) -> Result
     let source = || explicit(program, off);
     let translated = match form {
         Form::Explicit => source().map(|e| e.into_program()),
-        Form::SingleBuffer => source().and_then(|e| single_buffer(e, zields, yields)).map(|p| p.into_program()),
+        Form::SingleBuffer => source().and_then(|e| single_buffer(e, zields)).map(|p| p.into_program()),
         Form::YieldFree => source().and_then(|e| yield_free(e, zields, yields)).map(|p| p.into_program()),
         Form::Sequential => return unparsed(&translate(program, what, off)?.program),
     };
@@ -394,7 +391,7 @@ fn confirm_witness(
     let machine = Machine::new(program, Points::All);
     let options = Options { bound, scheduler, ..Options::default() };
     let Some(found) = shrink::find(&machine, &options, &happened.schedule) else {
-        return Err(internal(format!("the counterexample is not an execution: {:?}", happened.schedule)));
+        return Err(internal("the counterexample is not an execution".into()));
     };
     let found = shrink::shrink(&machine, &options, &found);
     let plan = Plan { bound, scheduler, ..Plan::default() };
