@@ -1,5 +1,6 @@
 //! Makes statements and expressions of core programs.
 
+use crate::Unsupported;
 use fabius_lang::program::*;
 use fabius_trace::Span;
 
@@ -233,6 +234,36 @@ pub fn without(program: &Program, is_one: impl Fn(&StmtKind) -> bool) -> Vec<boo
         }
         quiet = next;
     }
+}
+
+/// The level at which each procedure runs. (One that never runs is said to run at the lowest.)
+///
+/// # Errors
+/// A procedure that runs at more than one.
+pub fn levels_of(program: &Program) -> Result<Vec<Level>, Unsupported> {
+    let mut all = vec![None; program.procs.len()];
+    let mut todo: Vec<(ProcId, Level)> = program.init.into_iter().map(|p| (p, 0)).collect();
+    for proc in &program.procs {
+        each(&proc.body, &mut |s| match s.kind {
+            StmtKind::Post(_, Some(m), p, _) => todo.push((p, m)),
+            StmtKind::Spawn(_, p, _) => todo.push((p, 0)),
+            _ => {}
+        });
+    }
+    while let Some((p, level)) = todo.pop() {
+        if all[p].is_some_and(|l| l != level) {
+            let help = "write it once for each level";
+            return Err(Unsupported::new("a procedure that runs at several levels", program.procs[p].span, help));
+        }
+        if all[p].replace(level).is_none() {
+            each(&program.procs[p].body, &mut |s| {
+                if let StmtKind::Call(_, q, _) | StmtKind::Post(_, None, q, _) = s.kind {
+                    todo.push((q, level));
+                }
+            });
+        }
+    }
+    Ok(all.into_iter().map(|l| l.unwrap_or(0)).collect())
 }
 
 /// Calls `f` with every statement, nested ones included.

@@ -196,7 +196,7 @@ pub fn explicit(source: &Program, trace: Trace) -> Result<Explicit, Unsupported>
         limits.push("a task that waits hands over to other buffers only when it begins to wait".into());
     }
     let (stop, failed) = (id(&stop), id(&failed));
-    let mut private = private_to_main(&program);
+    let mut private = private_to_main(&program, &starts);
     private.remove(&stop);
     private.insert(failed);
     Ok(Explicit { program, has_init: source.init.is_some(), starts, stop, failed, private, limits })
@@ -360,7 +360,7 @@ fn uses_handles(program: &Program) -> bool {
 }
 
 /// The globals that nobody but the first thread uses.
-fn private_to_main(program: &Program) -> BTreeSet<GlobalId> {
+fn private_to_main(program: &Program, starts: &[Start]) -> BTreeSet<GlobalId> {
     let calls = |from: Vec<ProcId>| {
         let mut seen: BTreeSet<ProcId> = BTreeSet::new();
         let mut todo = from;
@@ -376,7 +376,7 @@ fn private_to_main(program: &Program) -> BTreeSet<GlobalId> {
         seen
     };
     let mut others = spawned(program);
-    others.extend(program.buffers.iter().map(|b| b.proc));
+    others.extend(starts.iter().map(|s| s.proc));
     let mut used = BTreeSet::new();
     for p in calls(others) {
         globals_of(&program.procs[p].body, &mut used);

@@ -7,7 +7,7 @@
 //!
 //! Deviations:
 //! 1. Arguments are evaluated before the state is exchanged; the printed rule evaluates them after it.
-//! 2. The level of the running task is a global that a post saves and restores, where the paper has a parameter.
+//! 2. The level of the running task is known from the text, where the paper has a parameter.
 //! 3. `done` is not needed: `init` ends where it is set.
 //! 4. What a task that posts nothing leaves behind is not guessed: nobody asks for it before it is known.
 
@@ -15,29 +15,25 @@ use crate::build::*;
 use crate::{Nesting, Prioritized, Translated, Unsupported};
 use fabius_lang::program::*;
 
-struct Vars {
-    /// The shared variables, and where the next tasks of each level find them.
-    now: Vec<(Place, Place)>,
-    level: Place,
-    levels: i64,
-}
+/// The shared variables, and where the next tasks of each level find them.
+type Vars = Vec<(Place, Place)>;
 
 /// The executions in which, at each level, tasks run in preorder of the tree of posts.
 ///
 /// # Errors
-/// Tasks that post over more than one level are no concern here: see [`crate::relay`].
+/// A procedure that runs at more than one level. (Posts over more than one level are no concern here: see
+/// [`crate::relay`].)
 pub fn levels(source: &Prioritized) -> Result<Translated, Unsupported> {
     let mut program = source.program.clone();
-    let levels = program.levels.len() as i64;
-    let shared = source.shared();
-    let mut now = Vec::new();
-    for g in &shared {
+    let levels = program.levels.len() as u32;
+    let mut vars = Vars::new();
+    for g in &source.shared() {
         let x = global(&program, *g);
         let name = format!("next_{}", program.globals[*g].name);
-        now.push((x.clone(), new_global(&mut program, &name, array(x.ty.clone(), levels as u32))));
+        vars.push((x.clone(), new_global(&mut program, &name, array(x.ty.clone(), levels))));
     }
-    let vars = Vars { now, level: new_global(&mut program, "running_level", Type::Range(0, levels - 1)), levels };
     let parameters = parameters(&program);
+    let runs_at = levels_of(&program)?;
     let quiet = without(&program, |s| matches!(s, StmtKind::Post(..)));
     for id in 0..program.procs.len() {
         let mut locals = std::mem::take(&mut program.procs[id].locals);
@@ -47,8 +43,13 @@ pub fn levels(source: &Prioritized) -> Result<Translated, Unsupported> {
                 let (mut out, values) = keep(args, &parameters[p], &mut locals);
                 let results = vec![None; program.procs[p].results.len()];
                 let call = Stmt { span: s.span, ..stmt(StmtKind::Call(results, p, values)) };
-                let post = if quiet[p] { post_quiet } else { post };
-                out.extend(post(&program, &vars, m, &call, &mut locals));
+                let (from, to) = (runs_at[id], m.unwrap_or(runs_at[id]));
+                out.extend(match (from < to, quiet[p]) {
+                    (true, true) => vec![call],
+                    (true, false) => post_above(&program, &vars, to, call, &mut locals),
+                    (false, true) => post_quiet(&vars, to, call, &mut locals),
+                    (false, false) => post(&program, &vars, from, to, call, &mut locals),
+                });
                 out
             }
             _ => vec![s],
@@ -59,14 +60,14 @@ pub fn levels(source: &Prioritized) -> Result<Translated, Unsupported> {
     let mut locals = Vec::new();
     let mut body = source.before.clone();
     let mut ends = Vec::new();
-    for (x, next) in &vars.now {
+    for (x, next) in &vars {
         let end = new_local(&mut locals, "end", x.ty.clone());
         guess(&program, &end, &mut body);
         body.push(set(&element(next.clone(), number(0)), read(&end)));
         ends.push(end);
     }
     body.push(stmt(StmtKind::Call(Vec::new(), main, Vec::new())));
-    for ((x, next), end) in vars.now.iter().zip(&ends) {
+    for ((x, next), end) in vars.iter().zip(&ends) {
         body.push(assume(eq(read(end), read(x))));
         body.push(set(x, read(&element(next.clone(), number(0)))));
     }
@@ -85,76 +86,55 @@ pub fn levels(source: &Prioritized) -> Result<Translated, Unsupported> {
     Ok(Translated { program, nesting: Nesting::Inside, limits: source.limits.clone() })
 }
 
-/// A post of a task that posts nothing.
-fn post_quiet(_: &Program, vars: &Vars, m: Option<Level>, call: &Stmt, locals: &mut Vec<Local>) -> Block {
-    let my_level = new_local(locals, "my_level", vars.level.ty.clone());
-    let its_level = new_local(locals, "its_level", vars.level.ty.clone());
-    let (mut leave, mut enter, mut back) = (Vec::new(), Vec::new(), Vec::new());
-    for (x, next) in &vars.now {
-        let now = new_local(locals, "saved", x.ty.clone());
-        let its_next = element(next.clone(), read(&its_level));
-        leave.push(set(&now, read(x)));
-        enter.push(set(x, read(&its_next)));
-        back.extend([set(&its_next, read(x)), set(x, read(&now))]);
+/// A post to the same level or below, of a task that posts nothing.
+fn post_quiet(vars: &Vars, to: Level, call: Stmt, locals: &mut Vec<Local>) -> Block {
+    let (mut out, mut back) = (Vec::new(), Vec::new());
+    for (x, next) in vars {
+        let saved = new_local(locals, "saved", x.ty.clone());
+        let its_next = element(next.clone(), number(i64::from(to)));
+        out.push(set(&saved, read(x)));
+        out.push(set(x, read(&its_next)));
+        back.extend([set(&its_next, read(x)), set(x, read(&saved))]);
     }
-    let not_above = le(read(&its_level), read(&my_level));
-    leave.extend(enter);
-    vec![
-        set(&my_level, read(&vars.level)),
-        set(&its_level, m.map_or_else(|| read(&vars.level), |m| number(i64::from(m)))),
-        when(not_above.clone(), leave),
-        set(&vars.level, read(&its_level)),
-        call.clone(),
-        set(&vars.level, read(&my_level)),
-        when(not_above, back),
-    ]
+    out.push(call);
+    out.extend(back);
+    out
 }
 
-/// A post, given the call that runs the task.
-fn post(program: &Program, vars: &Vars, m: Option<Level>, call: &Stmt, locals: &mut Vec<Local>) -> Block {
-    let mut out = Vec::new();
-    let my_level = new_local(locals, "my_level", vars.level.ty.clone());
-    let its_level = new_local(locals, "its_level", vars.level.ty.clone());
-    out.push(set(&my_level, read(&vars.level)));
-    out.push(set(&its_level, m.map_or_else(|| read(&vars.level), |m| number(i64::from(m)))));
-    let run = |out: &mut Block| {
-        out.push(set(&vars.level, read(&its_level)));
-        out.push(call.clone());
-        out.push(set(&vars.level, read(&my_level)));
-    };
-    let (mut above, mut others) = (Vec::new(), Vec::new());
-    let mut confirm = Vec::new();
-    let (mut saved_now, mut saved_next) = (Vec::new(), Vec::new());
-    for (x, next) in &vars.now {
-        let its_next = element(next.clone(), read(&its_level));
+/// A post to the level above: the task runs now, and so do those that it posts there.
+fn post_above(program: &Program, vars: &Vars, to: Level, call: Stmt, locals: &mut Vec<Local>) -> Block {
+    let (mut out, mut confirm) = (Vec::new(), Vec::new());
+    for (x, next) in vars {
+        let its_next = element(next.clone(), number(i64::from(to)));
         let end = new_local(locals, "end", x.ty.clone());
-        guess(program, &end, &mut above);
-        above.push(set(&its_next, read(&end)));
-        let (now, nexts) = (new_local(locals, "saved", x.ty.clone()), new_local(locals, "saved_next", next.ty.clone()));
-        others.push(set(&nexts, read(next)));
-        others.push(set(&now, read(x)));
-        guess(program, &end, &mut others);
-        others.push(set(x, read(&its_next)));
-        others.push(set(&its_next, read(&end)));
-        confirm.push(assume(eq(read(x), read(&end))));
-        saved_now.push((x.clone(), now));
-        saved_next.push((next.clone(), nexts));
+        guess(program, &end, &mut out);
+        out.push(set(&its_next, read(&end)));
+        confirm.extend([assume(eq(read(x), read(&end))), set(x, read(&its_next))]);
     }
-    run(&mut above);
-    above.extend(confirm.clone());
-    for (x, next) in &vars.now {
-        above.push(set(x, read(&element(next.clone(), read(&its_level)))));
+    out.push(call);
+    out.extend(confirm);
+    out
+}
+
+/// A post to the same level or below: the task runs in the state that those before it leave behind.
+fn post(program: &Program, vars: &Vars, from: Level, to: Level, call: Stmt, locals: &mut Vec<Local>) -> Block {
+    let (mut out, mut behind) = (Vec::new(), Vec::new());
+    for (x, next) in vars {
+        let its_next = element(next.clone(), number(i64::from(to)));
+        let (saved, end) = (new_local(locals, "saved", x.ty.clone()), new_local(locals, "end", x.ty.clone()));
+        out.push(set(&saved, read(x)));
+        for level in to + 1..=from {
+            let next = element(next.clone(), number(i64::from(level)));
+            let saved = new_local(locals, "saved_next", x.ty.clone());
+            out.push(set(&saved, read(&next)));
+            behind.push(set(&next, read(&saved)));
+        }
+        guess(program, &end, &mut out);
+        out.extend([set(x, read(&its_next)), set(&its_next, read(&end))]);
+        behind.insert(0, assume(eq(read(x), read(&end))));
+        behind.push(set(x, read(&saved)));
     }
-    run(&mut others);
-    others.extend(confirm);
-    for j in 1..vars.levels {
-        let between = and(lt(read(&its_level), number(j)), le(number(j), read(&my_level)));
-        let back = saved_next
-            .iter()
-            .map(|(next, saved)| set(&element(next.clone(), number(j)), read(&element(saved.clone(), number(j)))));
-        others.push(when(between, back.collect()));
-    }
-    others.extend(saved_now.iter().map(|(x, saved)| set(x, read(saved))));
-    out.push(either(lt(read(&my_level), read(&its_level)), above, others));
+    out.push(call);
+    out.extend(behind);
     out
 }

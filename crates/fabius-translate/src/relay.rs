@@ -10,17 +10,16 @@ use crate::Unsupported;
 use crate::build::*;
 use fabius_lang::program::*;
 use fabius_trace::Span;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// Makes every post one of at most one level up.
 ///
 /// # Errors
-/// A procedure that posts over several levels, and runs at more than one level.
+/// A procedure that runs at more than one level (an [explicit](crate::explicit) program has none).
 pub fn relay(program: &mut Program) -> Result<(), Unsupported> {
-    let runs_at = levels_of(program);
+    let runs_at = levels_of(program)?;
     let mut relays: HashMap<(ProcId, Level), ProcId> = HashMap::new();
     let mut made: Vec<Proc> = Vec::new();
-    let mut wrong = None;
     let first = program.procs.len();
     let heads: Vec<(Vec<Local>, String)> =
         program.procs.iter().map(|p| (p.locals[..p.params].to_vec(), p.name.clone())).collect();
@@ -28,16 +27,12 @@ pub fn relay(program: &mut Program) -> Result<(), Unsupported> {
         let body = std::mem::take(&mut proc.body);
         proc.body = replace(body, &mut |s| {
             let StmtKind::Post(r, Some(m), p, es) = s.kind else { return vec![s] };
-            let least = runs_at.first().copied().unwrap_or(m);
-            if least + 1 >= m {
+            if runs_at + 1 >= m {
                 return vec![Stmt { kind: StmtKind::Post(r, Some(m), p, es), ..s }];
-            }
-            if runs_at.len() > 1 {
-                wrong = Some(s.span);
             }
             // The last relay first: each posts the one made before it.
             let mut next = p;
-            for level in (least + 1..m).rev() {
+            for level in (runs_at + 1..m).rev() {
                 next = *relays.entry((next, level)).or_insert_with(|| {
                     let (params, name) = &heads[p];
                     let args =
@@ -53,42 +48,9 @@ pub fn relay(program: &mut Program) -> Result<(), Unsupported> {
                     first + made.len() - 1
                 });
             }
-            vec![Stmt { kind: StmtKind::Post(r, Some(least + 1), next, es), ..s }]
+            vec![Stmt { kind: StmtKind::Post(r, Some(runs_at + 1), next, es), ..s }]
         });
     }
     program.procs.extend(made);
-    match wrong {
-        None => Ok(()),
-        Some(span) => {
-            let what = "a post over several levels in a procedure that runs at more than one";
-            Err(Unsupported::new(what, span, "post at most one level up"))
-        }
-    }
-}
-
-/// The levels at which each procedure may run.
-fn levels_of(program: &Program) -> Vec<BTreeSet<Level>> {
-    let mut all = vec![BTreeSet::new(); program.procs.len()];
-    for p in program.init.into_iter().chain(program.buffers.iter().map(|b| b.proc)) {
-        all[p].insert(0);
-    }
-    loop {
-        let mut next = all.clone();
-        for (id, proc) in program.procs.iter().enumerate() {
-            each(&proc.body, &mut |s| match &s.kind {
-                StmtKind::Call(_, p, _) | StmtKind::Post(_, None, p, _) => next[*p].extend(all[id].clone()),
-                StmtKind::Post(_, Some(m), p, _) => {
-                    next[*p].insert(*m);
-                }
-                StmtKind::Spawn(_, p, _) => {
-                    next[*p].insert(0);
-                }
-                _ => {}
-            });
-        }
-        if next == all {
-            return all;
-        }
-        all = next;
-    }
+    Ok(())
 }

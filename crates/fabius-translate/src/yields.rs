@@ -7,16 +7,18 @@
 //!
 //! Deviations:
 //! 1. Arguments are evaluated before the state is exchanged; the printed rule evaluates them after it.
-//! 2. The level and the round of the running task are globals that a task sets when it begins, and that a post restores,
-//!    where the paper has parameters and results. So a result that goes to a global is stored in the new round, as it must
-//!    be.
+//! 2. The round of the running task is a global that a task sets when it begins, and that a post restores, where the paper
+//!    has a parameter and a result. So a result that goes to a global is stored in the new round, as it must be. Its level
+//!    is known from the text.
 //! 3. A task may go to a round behind the last, and then does nothing any more, if execution has stopped when its level is
 //!    no longer active: so a failure in round i is seen with i rounds, although other tasks have not finished.
+//! 4. What an activation leaves behind is not guessed if its only task neither posts nor yields.
 
 use crate::build::*;
 use crate::buffers::copies;
 use crate::{Prioritized, Unsupported};
 use fabius_lang::program::*;
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// When a task that is posted to the level of the poster, or below, may begin.
@@ -32,7 +34,7 @@ pub enum Begin {
 /// The executions with at most `rounds` rounds of yields in each activation of a level.
 ///
 /// # Errors
-/// None yet.
+/// A procedure that runs at more than one level.
 pub fn yields(source: &Prioritized, rounds: u32, begin: Begin) -> Result<Prioritized, Unsupported> {
     let mut program = source.program.clone();
     if !program.any_stmt(|s| s.kind == StmtKind::Yield) && (rounds == 1 || begin == Begin::InThatRound) {
@@ -45,7 +47,6 @@ pub fn yields(source: &Prioritized, rounds: u32, begin: Begin) -> Result<Priorit
     let vectors: Vec<Place> = shared.iter().map(|g| global(&program, *g)).collect();
     let vars = Vars {
         round: new_global(&mut program, "level_round", Type::Range(0, last + 1)),
-        level: new_global(&mut program, "level", Type::Range(0, levels - 1)),
         interrupted: new_global(&mut program, "interrupted", array(Type::Range(0, last), levels as u32)),
         dropped: new_global(&mut program, "a_task_is_dropped", array(Type::Bool, levels as u32)),
         stop: global(&program, source.stop),
@@ -53,44 +54,41 @@ pub fn yields(source: &Prioritized, rounds: u32, begin: Begin) -> Result<Priorit
         rounds,
         begin,
     };
-    let own: BTreeSet<GlobalId> = [&vars.round, &vars.level, &vars.dropped].into_iter().map(id_of).collect();
+    let own: BTreeSet<GlobalId> = [&vars.round, &vars.dropped].into_iter().map(id_of).collect();
     let here = read(&vars.round);
     let over = lt(number(last), here.clone());
     let moved = Moved { variables: &shared, index: &here, or_if: Some((source.stop, &over)) };
     let tasks = crate::explicit::spawned(&program);
+    let runs_at = levels_of(&program)?;
     let parameters = parameters(&program);
     let quiet = without(&program, |s| matches!(s, StmtKind::Post(..) | StmtKind::Yield));
     for id in 0..program.procs.len() {
         let mut locals = std::mem::take(&mut program.procs[id].locals);
         let body = moved.block(std::mem::take(&mut program.procs[id].body), &program);
+        let level = number(i64::from(runs_at[id]));
         let mut body = replace(body, &mut |s| match s.kind {
             StmtKind::Yield => {
-                let drop = set(&element(vars.dropped.clone(), read(&vars.level)), boolean(true));
+                let drop = set(&element(vars.dropped.clone(), level.clone()), boolean(true));
                 vec![any_between(&vars.round, here.clone(), number(last + 1)), when(over.clone(), vec![drop])]
             }
             StmtKind::Post(_, m, p, args) => {
                 let (mut out, values) = keep(args, &parameters[p], &mut locals);
-                let posted = |extra: [Expr; 2]| {
-                    let all = values.iter().cloned().chain(extra).collect();
+                let posted = |round: Expr| {
+                    let all = values.iter().cloned().chain([round]).collect();
                     Stmt { span: s.span, ..stmt(StmtKind::Post(None, m, p, all)) }
                 };
-                out.extend(post(&program, &vars, m, &posted, quiet[p], &mut locals));
+                let levels = (runs_at[id], m.unwrap_or(runs_at[id]));
+                out.extend(post(&program, &vars, levels, &posted, quiet[p], &mut locals));
                 out
             }
             _ => vec![s],
         });
         if tasks.contains(&id) {
             let params = program.procs[id].params;
-            let parameter = |name: &str, p: &Place| Local { name: name.into(), ty: p.ty.clone() };
-            body = shift_locals(body, params, 2);
-            let two = [parameter("its_level", &vars.level), parameter("its_round", &vars.round)];
-            locals.splice(params..params, two);
-            let begin = [
-                set(&vars.level, read(&local(params, vars.level.ty.clone()))),
-                set(&vars.round, read(&local(params + 1, vars.round.ty.clone()))),
-            ];
-            body.splice(0..0, begin);
-            program.procs[id].params += 2;
+            body = shift_locals(body, params, 1);
+            locals.insert(params, Local { name: "its_round".into(), ty: vars.round.ty.clone() });
+            body.insert(0, set(&vars.round, read(&local(params, vars.round.ty.clone()))));
+            program.procs[id].params += 1;
         }
         program.procs[id].locals = locals;
         program.procs[id].body = body;
@@ -108,7 +106,6 @@ struct Vars {
     vectors: Vec<Place>,
     /// The round of the running task in the activation of its level.
     round: Place,
-    level: Place,
     /// The round of the task of each level that waits for higher ones.
     interrupted: Place,
     /// Whether a task of the level went to the round behind the last.
@@ -118,57 +115,48 @@ struct Vars {
     begin: Begin,
 }
 
-/// A post, given what posts with a level and a round.
+/// A post from a level to a level, given what posts in a round.
 fn post(
     program: &Program,
     vars: &Vars,
-    m: Option<Level>,
-    posted: &dyn Fn([Expr; 2]) -> Stmt,
+    (level, m): (Level, Level),
+    posted: &dyn Fn(Expr) -> Stmt,
     is_quiet: bool,
     locals: &mut Vec<Local>,
 ) -> Block {
     let my_round = new_local(locals, "my_round", vars.round.ty.clone());
-    let my_level = new_local(locals, "my_level", vars.level.ty.clone());
-    let mut out = vec![set(&my_round, read(&vars.round)), set(&my_level, read(&vars.level))];
-    let restore = [set(&vars.round, read(&my_round)), set(&vars.level, read(&my_level))];
-    let same = begin(vars, read(&my_level), read(&my_round), posted, locals);
-    match m.map(i64::from) {
-        None => out.extend(same),
-        Some(m) => {
-            let its_round = read(&element(vars.interrupted.clone(), number(m)));
-            let below = begin(vars, number(m), its_round, posted, locals);
-            let others = vec![either(eq(number(m), read(&my_level)), same, below)];
-            let posted = posted([number(m), number(0)]);
-            let above = if is_quiet {
-                post_quiet_above(vars, &my_round, posted, locals)
-            } else {
-                post_above(program, vars, m, &my_round, posted, locals)
-            };
-            out.push(either(lt(read(&my_level), number(m)), above, others));
+    let mut out = vec![set(&my_round, read(&vars.round))];
+    out.extend(match m.cmp(&level) {
+        Ordering::Less => {
+            let its_round = read(&element(vars.interrupted.clone(), number(i64::from(m))));
+            begin(vars, m, its_round, posted, locals)
         }
-    }
-    out.extend(restore);
+        Ordering::Equal => begin(vars, m, read(&my_round), posted, locals),
+        Ordering::Greater if is_quiet => post_quiet_above(vars, &my_round, posted(number(0)), locals),
+        Ordering::Greater => post_above(program, vars, i64::from(m), &my_round, posted(number(0)), locals),
+    });
+    out.push(set(&vars.round, read(&my_round)));
     out
 }
 
 /// A post of a task that begins in this round, or later.
 fn begin(
     vars: &Vars,
-    level: Expr,
+    m: Level,
     round: Expr,
-    posted: &dyn Fn([Expr; 2]) -> Stmt,
+    posted: &dyn Fn(Expr) -> Stmt,
     locals: &mut Vec<Local>,
 ) -> Block {
     if vars.begin == Begin::InThatRound {
-        return vec![posted([level, round])];
+        return vec![posted(round)];
     }
     let its_round = new_local(locals, "its_round", vars.round.ty.clone());
     let behind_last = number(i64::from(vars.rounds));
-    let drop = set(&element(vars.dropped.clone(), level.clone()), boolean(true));
+    let drop = set(&element(vars.dropped.clone(), number(i64::from(m))), boolean(true));
     vec![
         any_between(&its_round, round, behind_last.clone()),
         when(eq(read(&its_round), behind_last), vec![drop]),
-        posted([level, read(&its_round)]),
+        posted(read(&its_round)),
     ]
 }
 

@@ -71,11 +71,12 @@ fn bugs_are_found_at_the_same_bounds() {
                 sequentialization: what,
                 unwind: 6,
                 recursion: 4,
+                incremental: false,
                 solver: SolverChoice::Embedded,
                 time: Some(Duration::from_secs(30)),
             };
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-            match prove(&program, &id, &plan, &stop) {
+            match prove(&program, &id, &plan, &stop, &|_| {}) {
                 Ok(proof) => {
                     let say = |v: &Verdict| match v {
                         Verdict::Bug { trace } => format!("bug {:?} cost {}", trace.kind, trace.cost),
@@ -83,12 +84,12 @@ fn bugs_are_found_at_the_same_bounds() {
                         Verdict::NoBugWithinBounds { bounds } => format!("none {:?}", bounds.limits),
                         Verdict::Verified => "verified".into(),
                     };
-                    let (a, b) = (say(&explored.verdict), say(&proof.verdict));
-                    let same = explored.verdict.exit_code() == proof.verdict.exit_code();
+                    let (a, b) = (say(&explored.verdict), say(&proof.report.verdict));
+                    let same = explored.verdict.exit_code() == proof.report.verdict.exit_code();
                     println!(
                         "{} {name} {what:?}: {a} | {b} | {:?} enc {:?} solve {:?} {:?} {:?}",
                         if same { "ok  " } else { "DIFF" },
-                        proof.elapsed,
+                        proof.report.elapsed,
                         proof.statistics.encoding,
                         proof.statistics.solving,
                         proof.solver,
