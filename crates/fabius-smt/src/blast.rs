@@ -6,6 +6,7 @@
 //! integers of any size, unless the assumption was needed that all numbers fit.
 
 use crate::gates::Gates;
+use crate::small::Small;
 use crate::term::{Kind, Op, Sort, Term, Terms, Value};
 use batsat::Lit;
 use hashbrown::HashMap;
@@ -25,6 +26,7 @@ struct Number {
 enum Circuit {
     Truth(Lit),
     Number(Number),
+    Small(Small),
 }
 
 /// Terms that have become circuits.
@@ -33,6 +35,8 @@ pub(crate) struct Blast {
     /// Most bits of an integer.
     width: usize,
     circuits: HashMap<Term, Circuit>,
+    /// Small numbers that were wanted in binary.
+    binary: HashMap<Term, Number>,
     /// Implies that all numbers fit.
     all_fit: Lit,
 }
@@ -41,7 +45,7 @@ impl Blast {
     pub fn new(width: usize) -> Blast {
         let mut gates = Gates::new();
         let all_fit = gates.fresh();
-        Blast { gates, width, circuits: HashMap::new(), all_fit }
+        Blast { gates, width, circuits: HashMap::new(), binary: HashMap::new(), all_fit }
     }
 
     /// Holds if all numbers fit.
@@ -54,7 +58,7 @@ impl Blast {
         self.build(terms, t);
         match self.circuits[&t] {
             Circuit::Truth(l) => l,
-            Circuit::Number(_) => unreachable!("a truth value is no number"),
+            _ => unreachable!("a truth value is no number"),
         }
     }
 
@@ -62,6 +66,7 @@ impl Blast {
     pub fn value(&self, terms: &Terms, t: Term) -> Option<Value> {
         match self.circuits.get(&t)? {
             Circuit::Truth(l) => self.gates.value(*l).map(Value::from),
+            Circuit::Small(n) => Some(n.value(&self.gates)),
             Circuit::Number(n) => {
                 let bit = |l: &Lit| Value::from(self.gates.value(*l).unwrap_or(false));
                 let magnitude: Value = n.bits.iter().enumerate().map(|(i, l)| bit(l) << i).sum();
@@ -92,18 +97,71 @@ impl Blast {
     fn lit(&self, t: Term) -> Lit {
         match self.circuits[&t] {
             Circuit::Truth(l) => l,
-            Circuit::Number(_) => unreachable!("operands have the sorts that their operator asks for"),
+            _ => unreachable!("operands have the sorts that their operator asks for"),
         }
     }
 
-    fn number(&self, t: Term) -> Number {
+    fn number(&mut self, t: Term) -> Number {
         match &self.circuits[&t] {
             Circuit::Number(n) => n.clone(),
+            Circuit::Small(small) => {
+                if let Some(known) = self.binary.get(&t) {
+                    return known.clone();
+                }
+                let (lo, hi) = small.range();
+                let bits = small.clone().bits(&mut self.gates, signed_bits(lo).max(signed_bits(hi)));
+                let n = Number { bits, lost: self.gates.constant(false) };
+                self.binary.insert(t, n.clone());
+                n
+            }
             Circuit::Truth(_) => unreachable!("operands have the sorts that their operator asks for"),
         }
     }
 
+    /// Two numbers, if both are small.
+    fn both_small(&self, a: Term, b: Term) -> Option<(Small, Small)> {
+        match (&self.circuits[&a], &self.circuits[&b]) {
+            (Circuit::Small(x), Circuit::Small(y)) => Some((x.clone(), y.clone())),
+            _ => None,
+        }
+    }
+
+    /// What can be done with small numbers without leaving them.
+    fn small(&mut self, terms: &Terms, t: Term) -> Option<Circuit> {
+        let (sort, range) = (terms.sort(t), terms.range(t));
+        let gates = &mut self.gates;
+        match *terms.kind(t) {
+            Kind::Const(v) if sort == Sort::Int => Some(Circuit::Small(Small::constant(v))),
+            Kind::Var(_) if sort == Sort::Int && Small::fits(range) => {
+                let (lo, hi) = range.expect("what is small has a range");
+                Some(Circuit::Small(Small::variable(gates, lo, hi)))
+            }
+            Kind::App(op, [a, b, c]) => {
+                if op == Op::Ite && sort == Sort::Int {
+                    let (x, y) = self.both_small(b, c)?;
+                    let condition = self.lit(a);
+                    return Small::mux(&mut self.gates, condition, &x, &y).map(Circuit::Small);
+                }
+                if !matches!(op, Op::Eq | Op::Lt | Op::Add | Op::Sub) || terms.sort(a) != Sort::Int {
+                    return None;
+                }
+                let (x, y) = self.both_small(a, b)?;
+                let gates = &mut self.gates;
+                match op {
+                    Op::Eq => Some(Circuit::Truth(Small::equal(gates, &x, &y))),
+                    Op::Lt => Some(Circuit::Truth(Small::less(gates, &x, &y))),
+                    Op::Add => Small::add(gates, &x, &y).map(|n| Circuit::Small(n.within(gates, range))),
+                    _ => Small::add(gates, &x, &y.negated()).map(|n| Circuit::Small(n.within(gates, range))),
+                }
+            }
+            _ => None,
+        }
+    }
+
     fn circuit(&mut self, terms: &Terms, t: Term) -> Circuit {
+        if let Some(small) = self.small(terms, t) {
+            return small;
+        }
         let sort = terms.sort(t);
         match *terms.kind(t) {
             Kind::Const(v) if sort == Sort::Bool => Circuit::Truth(self.gates.constant(v == 1)),

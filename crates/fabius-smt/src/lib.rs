@@ -10,6 +10,7 @@ mod evaluate;
 mod external;
 mod gates;
 mod simplify;
+mod small;
 pub mod smtlib;
 mod term;
 

@@ -15,6 +15,7 @@ pub mod levels;
 mod lift;
 pub mod relay;
 pub mod rounds;
+mod vectors;
 pub mod yields;
 
 use fabius_lang::program::{Block, Entry, Expr, GlobalId, Proc, ProcId, Process, Program, StmtKind};

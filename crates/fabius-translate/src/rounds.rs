@@ -11,23 +11,20 @@
 //!    spawned. So the order of threads is that of the table.
 //! 2. Any number of rounds is passed over in one choice instead of a loop. Stopping for good is the choice of a round
 //!    behind the last.
-//! 3. What never changes has no copies.
 
 use crate::build::*;
+use crate::vectors::{Moved, Vectors, pass, vectors};
 use crate::{Explicit, Nesting, Translated, Unsupported};
 use fabius_lang::program::*;
 use fabius_trace::Span;
+use std::collections::BTreeSet;
 
 /// Threads that are spawned at most, where their number is not seen from the text.
 const TABLE: u32 = 12;
 
 struct Vars {
-    now: Vec<Place>,
-    begin: Vec<Place>,
-    here: Vec<Place>,
     round: Place,
     stop: Place,
-    rounds: u32,
     count: Place,
     which: Place,
     starts: Place,
@@ -64,16 +61,9 @@ pub fn rounds(source: &Explicit, rounds: u32) -> Result<Translated, Unsupported>
     if many {
         limits.push(format!("at most {TABLE} threads are spawned"));
     }
-    let shared: Vec<GlobalId> = crate::explicit::shared(source).into_iter().filter(|g| *g != source.stop).collect();
-    let now: Vec<Place> = shared.iter().map(|g| global(&program, *g)).collect();
-    let copies = |program: &mut Program, tag: &str| -> Vec<Place> {
-        let copy = |(g, p): (&GlobalId, &Place)| {
-            let name = format!("{tag}_{}", program.globals[*g].name);
-            new_global(program, &name, array(p.ty.clone(), rounds))
-        };
-        shared.iter().zip(&now).map(copy).collect()
-    };
-    let (begin, here) = (copies(&mut program, "begin"), copies(&mut program, "here"));
+    let mut shared: BTreeSet<GlobalId> = crate::explicit::shared(source).into_iter().collect();
+    // Every thread stops for itself.
+    shared.remove(&source.stop);
     let entries: Vec<ProcId> = crate::explicit::spawned(&program);
     let argument = |program: &mut Program, p: ProcId, i: usize| {
         let (name, ty) =
@@ -86,6 +76,7 @@ pub fn rounds(source: &Explicit, rounds: u32) -> Result<Translated, Unsupported>
         let params = program.procs[*p].params;
         arguments.push((0..params).map(|i| argument(&mut program, *p, i)).collect());
     }
+    let copies = vectors(&mut program, &shared, rounds);
     let last = i64::from(rounds) - 1;
     let vars = Vars {
         round: new_global(&mut program, "round", Type::Range(0, last)),
@@ -97,28 +88,26 @@ pub fn rounds(source: &Explicit, rounds: u32) -> Result<Translated, Unsupported>
             array(Type::Range(0, entries.len().max(1) as i64 - 1), table.max(1)),
         ),
         starts: new_global(&mut program, "thread_begins", array(Type::Range(0, last), table.max(1))),
-        now,
-        begin,
-        here,
-        rounds,
         arguments,
     };
+    let here = read(&vars.round);
+    let moved = Moved { variables: &shared, index: &here, or_if: None };
     for id in 0..program.procs.len() {
         let mut locals = std::mem::take(&mut program.procs[id].locals);
-        let body = std::mem::take(&mut program.procs[id].body);
+        let body = moved.block(std::mem::take(&mut program.procs[id].body), &program);
         let body = replace(body, &mut |s| match s.kind {
             StmtKind::Spawn(_, p, args) => {
                 let slot = new_local(&mut locals, "slot", vars.count.ty.clone());
                 let entry = entries.iter().position(|e| *e == p).expect("it is spawned");
                 spawn(&vars, &slot, entry, args, table)
             }
-            StmtKind::Zield => pause(&vars, new_local(&mut locals, "next", Type::Range(0, last + 1))),
+            StmtKind::Zield => pass(&vars.round, last, &mut locals, &vec![set(&vars.stop, boolean(true))]),
             _ => vec![s],
         });
         program.procs[id].locals = locals;
         program.procs[id].body = body;
     }
-    let entry = drive(&mut program, source, &vars, main, &entries, table);
+    let entry = drive(&mut program, source, &vars, copies, &entries, table);
     program.init = Some(entry);
     crate::explicit::make_sequential(&mut program);
     Ok(Translated { program, nesting: Nesting::Queue, limits })
@@ -138,53 +127,21 @@ fn spawn(vars: &Vars, slot: &Place, entry: usize, args: Vec<Expr>, table: u32) -
     out
 }
 
-fn store(vars: &Vars) -> Block {
-    let pairs = vars.now.iter().zip(&vars.here);
-    pairs.map(|(now, here)| set(&element(here.clone(), read(&vars.round)), read(now))).collect()
-}
-
-fn load(vars: &Vars) -> Block {
-    let pairs = vars.now.iter().zip(&vars.here);
-    pairs.map(|(now, here)| set(now, read(&element(here.clone(), read(&vars.round))))).collect()
-}
-
-/// To a later round, or to none.
-fn pause(vars: &Vars, next: Place) -> Block {
-    let mut out = vec![any_between(&next, read(&vars.round), number(i64::from(vars.rounds)))];
-    let mut go_on = Vec::new();
-    if vars.rounds > 1 {
-        go_on.extend(store(vars));
-        go_on.push(set(&vars.round, read(&next)));
-        go_on.extend(load(vars));
-    }
-    let stop = vec![set(&vars.stop, boolean(true))];
-    out.push(either(lt(read(&next), number(i64::from(vars.rounds))), go_on, stop));
-    out
-}
-
 /// The procedure that runs one thread after the other.
 fn drive(
     program: &mut Program,
     source: &Explicit,
     vars: &Vars,
-    main: ProcId,
+    copies: Vectors,
     entries: &[ProcId],
     table: u32,
 ) -> ProcId {
-    let mut body = Vec::new();
-    for ((now, begin), here) in vars.now.iter().zip(&vars.begin).zip(&vars.here) {
-        body.push(set(&element(begin.clone(), number(0)), read(now)));
-        for i in 1..i64::from(vars.rounds) {
-            guess(program, &element(begin.clone(), number(i)), &mut body);
-        }
-        body.push(set(here, read(begin)));
-    }
+    let main = program.init.expect("an explicit program begins with `init`");
+    let mut body = copies.guesses;
     body.push(stmt(StmtKind::Call(Vec::new(), main, Vec::new())));
-    body.extend(store(vars));
     for i in 0..if entries.is_empty() { 0 } else { i64::from(table) } {
         let begins = read(&element(vars.starts.clone(), number(i)));
         let mut one = vec![set(&vars.stop, boolean(false)), set(&vars.round, begins)];
-        one.extend(load(vars));
         for (place, init) in crate::explicit::per_thread(program) {
             let init = expr(ExprKind::Const(init), place.ty.clone());
             one.push(set(&place, init));
@@ -195,18 +152,9 @@ fn drive(
             let which = read(&element(vars.which.clone(), number(i)));
             one.push(if entries.len() == 1 { call } else { when(eq(which, number(entry as i64)), vec![call]) });
         }
-        one.extend(store(vars));
         body.push(when(lt(number(i), read(&vars.count)), one));
     }
-    for i in 0..i64::from(vars.rounds) - 1 {
-        for (begin, here) in vars.begin.iter().zip(&vars.here) {
-            let next = read(&element(begin.clone(), number(i + 1)));
-            body.push(assume(eq(read(&element(here.clone(), number(i))), next)));
-        }
-    }
-    for (now, here) in vars.now.iter().zip(&vars.here) {
-        body.push(set(now, read(&element(here.clone(), number(i64::from(vars.rounds) - 1)))));
-    }
+    body.extend(copies.confirmed);
     body.push(crate::explicit::verdict(program, source.failed));
     program.procs.push(Proc {
         name: "all_threads".into(),

@@ -15,7 +15,7 @@
 //! 4. What an activation leaves behind is not guessed if its only task neither posts nor yields.
 
 use crate::build::*;
-use crate::buffers::copies;
+use crate::vectors::{Moved, Vectors, vectors};
 use crate::{Prioritized, Unsupported};
 use fabius_lang::program::*;
 use std::cmp::Ordering;
@@ -43,7 +43,7 @@ pub fn yields(source: &Prioritized, rounds: u32, begin: Begin) -> Result<Priorit
     let shared = source.shared();
     let levels = program.levels.len() as i64;
     let last = i64::from(rounds) - 1;
-    let (guesses, confirmed, starts) = copies(&mut program, &shared, rounds);
+    let Vectors { guesses, confirmed, starts } = vectors(&mut program, &shared, rounds);
     let vectors: Vec<Place> = shared.iter().map(|g| global(&program, *g)).collect();
     let vars = Vars {
         round: new_global(&mut program, "level_round", Type::Range(0, last + 1)),
