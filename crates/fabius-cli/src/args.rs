@@ -183,10 +183,10 @@ pub struct SequentialArgs {
     /// Schedules of K rounds over the threads [default for threads: 2]
     #[arg(long, value_name = "K", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(1..=64), conflicts_with_all = ["zields", "yields"])]
     pub rounds: Option<u32>,
-    /// Schedules of K rounds over the task buffers [default for tasks: 2]
+    /// Schedules of K rounds over the task buffers [default for tasks: 2; with --yields: 1]
     #[arg(long, value_name = "K", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub zields: Option<u32>,
-    /// Schedules of K rounds over the tasks of a level whenever it is active [default for tasks: 2]
+    /// Schedules of K rounds over the tasks of a level whenever it is active [default for tasks: 2; with --zields: 1]
     #[arg(long, value_name = "K", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub yields: Option<u32>,
     /// The scheduler whose delays are counted

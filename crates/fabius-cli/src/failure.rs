@@ -144,9 +144,11 @@ pub fn of_proof(error: ProofError, source: &str, file: &str) -> Failure {
             };
             Failure::Source { source: source.into(), file: file.into(), diagnostics: vec![diagnostic] }
         }
-        ProofError::Solver(message) => {
-            Failure::Plain { kind: Kind::Usage, message, help: Some("leave out `--solver`: the embedded one is always there".into()) }
-        }
+        ProofError::Solver(message) => Failure::Plain {
+            kind: Kind::Usage,
+            message,
+            help: Some("leave out `--solver`: the embedded one is always there".into()),
+        },
         ProofError::Internal(message) => internal(message),
     }
 }

@@ -48,7 +48,8 @@ impl Ticker {
         let (bound, _) = p.sequentialization.cost();
         let what = crate::report::count(bound, p.sequentialization.most());
         let (seconds, s) = (p.elapsed.as_secs_f64(), &p.statistics);
-        let line = format!("{seconds:.0} s: at most {what}, {} loops and calls opened, question {}", s.opened, s.queries + 1);
+        let line =
+            format!("{seconds:.0} s: at most {what}, {} loops and calls opened, question {}", s.opened, s.queries + 1);
         // Nothing is lost if the terminal is gone.
         let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
     }

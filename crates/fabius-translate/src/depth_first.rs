@@ -62,7 +62,8 @@ pub fn depth_first(source: &Explicit, delays: u32) -> Result<Translated, Unsuppo
         now,
     };
     let parameters = parameters(&program);
-    let stays = |s: &StmtKind| matches!(s, StmtKind::Post(..) | StmtKind::Spawn(..) | StmtKind::Yield | StmtKind::Zield);
+    let stays =
+        |s: &StmtKind| matches!(s, StmtKind::Post(..) | StmtKind::Spawn(..) | StmtKind::Yield | StmtKind::Zield);
     let quiet = without(&program, stays);
     for id in 0..program.procs.len() {
         let mut locals = std::mem::take(&mut program.procs[id].locals);
@@ -122,7 +123,10 @@ pub fn depth_first(source: &Explicit, delays: u32) -> Result<Translated, Unsuppo
 fn lanes(source: &Explicit) -> (bool, bool) {
     let spawns = source.program.any_stmt(|s| matches!(s.kind, StmtKind::Spawn(..)));
     let posts = source.program.any_stmt(|s| matches!(s.kind, StmtKind::Post(..) | StmtKind::Yield));
-    (spawns || source.starts.len() + usize::from(source.has_init) > 1, posts || source.starts.iter().any(|s| !s.is_thread))
+    (
+        spawns || source.starts.len() + usize::from(source.has_init) > 1,
+        posts || source.starts.iter().any(|s| !s.is_thread),
+    )
 }
 
 /// Moves on by any number of delays that is left.
@@ -173,7 +177,9 @@ fn post(program: &Program, vars: &Vars, call: Stmt, is_quiet: bool, locals: &mut
     let spent = new_local(locals, "spent", vars.budget.ty.clone());
     spend(vars, &spent, &mut out);
     if is_quiet {
-        out.extend(vars.now.iter().zip(&vars.behind).map(|(now, g)| set(now, read(&element(g.clone(), read(&vars.round))))));
+        out.extend(
+            vars.now.iter().zip(&vars.behind).map(|(now, g)| set(now, read(&element(g.clone(), read(&vars.round))))),
+        );
     } else {
         take_turn(program, vars, &mut out);
     }
@@ -182,7 +188,9 @@ fn post(program: &Program, vars: &Vars, call: Stmt, is_quiet: bool, locals: &mut
     }
     out.push(call);
     if is_quiet {
-        out.extend(vars.now.iter().zip(&vars.behind).map(|(now, g)| set(&element(g.clone(), read(&vars.round)), read(now))));
+        out.extend(
+            vars.now.iter().zip(&vars.behind).map(|(now, g)| set(&element(g.clone(), read(&vars.round)), read(now))),
+        );
     } else {
         confirm(vars, &mut out);
     }

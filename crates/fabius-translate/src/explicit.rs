@@ -605,7 +605,9 @@ impl Maker<'_> {
     /// How many statements of a thread touch nothing shared, where what follows would not be preceded by a point anyway.
     fn prefix(&self, block: &Block) -> usize {
         let first = block.iter().position(|s| s.access > Access::Local || !is_simple(s));
-        first.filter(|i| !self.implicit || matches!(block[*i].kind, StmtKind::Yield | StmtKind::Zield)).unwrap_or(block.len())
+        first
+            .filter(|i| !self.implicit || matches!(block[*i].kind, StmtKind::Yield | StmtKind::Zield))
+            .unwrap_or(block.len())
     }
 
     fn block(&mut self, block: &[Stmt], body: &mut Body, params: usize, out: &mut Block) {
@@ -1074,7 +1076,16 @@ fn has_points(block: &Block) -> bool {
 
 /// Neither control nor something that may be a point.
 fn is_simple(s: &Stmt) -> bool {
-    matches!(s.kind, StmtKind::Skip | StmtKind::Assign(..) | StmtKind::Any(..) | StmtKind::Assume(_) | StmtKind::Print(_) | StmtKind::Progress | StmtKind::Assert(..))
+    matches!(
+        s.kind,
+        StmtKind::Skip
+            | StmtKind::Assign(..)
+            | StmtKind::Any(..)
+            | StmtKind::Assume(_)
+            | StmtKind::Print(_)
+            | StmtKind::Progress
+            | StmtKind::Assert(..)
+    )
 }
 
 /// How the parts of a procedure change from the source to the version that is made.

@@ -83,7 +83,14 @@ impl Explicit {
             let name = program.procs[start.proc].name.clone();
             let body = vec![build::stmt(StmtKind::Call(Vec::new(), start.proc, start.args))];
             let span = program.procs[start.proc].span;
-            program.procs.push(Proc { name: format!("start_{name}"), locals: Vec::new(), params: 0, results: Vec::new(), body, span });
+            program.procs.push(Proc {
+                name: format!("start_{name}"),
+                locals: Vec::new(),
+                params: 0,
+                results: Vec::new(),
+                body,
+                span,
+            });
             let proc = program.procs.len() - 1;
             if start.is_thread {
                 program.processes.push(Process { name: format!("process_{n}"), proc, count: Some(1) });

@@ -126,4 +126,3 @@ impl Moved<'_> {
         Expr { kind, ..e }
     }
 }
-

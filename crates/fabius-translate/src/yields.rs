@@ -37,7 +37,9 @@ pub enum Begin {
 /// A procedure that runs at more than one level.
 pub fn yields(source: &Prioritized, rounds: u32, begin: Begin) -> Result<Prioritized, Unsupported> {
     let mut program = source.program.clone();
-    if !program.any_stmt(|s| s.kind == StmtKind::Yield) && (rounds == 1 || begin == Begin::InThatRound) {
+    // Without posts there is one task in each buffer.
+    let has_order = without(&program, |s| matches!(s, StmtKind::Post(..))).iter().filter(|quiet| !**quiet).count() > 1;
+    if !has_order && !program.any_stmt(|s| s.kind == StmtKind::Yield) {
         return Ok(source.clone());
     }
     let shared = source.shared();
@@ -99,7 +101,12 @@ pub fn yields(source: &Prioritized, rounds: u32, begin: Begin) -> Result<Priorit
     let mut after = confirmed;
     after.extend(Moved { variables: &shared, index: &end, or_if: None }.block(source.after.clone(), &program));
     let private = source.private.iter().copied().chain(starts.iter().map(id_of)).chain(own).collect();
-    Ok(Prioritized { program, private, before, after, ..source.clone() })
+    let mut limits = source.limits.clone();
+    limits.push(match rounds {
+        1 => "the tasks of a level run in the order in which they are posted".into(),
+        k => format!("at most {k} rounds over the tasks of a level whenever it is active"),
+    });
+    Ok(Prioritized { program, private, before, after, limits, ..source.clone() })
 }
 
 struct Vars {
@@ -140,13 +147,7 @@ fn post(
 }
 
 /// A post of a task that begins in this round, or later.
-fn begin(
-    vars: &Vars,
-    m: Level,
-    round: Expr,
-    posted: &dyn Fn(Expr) -> Stmt,
-    locals: &mut Vec<Local>,
-) -> Block {
+fn begin(vars: &Vars, m: Level, round: Expr, posted: &dyn Fn(Expr) -> Stmt, locals: &mut Vec<Local>) -> Block {
     if vars.begin == Begin::InThatRound {
         return vec![posted(round)];
     }

@@ -320,14 +320,8 @@ fn attempt(
             Verdict::NoBugWithinBounds { bounds }
         }
     };
-    let report = Report {
-        verdict,
-        levels: Vec::new(),
-        completed: None,
-        total_states: None,
-        memory: 0,
-        elapsed: Duration::ZERO,
-    };
+    let report =
+        Report { verdict, levels: Vec::new(), completed: None, total_states: None, memory: 0, elapsed: Duration::ZERO };
     Ok(Proof { report, statistics: bmc.statistics, solver: bmc.solver_statistics(), replaying: solved.elapsed() })
 }
 

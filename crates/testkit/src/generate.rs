@@ -224,7 +224,7 @@ impl Model {
     }
 }
 
-fn smaller(nodes: &[Node]) -> Vec<Vec<Node>> {
+pub(crate) fn smaller(nodes: &[Node]) -> Vec<Vec<Node>> {
     let mut out = Vec::new();
     for (i, node) in nodes.iter().enumerate() {
         let replaced = |by: Vec<Node>| [&nodes[..i], &by, &nodes[i + 1..]].concat();
@@ -237,7 +237,7 @@ fn smaller(nodes: &[Node]) -> Vec<Vec<Node>> {
     out
 }
 
-fn nodes(list: &[Node], depth: usize, out: &mut String) {
+pub(crate) fn nodes(list: &[Node], depth: usize, out: &mut String) {
     let indent = "    ".repeat(depth);
     for node in list {
         match node {

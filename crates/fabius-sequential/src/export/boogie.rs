@@ -177,8 +177,12 @@ impl Writer<'_> {
                 let (at, lo, hi) = (self.place(p), self.ordered(lo), self.ordered(hi));
                 self.line(&format!("havoc {value};"));
                 let (least, most) = match &p.ty {
-                    Type::Bool => (format!("{lo} <= (if {value} then 1 else 0)"), format!("(if {value} then 1 else 0) <= {hi}")),
-                    Type::Fixed { .. } => (self.compare("le", &p.ty, &lo, &value), self.compare("le", &p.ty, &value, &hi)),
+                    Type::Bool => {
+                        (format!("{lo} <= (if {value} then 1 else 0)"), format!("(if {value} then 1 else 0) <= {hi}"))
+                    }
+                    Type::Fixed { .. } => {
+                        (self.compare("le", &p.ty, &lo, &value), self.compare("le", &p.ty, &value, &hi))
+                    }
                     _ => (format!("{lo} <= {value}"), format!("{value} <= {hi}")),
                 };
                 self.line(&format!("assume {least} && {most};"));
@@ -283,9 +287,7 @@ impl Writer<'_> {
     fn whole(&mut self, e: &Expr) -> Vec<String> {
         match &e.kind {
             _ if e.ty.is_scalar() => vec![self.expr(e)],
-            ExprKind::Read(p) => {
-                leaves(self.program, &p.ty).iter().map(|leaf| self.part_of(p, &leaf.fields)).collect()
-            }
+            ExprKind::Read(p) => leaves(self.program, &p.ty).iter().map(|leaf| self.part_of(p, &leaf.fields)).collect(),
             _ => {
                 // Put together part by part in variables of their own.
                 let name = format!("t{}", self.temporaries.len());
@@ -415,11 +417,16 @@ impl Writer<'_> {
                 self.bits(f, *bits, &[x, y])
             }
             (BinaryOp::Div, _) => {
-                self.functions.insert("function {:inline} divided(a: int, b: int): int { if a >= 0 then a div b else -((-a) div b) }".into());
+                self.functions.insert(
+                    "function {:inline} divided(a: int, b: int): int { if a >= 0 then a div b else -((-a) div b) }"
+                        .into(),
+                );
                 format!("divided({x}, {y})")
             }
             (BinaryOp::Rem, _) => {
-                self.functions.insert("function {:inline} rest(a: int, b: int): int { if a >= 0 then a mod b else -((-a) mod b) }".into());
+                self.functions.insert(
+                    "function {:inline} rest(a: int, b: int): int { if a >= 0 then a mod b else -((-a) mod b) }".into(),
+                );
                 format!("rest({x}, {y})")
             }
             (BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor, _) => {
@@ -441,8 +448,7 @@ impl Writer<'_> {
     fn compare(&mut self, relation: &str, ty: &Type, x: &str, y: &str) -> String {
         let Type::Fixed { bits, signed } = ty else { return format!("{x} {relation} {y}") };
         let f = format!("bv{}{relation}", if *signed { "s" } else { "u" });
-        self.functions
-            .insert(format!("function {{:bvbuiltin \"{f}\"}} {f}{bits}(bv{bits}, bv{bits}) returns (bool);"));
+        self.functions.insert(format!("function {{:bvbuiltin \"{f}\"}} {f}{bits}(bv{bits}, bv{bits}) returns (bool);"));
         format!("{f}{bits}({x}, {y})")
     }
 
@@ -464,7 +470,8 @@ impl Writer<'_> {
             (Type::Fixed { bits: m, .. }, Type::Fixed { bits: n, .. }) if n < m => format!("({x})[{n}:0]"),
             (Type::Fixed { .. }, Type::Fixed { .. }) => x,
             (Type::Fixed { bits, signed }, _) => {
-                self.functions.insert(format!("function {{:bvbuiltin \"bv2nat\"}} natural{bits}(bv{bits}) returns (int);"));
+                self.functions
+                    .insert(format!("function {{:bvbuiltin \"bv2nat\"}} natural{bits}(bv{bits}) returns (int);"));
                 if !*signed {
                     return format!("natural{bits}({x})");
                 }
@@ -473,8 +480,9 @@ impl Writer<'_> {
                 format!("(natural{bits}({raised}) - {half})")
             }
             (_, Type::Fixed { bits, .. }) => {
-                self.functions
-                    .insert(format!("function {{:bvbuiltin \"(_ int2bv {bits})\"}} vector{bits}(int) returns (bv{bits});"));
+                self.functions.insert(format!(
+                    "function {{:bvbuiltin \"(_ int2bv {bits})\"}} vector{bits}(int) returns (bv{bits});"
+                ));
                 format!("vector{bits}({x})")
             }
             _ => x,
@@ -523,8 +531,7 @@ fn scalars(program: &Program, ty: &Type, e: &Expr) -> Vec<(Vec<usize>, Vec<i64>,
         Type::Array { lo, len, element, .. } => {
             for i in 0..*len as usize {
                 let at = lo + i as i64;
-                let index =
-                    Expr { kind: ExprKind::Const(Value::Int(at)), ty: Type::Int, span: Default::default() };
+                let index = Expr { kind: ExprKind::Const(Value::Int(at)), ty: Type::Int, span: Default::default() };
                 let step = Projection::Index { index: Box::new(index), lo: *lo, len: *len };
                 let component = component(e, i, step, element);
                 for (fields, mut indexes, scalar) in scalars(program, element, &component) {

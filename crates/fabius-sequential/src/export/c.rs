@@ -94,8 +94,12 @@ impl Writer<'_> {
                     return name.clone();
                 }
                 let record = &self.program.records[*r];
-                let fields: String =
-                    record.fields.iter().enumerate().map(|(f, field)| format!(" {} f{f};", self.ty(&field.ty))).collect();
+                let fields: String = record
+                    .fields
+                    .iter()
+                    .enumerate()
+                    .map(|(f, field)| format!(" {} f{f};", self.ty(&field.ty)))
+                    .collect();
                 let name = format!("struct {}", self.names.pick(&record.name));
                 let _ = writeln!(self.declarations, "{name} {{{fields} }};");
                 self.equality(&name, &record.fields.iter().map(|f| f.ty.clone()).enumerate().collect::<Vec<_>>(), None);
@@ -175,8 +179,7 @@ impl Writer<'_> {
                 self.results[id].clone().expect("it was just made")
             }
         };
-        let params: Vec<String> =
-            (0..proc.params).map(|l| format!("{} v{l}", self.ty(&proc.locals[l].ty))).collect();
+        let params: Vec<String> = (0..proc.params).map(|l| format!("{} v{l}", self.ty(&proc.locals[l].ty))).collect();
         let params = if params.is_empty() { "void".into() } else { params.join(", ") };
         format!("{result} {}({params})", self.procs[id])
     }
@@ -276,7 +279,8 @@ impl Writer<'_> {
             StmtKind::Call(results, p, es) => {
                 let args: Vec<String> = es.iter().map(|e| self.expr(e)).collect();
                 let call = format!("{}({})", self.procs[*p], args.join(", "));
-                let kept: Vec<(usize, LocalId)> = results.iter().enumerate().filter_map(|(n, r)| r.map(|r| (n, r))).collect();
+                let kept: Vec<(usize, LocalId)> =
+                    results.iter().enumerate().filter_map(|(n, r)| r.map(|r| (n, r))).collect();
                 match (kept.as_slice(), self.results[*p].clone()) {
                     ([], _) => self.line(&format!("{call};")),
                     (kept, Some(name)) => {
@@ -317,7 +321,11 @@ impl Writer<'_> {
                 }
                 Projection::Index { index, lo, .. } => {
                     let index = self.expr(index);
-                    let _ = if *lo == 0 { write!(text, ".e[{index}]") } else { write!(text, ".e[{index} - {}]", constant(*lo)) };
+                    let _ = if *lo == 0 {
+                        write!(text, ".e[{index}]")
+                    } else {
+                        write!(text, ".e[{index} - {}]", constant(*lo))
+                    };
                 }
             }
         }

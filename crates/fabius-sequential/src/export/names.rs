@@ -14,8 +14,7 @@ impl Names {
 
     /// A name like this one.
     pub fn pick(&mut self, wanted: &str) -> String {
-        let mut plain: String =
-            wanted.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let mut plain: String = wanted.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         if !plain.starts_with(|c: char| c.is_ascii_alphabetic()) {
             plain.insert_str(0, "x");
         }
