@@ -18,7 +18,22 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("fabius-lang", &["fabius-trace"]),
     ("fabius-semantics", &["fabius-lang", "fabius-explore", "fabius-trace"]),
     ("fabius-machine", &["fabius-lang", "fabius-explore", "fabius-trace"]),
-    ("fabius-verify", &["fabius-trace", "fabius-explore", "fabius-lang", "fabius-semantics", "fabius-machine"]),
+    ("fabius-translate", &["fabius-lang", "fabius-trace"]),
+    ("fabius-smt", &[]),
+    ("fabius-sequential", &["fabius-lang", "fabius-smt", "fabius-trace"]),
+    (
+        "fabius-verify",
+        &[
+            "fabius-trace",
+            "fabius-explore",
+            "fabius-lang",
+            "fabius-semantics",
+            "fabius-machine",
+            "fabius-translate",
+            "fabius-smt",
+            "fabius-sequential",
+        ],
+    ),
     ("fabius-cli", &["fabius-verify", "fabius-trace", "fabius-explore", "fabius-lang", "fabius-semantics"]),
     ("fabius", &["fabius-explore", "fabius-trace"]),
     ("fabius-loom", &["fabius"]),
@@ -172,8 +187,9 @@ fn dependencies(problems: &mut Vec<String>) -> Result<(), String> {
 
 fn expectations(problems: &mut Vec<String>) -> Result<(), String> {
     for path in files(&["corpus", "examples"], "fab")? {
-        if !read(&path)?.lines().any(|line| line.trim_start().starts_with("// expect:")) {
-            problems.push(format!("{} has no `// expect:` line", path.display()));
+        let claims = ["// expect:", "// verify:"];
+        if !read(&path)?.lines().any(|line| claims.iter().any(|claim| line.trim_start().starts_with(claim))) {
+            problems.push(format!("{} has no `// expect:` or `// verify:` line", path.display()));
         }
     }
     Ok(())

@@ -180,7 +180,7 @@ pub struct SequentialArgs {
     /// Schedules of the depth-first scheduler with at most K delays
     #[arg(long, value_name = "K", help_heading = "Bounds", conflicts_with_all = ["rounds", "zields", "yields"])]
     pub delays: Option<u32>,
-    /// Schedules of K rounds over the threads [default for threads: 2]
+    /// Schedules of K rounds over the threads [default for threads: 3]
     #[arg(long, value_name = "K", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(1..=64), conflicts_with_all = ["zields", "yields"])]
     pub rounds: Option<u32>,
     /// Schedules of K rounds over the task buffers [default for tasks: 2; with --yields: 1]

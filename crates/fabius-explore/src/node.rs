@@ -4,7 +4,9 @@ use crate::dispatcher::{Compare, Dispatcher, Last, Move, Seen, last, moves};
 use crate::race::{Detector, Race, Runner};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Options};
-use crate::system::{ANONYMOUS, BufferId, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
+use crate::system::{
+    ANONYMOUS, BufferId, Choose, End, Fault, Snapshot, StepLog, System, TaskId, WIDE_PARTS, wide_of_parts,
+};
 
 /// A dispatch point: no task is running.
 #[derive(Debug)]
@@ -283,5 +285,11 @@ impl Choose for Script {
         self.taken[self.at].1 = alternatives;
         self.at += 1;
         self.taken[self.at - 1].0
+    }
+
+    fn choose_wide(&mut self, most: u64) -> Option<u64> {
+        let parts: Vec<u32> = self.taken.get(self.at..self.at + WIDE_PARTS)?.iter().map(|(c, _)| *c).collect();
+        self.at += WIDE_PARTS;
+        Some(wide_of_parts(&parts)).filter(|choice| *choice <= most)
     }
 }

@@ -238,12 +238,16 @@ impl Exec<'_> {
                     if lo > hi {
                         return Ok(End::Dropped);
                     }
-                    let alternatives = i128::from(hi) - i128::from(lo) + 1;
-                    let Ok(alternatives) = u32::try_from(alternatives) else {
-                        return limit(Limit::Choice, code.infos[here].at);
+                    let most = hi.wrapping_sub(lo) as u64;
+                    let chosen = match u32::try_from(most).ok().and_then(|most| most.checked_add(1)) {
+                        Some(1) => 0,
+                        Some(alternatives) => u64::from(self.choose.choose(alternatives)),
+                        None => match self.choose.choose_wide(most) {
+                            Some(chosen) => chosen,
+                            None => return limit(Limit::Choice, code.infos[here].at),
+                        },
                     };
-                    let chosen = if alternatives == 1 { 0 } else { self.choose.choose(alternatives) };
-                    self.write(index, dst, lo + i64::from(chosen), here);
+                    self.write(index, dst, lo.wrapping_add(chosen as i64), here);
                 }
                 Instr::Assume { cmp, a, b } => {
                     if !cmp.holds(self.read(index, a, here, 0), self.read(index, b, here, 1)) {

@@ -9,7 +9,9 @@ use crate::show::{Names, Variables, one_line, values_in};
 use crate::system::Reference;
 use crate::value::TaskId;
 use fabius_explore::race::{Conflict, Detector, Race, Runner};
-use fabius_explore::system::{BufferId, Choose, DECLARED_BUFFER, End, Fault, Snapshot, StepLog, System};
+use fabius_explore::system::{
+    BufferId, Choose, DECLARED_BUFFER, End, Fault, Snapshot, StepLog, System, WIDE_PARTS, wide_of_parts,
+};
 use fabius_lang::program::{Base, Place, Program, Stmt, StmtKind, Type};
 use fabius_trace::{
     Action, Bound, BugKind, ErrorTrace, Lane, Mark, Points, ProgramId, Schedule, SchedulerKind, Span, Step,
@@ -143,6 +145,16 @@ impl Choose for Given<'_> {
                 0
             }
         }
+    }
+
+    fn choose_wide(&mut self, most: u64) -> Option<u64> {
+        let parts = self.choices.get(self.next..self.next + WIDE_PARTS);
+        self.next += WIDE_PARTS;
+        let chosen = parts.map(wide_of_parts).filter(|choice| *choice <= most);
+        if chosen.is_none() {
+            self.wrong.get_or_insert(format!("a choice of {most} and one alternatives is not in the schedule"));
+        }
+        Some(chosen.unwrap_or(0))
     }
 }
 

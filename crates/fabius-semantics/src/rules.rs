@@ -142,10 +142,12 @@ impl<'a> Small<'a> {
         if lo > hi {
             return Ok(Effect::Dropped);
         }
-        let alternatives = u32::try_from(i128::from(hi) - i128::from(lo) + 1);
-        let alternatives = alternatives.map_err(|_| Fault::Limit(Limit::Choice, span))?;
-        let chosen = self.choose(alternatives);
-        self.store(place, Value::Number(lo + i64::from(chosen)), span)?;
+        let most = hi.wrapping_sub(lo) as u64;
+        let chosen = match u32::try_from(most).ok().and_then(|most| most.checked_add(1)) {
+            Some(alternatives) => u64::from(self.choose(alternatives)),
+            None => self.choose.choose_wide(most).ok_or(Fault::Limit(Limit::Choice, span))?,
+        };
+        self.store(place, Value::Number(lo.wrapping_add(chosen as i64)), span)?;
         self.advance()
     }
 

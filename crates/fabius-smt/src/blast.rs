@@ -48,6 +48,11 @@ impl Blast {
         Blast { gates, width, circuits: HashMap::new(), binary: HashMap::new(), all_fit }
     }
 
+    /// The terms that have become circuits.
+    pub fn terms(&self) -> impl Iterator<Item = Term> {
+        self.circuits.keys().copied()
+    }
+
     /// Holds if all numbers fit.
     pub fn all_fit(&self) -> Lit {
         self.all_fit

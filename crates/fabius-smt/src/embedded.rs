@@ -1,9 +1,10 @@
 //! The solver that needs nothing else: bit-blasting over a SAT solver.
 //!
-//! Integers begin with few bits. Only when a contradiction needed that all of them fit is everything blasted anew with
-//! more.
+//! Integers begin with few bits. Only when a contradiction needed that all of them fit, and more bits might make a
+//! difference, is everything blasted anew with more.
 
 use crate::blast::Blast;
+use crate::bound::bits_needed;
 use crate::term::{Term, Terms, Value};
 use crate::{Answer, Limits, Solver};
 
@@ -41,7 +42,12 @@ impl Solver for Embedded {
                 Some(false) if !self.blast.gates.is_needed(literals[0]) => return Ok(Answer::Unsat),
                 Some(false) => {}
             }
-            // The contradiction used that all numbers fit, but may not need it.
+            // The contradiction used that all numbers fit. If anything has a solution, is there one where they do?
+            let needed = bits_needed(terms, self.blast.terms());
+            if needed.is_some_and(|bits| bits <= WIDTHS[self.step]) {
+                return Ok(Answer::Unsat);
+            }
+            // It may not need that.
             match self.blast.gates.solve(&literals[1..], limits) {
                 None => return Ok(Answer::Unknown),
                 Some(false) => return Ok(Answer::Unsat),

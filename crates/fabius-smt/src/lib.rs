@@ -5,6 +5,7 @@
 //! reads SMT-LIB 2 from a pipe).
 
 mod blast;
+mod bound;
 mod embedded;
 mod evaluate;
 mod external;

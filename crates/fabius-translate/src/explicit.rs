@@ -1,7 +1,7 @@
 //! A program with everything written out that translations must know: where it may be interrupted, what it waits for, which
 //! task is which, what can go wrong, and, for traces, what happens in which order.
 //!
-//! Papers: Delay-Bounded Scheduling (POPL 2011), section 2 (blocking as `yield; assume`); Asynchronous Programs with
+//! Paper: Delay-Bounded Scheduling (POPL 2011), section 2 (blocking as `yield; assume`); Asynchronous Programs with
 //! Prioritized Task-Buffers (MSR-TR-2012-1), appendix B (the counter of events).
 //!
 //! Deviations:
@@ -47,6 +47,8 @@ pub mod code {
     pub const FAIL: i64 = 5;
     /// A declared buffer or process starts.
     pub const START: i64 = 6;
+    /// A choice among more alternatives than 32 bits count.
+    pub const WIDE: i64 = 7;
 }
 
 /// Tasks that have a handle at most, where their number is not seen from the text.
@@ -733,6 +735,23 @@ impl Maker<'_> {
         read(&b)
     }
 
+    /// A choice, which is another event if it is among many.
+    fn tell_choice(&self, index: Expr, ty: &Type, least: &Place, most: &Place, out: &mut Block) {
+        let is_wide = matches!(ty, Type::Int | Type::Fixed { bits: 32 | 64, .. });
+        let mut narrow = Vec::new();
+        self.tell(code::CHOICE, index.clone(), &mut narrow);
+        if self.clock.is_none() || !is_wide {
+            return out.extend(narrow);
+        }
+        let mut wide = Vec::new();
+        self.tell(code::WIDE, index, &mut wide);
+        if let Type::Fixed { bits: 64, .. } = ty {
+            return out.extend(wide);
+        }
+        let as_int = |p: &Place| expr(ExprKind::Cast(Box::new(read(p))), Type::Int);
+        out.push(either(lt(sub(as_int(most), as_int(least)), number(i64::from(u32::MAX))), narrow, wide));
+    }
+
     fn stmt(&mut self, s: &Stmt, body: &mut Body, params: usize, out: &mut Block) {
         let at = s.span;
         let map = Mapping { ty: &|t| self.ty(t), records: &self.program.records, params, me: body.me.clone() };
@@ -753,8 +772,10 @@ impl Maker<'_> {
                 let ty = if let Type::Range(..) = p.ty { Type::Int } else { p.ty.clone() };
                 let value = new_local(&mut body.locals, "choice", ty.clone());
                 let least = new_local(&mut body.locals, "least", ty.clone());
+                let most = new_local(&mut body.locals, "most", ty.clone());
                 out.push(set(&least, lo));
-                out.push(any_between(&value, read(&least), hi));
+                out.push(set(&most, hi));
+                out.push(any_between(&value, read(&least), read(&most)));
                 let index = match &ty {
                     Type::Int => sub(read(&value), read(&least)),
                     Type::Bool => expr(
@@ -778,7 +799,7 @@ impl Maker<'_> {
                         sub(as_int(&value), as_int(&least))
                     }
                 };
-                self.tell(code::CHOICE, index, out);
+                self.tell_choice(index, &ty, &least, &most, out);
                 self.checked_store(p, read(&value), at, out);
             }
             StmtKind::If(guard, a, b) => {

@@ -35,7 +35,7 @@ pub fn levels(source: &Prioritized) -> Result<Translated, Unsupported> {
     let parameters = parameters(&program);
     let runs_at = levels_of(&program)?;
     let quiet = without(&program, |s| matches!(s, StmtKind::Post(..)));
-    for id in 0..program.procs.len() {
+    for (id, level) in runs_at.iter().copied().enumerate() {
         let mut locals = std::mem::take(&mut program.procs[id].locals);
         let body = std::mem::take(&mut program.procs[id].body);
         program.procs[id].body = replace(body, &mut |s| match s.kind {
@@ -43,7 +43,7 @@ pub fn levels(source: &Prioritized) -> Result<Translated, Unsupported> {
                 let (mut out, values) = keep(args, &parameters[p], &mut locals);
                 let results = vec![None; program.procs[p].results.len()];
                 let call = Stmt { span: s.span, ..stmt(StmtKind::Call(results, p, values)) };
-                let (from, to) = (runs_at[id], m.unwrap_or(runs_at[id]));
+                let (from, to) = (level, m.unwrap_or(level));
                 out.extend(match (from < to, quiet[p]) {
                     (true, true) => vec![call],
                     (true, false) => post_above(&program, &vars, to, call, &mut locals),

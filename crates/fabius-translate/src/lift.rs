@@ -61,6 +61,7 @@ const NOBODY: usize = usize::MAX;
 enum What {
     Step,
     Choice(u32),
+    Wide(u64),
     Fail,
     Other,
 }
@@ -88,6 +89,8 @@ pub fn lift(events: &[Event], nesting: Nesting) -> Result<Happened, LiftError> {
                 Ok(choice) => What::Choice(choice),
                 Err(_) => return wrong("a choice is not counted by 32 bits"),
             },
+            // Of all numbers of 64 bits: those of unsigned types are coded by their bits.
+            code::WIDE => What::Wide(operand.rem_euclid(1 << 64) as u64),
             code::POST => {
                 let Some(at) = event.at else { return wrong("a post has no time") };
                 posted.push_back((at, current.unwrap_or(NOBODY)));
@@ -181,11 +184,11 @@ fn schedule(
             break;
         }
         let Some(task) = task else {
-            if let What::Choice(choice) = what {
+            if matches!(what, What::Choice(_) | What::Wide(_)) {
                 if schedule.is_empty() {
                     schedule.push(Turn { task: Turn::START, choices: Vec::new() });
                 }
-                schedule[0].choices.push(choice);
+                schedule[0].choices.extend(choices(what));
             }
             continue;
         };
@@ -193,9 +196,18 @@ fn schedule(
             schedule.push(Turn { task: number(task), choices: Vec::new() });
             running = Some(task);
         }
-        if let (What::Choice(choice), Some(turn)) = (what, schedule.last_mut()) {
-            turn.choices.push(choice);
+        if let Some(turn) = schedule.last_mut() {
+            turn.choices.extend(choices(what));
         }
     }
     Happened { schedule, failed: fail.is_some() }
+}
+
+/// What a schedule says of a choice: of one among more alternatives than 32 bits count, 16 bits at a time.
+fn choices(what: What) -> Vec<u32> {
+    match what {
+        What::Choice(choice) => vec![choice],
+        What::Wide(choice) => (0..4).rev().map(|i| (choice >> (16 * i) & 0xffff) as u32).collect(),
+        _ => Vec::new(),
+    }
 }

@@ -1,6 +1,6 @@
 //! Variables as vectors: one value for each round.
 //!
-//! Papers: Sequentializing Parameterized Programs (2011/12), section 4 (the vectors S and U); Asynchronous Programs with
+//! Paper: Sequentializing Parameterized Programs (2011/12), section 4 (the vectors S and U); Asynchronous Programs with
 //! Prioritized Task-Buffers (MSR-TR-2012-1), figures 5 and 6.
 //!
 //! Deviations:

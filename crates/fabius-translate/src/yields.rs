@@ -64,10 +64,10 @@ pub fn yields(source: &Prioritized, rounds: u32, begin: Begin) -> Result<Priorit
     let runs_at = levels_of(&program)?;
     let parameters = parameters(&program);
     let quiet = without(&program, |s| matches!(s, StmtKind::Post(..) | StmtKind::Yield));
-    for id in 0..program.procs.len() {
+    for (id, its_level) in runs_at.iter().copied().enumerate() {
         let mut locals = std::mem::take(&mut program.procs[id].locals);
         let body = moved.block(std::mem::take(&mut program.procs[id].body), &program);
-        let level = number(i64::from(runs_at[id]));
+        let level = number(i64::from(its_level));
         let mut body = replace(body, &mut |s| match s.kind {
             StmtKind::Yield => {
                 let drop = set(&element(vars.dropped.clone(), level.clone()), boolean(true));
@@ -79,7 +79,7 @@ pub fn yields(source: &Prioritized, rounds: u32, begin: Begin) -> Result<Priorit
                     let all = values.iter().cloned().chain([round]).collect();
                     Stmt { span: s.span, ..stmt(StmtKind::Post(None, m, p, all)) }
                 };
-                let levels = (runs_at[id], m.unwrap_or(runs_at[id]));
+                let levels = (its_level, m.unwrap_or(its_level));
                 out.extend(post(&program, &vars, levels, &posted, quiet[p], &mut locals));
                 out
             }

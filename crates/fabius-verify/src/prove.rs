@@ -3,7 +3,7 @@
 use crate::{CheckError, Plan, Report, confirm};
 use fabius_explore::search::Options;
 use fabius_explore::shrink;
-use fabius_lang::program::Program;
+use fabius_lang::program::{Program, StmtKind};
 use fabius_machine::Machine;
 use fabius_sequential::bmc::{Bmc, BmcError, CutOff, Depth, Outcome, Statistics, Witness};
 use fabius_smt::{Embedded, External, Limits, Solver, find_solver};
@@ -46,10 +46,11 @@ pub enum SolverChoice {
 }
 
 impl Sequentialization {
-    /// Two rounds: of threads; or of task buffers, if there are several, and of yields.
+    /// Three rounds of threads (then `init` may wait for two others that interrupt each other); or two rounds of task
+    /// buffers, if there are several, and of yields.
     pub fn default_for(program: &Program) -> Sequentialization {
         match (program.has_buffers(), program.has_single_buffer()) {
-            (false, _) => Sequentialization::Rounds(2),
+            (false, _) => Sequentialization::Rounds(3),
             (true, true) => Sequentialization::Buffers { zields: 1, yields: 2 },
             (true, false) => Sequentialization::Buffers { zields: 2, yields: 2 },
         }
@@ -303,6 +304,9 @@ fn attempt(
     let outcome = bmc.check(depth, limits, &mut |s| progress(plan.sequentialization, *s)).map_err(of_bmc)?;
     let mut bounds = bounds(plan.sequentialization, id);
     bounds.limits = translated.limits.clone();
+    if program.any_stmt(|s| matches!(s.kind, StmtKind::Await(_) | StmtKind::Join(_))) {
+        bounds.limits.push("deadlocks were not looked for".into());
+    }
     let solved = Instant::now();
     let verdict = match outcome {
         Outcome::Bug(witness) => confirm_witness(program, id, plan.sequentialization, &translated, &witness)?,

@@ -202,6 +202,10 @@ impl<'p> Bmc<'p> {
                     return Ok((self.terms.variable(Sort::Int), Terms::TRUE));
                 }
                 Sort::Int => return Ok((self.terms.variable_between(lo, hi), Terms::TRUE)),
+                // All codes of a type.
+                Sort::Bits { width: 64, .. } if lo == i128::from(i64::MIN) && hi == i128::from(i64::MAX) => {
+                    return Ok((self.terms.variable(sort), Terms::TRUE));
+                }
                 _ => {}
             }
         }

@@ -2,6 +2,8 @@
 //!
 //! Boogie has no records that this version knows, so a variable becomes one for each field, a map where there is an array
 //! on the way. Fixed-width integers are bit vectors, `int` is `int`.
+//!
+//! Length: one function for each kind of statement and expression, and what replaces records.
 
 use super::names::Names;
 use fabius_lang::program::*;

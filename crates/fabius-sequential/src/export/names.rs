@@ -16,7 +16,7 @@ impl Names {
     pub fn pick(&mut self, wanted: &str) -> String {
         let mut plain: String = wanted.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         if !plain.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            plain.insert_str(0, "x");
+            plain.insert(0, 'x');
         }
         let mut name = plain.clone();
         for n in 2.. {

@@ -1,0 +1,234 @@
+//! `fabius verify` and `fabius translate` as a user meets them.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn fabius(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fabius"));
+    command.args(args).current_dir(root()).stdin(Stdio::null());
+    command.output().expect("the command starts")
+}
+
+#[track_caller]
+fn expect(output: &Output, code: i32, parts: &[&str]) {
+    let text = String::from_utf8_lossy(&output.stdout).to_string() + &String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{text}");
+    for part in parts {
+        assert!(text.contains(part), "`{part}` is not in\n{text}");
+    }
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).expect("standard output is one JSON document")
+}
+
+/// A file of this test; every test has names of its own.
+fn file(name: &str) -> String {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name).display().to_string()
+}
+
+fn write(name: &str, text: &str) -> String {
+    let path = file(name);
+    std::fs::write(&path, text).expect("a file can be written");
+    path
+}
+
+/// `// verify: VERDICT [KIND] [cost N] [with OPTION..]` in the header of an example.
+fn check_claim(path: &str, claim: &str) -> Result<(), String> {
+    let (answer, options) = claim.split_once(" with ").unwrap_or((claim, ""));
+    let args: Vec<&str> = ["verify", path, "--json"].into_iter().chain(options.split_whitespace()).collect();
+    let output = fabius(&args);
+    let wrong = |what: &str| Err(format!("{path}: {claim}: {what}"));
+    let Ok(document) = serde_json::from_slice::<Value>(&output.stdout) else {
+        return wrong(&String::from_utf8_lossy(&output.stderr));
+    };
+    let mut words = answer.split_whitespace();
+    let (verdict, kind) = (words.next().unwrap_or_default(), words.next());
+    let cost = answer.split_once("cost ").and_then(|(_, n)| n.trim().parse::<u64>().ok());
+    if document["verdict"] != verdict || kind.is_some_and(|k| document["kind"] != k) {
+        return wrong(&format!("{} {}", document["verdict"], document["kind"]));
+    }
+    match cost {
+        Some(cost) if document["cost"] != cost => wrong(&format!("cost {}", document["cost"])),
+        _ => Ok(()),
+    }
+}
+
+#[test]
+fn every_claim_of_the_examples_holds() {
+    let (mut claims, mut wrong) = (0, Vec::new());
+    for entry in std::fs::read_dir(root().join("examples")).expect("there are examples") {
+        let path = entry.expect("a file").path();
+        if path.extension().is_none_or(|e| e != "fab") {
+            continue;
+        }
+        let source = std::fs::read_to_string(&path).expect("a text");
+        for claim in source.lines().filter_map(|l| l.strip_prefix("// verify: ")) {
+            claims += 1;
+            wrong.extend(check_claim(&path.display().to_string(), claim).err());
+        }
+    }
+    assert!(wrong.is_empty() && claims >= 15, "{claims} claims, wrong:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_bug_is_found_in_lanes_and_its_trace_replays() {
+    let trace = file("verify-trace.json");
+    let output = fabius(&["verify", "examples/account.fab", "--trace", &trace, "--stats"]);
+    expect(
+        &output,
+        1,
+        &["more was paid than there was", "withdraw#1", "-- switch --", "encoding", "solving", "fabius replay "],
+    );
+    expect(&fabius(&["replay", &trace]), 1, &["more was paid than there was"]);
+    let document = json(&fabius(&["verify", "examples/account.fab", "--json"]));
+    assert_eq!((&document["verdict"], &document["kind"]), (&"bug".into(), &"assertion".into()));
+    assert!(document["proof"]["queries"].as_u64().is_some_and(|n| n > 0));
+    assert!(document["trace"]["steps"].as_array().is_some_and(|s| !s.is_empty()));
+}
+
+#[test]
+fn what_was_left_out_is_said() {
+    let path = write("endless.fab", "var x: 0..3;\ninit {\n    while * {\n        x = (x + 1) % 4;\n    }\n}\n");
+    let output = fabius(&["verify", &path, "--unwind", "3"]);
+    expect(&output, 0, &["no bug within bounds", "but the loop at 3:5 was followed for 3 iterations"]);
+    let document = json(&fabius(&["verify", &path, "--unwind", "3", "--json"]));
+    assert_eq!(document["bounds"]["limits"][0], "the loop at 3:5 was followed for 3 iterations");
+    let path = write(
+        "recursion.fab",
+        "proc down(n: int) {\n    if n > 0 {\n        down(n - 1);\n    } else {\n        assert n == 0;\n    }\n}\ninit {\n    let n = any int;\n    \
+         assume n >= 0;\n    down(n);\n}\n",
+    );
+    let output = fabius(&["verify", &path, "--recursion", "4"]);
+    expect(&output, 0, &["but the recursive call at 3:9 was followed for 4 active calls"]);
+}
+
+#[test]
+fn translations_are_formatted_programs() {
+    for (to, options) in [
+        ("sequential", &["--delays", "1"][..]),
+        ("sequential", &["--rounds", "2"]),
+        ("sequential", &["--zields", "2", "--yields", "2"]),
+        ("single-buffer", &["--zields", "2"]),
+        ("yield-free", &["--yields", "2"]),
+        ("explicit", &[]),
+    ] {
+        for example in ["bluetooth", "fig10", "account"] {
+            let path = format!("examples/{example}.fab");
+            let args: Vec<&str> = ["translate", &path, "--to", to].iter().chain(options).copied().collect();
+            let output = fabius(&args);
+            if output.status.code() == Some(2) {
+                // Threads that are spawned have no buffers, tasks no delays; that is said where it is.
+                expect(&output, 2, &["E0501", &format!("{example}.fab:")]);
+                continue;
+            }
+            expect(&output, 0, &["init"]);
+            let name = format!("{example}-{to}{}.fab", options.concat());
+            let printed = write(&name, &String::from_utf8_lossy(&output.stdout));
+            expect(&fabius(&["fmt", "--check", &printed]), 0, &[]);
+        }
+    }
+}
+
+#[test]
+fn a_translated_program_fails_where_its_source_does() {
+    let path = write(
+        "race.fab",
+        "var x: 0..2;\nproc inc() {\n    x = x + 1;\n}\ninit {\n    let a = spawn inc();\n    let b = spawn inc();\n    \
+         join a;\n    join b;\n    assert x == 2;\n}\n",
+    );
+    for (rounds, code) in [("2", 0), ("3", 1)] {
+        let output = fabius(&["translate", &path, "--rounds", rounds]);
+        let printed = write(&format!("race-{rounds}.fab"), &String::from_utf8_lossy(&output.stdout));
+        expect(&fabius(&["check", &printed, "--strategy", "dfs", "--bound", "none"]), code, &[]);
+        expect(&fabius(&["verify", &printed]), code, &[]);
+        expect(&fabius(&["verify", &path, "--rounds", rounds]), code, &[]);
+    }
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let bluetooth = "examples/bluetooth.fab";
+    expect(&fabius(&["verify", bluetooth, "--rounds", "2", "--delays", "1"]), 2, &["cannot be used with"]);
+    expect(&fabius(&["verify", bluetooth, "--rounds", "0"]), 2, &["1..=64"]);
+    expect(&fabius(&["verify", bluetooth, "--solver", "nosuch"]), 2, &["`nosuch` is not on the search path"]);
+    expect(&fabius(&["verify", bluetooth, "--dump", "pdf", "x"]), 2, &["smt2, fab, boogie, c"]);
+    expect(&fabius(&["verify", "examples/fig10.fab", "--delays", "1"]), 2, &["E0501", "--zields"]);
+    expect(&fabius(&["verify", "nosuch.fab"]), 2, &["there is no file"]);
+    let path = write("many.fab", "var x: int;\nprocess p[*] {\n    x = x + 1;\n}\n");
+    expect(&fabius(&["verify", &path]), 2, &["E0501", "many.fab:2:", "--instances p=2"]);
+}
+
+/// Runs a tool on a dump, if the tool is there.
+fn ask(tool: &str, args: &[&str]) -> Option<String> {
+    let output = Command::new(tool).args(args).stdin(Stdio::null()).output();
+    match output {
+        Ok(output) => {
+            Some(String::from_utf8_lossy(&output.stdout).to_string() + &String::from_utf8_lossy(&output.stderr))
+        }
+        Err(_) => {
+            eprintln!("skipped: `{tool}` is not installed");
+            None
+        }
+    }
+}
+
+/// An example, its options, and whether there is a bug.
+const ASKED: [(&str, &[&str], bool); 4] = [
+    ("examples/bluetooth.fab", &["--rounds", "2"], true),
+    ("examples/bluetooth.fab", &["--rounds", "1"], false),
+    ("examples/fig9.fab", &["--const", "N=1", "--yields", "1", "--recursion", "1"], true),
+    ("examples/account.fab", &["--const", "LOCKED=1", "--rounds", "2"], false),
+];
+
+fn dumped(format: &str, extension: &str, number: usize) -> String {
+    let (example, options, _) = ASKED[number];
+    let path = file(&format!("dump-{number}.{extension}"));
+    let args: Vec<&str> = ["verify", example].iter().chain(options).copied().chain(["--dump", format, &path]).collect();
+    expect(&fabius(&args), 0, &[]);
+    path
+}
+
+#[test]
+fn other_solvers_give_the_same_answers() {
+    for (number, (_, _, is_bug)) in ASKED.iter().enumerate() {
+        let path = dumped("smt2", "smt2", number);
+        for (tool, limit) in [("z3", "-T:30"), ("cvc5", "--tlim=30000")] {
+            if let Some(answer) = ask(tool, &[limit, &path]) {
+                assert_eq!(answer.trim(), if *is_bug { "sat" } else { "unsat" }, "{tool} {path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn boogie_gives_the_same_answers() {
+    for (number, (_, _, is_bug)) in ASKED.iter().enumerate() {
+        let path = dumped("boogie", "bpl", number);
+        if let Some(answer) = ask("boogie", &["/loopUnroll:4", "/nologo", &path]) {
+            let says = if *is_bug { "might not hold" } else { " 0 errors" };
+            assert!(answer.contains(says), "{path}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn the_program_in_c_compiles_and_cbmc_gives_the_same_answers() {
+    for (number, (_, _, is_bug)) in ASKED.iter().enumerate() {
+        let path = dumped("c", "c", number);
+        if let Some(answer) = ask("cc", &["-std=c11", "-Wall", "-Wno-unused", "-fsyntax-only", &path]) {
+            assert!(!answer.contains("error"), "{path}: {answer}");
+        }
+        if let Some(answer) = ask("cbmc", &["--unwind", "5", &path]) {
+            assert!(
+                answer.contains(if *is_bug { "VERIFICATION FAILED" } else { "VERIFICATION SUCCESSFUL" }),
+                "{answer}"
+            );
+        }
+    }
+}
