@@ -41,7 +41,7 @@ Exit codes:
 const VERIFY_HELP: &str = "\
 The program is translated to a sequential one, whose loops and calls are followed as far as --unwind and
 --recursion say; a solver looks for values for which an assertion fails. What is found is run again in the
-reference semantics before it is shown. Deadlocks are not looked for.
+reference semantics before it is shown. Deadlocks are looked for with --rounds only.
 
 Examples:
   fabius verify examples/bluetooth.fab --rounds 2

@@ -149,7 +149,7 @@ fn bad_usage() {
 #[test]
 fn limits_inside_a_program_are_unknown_not_a_verdict() {
     let choice = file("choice", "var x: int;\ninit { x = any int; }\n");
-    expect(&fabius(&["check", &choice]), 2, &["E0311", "x.fab:2:12", "range", "symbolic"]);
+    expect(&fabius(&["check", &choice]), 2, &["E0311", "x.fab:2:12", "range", "fabius verify"]);
     let recursion = file("recursion", "proc p() { p(); }\ninit { p(); }\n");
     expect(&fabius(&["check", &recursion]), 3, &["unknown", "active calls", "1:12"]);
     let cut = json(&fabius(&["check", &recursion, "--json"]));

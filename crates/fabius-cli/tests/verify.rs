@@ -232,3 +232,20 @@ fn the_program_in_c_compiles_and_cbmc_gives_the_same_answers() {
         }
     }
 }
+
+#[test]
+fn the_least_bounds_are_found_in_turn() {
+    for (options, cost) in [(&["--rounds", "9"][..], "1 new round"), (&["--delays", "9"], "1 delay")] {
+        let args: Vec<&str> =
+            ["verify", "examples/bluetooth.fab", "--incremental"].iter().chain(options).copied().collect();
+        expect(&fabius(&args), 1, &[&format!("with {cost}; with fewer there is no bug")]);
+    }
+}
+
+#[test]
+fn deadlocks_are_found_by_rounds() {
+    let output = fabius(&["verify", "examples/philosophers.fab", "--const", "N=3", "--rounds", "2"]);
+    expect(&output, 1, &["bug: deadlock: dine#1 waits at"]);
+    let output = fabius(&["verify", "examples/philosophers.fab", "--const", "N=3", "--const", "POLITE=1"]);
+    expect(&output, 0, &["no bug within bounds"]);
+}

@@ -28,7 +28,7 @@ pub fn abort(program: &mut Program, stop: &Place, failed: &Place, tell: &Block, 
                 fail.push(return_default(program, &results));
                 vec![Stmt { span: s.span, ..when(not(e), fail) }]
             }
-            StmtKind::Call(..) | StmtKind::Post(..) | StmtKind::Yield | StmtKind::Zield => {
+            StmtKind::Call(..) | StmtKind::Post(..) | StmtKind::Yield | StmtKind::Zield | StmtKind::Await(_) => {
                 vec![s, stops(program, &results)]
             }
             _ => vec![s],

@@ -25,6 +25,7 @@ use std::collections::BTreeSet;
 /// Threads that are spawned.
 pub fn buffers(source: &Explicit, rounds: u32) -> Result<Prioritized, Unsupported> {
     let mut program = source.program.clone();
+    crate::stuck::forget(&mut program);
     if let Some(span) = first_spawn(&program) {
         let help = "declare them as `process`es, or use `--rounds` or `--delays`";
         return Err(Unsupported::new("threads that start while task buffers run", span, help));

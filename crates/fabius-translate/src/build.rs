@@ -296,6 +296,28 @@ pub fn replace(block: Block, f: &mut impl FnMut(Stmt) -> Block) -> Block {
     out
 }
 
+/// Changes the places that an expression reads, and those in their indexes.
+pub fn replace_places(e: Expr, f: &mut impl FnMut(Place) -> Place) -> Expr {
+    let mut boxed = |e: Box<Expr>| Box::new(replace_places(*e, f));
+    let kind = match e.kind {
+        ExprKind::Read(mut p) => {
+            for step in &mut p.path {
+                if let Projection::Index { index, .. } = step {
+                    **index = replace_places((**index).clone(), f);
+                }
+            }
+            ExprKind::Read(f(p))
+        }
+        ExprKind::Unary(op, a) => ExprKind::Unary(op, boxed(a)),
+        ExprKind::Binary(op, a, b) => ExprKind::Binary(op, boxed(a), boxed(b)),
+        ExprKind::IfElse(a, b, c) => ExprKind::IfElse(boxed(a), boxed(b), boxed(c)),
+        ExprKind::Tuple(parts) => ExprKind::Tuple(parts.into_iter().map(|p| replace_places(p, f)).collect()),
+        ExprKind::Cast(a) => ExprKind::Cast(boxed(a)),
+        other => other,
+    };
+    Expr { kind, ..e }
+}
+
 /// The global that a place is.
 pub fn id_of(p: &Place) -> GlobalId {
     match p.base {

@@ -41,6 +41,7 @@ pub fn depth_first(source: &Explicit, delays: u32) -> Result<Translated, Unsuppo
         let help = "use `--zields` and `--yields` for programs with levels or several task buffers";
         return Err(Unsupported::new("delays are counted for one buffer of one level", Default::default(), help));
     }
+    crate::stuck::forget(&mut program);
     crate::explicit::start_all(&mut program, source);
     let shared = crate::explicit::shared(source);
     let rounds = delays + 1;

@@ -201,7 +201,7 @@ pub fn explicit(source: &Program, trace: Trace) -> Result<Explicit, Unsupported>
     let mut private = private_to_main(&program, &starts);
     private.remove(&stop);
     private.insert(failed);
-    Ok(Explicit { program, has_init: source.init.is_some(), starts, stop, failed, private, limits })
+    Ok(Explicit { program, has_init: source.init.is_some(), starts, stop, failed, private, tasks, limits })
 }
 
 /// The globals that are part of the shared state: all that are changed, but for those of one thread.
@@ -681,6 +681,7 @@ impl Maker<'_> {
         if body.mode == Mode::Atomic {
             return;
         }
+        out.push(stmt(StmtKind::Await(e.clone())));
         let no = not(e.clone());
         // Who waits hands over to other buffers first, and then to other tasks of its own.
         let to_own = when(no.clone(), vec![stmt(StmtKind::Yield)]);

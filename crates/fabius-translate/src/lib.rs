@@ -15,6 +15,7 @@ pub mod levels;
 mod lift;
 pub mod relay;
 pub mod rounds;
+mod stuck;
 mod vectors;
 pub mod yields;
 
@@ -25,7 +26,7 @@ use std::collections::BTreeSet;
 
 /// A program whose scheduling is explicit; what the translations start from.
 ///
-/// Scheduling points are `yield` and `zield` alone. An assertion that fails sets `failed` and `stop`; whoever sees `stop`
+/// Scheduling points are `yield` and `zield` alone; `await` is where a task may be stuck. An assertion that fails sets `failed` and `stop`; whoever sees `stop`
 /// returns at once (A.9: ABORT).
 #[derive(Clone, Debug)]
 pub struct Explicit {
@@ -41,6 +42,8 @@ pub struct Explicit {
     pub failed: GlobalId,
     /// Globals that only one thread ever uses: no part of the shared state.
     pub private: BTreeSet<GlobalId>,
+    /// How many tasks there are at most, the first one included, if that is seen from the text.
+    pub tasks: Option<u32>,
     /// What was left out, in sentences.
     pub limits: Vec<String>,
 }
@@ -79,6 +82,7 @@ impl Explicit {
     /// The whole as a program that asserts at the end of `init` that nothing has failed yet.
     pub fn into_program(self) -> Program {
         let mut program = self.program;
+        stuck::forget(&mut program);
         for (n, start) in self.starts.into_iter().enumerate() {
             let name = program.procs[start.proc].name.clone();
             let body = vec![build::stmt(StmtKind::Call(Vec::new(), start.proc, start.args))];

@@ -13,6 +13,7 @@
 //!    behind the last.
 
 use crate::build::*;
+use crate::stuck::{Stuck, stuck};
 use crate::vectors::{Moved, Vectors, pass, vectors};
 use crate::{Explicit, Nesting, Translated, Unsupported};
 use fabius_lang::program::*;
@@ -24,6 +25,7 @@ const TABLE: u32 = 12;
 
 struct Vars {
     round: Place,
+    last: i64,
     stop: Place,
     count: Place,
     which: Place,
@@ -39,17 +41,11 @@ pub fn rounds(source: &Explicit, rounds: u32) -> Result<Translated, Unsupported>
     let mut program = source.program.clone();
     crate::explicit::start_all(&mut program, source);
     let mut posts = None;
-    let (mut sites, mut many) = (0, false);
-    let main = program.init.expect("an explicit program begins with `init`");
-    for (id, proc) in program.procs.iter().enumerate() {
-        each(&proc.body, &mut |s| match &s.kind {
-            StmtKind::Post(..) | StmtKind::Yield => posts = Some(s.span),
-            StmtKind::Spawn(..) => {
-                sites += 1;
-                many |= id != main;
+    for proc in &program.procs {
+        each(&proc.body, &mut |s| {
+            if matches!(s.kind, StmtKind::Post(..) | StmtKind::Yield) {
+                posts = Some(s.span);
             }
-            StmtKind::While(_, body) => each(body, &mut |s| many |= matches!(s.kind, StmtKind::Spawn(..))),
-            _ => {}
         });
     }
     if posts.is_some() {
@@ -57,8 +53,8 @@ pub fn rounds(source: &Explicit, rounds: u32) -> Result<Translated, Unsupported>
         return Err(Unsupported::new("rounds are counted over threads", posts.unwrap_or_default(), help));
     }
     let mut limits = source.limits.clone();
-    let table = if many { TABLE } else { sites };
-    if many {
+    let table = source.tasks.map_or(TABLE, |tasks| tasks - 1);
+    if source.tasks.is_none() {
         limits.push(format!("at most {TABLE} threads are spawned"));
     }
     let mut shared: BTreeSet<GlobalId> = crate::explicit::shared(source).into_iter().collect();
@@ -76,10 +72,12 @@ pub fn rounds(source: &Explicit, rounds: u32) -> Result<Translated, Unsupported>
         let params = program.procs[*p].params;
         arguments.push((0..params).map(|i| argument(&mut program, *p, i)).collect());
     }
+    let stuck = stuck(&mut program, &shared.iter().copied().collect::<Vec<_>>());
     let copies = vectors(&mut program, &shared, rounds);
     let last = i64::from(rounds) - 1;
     let vars = Vars {
         round: new_global(&mut program, "round", Type::Range(0, last)),
+        last,
         stop: global(&program, source.stop),
         count: new_global(&mut program, "threads", Type::Range(0, i64::from(table))),
         which: new_global(
@@ -94,20 +92,26 @@ pub fn rounds(source: &Explicit, rounds: u32) -> Result<Translated, Unsupported>
     let moved = Moved { variables: &shared, index: &here, or_if: None };
     for id in 0..program.procs.len() {
         let mut locals = std::mem::take(&mut program.procs[id].locals);
-        let body = moved.block(std::mem::take(&mut program.procs[id].body), &program);
+        let stops = set(&vars.stop, boolean(true));
+        let body = replace(std::mem::take(&mut program.procs[id].body), &mut |s| match (s.kind, &stuck) {
+            (StmtKind::Await(e), Some(stuck)) => stuck.wait(e, stops.clone(), &mut locals),
+            (kind, _) => vec![Stmt { kind, ..s }],
+        });
+        let body = moved.block(body, &program);
+        let drop: Block = [stops].into_iter().chain(stuck.as_ref().map(Stuck::drop)).collect();
         let body = replace(body, &mut |s| match s.kind {
             StmtKind::Spawn(_, p, args) => {
                 let slot = new_local(&mut locals, "slot", vars.count.ty.clone());
                 let entry = entries.iter().position(|e| *e == p).expect("it is spawned");
                 spawn(&vars, &slot, entry, args, table)
             }
-            StmtKind::Zield => pass(&vars.round, last, &mut locals, &vec![set(&vars.stop, boolean(true))]),
+            StmtKind::Zield => pass(&vars.round, last, &mut locals, &drop),
             _ => vec![s],
         });
         program.procs[id].locals = locals;
         program.procs[id].body = body;
     }
-    let entry = drive(&mut program, source, &vars, copies, &entries, table);
+    let entry = drive(&mut program, source, &vars, copies, stuck.as_ref(), &entries, table);
     program.init = Some(entry);
     crate::explicit::make_sequential(&mut program);
     Ok(Translated { program, nesting: Nesting::Queue, limits })
@@ -133,11 +137,15 @@ fn drive(
     source: &Explicit,
     vars: &Vars,
     copies: Vectors,
+    stuck: Option<&Stuck>,
     entries: &[ProcId],
     table: u32,
 ) -> ProcId {
     let main = program.init.expect("an explicit program begins with `init`");
     let mut body = copies.guesses;
+    if let Some(stuck) = stuck {
+        stuck.guess(program, &mut body);
+    }
     body.push(stmt(StmtKind::Call(Vec::new(), main, Vec::new())));
     for i in 0..if entries.is_empty() { 0 } else { i64::from(table) } {
         let begins = read(&element(vars.starts.clone(), number(i)));
@@ -155,7 +163,10 @@ fn drive(
         body.push(when(lt(number(i), read(&vars.count)), one));
     }
     body.extend(copies.confirmed);
-    body.push(crate::explicit::verdict(program, source.failed));
+    body.push(match stuck {
+        None => crate::explicit::verdict(program, source.failed),
+        Some(stuck) => stuck.verdict(program, source.failed, &|g| element(global(program, g), number(vars.last))),
+    });
     program.procs.push(Proc {
         name: "all_threads".into(),
         locals: Vec::new(),

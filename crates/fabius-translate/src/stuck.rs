@@ -1,0 +1,77 @@
+//! Deadlocks: tasks that wait for ever, in a final state that is guessed beforehand.
+//!
+//! Paper: Delay-Bounded Scheduling (POPL 2011), section 2 (blocking; the paper looks for failing assertions only).
+//!
+//! Deviations:
+//! 1. A task that waits may choose to be stuck if what it waits for is false in the guessed final state. It is a deadlock if
+//!    that is how all tasks end that do not finish, and the guess was right.
+
+use crate::build::*;
+use crate::explicit::verdict;
+use fabius_lang::program::*;
+use std::collections::BTreeMap;
+
+/// The guessed final state.
+pub struct Stuck {
+    /// A task is stuck.
+    stuck: Place,
+    /// A task was stopped for good though it could go on: then there is no deadlock.
+    dropped: Place,
+    /// What each shared variable is in the end.
+    last: BTreeMap<GlobalId, Place>,
+}
+
+/// Declares what is needed, if some task waits.
+pub fn stuck(program: &mut Program, shared: &[GlobalId]) -> Option<Stuck> {
+    program.any_stmt(|s| matches!(s.kind, StmtKind::Await(_))).then(|| {
+        let last = shared.iter().map(|g| {
+            let (name, ty) = (format!("last_{}", program.globals[*g].name), program.globals[*g].ty.clone());
+            (*g, new_global(program, &name, ty))
+        });
+        let last = last.collect();
+        let (stuck, dropped) = ("a_task_is_stuck", "a_task_is_dropped");
+        Stuck { last, stuck: new_global(program, stuck, Type::Bool), dropped: new_global(program, dropped, Type::Bool) }
+    })
+}
+
+impl Stuck {
+    /// Before everything.
+    pub fn guess(&self, program: &Program, out: &mut Block) {
+        self.last.values().for_each(|last| guess(program, last, out));
+    }
+
+    /// In place of `await e`: perhaps the task is stuck, and does `stop`.
+    pub fn wait(&self, e: Expr, stop: Stmt, locals: &mut Vec<Local>) -> Block {
+        let for_ever = new_local(locals, "for_ever", Type::Bool);
+        let e = replace_places(e, &mut |p| match p.base {
+            Base::Global(g) if self.last.contains_key(&g) => Place { base: self.last[&g].base.clone(), ..p },
+            _ => p,
+        });
+        vec![
+            any_between(&for_ever, boolean(false), boolean(true)),
+            when(read(&for_ever), vec![assume(not(e)), set(&self.stuck, boolean(true)), stop]),
+        ]
+    }
+
+    /// A task is stopped though it could go on.
+    pub fn drop(&self) -> Stmt {
+        set(&self.dropped, boolean(true))
+    }
+
+    /// The last statement: nothing has failed, and there is no deadlock. `now` is a variable in the end.
+    pub fn verdict(&self, program: &Program, failed: GlobalId, now: &dyn Fn(GlobalId) -> Place) -> Stmt {
+        let nothing = verdict(program, failed);
+        let StmtKind::Assert(nothing_failed, check, message) = nothing.kind else { unreachable!("it asserts") };
+        let start = and(read(&self.stuck), not(read(&self.dropped)));
+        let deadlock = self.last.iter().fold(start, |all, (g, last)| and(all, eq(read(&now(*g)), read(last))));
+        stmt(StmtKind::Assert(and(nothing_failed, not(deadlock)), check, message))
+    }
+}
+
+/// The program without the places where tasks may be stuck.
+pub fn forget(program: &mut Program) {
+    for proc in &mut program.procs {
+        let body = std::mem::take(&mut proc.body);
+        proc.body = replace(body, &mut |s| if matches!(s.kind, StmtKind::Await(_)) { Vec::new() } else { vec![s] });
+    }
+}
