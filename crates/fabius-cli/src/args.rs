@@ -268,6 +268,8 @@ pub enum FormArg {
     Explicit,
     /// Several task buffers as one
     SingleBuffer,
+    /// Several task buffers and levels as one buffer of one level, by shared memory
+    SharedMemory,
     /// One task buffer without `yield`
     YieldFree,
     /// No tasks or threads

@@ -13,6 +13,7 @@ pub fn run(args: &TranslateArgs) -> Result<u8, Failure> {
     let form = match args.to {
         FormArg::Explicit => Form::Explicit,
         FormArg::SingleBuffer => Form::SingleBuffer,
+        FormArg::SharedMemory => Form::SharedMemory,
         FormArg::YieldFree => Form::YieldFree,
         FormArg::Sequential => Form::Sequential,
     };

@@ -253,6 +253,19 @@ pub(crate) fn verdict(program: &Program, failed: GlobalId) -> Stmt {
     stmt(StmtKind::Assert(not(read(&global(program, failed))), Check::Assertion, None))
 }
 
+/// Fails where the source fails, and not only in the end.
+pub(crate) fn fail_in_place(program: &mut Program, failed: GlobalId) {
+    for proc in &mut program.procs {
+        let body = std::mem::take(&mut proc.body);
+        proc.body = replace(body, &mut |s| match &s.kind {
+            StmtKind::Assign(p, _) if p.base == Base::Global(failed) => {
+                vec![stmt(StmtKind::Assert(boolean(false), Check::Assertion, None))]
+            }
+            _ => vec![s],
+        });
+    }
+}
+
 /// What is left when all tasks are procedures.
 pub(crate) fn make_sequential(program: &mut Program) {
     program.levels.truncate(1);

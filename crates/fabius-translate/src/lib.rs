@@ -16,6 +16,7 @@ mod lift;
 pub mod relay;
 pub mod rounds;
 mod stuck;
+pub mod synce;
 mod vectors;
 pub mod yields;
 
@@ -79,10 +80,11 @@ pub struct Prioritized {
 }
 
 impl Explicit {
-    /// The whole as a program that asserts at the end of `init` that nothing has failed yet.
+    /// The whole as a program that asserts where its source does.
     pub fn into_program(self) -> Program {
         let mut program = self.program;
         stuck::forget(&mut program);
+        explicit::fail_in_place(&mut program, self.failed);
         for (n, start) in self.starts.into_iter().enumerate() {
             let name = program.procs[start.proc].name.clone();
             let body = vec![build::stmt(StmtKind::Call(Vec::new(), start.proc, start.args))];

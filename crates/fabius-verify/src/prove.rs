@@ -170,6 +170,8 @@ pub enum Form {
     Explicit,
     /// There is one task buffer.
     SingleBuffer,
+    /// There is one task buffer of one level: others are in shared memory.
+    SharedMemory,
     /// There is one task buffer, and no `yield`.
     YieldFree,
     /// There are no tasks.
@@ -190,6 +192,7 @@ pub fn text_of(program: &Program, what: Sequentialization, form: Form) -> Result
     let source = || explicit(program, off);
     let translated = match form {
         Form::Explicit => source().map(|e| e.into_program()),
+        Form::SharedMemory => source().and_then(|e| fabius_translate::synce::synce(&e)),
         Form::SingleBuffer => source().and_then(|e| single_buffer(e, zields)).map(|p| p.into_program()),
         Form::YieldFree => source().and_then(|e| yield_free(e, zields, yields)).map(|p| p.into_program()),
         Form::Sequential => return unparsed(&translate(program, what, off)?.program),

@@ -13,7 +13,7 @@ use fabius_trace::Points;
 use fabius_translate::explicit::{Trace, explicit};
 use fabius_translate::yields::Begin;
 use fabius_translate::{Explicit, Prioritized, Unsupported};
-use fabius_translate::{buffers::buffers, depth_first::depth_first, levels::levels, yields::yields};
+use fabius_translate::{buffers::buffers, depth_first::depth_first, levels::levels, synce::synce, yields::yields};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -188,6 +188,18 @@ fn yields_agree(tasks: &Tasks) -> Result<(), String> {
     Ok(())
 }
 
+/// All executions of all buffers and levels, in shared memory.
+fn shared_memory_agrees(tasks: &Tasks) -> Result<(), String> {
+    let source = tasks.source();
+    let program = synce(&explicit_of(&source)).expect("there is no `init`");
+    let text = fabius_lang::unparse(&program).expect("what is translated can be written");
+    same(
+        "synce",
+        &explored_directly(&source, "direct"),
+        &explored_directly(&text, "bag").into_iter().map(|f| f[..2].to_vec()).collect(),
+    )
+}
+
 fn rounds_agree(tasks: &Tasks) -> Result<(), String> {
     let source = tasks.source();
     for k in 1..3 {
@@ -209,6 +221,9 @@ fn compare_all(programs: u64) {
     for levels in 1..=3 {
         compare(0..programs, kind(levels, 1, true), yields_agree);
         compare(0..programs, kind(levels, 1, false), yields_agree);
+    }
+    for (levels, buffers) in [(1, 1), (3, 1), (1, 2), (2, 2), (2, 3)] {
+        compare(0..programs, kind(levels, buffers, true), shared_memory_agrees);
     }
     for buffers in 2..=3 {
         compare(0..programs, kind(1, buffers, false), rounds_agree);
