@@ -51,6 +51,9 @@ pub mod code {
     pub const WIDE: i64 = 7;
 }
 
+/// Objects of each record at most.
+const OBJECTS: u32 = 8;
+
 /// Tasks that have a handle at most, where their number is not seen from the text.
 const TASKS: u32 = 12;
 
@@ -111,6 +114,7 @@ struct Maker<'a> {
     tasks: bool,
     clock: Option<Place>,
     stop: Place,
+    heap: Heap,
     /// How many tasks there have been, and which have finished; if anybody asks.
     handles: Option<(Place, Place)>,
     wrong: Option<Unsupported>,
@@ -160,6 +164,7 @@ pub fn explicit(source: &Program, trace: Trace) -> Result<Explicit, Unsupported>
         let born = new_global(&mut program, "born", handle.clone());
         (born, new_global(&mut program, "finished", array(Type::Bool, most as u32 + 1)))
     });
+    let heap = Heap::new(&mut program, source);
     let stop = new_global(&mut program, "stop", Type::Bool);
     let failed = new_global(&mut program, "failed", Type::Bool);
     let mut maker = Maker {
@@ -171,6 +176,7 @@ pub fn explicit(source: &Program, trace: Trace) -> Result<Explicit, Unsupported>
         tasks: source.has_buffers(),
         clock,
         stop: stop.clone(),
+        heap,
         handles,
         wrong: None,
     };
@@ -190,6 +196,9 @@ pub fn explicit(source: &Program, trace: Trace) -> Result<Explicit, Unsupported>
         _ => unreachable!("these are globals"),
     };
     let mut limits = Vec::new();
+    if source.any_stmt(|s| matches!(s.kind, StmtKind::New(..))) {
+        limits.push(format!("at most {OBJECTS} objects of each record are made"));
+    }
     if has_handles && tasks.is_none() {
         limits.push(format!("at most {TASKS} threads or tasks are created"));
     }
@@ -325,8 +334,54 @@ fn retype(ty: &mut Type, handle: &Type) {
             let Type::Range(_, most) = handle else { unreachable!("handles are numbers") };
             *ty = array(Type::Bool, *most as u32 + 1);
         }
+        Type::Ref(_) => *ty = reference(),
         Type::Array { element, .. } => retype(element, handle),
         _ => {}
+    }
+}
+
+fn refers(ty: &Type) -> bool {
+    match ty {
+        Type::Ref(_) => true,
+        Type::Array { element, .. } => refers(element),
+        _ => false,
+    }
+}
+
+/// References are numbers; 0 is `null`.
+fn reference() -> Type {
+    Type::Range(0, i64::from(OBJECTS))
+}
+
+/// The objects: for each field of each record, the values by the number of the object. There is none with number 0, so that
+/// to follow `null` is an index out of bounds.
+struct Heap {
+    /// How many objects of each record there are.
+    made: Vec<Place>,
+    fields: Vec<Vec<Place>>,
+}
+
+impl Heap {
+    fn new(program: &mut Program, source: &Program) -> Heap {
+        let mut heap = Heap { made: Vec::new(), fields: Vec::new() };
+        let locals = source.procs.iter().flat_map(|p| p.locals.iter().map(|l| &l.ty));
+        let fields = source.records.iter().flat_map(|r| r.fields.iter().map(|f| &f.ty));
+        if !source.globals.iter().map(|g| &g.ty).chain(locals).chain(fields).any(refers) {
+            return heap;
+        }
+        for record in program.records[..source.records.len()].to_vec() {
+            heap.made.push(new_global(program, &format!("{}_made", record.name.to_lowercase()), reference()));
+            let column = |field: &Field| {
+                let name = format!("{}_{}", record.name.to_lowercase(), field.name);
+                let mut ty = array(field.ty.clone(), OBJECTS);
+                if let Type::Array { lo, .. } = &mut ty {
+                    *lo = 1;
+                }
+                new_global(program, &name, ty)
+            };
+            heap.fields.push(record.fields.iter().map(column).collect());
+        }
+        heap
     }
 }
 
@@ -768,7 +823,13 @@ impl Maker<'_> {
 
     fn stmt(&mut self, s: &Stmt, body: &mut Body, params: usize, out: &mut Block) {
         let at = s.span;
-        let map = Mapping { ty: &|t| self.ty(t), records: &self.program.records, params, me: body.me.clone() };
+        let map = Mapping {
+            ty: &|t| self.ty(t),
+            records: &self.program.records,
+            heap: &self.heap,
+            params,
+            me: body.me.clone(),
+        };
         let expr_of = |e: &Expr| map.expr(e);
         match &s.kind {
             StmtKind::Skip | StmtKind::Progress => self.begin(body, out),
@@ -998,7 +1059,11 @@ impl Maker<'_> {
                 self.point(s.access, body, out);
                 self.remove_any(p, body, out);
             }
-            StmtKind::New(..) => self.refuse("objects on the heap", at, "use an array of records"),
+            StmtKind::New(p, r, es) => {
+                let (p, es) = (map.place(p), es.iter().map(expr_of).collect::<Vec<_>>());
+                self.point(s.access, body, out);
+                self.new_object(p, *r, es, at, body, out);
+            }
         }
     }
 
@@ -1022,6 +1087,21 @@ impl Maker<'_> {
         self.pause(&e, body, out);
         self.check_exprs(std::slice::from_ref(&e), span, out);
         out.push(Stmt { span, ..assume(e) });
+    }
+
+    fn new_object(&mut self, p: Place, r: RecordId, es: Vec<Expr>, span: Span, body: &mut Body, out: &mut Block) {
+        self.check_exprs(&es, span, out);
+        let mut conditions = Vec::new();
+        es.iter().zip(&self.program.records[r].fields).for_each(|(e, f)| faults::of_store(e, &f.ty, &mut conditions));
+        self.hold(conditions, span, out);
+        let made = self.heap.made[r].clone();
+        let object = new_local(&mut body.locals, "object", reference());
+        out.push(assume(lt(read(&made), number(i64::from(OBJECTS)))));
+        out.extend([set(&made, add(read(&made), number(1))), set(&object, read(&made))]);
+        for (column, e) in self.heap.fields[r].clone().into_iter().zip(es) {
+            out.push(set(&element(column, read(&object)), e));
+        }
+        self.checked_store(p, read(&object), span, out);
     }
 
     /// The member is any; which one, counted among the members, is the choice.
@@ -1127,6 +1207,7 @@ fn is_simple(s: &Stmt) -> bool {
 struct Mapping<'a> {
     ty: &'a dyn Fn(&Type) -> Type,
     records: &'a [Record],
+    heap: &'a Heap,
     /// Parameters of the source.
     params: usize,
     me: Option<Place>,
@@ -1148,7 +1229,13 @@ impl Mapping<'_> {
             }
             field => field.clone(),
         };
-        Place { base, path: p.path.iter().map(step).collect(), ty: (self.ty)(&p.ty), span: p.span }
+        let mut path: Vec<Projection> = p.path.iter().map(step).collect();
+        let mut moved = base;
+        if let (Base::Heap(object, r), Some(Projection::Field(f))) = (&p.base, p.path.first()) {
+            moved = self.heap.fields[*r][*f].base.clone();
+            path[0] = Projection::Index { index: Box::new(self.expr(object)), lo: 1, len: OBJECTS };
+        }
+        Place { base: moved, path, ty: (self.ty)(&p.ty), span: p.span }
     }
 
     fn expr(&self, e: &Expr) -> Expr {
@@ -1180,7 +1267,7 @@ impl Mapping<'_> {
         };
         let ty = match (self.ty)(&e.ty) {
             // Handles are compared as numbers.
-            Type::Range(..) if e.ty == Type::Thread => Type::Int,
+            Type::Range(..) if matches!(e.ty, Type::Thread | Type::Ref(_)) => Type::Int,
             ty => ty,
         };
         Expr { kind, ty, span: e.span }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use testkit::generate::{Model, Shape, random};
 
 fn programs() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -87,6 +88,46 @@ fn compare(program: &Program, id: &ProgramId, what: Sequentialization) -> Result
         }
         _ => Err(format!("exploration says {}, verification {proved:?}", explored.exit_code())),
     }
+}
+
+fn compare_random(seeds: std::ops::Range<u64>) {
+    let mut all = Compared::default();
+    for shape in [Shape::Threads, Shape::Spawned, Shape::Tasks, Shape::Buffers] {
+        for seed in seeds.clone() {
+            let agree = |model: &Model| {
+                let source = model.source();
+                let Ok(program) = compile(&source, &Options::default()) else {
+                    return Ok::<fn(&mut Compared), _>(|_| ());
+                };
+                let what = match shape {
+                    Shape::Threads | Shape::Spawned => Sequentialization::Rounds(2),
+                    Shape::Tasks | Shape::Buffers => Sequentialization::Buffers { zields: 2, yields: 3 },
+                };
+                compare(&program, &program_id("p.fab", &source, &[], &[]), what)
+            };
+            let model = random(seed, shape);
+            match agree(&model) {
+                Ok(count) => count(&mut all),
+                Err(_) => {
+                    let least = model.shrink(|m| agree(m).is_err());
+                    let message = agree(&least).err().unwrap_or_default();
+                    panic!("{seed} {shape:?}: {message}\n{}", least.source());
+                }
+            }
+        }
+    }
+    println!("{all:?}");
+}
+
+#[test]
+fn random_programs_get_the_same_answers() {
+    compare_random(0..150);
+}
+
+#[test]
+#[ignore = "minutes; for every change of a translation or the solver"]
+fn many_random_programs_get_the_same_answers() {
+    compare_random(0..3000);
 }
 
 #[test]

@@ -209,8 +209,10 @@ impl<'p> Bmc<'p> {
                 _ => {}
             }
         }
-        let value = match (ty.finite_range(&self.program.enums), sort) {
-            (Some((lo, hi)), Sort::Int) => self.terms.variable_between(i128::from(lo), i128::from(hi)),
+        let of_bounds = self.terms.range(lo).zip(self.terms.range(hi)).map(|((lo, _), (_, hi))| (lo, hi.max(lo)));
+        let of_type = ty.finite_range(&self.program.enums).map(|(lo, hi)| (i128::from(lo), i128::from(hi)));
+        let value = match (of_type.or(of_bounds), sort) {
+            (Some((lo, hi)), Sort::Int) => self.terms.variable_between(lo, hi),
             _ => self.terms.variable(sort),
         };
         if sort == Sort::Bool {
