@@ -369,7 +369,8 @@ impl Heap {
         if !source.globals.iter().map(|g| &g.ty).chain(locals).chain(fields).any(refers) {
             return heap;
         }
-        for record in program.records[..source.records.len()].to_vec() {
+        let records = program.records[..source.records.len()].to_vec();
+        for record in &records {
             heap.made.push(new_global(program, &format!("{}_made", record.name.to_lowercase()), reference()));
             let column = |field: &Field| {
                 let name = format!("{}_{}", record.name.to_lowercase(), field.name);
