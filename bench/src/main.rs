@@ -1,7 +1,11 @@
 //! Benchmarks against peers. Every figure is a ratio of medians of CPU time measured in turn in the same run.
 //!
 //! `cargo run --release --manifest-path bench/Cargo.toml -- spin [--runs N] [NAME..]`
+//! `cargo run --release --manifest-path bench/Cargo.toml -- figures`
+//! `cargo run --release --manifest-path bench/Cargo.toml -- drivers`
 
+mod drivers;
+mod figures;
 mod process;
 mod spin;
 
@@ -11,7 +15,9 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let result = match arguments.next().as_deref() {
         Some("spin") => spin::run(arguments.collect()),
-        _ => Err("usage: fabius-bench spin [--runs N] [NAME..]".into()),
+        Some("figures") => figures::run(),
+        Some("drivers") => drivers::run(),
+        _ => Err("usage: fabius-bench spin [--runs N] [NAME..] | figures | drivers".into()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
