@@ -7,7 +7,8 @@ use fabius_lang::program::{StmtKind as S, Type};
 use fabius_lang::{Options, compile};
 
 fn compiled(source: &str) -> Program {
-    compile(source, &Options::default()).unwrap_or_else(|d| panic!("{source}\n{d:?}"))
+    compile(source, &Options { choices: fabius_lang::Choices::Unbounded, ..Default::default() })
+        .unwrap_or_else(|d| panic!("{source}\n{d:?}"))
 }
 
 /// How often shared state is touched in one evaluation.
