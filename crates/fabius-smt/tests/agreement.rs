@@ -157,13 +157,20 @@ fn integers_have_no_end() {
     let mut terms = Terms::default();
     let (x, y) = (terms.variable(Sort::Int), terms.variable(Sort::Int));
     let mut solver = Embedded::default();
-    // x < y, and x + 1 is not below y + 1: for no size of integers.
+    // x < y, and x + 1 is not below y + 1: for no size of integers, since a linear formula has a small solution if any.
     let less = terms.lt(x, y);
     let one = terms.constant(1, Sort::Int);
     let (x1, y1) = (terms.arithmetic(Op::Add, x, one), terms.arithmetic(Op::Add, y, one));
     let not_less = terms.le(y1, x1);
     let both = terms.and(less, not_less);
-    assert_eq!(check(&mut solver, &terms, &[both]), Answer::UnsatWithin64Bits);
+    assert_eq!(check(&mut solver, &terms, &[both]), Answer::Unsat);
+    // The bits of any integer are no linear formula.
+    let bits = terms.arithmetic(Op::BitAnd, x, y);
+    let more = terms.lt(x, bits);
+    let zero = terms.constant(0, Sort::Int);
+    let positive = terms.le(zero, x);
+    let all = terms.and(more, positive);
+    assert_eq!(check(&mut Embedded::default(), &terms, &[all]), Answer::UnsatWithin64Bits);
     // x > 1000 needs more than eight bits.
     let thousand = terms.constant(1000, Sort::Int);
     let large = terms.lt(thousand, x);
