@@ -8,8 +8,8 @@ use crate::process::{Run, run as measure};
 use std::path::Path;
 use std::process::Command;
 
-/// CPU seconds after which SYNCE is not tried with a larger N.
-const PATIENCE: f64 = 60.0;
+/// CPU seconds after which SYNCE is not tried any more.
+const PATIENCE: f64 = 30.0;
 
 /// Runs of which the median is taken.
 const RUNS: usize = 3;
@@ -90,6 +90,7 @@ fn synce(fabius: &Path, source: &Path, size: &str, deep: &str, work: &Path) -> R
         measure(Command::new(fabius).arg("translate").arg(source).args(["--to", "shared-memory", "--const", size]))?;
     let path = work.join("synce.fab");
     std::fs::write(&path, translated.output).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+    let mut spent = 0.0;
     for yields in 1..=64 {
         let yields = yields.to_string();
         let mut command = Command::new(fabius);
@@ -98,7 +99,8 @@ fn synce(fabius: &Path, source: &Path, size: &str, deep: &str, work: &Path) -> R
         if run.output.contains("\"verdict\": \"bug\"") {
             return Ok(Some(run.cpu));
         }
-        if run.cpu > PATIENCE {
+        spent += run.cpu;
+        if spent > PATIENCE {
             return Ok(None);
         }
     }

@@ -459,6 +459,73 @@ fn is_caught(mutant: Mutant, kind: Kind, rounds: u32, seed: u64) -> bool {
     facts(&|_| {}) != facts(&|p| mutant.apply(p))
 }
 
+/// The facts of a program of one buffer, with so many rounds in each activation of a level.
+fn facts_by_rounds(source: &str, rounds: u32, begin: Begin) -> Facts {
+    let prioritized = yields(&one_buffer(source, 1), rounds, begin).expect("each procedure has one level");
+    facts_of(levels(&prioritized).expect("each procedure has one level").program, 2)
+}
+
+#[test]
+fn arguments_are_those_of_the_moment_of_the_post() {
+    let source = "interleave explicit;\nlevel L0 < L1;\nvar x: 0..1;\nvar y: 0..1;\nproc q() {\n    skip;\n}\n\
+                  proc p(a: int) {\n    y = a;\n    x = 0;\n}\n\
+                  buffer main {\n    post @L0 q();\n    x = 1;\n    yield;\n    post @L1 p(x);\n}\n";
+    assert_eq!(facts_by_rounds(source, 2, Begin::InThatRound), Facts::from([vec![0, 1]]));
+}
+
+/// Counterexample of the specification (C.5): main posts t5, t2, t3 and ends; t5 = e; yield; F, t2 = C; yield; D, t3 = E.
+/// The order e C F D E needs t3 to begin later than in the round in which it is posted.
+#[test]
+fn tasks_that_begin_in_their_round_miss_an_order() {
+    let digit = |n: u8| format!("    if x == {} {{\n        x = {n};\n    }}\n", n - 1);
+    let source = format!(
+        "interleave explicit;\nvar x: 0..5;\nvar y: 0..1;\nproc t5() {{\n{}    yield;\n{}}}\nproc t2() {{\n{}    yield;\n{}}}\n\
+         proc t3() {{\n{}}}\nbuffer main {{\n    post t5();\n    post t2();\n    post t3();\n}}\n",
+        digit(1),
+        digit(3),
+        digit(2),
+        digit(4),
+        digit(5)
+    );
+    assert!(explored_directly(&source, "direct").contains(&vec![5, 0]));
+    for rounds in 1..=4 {
+        assert!(!facts_by_rounds(&source, rounds, Begin::InThatRound).contains(&vec![5, 0]), "{rounds}");
+    }
+    assert!(facts_by_rounds(&source, 2, Begin::InAnyRound).contains(&vec![5, 0]));
+}
+
+/// Examples 1 and 2, Figures 9 and 10: the least bounds that are enough.
+#[test]
+fn the_papers_examples_need_their_bounds() {
+    let find = |name: &str, consts: &[(&str, i64)], zields: u32, rounds: u32| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let source = std::fs::read_to_string(root.join(name)).expect("the file is part of the project");
+        let consts = consts.iter().map(|(n, v)| ((*n).to_string(), v.to_string())).collect();
+        let program =
+            fabius_lang::compile(&source, &fabius_lang::Options { consts, ..Default::default() }).expect(name);
+        let one = buffers(&explicit(&program, Trace::Off).expect(name), zields).expect(name);
+        let sequential = levels(&yields(&one, rounds, Begin::InThatRound).expect(name)).expect(name).program;
+        let depth = Depth { unwind: 8, recursion: 8 };
+        let mut bmc = Bmc::new(&sequential, Box::new(Embedded::default()), depth).expect("it is sequential");
+        let stop = Arc::new(AtomicBool::new(false));
+        let limits = Limits { deadline: None, stop: &stop };
+        matches!(bmc.check(depth, &limits, &mut |_| {}).expect("the solver is there"), Outcome::Bug(_))
+    };
+    for n in 1..=4 {
+        assert!(find("examples/fig9.fab", &[("N", n)], 1, 1), "Figure 9, {n}");
+        assert!(find("examples/fig10.fab", &[("N", n)], n as u32, 1), "Figure 10, {n}");
+        assert!(n == 1 || !find("examples/fig10.fab", &[("N", n)], n as u32 - 1, 1), "Figure 10, {n}");
+    }
+    for n in 2..=4 {
+        let (bug, least) = ("corpus/tasks/bug/example2.fab", n as u32);
+        assert!(find(bug, &[("N", n)], 1, least), "Example 2, {n}");
+        assert!(!find(bug, &[("N", n)], 1, least - 1), "Example 2, {n}");
+        let bug = "corpus/buffers/bug/example1.fab";
+        assert!(find(bug, &[("N", n)], least, 1), "Example 1, {n}");
+        assert!(!find(bug, &[("N", n)], least - 1, 1), "Example 1, {n}");
+    }
+}
+
 #[test]
 fn wrong_readings_of_the_rules_are_caught() {
     let kind = |levels, buffers, yields| Kind { levels, buffers, yields };
