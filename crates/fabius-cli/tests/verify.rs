@@ -250,3 +250,18 @@ fn deadlocks_are_found_by_rounds() {
         fabius(&["verify", "examples/philosophers.fab", "--const", "N=3", "--const", "POLITE=1", "--rounds", "2"]);
     expect(&output, 0, &["no bug within bounds"]);
 }
+
+#[test]
+fn choices_of_any_width_replay() {
+    for (name, source, message) in [
+        ("u64", "var x: u64;\ninit { x = any u64; assert x * x != 49; }\n", "`x * x != 49`"),
+        ("i8", "var x: i8;\ninit { x = any i8; assume x > 0; x = x + 1; assert x > 0; }\n", "(`x` is -128)"),
+        ("product", "init { let x = any int; let y = any int; assume x > 1 && y > 1; assert x * y != 143; }\n", "143"),
+        ("zero", "init { let d = any int; assert 10 / d < 100; }\n", "division by zero"),
+        ("null", "record R { n: int }\nvar r: ref R;\ninit { let n = r.n; }\n", "null"),
+    ] {
+        let (path, trace) = (write(&format!("wide-{name}.fab"), source), file(&format!("wide-{name}.json")));
+        expect(&fabius(&["verify", &path, "--trace", &trace]), 1, &["bug: ", message]);
+        expect(&fabius(&["replay", &trace]), 1, &[message]);
+    }
+}

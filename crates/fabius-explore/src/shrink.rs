@@ -86,7 +86,16 @@ fn run<S: System>(context: &Context<'_, S>, turns: &[Turn], wanted: Option<&Bug>
         Some((first, rest)) if first.task == Turn::START => (first.choices.as_slice(), rest),
         _ => (&[][..], turns),
     };
-    let mut run = Execution::begin(context, start).ok()?;
+    let mut run = match Execution::begin(context, start) {
+        Ok(run) => run,
+        // Before the first scheduling point.
+        Err((Stop::Bug(what), script)) if wanted.is_none_or(|wanted| same(&what, wanted)) => {
+            let first = Turn { task: Turn::START, choices: script.choices() };
+            let schedule: Vec<Turn> = [first].into_iter().filter(|t| !t.choices.is_empty()).collect();
+            return Some(Found { what, cost: 0, delays: vec![0; schedule.len()], schedule, cycle: None });
+        }
+        Err(_) => return None,
+    };
     let mut moves = Vec::new();
     for turn in turns {
         context.moves(&run.node, &mut moves);

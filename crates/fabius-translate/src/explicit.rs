@@ -806,7 +806,7 @@ impl Maker<'_> {
     }
 
     /// A choice, which is another event if it is among many.
-    fn tell_choice(&self, index: Expr, ty: &Type, least: &Place, most: &Place, out: &mut Block) {
+    fn tell_choice(&self, index: Expr, ty: &Type, least: Expr, most: Expr, out: &mut Block) {
         let is_wide = matches!(ty, Type::Int | Type::Fixed { bits: 32 | 64, .. });
         let mut narrow = Vec::new();
         self.tell(code::CHOICE, index.clone(), &mut narrow);
@@ -818,7 +818,7 @@ impl Maker<'_> {
         if let Type::Fixed { bits: 64, .. } = ty {
             return out.extend(wide);
         }
-        let as_int = |p: &Place| expr(ExprKind::Cast(Box::new(read(p))), Type::Int);
+        let as_int = |e: Expr| expr(ExprKind::Cast(Box::new(e)), Type::Int);
         out.push(either(lt(sub(as_int(most), as_int(least)), number(i64::from(u32::MAX))), narrow, wide));
     }
 
@@ -847,16 +847,21 @@ impl Maker<'_> {
                 self.check_exprs(&[lo.clone(), hi.clone()], at, out);
                 let ty = if let Type::Range(..) = p.ty { Type::Int } else { p.ty.clone() };
                 let value = new_local(&mut body.locals, "choice", ty.clone());
-                let least = new_local(&mut body.locals, "least", ty.clone());
-                let most = new_local(&mut body.locals, "most", ty.clone());
-                out.push(set(&least, lo));
-                out.push(set(&most, hi));
-                out.push(any_between(&value, read(&least), read(&most)));
+                let mut once = |name: &str, e: Expr| match e.kind {
+                    ExprKind::Const(_) => e,
+                    _ => {
+                        let kept = new_local(&mut body.locals, name, ty.clone());
+                        out.push(set(&kept, e));
+                        read(&kept)
+                    }
+                };
+                let (least, most) = (once("least", lo), once("most", hi));
+                out.push(any_between(&value, least.clone(), most.clone()));
                 let index = match &ty {
-                    Type::Int => sub(read(&value), read(&least)),
+                    Type::Int => sub(read(&value), least.clone()),
                     Type::Bool => expr(
                         ExprKind::IfElse(
-                            Box::new(eq(read(&value), read(&least))),
+                            Box::new(eq(read(&value), least.clone())),
                             Box::new(number(0)),
                             Box::new(number(1)),
                         ),
@@ -871,11 +876,11 @@ impl Maker<'_> {
                         })
                     }
                     _ => {
-                        let as_int = |p: &Place| expr(ExprKind::Cast(Box::new(read(p))), Type::Int);
-                        sub(as_int(&value), as_int(&least))
+                        let as_int = |e: Expr| expr(ExprKind::Cast(Box::new(e)), Type::Int);
+                        sub(as_int(read(&value)), as_int(least.clone()))
                     }
                 };
-                self.tell_choice(index, &ty, &least, &most, out);
+                self.tell_choice(index, &ty, least, most, out);
                 self.checked_store(p, read(&value), at, out);
             }
             StmtKind::If(guard, a, b) => {

@@ -10,7 +10,7 @@
 use super::expr::{Leaves, NotSequential};
 use super::layout::Leaf;
 use super::{Bmc, Event, Open, OpenKind};
-use fabius_lang::program::{Block, Expr, Guard, LocalId, ProcId, Stmt, StmtKind, Type};
+use fabius_lang::program::{Block, Expr, ExprKind, Guard, LocalId, ProcId, Stmt, StmtKind, Type, Value};
 use fabius_smt::{Sort, Term, Terms};
 use fabius_trace::Span;
 use std::rc::Rc;
@@ -168,8 +168,7 @@ impl<'p> Bmc<'p> {
         scope: &Scope,
         place: &fabius_lang::program::Place,
     ) -> Result<Sort, NotSequential> {
-        let read =
-            Expr { kind: fabius_lang::program::ExprKind::Read(place.clone()), ty: place.ty.clone(), span: place.span };
+        let read = Expr { kind: ExprKind::Read(place.clone()), ty: place.ty.clone(), span: place.span };
         let now = self.scalar(state, scope, &read)?;
         Ok(self.terms.sort(now))
     }
@@ -187,6 +186,10 @@ impl<'p> Bmc<'p> {
         if sort == Sort::Order {
             return Ok((self.terms.variable(Sort::Order), Terms::TRUE));
         }
+        let is = |e: &Expr, v: i64| matches!(e.kind, ExprKind::Const(Value::Int(c)) if c == v);
+        if is(lo, i64::MIN) && is(hi, i64::MAX) {
+            return Ok((self.terms.variable(sort), Terms::TRUE));
+        }
         let (lo, hi) = (self.scalar(state, scope, lo)?, self.scalar(state, scope, hi)?);
         let known = self.terms.value_of(lo).zip(self.terms.value_of(hi));
         if let Some((lo, hi)) = known {
@@ -198,14 +201,7 @@ impl<'p> Bmc<'p> {
             }
             match sort {
                 Sort::Bool => return Ok((self.terms.variable(Sort::Bool), Terms::TRUE)),
-                Sort::Int if lo <= i128::from(i64::MIN) && hi >= i128::from(i64::MAX) => {
-                    return Ok((self.terms.variable(Sort::Int), Terms::TRUE));
-                }
                 Sort::Int => return Ok((self.terms.variable_between(lo, hi), Terms::TRUE)),
-                // All codes of a type.
-                Sort::Bits { width: 64, .. } if lo == i128::from(i64::MIN) && hi == i128::from(i64::MAX) => {
-                    return Ok((self.terms.variable(sort), Terms::TRUE));
-                }
                 _ => {}
             }
         }
