@@ -118,10 +118,6 @@ pub fn either(e: Expr, then: Block, otherwise: Block) -> Stmt {
     stmt(StmtKind::If(Guard::Expr(e), then, otherwise))
 }
 
-pub fn forever(body: Block) -> Stmt {
-    stmt(StmtKind::While(Guard::Expr(boolean(true)), body))
-}
-
 /// `p = any lo..hi`.
 pub fn any_between(p: &Place, lo: Expr, hi: Expr) -> Stmt {
     stmt(StmtKind::Any(p.clone(), lo, hi))

@@ -6,8 +6,7 @@
 
 mod abort;
 pub mod buffers;
-#[allow(missing_docs)]
-pub mod build;
+mod build;
 pub mod depth_first;
 pub mod explicit;
 mod faults;

@@ -1,0 +1,152 @@
+//! Handles and references as numbers, sets of threads as arrays, objects as columns of arrays.
+
+use crate::build::*;
+use fabius_lang::program::*;
+
+/// Objects of each record at most.
+pub(super) const OBJECTS: u32 = 8;
+
+pub(super) fn retype(ty: &mut Type, handle: &Type) {
+    match ty {
+        Type::Thread => *ty = handle.clone(),
+        Type::ThreadSet => {
+            let Type::Range(_, most) = handle else { unreachable!("handles are numbers") };
+            *ty = array(Type::Bool, *most as u32 + 1);
+        }
+        Type::Ref(_) => *ty = reference(),
+        Type::Array { element, .. } => retype(element, handle),
+        _ => {}
+    }
+}
+
+fn refers(ty: &Type) -> bool {
+    match ty {
+        Type::Ref(_) => true,
+        Type::Array { element, .. } => refers(element),
+        _ => false,
+    }
+}
+
+/// References are numbers; 0 is `null`.
+pub(super) fn reference() -> Type {
+    Type::Range(0, i64::from(OBJECTS))
+}
+
+/// The objects: for each field of each record, the values by the number of the object. There is none with number 0, so that
+/// to follow `null` is an index out of bounds.
+pub(super) struct Heap {
+    /// How many objects of each record there are.
+    pub(super) made: Vec<Place>,
+    pub(super) fields: Vec<Vec<Place>>,
+}
+
+impl Heap {
+    pub(super) fn new(program: &mut Program, source: &Program) -> Heap {
+        let mut heap = Heap { made: Vec::new(), fields: Vec::new() };
+        let locals = source.procs.iter().flat_map(|p| p.locals.iter().map(|l| &l.ty));
+        let fields = source.records.iter().flat_map(|r| r.fields.iter().map(|f| &f.ty));
+        if !source.globals.iter().map(|g| &g.ty).chain(locals).chain(fields).any(refers) {
+            return heap;
+        }
+        let records = program.records[..source.records.len()].to_vec();
+        for record in &records {
+            heap.made.push(new_global(program, &format!("{}_made", record.name.to_lowercase()), reference()));
+            let column = |field: &Field| {
+                let name = format!("{}_{}", record.name.to_lowercase(), field.name);
+                let mut ty = array(field.ty.clone(), OBJECTS);
+                if let Type::Array { lo, .. } = &mut ty {
+                    *lo = 1;
+                }
+                new_global(program, &name, ty)
+            };
+            heap.fields.push(record.fields.iter().map(column).collect());
+        }
+        heap
+    }
+}
+
+/// A value in a changed type: sets of threads are empty.
+pub(super) fn resized(records: &[Record], value: &Value, ty: &Type) -> Value {
+    match (value, ty) {
+        (Value::Int(0), Type::Array { len, .. }) => Value::Tuple(vec![Value::Int(0); *len as usize]),
+        (Value::Tuple(parts), Type::Array { element, .. }) => {
+            Value::Tuple(parts.iter().map(|v| resized(records, v, element)).collect())
+        }
+        (Value::Tuple(parts), Type::Record(r)) => {
+            let fields = parts.iter().zip(&records[*r].fields);
+            Value::Tuple(fields.map(|(v, f)| resized(records, v, &f.ty)).collect())
+        }
+        _ => value.clone(),
+    }
+}
+
+/// How the parts of a procedure change from the source to the version that is made.
+pub(super) struct Mapping<'a> {
+    pub(super) ty: &'a dyn Fn(&Type) -> Type,
+    pub(super) records: &'a [Record],
+    pub(super) heap: &'a Heap,
+    /// Parameters of the source.
+    pub(super) params: usize,
+    pub(super) me: Option<Place>,
+}
+
+impl Mapping<'_> {
+    pub(super) fn local(&self, l: LocalId) -> LocalId {
+        if self.me.is_some() && l >= self.params { l + 1 } else { l }
+    }
+
+    pub(super) fn place(&self, p: &Place) -> Place {
+        let base = match &p.base {
+            Base::Local(l) => Base::Local(self.local(*l)),
+            other => other.clone(),
+        };
+        let step = |s: &Projection| match s {
+            Projection::Index { index, lo, len } => {
+                Projection::Index { index: Box::new(self.expr(index)), lo: *lo, len: *len }
+            }
+            field => field.clone(),
+        };
+        let mut path: Vec<Projection> = p.path.iter().map(step).collect();
+        let mut moved = base;
+        if let (Base::Heap(object, r), Some(Projection::Field(f))) = (&p.base, p.path.first()) {
+            moved = self.heap.fields[*r][*f].base.clone();
+            path[0] = Projection::Index { index: Box::new(self.expr(object)), lo: 1, len: OBJECTS };
+        }
+        Place { base: moved, path, ty: (self.ty)(&p.ty), span: p.span }
+    }
+
+    pub(super) fn expr(&self, e: &Expr) -> Expr {
+        let boxed = |e: &Expr| Box::new(self.expr(e));
+        let kind = match &e.kind {
+            ExprKind::Const(v) => ExprKind::Const(resized(self.records, v, &(self.ty)(&e.ty))),
+            ExprKind::Read(p) => ExprKind::Read(self.place(p)),
+            ExprKind::Unary(op, a) => ExprKind::Unary(*op, boxed(a)),
+            ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, boxed(a), boxed(b)),
+            ExprKind::IfElse(a, b, c) => ExprKind::IfElse(boxed(a), boxed(b), boxed(c)),
+            ExprKind::Tuple(parts) => ExprKind::Tuple(parts.iter().map(|p| self.expr(p)).collect()),
+            ExprKind::Cast(a) => ExprKind::Cast(boxed(a)),
+            ExprKind::SelfHandle => match &self.me {
+                Some(me) => return Expr { span: e.span, ..read(me) },
+                None => unreachable!("`self` is a handle"),
+            },
+            ExprKind::SetContains(set, member) => {
+                let ExprKind::Read(p) = &set.kind else { unreachable!("sets are variables") };
+                let member = self.expr(member);
+                return Expr { span: e.span, ..read(&element(self.place(p), member)) };
+            }
+            ExprKind::SetIsEmpty(set) => {
+                let ExprKind::Read(p) = &set.kind else { unreachable!("sets are variables") };
+                let p = self.place(p);
+                let Type::Array { len, .. } = p.ty else { unreachable!("a set is an array") };
+                let contains = |i: i64| read(&element(p.clone(), number(i)));
+                return (1..i64::from(len)).fold(boolean(true), |none, i| and(none, not(contains(i))));
+            }
+        };
+        let ty = match (self.ty)(&e.ty) {
+            // Handles are compared as numbers.
+            Type::Range(..) if matches!(e.ty, Type::Thread | Type::Ref(_)) => Type::Int,
+            ty => ty,
+        };
+        Expr { kind, ty, span: e.span }
+    }
+}

@@ -1,0 +1,113 @@
+//! Where control may be taken away, and which statement begins a step.
+//!
+//! A step begins with the first statement behind a scheduling point, so its event is written just before that statement. Where
+//! paths meet of which only some come from a point, a variable says it.
+
+use super::census::is_simple;
+use super::{At, Body, Maker, Mode, code};
+use crate::build::*;
+use fabius_lang::program::*;
+
+impl Maker<'_> {
+    /// How many statements of a thread touch nothing shared, where what follows would not be preceded by a point anyway.
+    pub(super) fn prefix(&self, block: &Block) -> usize {
+        let first = block.iter().position(|s| s.access > Access::Local || !is_simple(s));
+        first
+            .filter(|i| !self.implicit || matches!(block[*i].kind, StmtKind::Yield | StmtKind::Zield))
+            .unwrap_or(block.len())
+    }
+
+    /// A block inside of another one, and how it ends. The statement before it has begun the step.
+    pub(super) fn nested(&mut self, block: &Block, body: &mut Body, params: usize) -> (Block, At) {
+        body.at = At::Within;
+        let mut out = Vec::new();
+        self.block(block, body, params, &mut out);
+        (out, std::mem::replace(&mut body.at, At::Within))
+    }
+
+    /// Says by a variable whether control stands at a scheduling point.
+    pub(super) fn remember(&self, at: At, body: &mut Body, out: &mut Block) {
+        let fresh = fresh(body);
+        if at == At::Point {
+            out.push(set(&fresh, boolean(true)));
+        }
+    }
+
+    /// The next statement belongs to a step.
+    pub(super) fn begin(&mut self, body: &mut Body, out: &mut Block) {
+        match std::mem::replace(&mut body.at, At::Within) {
+            At::Within => {}
+            At::Point => self.tell(code::STEP, number(0), out),
+            At::Either => {
+                let fresh = fresh(body);
+                let mut begin = Vec::new();
+                self.tell(code::STEP, number(0), &mut begin);
+                begin.push(set(&fresh, boolean(false)));
+                out.push(when(read(&fresh), begin));
+            }
+        }
+    }
+
+    /// A scheduling point, if the access asks for one, and the beginning of a step.
+    pub(super) fn point(&mut self, access: Access, body: &mut Body, out: &mut Block) {
+        if !self.is_point(access, body) {
+            return self.begin(body, out);
+        }
+        self.arrive(body, out);
+        body.at = At::Point;
+        self.begin(body, out);
+    }
+
+    pub(super) fn is_point(&self, access: Access, body: &Body) -> bool {
+        self.implicit && body.mode == Mode::Free && access > Access::Local
+    }
+
+    /// Control may be taken away here, unless it has just been.
+    pub(super) fn arrive(&mut self, body: &mut Body, out: &mut Block) {
+        match body.at {
+            At::Within => out.push(stmt(StmtKind::Zield)),
+            At::Point => {}
+            At::Either => {
+                let fresh = fresh(body);
+                out.push(when(not(read(&fresh)), vec![stmt(StmtKind::Zield)]));
+                out.push(set(&fresh, boolean(false)));
+            }
+        }
+    }
+
+    /// Control is given away while the expression is false.
+    pub(super) fn pause(&mut self, e: &Expr, body: &mut Body, out: &mut Block) {
+        if body.mode == Mode::Atomic {
+            return;
+        }
+        out.push(stmt(StmtKind::Await(e.clone())));
+        let no = not(e.clone());
+        // Who waits hands over to other buffers first, and then to other tasks of its own.
+        let to_own = when(no.clone(), vec![stmt(StmtKind::Yield)]);
+        if self.implicit {
+            self.arrive(body, out);
+            body.at = At::Point;
+            if self.tasks {
+                out.push(to_own);
+            }
+        } else {
+            let mut others = vec![stmt(StmtKind::Zield)];
+            if self.tasks {
+                others.push(to_own);
+            }
+            match body.at {
+                At::Within => self.tell(code::STEP, number(0), &mut others),
+                At::Point => {}
+                At::Either => self.remember(At::Point, body, &mut others),
+            }
+            out.push(when(no, others));
+        }
+        self.begin(body, out);
+    }
+}
+
+/// The variable that says whether control stands at a scheduling point.
+pub(super) fn fresh(body: &mut Body) -> Place {
+    let locals = &mut body.locals;
+    body.fresh.get_or_insert_with(|| new_local(locals, "fresh", Type::Bool)).clone()
+}
