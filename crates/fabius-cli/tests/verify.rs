@@ -207,6 +207,17 @@ fn other_solvers_give_the_same_answers() {
 }
 
 #[test]
+fn solvers_that_are_asked_along_the_way_give_the_same_answers() {
+    let installed: Vec<&str> = ["z3", "cvc5"].into_iter().filter(|s| ask(s, &["--version"]).is_some()).collect();
+    for solver in installed {
+        for (example, options, is_bug) in ASKED {
+            let args: Vec<&str> = ["verify", example, "--solver", solver].iter().chain(options).copied().collect();
+            expect(&fabius(&args), i32::from(is_bug), &[]);
+        }
+    }
+}
+
+#[test]
 fn boogie_gives_the_same_answers() {
     for (number, (_, _, is_bug)) in ASKED.iter().enumerate() {
         let path = dumped("boogie", "bpl", number);

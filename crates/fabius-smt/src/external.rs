@@ -130,7 +130,10 @@ impl Solver for External {
     }
 
     fn value(&mut self, terms: &Terms, variable: Term) -> Result<Option<Value>, String> {
-        self.writer.define(terms, variable, &mut self.text);
+        // What the solver has not heard of may have any value; and a declaration would take the model away.
+        if !self.writer.has_defined(variable) {
+            return Ok(None);
+        }
         let called = name(terms, variable);
         self.text.push_str(&format!("(get-value ({called}))\n"));
         self.flush()?;

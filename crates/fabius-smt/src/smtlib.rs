@@ -37,6 +37,11 @@ fn sort_name(sort: Sort) -> String {
 }
 
 impl Writer {
+    /// Whether the term has been written.
+    pub fn has_defined(&self, t: Term) -> bool {
+        self.defined.contains(&t)
+    }
+
     /// Appends whatever must be said before [`name`] of the term means anything.
     pub fn define(&mut self, terms: &Terms, t: Term, out: &mut String) {
         let mut stack = vec![t];
