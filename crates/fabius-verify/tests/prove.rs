@@ -9,24 +9,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use testkit::corpus::find;
 use testkit::generate::{Model, Shape, random};
 
+/// The examples and the corpus, without what is rejected.
 fn programs() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut all = Vec::new();
-    let mut folders = vec![root.join("examples"), root.join("corpus")];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-            let path = entry.path();
-            if path.is_dir() && !path.ends_with("reject") {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "fab") {
-                all.push(path);
-            }
-        }
-    }
-    all.sort();
-    all
+    let all = ["examples", "corpus"].iter().flat_map(|folder| find(&root.join(folder)).unwrap());
+    all.filter(|path| !path.components().any(|c| c.as_os_str() == "reject")).collect()
 }
 
 fn proof_plan(sequentialization: Sequentialization) -> ProofPlan {
