@@ -114,12 +114,8 @@ pub struct CheckArgs {
     /// Explore schedules with at most N such deviations [default: no limit]
     #[arg(long, value_name = "N", help_heading = "Bounds")]
     pub max: Option<u32>,
-    /// How many copies of `process PROC[*]` run; may be repeated
-    #[arg(long, value_name = "PROC=N", value_parser = parse_instances, help_heading = "Bounds")]
-    pub instances: Vec<(String, u32)>,
-    /// Value of a constant of the program; may be repeated
-    #[arg(long = "const", value_name = "NAME=VALUE", value_parser = parse_const, help_heading = "Bounds")]
-    pub consts: Vec<(String, String)>,
+    #[command(flatten)]
+    pub program: ProgramArgs,
 
     /// Who is next: bag, bounded-bag:K, round-robin, depth-first [default: bag; round-robin for delays]
     #[arg(long, value_name = "SCHEDULER", value_parser = parse_scheduler, help_heading = "Search")]
@@ -161,13 +157,31 @@ pub struct CheckArgs {
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub executions: Option<u64>,
 
+    #[command(flatten)]
+    pub answer: AnswerArgs,
+}
+
+/// What belongs to a program besides its text.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ProgramArgs {
+    /// How many copies of `process PROC[*]` run; may be repeated
+    #[arg(long, value_name = "PROC=N", value_parser = parse_instances, help_heading = "Bounds")]
+    pub instances: Vec<(String, u32)>,
+    /// Value of a constant of the program; may be repeated
+    #[arg(long = "const", value_name = "NAME=VALUE", value_parser = parse_const, help_heading = "Bounds")]
+    pub consts: Vec<(String, String)>,
+}
+
+/// How an answer is given.
+#[derive(Debug, Args)]
+pub struct AnswerArgs {
     /// Save the trace of a bug; `fabius replay` steps through it
     #[arg(long, value_name = "FILE.json", help_heading = "Output")]
     pub trace: Option<PathBuf>,
     /// Print one JSON document on standard output
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// Print what was explored at each value of the bound
+    /// Print what the answer took: what was explored at each value of the bound, or where the time went
     #[arg(long, help_heading = "Output")]
     pub stats: bool,
     #[command(flatten)]
@@ -192,12 +206,8 @@ pub struct SequentialArgs {
     /// The scheduler whose delays are counted
     #[arg(long, value_name = "SCHEDULER", help_heading = "Bounds", requires = "delays")]
     pub scheduler: Option<DelayedArg>,
-    /// How many copies of `process PROC[*]` run; may be repeated
-    #[arg(long, value_name = "PROC=N", value_parser = parse_instances, help_heading = "Bounds")]
-    pub instances: Vec<(String, u32)>,
-    /// Value of a constant of the program; may be repeated
-    #[arg(long = "const", value_name = "NAME=VALUE", value_parser = parse_const, help_heading = "Bounds")]
-    pub consts: Vec<(String, String)>,
+    #[command(flatten)]
+    pub program: ProgramArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -233,20 +243,11 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Limits")]
     pub time: Option<Duration>,
 
-    /// Save the trace of a bug; `fabius replay` steps through it
-    #[arg(long, value_name = "FILE.json", help_heading = "Output")]
-    pub trace: Option<PathBuf>,
     /// Write the question for another tool, and answer nothing: the formula (smt2), or the sequential program (fab, boogie, c)
     #[arg(long, num_args = 2, value_names = ["FORMAT", "FILE"], help_heading = "Output", conflicts_with_all = ["trace", "json"])]
     pub dump: Vec<String>,
-    /// Print one JSON document on standard output
-    #[arg(long, help_heading = "Output")]
-    pub json: bool,
-    /// Print where the time went
-    #[arg(long, help_heading = "Output")]
-    pub stats: bool,
     #[command(flatten)]
-    pub output: ColourArgs,
+    pub answer: AnswerArgs,
 }
 
 #[derive(Debug, Args)]

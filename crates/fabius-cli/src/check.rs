@@ -1,13 +1,12 @@
 //! `fabius check`.
 
-use crate::args::CheckArgs;
+use crate::args::{CheckArgs, ProgramArgs};
 use crate::failure::{self, Failure};
-use crate::paint::{Paint, stdout_width};
 use crate::progress::Ticker;
 use crate::{files, report};
 use fabius_lang::program::Program;
 use fabius_lang::{Choices, Options};
-use fabius_trace::{Bound, ProgramId, SchedulerKind, Verdict};
+use fabius_trace::{Bound, ProgramId, SchedulerKind};
 use fabius_verify::{Plan, Strategy};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -22,15 +21,11 @@ pub struct Loaded {
 }
 
 /// Reads and compiles a program.
-pub fn load(
-    path: &Path,
-    consts: &[(String, String)],
-    instances: &[(String, u32)],
-    choices: Choices,
-) -> Result<Loaded, Failure> {
+pub fn load(path: &Path, args: &ProgramArgs, choices: Choices) -> Result<Loaded, Failure> {
+    let ProgramArgs { instances, consts } = args;
     let source = files::read(path)?;
     let file = path.display().to_string();
-    let program = fabius_lang::compile(&source, &Options { consts: consts.to_vec(), choices })
+    let program = fabius_lang::compile(&source, &Options { consts: consts.clone(), choices })
         .map_err(|diagnostics| Failure::Source { source: source.clone(), file: file.clone(), diagnostics })?;
     let program = fabius_verify::with_instances(program, instances)?;
     let id = fabius_verify::program_id(&file, &source, consts, instances);
@@ -39,40 +34,15 @@ pub fn load(
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
-    let loaded = load(&args.file, &args.consts, &args.instances, Choices::Finite)?;
+    let loaded = load(&args.file, &args.program, Choices::Finite)?;
     let plan = plan(args);
     let stop = Arc::new(AtomicBool::new(false));
     stop_on_interrupt(&stop);
-    let ticker = Ticker::new(std::io::stderr().is_terminal() && !args.json);
+    let ticker = Ticker::new(std::io::stderr().is_terminal() && !args.answer.json);
     let outcome = fabius_verify::check(&loaded.program, &loaded.id, &plan, &stop, &|p| ticker.tick(p));
     ticker.clear();
     let checked = outcome.map_err(failure::of_check)?;
-    let saved = match (&checked.verdict, &args.trace) {
-        (Verdict::Bug { trace }, Some(path)) => {
-            let text = serde_json::to_string_pretty(trace).expect("traces are plain data");
-            Some(files::write(path, &(text + "\n")))
-        }
-        _ => None,
-    };
-    let text = if args.json {
-        let document = report::json(&checked, (&plan).into(), &loaded.id);
-        format!("{document:#}\n")
-    } else {
-        let paint = Paint::new(args.output.color, std::io::stdout().is_terminal());
-        let style = report::Style { paint, width: stdout_width() };
-        let mut text = report::text(&checked, (&plan).into(), &loaded.source, &loaded.id, style);
-        if args.stats {
-            text += &report::statistics(&checked, style);
-        }
-        if let Verdict::Bug { .. } = checked.verdict {
-            let written = saved.as_ref().is_some_and(Result::is_ok);
-            text += &report::how_to_replay(args.trace.as_deref().filter(|_| written), style);
-        }
-        text
-    };
-    files::print(&text)?;
-    saved.unwrap_or(Ok(()))?;
-    Ok(checked.verdict.exit_code())
+    report::answer(&checked, (&plan).into(), &loaded, &args.answer, report::statistics, None)
 }
 
 /// What the options ask for, with the defaults that depend on each other.

@@ -36,8 +36,8 @@ fn main() -> ExitCode {
         }
     };
     let (result, when, json) = match cli.command {
-        Command::Check(args) => (check::run(&args), args.output.color, args.json),
-        Command::Verify(args) => (verify::run(&args), args.output.color, args.json),
+        Command::Check(args) => (check::run(&args), args.answer.output.color, args.answer.json),
+        Command::Verify(args) => (verify::run(&args), args.answer.output.color, args.answer.json),
         Command::Translate(args) => (translate::run(&args), args.output.color, false),
         Command::Replay(args) => (replay::run(&args), args.output.color, args.json),
         Command::Fmt(args) => (fmt::run(&args), args.output.color, false),

@@ -1,6 +1,6 @@
 //! `fabius replay`: runs a saved trace again in the reference semantics and shows it.
 
-use crate::args::ReplayArgs;
+use crate::args::{ProgramArgs, ReplayArgs};
 use crate::failure::{Failure, input};
 use crate::paint::{Ink, Paint, stdout_width};
 use crate::{check, files, lanes};
@@ -19,7 +19,8 @@ pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     if id.hash != trace.program.hash {
         return Err(fabius_verify::ReplayError::OtherProgram.into());
     }
-    let loaded = check::load(&program, &trace.program.consts, &trace.program.instances, Choices::Unbounded)?;
+    let of_trace = ProgramArgs { instances: trace.program.instances.clone(), consts: trace.program.consts.clone() };
+    let loaded = check::load(&program, &of_trace, Choices::Unbounded)?;
     let again = fabius_verify::replay(&loaded.program, &loaded.id, &trace)?;
     if args.json {
         let text = serde_json::to_string_pretty(&again).expect("traces are plain data");

@@ -1,10 +1,14 @@
 //! The answer, as text and as JSON.
 
-use crate::lanes;
-use crate::paint::{Ink, Paint};
+use crate::args::AnswerArgs;
+use crate::check::Loaded;
+use crate::failure::Failure;
+use crate::paint::{Ink, Paint, stdout_width};
+use crate::{files, lanes};
 use fabius_trace::{Bound, Bounds, ErrorTrace, Points, ProgramId, Reason, SchedulerKind, Verdict};
 use fabius_verify::{Plan, Report, Strategy};
 use serde_json::{Value, json};
+use std::io::IsTerminal;
 use std::path::Path;
 
 /// How a report is written.
@@ -30,6 +34,47 @@ impl From<&Plan> for Question {
         let least = plan.strategy == Strategy::Iterative && plan.bound != Bound::None;
         Question { bound: plan.bound, scheduler: plan.scheduler, points: plan.points, least }
     }
+}
+
+/// Prints the answer and saves the trace of a bug, as the options ask for; returns the exit code. `statistics` is the
+/// table for `--stats`, `more` a field that is added to the JSON document.
+pub fn answer(
+    found: &Report,
+    question: Question,
+    loaded: &Loaded,
+    args: &AnswerArgs,
+    statistics: impl FnOnce(&Report, Style) -> String,
+    more: Option<(&str, Value)>,
+) -> Result<u8, Failure> {
+    let saved = match (&found.verdict, &args.trace) {
+        (Verdict::Bug { trace }, Some(path)) => {
+            let text = serde_json::to_string_pretty(trace).expect("traces are plain data");
+            Some(files::write(path, &(text + "\n")))
+        }
+        _ => None,
+    };
+    let text = if args.json {
+        let mut document = json(found, question, &loaded.id);
+        if let Some((name, value)) = more {
+            document[name] = value;
+        }
+        format!("{document:#}\n")
+    } else {
+        let paint = Paint::new(args.output.color, std::io::stdout().is_terminal());
+        let style = Style { paint, width: stdout_width() };
+        let mut text = text(found, question, &loaded.source, &loaded.id, style);
+        if args.stats {
+            text += &statistics(found, style);
+        }
+        if let Verdict::Bug { .. } = found.verdict {
+            let written = saved.as_ref().is_some_and(Result::is_ok);
+            text += &how_to_replay(args.trace.as_deref().filter(|_| written), style);
+        }
+        text
+    };
+    files::print(&text)?;
+    saved.unwrap_or(Ok(()))?;
+    Ok(found.verdict.exit_code())
 }
 
 /// `1 preemption`, `2 delays`.
@@ -74,7 +119,7 @@ fn within(bounds: &Bounds) -> String {
 }
 
 /// The report for people.
-pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, style: Style) -> String {
+fn text(report: &Report, question: Question, source: &str, id: &ProgramId, style: Style) -> String {
     let paint = style.paint;
     match &report.verdict {
         Verdict::Bug { trace } => bug(trace, question, source, style),
@@ -139,7 +184,7 @@ fn bug(trace: &ErrorTrace, question: Question, source: &str, style: Style) -> St
 }
 
 /// The last lines of a bug report.
-pub fn how_to_replay(saved: Option<&Path>, style: Style) -> String {
+fn how_to_replay(saved: Option<&Path>, style: Style) -> String {
     let line = match saved {
         Some(path) => format!("fabius replay {}", quoted(&path.display().to_string())),
         None => {
@@ -191,7 +236,7 @@ pub fn statistics(report: &Report, style: Style) -> String {
 }
 
 /// The report for machines; `docs/json.md` describes it.
-pub fn json(report: &Report, question: Question, id: &ProgramId) -> Value {
+fn json(report: &Report, question: Question, id: &ProgramId) -> Value {
     let (completed, limits) = match &report.verdict {
         Verdict::NoBugWithinBounds { bounds } | Verdict::Unknown { bounds, .. } => {
             (bounds.completed, bounds.limits.clone())

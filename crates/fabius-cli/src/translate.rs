@@ -9,7 +9,7 @@ use fabius_verify::prove::{Form, Sequentialization, text_of};
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &TranslateArgs) -> Result<u8, Failure> {
-    let loaded = load(&args.file, &args.sequential.consts, &args.sequential.instances, Choices::Unbounded)?;
+    let loaded = load(&args.file, &args.sequential.program, Choices::Unbounded)?;
     let form = match args.to {
         FormArg::Explicit => Form::Explicit,
         FormArg::SingleBuffer => Form::SingleBuffer,

@@ -3,12 +3,12 @@
 use crate::args::VerifyArgs;
 use crate::check::{Loaded, load, stop_on_interrupt};
 use crate::failure::{self, Failure, input};
-use crate::paint::{Ink, Paint, stdout_width};
+use crate::paint::Ink;
 use crate::progress::Ticker;
 use crate::report::{self, Question, Style};
 use crate::{files, translate};
 use fabius_lang::Choices;
-use fabius_trace::{Points, Verdict};
+use fabius_trace::Points;
 use fabius_verify::prove::{self, Dump, Proof, ProofPlan, SolverChoice};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
-    let loaded = load(&args.file, &args.sequential.consts, &args.sequential.instances, Choices::Unbounded)?;
+    let loaded = load(&args.file, &args.sequential.program, Choices::Unbounded)?;
     let plan = plan(args, &loaded);
     let wrong = |e| failure::of_proof(e, &loaded.source, &loaded.id.file);
     if let [format, path] = args.dump.as_slice() {
@@ -27,39 +27,14 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     }
     let stop = Arc::new(AtomicBool::new(false));
     stop_on_interrupt(&stop);
-    let ticker = Ticker::new(std::io::stderr().is_terminal() && !args.json);
+    let ticker = Ticker::new(std::io::stderr().is_terminal() && !args.answer.json);
     let outcome = prove::prove(&loaded.program, &loaded.id, &plan, &stop, &|p| ticker.proof(p));
     ticker.clear();
     let proof = outcome.map_err(wrong)?;
-    let saved = match (&proof.report.verdict, &args.trace) {
-        (Verdict::Bug { trace }, Some(path)) => {
-            let text = serde_json::to_string_pretty(trace).expect("traces are plain data");
-            Some(files::write(path, &(text + "\n")))
-        }
-        _ => None,
-    };
     let (bound, scheduler) = plan.sequentialization.cost();
     let question = Question { bound, scheduler, points: Points::All, least: plan.incremental };
-    let text = if args.json {
-        let mut document = report::json(&proof.report, question, &loaded.id);
-        document["proof"] = statistics(&proof);
-        format!("{document:#}\n")
-    } else {
-        let paint = Paint::new(args.output.color, std::io::stdout().is_terminal());
-        let style = Style { paint, width: stdout_width() };
-        let mut text = report::text(&proof.report, question, &loaded.source, &loaded.id, style);
-        if args.stats {
-            text += &table(&proof, style);
-        }
-        if let Verdict::Bug { .. } = proof.report.verdict {
-            let written = saved.as_ref().is_some_and(Result::is_ok);
-            text += &report::how_to_replay(args.trace.as_deref().filter(|_| written), style);
-        }
-        text
-    };
-    files::print(&text)?;
-    saved.unwrap_or(Ok(()))?;
-    Ok(proof.report.verdict.exit_code())
+    let more = Some(("proof", statistics(&proof)));
+    report::answer(&proof.report, question, &loaded, &args.answer, |_, style| table(&proof, style), more)
 }
 
 fn plan(args: &VerifyArgs, loaded: &Loaded) -> ProofPlan {

@@ -1,18 +1,11 @@
 //! The command as a user meets it: answers, exit codes, and what it says about bad input.
 
+mod common;
+
+use common::{expect, fabius, json, root};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn fabius(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fabius"));
-    command.args(args).current_dir(root()).stdin(Stdio::null());
-    command.output().expect("the command starts")
-}
+use std::process::{Command, Stdio};
 
 /// A folder of its own for each test.
 fn folder(name: &str) -> PathBuf {
@@ -26,19 +19,6 @@ fn file(name: &str, contents: impl AsRef<[u8]>) -> String {
     let path = folder(name).join("x.fab");
     std::fs::write(&path, contents).expect("a file can be written");
     path.display().to_string()
-}
-
-#[track_caller]
-fn expect(output: &Output, code: i32, parts: &[&str]) {
-    let text = String::from_utf8_lossy(&output.stdout).to_string() + &String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{text}");
-    for part in parts {
-        assert!(text.contains(part), "`{part}` is not in\n{text}");
-    }
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).expect("standard output is one JSON document")
 }
 
 #[test]

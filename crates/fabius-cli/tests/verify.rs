@@ -1,31 +1,11 @@
 //! `fabius verify` and `fabius translate` as a user meets them.
 
+mod common;
+
+use common::{expect, fabius, json, root};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn fabius(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fabius"));
-    command.args(args).current_dir(root()).stdin(Stdio::null());
-    command.output().expect("the command starts")
-}
-
-#[track_caller]
-fn expect(output: &Output, code: i32, parts: &[&str]) {
-    let text = String::from_utf8_lossy(&output.stdout).to_string() + &String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{text}");
-    for part in parts {
-        assert!(text.contains(part), "`{part}` is not in\n{text}");
-    }
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).expect("standard output is one JSON document")
-}
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// A file of this test; every test has names of its own.
 fn file(name: &str) -> String {
@@ -268,6 +248,19 @@ fn choices_of_any_width_replay() {
         ("u64", "var x: u64;\ninit { x = any u64; assert x * x != 49; }\n", "`x * x != 49`"),
         ("i8", "var x: i8;\ninit { x = any i8; assume x > 0; x = x + 1; assert x > 0; }\n", "(`x` is -128)"),
         ("product", "init { let x = any int; let y = any int; assume x > 1 && y > 1; assert x * y != 143; }\n", "143"),
+        ("even", "init { let x = any int; assume x > 1000; assert x % 2 != 0; }\n", "`x % 2 != 0`"),
+        (
+            "apart",
+            "init { let x = any int; let y = any int; assume x > 1000 && y > 1000; assert x - y != 1; }\n",
+            "x - y",
+        ),
+        ("quotient", "init { let x = any int; assume x > 1000000; assert x / 1000 != 1003; }\n", "1003"),
+        (
+            "product0",
+            "init { let x = any int; let b = any 0..40; assume x > 1000; let p = b * x; assert p != 0; }\n",
+            "p != 0",
+        ),
+        ("clock", "record clock { n: int }\nvar c: clock;\ninit { c.n = 5; assert c.n != 5; }\n", "c.n != 5"),
         ("zero", "init { let d = any int; assert 10 / d < 100; }\n", "division by zero"),
         ("null", "record R { n: int }\nvar r: ref R;\ninit { let n = r.n; }\n", "null"),
     ] {

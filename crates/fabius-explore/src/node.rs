@@ -4,9 +4,8 @@ use crate::dispatcher::{Compare, Dispatcher, Last, Move, Seen, last, moves};
 use crate::race::{Detector, Race, Runner};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Options};
-use crate::system::{
-    ANONYMOUS, BufferId, Choose, End, Fault, Snapshot, StepLog, System, TaskId, WIDE_PARTS, wide_of_parts,
-};
+use crate::system::{ANONYMOUS, BufferId, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
+use fabius_trace::{WIDE_PARTS, wide_of_parts};
 
 /// A dispatch point: no task is running.
 #[derive(Debug)]

@@ -129,19 +129,11 @@ pub trait Choose {
     fn choose(&mut self, alternatives: u32) -> u32;
 
     /// Picks a number from 0 to `most`, which is more than 32 bits count. `None` if there are too many to try: only given
-    /// choices are wide. In a schedule such a choice is [`WIDE_PARTS`] numbers.
+    /// choices are wide. In a schedule such a choice is [`WIDE_PARTS`](fabius_trace::WIDE_PARTS) numbers.
     fn choose_wide(&mut self, most: u64) -> Option<u64> {
         let _ = most;
         None
     }
-}
-
-/// How many choices of a schedule make a wide one: 16 bits each, the highest first.
-pub const WIDE_PARTS: usize = 4;
-
-/// The wide choice that these make.
-pub fn wide_of_parts(parts: &[u32]) -> u64 {
-    parts.iter().fold(0, |all, part| all << 16 | u64::from(*part & 0xffff))
 }
 
 /// A concurrent system that can be run step by step from its initial state.

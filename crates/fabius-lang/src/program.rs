@@ -59,6 +59,10 @@ pub enum Interleave {
     Explicit,
 }
 
+/// The name of the record whose one field counts events: only the order of its values matters, so a symbolic engine need not
+/// solve for them. No record of a source text has this name.
+pub const CLOCK: &str = "$clock";
+
 /// A record type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {

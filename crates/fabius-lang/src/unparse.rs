@@ -4,6 +4,7 @@
 //! or what would be declared twice, gets a number behind it.
 
 use crate::program::*;
+use crate::syntax::parser::KEYWORDS;
 use std::collections::HashSet;
 use std::fmt::Write;
 
@@ -62,73 +63,8 @@ impl Names {
 }
 
 fn is_reserved(name: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "any",
-        "as",
-        "assert",
-        "assume",
-        "atomic",
-        "await",
-        "bool",
-        "break",
-        "buffer",
-        "cas",
-        "choose",
-        "const",
-        "continue",
-        "data",
-        "else",
-        "enum",
-        "exchange",
-        "explicit",
-        "false",
-        "fetch_add",
-        "for",
-        "i16",
-        "i32",
-        "i64",
-        "i8",
-        "if",
-        "in",
-        "init",
-        "inline",
-        "int",
-        "interleave",
-        "join",
-        "let",
-        "level",
-        "loop",
-        "map",
-        "new",
-        "null",
-        "or",
-        "place",
-        "post",
-        "print",
-        "proc",
-        "process",
-        "progress",
-        "record",
-        "ref",
-        "return",
-        "same",
-        "self",
-        "skip",
-        "spawn",
-        "sync",
-        "thread",
-        "thread_set",
-        "true",
-        "u16",
-        "u32",
-        "u64",
-        "u8",
-        "var",
-        "while",
-        "yield",
-        "zield",
-    ];
-    WORDS.contains(&name)
+    KEYWORDS.contains(&name)
+        || ["cas", "exchange", "fetch_add", "place", "same"].contains(&name)
         || RESERVED.lines().any(|line| {
             let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty());
             match words.next() {

@@ -1,26 +1,12 @@
 //! The formatter keeps meaning and comments, and does nothing to what it has written.
 
 use fabius_lang::{format, parse};
-use std::path::{Path, PathBuf};
-
-fn programs(dir: &Path, out: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(dir).expect("the folder is there") {
-        let path = entry.expect("the folder can be read").path();
-        if path.is_dir() {
-            programs(&path, out);
-        } else if path.extension().is_some_and(|e| e == "fab") {
-            out.push(path);
-        }
-    }
-}
+use testkit::corpus::programs;
 
 #[test]
 fn every_program_keeps_its_tree_and_formats_to_itself() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut files = Vec::new();
-    ["corpus", "examples", "bench/models"].iter().for_each(|d| programs(&root.join(d), &mut files));
-    for file in files.iter().filter(|f| !f.iter().any(|part| part == "reject")) {
-        let source = std::fs::read_to_string(file).expect("the file can be read");
+    for file in programs(&["corpus", "examples", "bench/models"]) {
+        let source = std::fs::read_to_string(&file).expect("the file can be read");
         let once = format(&source).unwrap_or_else(|d| panic!("{}: {d:?}", file.display()));
         assert_eq!(parse(&source).0, parse(&once).0, "{}", file.display());
         let twice = format(&once).unwrap_or_else(|d| panic!("{}: {d:?}", file.display()));

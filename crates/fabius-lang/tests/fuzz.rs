@@ -10,8 +10,9 @@ use fabius_lang::{Options, Style, compile, erase_spans, format, parse, render};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{RngSeed, TestRunner};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
+use testkit::corpus::find;
 
 /// What tokens are made of: words of the language, some names, operators, and things that are no tokens.
 const VOCABULARY: &str = "any as assert assume atomic await bool break buffer choose const continue data else enum \
@@ -37,21 +38,12 @@ const CONTEXTS: [(&str, &str); 4] = [
 static PROGRAMS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = vec![root.join("crates/fabius-lang/src/prelude.fab")];
-    ["corpus", "examples", "bench/models"].iter().for_each(|d| find(&root.join(d), &mut files));
+    ["corpus", "examples", "bench/models"]
+        .iter()
+        .for_each(|d| files.extend(find(&root.join(d)).expect("the folder can be read")));
     files.sort();
     files.iter().map(|f| std::fs::read_to_string(f).expect("the file can be read")).collect()
 });
-
-fn find(dir: &Path, out: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(dir).expect("the folder is there") {
-        let path = entry.expect("the folder can be read").path();
-        if path.is_dir() {
-            find(&path, out);
-        } else if path.extension().is_some_and(|e| e == "fab") {
-            out.push(path);
-        }
-    }
-}
 
 /// An error with the text that causes it, unless `holds`.
 fn ensure(holds: bool, what: &str, source: &str) -> Result<(), TestCaseError> {

@@ -5,6 +5,7 @@ use fabius_lang::program::{
 };
 use fabius_lang::program::{StmtKind as S, Type};
 use fabius_lang::{Options, compile};
+use testkit::corpus::programs;
 
 fn compiled(source: &str) -> Program {
     compile(source, &Options { choices: fabius_lang::Choices::Unbounded, ..Default::default() })
@@ -165,7 +166,7 @@ fn statements_become_the_steps_that_the_language_says() {
 #[test]
 fn no_step_of_any_program_touches_shared_state_twice() {
     let mut seen = 0;
-    for file in files() {
+    for file in programs(&["corpus", "examples", "bench/models"]) {
         let p = compiled(&std::fs::read_to_string(&file).expect("the file can be read"));
         for proc in &p.procs {
             each(&proc.body, &mut |s| {
@@ -177,21 +178,6 @@ fn no_step_of_any_program_touches_shared_state_twice() {
         }
     }
     assert!(seen > 1000, "{seen} statements");
-}
-
-fn files() -> Vec<std::path::PathBuf> {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut todo: Vec<_> = ["corpus", "examples", "bench/models"].iter().map(|d| root.join(d)).collect();
-    let mut out = Vec::new();
-    while let Some(path) = todo.pop() {
-        if path.is_dir() {
-            let inside = std::fs::read_dir(&path).expect("the folder can be read");
-            todo.extend(inside.map(|e| e.expect("an entry").path()).filter(|p| !p.ends_with("reject")));
-        } else if path.extension().is_some_and(|e| e == "fab") {
-            out.push(path);
-        }
-    }
-    out
 }
 
 #[test]

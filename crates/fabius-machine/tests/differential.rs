@@ -8,7 +8,7 @@ use fabius_machine::Machine;
 use fabius_semantics::Reference;
 use fabius_trace::{Points, SchedulerKind};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use testkit::corpus::programs;
 
 struct Dice(fastrand::Rng);
 
@@ -118,22 +118,9 @@ fn walk(program: &Program, points: Points, seed: u64, steps: usize, twins: &mut 
     Ok(())
 }
 
-fn programs(dir: &Path, out: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(dir).expect("the folder is there") {
-        let path = entry.expect("the folder can be read").path();
-        if path.is_dir() && path.file_name().is_some_and(|n| n != "reject") {
-            programs(&path, out);
-        } else if path.extension().is_some_and(|e| e == "fab") {
-            out.push(path);
-        }
-    }
-}
-
 #[test]
 fn machine_and_reference_agree_on_random_walks_through_all_programs() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut files = Vec::new();
-    ["corpus", "examples", "bench/models"].iter().for_each(|d| programs(&root.join(d), &mut files));
+    let files = programs(&["corpus", "examples", "bench/models"]);
     let mut wrong = Vec::new();
     for file in files {
         let source = std::fs::read_to_string(&file).expect("the file can be read");

@@ -9,13 +9,11 @@ use crate::show::{Names, Variables, one_line, values_in};
 use crate::system::Reference;
 use crate::value::TaskId;
 use fabius_explore::race::{Conflict, Detector, Race, Runner};
-use fabius_explore::system::{
-    BufferId, Choose, DECLARED_BUFFER, End, Fault, Snapshot, StepLog, System, WIDE_PARTS, wide_of_parts,
-};
+use fabius_explore::system::{BufferId, Choose, DECLARED_BUFFER, End, Fault, Snapshot, StepLog, System};
 use fabius_lang::program::{Base, Place, Program, Stmt, StmtKind, Type};
 use fabius_trace::{
     Action, Bound, BugKind, ErrorTrace, Lane, Mark, Points, ProgramId, Schedule, SchedulerKind, Span, Step,
-    TRACE_VERSION, Turn,
+    TRACE_VERSION, Turn, WIDE_PARTS, wide_of_parts,
 };
 use std::collections::BTreeSet;
 

@@ -6,3 +6,23 @@
 
 pub mod bmc;
 pub mod export;
+
+use fabius_lang::program::BinaryOp;
+use fabius_smt::Op;
+
+/// The operator on numbers, if it gives one.
+fn arithmetic(op: BinaryOp) -> Option<Op> {
+    Some(match op {
+        BinaryOp::Add => Op::Add,
+        BinaryOp::Sub => Op::Sub,
+        BinaryOp::Mul => Op::Mul,
+        BinaryOp::Div => Op::Div,
+        BinaryOp::Rem => Op::Rem,
+        BinaryOp::BitAnd => Op::BitAnd,
+        BinaryOp::BitOr => Op::BitOr,
+        BinaryOp::BitXor => Op::BitXor,
+        BinaryOp::Shl => Op::Shl,
+        BinaryOp::Shr => Op::Shr,
+        _ => return None,
+    })
+}

@@ -203,7 +203,14 @@ impl Blast {
                 (op, _) => {
                     let (x, y) = (self.number(a), self.number(b));
                     let result = self.arithmetic(op, &x, &y, is_signed(sort));
-                    Circuit::Number(self.fitted(result, terms.range(t), sort))
+                    let result = self.fitted(result, terms.range(t), sort);
+                    let lost = self.gates.or(x.lost, y.lost);
+                    if self.gates.is_constant(lost) == Some(false) {
+                        return Circuit::Number(result);
+                    }
+                    // What comes of numbers that do not fit may fit again: it is anything.
+                    let any = self.variable(terms.range(t), sort);
+                    Circuit::Number(self.mux(lost, &any, &result))
                 }
             },
         }
@@ -339,9 +346,8 @@ impl Blast {
         }
     }
 
-    /// The exact result of an operator on integers, or the low bits of one on bit vectors of one length.
+    /// The exact result of an operator on integers that are not lost, or the low bits of one on bit vectors of one length.
     fn arithmetic(&mut self, op: Op, x: &Number, y: &Number, signed: bool) -> Number {
-        let lost = self.gates.or(x.lost, y.lost);
         let longest = x.bits.len().max(y.bits.len());
         let no = self.gates.constant(false);
         let bits = match op {
@@ -406,7 +412,7 @@ impl Blast {
             }
             _ => unreachable!("{op:?} is no arithmetic"),
         };
-        Number { bits, lost }
+        Number { bits, lost: no }
     }
 
     /// Adds, keeping the length.

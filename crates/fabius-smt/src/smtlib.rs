@@ -90,19 +90,7 @@ fn application(op: Op, of: Sort, to: Sort, x: &str, y: &str, z: &str) -> String 
             let f = match (op, signed) {
                 (Op::Lt, true) => "bvslt",
                 (Op::Lt, false) => "bvult",
-                (Op::Add, _) => "bvadd",
-                (Op::Sub, _) => "bvsub",
-                (Op::Mul, _) => "bvmul",
-                (Op::Div, true) => "bvsdiv",
-                (Op::Div, false) => "bvudiv",
-                (Op::Rem, true) => "bvsrem",
-                (Op::Rem, false) => "bvurem",
-                (Op::BitAnd, _) => "bvand",
-                (Op::BitOr, _) => "bvor",
-                (Op::BitXor, _) => "bvxor",
-                (Op::Shl, _) => "bvshl",
-                (Op::Shr, true) => "bvashr",
-                (_, _) => "bvlshr",
+                _ => bits_function(op, signed),
             };
             if matches!(op, Op::Shl | Op::Shr) {
                 return format!("({f} {x} (bvand {y} (_ bv{} {width})))", width - 1);
@@ -118,11 +106,7 @@ fn application(op: Op, of: Sort, to: Sort, x: &str, y: &str, z: &str) -> String 
         (Op::Rem, _) => format!("(ite (>= {x} 0) (mod {x} {y}) (- (mod (- {x}) {y})))"),
         (op, _) => {
             // Through bit vectors that are wide enough for what programs hold in 64 bits.
-            let f = match op {
-                Op::BitAnd => "bvand",
-                Op::BitOr => "bvor",
-                _ => "bvxor",
-            };
+            let f = bits_function(op, true);
             let wide = Sort::Bits { width: 64, signed: true };
             cast(wide, Sort::Int, &format!("({f} {} {})", cast(Sort::Int, wide, x), cast(Sort::Int, wide, y)))
         }
@@ -142,6 +126,26 @@ fn cast(from: Sort, to: Sort, x: &str) -> String {
             format!("(- (bv2nat (bvadd {x} (_ bv{half} {width}))) {half})")
         }
         (_, _) => format!("(bv2nat {x})"),
+    }
+}
+
+/// The function of bit vectors that an operator is.
+pub fn bits_function(op: Op, signed: bool) -> &'static str {
+    match (op, signed) {
+        (Op::Add, _) => "bvadd",
+        (Op::Sub, _) => "bvsub",
+        (Op::Mul, _) => "bvmul",
+        (Op::Div, true) => "bvsdiv",
+        (Op::Div, false) => "bvudiv",
+        (Op::Rem, true) => "bvsrem",
+        (Op::Rem, false) => "bvurem",
+        (Op::BitAnd, _) => "bvand",
+        (Op::BitOr, _) => "bvor",
+        (Op::BitXor, _) => "bvxor",
+        (Op::Shl, _) => "bvshl",
+        (Op::Shr, true) => "bvashr",
+        (Op::Shr, false) => "bvlshr",
+        (op, _) => unreachable!("{op:?} is no arithmetic"),
     }
 }
 

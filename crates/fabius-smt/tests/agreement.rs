@@ -164,10 +164,17 @@ fn integers_have_no_end() {
     let not_less = terms.le(y1, x1);
     let both = terms.and(less, not_less);
     assert_eq!(check(&mut solver, &terms, &[both]), Answer::Unsat);
+    // What is computed from large numbers may be small.
+    let thousand = terms.constant(1000, Sort::Int);
+    let large = [terms.lt(thousand, x), terms.lt(thousand, y)];
+    let two = terms.constant(2, Sort::Int);
+    let zero = terms.constant(0, Sort::Int);
+    let (difference, rest) = (terms.arithmetic(Op::Sub, x, y), terms.arithmetic(Op::Rem, x, two));
+    let (is_one, is_even) = (terms.eq(difference, one), terms.eq(rest, zero));
+    assert_eq!(check(&mut Embedded::default(), &terms, &[large[0], large[1], is_one, is_even]), Answer::Sat);
     // The bits of any integer are no linear formula.
     let bits = terms.arithmetic(Op::BitAnd, x, y);
     let more = terms.lt(x, bits);
-    let zero = terms.constant(0, Sort::Int);
     let positive = terms.le(zero, x);
     let all = terms.and(more, positive);
     assert_eq!(check(&mut Embedded::default(), &terms, &[all]), Answer::UnsatWithin64Bits);

@@ -71,6 +71,19 @@ pub enum LaneKind {
 /// The scheduler's decisions alone: enough to replay an execution in any engine.
 pub type Schedule = Vec<Turn>;
 
+/// How many choices of a turn make one among more alternatives than 32 bits count: 16 bits each, the highest first.
+pub const WIDE_PARTS: usize = 4;
+
+/// The choices that make a wide one.
+pub fn parts_of_wide(choice: u64) -> [u32; WIDE_PARTS] {
+    std::array::from_fn(|i| (choice >> (16 * (WIDE_PARTS - 1 - i)) & 0xffff) as u32)
+}
+
+/// The wide choice that these make.
+pub fn wide_of_parts(parts: &[u32]) -> u64 {
+    parts.iter().fold(0, |all, part| all << 16 | u64::from(*part & 0xffff))
+}
+
 /// One decision: this task runs until its next scheduling point, making these choices.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Turn {

@@ -10,7 +10,8 @@ mod verdict;
 
 pub use bounds::{Bound, Bounds, LevelStats, Points, SchedulerKind};
 pub use error_trace::{
-    Action, Change, ErrorTrace, Lane, LaneKind, Mark, ProgramId, Schedule, Step, TRACE_VERSION, Turn,
+    Action, Change, ErrorTrace, Lane, LaneKind, Mark, ProgramId, Schedule, Step, TRACE_VERSION, Turn, WIDE_PARTS,
+    parts_of_wide, wide_of_parts,
 };
 pub use span::{LineCol, Span};
 pub use verdict::{BugKind, Reason, Verdict};

@@ -8,7 +8,7 @@
 //! 2. What a thread does before its first scheduling point belongs to the step that spawned it, as in our semantics.
 
 use crate::explicit::code;
-use fabius_trace::{Schedule, Turn};
+use fabius_trace::{Schedule, Turn, parts_of_wide};
 use std::collections::{BTreeMap, VecDeque};
 
 /// An event, as printed.
@@ -203,11 +203,11 @@ fn schedule(
     Happened { schedule, failed: fail.is_some() }
 }
 
-/// What a schedule says of a choice: of one among more alternatives than 32 bits count, 16 bits at a time.
+/// What a schedule says of a choice.
 fn choices(what: What) -> Vec<u32> {
     match what {
         What::Choice(choice) => vec![choice],
-        What::Wide(choice) => (0..4).rev().map(|i| (choice >> (16 * i) & 0xffff) as u32).collect(),
+        What::Wide(choice) => parts_of_wide(choice).to_vec(),
         _ => Vec::new(),
     }
 }

@@ -2,10 +2,9 @@
 
 use fabius_trace::{Bound, SchedulerKind, Verdict};
 use fabius_verify::{Plan, Report, Strategy, check, program_id, replay, with_instances};
-use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use testkit::corpus::{Claim, Entry, Expected, Options, StrategyName, VerdictName, find, parse};
+use testkit::corpus::{Claim, Entry, Expected, Options, StrategyName, VerdictName, parse, programs};
 
 fn plan(options: &Options) -> Plan {
     let deterministic = matches!(options.scheduler, Some(SchedulerKind::RoundRobin | SchedulerKind::DepthFirst));
@@ -97,16 +96,10 @@ fn problem(entry: &Entry, claim: &Claim) -> Option<String> {
 
 #[test]
 fn every_claim_holds_with_one_job_and_with_two() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut entries = Vec::new();
-    for folder in ["corpus", "examples"] {
-        for path in find(&root.join(folder)).expect("the folder can be read") {
-            if path.iter().any(|part| part == "reject") {
-                continue;
-            }
-            let source = std::fs::read_to_string(&path).expect("the file can be read");
-            entries.push(parse(&path, &source).unwrap_or_else(|e| panic!("{e}")));
-        }
+    for path in programs(&["corpus", "examples"]) {
+        let source = std::fs::read_to_string(&path).expect("the file can be read");
+        entries.push(parse(&path, &source).unwrap_or_else(|e| panic!("{e}")));
     }
     let claims: Vec<(&Entry, &Claim)> = entries.iter().flat_map(|e| e.claims.iter().map(move |c| (e, c))).collect();
     assert!(claims.len() > 100, "the claims are found");

@@ -5,19 +5,11 @@ use fabius_lang::{Options, compile};
 use fabius_trace::{ProgramId, Verdict};
 use fabius_verify::prove::{ProofError, ProofPlan, Sequentialization, SolverChoice, prove};
 use fabius_verify::{Plan, check, program_id, with_instances};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use testkit::corpus::find;
+use testkit::corpus::programs;
 use testkit::generate::{Model, Shape, random};
-
-/// The examples and the corpus, without what is rejected.
-fn programs() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let all = ["examples", "corpus"].iter().flat_map(|folder| find(&root.join(folder)).unwrap());
-    all.filter(|path| !path.components().any(|c| c.as_os_str() == "reject")).collect()
-}
 
 fn proof_plan(sequentialization: Sequentialization) -> ProofPlan {
     ProofPlan {
@@ -122,7 +114,7 @@ fn many_random_programs_get_the_same_answers() {
 
 #[test]
 fn verification_agrees_with_exploration() {
-    let work = Mutex::new(programs());
+    let work = Mutex::new(programs(&["corpus", "examples"]));
     let (all, wrong) = (Mutex::new(Compared::default()), Mutex::new(Vec::new()));
     let one = || {
         loop {

@@ -20,8 +20,6 @@ pub struct Kind {
 #[derive(Clone, Debug)]
 pub struct Tasks {
     kind: Kind,
-    /// At which level each task runs.
-    levels: Vec<u8>,
     /// The bodies of the tasks, of the helper, and of the buffers.
     bodies: Vec<Vec<Node>>,
 }
@@ -38,7 +36,7 @@ pub fn random(seed: u64, kind: Kind) -> Tasks {
     let mut bodies: Vec<Vec<Node>> = (0..TASKS).map(|t| make.body(t + 1, levels[t], POSTS[t])).collect();
     bodies.push(make.helper());
     bodies.extend((0..kind.buffers).map(|_| make.body(0, 0, if kind.buffers == 1 { 3 } else { 1 })));
-    Tasks { kind, levels, bodies }
+    Tasks { kind, bodies }
 }
 
 struct Make<'a> {
@@ -146,10 +144,5 @@ impl Tasks {
                 None => return best,
             }
         }
-    }
-
-    /// At which level each task runs.
-    pub fn levels(&self) -> &[u8] {
-        &self.levels
     }
 }

@@ -164,6 +164,16 @@ pub fn find(root: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// The programs below these folders of the project that are meant to compile.
+///
+/// # Panics
+/// If a folder cannot be read: they are part of the project.
+pub fn programs(folders: &[&str]) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let all = folders.iter().flat_map(|folder| find(&root.join(folder)).expect("the folder can be read"));
+    all.filter(|path| !path.iter().any(|part| part == "reject")).collect()
+}
+
 /// The claims in a program's header.
 pub fn parse(path: &Path, source: &str) -> Result<Entry, ClaimError> {
     let mut claims = vec![];

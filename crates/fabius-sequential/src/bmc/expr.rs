@@ -125,26 +125,17 @@ impl Bmc<'_> {
     }
 
     fn binary(&mut self, op: BinaryOp, a: Term, b: Term) -> Term {
-        let arithmetic = match op {
+        match op {
             BinaryOp::And => return self.terms.and(a, b),
             BinaryOp::Or => return self.terms.or(a, b),
             BinaryOp::Lt => return self.terms.lt(a, b),
             BinaryOp::Le => return self.terms.le(a, b),
             BinaryOp::Gt => return self.terms.lt(b, a),
             BinaryOp::Ge => return self.terms.le(b, a),
-            BinaryOp::Eq | BinaryOp::Ne => unreachable!("equality is on all types"),
             BinaryOp::Add if self.terms.sort(a) == Sort::Order => return self.terms.next(a),
-            BinaryOp::Add => Op::Add,
-            BinaryOp::Sub => Op::Sub,
-            BinaryOp::Mul => Op::Mul,
-            BinaryOp::Div => Op::Div,
-            BinaryOp::Rem => Op::Rem,
-            BinaryOp::BitAnd => Op::BitAnd,
-            BinaryOp::BitOr => Op::BitOr,
-            BinaryOp::BitXor => Op::BitXor,
-            BinaryOp::Shl => Op::Shl,
-            BinaryOp::Shr => Op::Shr,
-        };
+            _ => {}
+        }
+        let arithmetic = crate::arithmetic(op).expect("equality is on all types");
         self.terms.arithmetic(arithmetic, a, b)
     }
 

@@ -1,10 +1,7 @@
 //! Variables as lists of leaves: records and arrays are laid out element by element.
 
-use fabius_lang::program::{Program, Type, Value};
+use fabius_lang::program::{CLOCK, Program, Type, Value};
 use fabius_smt::{Sort, Term, Terms};
-
-/// The record whose one field is a point of an order rather than a number: see [`super::Witness`].
-pub const CLOCK: &str = "clock";
 
 /// A leaf: its sort, and for integers the least and the greatest value, where the type says them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +31,7 @@ pub fn sort_of(ty: &Type) -> Sort {
     }
 }
 
-/// Appends the leaves of a type.
+/// Appends the leaves of a type. The field of the record [`CLOCK`] is a point of an order: see [`super::Witness`].
 pub fn leaves(program: &Program, ty: &Type, out: &mut Vec<Leaf>) {
     match ty {
         Type::Record(r) if program.records[*r].name == CLOCK => out.push(Leaf { sort: Sort::Order, range: None }),

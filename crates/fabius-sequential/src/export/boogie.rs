@@ -2,11 +2,10 @@
 //!
 //! Boogie has no records that this version knows, so a variable becomes one for each field, a map where there is an array
 //! on the way. Fixed-width integers are bit vectors, `int` is `int`.
-//!
-//! Length: one function for each kind of statement and expression, and what replaces records.
 
 use super::names::Names;
 use fabius_lang::program::*;
+use fabius_smt::smtlib::bits_function;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -394,21 +393,7 @@ impl Writer<'_> {
             (BinaryOp::Ge, Type::Fixed { .. }) => self.compare("le", &ty, &y, &x),
             (BinaryOp::Gt, Type::Fixed { .. }) => self.compare("lt", &ty, &y, &x),
             (_, Type::Fixed { bits, signed }) => {
-                let f = match (op, signed) {
-                    (BinaryOp::Add, _) => "bvadd",
-                    (BinaryOp::Sub, _) => "bvsub",
-                    (BinaryOp::Mul, _) => "bvmul",
-                    (BinaryOp::Div, true) => "bvsdiv",
-                    (BinaryOp::Div, false) => "bvudiv",
-                    (BinaryOp::Rem, true) => "bvsrem",
-                    (BinaryOp::Rem, false) => "bvurem",
-                    (BinaryOp::BitAnd, _) => "bvand",
-                    (BinaryOp::BitOr, _) => "bvor",
-                    (BinaryOp::BitXor, _) => "bvxor",
-                    (BinaryOp::Shl, _) => "bvshl",
-                    (BinaryOp::Shr, true) => "bvashr",
-                    _ => "bvlshr",
-                };
+                let f = bits_function(crate::arithmetic(op).expect("comparisons are above"), *signed);
                 let y = match op {
                     BinaryOp::Shl | BinaryOp::Shr => {
                         let amount = self.cast(&b.ty, &ty, y);
@@ -435,11 +420,7 @@ impl Writer<'_> {
                 // Through bit vectors that are wide enough for what programs hold in 64 bits.
                 let wide = Type::Fixed { bits: 64, signed: true };
                 let (x, y) = (self.cast(&Type::Int, &wide, x), self.cast(&Type::Int, &wide, y));
-                let f = match op {
-                    BinaryOp::BitAnd => "bvand",
-                    BinaryOp::BitOr => "bvor",
-                    _ => "bvxor",
-                };
+                let f = bits_function(crate::arithmetic(op).expect("these give numbers"), true);
                 let both = self.bits(f, 64, &[x, y]);
                 self.cast(&wide, &Type::Int, both)
             }

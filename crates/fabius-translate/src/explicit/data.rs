@@ -53,10 +53,9 @@ impl Heap {
             heap.made.push(new_global(program, &format!("{}_made", record.name.to_lowercase()), reference()));
             let column = |field: &Field| {
                 let name = format!("{}_{}", record.name.to_lowercase(), field.name);
-                let mut ty = array(field.ty.clone(), OBJECTS);
-                if let Type::Array { lo, .. } = &mut ty {
-                    *lo = 1;
-                }
+                let objects = Type::Range(1, i64::from(OBJECTS));
+                let ty =
+                    Type::Array { index: Box::new(objects), lo: 1, len: OBJECTS, element: Box::new(field.ty.clone()) };
                 new_global(program, &name, ty)
             };
             heap.fields.push(record.fields.iter().map(column).collect());

@@ -33,9 +33,6 @@ pub enum Trace {
     On,
 }
 
-/// The record of the event counter. Symbolic engines treat its field as a point in an order.
-pub const CLOCK: &str = "clock";
-
 /// What the second value of an event's `print` means; the third is its operand.
 pub mod code {
     /// A step of the task begins.
@@ -158,7 +155,7 @@ pub fn explicit(source: &Program, trace: Trace) -> Result<Explicit, Unsupported>
         let at = Field { name: "at".into(), ty: Type::Int, init: Value::Int(0), class: Class::Data };
         program.records.push(Record { name: CLOCK.into(), fields: vec![at] });
         let ty = Type::Record(program.records.len() - 1);
-        let clock = new_global(&mut program, CLOCK, ty);
+        let clock = new_global(&mut program, "clock", ty);
         field(&program, clock, 0)
     });
     let handles = uses_handles(source).then(|| {
