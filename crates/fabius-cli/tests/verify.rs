@@ -243,6 +243,19 @@ fn deadlocks_are_found_by_rounds() {
 }
 
 #[test]
+fn what_a_reviewer_found_stays_found() {
+    for (name, source, code) in [
+        ("many", "process w[65] { assert false; }\n", 1),
+        ("below", "init { var x: u8 = 252; let y = x as -5..-1; assert true; }\n", 1),
+        ("above", "init { let x: u8 = any u8; let y: 0..1000 = x as 0..1000; assert y < 1000; }\n", 0),
+        ("index", "var a: [bool; 2];\nvar i: int = 0;\nprocess p[1] { await a[i]; }\nprocess q[1] { i = 5; }\n", 1),
+    ] {
+        let path = write(&format!("found-{name}.fab"), source);
+        expect(&fabius(&["verify", &path]), code, &[]);
+    }
+}
+
+#[test]
 fn choices_of_any_width_replay() {
     for (name, source, message) in [
         ("u64", "var x: u64;\ninit { x = any u64; assert x * x != 49; }\n", "`x * x != 49`"),

@@ -88,6 +88,11 @@ fn within(e: &Expr, lo: i64, hi: i64, out: &mut Vec<Expr>) {
         (ExprKind::Const(Value::Int(v)), _) if (lo..=hi).contains(v) => {}
         (ExprKind::Read(Place { ty: Type::Range(a, b), .. }), _) | (_, Type::Range(a, b)) if *a >= lo && *b <= hi => {}
         _ => {
+            // A bound need not be a number of a fixed width.
+            let e = match e.ty {
+                Type::Fixed { .. } => expr(ExprKind::Cast(Box::new(e.clone())), Type::Int),
+                _ => e.clone(),
+            };
             let bound = |v| constant(v, e.ty.clone());
             out.push(and(le(bound(lo), e.clone()), le(e.clone(), bound(hi))));
         }

@@ -53,7 +53,8 @@ pub fn rounds(source: &Explicit, rounds: u32) -> Result<Translated, Unsupported>
         return Err(Unsupported::new("rounds are counted over threads", posts.unwrap_or_default(), help));
     }
     let mut limits = source.limits.clone();
-    let table = source.tasks.map_or(TABLE, |tasks| tasks - 1);
+    let declared = source.starts.len() as u32;
+    let table = source.tasks.map_or(TABLE + declared, |tasks| tasks - 1);
     if source.tasks.is_none() {
         limits.push(format!("at most {TABLE} threads are spawned"));
     }
@@ -94,7 +95,7 @@ pub fn rounds(source: &Explicit, rounds: u32) -> Result<Translated, Unsupported>
         let mut locals = std::mem::take(&mut program.procs[id].locals);
         let stops = set(&vars.stop, boolean(true));
         let body = replace(std::mem::take(&mut program.procs[id].body), &mut |s| match (s.kind, &stuck) {
-            (StmtKind::Await(e), Some(stuck)) => stuck.wait(e, stops.clone(), &mut locals),
+            (StmtKind::Await(e), Some(stuck)) => stuck.wait(&program, e, stops.clone(), &mut locals),
             (kind, _) => vec![Stmt { kind, ..s }],
         });
         let body = moved.block(body, &program);

@@ -41,16 +41,18 @@ impl Stuck {
     }
 
     /// In place of `await e`: perhaps the task is stuck, and does `stop`.
-    pub fn wait(&self, e: Expr, stop: Stmt, locals: &mut Vec<Local>) -> Block {
+    pub fn wait(&self, program: &Program, e: Expr, stop: Stmt, locals: &mut Vec<Local>) -> Block {
         let for_ever = new_local(locals, "for_ever", Type::Bool);
         let e = replace_places(e, &mut |p| match p.base {
             Base::Global(g) if self.last.contains_key(&g) => Place { base: self.last[&g].base.clone(), ..p },
             _ => p,
         });
-        vec![
-            any_between(&for_ever, boolean(false), boolean(true)),
-            when(read(&for_ever), vec![assume(not(e)), set(&self.stuck, boolean(true)), stop]),
-        ]
+        // It is false, and no fault.
+        let mut conditions = Vec::new();
+        crate::faults::of_expr(program, &e, &mut conditions);
+        let mut stays: Block = conditions.into_iter().map(assume).collect();
+        stays.extend([assume(not(e)), set(&self.stuck, boolean(true)), stop]);
+        vec![any_between(&for_ever, boolean(false), boolean(true)), when(read(&for_ever), stays)]
     }
 
     /// A task is stopped though it could go on.

@@ -137,7 +137,8 @@ struct Body {
 /// What translations cannot do.
 pub fn explicit(source: &Program, trace: Trace) -> Result<Explicit, Unsupported> {
     let tasks = count_tasks(source);
-    let handle = Type::Range(0, i64::from(tasks.unwrap_or(TASKS)));
+    let declared: u32 = source.processes.iter().filter_map(|p| p.count).sum::<u32>() + source.buffers.len() as u32;
+    let handle = Type::Range(0, i64::from(tasks.unwrap_or(TASKS + declared)));
     let mut program =
         Program { procs: Vec::new(), init: None, buffers: Vec::new(), processes: Vec::new(), ..source.clone() };
     program.interleave = Interleave::Explicit;
