@@ -14,6 +14,9 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// The largest bound of a translation.
+const MOST: i64 = fabius_verify::prove::MOST as i64;
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0  no bug (within the bounds that the answer names), or nothing to report
@@ -192,22 +195,29 @@ pub struct AnswerArgs {
 #[derive(Clone, Debug, Args)]
 pub struct SequentialArgs {
     /// Schedules of the depth-first scheduler with at most K delays
-    #[arg(long, value_name = "K", help_heading = "Bounds", conflicts_with_all = ["rounds", "zields", "yields"])]
+    #[arg(long, value_name = "K", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(0..=MOST), conflicts_with_all = ["rounds", "zields", "yields"])]
     pub delays: Option<u32>,
     /// Schedules of K rounds over the threads [default for threads: 3]
-    #[arg(long, value_name = "K", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(1..=64), conflicts_with_all = ["zields", "yields"])]
+    #[arg(long, value_name = "K", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(1..=MOST), conflicts_with_all = ["zields", "yields"])]
     pub rounds: Option<u32>,
     /// Schedules of K rounds over the task buffers [default for tasks: 2; with --yields: 1]
-    #[arg(long, value_name = "K", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "K", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(1..=MOST))]
     pub zields: Option<u32>,
     /// Schedules of K rounds over the tasks of a level whenever it is active [default for tasks: 2; with --zields: 1]
-    #[arg(long, value_name = "K", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "K", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(1..=MOST))]
     pub yields: Option<u32>,
     /// The scheduler whose delays are counted
-    #[arg(long, value_name = "SCHEDULER", help_heading = "Bounds", requires = "delays")]
+    #[arg(long, value_name = "SCHEDULER", help_heading = "Bounds", requires = "delays", conflicts_with_all = ["rounds", "zields", "yields"])]
     pub scheduler: Option<DelayedArg>,
     #[command(flatten)]
     pub program: ProgramArgs,
+}
+
+impl SequentialArgs {
+    /// No bound is given.
+    pub fn is_default(&self) -> bool {
+        [self.delays, self.rounds, self.zields, self.yields].iter().all(Option::is_none)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -228,7 +238,7 @@ pub struct VerifyArgs {
     /// Follow at most R active calls of a procedure
     #[arg(long, value_name = "R", default_value_t = 10, help_heading = "Bounds")]
     pub recursion: u32,
-    /// Raise the bounds in turn, from the least ones, until there is a bug or a limit stops the search
+    /// Raise the bounds in turn, from the least ones to those given (or 64), until there is a bug
     #[arg(long, help_heading = "Bounds", conflicts_with_all = ["dump"])]
     pub incremental: bool,
 

@@ -28,9 +28,7 @@ pub fn sequentialization(args: &SequentialArgs, loaded: &Loaded) -> Sequentializ
     match (args.delays, args.rounds) {
         (Some(k), _) => Sequentialization::Delays(k),
         (None, Some(k)) => Sequentialization::Rounds(k),
-        (None, None) if args.zields.is_none() && args.yields.is_none() => {
-            Sequentialization::default_for(&loaded.program)
-        }
+        (None, None) if args.is_default() => Sequentialization::default_for(&loaded.program),
         _ => Sequentialization::Buffers { zields: args.zields.unwrap_or(1), yields: args.yields.unwrap_or(1) },
     }
 }

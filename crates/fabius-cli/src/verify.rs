@@ -43,8 +43,12 @@ fn plan(args: &VerifyArgs, loaded: &Loaded) -> ProofPlan {
         (None, "embedded") => SolverChoice::Embedded,
         (None, name) => SolverChoice::Named(name.into()),
     };
+    let sequentialization = translate::sequentialization(&args.sequential, loaded);
     ProofPlan {
-        sequentialization: translate::sequentialization(&args.sequential, loaded),
+        sequentialization: match args.incremental && args.sequential.is_default() {
+            true => sequentialization.widest(),
+            false => sequentialization,
+        },
         unwind: args.unwind,
         recursion: args.recursion,
         incremental: args.incremental,

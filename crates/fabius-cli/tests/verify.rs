@@ -234,6 +234,14 @@ fn the_least_bounds_are_found_in_turn() {
 }
 
 #[test]
+fn bounds_are_raised_no_further_than_asked() {
+    let clean = "examples/bluetooth_fixed.fab";
+    expect(&fabius(&["verify", clean, "--incremental", "--rounds", "2"]), 0, &["at most 1 new round"]);
+    expect(&fabius(&["verify", clean, "--delays", "65"]), 2, &["65 is not in 0..=64"]);
+    expect(&fabius(&["verify", clean, "--rounds", "2", "--scheduler", "depth-first"]), 2, &["cannot be used with"]);
+}
+
+#[test]
 fn deadlocks_are_found_by_rounds() {
     let output = fabius(&["verify", "examples/philosophers.fab", "--const", "N=3", "--rounds", "2"]);
     expect(&output, 1, &["bug: deadlock: dine#1 waits at"]);

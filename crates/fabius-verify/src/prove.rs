@@ -17,6 +17,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+/// The largest bound of any kind.
+pub const MOST: u32 = 64;
+
 /// Which executions are translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sequentialization {
@@ -72,12 +75,24 @@ impl Sequentialization {
         }
     }
 
-    /// The same with bounds of the kind at their least, and one more.
-    fn raised(self, by: u32) -> Sequentialization {
+    /// The same kind with the largest bounds there are.
+    pub fn widest(self) -> Sequentialization {
         match self {
-            Sequentialization::Delays(_) => Sequentialization::Delays(by),
-            Sequentialization::Rounds(_) => Sequentialization::Rounds(by + 1),
-            Sequentialization::Buffers { .. } => Sequentialization::Buffers { zields: by + 1, yields: by + 1 },
+            Sequentialization::Delays(_) => Sequentialization::Delays(MOST),
+            Sequentialization::Rounds(_) => Sequentialization::Rounds(MOST),
+            Sequentialization::Buffers { .. } => Sequentialization::Buffers { zields: MOST, yields: MOST },
+        }
+    }
+
+    /// The same kind with bounds that are `by` above the least, as far as these allow.
+    fn raised(self, by: u32) -> Sequentialization {
+        let rounds = |most: u32| most.min(by + 1);
+        match self {
+            Sequentialization::Delays(most) => Sequentialization::Delays(most.min(by)),
+            Sequentialization::Rounds(most) => Sequentialization::Rounds(rounds(most)),
+            Sequentialization::Buffers { zields, yields } => {
+                Sequentialization::Buffers { zields: rounds(zields), yields: rounds(yields) }
+            }
         }
     }
 }
@@ -91,7 +106,7 @@ pub struct ProofPlan {
     pub unwind: u32,
     /// Calls of a procedure that are active at the same time.
     pub recursion: u32,
-    /// Begin with the least bounds, and raise them in turn.
+    /// Begin with the least bounds, and raise them in turn to those of `sequentialization`.
     pub incremental: bool,
     /// The solver.
     pub solver: SolverChoice,
@@ -253,6 +268,7 @@ pub fn prove(
 ) -> Result<Proof, ProofError> {
     let began = Instant::now();
     let limits = Limits { deadline: plan.time.and_then(|t| began.checked_add(t)), stop };
+    let widest = plan.sequentialization;
     with_stack(|| {
         let mut last = None;
         for step in 0.. {
@@ -264,7 +280,8 @@ pub fn prove(
                 progress(&ProofProgress { sequentialization, statistics, elapsed: began.elapsed() });
             })?;
             proof.report.elapsed = began.elapsed();
-            let goes_on = plan.incremental && matches!(proof.report.verdict, Verdict::NoBugWithinBounds { .. });
+            let is_last = plan.sequentialization == widest;
+            let goes_on = !is_last && matches!(proof.report.verdict, Verdict::NoBugWithinBounds { .. });
             if !goes_on {
                 return Ok(match (proof.report.verdict.clone(), last) {
                     (Verdict::Unknown { reason, .. }, Some(finished)) => {
