@@ -6,6 +6,7 @@
 
 pub mod bmc;
 pub mod export;
+pub mod summaries;
 
 use fabius_lang::program::BinaryOp;
 use fabius_smt::Op;

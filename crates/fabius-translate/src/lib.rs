@@ -11,6 +11,7 @@ pub mod depth_first;
 pub mod explicit;
 mod faults;
 pub mod levels;
+pub mod linear_interface;
 mod lift;
 pub mod relay;
 pub mod rounds;

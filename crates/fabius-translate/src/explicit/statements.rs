@@ -276,6 +276,10 @@ impl Maker<'_> {
                 let es: Vec<Expr> = es.iter().map(expr_of).collect();
                 self.point(s.access, body, out);
                 self.check_exprs(&es, at, out);
+                // Events are prints, too, and must stay among themselves.
+                if self.clock.is_none() {
+                    out.push(Stmt { span: at, ..stmt(StmtKind::Print(es)) });
+                }
             }
             StmtKind::SetInsert(p, e) => {
                 let (p, e) = (map.place(p), expr_of(e));

@@ -1,0 +1,91 @@
+//! Decision diagrams, as far as reachability needs them.
+
+use oxidd::bcdd::{BCDDFunction, BCDDManagerRef, new_manager};
+use oxidd::util::{AllocResult, OutOfMemory};
+use oxidd::{BooleanFunction, BooleanFunctionQuant, BooleanOperator, FunctionSubst, Manager, ManagerRef, Subst};
+
+/// A set of valuations.
+pub type Set = BCDDFunction;
+
+/// What an operation gives, if memory suffices.
+pub type Done<T> = AllocResult<T>;
+
+/// There is no memory left for diagrams.
+pub type Full = OutOfMemory;
+
+/// Nodes at most: 16 million take about half a gigabyte.
+const NODES: usize = 1 << 24;
+const CACHE: usize = 1 << 20;
+
+/// All diagrams of one analysis. One thread: more are slower.
+pub struct Diagrams {
+    manager: BCDDManagerRef,
+    /// All valuations.
+    pub all: Set,
+    /// None.
+    pub none: Set,
+}
+
+impl Diagrams {
+    /// With so many variables, the first on top.
+    pub fn new(variables: u32) -> Diagrams {
+        let manager = new_manager(NODES, CACHE, 1);
+        let (all, none) = manager.with_manager_exclusive(|m| {
+            m.add_vars(variables);
+            (Set::t(m), Set::f(m))
+        });
+        Diagrams { manager, all, none }
+    }
+
+    /// Those in which a variable is true.
+    pub fn var(&self, v: u32) -> Done<Set> {
+        self.manager.with_manager_shared(|m| Set::var(m, v))
+    }
+
+    pub fn constant(&self, value: bool) -> Set {
+        if value { self.all.clone() } else { self.none.clone() }
+    }
+
+    /// The conjunction of variables, to quantify over them.
+    pub fn cube(&self, variables: impl IntoIterator<Item = u32>) -> Done<Set> {
+        let mut variables: Vec<u32> = variables.into_iter().collect();
+        variables.sort_unstable_by(|a, b| b.cmp(a));
+        variables.into_iter().try_fold(self.all.clone(), |cube, v| cube.and(&self.var(v)?))
+    }
+
+    /// A renaming: each first variable becomes the second.
+    pub fn renaming(&self, pairs: impl IntoIterator<Item = (u32, u32)>) -> Done<Renaming> {
+        let (from, to): (Vec<u32>, Vec<u32>) = pairs.into_iter().unzip();
+        let to = to.into_iter().map(|v| self.var(v)).collect::<Done<Vec<Set>>>()?;
+        Ok(Renaming(Subst::new(from, to)))
+    }
+
+    /// Frees what nobody holds any more.
+    pub fn collect_garbage(&self) {
+        self.manager.with_manager_shared(|m| m.gc());
+    }
+
+    /// Nodes that are in use.
+    pub fn nodes(&self) -> usize {
+        self.manager.with_manager_shared(|m| m.num_inner_nodes())
+    }
+}
+
+/// See [`Diagrams::renaming`].
+pub struct Renaming(Subst<Set>);
+
+impl Renaming {
+    pub fn of(&self, set: &Set) -> Done<Set> {
+        set.substitute(&self.0)
+    }
+}
+
+/// Those in both, without what the variables of the cube are.
+pub fn and_exists(a: &Set, b: &Set, cube: &Set) -> Done<Set> {
+    a.apply_exists(BooleanOperator::And, b, cube)
+}
+
+/// Those in the first and not in the second.
+pub fn without(a: &Set, b: &Set) -> Done<Set> {
+    a.and(&b.not()?)
+}

@@ -1,0 +1,142 @@
+//! Exact reachability in sequential programs with finite data and unbounded recursion.
+//!
+//! Paper: Reps, Horwitz, Sagiv: Precise interprocedural dataflow analysis via graph reachability (POPL 1995); with decision
+//! diagrams for sets: Ball, Rajamani: Bebop (SPIN 2000). Delay-Bounded Scheduling (POPL 2011) and Sequentializing
+//! Parameterized Programs (2011/12) leave the sequential analysis to tools like it.
+//!
+//! For each procedure and control point, the set of pairs (state at the procedure's entry, state here) that some execution
+//! passes through. A *summary* is that set at the end of a procedure; a call goes on from where the summary says.
+//!
+//! Deviations:
+//! 1. States at entry are kept only for globals that the procedure may change, and for its parameters.
+//! 2. Locals that are not needed any more are forgotten at once.
+//! 3. Integers without a size begin with a few bits; if a value does not fit, its variable gets more, and the analysis
+//!    begins anew.
+
+pub(crate) mod circuit;
+pub(crate) mod diagram;
+pub(crate) mod graph;
+pub(crate) mod layout;
+mod reach;
+pub(crate) mod values;
+
+use diagram::Set;
+use fabius_lang::program::{GlobalId, Program};
+use fabius_trace::Span;
+use graph::graph;
+use layout::{LEAST, Layout};
+use reach::{Reach, Stopped};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// When to give up.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits<'a> {
+    /// Then.
+    pub deadline: Option<Instant>,
+    /// When this is set.
+    pub stop: &'a AtomicBool,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Whether some assertion fails: the first one ends the search.
+    Failure,
+    /// Everything: an assertion that fails only ends its execution.
+    Everything,
+}
+
+/// What was found out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// All that some execution reaches is known.
+    Reached(Reached),
+    /// A variable of this name has no size, and values need more bits than there are.
+    NotFinite(String),
+    /// Out of time, or told to stop.
+    Stopped,
+    /// There is no memory left.
+    Memory,
+}
+
+/// What executions reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// The assertions that fail.
+    pub failing: BTreeSet<Span>,
+    /// What each `print` shows; by the order of the statements in the program.
+    pub printed: Vec<(Span, BTreeSet<Vec<i64>>)>,
+    /// The values of the globals that were asked for, at the end of the program.
+    pub ends: BTreeSet<Vec<i64>>,
+}
+
+/// How much work it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Bits of all variables.
+    pub bits: u32,
+    /// Sets of states that were moved along an edge.
+    pub images: u64,
+    /// Most nodes of diagrams in use.
+    pub nodes: usize,
+    /// How often integers got more bits.
+    pub widened: u32,
+    /// Time.
+    pub time: Duration,
+}
+
+/// Most bits of an integer without a size.
+const WIDEST: usize = 20;
+
+/// The statement at this place is not sequential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotSequential(pub Span);
+
+/// What the executions of a program reach. `ends` are the scalar globals whose last values are wanted.
+///
+/// # Errors
+/// [`NotSequential`].
+pub fn reach(
+    program: &Program,
+    question: Question,
+    ends: &[GlobalId],
+    limits: &Limits<'_>,
+    progress: &mut dyn FnMut(&Statistics),
+) -> Result<(Answer, Statistics), NotSequential> {
+    let began = Instant::now();
+    let mut prints = Vec::new();
+    let graphs = program.procs.iter().map(|p| graph(p, &mut prints)).collect::<Result<Vec<_>, _>>();
+    let graphs = graphs.map_err(NotSequential)?;
+    let mut ints = BTreeMap::new();
+    let mut statistics = Statistics::default();
+    loop {
+        let layout = Layout::new(program, &graphs, &ints);
+        let names = layout.names.clone();
+        let mut reach = Reach::new(program, &graphs, layout, question, prints.len());
+        let outcome = reach.run(limits, &mut |s| progress(&Statistics { time: began.elapsed(), ..*s }));
+        let widened = statistics.widened;
+        statistics = Statistics { time: began.elapsed(), widened, ..reach.statistics };
+        let answer = match outcome {
+            Ok(()) => match reach.results(ends, &prints) {
+                Ok(reached) => Answer::Reached(reached),
+                Err(_) => Answer::Memory,
+            },
+            Err(Stopped::TooNarrow(leaves)) => {
+                if let Some(leaf) = leaves.iter().find(|l| ints.get(*l).is_some_and(|bits| *bits >= WIDEST)) {
+                    return Ok((Answer::NotFinite(names[*leaf].clone()), statistics));
+                }
+                statistics.widened += 1;
+                for leaf in leaves {
+                    let bits = ints.entry(leaf).or_insert(LEAST);
+                    *bits = (*bits * 2).min(WIDEST);
+                }
+                continue;
+            }
+            Err(Stopped::Limit) => Answer::Stopped,
+            Err(Stopped::Memory) => Answer::Memory,
+        };
+        return Ok((answer, statistics));
+    }
+}

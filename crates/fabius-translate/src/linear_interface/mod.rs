@@ -1,0 +1,119 @@
+//! Any number of threads that run the same code.
+//!
+//! Paper: Sequentializing Parameterized Programs (2011/12), sections 2 and 3.
+//!
+//! A *linear interface* of length k of a block of threads is what it makes of the shared state in each of k rounds: a pair of
+//! vectors. Blocks compose, so interfaces of any number of threads are found from those of one.
+//!
+//! Deviations:
+//! 1. Processes whose number is declared come before those of any number, in the order in which they are written. (The paper
+//!    leaves them to the first statement of the process.)
+//! 2. `init` runs alone and to its end before the first round.
+
+pub mod eager;
+mod holders;
+pub mod lazy;
+
+use crate::build::*;
+use crate::explicit::{Trace, explicit};
+use crate::{Explicit, Start, Unsupported};
+use fabius_lang::program::*;
+
+/// A program with processes of any number, whose scheduling is explicit.
+#[derive(Clone, Debug)]
+pub struct Parameterized {
+    /// The program; what starts is what is declared in a number.
+    explicit: Explicit,
+    /// What starts any number of times, in any order.
+    any: Vec<Start>,
+}
+
+/// Whether there are processes of any number.
+pub fn is_parameterized(program: &Program) -> bool {
+    program.processes.iter().any(|p| p.count.is_none())
+}
+
+/// Writes everything out in a program with processes of any number.
+///
+/// # Errors
+/// Tasks, threads that are spawned, handles that are kept, and what no translation can do.
+pub fn parameterized(source: &Program, trace: Trace) -> Result<Parameterized, Unsupported> {
+    let alone = |what: &str, span| {
+        Unsupported::new(what, span, "declare processes instead, or verify a fixed number: `--instances`")
+    };
+    for proc in &source.procs {
+        let mut wrong = None;
+        each(&proc.body, &mut |s| match s.kind {
+            StmtKind::Spawn(..) => wrong = Some(("`spawn` where there are any number of threads", s.span)),
+            StmtKind::Post(..) | StmtKind::Yield => wrong = Some(("tasks where there are any number of threads", s.span)),
+            StmtKind::Join(_) => wrong = Some(("`join` where there are any number of threads", s.span)),
+            _ => {}
+        });
+        if let Some((what, span)) = wrong {
+            return Err(alone(what, span));
+        }
+    }
+    if let Some(buffer) = source.buffers.first() {
+        return Err(alone("a task buffer where there are any number of threads", source.procs[buffer.proc].span));
+    }
+    let mut once = holders::without_handles(source)?;
+    let is_any = |n: usize| source.processes.get(n).is_some_and(|p| p.count.is_none());
+    once.processes.iter_mut().for_each(|p| p.count = p.count.or(Some(1)));
+    let of: Vec<usize> = once.processes.iter().enumerate().flat_map(|(n, p)| vec![n; p.count.unwrap_or(1) as usize]).collect();
+    let mut explicit = explicit(&once, trace)?;
+    let (any, declared): (Vec<_>, Vec<_>) =
+        explicit.starts.drain(..).zip(of).partition(|(_, process)| is_any(*process));
+    explicit.starts = declared.into_iter().map(|(start, _)| start).collect();
+    explicit.limits.push("deadlocks were not looked for".into());
+    Ok(Parameterized { explicit, any: any.into_iter().map(|(start, _)| start).collect() })
+}
+
+impl Parameterized {
+    /// The same with so many threads of any kind behind those that are declared.
+    pub fn with_threads(&self, threads: u32) -> Explicit {
+        let mut all = self.explicit.clone();
+        crate::explicit::start_all(&mut all.program, &self.explicit);
+        all.tasks = Some(1 + all.starts.len() as u32 + threads);
+        all.starts.clear();
+        let main = all.program.init.expect("an explicit program begins with `init`");
+        let mut locals = std::mem::take(&mut all.program.procs[main].locals);
+        let mut start = Vec::new();
+        for _ in 0..threads {
+            let spawn = |s: &Start| stmt(StmtKind::Spawn(None, s.proc, s.args.clone()));
+            start.extend(one_of(self.any.iter().map(spawn).collect(), &mut locals));
+        }
+        all.program.procs[main].locals = locals;
+        let start = when(not(read(&global(&all.program, all.stop))), start);
+        all.program.procs[main].body.push(start);
+        all
+    }
+
+    /// Runs some process of any number.
+    fn run_any(&self, locals: &mut Vec<Local>) -> Block {
+        one_of(self.any.iter().map(run).collect(), locals)
+    }
+
+    /// The variables of which every thread has its own are as in the beginning.
+    fn fresh(&self) -> Block {
+        let own = crate::explicit::per_thread(&self.explicit.program);
+        own.into_iter().map(|(place, init)| set(&place, expr(ExprKind::Const(init), place.ty.clone()))).collect()
+    }
+}
+
+/// The call of a process.
+fn run(start: &Start) -> Stmt {
+    stmt(StmtKind::Call(Vec::new(), start.proc, start.args.clone()))
+}
+
+/// Any one of these statements.
+fn one_of(mut choices: Block, locals: &mut Vec<Local>) -> Block {
+    let Some(last) = choices.pop() else { return Vec::new() };
+    if choices.is_empty() {
+        return vec![last];
+    }
+    let kind = new_local(locals, "kind", Type::Range(0, choices.len() as i64));
+    let is = |i: usize| eq(read(&kind), number(i as i64));
+    let chosen = choices.into_iter().enumerate().rfold(last, |rest, (i, s)| either(is(i), vec![s], vec![rest]));
+    let Type::Range(lo, hi) = kind.ty else { unreachable!("it has just been made") };
+    vec![any_between(&kind, number(lo), number(hi)), chosen]
+}
