@@ -209,8 +209,17 @@ pub struct SequentialArgs {
     /// The scheduler whose delays are counted
     #[arg(long, value_name = "SCHEDULER", help_heading = "Bounds", requires = "delays", conflicts_with_all = ["rounds", "zields", "yields"])]
     pub scheduler: Option<DelayedArg>,
+    /// Any number of threads of each `process p[*]`; with --rounds [the default where there is one, and for 2 rounds]
+    #[arg(long, value_name = "NUMBER", help_heading = "Bounds", conflicts_with_all = ["delays", "zields", "yields", "instances"])]
+    pub threads: Option<ThreadsArg>,
     #[command(flatten)]
     pub program: ProgramArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ThreadsArg {
+    /// As many as there may be
+    Any,
 }
 
 impl SequentialArgs {
@@ -242,6 +251,9 @@ pub struct VerifyArgs {
     #[arg(long, help_heading = "Bounds", conflicts_with_all = ["dump"])]
     pub incremental: bool,
 
+    /// Who decides the sequential program
+    #[arg(long, value_name = "NAME", default_value = "automatic", help_heading = "Solver")]
+    pub engine: EngineArg,
     /// Who solves: embedded, or z3 or cvc5 if it is installed
     #[arg(long, value_name = "NAME", default_value = "embedded", help_heading = "Solver")]
     pub solver: String,
@@ -258,6 +270,16 @@ pub struct VerifyArgs {
     pub dump: Vec<String>,
     #[command(flatten)]
     pub answer: AnswerArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineArg {
+    /// `summaries` for any number of threads with finite data, otherwise `bmc`
+    Automatic,
+    /// Bounded model checking: any data, loops and calls as far as they are followed
+    Bmc,
+    /// Procedure summaries with decision diagrams: finite data, exact
+    Summaries,
 }
 
 #[derive(Debug, Args)]

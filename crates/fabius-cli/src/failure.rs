@@ -149,6 +149,11 @@ pub fn of_proof(error: ProofError, source: &str, file: &str) -> Failure {
             message,
             help: Some("leave out `--solver`: the embedded one is always there".into()),
         },
+        ProofError::NotFinite(name) => Failure::Plain {
+            kind: Kind::Usage,
+            message: format!("`{name}` has no finite size, and summaries need one"),
+            help: Some("give it a range, for instance `0..7`; or use `--engine bmc`".into()),
+        },
         ProofError::Internal(message) => internal(message),
     }
 }

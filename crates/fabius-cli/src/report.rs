@@ -115,6 +115,9 @@ fn within(bounds: &Bounds) -> String {
     for (name, n) in &bounds.instances {
         text += &format!(", {n} x {name}");
     }
+    for name in &bounds.any {
+        text += &format!(", any number of {name}");
+    }
     text
 }
 
@@ -237,14 +240,14 @@ pub fn statistics(report: &Report, style: Style) -> String {
 
 /// The report for machines; `docs/json.md` describes it.
 fn json(report: &Report, question: Question, id: &ProgramId) -> Value {
-    let (completed, limits) = match &report.verdict {
+    let (completed, any, limits) = match &report.verdict {
         Verdict::NoBugWithinBounds { bounds } | Verdict::Unknown { bounds, .. } => {
-            (bounds.completed, bounds.limits.clone())
+            (bounds.completed, bounds.any.clone(), bounds.limits.clone())
         }
-        Verdict::Bug { .. } | Verdict::Verified => (report.completed, Vec::new()),
+        Verdict::Bug { .. } | Verdict::Verified => (report.completed, Vec::new(), Vec::new()),
     };
     let Question { bound, scheduler, points, .. } = question;
-    let bounds = Bounds { bound, completed, scheduler, points, instances: id.instances.clone(), limits };
+    let bounds = Bounds { bound, completed, scheduler, points, instances: id.instances.clone(), any, limits };
     let (name, trace, reason) = match &report.verdict {
         Verdict::Bug { trace } => ("bug", Some(trace), None),
         Verdict::NoBugWithinBounds { .. } => ("no_bug_within_bounds", None, None),

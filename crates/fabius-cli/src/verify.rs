@@ -1,6 +1,6 @@
 //! `fabius verify`.
 
-use crate::args::VerifyArgs;
+use crate::args::{EngineArg, VerifyArgs};
 use crate::check::{Loaded, load, stop_on_interrupt};
 use crate::failure::{self, Failure, input};
 use crate::paint::Ink;
@@ -9,7 +9,7 @@ use crate::report::{self, Question, Style};
 use crate::{files, translate};
 use fabius_lang::Choices;
 use fabius_trace::Points;
-use fabius_verify::prove::{self, Dump, Proof, ProofPlan, SolverChoice};
+use fabius_verify::prove::{self, Dump, Engine, Proof, ProofPlan, SolverChoice};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 /// Runs the command; returns the exit code.
 pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     let loaded = load(&args.file, &args.sequential.program, Choices::Unbounded)?;
-    let plan = plan(args, &loaded);
+    let plan = plan(args, &loaded)?;
     let wrong = |e| failure::of_proof(e, &loaded.source, &loaded.id.file);
     if let [format, path] = args.dump.as_slice() {
         let text = prove::dump(&loaded.program, &plan, format_named(format)?).map_err(wrong)?;
@@ -37,24 +37,29 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     report::answer(&proof.report, question, &loaded, &args.answer, |_, style| table(&proof, style), more)
 }
 
-fn plan(args: &VerifyArgs, loaded: &Loaded) -> ProofPlan {
+fn plan(args: &VerifyArgs, loaded: &Loaded) -> Result<ProofPlan, Failure> {
     let solver = match (&args.solver_path, args.solver.as_str()) {
         (Some(path), _) => SolverChoice::At(path.clone()),
         (None, "embedded") => SolverChoice::Embedded,
         (None, name) => SolverChoice::Named(name.into()),
     };
-    let sequentialization = translate::sequentialization(&args.sequential, loaded);
-    ProofPlan {
+    let sequentialization = translate::sequentialization(&args.sequential, loaded)?;
+    Ok(ProofPlan {
         sequentialization: match args.incremental && args.sequential.is_default() {
             true => sequentialization.widest(),
             false => sequentialization,
+        },
+        engine: match args.engine {
+            EngineArg::Automatic => Engine::Automatic,
+            EngineArg::Bmc => Engine::Bmc,
+            EngineArg::Summaries => Engine::Summaries,
         },
         unwind: args.unwind,
         recursion: args.recursion,
         incremental: args.incremental,
         solver,
         time: args.time,
-    }
+    })
 }
 
 fn format_named(name: &str) -> Result<Dump, Failure> {

@@ -57,6 +57,9 @@ pub struct Bounds {
     pub points: Points,
     /// Copies of each `process p[*]` that were explored.
     pub instances: Vec<(String, u32)>,
+    /// The processes of which any number of copies was looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub any: Vec<String>,
     /// What else was left out, in sentences: loops that were not followed any further, for instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,

@@ -36,6 +36,8 @@ pub struct Happened {
     pub schedule: Schedule,
     /// Whether somebody failed.
     pub failed: bool,
+    /// The numbers of the threads that are there from the beginning, and the process that each is of.
+    pub processes: Vec<(u32, usize)>,
 }
 
 /// Events that make no sense: an error of Fabius.
@@ -51,6 +53,7 @@ struct Task {
     /// The first step of its own.
     first_step: Option<i128>,
     finished: bool,
+    process: Option<usize>,
 }
 
 /// Who posts what is there from the beginning.
@@ -105,8 +108,10 @@ pub fn lift(events: &[Event], nesting: Nesting) -> Result<Happened, LiftError> {
                 let declared = operand >= 2;
                 let by = if declared {
                     starts += 1;
+                    // One start may stand for any number of threads.
+                    let start = if started.len() > 1 { started.pop_front() } else { started.front().copied() };
                     // Without `init` they are there before anything happens.
-                    Some(started.pop_front().unwrap_or((i128::MIN + starts, NOBODY)))
+                    Some(start.unwrap_or((i128::MIN + starts, NOBODY)))
                 } else if tasks.is_empty() {
                     None
                 } else {
@@ -117,7 +122,9 @@ pub fn lift(events: &[Event], nesting: Nesting) -> Result<Happened, LiftError> {
                     }
                 };
                 stack.push(tasks.len());
-                tasks.push(Task { posted: by, thread: operand % 2 == 1, ..Task::default() });
+                let thread = operand % 2 == 1;
+                let process = usize::try_from(operand - 3).ok().filter(|_| thread).map(|twice| twice / 2);
+                tasks.push(Task { posted: by, thread, process, ..Task::default() });
                 continue;
             }
             code::END => {
@@ -200,7 +207,10 @@ fn schedule(
             turn.choices.extend(choices(what));
         }
     }
-    Happened { schedule, failed: fail.is_some() }
+    let mut processes: Vec<(u32, usize)> =
+        created.iter().filter_map(|t| Some((number(*t), tasks[*t].process?))).collect();
+    processes.sort_unstable();
+    Happened { schedule, failed: fail.is_some(), processes }
 }
 
 /// What a schedule says of a choice.

@@ -2,6 +2,7 @@
 //!
 //! Every bug is replayed in the reference semantics before it is reported.
 
+mod any_threads;
 mod plan;
 pub mod prove;
 
@@ -178,6 +179,7 @@ pub fn check(
         scheduler: plan.scheduler,
         points: plan.points,
         instances: id.instances.clone(),
+        any: Vec::new(),
         limits: Vec::new(),
     };
     let complete = outcome.exhausted && is_exhaustive(plan) && id.instances.is_empty();

@@ -1,14 +1,17 @@
 //! Symbolic verification: translate to a sequential program, look for a failing assertion, and lift what is found.
 
-use crate::{CheckError, Plan, Report, confirm};
+use crate::{CheckError, Plan, Report, any_threads, confirm};
 use fabius_explore::search::Options;
 use fabius_explore::shrink;
 use fabius_lang::program::{Program, StmtKind};
 use fabius_machine::Machine;
-use fabius_sequential::bmc::{Bmc, BmcError, CutOff, Depth, Outcome, Statistics, Witness};
+use fabius_sequential::bmc::{Bmc, BmcError, CutOff, Depth, Outcome, Print, Statistics, Witness};
+use fabius_sequential::summaries::{self, Answer, Question};
 use fabius_smt::{Embedded, External, Limits, Solver, find_solver};
-use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, SchedulerKind, Verdict};
+use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, Schedule, SchedulerKind, Verdict};
 use fabius_translate::explicit::{Trace, explicit};
+pub use fabius_translate::linear_interface::is_parameterized;
+use fabius_translate::linear_interface::{lazy::lazy, parameterized};
 use fabius_translate::relay::relay;
 use fabius_translate::yields::Begin;
 use fabius_translate::{Event, Explicit, Prioritized, Translated, Unsupported, lift};
@@ -27,6 +30,8 @@ pub enum Sequentialization {
     Delays(u32),
     /// Those of so many rounds over the threads.
     Rounds(u32),
+    /// Those of so many rounds over the threads, however many there are of each process of any number.
+    AnyThreads(u32),
     /// Those of so many rounds over the task buffers (`zields`), and so many rounds of yields whenever a level is active.
     Buffers {
         /// Rounds over the buffers.
@@ -34,6 +39,18 @@ pub enum Sequentialization {
         /// Rounds inside of a level.
         yields: u32,
     },
+}
+
+/// Who decides the sequential program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// Summaries for any number of threads with finite data, otherwise bounded model checking.
+    #[default]
+    Automatic,
+    /// Bounded model checking: data of any kind, loops and calls followed as far as the plan says.
+    Bmc,
+    /// Procedure summaries with decision diagrams: finite data, exact.
+    Summaries,
 }
 
 /// Who decides formulas.
@@ -49,9 +66,12 @@ pub enum SolverChoice {
 }
 
 impl Sequentialization {
-    /// Three rounds of threads (then `init` may wait for two others that interrupt each other); or two rounds of task
+    /// Two rounds of any number of threads, where a process is declared so. Three rounds of threads (then `init` may wait for two others that interrupt each other); or two rounds of task
     /// buffers, if there are several, and of yields.
     pub fn default_for(program: &Program) -> Sequentialization {
+        if is_parameterized(program) {
+            return Sequentialization::AnyThreads(2);
+        }
         match (program.has_buffers(), program.has_single_buffer()) {
             (false, _) => Sequentialization::Rounds(3),
             (true, true) => Sequentialization::Buffers { zields: 1, yields: 2 },
@@ -63,7 +83,7 @@ impl Sequentialization {
     pub fn cost(self) -> (Bound, SchedulerKind) {
         match self {
             Sequentialization::Delays(_) => (Bound::Delays, SchedulerKind::DepthFirst),
-            Sequentialization::Rounds(_) | Sequentialization::Buffers { .. } => (Bound::Rounds, SchedulerKind::Bag),
+            _ => (Bound::Rounds, SchedulerKind::Bag),
         }
     }
 
@@ -71,7 +91,9 @@ impl Sequentialization {
     pub fn most(self) -> u32 {
         match self {
             Sequentialization::Delays(k) => k,
-            Sequentialization::Rounds(k) | Sequentialization::Buffers { zields: k, .. } => k.saturating_sub(1),
+            Sequentialization::Rounds(k)
+            | Sequentialization::AnyThreads(k)
+            | Sequentialization::Buffers { zields: k, .. } => k.saturating_sub(1),
         }
     }
 
@@ -80,6 +102,7 @@ impl Sequentialization {
         match self {
             Sequentialization::Delays(_) => Sequentialization::Delays(MOST),
             Sequentialization::Rounds(_) => Sequentialization::Rounds(MOST),
+            Sequentialization::AnyThreads(_) => Sequentialization::AnyThreads(MOST),
             Sequentialization::Buffers { .. } => Sequentialization::Buffers { zields: MOST, yields: MOST },
         }
     }
@@ -90,6 +113,7 @@ impl Sequentialization {
         match self {
             Sequentialization::Delays(most) => Sequentialization::Delays(most.min(by)),
             Sequentialization::Rounds(most) => Sequentialization::Rounds(rounds(most)),
+            Sequentialization::AnyThreads(most) => Sequentialization::AnyThreads(rounds(most)),
             Sequentialization::Buffers { zields, yields } => {
                 Sequentialization::Buffers { zields: rounds(zields), yields: rounds(yields) }
             }
@@ -102,6 +126,8 @@ impl Sequentialization {
 pub struct ProofPlan {
     /// What is translated.
     pub sequentialization: Sequentialization,
+    /// Who decides.
+    pub engine: Engine,
     /// Iterations of each loop.
     pub unwind: u32,
     /// Calls of a procedure that are active at the same time.
@@ -145,6 +171,8 @@ pub enum ProofError {
     Unsupported(Unsupported),
     /// The solver is missing, or failed.
     Solver(String),
+    /// The variable of this name has no finite size, and the engine needs one.
+    NotFinite(String),
     /// An error of Fabius.
     Internal(String),
 }
@@ -154,10 +182,15 @@ pub enum ProofError {
 /// # Errors
 /// [`ProofError::Unsupported`].
 pub fn translate(program: &Program, what: Sequentialization, trace: Trace) -> Result<Translated, ProofError> {
+    if let Sequentialization::AnyThreads(k) = what {
+        return Ok(lazy(&parameterized(program, trace).map_err(ProofError::Unsupported)?, k));
+    }
     let source = explicit(program, trace).map_err(ProofError::Unsupported)?;
     match what {
         Sequentialization::Delays(k) => fabius_translate::depth_first::depth_first(&source, k),
-        Sequentialization::Rounds(k) => fabius_translate::rounds::rounds(&source, k),
+        Sequentialization::Rounds(k) | Sequentialization::AnyThreads(k) => {
+            fabius_translate::rounds::rounds(&source, k)
+        }
         Sequentialization::Buffers { zields, yields } => buffers(source, zields, yields),
     }
     .map_err(ProofError::Unsupported)
@@ -201,7 +234,7 @@ pub fn text_of(program: &Program, what: Sequentialization, form: Form) -> Result
     let off = Trace::Off;
     let (zields, yields) = match what {
         Sequentialization::Buffers { zields, yields } => (zields, yields),
-        Sequentialization::Rounds(k) => (k, 2),
+        Sequentialization::Rounds(k) | Sequentialization::AnyThreads(k) => (k, 2),
         Sequentialization::Delays(_) => (2, 2),
     };
     let source = || explicit(program, off);
@@ -318,46 +351,156 @@ fn attempt(
     limits: &Limits<'_>,
     progress: &mut dyn FnMut(Sequentialization, Statistics),
 ) -> Result<Proof, ProofError> {
+    if let Sequentialization::AnyThreads(count) = plan.sequentialization {
+        let tick = &mut |statistics| progress(plan.sequentialization, statistics);
+        return any_threads::attempt(program, id, plan, count, limits, tick);
+    }
+    if plan.engine == Engine::Summaries {
+        return exactly(program, id, plan, limits, progress);
+    }
     let translated = translate(program, plan.sequentialization, Trace::On)?;
     let depth = depth(plan);
     let mut bmc = Bmc::new(&translated.program, solver(&plan.solver)?, depth).map_err(of_bmc)?;
     let outcome = bmc.check(depth, limits, &mut |s| progress(plan.sequentialization, *s)).map_err(of_bmc)?;
-    let mut bounds = bounds(plan.sequentialization, id);
+    let mut bounds = proof_bounds(plan.sequentialization, id);
     bounds.limits = translated.limits.clone();
-    let by_rounds = matches!(plan.sequentialization, Sequentialization::Rounds(_));
-    if !by_rounds && program.any_stmt(|s| matches!(s.kind, StmtKind::Await(_) | StmtKind::Join(_))) {
-        bounds.limits.push("deadlocks were not looked for".into());
-    }
+    bounds.limits.extend(no_deadlocks(program, plan.sequentialization));
     let solved = Instant::now();
     let verdict = match outcome {
         Outcome::Bug(witness) => confirm_witness(program, id, plan.sequentialization, &translated, &witness)?,
         Outcome::Unknown => {
             bounds.completed = None;
-            let interrupted = limits.stop.load(std::sync::atomic::Ordering::Relaxed);
-            Verdict::Unknown { reason: if interrupted { Reason::Interrupted } else { Reason::Time }, bounds }
+            Verdict::Unknown { reason: cut_by(limits), bounds }
         }
-        Outcome::Safe { within_64_bits: true, .. } => {
-            let message = "integers beyond 64 bits might matter; `--solver z3` or `--solver cvc5` knows them";
-            Verdict::Unknown { reason: Reason::Program { message: message.into() }, bounds }
-        }
+        Outcome::Safe { within_64_bits: true, .. } => Verdict::Unknown { reason: beyond_64_bits(), bounds },
         Outcome::Safe { cuts, .. } => {
             bounds.limits.extend(cuts.iter().map(|cut| describe(cut, program)));
             Verdict::NoBugWithinBounds { bounds }
         }
     };
-    let report =
-        Report { verdict, levels: Vec::new(), completed: None, total_states: None, memory: 0, elapsed: Duration::ZERO };
+    let report = of_verdict(verdict);
     Ok(Proof { report, statistics: bmc.statistics, solver: bmc.solver_statistics(), replaying: solved.elapsed() })
 }
 
-fn of_bmc(error: BmcError) -> ProofError {
+/// Only the translation by rounds of threads looks for deadlocks.
+fn no_deadlocks(program: &Program, what: Sequentialization) -> Option<String> {
+    let waits = || program.any_stmt(|s| matches!(s.kind, StmtKind::Await(_) | StmtKind::Join(_)));
+    let looked = matches!(what, Sequentialization::Rounds(_));
+    (!looked && waits()).then(|| "deadlocks were not looked for".into())
+}
+
+/// Decides with summaries; what fails is then shown by bounded model checking.
+fn exactly(
+    program: &Program,
+    id: &ProgramId,
+    plan: &ProofPlan,
+    limits: &Limits<'_>,
+    progress: &mut dyn FnMut(Sequentialization, Statistics),
+) -> Result<Proof, ProofError> {
+    let what = plan.sequentialization;
+    let translated = translate(program, what, Trace::Off)?;
+    let mut statistics = Statistics::default();
+    let (answer, solver) = summarize(&translated.program, limits, &mut statistics, &mut |s| progress(what, s))?;
+    let mut bounds = proof_bounds(what, id);
+    let solved = Instant::now();
+    let verdict = match answer {
+        Answer::NotFinite(name) => return Err(ProofError::NotFinite(name)),
+        Answer::Stopped | Answer::Memory => {
+            bounds.completed = None;
+            let reason = if answer == Answer::Memory { Reason::Memory } else { cut_by(limits) };
+            Verdict::Unknown { reason, bounds }
+        }
+        Answer::Reached(reached) if reached.failing.is_empty() => {
+            bounds.limits = translated.limits;
+            bounds.limits.extend(no_deadlocks(program, what));
+            Verdict::NoBugWithinBounds { bounds }
+        }
+        Answer::Reached(_) => {
+            let translated = translate(program, what, Trace::On)?;
+            let mut found = None;
+            for step in 1..=DEEPEST {
+                let depth = Depth { unwind: 1 << step, recursion: 1 << step };
+                match follow(&translated, plan, depth, limits, &mut statistics, &mut |s| progress(what, s))? {
+                    Outcome::Bug(witness) => found = Some(witness),
+                    Outcome::Safe { cuts, .. } if cuts.is_empty() => {
+                        return Err(ProofError::Internal("summaries and bounded model checking disagree".into()));
+                    }
+                    Outcome::Safe { .. } => continue,
+                    Outcome::Unknown => {}
+                }
+                break;
+            }
+            match found {
+                Some(witness) => confirm_witness(program, id, what, &translated, &witness)?,
+                None => {
+                    bounds.completed = None;
+                    Verdict::Unknown { reason: cut_by(limits), bounds }
+                }
+            }
+        }
+    };
+    let report = of_verdict(verdict);
+    Ok(Proof { report, statistics, solver, replaying: solved.elapsed() })
+}
+
+/// Loops and calls are followed for two to the power of this at most.
+const DEEPEST: u32 = 20;
+
+/// What executions reach, by summaries; and figures of the work.
+pub(crate) fn summarize(
+    program: &Program,
+    limits: &Limits<'_>,
+    statistics: &mut Statistics,
+    progress: &mut dyn FnMut(Statistics),
+) -> Result<(Answer, Vec<(&'static str, u64)>), ProofError> {
+    let of = summaries::Limits { deadline: limits.deadline, stop: limits.stop };
+    let before = *statistics;
+    let mut tick = |s: &summaries::Statistics| progress(Statistics { queries: s.images, solving: s.time, ..before });
+    let (answer, done) = summaries::reach(program, Question::Failure, &[], &of, &mut tick)
+        .map_err(|_| ProofError::Internal("the translation is not sequential".into()))?;
+    statistics.solving += done.time;
+    statistics.queries += done.images;
+    Ok((answer, vec![("bits", u64::from(done.bits)), ("images", done.images), ("nodes", done.nodes as u64)]))
+}
+
+/// Bounded model checking of a translation to some depth.
+pub(crate) fn follow(
+    translated: &Translated,
+    plan: &ProofPlan,
+    depth: Depth,
+    limits: &Limits<'_>,
+    statistics: &mut Statistics,
+    progress: &mut dyn FnMut(Statistics),
+) -> Result<Outcome, ProofError> {
+    let mut bmc = Bmc::new(&translated.program, solver(&plan.solver)?, depth).map_err(of_bmc)?;
+    let before = *statistics;
+    let outcome = bmc.check(depth, limits, &mut |s| progress(before.and(s))).map_err(of_bmc)?;
+    *statistics = before.and(&bmc.statistics);
+    Ok(outcome)
+}
+
+/// A report that is a verdict.
+pub(crate) fn of_verdict(verdict: Verdict) -> Report {
+    Report { verdict, levels: Vec::new(), completed: None, total_states: None, memory: 0, elapsed: Duration::ZERO }
+}
+
+pub(crate) fn cut_by(limits: &Limits<'_>) -> Reason {
+    if limits.stop.load(std::sync::atomic::Ordering::Relaxed) { Reason::Interrupted } else { Reason::Time }
+}
+
+pub(crate) fn beyond_64_bits() -> Reason {
+    let message = "integers beyond 64 bits might matter; `--solver z3` or `--solver cvc5` knows them";
+    Reason::Program { message: message.into() }
+}
+
+pub(crate) fn of_bmc(error: BmcError) -> ProofError {
     match error {
         BmcError::Solver(message) => ProofError::Solver(message),
         BmcError::NotSequential(wrong) => ProofError::Internal(format!("the translation has {}", wrong.what)),
     }
 }
 
-fn solver(choice: &SolverChoice) -> Result<Box<dyn Solver>, ProofError> {
+pub(crate) fn solver(choice: &SolverChoice) -> Result<Box<dyn Solver>, ProofError> {
     let path = match choice {
         SolverChoice::Embedded => return Ok(Box::new(Embedded::default())),
         SolverChoice::At(path) => path.clone(),
@@ -368,7 +511,7 @@ fn solver(choice: &SolverChoice) -> Result<Box<dyn Solver>, ProofError> {
     Ok(Box::new(External::start(&path).map_err(ProofError::Solver)?))
 }
 
-fn bounds(what: Sequentialization, id: &ProgramId) -> Bounds {
+pub(crate) fn proof_bounds(what: Sequentialization, id: &ProgramId) -> Bounds {
     let (bound, scheduler) = what.cost();
     Bounds {
         bound,
@@ -376,11 +519,12 @@ fn bounds(what: Sequentialization, id: &ProgramId) -> Bounds {
         scheduler,
         points: Points::All,
         instances: id.instances.clone(),
+        any: Vec::new(),
         limits: Vec::new(),
     }
 }
 
-fn describe(cut: &CutOff, program: &Program) -> String {
+pub(crate) fn describe(cut: &CutOff, program: &Program) -> String {
     let at = cut.span.line_col(&program.source);
     let (line, column, after) = (at.line, at.column, cut.after);
     if cut.is_loop {
@@ -398,19 +542,31 @@ fn confirm_witness(
     translated: &Translated,
     witness: &Witness,
 ) -> Result<Verdict, ProofError> {
-    let internal = |message: String| ProofError::Internal(message);
-    let mut events = Vec::new();
-    for print in &witness.prints {
-        if let [code, operand] = print.values.as_slice() {
-            events.push(Event { at: print.at, values: [*code, *operand] });
-        }
-    }
-    let happened = lift(&events, translated.nesting).map_err(|e| internal(e.0))?;
+    let happened = lift(&events(witness), translated.nesting).map_err(|e| ProofError::Internal(e.0))?;
+    found(program, id, what, &happened.schedule)
+}
+
+/// What a counterexample printed.
+pub(crate) fn events(witness: &Witness) -> Vec<Event> {
+    let event = |print: &Print| match print.values.as_slice() {
+        [code, operand] => Some(Event { at: print.at, values: [*code, *operand] }),
+        _ => None,
+    };
+    witness.prints.iter().filter_map(event).collect()
+}
+
+/// Replays a schedule in the reference semantics.
+pub(crate) fn found(
+    program: &Program,
+    id: &ProgramId,
+    what: Sequentialization,
+    schedule: &Schedule,
+) -> Result<Verdict, ProofError> {
     let (bound, scheduler) = what.cost();
     let machine = Machine::new(program, Points::All);
     let options = Options { bound, scheduler, ..Options::default() };
-    let Some(found) = shrink::find(&machine, &options, &happened.schedule) else {
-        return Err(internal("the counterexample is not an execution".into()));
+    let Some(found) = shrink::find(&machine, &options, schedule) else {
+        return Err(ProofError::Internal("the counterexample is not an execution".into()));
     };
     let found = shrink::shrink(&machine, &options, &found);
     let plan = Plan { bound, scheduler, ..Plan::default() };

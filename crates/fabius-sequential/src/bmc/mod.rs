@@ -84,6 +84,20 @@ pub struct Statistics {
     pub solving: Duration,
 }
 
+impl Statistics {
+    /// The work of both.
+    pub fn and(&self, other: &Statistics) -> Statistics {
+        Statistics {
+            statements: self.statements + other.statements,
+            terms: self.terms + other.terms,
+            queries: self.queries + other.queries,
+            opened: self.opened + other.opened,
+            encoding: self.encoding + other.encoding,
+            solving: self.solving + other.solving,
+        }
+    }
+}
+
 /// What a procedure printed, in order, and what is not known yet.
 #[derive(Clone, Debug)]
 enum Event {

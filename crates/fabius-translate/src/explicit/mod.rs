@@ -41,7 +41,7 @@ pub mod code {
     pub const CHOICE: i64 = 1;
     /// A task is posted or spawned; its level.
     pub const POST: i64 = 2;
-    /// A task is run: 1 if it is a thread, 2 more if it is there from the beginning.
+    /// A task is run: 1 if it is a thread, 2 more if it is there from the beginning, and 2 times the process that it is of.
     pub const BEGIN: i64 = 3;
     /// It is no longer run: 1 if it was stopped before its end.
     pub const END: i64 = 4;
@@ -82,7 +82,8 @@ enum Origin {
     Posted,
     Spawned,
     Buffer,
-    Process,
+    /// Its number among the processes.
+    Process(u32),
 }
 
 impl Origin {
@@ -92,12 +93,12 @@ impl Origin {
             Origin::Posted => 0,
             Origin::Spawned => 1,
             Origin::Buffer => 2,
-            Origin::Process => 3,
+            Origin::Process(n) => 3 + 2 * i64::from(n),
         }
     }
 
     fn is_thread(self) -> bool {
-        matches!(self, Origin::Spawned | Origin::Process)
+        matches!(self, Origin::Spawned | Origin::Process(_))
     }
 }
 
@@ -321,11 +322,11 @@ impl Maker<'_> {
     /// The declared buffers and processes, in their order.
     fn starts(&mut self) -> Vec<(ProcId, Origin)> {
         let mut all: Vec<_> = self.source.buffers.iter().map(|b| (b.proc, Origin::Buffer)).collect();
-        for process in &self.source.processes {
+        for (n, process) in self.source.processes.iter().enumerate() {
             match process.count {
-                Some(count) => all.extend((0..count).map(|_| (process.proc, Origin::Process))),
+                Some(count) => all.extend((0..count).map(|_| (process.proc, Origin::Process(n as u32)))),
                 None => {
-                    let help = format!("verify some number of them: `--instances {}=2`", process.name);
+                    let help = format!("verify them with `--threads any`, or some number: `--instances {}=2`", process.name);
                     let what = format!("`process {}[*]` stands for any number of threads", process.name);
                     let span = self.source.procs[process.proc].span;
                     self.wrong.get_or_insert(Unsupported { what, span, help });

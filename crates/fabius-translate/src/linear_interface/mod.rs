@@ -69,6 +69,16 @@ pub fn parameterized(source: &Program, trace: Trace) -> Result<Parameterized, Un
 }
 
 impl Parameterized {
+    /// What was left out, in sentences.
+    pub fn limits(&self) -> &[String] {
+        &self.explicit.limits
+    }
+
+    /// The program, as far as it is written out.
+    pub fn program(&self) -> &Program {
+        &self.explicit.program
+    }
+
     /// The same with so many threads of any kind behind those that are declared.
     pub fn with_threads(&self, threads: u32) -> Explicit {
         let mut all = self.explicit.clone();

@@ -1,0 +1,192 @@
+//! Programs with any number of threads: decided round by round, and shown with as few threads as it takes.
+
+use crate::prove::{
+    Engine, Proof, ProofError, ProofPlan, beyond_64_bits, cut_by, describe, events, follow, found, of_verdict,
+    proof_bounds, summarize,
+};
+use crate::{program_id, with_instances};
+use fabius_lang::program::Program;
+use fabius_sequential::bmc::{Depth, Outcome, Statistics};
+use fabius_sequential::summaries::Answer;
+use fabius_smt::Limits;
+use fabius_trace::{ProgramId, Reason, Turn, Verdict};
+use fabius_translate::explicit::Trace;
+use fabius_translate::linear_interface::{Parameterized, eager::eager, lazy::lazy, parameterized};
+use fabius_translate::{lift, rounds::rounds};
+use std::time::Instant;
+
+/// What an engine says of so many rounds.
+enum Said {
+    Bug,
+    NoBug { limits: Vec<String> },
+    Unknown(Reason),
+    /// A variable has no finite size.
+    NotFinite(String),
+}
+
+/// Decides the executions of at most `count` rounds of any number of threads.
+pub fn attempt(
+    program: &Program,
+    id: &ProgramId,
+    plan: &ProofPlan,
+    count: u32,
+    limits: &Limits<'_>,
+    progress: &mut dyn FnMut(Statistics),
+) -> Result<Proof, ProofError> {
+    let source = parameterized(program, Trace::Off).map_err(ProofError::Unsupported)?;
+    let mut statistics = Statistics::default();
+    let mut numbers = Vec::new();
+    let mut said = match plan.engine {
+        Engine::Bmc => by_bmc(&source, plan, count, limits, &mut statistics, progress)?,
+        Engine::Automatic | Engine::Summaries => {
+            by_summaries(&source, count, limits, &mut statistics, &mut numbers, progress)?
+        }
+    };
+    if let (Said::NotFinite(name), engine) = (&said, plan.engine) {
+        if engine == Engine::Summaries {
+            return Err(ProofError::NotFinite(name.clone()));
+        }
+        numbers.clear();
+        said = by_bmc(&source, plan, count, limits, &mut statistics, progress)?;
+    }
+    let mut bounds = proof_bounds(plan.sequentialization, id);
+    bounds.any = any_of(program);
+    bounds.limits.clone_from(&source.limits().to_vec());
+    let solved = Instant::now();
+    let verdict = match said {
+        Said::Bug => match witness(program, id, plan, count, limits, &mut statistics, progress)? {
+            Some(verdict) => verdict,
+            None => {
+                bounds.completed = None;
+                Verdict::Unknown { reason: cut_by(limits), bounds }
+            }
+        },
+        Said::NoBug { limits } => {
+            bounds.limits.extend(limits);
+            Verdict::NoBugWithinBounds { bounds }
+        }
+        Said::Unknown(reason) => {
+            bounds.completed = None;
+            Verdict::Unknown { reason, bounds }
+        }
+        Said::NotFinite(_) => unreachable!("another engine was asked"),
+    };
+    Ok(Proof { report: of_verdict(verdict), statistics, solver: numbers, replaying: solved.elapsed() })
+}
+
+/// The processes of any number.
+pub fn any_of(program: &Program) -> Vec<String> {
+    program.processes.iter().filter(|p| p.count.is_none()).map(|p| p.name.clone()).collect()
+}
+
+fn by_summaries(
+    source: &Parameterized,
+    count: u32,
+    limits: &Limits<'_>,
+    statistics: &mut Statistics,
+    numbers: &mut Vec<(&'static str, u64)>,
+    progress: &mut dyn FnMut(Statistics),
+) -> Result<Said, ProofError> {
+    let (answer, figures) = summarize(&lazy(source, count).program, limits, statistics, progress)?;
+    *numbers = figures;
+    Ok(match answer {
+        Answer::Reached(reached) if reached.failing.is_empty() => Said::NoBug { limits: Vec::new() },
+        Answer::Reached(_) => Said::Bug,
+        Answer::NotFinite(name) => Said::NotFinite(name),
+        Answer::Stopped => Said::Unknown(cut_by(limits)),
+        Answer::Memory => Said::Unknown(Reason::Memory),
+    })
+}
+
+/// The eager translation: one loop over the threads, which is unwound.
+fn by_bmc(
+    source: &Parameterized,
+    plan: &ProofPlan,
+    count: u32,
+    limits: &Limits<'_>,
+    statistics: &mut Statistics,
+    progress: &mut dyn FnMut(Statistics),
+) -> Result<Said, ProofError> {
+    let translated = eager(source, count);
+    let depth = Depth { unwind: plan.unwind, recursion: plan.recursion };
+    Ok(match follow(&translated, plan, depth, limits, statistics, progress)? {
+        Outcome::Bug(_) => Said::Bug,
+        Outcome::Unknown => Said::Unknown(cut_by(limits)),
+        Outcome::Safe { within_64_bits: true, .. } => Said::Unknown(beyond_64_bits()),
+        Outcome::Safe { cuts, .. } => {
+            let threads = cuts.iter().any(|cut| cut.span == fabius_trace::Span::default());
+            let mut limits: Vec<String> = Vec::new();
+            if threads {
+                limits.push(format!("at most {} threads were followed", plan.unwind));
+            }
+            let at = cuts.iter().filter(|cut| cut.span != fabius_trace::Span::default());
+            limits.extend(at.map(|cut| describe(cut, source.program())));
+            Said::NoBug { limits }
+        }
+    })
+}
+
+/// The bug with as few threads as it takes; `None` if a limit stops the search.
+///
+/// There is one, so a search that follows loops, calls and threads further and further ends.
+fn witness(
+    program: &Program,
+    id: &ProgramId,
+    plan: &ProofPlan,
+    count: u32,
+    limits: &Limits<'_>,
+    statistics: &mut Statistics,
+    progress: &mut dyn FnMut(Statistics),
+) -> Result<Option<Verdict>, ProofError> {
+    let source = parameterized(program, Trace::On).map_err(ProofError::Unsupported)?;
+    // How many threads are ruled out however far loops and calls are followed.
+    let mut ruled_out = 0;
+    for effort in 0u32.. {
+        for threads in ruled_out..=effort {
+            let depth = 2u32.saturating_pow((effort - threads).min(12) + 1);
+            let depth = Depth { unwind: depth, recursion: depth };
+            let translated = rounds(&source.with_threads(threads), count).map_err(ProofError::Unsupported)?;
+            match follow(&translated, plan, depth, limits, statistics, progress)? {
+                Outcome::Bug(witness) => {
+                    let happened = lift(&events(&witness), translated.nesting)
+                        .map_err(|e| ProofError::Internal(e.0))?;
+                    let (numbers, instances) = threads_by_process(program, &happened.processes);
+                    let renumbered = happened.schedule.into_iter().map(|turn| match turn.task {
+                        Turn::START => turn,
+                        task => Turn { task: numbers.get(task as usize).copied().unwrap_or(task), ..turn },
+                    });
+                    let instances = [id.instances.clone(), instances].concat();
+                    let all = with_instances(program.clone(), &instances[id.instances.len()..])
+                        .map_err(|e| ProofError::Internal(e.message))?;
+                    let id = program_id(&id.file, &program.source, &id.consts, &instances);
+                    return found(&all, &id, plan.sequentialization, &renumbered.collect()).map(Some);
+                }
+                Outcome::Safe { cuts, .. } if cuts.is_empty() && threads == ruled_out => ruled_out += 1,
+                Outcome::Safe { .. } => {}
+                Outcome::Unknown => return Ok(None),
+            }
+        }
+    }
+    unreachable!("efforts grow without end")
+}
+
+/// The numbers of threads if those of each process come together, and how many of each there are.
+fn threads_by_process(program: &Program, processes: &[(u32, usize)]) -> (Vec<u32>, Vec<(String, u32)>) {
+    let first = u32::from(program.init.is_some());
+    let threads = processes.iter().map(|(task, _)| task + 1).max().unwrap_or(first).max(first);
+    let mut numbers: Vec<u32> = (0..threads).collect();
+    let mut next = first;
+    let mut instances = Vec::new();
+    for (n, process) in program.processes.iter().enumerate() {
+        let mut copies = 0;
+        for (task, _) in processes.iter().filter(|(_, of)| *of == n) {
+            numbers[*task as usize] = next;
+            next += 1;
+            copies += 1;
+        }
+        if process.count.is_none() {
+            instances.push((process.name.clone(), copies));
+        }
+    }
+    (numbers, instances)
+}
