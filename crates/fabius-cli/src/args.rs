@@ -274,12 +274,14 @@ pub struct VerifyArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EngineArg {
-    /// `summaries` for any number of threads with finite data, otherwise `bmc`
+    /// `interfaces` for any number of threads with finite data, otherwise `bmc`
     Automatic,
     /// Bounded model checking: any data, loops and calls as far as they are followed
     Bmc,
     /// Procedure summaries with decision diagrams: finite data, exact
     Summaries,
+    /// Linear interfaces as relations: any number of threads, finite data, exact
+    Interfaces,
 }
 
 #[derive(Debug, Args)]

@@ -149,6 +149,11 @@ pub fn of_proof(error: ProofError, source: &str, file: &str) -> Failure {
             message,
             help: Some("leave out `--solver`: the embedded one is always there".into()),
         },
+        ProofError::NeedsAnyThreads => Failure::Plain {
+            kind: Kind::Usage,
+            message: "`--engine interfaces` is for any number of threads".into(),
+            help: Some("declare a process of any number: `process name[*] { .. }`".into()),
+        },
         ProofError::NotFinite(name) => Failure::Plain {
             kind: Kind::Usage,
             message: format!("`{name}` has no finite size, and summaries need one"),

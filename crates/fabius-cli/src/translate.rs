@@ -18,7 +18,8 @@ pub fn run(args: &TranslateArgs) -> Result<u8, Failure> {
         FormArg::Sequential => Form::Sequential,
     };
     let what = sequentialization(&args.sequential, &loaded)?;
-    let text = text_of(&loaded.program, what, form).map_err(|e| failure::of_proof(e, &loaded.source, &loaded.id.file))?;
+    let text =
+        text_of(&loaded.program, what, form).map_err(|e| failure::of_proof(e, &loaded.source, &loaded.id.file))?;
     files::print(&text)?;
     Ok(0)
 }

@@ -53,6 +53,7 @@ fn plan(args: &VerifyArgs, loaded: &Loaded) -> Result<ProofPlan, Failure> {
             EngineArg::Automatic => Engine::Automatic,
             EngineArg::Bmc => Engine::Bmc,
             EngineArg::Summaries => Engine::Summaries,
+            EngineArg::Interfaces => Engine::Interfaces,
         },
         unwind: args.unwind,
         recursion: args.recursion,

@@ -11,6 +11,7 @@ use fabius_lang::program::*;
 use std::collections::BTreeSet;
 
 /// What belongs to variables that have become vectors.
+#[derive(Clone, Debug)]
 pub struct Vectors {
     /// Before everything: how all rounds but the first begin.
     pub guesses: Block,

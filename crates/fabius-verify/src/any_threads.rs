@@ -7,18 +7,26 @@ use crate::prove::{
 use crate::{program_id, with_instances};
 use fabius_lang::program::Program;
 use fabius_sequential::bmc::{Depth, Outcome, Statistics};
-use fabius_sequential::summaries::Answer;
+use fabius_sequential::summaries::interfaces::{Composed, Threads, compose};
+use fabius_sequential::summaries::{self, Answer};
 use fabius_smt::Limits;
 use fabius_trace::{ProgramId, Reason, Turn, Verdict};
 use fabius_translate::explicit::Trace;
-use fabius_translate::linear_interface::{Parameterized, eager::eager, lazy::lazy, parameterized};
+use fabius_translate::linear_interface::eager::{eager, threads};
+use fabius_translate::linear_interface::{Parameterized, lazy::lazy, parameterized};
 use fabius_translate::{lift, rounds::rounds};
 use std::time::Instant;
 
 /// What an engine says of so many rounds.
 enum Said {
-    Bug,
-    NoBug { limits: Vec<String> },
+    /// In so many rounds, and with so many threads of any number, if that is known.
+    Bug {
+        rounds: u32,
+        threads: Option<u32>,
+    },
+    NoBug {
+        limits: Vec<String>,
+    },
     Unknown(Reason),
     /// A variable has no finite size.
     NotFinite(String),
@@ -38,12 +46,13 @@ pub fn attempt(
     let mut numbers = Vec::new();
     let mut said = match plan.engine {
         Engine::Bmc => by_bmc(&source, plan, count, limits, &mut statistics, progress)?,
-        Engine::Automatic | Engine::Summaries => {
-            by_summaries(&source, count, limits, &mut statistics, &mut numbers, progress)?
+        Engine::Summaries => by_summaries(&source, count, limits, &mut statistics, &mut numbers, progress)?,
+        Engine::Automatic | Engine::Interfaces => {
+            by_interfaces(&source, count, limits, &mut statistics, &mut numbers, progress)?
         }
     };
     if let (Said::NotFinite(name), engine) = (&said, plan.engine) {
-        if engine == Engine::Summaries {
+        if engine != Engine::Automatic {
             return Err(ProofError::NotFinite(name.clone()));
         }
         numbers.clear();
@@ -54,13 +63,16 @@ pub fn attempt(
     bounds.limits.clone_from(&source.limits().to_vec());
     let solved = Instant::now();
     let verdict = match said {
-        Said::Bug => match witness(program, id, plan, count, limits, &mut statistics, progress)? {
-            Some(verdict) => verdict,
-            None => {
-                bounds.completed = None;
-                Verdict::Unknown { reason: cut_by(limits), bounds }
+        Said::Bug { rounds, threads } => {
+            let least = Least { rounds, threads };
+            match witness(program, id, plan, least, limits, &mut statistics, progress)? {
+                Some(verdict) => verdict,
+                None => {
+                    bounds.completed = None;
+                    Verdict::Unknown { reason: cut_by(limits), bounds }
+                }
             }
-        },
+        }
         Said::NoBug { limits } => {
             bounds.limits.extend(limits);
             Verdict::NoBugWithinBounds { bounds }
@@ -91,10 +103,47 @@ fn by_summaries(
     *numbers = figures;
     Ok(match answer {
         Answer::Reached(reached) if reached.failing.is_empty() => Said::NoBug { limits: Vec::new() },
-        Answer::Reached(_) => Said::Bug,
+        Answer::Reached(_) => Said::Bug { rounds: count, threads: None },
         Answer::NotFinite(name) => Said::NotFinite(name),
         Answer::Stopped => Said::Unknown(cut_by(limits)),
         Answer::Memory => Said::Unknown(Reason::Memory),
+    })
+}
+
+fn by_interfaces(
+    source: &Parameterized,
+    count: u32,
+    limits: &Limits<'_>,
+    statistics: &mut Statistics,
+    numbers: &mut Vec<(&'static str, u64)>,
+    progress: &mut dyn FnMut(Statistics),
+) -> Result<Said, ProofError> {
+    let threads = threads(source, count);
+    let of = summaries::Limits { deadline: limits.deadline, stop: limits.stop };
+    let before = *statistics;
+    let mut tick = |s: &summaries::Statistics| progress(Statistics { queries: s.images, solving: s.time, ..before });
+    let composed = compose(
+        &Threads {
+            program: &threads.program,
+            declared: &threads.declared,
+            any: threads.any,
+            shared: &threads.shared,
+            round: threads.round,
+            failed: threads.failed,
+        },
+        &of,
+        &mut tick,
+    );
+    let (composed, done) = composed.map_err(|_| ProofError::Internal("the translation is not sequential".into()))?;
+    statistics.solving += done.time;
+    statistics.queries += done.images;
+    numbers.extend([("bits", u64::from(done.bits)), ("images", done.images), ("nodes", done.nodes as u64)]);
+    Ok(match composed {
+        Composed::Holds => Said::NoBug { limits: Vec::new() },
+        Composed::Fails { rounds, threads } => Said::Bug { rounds, threads: Some(threads) },
+        Composed::NotFinite(name) => Said::NotFinite(name),
+        Composed::Stopped => Said::Unknown(cut_by(limits)),
+        Composed::Memory => Said::Unknown(Reason::Memory),
     })
 }
 
@@ -110,7 +159,7 @@ fn by_bmc(
     let translated = eager(source, count);
     let depth = Depth { unwind: plan.unwind, recursion: plan.recursion };
     Ok(match follow(&translated, plan, depth, limits, statistics, progress)? {
-        Outcome::Bug(_) => Said::Bug,
+        Outcome::Bug(_) => Said::Bug { rounds: count, threads: None },
         Outcome::Unknown => Said::Unknown(cut_by(limits)),
         Outcome::Safe { within_64_bits: true, .. } => Said::Unknown(beyond_64_bits()),
         Outcome::Safe { cuts, .. } => {
@@ -126,6 +175,12 @@ fn by_bmc(
     })
 }
 
+/// In how many rounds there is a bug, and with how many threads of any number, if that is known.
+struct Least {
+    rounds: u32,
+    threads: Option<u32>,
+}
+
 /// The bug with as few threads as it takes; `None` if a limit stops the search.
 ///
 /// There is one, so a search that follows loops, calls and threads further and further ends.
@@ -133,23 +188,23 @@ fn witness(
     program: &Program,
     id: &ProgramId,
     plan: &ProofPlan,
-    count: u32,
+    least: Least,
     limits: &Limits<'_>,
     statistics: &mut Statistics,
     progress: &mut dyn FnMut(Statistics),
 ) -> Result<Option<Verdict>, ProofError> {
     let source = parameterized(program, Trace::On).map_err(ProofError::Unsupported)?;
     // How many threads are ruled out however far loops and calls are followed.
-    let mut ruled_out = 0;
-    for effort in 0u32.. {
-        for threads in ruled_out..=effort {
+    let mut ruled_out = least.threads.unwrap_or(0);
+    for effort in ruled_out.. {
+        for threads in ruled_out..=least.threads.unwrap_or(effort) {
             let depth = 2u32.saturating_pow((effort - threads).min(12) + 1);
             let depth = Depth { unwind: depth, recursion: depth };
-            let translated = rounds(&source.with_threads(threads), count).map_err(ProofError::Unsupported)?;
+            let translated = rounds(&source.with_threads(threads), least.rounds).map_err(ProofError::Unsupported)?;
             match follow(&translated, plan, depth, limits, statistics, progress)? {
                 Outcome::Bug(witness) => {
-                    let happened = lift(&events(&witness), translated.nesting)
-                        .map_err(|e| ProofError::Internal(e.0))?;
+                    let happened =
+                        lift(&events(&witness), translated.nesting).map_err(|e| ProofError::Internal(e.0))?;
                     let (numbers, instances) = threads_by_process(program, &happened.processes);
                     let renumbered = happened.schedule.into_iter().map(|turn| match turn.task {
                         Turn::START => turn,

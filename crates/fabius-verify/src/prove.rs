@@ -44,13 +44,15 @@ pub enum Sequentialization {
 /// Who decides the sequential program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// Summaries for any number of threads with finite data, otherwise bounded model checking.
+    /// Linear interfaces for any number of threads with finite data, otherwise bounded model checking.
     #[default]
     Automatic,
     /// Bounded model checking: data of any kind, loops and calls followed as far as the plan says.
     Bmc,
     /// Procedure summaries with decision diagrams: finite data, exact.
     Summaries,
+    /// Linear interfaces as relations: any number of threads, finite data, exact.
+    Interfaces,
 }
 
 /// Who decides formulas.
@@ -171,6 +173,8 @@ pub enum ProofError {
     Unsupported(Unsupported),
     /// The solver is missing, or failed.
     Solver(String),
+    /// The engine composes any number of threads, and the program has no process of any number.
+    NeedsAnyThreads,
     /// The variable of this name has no finite size, and the engine needs one.
     NotFinite(String),
     /// An error of Fabius.
@@ -188,9 +192,7 @@ pub fn translate(program: &Program, what: Sequentialization, trace: Trace) -> Re
     let source = explicit(program, trace).map_err(ProofError::Unsupported)?;
     match what {
         Sequentialization::Delays(k) => fabius_translate::depth_first::depth_first(&source, k),
-        Sequentialization::Rounds(k) | Sequentialization::AnyThreads(k) => {
-            fabius_translate::rounds::rounds(&source, k)
-        }
+        Sequentialization::Rounds(k) | Sequentialization::AnyThreads(k) => fabius_translate::rounds::rounds(&source, k),
         Sequentialization::Buffers { zields, yields } => buffers(source, zields, yields),
     }
     .map_err(ProofError::Unsupported)
@@ -354,6 +356,9 @@ fn attempt(
     if let Sequentialization::AnyThreads(count) = plan.sequentialization {
         let tick = &mut |statistics| progress(plan.sequentialization, statistics);
         return any_threads::attempt(program, id, plan, count, limits, tick);
+    }
+    if plan.engine == Engine::Interfaces {
+        return Err(ProofError::NeedsAnyThreads);
     }
     if plan.engine == Engine::Summaries {
         return exactly(program, id, plan, limits, progress);

@@ -3,9 +3,11 @@
 
 use fabius_lang::program::*;
 use fabius_lang::{Choices, Options, compile};
+use fabius_sequential::summaries::interfaces::{Composed, Threads, compose};
 use fabius_sequential::summaries::{self, Answer, Limits, Question, Reached};
 use fabius_translate::explicit::Trace;
-use fabius_translate::linear_interface::{Parameterized, eager::eager, lazy::lazy, parameterized};
+use fabius_translate::linear_interface::eager::{eager, threads};
+use fabius_translate::linear_interface::{Parameterized, lazy::lazy, parameterized};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -35,6 +37,21 @@ fn source_of(text: &str) -> Parameterized {
     parameterized(&program(text), Trace::Off).unwrap_or_else(|e| panic!("{text}\n{e:?}"))
 }
 
+/// What the composition of interfaces finds.
+fn composed(source: &Parameterized, rounds: u32) -> Composed {
+    let of = threads(source, rounds);
+    let stop = AtomicBool::new(false);
+    let threads = Threads {
+        program: &of.program,
+        declared: &of.declared,
+        any: of.any,
+        shared: &of.shared,
+        round: of.round,
+        failed: of.failed,
+    };
+    compose(&threads, &Limits { deadline: None, stop: &stop }, &mut |_| {}).expect("it is sequential").0
+}
+
 fn corpus() -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     cases(&root)
@@ -53,13 +70,15 @@ fn observations_computed_elsewhere_are_those_of_the_lazy_translation() {
 }
 
 #[test]
-fn errors_computed_elsewhere_are_those_of_the_eager_translation() {
+fn errors_computed_elsewhere_are_those_of_the_eager_translation_and_of_interfaces() {
     for (n, case) in corpus().into_iter().enumerate() {
         let source = source_of(&case.asserting);
         for (rounds, expected) in &case.expected {
             let fails = !reach(&eager(&source, *rounds).program, &[]).failing.is_empty();
             let is_expected = expected.observed.contains(&vec![0]);
             assert_eq!(fails, is_expected, "case {n}, {rounds} rounds\n{}", case.asserting);
+            let fails = matches!(composed(&source, *rounds), Composed::Fails { .. });
+            assert_eq!(fails, is_expected, "interfaces: case {n}, {rounds} rounds\n{}", case.asserting);
         }
     }
 }

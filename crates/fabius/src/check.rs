@@ -157,6 +157,7 @@ fn conclude(
         scheduler: explored.options.scheduler,
         points: Points::Sync,
         instances: Vec::new(),
+        any: Vec::new(),
         limits: Vec::new(),
     };
     let mut report = Report {

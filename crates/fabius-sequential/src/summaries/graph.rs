@@ -179,7 +179,9 @@ fn live(proc: &Proc, graph: &Graph<'_>) -> Vec<Vec<bool>> {
                         results.iter().flatten().for_each(|l| before[*l] = false);
                         args.iter().for_each(|e| reads(e, &mut before));
                     }
-                    Action::Return(values) | Action::Print(_, values) => values.iter().for_each(|e| reads(e, &mut before)),
+                    Action::Return(values) | Action::Print(_, values) => {
+                        values.iter().for_each(|e| reads(e, &mut before))
+                    }
                 }
                 here.iter_mut().zip(before).for_each(|(h, b)| *h |= b);
             }

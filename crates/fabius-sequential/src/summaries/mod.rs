@@ -16,6 +16,7 @@
 pub(crate) mod circuit;
 pub(crate) mod diagram;
 pub(crate) mod graph;
+pub mod interfaces;
 pub(crate) mod layout;
 mod reach;
 pub(crate) mod values;

@@ -80,7 +80,7 @@ impl<'a> Reach<'a> {
             d,
             question,
             changes: changes(graphs),
-            rank: ranks(graphs, program.init.unwrap_or(0)),
+            rank: ranks(graphs),
             callers,
             reached: empty.clone(),
             fresh: empty,
@@ -94,13 +94,32 @@ impl<'a> Reach<'a> {
         }
     }
 
+    pub fn diagrams(&self) -> &Diagrams {
+        &self.d
+    }
+
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The leaves of the globals that a procedure may change.
+    pub fn changed(&self, p: ProcId) -> Vec<Leaf> {
+        self.changes[p].iter().flat_map(|g| self.global_leaves(*g)).collect()
+    }
+
     fn evaluator(&self, proc: ProcId) -> Evaluator<'_> {
         Evaluator { program: self.program, layout: &self.layout, d: &self.d, proc }
     }
 
-    /// Moves sets along edges until nothing is new.
+    /// Everything that the program reaches.
     pub fn run(&mut self, limits: &Limits<'_>, progress: &mut dyn FnMut(&Statistics)) -> Result<(), Stopped> {
         let Some(main) = self.program.init else { return Ok(()) };
+        self.begin_program(main)?;
+        self.go_on(limits, progress)
+    }
+
+    /// A procedure begins with the initial values of all globals.
+    fn begin_program(&mut self, main: ProcId) -> Result<(), Stopped> {
         let mut begin = self.d.all.clone();
         for (g, global) in self.program.globals.iter().enumerate() {
             if let Some(first) = self.layout.global(g) {
@@ -108,7 +127,11 @@ impl<'a> Reach<'a> {
             }
         }
         let begin = self.with_locals(main, &begin)?;
-        self.add(main, ENTRY, &begin)?;
+        self.add(main, ENTRY, &begin)
+    }
+
+    /// Moves sets along edges until nothing is new.
+    fn go_on(&mut self, limits: &Limits<'_>, progress: &mut dyn FnMut(&Statistics)) -> Result<(), Stopped> {
         while let Some((_, p, at)) = self.todo.pop_first() {
             let past = limits.deadline.is_some_and(|d| Instant::now() >= d);
             if past || limits.stop.load(std::sync::atomic::Ordering::Relaxed) {
@@ -262,7 +285,14 @@ impl<'a> Reach<'a> {
     }
 
     /// The values go to the leaves; `reads` is what the values depend on.
-    fn set_leaves(&mut self, p: ProcId, to: &[Leaf], values: &Scalars, reads: &[Leaf], set: &Set) -> Result<Set, Stopped> {
+    fn set_leaves(
+        &mut self,
+        p: ProcId,
+        to: &[Leaf],
+        values: &Scalars,
+        reads: &[Leaf],
+        set: &Set,
+    ) -> Result<Set, Stopped> {
         let depends = to.iter().any(|l| reads.contains(l));
         let copy = if depends { Copy::Next } else { Copy::Now };
         let old = self.d.cube(to.iter().flat_map(|l| self.layout.variables(*l, Copy::Now)))?;
@@ -401,7 +431,7 @@ impl<'a> Reach<'a> {
     fn begin(&mut self, q: ProcId, inputs: &Set) -> Result<(), Stopped> {
         let parameters: Vec<Leaf> = self.parameter_leaves(q).collect();
         let mut now = self.renaming(parameters.iter().copied(), Copy::Argument, Copy::Now)?.of(inputs)?;
-        let changed: Vec<Leaf> = self.changes[q].iter().flat_map(|g| self.global_leaves(*g)).collect();
+        let changed = self.changed(q);
         for leaf in parameters.into_iter().chain(changed) {
             let entry = self.evaluator(q).leaf(leaf, Copy::Entry)?;
             now = now.and(&self.evaluator(q).leaf_is(leaf, Copy::Now, &entry)?)?;
@@ -426,7 +456,7 @@ impl<'a> Reach<'a> {
         if !summary.satisfiable() {
             return Ok(self.d.none.clone());
         }
-        let changed: Vec<Leaf> = self.changes[q].iter().flat_map(|g| self.global_leaves(*g)).collect();
+        let changed = self.changed(q);
         let arguments = self.parameter_leaves(q).flat_map(|l| self.layout.variables(l, Copy::Argument));
         let old = changed.iter().flat_map(|l| self.layout.variables(*l, Copy::Now));
         let old: Vec<u32> = old.chain(arguments).collect();
@@ -451,7 +481,7 @@ impl<'a> Reach<'a> {
         let locals = (0..self.program.procs[p].locals.len()).flat_map(|l| self.local_leaves(p, l));
         let locals: Vec<u32> = locals.flat_map(|l| self.layout.variables(l, Copy::Now)).collect();
         let set = set.exists(&self.d.cube(locals)?)?;
-        let changed: Vec<Leaf> = self.changes[p].iter().flat_map(|g| self.global_leaves(*g)).collect();
+        let changed = self.changed(p);
         let mut pairs: Vec<(u32, u32)> = Vec::new();
         let mut rename = |leaf: Leaf, from: Copy, to: Copy| {
             pairs.extend(self.layout.variables(leaf, from).zip(self.layout.variables(leaf, to)));
@@ -478,6 +508,24 @@ impl<'a> Reach<'a> {
         Ok(())
     }
 
+    /// What each of some procedures makes of any state at all, and the states in which the program ends.
+    pub fn relations(
+        &mut self,
+        procs: &[ProcId],
+        limits: &Limits<'_>,
+        progress: &mut dyn FnMut(&Statistics),
+    ) -> Result<(Vec<Set>, Set), Stopped> {
+        for p in procs {
+            let all = self.d.all.clone();
+            self.begin(*p, &all)?;
+        }
+        let main = self.program.init.expect("there is a first procedure");
+        self.begin_program(main)?;
+        self.go_on(limits, progress)?;
+        let summaries = procs.iter().map(|p| self.summaries[*p].clone()).collect();
+        Ok((summaries, self.reached[main][END].clone()))
+    }
+
     /// All that is of interest in the fixed point.
     pub fn results(&self, ends: &[GlobalId], prints: &[Span]) -> Done<Reached> {
         let main = self.program.init.unwrap_or(0);
@@ -494,7 +542,8 @@ impl<'a> Reach<'a> {
                 }
             }
         }
-        reached.printed = prints.iter().copied().zip((0..prints.len()).map(|i| all.remove(&i).unwrap_or_default())).collect();
+        reached.printed =
+            prints.iter().copied().zip((0..prints.len()).map(|i| all.remove(&i).unwrap_or_default())).collect();
         let value = |g: &GlobalId| match self.layout.global(*g) {
             Some(first) => self.evaluator(main).leaf(first, Copy::Now),
             None => {
@@ -563,8 +612,9 @@ fn changes(graphs: &[Graph<'_>]) -> Vec<BTreeSet<GlobalId>> {
 }
 
 /// Callees before callers.
-fn ranks(graphs: &[Graph<'_>], main: ProcId) -> Vec<usize> {
+fn ranks(graphs: &[Graph<'_>]) -> Vec<usize> {
     let mut rank = vec![usize::MAX; graphs.len()];
+    let mut seen = vec![false; graphs.len()];
     let mut next = 0;
     fn visit(p: ProcId, graphs: &[Graph<'_>], seen: &mut Vec<bool>, rank: &mut [usize], next: &mut usize) {
         if std::mem::replace(&mut seen[p], true) {
@@ -578,6 +628,6 @@ fn ranks(graphs: &[Graph<'_>], main: ProcId) -> Vec<usize> {
         rank[p] = *next;
         *next += 1;
     }
-    visit(main, graphs, &mut vec![false; graphs.len()], &mut rank, &mut next);
+    (0..graphs.len()).for_each(|p| visit(p, graphs, &mut seen, &mut rank, &mut next));
     rank
 }

@@ -97,7 +97,8 @@ impl Evaluator<'_> {
         if let BinaryOp::Eq | BinaryOp::Ne = op {
             let (a, b) = (self.value(a)?, self.value(b)?);
             let parts = a.iter().zip(&b).rev();
-            let same = parts.map(|(a, b)| circuit::equal(d, a, b)).try_fold(d.all.clone(), |all, one| all.and(&one?))?;
+            let same =
+                parts.map(|(a, b)| circuit::equal(d, a, b)).try_fold(d.all.clone(), |all, one| all.and(&one?))?;
             return Ok(self.boolean(if op == BinaryOp::Eq { same } else { same.not()? }));
         }
         let (x, y) = (self.scalar(a)?, self.scalar(b)?);

@@ -326,7 +326,8 @@ impl Maker<'_> {
             match process.count {
                 Some(count) => all.extend((0..count).map(|_| (process.proc, Origin::Process(n as u32)))),
                 None => {
-                    let help = format!("verify them with `--threads any`, or some number: `--instances {}=2`", process.name);
+                    let help =
+                        format!("verify them with `--threads any`, or some number: `--instances {}=2`", process.name);
                     let what = format!("`process {}[*]` stands for any number of threads", process.name);
                     let span = self.source.procs[process.proc].span;
                     self.wrong.get_or_insert(Unsupported { what, span, help });

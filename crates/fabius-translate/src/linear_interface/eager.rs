@@ -11,21 +11,41 @@
 
 use super::{Parameterized, run};
 use crate::build::*;
-use crate::vectors::{Moved, pass, vectors};
+use crate::vectors::{Moved, Vectors, pass, vectors};
 use crate::{Nesting, Translated};
 use fabius_lang::program::*;
 use fabius_trace::Span;
 use std::collections::BTreeSet;
 
-/// The executions of at most `rounds` rounds of any number of threads.
-pub fn eager(source: &Parameterized, rounds: u32) -> Translated {
+/// Threads that run through all rounds, as procedures: what a linear interface is computed from.
+#[derive(Clone, Debug)]
+pub struct Threads {
+    /// The program. Its `init` is that of the source.
+    pub program: Program,
+    /// Runs each thread of a declared number, in their order.
+    pub declared: Vec<ProcId>,
+    /// Runs one thread of any number.
+    pub any: ProcId,
+    /// The shared variables: vectors with an element for each round.
+    pub shared: Vec<GlobalId>,
+    /// Global: an assertion has failed.
+    pub failed: GlobalId,
+    /// What was left out, in sentences.
+    pub limits: Vec<String>,
+    /// Global: the round in which a thread runs.
+    pub round: GlobalId,
+    stop: Place,
+    copies: Vectors,
+}
+
+/// Each thread as a procedure that runs through at most `rounds` rounds.
+pub fn threads(source: &Parameterized, rounds: u32) -> Threads {
     let explicit = &source.explicit;
     let mut program = explicit.program.clone();
     crate::stuck::forget(&mut program);
     let stop = global(&program, explicit.stop);
     let mut shared: BTreeSet<GlobalId> = crate::explicit::shared(explicit).into_iter().collect();
     shared.remove(&explicit.stop);
-    let main = program.init.expect("an explicit program begins with `init`");
     let copies = vectors(&mut program, &shared, rounds);
     let last = i64::from(rounds) - 1;
     let round = new_global(&mut program, "round", Type::Range(0, last));
@@ -41,30 +61,52 @@ pub fn eager(source: &Parameterized, rounds: u32) -> Translated {
         });
         program.procs[id].locals = locals;
     }
+    let mut one = |name: &str, locals: Vec<Local>, call: Block| {
+        let mut body = vec![set(&stop, boolean(false)), set(&round, number(0))];
+        body.extend(source.fresh());
+        body.extend(call);
+        let (name, results) = (name.into(), Vec::new());
+        program.procs.push(Proc { name, locals, params: 0, results, body, span: Span::default() });
+        program.procs.len() - 1
+    };
+    let declared = explicit.starts.iter().map(|start| one("declared_thread", Vec::new(), vec![run(start)])).collect();
+    let mut locals = Vec::new();
+    let call = source.run_any(&mut locals);
+    let any = one("any_thread", locals, call);
+    crate::explicit::make_sequential(&mut program);
+    let (failed, limits) = (explicit.failed, explicit.limits.clone());
+    Threads {
+        program,
+        declared,
+        any,
+        shared: shared.into_iter().collect(),
+        failed,
+        limits,
+        stop,
+        round: id_of(&round),
+        copies,
+    }
+}
+
+/// The executions of at most `rounds` rounds of any number of threads.
+pub fn eager(source: &Parameterized, rounds: u32) -> Translated {
+    let Threads { mut program, declared, any, failed, limits, stop, round, copies, .. } = threads(source, rounds);
+    let main = program.init.expect("an explicit program begins with `init`");
+    let call = |p: ProcId| stmt(StmtKind::Call(Vec::new(), p, Vec::new()));
     let mut locals = Vec::new();
     let mut body = copies.guesses;
-    body.extend([stmt(StmtKind::Call(Vec::new(), main, Vec::new())), assume(eq(read(&round), number(0)))]);
-    let one = |call: Block| {
-        let mut all = vec![set(&stop, boolean(false)), set(&round, number(0))];
-        all.extend(source.fresh());
-        all.extend(call);
-        all
-    };
-    // A failure of `init` is the end.
-    let go_on = not(read(&stop));
-    let mut threads: Block = explicit.starts.iter().flat_map(|start| one(vec![run(start)])).collect();
+    body.extend([call(main), assume(eq(read(&global(&program, round)), number(0)))]);
     let more = new_local(&mut locals, "more", Type::Bool);
     let choose = any_between(&more, boolean(false), boolean(true));
-    threads.push(choose.clone());
-    let mut again = one(source.run_any(&mut locals));
-    again.push(choose);
-    threads.push(stmt(StmtKind::While(Guard::Expr(read(&more)), again)));
-    body.push(when(go_on, threads));
+    let mut all: Block = declared.into_iter().map(call).collect();
+    all.push(choose.clone());
+    all.push(stmt(StmtKind::While(Guard::Expr(read(&more)), vec![call(any), choose])));
+    // A failure of `init` is the end.
+    body.push(when(not(read(&stop)), all));
     body.extend(copies.confirmed);
-    body.push(crate::explicit::verdict(&program, explicit.failed));
+    body.push(crate::explicit::verdict(&program, failed));
     let results = Vec::new();
     program.procs.push(Proc { name: "all_threads".into(), locals, params: 0, results, body, span: Span::default() });
     program.init = Some(program.procs.len() - 1);
-    crate::explicit::make_sequential(&mut program);
-    Translated { program, nesting: Nesting::Queue, limits: explicit.limits.clone() }
+    Translated { program, nesting: Nesting::Queue, limits }
 }

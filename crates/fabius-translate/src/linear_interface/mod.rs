@@ -45,7 +45,9 @@ pub fn parameterized(source: &Program, trace: Trace) -> Result<Parameterized, Un
         let mut wrong = None;
         each(&proc.body, &mut |s| match s.kind {
             StmtKind::Spawn(..) => wrong = Some(("`spawn` where there are any number of threads", s.span)),
-            StmtKind::Post(..) | StmtKind::Yield => wrong = Some(("tasks where there are any number of threads", s.span)),
+            StmtKind::Post(..) | StmtKind::Yield => {
+                wrong = Some(("tasks where there are any number of threads", s.span))
+            }
             StmtKind::Join(_) => wrong = Some(("`join` where there are any number of threads", s.span)),
             _ => {}
         });
@@ -59,7 +61,8 @@ pub fn parameterized(source: &Program, trace: Trace) -> Result<Parameterized, Un
     let mut once = holders::without_handles(source)?;
     let is_any = |n: usize| source.processes.get(n).is_some_and(|p| p.count.is_none());
     once.processes.iter_mut().for_each(|p| p.count = p.count.or(Some(1)));
-    let of: Vec<usize> = once.processes.iter().enumerate().flat_map(|(n, p)| vec![n; p.count.unwrap_or(1) as usize]).collect();
+    let of: Vec<usize> =
+        once.processes.iter().enumerate().flat_map(|(n, p)| vec![n; p.count.unwrap_or(1) as usize]).collect();
     let mut explicit = explicit(&once, trace)?;
     let (any, declared): (Vec<_>, Vec<_>) =
         explicit.starts.drain(..).zip(of).partition(|(_, process)| is_any(*process));

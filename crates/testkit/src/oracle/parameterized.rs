@@ -80,7 +80,8 @@ fn source(case: &Value, error: Error) -> String {
         }
         block(&proc["body"], 1, error, Points::Between, &mut body);
         let params: Vec<String> = list(&proc["params"]).iter().map(|p| format!("{}: bool", text(p))).collect();
-        let head = if name == "main" { "process main[*]".into() } else { format!("proc {name}({})", params.join(", ")) };
+        let head =
+            if name == "main" { "process main[*]".into() } else { format!("proc {name}({})", params.join(", ")) };
         writeln!(out, "{head} {{\n{body}}}").expect("text grows");
     }
     out
