@@ -1,5 +1,6 @@
 //! Programs with any number of threads: decided round by round, and shown with as few threads as it takes.
 
+use crate::by_horn::{clauses_say, reason_of};
 use crate::prove::{
     Engine, Proof, ProofError, ProofPlan, beyond_64_bits, cut_by, describe, events, follow, found, of_verdict,
     proof_bounds, summarize,
@@ -7,6 +8,7 @@ use crate::prove::{
 use crate::{program_id, with_instances};
 use fabius_lang::program::Program;
 use fabius_sequential::bmc::{Depth, Outcome, Statistics};
+use fabius_sequential::horn;
 use fabius_sequential::summaries::Answer;
 use fabius_smt::Limits;
 use fabius_trace::{ProgramId, Reason, Turn, Verdict};
@@ -18,7 +20,9 @@ use std::time::Instant;
 /// What an engine says of so many rounds.
 enum Said {
     Bug,
-    NoBug { limits: Vec<String> },
+    NoBug {
+        limits: Vec<String>,
+    },
     Unknown(Reason),
     /// A variable has no finite size.
     NotFinite(String),
@@ -38,6 +42,7 @@ pub fn attempt(
     let mut numbers = Vec::new();
     let mut said = match plan.engine {
         Engine::Bmc => by_bmc(&source, plan, count, limits, &mut statistics, progress)?,
+        Engine::Horn => by_horn(&source, plan, count, limits, &mut statistics, &mut numbers, progress)?,
         Engine::Automatic | Engine::Summaries => {
             by_summaries(&source, count, limits, &mut statistics, &mut numbers, progress)?
         }
@@ -98,6 +103,23 @@ fn by_summaries(
     })
 }
 
+fn by_horn(
+    source: &Parameterized,
+    plan: &ProofPlan,
+    count: u32,
+    limits: &Limits<'_>,
+    statistics: &mut Statistics,
+    numbers: &mut Vec<(&'static str, u64)>,
+    progress: &mut dyn FnMut(Statistics),
+) -> Result<Said, ProofError> {
+    let translated = lazy(source, count);
+    Ok(match clauses_say(&translated.program, plan, limits, statistics, numbers, progress)? {
+        horn::Answer::Safe { .. } => Said::NoBug { limits: Vec::new() },
+        horn::Answer::Unsafe => Said::Bug,
+        horn::Answer::Unknown { reason } => Said::Unknown(reason_of(reason, limits)),
+    })
+}
+
 /// The eager translation: one loop over the threads, which is unwound.
 fn by_bmc(
     source: &Parameterized,
@@ -148,8 +170,8 @@ fn witness(
             let translated = rounds(&source.with_threads(threads), count).map_err(ProofError::Unsupported)?;
             match follow(&translated, plan, depth, limits, statistics, progress)? {
                 Outcome::Bug(witness) => {
-                    let happened = lift(&events(&witness), translated.nesting)
-                        .map_err(|e| ProofError::Internal(e.0))?;
+                    let happened =
+                        lift(&events(&witness), translated.nesting).map_err(|e| ProofError::Internal(e.0))?;
                     let (numbers, instances) = threads_by_process(program, &happened.processes);
                     let renumbered = happened.schedule.into_iter().map(|turn| match turn.task {
                         Turn::START => turn,

@@ -3,6 +3,7 @@
 //! Every bug is replayed in the reference semantics before it is reported.
 
 mod any_threads;
+mod by_horn;
 mod plan;
 pub mod prove;
 

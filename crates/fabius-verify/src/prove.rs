@@ -1,11 +1,11 @@
 //! Symbolic verification: translate to a sequential program, look for a failing assertion, and lift what is found.
 
-use crate::{CheckError, Plan, Report, any_threads, confirm};
+use crate::{CheckError, Plan, Report, any_threads, by_horn, confirm};
 use fabius_explore::search::Options;
 use fabius_explore::shrink;
 use fabius_lang::program::{Program, StmtKind};
 use fabius_machine::Machine;
-use fabius_sequential::bmc::{Bmc, BmcError, CutOff, Depth, Outcome, Print, Statistics, Witness};
+use fabius_sequential::bmc::{Bmc, BmcError, CutOff, Depth, NotSequential, Outcome, Print, Statistics, Witness};
 use fabius_sequential::summaries::{self, Answer, Question};
 use fabius_smt::{Embedded, External, Limits, Solver, find_solver};
 use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, Schedule, SchedulerKind, Verdict};
@@ -51,6 +51,8 @@ pub enum Engine {
     Bmc,
     /// Procedure summaries with decision diagrams: finite data, exact.
     Summaries,
+    /// Horn clauses, solved by z3: data of any kind, loops and calls without a bound.
+    Horn,
 }
 
 /// Who decides formulas.
@@ -188,9 +190,7 @@ pub fn translate(program: &Program, what: Sequentialization, trace: Trace) -> Re
     let source = explicit(program, trace).map_err(ProofError::Unsupported)?;
     match what {
         Sequentialization::Delays(k) => fabius_translate::depth_first::depth_first(&source, k),
-        Sequentialization::Rounds(k) | Sequentialization::AnyThreads(k) => {
-            fabius_translate::rounds::rounds(&source, k)
-        }
+        Sequentialization::Rounds(k) | Sequentialization::AnyThreads(k) => fabius_translate::rounds::rounds(&source, k),
         Sequentialization::Buffers { zields, yields } => buffers(source, zields, yields),
     }
     .map_err(ProofError::Unsupported)
@@ -259,6 +259,8 @@ pub enum Dump {
     Fab,
     /// The formula, with all loops and calls opened as far as the plan says.
     SmtLib,
+    /// Constrained Horn clauses.
+    Horn,
     /// The sequential program for Boogie.
     Boogie,
     /// The sequential program for CBMC.
@@ -278,6 +280,7 @@ pub fn dump(program: &Program, plan: &ProofPlan, format: Dump) -> Result<String,
             let (terms, all) = bmc.question(depth(plan)).map_err(of_bmc)?;
             Ok(fabius_smt::smtlib::script(terms, &all))
         }),
+        Dump::Horn => with_stack(|| by_horn::text(&translated.program)),
         Dump::Boogie => Ok(fabius_sequential::export::boogie::boogie(&translated.program, plan.recursion.max(1))),
         Dump::C => Ok(fabius_sequential::export::c::c(&translated.program)),
     }
@@ -358,6 +361,9 @@ fn attempt(
     if plan.engine == Engine::Summaries {
         return exactly(program, id, plan, limits, progress);
     }
+    if plan.engine == Engine::Horn {
+        return by_horn::attempt(program, id, plan, limits, progress);
+    }
     let translated = translate(program, plan.sequentialization, Trace::On)?;
     let depth = depth(plan);
     let mut bmc = Bmc::new(&translated.program, solver(&plan.solver)?, depth).map_err(of_bmc)?;
@@ -383,7 +389,7 @@ fn attempt(
 }
 
 /// Only the translation by rounds of threads looks for deadlocks.
-fn no_deadlocks(program: &Program, what: Sequentialization) -> Option<String> {
+pub(crate) fn no_deadlocks(program: &Program, what: Sequentialization) -> Option<String> {
     let waits = || program.any_stmt(|s| matches!(s.kind, StmtKind::Await(_) | StmtKind::Join(_)));
     let looked = matches!(what, Sequentialization::Rounds(_));
     (!looked && waits()).then(|| "deadlocks were not looked for".into())
@@ -415,32 +421,45 @@ fn exactly(
             bounds.limits.extend(no_deadlocks(program, what));
             Verdict::NoBugWithinBounds { bounds }
         }
-        Answer::Reached(_) => {
-            let translated = translate(program, what, Trace::On)?;
-            let mut found = None;
-            for step in 1..=DEEPEST {
-                let depth = Depth { unwind: 1 << step, recursion: 1 << step };
-                match follow(&translated, plan, depth, limits, &mut statistics, &mut |s| progress(what, s))? {
-                    Outcome::Bug(witness) => found = Some(witness),
-                    Outcome::Safe { cuts, .. } if cuts.is_empty() => {
-                        return Err(ProofError::Internal("summaries and bounded model checking disagree".into()));
-                    }
-                    Outcome::Safe { .. } => continue,
-                    Outcome::Unknown => {}
-                }
-                break;
-            }
-            match found {
-                Some(witness) => confirm_witness(program, id, what, &translated, &witness)?,
-                None => {
-                    bounds.completed = None;
-                    Verdict::Unknown { reason: cut_by(limits), bounds }
-                }
-            }
-        }
+        Answer::Reached(_) => shown(program, id, plan, bounds, limits, &mut statistics, &mut |s| progress(what, s))?,
     };
     let report = of_verdict(verdict);
     Ok(Proof { report, statistics, solver, replaying: solved.elapsed() })
+}
+
+/// Shows a bug that another engine says there is, by bounded model checking that goes deeper and deeper.
+pub(crate) fn shown(
+    program: &Program,
+    id: &ProgramId,
+    plan: &ProofPlan,
+    mut bounds: Bounds,
+    limits: &Limits<'_>,
+    statistics: &mut Statistics,
+    progress: &mut dyn FnMut(Statistics),
+) -> Result<Verdict, ProofError> {
+    let what = plan.sequentialization;
+    let translated = translate(program, what, Trace::On)?;
+    let mut reason = cut_by(limits);
+    for step in 1..=DEEPEST {
+        let depth = Depth { unwind: 1 << step, recursion: 1 << step };
+        match follow(&translated, plan, depth, limits, statistics, progress)? {
+            Outcome::Bug(witness) => return confirm_witness(program, id, what, &translated, &witness),
+            Outcome::Safe { cuts, within_64_bits: true } if cuts.is_empty() => {
+                reason = beyond_64_bits();
+                break;
+            }
+            Outcome::Safe { cuts, .. } if cuts.is_empty() => {
+                return Err(ProofError::Internal("bounded model checking disagrees with the other engine".into()));
+            }
+            Outcome::Safe { .. } => {}
+            Outcome::Unknown => {
+                reason = cut_by(limits);
+                break;
+            }
+        }
+    }
+    bounds.completed = None;
+    Ok(Verdict::Unknown { reason, bounds })
 }
 
 /// Loops and calls are followed for two to the power of this at most.
@@ -496,8 +515,12 @@ pub(crate) fn beyond_64_bits() -> Reason {
 pub(crate) fn of_bmc(error: BmcError) -> ProofError {
     match error {
         BmcError::Solver(message) => ProofError::Solver(message),
-        BmcError::NotSequential(wrong) => ProofError::Internal(format!("the translation has {}", wrong.what)),
+        BmcError::NotSequential(wrong) => not_sequential(wrong),
     }
+}
+
+pub(crate) fn not_sequential(wrong: NotSequential) -> ProofError {
+    ProofError::Internal(format!("the translation has {}", wrong.what))
 }
 
 pub(crate) fn solver(choice: &SolverChoice) -> Result<Box<dyn Solver>, ProofError> {

@@ -17,6 +17,7 @@ fn proof_plan(sequentialization: Sequentialization) -> ProofPlan {
         unwind: 6,
         recursion: 4,
         incremental: false,
+        engine: Engine::Bmc,
         solver: SolverChoice::Embedded,
         time: Some(Duration::from_secs(120)),
     }
