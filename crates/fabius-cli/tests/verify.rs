@@ -313,7 +313,7 @@ fn horn_clauses_decide_without_a_bound_on_loops_and_recursion() {
     assert!(bounded["bounds"]["limits"].as_array().is_some_and(|l| !l.is_empty()), "{bounded}");
     let document = json(&fabius(&["verify", &endless, "--engine", "horn", "--json"]));
     assert_eq!(document["verdict"], "no_bug_within_bounds");
-    assert_eq!(document["bounds"]["limits"], serde_json::json!([]), "{document}");
+    assert!(document["bounds"]["limits"].is_null(), "{document}");
     // Deeper than `--unwind` and `--recursion` go.
     expect(&fabius(&["verify", &late]), 0, &["no bug within bounds", "but the loop at"]);
     let trace = file("horn-late.json");

@@ -439,27 +439,24 @@ pub(crate) fn shown(
 ) -> Result<Verdict, ProofError> {
     let what = plan.sequentialization;
     let translated = translate(program, what, Trace::On)?;
-    let mut reason = cut_by(limits);
+    let mut reason = None;
     for step in 1..=DEEPEST {
         let depth = Depth { unwind: 1 << step, recursion: 1 << step };
         match follow(&translated, plan, depth, limits, statistics, progress)? {
             Outcome::Bug(witness) => return confirm_witness(program, id, what, &translated, &witness),
             Outcome::Safe { cuts, within_64_bits: true } if cuts.is_empty() => {
-                reason = beyond_64_bits();
+                reason = Some(beyond_64_bits());
                 break;
             }
             Outcome::Safe { cuts, .. } if cuts.is_empty() => {
                 return Err(ProofError::Internal("bounded model checking disagrees with the other engine".into()));
             }
             Outcome::Safe { .. } => {}
-            Outcome::Unknown => {
-                reason = cut_by(limits);
-                break;
-            }
+            Outcome::Unknown => break,
         }
     }
     bounds.completed = None;
-    Ok(Verdict::Unknown { reason, bounds })
+    Ok(Verdict::Unknown { reason: reason.unwrap_or_else(|| cut_by(limits)), bounds })
 }
 
 /// Loops and calls are followed for two to the power of this at most.

@@ -102,7 +102,7 @@ fn definitions(model: &str) -> Result<Vec<&str>, String> {
     }
 }
 
-fn name_of<'a>(definition: &'a str) -> Option<&'a str> {
+fn name_of(definition: &str) -> Option<&str> {
     definition.strip_prefix("(define-fun ")?.split_whitespace().next()
 }
 

@@ -153,9 +153,8 @@ impl<'p> Encoder<'p> {
                 sort => self.ev.terms.constant(0, sort),
             });
         }
-        for leaf in self.ev.locals[proc].leaves[..params].to_vec() {
-            vars.push(leaf.variable(&mut self.ev.terms));
-        }
+        let Evaluator { locals, terms, .. } = &mut self.ev;
+        vars.extend(locals[proc].leaves[..params].iter().map(|leaf| leaf.variable(terms)));
         let below: Vec<Term> = positions.iter().map(|i| vars[*i]).collect();
         vars.extend(self.defaults(proc, self.program.procs[proc].params));
         let body = self.body(vec![Atom { predicate: summary.enter, arguments: below.clone() }]);
