@@ -299,8 +299,8 @@ fn horn_clauses_decide_without_a_bound_on_loops_and_recursion() {
     );
     let late = write(
         "horn-late.fab",
-        "proc down(n: int) {\n    assert n != 3;\n    if n > 0 {\n        down(n - 1);\n    }\n}\ninit {\n    var i: int = 0;\n    while * {\n        \
-         i = i + 1;\n    }\n    assume i == 20;\n    down(i);\n}\n",
+        "proc down(n: int) {\n    assert n != 3;\n    if n > 0 {\n        down(n - 1);\n    }\n}\ninit {\n    let n = any int;\n    var i: int = 0;\n    \
+         while i < n {\n        i = i + 1;\n    }\n    assume i == 20;\n    down(i);\n}\n",
     );
     let clauses = file("horn.smt2");
     expect(&fabius(&["verify", &endless, "--dump", "horn", &clauses]), 0, &[]);

@@ -5,7 +5,7 @@ use fabius_lang::{Choices, Options, compile};
 use fabius_sequential::bmc::{Bmc, Depth, Outcome};
 use fabius_sequential::horn::{Answer, Checked, Clauses, check, solve};
 use fabius_smt::{Embedded, Limits, find_solver};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -23,9 +23,9 @@ fn z3() -> Option<PathBuf> {
     found
 }
 
-fn ask(program: &Program, z3: &PathBuf) -> Answer {
+fn ask(program: &Program, z3: &Path) -> Answer {
     let stop = Arc::new(AtomicBool::new(false));
-    let limits = Limits { deadline: Some(Instant::now() + Duration::from_secs(8)), stop: &stop };
+    let limits = Limits { deadline: Some(Instant::now() + Duration::from_secs(20)), stop: &stop };
     let clauses = Clauses::of(program).expect("the program is sequential");
     solve(&clauses, z3, &limits).expect("z3 answers")
 }
