@@ -265,7 +265,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Limits")]
     pub time: Option<Duration>,
 
-    /// Write the question for another tool, and answer nothing: the formula (smt2), or the sequential program (fab, boogie, c)
+    /// Write the question for another tool, and answer nothing: the formula (smt2), Horn clauses (horn), or the sequential program (fab, boogie, c)
     #[arg(long, num_args = 2, value_names = ["FORMAT", "FILE"], help_heading = "Output", conflicts_with_all = ["trace", "json"])]
     pub dump: Vec<String>,
     #[command(flatten)]
@@ -282,6 +282,8 @@ pub enum EngineArg {
     Summaries,
     /// Linear interfaces as relations: any number of threads, finite data, exact
     Interfaces,
+    /// Horn clauses, solved by z3: any data, loops and calls without a bound
+    Horn,
 }
 
 #[derive(Debug, Args)]

@@ -151,6 +151,7 @@ fn text(report: &Report, question: Question, source: &str, id: &ProgramId, style
                 Reason::Interrupted => "interrupted".to_string(),
                 Reason::Executions => "the executions asked for are done, and none of them has a bug".to_string(),
                 Reason::Program { message } => format!("the program exceeds a limit: {message}"),
+                Reason::Solver { message } => message.clone(),
             };
             let so_far = match bounds.completed {
                 Some(_) => format!("\nUntil then {} was explored, without a bug.\n", within(bounds)),

@@ -54,6 +54,7 @@ fn plan(args: &VerifyArgs, loaded: &Loaded) -> Result<ProofPlan, Failure> {
             EngineArg::Bmc => Engine::Bmc,
             EngineArg::Summaries => Engine::Summaries,
             EngineArg::Interfaces => Engine::Interfaces,
+            EngineArg::Horn => Engine::Horn,
         },
         unwind: args.unwind,
         recursion: args.recursion,
@@ -67,9 +68,10 @@ fn format_named(name: &str) -> Result<Dump, Failure> {
     match name {
         "fab" => Ok(Dump::Fab),
         "smt2" => Ok(Dump::SmtLib),
+        "horn" => Ok(Dump::Horn),
         "boogie" => Ok(Dump::Boogie),
         "c" => Ok(Dump::C),
-        _ => Err(input(format!("`{name}` is no format to write")).help("possible formats: smt2, fab, boogie, c")),
+        _ => Err(input(format!("`{name}` is no format to write")).help("possible formats: smt2, horn, fab, boogie, c")),
     }
 }
 

@@ -137,7 +137,7 @@ fn what_does_not_go_together_is_refused() {
     expect(&fabius(&["verify", bluetooth, "--rounds", "2", "--delays", "1"]), 2, &["cannot be used with"]);
     expect(&fabius(&["verify", bluetooth, "--rounds", "0"]), 2, &["1..=64"]);
     expect(&fabius(&["verify", bluetooth, "--solver", "nosuch"]), 2, &["`nosuch` is not on the search path"]);
-    expect(&fabius(&["verify", bluetooth, "--dump", "pdf", "x"]), 2, &["smt2, fab, boogie, c"]);
+    expect(&fabius(&["verify", bluetooth, "--dump", "pdf", "x"]), 2, &["smt2, horn, fab, boogie, c"]);
     expect(&fabius(&["verify", "examples/fig10.fab", "--delays", "1"]), 2, &["E0501", "--zields"]);
     expect(&fabius(&["verify", "nosuch.fab"]), 2, &["there is no file"]);
     let path = write("many.fab", "var x: int;\nprocess p[*] {\n    x = x + 1;\n}\n");
@@ -288,5 +288,55 @@ fn choices_of_any_width_replay() {
         let (path, trace) = (write(&format!("wide-{name}.fab"), source), file(&format!("wide-{name}.json")));
         expect(&fabius(&["verify", &path, "--trace", &trace]), 1, &["bug: ", message]);
         expect(&fabius(&["replay", &trace]), 1, &[message]);
+    }
+}
+
+#[test]
+fn horn_clauses_decide_without_a_bound_on_loops_and_recursion() {
+    let endless = write(
+        "horn-endless.fab",
+        "var x: int;\ninit {\n    let n = any int;\n    assume n >= 0;\n    while x < n {\n        x = x + 1;\n    }\n    assert x == n;\n}\n",
+    );
+    let late = write(
+        "horn-late.fab",
+        "proc down(n: int) {\n    assert n != 3;\n    if n > 0 {\n        down(n - 1);\n    }\n}\ninit {\n    let n = any int;\n    var i: int = 0;\n    \
+         while i < n {\n        i = i + 1;\n    }\n    assume i == 20;\n    down(i);\n}\n",
+    );
+    let clauses = file("horn.smt2");
+    expect(&fabius(&["verify", &endless, "--dump", "horn", &clauses]), 0, &[]);
+    let text = std::fs::read_to_string(&clauses).expect("it was written");
+    assert!(text.contains("(set-logic HORN)") && text.contains("; the loop at 5:5 in `init"), "{text}");
+    expect(&fabius(&["verify", &endless, "--engine", "horn", "--solver", "cvc5"]), 2, &["z3 does"]);
+    let Some(answer) = ask("z3", &["-T:30", &clauses]) else { return };
+    assert_eq!(answer.trim(), "sat", "sat: it is safe");
+    let bounded = json(&fabius(&["verify", &endless, "--json"]));
+    assert!(bounded["bounds"]["limits"].as_array().is_some_and(|l| !l.is_empty()), "{bounded}");
+    let document = json(&fabius(&["verify", &endless, "--engine", "horn", "--json"]));
+    assert_eq!(document["verdict"], "no_bug_within_bounds");
+    assert!(document["bounds"]["limits"].is_null(), "{document}");
+    // Deeper than `--unwind` and `--recursion` go.
+    expect(&fabius(&["verify", &late]), 0, &["no bug within bounds", "but the loop at"]);
+    let trace = file("horn-late.json");
+    expect(&fabius(&["verify", &late, "--engine", "horn", "--trace", &trace]), 1, &["bug: assertion failed: `n != 3`"]);
+    expect(&fabius(&["replay", &trace]), 1, &["`n != 3`"]);
+}
+
+#[test]
+fn horn_clauses_give_the_same_answers() {
+    if ask("z3", &["--version"]).is_none() {
+        return;
+    }
+    for (example, options, is_bug) in ASKED.into_iter().chain([
+        ("examples/account.fab", &["--const", "LOCKED=1"][..], false),
+        ("examples/account.fab", &[], true),
+        ("examples/ticket_lock.fab", &[], false),
+        ("examples/ticket_lock.fab", &["--const", "BUG=1"], true),
+        ("examples/request_sizes.fab", &[], false),
+        ("examples/request_sizes.fab", &["--const", "BUG=1"], true),
+        ("examples/request_sizes.fab", &["--const", "LOCKED=0"], true),
+    ]) {
+        let args: Vec<&str> = ["verify", example, "--engine", "horn"].iter().chain(options).copied().collect();
+        let said = if is_bug { "bug: " } else { "no bug within bounds" };
+        expect(&fabius(&args), i32::from(is_bug), &[said]);
     }
 }

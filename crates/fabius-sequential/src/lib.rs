@@ -6,10 +6,21 @@
 
 pub mod bmc;
 pub mod export;
+pub mod horn;
 pub mod summaries;
 
-use fabius_lang::program::BinaryOp;
+use bmc::NotSequential;
+use fabius_lang::program::{BinaryOp, ProcId, Program};
 use fabius_smt::Op;
+
+/// Where a sequential program begins.
+fn entry(program: &Program) -> Result<ProcId, NotSequential> {
+    let not = |what| NotSequential { what, span: fabius_trace::Span::default() };
+    if !program.buffers.is_empty() || !program.processes.is_empty() {
+        return Err(not("a process or a task buffer"));
+    }
+    program.init.ok_or(not("a program without `init`"))
+}
 
 /// The operator on numbers, if it gives one.
 fn arithmetic(op: BinaryOp) -> Option<Op> {

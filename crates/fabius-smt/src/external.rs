@@ -27,35 +27,67 @@ pub fn find_solver(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&paths).map(|dir| dir.join(name)).find(|file| file.is_file())
 }
 
+/// Starts a solver that reads from a pipe.
+fn spawn(path: &Path) -> Result<(String, Child), String> {
+    let file = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let arguments: &[&str] =
+        if file.contains("z3") { &["-in", "-smt2"] } else { &["--incremental", "--produce-models", "--lang=smt2"] };
+    let child =
+        Command::new(path).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    child.map(|child| (file, child)).map_err(|e| format!("{} cannot be started: {e}", path.display()))
+}
+
+/// What the solver prints, as it does.
+fn lines_of(child: &mut Child) -> Receiver<String> {
+    let lines = BufReader::new(child.stdout.take().expect("it was asked for")).lines();
+    let (send, from) = channel();
+    std::thread::spawn(move || {
+        for line in lines.map_while(Result::ok) {
+            if send.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    from
+}
+
+/// All that a solver prints for a whole script; `None` when the limits are hit.
+///
+/// # Errors
+/// In a sentence.
+pub fn run_script(path: &Path, script: &str, limits: &Limits<'_>) -> Result<Option<String>, String> {
+    let (_, mut child) = spawn(path)?;
+    let mut to = child.stdin.take().expect("it was asked for");
+    let from = lines_of(&mut child);
+    let script = script.to_string();
+    // A solver that ends early does not read all of it.
+    let writer = std::thread::spawn(move || to.write_all(script.as_bytes()));
+    let mut text = String::new();
+    let finished = loop {
+        match from.recv_timeout(Duration::from_millis(20)) {
+            Ok(line) => text = text + &line + "\n",
+            Err(RecvTimeoutError::Disconnected) => break true,
+            Err(RecvTimeoutError::Timeout) if limits.are_hit() => break false,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    };
+    let _ = child.kill();
+    let _ = child.wait();
+    let _ = writer.join();
+    Ok(finished.then_some(text))
+}
+
 impl External {
     /// Starts z3 or cvc5, or what takes the same arguments as one of them; which one is seen from the file's name.
     ///
     /// # Errors
     /// In a sentence.
     pub fn start(path: &Path) -> Result<External, String> {
-        let file = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        let arguments: &[&str] =
-            if file.contains("z3") { &["-in", "-smt2"] } else { &["--incremental", "--produce-models", "--lang=smt2"] };
-        let failed = |e: std::io::Error| format!("{} cannot be started: {e}", path.display());
-        let mut child = Command::new(path)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(failed)?;
+        let (name, mut child) = spawn(path)?;
         let to = child.stdin.take().expect("it was asked for");
-        let lines = BufReader::new(child.stdout.take().expect("it was asked for")).lines();
-        let (send, from) = channel();
-        std::thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                if send.send(line).is_err() {
-                    return;
-                }
-            }
-        });
+        let from = lines_of(&mut child);
         let text = "(set-option :print-success false)\n(set-option :produce-models true)\n(set-logic ALL)\n".into();
-        Ok(External { name: file, child, to, from, writer: Writer::default(), text, checks: 0 })
+        Ok(External { name, child, to, from, writer: Writer::default(), text, checks: 0 })
     }
 
     fn flush(&mut self) -> Result<(), String> {

@@ -17,7 +17,7 @@ mod term;
 
 pub use embedded::Embedded;
 pub use evaluate::{Model, evaluate};
-pub use external::{External, find_solver};
+pub use external::{External, find_solver, run_script};
 pub use term::{Kind, Op, Sort, Term, Terms, Value};
 
 use std::time::Instant;

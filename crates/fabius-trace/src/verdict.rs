@@ -43,6 +43,11 @@ pub enum Reason {
         /// Which limit, and where.
         message: String,
     },
+    /// A solver did not find an answer.
+    Solver {
+        /// What it says.
+        message: String,
+    },
 }
 
 /// What kind of bug.

@@ -1,12 +1,15 @@
 //! Programs with any number of threads: decided round by round, and shown with as few threads as it takes.
 
+use crate::by_horn::{clauses_say, reason_of};
+use crate::by_summaries::summarize;
 use crate::prove::{
-    Engine, Proof, ProofError, ProofPlan, beyond_64_bits, cut_by, describe, events, follow, found, of_verdict,
-    proof_bounds, summarize,
+    Engine, Figures, Proof, ProofError, ProofPlan, beyond_64_bits, cut_by, describe, events, follow, found, of_verdict,
+    proof_bounds,
 };
 use crate::{program_id, with_instances};
 use fabius_lang::program::Program;
 use fabius_sequential::bmc::{Depth, Outcome, Statistics};
+use fabius_sequential::horn;
 use fabius_sequential::summaries::interfaces::{Composed, Threads, compose};
 use fabius_sequential::summaries::{self, Answer};
 use fabius_smt::Limits;
@@ -46,6 +49,7 @@ pub fn attempt(
     let mut numbers = Vec::new();
     let mut said = match plan.engine {
         Engine::Bmc => by_bmc(&source, plan, count, limits, &mut statistics, progress)?,
+        Engine::Horn => by_horn(&source, plan, count, limits, &mut statistics, &mut numbers, progress)?,
         Engine::Summaries => by_summaries(&source, count, limits, &mut statistics, &mut numbers, progress)?,
         Engine::Automatic | Engine::Interfaces => {
             by_interfaces(&source, count, limits, &mut statistics, &mut numbers, progress)?
@@ -96,7 +100,7 @@ fn by_summaries(
     count: u32,
     limits: &Limits<'_>,
     statistics: &mut Statistics,
-    numbers: &mut Vec<(&'static str, u64)>,
+    numbers: &mut Figures,
     progress: &mut dyn FnMut(Statistics),
 ) -> Result<Said, ProofError> {
     let (answer, figures) = summarize(&lazy(source, count).program, limits, statistics, progress)?;
@@ -110,12 +114,29 @@ fn by_summaries(
     })
 }
 
+fn by_horn(
+    source: &Parameterized,
+    plan: &ProofPlan,
+    count: u32,
+    limits: &Limits<'_>,
+    statistics: &mut Statistics,
+    numbers: &mut Figures,
+    progress: &mut dyn FnMut(Statistics),
+) -> Result<Said, ProofError> {
+    let translated = lazy(source, count);
+    Ok(match clauses_say(&translated.program, plan, limits, statistics, numbers, progress)? {
+        horn::Answer::Safe { .. } => Said::NoBug { limits: Vec::new() },
+        horn::Answer::Unsafe => Said::Bug { rounds: count, threads: None },
+        horn::Answer::Unknown { reason } => Said::Unknown(reason_of(reason, limits)),
+    })
+}
+
 fn by_interfaces(
     source: &Parameterized,
     count: u32,
     limits: &Limits<'_>,
     statistics: &mut Statistics,
-    numbers: &mut Vec<(&'static str, u64)>,
+    numbers: &mut Figures,
     progress: &mut dyn FnMut(Statistics),
 ) -> Result<Said, ProofError> {
     let threads = threads(source, count);
@@ -197,7 +218,8 @@ fn witness(
     // How many threads are ruled out however far loops and calls are followed.
     let mut ruled_out = least.threads.unwrap_or(0);
     for effort in ruled_out.. {
-        for threads in ruled_out..=least.threads.unwrap_or(effort) {
+        let fewest = ruled_out;
+        for threads in fewest..=least.threads.unwrap_or(effort) {
             let depth = 2u32.saturating_pow((effort - threads).min(12) + 1);
             let depth = Depth { unwind: depth, recursion: depth };
             let translated = rounds(&source.with_threads(threads), least.rounds).map_err(ProofError::Unsupported)?;
@@ -216,7 +238,12 @@ fn witness(
                     let id = program_id(&id.file, &program.source, &id.consts, &instances);
                     return found(&all, &id, plan.sequentialization, &renumbered.collect()).map(Some);
                 }
-                Outcome::Safe { cuts, .. } if cuts.is_empty() && threads == ruled_out => ruled_out += 1,
+                Outcome::Safe { cuts, .. } if cuts.is_empty() && threads == ruled_out => {
+                    if least.threads.is_some() {
+                        return Err(ProofError::Internal("bounded model checking disagrees with interfaces".into()));
+                    }
+                    ruled_out += 1;
+                }
                 Outcome::Safe { .. } => {}
                 Outcome::Unknown => return Ok(None),
             }

@@ -3,6 +3,8 @@
 //! Every bug is replayed in the reference semantics before it is reported.
 
 mod any_threads;
+mod by_horn;
+mod by_summaries;
 mod plan;
 pub mod prove;
 

@@ -1,12 +1,11 @@
 //! Symbolic verification: translate to a sequential program, look for a failing assertion, and lift what is found.
 
-use crate::{CheckError, Plan, Report, any_threads, confirm};
+use crate::{CheckError, Plan, Report, any_threads, by_horn, by_summaries, confirm};
 use fabius_explore::search::Options;
 use fabius_explore::shrink;
 use fabius_lang::program::{Program, StmtKind};
 use fabius_machine::Machine;
-use fabius_sequential::bmc::{Bmc, BmcError, CutOff, Depth, Outcome, Print, Statistics, Witness};
-use fabius_sequential::summaries::{self, Answer, Question};
+use fabius_sequential::bmc::{Bmc, BmcError, CutOff, Depth, NotSequential, Outcome, Print, Statistics, Witness};
 use fabius_smt::{Embedded, External, Limits, Solver, find_solver};
 use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, Schedule, SchedulerKind, Verdict};
 use fabius_translate::explicit::{Trace, explicit};
@@ -53,6 +52,8 @@ pub enum Engine {
     Summaries,
     /// Linear interfaces as relations: any number of threads, finite data, exact.
     Interfaces,
+    /// Horn clauses, solved by z3: data of any kind, loops and calls without a bound.
+    Horn,
 }
 
 /// Who decides formulas.
@@ -142,6 +143,9 @@ pub struct ProofPlan {
     pub time: Option<Duration>,
 }
 
+/// What a solver says of its work: names and numbers.
+pub type Figures = Vec<(&'static str, u64)>;
+
 /// What verification found out.
 #[derive(Clone, Debug)]
 pub struct Proof {
@@ -150,7 +154,7 @@ pub struct Proof {
     /// Where the time went.
     pub statistics: Statistics,
     /// What the solver says of its work.
-    pub solver: Vec<(&'static str, u64)>,
+    pub solver: Figures,
     /// Time to lift and replay what was found.
     pub replaying: Duration,
 }
@@ -261,6 +265,8 @@ pub enum Dump {
     Fab,
     /// The formula, with all loops and calls opened as far as the plan says.
     SmtLib,
+    /// Constrained Horn clauses.
+    Horn,
     /// The sequential program for Boogie.
     Boogie,
     /// The sequential program for CBMC.
@@ -280,6 +286,7 @@ pub fn dump(program: &Program, plan: &ProofPlan, format: Dump) -> Result<String,
             let (terms, all) = bmc.question(depth(plan)).map_err(of_bmc)?;
             Ok(fabius_smt::smtlib::script(terms, &all))
         }),
+        Dump::Horn => with_stack(|| by_horn::text(&translated.program)),
         Dump::Boogie => Ok(fabius_sequential::export::boogie::boogie(&translated.program, plan.recursion.max(1))),
         Dump::C => Ok(fabius_sequential::export::c::c(&translated.program)),
     }
@@ -361,7 +368,10 @@ fn attempt(
         return Err(ProofError::NeedsAnyThreads);
     }
     if plan.engine == Engine::Summaries {
-        return exactly(program, id, plan, limits, progress);
+        return by_summaries::prove(program, id, plan, limits, progress);
+    }
+    if plan.engine == Engine::Horn {
+        return by_horn::attempt(program, id, plan, limits, progress);
     }
     let translated = translate(program, plan.sequentialization, Trace::On)?;
     let depth = depth(plan);
@@ -388,85 +398,46 @@ fn attempt(
 }
 
 /// Only the translation by rounds of threads looks for deadlocks.
-fn no_deadlocks(program: &Program, what: Sequentialization) -> Option<String> {
+pub(crate) fn no_deadlocks(program: &Program, what: Sequentialization) -> Option<String> {
     let waits = || program.any_stmt(|s| matches!(s.kind, StmtKind::Await(_) | StmtKind::Join(_)));
     let looked = matches!(what, Sequentialization::Rounds(_));
     (!looked && waits()).then(|| "deadlocks were not looked for".into())
 }
 
-/// Decides with summaries; what fails is then shown by bounded model checking.
-fn exactly(
+/// Shows a bug that another engine says there is, by bounded model checking that goes deeper and deeper.
+pub(crate) fn shown(
     program: &Program,
     id: &ProgramId,
     plan: &ProofPlan,
+    mut bounds: Bounds,
     limits: &Limits<'_>,
-    progress: &mut dyn FnMut(Sequentialization, Statistics),
-) -> Result<Proof, ProofError> {
+    statistics: &mut Statistics,
+    progress: &mut dyn FnMut(Statistics),
+) -> Result<Verdict, ProofError> {
     let what = plan.sequentialization;
-    let translated = translate(program, what, Trace::Off)?;
-    let mut statistics = Statistics::default();
-    let (answer, solver) = summarize(&translated.program, limits, &mut statistics, &mut |s| progress(what, s))?;
-    let mut bounds = proof_bounds(what, id);
-    let solved = Instant::now();
-    let verdict = match answer {
-        Answer::NotFinite(name) => return Err(ProofError::NotFinite(name)),
-        Answer::Stopped | Answer::Memory => {
-            bounds.completed = None;
-            let reason = if answer == Answer::Memory { Reason::Memory } else { cut_by(limits) };
-            Verdict::Unknown { reason, bounds }
-        }
-        Answer::Reached(reached) if reached.failing.is_empty() => {
-            bounds.limits = translated.limits;
-            bounds.limits.extend(no_deadlocks(program, what));
-            Verdict::NoBugWithinBounds { bounds }
-        }
-        Answer::Reached(_) => {
-            let translated = translate(program, what, Trace::On)?;
-            let mut found = None;
-            for step in 1..=DEEPEST {
-                let depth = Depth { unwind: 1 << step, recursion: 1 << step };
-                match follow(&translated, plan, depth, limits, &mut statistics, &mut |s| progress(what, s))? {
-                    Outcome::Bug(witness) => found = Some(witness),
-                    Outcome::Safe { cuts, .. } if cuts.is_empty() => {
-                        return Err(ProofError::Internal("summaries and bounded model checking disagree".into()));
-                    }
-                    Outcome::Safe { .. } => continue,
-                    Outcome::Unknown => {}
-                }
+    let translated = translate(program, what, Trace::On)?;
+    let mut reason = None;
+    for step in 1..=DEEPEST {
+        let depth = Depth { unwind: 1 << step, recursion: 1 << step };
+        match follow(&translated, plan, depth, limits, statistics, progress)? {
+            Outcome::Bug(witness) => return confirm_witness(program, id, what, &translated, &witness),
+            Outcome::Safe { cuts, within_64_bits: true } if cuts.is_empty() => {
+                reason = Some(beyond_64_bits());
                 break;
             }
-            match found {
-                Some(witness) => confirm_witness(program, id, what, &translated, &witness)?,
-                None => {
-                    bounds.completed = None;
-                    Verdict::Unknown { reason: cut_by(limits), bounds }
-                }
+            Outcome::Safe { cuts, .. } if cuts.is_empty() => {
+                return Err(ProofError::Internal("bounded model checking disagrees with the other engine".into()));
             }
+            Outcome::Safe { .. } => {}
+            Outcome::Unknown => break,
         }
-    };
-    let report = of_verdict(verdict);
-    Ok(Proof { report, statistics, solver, replaying: solved.elapsed() })
+    }
+    bounds.completed = None;
+    Ok(Verdict::Unknown { reason: reason.unwrap_or_else(|| cut_by(limits)), bounds })
 }
 
 /// Loops and calls are followed for two to the power of this at most.
 const DEEPEST: u32 = 20;
-
-/// What executions reach, by summaries; and figures of the work.
-pub(crate) fn summarize(
-    program: &Program,
-    limits: &Limits<'_>,
-    statistics: &mut Statistics,
-    progress: &mut dyn FnMut(Statistics),
-) -> Result<(Answer, Vec<(&'static str, u64)>), ProofError> {
-    let of = summaries::Limits { deadline: limits.deadline, stop: limits.stop };
-    let before = *statistics;
-    let mut tick = |s: &summaries::Statistics| progress(Statistics { queries: s.images, solving: s.time, ..before });
-    let (answer, done) = summaries::reach(program, Question::Failure, &[], &of, &mut tick)
-        .map_err(|_| ProofError::Internal("the translation is not sequential".into()))?;
-    statistics.solving += done.time;
-    statistics.queries += done.images;
-    Ok((answer, vec![("bits", u64::from(done.bits)), ("images", done.images), ("nodes", done.nodes as u64)]))
-}
 
 /// Bounded model checking of a translation to some depth.
 pub(crate) fn follow(
@@ -501,8 +472,12 @@ pub(crate) fn beyond_64_bits() -> Reason {
 pub(crate) fn of_bmc(error: BmcError) -> ProofError {
     match error {
         BmcError::Solver(message) => ProofError::Solver(message),
-        BmcError::NotSequential(wrong) => ProofError::Internal(format!("the translation has {}", wrong.what)),
+        BmcError::NotSequential(wrong) => not_sequential(wrong),
     }
+}
+
+pub(crate) fn not_sequential(wrong: NotSequential) -> ProofError {
+    ProofError::Internal(format!("the translation has {}", wrong.what))
 }
 
 pub(crate) fn solver(choice: &SolverChoice) -> Result<Box<dyn Solver>, ProofError> {

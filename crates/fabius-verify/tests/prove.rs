@@ -3,7 +3,7 @@
 use fabius_lang::program::Program;
 use fabius_lang::{Options, compile};
 use fabius_trace::{ProgramId, Verdict};
-use fabius_verify::prove::{ProofError, ProofPlan, Sequentialization, SolverChoice, prove};
+use fabius_verify::prove::{Engine, ProofError, ProofPlan, Sequentialization, SolverChoice, prove};
 use fabius_verify::{Plan, check, program_id, with_instances};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -17,6 +17,7 @@ fn proof_plan(sequentialization: Sequentialization) -> ProofPlan {
         unwind: 6,
         recursion: 4,
         incremental: false,
+        engine: Engine::Bmc,
         solver: SolverChoice::Embedded,
         time: Some(Duration::from_secs(120)),
     }

@@ -19,15 +19,15 @@ pub struct Changes {
 
 /// What a procedure does, with all that it calls.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Effects {
-    globals: BTreeSet<usize>,
+pub(crate) struct Effects {
+    pub globals: BTreeSet<usize>,
     asserts: bool,
     returns: bool,
-    locals: BTreeSet<usize>,
+    pub locals: BTreeSet<usize>,
 }
 
 /// The effects of all procedures: the least fixed point.
-pub(super) fn of_procedures(program: &Program) -> Vec<Effects> {
+pub(crate) fn of_procedures(program: &Program) -> Vec<Effects> {
     let mut all = vec![Effects::default(); program.procs.len()];
     loop {
         let mut next = all.clone();
@@ -47,7 +47,8 @@ fn of_block(block: &Block, procs: &[Effects], into: &mut Effects) {
     }
 }
 
-fn of_stmt(stmt: &Stmt, procs: &[Effects], into: &mut Effects) {
+/// Adds what a statement does.
+pub(crate) fn of_stmt(stmt: &Stmt, procs: &[Effects], into: &mut Effects) {
     match &stmt.kind {
         StmtKind::Assign(place, _) | StmtKind::Any(place, ..) => of_store(place, into),
         StmtKind::If(_, a, b) => {
@@ -95,8 +96,8 @@ impl Bmc<'_> {
     }
 
     fn changed_leaves(&self, effects: &Effects, proc: Option<ProcId>) -> Rc<[Option<Leaf>]> {
-        let globals = self.globals.select(&effects.globals);
-        let locals = proc.map(|p| self.locals[p].select(&effects.locals)).unwrap_or_default();
+        let globals = self.ev.globals.select(&effects.globals);
+        let locals = proc.map(|p| self.ev.locals[p].select(&effects.locals)).unwrap_or_default();
         globals.into_iter().chain(locals).collect()
     }
 }

@@ -10,13 +10,15 @@ pub mod layout;
 mod run;
 mod witness;
 
-use changes::{Changes, Effects};
+use changes::Changes;
+pub(crate) use changes::{Effects, of_procedures as effects_of_procedures, of_stmt as effects_of_stmt};
+pub(crate) use expr::Evaluator;
 pub use expr::NotSequential;
 use fabius_lang::program::{ProcId, Program, Stmt};
 use fabius_smt::{Answer, Limits, Model, Solver, Term, Terms, evaluate};
 use fabius_trace::Span;
-use layout::Layout;
-use run::{Callers, Scope, State};
+pub(crate) use run::State;
+use run::{Callers, Scope};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 pub use witness::{Print, Witness};
@@ -130,9 +132,7 @@ enum OpenKind<'p> {
 pub struct Bmc<'p> {
     program: &'p Program,
     solver: Box<dyn Solver>,
-    terms: Terms,
-    globals: Layout,
-    locals: Vec<Layout>,
+    ev: Evaluator<'p>,
     effects: Vec<Effects>,
     unwind: u32,
     /// Conditions under which an assertion fails.
@@ -140,8 +140,6 @@ pub struct Bmc<'p> {
     /// What relates the new variables, in order; so many of them are known to the solver.
     facts: Vec<Term>,
     told_facts: usize,
-    /// Points of the order that are the same where the guard holds.
-    orders: Vec<(Term, Term, Term)>,
     open: Vec<Open<'p>>,
     root: Vec<Event>,
     statements: u64,
@@ -156,20 +154,15 @@ impl<'p> Bmc<'p> {
     /// [`BmcError::NotSequential`].
     pub fn new(program: &'p Program, solver: Box<dyn Solver>, depth: Depth) -> Result<Bmc<'p>, BmcError> {
         let began = Instant::now();
-        let globals = Layout::of(program, program.globals.iter().map(|g| &g.ty));
-        let locals = program.procs.iter().map(|p| Layout::of(program, p.locals.iter().map(|l| &l.ty))).collect();
         let mut bmc = Bmc {
             program,
             solver,
-            terms: Terms::default(),
-            globals,
-            locals,
+            ev: Evaluator::new(program),
             effects: changes::of_procedures(program),
             unwind: depth.unwind,
             wrong: Vec::new(),
             facts: Vec::new(),
             told_facts: 0,
-            orders: Vec::new(),
             open: Vec::new(),
             root: Vec::new(),
             statements: 0,
@@ -182,17 +175,13 @@ impl<'p> Bmc<'p> {
 
     fn begin(&mut self) -> Result<(), NotSequential> {
         let program = self.program;
-        let not = |what| Err(NotSequential { what, span: Span::default() });
-        if !program.buffers.is_empty() || !program.processes.is_empty() {
-            return not("a process or a task buffer");
-        }
-        let Some(init) = program.init else { return not("a program without `init`") };
+        let init = crate::entry(program)?;
         let mut vars = Vec::new();
         for global in &program.globals {
-            vars.extend(self.constant(&global.init, &global.ty));
+            vars.extend(self.ev.constant(&global.init, &global.ty));
         }
         for local in &program.procs[init].locals {
-            vars.extend(self.default_of(&local.ty));
+            vars.extend(self.ev.default_of(&local.ty));
         }
         let mut scope = Scope::new(init, Rc::new(Callers { proc: init, next: None }));
         self.block(&program.procs[init].body, State { guard: Terms::TRUE, vars }, &mut scope)?;
@@ -213,12 +202,12 @@ impl<'p> Bmc<'p> {
         let mut all = self.facts.clone();
         let closed: Vec<Term> = self.unopened().map(|o| o.input.guard).collect();
         for guard in closed {
-            let never = self.terms.not(guard);
+            let never = self.ev.terms.not(guard);
             all.push(never);
         }
         let wrong = self.wrong.clone();
-        all.push(self.terms.any(wrong));
-        Ok((&self.terms, all))
+        all.push(self.ev.terms.any(wrong));
+        Ok((&self.ev.terms, all))
     }
 
     /// Whether an assertion can fail within this depth. The depth must not be less than in the last call. `progress` is
@@ -236,11 +225,11 @@ impl<'p> Bmc<'p> {
         loop {
             progress(&self.statistics);
             let wrong = self.wrong.clone();
-            let wrong = self.terms.any(wrong);
+            let wrong = self.ev.terms.any(wrong);
             // What is open is not entered: then a counterexample is one.
             let mut closed = vec![wrong];
             for guard in self.unopened().map(|o| o.input.guard).collect::<Vec<_>>() {
-                closed.push(self.terms.not(guard));
+                closed.push(self.ev.terms.not(guard));
             }
             let within_64_bits = match self.ask(&closed, limits)? {
                 Answer::Sat => return Ok(Outcome::Bug(self.witness()?)),
@@ -252,11 +241,11 @@ impl<'p> Bmc<'p> {
             }
             // What is open may do anything, but for what is at the limit.
             let may_fail: Vec<Term> = self.unopened().filter(|o| o.changes.asserts).map(|o| o.input.guard).collect();
-            let somewhere = self.terms.any(may_fail);
-            let somewhere = self.terms.or(wrong, somewhere);
+            let somewhere = self.ev.terms.any(may_fail);
+            let somewhere = self.ev.terms.or(wrong, somewhere);
             let mut assumptions = vec![somewhere];
             for guard in self.unopened().filter(|o| o.at_limit(depth)).map(|o| o.input.guard).collect::<Vec<_>>() {
-                assumptions.push(self.terms.not(guard));
+                assumptions.push(self.ev.terms.not(guard));
             }
             match self.ask(&assumptions, limits)? {
                 Answer::Unknown => return Ok(Outcome::Unknown),
@@ -265,7 +254,7 @@ impl<'p> Bmc<'p> {
                     let mut known = Default::default();
                     let through: Vec<usize> = (0..self.open.len())
                         .filter(|i| self.open[*i].told.is_none() && !self.open[*i].at_limit(depth))
-                        .filter(|i| evaluate(&self.terms, &model, self.open[*i].input.guard, &mut known) == 1)
+                        .filter(|i| evaluate(&self.ev.terms, &model, self.open[*i].input.guard, &mut known) == 1)
                         .collect();
                     assert!(!through.is_empty(), "a counterexample that goes through nothing open is one");
                     let began = Instant::now();
@@ -300,22 +289,22 @@ impl<'p> Bmc<'p> {
     fn ask(&mut self, assumptions: &[Term], limits: &Limits<'_>) -> Result<Answer, BmcError> {
         self.statistics.queries += 1;
         self.statistics.statements = self.statements;
-        self.statistics.terms = self.terms.len() as u64;
+        self.statistics.terms = self.ev.terms.len() as u64;
         let began = Instant::now();
         for fact in &self.facts[self.told_facts..] {
-            self.solver.assert(&self.terms, *fact);
+            self.solver.assert(&self.ev.terms, *fact);
         }
         self.told_facts = self.facts.len();
-        let answer = self.solver.check(&self.terms, assumptions, limits);
+        let answer = self.solver.check(&self.ev.terms, assumptions, limits);
         self.statistics.solving += began.elapsed();
         answer.map_err(BmcError::Solver)
     }
 
     fn model(&mut self) -> Result<Model, BmcError> {
         let mut model = Model::new();
-        for v in self.terms.variables() {
-            if self.terms.sort(*v) != fabius_smt::Sort::Order
-                && let Some(value) = self.solver.value(&self.terms, *v).map_err(BmcError::Solver)?
+        for v in self.ev.terms.variables() {
+            if self.ev.terms.sort(*v) != fabius_smt::Sort::Order
+                && let Some(value) = self.solver.value(&self.ev.terms, *v).map_err(BmcError::Solver)?
             {
                 model.insert(*v, value);
             }
@@ -346,19 +335,19 @@ impl<'p> Bmc<'p> {
         for (promised, found) in promised.into_iter().zip(found) {
             let Some(promised) = promised else { continue };
             let Some(found) = found else {
-                let never = self.terms.not(promised.guard);
+                let never = self.ev.terms.not(promised.guard);
                 self.facts.push(never);
                 continue;
             };
-            let same = self.terms.eq(promised.guard, found.guard);
+            let same = self.ev.terms.eq(promised.guard, found.guard);
             self.facts.push(same);
             for (p, f) in promised.vars.into_iter().zip(found.vars) {
-                let (p, f) = self.alike(p, f);
-                if self.terms.sort(p) == fabius_smt::Sort::Order {
-                    self.orders.push((promised.guard, p, f));
+                let (p, f) = self.ev.alike(p, f);
+                if self.ev.terms.sort(p) == fabius_smt::Sort::Order {
+                    self.ev.orders.push((promised.guard, p, f));
                 } else {
-                    let eq = self.terms.eq(p, f);
-                    let fact = self.terms.implies(promised.guard, eq);
+                    let eq = self.ev.terms.eq(p, f);
+                    let fact = self.ev.terms.implies(promised.guard, eq);
                     self.facts.push(fact);
                 }
             }

@@ -10,7 +10,7 @@
 use super::expr::{Leaves, NotSequential};
 use super::layout::Leaf;
 use super::{Bmc, Event, Open, OpenKind};
-use fabius_lang::program::{Block, Expr, ExprKind, Guard, LocalId, ProcId, Stmt, StmtKind, Type, Value};
+use fabius_lang::program::{Block, Expr, LocalId, ProcId, Stmt, StmtKind};
 use fabius_smt::{Sort, Term, Terms};
 use fabius_trace::Span;
 use std::rc::Rc;
@@ -92,17 +92,17 @@ impl<'p> Bmc<'p> {
         match &stmt.kind {
             StmtKind::Skip | StmtKind::Progress | StmtKind::Yield | StmtKind::Zield => {}
             StmtKind::Assign(place, e) => {
-                let value = self.eval(&state, scope, e)?;
-                self.store(&mut state, scope, place, &value)?;
+                let value = self.ev.eval(&state, scope.proc, e)?;
+                self.ev.store(&mut state, scope.proc, place, &value)?;
             }
             StmtKind::Any(place, lo, hi) => {
-                let sort = self.leaf_sort(&state, scope, place)?;
-                let (value, allowed) = self.any(&state, scope, &place.ty, sort, lo, hi)?;
-                self.store(&mut state, scope, place, &[value])?;
-                state.guard = self.terms.and(state.guard, allowed);
+                let sort = self.ev.leaf_sort(&state, scope.proc, place)?;
+                let (value, allowed) = self.ev.any(&state, scope.proc, &place.ty, sort, lo, hi)?;
+                self.ev.store(&mut state, scope.proc, place, &[value])?;
+                state.guard = self.ev.terms.and(state.guard, allowed);
             }
             StmtKind::If(guard, then, otherwise) => {
-                let c = self.guard(&state, scope, guard)?;
+                let c = self.ev.guard(&state, scope.proc, guard)?;
                 return self.branch(c, then, otherwise, state, scope);
             }
             StmtKind::While(..) => return self.iterate(stmt, 0, AT_ONCE, state, scope),
@@ -119,30 +119,30 @@ impl<'p> Bmc<'p> {
                 let mut values = Vec::new();
                 let types = &self.program.procs[scope.proc].results;
                 for (e, ty) in es.iter().zip(types) {
-                    let value = self.eval(&state, scope, e)?;
-                    values.extend(self.in_sorts_of(value, ty));
+                    let value = self.ev.eval(&state, scope.proc, e)?;
+                    values.extend(self.ev.in_sorts_of(value, ty));
                 }
                 scope.returns.push((state, values));
                 return Ok(None);
             }
             StmtKind::Atomic(block) => return self.block(block, state, scope),
             StmtKind::Assume(e) | StmtKind::Await(e) => {
-                let holds = self.scalar(&state, scope, e)?;
-                state.guard = self.terms.and(state.guard, holds);
+                let holds = self.ev.scalar(&state, scope.proc, e)?;
+                state.guard = self.ev.terms.and(state.guard, holds);
             }
             StmtKind::Assert(e, ..) => {
-                let holds = self.scalar(&state, scope, e)?;
-                let fails = self.terms.not(holds);
-                let wrong = self.terms.and(state.guard, fails);
+                let holds = self.ev.scalar(&state, scope.proc, e)?;
+                let fails = self.ev.terms.not(holds);
+                let wrong = self.ev.terms.and(state.guard, fails);
                 if wrong != Terms::FALSE {
                     self.wrong.push(wrong);
                 }
-                state.guard = self.terms.and(state.guard, holds);
+                state.guard = self.ev.terms.and(state.guard, holds);
             }
             StmtKind::Print(es) => {
                 let mut values = Vec::new();
                 for e in es {
-                    values.extend(self.eval(&state, scope, e)?);
+                    values.extend(self.ev.eval(&state, scope.proc, e)?);
                 }
                 scope.told.push(Event::Printed { guard: state.guard, values });
             }
@@ -155,81 +155,10 @@ impl<'p> Bmc<'p> {
         Ok(Some(state))
     }
 
-    /// Values as the leaves of a type hold them.
-    fn in_sorts_of(&mut self, values: Leaves, ty: &Type) -> Leaves {
-        let point = |leaf: &Leaf| leaf.sort == Sort::Order;
-        let leaves = self.leaves(ty);
-        values.into_iter().zip(leaves).map(|(v, leaf)| if point(&leaf) { self.as_point(v) } else { v }).collect()
-    }
-
-    fn leaf_sort(
-        &mut self,
-        state: &State,
-        scope: &Scope,
-        place: &fabius_lang::program::Place,
-    ) -> Result<Sort, NotSequential> {
-        let read = Expr { kind: ExprKind::Read(place.clone()), ty: place.ty.clone(), span: place.span };
-        let now = self.scalar(state, scope, &read)?;
-        Ok(self.terms.sort(now))
-    }
-
-    /// A new value between two bounds, and whether there is one.
-    fn any(
-        &mut self,
-        state: &State,
-        scope: &Scope,
-        ty: &Type,
-        sort: Sort,
-        lo: &Expr,
-        hi: &Expr,
-    ) -> Result<(Term, Term), NotSequential> {
-        if sort == Sort::Order {
-            return Ok((self.terms.variable(Sort::Order), Terms::TRUE));
-        }
-        let is = |e: &Expr, v: i64| matches!(e.kind, ExprKind::Const(Value::Int(c)) if c == v);
-        if is(lo, i64::MIN) && is(hi, i64::MAX) {
-            return Ok((self.terms.variable(sort), Terms::TRUE));
-        }
-        let (lo, hi) = (self.scalar(state, scope, lo)?, self.scalar(state, scope, hi)?);
-        let known = self.terms.value_of(lo).zip(self.terms.value_of(hi));
-        if let Some((lo, hi)) = known {
-            if lo == hi {
-                return Ok((self.terms.constant(lo, sort), Terms::TRUE));
-            }
-            if lo > hi {
-                return Ok((self.terms.constant(0, sort), Terms::FALSE));
-            }
-            match sort {
-                Sort::Bool => return Ok((self.terms.variable(Sort::Bool), Terms::TRUE)),
-                Sort::Int => return Ok((self.terms.variable_between(lo, hi), Terms::TRUE)),
-                _ => {}
-            }
-        }
-        let of_bounds = self.terms.range(lo).zip(self.terms.range(hi)).map(|((lo, _), (_, hi))| (lo, hi.max(lo)));
-        let of_type = ty.finite_range(&self.program.enums).map(|(lo, hi)| (i128::from(lo), i128::from(hi)));
-        let value = match (of_type.or(of_bounds), sort) {
-            (Some((lo, hi)), Sort::Int) => self.terms.variable_between(lo, hi),
-            _ => self.terms.variable(sort),
-        };
-        if sort == Sort::Bool {
-            return Ok((value, Terms::TRUE));
-        }
-        let (lo, hi) = (self.terms.cast(lo, sort), self.terms.cast(hi, sort));
-        let (above, below) = (self.terms.le(lo, value), self.terms.le(value, hi));
-        Ok((value, self.terms.and(above, below)))
-    }
-
-    fn guard(&mut self, state: &State, scope: &Scope, guard: &Guard) -> Result<Term, NotSequential> {
-        match guard {
-            Guard::Star => Ok(self.terms.variable(Sort::Bool)),
-            Guard::Expr(e) => self.scalar(state, scope, e),
-        }
-    }
-
     fn branch(&mut self, c: Term, then: &'p Block, otherwise: &'p Block, state: State, scope: &mut Scope) -> Ran {
-        let not_c = self.terms.not(c);
-        let yes = self.terms.and(state.guard, c);
-        let no = self.terms.and(state.guard, not_c);
+        let not_c = self.ev.terms.not(c);
+        let yes = self.ev.terms.and(state.guard, c);
+        let no = self.ev.terms.and(state.guard, not_c);
         let a = match yes {
             Terms::FALSE => None,
             guard => self.block(then, State { guard, vars: state.vars.clone() }, scope)?,
@@ -246,8 +175,8 @@ impl<'p> Bmc<'p> {
 
     /// One state for two: the first where the condition holds.
     fn merge(&mut self, c: Term, a: State, b: State) -> State {
-        let guard = self.terms.or(a.guard, b.guard);
-        let vars = a.vars.iter().zip(&b.vars).map(|(a, b)| self.terms.ite(c, *a, *b)).collect();
+        let guard = self.ev.terms.or(a.guard, b.guard);
+        let vars = a.vars.iter().zip(&b.vars).map(|(a, b)| self.ev.terms.ite(c, *a, *b)).collect();
         State { guard, vars }
     }
 
@@ -262,11 +191,11 @@ impl<'p> Bmc<'p> {
         let mut exits = Vec::new();
         let mut iteration = 0;
         loop {
-            let c = self.guard(&state, scope, guard)?;
-            let not_c = self.terms.not(c);
-            let leaves = self.terms.and(state.guard, not_c);
+            let c = self.ev.guard(&state, scope.proc, guard)?;
+            let not_c = self.ev.terms.not(c);
+            let leaves = self.ev.terms.and(state.guard, not_c);
             exits.push(State { guard: leaves, vars: state.vars.clone() });
-            state.guard = self.terms.and(state.guard, c);
+            state.guard = self.ev.terms.and(state.guard, c);
             if state.guard == Terms::FALSE {
                 break;
             }
@@ -313,15 +242,15 @@ impl<'p> Bmc<'p> {
         scope: &mut Scope,
     ) -> Ran {
         let program = self.program;
-        let globals = self.globals.leaves.len();
+        let globals = self.ev.globals.leaves.len();
         let mut vars = state.vars[..globals].to_vec();
         let callee = &program.procs[proc];
         for (e, local) in arguments.iter().zip(&callee.locals) {
-            let value = self.eval(&state, scope, e)?;
-            vars.extend(self.in_sorts_of(value, &local.ty));
+            let value = self.ev.eval(&state, scope.proc, e)?;
+            vars.extend(self.ev.in_sorts_of(value, &local.ty));
         }
         for local in &callee.locals[callee.params..] {
-            vars.extend(self.default_of(&local.ty));
+            vars.extend(self.ev.default_of(&local.ty));
         }
         let inside = State { guard: state.guard, vars };
         let callers = Rc::new(Callers { proc, next: Some(Rc::clone(&scope.callers)) });
@@ -341,7 +270,7 @@ impl<'p> Bmc<'p> {
         for (result, ty) in results.iter().zip(&callee.results) {
             let length = super::layout::size(program, ty);
             if let Some(local) = result {
-                let offset = globals + self.locals[scope.proc].offsets[*local];
+                let offset = globals + self.ev.locals[scope.proc].offsets[*local];
                 next.vars[offset..offset + length].copy_from_slice(&values[at..at + length]);
             }
             at += length;
@@ -353,11 +282,11 @@ impl<'p> Bmc<'p> {
     pub(super) fn finish_call(&mut self, end: Option<State>, scope: &mut Scope) -> Option<(State, Leaves)> {
         if let Some(end) = end {
             let types = &self.program.procs[scope.proc].results;
-            let values = types.iter().flat_map(|ty| self.default_of(ty)).collect();
+            let values = types.iter().flat_map(|ty| self.ev.default_of(ty)).collect();
             scope.returns.push((end, values));
         }
         // Results are merged as if they were variables.
-        let globals = self.globals.leaves.len();
+        let globals = self.ev.globals.leaves.len();
         let states = std::mem::take(&mut scope.returns).into_iter().map(|(mut s, values)| {
             s.vars.truncate(globals);
             s.vars.extend(values);
@@ -368,10 +297,6 @@ impl<'p> Bmc<'p> {
         Some((all, values))
     }
 
-    pub(super) fn default_of(&mut self, ty: &Type) -> Leaves {
-        self.constant(&ty.default_value(&self.program.records), ty)
-    }
-
     /// The rest of a loop, with new variables for what it does: behind it, and where it returns.
     fn leave_loop_open(&mut self, stmt: &'p Stmt, done: u32, state: State, scope: &mut Scope) -> State {
         let changes = self.changes_of_loop(stmt, scope.proc);
@@ -379,10 +304,10 @@ impl<'p> Bmc<'p> {
         let mut returned = None;
         if changes.returns {
             let mut there = self.fresh_state(&state, &changes.leaves);
-            there.vars.truncate(self.globals.leaves.len());
+            there.vars.truncate(self.ev.globals.leaves.len());
             let values = self.fresh_results(scope.proc);
-            let both = self.terms.and(behind.guard, there.guard);
-            let not_both = self.terms.not(both);
+            let both = self.ev.terms.and(behind.guard, there.guard);
+            let not_both = self.ev.terms.not(both);
             self.facts.push(not_both);
             scope.returns.push((there.clone(), values.clone()));
             returned = Some((there, values));
@@ -413,7 +338,7 @@ impl<'p> Bmc<'p> {
     ) -> (State, Leaves) {
         let changes = self.changes_of_call(proc);
         let mut after = self.fresh_state(&state, &changes.leaves);
-        after.vars.truncate(self.globals.leaves.len());
+        after.vars.truncate(self.ev.globals.leaves.len());
         let values = self.fresh_results(proc);
         scope.told.push(Event::Open(self.open.len()));
         self.open.push(Open {
@@ -432,18 +357,18 @@ impl<'p> Bmc<'p> {
 
     fn fresh_results(&mut self, proc: ProcId) -> Leaves {
         let program = self.program;
-        let leaves: Vec<Leaf> = program.procs[proc].results.iter().flat_map(|ty| self.leaves(ty)).collect();
-        leaves.into_iter().map(|leaf| leaf.variable(&mut self.terms)).collect()
+        let leaves: Vec<Leaf> = program.procs[proc].results.iter().flat_map(|ty| self.ev.leaves(ty)).collect();
+        leaves.into_iter().map(|leaf| leaf.variable(&mut self.ev.terms)).collect()
     }
 
     /// A state of new variables, but for what is not changed. Where control gets there, it was here.
     fn fresh_state(&mut self, from: &State, changed: &[Option<Leaf>]) -> State {
-        let guard = self.terms.variable(Sort::Bool);
-        let was_here = self.terms.implies(guard, from.guard);
+        let guard = self.ev.terms.variable(Sort::Bool);
+        let was_here = self.ev.terms.implies(guard, from.guard);
         self.facts.push(was_here);
         let changed = changed.iter().map(Some).chain(std::iter::repeat(None));
         let vars = from.vars.iter().zip(changed).map(|(v, changed)| match changed {
-            Some(Some(leaf)) => leaf.variable(&mut self.terms),
+            Some(Some(leaf)) => leaf.variable(&mut self.ev.terms),
             _ => *v,
         });
         State { guard, vars: vars.collect() }

@@ -62,8 +62,8 @@ impl Bmc<'_> {
         let model = self.model()?;
         let known = &mut hashbrown::HashMap::new();
         let mut line = Line::default();
-        for (guard, a, b) in &self.orders {
-            if evaluate(&self.terms, &model, *guard, known) == 1 {
+        for (guard, a, b) in &self.ev.orders {
+            if evaluate(&self.ev.terms, &model, *guard, known) == 1 {
                 let (a, b) = (self.point(&model, *a, known), self.point(&model, *b, known));
                 line.unite(a, b);
             }
@@ -72,13 +72,13 @@ impl Bmc<'_> {
         self.flatten(&self.root, &model, known, &mut told);
         let mut prints = Vec::new();
         for values in told {
-            let is_clock = values.first().is_some_and(|t| self.terms.sort(*t) == Sort::Order);
+            let is_clock = values.first().is_some_and(|t| self.ev.terms.sort(*t) == Sort::Order);
             let at = is_clock.then(|| {
                 let (base, offset) = self.point(&model, values[0], known);
                 offset + line.find(base).1
             });
             let rest = &values[usize::from(is_clock)..];
-            let values = rest.iter().map(|t| evaluate(&self.terms, &model, *t, known)).collect();
+            let values = rest.iter().map(|t| evaluate(&self.ev.terms, &model, *t, known)).collect();
             prints.push(Print { at, values });
         }
         Ok(Witness { prints })
@@ -88,7 +88,7 @@ impl Bmc<'_> {
         for event in events {
             match event {
                 Event::Printed { guard, values } => {
-                    if evaluate(&self.terms, model, *guard, known) == 1 {
+                    if evaluate(&self.ev.terms, model, *guard, known) == 1 {
                         out.push(values.clone());
                     }
                 }
@@ -105,12 +105,12 @@ impl Bmc<'_> {
     fn point(&self, model: &Model, mut t: Term, known: &mut Known) -> (Term, i128) {
         let mut offset = 0;
         loop {
-            match *self.terms.kind(t) {
+            match *self.ev.terms.kind(t) {
                 Kind::App(Op::Next, [a, ..]) => {
                     offset += 1;
                     t = a;
                 }
-                Kind::App(Op::Ite, [c, a, b]) => t = if evaluate(&self.terms, model, c, known) == 1 { a } else { b },
+                Kind::App(Op::Ite, [c, a, b]) => t = if evaluate(&self.ev.terms, model, c, known) == 1 { a } else { b },
                 // All constants are counted from one origin, for which any term stands that is no point.
                 Kind::Const(v) => return (Terms::FALSE, offset + v),
                 _ => return (t, offset),

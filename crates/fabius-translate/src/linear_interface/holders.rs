@@ -158,18 +158,18 @@ impl Pass {
                 self.wrong = Some(e.span);
                 e.kind
             }
-            ExprKind::Unary(op, a) => ExprKind::Unary(op, self.boxed(a)),
-            ExprKind::Binary(op, a, b) => ExprKind::Binary(op, self.boxed(a), self.boxed(b)),
-            ExprKind::IfElse(a, b, c) => ExprKind::IfElse(self.boxed(a), self.boxed(b), self.boxed(c)),
+            ExprKind::Unary(op, a) => ExprKind::Unary(op, self.boxed(*a)),
+            ExprKind::Binary(op, a, b) => ExprKind::Binary(op, self.boxed(*a), self.boxed(*b)),
+            ExprKind::IfElse(a, b, c) => ExprKind::IfElse(self.boxed(*a), self.boxed(*b), self.boxed(*c)),
             ExprKind::Tuple(parts) => ExprKind::Tuple(parts.into_iter().map(|p| self.expr(p)).collect()),
-            ExprKind::Cast(a) => ExprKind::Cast(self.boxed(a)),
+            ExprKind::Cast(a) => ExprKind::Cast(self.boxed(*a)),
             other => other,
         };
         Expr { kind, ..e }
     }
 
-    fn boxed(&mut self, e: Box<Expr>) -> Box<Expr> {
-        Box::new(self.expr(*e))
+    fn boxed(&mut self, e: Expr) -> Box<Expr> {
+        Box::new(self.expr(e))
     }
 
     /// The place in the thread's own copy.
