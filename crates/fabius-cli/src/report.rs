@@ -121,6 +121,11 @@ fn within(bounds: &Bounds) -> String {
     text
 }
 
+/// What was left out.
+fn but(limits: &[String]) -> String {
+    limits.iter().map(|limit| format!("  but {limit}\n")).collect()
+}
+
 /// The report for people.
 fn text(report: &Report, question: Question, source: &str, id: &ProgramId, style: Style) -> String {
     let paint = style.paint;
@@ -132,17 +137,18 @@ fn text(report: &Report, question: Question, source: &str, id: &ProgramId, style
                 n => format!("all {n} states were explored; "),
             });
             format!(
-                "{}: {}no schedule breaks {}\n",
+                "{}: {}no schedule breaks {}\n{}",
                 paint.ink(Ink::Good, "verified"),
                 states.unwrap_or_default(),
-                id.file
+                id.file,
+                but(&report.limits)
             )
         }
         Verdict::NoBugWithinBounds { bounds } => format!(
             "{}: {} was explored\n{}Schedules beyond these bounds have not been looked at.\n",
             paint.ink(Ink::Strong, "no bug within bounds"),
             within(bounds),
-            bounds.limits.iter().map(|limit| format!("  but {limit}\n")).collect::<String>()
+            but(&bounds.limits)
         ),
         Verdict::Unknown { reason, bounds } => {
             let why = match reason {
@@ -245,7 +251,8 @@ fn json(report: &Report, question: Question, id: &ProgramId) -> Value {
         Verdict::NoBugWithinBounds { bounds } | Verdict::Unknown { bounds, .. } => {
             (bounds.completed, bounds.any.clone(), bounds.limits.clone())
         }
-        Verdict::Bug { .. } | Verdict::Verified => (report.completed, Vec::new(), Vec::new()),
+        Verdict::Verified => (report.completed, Vec::new(), report.limits.clone()),
+        Verdict::Bug { .. } => (report.completed, Vec::new(), Vec::new()),
     };
     let Question { bound, scheduler, points, .. } = question;
     let bounds = Bounds { bound, completed, scheduler, points, instances: id.instances.clone(), any, limits };

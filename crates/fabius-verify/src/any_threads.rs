@@ -11,6 +11,7 @@ use fabius_lang::program::Program;
 use fabius_sequential::bmc::{Depth, Outcome, Statistics};
 use fabius_sequential::horn;
 use fabius_sequential::summaries::interfaces::{Composed, Threads, compose};
+use fabius_sequential::summaries::views::{self, Invariant, Template};
 use fabius_sequential::summaries::{self, Answer};
 use fabius_smt::Limits;
 use fabius_trace::{ProgramId, Reason, Turn, Verdict};
@@ -47,21 +48,26 @@ pub fn attempt(
     let source = parameterized(program, Trace::Off).map_err(ProofError::Unsupported)?;
     let mut statistics = Statistics::default();
     let mut numbers = Vec::new();
-    let mut said = match plan.engine {
-        Engine::Bmc => by_bmc(&source, plan, count, limits, &mut statistics, progress)?,
-        Engine::Horn => by_horn(&source, plan, count, limits, &mut statistics, &mut numbers, progress)?,
-        Engine::Summaries => by_summaries(&source, count, limits, &mut statistics, &mut numbers, progress)?,
-        Engine::Automatic | Engine::Interfaces => {
-            by_interfaces(&source, count, limits, &mut statistics, &mut numbers, progress)?
-        }
+    let engines: &[Engine] = match plan.engine {
+        Engine::Automatic => &[Engine::Interfaces, Engine::Summaries, Engine::Bmc],
+        ref one => std::slice::from_ref(one),
     };
-    if let (Said::NotFinite(name), engine) = (&said, plan.engine) {
-        if engine != Engine::Automatic {
-            return Err(ProofError::NotFinite(name.clone()));
-        }
+    let mut said = None;
+    for engine in engines {
         numbers.clear();
-        said = by_bmc(&source, plan, count, limits, &mut statistics, progress)?;
+        let now = match engine {
+            Engine::Interfaces => by_interfaces(&source, count, limits, &mut statistics, &mut numbers, progress)?,
+            Engine::Summaries => by_summaries(&source, count, limits, &mut statistics, &mut numbers, progress)?,
+            Engine::Horn => by_horn(&source, plan, count, limits, &mut statistics, &mut numbers, progress)?,
+            Engine::Bmc | Engine::Automatic => by_bmc(&source, plan, count, limits, &mut statistics, progress)?,
+        };
+        let is_last = !matches!(now, Said::NotFinite(_));
+        said = Some(now);
+        if is_last {
+            break;
+        }
     }
+    let said = said.expect("some engine is asked");
     let mut bounds = proof_bounds(plan.sequentialization, id);
     bounds.any = any_of(program);
     bounds.limits.clone_from(&source.limits().to_vec());
@@ -77,6 +83,7 @@ pub fn attempt(
                 }
             }
         }
+        Said::NoBug { .. } if plan.incremental && count == CONVERGED && converges(&source, limits) => Verdict::Verified,
         Said::NoBug { limits } => {
             bounds.limits.extend(limits);
             Verdict::NoBugWithinBounds { bounds }
@@ -85,9 +92,22 @@ pub fn attempt(
             bounds.completed = None;
             Verdict::Unknown { reason, bounds }
         }
-        Said::NotFinite(_) => unreachable!("another engine was asked"),
+        Said::NotFinite(name) => return Err(ProofError::NotFinite(name)),
     };
-    Ok(Proof { report: of_verdict(verdict), statistics, solver: numbers, replaying: solved.elapsed() })
+    let mut report = of_verdict(verdict);
+    report.limits = source.limits().to_vec();
+    Ok(Proof { report, statistics, solver: numbers, replaying: solved.elapsed() })
+}
+
+/// After so many rounds without a bug, an invariant of all rounds is looked for.
+const CONVERGED: u32 = 2;
+
+/// Whether some invariant shows that no number of threads and rounds has a bug.
+fn converges(source: &Parameterized, limits: &Limits<'_>) -> bool {
+    let (program, declared, any) = source.template();
+    let template = Template { program: &program, declared: &declared, any: &any };
+    let limits = summaries::Limits { deadline: limits.deadline, stop: limits.stop };
+    views::invariant(&template, &limits, &mut |_| {}) == Invariant::Holds
 }
 
 /// The processes of any number.

@@ -83,6 +83,8 @@ impl Default for Plan {
 pub struct Report {
     /// The answer.
     pub verdict: Verdict,
+    /// What was left out even if it is verified, in sentences.
+    pub limits: Vec<String>,
     /// What was explored at each value of the bound.
     pub levels: Vec<LevelStats>,
     /// The largest value of the bound whose schedules were all explored.
@@ -194,6 +196,7 @@ pub fn check(
     let total = outcome.levels.last().filter(|_| outcome.exhausted && !plan.stateless).map(|l| l.states);
     Ok(Report {
         verdict,
+        limits: Vec::new(),
         total_states: total,
         completed: outcome.completed,
         levels: outcome.levels,

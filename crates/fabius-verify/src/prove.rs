@@ -457,7 +457,15 @@ pub(crate) fn follow(
 
 /// A report that is a verdict.
 pub(crate) fn of_verdict(verdict: Verdict) -> Report {
-    Report { verdict, levels: Vec::new(), completed: None, total_states: None, memory: 0, elapsed: Duration::ZERO }
+    Report {
+        verdict,
+        limits: Vec::new(),
+        levels: Vec::new(),
+        completed: None,
+        total_states: None,
+        memory: 0,
+        elapsed: Duration::ZERO,
+    }
 }
 
 pub(crate) fn cut_by(limits: &Limits<'_>) -> Reason {

@@ -18,6 +18,8 @@ pub enum Action<'p> {
     /// The results are what these are; control goes to the end.
     Return(&'p [Expr]),
     Print(usize, &'p [Expr]),
+    /// Others may run here.
+    Zield,
 }
 
 /// An edge.
@@ -145,6 +147,7 @@ impl<'p> Builder<'_, 'p> {
                 self.prints.push(span);
                 self.then(at, Action::Print(self.prints.len() - 1, values))
             }
+            StmtKind::Zield => self.then(at, Action::Zield),
             _ => return Err(span),
         })
     }
@@ -164,7 +167,7 @@ fn live(proc: &Proc, graph: &Graph<'_>) -> Vec<Vec<bool>> {
             for edge in &graph.edges[at] {
                 let mut before = live[edge.to].clone();
                 match &edge.action {
-                    Action::Skip => {}
+                    Action::Skip | Action::Zield => {}
                     Action::Assign(p, e) => {
                         kill(p, &mut before);
                         reads(e, &mut before);

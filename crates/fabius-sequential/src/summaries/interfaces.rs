@@ -79,6 +79,11 @@ pub fn compose(
     loop {
         let layout = Layout::new(program, &graphs, &ints);
         let names = layout.names.clone();
+        // From any state at all, an integer without a size has any value.
+        let shared = threads.shared.iter().filter_map(|g| by_round(program, &layout, *g)).flatten().flatten();
+        if let Some(leaf) = shared.into_iter().find(|l| layout.widths[*l].is_int) {
+            return Ok((Composed::NotFinite(names[leaf].clone()), statistics));
+        }
         let mut reach = Reach::new(program, &graphs, layout, Question::Everything, prints.len());
         let outcome = fixed_point(threads, &mut reach, limits, progress);
         let widened = statistics.widened;

@@ -38,6 +38,7 @@ pub struct Width {
 pub struct Layout {
     /// First leaf of each global; `None` for those that never change.
     globals: Vec<Option<Leaf>>,
+    globals_end: Leaf,
     /// First leaf of each local of each procedure.
     locals: Vec<Vec<Leaf>>,
     /// First leaf of each result.
@@ -86,6 +87,7 @@ impl Layout {
     pub fn new(program: &Program, graphs: &[Graph<'_>], ints: &std::collections::BTreeMap<Leaf, usize>) -> Layout {
         let mut layout = Layout {
             globals: Vec::new(),
+            globals_end: 0,
             locals: Vec::new(),
             results: Vec::new(),
             widths: Vec::new(),
@@ -101,6 +103,7 @@ impl Layout {
                 layout.add(program, &g.ty, &g.name, ints);
             }
         }
+        layout.globals_end = layout.widths.len();
         for proc in &program.procs {
             let mut add = |ty: &Type, name: &str| {
                 let first = layout.widths.len();
@@ -131,6 +134,11 @@ impl Layout {
             self.widths.push(Width { bits, signed, is_int });
             self.names.push(name.into());
         }
+    }
+
+    /// The first leaf that is not of a global.
+    pub fn first_local(&self) -> Leaf {
+        self.globals_end
     }
 
     /// The first leaf of a global, if it ever changes.

@@ -20,6 +20,7 @@ pub mod interfaces;
 pub(crate) mod layout;
 mod reach;
 pub(crate) mod values;
+pub mod views;
 
 use diagram::Set;
 use fabius_lang::program::{GlobalId, Program};
@@ -89,7 +90,7 @@ pub struct Statistics {
 }
 
 /// Most bits of an integer without a size.
-const WIDEST: usize = 20;
+const WIDEST: usize = 6;
 
 /// The statement at this place is not sequential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -59,7 +59,19 @@ impl<'a> Reach<'a> {
         question: Question,
         prints: usize,
     ) -> Reach<'a> {
-        let d = Diagrams::new(layout.bits * 4);
+        Reach::with_more(program, graphs, layout, question, prints, 0)
+    }
+
+    /// With more variables behind those of the layout.
+    pub fn with_more(
+        program: &'a Program,
+        graphs: &'a [Graph<'a>],
+        layout: Layout,
+        question: Question,
+        prints: usize,
+        more: u32,
+    ) -> Reach<'a> {
+        let d = Diagrams::new(layout.bits * 4 + more);
         let none = |n: usize| vec![d.none.clone(); n];
         let empty: Vec<Vec<Set>> = graphs.iter().map(|g| none(g.edges.len())).collect();
         let (summaries, printed) = (none(graphs.len()), none(prints));
@@ -107,7 +119,7 @@ impl<'a> Reach<'a> {
         self.changes[p].iter().flat_map(|g| self.global_leaves(*g)).collect()
     }
 
-    fn evaluator(&self, proc: ProcId) -> Evaluator<'_> {
+    pub fn evaluator(&self, proc: ProcId) -> Evaluator<'_> {
         Evaluator { program: self.program, layout: &self.layout, d: &self.d, proc }
     }
 
@@ -123,7 +135,7 @@ impl<'a> Reach<'a> {
         let mut begin = self.d.all.clone();
         for (g, global) in self.program.globals.iter().enumerate() {
             if let Some(first) = self.layout.global(g) {
-                begin = begin.and(&self.initial(main, first, &global.init, &global.ty)?)?;
+                begin = begin.and(&self.initial(main, first, &global.init)?)?;
             }
         }
         let begin = self.with_locals(main, &begin)?;
@@ -146,9 +158,7 @@ impl<'a> Reach<'a> {
             for edge in &graphs[p].edges[at] {
                 self.follow(p, at, edge, &set)?;
             }
-            if !self.too_narrow.is_empty() {
-                return Err(Stopped::TooNarrow(std::mem::take(&mut self.too_narrow)));
-            }
+            self.narrow()?;
             if self.question == Question::Failure && !self.failing.is_empty() {
                 return Ok(());
             }
@@ -163,10 +173,9 @@ impl<'a> Reach<'a> {
     }
 
     /// Where a variable has its initial value.
-    fn initial(&mut self, p: ProcId, first: Leaf, value: &Value, ty: &Type) -> Result<Set, Stopped> {
+    pub fn initial(&mut self, p: ProcId, first: Leaf, value: &Value) -> Result<Set, Stopped> {
         let mut values = Vec::new();
         scalars(value, &mut values);
-        let _ = ty;
         let mut all = self.d.all.clone();
         for (i, v) in values.into_iter().enumerate() {
             let value = circuit::constant(&self.d, i128::from(v));
@@ -177,14 +186,14 @@ impl<'a> Reach<'a> {
     }
 
     /// The locals that matter at the entry have their initial values.
-    fn with_locals(&mut self, p: ProcId, set: &Set) -> Result<Set, Stopped> {
+    pub fn with_locals(&mut self, p: ProcId, set: &Set) -> Result<Set, Stopped> {
         let proc = &self.program.procs[p];
         let mut all = set.clone();
         for l in proc.params..proc.locals.len() {
             if self.graphs[p].live[ENTRY][l] {
                 let ty = &proc.locals[l].ty;
                 let value = ty.default_value(&self.program.records);
-                all = all.and(&self.initial(p, self.layout.local(p, l), &value, ty)?)?;
+                all = all.and(&self.initial(p, self.layout.local(p, l), &value)?)?;
             }
         }
         Ok(all)
@@ -228,7 +237,23 @@ impl<'a> Reach<'a> {
 
     fn follow(&mut self, p: ProcId, at: Point, edge: &Edge<'a>, set: &Set) -> Result<(), Stopped> {
         let after = match &edge.action {
-            Action::Skip => set.clone(),
+            Action::Call(results, q, args) => {
+                let called = self.call(p, *q, args, set)?;
+                let inputs = self.enter(p, &called)?;
+                self.begin(*q, &inputs)?;
+                let summary = self.summaries[*q].clone();
+                self.behind(p, results, *q, &called, &summary)?
+            }
+            action => self.act(p, action, set)?,
+        };
+        let after = self.forget(p, at, edge, &after)?;
+        self.add(p, edge.to, &after)
+    }
+
+    /// What an action that is no call makes of states.
+    pub fn act(&mut self, p: ProcId, action: &Action<'_>, set: &Set) -> Result<Set, Stopped> {
+        Ok(match action {
+            Action::Skip | Action::Zield => set.clone(),
             Action::Assign(place, e) => {
                 let values = self.evaluator(p).value(e)?;
                 let reads = self.layout.read_by(self.program, p, e).concat();
@@ -244,16 +269,62 @@ impl<'a> Reach<'a> {
                 set.clone()
             }
             Action::Return(values) => self.results_are(p, values, set)?,
-            Action::Call(results, q, args) => {
-                let called = self.call(p, *q, args, set)?;
-                let inputs = self.enter(p, *q, &called)?;
-                self.begin(*q, &inputs)?;
-                let summary = self.summaries[*q].clone();
-                self.behind(p, results, *q, &called, &summary)?
-            }
-        };
-        let after = self.forget(p, at, edge, &after)?;
-        self.add(p, edge.to, &after)
+            Action::Call(..) => unreachable!("a call is more than an action"),
+        })
+    }
+
+    /// Puts the arguments of a call that is taken in place.
+    pub fn enter_in_place(&mut self, p: ProcId, q: ProcId, args: &[Expr], set: &Set) -> Result<Set, Stopped> {
+        let locals = (0..self.program.procs[q].locals.len()).flat_map(|l| self.local_leaves(q, l));
+        let old = self.d.cube(locals.flat_map(|l| self.layout.variables(l, Copy::Now)).collect::<Vec<_>>())?;
+        let mut now = set.exists(&old)?;
+        for (i, e) in args.iter().enumerate() {
+            let values = self.evaluator(p).value(e)?;
+            let to: Vec<Leaf> = self.local_leaves(q, i).collect();
+            now = self.set_leaves(q, &to, &values, &[], &now)?;
+        }
+        self.with_locals(q, &now)
+    }
+
+    /// Puts the results of a call that is taken in place.
+    pub fn leave_in_place(
+        &mut self,
+        q: ProcId,
+        values: &[Expr],
+        p: ProcId,
+        results: &[Option<LocalId>],
+        set: &Set,
+    ) -> Result<Set, Stopped> {
+        let mut now = set.clone();
+        for (i, l) in results.iter().enumerate().filter_map(|(i, l)| l.map(|l| (i, l))) {
+            let default = || {
+                let ty = self.program.procs[q].results[i].clone();
+                let value = ty.default_value(&self.program.records);
+                Expr { kind: ExprKind::Const(value), ty, span: Span::default() }
+            };
+            let value = values.get(i).cloned().unwrap_or_else(default);
+            let values = self.evaluator(q).value(&value)?;
+            let to: Vec<Leaf> = self.local_leaves(p, l).collect();
+            now = self.set_leaves(p, &to, &values, &[], &now)?;
+        }
+        Ok(now)
+    }
+
+    /// Runs the program alone; returns the states in which it ends.
+    pub fn program_ends(&mut self, limits: &Limits<'_>, progress: &mut dyn FnMut(&Statistics)) -> Result<Set, Stopped> {
+        let main = self.program.init.expect("there is a first procedure");
+        self.begin_program(main)?;
+        self.go_on(limits, progress)?;
+        Ok(self.reached[main][END].clone())
+    }
+
+    pub fn has_failed(&self) -> bool {
+        !self.failing.is_empty()
+    }
+
+    /// Stops if an integer needs more bits.
+    pub fn narrow(&mut self) -> Result<(), Stopped> {
+        if self.too_narrow.is_empty() { Ok(()) } else { Err(Stopped::TooNarrow(std::mem::take(&mut self.too_narrow))) }
     }
 
     /// Without the locals that do not matter any more.
@@ -269,7 +340,7 @@ impl<'a> Reach<'a> {
         set.exists(&self.d.cube(variables)?)
     }
 
-    fn local_leaves(&self, p: ProcId, l: LocalId) -> std::ops::Range<Leaf> {
+    pub fn local_leaves(&self, p: ProcId, l: LocalId) -> std::ops::Range<Leaf> {
         let first = self.layout.local(p, l);
         first..first + count(self.program, &self.program.procs[p].locals[l].ty)
     }
@@ -414,8 +485,7 @@ impl<'a> Reach<'a> {
     }
 
     /// The states in which a procedure is entered: (now, argument).
-    fn enter(&self, p: ProcId, q: ProcId, called: &Set) -> Done<Set> {
-        let _ = q;
+    fn enter(&self, p: ProcId, called: &Set) -> Done<Set> {
         let entries = self.changes[p].iter().flat_map(|g| self.global_leaves(*g)).chain(self.parameter_leaves(p));
         let entries: Vec<u32> = entries.flat_map(|l| self.layout.variables(l, Copy::Entry)).collect();
         let locals = (0..self.program.procs[p].locals.len()).flat_map(|l| self.local_leaves(p, l));
@@ -519,11 +589,8 @@ impl<'a> Reach<'a> {
             let all = self.d.all.clone();
             self.begin(*p, &all)?;
         }
-        let main = self.program.init.expect("there is a first procedure");
-        self.begin_program(main)?;
-        self.go_on(limits, progress)?;
-        let summaries = procs.iter().map(|p| self.summaries[*p].clone()).collect();
-        Ok((summaries, self.reached[main][END].clone()))
+        let ends = self.program_ends(limits, progress)?;
+        Ok((procs.iter().map(|p| self.summaries[*p].clone()).collect(), ends))
     }
 
     /// All that is of interest in the fixed point.

@@ -67,7 +67,9 @@ pub fn parameterized(source: &Program, trace: Trace) -> Result<Parameterized, Un
     let (any, declared): (Vec<_>, Vec<_>) =
         explicit.starts.drain(..).zip(of).partition(|(_, process)| is_any(*process));
     explicit.starts = declared.into_iter().map(|(start, _)| start).collect();
-    explicit.limits.push("deadlocks were not looked for".into());
+    if source.any_stmt(|s| matches!(s.kind, StmtKind::Await(_))) {
+        explicit.limits.push("deadlocks were not looked for".into());
+    }
     Ok(Parameterized { explicit, any: any.into_iter().map(|(start, _)| start).collect() })
 }
 
@@ -80,6 +82,16 @@ impl Parameterized {
     /// The program, as far as it is written out.
     pub fn program(&self) -> &Program {
         &self.explicit.program
+    }
+
+    /// The program with assertions in place and `zield` where a thread may be interrupted; what of it runs once, in this
+    /// order, and what runs any number of times.
+    pub fn template(&self) -> (Program, Vec<ProcId>, Vec<ProcId>) {
+        let mut program = self.explicit.program.clone();
+        crate::stuck::forget(&mut program);
+        crate::explicit::fail_in_place(&mut program, self.explicit.failed);
+        let procs = |starts: &[Start]| starts.iter().map(|s| s.proc).collect();
+        (program, procs(&self.explicit.starts), procs(&self.any))
     }
 
     /// The same with so many threads of any kind behind those that are declared.
