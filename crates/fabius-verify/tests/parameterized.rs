@@ -4,14 +4,18 @@
 use fabius_lang::program::*;
 use fabius_lang::{Choices, Options, compile};
 use fabius_sequential::summaries::interfaces::{Composed, Threads, compose};
+use fabius_sequential::summaries::views::{Invariant, Template, invariant};
 use fabius_sequential::summaries::{self, Answer, Limits, Question, Reached};
+use fabius_trace::{Bound, Verdict};
 use fabius_translate::explicit::Trace;
 use fabius_translate::linear_interface::eager::{eager, threads};
 use fabius_translate::linear_interface::{Parameterized, lazy::lazy, parameterized};
+use fabius_verify::{Plan, check, program_id, with_instances};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use testkit::oracle::parameterized::{Case, cases};
+use testkit::parameterized::{Parameterized as Random, random};
 
 fn program(source: &str) -> Program {
     let options = Options { choices: Choices::Unbounded, ..Options::default() };
@@ -81,4 +85,173 @@ fn errors_computed_elsewhere_are_those_of_the_eager_translation_and_of_interface
             assert_eq!(fails, is_expected, "interfaces: case {n}, {rounds} rounds\n{}", case.asserting);
         }
     }
+}
+
+/// The lazy translation without some of what the specification adds to the paper's figure.
+fn without(program: &Program, part: &str) -> Program {
+    let mut program = program.clone();
+    let find = |name: &str| program.procs.iter().position(|p| p.name == name).expect("it is there");
+    let (interface, hand_over) = (find("linear_interface"), find("hand_over"));
+    let shared = |p: &Place| matches!(p.base, Base::Global(g) if !program.globals[g].per_thread && g < 2);
+    let own = |p: &Place| matches!(p.base, Base::Global(g) if program.globals[g].name == "g");
+    let calls = |s: &Stmt| matches!(s.kind, StmtKind::Call(_, p, _) if p == hand_over);
+    let sets = |s: &Stmt, of: &dyn Fn(&Place) -> bool| matches!(&s.kind, StmtKind::Assign(p, _) if of(p));
+    let dropped: Vec<bool> = program.procs[interface]
+        .body
+        .iter()
+        .map(|s| match part {
+            "the shared state when a thread begins" => sets(s, &shared),
+            "its own variables when a thread begins" => sets(s, &own),
+            "control before the first statement" => calls(s),
+            "control behind the last statement" => match &s.kind {
+                StmtKind::If(_, then, _) => then.len() == 1 && calls(&then[0]),
+                _ => false,
+            },
+            _ => false,
+        })
+        .collect();
+    let mut kept = dropped.iter().map(|d| !d);
+    let mut body = program.procs[interface].body.clone();
+    body.retain(|_| kept.next().unwrap_or(true));
+    if part == "its own variables when a thread goes on" {
+        fn retain(block: &mut Block, keep: &dyn Fn(&Stmt) -> bool) {
+            block.retain(|s| keep(s));
+            for s in block {
+                match &mut s.kind {
+                    StmtKind::If(_, a, b) => [a, b].into_iter().for_each(|b| retain(b, keep)),
+                    StmtKind::While(_, b) => retain(b, keep),
+                    _ => {}
+                }
+            }
+        }
+        let mut control = program.procs[hand_over].body.clone();
+        retain(&mut control, &|s| !sets(s, &own));
+        program.procs[hand_over].body = control;
+    }
+    program.procs[interface].body = body;
+    program
+}
+
+#[test]
+fn omissions_of_the_paper_are_noticed() {
+    let cases: Vec<(Case, Parameterized)> = corpus().into_iter().map(|c| (c.clone(), source_of(&c.source))).collect();
+    for part in [
+        "the shared state when a thread begins",
+        "its own variables when a thread begins",
+        "its own variables when a thread goes on",
+        "control before the first statement",
+        "control behind the last statement",
+    ] {
+        let caught = cases.iter().any(|(case, source)| {
+            let translated = lazy(source, 2).program;
+            let mutant = without(&translated, part);
+            assert_ne!(mutant, translated, "nothing was left out: {part}\n{}", case.source);
+            let (observed, ends) = facts(&mutant, case.shared);
+            observed != case.expected[&2].observed || ends != case.expected[&2].ends
+        });
+        assert!(caught, "nobody notices that {part} is missing");
+    }
+}
+
+/// Figure 2 of the paper: the division fails only in states that no execution reaches.
+const FIGURE_2: &str = "\
+var blocked: bool = true;\nvar x: 0..12;\nvar y: 0..12;\n\
+process first[*] {\n    await !blocked;\n    assert y != 0;\n    x = x / y;\n}\n\
+process second[*] {\n    x = 12;\n    y = 2;\n    blocked = false;\n}\n";
+
+#[test]
+fn the_lazy_translation_runs_nothing_that_no_execution_reaches() {
+    let source = source_of(FIGURE_2);
+    for rounds in 1..=2 {
+        assert!(reach(&lazy(&source, rounds).program, &[]).failing.is_empty());
+        assert_eq!(composed(&source, rounds), Composed::Holds);
+    }
+    // The eager one gets there, and takes it back. Without the last statement but one it would not.
+    let mut taken_back = eager(&source, 2).program;
+    assert!(reach(&taken_back, &[]).failing.is_empty());
+    let main = taken_back.init.expect("it begins somewhere");
+    taken_back.procs[main].body.retain(|s| !matches!(s.kind, StmtKind::Assume(_)));
+    assert!(!reach(&taken_back, &[]).failing.is_empty());
+}
+
+/// Whether explicit threads fail, `threads` of those of any number.
+fn explicit_fails(program: &Program, threads: u32, rounds: u32) -> bool {
+    let instances = [("many".to_string(), threads)];
+    let id = program_id("test.fab", &program.source, &[], &instances);
+    let program = with_instances(program.clone(), &instances).expect("there is such a process");
+    let plan = Plan { bound: Bound::Rounds, max: Some(rounds - 1), deadlock: false, ..Plan::default() };
+    let verdict = check(&program, &id, &plan, &AtomicBool::new(false), &|_| {}).expect("it can be checked").verdict;
+    matches!(verdict, Verdict::Bug { .. })
+}
+
+/// What two ways to decide a random program disagree about.
+fn disagreement(of: &Random) -> Option<String> {
+    let compiled = program(&of.source());
+    let source = parameterized(&compiled, Trace::Off).expect("it has what is needed");
+    let invariant = {
+        let (program, declared, any) = source.template();
+        let stop = AtomicBool::new(false);
+        let template = Template { program: &program, declared: &declared, any: &any };
+        invariant(&template, &Limits { deadline: None, stop: &stop }, &mut |_| {})
+    };
+    for rounds in 1..=2 {
+        let lazily = !reach(&lazy(&source, rounds).program, &[]).failing.is_empty();
+        let eagerly = !reach(&eager(&source, rounds).program, &[]).failing.is_empty();
+        let composed = composed(&source, rounds);
+        let fails = matches!(composed, Composed::Fails { .. });
+        if lazily != eagerly || lazily != fails {
+            return Some(format!("{rounds} rounds: lazy {lazily}, eager {eagerly}, {composed:?}"));
+        }
+        if fails && invariant == Invariant::Holds {
+            return Some(format!("{rounds} rounds: {composed:?}, and yet there is an invariant"));
+        }
+        let least = match composed {
+            Composed::Fails { rounds: in_rounds, threads } if in_rounds == rounds => threads,
+            _ => 4,
+        };
+        for threads in 0..=3 {
+            let explicitly = explicit_fails(&compiled, threads, rounds);
+            if (explicitly && !fails) || (least <= 3 && explicitly != (threads >= least)) {
+                return Some(format!("{rounds} rounds, {threads} threads: {explicitly}; {composed:?}"));
+            }
+        }
+    }
+    None
+}
+
+fn compare_random(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        if disagreement(&random(seed)).is_some() {
+            let least = random(seed).shrink(|p| disagreement(p).is_some());
+            panic!("seed {seed}: {}\n{}", disagreement(&least).expect("it still does"), least.source());
+        }
+    }
+}
+
+#[test]
+fn random_programs_are_decided_alike() {
+    compare_random(0..60);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn many_random_programs_are_decided_alike() {
+    compare_random(60..3000);
+}
+
+#[test]
+fn some_random_programs_have_an_invariant_and_some_fail() {
+    let (mut hold, mut open) = (0, 0);
+    for seed in 0..60 {
+        let source = source_of(&random(seed).source());
+        let (program, declared, any) = source.template();
+        let stop = AtomicBool::new(false);
+        let template = Template { program: &program, declared: &declared, any: &any };
+        match invariant(&template, &Limits { deadline: None, stop: &stop }, &mut |_| {}) {
+            Invariant::Holds => hold += 1,
+            Invariant::Open => open += 1,
+            Invariant::GaveUp(why) => panic!("seed {seed}: {why}"),
+        }
+    }
+    assert!(hold >= 5 && open >= 5, "{hold} hold, {open} are open");
 }

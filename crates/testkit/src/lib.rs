@@ -5,3 +5,4 @@ pub mod asynchronous;
 pub mod corpus;
 pub mod generate;
 pub mod oracle;
+pub mod parameterized;

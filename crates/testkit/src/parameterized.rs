@@ -1,0 +1,105 @@
+//! Random programs of any number of threads with Boolean data, in which every statement is one step.
+
+use crate::generate::{Node, nodes, smaller};
+use std::fmt::Write;
+
+/// A program.
+#[derive(Clone, Debug)]
+pub struct Parameterized {
+    /// The bodies: processes of any number, one that is declared once, and a procedure that is called.
+    bodies: Vec<Vec<Node>>,
+    /// Whether the second body is there.
+    has_declared: bool,
+}
+
+const PROCEDURE: usize = 2;
+
+/// A random program.
+pub fn random(seed: u64) -> Parameterized {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut make = Make { rng: &mut rng };
+    let any = make.body(3, true, 0);
+    let declared = make.body(2, true, 0);
+    let called = make.body(2, false, 1);
+    Parameterized { bodies: vec![any, declared, called], has_declared: seed % 3 == 0 }
+}
+
+struct Make<'a> {
+    rng: &'a mut fastrand::Rng,
+}
+
+impl Make<'_> {
+    fn pick(&mut self, from: &[&str]) -> String {
+        from[self.rng.usize(..from.len())].to_string()
+    }
+
+    fn value(&mut self) -> String {
+        self.pick(&["x", "y", "g", "l", "true", "false", "!x", "!l", "x != y", "g && x", "l != g", "x && !y"])
+    }
+
+    fn body(&mut self, most: usize, calls: bool, depth: usize) -> Vec<Node> {
+        (0..self.rng.usize(1..=most)).flat_map(|_| self.step(calls, depth)).collect()
+    }
+
+    /// A statement between two scheduling points.
+    fn step(&mut self, calls: bool, depth: usize) -> Vec<Node> {
+        let line = match self.rng.usize(..if depth == 0 { 10 } else { 7 }) {
+            0..=2 => format!("{} = {};", self.pick(&["x", "y"]), self.value()),
+            3 => format!("{} = {};", self.pick(&["g", "l"]), self.value()),
+            4 => format!("assume {};", self.value()),
+            5 => format!("assert {};", self.pick(&["x || y || l", "!(x && y && g)", "l != x || y", "!g || !l"])),
+            6 if calls => format!("helper({});", self.value()),
+            6 => format!("atomic {{ x = {}; y = {}; }}", self.value(), self.value()),
+            7 => format!("atomic {{ assume {}; y = {}; }}", self.value(), self.value()),
+            _ => {
+                let head = self.pick(&["if * {", "if x {", "while l && !x {", "if g != y {"]);
+                let inner = self.body(2, calls, depth + 1);
+                return vec![Node::Line("zield;".into()), Node::Nest(head, inner)];
+            }
+        };
+        vec![Node::Line("zield;".into()), Node::Line(line)]
+    }
+}
+
+impl Parameterized {
+    /// The source text.
+    ///
+    /// # Panics
+    /// Never: text grows.
+    pub fn source(&self) -> String {
+        let mut out = String::from("interleave explicit;\nvar x: bool;\nvar y: bool;\nthread var g: bool;\n");
+        for (n, body) in self.bodies.iter().enumerate() {
+            let mut text = String::new();
+            nodes(body, 1, &mut text);
+            match n {
+                0 => writeln!(out, "process many[*] {{\n    var l: bool = false;\n{text}    zield;\n}}"),
+                PROCEDURE => writeln!(out, "proc helper(l: bool) {{\n    var l: bool = l;\n{text}    zield;\n}}"),
+                _ if self.has_declared => {
+                    writeln!(out, "process once[1] {{\n    var l: bool = true;\n{text}    zield;\n}}")
+                }
+                _ => Ok(()),
+            }
+            .expect("text grows");
+        }
+        out
+    }
+
+    /// The smallest program that can be reached, a statement at a time, such that each still fails.
+    pub fn shrink(self, mut fails: impl FnMut(&Parameterized) -> bool) -> Parameterized {
+        let mut best = self;
+        loop {
+            let candidates = (0..best.bodies.len()).flat_map(|b| {
+                let of = best.clone();
+                smaller(&best.bodies[b]).into_iter().map(move |nodes| {
+                    let mut less = of.clone();
+                    less.bodies[b] = nodes;
+                    less
+                })
+            });
+            match candidates.into_iter().find(&mut fails) {
+                Some(next) => best = next,
+                None => return best,
+            }
+        }
+    }
+}
