@@ -256,6 +256,11 @@ fn what_a_reviewer_found_stays_found() {
         ("many", "process w[65] { assert false; }\n", 1),
         ("below", "init { var x: u8 = 252; let y = x as -5..-1; assert true; }\n", 1),
         ("above", "init { let x: u8 = any u8; let y: 0..1000 = x as 0..1000; assert y < 1000; }\n", 0),
+        ("same-handle", "proc p() { }\ninit { let a = spawn p(); let b = spawn p(); assert a == b; }\n", 1),
+        ("other-handle", "proc p() { }\ninit { let a = spawn p(); let b = spawn p(); assert a != b; }\n", 0),
+        ("kept-handle", "proc p() { }\nvar h: [thread; 2];\ninit { h[0] = spawn p(); assert h[0] == h[1]; }\n", 1),
+        ("shown-handle", "init { print(self); }\n", 0),
+        ("made-handle", "record R { who: thread }\ninit { let r: ref R = new R { who: self }; assert false; }\n", 1),
         ("index", "var a: [bool; 2];\nvar i: int = 0;\nprocess p[1] { await a[i]; }\nprocess q[1] { i = 5; }\n", 1),
     ] {
         let path = write(&format!("found-{name}.fab"), source);

@@ -1,6 +1,6 @@
-//! Walking over the expressions of a program.
+//! Walking over the statements, places and expressions of a core program.
 
-use fabius_lang::program::{Base, Block, Expr, ExprKind, Guard, Place, ProcId, Program, Projection, Stmt, StmtKind};
+use crate::program::{Base, Block, Expr, ExprKind, Guard, Place, Projection, Stmt, StmtKind};
 
 /// The expressions of a statement, without those of nested statements.
 pub fn expressions(stmt: &Stmt) -> Vec<&Expr> {
@@ -47,35 +47,18 @@ pub fn each<'p>(e: &'p Expr, f: &mut dyn FnMut(&'p Expr)) {
     }
 }
 
-/// For every procedure: whether it, or one that it calls, asks for the running task's handle.
-pub fn uses_self(program: &Program) -> Vec<bool> {
-    let mut uses = vec![false; program.procs.len()];
-    loop {
-        let before = uses.clone();
-        for (p, proc) in program.procs.iter().enumerate() {
-            let mut found = uses[p];
-            statements(&proc.body, &mut |s| {
-                for e in expressions(s) {
-                    each(e, &mut |x| found |= matches!(x.kind, ExprKind::SelfHandle));
-                }
-                found |= called(s).is_some_and(|q| uses[q]);
-            });
-            uses[p] = found;
-        }
-        if uses == before {
-            return uses;
-        }
-    }
-}
-
-fn called(stmt: &Stmt) -> Option<ProcId> {
+/// The place that a statement writes, if it is not a local that gets a result.
+pub fn written(stmt: &Stmt) -> Option<&Place> {
     match &stmt.kind {
-        StmtKind::Call(_, p, _) => Some(*p),
+        StmtKind::Assign(p, _) | StmtKind::SetInsert(p, _) | StmtKind::SetRemove(p, _) => Some(p),
+        StmtKind::Any(p, ..) | StmtKind::New(p, ..) => Some(p),
+        StmtKind::SetRemoveAny(p) | StmtKind::SetClear(p) => Some(p),
         _ => None,
     }
 }
 
-fn statements<'p>(block: &'p Block, f: &mut dyn FnMut(&'p Stmt)) {
+/// Calls `f` for every statement, nested ones included.
+pub fn statements<'p>(block: &'p Block, f: &mut dyn FnMut(&'p Stmt)) {
     for s in block {
         f(s);
         match &s.kind {
