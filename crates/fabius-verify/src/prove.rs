@@ -387,7 +387,10 @@ fn attempt(
             bounds.completed = None;
             Verdict::Unknown { reason: cut_by(limits), bounds }
         }
-        Outcome::Safe { within_64_bits: true, .. } => Verdict::Unknown { reason: beyond_64_bits(), bounds },
+        Outcome::Safe { within_64_bits: true, .. } => {
+            bounds.completed = None;
+            Verdict::Unknown { reason: beyond_64_bits(), bounds }
+        }
         Outcome::Safe { cuts, .. } => {
             bounds.limits.extend(cuts.iter().map(|cut| describe(cut, program)));
             Verdict::NoBugWithinBounds { bounds }
@@ -514,7 +517,7 @@ pub(crate) fn describe(cut: &CutOff, program: &Program) -> String {
     }
 }
 
-/// Lifts a counterexample, and replays it in the reference semantics.
+/// Lifts a counterexample, and replays it in the reference semantics; or why that is beyond a limit.
 fn confirm_witness(
     program: &Program,
     id: &ProgramId,
@@ -523,7 +526,18 @@ fn confirm_witness(
     witness: &Witness,
 ) -> Result<Verdict, ProofError> {
     let happened = lift(&events(witness), translated.nesting).map_err(|e| ProofError::Internal(e.0))?;
-    found(program, id, what, &happened.schedule)
+    match found(program, id, what, &happened.schedule) {
+        Err(ProofError::Internal(_)) if witness.beyond_64_bits => {
+            let message = "there is a counterexample, but it chooses an `int` beyond 64 bits and cannot be run";
+            Ok(not_run(id, what, Reason::Program { message: message.into() }))
+        }
+        verdict => verdict,
+    }
+}
+
+/// A counterexample that is beyond a limit of those who run it.
+fn not_run(id: &ProgramId, what: Sequentialization, reason: Reason) -> Verdict {
+    Verdict::Unknown { reason, bounds: Bounds { completed: None, ..proof_bounds(what, id) } }
 }
 
 /// What a counterexample printed.
@@ -545,8 +559,10 @@ pub(crate) fn found(
     let (bound, scheduler) = what.cost();
     let machine = Machine::new(program, Points::All);
     let options = Options { bound, scheduler, ..Options::default() };
-    let Some(found) = shrink::find(&machine, &options, schedule) else {
-        return Err(ProofError::Internal("the counterexample is not an execution".into()));
+    let found = match shrink::find(&machine, &options, schedule) {
+        Ok(found) => found,
+        Err(Some(cut)) => return Ok(not_run(id, what, crate::reason(cut, program))),
+        Err(None) => return Err(ProofError::Internal("the counterexample is not an execution".into())),
     };
     let found = shrink::shrink(&machine, &options, &found);
     let plan = Plan { bound, scheduler, ..Plan::default() };

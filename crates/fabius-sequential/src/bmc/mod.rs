@@ -15,7 +15,7 @@ pub(crate) use changes::{Effects, of_procedures as effects_of_procedures, of_stm
 pub(crate) use expr::Evaluator;
 pub use expr::NotSequential;
 use fabius_lang::program::{ProcId, Program, Stmt};
-use fabius_smt::{Answer, Limits, Model, Solver, Term, Terms, evaluate};
+use fabius_smt::{Answer, Limits, Model, Solver, Sort, Term, Terms, evaluate};
 use fabius_trace::Span;
 pub(crate) use run::State;
 use run::{Callers, Scope};
@@ -232,7 +232,10 @@ impl<'p> Bmc<'p> {
                 closed.push(self.ev.terms.not(guard));
             }
             let within_64_bits = match self.ask(&closed, limits)? {
-                Answer::Sat => return Ok(Outcome::Bug(self.witness()?)),
+                Answer::Sat => {
+                    let model = self.smallest_model(&closed, limits)?;
+                    return Ok(Outcome::Bug(self.witness(&model)));
+                }
                 Answer::Unknown => return Ok(Outcome::Unknown),
                 answer => answer == Answer::UnsatWithin64Bits,
             };
@@ -263,7 +266,8 @@ impl<'p> Bmc<'p> {
                     }
                     self.statistics.encoding += began.elapsed();
                 }
-                _ => {
+                answer => {
+                    let within_64_bits = within_64_bits || answer == Answer::UnsatWithin64Bits;
                     let cuts = if assumptions.len() == 1 { Vec::new() } else { self.cuts(somewhere, limits)? };
                     return Ok(Outcome::Safe { cuts, within_64_bits });
                 }
@@ -300,10 +304,39 @@ impl<'p> Bmc<'p> {
         answer.map_err(BmcError::Solver)
     }
 
+    /// The model that was found, or one for the same assumptions in which every integer fits into 64 bits, if there is one:
+    /// others can hardly be run.
+    fn smallest_model(&mut self, assumptions: &[Term], limits: &Limits<'_>) -> Result<Model, BmcError> {
+        let model = self.model()?;
+        let (least, most) = (i128::from(i64::MIN), i128::from(i64::MAX));
+        let fits = |lo: i128, hi: i128| lo >= least && hi <= most;
+        let large: Vec<Term> = self
+            .ev
+            .terms
+            .integers()
+            .filter(|t| !self.ev.terms.range(*t).is_some_and(|(lo, hi)| fits(lo, hi)))
+            .collect();
+        let mut known = Default::default();
+        let value = |t: &Term| evaluate(&self.ev.terms, &model, *t, &mut known);
+        if large.iter().map(value).all(|v| fits(v, v)) {
+            return Ok(model);
+        }
+        let (least, most) = (self.ev.terms.constant(least, Sort::Int), self.ev.terms.constant(most, Sort::Int));
+        let mut all = assumptions.to_vec();
+        for t in large {
+            let (above, below) = (self.ev.terms.le(least, t), self.ev.terms.le(t, most));
+            all.push(self.ev.terms.and(above, below));
+        }
+        match self.ask(&all, limits)? {
+            Answer::Sat => self.model(),
+            _ => Ok(model),
+        }
+    }
+
     fn model(&mut self) -> Result<Model, BmcError> {
         let mut model = Model::new();
         for v in self.ev.terms.variables() {
-            if self.ev.terms.sort(*v) != fabius_smt::Sort::Order
+            if self.ev.terms.sort(*v) != Sort::Order
                 && let Some(value) = self.solver.value(&self.ev.terms, *v).map_err(BmcError::Solver)?
             {
                 model.insert(*v, value);
@@ -343,7 +376,7 @@ impl<'p> Bmc<'p> {
             self.facts.push(same);
             for (p, f) in promised.vars.into_iter().zip(found.vars) {
                 let (p, f) = self.ev.alike(p, f);
-                if self.ev.terms.sort(p) == fabius_smt::Sort::Order {
+                if self.ev.terms.sort(p) == Sort::Order {
                     self.ev.orders.push((promised.guard, p, f));
                 } else {
                     let eq = self.ev.terms.eq(p, f);
