@@ -131,9 +131,13 @@ pub fn guess(program: &Program, p: &Place, out: &mut Block) {
                 guess(program, &field(program, p.clone(), f), out);
             }
         }
-        Type::Array { lo, len, .. } => {
+        Type::Array { index, lo, len, .. } => {
             for i in 0..i64::from(*len) {
-                guess(program, &element(p.clone(), number(lo + i)), out);
+                let index = match **index {
+                    Type::Range(..) => number(lo + i),
+                    ref finite => constant(lo + i, finite.clone()),
+                };
+                guess(program, &element(p.clone(), index), out);
             }
         }
         scalar => {
