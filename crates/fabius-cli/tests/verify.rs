@@ -261,10 +261,54 @@ fn what_a_reviewer_found_stays_found() {
         ("kept-handle", "proc p() { }\nvar h: [thread; 2];\ninit { h[0] = spawn p(); assert h[0] == h[1]; }\n", 1),
         ("shown-handle", "init { print(self); }\n", 0),
         ("made-handle", "record R { who: thread }\ninit { let r: ref R = new R { who: self }; assert false; }\n", 1),
+        ("no-choice", "var g: int;\nprocess p[1] { let y: int = any g..0; choose { } or { assert g != 0; } }\n", 1),
+        ("one-name", "enum One { A }\nvar x: One;\nprocess p[1] { x = any One; choose { } or { assert false; } }\n", 1),
+        ("one-left", "init { let n = any 0..1; let y = any 0..n; let z = any 0..1; assert z == 0 || n == 1; }\n", 1),
+        ("few-of-many", "var x: u64;\ninit { x = any 0..3; assert x != 2; }\n", 1),
         ("index", "var a: [bool; 2];\nvar i: int = 0;\nprocess p[1] { await a[i]; }\nprocess q[1] { i = 5; }\n", 1),
     ] {
         let path = write(&format!("found-{name}.fab"), source);
         expect(&fabius(&["verify", &path]), code, &[]);
+    }
+}
+
+#[test]
+fn numbers_beyond_64_bits_are_unknown() {
+    let deep = "proc f(n: int, y: int) {\n    if n > 0 { if y > 9223372036854775807 { f(n - 1, y); } } else { assert false; }\n}\n\
+                init { let x: int = any int; assume x > 4611686018427387904; let y: int = x * 4; f(4, y); }\n";
+    let sum = "init { let x: int = any int; assume x > 9223372036854775800; let y: int = x + 100; assert y < 0; }\n";
+    let one_more = "init { var v: int = 9223372036854775807; v = v + 1; assert v < 0; }\n";
+    let chosen = "init { let v: int = any int; assume v > 9223372036854775807; assert false; }\n";
+    let small = "init { let v: int = any int; let w: int = any int; assert v + w < v; }\n";
+    let (might, beyond) = ("integers beyond 64 bits might matter", "an `int` beyond 64 bits");
+    for (name, source, code, embedded, exact) in [
+        ("deep", deep, 3, might, beyond),
+        ("sum", sum, 3, might, beyond),
+        ("one-more", one_more, 3, "an `int` beyond 64 bits, at 1:46", "an `int` beyond 64 bits, at 1:46"),
+        ("chosen", chosen, 3, might, beyond),
+        ("small", small, 1, "`v + w < v`", "`v + w < v`"),
+    ] {
+        let path = write(&format!("beyond-{name}.fab"), source);
+        let output = fabius(&["verify", &path]);
+        expect(&output, code, &[embedded]);
+        assert!(!String::from_utf8_lossy(&output.stdout).contains("was explored"), "nothing was");
+        if ask("z3", &["--version"]).is_some() {
+            expect(&fabius(&["verify", &path, "--solver", "z3"]), code, &[exact]);
+        }
+    }
+}
+
+#[test]
+fn maps_are_guessed_by_their_keys() {
+    let source = "enum C { R, G }\nvar m: map[C] u8;\nvar b: map[bool] 0..2;\nvar r: map[2..4] 0..2;\nvar u: map[u8] bool;\n\
+                  process p[1] { m[C.R] = 1; b[true] = 2; m[C.G] = 2; r[2] = 2; u[3] = true; assert m[C.G] == 2; }\n";
+    let path = write("keys.fab", source);
+    for to in ["sequential", "single-buffer", "yield-free"] {
+        let output = fabius(&["translate", &path, "--to", to]);
+        expect(&output, 0, &["any u8"]);
+        let printed = write(&format!("keys-{to}.fab"), &String::from_utf8_lossy(&output.stdout));
+        expect(&fabius(&["fmt", "--check", &printed]), 0, &[]);
+        expect(&fabius(&["verify", &printed]), 0, &["no bug"]);
     }
 }
 

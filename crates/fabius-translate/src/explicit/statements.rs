@@ -39,21 +39,25 @@ impl Maker<'_> {
         read(&b)
     }
 
-    /// A choice, which is another event if it is among many.
+    /// A choice, which is another event if it is among many. If there is only one alternative it is none.
     fn tell_choice(&self, index: Expr, ty: &Type, least: Expr, most: Expr, out: &mut Block) {
-        let is_wide = matches!(ty, Type::Int | Type::Fixed { bits: 32 | 64, .. });
-        let mut narrow = Vec::new();
+        let (mut narrow, mut wide) = (Vec::new(), Vec::new());
         self.tell(code::CHOICE, index.clone(), &mut narrow);
-        if self.clock.is_none() || !is_wide {
-            return out.extend(narrow);
-        }
-        let mut wide = Vec::new();
         self.tell(code::WIDE, index, &mut wide);
-        if let Type::Fixed { bits: 64, .. } = ty {
-            return out.extend(wide);
+        if let (ExprKind::Const(Value::Int(least)), ExprKind::Const(Value::Int(most))) = (&least.kind, &most.kind) {
+            return match most.wrapping_sub(*least) as u64 {
+                0 => {}
+                above if above < u64::from(u32::MAX) => out.extend(narrow),
+                _ => out.extend(wide),
+            };
         }
-        let as_int = |e: Expr| expr(ExprKind::Cast(Box::new(e)), Type::Int);
-        out.push(either(lt(sub(as_int(most), as_int(least)), number(i64::from(u32::MAX))), narrow, wide));
+        let several = binary(BinaryOp::Ne, least.clone(), most.clone());
+        if matches!(ty, Type::Int | Type::Fixed { bits: 32 | 64, .. }) {
+            let as_int = |e: Expr| expr(ExprKind::Cast(Box::new(e)), Type::Int);
+            let above = sub(as_int(most), as_int(least));
+            narrow = vec![either(lt(above, number(i64::from(u32::MAX))), narrow, wide)];
+        }
+        out.push(when(several, narrow));
     }
 
     pub(super) fn stmt(&mut self, s: &Stmt, body: &mut Body, params: usize, out: &mut Block) {
@@ -114,7 +118,9 @@ impl Maker<'_> {
                         sub(as_int(read(&value)), as_int(least.clone()))
                     }
                 };
-                self.tell_choice(index, &ty, least, most, out);
+                if self.clock.is_some() {
+                    self.tell_choice(index, &ty, least, most, out);
+                }
                 self.checked_store(p, read(&value), at, out);
             }
             StmtKind::If(guard, a, b) => {
