@@ -270,6 +270,13 @@ fn what_a_reviewer_found_stays_found() {
         let path = write(&format!("found-{name}.fab"), source);
         expect(&fabius(&["verify", &path]), code, &[]);
     }
+    for (name, source, option, code) in [
+        // The tasks of a buffer share its variables.
+        ("own", "thread var t: int;\nproc p() { assert t == 0; }\ninit { t = 1; post p(); }\n", "--delays=0", 1),
+    ] {
+        let path = write(&format!("found-{name}.fab"), source);
+        expect(&fabius(&["verify", &path, option]), code, &[]);
+    }
 }
 
 #[test]

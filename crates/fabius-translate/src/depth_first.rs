@@ -43,7 +43,12 @@ pub fn depth_first(source: &Explicit, delays: u32) -> Result<Translated, Unsuppo
     }
     crate::stuck::forget(&mut program);
     crate::explicit::start_all(&mut program, source);
-    let shared = crate::explicit::shared(source);
+    let mut shared = crate::explicit::shared(source);
+    let mut own = crate::explicit::per_thread(&program);
+    if tasks {
+        // The tasks of the one buffer share its variables.
+        shared.extend(own.drain(..).map(|(p, _)| id_of(&p)));
+    }
     let rounds = delays + 1;
     let now: Vec<Place> = shared.iter().map(|g| global(&program, *g)).collect();
     let copies = |program: &mut Program, tag: &str, ty: &dyn Fn(Type) -> Type| -> Vec<Place> {
@@ -57,7 +62,7 @@ pub fn depth_first(source: &Explicit, delays: u32) -> Result<Translated, Unsuppo
     let vars = Vars {
         behind: copies(&mut program, "behind", &|ty| array(ty, rounds)),
         end: copies(&mut program, "end", &|ty| ty),
-        own: crate::explicit::per_thread(&program),
+        own,
         round: new_global(&mut program, "round", Type::Range(0, i64::from(delays))),
         budget: new_global(&mut program, "budget", Type::Range(0, i64::from(delays))),
         now,
