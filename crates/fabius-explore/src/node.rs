@@ -280,8 +280,9 @@ impl Choose for Script {
             let chosen = self.random.as_mut().map_or(0, |rng| rng.u32(..alternatives));
             self.taken.push((chosen, alternatives));
         }
-        // Given choices do not know of how many they were.
-        self.taken[self.at].1 = alternatives;
+        // Given choices do not know of how many they were, and may be meant for others.
+        let given = self.taken[self.at].0;
+        self.taken[self.at] = (given.min(alternatives - 1), alternatives);
         self.at += 1;
         self.taken[self.at - 1].0
     }

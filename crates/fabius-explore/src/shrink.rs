@@ -45,7 +45,9 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found 
             length /= 2;
         }
         // A turn moved forward to the last one of the same task, so that blocks grow.
-        for at in 2..best.schedule.len() {
+        let mut at = 2;
+        // What is better may also be shorter.
+        while at < best.schedule.len() {
             let task = best.schedule[at].task;
             let earlier = (0..at - 1).rev().find(|i| best.schedule[*i].task == task);
             if let Some(earlier) = earlier {
@@ -57,6 +59,7 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found 
                     improved = true;
                 }
             }
+            at += 1;
         }
         if !improved {
             return best;

@@ -102,7 +102,8 @@ fn start(program: &mut Program, source: &Explicit, round: &Place, first_round: &
         body.push(set(&stop, boolean(false)));
         body.push(either(le(read(&first), number(last)), vec![set(round, read(&first))], drop.clone()));
         let span = program.procs[start.proc].span;
-        body.push(Stmt { span, ..stmt(StmtKind::Post(None, Some(1), start.proc, start.args.clone())) });
+        let post = Stmt { span, ..stmt(StmtKind::Post(None, Some(1), start.proc, start.args.clone())) };
+        body.push(when(le(read(first_round), number(last)), vec![post]));
     }
     let name = "all_buffers".into();
     program.procs.push(Proc { name, locals, params: 0, results: Vec::new(), body, span: Default::default() });

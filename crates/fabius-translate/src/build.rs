@@ -267,7 +267,7 @@ pub fn levels_of(program: &Program) -> Result<Vec<Level>, Unsupported> {
 }
 
 /// Calls `f` with every statement, nested ones included.
-pub fn each(block: &Block, f: &mut impl FnMut(&Stmt)) {
+pub fn each(block: &[Stmt], f: &mut impl FnMut(&Stmt)) {
     for s in block {
         f(s);
         match &s.kind {

@@ -124,17 +124,3 @@ pub(super) fn has_points(block: &Block) -> bool {
     each(block, &mut |s| found |= matches!(s.kind, StmtKind::Yield | StmtKind::Zield | StmtKind::Post(..)));
     found
 }
-
-/// Neither control nor something that may be a point.
-pub(super) fn is_simple(s: &Stmt) -> bool {
-    matches!(
-        s.kind,
-        StmtKind::Skip
-            | StmtKind::Assign(..)
-            | StmtKind::Any(..)
-            | StmtKind::Assume(_)
-            | StmtKind::Print(_)
-            | StmtKind::Progress
-            | StmtKind::Assert(..)
-    )
-}

@@ -2,6 +2,7 @@
 
 use super::census::{awaited, has_points};
 use super::data::{Mapping, OBJECTS, reference};
+use super::prefix::is_visible;
 use super::{At, Body, Maker, Mode, Origin, code};
 use crate::build::*;
 use crate::faults;
@@ -61,6 +62,13 @@ impl Maker<'_> {
     }
 
     pub(super) fn stmt(&mut self, s: &Stmt, body: &mut Body, params: usize, out: &mut Block) {
+        if is_visible(s) {
+            match body.mode {
+                Mode::AtOnce => return out.push(assume(boolean(false))),
+                Mode::Free if body.at != At::Point => self.end_prefix(s, body, out),
+                _ => {}
+            }
+        }
         let at = s.span;
         let map = Mapping {
             ty: &|t| self.ty(t),
@@ -389,8 +397,6 @@ impl Maker<'_> {
         body: &mut Body,
         out: &mut Block,
     ) {
-        let its_level = if origin == Origin::Spawned { 0 } else { level.unwrap_or(body.level) };
-        let wrapper = self.wrapper(p, origin, its_level);
         if let Some((born, _)) = self.handles.clone() {
             let Type::Range(_, most) = born.ty else { unreachable!("handles are numbers") };
             out.push(assume(lt(read(&born), number(most))));
@@ -402,18 +408,19 @@ impl Maker<'_> {
                 out.push(set(&local(l, body.locals[l].ty.clone()), read(&id)));
             }
         }
-        self.tell(code::POST, number(level.map_or(-1, i64::from)), out);
         if origin == Origin::Spawned {
-            out.push(Stmt { span, ..stmt(StmtKind::Spawn(None, wrapper, args)) });
-        } else {
-            out.push(Stmt { span, ..stmt(StmtKind::Post(None, level, wrapper, args)) });
-            if its_level > body.level {
-                if body.mode == Mode::Atomic {
-                    let help = "post behind the `atomic` block";
-                    self.refuse("a post to a higher level inside of `atomic`", span, help);
-                }
-                body.at = At::Point;
+            return self.make_thread(p, args, span, body, out);
+        }
+        let its_level = level.unwrap_or(body.level);
+        let wrapper = self.wrapper(p, origin, its_level);
+        self.tell(code::POST, number(level.map_or(-1, i64::from)), out);
+        out.push(Stmt { span, ..stmt(StmtKind::Post(None, level, wrapper, args)) });
+        if its_level > body.level {
+            if body.mode == Mode::Atomic {
+                let help = "post behind the `atomic` block";
+                self.refuse("a post to a higher level inside of `atomic`", span, help);
             }
+            body.at = At::Point;
         }
     }
 }
