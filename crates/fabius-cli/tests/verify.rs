@@ -265,12 +265,53 @@ fn what_a_reviewer_found_stays_found() {
         ("one-name", "enum One { A }\nvar x: One;\nprocess p[1] { x = any One; choose { } or { assert false; } }\n", 1),
         ("one-left", "init { let n = any 0..1; let y = any 0..n; let z = any 0..1; assert z == 0 || n == 1; }\n", 1),
         ("few-of-many", "var x: u64;\ninit { x = any 0..3; assert x != 2; }\n", 1),
+        ("at-once", "var y: int;\nproc p() { }\ninit { let h = spawn p(); y = 3; join h; assert y < 3; }\n", 1),
+        ("choice-first", "init { choose { } or { assert false; } }\n", 1),
+        ("prefix", "var x: int;\ninit { if * { x = 1; } assert x == 0; }\n", 1),
+        ("skip", "var x: int;\nprocess p[1] { zield; skip; x = 1; assert false; }\n", 1),
+        ("decided", "var x: int;\nprocess p[1] { zield; if true { x = 1; } assert false; }\n", 1),
+        (
+            "decided-read",
+            "var x: int;\nvar a: [int; 2];\nprocess p[1] { x = 1; if false && a[0] == 0 { } x = any x..2; assert x == 1; }\n",
+            1,
+        ),
+        (
+            "break",
+            "var x: int;\nprocess p[1] { loop { zield; if x == 0 { zield; break; } } x = 1; assert false; }\n",
+            1,
+        ),
+        (
+            "waits-in-turn",
+            "var r: int;\nvar q: int;\nbuffer b { var h: thread; yield; while r == q { join h; } }\nbuffer c { }\n",
+            1,
+        ),
+        (
+            "index-first",
+            "var i: i8 = -127;\nvar a: [0..2; 2];\nprocess p[1] { a[(i as int)] = (i as int) - a[0]; }\n",
+            1,
+        ),
+        ("null-first", "record R { v: 0..2 }\nvar y: int = 7;\nprocess p[1] { var r: ref R; r.v = y; }\n", 1),
         ("index", "var a: [bool; 2];\nvar i: int = 0;\nprocess p[1] { await a[i]; }\nprocess q[1] { i = 5; }\n", 1),
     ] {
         let path = write(&format!("found-{name}.fab"), source);
         expect(&fabius(&["verify", &path]), code, &[]);
+        // What has no end cannot be explored.
+        if !source.contains("any u64") {
+            expect(&fabius(&["check", &path]), code, &[]);
+        }
     }
+    let empty =
+        "var b: bool;\nproc p() { }\nproc q() { b = false; assert b; }\ninit { spawn p(); spawn q(); await b; }\n";
+    let dropped =
+        "proc p() { var i: int; assume i > 0; }\nproc q() { var h: thread; join h; }\ninit { spawn p(); spawn q(); }\n";
+    let perhaps = "var x: int;\nproc p(n: int) { if n > 0 { x = n; } }\ninit { let h = spawn p(0); x = 3; join h; assert x < 3; }\n";
     for (name, source, option, code) in [
+        ("empty", empty, "--delays=1", 1),
+        ("empty", empty, "--rounds=2", 1),
+        ("dropped", dropped, "--delays=1", 0),
+        ("dropped", dropped, "--rounds=2", 0),
+        ("perhaps", perhaps, "--rounds=1", 1),
+        ("perhaps", perhaps, "--delays=0", 1),
         // The tasks of a buffer share its variables.
         ("own", "thread var t: int;\nproc p() { assert t == 0; }\ninit { t = 1; post p(); }\n", "--delays=0", 1),
     ] {

@@ -1,6 +1,8 @@
 //! Walking over the statements, places and expressions of a core program.
 
-use crate::program::{Base, Block, Expr, ExprKind, Guard, Place, Projection, Stmt, StmtKind};
+use crate::program::{
+    Access, Base, BinaryOp, Block, Expr, ExprKind, Guard, Place, Projection, Stmt, StmtKind, UnaryOp, Value,
+};
 
 /// The expressions of a statement, without those of nested statements.
 pub fn expressions(stmt: &Stmt) -> Vec<&Expr> {
@@ -44,6 +46,40 @@ pub fn each<'p>(e: &'p Expr, f: &mut dyn FnMut(&'p Expr)) {
         ExprKind::Binary(_, a, b) | ExprKind::SetContains(a, b) => [a, b].into_iter().for_each(|x| each(x, f)),
         ExprKind::IfElse(a, b, c) => [a, b, c].into_iter().for_each(|x| each(x, f)),
         ExprKind::Tuple(es) => es.iter().for_each(|x| each(x, f)),
+    }
+}
+
+/// What a guard is, if that is decided without looking at any variable.
+pub fn decided(e: &Expr) -> Option<bool> {
+    match &e.kind {
+        ExprKind::Const(Value::Int(v)) => Some(*v != 0),
+        ExprKind::Unary(UnaryOp::Not, a) => decided(a).map(|v| !v),
+        ExprKind::Binary(BinaryOp::And, a, b) => {
+            if decided(a)? {
+                decided(b)
+            } else {
+                Some(false)
+            }
+        }
+        ExprKind::Binary(BinaryOp::Or, a, b) => {
+            if decided(a)? {
+                Some(true)
+            } else {
+                decided(b)
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Whether a statement does nothing but say which statement is next. It is never a step of its own.
+pub fn is_nothing(stmt: &Stmt) -> bool {
+    match &stmt.kind {
+        StmtKind::Skip | StmtKind::Break | StmtKind::Continue => true,
+        StmtKind::If(Guard::Expr(e), ..) | StmtKind::While(Guard::Expr(e), _) => {
+            stmt.access == Access::Local && decided(e).is_some()
+        }
+        _ => false,
     }
 }
 

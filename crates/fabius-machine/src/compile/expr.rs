@@ -344,7 +344,7 @@ impl<'p> Compiler<'p> {
     }
 
     /// How many words of the type have a range.
-    fn ranges_in(&self, ty: &Type) -> u32 {
+    pub(super) fn ranges_in(&self, ty: &Type) -> u32 {
         match ty {
             Type::Range(..) => 1,
             Type::Record(r) => self.program.records[*r].fields.iter().map(|f| self.ranges_in(&f.ty)).sum(),
@@ -492,6 +492,21 @@ impl<'p> Compiler<'p> {
                 Loc::Heap { obj, off: self.arith(Op::AddWrap, Fix::No, (a, b), None, place.span) }
             }
             (Err(obj), None, None) => Loc::Heap { obj, off: self.constant(i64::from(fixed)) },
+        }
+    }
+
+    /// The same location, after code that checks that there is one.
+    pub(super) fn certain(&mut self, loc: Loc, at: Span) -> Loc {
+        match loc {
+            Loc::Element { base, index, shape } => {
+                let off = self.indexed(None, Val { arg: index, span: at }, shape, at);
+                Loc::At { base, off }
+            }
+            Loc::Heap { obj, .. } => {
+                self.emit(Instr::NotNull { a: obj }, Info { at, a: at, ..Info::default() });
+                loc
+            }
+            Loc::Fixed(_) | Loc::At { .. } => loc,
         }
     }
 

@@ -8,9 +8,8 @@ use crate::build::*;
 use fabius_lang::program::*;
 
 impl Maker<'_> {
-    /// A block inside of another one, and how it ends. The statement before it has begun the step.
+    /// A block inside of another one, and how it ends.
     pub(super) fn nested(&mut self, block: &Block, body: &mut Body, params: usize) -> (Block, At) {
-        body.at = At::Within;
         let mut out = Vec::new();
         self.block(block, body, params, &mut out);
         (out, std::mem::replace(&mut body.at, At::Within))

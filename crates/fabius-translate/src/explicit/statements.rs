@@ -7,6 +7,7 @@ use super::{At, Body, Maker, Mode, Origin, code};
 use crate::build::*;
 use crate::faults;
 use fabius_lang::program::*;
+use fabius_lang::walk::{decided, is_nothing};
 use fabius_trace::Span;
 
 impl Maker<'_> {
@@ -79,7 +80,8 @@ impl Maker<'_> {
         };
         let expr_of = |e: &Expr| map.expr(e);
         match &s.kind {
-            StmtKind::Skip | StmtKind::Progress => self.begin(body, out),
+            StmtKind::Skip => {}
+            StmtKind::Progress => self.begin(body, out),
             // There is nobody to hand over to.
             StmtKind::Zield if self.source.has_single_buffer() => self.begin(body, out),
             StmtKind::Assign(p, e) => {
@@ -131,6 +133,9 @@ impl Maker<'_> {
                 }
                 self.checked_store(p, read(&value), at, out);
             }
+            StmtKind::If(Guard::Expr(e), a, b) if is_nothing(s) => {
+                self.block(if decided(e) == Some(true) { a } else { b }, body, params, out);
+            }
             StmtKind::If(guard, a, b) => {
                 let c = match guard {
                     Guard::Star => {
@@ -167,6 +172,7 @@ impl Maker<'_> {
                         self.begin(body, &mut inner);
                         self.choose_bool(body, &mut inner)
                     }
+                    Guard::Expr(e) if is_nothing(s) => expr_of(e),
                     Guard::Expr(e) => {
                         let e = expr_of(e);
                         self.point(s.access, body, &mut inner);
@@ -179,7 +185,8 @@ impl Maker<'_> {
                     debug_assert_eq!(before, At::Either);
                     self.remember(at_end, body, &mut begin);
                 }
-                body.at = At::Within;
+                // Behind the guard a step has begun, behind a `break` perhaps not.
+                body.at = before;
                 let kind = if inner.is_empty() {
                     StmtKind::While(Guard::Expr(c), begin)
                 } else {
@@ -190,7 +197,10 @@ impl Maker<'_> {
                 out.push(Stmt { span: at, ..stmt(kind) });
             }
             StmtKind::Break | StmtKind::Continue => {
-                self.begin(body, out);
+                let now = std::mem::replace(&mut body.at, At::Within);
+                if now != At::Within {
+                    self.remember(now, body, out);
+                }
                 out.push(s.clone());
             }
             StmtKind::Call(results, p, es) => {
