@@ -291,6 +291,11 @@ fn what_a_reviewer_found_stays_found() {
             1,
         ),
         ("null-first", "record R { v: 0..2 }\nvar y: int = 7;\nprocess p[1] { var r: ref R; r.v = y; }\n", 1),
+        (
+            "waits-not",
+            "interleave explicit;\nvar g: int;\nprocess p[1] { g = 0; }\nprocess q[1] { g = 1; await g == 1; }\n",
+            0,
+        ),
         ("index", "var a: [bool; 2];\nvar i: int = 0;\nprocess p[1] { await a[i]; }\nprocess q[1] { i = 5; }\n", 1),
     ] {
         let path = write(&format!("found-{name}.fab"), source);

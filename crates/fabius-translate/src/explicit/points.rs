@@ -78,18 +78,26 @@ impl Maker<'_> {
         }
         // Who waits for ever is seen as well.
         self.note(code::SEEN, number(0), out);
-        out.push(stmt(StmtKind::Await(e.clone())));
+        let stuck = stmt(StmtKind::Await(e.clone()));
         let no = not(e.clone());
         // Who waits hands over to other buffers first, and then to other tasks of its own.
         let to_own = when(no.clone(), vec![stmt(StmtKind::Yield)]);
         if self.implicit {
+            out.push(stuck);
             self.arrive(body, out);
             body.at = At::Point;
             if self.tasks {
                 out.push(to_own);
             }
         } else {
-            let mut others = vec![stmt(StmtKind::Zield)];
+            // It is no scheduling point by itself.
+            let mut others = Vec::new();
+            match body.at {
+                At::Within => others.push(stuck),
+                At::Point => out.push(stuck),
+                At::Either => out.push(when(or(read(&fresh(body)), no.clone()), vec![stuck])),
+            }
+            others.push(stmt(StmtKind::Zield));
             if self.tasks {
                 others.push(to_own);
             }
