@@ -326,6 +326,22 @@ fn what_a_reviewer_found_stays_found() {
 }
 
 #[test]
+fn rounds_are_counted_in_order_of_creation() {
+    // `t3` is before the thread that `t1` makes late, which gets the place of one that has finished.
+    let late = "var g: int;\nvar fin: bool;\nproc n() { g = 7; }\nproc t1() { await fin; spawn n(); }\nproc t2() { fin = true; }\n\
+                proc t3() { assert g != 7; }\ninit { spawn t1(); spawn t2(); spawn t3(); await fin; }\n";
+    let path = write("late.fab", late);
+    for (rounds, max, code) in [("1", "0", 0), ("2", "1", 0), ("3", "2", 1)] {
+        expect(&fabius(&["verify", &path, "--rounds", rounds]), code, &[]);
+        for how in [&[][..], &["--stateless"], &["--strategy", "dfs"]] {
+            let args: Vec<&str> =
+                ["check", &path, "--bound", "rounds", "--max", max].iter().chain(how).copied().collect();
+            expect(&fabius(&args), code, &[]);
+        }
+    }
+}
+
+#[test]
 fn numbers_beyond_64_bits_are_unknown() {
     let deep = "proc f(n: int, y: int) {\n    if n > 0 { if y > 9223372036854775807 { f(n - 1, y); } } else { assert false; }\n}\n\
                 init { let x: int = any int; assume x > 4611686018427387904; let y: int = x * 4; f(4, y); }\n";
