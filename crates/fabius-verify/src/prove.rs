@@ -282,7 +282,7 @@ pub fn dump(program: &Program, plan: &ProofPlan, format: Dump) -> Result<String,
     match format {
         Dump::Fab => unparsed(&translated.program),
         Dump::SmtLib => with_stack(|| {
-            let mut bmc = Bmc::new(&translated.program, Box::new(Embedded::default()), depth(plan)).map_err(of_bmc)?;
+            let mut bmc = Bmc::new(&translated.program, Box::new(Embedded::default()));
             let (terms, all) = bmc.question(depth(plan)).map_err(of_bmc)?;
             Ok(fabius_smt::smtlib::script(terms, &all))
         }),
@@ -375,7 +375,7 @@ fn attempt(
     }
     let translated = translate(program, plan.sequentialization, Trace::On)?;
     let depth = depth(plan);
-    let mut bmc = Bmc::new(&translated.program, solver(&plan.solver)?, depth).map_err(of_bmc)?;
+    let mut bmc = Bmc::new(&translated.program, solver(&plan.solver)?);
     let outcome = bmc.check(depth, limits, &mut |s| progress(plan.sequentialization, *s)).map_err(of_bmc)?;
     let mut bounds = proof_bounds(plan.sequentialization, id);
     bounds.limits = translated.limits.clone();
@@ -451,7 +451,7 @@ pub(crate) fn follow(
     statistics: &mut Statistics,
     progress: &mut dyn FnMut(Statistics),
 ) -> Result<Outcome, ProofError> {
-    let mut bmc = Bmc::new(&translated.program, solver(&plan.solver)?, depth).map_err(of_bmc)?;
+    let mut bmc = Bmc::new(&translated.program, solver(&plan.solver)?);
     let before = *statistics;
     let outcome = bmc.check(depth, limits, &mut |s| progress(before.and(s))).map_err(of_bmc)?;
     *statistics = before.and(&bmc.statistics);
