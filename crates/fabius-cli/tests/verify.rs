@@ -140,6 +140,12 @@ fn what_does_not_go_together_is_refused() {
     expect(&fabius(&["verify", bluetooth, "--dump", "pdf", "x"]), 2, &["smt2, horn, fab, boogie, c"]);
     expect(&fabius(&["verify", "examples/fig10.fab", "--delays", "1"]), 2, &["E0501", "--zields"]);
     expect(&fabius(&["verify", "nosuch.fab"]), 2, &["there is no file"]);
+    let path = write("levels.fab", "level L < H;\nproc t() { }\ninit {\n    post @H t();\n}\n");
+    expect(&fabius(&["verify", &path, "--delays", "1"]), 2, &["E0501", "levels.fab:4:5", "by delays", "--zields"]);
+    let path = write("both.fab", "var x: int;\nproc t() { x = 1; }\nbuffer b {\n    spawn t();\n    post t();\n}\n");
+    for bound in ["--rounds=1", "--delays=1", "--zields=1"] {
+        expect(&fabius(&["verify", &path, bound]), 2, &["E0501", "no translation has both tasks and threads"]);
+    }
     let path = write("many.fab", "var x: int;\nprocess p[*] {\n    x = x + 1;\n}\n");
     expect(&fabius(&["verify", &path]), 2, &["E0501", "many.fab:2:", "--instances p=2"]);
 }

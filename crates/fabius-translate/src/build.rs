@@ -266,6 +266,29 @@ pub fn levels_of(program: &Program) -> Result<Vec<Level>, Unsupported> {
     Ok(all.into_iter().map(|l| l.unwrap_or(0)).collect())
 }
 
+/// Where the first statement of a kind stands.
+pub fn first(program: &Program, is_one: impl Fn(&StmtKind) -> bool) -> Option<Span> {
+    let mut found = None;
+    for proc in &program.procs {
+        each(&proc.body, &mut |s| {
+            if is_one(&s.kind) {
+                found.get_or_insert(s.span);
+            }
+        });
+    }
+    found
+}
+
+/// What to do with a program of tasks that cannot be translated otherwise.
+pub fn help_for_tasks(program: &Program) -> &'static str {
+    if first(program, |s| matches!(s, StmtKind::Spawn(..))).is_some() {
+        "declare the threads as `process`es and use `--zields` and `--yields`: no translation has both tasks and threads \
+         that are spawned"
+    } else {
+        "use `--zields` and `--yields`"
+    }
+}
+
 /// Calls `f` with every statement, nested ones included.
 pub fn each(block: &[Stmt], f: &mut impl FnMut(&Stmt)) {
     for s in block {

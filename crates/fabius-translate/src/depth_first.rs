@@ -38,8 +38,12 @@ pub fn depth_first(source: &Explicit, delays: u32) -> Result<Translated, Unsuppo
     let mut program = source.program.clone();
     let (lanes, tasks) = lanes(source);
     if program.levels.len() > 1 || lanes && tasks {
-        let help = "use `--zields` and `--yields` for programs with levels or several task buffers";
-        return Err(Unsupported::new("delays are counted for one buffer of one level", Default::default(), help));
+        let levels = first(&program, |s| matches!(s, StmtKind::Post(_, Some(level), ..) if *level > 0));
+        let threads = || first(&program, |s| matches!(s, StmtKind::Spawn(..)));
+        let declared = || source.starts.last().map(|s| program.procs[s.proc].span);
+        let span = levels.or_else(threads).or_else(declared).unwrap_or_default();
+        let help = help_for_tasks(&program);
+        return Err(Unsupported::new("tasks of several levels or buffers by delays", span, help));
     }
     crate::stuck::forget(&mut program);
     crate::explicit::start_all(&mut program, source);

@@ -57,8 +57,13 @@ pub mod code {
     pub const SEEN: i64 = 8;
 }
 
-/// Tasks that have a handle at most, where their number is not seen from the text.
-const TASKS: u32 = 12;
+/// Threads and tasks that come into being at most, where their number is not seen from the text.
+pub(crate) const TASKS: u32 = 12;
+
+/// The limit in a sentence.
+pub(crate) fn at_most_tasks() -> String {
+    format!("at most {TASKS} threads or tasks are created")
+}
 
 /// Whether control may be taken away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -217,7 +222,7 @@ pub fn explicit(source: &Program, trace: Trace) -> Result<Explicit, Unsupported>
         limits.push(format!("at most {OBJECTS} objects of each record are made"));
     }
     if has_handles && tasks.is_none() {
-        limits.push(format!("at most {TASKS} threads or tasks are created"));
+        limits.push(at_most_tasks());
     }
     let waits = |s: &Stmt| matches!(s.kind, StmtKind::Await(_) | StmtKind::Join(_));
     if source.has_buffers() && !source.has_single_buffer() && source.any_stmt(waits) {
@@ -348,7 +353,7 @@ impl Maker<'_> {
                 None => {
                     let help =
                         format!("verify them with `--threads any`, or some number: `--instances {}=2`", process.name);
-                    let what = format!("`process {}[*]` stands for any number of threads", process.name);
+                    let what = format!("any number of threads (`process {}[*]`)", process.name);
                     let span = self.source.procs[process.proc].span;
                     self.wrong.get_or_insert(Unsupported { what, span, help });
                 }
