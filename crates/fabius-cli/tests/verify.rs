@@ -302,6 +302,12 @@ fn what_a_reviewer_found_stays_found() {
             "interleave explicit;\nvar g: int;\nprocess p[1] { g = 0; }\nprocess q[1] { g = 1; await g == 1; }\n",
             0,
         ),
+        (
+            "three-indexes",
+            "var f: [[[bool; 3]; 3]; 3];\nvar i: int = 2;\nproc p(j: int, k: int) { f[i][j][k] = true; }\n\
+             process q[1] { p(1, 0); assert !f[2][1][0]; }\n",
+            1,
+        ),
         ("index", "var a: [bool; 2];\nvar i: int = 0;\nprocess p[1] { await a[i]; }\nprocess q[1] { i = 5; }\n", 1),
     ] {
         let path = write(&format!("found-{name}.fab"), source);

@@ -442,6 +442,7 @@ impl<'p> Compiler<'p> {
         };
         let mut fixed = 0;
         let mut dynamic: Vec<(Val, u32, Span)> = Vec::new();
+        let mut partial = None;
         for step in &place.path {
             match step {
                 Projection::Field(f) => {
@@ -465,10 +466,10 @@ impl<'p> Compiler<'p> {
                             if let Some((first, first_shape, span)) = dynamic.pop() {
                                 let sum = self.indexed(None, first, first_shape, span);
                                 let sum = self.indexed(Some(sum), value, shape, place.span);
-                                self.partial = Some(sum);
-                            } else if let Some(sum) = self.partial.take() {
+                                partial = Some(sum);
+                            } else if let Some(sum) = partial.take() {
                                 let sum = self.indexed(Some(sum), value, shape, place.span);
-                                self.partial = Some(sum);
+                                partial = Some(sum);
                             } else {
                                 dynamic.push((value, shape, place.span));
                             }
@@ -477,7 +478,6 @@ impl<'p> Compiler<'p> {
                 }
             }
         }
-        let partial = self.partial.take();
         match (base, dynamic.pop(), partial) {
             (Ok(base), Some((index, shape, _)), _) => Loc::Element { base: base.plus(fixed), index: index.arg, shape },
             (Ok(base), None, Some(off)) => Loc::At { base: base.plus(fixed), off },

@@ -88,7 +88,6 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
         in_atomic: false,
         next_temp: 0,
         target: None,
-        partial: None,
         loops: Vec::new(),
         entries: vec![[None, None]; program.procs.len()],
         wanted: Vec::new(),
@@ -119,8 +118,6 @@ pub(crate) struct Compiler<'p> {
     next_temp: u32,
     /// The place that the instructions being emitted store to.
     target: Option<Span>,
-    /// An offset being summed up.
-    partial: Option<Arg>,
     /// Heads of the enclosing loops, and the jumps that leave them.
     loops: Vec<(u32, Vec<usize>)>,
     entries: Vec<[Option<u32>; 2]>,
