@@ -147,7 +147,7 @@ fn what_does_not_go_together_is_refused() {
         expect(&fabius(&["verify", &path, bound]), 2, &["E0501", "no translation has both tasks and threads"]);
     }
     let path = write("many.fab", "var x: int;\nprocess p[*] {\n    x = x + 1;\n}\n");
-    expect(&fabius(&["verify", &path]), 2, &["E0501", "many.fab:2:", "--instances p=2"]);
+    expect(&fabius(&["verify", &path, "--delays", "1"]), 2, &["E0501", "many.fab:2:", "--instances p=2"]);
 }
 
 /// Runs a tool on a dump, if the tool is there.
