@@ -368,7 +368,7 @@ pub enum BoundArg {
     Delays,
     /// Steps
     Depth,
-    /// Passages to an earlier task buffer
+    /// Passages to a thread or task buffer that was made earlier
     Rounds,
 }
 

@@ -140,8 +140,14 @@ fn what_does_not_go_together_is_refused() {
     expect(&fabius(&["verify", bluetooth, "--dump", "pdf", "x"]), 2, &["smt2, horn, fab, boogie, c"]);
     expect(&fabius(&["verify", "examples/fig10.fab", "--delays", "1"]), 2, &["E0501", "--zields"]);
     expect(&fabius(&["verify", "nosuch.fab"]), 2, &["there is no file"]);
+    let path = write("levels.fab", "level L < H;\nproc t() { }\ninit {\n    post @H t();\n}\n");
+    expect(&fabius(&["verify", &path, "--delays", "1"]), 2, &["E0501", "levels.fab:4:5", "by delays", "--zields"]);
+    let path = write("both.fab", "var x: int;\nproc t() { x = 1; }\nbuffer b {\n    spawn t();\n    post t();\n}\n");
+    for bound in ["--rounds=1", "--delays=1", "--zields=1"] {
+        expect(&fabius(&["verify", &path, bound]), 2, &["E0501", "no translation has both tasks and threads"]);
+    }
     let path = write("many.fab", "var x: int;\nprocess p[*] {\n    x = x + 1;\n}\n");
-    expect(&fabius(&["verify", &path]), 2, &["E0501", "many.fab:2:", "--instances p=2"]);
+    expect(&fabius(&["verify", &path, "--delays", "1"]), 2, &["E0501", "many.fab:2:", "--instances p=2"]);
 }
 
 /// Runs a tool on a dump, if the tool is there.
@@ -256,10 +262,134 @@ fn what_a_reviewer_found_stays_found() {
         ("many", "process w[65] { assert false; }\n", 1),
         ("below", "init { var x: u8 = 252; let y = x as -5..-1; assert true; }\n", 1),
         ("above", "init { let x: u8 = any u8; let y: 0..1000 = x as 0..1000; assert y < 1000; }\n", 0),
+        ("same-handle", "proc p() { }\ninit { let a = spawn p(); let b = spawn p(); assert a == b; }\n", 1),
+        ("other-handle", "proc p() { }\ninit { let a = spawn p(); let b = spawn p(); assert a != b; }\n", 0),
+        ("kept-handle", "proc p() { }\nvar h: [thread; 2];\ninit { h[0] = spawn p(); assert h[0] == h[1]; }\n", 1),
+        ("shown-handle", "init { print(self); }\n", 0),
+        ("made-handle", "record R { who: thread }\ninit { let r: ref R = new R { who: self }; assert false; }\n", 1),
+        ("no-choice", "var g: int;\nprocess p[1] { let y: int = any g..0; choose { } or { assert g != 0; } }\n", 1),
+        ("one-name", "enum One { A }\nvar x: One;\nprocess p[1] { x = any One; choose { } or { assert false; } }\n", 1),
+        ("one-left", "init { let n = any 0..1; let y = any 0..n; let z = any 0..1; assert z == 0 || n == 1; }\n", 1),
+        ("few-of-many", "var x: u64;\ninit { x = any 0..3; assert x != 2; }\n", 1),
+        ("at-once", "var y: int;\nproc p() { }\ninit { let h = spawn p(); y = 3; join h; assert y < 3; }\n", 1),
+        ("choice-first", "init { choose { } or { assert false; } }\n", 1),
+        ("prefix", "var x: int;\ninit { if * { x = 1; } assert x == 0; }\n", 1),
+        ("skip", "var x: int;\nprocess p[1] { zield; skip; x = 1; assert false; }\n", 1),
+        ("decided", "var x: int;\nprocess p[1] { zield; if true { x = 1; } assert false; }\n", 1),
+        (
+            "decided-read",
+            "var x: int;\nvar a: [int; 2];\nprocess p[1] { x = 1; if false && a[0] == 0 { } x = any x..2; assert x == 1; }\n",
+            1,
+        ),
+        (
+            "break",
+            "var x: int;\nprocess p[1] { loop { zield; if x == 0 { zield; break; } } x = 1; assert false; }\n",
+            1,
+        ),
+        (
+            "waits-in-turn",
+            "var r: int;\nvar q: int;\nbuffer b { var h: thread; yield; while r == q { join h; } }\nbuffer c { }\n",
+            1,
+        ),
+        (
+            "index-first",
+            "var i: i8 = -127;\nvar a: [0..2; 2];\nprocess p[1] { a[(i as int)] = (i as int) - a[0]; }\n",
+            1,
+        ),
+        ("null-first", "record R { v: 0..2 }\nvar y: int = 7;\nprocess p[1] { var r: ref R; r.v = y; }\n", 1),
+        (
+            "waits-not",
+            "interleave explicit;\nvar g: int;\nprocess p[1] { g = 0; }\nprocess q[1] { g = 1; await g == 1; }\n",
+            0,
+        ),
+        (
+            "three-indexes",
+            "var f: [[[bool; 3]; 3]; 3];\nvar i: int = 2;\nproc p(j: int, k: int) { f[i][j][k] = true; }\n\
+             process q[1] { p(1, 0); assert !f[2][1][0]; }\n",
+            1,
+        ),
         ("index", "var a: [bool; 2];\nvar i: int = 0;\nprocess p[1] { await a[i]; }\nprocess q[1] { i = 5; }\n", 1),
     ] {
         let path = write(&format!("found-{name}.fab"), source);
         expect(&fabius(&["verify", &path]), code, &[]);
+        // What has no end cannot be explored.
+        if !source.contains("any u64") {
+            expect(&fabius(&["check", &path]), code, &[]);
+        }
+    }
+    let empty =
+        "var b: bool;\nproc p() { }\nproc q() { b = false; assert b; }\ninit { spawn p(); spawn q(); await b; }\n";
+    let dropped =
+        "proc p() { var i: int; assume i > 0; }\nproc q() { var h: thread; join h; }\ninit { spawn p(); spawn q(); }\n";
+    let perhaps = "var x: int;\nproc p(n: int) { if n > 0 { x = n; } }\ninit { let h = spawn p(0); x = 3; join h; assert x < 3; }\n";
+    for (name, source, option, code) in [
+        ("empty", empty, "--delays=1", 1),
+        ("empty", empty, "--rounds=2", 1),
+        ("dropped", dropped, "--delays=1", 0),
+        ("dropped", dropped, "--rounds=2", 0),
+        ("perhaps", perhaps, "--rounds=1", 1),
+        ("perhaps", perhaps, "--delays=0", 1),
+        // The tasks of a buffer share its variables.
+        ("own", "thread var t: int;\nproc p() { assert t == 0; }\ninit { t = 1; post p(); }\n", "--delays=0", 1),
+    ] {
+        let path = write(&format!("found-{name}.fab"), source);
+        expect(&fabius(&["verify", &path, option]), code, &[]);
+    }
+}
+
+#[test]
+fn rounds_are_counted_in_order_of_creation() {
+    // `t3` is before the thread that `t1` makes late, which gets the place of one that has finished.
+    let late = "var g: int;\nvar fin: bool;\nproc n() { g = 7; }\nproc t1() { await fin; spawn n(); }\nproc t2() { fin = true; }\n\
+                proc t3() { assert g != 7; }\ninit { spawn t1(); spawn t2(); spawn t3(); await fin; }\n";
+    let path = write("late.fab", late);
+    for (rounds, max, code) in [("1", "0", 0), ("2", "1", 0), ("3", "2", 1)] {
+        expect(&fabius(&["verify", &path, "--rounds", rounds]), code, &[]);
+        for how in [&[][..], &["--stateless"], &["--strategy", "dfs"]] {
+            let args: Vec<&str> =
+                ["check", &path, "--bound", "rounds", "--max", max].iter().chain(how).copied().collect();
+            expect(&fabius(&args), code, &[]);
+        }
+    }
+}
+
+#[test]
+fn numbers_beyond_64_bits_are_unknown() {
+    let deep = "proc f(n: int, y: int) {\n    if n > 0 { if y > 9223372036854775807 { f(n - 1, y); } } else { assert false; }\n}\n\
+                init { let x: int = any int; assume x > 4611686018427387904; let y: int = x * 4; f(4, y); }\n";
+    let sum = "init { let x: int = any int; assume x > 9223372036854775800; let y: int = x + 100; assert y < 0; }\n";
+    let one_more = "init { var v: int = 9223372036854775807; v = v + 1; assert v < 0; }\n";
+    let chosen = "init { let v: int = any int; assume v > 9223372036854775807; assert false; }\n";
+    let small = "init { let v: int = any int; let w: int = any int; assert v + w < v; }\n";
+    let (might, beyond) = ("integers beyond 64 bits might matter", "an `int` beyond 64 bits");
+    for (name, source, code, embedded, exact) in [
+        ("deep", deep, 3, might, beyond),
+        ("sum", sum, 3, might, beyond),
+        ("one-more", one_more, 3, "an `int` beyond 64 bits, at 1:46", "an `int` beyond 64 bits, at 1:46"),
+        ("chosen", chosen, 3, might, beyond),
+        ("small", small, 1, "`v + w < v`", "`v + w < v`"),
+    ] {
+        let path = write(&format!("beyond-{name}.fab"), source);
+        let output = fabius(&["verify", &path]);
+        expect(&output, code, &[embedded]);
+        assert!(!String::from_utf8_lossy(&output.stdout).contains("was explored"), "nothing was");
+        if ask("z3", &["--version"]).is_some() {
+            expect(&fabius(&["verify", &path, "--solver", "z3"]), code, &[exact]);
+        }
+    }
+}
+
+#[test]
+fn maps_are_guessed_by_their_keys() {
+    let source = "enum C { R, G }\nvar m: map[C] u8;\nvar b: map[bool] 0..2;\nvar r: map[2..4] 0..2;\nvar u: map[u8] bool;\n\
+                  process p[1] { m[C.R] = 1; b[true] = 2; m[C.G] = 2; r[2] = 2; u[3] = true; assert m[C.G] == 2; }\n";
+    let path = write("keys.fab", source);
+    for to in ["sequential", "single-buffer", "yield-free"] {
+        let output = fabius(&["translate", &path, "--to", to]);
+        expect(&output, 0, &["any u8"]);
+        let printed = write(&format!("keys-{to}.fab"), &String::from_utf8_lossy(&output.stdout));
+        expect(&fabius(&["fmt", "--check", &printed]), 0, &[]);
+        expect(&fabius(&["verify", &printed]), 0, &["no bug"]);
     }
 }
 

@@ -32,6 +32,8 @@ pub enum Last {
     Gone,
     /// This thread or buffer.
     Ran(BufferId),
+    /// Where the round is, if rounds are counted: see [`Order`](crate::order::Order).
+    At(u32),
 }
 
 /// How a system compares two anonymous tasks; `None` if it cannot, and then every task differs from all others.
@@ -274,7 +276,7 @@ impl Dispatcher {
     }
 }
 
-/// What a move costs.
+/// What a move costs, but for rounds.
 ///
 /// Papers: Iterative Context Bounding (PLDI 2007), section 2, for contexts and preemptions; Delay-Bounded Scheduling
 /// (POPL 2011), section 3, for delays.
@@ -286,21 +288,18 @@ pub fn cost(bound: Bound, last: Last, mv: &Move) -> u32 {
     let costs = match (bound, last) {
         (Bound::None | Bound::Delays, _) => false,
         (Bound::Depth, _) => true,
-        (Bound::Contexts | Bound::Preemptions | Bound::Rounds, Last::Free) => false,
+        (Bound::Rounds, _) | (Bound::Contexts | Bound::Preemptions, Last::Free | Last::At(_)) => false,
         (Bound::Contexts | Bound::Preemptions, Last::Gone) => true,
         (Bound::Contexts | Bound::Preemptions, Last::Ran(last)) => last != unit,
-        (Bound::Rounds, Last::Gone) => false,
-        (Bound::Rounds, Last::Ran(last)) => unit < last,
     };
     u32::from(costs)
 }
 
-/// Who ran last, reduced to what the next cost depends on. `ran` is `None` at the very beginning.
+/// Who ran last, reduced to what the next cost depends on, but for rounds. `ran` is `None` at the very beginning.
 pub fn last(bound: Bound, ran: Option<BufferId>, dispatcher: &Dispatcher, view: &impl View) -> Last {
     let Some(ran) = ran else { return Last::Free };
     match bound {
-        Bound::None | Bound::Delays | Bound::Depth => Last::Free,
-        Bound::Rounds => Last::Ran(ran),
+        Bound::None | Bound::Delays | Bound::Depth | Bound::Rounds => Last::Free,
         Bound::Preemptions if dispatcher.unit_ready(ran, view) => Last::Ran(ran),
         Bound::Preemptions => Last::Free,
         Bound::Contexts if dispatcher.unit_ready(ran, view) => Last::Ran(ran),

@@ -1,6 +1,6 @@
 //! One execution, run from its beginning: what stateless search and walks repeat.
 
-use crate::dispatcher::{Last, Move, cost};
+use crate::dispatcher::{Last, Move};
 use crate::node::{Context, Node, Script, Stop};
 use crate::race::{Classes, Conflict, HappensBefore, Runner};
 use crate::search::Found;
@@ -108,7 +108,7 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
 
     /// What a move would cost.
     pub fn price(&self, mv: &Move) -> u32 {
-        cost(self.context.options.bound, self.last(), mv)
+        self.context.price(&self.node, self.last(), mv)
     }
 
     /// The happens-before relation so far as a number.

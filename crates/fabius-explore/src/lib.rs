@@ -6,6 +6,7 @@ mod execution;
 mod intern;
 pub mod livelock;
 mod node;
+mod order;
 mod pick;
 pub mod race;
 mod reached;

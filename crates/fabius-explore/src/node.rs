@@ -1,11 +1,12 @@
 //! A node of a search: a dispatch point of an execution, and how a move leads from one to the next.
 
-use crate::dispatcher::{Compare, Dispatcher, Last, Move, Seen, last, moves};
+use crate::dispatcher::{Compare, Dispatcher, Last, Move, Seen, cost, last, moves};
+use crate::order::Order;
 use crate::race::{Detector, Race, Runner};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Options};
 use crate::system::{ANONYMOUS, BufferId, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
-use fabius_trace::{WIDE_PARTS, wide_of_parts};
+use fabius_trace::{Bound, WIDE_PARTS, wide_of_parts};
 
 /// A dispatch point: no task is running.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(crate) struct Node<T> {
     pub detector: Option<Detector>,
     /// Which thread or buffer ran last; `None` at the beginning.
     pub ran: Option<BufferId>,
+    /// In order of creation, where rounds are counted.
+    pub order: Order,
 }
 
 impl<T: Clone> Clone for Node<T> {
@@ -27,6 +30,7 @@ impl<T: Clone> Clone for Node<T> {
             dispatcher: self.dispatcher.clone(),
             detector: self.detector.clone(),
             ran: self.ran,
+            order: self.order.clone(),
         }
     }
 
@@ -35,6 +39,7 @@ impl<T: Clone> Clone for Node<T> {
         self.dispatcher.clone_from(&from.dispatcher);
         self.detector.clone_from(&from.detector);
         self.ran = from.ran;
+        self.order.clone_from(&from.order);
     }
 }
 
@@ -91,7 +96,11 @@ impl<'a, S: System> Context<'a, S> {
         for born in &log.born {
             detector.iter_mut().for_each(|d| d.born(None, born));
         }
-        Ok(Node { state, dispatcher, detector, ran: None })
+        let mut order = Order::default();
+        if self.counts_rounds() {
+            order.born(&log.born);
+        }
+        Ok(Node { state, dispatcher, detector, ran: None, order })
     }
 
     /// Makes a move. Says how the step ended, if it was one.
@@ -137,6 +146,14 @@ impl<'a, S: System> Context<'a, S> {
             node.dispatcher.remove(other);
         }
         node.ran = Some(pick.buffer);
+        if self.counts_rounds() {
+            node.order.ran(pick.buffer);
+            log.finished.iter().for_each(|task| node.order.gone(*task));
+            if end == End::Finished && !node.dispatcher.has_unit(pick.buffer) {
+                node.order.gone(pick.buffer);
+            }
+            node.order.born(&log.born);
+        }
         if let Some(detector) = &mut node.detector {
             let runner = Runner { task: pick.task, buffer: pick.buffer };
             log.fresh.iter().for_each(|variables| detector.forget_data(variables));
@@ -160,7 +177,32 @@ impl<'a, S: System> Context<'a, S> {
 
     /// Who ran last, as far as it matters.
     pub fn last(&self, node: &Node<S::State>) -> Last {
+        if self.counts_rounds() {
+            return Last::At(node.order.at);
+        }
         last(self.options.bound, node.ran, &node.dispatcher, &self.view(&node.state))
+    }
+
+    /// What a move costs.
+    pub fn price(&self, node: &Node<S::State>, last: Last, mv: &Move) -> u32 {
+        match (last, mv) {
+            (Last::At(at), Move::Run(pick)) => u32::from(node.order.position(pick.buffer) < at),
+            _ => cost(self.options.bound, last, mv),
+        }
+    }
+
+    /// Goes on as if this one had run last.
+    pub fn resume(&self, node: &mut Node<S::State>, last: Last) {
+        node.ran = None;
+        match last {
+            Last::Ran(unit) => node.ran = Some(unit),
+            Last::At(at) => node.order.at = at,
+            Last::Free | Last::Gone => {}
+        }
+    }
+
+    fn counts_rounds(&self) -> bool {
+        self.options.bound == Bound::Rounds
     }
 
     /// Whether nobody can go on.
@@ -199,6 +241,9 @@ impl<S: Snapshot> Context<'_, S> {
 
     /// Appends everything but who ran last; returns where the state of the system itself begins.
     pub fn encode(&self, node: &Node<S::State>, out: &mut Vec<u8>) -> usize {
+        if self.counts_rounds() {
+            node.order.encode(out);
+        }
         node.dispatcher.encode(out);
         node.detector.iter().for_each(|d| d.encode(out));
         let begin = out.len();
@@ -208,6 +253,9 @@ impl<S: Snapshot> Context<'_, S> {
 
     /// Overwrites everything but who ran last.
     pub fn decode(&self, mut bytes: &[u8], node: &mut Node<S::State>) {
+        if self.counts_rounds() {
+            node.order.decode(&mut bytes);
+        }
         node.dispatcher.decode(&mut bytes);
         node.detector.iter_mut().for_each(|d| bytes = d.decode(bytes));
         self.system.decode(bytes, &mut node.state);
@@ -280,8 +328,9 @@ impl Choose for Script {
             let chosen = self.random.as_mut().map_or(0, |rng| rng.u32(..alternatives));
             self.taken.push((chosen, alternatives));
         }
-        // Given choices do not know of how many they were.
-        self.taken[self.at].1 = alternatives;
+        // Given choices do not know of how many they were, and may be meant for others.
+        let given = self.taken[self.at].0;
+        self.taken[self.at] = (given.min(alternatives - 1), alternatives);
         self.at += 1;
         self.taken[self.at - 1].0
     }

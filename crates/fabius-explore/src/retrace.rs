@@ -1,6 +1,6 @@
 //! From stored states back to a schedule: makes the moves again, from the beginning.
 
-use crate::dispatcher::{Last, Move, cost, last};
+use crate::dispatcher::{Last, Move};
 use crate::node::{Context, Node, Script};
 use crate::search::{Bug, Found};
 use crate::system::{ANONYMOUS, BufferId, Snapshot, StepLog, TaskId};
@@ -104,12 +104,8 @@ fn encoded<S: Snapshot>(context: &Context<'_, S>, node: &Node<S::State>) -> Vec<
 }
 
 impl<S: Snapshot> Retrace<'_, '_, S> {
-    fn last(&self, node: &Node<S::State>) -> Last {
-        last(self.context.options.bound, node.ran, &node.dispatcher, &self.context.view(&node.state))
-    }
-
     fn price(&self, mv: Move) -> u32 {
-        cost(self.context.options.bound, self.last(&self.node), &mv)
+        self.context.price(&self.node, self.context.last(&self.node), &mv)
     }
 
     /// Makes the cheapest move that leads to the target.
@@ -129,7 +125,7 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
                     let as_asked = match (target.step, mv) {
                         (Some(step), Move::Run(pick)) => step == (pick.buffer, log.progress),
                         (Some(_), Move::Delay(_)) => false,
-                        (None, _) => target.last.is_none_or(|last| last == self.last(&next)),
+                        (None, _) => target.last.is_none_or(|last| last == self.context.last(&next)),
                     };
                     if as_asked && encoded(self.context, &next) == target.state {
                         self.record(mv, script.choices());

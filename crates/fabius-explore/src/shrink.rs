@@ -5,7 +5,7 @@
 use crate::dispatcher::Move;
 use crate::execution::Execution;
 use crate::node::{Context, Stop};
-use crate::search::{Bug, Found, Options};
+use crate::search::{Bug, Cut, Found, Options};
 use crate::system::System;
 use fabius_trace::Turn;
 
@@ -22,7 +22,7 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found 
     let mut tried = 0;
     let mut try_one = |turns: &[Turn], best: &Found| -> Option<Found> {
         tried += 1;
-        let candidate = if tried > EFFORT { None } else { run(&context, turns, Some(&best.what)) };
+        let candidate = if tried > EFFORT { None } else { run(&context, turns, Some(&best.what)).ok() };
         candidate.filter(|c| is_better(c, best))
     };
     loop {
@@ -45,7 +45,9 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found 
             length /= 2;
         }
         // A turn moved forward to the last one of the same task, so that blocks grow.
-        for at in 2..best.schedule.len() {
+        let mut at = 2;
+        // What is better may also be shorter.
+        while at < best.schedule.len() {
             let task = best.schedule[at].task;
             let earlier = (0..at - 1).rev().find(|i| best.schedule[*i].task == task);
             if let Some(earlier) = earlier {
@@ -57,6 +59,7 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found 
                     improved = true;
                 }
             }
+            at += 1;
         }
         if !improved {
             return best;
@@ -64,9 +67,11 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found 
     }
 }
 
-/// What a schedule that was found elsewhere leads to, and what it costs. `None` if some turn cannot be made, or nothing
-/// goes wrong.
-pub fn find(system: &impl System, options: &Options, schedule: &[Turn]) -> Option<Found> {
+/// What a schedule that was found elsewhere leads to, and what it costs.
+///
+/// # Errors
+/// Some turn cannot be made, or nothing goes wrong; with the limit, if one is the reason.
+pub fn find(system: &impl System, options: &Options, schedule: &[Turn]) -> Result<Found, Option<Cut>> {
     run(&Context { system, options, compare: None }, schedule, None)
 }
 
@@ -80,8 +85,8 @@ fn is_better(new: &Found, old: &Found) -> bool {
 /// Delays that are tried before a turn at most: a scheduler's pick comes round again after as many as there are tasks.
 const MAX_DELAYS: u32 = 64;
 
-/// Runs turns to the bug that is wanted, or to any; `None` if one of them cannot be made.
-fn run<S: System>(context: &Context<'_, S>, turns: &[Turn], wanted: Option<&Bug>) -> Option<Found> {
+/// Runs turns to the bug that is wanted, or to any.
+fn run<S: System>(context: &Context<'_, S>, turns: &[Turn], wanted: Option<&Bug>) -> Result<Found, Option<Cut>> {
     let (start, turns) = match turns.split_first() {
         Some((first, rest)) if first.task == Turn::START => (first.choices.as_slice(), rest),
         _ => (&[][..], turns),
@@ -92,9 +97,9 @@ fn run<S: System>(context: &Context<'_, S>, turns: &[Turn], wanted: Option<&Bug>
         Err((Stop::Bug(what), script)) if wanted.is_none_or(|wanted| same(&what, wanted)) => {
             let first = Turn { task: Turn::START, choices: script.choices() };
             let schedule: Vec<Turn> = [first].into_iter().filter(|t| !t.choices.is_empty()).collect();
-            return Some(Found { what, cost: 0, delays: vec![0; schedule.len()], schedule, cycle: None });
+            return Ok(Found { what, cost: 0, delays: vec![0; schedule.len()], schedule, cycle: None });
         }
-        Err(_) => return None,
+        Err((stop, _)) => return Err(limit(stop)),
     };
     let mut moves = Vec::new();
     for turn in turns {
@@ -109,17 +114,24 @@ fn run<S: System>(context: &Context<'_, S>, turns: &[Turn], wanted: Option<&Bug>
             let delay = moves.iter().find(|m| matches!(m, Move::Delay(_))).copied();
             let Some(delay) = delay.filter(|_| delays < MAX_DELAYS) else { break None };
             delays += 1;
-            run.make(delay, &[]).ok()?;
+            run.make(delay, &[]).map_err(limit)?;
             context.moves(&run.node, &mut moves);
         };
-        let mv = mv?;
+        let mv = mv.ok_or(None)?;
         if let Err(stop) = run.make(mv, &turn.choices) {
-            let Stop::Bug(what) = stop else { return None };
-            return wanted.is_none_or(|wanted| same(&what, wanted)).then(|| run.found(what));
+            let Stop::Bug(what) = stop else { return Err(limit(stop)) };
+            return if wanted.is_none_or(|wanted| same(&what, wanted)) { Ok(run.found(what)) } else { Err(None) };
         }
     }
     let stuck = wanted.is_none_or(|wanted| *wanted == Bug::Deadlock) && context.is_deadlock(&run.node);
-    stuck.then(|| run.found(Bug::Deadlock))
+    if stuck { Ok(run.found(Bug::Deadlock)) } else { Err(None) }
+}
+
+fn limit(stop: Stop) -> Option<Cut> {
+    match stop {
+        Stop::Cut(cut) => Some(cut),
+        Stop::Bug(_) | Stop::Dropped => None,
+    }
 }
 
 fn same(a: &Bug, b: &Bug) -> bool {

@@ -19,7 +19,7 @@ use crate::node::{Context, Node, Script, Stop};
 use crate::retrace::{self, Target};
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress};
 use crate::system::{BufferId, Snapshot, StepLog};
-use crate::visited::{Arrival, Claimed, Moves, Shard, WIDE_BIT, bit_of, free_moves};
+use crate::visited::{Arrival, Claimed, Moves, Shard, WIDE_BIT, bit_at, bit_of, free_moves};
 use fabius_trace::{Bound, LevelStats, SchedulerKind};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -227,7 +227,8 @@ where
 
     /// Whether one state of the program may be stored several times.
     fn counts_apart(&self) -> bool {
-        self.context.options.races.is_some() || self.context.options.scheduler != SchedulerKind::Bag
+        let options = self.context.options;
+        options.races.is_some() || options.scheduler != SchedulerKind::Bag || options.bound == Bound::Rounds
     }
 
     /// Counts a state of the program.
@@ -356,15 +357,12 @@ where
         };
         let state = arrival.state << SHARD_BITS | item.arrival & (SHARDS as u32 - 1);
         self.context.decode(&worker.bytes, &mut worker.base);
-        worker.base.ran = match arrival.last {
-            Last::Ran(unit) => Some(unit),
-            Last::Free | Last::Gone => None,
-        };
+        self.context.resume(&mut worker.base, arrival.last);
         let mut moves = std::mem::take(&mut worker.moves);
         self.context.moves(&worker.base, &mut moves);
         let claimed = self.claimed_before_rest(item, state);
         for (number, mv) in moves.iter().enumerate() {
-            let bit = self.bit(mv);
+            let bit = self.bit(&worker.base, mv);
             let fresh = || bit != WIDE_BIT || !self.is_claimed_wide(state, mv);
             let wanted = match item.moves {
                 Moves::Masked(mask) => mask & bit != 0 && fresh(),
@@ -500,9 +498,10 @@ where
     }
 
     /// The bit of a move in a mask.
-    fn bit(&self, mv: &Move) -> u64 {
+    fn bit(&self, node: &Node<S::State>, mv: &Move) -> u64 {
         match (self.context.options.bound, mv) {
-            (Bound::Contexts | Bound::Preemptions | Bound::Rounds, Move::Run(pick)) => bit_of(pick.buffer),
+            (Bound::Rounds, Move::Run(pick)) => bit_at(node.order.position(pick.buffer)),
+            (Bound::Contexts | Bound::Preemptions, Move::Run(pick)) => bit_of(pick.buffer),
             (_, Move::Run(_)) => 1,
             (_, Move::Delay(_)) => 2,
         }

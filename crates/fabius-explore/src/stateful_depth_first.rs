@@ -6,7 +6,7 @@
 //! 1. States are stored. With a limit of cost a state alone is not enough: the least cost of each state and of who ran
 //!    last is kept, and a visit with less is explored again.
 
-use crate::dispatcher::{Last, Move, cost};
+use crate::dispatcher::{Last, Move};
 use crate::node::{Context, Node, Script, Stop};
 use crate::retrace::{self, Target};
 use crate::search::{Bug, Cut, Monitor, Options, Outcome, Progress};
@@ -21,7 +21,6 @@ use std::time::{Duration, Instant};
 struct Frame {
     state: Vec<u8>,
     last: Last,
-    ran: Option<u32>,
     cost: u32,
     moves: Vec<Move>,
     /// The move to make next.
@@ -166,7 +165,7 @@ impl<S: Snapshot> Search<'_, '_, S> {
             self.finals += u64::from(is_final);
             (self.visit)(Visit { state: &node.state, is_final, is_complete, cost: at_cost });
         }
-        let frame = Frame { state: key.0, last, ran: node.ran, cost: at_cost, moves, next: 0, script: None };
+        let frame = Frame { state: key.0, last, cost: at_cost, moves, next: 0, script: None };
         self.path.push(frame);
         if self.context.options.deadlock && self.context.is_deadlock(&node) {
             return Err(self.found(None, Bug::Deadlock));
@@ -176,13 +175,14 @@ impl<S: Snapshot> Search<'_, '_, S> {
 
     /// Makes the next move of the last node on the path, or takes that node off.
     fn advance(&mut self, base: &mut Node<S::State>) -> Result<(), Found> {
-        let bound = self.context.options.bound;
         let frame = self.path.last_mut().expect("the path is not empty");
         let Some(mv) = frame.moves.get(frame.next).copied() else {
             self.path.pop();
             return Ok(());
         };
-        let total = frame.cost + cost(bound, frame.last, &mv);
+        self.context.decode(&frame.state, base);
+        self.context.resume(base, frame.last);
+        let total = frame.cost + self.context.price(base, frame.last, &mv);
         if self.context.options.max.is_some_and(|max| total > max) {
             frame.next += 1;
             self.cut_off = true;
@@ -190,8 +190,6 @@ impl<S: Snapshot> Search<'_, '_, S> {
         }
         let number = frame.next;
         let mut script = frame.script.take().unwrap_or_default();
-        self.context.decode(&frame.state, base);
-        base.ran = frame.ran;
         let mut log = self.context.log();
         let result = self.context.apply(base, mv, &mut script, &mut log);
         self.transitions += u64::from(matches!(mv, Move::Run(_)));

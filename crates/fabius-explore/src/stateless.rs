@@ -9,7 +9,7 @@
 //! 4. With [`Reduction::Classes`], the cache holds classes of executions instead of states, and is asked before a prefix is
 //!    run: see `reached.rs`.
 
-use crate::dispatcher::{Last, Move, cost, depends_on_last};
+use crate::dispatcher::{Last, Move, depends_on_last};
 use crate::execution::{Execution, Spare};
 use crate::node::{Context, Script, Stop};
 use crate::reached::{Class, Reached};
@@ -271,6 +271,7 @@ impl<S: System + Sync> Search<'_, S> {
             Last::Free => Class::ANYBODY,
             Last::Gone => Class::NOBODY,
             Last::Ran(task) => run.last_step_of(task),
+            Last::At(_) => run.node.ran.map_or(Class::ANYBODY, |task| run.last_step_of(task)),
         };
         Some(Class { number, last })
     }
@@ -431,7 +432,7 @@ impl<S: System + Sync> Search<'_, S> {
             };
             let mut chosen: Option<(usize, Move, u32)> = None;
             for (number, mv) in moves.iter().enumerate() {
-                let cost = run.cost + cost(options.bound, last, mv);
+                let cost = run.cost + self.context.price(&run.node, last, mv);
                 let class = self.comes_to(run, mv);
                 if cost <= bound && chosen.is_none() {
                     if self.is_new(class, cost) {

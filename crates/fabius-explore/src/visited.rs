@@ -9,13 +9,18 @@ use std::collections::HashSet;
 /// The bit in a mask that all threads and buffers share which do not have one of their own.
 pub(crate) const WIDE_BIT: u64 = 1 << 63;
 
-/// The bit in a mask of a thread or buffer; in the order of ids, as long as there are no more than 32 threads.
+/// The bit in a mask of a thread or buffer.
 pub(crate) fn bit_of(unit: BufferId) -> u64 {
     match unit.checked_sub(DECLARED_BUFFER) {
         Some(i) if i < 31 => 1 << (32 + i),
         None if unit < 32 => 1 << unit,
         _ => WIDE_BIT,
     }
+}
+
+/// The bit in a mask of the thread or buffer at a position in the order of creation.
+pub(crate) fn bit_at(position: u32) -> u64 {
+    if position < 63 { 1 << position } else { WIDE_BIT }
 }
 
 /// One visit of a state that led to moves. The number of a visit, like that of a state, has its shard in the low bits.
@@ -84,12 +89,12 @@ pub(crate) fn free_moves(bound: Bound, last: Last) -> Moves {
         (Bound::Depth, _) => Moves::Masked(0),
         (Bound::Delays, _) => Moves::Masked(1),
         (Bound::Contexts | Bound::Preemptions | Bound::Rounds, Last::Free) => Moves::Masked(u64::MAX),
+        (_, Last::At(at)) => Moves::Masked(!(bit_at(at) - 1)),
         (Bound::Contexts | Bound::Preemptions, Last::Ran(unit)) => match bit_of(unit) {
             WIDE_BIT => Moves::Of(unit),
             bit => Moves::Masked(bit),
         },
         (Bound::Contexts | Bound::Preemptions, Last::Gone) => Moves::Masked(0),
-        (Bound::Rounds, Last::Gone) => Moves::Masked(u64::MAX),
-        (Bound::Rounds, Last::Ran(unit)) => Moves::Masked(!(bit_of(unit) - 1)),
+        (Bound::Rounds, Last::Gone | Last::Ran(_)) => Moves::Masked(u64::MAX),
     }
 }

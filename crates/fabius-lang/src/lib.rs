@@ -7,6 +7,7 @@ pub mod program;
 mod render;
 pub mod syntax;
 mod unparse;
+pub mod walk;
 
 pub use analysis::{Choices, Options, compile, erase_spans};
 pub use explain::{codes, explain};

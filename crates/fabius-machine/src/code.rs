@@ -414,6 +414,8 @@ pub(crate) struct Code {
     pub(crate) guards: Vec<Guard>,
     /// For each program counter, where a task that rests there really stands: behind jumps, marks and points.
     pub(crate) settled: Vec<u32>,
+    /// The same for a task that stands behind a point already.
+    pub(crate) behind: Vec<u32>,
     /// For each program counter, whose code it is.
     pub(crate) proc_of: Vec<u32>,
     /// How many temporaries there are.

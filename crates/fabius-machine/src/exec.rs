@@ -169,7 +169,10 @@ impl Exec<'_> {
             let here = pc;
             pc += 1;
             match instr {
-                Instr::Point => rest!(pc, End::Point),
+                Instr::Point => {
+                    self.state.tasks[index].pc = code.behind[pc];
+                    return Ok(End::Point);
+                }
                 Instr::Mark => {
                     if until == Until::Visible {
                         rest!(here, End::Point)

@@ -1,6 +1,7 @@
 //! Control points: what remains to be executed of a procedure (the `k` of the frames `<loc, k, lev>` of the papers).
 
-use fabius_lang::program::{Block, Proc, Stmt, StmtKind};
+use fabius_lang::program::{Block, Guard, Proc, Stmt, StmtKind};
+use fabius_lang::walk::decided;
 
 /// The way from the body of a procedure down to the next statement; after the last statement, to the end of the body.
 ///
@@ -53,6 +54,21 @@ impl Control {
             if self.statement(proc).is_some_and(|s| matches!(s.kind, StmtKind::While(..))) {
                 return;
             }
+        }
+    }
+
+    /// Past a statement that does nothing (see [`is_nothing`](fabius_lang::walk::is_nothing)).
+    pub fn pass(&mut self, proc: &Proc) {
+        let Some(stmt) = self.statement(proc) else { return };
+        match &stmt.kind {
+            StmtKind::If(Guard::Expr(e), ..) => self.enter(proc, usize::from(decided(e) == Some(false))),
+            StmtKind::While(Guard::Expr(e), _) if decided(e) == Some(true) => self.enter(proc, 0),
+            StmtKind::Break => {
+                self.to_loop(proc);
+                self.advance(proc);
+            }
+            StmtKind::Continue => self.to_loop(proc),
+            _ => self.advance(proc),
         }
     }
 

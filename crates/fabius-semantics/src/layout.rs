@@ -1,8 +1,8 @@
 //! What is computed once for a program: numbers of shared variables, and how finely it interleaves.
 
 use crate::value::{ObjectId, scalars};
-use crate::walk;
-use fabius_lang::program::{Access, Interleave, Program};
+use fabius_lang::program::{Access, ExprKind, Interleave, Program, StmtKind};
+use fabius_lang::walk;
 use fabius_trace::Points;
 
 /// Facts about a program.
@@ -36,12 +36,33 @@ impl Layout {
                 (Interleave::Implicit, Points::Sync) => Some(Access::Sync),
             },
             single_buffer,
-            uses_self: walk::uses_self(program),
+            uses_self: uses_self(program),
         }
     }
 
     /// Number of the first scalar of a heap object.
     pub fn of_object(o: ObjectId) -> u64 {
         1 << 62 | u64::from(o) << 30
+    }
+}
+
+/// For every procedure: whether it, or one that it calls, asks for the running task's handle.
+fn uses_self(program: &Program) -> Vec<bool> {
+    let mut uses = vec![false; program.procs.len()];
+    loop {
+        let before = uses.clone();
+        for (p, proc) in program.procs.iter().enumerate() {
+            let mut found = uses[p];
+            walk::statements(&proc.body, &mut |s| {
+                for e in walk::expressions(s) {
+                    walk::each(e, &mut |x| found |= matches!(x.kind, ExprKind::SelfHandle));
+                }
+                found |= matches!(s.kind, StmtKind::Call(_, q, _) if uses[q]);
+            });
+            uses[p] = found;
+        }
+        if uses == before {
+            return uses;
+        }
     }
 }

@@ -16,7 +16,6 @@ pub mod run;
 mod show;
 mod system;
 pub mod value;
-mod walk;
 
 pub use replay::{Departure, Ending, Settings, replay};
 pub use system::Reference;

@@ -12,6 +12,7 @@ use crate::rules::{Effect, Note, Small, dispatch, scope_of};
 use crate::value::{TaskId, Value};
 use fabius_explore::system::{BufferId, Choose, End, Fault, Limit, StepLog};
 use fabius_lang::program::{Access, Expr, Program, Stmt, StmtKind};
+use fabius_lang::walk::is_nothing;
 
 /// Statements that one step may have.
 pub const MAX_STATEMENTS: usize = 1_000_000;
@@ -65,12 +66,14 @@ impl Run<'_> {
     pub fn step(&mut self, config: &mut Config, task: TaskId) -> Result<End, Fault> {
         let n = make_running(self.program, self.layout, config, task);
         let thread = task == n;
-        for statement in 0..MAX_STATEMENTS {
-            if statement > 0
-                && let Some(end) = self.point(config, n, thread)
-            {
+        // What does nothing is no step of its own.
+        let mut begun = false;
+        for _ in 0..MAX_STATEMENTS {
+            if begun && let Some(end) = self.point(config, n, thread) {
                 return Ok(end);
             }
+            let next = config.buffers[&n].innermost().and_then(|t| next_statement(self.program, t));
+            begun |= !next.is_some_and(is_nothing);
             let born = self.log.born.len();
             let effect = self.one(config, n)?;
             if !self.prefixes(config, born)? {
@@ -99,7 +102,7 @@ impl Run<'_> {
             return Some(End::Interrupted);
         }
         let stmt = next_statement(self.program, task)?;
-        if stmt.kind == StmtKind::Skip {
+        if is_nothing(stmt) {
             return None;
         }
         if self.layout.point.is_some_and(|least| stmt.access >= least) {
@@ -176,18 +179,20 @@ fn inside_atomic(program: &Program, task: &Task) -> bool {
     task.frames.iter().any(|f| f.control.inside_atomic(&program.procs[f.proc]))
 }
 
-/// Whether the next statement, after `skip`s, is not a false `await` or `join`.
+/// Whether the next statement, after those that do nothing, is not a false `await` or `join`.
 pub fn is_ready(program: &Program, layout: &Layout, config: &Config, n: BufferId, task: &Task) -> bool {
     let Some(frame) = task.frames.last() else { return true };
     let proc = &program.procs[frame.proc];
     let mut control = frame.control.clone();
-    loop {
+    for _ in 0..MAX_STATEMENTS {
         let Some(stmt) = control.statement(proc) else { return true };
-        if stmt.kind != StmtKind::Skip {
+        if !is_nothing(stmt) {
             return condition(stmt).is_none_or(|wait| holds(program, layout, config, n, task, wait));
         }
-        control.advance(proc);
+        control.pass(proc);
     }
+    // A loop that does nothing.
+    true
 }
 
 /// What a statement waits for.

@@ -5,9 +5,9 @@ use crate::eval::Scope;
 use crate::layout::Layout;
 use crate::rules::scope_of;
 use crate::value::{TaskId, Value};
-use crate::walk;
 use fabius_explore::system::{ANONYMOUS, BufferId, DECLARED_BUFFER};
 use fabius_lang::program::{ExprKind, Program, Stmt, Type};
+use fabius_lang::walk;
 use fabius_trace::{Change, LaneKind};
 use std::collections::HashMap;
 

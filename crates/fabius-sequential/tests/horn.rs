@@ -35,7 +35,7 @@ fn has_bug(program: &Program, most: u32) -> bool {
     let stop = Arc::new(AtomicBool::new(false));
     let limits = Limits { deadline: None, stop: &stop };
     let depth = Depth { unwind: most, recursion: most };
-    let mut bmc = Bmc::new(program, Box::new(Embedded::default()), depth).expect("the program is sequential");
+    let mut bmc = Bmc::new(program, Box::new(Embedded::default()));
     match bmc.check(depth, &limits, &mut |_| {}).expect("the solver is built in") {
         Outcome::Bug(_) => true,
         Outcome::Safe { .. } => false,

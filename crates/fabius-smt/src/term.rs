@@ -138,6 +138,12 @@ impl Terms {
         &self.variables
     }
 
+    /// All terms that are integers.
+    pub fn integers(&self) -> impl Iterator<Item = Term> {
+        let all = self.nodes.iter().enumerate().filter(|(_, node)| node.sort == Sort::Int);
+        all.map(|(i, _)| Term(i as u32))
+    }
+
     /// The value of a constant.
     pub fn value_of(&self, t: Term) -> Option<Value> {
         match self.kind(t) {

@@ -16,7 +16,7 @@ pub enum Bound {
     Delays,
     /// Every step costs 1.
     Depth,
-    /// Every passage of control to an earlier buffer costs 1 (a new round over the buffers).
+    /// Every passage of control to a thread or buffer that was made earlier costs 1 (a new round over them).
     Rounds,
 }
 

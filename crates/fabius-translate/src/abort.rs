@@ -12,14 +12,21 @@ use crate::build::*;
 use fabius_lang::program::*;
 use std::collections::BTreeSet;
 
-/// Replaces assertions, and looks at `stop` wherever another task may have set it, but for the procedures that `go_on`.
-/// `tell` is what is done at a failure.
-pub fn abort(program: &mut Program, stop: &Place, failed: &Place, tell: &Block, go_on: &BTreeSet<ProcId>) {
+/// Which procedures look at `stop`.
+pub struct Stops {
+    /// These never do.
+    pub never: BTreeSet<ProcId>,
+    /// These do before anything else: they begin tasks. (Threads have begun with the step that makes them.)
+    pub at_start: BTreeSet<ProcId>,
+}
+
+/// Replaces assertions, and looks at `stop` wherever another task may have set it. `tell` is what is done at a failure.
+pub fn abort(program: &mut Program, stop: &Place, failed: &Place, tell: &Block, who: &Stops) {
     let stops = |program: &Program, results: &[Type]| when(read(stop), vec![return_default(program, results)]);
-    for id in (0..program.procs.len()).filter(|id| !go_on.contains(id)) {
+    for id in (0..program.procs.len()).filter(|id| !who.never.contains(id)) {
         let results = program.procs[id].results.clone();
         let body = std::mem::take(&mut program.procs[id].body);
-        let mut replaced = vec![stops(program, &results)];
+        let mut replaced: Block = who.at_start.get(&id).map(|_| stops(program, &results)).into_iter().collect();
         replaced.extend(replace(body, &mut |s| match s.kind {
             StmtKind::Assert(e, ..) => {
                 let mut fail = tell.clone();

@@ -26,9 +26,11 @@ use std::collections::BTreeSet;
 pub fn buffers(source: &Explicit, rounds: u32) -> Result<Prioritized, Unsupported> {
     let mut program = source.program.clone();
     crate::stuck::forget(&mut program);
-    if let Some(span) = first_spawn(&program) {
-        let help = "declare them as `process`es, or use `--rounds` or `--delays`";
-        return Err(Unsupported::new("threads that start while task buffers run", span, help));
+    if let Some(span) = first(&program, |s| matches!(s, StmtKind::Spawn(..))) {
+        let has_tasks = first(&program, |s| matches!(s, StmtKind::Post(..) | StmtKind::Yield)).is_some()
+            || source.starts.iter().any(|s| !s.is_thread);
+        let help = if has_tasks { help_for_tasks(&program) } else { "use `--rounds` or `--delays`" };
+        return Err(Unsupported::new("threads that are spawned by rounds over task buffers", span, help));
     }
     let mut shared: BTreeSet<GlobalId> = crate::explicit::shared(source).into_iter().collect();
     // Every buffer stops for itself.
@@ -70,25 +72,13 @@ pub fn buffers(source: &Explicit, rounds: u32) -> Result<Prioritized, Unsupporte
     })
 }
 
-fn first_spawn(program: &Program) -> Option<fabius_trace::Span> {
-    let mut found = None;
-    for proc in &program.procs {
-        each(&proc.body, &mut |s| {
-            if matches!(s.kind, StmtKind::Spawn(..)) {
-                found.get_or_insert(s.span);
-            }
-        });
-    }
-    found
-}
-
 /// The new `init` posts what the old one does, and then what is declared.
 fn start(program: &mut Program, source: &Explicit, round: &Place, first_round: &Place, drop: &Block) {
     let main = program.init.expect("an explicit program begins with `init`");
     let Type::Range(_, last) = round.ty else { unreachable!("rounds are counted") };
     let (stop, never) = (global(program, source.stop), number(last + 1));
     let mut locals = Vec::new();
-    let first = new_local(&mut locals, "first", first_round.ty.clone());
+    let begins = new_local(&mut locals, "first", first_round.ty.clone());
     let mut body = vec![stmt(StmtKind::Post(None, Some(1), main, Vec::new()))];
     // Nothing starts if `init` has stopped.
     let in_time = vec![set(first_round, read(round))];
@@ -98,11 +88,12 @@ fn start(program: &mut Program, source: &Explicit, round: &Place, first_round: &
             body.push(set(&own, expr(ExprKind::Const(init), own.ty.clone())));
         }
         let latest = if n == 0 && !source.has_init { number(0) } else { never.clone() };
-        body.push(any_between(&first, read(first_round), latest));
+        body.push(any_between(&begins, read(first_round), latest));
         body.push(set(&stop, boolean(false)));
-        body.push(either(le(read(&first), number(last)), vec![set(round, read(&first))], drop.clone()));
+        body.push(either(le(read(&begins), number(last)), vec![set(round, read(&begins))], drop.clone()));
         let span = program.procs[start.proc].span;
-        body.push(Stmt { span, ..stmt(StmtKind::Post(None, Some(1), start.proc, start.args.clone())) });
+        let post = Stmt { span, ..stmt(StmtKind::Post(None, Some(1), start.proc, start.args.clone())) };
+        body.push(when(le(read(first_round), number(last)), vec![post]));
     }
     let name = "all_buffers".into();
     program.procs.push(Proc { name, locals, params: 0, results: Vec::new(), body, span: Default::default() });

@@ -131,9 +131,13 @@ pub fn guess(program: &Program, p: &Place, out: &mut Block) {
                 guess(program, &field(program, p.clone(), f), out);
             }
         }
-        Type::Array { lo, len, .. } => {
+        Type::Array { index, lo, len, .. } => {
             for i in 0..i64::from(*len) {
-                guess(program, &element(p.clone(), number(lo + i)), out);
+                let index = match **index {
+                    Type::Range(..) => number(lo + i),
+                    ref finite => constant(lo + i, finite.clone()),
+                };
+                guess(program, &element(p.clone(), index), out);
             }
         }
         scalar => {
@@ -262,8 +266,31 @@ pub fn levels_of(program: &Program) -> Result<Vec<Level>, Unsupported> {
     Ok(all.into_iter().map(|l| l.unwrap_or(0)).collect())
 }
 
+/// Where the first statement of a kind stands.
+pub fn first(program: &Program, is_one: impl Fn(&StmtKind) -> bool) -> Option<Span> {
+    let mut found = None;
+    for proc in &program.procs {
+        each(&proc.body, &mut |s| {
+            if is_one(&s.kind) {
+                found.get_or_insert(s.span);
+            }
+        });
+    }
+    found
+}
+
+/// What to do with a program of tasks that cannot be translated otherwise.
+pub fn help_for_tasks(program: &Program) -> &'static str {
+    if first(program, |s| matches!(s, StmtKind::Spawn(..))).is_some() {
+        "declare the threads as `process`es and use `--zields` and `--yields`: no translation has both tasks and threads \
+         that are spawned"
+    } else {
+        "use `--zields` and `--yields`"
+    }
+}
+
 /// Calls `f` with every statement, nested ones included.
-pub fn each(block: &Block, f: &mut impl FnMut(&Stmt)) {
+pub fn each(block: &[Stmt], f: &mut impl FnMut(&Stmt)) {
     for s in block {
         f(s);
         match &s.kind {

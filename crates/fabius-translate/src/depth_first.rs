@@ -38,12 +38,21 @@ pub fn depth_first(source: &Explicit, delays: u32) -> Result<Translated, Unsuppo
     let mut program = source.program.clone();
     let (lanes, tasks) = lanes(source);
     if program.levels.len() > 1 || lanes && tasks {
-        let help = "use `--zields` and `--yields` for programs with levels or several task buffers";
-        return Err(Unsupported::new("delays are counted for one buffer of one level", Default::default(), help));
+        let levels = first(&program, |s| matches!(s, StmtKind::Post(_, Some(level), ..) if *level > 0));
+        let threads = || first(&program, |s| matches!(s, StmtKind::Spawn(..)));
+        let declared = || source.starts.last().map(|s| program.procs[s.proc].span);
+        let span = levels.or_else(threads).or_else(declared).unwrap_or_default();
+        let help = help_for_tasks(&program);
+        return Err(Unsupported::new("tasks of several levels or buffers by delays", span, help));
     }
     crate::stuck::forget(&mut program);
     crate::explicit::start_all(&mut program, source);
-    let shared = crate::explicit::shared(source);
+    let mut shared = crate::explicit::shared(source);
+    let mut own = crate::explicit::per_thread(&program);
+    if tasks {
+        // The tasks of the one buffer share its variables.
+        shared.extend(own.drain(..).map(|(p, _)| id_of(&p)));
+    }
     let rounds = delays + 1;
     let now: Vec<Place> = shared.iter().map(|g| global(&program, *g)).collect();
     let copies = |program: &mut Program, tag: &str, ty: &dyn Fn(Type) -> Type| -> Vec<Place> {
@@ -57,7 +66,7 @@ pub fn depth_first(source: &Explicit, delays: u32) -> Result<Translated, Unsuppo
     let vars = Vars {
         behind: copies(&mut program, "behind", &|ty| array(ty, rounds)),
         end: copies(&mut program, "end", &|ty| ty),
-        own: crate::explicit::per_thread(&program),
+        own,
         round: new_global(&mut program, "round", Type::Range(0, i64::from(delays))),
         budget: new_global(&mut program, "budget", Type::Range(0, i64::from(delays))),
         now,

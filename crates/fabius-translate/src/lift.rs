@@ -52,7 +52,8 @@ struct Task {
     thread: bool,
     /// The first step of its own.
     first_step: Option<i128>,
-    finished: bool,
+    /// It did not finish before it had a turn.
+    seen: bool,
     process: Option<usize>,
 }
 
@@ -79,7 +80,6 @@ pub fn lift(events: &[Event], nesting: Nesting) -> Result<Happened, LiftError> {
     let mut stack: Vec<usize> = Vec::new();
     let mut posted: VecDeque<(i128, usize)> = VecDeque::new();
     let mut started: VecDeque<(i128, usize)> = VecDeque::new();
-    let mut starts = 0;
     let mut line: BTreeMap<i128, (Option<usize>, What)> = BTreeMap::new();
     let mut fail = None;
     for event in events {
@@ -105,22 +105,18 @@ pub fn lift(events: &[Event], nesting: Nesting) -> Result<Happened, LiftError> {
                 What::Other
             }
             code::BEGIN => {
-                let declared = operand >= 2;
-                let by = if declared {
-                    starts += 1;
+                let by = if operand >= 2 {
                     // One start may stand for any number of threads.
-                    let start = if started.len() > 1 { started.pop_front() } else { started.front().copied() };
-                    // Without `init` they are there before anything happens.
-                    Some(start.unwrap_or((i128::MIN + starts, NOBODY)))
-                } else if tasks.is_empty() {
-                    None
+                    if started.len() > 1 { started.pop_front() } else { started.front().copied() }
+                } else if nesting == Nesting::Inside {
+                    posted.pop_back()
                 } else {
-                    let next = if nesting == Nesting::Inside { posted.pop_back() } else { posted.pop_front() };
-                    match next {
-                        Some(next) => Some(next),
-                        None => return wrong("a task runs that nobody posted"),
-                    }
+                    posted.pop_front()
                 };
+                // The first one is `init`, if it is not declared.
+                if by.is_none() && !tasks.is_empty() {
+                    return wrong("a task runs that nobody posted");
+                }
                 stack.push(tasks.len());
                 let thread = operand % 2 == 1;
                 let process = usize::try_from(operand - 3).ok().filter(|_| thread).map(|twice| twice / 2);
@@ -128,8 +124,15 @@ pub fn lift(events: &[Event], nesting: Nesting) -> Result<Happened, LiftError> {
                 continue;
             }
             code::END => {
-                let Some(task) = stack.pop() else { return wrong("a task ends that does not run") };
-                tasks[task].finished = operand == 0;
+                if stack.pop().is_none() {
+                    return wrong("a task ends that does not run");
+                }
+                continue;
+            }
+            code::SEEN => {
+                if let Some(task) = current {
+                    tasks[task].seen = true;
+                }
                 continue;
             }
             code::FAIL => What::Fail,
@@ -170,9 +173,9 @@ fn schedule(
     line: &BTreeMap<i128, (Option<usize>, What)>,
     fail: Option<(i128, Option<usize>)>,
 ) -> Happened {
-    // The numbers of tasks: in order of creation, without those that finished before they had a step.
+    // The numbers of tasks: in order of creation, without those that finished before they had a turn.
     let mut created: Vec<usize> = (0..tasks.len()).collect();
-    created.retain(|t| !(tasks[*t].thread && tasks[*t].finished && tasks[*t].first_step.is_none()));
+    created.retain(|t| tasks[*t].seen || !tasks[*t].thread);
     created.sort_by_key(|t| tasks[*t].posted.map_or(i128::MIN, |(at, _)| at));
     let number = |task: usize| created.iter().position(|t| *t == task).map_or(u32::MAX, |n| n as u32);
     let mut all: Vec<(Vec<i128>, Option<usize>, What)> = line

@@ -13,15 +13,13 @@
 //!    behind the last.
 
 use crate::build::*;
+use crate::explicit::{TASKS, at_most_tasks};
 use crate::stuck::{Stuck, stuck};
 use crate::vectors::{Moved, Vectors, pass, vectors};
 use crate::{Explicit, Nesting, Translated, Unsupported};
 use fabius_lang::program::*;
 use fabius_trace::Span;
 use std::collections::BTreeSet;
-
-/// Threads that are spawned at most, where their number is not seen from the text.
-const TABLE: u32 = 12;
 
 struct Vars {
     round: Place,
@@ -40,23 +38,16 @@ struct Vars {
 pub fn rounds(source: &Explicit, rounds: u32) -> Result<Translated, Unsupported> {
     let mut program = source.program.clone();
     crate::explicit::start_all(&mut program, source);
-    let mut posts = None;
-    for proc in &program.procs {
-        each(&proc.body, &mut |s| {
-            if matches!(s.kind, StmtKind::Post(..) | StmtKind::Yield) {
-                posts = Some(s.span);
-            }
-        });
-    }
-    if posts.is_some() {
-        let help = "use `--zields` and `--yields` for programs with tasks";
-        return Err(Unsupported::new("rounds are counted over threads", posts.unwrap_or_default(), help));
+    if let Some(span) = first(&program, |s| matches!(s, StmtKind::Post(..) | StmtKind::Yield)) {
+        let help = help_for_tasks(&source.program);
+        return Err(Unsupported::new("tasks by rounds over threads", span, help));
     }
     let mut limits = source.limits.clone();
     let declared = source.starts.len() as u32;
-    let table = source.tasks.map_or(TABLE + declared, |tasks| tasks - 1);
-    if source.tasks.is_none() {
-        limits.push(format!("at most {TABLE} threads are spawned"));
+    let table = source.tasks.map_or(TASKS + declared, |tasks| tasks - 1);
+    let limit = at_most_tasks();
+    if source.tasks.is_none() && !limits.contains(&limit) {
+        limits.push(limit);
     }
     let mut shared: BTreeSet<GlobalId> = crate::explicit::shared(source).into_iter().collect();
     // Every thread stops for itself.

@@ -282,7 +282,7 @@ pub fn dump(program: &Program, plan: &ProofPlan, format: Dump) -> Result<String,
     match format {
         Dump::Fab => unparsed(&translated.program),
         Dump::SmtLib => with_stack(|| {
-            let mut bmc = Bmc::new(&translated.program, Box::new(Embedded::default()), depth(plan)).map_err(of_bmc)?;
+            let mut bmc = Bmc::new(&translated.program, Box::new(Embedded::default()));
             let (terms, all) = bmc.question(depth(plan)).map_err(of_bmc)?;
             Ok(fabius_smt::smtlib::script(terms, &all))
         }),
@@ -375,7 +375,7 @@ fn attempt(
     }
     let translated = translate(program, plan.sequentialization, Trace::On)?;
     let depth = depth(plan);
-    let mut bmc = Bmc::new(&translated.program, solver(&plan.solver)?, depth).map_err(of_bmc)?;
+    let mut bmc = Bmc::new(&translated.program, solver(&plan.solver)?);
     let outcome = bmc.check(depth, limits, &mut |s| progress(plan.sequentialization, *s)).map_err(of_bmc)?;
     let mut bounds = proof_bounds(plan.sequentialization, id);
     bounds.limits = translated.limits.clone();
@@ -387,7 +387,10 @@ fn attempt(
             bounds.completed = None;
             Verdict::Unknown { reason: cut_by(limits), bounds }
         }
-        Outcome::Safe { within_64_bits: true, .. } => Verdict::Unknown { reason: beyond_64_bits(), bounds },
+        Outcome::Safe { within_64_bits: true, .. } => {
+            bounds.completed = None;
+            Verdict::Unknown { reason: beyond_64_bits(), bounds }
+        }
         Outcome::Safe { cuts, .. } => {
             bounds.limits.extend(cuts.iter().map(|cut| describe(cut, program)));
             Verdict::NoBugWithinBounds { bounds }
@@ -448,7 +451,7 @@ pub(crate) fn follow(
     statistics: &mut Statistics,
     progress: &mut dyn FnMut(Statistics),
 ) -> Result<Outcome, ProofError> {
-    let mut bmc = Bmc::new(&translated.program, solver(&plan.solver)?, depth).map_err(of_bmc)?;
+    let mut bmc = Bmc::new(&translated.program, solver(&plan.solver)?);
     let before = *statistics;
     let outcome = bmc.check(depth, limits, &mut |s| progress(before.and(s))).map_err(of_bmc)?;
     *statistics = before.and(&bmc.statistics);
@@ -522,7 +525,7 @@ pub(crate) fn describe(cut: &CutOff, program: &Program) -> String {
     }
 }
 
-/// Lifts a counterexample, and replays it in the reference semantics.
+/// Lifts a counterexample, and replays it in the reference semantics; or why that is beyond a limit.
 fn confirm_witness(
     program: &Program,
     id: &ProgramId,
@@ -531,7 +534,18 @@ fn confirm_witness(
     witness: &Witness,
 ) -> Result<Verdict, ProofError> {
     let happened = lift(&events(witness), translated.nesting).map_err(|e| ProofError::Internal(e.0))?;
-    found(program, id, what, &happened.schedule)
+    match found(program, id, what, &happened.schedule) {
+        Err(ProofError::Internal(_)) if witness.beyond_64_bits => {
+            let message = "there is a counterexample, but it chooses an `int` beyond 64 bits and cannot be run";
+            Ok(not_run(id, what, Reason::Program { message: message.into() }))
+        }
+        verdict => verdict,
+    }
+}
+
+/// A counterexample that is beyond a limit of those who run it.
+fn not_run(id: &ProgramId, what: Sequentialization, reason: Reason) -> Verdict {
+    Verdict::Unknown { reason, bounds: Bounds { completed: None, ..proof_bounds(what, id) } }
 }
 
 /// What a counterexample printed.
@@ -553,8 +567,10 @@ pub(crate) fn found(
     let (bound, scheduler) = what.cost();
     let machine = Machine::new(program, Points::All);
     let options = Options { bound, scheduler, ..Options::default() };
-    let Some(found) = shrink::find(&machine, &options, schedule) else {
-        return Err(ProofError::Internal("the counterexample is not an execution".into()));
+    let found = match shrink::find(&machine, &options, schedule) {
+        Ok(found) => found,
+        Err(Some(cut)) => return Ok(not_run(id, what, crate::reason(cut, program))),
+        Err(None) => return Err(ProofError::Internal("the counterexample is not an execution".into())),
     };
     let found = shrink::shrink(&machine, &options, &found);
     let plan = Plan { bound, scheduler, ..Plan::default() };

@@ -83,6 +83,7 @@ fn compare_random(seeds: std::ops::Range<u64>) {
                     return Ok::<fn(&mut Compared), _>(|_| ());
                 };
                 let what = match shape {
+                    Shape::Threads | Shape::Spawned if seed % 4 == 3 => Sequentialization::Delays(1),
                     Shape::Threads | Shape::Spawned => Sequentialization::Rounds(2),
                     Shape::Tasks | Shape::Buffers => Sequentialization::Buffers { zields: 2, yields: 3 },
                 };

@@ -62,7 +62,7 @@ fn facts_of(mut program: Program, globals: usize) -> Facts {
         asked.procs[init].body.push(stmt(StmtKind::Print((0..globals).map(|g| value_of(&program, g)).collect())));
         asked.procs[init].body.push(stmt(StmtKind::Assert(known, Check::Assertion, None)));
         let depth = Depth { unwind: 20, recursion: 20 };
-        let mut bmc = Bmc::new(&asked, Box::new(Embedded::default()), depth).expect("it is sequential");
+        let mut bmc = Bmc::new(&asked, Box::new(Embedded::default()));
         let stop = Arc::new(AtomicBool::new(false));
         match bmc.check(depth, &Limits { deadline: None, stop: &stop }, &mut |_| {}).expect("the solver is there") {
             Outcome::Bug(witness) => {
@@ -506,7 +506,7 @@ fn the_papers_examples_need_their_bounds() {
         let one = buffers(&explicit(&program, Trace::Off).expect(name), zields).expect(name);
         let sequential = levels(&yields(&one, rounds, Begin::InThatRound).expect(name)).expect(name).program;
         let depth = Depth { unwind: 8, recursion: 8 };
-        let mut bmc = Bmc::new(&sequential, Box::new(Embedded::default()), depth).expect("it is sequential");
+        let mut bmc = Bmc::new(&sequential, Box::new(Embedded::default()));
         let stop = Arc::new(AtomicBool::new(false));
         let limits = Limits { deadline: None, stop: &stop };
         matches!(bmc.check(depth, &limits, &mut |_| {}).expect("the solver is there"), Outcome::Bug(_))

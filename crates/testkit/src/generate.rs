@@ -19,7 +19,7 @@ pub struct Model {
 pub enum Shape {
     /// `process`es that start at once.
     Threads,
-    /// `init` spawns them and waits for them.
+    /// `init` spawns all but the last, which is its own, and waits for them.
     Spawned,
     /// Tasks that the first one posts, at two levels.
     Tasks,
@@ -50,6 +50,17 @@ var p: ref Cell;
 thread var mine: 0..3;
 var l: lock;
 var s: semaphore = semaphore { count: 1 };
+var h: thread;
+proc nothing() { }
+proc perhaps(n: 0..3) {
+    if n > 1 {
+        x = n;
+    }
+}
+proc assumes(n: 0..3) {
+    let k = any 0..2;
+    assume k != n;
+}
 proc add(n: 0..3) -> 0..3 {
     y = y + n;
     return (n + 1) % 4;
@@ -60,7 +71,12 @@ proc add(n: 0..3) -> 0..3 {
 pub fn random(seed: u64, shape: Shape) -> Model {
     let mut rng = fastrand::Rng::with_seed(seed);
     let count = rng.usize(2..=3);
-    let bodies = (0..count).map(|_| body(&mut rng, shape, rng_size(seed), 0)).collect();
+    let mut bodies: Vec<Vec<Node>> = (0..count).map(|_| body(&mut rng, shape, rng_size(seed), 0)).collect();
+    if let (Shape::Spawned, Some(init)) = (shape, bodies.last_mut()) {
+        // Threads that others than `init` make late have other places in the rounds of `verify`.
+        let at = rng.usize(..=init.len());
+        init.insert(at, Node::Line(pick(&mut rng, &["h = spawn perhaps(t);", "spawn perhaps(2);", "skip;"]).into()));
+    }
     Model { shape, bodies }
 }
 
@@ -105,6 +121,12 @@ fn condition(rng: &mut fastrand::Rng) -> &'static str {
 fn node(rng: &mut fastrand::Rng, shape: Shape, depth: usize) -> Node {
     let line = |text: String| Node::Line(text);
     let tasks = matches!(shape, Shape::Tasks | Shape::Buffers);
+    if !tasks && rng.u8(..8) == 0 {
+        let made = ["h = spawn nothing();", "spawn nothing();", "spawn assumes(t);", "h = spawn assumes(2);"];
+        let used = ["if h != null { join h; }", "assert h == null || h != self;", "h = self;", "print(self, h);"];
+        let spawns = shape == Shape::Spawned && depth == 0 && rng.bool();
+        return line(pick(rng, if spawns { &made } else { &used }).into());
+    }
     match rng.usize(..if depth < 2 { 22 } else { 15 }) {
         0 | 1 => line(format!("x = {};", value(rng))),
         2 => line(format!("t = {};", value(rng))),
@@ -113,8 +135,22 @@ fn node(rng: &mut fastrand::Rng, shape: Shape, depth: usize) -> Node {
             pick(rng, &["y = y + 1;", "y += x;", "y = x - y;", "w += 3;", "w = w * w;", "w = (x as u8) << w;"]).into(),
         ),
         5 => line(
-            pick(rng, &["c = Colour.Green;", "c = any Colour;", "x = any 0..1;", "t = any 0..x;", "m[true] = x;"])
-                .into(),
+            pick(
+                rng,
+                &[
+                    "c = Colour.Green;",
+                    "c = any Colour;",
+                    "x = any 0..1;",
+                    "t = any 0..x;",
+                    "t = any t..2;",
+                    "x = any 1..1;",
+                    "m[true] = x;",
+                    "if true { x = t; }",
+                    "zield; skip;",
+                    "if * { t = 1; } else { zield; }",
+                ],
+            )
+            .into(),
         ),
         6 => line(format!("t = add({});", value(rng))),
         7 => line(
@@ -176,6 +212,7 @@ impl Model {
             match self.shape {
                 Shape::Threads => writeln!(out, "process p{i}[1] {{\n{text}}}"),
                 Shape::Buffers => writeln!(out, "buffer b{i} {{\n{text}}}"),
+                Shape::Spawned if i + 1 == self.bodies.len() => break,
                 Shape::Spawned | Shape::Tasks => writeln!(out, "proc p{i}() {{\n{text}}}"),
             }
             .expect("text grows");
@@ -184,9 +221,11 @@ impl Model {
         let start: String = match self.shape {
             Shape::Threads | Shape::Buffers => return out,
             Shape::Spawned => {
-                let spawns = all.clone().map(|i| format!("    let h{i} = spawn p{i}();\n"));
-                let joins = all.map(|i| format!("    join h{i};\n"));
-                spawns.chain(joins).collect()
+                let Some((own, spawned)) = self.bodies.split_last() else { return out };
+                let mut init: String = (0..spawned.len()).map(|i| format!("    let h{i} = spawn p{i}();\n")).collect();
+                init += local;
+                nodes(own, 1, &mut init);
+                init + &(0..spawned.len()).map(|i| format!("    join h{i};\n")).collect::<String>()
             }
             Shape::Tasks => all.map(|i| format!("    post{} p{i}();\n", if i == 1 { " @HIGH" } else { "" })).collect(),
         };

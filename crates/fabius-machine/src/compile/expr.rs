@@ -344,7 +344,7 @@ impl<'p> Compiler<'p> {
     }
 
     /// How many words of the type have a range.
-    fn ranges_in(&self, ty: &Type) -> u32 {
+    pub(super) fn ranges_in(&self, ty: &Type) -> u32 {
         match ty {
             Type::Range(..) => 1,
             Type::Record(r) => self.program.records[*r].fields.iter().map(|f| self.ranges_in(&f.ty)).sum(),
@@ -442,6 +442,7 @@ impl<'p> Compiler<'p> {
         };
         let mut fixed = 0;
         let mut dynamic: Vec<(Val, u32, Span)> = Vec::new();
+        let mut partial = None;
         for step in &place.path {
             match step {
                 Projection::Field(f) => {
@@ -465,10 +466,10 @@ impl<'p> Compiler<'p> {
                             if let Some((first, first_shape, span)) = dynamic.pop() {
                                 let sum = self.indexed(None, first, first_shape, span);
                                 let sum = self.indexed(Some(sum), value, shape, place.span);
-                                self.partial = Some(sum);
-                            } else if let Some(sum) = self.partial.take() {
+                                partial = Some(sum);
+                            } else if let Some(sum) = partial.take() {
                                 let sum = self.indexed(Some(sum), value, shape, place.span);
-                                self.partial = Some(sum);
+                                partial = Some(sum);
                             } else {
                                 dynamic.push((value, shape, place.span));
                             }
@@ -477,7 +478,6 @@ impl<'p> Compiler<'p> {
                 }
             }
         }
-        let partial = self.partial.take();
         match (base, dynamic.pop(), partial) {
             (Ok(base), Some((index, shape, _)), _) => Loc::Element { base: base.plus(fixed), index: index.arg, shape },
             (Ok(base), None, Some(off)) => Loc::At { base: base.plus(fixed), off },
@@ -492,6 +492,21 @@ impl<'p> Compiler<'p> {
                 Loc::Heap { obj, off: self.arith(Op::AddWrap, Fix::No, (a, b), None, place.span) }
             }
             (Err(obj), None, None) => Loc::Heap { obj, off: self.constant(i64::from(fixed)) },
+        }
+    }
+
+    /// The same location, after code that checks that there is one.
+    pub(super) fn certain(&mut self, loc: Loc, at: Span) -> Loc {
+        match loc {
+            Loc::Element { base, index, shape } => {
+                let off = self.indexed(None, Val { arg: index, span: at }, shape, at);
+                Loc::At { base, off }
+            }
+            Loc::Heap { obj, .. } => {
+                self.emit(Instr::NotNull { a: obj }, Info { at, a: at, ..Info::default() });
+                loc
+            }
+            Loc::Fixed(_) | Loc::At { .. } => loc,
         }
     }
 

@@ -88,7 +88,6 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
         in_atomic: false,
         next_temp: 0,
         target: None,
-        partial: None,
         loops: Vec::new(),
         entries: vec![[None, None]; program.procs.len()],
         wanted: Vec::new(),
@@ -119,8 +118,6 @@ pub(crate) struct Compiler<'p> {
     next_temp: u32,
     /// The place that the instructions being emitted store to.
     target: Option<Span>,
-    /// An offset being summed up.
-    partial: Option<Arg>,
     /// Heads of the enclosing loops, and the jumps that leave them.
     loops: Vec<(u32, Vec<usize>)>,
     entries: Vec<[Option<u32>; 2]>,
@@ -157,20 +154,25 @@ impl<'p> Compiler<'p> {
         self.code.proc_of.resize(end, proc as u32);
     }
 
-    /// Where each resting task really stands.
+    /// Where a task goes on that stops: behind what does nothing, and in front of the next point but one.
     fn settle(&mut self) {
         let instrs = &self.code.instrs;
-        let settled = |mut pc: usize| {
+        let settled = |mut pc: usize, mut points: u32| {
             for _ in 0..instrs.len() {
                 pc = match instrs[pc] {
                     Instr::Jump { to } | Instr::Loop { to, .. } => to as usize,
-                    Instr::Point | Instr::Mark | Instr::Interruptible => pc + 1,
+                    Instr::Interruptible => pc + 1,
+                    Instr::Point | Instr::Mark if points > 0 => {
+                        points -= 1;
+                        pc + 1
+                    }
                     _ => break,
                 };
             }
             pc as u32
         };
-        self.code.settled = (0..instrs.len()).map(settled).collect();
+        self.code.settled = (0..instrs.len()).map(|pc| settled(pc, 1)).collect();
+        self.code.behind = (0..instrs.len()).map(|pc| settled(pc, 0)).collect();
     }
 
     pub(super) fn emit(&mut self, instr: Instr, info: Info) -> usize {
@@ -366,9 +368,15 @@ impl<'p> Compiler<'p> {
     fn store(&mut self, place: &'p Place, value: Arg, unchecked: Option<Span>, span: Span) {
         let target = self.target.take();
         let loc = self.locate(place);
-        if let Some(from) = unchecked {
-            self.check_words(value, &place.ty, from, span);
-        }
+        let loc = match unchecked {
+            Some(from) if self.ranges_in(&place.ty) > 0 => {
+                // That it is a place is checked before that the value fits.
+                let there = self.certain(loc, place.span);
+                self.check_words(value, &place.ty, from, span);
+                there
+            }
+            _ => loc,
+        };
         self.target = target;
         let words = self.words(&place.ty);
         let info = Info { at: place.span, a: span, b: span, place: place.span };

@@ -16,6 +16,19 @@ pub struct NotSequential {
     pub span: fabius_trace::Span,
 }
 
+/// Why execution does not go on.
+pub(super) enum Halt {
+    NotSequential(NotSequential),
+    /// The limits are hit.
+    Limits,
+}
+
+impl From<NotSequential> for Halt {
+    fn from(wrong: NotSequential) -> Halt {
+        Halt::NotSequential(wrong)
+    }
+}
+
 /// The leaves of a value.
 pub(crate) type Leaves = Vec<Term>;
 
@@ -196,6 +209,15 @@ impl<'p> Evaluator<'p> {
                     let index = self.scalar(state, proc, index)?;
                     let sort = self.terms.sort(index);
                     let mut next = Vec::new();
+                    if let Some(known) = self.terms.value_of(index) {
+                        // It is looked for among no others.
+                        let i = usize::try_from(known - i128::from(*lo)).ok().filter(|i| *i < *len as usize);
+                        next.extend(
+                            i.into_iter().flat_map(|i| all.iter().map(move |(when, at)| (*when, at + i * each))),
+                        );
+                        (all, ty) = (next, *element);
+                        continue;
+                    }
                     for (when, at) in &all {
                         for i in 0..*len {
                             let here = match sort {

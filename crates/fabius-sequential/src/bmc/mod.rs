@@ -13,13 +13,16 @@ mod witness;
 use changes::Changes;
 pub(crate) use changes::{Effects, of_procedures as effects_of_procedures, of_stmt as effects_of_stmt};
 pub(crate) use expr::Evaluator;
+use expr::Halt;
 pub use expr::NotSequential;
 use fabius_lang::program::{ProcId, Program, Stmt};
-use fabius_smt::{Answer, Limits, Model, Solver, Term, Terms, evaluate};
+use fabius_smt::{Answer, Limits, Model, Solver, Sort, Term, Terms, evaluate};
 use fabius_trace::Span;
 pub(crate) use run::State;
 use run::{Callers, Scope};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 pub use witness::{Print, Witness};
 
@@ -143,37 +146,41 @@ pub struct Bmc<'p> {
     open: Vec<Open<'p>>,
     root: Vec<Event>,
     statements: u64,
+    begun: bool,
+    /// When execution stops.
+    deadline: Option<Instant>,
+    stop: Arc<AtomicBool>,
     /// Where the time went.
     pub statistics: Statistics,
 }
 
 impl<'p> Bmc<'p> {
-    /// Begins: executes the program, leaving loops and recursion open.
-    ///
-    /// # Errors
-    /// [`BmcError::NotSequential`].
-    pub fn new(program: &'p Program, solver: Box<dyn Solver>, depth: Depth) -> Result<Bmc<'p>, BmcError> {
-        let began = Instant::now();
-        let mut bmc = Bmc {
+    /// Nothing is executed yet.
+    pub fn new(program: &'p Program, solver: Box<dyn Solver>) -> Bmc<'p> {
+        Bmc {
             program,
             solver,
             ev: Evaluator::new(program),
             effects: changes::of_procedures(program),
-            unwind: depth.unwind,
+            unwind: 0,
             wrong: Vec::new(),
             facts: Vec::new(),
             told_facts: 0,
             open: Vec::new(),
             root: Vec::new(),
             statements: 0,
+            begun: false,
+            deadline: None,
+            stop: Arc::default(),
             statistics: Statistics::default(),
-        };
-        bmc.begin().map_err(BmcError::NotSequential)?;
-        bmc.statistics.encoding += began.elapsed();
-        Ok(bmc)
+        }
     }
 
-    fn begin(&mut self) -> Result<(), NotSequential> {
+    /// Executes the program, leaving loops and recursion open.
+    fn begin(&mut self) -> Result<(), Halt> {
+        if std::mem::replace(&mut self.begun, true) {
+            return Ok(());
+        }
         let program = self.program;
         let init = crate::entry(program)?;
         let mut vars = Vec::new();
@@ -196,8 +203,10 @@ impl<'p> Bmc<'p> {
     /// [`BmcError::NotSequential`].
     pub fn question(&mut self, depth: Depth) -> Result<(&Terms, Vec<Term>), BmcError> {
         self.unwind = depth.unwind;
+        let never = "nothing limits the time for the question";
+        self.begin().map_err(|halt| halt.error().expect(never))?;
         while let Some(next) = self.open.iter().position(|o| o.told.is_none() && !o.at_limit(depth)) {
-            self.open_one(next).map_err(BmcError::NotSequential)?;
+            self.open_one(next).map_err(|halt| halt.error().expect(never))?;
         }
         let mut all = self.facts.clone();
         let closed: Vec<Term> = self.unopened().map(|o| o.input.guard).collect();
@@ -222,6 +231,13 @@ impl<'p> Bmc<'p> {
         progress: &mut dyn FnMut(&Statistics),
     ) -> Result<Outcome, BmcError> {
         self.unwind = depth.unwind;
+        (self.deadline, self.stop) = (limits.deadline, Arc::clone(limits.stop));
+        let began = Instant::now();
+        let begun = self.begin();
+        self.statistics.encoding += began.elapsed();
+        if let Err(halt) = begun {
+            return halt.error().map_or(Ok(Outcome::Unknown), Err);
+        }
         loop {
             progress(&self.statistics);
             let wrong = self.wrong.clone();
@@ -232,7 +248,10 @@ impl<'p> Bmc<'p> {
                 closed.push(self.ev.terms.not(guard));
             }
             let within_64_bits = match self.ask(&closed, limits)? {
-                Answer::Sat => return Ok(Outcome::Bug(self.witness()?)),
+                Answer::Sat => {
+                    let model = self.smallest_model(&closed, limits)?;
+                    return Ok(Outcome::Bug(self.witness(&model)));
+                }
                 Answer::Unknown => return Ok(Outcome::Unknown),
                 answer => answer == Answer::UnsatWithin64Bits,
             };
@@ -259,16 +278,23 @@ impl<'p> Bmc<'p> {
                     assert!(!through.is_empty(), "a counterexample that goes through nothing open is one");
                     let began = Instant::now();
                     for i in through {
-                        self.open_one(i).map_err(BmcError::NotSequential)?;
+                        if let Err(halt) = self.open_one(i) {
+                            return halt.error().map_or(Ok(Outcome::Unknown), Err);
+                        }
                     }
                     self.statistics.encoding += began.elapsed();
                 }
-                _ => {
+                answer => {
+                    let within_64_bits = within_64_bits || answer == Answer::UnsatWithin64Bits;
                     let cuts = if assumptions.len() == 1 { Vec::new() } else { self.cuts(somewhere, limits)? };
                     return Ok(Outcome::Safe { cuts, within_64_bits });
                 }
             }
         }
+    }
+
+    fn limits_are_hit(&self) -> bool {
+        Limits { deadline: self.deadline, stop: &self.stop }.are_hit()
     }
 
     fn unopened(&self) -> impl Iterator<Item = &Open<'p>> {
@@ -300,10 +326,39 @@ impl<'p> Bmc<'p> {
         answer.map_err(BmcError::Solver)
     }
 
+    /// The model that was found, or one for the same assumptions in which every integer fits into 64 bits, if there is one:
+    /// others can hardly be run.
+    fn smallest_model(&mut self, assumptions: &[Term], limits: &Limits<'_>) -> Result<Model, BmcError> {
+        let model = self.model()?;
+        let (least, most) = (i128::from(i64::MIN), i128::from(i64::MAX));
+        let fits = |lo: i128, hi: i128| lo >= least && hi <= most;
+        let large: Vec<Term> = self
+            .ev
+            .terms
+            .integers()
+            .filter(|t| !self.ev.terms.range(*t).is_some_and(|(lo, hi)| fits(lo, hi)))
+            .collect();
+        let mut known = Default::default();
+        let value = |t: &Term| evaluate(&self.ev.terms, &model, *t, &mut known);
+        if large.iter().map(value).all(|v| fits(v, v)) {
+            return Ok(model);
+        }
+        let (least, most) = (self.ev.terms.constant(least, Sort::Int), self.ev.terms.constant(most, Sort::Int));
+        let mut all = assumptions.to_vec();
+        for t in large {
+            let (above, below) = (self.ev.terms.le(least, t), self.ev.terms.le(t, most));
+            all.push(self.ev.terms.and(above, below));
+        }
+        match self.ask(&all, limits)? {
+            Answer::Sat => self.model(),
+            _ => Ok(model),
+        }
+    }
+
     fn model(&mut self) -> Result<Model, BmcError> {
         let mut model = Model::new();
         for v in self.ev.terms.variables() {
-            if self.ev.terms.sort(*v) != fabius_smt::Sort::Order
+            if self.ev.terms.sort(*v) != Sort::Order
                 && let Some(value) = self.solver.value(&self.ev.terms, *v).map_err(BmcError::Solver)?
             {
                 model.insert(*v, value);
@@ -313,7 +368,7 @@ impl<'p> Bmc<'p> {
     }
 
     /// Executes what was left open, and says that its variables are what comes out.
-    fn open_one(&mut self, i: usize) -> Result<(), NotSequential> {
+    fn open_one(&mut self, i: usize) -> Result<(), Halt> {
         self.statistics.opened += 1;
         let program = self.program;
         let open = &self.open[i];
@@ -343,7 +398,7 @@ impl<'p> Bmc<'p> {
             self.facts.push(same);
             for (p, f) in promised.vars.into_iter().zip(found.vars) {
                 let (p, f) = self.ev.alike(p, f);
-                if self.ev.terms.sort(p) == fabius_smt::Sort::Order {
+                if self.ev.terms.sort(p) == Sort::Order {
                     self.ev.orders.push((promised.guard, p, f));
                 } else {
                     let eq = self.ev.terms.eq(p, f);
@@ -359,6 +414,16 @@ impl<'p> Bmc<'p> {
     /// What the solver says of its work.
     pub fn solver_statistics(&self) -> Vec<(&'static str, u64)> {
         self.solver.statistics()
+    }
+}
+
+impl Halt {
+    /// The error, if it is one.
+    fn error(self) -> Option<BmcError> {
+        match self {
+            Halt::NotSequential(wrong) => Some(BmcError::NotSequential(wrong)),
+            Halt::Limits => None,
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 //! 1. Not only calls are opened on demand but also the rest of a loop: both are an [`Open`] with inputs and outputs.
 //! 2. What is not recursive is opened at once, as long as the program is small: constants travel further that way.
 
-use super::expr::{Leaves, NotSequential};
+use super::expr::{Halt, Leaves, NotSequential};
 use super::layout::Leaf;
 use super::{Bmc, Event, Open, OpenKind};
 use fabius_lang::program::{Block, Expr, LocalId, ProcId, Stmt, StmtKind};
@@ -63,6 +63,8 @@ struct LoopExits {
 
 /// Iterations that are opened at once.
 const AT_ONCE: u32 = 2;
+/// The limits are looked at once in so many statements.
+const OFTEN: u64 = 64;
 /// Behind so many statements every call is left open.
 const LARGE: u64 = 1_000_000;
 
@@ -72,7 +74,7 @@ impl Scope {
     }
 }
 
-type Ran = Result<Option<State>, NotSequential>;
+type Ran = Result<Option<State>, Halt>;
 
 impl<'p> Bmc<'p> {
     /// Runs statements; `None` if control never gets behind them.
@@ -88,7 +90,10 @@ impl<'p> Bmc<'p> {
 
     fn stmt(&mut self, stmt: &'p Stmt, mut state: State, scope: &mut Scope) -> Ran {
         self.statements += 1;
-        let not = |what| Err(NotSequential { what, span: stmt.span });
+        if self.statements.is_multiple_of(OFTEN) && self.limits_are_hit() {
+            return Err(Halt::Limits);
+        }
+        let not = |what| Err(Halt::NotSequential(NotSequential { what, span: stmt.span }));
         match &stmt.kind {
             StmtKind::Skip | StmtKind::Progress | StmtKind::Yield | StmtKind::Zield => {}
             StmtKind::Assign(place, e) => {

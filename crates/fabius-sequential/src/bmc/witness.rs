@@ -8,7 +8,7 @@
 //! 1. The counter is not solved for. Nothing but its own order depends on it, so once the path is known its guesses
 //!    follow: two that must be equal are made the same point of one line.
 
-use super::{Bmc, BmcError, Event};
+use super::{Bmc, Event};
 use fabius_smt::{Kind, Model, Op, Sort, Term, Terms, Value, evaluate};
 use std::collections::HashMap;
 
@@ -17,6 +17,8 @@ use std::collections::HashMap;
 pub struct Witness {
     /// The prints.
     pub prints: Vec<Print>,
+    /// An integer that is chosen may not fit into 64 bits.
+    pub beyond_64_bits: bool,
 }
 
 /// A `print` that was executed.
@@ -58,30 +60,32 @@ impl Line {
 }
 
 impl Bmc<'_> {
-    pub(super) fn witness(&mut self) -> Result<Witness, BmcError> {
-        let model = self.model()?;
+    pub(super) fn witness(&self, model: &Model) -> Witness {
         let known = &mut hashbrown::HashMap::new();
         let mut line = Line::default();
         for (guard, a, b) in &self.ev.orders {
-            if evaluate(&self.ev.terms, &model, *guard, known) == 1 {
-                let (a, b) = (self.point(&model, *a, known), self.point(&model, *b, known));
+            if evaluate(&self.ev.terms, model, *guard, known) == 1 {
+                let (a, b) = (self.point(model, *a, known), self.point(model, *b, known));
                 line.unite(a, b);
             }
         }
         let mut told = Vec::new();
-        self.flatten(&self.root, &model, known, &mut told);
+        self.flatten(&self.root, model, known, &mut told);
         let mut prints = Vec::new();
         for values in told {
             let is_clock = values.first().is_some_and(|t| self.ev.terms.sort(*t) == Sort::Order);
             let at = is_clock.then(|| {
-                let (base, offset) = self.point(&model, values[0], known);
+                let (base, offset) = self.point(model, values[0], known);
                 offset + line.find(base).1
             });
             let rest = &values[usize::from(is_clock)..];
-            let values = rest.iter().map(|t| evaluate(&self.ev.terms, &model, *t, known)).collect();
+            let values = rest.iter().map(|t| evaluate(&self.ev.terms, model, *t, known)).collect();
             prints.push(Print { at, values });
         }
-        Ok(Witness { prints })
+        let is_large = |v: Value| i64::try_from(v).is_err();
+        let chosen = self.ev.terms.variables().iter().filter(|t| self.ev.terms.sort(**t) == Sort::Int);
+        let beyond_64_bits = chosen.filter_map(|t| model.get(t)).any(|v| is_large(*v));
+        Witness { prints, beyond_64_bits }
     }
 
     fn flatten(&self, events: &[Event], model: &Model, known: &mut Known, out: &mut Vec<Vec<Term>>) {

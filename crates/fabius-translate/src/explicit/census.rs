@@ -4,6 +4,7 @@ use super::spawned;
 use crate::Start;
 use crate::build::*;
 use fabius_lang::program::*;
+use fabius_lang::walk;
 use std::collections::BTreeSet;
 
 /// How many tasks there can be, the one that begins included; `None` if a loop or recursion makes them.
@@ -47,31 +48,24 @@ fn tasks_of(block: &Block, makes: &[Option<u32>]) -> Option<u32> {
 
 /// Whether some statement needs to know which task is which.
 pub(super) fn uses_handles(program: &Program) -> bool {
-    fn in_expr(e: &Expr) -> bool {
-        match &e.kind {
-            ExprKind::SelfHandle | ExprKind::SetContains(..) => true,
-            ExprKind::Const(_) => e.ty == Type::Thread,
-            ExprKind::Read(p) => in_place(p),
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::SetIsEmpty(a) => in_expr(a),
-            ExprKind::Binary(_, a, b) => in_expr(a) || in_expr(b),
-            ExprKind::IfElse(a, b, c) => in_expr(a) || in_expr(b) || in_expr(c),
-            ExprKind::Tuple(parts) => parts.iter().any(in_expr),
+    program.any_stmt(|s| {
+        let mut found = matches!(s.kind, StmtKind::Join(_));
+        found |= walk::written(s).is_some_and(|p| has_handles(program, &p.ty));
+        for e in walk::expressions(s) {
+            walk::each(e, &mut |e| found |= has_handles(program, &e.ty));
         }
-    }
-    fn in_place(p: &Place) -> bool {
-        p.path.iter().any(|s| matches!(s, Projection::Index { index, .. } if in_expr(index)))
-    }
-    program.any_stmt(|s| match &s.kind {
-        StmtKind::Join(_) | StmtKind::SetInsert(..) | StmtKind::SetRemove(..) => true,
-        StmtKind::Assign(p, e) => in_place(p) || in_expr(e),
-        StmtKind::Any(p, a, b) => in_place(p) || in_expr(a) || in_expr(b),
-        StmtKind::If(Guard::Expr(e), ..) | StmtKind::While(Guard::Expr(e), _) => in_expr(e),
-        StmtKind::Assume(e) | StmtKind::Await(e) | StmtKind::Assert(e, ..) => in_expr(e),
-        StmtKind::Call(_, _, es) | StmtKind::Return(es) | StmtKind::Spawn(_, _, es) | StmtKind::Post(_, _, _, es) => {
-            es.iter().any(in_expr)
-        }
-        _ => false,
+        found
     })
+}
+
+/// Whether there are handles in a value of the type. (References have none; what is read through them has its own type.)
+fn has_handles(program: &Program, ty: &Type) -> bool {
+    match ty {
+        Type::Thread | Type::ThreadSet => true,
+        Type::Array { element, .. } => has_handles(program, element),
+        Type::Record(r) => program.records[*r].fields.iter().any(|f| has_handles(program, &f.ty)),
+        _ => false,
+    }
 }
 
 /// The globals that nobody but the first thread uses.
@@ -100,47 +94,19 @@ pub(super) fn private_to_main(program: &Program, starts: &[Start]) -> BTreeSet<G
 }
 
 fn globals_of(block: &Block, out: &mut BTreeSet<GlobalId>) {
-    fn in_place(p: &Place, out: &mut BTreeSet<GlobalId>) {
-        if let Base::Global(g) = p.base {
-            out.insert(g);
+    let mut used = |p: &Place| match p.base {
+        Base::Global(g) => drop(out.insert(g)),
+        Base::Local(_) | Base::Heap(..) => {}
+    };
+    walk::statements(block, &mut |s| {
+        walk::written(s).into_iter().for_each(&mut used);
+        for e in walk::expressions(s) {
+            walk::each(e, &mut |e| {
+                if let ExprKind::Read(p) = &e.kind {
+                    used(p);
+                }
+            });
         }
-        for step in &p.path {
-            if let Projection::Index { index, .. } = step {
-                in_expr(index, out);
-            }
-        }
-    }
-    fn in_expr(e: &Expr, out: &mut BTreeSet<GlobalId>) {
-        match &e.kind {
-            ExprKind::Const(_) | ExprKind::SelfHandle => {}
-            ExprKind::Read(p) => in_place(p, out),
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::SetIsEmpty(a) => in_expr(a, out),
-            ExprKind::Binary(_, a, b) | ExprKind::SetContains(a, b) => {
-                in_expr(a, out);
-                in_expr(b, out);
-            }
-            ExprKind::IfElse(a, b, c) => [a, b, c].into_iter().for_each(|e| in_expr(e, out)),
-            ExprKind::Tuple(parts) => parts.iter().for_each(|e| in_expr(e, out)),
-        }
-    }
-    each(block, &mut |s| match &s.kind {
-        StmtKind::Assign(p, e) => {
-            in_place(p, out);
-            in_expr(e, out);
-        }
-        StmtKind::Any(p, a, b) => {
-            in_place(p, out);
-            in_expr(a, out);
-            in_expr(b, out);
-        }
-        StmtKind::If(Guard::Expr(e), ..) | StmtKind::While(Guard::Expr(e), _) => in_expr(e, out),
-        StmtKind::Assume(e) | StmtKind::Await(e) | StmtKind::Assert(e, ..) => in_expr(e, out),
-        StmtKind::Call(_, _, es)
-        | StmtKind::Return(es)
-        | StmtKind::Spawn(_, _, es)
-        | StmtKind::Post(_, _, _, es)
-        | StmtKind::Print(es) => es.iter().for_each(|e| in_expr(e, out)),
-        _ => {}
     });
 }
 
@@ -157,18 +123,4 @@ pub(super) fn has_points(block: &Block) -> bool {
     let mut found = false;
     each(block, &mut |s| found |= matches!(s.kind, StmtKind::Yield | StmtKind::Zield | StmtKind::Post(..)));
     found
-}
-
-/// Neither control nor something that may be a point.
-pub(super) fn is_simple(s: &Stmt) -> bool {
-    matches!(
-        s.kind,
-        StmtKind::Skip
-            | StmtKind::Assign(..)
-            | StmtKind::Any(..)
-            | StmtKind::Assume(_)
-            | StmtKind::Print(_)
-            | StmtKind::Progress
-            | StmtKind::Assert(..)
-    )
 }

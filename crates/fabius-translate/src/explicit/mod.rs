@@ -14,6 +14,7 @@
 mod census;
 mod data;
 mod points;
+mod prefix;
 mod statements;
 
 use crate::build::*;
@@ -22,6 +23,7 @@ use census::{count_tasks, private_to_main, uses_handles};
 use data::{Heap, OBJECTS, resized, retype};
 use fabius_lang::program::*;
 use fabius_trace::Span;
+use prefix::Prefixes;
 use std::collections::{BTreeSet, HashMap};
 
 /// What is written out besides scheduling.
@@ -43,7 +45,7 @@ pub mod code {
     pub const POST: i64 = 2;
     /// A task is run: 1 if it is a thread, 2 more if it is there from the beginning, and 2 times the process that it is of.
     pub const BEGIN: i64 = 3;
-    /// It is no longer run: 1 if it was stopped before its end.
+    /// It is no longer run.
     pub const END: i64 = 4;
     /// An assertion fails.
     pub const FAIL: i64 = 5;
@@ -51,10 +53,17 @@ pub mod code {
     pub const START: i64 = 6;
     /// A choice among more alternatives than 32 bits count.
     pub const WIDE: i64 = 7;
+    /// A thread comes to a scheduling point: it did not finish before it had a turn.
+    pub const SEEN: i64 = 8;
 }
 
-/// Tasks that have a handle at most, where their number is not seen from the text.
-const TASKS: u32 = 12;
+/// Threads and tasks that come into being at most, where their number is not seen from the text.
+pub(crate) const TASKS: u32 = 12;
+
+/// The limit in a sentence.
+pub(crate) fn at_most_tasks() -> String {
+    format!("at most {TASKS} threads or tasks are created")
+}
 
 /// Whether control may be taken away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +74,8 @@ enum Mode {
     /// Free, and a thread begins here.
     Thread,
     Atomic,
+    /// As atomic, and the path ends in front of what others may observe.
+    AtOnce,
 }
 
 /// Whether control stands at a scheduling point, so that the next statement begins a step.
@@ -117,6 +128,9 @@ struct Maker<'a> {
     heap: Heap,
     /// How many tasks there have been, and which have finished; if anybody asks.
     handles: Option<(Place, Place)>,
+    prefixes: Prefixes,
+    /// Every thread's own variable: it is past its prefix. Where that must be known.
+    begun: Option<Place>,
     wrong: Option<Unsupported>,
 }
 
@@ -168,17 +182,26 @@ pub fn explicit(source: &Program, trace: Trace) -> Result<Explicit, Unsupported>
     let heap = Heap::new(&mut program, source);
     let stop = new_global(&mut program, "stop", Type::Bool);
     let failed = new_global(&mut program, "failed", Type::Bool);
+    let implicit = source.interleave == Interleave::Implicit && !source.has_single_buffer();
+    let prefixes = Prefixes::of(source);
+    let begun = prefixes.depend_on_values(source, implicit).then(|| {
+        let begun = new_global(&mut program, "begun", Type::Bool);
+        program.globals[id_of(&begun)].per_thread = true;
+        begun
+    });
     let mut maker = Maker {
         source,
         program,
         versions: HashMap::new(),
         wrappers: HashMap::new(),
-        implicit: source.interleave == Interleave::Implicit && !source.has_single_buffer(),
+        implicit,
         tasks: source.has_buffers(),
         clock,
         stop: stop.clone(),
         heap,
         handles,
+        prefixes,
+        begun,
         wrong: None,
     };
     let starts = maker.main(&handle);
@@ -188,26 +211,24 @@ pub fn explicit(source: &Program, trace: Trace) -> Result<Explicit, Unsupported>
     let mut fail = Vec::new();
     maker.tell(code::FAIL, number(0), &mut fail);
     let has_handles = maker.handles.is_some();
+    let tasks_begin =
+        maker.versions.iter().filter(|((_, mode, _), _)| *mode == Mode::Task).map(|(_, id)| *id).collect();
     let wrappers = maker.wrappers;
     let mut program = maker.program;
     let go_on = wrappers.into_values().chain(program.init).collect();
-    abort::abort(&mut program, &stop, &failed, &fail, &go_on);
-    let id = |p: &Place| match p.base {
-        Base::Global(g) => g,
-        _ => unreachable!("these are globals"),
-    };
+    abort::abort(&mut program, &stop, &failed, &fail, &abort::Stops { never: go_on, at_start: tasks_begin });
     let mut limits = Vec::new();
     if source.any_stmt(|s| matches!(s.kind, StmtKind::New(..))) {
         limits.push(format!("at most {OBJECTS} objects of each record are made"));
     }
     if has_handles && tasks.is_none() {
-        limits.push(format!("at most {TASKS} threads or tasks are created"));
+        limits.push(at_most_tasks());
     }
     let waits = |s: &Stmt| matches!(s.kind, StmtKind::Await(_) | StmtKind::Join(_));
     if source.has_buffers() && !source.has_single_buffer() && source.any_stmt(waits) {
         limits.push("a task that waits hands over to other buffers only when it begins to wait".into());
     }
-    let (stop, failed) = (id(&stop), id(&failed));
+    let (stop, failed) = (id_of(&stop), id_of(&failed));
     let mut private = private_to_main(&program, &starts);
     private.remove(&stop);
     private.insert(failed);
@@ -303,10 +324,14 @@ impl Maker<'_> {
             let args = self.handles.iter().map(|_| constant(1, handle.clone())).collect();
             out.push(stmt(StmtKind::Call(Vec::new(), call, args)));
             self.finish_task(self.handles.as_ref().map(|_| number(1)), &mut out);
-            let mut start = Vec::new();
-            entries.iter().for_each(|_| self.tell(code::START, number(0), &mut start));
+        }
+        let mut start = Vec::new();
+        entries.iter().for_each(|_| self.tell(code::START, number(0), &mut start));
+        if !start.is_empty() {
             out.push(when(not(read(&self.stop)), start));
-            self.note(code::END, self.stopped(), &mut out);
+        }
+        if self.source.init.is_some() {
+            self.note(code::END, number(0), &mut out);
         }
         let span = self.source.init.map_or(Span::default(), |init| self.source.procs[init].span);
         let main = Proc { name: "main".into(), locals: Vec::new(), params: 0, results: Vec::new(), body: out, span };
@@ -328,7 +353,7 @@ impl Maker<'_> {
                 None => {
                     let help =
                         format!("verify them with `--threads any`, or some number: `--instances {}=2`", process.name);
-                    let what = format!("`process {}[*]` stands for any number of threads", process.name);
+                    let what = format!("any number of threads (`process {}[*]`)", process.name);
                     let span = self.source.procs[process.proc].span;
                     self.wrong.get_or_insert(Unsupported { what, span, help });
                 }
@@ -354,11 +379,6 @@ impl Maker<'_> {
         if self.clock.is_some() {
             out.push(stmt(StmtKind::Print(vec![number(code), operand])));
         }
-    }
-
-    fn stopped(&self) -> Expr {
-        let choice = ExprKind::IfElse(Box::new(read(&self.stop)), Box::new(number(1)), Box::new(number(0)));
-        expr(choice, Type::Int)
     }
 
     fn finish_task(&self, me: Option<Expr>, out: &mut Block) {
@@ -390,6 +410,7 @@ impl Maker<'_> {
             Mode::Free => source.name.clone(),
             Mode::Task | Mode::Thread => format!("{}_begins", source.name),
             Mode::Atomic => format!("{}_atomic", source.name),
+            Mode::AtOnce => format!("{}_at_once", source.name),
         };
         let mut locals: Vec<Local> =
             source.locals.iter().map(|l| Local { name: l.name.clone(), ty: self.ty(&l.ty) }).collect();
@@ -412,14 +433,17 @@ impl Maker<'_> {
             local(params - 1, ty)
         });
         let at = if mode == Mode::Task { At::Point } else { At::Within };
-        let inside = if mode == Mode::Atomic { Mode::Atomic } else { Mode::Free };
+        let inside = match mode {
+            Mode::Free | Mode::Task | Mode::Thread => Mode::Free,
+            Mode::Atomic | Mode::AtOnce => mode,
+        };
         let mut body = Body { locals, mode: inside, level, me, at, fresh: None };
         let mut out = Vec::new();
         let prefix = if mode == Mode::Thread { self.prefix(&source.body) } else { 0 };
         self.block(&source.body[..prefix], &mut body, source.params, &mut out);
         if mode == Mode::Thread && prefix < source.body.len() {
             // What comes before belongs to the step that makes the thread.
-            out.push(stmt(StmtKind::Zield));
+            self.prefix_has_ended(&mut out);
             body.at = At::Point;
         }
         self.block(&source.body[prefix..], &mut body, source.params, &mut out);
@@ -455,9 +479,13 @@ impl Maker<'_> {
         let mut out = Vec::new();
         self.note(code::BEGIN, number(origin.operand()), &mut out);
         let me = self.handles.is_some().then(|| args[params - 1].clone());
+        if !origin.is_thread() {
+            out.extend(self.begun.iter().map(|begun| set(begun, boolean(true))));
+        }
         out.push(stmt(StmtKind::Call(vec![None; results], call, args)));
+        self.prefix_must_have_ended(p, origin, &mut out);
         self.finish_task(me, &mut out);
-        self.note(code::END, self.stopped(), &mut out);
+        self.note(code::END, number(0), &mut out);
         let proc = &mut self.program.procs[id];
         (proc.locals, proc.params, proc.body) = (locals, params, out);
         id

@@ -3,23 +3,13 @@
 //! A step begins with the first statement behind a scheduling point, so its event is written just before that statement. Where
 //! paths meet of which only some come from a point, a variable says it.
 
-use super::census::is_simple;
 use super::{At, Body, Maker, Mode, code};
 use crate::build::*;
 use fabius_lang::program::*;
 
 impl Maker<'_> {
-    /// How many statements of a thread touch nothing shared, where what follows would not be preceded by a point anyway.
-    pub(super) fn prefix(&self, block: &Block) -> usize {
-        let first = block.iter().position(|s| s.access > Access::Local || !is_simple(s));
-        first
-            .filter(|i| !self.implicit || matches!(block[*i].kind, StmtKind::Yield | StmtKind::Zield))
-            .unwrap_or(block.len())
-    }
-
-    /// A block inside of another one, and how it ends. The statement before it has begun the step.
+    /// A block inside of another one, and how it ends.
     pub(super) fn nested(&mut self, block: &Block, body: &mut Body, params: usize) -> (Block, At) {
-        body.at = At::Within;
         let mut out = Vec::new();
         self.block(block, body, params, &mut out);
         (out, std::mem::replace(&mut body.at, At::Within))
@@ -65,11 +55,17 @@ impl Maker<'_> {
     /// Control may be taken away here, unless it has just been.
     pub(super) fn arrive(&mut self, body: &mut Body, out: &mut Block) {
         match body.at {
-            At::Within => out.push(stmt(StmtKind::Zield)),
+            At::Within => {
+                self.note(code::SEEN, number(0), out);
+                out.push(stmt(StmtKind::Zield));
+            }
             At::Point => {}
             At::Either => {
                 let fresh = fresh(body);
-                out.push(when(not(read(&fresh)), vec![stmt(StmtKind::Zield)]));
+                let mut zield = Vec::new();
+                self.note(code::SEEN, number(0), &mut zield);
+                zield.push(stmt(StmtKind::Zield));
+                out.push(when(not(read(&fresh)), zield));
                 out.push(set(&fresh, boolean(false)));
             }
         }
@@ -77,21 +73,31 @@ impl Maker<'_> {
 
     /// Control is given away while the expression is false.
     pub(super) fn pause(&mut self, e: &Expr, body: &mut Body, out: &mut Block) {
-        if body.mode == Mode::Atomic {
+        if body.mode != Mode::Free {
             return;
         }
-        out.push(stmt(StmtKind::Await(e.clone())));
+        // Who waits for ever is seen as well.
+        self.note(code::SEEN, number(0), out);
+        let stuck = stmt(StmtKind::Await(e.clone()));
         let no = not(e.clone());
         // Who waits hands over to other buffers first, and then to other tasks of its own.
         let to_own = when(no.clone(), vec![stmt(StmtKind::Yield)]);
         if self.implicit {
+            out.push(stuck);
             self.arrive(body, out);
             body.at = At::Point;
             if self.tasks {
                 out.push(to_own);
             }
         } else {
-            let mut others = vec![stmt(StmtKind::Zield)];
+            // It is no scheduling point by itself.
+            let mut others = Vec::new();
+            match body.at {
+                At::Within => others.push(stuck),
+                At::Point => out.push(stuck),
+                At::Either => out.push(when(or(read(&fresh(body)), no.clone()), vec![stuck])),
+            }
+            others.push(stmt(StmtKind::Zield));
             if self.tasks {
                 others.push(to_own);
             }

@@ -2,10 +2,12 @@
 
 use super::census::{awaited, has_points};
 use super::data::{Mapping, OBJECTS, reference};
+use super::prefix::is_visible;
 use super::{At, Body, Maker, Mode, Origin, code};
 use crate::build::*;
 use crate::faults;
 use fabius_lang::program::*;
+use fabius_lang::walk::{decided, is_nothing};
 use fabius_trace::Span;
 
 impl Maker<'_> {
@@ -39,24 +41,35 @@ impl Maker<'_> {
         read(&b)
     }
 
-    /// A choice, which is another event if it is among many.
+    /// A choice, which is another event if it is among many. If there is only one alternative it is none.
     fn tell_choice(&self, index: Expr, ty: &Type, least: Expr, most: Expr, out: &mut Block) {
-        let is_wide = matches!(ty, Type::Int | Type::Fixed { bits: 32 | 64, .. });
-        let mut narrow = Vec::new();
+        let (mut narrow, mut wide) = (Vec::new(), Vec::new());
         self.tell(code::CHOICE, index.clone(), &mut narrow);
-        if self.clock.is_none() || !is_wide {
-            return out.extend(narrow);
-        }
-        let mut wide = Vec::new();
         self.tell(code::WIDE, index, &mut wide);
-        if let Type::Fixed { bits: 64, .. } = ty {
-            return out.extend(wide);
+        if let (ExprKind::Const(Value::Int(least)), ExprKind::Const(Value::Int(most))) = (&least.kind, &most.kind) {
+            return match most.wrapping_sub(*least) as u64 {
+                0 => {}
+                above if above < u64::from(u32::MAX) => out.extend(narrow),
+                _ => out.extend(wide),
+            };
         }
-        let as_int = |e: Expr| expr(ExprKind::Cast(Box::new(e)), Type::Int);
-        out.push(either(lt(sub(as_int(most), as_int(least)), number(i64::from(u32::MAX))), narrow, wide));
+        let several = binary(BinaryOp::Ne, least.clone(), most.clone());
+        if matches!(ty, Type::Int | Type::Fixed { bits: 32 | 64, .. }) {
+            let as_int = |e: Expr| expr(ExprKind::Cast(Box::new(e)), Type::Int);
+            let above = sub(as_int(most), as_int(least));
+            narrow = vec![either(lt(above, number(i64::from(u32::MAX))), narrow, wide)];
+        }
+        out.push(when(several, narrow));
     }
 
     pub(super) fn stmt(&mut self, s: &Stmt, body: &mut Body, params: usize, out: &mut Block) {
+        if is_visible(s) {
+            match body.mode {
+                Mode::AtOnce => return out.push(assume(boolean(false))),
+                Mode::Free if body.at != At::Point => self.end_prefix(s, body, out),
+                _ => {}
+            }
+        }
         let at = s.span;
         let map = Mapping {
             ty: &|t| self.ty(t),
@@ -67,7 +80,8 @@ impl Maker<'_> {
         };
         let expr_of = |e: &Expr| map.expr(e);
         match &s.kind {
-            StmtKind::Skip | StmtKind::Progress => self.begin(body, out),
+            StmtKind::Skip => {}
+            StmtKind::Progress => self.begin(body, out),
             // There is nobody to hand over to.
             StmtKind::Zield if self.source.has_single_buffer() => self.begin(body, out),
             StmtKind::Assign(p, e) => {
@@ -114,8 +128,13 @@ impl Maker<'_> {
                         sub(as_int(read(&value)), as_int(least.clone()))
                     }
                 };
-                self.tell_choice(index, &ty, least, most, out);
+                if self.clock.is_some() {
+                    self.tell_choice(index, &ty, least, most, out);
+                }
                 self.checked_store(p, read(&value), at, out);
+            }
+            StmtKind::If(Guard::Expr(e), a, b) if is_nothing(s) => {
+                self.block(if decided(e) == Some(true) { a } else { b }, body, params, out);
             }
             StmtKind::If(guard, a, b) => {
                 let c = match guard {
@@ -153,6 +172,7 @@ impl Maker<'_> {
                         self.begin(body, &mut inner);
                         self.choose_bool(body, &mut inner)
                     }
+                    Guard::Expr(e) if is_nothing(s) => expr_of(e),
                     Guard::Expr(e) => {
                         let e = expr_of(e);
                         self.point(s.access, body, &mut inner);
@@ -165,7 +185,8 @@ impl Maker<'_> {
                     debug_assert_eq!(before, At::Either);
                     self.remember(at_end, body, &mut begin);
                 }
-                body.at = At::Within;
+                // Behind the guard a step has begun, behind a `break` perhaps not.
+                body.at = before;
                 let kind = if inner.is_empty() {
                     StmtKind::While(Guard::Expr(c), begin)
                 } else {
@@ -176,7 +197,10 @@ impl Maker<'_> {
                 out.push(Stmt { span: at, ..stmt(kind) });
             }
             StmtKind::Break | StmtKind::Continue => {
-                self.begin(body, out);
+                let now = std::mem::replace(&mut body.at, At::Within);
+                if now != At::Within {
+                    self.remember(now, body, out);
+                }
                 out.push(s.clone());
             }
             StmtKind::Call(results, p, es) => {
@@ -383,8 +407,6 @@ impl Maker<'_> {
         body: &mut Body,
         out: &mut Block,
     ) {
-        let its_level = if origin == Origin::Spawned { 0 } else { level.unwrap_or(body.level) };
-        let wrapper = self.wrapper(p, origin, its_level);
         if let Some((born, _)) = self.handles.clone() {
             let Type::Range(_, most) = born.ty else { unreachable!("handles are numbers") };
             out.push(assume(lt(read(&born), number(most))));
@@ -396,18 +418,19 @@ impl Maker<'_> {
                 out.push(set(&local(l, body.locals[l].ty.clone()), read(&id)));
             }
         }
-        self.tell(code::POST, number(level.map_or(-1, i64::from)), out);
         if origin == Origin::Spawned {
-            out.push(Stmt { span, ..stmt(StmtKind::Spawn(None, wrapper, args)) });
-        } else {
-            out.push(Stmt { span, ..stmt(StmtKind::Post(None, level, wrapper, args)) });
-            if its_level > body.level {
-                if body.mode == Mode::Atomic {
-                    let help = "post behind the `atomic` block";
-                    self.refuse("a post to a higher level inside of `atomic`", span, help);
-                }
-                body.at = At::Point;
+            return self.make_thread(p, args, span, body, out);
+        }
+        let its_level = level.unwrap_or(body.level);
+        let wrapper = self.wrapper(p, origin, its_level);
+        self.tell(code::POST, number(level.map_or(-1, i64::from)), out);
+        out.push(Stmt { span, ..stmt(StmtKind::Post(None, level, wrapper, args)) });
+        if its_level > body.level {
+            if body.mode == Mode::Atomic {
+                let help = "post behind the `atomic` block";
+                self.refuse("a post to a higher level inside of `atomic`", span, help);
             }
+            body.at = At::Point;
         }
     }
 }

@@ -1,6 +1,8 @@
-//! Walking over the expressions of a program.
+//! Walking over the statements, places and expressions of a core program.
 
-use fabius_lang::program::{Base, Block, Expr, ExprKind, Guard, Place, ProcId, Program, Projection, Stmt, StmtKind};
+use crate::program::{
+    Access, Base, BinaryOp, Block, Expr, ExprKind, Guard, Place, Projection, Stmt, StmtKind, UnaryOp, Value,
+};
 
 /// The expressions of a statement, without those of nested statements.
 pub fn expressions(stmt: &Stmt) -> Vec<&Expr> {
@@ -47,35 +49,52 @@ pub fn each<'p>(e: &'p Expr, f: &mut dyn FnMut(&'p Expr)) {
     }
 }
 
-/// For every procedure: whether it, or one that it calls, asks for the running task's handle.
-pub fn uses_self(program: &Program) -> Vec<bool> {
-    let mut uses = vec![false; program.procs.len()];
-    loop {
-        let before = uses.clone();
-        for (p, proc) in program.procs.iter().enumerate() {
-            let mut found = uses[p];
-            statements(&proc.body, &mut |s| {
-                for e in expressions(s) {
-                    each(e, &mut |x| found |= matches!(x.kind, ExprKind::SelfHandle));
-                }
-                found |= called(s).is_some_and(|q| uses[q]);
-            });
-            uses[p] = found;
+/// What a guard is, if that is decided without looking at any variable.
+pub fn decided(e: &Expr) -> Option<bool> {
+    match &e.kind {
+        ExprKind::Const(Value::Int(v)) => Some(*v != 0),
+        ExprKind::Unary(UnaryOp::Not, a) => decided(a).map(|v| !v),
+        ExprKind::Binary(BinaryOp::And, a, b) => {
+            if decided(a)? {
+                decided(b)
+            } else {
+                Some(false)
+            }
         }
-        if uses == before {
-            return uses;
+        ExprKind::Binary(BinaryOp::Or, a, b) => {
+            if decided(a)? {
+                Some(true)
+            } else {
+                decided(b)
+            }
         }
-    }
-}
-
-fn called(stmt: &Stmt) -> Option<ProcId> {
-    match &stmt.kind {
-        StmtKind::Call(_, p, _) => Some(*p),
         _ => None,
     }
 }
 
-fn statements<'p>(block: &'p Block, f: &mut dyn FnMut(&'p Stmt)) {
+/// Whether a statement does nothing but say which statement is next. It is never a step of its own.
+pub fn is_nothing(stmt: &Stmt) -> bool {
+    match &stmt.kind {
+        StmtKind::Skip | StmtKind::Break | StmtKind::Continue => true,
+        StmtKind::If(Guard::Expr(e), ..) | StmtKind::While(Guard::Expr(e), _) => {
+            stmt.access == Access::Local && decided(e).is_some()
+        }
+        _ => false,
+    }
+}
+
+/// The place that a statement writes, if it is not a local that gets a result.
+pub fn written(stmt: &Stmt) -> Option<&Place> {
+    match &stmt.kind {
+        StmtKind::Assign(p, _) | StmtKind::SetInsert(p, _) | StmtKind::SetRemove(p, _) => Some(p),
+        StmtKind::Any(p, ..) | StmtKind::New(p, ..) => Some(p),
+        StmtKind::SetRemoveAny(p) | StmtKind::SetClear(p) => Some(p),
+        _ => None,
+    }
+}
+
+/// Calls `f` for every statement, nested ones included.
+pub fn statements<'p>(block: &'p Block, f: &mut dyn FnMut(&'p Stmt)) {
     for s in block {
         f(s);
         match &s.kind {
