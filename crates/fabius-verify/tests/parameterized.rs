@@ -145,7 +145,9 @@ fn omissions_of_the_paper_are_noticed() {
         let caught = cases.iter().any(|(case, source)| {
             let translated = lazy(source, 2).program;
             let mutant = without(&translated, part);
-            assert_ne!(mutant, translated, "nothing was left out: {part}\n{}", case.source);
+            if mutant == translated {
+                return false;
+            }
             let (observed, ends) = facts(&mutant, case.shared);
             observed != case.expected[&2].observed || ends != case.expected[&2].ends
         });
