@@ -4,4 +4,5 @@
 pub mod asynchronous;
 pub mod corpus;
 pub mod generate;
+pub mod messages;
 pub mod oracle;
