@@ -8,7 +8,8 @@
 //!
 //! Deviations:
 //! 1. The repairs of the specification, C.11: the shared state and the thread's own variables are set when a thread begins,
-//!    own variables are restored when it goes on, and a thread may hand over before its first and behind its last statement.
+//!    own variables are restored when it goes on, and a thread may hand over behind its last statement. (Before its first one
+//!    that touches shared state there is a scheduling point anyway.)
 //! 2. The control code is a procedure: it needs nothing of the frame that it interrupts. What it saves are its locals.
 //! 3. Only the entries of the vectors that count are handed on, so that fewer calls differ.
 //! 4. Processes of a declared number are counted by `place`, as the first threads of each round.
@@ -123,8 +124,7 @@ fn linear_interface(source: &Parameterized, vars: &Vars, hand_over: ProcId) -> P
     for (n, start) in source.explicit.starts.iter().enumerate().rev() {
         thread = vec![either(eq(read(&vars.place), number(n as i64)), vec![run(start)], thread)];
     }
-    body.push(hand.clone());
-    body.push(when(not(read(&vars.stop)), thread));
+    body.extend(thread);
     body.push(when(not(read(&vars.stop)), vec![hand]));
     body.push(assume(read(&vars.stop)));
     proc("linear_interface", params, locals, body)
