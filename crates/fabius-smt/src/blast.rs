@@ -37,6 +37,8 @@ pub(crate) struct Blast {
     circuits: HashMap<Term, Circuit>,
     /// Small numbers that were wanted in binary.
     binary: HashMap<Term, Number>,
+    /// Variables that are points in time.
+    points: HashMap<Term, u32>,
     /// Implies that all numbers fit.
     all_fit: Lit,
 }
@@ -45,7 +47,7 @@ impl Blast {
     pub fn new(width: usize) -> Blast {
         let mut gates = Gates::new();
         let all_fit = gates.fresh();
-        Blast { gates, width, circuits: HashMap::new(), binary: HashMap::new(), all_fit }
+        Blast { gates, width, circuits: HashMap::new(), binary: HashMap::new(), points: HashMap::new(), all_fit }
     }
 
     /// The terms that have become circuits.
@@ -65,6 +67,19 @@ impl Blast {
             Circuit::Truth(l) => l,
             _ => unreachable!("a truth value is no number"),
         }
+    }
+
+    /// One of the terms holds.
+    pub fn any(&mut self, terms: &Terms, alternatives: &[Term]) {
+        let literals: Vec<Lit> = alternatives.iter().map(|t| self.truth(terms, *t)).collect();
+        self.gates.clause(&literals);
+    }
+
+    /// When the condition holds, one point is before the other.
+    pub fn before(&mut self, terms: &Terms, condition: Term, from: Term, to: Term) {
+        let condition = self.truth(terms, condition);
+        let [from, to] = [from, to].map(|t| *self.points.entry(t).or_insert_with(|| self.gates.point()));
+        self.gates.before(condition, from, to);
     }
 
     /// The value in the model that was found last; `None` if it does not matter.

@@ -6,7 +6,7 @@
 use crate::blast::Blast;
 use crate::bound::bits_needed;
 use crate::term::{Term, Terms, Value};
-use crate::{Answer, Limits, Solver};
+use crate::{Answer, Clauses, Limits, Solver};
 
 /// Bits of integers, in the order in which they are tried.
 const WIDTHS: [usize; 4] = [8, 16, 32, 64];
@@ -16,12 +16,15 @@ pub struct Embedded {
     blast: Blast,
     /// Index into [`WIDTHS`].
     step: usize,
+    /// What was asserted, for another width.
     facts: Vec<Term>,
+    clauses: Clauses,
+    orders: Vec<[Term; 3]>,
 }
 
 impl Default for Embedded {
     fn default() -> Embedded {
-        Embedded { blast: Blast::new(WIDTHS[0]), step: 0, facts: Vec::new() }
+        Embedded { blast: Blast::new(WIDTHS[0]), step: 0, facts: Vec::new(), clauses: Clauses::default(), orders: Vec::new() }
     }
 }
 
@@ -30,6 +33,16 @@ impl Solver for Embedded {
         self.facts.push(fact);
         let literal = self.blast.truth(terms, fact);
         self.blast.gates.clause(&[literal]);
+    }
+
+    fn assert_any(&mut self, terms: &Terms, alternatives: &[Term]) {
+        self.clauses.push(alternatives);
+        self.blast.any(terms, alternatives);
+    }
+
+    fn before(&mut self, terms: &Terms, condition: Term, from: Term, to: Term) {
+        self.orders.push([condition, from, to]);
+        self.blast.before(terms, condition, from, to);
     }
 
     fn check(&mut self, terms: &Terms, assumptions: &[Term], limits: &Limits<'_>) -> Result<Answer, String> {
@@ -58,6 +71,12 @@ impl Solver for Embedded {
                     for fact in &self.facts {
                         let literal = self.blast.truth(terms, *fact);
                         self.blast.gates.clause(&[literal]);
+                    }
+                    for clause in self.clauses.iter() {
+                        self.blast.any(terms, clause);
+                    }
+                    for [condition, from, to] in &self.orders {
+                        self.blast.before(terms, *condition, *from, *to);
                     }
                 }
             }

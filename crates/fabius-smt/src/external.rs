@@ -136,8 +136,15 @@ impl Drop for External {
 
 impl Solver for External {
     fn assert(&mut self, terms: &Terms, fact: Term) {
-        self.writer.define(terms, fact, &mut self.text);
-        self.text.push_str(&format!("(assert {})\n", name(terms, fact)));
+        self.writer.assert(terms, fact, &mut self.text);
+    }
+
+    fn assert_any(&mut self, terms: &Terms, alternatives: &[Term]) {
+        self.writer.assert_any(terms, alternatives, &mut self.text);
+    }
+
+    fn before(&mut self, terms: &Terms, condition: Term, from: Term, to: Term) {
+        self.writer.assert_before(terms, condition, from, to, &mut self.text);
     }
 
     fn check(&mut self, terms: &Terms, assumptions: &[Term], limits: &Limits<'_>) -> Result<Answer, String> {

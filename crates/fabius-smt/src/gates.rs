@@ -1,6 +1,7 @@
 //! Circuits as clauses: each gate is a fresh variable and the clauses that define it (Tseitin), made only once.
 
 use crate::Limits;
+use crate::order::Order;
 use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, lbool};
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ impl Callbacks for Stop {
 /// A circuit under construction, and the solver that it is given to.
 pub(crate) struct Gates {
     sat: Solver<Stop>,
+    order: Order,
     yes: Lit,
     ands: HashMap<(Lit, Lit), Lit>,
     xors: HashMap<(Lit, Lit), Lit>,
@@ -35,7 +37,7 @@ impl Gates {
         let mut sat = Solver::new(SolverOpts::default(), Stop::default());
         let yes = Lit::new(sat.new_var_default(), true);
         sat.add_clause_reuse(&mut vec![yes]);
-        Gates { sat, yes, ands: HashMap::new(), xors: HashMap::new(), muxes: HashMap::new() }
+        Gates { sat, order: Order::default(), yes, ands: HashMap::new(), xors: HashMap::new(), muxes: HashMap::new() }
     }
 
     /// A literal that is always this.
@@ -184,13 +186,23 @@ impl Gates {
         (sum, self.or(both, through))
     }
 
+    /// A new point in time.
+    pub fn point(&mut self) -> u32 {
+        self.order.point()
+    }
+
+    /// When the literal holds, one point is before the other.
+    pub fn before(&mut self, condition: Lit, from: u32, to: u32) {
+        self.order.edge_if(condition, from, to);
+    }
+
     /// `None`: gave up.
     pub fn solve(&mut self, assumptions: &[Lit], limits: &Limits<'_>) -> Option<bool> {
         if limits.are_hit() {
             return None;
         }
         *self.sat.cb_mut() = Stop { deadline: limits.deadline, stop: Some(Arc::clone(limits.stop)) };
-        let answer = self.sat.solve_limited(assumptions);
+        let answer = self.sat.solve_limited_th(&mut self.order, assumptions);
         (answer != lbool::UNDEF).then_some(answer == lbool::TRUE)
     }
 

@@ -10,6 +10,7 @@ mod embedded;
 mod evaluate;
 mod external;
 mod gates;
+mod order;
 mod simplify;
 mod small;
 pub mod smtlib;
@@ -35,6 +36,27 @@ pub enum Answer {
     Unknown,
 }
 
+/// Lists of terms, one of which holds.
+#[derive(Clone, Debug, Default)]
+pub struct Clauses {
+    literals: Vec<Term>,
+    ends: Vec<usize>,
+}
+
+impl Clauses {
+    /// One more.
+    pub fn push(&mut self, alternatives: &[Term]) {
+        self.literals.extend_from_slice(alternatives);
+        self.ends.push(self.literals.len());
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &[Term]> + '_ {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.literals[start..*end])
+    }
+}
+
 /// When a solver gives up.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
@@ -55,6 +77,13 @@ impl Limits<'_> {
 pub trait Solver {
     /// From now on the term holds.
     fn assert(&mut self, terms: &Terms, fact: Term);
+
+    /// From now on one of the terms holds.
+    fn assert_any(&mut self, terms: &Terms, alternatives: &[Term]);
+
+    /// From now on, when the condition holds, one point in time is before another. Points are integer variables that occur
+    /// in nothing else.
+    fn before(&mut self, terms: &Terms, condition: Term, from: Term, to: Term);
 
     /// Whether there is a model of everything asserted in which the assumptions hold as well.
     ///

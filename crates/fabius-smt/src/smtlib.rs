@@ -78,6 +78,33 @@ impl Writer {
     }
 }
 
+/// Assertions.
+impl Writer {
+    /// The term holds.
+    pub fn assert(&mut self, terms: &Terms, fact: Term, out: &mut String) {
+        self.define(terms, fact, out);
+        let _ = writeln!(out, "(assert {})", name(terms, fact));
+    }
+
+    /// One of the terms holds.
+    pub fn assert_any(&mut self, terms: &Terms, alternatives: &[Term], out: &mut String) {
+        for t in alternatives {
+            self.define(terms, *t, out);
+        }
+        let names: Vec<String> = alternatives.iter().map(|t| name(terms, *t)).collect();
+        let _ = writeln!(out, "(assert (or false {}))", names.join(" "));
+    }
+
+    /// When the condition holds, one point in time is before another.
+    pub fn assert_before(&mut self, terms: &Terms, condition: Term, from: Term, to: Term, out: &mut String) {
+        for t in [condition, from, to] {
+            self.define(terms, t, out);
+        }
+        let [condition, from, to] = [condition, from, to].map(|t| name(terms, t));
+        let _ = writeln!(out, "(assert (=> {condition} (< {from} {to})))");
+    }
+}
+
 fn application(op: Op, of: Sort, to: Sort, x: &str, y: &str, z: &str) -> String {
     match (op, of) {
         (Op::Not, _) => format!("(not {x})"),
@@ -154,8 +181,7 @@ pub fn script(terms: &Terms, all: &[Term]) -> String {
     let mut text = String::from("(set-logic ALL)\n");
     let mut writer = Writer::default();
     for t in all {
-        writer.define(terms, *t, &mut text);
-        let _ = writeln!(text, "(assert {})", name(terms, *t));
+        writer.assert(terms, *t, &mut text);
     }
     text + "(check-sat)\n"
 }

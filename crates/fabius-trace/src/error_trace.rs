@@ -123,6 +123,11 @@ pub enum Mark {
     Delay(u32),
     /// A task of higher priority interrupts.
     Interrupt,
+    /// No step of a task: a message arrives in this lane from another one.
+    Message {
+        /// The sender's lane.
+        from: u32,
+    },
 }
 
 /// One statement executed in a step.

@@ -1,14 +1,17 @@
-//! What every Fabius engine says: [`Verdict`], [`Bounds`], [`ErrorTrace`], and the source positions in them.
+//! What every Fabius engine says: [`Verdict`], [`Bounds`], [`ErrorTrace`], and the source positions in them; and what is wrong with a
+//! source text, [`Diagnostic`].
 //!
 //! This crate imports nothing of ours, so that a Rust test, a model and a recorded message-passing run share one
 //! vocabulary. All types serialise to the JSON that `--json` and `--trace` write.
 
 mod bounds;
+mod diagnostic;
 mod error_trace;
 mod span;
 mod verdict;
 
 pub use bounds::{Bound, Bounds, LevelStats, Points, SchedulerKind};
+pub use diagnostic::Diagnostic;
 pub use error_trace::{
     Action, Change, ErrorTrace, Lane, LaneKind, Mark, ProgramId, Schedule, Step, TRACE_VERSION, Turn, WIDE_PARTS,
     parts_of_wide, wide_of_parts,

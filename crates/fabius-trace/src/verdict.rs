@@ -76,6 +76,8 @@ pub enum BugKind {
     Panic,
     /// Something that was not given back at the end (Rust tests).
     Leak,
+    /// A message that is never received.
+    Unmatched,
 }
 
 impl Verdict {

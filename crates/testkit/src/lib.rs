@@ -4,5 +4,6 @@
 pub mod asynchronous;
 pub mod corpus;
 pub mod generate;
+pub mod messages;
 pub mod oracle;
 pub mod parameterized;

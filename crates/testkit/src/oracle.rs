@@ -3,6 +3,7 @@
 //! The file comes from an enumeration written in another language, which shares nothing with this project but the
 //! definitions. It holds programs as nested lists, which are written down in our language here.
 
+pub mod messages;
 pub mod parameterized;
 pub mod threads;
 

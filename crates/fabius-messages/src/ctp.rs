@@ -1,0 +1,262 @@
+//! A concurrent trace program: the straight-line program of each node of one recorded run, with every name resolved.
+
+use fabius_trace::Span;
+
+/// Number of a node, in the order of the text.
+pub type NodeId = usize;
+/// Number of an endpoint, in the order of the text.
+pub type EndpointId = usize;
+/// Number of a send, node by node in program order.
+pub type SendId = usize;
+/// Number of a receive, node by node in program order.
+pub type ReceiveId = usize;
+/// Number of a variable.
+pub type VariableId = usize;
+/// Number of a channel.
+pub type ChannelId = usize;
+
+/// A concurrent trace program.
+#[derive(Clone, Debug, Default)]
+pub struct Ctp {
+    /// Its text.
+    pub source: String,
+    /// The nodes.
+    pub nodes: Vec<Node>,
+    /// The endpoints.
+    pub endpoints: Vec<Endpoint>,
+    /// The pairs of endpoints between which messages are sent.
+    pub channels: Vec<Channel>,
+    /// The sends.
+    pub sends: Vec<Send>,
+    /// The receives.
+    pub receives: Vec<Receive>,
+    /// Names of the variables.
+    pub variables: Vec<String>,
+}
+
+/// A node (a process, a thread): commands that happen one after the other.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub commands: Vec<Command>,
+}
+
+/// An endpoint: messages are sent from one to another.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// Its name, without the `@`.
+    pub name: String,
+    /// The node that sends from it and receives at it; `None`: messages are only sent there.
+    pub owner: Option<NodeId>,
+    /// The sends to it.
+    pub incoming: Vec<SendId>,
+    /// The receives at it, in the order in which they are posted.
+    pub receives: Vec<ReceiveId>,
+}
+
+/// A pair of endpoints. Its messages do not overtake each other.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    /// Where its messages come from.
+    pub from: EndpointId,
+    /// Where they go.
+    pub to: EndpointId,
+    /// The sends, in program order.
+    pub sends: Vec<SendId>,
+}
+
+/// A send request.
+#[derive(Clone, Debug)]
+pub struct Send {
+    /// Its name.
+    pub name: String,
+    /// Where it stands: the node and the command.
+    pub node: NodeId,
+    /// Number of the command.
+    pub at: usize,
+    /// The pair of endpoints.
+    pub channel: ChannelId,
+    /// Its place among the sends of the channel, from 0.
+    pub rank: usize,
+    /// What is sent.
+    pub value: Expr,
+    /// The command that waits for it.
+    pub wait: Option<usize>,
+}
+
+/// A receive request.
+#[derive(Clone, Debug)]
+pub struct Receive {
+    /// Its name.
+    pub name: String,
+    /// Where it stands: the node and the command.
+    pub node: NodeId,
+    /// Number of the command.
+    pub at: usize,
+    /// Where it receives.
+    pub endpoint: EndpointId,
+    /// Its place among the receives posted at the endpoint, from 0: it gets the message that arrives there in that place.
+    pub rank: usize,
+    /// What the message is stored in.
+    pub variable: VariableId,
+    /// The *nearest enclosing wait*: the first command that completes it or a receive posted later at the same endpoint.
+    pub done: Option<usize>,
+}
+
+/// A send or a receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// A send.
+    Send(SendId),
+    /// A receive.
+    Receive(ReceiveId),
+}
+
+/// A command and where it stands.
+#[derive(Clone, Debug)]
+pub struct Command {
+    /// Where.
+    pub span: Span,
+    /// What.
+    pub kind: CommandKind,
+}
+
+/// The commands.
+#[derive(Clone, Debug)]
+pub enum CommandKind {
+    /// Hands a message to the network.
+    Send(SendId),
+    /// Posts a request for the next message at an endpoint.
+    Receive(ReceiveId),
+    /// Waits until a request is completed.
+    Wait(Request),
+    /// Waits until one of the requests is completed; in the recorded run it was `chosen`.
+    WaitAny {
+        /// The requests.
+        requests: Vec<Request>,
+        /// The one that was reported.
+        chosen: Request,
+    },
+    /// Asks whether a request is completed.
+    Test {
+        /// The request.
+        request: Request,
+        /// The answer in the recorded run.
+        answer: bool,
+    },
+    /// Runs in which this does not hold took another path.
+    Assume(Expr),
+    /// A bug unless this holds; the text says why.
+    Assert(Expr, Option<String>),
+    /// Gives a variable its only value.
+    Assign(VariableId, Expr),
+}
+
+/// An expression. Truth values are 0 and 1.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expr {
+    /// A number or a truth value.
+    Const(i64),
+    /// A variable.
+    Variable(VariableId),
+    /// `!e`.
+    Not(Box<Expr>),
+    /// Two operands.
+    Binary(Operator, Box<Expr>, Box<Expr>),
+}
+
+/// Operators with two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Operator {
+    Add,
+    Sub,
+    Mul,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    And,
+    Or,
+}
+
+/// Numbers beyond 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overflow;
+
+impl Expr {
+    /// Its value.
+    ///
+    /// # Errors
+    /// [`Overflow`].
+    pub fn value(&self, of: &impl Fn(VariableId) -> i64) -> Result<i64, Overflow> {
+        let (operator, a, b) = match self {
+            Expr::Const(v) => return Ok(*v),
+            Expr::Variable(x) => return Ok(of(*x)),
+            Expr::Not(e) => return Ok(1 - e.value(of)?),
+            Expr::Binary(operator, a, b) => (*operator, a.value(of)?, b.value(of)?),
+        };
+        let exact = match operator {
+            Operator::Add => a.checked_add(b),
+            Operator::Sub => a.checked_sub(b),
+            Operator::Mul => a.checked_mul(b),
+            Operator::Eq => Some(i64::from(a == b)),
+            Operator::Ne => Some(i64::from(a != b)),
+            Operator::Lt => Some(i64::from(a < b)),
+            Operator::Le => Some(i64::from(a <= b)),
+            Operator::Gt => Some(i64::from(a > b)),
+            Operator::Ge => Some(i64::from(a >= b)),
+            Operator::And => Some(a & b),
+            Operator::Or => Some(a | b),
+        };
+        exact.ok_or(Overflow)
+    }
+
+    /// Calls `f` with every variable in it.
+    pub fn each_variable(&self, f: &mut impl FnMut(VariableId)) {
+        match self {
+            Expr::Const(_) => {}
+            Expr::Variable(x) => f(*x),
+            Expr::Not(e) => e.each_variable(f),
+            Expr::Binary(_, a, b) => {
+                a.each_variable(f);
+                b.each_variable(f);
+            }
+        }
+    }
+}
+
+impl Ctp {
+    /// The endpoint that a message goes to.
+    pub fn destination(&self, s: SendId) -> EndpointId {
+        self.channels[self.sends[s].channel].to
+    }
+
+    /// The command of a node.
+    pub fn command(&self, node: NodeId, at: usize) -> &CommandKind {
+        &self.nodes[node].commands[at].kind
+    }
+
+    /// The request that a command completes, and thereby all that were posted earlier at the same endpoint.
+    pub fn completes(&self, node: NodeId, at: usize) -> Option<Request> {
+        match self.command(node, at) {
+            CommandKind::Wait(request) | CommandKind::Test { request, answer: true } => Some(*request),
+            CommandKind::WaitAny { chosen, .. } => Some(*chosen),
+            _ => None,
+        }
+    }
+
+    /// How many commands there are.
+    pub fn len(&self) -> usize {
+        self.nodes.iter().map(|n| n.commands.len()).sum()
+    }
+
+    /// Whether there are no commands.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

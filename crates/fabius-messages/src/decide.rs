@@ -1,0 +1,320 @@
+//! From a trace program and a plan to a verdict: pairs, formula, solver, replay; and again without what did not replay.
+
+use crate::Property;
+use crate::ctp::{Ctp, ReceiveId, SendId};
+use crate::encode::{Count, Encoded, Encoding, Question, encode};
+use crate::pairs::{self, Pairs, Precision};
+use crate::replay::{self, Model, Spurious};
+use crate::semantics::{Buffering, Matching, Status, initial};
+use crate::system::Goal;
+use fabius_explore::search::Options;
+use fabius_smt::{Answer, Embedded, Limits, Model as Values, Solver, Term, evaluate};
+use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, SchedulerKind, Verdict};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How to decide.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What is a bug.
+    pub property: Property,
+    /// The network.
+    pub buffering: Buffering,
+    /// How match pairs are found.
+    pub precision: Precision,
+    /// The encoding.
+    pub encoding: Encoding,
+    /// Whether to ask again when what the solver found is no run.
+    pub refine: bool,
+    /// Whether to find every matching of the complete runs, too.
+    pub enumerate: bool,
+    /// Time for all of it.
+    pub time: Option<Duration>,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan {
+            property: Property::default(),
+            buffering: Buffering::default(),
+            precision: Precision::default(),
+            encoding: Encoding::default(),
+            refine: true,
+            enumerate: false,
+            time: None,
+        }
+    }
+}
+
+/// What was found out.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The answer.
+    pub verdict: Verdict,
+    /// Which message each receive gets in the run that is a bug.
+    pub matching: Option<Matching>,
+    /// The matchings of all complete runs, if they were asked for.
+    pub enumerated: Option<Enumerated>,
+    /// Pairs with the same endpoint.
+    pub all_pairs: usize,
+    /// Pairs that were encoded.
+    pub pairs: usize,
+    /// Constraints of the question for a bug.
+    pub count: Count,
+    /// Terms of it.
+    pub terms: usize,
+    /// What was found and is no run.
+    pub refinements: Vec<Refinement>,
+    /// How often the solver was asked.
+    pub queries: u64,
+    /// What the solver says of its work on the question for a bug.
+    pub solver: Vec<(&'static str, u64)>,
+    /// Time to find pairs and make the formula.
+    pub encoding: Duration,
+    /// Time of the solver.
+    pub solving: Duration,
+    /// All the time.
+    pub elapsed: Duration,
+}
+
+/// Something that the solver found and that is no run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refinement {
+    /// Why it is none.
+    pub reason: String,
+    /// What was excluded: these pairs together.
+    pub pairs: Matching,
+}
+
+/// The matchings of the complete runs of this path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Enumerated {
+    /// Each with what the run comes to.
+    pub outcomes: BTreeMap<Matching, Status>,
+    /// Whether these are all.
+    pub complete: bool,
+}
+
+/// An error of Fabius, not of the trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error(pub String);
+
+/// Decides a trace program.
+///
+/// # Errors
+/// [`Error`].
+pub fn decide(ctp: &Ctp, id: &ProgramId, plan: &Plan, stop: &Arc<AtomicBool>) -> Result<Report, Error> {
+    let began = Instant::now();
+    let deadline = plan.time.and_then(|t| began.checked_add(t));
+    let limits = Limits { deadline, stop };
+    let all_pairs = pairs::all(ctp).len();
+    let mut report = Report {
+        verdict: Verdict::Verified,
+        matching: None,
+        enumerated: None,
+        all_pairs,
+        pairs: 0,
+        count: Count::default(),
+        terms: 0,
+        refinements: Vec::new(),
+        queries: 0,
+        solver: Vec::new(),
+        encoding: Duration::ZERO,
+        solving: Duration::ZERO,
+        elapsed: Duration::ZERO,
+    };
+    let Some(pairs) = find_pairs(ctp, plan, &limits) else {
+        report.verdict = unknown(cut(&limits));
+        report.elapsed = began.elapsed();
+        return Ok(report);
+    };
+    report.pairs = pairs.len();
+    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Bug(plan.property), pairs: &pairs };
+    let mut asked = Asked::new(encode(plan.encoding, question), &mut report);
+    report.encoding = began.elapsed();
+    report.count = asked.encoded.count;
+    report.terms = asked.encoded.terms.len();
+    report.verdict = match asked.next_run(ctp, plan, Some(plan.property), &limits, &mut report)? {
+        Next::Run(model, moves) => {
+            let trace = replay::trace(ctp, id, plan.buffering, plan.property, &moves);
+            let trace = trace.map_err(|e| Error(format!("what the solver found does not replay: {e}")))?;
+            report.matching = Some(model.matching);
+            Verdict::Bug { trace: Box::new(trace) }
+        }
+        Next::None => Verdict::Verified,
+        Next::Cut(reason) => unknown(reason),
+    };
+    report.solver = asked.solver.statistics();
+    drop(asked);
+    if plan.enumerate {
+        report.enumerated = Some(enumerate(ctp, plan, &pairs, &limits, &mut report)?);
+    }
+    report.elapsed = began.elapsed();
+    Ok(report)
+}
+
+/// The formula as a file for other solvers.
+pub fn dump(ctp: &Ctp, plan: &Plan, stop: &Arc<AtomicBool>) -> Option<String> {
+    let deadline = plan.time.and_then(|t| Instant::now().checked_add(t));
+    let pairs = find_pairs(ctp, plan, &Limits { deadline, stop })?;
+    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Bug(plan.property), pairs: &pairs };
+    let encoded = encode(plan.encoding, question);
+    Some(encoded.facts.script(&encoded.terms))
+}
+
+fn find_pairs(ctp: &Ctp, plan: &Plan, limits: &Limits<'_>) -> Option<Pairs> {
+    match plan.precision {
+        Precision::All => Some(pairs::all(ctp)),
+        Precision::Tight => Some(pairs::tight(ctp)),
+        Precision::Exact => {
+            let options = Options { deadline: limits.deadline, ..Options::default() };
+            pairs::exact(ctp, plan.buffering, plan.property, &options, limits.stop)
+        }
+    }
+}
+
+fn unknown(reason: Reason) -> Verdict {
+    let (bound, scheduler, points) = (Bound::None, SchedulerKind::Bag, Points::All);
+    let bounds = Bounds { bound, completed: None, scheduler, points, instances: Vec::new(), limits: Vec::new() };
+    Verdict::Unknown { reason, bounds }
+}
+
+fn cut(limits: &Limits<'_>) -> Reason {
+    if limits.stop.load(Ordering::Relaxed) { Reason::Interrupted } else { Reason::Time }
+}
+
+/// Whether a formula has runs, one after the other.
+struct Asked {
+    encoded: Encoded,
+    solver: Embedded,
+    index: HashMap<(ReceiveId, SendId), Term>,
+}
+
+/// What a solver said, replayed.
+enum Next {
+    Run(Model, Vec<replay::Move>),
+    None,
+    Cut(Reason),
+}
+
+impl Asked {
+    fn new(encoded: Encoded, report: &mut Report) -> Asked {
+        let began = Instant::now();
+        let mut solver = Embedded::default();
+        encoded.facts.give(&encoded.terms, &mut solver);
+        let index = encoded.matches.iter().map(|(r, s, t)| ((*r, *s), *t)).collect();
+        report.solving += began.elapsed();
+        Asked { encoded, solver, index }
+    }
+
+    /// The next model that is a run.
+    fn next_run(
+        &mut self,
+        ctp: &Ctp,
+        plan: &Plan,
+        property: Option<Property>,
+        limits: &Limits<'_>,
+        report: &mut Report,
+    ) -> Result<Next, Error> {
+        loop {
+            let began = Instant::now();
+            report.queries += 1;
+            let answer = self.solver.check(&self.encoded.terms, &[], limits).map_err(Error)?;
+            report.solving += began.elapsed();
+            match answer {
+                Answer::Unsat => return Ok(Next::None),
+                Answer::Unknown => return Ok(Next::Cut(cut(limits))),
+                Answer::UnsatWithin64Bits => {
+                    return Ok(Next::Cut(program("there is no bug whose numbers have at most 64 bits")));
+                }
+                Answer::Sat => {}
+            }
+            let model = self.model(ctp)?;
+            let Spurious { reason, pairs } = match replay::schedule(ctp, plan.buffering, property, &model) {
+                Ok(moves) => return Ok(Next::Run(model, moves)),
+                Err(spurious) => spurious,
+            };
+            if !plan.refine {
+                return Ok(Next::Cut(program(&format!("what the solver found is no run: {reason}"))));
+            }
+            self.exclude(&pairs);
+            report.refinements.push(Refinement { reason, pairs });
+        }
+    }
+
+    /// From now on these pairs are not matches together.
+    fn exclude(&mut self, pairs: &Matching) {
+        let not = |p| self.encoded.terms.not(self.index[p]);
+        let clause: Vec<Term> = pairs.iter().map(not).collect();
+        self.solver.assert_any(&self.encoded.terms, &clause);
+    }
+
+    fn model(&mut self, ctp: &Ctp) -> Result<Model, Error> {
+        let Encoded { terms, matches, passed, .. } = &self.encoded;
+        let mut values = Values::default();
+        for variable in terms.variables() {
+            if let Some(value) = self.solver.value(terms, *variable).map_err(Error)? {
+                values.insert(*variable, value);
+            }
+        }
+        let mut known = Values::default();
+        let mut holds = |t: Term| evaluate(terms, &values, t, &mut known) == 1;
+        let mut matching: Matching = Vec::new();
+        for (r, s, pair) in matches {
+            if holds(*pair) {
+                matching.push((*r, *s));
+            }
+        }
+        matching.sort_unstable();
+        let stop = |(node, waits): (usize, &Vec<(usize, Term)>)| {
+            let stays = waits.iter().find(|(_, passes)| !holds(*passes));
+            stays.map_or(ctp.nodes[node].commands.len(), |(at, _)| *at)
+        };
+        let stops = passed.iter().enumerate().map(stop).collect();
+        Ok(Model { matching, stops })
+    }
+}
+
+fn program(message: &str) -> Reason {
+    Reason::Program { message: message.into() }
+}
+
+/// Finds the matchings of all complete runs.
+fn enumerate(
+    ctp: &Ctp,
+    plan: &Plan,
+    pairs: &Pairs,
+    limits: &Limits<'_>,
+    report: &mut Report,
+) -> Result<Enumerated, Error> {
+    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Outcomes, pairs };
+    let mut asked = Asked::new(encode(plan.encoding, question), report);
+    let mut found = Enumerated { outcomes: BTreeMap::new(), complete: false };
+    loop {
+        match asked.next_run(ctp, plan, None, limits, report)? {
+            Next::Run(model, moves) => {
+                let mut state = initial(ctp);
+                for mv in moves {
+                    match mv {
+                        replay::Move::Execute(node) => {
+                            // The same moves have just been made.
+                            let _ = state.execute(ctp, plan.buffering, node);
+                        }
+                        replay::Move::Deliver(channel) => {
+                            state.deliver(ctp, plan.buffering, channel);
+                        }
+                    }
+                }
+                asked.exclude(&model.matching);
+                found.outcomes.insert(state.matching(ctp), state.status);
+            }
+            Next::None => found.complete = true,
+            Next::Cut(_) => {}
+        }
+        if found.complete || limits.are_hit() {
+            return Ok(found);
+        }
+    }
+}

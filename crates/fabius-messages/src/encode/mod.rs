@@ -1,0 +1,468 @@
+//! Trace programs as formulas: what every encoding has in common.
+//!
+//! A model of the formula is a run: which receive gets which message, and, where deadlocks are looked for, how far each node
+//! comes. Each encoding is a file of its own; [`Frame`] holds what they share: values, conditions, what is looked for.
+
+pub mod match_pair;
+pub mod order;
+mod ranges;
+pub mod sparse;
+
+use crate::Property;
+use crate::ctp::{CommandKind, Ctp, Expr, NodeId, Operator, ReceiveId, Request, SendId};
+use crate::pairs::Pairs;
+use crate::semantics::Buffering;
+use crate::system::Goal;
+use fabius_smt::{Clauses, Op, Solver, Sort, Term, Terms, smtlib};
+
+/// Which encoding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encoding {
+    /// One variable for each match pair, and an order without numbers.
+    #[default]
+    Sparse,
+    /// The paper's, repaired: times of commands are numbers, and so are matches.
+    MatchPair,
+    /// That of earlier work: the order of arrivals decides who gets what.
+    Order,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// Of which program.
+    pub ctp: &'a Ctp,
+    /// Under which network.
+    pub buffering: Buffering,
+    /// For which runs: those with a bug, or all that are complete and take this path.
+    pub goal: Goal,
+    /// Which messages a receive may get.
+    pub pairs: &'a Pairs,
+}
+
+/// A formula, and what its variables mean.
+pub struct Encoded {
+    /// Its terms.
+    pub terms: Terms,
+    /// What holds.
+    pub facts: Facts,
+    /// The pairs, each with the term that says that it is a match.
+    pub matches: Vec<(ReceiveId, SendId, Term)>,
+    /// For each node the commands that it may have to wait at, each with the term that says that it got past.
+    pub passed: Vec<Vec<(usize, Term)>>,
+    /// How many constraints there are of each kind.
+    pub count: Count,
+}
+
+/// What holds.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Terms that hold.
+    pub terms: Vec<Term>,
+    /// Lists of terms, one of which holds.
+    pub clauses: Clauses,
+    /// When the first holds, the second is before the third.
+    pub orders: Vec<[Term; 3]>,
+}
+
+/// Constraints by kind. Definitions are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Commands of a node happen one after the other.
+    pub program_order: u64,
+    /// A receive gets a message.
+    pub matches: u64,
+    /// Two receives get different messages.
+    pub distinct: u64,
+    /// Messages of a channel do not overtake each other.
+    pub fifo: u64,
+    /// Assumptions.
+    pub assumes: u64,
+    /// Assertions.
+    pub asserts: u64,
+    /// Assignments.
+    pub assignments: u64,
+    /// How far the nodes come, and other outcomes of requests than their messages.
+    pub progress: u64,
+}
+
+impl Count {
+    /// All kinds with their names.
+    pub fn kinds(&self) -> [(&'static str, u64); 8] {
+        [
+            ("program_order", self.program_order),
+            ("matches", self.matches),
+            ("distinct", self.distinct),
+            ("fifo", self.fifo),
+            ("assumes", self.assumes),
+            ("asserts", self.asserts),
+            ("assignments", self.assignments),
+            ("progress", self.progress),
+        ]
+    }
+
+    /// All together.
+    pub fn total(&self) -> u64 {
+        self.kinds().iter().map(|(_, n)| n).sum()
+    }
+}
+
+/// Encodes a question.
+pub fn encode(encoding: Encoding, question: Question<'_>) -> Encoded {
+    match encoding {
+        Encoding::Sparse => sparse::encode(question),
+        Encoding::MatchPair => match_pair::encode(question, match_pair::Reading::default()),
+        Encoding::Order => order::encode(question),
+    }
+}
+
+impl Facts {
+    /// Tells a solver.
+    pub fn give(&self, terms: &Terms, solver: &mut dyn Solver) {
+        for fact in &self.terms {
+            solver.assert(terms, *fact);
+        }
+        for clause in self.clauses.iter() {
+            solver.assert_any(terms, clause);
+        }
+        for [condition, from, to] in &self.orders {
+            solver.before(terms, *condition, *from, *to);
+        }
+    }
+
+    /// A file for another solver.
+    pub fn script(&self, terms: &Terms) -> String {
+        let mut text = String::from("(set-logic ALL)\n");
+        let mut writer = smtlib::Writer::default();
+        for fact in &self.terms {
+            writer.assert(terms, *fact, &mut text);
+        }
+        for clause in self.clauses.iter() {
+            writer.assert_any(terms, clause, &mut text);
+        }
+        for [condition, from, to] in &self.orders {
+            writer.assert_before(terms, *condition, *from, *to, &mut text);
+        }
+        text + "(check-sat)\n(get-model)\n"
+    }
+}
+
+/// A formula under construction.
+struct Frame<'a> {
+    ctp: &'a Ctp,
+    buffering: Buffering,
+    goal: Goal,
+    pairs: &'a Pairs,
+    terms: Terms,
+    facts: Facts,
+    count: Count,
+    variables: Vec<Term>,
+    passed: Vec<Vec<(usize, Term)>>,
+    /// For each receive, whether its message arrives, as far as that matters.
+    filled: Vec<Option<Term>>,
+}
+
+impl<'a> Frame<'a> {
+    fn new(question: Question<'a>) -> Frame<'a> {
+        let Question { ctp, buffering, goal, pairs } = question;
+        let mut terms = Terms::default();
+        let variables = ranges::variables(ctp, pairs, &mut terms);
+        let mut frame = Frame {
+            ctp,
+            buffering,
+            goal,
+            pairs,
+            terms,
+            facts: Facts::default(),
+            count: Count::default(),
+            variables,
+            passed: vec![Vec::new(); ctp.nodes.len()],
+            filled: Vec::new(),
+        };
+        if goal == Goal::Bug(Property::Deadlock) {
+            frame.progress();
+        }
+        frame.filled = (0..ctp.receives.len()).map(|r| frame.is_filled(r)).collect();
+        frame.close_filled();
+        frame
+    }
+
+    fn fact(&mut self, fact: Term) {
+        self.facts.terms.push(fact);
+    }
+
+    /// The requests that a command may have to wait for, if it may.
+    fn waits_for(&self, node: NodeId, at: usize) -> Option<Vec<Request>> {
+        let all = match self.ctp.command(node, at) {
+            CommandKind::Wait(request) => vec![*request],
+            CommandKind::WaitAny { requests, .. } => requests.clone(),
+            _ => return None,
+        };
+        let at_once = |r: &Request| matches!(r, Request::Send(_)) && self.buffering == Buffering::Infinite;
+        (!all.iter().any(at_once)).then_some(all)
+    }
+
+    /// How far each node comes.
+    fn progress(&mut self) {
+        for node in 0..self.ctp.nodes.len() {
+            for at in 0..self.ctp.nodes[node].commands.len() {
+                if self.waits_for(node, at).is_none() {
+                    continue;
+                }
+                let passes = self.terms.variable(Sort::Bool);
+                if let Some((_, before)) = self.passed[node].last().copied() {
+                    let follows = self.terms.implies(passes, before);
+                    self.fact(follows);
+                    self.count.progress += 1;
+                }
+                self.passed[node].push((at, passes));
+            }
+        }
+    }
+
+    /// Whether a command is executed.
+    fn executed(&self, node: NodeId, at: usize) -> Term {
+        let passed = &self.passed[node];
+        match passed.partition_point(|(wait, _)| *wait <= at) {
+            0 => Terms::TRUE,
+            n => passed[n - 1].1,
+        }
+    }
+
+    fn is_sent(&self, s: SendId) -> Term {
+        self.executed(self.ctp.sends[s].node, self.ctp.sends[s].at)
+    }
+
+    /// Whether the message of a receive arrives; `None` if that does not matter to anybody.
+    fn is_filled(&mut self, r: ReceiveId) -> Option<Term> {
+        let receive = &self.ctp.receives[r];
+        let completed = receive.done.map(|done| self.executed(receive.node, done));
+        if self.buffering == Buffering::Infinite || completed == Some(Terms::TRUE) {
+            return completed;
+        }
+        let posted = self.executed(receive.node, receive.at);
+        let filled = self.terms.variable(Sort::Bool);
+        let is_posted = self.terms.implies(filled, posted);
+        self.fact(is_posted);
+        if let Some(completed) = completed {
+            let is_received = self.terms.implies(completed, filled);
+            self.fact(is_received);
+        }
+        Some(filled)
+    }
+
+    /// With zero buffering: receives are filled in the order in which they are posted; in a deadlock, as many as can be.
+    fn close_filled(&mut self) {
+        if self.buffering == Buffering::Infinite {
+            return;
+        }
+        for endpoint in &self.ctp.endpoints {
+            for pair in endpoint.receives.windows(2) {
+                if let (Some(first), Some(second)) = (self.filled[pair[0]], self.filled[pair[1]]) {
+                    let follows = self.terms.implies(second, first);
+                    self.fact(follows);
+                }
+            }
+        }
+        if self.goal != Goal::Bug(Property::Deadlock) {
+            return;
+        }
+        for r in 0..self.ctp.receives.len() {
+            let Some(filled) = self.filled[r] else { continue };
+            let receive = &self.ctp.receives[r];
+            let posted = self.executed(receive.node, receive.at);
+            let enough = self.has_more_than(receive.endpoint, receive.rank);
+            let may = self.terms.and(posted, enough);
+            let is = self.terms.eq(filled, may);
+            self.fact(is);
+            self.count.progress += 1;
+        }
+    }
+
+    /// Whether more than so many messages are sent to the endpoint.
+    fn has_more_than(&mut self, endpoint: usize, n: usize) -> Term {
+        let mut at_once = 0;
+        let mut sum = self.terms.constant(0, Sort::Int);
+        for s in &self.ctp.endpoints[endpoint].incoming {
+            match self.is_sent(*s) {
+                Terms::TRUE => at_once += 1,
+                sent => {
+                    let [one, none] = [1, 0].map(|v| self.terms.constant(v, Sort::Int));
+                    let counts = self.terms.ite(sent, one, none);
+                    sum = self.terms.arithmetic(Op::Add, sum, counts);
+                }
+            }
+        }
+        let missing = self.terms.constant(n as i128 - at_once, Sort::Int);
+        self.terms.lt(missing, sum)
+    }
+
+    /// Assumptions, assignments, and what is looked for. `matched` says whether a message is received.
+    fn conditions(&mut self, matched: &[Term], all_asserts: bool) {
+        let mut violations = Vec::new();
+        for node in 0..self.ctp.nodes.len() {
+            for at in 0..self.ctp.nodes[node].commands.len() {
+                match self.ctp.command(node, at) {
+                    CommandKind::Assume(e) => {
+                        let (executed, holds) = (self.executed(node, at), self.truth(e));
+                        let fact = self.terms.implies(executed, holds);
+                        self.fact(fact);
+                        self.count.assumes += 1;
+                    }
+                    CommandKind::Assign(x, e) => {
+                        let value = self.number(e);
+                        let fact = self.terms.eq(self.variables[*x], value);
+                        self.fact(fact);
+                        self.count.assignments += 1;
+                    }
+                    CommandKind::Assert(e, _) if self.goal == Goal::Bug(Property::Assert) => {
+                        let holds = self.truth(e);
+                        violations.push(self.terms.not(holds));
+                        self.count.asserts += 1;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        match self.goal {
+            Goal::Bug(Property::Assert) if all_asserts => violations.into_iter().for_each(|v| self.fact(v)),
+            Goal::Bug(Property::Assert) => self.facts.clauses.push(&violations),
+            Goal::Bug(Property::Unmatched) => {
+                let lost: Vec<Term> = matched.iter().map(|m| self.terms.not(*m)).collect();
+                self.facts.clauses.push(&lost);
+                self.count.asserts += 1;
+            }
+            Goal::Bug(Property::Deadlock) => self.is_stuck(matched),
+            Goal::Outcomes => {}
+        }
+        self.outcomes_of_requests();
+        // A wait for a send waits until it is received.
+        if self.buffering == Buffering::Zero {
+            for s in 0..self.ctp.sends.len() {
+                let send = &self.ctp.sends[s];
+                if let Some(wait) = send.wait {
+                    let executed = self.executed(send.node, wait);
+                    let fact = self.terms.implies(executed, matched[s]);
+                    self.fact(fact);
+                    self.count.progress += 1;
+                }
+            }
+        }
+    }
+
+    /// Whoever does not finish cannot go on, and somebody does not finish.
+    fn is_stuck(&mut self, matched: &[Term]) {
+        let mut unfinished = Vec::new();
+        for node in 0..self.ctp.nodes.len() {
+            let mut before = Terms::TRUE;
+            for (at, passes) in self.passed[node].clone() {
+                let stays = self.terms.not(passes);
+                let stops = self.terms.and(before, stays);
+                let mut blocked = Terms::TRUE;
+                for request in self.waits_for(node, at).unwrap_or_default() {
+                    let complete = match request {
+                        Request::Send(s) => matched[s],
+                        Request::Receive(r) => {
+                            let receive = &self.ctp.receives[r];
+                            self.has_more_than(receive.endpoint, receive.rank)
+                        }
+                    };
+                    let waits = self.terms.not(complete);
+                    blocked = self.terms.and(blocked, waits);
+                }
+                let fact = self.terms.implies(stops, blocked);
+                self.fact(fact);
+                self.count.progress += 1;
+                before = passes;
+            }
+            unfinished.push(self.terms.not(before));
+        }
+        self.facts.clauses.push(&unfinished);
+        self.count.asserts += 1;
+    }
+
+    /// A request that is complete at once, or by an earlier wait, cannot have been found incomplete.
+    fn outcomes_of_requests(&mut self) {
+        for node in 0..self.ctp.nodes.len() {
+            for at in 0..self.ctp.nodes[node].commands.len() {
+                let CommandKind::Test { request, answer: false } = self.ctp.command(node, at) else { continue };
+                let impossible = match request {
+                    Request::Send(_) => self.buffering == Buffering::Infinite,
+                    Request::Receive(r) => self.ctp.receives[*r].done.is_some_and(|done| done < at),
+                };
+                if impossible {
+                    let executed = self.executed(node, at);
+                    let fact = self.terms.not(executed);
+                    self.fact(fact);
+                }
+                self.count.progress += 1;
+            }
+        }
+    }
+
+    fn number(&mut self, e: &Expr) -> Term {
+        match e {
+            Expr::Const(v) => self.terms.constant(i128::from(*v), Sort::Int),
+            Expr::Variable(x) => self.variables[*x],
+            Expr::Binary(operator @ (Operator::Add | Operator::Sub | Operator::Mul), a, b) => {
+                let (a, b) = (self.number(a), self.number(b));
+                let op = match operator {
+                    Operator::Add => Op::Add,
+                    Operator::Sub => Op::Sub,
+                    _ => Op::Mul,
+                };
+                self.terms.arithmetic(op, a, b)
+            }
+            _ => {
+                let truth = self.truth(e);
+                let [one, none] = [1, 0].map(|v| self.terms.constant(v, Sort::Int));
+                self.terms.ite(truth, one, none)
+            }
+        }
+    }
+
+    fn truth(&mut self, e: &Expr) -> Term {
+        match e {
+            Expr::Not(e) => {
+                let e = self.truth(e);
+                self.terms.not(e)
+            }
+            Expr::Binary(Operator::And, a, b) => {
+                let (a, b) = (self.truth(a), self.truth(b));
+                self.terms.and(a, b)
+            }
+            Expr::Binary(Operator::Or, a, b) => {
+                let (a, b) = (self.truth(a), self.truth(b));
+                self.terms.or(a, b)
+            }
+            Expr::Binary(operator @ (Operator::Eq | Operator::Ne), a, b) => {
+                let (a, b) = (self.number(a), self.number(b));
+                let same = self.terms.eq(a, b);
+                if *operator == Operator::Eq { same } else { self.terms.not(same) }
+            }
+            Expr::Binary(Operator::Lt, a, b) | Expr::Binary(Operator::Gt, b, a) => {
+                let (a, b) = (self.number(a), self.number(b));
+                self.terms.lt(a, b)
+            }
+            Expr::Binary(Operator::Le, a, b) | Expr::Binary(Operator::Ge, b, a) => {
+                let (a, b) = (self.number(a), self.number(b));
+                self.terms.le(a, b)
+            }
+            _ => {
+                let number = self.number(e);
+                let none = self.terms.constant(0, Sort::Int);
+                let is_none = self.terms.eq(number, none);
+                self.terms.not(is_none)
+            }
+        }
+    }
+
+    /// Between 0 and so many.
+    fn time(&mut self, most: usize) -> Term {
+        self.terms.variable_between(0, most as i128)
+    }
+
+    fn finish(self, matches: Vec<(ReceiveId, SendId, Term)>) -> Encoded {
+        Encoded { terms: self.terms, facts: self.facts, matches, passed: self.passed, count: self.count }
+    }
+}

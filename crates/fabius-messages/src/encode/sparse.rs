@@ -1,0 +1,325 @@
+//! The default: one truth value for each match pair, and an order of points in time that the solver keeps free of cycles.
+//!
+//! Paper: Proving MCAPI Executions are Correct, Applying SMT to Message Passing (P4), section 4, for what is encoded.
+//!
+//! Deviations:
+//! 1. No clocks: that a message is sent before the wait of its receive is an edge, which holds when the pair is a match.
+//!    Edges that can be on no cycle are left out, and with them most commands: only sends and waits that are in a cycle of
+//!    possible edges are points.
+//! 2. For each message, "received by the i-th candidate or an earlier one" is a truth value. So a message is received once
+//!    without a clause for each two receives; and the messages of a channel keep their order by one clause of two literals
+//!    for each candidate.
+//! 3. Where as many messages are received as are sent, that two receives do not get the same one makes each receive get one
+//!    message: nothing else has to say so.
+//! 4. Values are passed on only to variables that an assumption or an assertion depends on.
+//! 5. What the paper's rules have wrong is repaired as in [`super::match_pair`].
+
+use super::match_pair::found_incomplete;
+use super::{Encoded, Frame, Question};
+use crate::Property;
+use crate::ctp::{CommandKind, Expr, ReceiveId, Request, SendId, VariableId};
+use crate::semantics::Buffering;
+use crate::system::Goal;
+use fabius_smt::{Sort, Term, Terms};
+use std::collections::HashMap;
+
+/// Encodes a question.
+pub fn encode(question: Question<'_>) -> Encoded {
+    let ctp = question.ctp;
+    let mut frame = Frame::new(question);
+    let candidates = frame.pairs.of_send(ctp);
+    let mut matched = vec![Terms::FALSE; ctp.sends.len()];
+    let mut ladders: Vec<Vec<(ReceiveId, Term)>> = Vec::with_capacity(ctp.sends.len());
+    let mut matches = Vec::new();
+    let mut of_receive: Vec<Vec<Term>> = vec![Vec::new(); ctp.receives.len()];
+    let all_received: Vec<bool> = (0..ctp.endpoints.len()).map(|e| receives_all(&frame, e)).collect();
+    for (s, receives) in candidates.iter().enumerate() {
+        let live: Vec<ReceiveId> = receives.iter().copied().filter(|r| frame.filled[*r].is_some()).collect();
+        let must = all_received[ctp.destination(s)];
+        let ladder = ladder(&mut frame, s, &live, must, &mut matches, &mut of_receive);
+        matched[s] = ladder.last().map_or(Terms::FALSE, |(_, by)| *by);
+        ladders.push(ladder);
+    }
+    for (r, receive) in ctp.receives.iter().enumerate() {
+        let Some(filled) = frame.filled[r] else { continue };
+        let mut clause = std::mem::take(&mut of_receive[r]);
+        if !all_received[receive.endpoint] {
+            at_most_one(&mut frame, &clause);
+        }
+        clause.push(frame.terms.not(filled));
+        frame.facts.clauses.push(&clause);
+        frame.count.matches += 1;
+    }
+    for channel in &ctp.channels {
+        for pair in channel.sends.windows(2) {
+            keep_order(&mut frame, &ladders[pair[0]], &ladders[pair[1]]);
+        }
+    }
+    pass_values(&mut frame, &matches);
+    order(&mut frame, &matches);
+    frame.conditions(&matched, false);
+    frame.finish(matches)
+}
+
+/// Whether every message to the endpoint is received, in every run that is asked for.
+fn receives_all(frame: &Frame<'_>, endpoint: usize) -> bool {
+    let of = &frame.ctp.endpoints[endpoint];
+    let surely = of.receives.iter().filter(|r| frame.filled[**r] == Some(Terms::TRUE)).count();
+    surely == of.incoming.len() && of.incoming.iter().all(|s| frame.is_sent(*s) == Terms::TRUE)
+}
+
+/// "Received by this candidate or an earlier one", for each candidate; the differences are the matches.
+fn ladder(
+    frame: &mut Frame<'_>,
+    s: SendId,
+    receives: &[ReceiveId],
+    must: bool,
+    matches: &mut Vec<(ReceiveId, SendId, Term)>,
+    of_receive: &mut [Vec<Term>],
+) -> Vec<(ReceiveId, Term)> {
+    let mut ladder: Vec<(ReceiveId, Term)> = Vec::with_capacity(receives.len());
+    let sent = frame.is_sent(s);
+    for (i, r) in receives.iter().enumerate() {
+        let before = ladder.last().map(|(_, by)| *by);
+        let last = i + 1 == receives.len();
+        let by = if last && must { Terms::TRUE } else { frame.terms.variable(Sort::Bool) };
+        let pair = match before {
+            None => by,
+            Some(before) if by == Terms::TRUE => frame.terms.not(before),
+            Some(before) => {
+                let pair = frame.terms.variable(Sort::Bool);
+                let (not_by, not_pair) = (frame.terms.not(by), frame.terms.not(pair));
+                let not_before = frame.terms.not(before);
+                frame.facts.clauses.push(&[not_before, by]);
+                frame.facts.clauses.push(&[not_by, before, pair]);
+                frame.facts.clauses.push(&[not_pair, by]);
+                frame.facts.clauses.push(&[not_pair, not_before]);
+                frame.count.distinct += 4;
+                pair
+            }
+        };
+        ladder.push((*r, by));
+        matches.push((*r, s, pair));
+        of_receive[*r].push(pair);
+        let not_pair = frame.terms.not(pair);
+        let filled = frame.filled[*r].unwrap_or(Terms::TRUE);
+        for needed in [filled, sent] {
+            if needed != Terms::TRUE {
+                frame.facts.clauses.push(&[not_pair, needed]);
+                frame.count.matches += 1;
+            }
+        }
+    }
+    if must && receives.is_empty() {
+        frame.facts.clauses.push(&[]);
+    }
+    ladder
+}
+
+/// At most one of these holds: a counter that goes up once.
+fn at_most_one(frame: &mut Frame<'_>, all: &[Term]) {
+    let mut before: Option<Term> = None;
+    for t in all {
+        let not_t = frame.terms.not(*t);
+        let so_far = frame.terms.variable(Sort::Bool);
+        frame.facts.clauses.push(&[not_t, so_far]);
+        frame.count.distinct += 1;
+        if let Some(before) = before {
+            let not_before = frame.terms.not(before);
+            frame.facts.clauses.push(&[not_before, so_far]);
+            frame.facts.clauses.push(&[not_before, not_t]);
+            frame.count.distinct += 2;
+        }
+        before = Some(so_far);
+    }
+}
+
+/// The second message is received only after the first one.
+fn keep_order(frame: &mut Frame<'_>, first: &[(ReceiveId, Term)], second: &[(ReceiveId, Term)]) {
+    let place = |r: ReceiveId| frame.ctp.receives[r].rank;
+    let mut wanted = Vec::new();
+    for (r, by) in second {
+        let earlier = first.partition_point(|(other, _)| place(*other) < place(*r));
+        wanted.push((*by, earlier.checked_sub(1).map_or(Terms::FALSE, |i| first[i].1)));
+    }
+    for (by, first_by) in wanted {
+        if first_by != Terms::TRUE {
+            let not_by = frame.terms.not(by);
+            frame.facts.clauses.push(&[not_by, first_by]);
+            frame.count.fifo += 1;
+        }
+    }
+}
+
+/// Variables that what is asked depends on get the values of their messages.
+fn pass_values(frame: &mut Frame<'_>, matches: &[(ReceiveId, SendId, Term)]) {
+    let needed = needed(frame);
+    for (r, s, pair) in matches {
+        let variable = frame.ctp.receives[*r].variable;
+        if needed[variable] {
+            let value = frame.number(&frame.ctp.sends[*s].value);
+            let same = frame.terms.eq(frame.variables[variable], value);
+            let not_pair = frame.terms.not(*pair);
+            frame.facts.clauses.push(&[not_pair, same]);
+            frame.count.matches += 1;
+        }
+    }
+}
+
+/// Which variables an assumption or, where it is asked for, an assertion depends on.
+fn needed(frame: &Frame<'_>) -> Vec<bool> {
+    let ctp = frame.ctp;
+    let mut needed = vec![false; ctp.variables.len()];
+    let mut open: Vec<VariableId> = Vec::new();
+    let mut received: HashMap<VariableId, ReceiveId> = HashMap::new();
+    let mut assigned: HashMap<VariableId, &Expr> = HashMap::new();
+    received.extend(ctp.receives.iter().enumerate().map(|(r, receive)| (receive.variable, r)));
+    for command in ctp.nodes.iter().flat_map(|n| &n.commands) {
+        match &command.kind {
+            CommandKind::Assume(e) => e.each_variable(&mut |x| open.push(x)),
+            CommandKind::Assert(e, _) if frame.goal == Goal::Bug(Property::Assert) => {
+                e.each_variable(&mut |x| open.push(x));
+            }
+            CommandKind::Assign(x, e) => {
+                assigned.insert(*x, e);
+            }
+            _ => {}
+        }
+    }
+    while let Some(x) = open.pop() {
+        if std::mem::replace(&mut needed[x], true) {
+            continue;
+        }
+        if let Some(e) = assigned.get(&x) {
+            e.each_variable(&mut |y| open.push(y));
+        }
+        if let Some(r) = received.get(&x) {
+            for s in &frame.pairs.of_receive[*r] {
+                ctp.sends[*s].value.each_variable(&mut |y| open.push(y));
+            }
+        }
+    }
+    needed
+}
+
+/// A point in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Point {
+    /// When a command is executed.
+    Command(usize, usize),
+    /// With zero buffering: when the message of a receive arrives.
+    Arrival(ReceiveId),
+}
+
+/// An edge between points, with what it depends on.
+type Edge = (Term, Point, Point);
+
+/// Messages are sent before they are received, and no command waits for itself.
+fn order(frame: &mut Frame<'_>, matches: &[(ReceiveId, SendId, Term)]) {
+    let edges = match frame.buffering {
+        Buffering::Infinite => edges(frame, matches),
+        Buffering::Zero => edges_of_arrivals(frame, matches),
+    };
+    let mut points: Vec<Point> = edges.iter().flat_map(|(_, from, to)| [*from, *to]).collect();
+    points.sort_unstable();
+    points.dedup();
+    let in_program = |pair: &[Point]| match (pair[0], pair[1]) {
+        (Point::Command(a, _), Point::Command(b, _)) if a == b => Some((Terms::TRUE, pair[0], pair[1])),
+        _ => None,
+    };
+    let program: Vec<Edge> = points.windows(2).filter_map(in_program).collect();
+    frame.count.program_order += program.len() as u64;
+    let edges: Vec<Edge> = program.into_iter().chain(edges).collect();
+    let component = components(&points, &edges);
+    let mut times: HashMap<Point, Term> = HashMap::new();
+    for (condition, from, to) in edges {
+        let place = |p: &Point| points.binary_search(p).expect("every end of an edge is a point");
+        if component[place(&from)] == component[place(&to)] {
+            let mut time = |p| *times.entry(p).or_insert_with(|| frame.terms.variable(Sort::Int));
+            let (from, to) = (time(from), time(to));
+            frame.facts.orders.push([condition, from, to]);
+        }
+    }
+}
+
+fn edges(frame: &Frame<'_>, matches: &[(ReceiveId, SendId, Term)]) -> Vec<Edge> {
+    let edge = |(r, s, pair): &(ReceiveId, SendId, Term)| {
+        let (receive, send) = (&frame.ctp.receives[*r], &frame.ctp.sends[*s]);
+        Some((*pair, Point::Command(send.node, send.at), Point::Command(receive.node, receive.done?)))
+    };
+    matches.iter().filter_map(edge).collect()
+}
+
+/// With zero buffering a message arrives after it is sent and after its receive is posted, before either is completed, and
+/// after the one before it at the endpoint.
+fn edges_of_arrivals(frame: &Frame<'_>, matches: &[(ReceiveId, SendId, Term)]) -> Vec<Edge> {
+    let ctp = frame.ctp;
+    let mut edges = Vec::new();
+    for endpoint in &ctp.endpoints {
+        for r in &endpoint.receives {
+            let receive = &ctp.receives[*r];
+            edges.push((Terms::TRUE, Point::Command(receive.node, receive.at), Point::Arrival(*r)));
+            if let Some(done) = receive.done {
+                edges.push((Terms::TRUE, Point::Arrival(*r), Point::Command(receive.node, done)));
+            }
+        }
+        let in_order = |pair: &[ReceiveId]| (Terms::TRUE, Point::Arrival(pair[0]), Point::Arrival(pair[1]));
+        edges.extend(endpoint.receives.windows(2).map(in_order));
+    }
+    let tests = found_incomplete(ctp);
+    for (r, s, pair) in matches {
+        let send = &ctp.sends[*s];
+        edges.push((*pair, Point::Command(send.node, send.at), Point::Arrival(*r)));
+        if let Some(wait) = send.wait {
+            edges.push((*pair, Point::Arrival(*r), Point::Command(send.node, wait)));
+        }
+        for (node, at, request) in &tests {
+            if *request == Request::Receive(*r) || *request == Request::Send(*s) {
+                edges.push((*pair, Point::Command(*node, *at), Point::Arrival(*r)));
+            }
+        }
+    }
+    edges
+}
+
+/// For each point the number of its strongly connected component: edges between two of them are on no cycle.
+fn components(points: &[Point], edges: &[Edge]) -> Vec<usize> {
+    let place = |p: &Point| points.binary_search(p).expect("every end of an edge is a point");
+    let (mut after, mut before) = (vec![Vec::new(); points.len()], vec![Vec::new(); points.len()]);
+    for (_, from, to) in edges {
+        let (from, to) = (place(from), place(to));
+        after[from].push(to);
+        before[to].push(from);
+    }
+    // Once forwards for the order in which points are left, once backwards in the reverse of it.
+    let mut left = Vec::new();
+    let mut seen = vec![false; points.len()];
+    for start in 0..points.len() {
+        let mut stack = vec![(start, 0)];
+        if std::mem::replace(&mut seen[start], true) {
+            continue;
+        }
+        while let Some((point, next)) = stack.pop() {
+            match after[point].get(next) {
+                None => left.push(point),
+                Some(other) => {
+                    stack.push((point, next + 1));
+                    if !std::mem::replace(&mut seen[*other], true) {
+                        stack.push((*other, 0));
+                    }
+                }
+            }
+        }
+    }
+    let mut component = vec![usize::MAX; points.len()];
+    for start in left.into_iter().rev() {
+        let mut stack = vec![start];
+        while let Some(point) = stack.pop() {
+            if component[point] == usize::MAX {
+                component[point] = start;
+                stack.extend(before[point].iter().copied().filter(|p| component[*p] == usize::MAX));
+            }
+        }
+    }
+    component
+}

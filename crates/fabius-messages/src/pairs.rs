@@ -1,0 +1,195 @@
+//! Match pairs: which receive may get the message of which send.
+//!
+//! Paper: Proving MCAPI Executions are Correct, Applying SMT to Message Passing (P4), section 5, Lemma 3.
+//!
+//! Deviations:
+//! 1. The number of other messages is that of the destination, not that of the whole program, and the place of a receive is
+//!    that at its endpoint, not that in its thread: as sound, and tighter.
+//! 2. What must happen before a send is then compared with the wait of the receive: a receive that is complete before the
+//!    message is sent gets another one. This is repeated until nothing changes.
+
+use crate::Property;
+use crate::ctp::{Ctp, ReceiveId, SendId};
+use crate::semantics::Buffering;
+use crate::system::{Which, outcomes};
+use fabius_explore::search::Options;
+use std::sync::atomic::AtomicBool;
+
+/// How precisely pairs are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// Whatever has the same endpoint.
+    All,
+    /// Those whose places allow it, without those that must come too late.
+    #[default]
+    Tight,
+    /// Those of some run: by exploration.
+    Exact,
+}
+
+/// Pairs of a receive and a send.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pairs {
+    /// For each receive the sends whose message it may get, in order.
+    pub of_receive: Vec<Vec<SendId>>,
+}
+
+impl Pairs {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.of_receive.iter().map(Vec::len).sum()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether this is one of them.
+    pub fn contains(&self, r: ReceiveId, s: SendId) -> bool {
+        self.of_receive[r].binary_search(&s).is_ok()
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (ReceiveId, SendId)> + '_ {
+        self.of_receive.iter().enumerate().flat_map(|(r, sends)| sends.iter().map(move |s| (r, *s)))
+    }
+
+    /// For each send the receives that may get its message, in the order in which they are posted.
+    pub fn of_send(&self, ctp: &Ctp) -> Vec<Vec<ReceiveId>> {
+        let mut all = vec![Vec::new(); ctp.sends.len()];
+        for (r, s) in self.iter() {
+            all[s].push(r);
+        }
+        for receives in &mut all {
+            receives.sort_unstable_by_key(|r| ctp.receives[*r].rank);
+        }
+        all
+    }
+
+    fn retain(&mut self, mut keep: impl FnMut(ReceiveId, SendId) -> bool) -> bool {
+        let before = self.len();
+        for (r, sends) in self.of_receive.iter_mut().enumerate() {
+            sends.retain(|s| keep(r, *s));
+        }
+        self.len() < before
+    }
+}
+
+/// All pairs at the same endpoint.
+pub fn all(ctp: &Ctp) -> Pairs {
+    let incoming = |r: &crate::ctp::Receive| ctp.endpoints[r.endpoint].incoming.clone();
+    let mut pairs = Pairs { of_receive: ctp.receives.iter().map(incoming).collect() };
+    pairs.of_receive.iter_mut().for_each(|sends| sends.sort_unstable());
+    pairs
+}
+
+/// The pairs whose places allow it: before a message is received, those sent before it on the same channel are, and at most
+/// all of other channels.
+pub fn by_place(ctp: &Ctp) -> Pairs {
+    let mut pairs = all(ctp);
+    pairs.retain(|r, s| {
+        let (receive, send) = (&ctp.receives[r], &ctp.sends[s]);
+        let others = ctp.endpoints[receive.endpoint].incoming.len() - ctp.channels[send.channel].sends.len();
+        send.rank <= receive.rank && receive.rank <= send.rank + others
+    });
+    pairs
+}
+
+/// How many commands of each node must have been executed.
+type Past = Box<[u32]>;
+
+/// The pairs whose places and whose order allow it.
+pub fn tight(ctp: &Ctp) -> Pairs {
+    let mut pairs = by_place(ctp);
+    loop {
+        let past = pasts(ctp, &pairs);
+        let changed = pairs.retain(|r, s| {
+            let (receive, send) = (&ctp.receives[r], &ctp.sends[s]);
+            let Some(done) = receive.done else { return true };
+            // Is the receive complete before the message is sent?
+            past[send.node][send.at][receive.node] as usize <= done
+        });
+        if !changed {
+            return pairs;
+        }
+    }
+}
+
+/// For each command of each node, what has been executed when it begins, in every run: program order, and what all messages
+/// that a completed receive may get have in common.
+fn pasts(ctp: &Ctp, pairs: &Pairs) -> Vec<Vec<Past>> {
+    let nodes = ctp.nodes.len();
+    let nothing: Past = vec![0; nodes].into();
+    let mut past: Vec<Vec<Past>> =
+        ctp.nodes.iter().map(|n| vec![nothing.clone(); n.commands.len()]).collect();
+    // The receives that a command is the first to complete.
+    let mut completed: Vec<Vec<Vec<ReceiveId>>> =
+        ctp.nodes.iter().map(|n| vec![Vec::new(); n.commands.len()]).collect();
+    for (r, receive) in ctp.receives.iter().enumerate() {
+        if let Some(done) = receive.done {
+            completed[receive.node][done].push(r);
+        }
+    }
+    loop {
+        let mut changed = false;
+        for node in 0..nodes {
+            let mut now = nothing.clone();
+            for at in 0..ctp.nodes[node].commands.len() {
+                now[node] = at as u32;
+                changed |= join(&mut past[node][at], &now);
+                for r in &completed[node][at] {
+                    let mut common: Option<Past> = None;
+                    for s in &pairs.of_receive[*r] {
+                        let send = &ctp.sends[*s];
+                        let mut before = past[send.node][send.at].clone();
+                        before[send.node] = before[send.node].max(send.at as u32 + 1);
+                        match &mut common {
+                            None => common = Some(before),
+                            Some(common) => common.iter_mut().zip(&before).for_each(|(c, b)| *c = (*c).min(*b)),
+                        }
+                    }
+                    if let Some(common) = common {
+                        join(&mut now, &common);
+                    }
+                }
+            }
+        }
+        if !changed {
+            return past;
+        }
+    }
+}
+
+/// Adds what another past has; whether that was anything.
+fn join(past: &mut Past, other: &Past) -> bool {
+    let mut changed = false;
+    for (a, b) in past.iter_mut().zip(other) {
+        changed |= *a < *b;
+        *a = (*a).max(*b);
+    }
+    changed
+}
+
+/// The pairs of all complete runs, also of those that take another path; for deadlocks also those of runs that come to no
+/// end. `None` if there are too many states.
+pub fn exact(
+    ctp: &Ctp,
+    buffering: Buffering,
+    property: Property,
+    options: &Options,
+    stop: &AtomicBool,
+) -> Option<Pairs> {
+    let mut pairs = Pairs { of_receive: vec![Vec::new(); ctp.receives.len()] };
+    let which = if property == Property::Deadlock { Which::All } else { Which::Complete };
+    for (matching, _) in outcomes(ctp, buffering, which, options, stop)? {
+        for (r, s) in matching {
+            pairs.of_receive[r].push(s);
+        }
+    }
+    for sends in &mut pairs.of_receive {
+        sends.sort_unstable();
+        sends.dedup();
+    }
+    Some(pairs)
+}

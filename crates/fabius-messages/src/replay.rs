@@ -1,0 +1,344 @@
+//! From a model of a formula to a schedule, and from a schedule to a trace: both by the interpreter. A model that is no run
+//! comes back with the reason.
+
+use crate::Property;
+use crate::ctp::{ChannelId, CommandKind, Ctp, Expr, NodeId, ReceiveId, Request, SendId, VariableId};
+use crate::semantics::{Buffering, Matching, State, Status, initial};
+use fabius_trace::{
+    Action, Bound, BugKind, Change, ErrorTrace, Lane, LaneKind, Mark, Points, ProgramId, SchedulerKind, Span, Step,
+    TRACE_VERSION, Turn,
+};
+
+/// What a formula says of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// Which message each receive gets.
+    pub matching: Matching,
+    /// How many commands each node executes.
+    pub stops: Vec<usize>,
+}
+
+/// One move of a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// A node executes its next command.
+    Execute(NodeId),
+    /// The next message of a channel arrives.
+    Deliver(ChannelId),
+}
+
+/// Why a model is no run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spurious {
+    /// In a sentence.
+    pub reason: String,
+    /// The pairs that cannot be matches together.
+    pub pairs: Matching,
+}
+
+/// The schedule of a model: messages arrive as late as they can, in the order of the receives.
+///
+/// # Errors
+/// [`Spurious`]: there is none.
+pub fn schedule(ctp: &Ctp, buffering: Buffering, property: Option<Property>, model: &Model) -> Result<Vec<Move>, Spurious> {
+    let mut run = Run { ctp, buffering, model, state: initial(ctp), moves: Vec::new(), sender: vec![None; ctp.receives.len()], receiver: vec![None; ctp.sends.len()] };
+    for (r, s) in &model.matching {
+        run.sender[*r] = Some(*s);
+        run.receiver[*s] = Some(*r);
+    }
+    loop {
+        let before = run.moves.len();
+        for node in 0..ctp.nodes.len() {
+            while run.state.at[node] < model.stops[node] && run.advance(node) {}
+        }
+        if run.moves.len() == before {
+            break;
+        }
+    }
+    if (0..ctp.nodes.len()).any(|n| run.state.at[n] < model.stops[n]) {
+        return Err(run.stuck());
+    }
+    if property == Some(Property::Deadlock) {
+        // What can still arrive does.
+        while let Some(channel) = (0..ctp.channels.len()).find(|c| run.state.can_deliver(ctp, buffering, *c)) {
+            run.make(Move::Deliver(channel));
+        }
+    }
+    let wrong = match property {
+        _ if run.state.status >= Status::Infeasible => Some("the run takes another path"),
+        Some(Property::Assert) if run.state.failed.is_none() => Some("no assertion fails"),
+        Some(Property::Unmatched) if run.state.unmatched(ctp).is_empty() => Some("every message is received"),
+        Some(Property::Deadlock) if !is_deadlock(ctp, buffering, &run.state) => Some("somebody can go on"),
+        _ => None,
+    };
+    match wrong {
+        None => Ok(run.moves),
+        Some(reason) => Err(Spurious { reason: reason.into(), pairs: model.matching.clone() }),
+    }
+}
+
+/// Whether somebody has not finished, and nobody can go on.
+pub fn is_deadlock(ctp: &Ctp, buffering: Buffering, state: &State) -> bool {
+    !state.is_complete(ctp)
+        && !(0..ctp.nodes.len()).any(|n| state.can_execute(ctp, buffering, n))
+        && !(0..ctp.channels.len()).any(|c| state.can_deliver(ctp, buffering, c))
+}
+
+struct Run<'a> {
+    ctp: &'a Ctp,
+    buffering: Buffering,
+    model: &'a Model,
+    state: State,
+    moves: Vec<Move>,
+    sender: Vec<Option<SendId>>,
+    receiver: Vec<Option<ReceiveId>>,
+}
+
+impl Run<'_> {
+    /// Makes a move; a number beyond 64 bits is an error that shows in the status.
+    fn make(&mut self, mv: Move) {
+        match mv {
+            Move::Execute(node) => {
+                if self.state.execute(self.ctp, self.buffering, node).is_err() {
+                    self.state.status = Status::Error;
+                    self.state.at[node] += 1;
+                }
+            }
+            Move::Deliver(channel) => {
+                self.state.deliver(self.ctp, self.buffering, channel);
+            }
+        }
+        self.moves.push(mv);
+    }
+
+    /// Lets messages arrive that the next command of the node waits for, and executes it; whether that was possible.
+    fn advance(&mut self, node: NodeId) -> bool {
+        let needed = self.ctp.completes(node, self.state.at[node]);
+        let last = match needed {
+            Some(Request::Receive(r)) => Some(r),
+            Some(Request::Send(s)) if self.buffering == Buffering::Zero => match self.receiver[s] {
+                Some(r) => Some(r),
+                None => return false,
+            },
+            _ => None,
+        };
+        if last.is_some_and(|r| !self.fill(r)) {
+            return false;
+        }
+        let is_wait = matches!(self.ctp.command(node, self.state.at[node]), CommandKind::Wait(_) | CommandKind::WaitAny { .. });
+        if is_wait && !self.state.can_execute(self.ctp, self.buffering, node) {
+            return false;
+        }
+        self.make(Move::Execute(node));
+        true
+    }
+
+    /// Makes the messages of all receives up to this one arrive.
+    fn fill(&mut self, r: ReceiveId) -> bool {
+        let endpoint = self.ctp.receives[r].endpoint;
+        while self.state.arrived[endpoint].len() <= self.ctp.receives[r].rank {
+            let next = self.ctp.endpoints[endpoint].receives[self.state.arrived[endpoint].len()];
+            let Some(channel) = self.sender[next].and_then(|s| self.can_arrive(s)) else { return false };
+            self.make(Move::Deliver(channel));
+        }
+        true
+    }
+
+    /// The channel of a message, if that is the next to arrive from it.
+    fn can_arrive(&self, s: SendId) -> Option<ChannelId> {
+        let channel = self.ctp.sends[s].channel;
+        let is_next = self.state.delivered[channel] == self.ctp.sends[s].rank;
+        (is_next && self.state.can_deliver(self.ctp, self.buffering, channel)).then_some(channel)
+    }
+
+    /// Why the nodes cannot go on: a message that must overtake another, or waits that wait for each other.
+    fn stuck(&self) -> Spurious {
+        let ctp = self.ctp;
+        let whole = |reason: String| Spurious { reason, pairs: self.model.matching.clone() };
+        // The receive that each node waits for.
+        let mut waiting: Vec<Option<(ReceiveId, SendId)>> = vec![None; ctp.nodes.len()];
+        for node in 0..ctp.nodes.len() {
+            if self.state.at[node] >= self.model.stops[node] {
+                continue;
+            }
+            let Some(Request::Receive(last)) = ctp.completes(node, self.state.at[node]) else {
+                return whole("a send waits for a receive that comes too late".into());
+            };
+            let endpoint = ctp.receives[last].endpoint;
+            let Some(r) = ctp.endpoints[endpoint].receives.get(self.state.arrived[endpoint].len()) else {
+                return whole("more messages arrive than are received".into());
+            };
+            let Some(s) = self.sender[*r] else {
+                return whole(format!("{} gets no message", ctp.receives[*r].name));
+            };
+            let send = &ctp.sends[s];
+            if self.state.is_sent(ctp, s) {
+                // It is not the next one of its channel.
+                let first = ctp.channels[send.channel].sends[self.state.delivered[send.channel]];
+                let reason = format!("{} would overtake {}", send.name, ctp.sends[first].name);
+                return match self.receiver[first] {
+                    Some(other) if first != s => Spurious { reason, pairs: vec![(*r, s), (other, first)] },
+                    _ => whole(reason),
+                };
+            }
+            waiting[node] = Some((*r, s));
+        }
+        // Each waits for a node that waits: follow until one comes again.
+        let Some(start) = waiting.iter().position(Option::is_some) else { return whole("nobody can go on".into()) };
+        let mut path: Vec<NodeId> = vec![start];
+        loop {
+            let node = path[path.len() - 1];
+            let Some((_, s)) = waiting[node] else { return whole("a message is sent too late".into()) };
+            let next = ctp.sends[s].node;
+            if let Some(begin) = path.iter().position(|n| *n == next) {
+                let pairs: Matching = path[begin..].iter().filter_map(|n| waiting[*n]).collect();
+                let names: Vec<String> = pairs
+                    .iter()
+                    .map(|(r, s)| format!("{} waits for {}", ctp.receives[*r].name, ctp.sends[*s].name))
+                    .collect();
+                return Spurious { reason: format!("in a circle: {}", names.join(", ")), pairs };
+            }
+            path.push(next);
+        }
+    }
+}
+
+/// Runs a schedule from the beginning and tells what happens.
+///
+/// # Errors
+/// In a sentence, if the schedule is not possible or does not end in such a bug.
+pub fn trace(ctp: &Ctp, id: &ProgramId, buffering: Buffering, property: Property, moves: &[Move]) -> Result<ErrorTrace, String> {
+    let mut state = initial(ctp);
+    let mut steps: Vec<Step> = Vec::new();
+    for (number, mv) in moves.iter().enumerate() {
+        let step = match *mv {
+            Move::Execute(node) => {
+                let command = ctp.nodes[node].commands.get(state.at[node]).ok_or("a node has nothing left to do")?;
+                let before = state.values.clone();
+                let effect =
+                    state.execute(ctp, buffering, node).map_err(|_| "a number has more than 64 bits".to_string())?;
+                let received = effect.received.iter().map(|r| ctp.receives[*r].variable);
+                let assigned = match command.kind {
+                    CommandKind::Assign(x, _) => Some(x),
+                    _ => None,
+                };
+                let old = |x: VariableId| if assigned.is_some() { before[x].to_string() } else { "?".into() };
+                let change = |x: VariableId| Change {
+                    variable: ctp.variables[x].clone(),
+                    old: if assigned.is_some() { "?".into() } else { old(x) },
+                    new: state.values[x].to_string(),
+                };
+                let action = Action {
+                    changes: received.chain(assigned).map(change).collect(),
+                    note: (state.failed == Some((node, state.at[node] - 1))).then(|| "fails".into()),
+                    ..action(ctp, command.span)
+                };
+                let is_local = matches!(
+                    command.kind,
+                    CommandKind::Assume(_) | CommandKind::Assert(..) | CommandKind::Assign(..)
+                );
+                match steps.last_mut() {
+                    Some(last) if is_local && last.turn.task == node as u32 => {
+                        last.actions.push(action);
+                        continue;
+                    }
+                    _ => {}
+                }
+                Step { turn: turn(node), lane: node as u32, task_name: None, mark: None, actions: vec![action] }
+            }
+            Move::Deliver(channel) => {
+                let s = state.deliver(ctp, buffering, channel).ok_or("no message can arrive")?;
+                let (send, of) = (&ctp.sends[s], &ctp.channels[channel]);
+                let span = ctp.nodes[send.node].commands[send.at].span;
+                let text = format!("{} = {}", send.name, state.sent[s]);
+                let to = ctp.endpoints[of.to].owner.unwrap_or(send.node);
+                let action = Action { text, ..action(ctp, span) };
+                Step {
+                    turn: turn(ctp.nodes.len() + channel),
+                    lane: to as u32,
+                    task_name: None,
+                    mark: Some(Mark::Message { from: send.node as u32 }),
+                    actions: vec![action],
+                }
+            }
+        };
+        if state.status >= Status::Infeasible {
+            return Err(format!("move {} is not possible on this path", number + 1));
+        }
+        steps.push(step);
+    }
+    let (kind, message, span) = ending(ctp, buffering, property, &state)?;
+    let lanes = ctp.nodes.iter().map(|n| Lane { name: n.name.clone(), kind: LaneKind::Node }).collect();
+    Ok(ErrorTrace {
+        version: TRACE_VERSION,
+        program: id.clone(),
+        kind,
+        message,
+        span,
+        bound: Bound::None,
+        cost: 0,
+        scheduler: SchedulerKind::Bag,
+        points: Points::All,
+        cycle: None,
+        lanes,
+        steps,
+    })
+}
+
+fn turn(task: usize) -> Turn {
+    Turn { task: task as u32, choices: Vec::new() }
+}
+
+fn action(ctp: &Ctp, span: Span) -> Action {
+    let text = span.text(&ctp.source).split_whitespace().collect::<Vec<_>>().join(" ");
+    Action { span, at: span.line_col(&ctp.source), file: None, text, stack: Vec::new(), changes: Vec::new(), note: None }
+}
+
+/// The bug that the state has come to.
+fn ending(ctp: &Ctp, buffering: Buffering, property: Property, state: &State) -> Result<(BugKind, String, Span), String> {
+    let span = |node: NodeId, at: usize| ctp.nodes[node].commands[at].span;
+    match property {
+        Property::Assert => {
+            let (node, at) = state.failed.filter(|_| state.is_complete(ctp)).ok_or("no assertion fails")?;
+            let CommandKind::Assert(e, why) = ctp.command(node, at) else { return Err("no assertion fails".into()) };
+            let why = why.as_ref().map_or(String::new(), |w| format!(": {w}"));
+            let text = action(ctp, span(node, at)).text;
+            Ok((BugKind::Assertion, format!("assertion failed{why}: `{text}`{}", values(ctp, state, e)), span(node, at)))
+        }
+        Property::Unmatched => {
+            let lost = state.unmatched(ctp);
+            let s = *lost.first().filter(|_| state.is_complete(ctp)).ok_or("every message is received")?;
+            let send = &ctp.sends[s];
+            let more = match lost.len() {
+                1 => String::new(),
+                n => format!(" ({} more)", n - 1),
+            };
+            let message = format!("message {} from {} is never received{more}", send.name, ctp.nodes[send.node].name);
+            Ok((BugKind::Unmatched, message, span(send.node, send.at)))
+        }
+        Property::Deadlock => {
+            if !is_deadlock(ctp, buffering, state) {
+                return Err("somebody can go on".into());
+            }
+            let stuck = |n: &NodeId| !state.is_finished(ctp, *n);
+            let who: Vec<NodeId> = (0..ctp.nodes.len()).filter(stuck).collect();
+            let wait = |n: &NodeId| {
+                format!("{} waits at `{}`", ctp.nodes[*n].name, action(ctp, span(*n, state.at[*n])).text)
+            };
+            let text: Vec<String> = who.iter().map(wait).collect();
+            Ok((BugKind::Deadlock, format!("deadlock: {}", text.join(", ")), span(who[0], state.at[who[0]])))
+        }
+    }
+}
+
+/// ` (a = 1, b = 4)`.
+fn values(ctp: &Ctp, state: &State, e: &Expr) -> String {
+    let mut all: Vec<VariableId> = Vec::new();
+    e.each_variable(&mut |x| {
+        if !all.contains(&x) {
+            all.push(x);
+        }
+    });
+    let texts: Vec<String> = all.iter().map(|x| format!("{} = {}", ctp.variables[*x], state.values[*x])).collect();
+    if texts.is_empty() { String::new() } else { format!(" ({})", texts.join(", ")) }
+}

@@ -1,0 +1,100 @@
+//! From text to a concurrent trace program. There are two forms: ours, and the paper's, which begins with a parenthesis.
+
+mod build;
+mod lexer;
+mod paper;
+mod parser;
+
+use crate::ctp::Ctp;
+use fabius_trace::{Diagnostic, Span};
+use lexer::{Token, TokenKind};
+
+/// Reads a trace program.
+///
+/// # Errors
+/// All independent mistakes, in the order of the text.
+pub fn parse(source: &str) -> Result<Ctp, Vec<Diagnostic>> {
+    let mut wrong = Vec::new();
+    let tokens = Tokens { source, list: lexer::tokens(source, &mut wrong), next: 0 };
+    let build = build::Build::new(source, wrong);
+    let build = match tokens.kind() {
+        TokenKind::LParen => paper::parse(tokens, build),
+        _ => parser::parse(tokens, build),
+    };
+    build.finish()
+}
+
+/// Expressions and parentheses inside of each other, at most.
+const DEEPEST: usize = 200;
+
+/// What is left to read.
+struct Tokens<'a> {
+    source: &'a str,
+    list: Vec<Token>,
+    next: usize,
+}
+
+/// A syntax error has been reported; what follows makes no sense until the next command.
+struct Lost;
+
+/// A word of the text.
+#[derive(Clone, Debug)]
+struct Word {
+    text: String,
+    span: Span,
+}
+
+impl Tokens<'_> {
+    fn token(&self) -> Token {
+        self.list[self.next.min(self.list.len() - 1)]
+    }
+
+    fn kind(&self) -> TokenKind {
+        self.token().kind
+    }
+
+    fn text(&self) -> &str {
+        self.token().span.text(self.source)
+    }
+
+    /// The token, and goes on to the next.
+    fn take(&mut self) -> Token {
+        let token = self.token();
+        self.next = (self.next + 1).min(self.list.len() - 1);
+        token
+    }
+
+    fn accept(&mut self, kind: TokenKind) -> bool {
+        let is = self.kind() == kind;
+        if is {
+            self.take();
+        }
+        is
+    }
+
+    /// Where the last token ended.
+    fn end_of_last(&self) -> u32 {
+        self.list[self.next.saturating_sub(1)].span.end
+    }
+
+    fn word(&mut self) -> Word {
+        let token = self.take();
+        Word { text: token.span.text(self.source).to_string(), span: token.span }
+    }
+
+    /// The diagnostic of something that is not what it should be.
+    fn unexpected(&self, wanted: &str, help: Option<&str>) -> Diagnostic {
+        let found = match self.kind() {
+            TokenKind::End => "the end of the file".to_string(),
+            _ => format!("`{}`", self.text().escape_debug()),
+        };
+        Diagnostic {
+            code: "E0602",
+            message: format!("expected {wanted}, found {found}"),
+            span: self.token().span,
+            label: format!("expected {wanted}"),
+            related: Vec::new(),
+            help: help.map(String::from),
+        }
+    }
+}
