@@ -58,6 +58,23 @@ Exit codes:
   2  bad input or usage, or an output that could not be written
   3  unknown: a limit or Ctrl-C stopped the search";
 
+const TRACE_HELP: &str = "\
+A recorded run of a message-passing program (docs/messages.md describes the text) stands for all runs that take
+the same path with their messages in other orders. A solver looks for one that is a bug; what it finds is run
+again, step by step, before it is shown. Other paths of the program are other traces.
+
+Examples:
+  fabius trace examples/mcapi.ctp
+  fabius trace examples/mcapi.ctp --property deadlock --buffering zero
+  fabius trace examples/mcapi.ctp --enumerate
+  fabius trace examples/mcapi.ctp --encoding match-pair --stats
+
+Exit codes:
+  0  no order of the messages is a bug on this path
+  1  bug
+  2  bad input or usage, or an output that could not be written
+  3  unknown: a limit or Ctrl-C stopped the search";
+
 const TRANSLATE_HELP: &str = "\
 The printed program is one of Fabius again. It makes guesses of states and takes back (`assume`) those that
 were wrong; it fails its last assertion in the executions in which the concurrent program fails one.
@@ -86,6 +103,9 @@ pub enum Command {
     /// Translates a program to a sequential one and solves that: data may be of any size.
     #[command(after_help = VERIFY_HELP)]
     Verify(Box<VerifyArgs>),
+    /// Finds another order of the messages of a recorded run that is a bug, or shows that there is none on its path.
+    #[command(after_help = TRACE_HELP)]
+    Trace(Box<TraceArgs>),
     /// Prints a concurrent program as a sequential one, or as one with fewer concepts.
     #[command(after_help = TRANSLATE_HELP)]
     Translate(TranslateArgs),
@@ -284,6 +304,79 @@ pub enum EngineArg {
     Interfaces,
     /// Horn clauses, solved by z3: any data, loops and calls without a bound
     Horn,
+}
+
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// The recorded run.
+    pub file: PathBuf,
+    /// What is a bug
+    #[arg(long, value_name = "PROPERTY", default_value = "assert", help_heading = "What is a bug")]
+    pub property: PropertyArg,
+    /// How many messages the network holds
+    #[arg(long, value_name = "BUFFERING", default_value = "infinite", help_heading = "What is a bug")]
+    pub buffering: BufferingArg,
+
+    /// How precisely it is found beforehand which receive may get which message
+    #[arg(long, value_name = "PAIRS", default_value = "tight", help_heading = "Solver")]
+    pub pairs: PairsArg,
+    /// How the question is put to the solver; the answer does not depend on it
+    #[arg(long, value_name = "ENCODING", default_value = "sparse", help_heading = "Solver")]
+    pub encoding: EncodingArg,
+    /// Do not ask again when what the solver found is no run
+    #[arg(long, help_heading = "Solver")]
+    pub no_refine: bool,
+
+    /// Find every matching of receives and messages, too
+    #[arg(long, help_heading = "Output")]
+    pub enumerate: bool,
+    /// Write the question for another solver, and answer nothing; the format is smt2
+    #[arg(long, num_args = 2, value_names = ["FORMAT", "FILE"], help_heading = "Output", conflicts_with_all = ["trace", "json", "enumerate"])]
+    pub dump: Vec<String>,
+
+    /// Stop after this time: 500ms, 30s, 5m, 1h
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Limits")]
+    pub time: Option<Duration>,
+    #[command(flatten)]
+    pub answer: AnswerArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PropertyArg {
+    /// An assertion that fails
+    Assert,
+    /// Nodes that wait for ever
+    Deadlock,
+    /// A message that is never received
+    Unmatched,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BufferingArg {
+    /// Any number: a send is complete at once
+    Infinite,
+    /// None: a send is complete when its message is received
+    Zero,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PairsArg {
+    /// Those of some run, by exploration
+    Exact,
+    /// Those that their places and what happens before them allow
+    Tight,
+    /// All at the same endpoint
+    All,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EncodingArg {
+    /// The paper's, with times as numbers
+    MatchPair,
+    /// By the order of arrivals, without pairs
+    Order,
+    /// Pairs, and an order without numbers
+    Sparse,
 }
 
 #[derive(Debug, Args)]

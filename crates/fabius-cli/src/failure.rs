@@ -125,7 +125,8 @@ pub fn of_check(error: CheckError) -> Failure {
     }
 }
 
-fn internal(message: String) -> Failure {
+/// An error of Fabius.
+pub fn internal(message: String) -> Failure {
     let help = "this is a bug of Fabius, not of the program; please report it with the program and the command";
     Failure::Plain { kind: Kind::Internal, message, help: Some(help.into()) }
 }

@@ -24,6 +24,19 @@ pub fn draw(trace: &ErrorTrace, columns: usize, paint: Paint) -> String {
         if trace.cycle == Some(number as u32) {
             out += &rule("from here on everything repeats", gutter, paint);
         }
+        if let Some(Mark::Message { from }) = step.mark {
+            let sender = used.iter().position(|l| *l == from as usize).unwrap_or(0);
+            let receiver = used.iter().position(|l| *l == step.lane as usize).unwrap_or(0);
+            let names = (&trace.lanes[from as usize].name, &trace.lanes[step.lane as usize].name);
+            let label = step.actions.first().map_or("", |a| a.text.as_str());
+            let text = if wide {
+                arrow(label, sender * lane_width, receiver * lane_width)
+            } else {
+                format!("  {label}: {} -> {}", names.0, names.1)
+            };
+            out += &format!("{}  {}\n", " ".repeat(gutter), paint.ink(Ink::Mark, &text));
+            continue;
+        }
         if let Some(text) = mark(step, trace, &mut deviations) {
             out += &rule(&text, gutter, paint);
         }
@@ -49,6 +62,17 @@ pub fn draw(trace: &ErrorTrace, columns: usize, paint: Paint) -> String {
         }
     }
     out
+}
+
+/// A message from one column to another.
+fn arrow(label: &str, from: usize, to: usize) -> String {
+    let label = printable(label);
+    if from < to {
+        let line = (to - from).saturating_sub(width(&label) + 3).max(1);
+        return format!("{}{label} {}>", " ".repeat(from), "-".repeat(line));
+    }
+    let line = (from - to).saturating_sub(2);
+    format!("{}<{} {label}", " ".repeat(to), "-".repeat(line))
 }
 
 fn changes_task(trace: &ErrorTrace, number: usize) -> bool {
@@ -107,6 +131,6 @@ fn mark(step: &Step, trace: &ErrorTrace, deviations: &mut u32) -> Option<String>
         }
         Mark::Interrupt => Some("interrupt".to_string()),
         Mark::Preemption => Some("switch".to_string()),
-        Mark::Switch => None,
+        Mark::Switch | Mark::Message { .. } => None,
     }
 }

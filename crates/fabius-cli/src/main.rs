@@ -12,6 +12,7 @@ mod paint;
 mod progress;
 mod replay;
 mod report;
+mod trace;
 mod translate;
 mod verify;
 
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
     let (result, when, json) = match cli.command {
         Command::Check(args) => (check::run(&args), args.answer.output.color, args.answer.json),
         Command::Verify(args) => (verify::run(&args), args.answer.output.color, args.answer.json),
+        Command::Trace(args) => (trace::run(&args), args.answer.output.color, args.answer.json),
         Command::Translate(args) => (translate::run(&args), args.output.color, false),
         Command::Replay(args) => (replay::run(&args), args.output.color, args.json),
         Command::Fmt(args) => (fmt::run(&args), args.output.color, false),

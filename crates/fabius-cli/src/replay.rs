@@ -7,12 +7,23 @@ use crate::{check, files, lanes};
 use fabius_lang::Choices;
 use fabius_trace::{ErrorTrace, TRACE_VERSION};
 use std::io::{BufRead, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     let trace = load(args)?;
     let program = program_of(args, &trace)?;
+    if program.extension().is_some_and(|e| e == "ctp") {
+        let loaded = crate::trace::load(&program)?;
+        if loaded.id.hash != trace.program.hash {
+            return Err(fabius_verify::ReplayError::OtherProgram.into());
+        }
+        let again = fabius_messages::replay::again(&loaded.ctp, &loaded.id, &trace).map_err(|reason| {
+            input(format!("the trace departs from the rules: {reason}"))
+                .help("the trace has been edited, or was made by another version of Fabius")
+        })?;
+        return show(args, &again, &loaded.ctp.source, &program);
+    }
     // Before anything is said about the program: whether it is the one of the trace.
     let source = files::read(&program)?;
     let id = fabius_verify::program_id("", &source, &trace.program.consts, &trace.program.instances);
@@ -22,13 +33,17 @@ pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     let of_trace = ProgramArgs { instances: trace.program.instances.clone(), consts: trace.program.consts.clone() };
     let loaded = check::load(&program, &of_trace, Choices::Unbounded)?;
     let again = fabius_verify::replay(&loaded.program, &loaded.id, &trace)?;
+    show(args, &again, &loaded.source, &program)
+}
+
+fn show(args: &ReplayArgs, again: &ErrorTrace, source: &str, program: &Path) -> Result<u8, Failure> {
     if args.json {
-        let text = serde_json::to_string_pretty(&again).expect("traces are plain data");
+        let text = serde_json::to_string_pretty(again).expect("traces are plain data");
         files::print(&(text + "\n"))?;
         return Ok(1);
     }
     let paint = Paint::new(args.output.color, std::io::stdout().is_terminal());
-    let at = again.span.line_col(&loaded.source);
+    let at = again.span.line_col(source);
     let end = format!(
         "\n{} {}\n  --> {}:{}:{}\n",
         paint.ink(Ink::Bad, "  =>"),
@@ -39,9 +54,9 @@ pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     );
     let interactive = args.step || std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if interactive {
-        step_through(&again, paint)?;
+        step_through(again, paint)?;
     } else {
-        files::print(&lanes::draw(&again, stdout_width(), paint))?;
+        files::print(&lanes::draw(again, stdout_width(), paint))?;
     }
     files::print(&end)?;
     Ok(1)

@@ -126,6 +126,18 @@ fn but(limits: &[String]) -> String {
     limits.iter().map(|limit| format!("  but {limit}\n")).collect()
 }
 
+/// What cut the search short, for people.
+pub fn why_unknown(reason: &Reason) -> String {
+    match reason {
+        Reason::Time => "the time limit was reached".to_string(),
+        Reason::Memory => "the memory limit was reached".to_string(),
+        Reason::Interrupted => "interrupted".to_string(),
+        Reason::Executions => "the executions asked for are done, and none of them has a bug".to_string(),
+        Reason::Program { message } => format!("the program exceeds a limit: {message}"),
+        Reason::Solver { message } => message.clone(),
+    }
+}
+
 /// The report for people.
 fn text(report: &Report, question: Question, source: &str, id: &ProgramId, style: Style) -> String {
     let paint = style.paint;
@@ -151,14 +163,7 @@ fn text(report: &Report, question: Question, source: &str, id: &ProgramId, style
             but(&bounds.limits)
         ),
         Verdict::Unknown { reason, bounds } => {
-            let why = match reason {
-                Reason::Time => "the time limit was reached".to_string(),
-                Reason::Memory => "the memory limit was reached".to_string(),
-                Reason::Interrupted => "interrupted".to_string(),
-                Reason::Executions => "the executions asked for are done, and none of them has a bug".to_string(),
-                Reason::Program { message } => format!("the program exceeds a limit: {message}"),
-                Reason::Solver { message } => message.clone(),
-            };
+            let why = why_unknown(reason);
             let so_far = match bounds.completed {
                 Some(_) => format!("\nUntil then {} was explored, without a bug.\n", within(bounds)),
                 None => "\n".to_string(),
@@ -194,7 +199,7 @@ fn bug(trace: &ErrorTrace, question: Question, source: &str, style: Style) -> St
 }
 
 /// The last lines of a bug report.
-fn how_to_replay(saved: Option<&Path>, style: Style) -> String {
+pub fn how_to_replay(saved: Option<&Path>, style: Style) -> String {
     let line = match saved {
         Some(path) => format!("fabius replay {}", quoted(&path.display().to_string())),
         None => {

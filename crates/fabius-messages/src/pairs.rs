@@ -171,8 +171,8 @@ fn join(past: &mut Past, other: &Past) -> bool {
     changed
 }
 
-/// The pairs of all complete runs, also of those that take another path; for deadlocks also those of runs that come to no
-/// end. `None` if there are too many states.
+/// The pairs of all complete runs, also of those that take another path; where it matters what is not received, all arrivals
+/// of all runs. `None` if there are too many states.
 pub fn exact(
     ctp: &Ctp,
     buffering: Buffering,
@@ -181,7 +181,8 @@ pub fn exact(
     stop: &AtomicBool,
 ) -> Option<Pairs> {
     let mut pairs = Pairs { of_receive: vec![Vec::new(); ctp.receives.len()] };
-    let which = if property == Property::Deadlock { Which::All } else { Which::Complete };
+    let arrivals = property == Property::Deadlock || buffering == Buffering::Zero;
+    let which = if arrivals { Which::All } else { Which::Complete };
     for (matching, _) in outcomes(ctp, buffering, which, options, stop)? {
         for (r, s) in matching {
             pairs.of_receive[r].push(s);

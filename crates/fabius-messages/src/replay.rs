@@ -59,7 +59,12 @@ pub fn schedule(ctp: &Ctp, buffering: Buffering, property: Option<Property>, mod
         return Err(run.stuck());
     }
     if property == Some(Property::Deadlock) {
-        // What can still arrive does.
+        // What can still arrive does: first what the model says, also where nobody waits for it.
+        for endpoint in &ctp.endpoints {
+            if let Some(last) = endpoint.receives.iter().rev().find(|r| run.sender[**r].is_some()) {
+                run.fill(*last);
+            }
+        }
         while let Some(channel) = (0..ctp.channels.len()).find(|c| run.state.can_deliver(ctp, buffering, *c)) {
             run.make(Move::Deliver(channel));
         }
@@ -214,7 +219,6 @@ pub fn trace(ctp: &Ctp, id: &ProgramId, buffering: Buffering, property: Property
         let step = match *mv {
             Move::Execute(node) => {
                 let command = ctp.nodes[node].commands.get(state.at[node]).ok_or("a node has nothing left to do")?;
-                let before = state.values.clone();
                 let effect =
                     state.execute(ctp, buffering, node).map_err(|_| "a number has more than 64 bits".to_string())?;
                 let received = effect.received.iter().map(|r| ctp.receives[*r].variable);
@@ -222,10 +226,9 @@ pub fn trace(ctp: &Ctp, id: &ProgramId, buffering: Buffering, property: Property
                     CommandKind::Assign(x, _) => Some(x),
                     _ => None,
                 };
-                let old = |x: VariableId| if assigned.is_some() { before[x].to_string() } else { "?".into() };
                 let change = |x: VariableId| Change {
                     variable: ctp.variables[x].clone(),
-                    old: if assigned.is_some() { "?".into() } else { old(x) },
+                    old: "?".into(),
                     new: state.values[x].to_string(),
                 };
                 let action = Action {
@@ -247,7 +250,9 @@ pub fn trace(ctp: &Ctp, id: &ProgramId, buffering: Buffering, property: Property
                 Step { turn: turn(node), lane: node as u32, task_name: None, mark: None, actions: vec![action] }
             }
             Move::Deliver(channel) => {
-                let s = state.deliver(ctp, buffering, channel).ok_or("no message can arrive")?;
+                let known = channel < ctp.channels.len();
+                let s = known.then(|| state.deliver(ctp, buffering, channel)).flatten();
+                let s = s.ok_or("no message can arrive")?;
                 let (send, of) = (&ctp.sends[s], &ctp.channels[channel]);
                 let span = ctp.nodes[send.node].commands[send.at].span;
                 let text = format!("{} = {}", send.name, state.sent[s]);
@@ -341,4 +346,37 @@ fn values(ctp: &Ctp, state: &State, e: &Expr) -> String {
     });
     let texts: Vec<String> = all.iter().map(|x| format!("{} = {}", ctp.variables[*x], state.values[*x])).collect();
     if texts.is_empty() { String::new() } else { format!(" ({})", texts.join(", ")) }
+}
+
+/// Runs the schedule of a saved trace again.
+///
+/// # Errors
+/// In a sentence, if something else happens than the trace says, with any network.
+pub fn again(ctp: &Ctp, id: &ProgramId, saved: &ErrorTrace) -> Result<ErrorTrace, String> {
+    let property = match saved.kind {
+        BugKind::Deadlock => Property::Deadlock,
+        BugKind::Unmatched => Property::Unmatched,
+        _ => Property::Assert,
+    };
+    let moves: Vec<Move> = saved.steps.iter().flat_map(|step| moves_of(ctp, step)).collect();
+    let mut wrong = String::new();
+    // The trace does not say which network it was.
+    for buffering in [Buffering::Infinite, Buffering::Zero] {
+        match trace(ctp, id, buffering, property, &moves) {
+            Ok(again) if again.steps == saved.steps && again.message == saved.message && again.span == saved.span => {
+                return Ok(again);
+            }
+            Ok(_) => wrong = "the trace shows something else than what happens".into(),
+            Err(reason) => wrong = reason,
+        }
+    }
+    Err(wrong)
+}
+
+fn moves_of(ctp: &Ctp, step: &Step) -> Vec<Move> {
+    let task = step.turn.task as usize;
+    match task.checked_sub(ctp.nodes.len()) {
+        None => vec![Move::Execute(task); step.actions.len()],
+        Some(channel) => vec![Move::Deliver(channel)],
+    }
 }

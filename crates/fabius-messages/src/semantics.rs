@@ -205,13 +205,23 @@ impl State {
 
     /// Which message each completed receive got.
     pub fn matching(&self, ctp: &Ctp) -> Matching {
-        let mut matching = Matching::new();
-        for (endpoint, received) in ctp.endpoints.iter().zip(self.received.iter().zip(&self.arrived)) {
-            let (received, arrived) = received;
-            matching.extend(endpoint.receives.iter().zip(arrived).take(*received).map(|(r, s)| (*r, *s)));
+        self.pairs(ctp, |endpoint| self.received[endpoint])
+    }
+
+    /// Which message each receive gets, also where nobody has seen it yet.
+    pub fn arrivals(&self, ctp: &Ctp) -> Matching {
+        self.pairs(ctp, |endpoint| self.arrived[endpoint].len())
+    }
+
+    /// The first receives and messages of each endpoint, so many.
+    fn pairs(&self, ctp: &Ctp, count: impl Fn(usize) -> usize) -> Matching {
+        let mut all = Matching::new();
+        for (number, endpoint) in ctp.endpoints.iter().enumerate() {
+            let pairs = endpoint.receives.iter().copied().zip(self.arrived[number].iter().copied());
+            all.extend(pairs.take(count(number)));
         }
-        matching.sort_unstable();
-        matching
+        all.sort_unstable();
+        all
     }
 
     /// The messages that were sent and not received.

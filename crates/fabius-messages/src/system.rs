@@ -185,9 +185,9 @@ pub fn explore(runs: &Runs<'_>, options: &Options, monitor: &Monitor<'_>, visit:
 /// Which runs are collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// Those that come to their end.
+    /// Those that come to their end, with what is received in them.
     Complete,
-    /// All, also their beginnings.
+    /// All, also their beginnings, with what arrives in them.
     All,
 }
 
@@ -204,10 +204,12 @@ pub fn outcomes(
     let options = Options { bound: Bound::None, ..options.clone() };
     let monitor = Monitor { stop, progress: &|_| {} };
     let outcome = explore(&runs, &options, &monitor, &|state| {
-        if which == Which::All || state.is_complete(ctp) {
-            let mut found = found.lock().expect("nobody panics while holding it");
-            found.insert((state.matching(ctp), state.status));
-        }
+        let matching = match which {
+            Which::All => state.arrivals(ctp),
+            Which::Complete if state.is_complete(ctp) => state.matching(ctp),
+            Which::Complete => return,
+        };
+        found.lock().expect("nobody panics while holding it").insert((matching, state.status));
     });
     let all = found.into_inner().expect("nobody panics while holding it");
     outcome.exhausted.then_some(all)

@@ -16,10 +16,8 @@
 //! [`Reading`] says how the rules are read; the printed readings are there so that tests can show them to be wrong.
 
 use super::{Encoded, Frame, Question};
-use crate::Property;
 use crate::ctp::{CommandKind, Ctp, NodeId, Request, SendId};
 use crate::semantics::Buffering;
-use crate::system::Goal;
 use fabius_smt::{Sort, Term, Terms};
 
 /// How the rules are read. All but the default are wrong.
@@ -132,8 +130,7 @@ pub fn encode(question: Question<'_>, reading: Reading) -> Encoded {
     distinct(&mut frame, &numbers);
     fifo(&mut frame, reading, &places, &matched);
     tests(&mut frame, &times, &arrivals, &matches);
-    let all_asserts = reading.asserts == Asserts::All && frame.goal == Goal::Bug(Property::Assert);
-    frame.conditions(&matched, all_asserts);
+    frame.conditions(&matches, &matched, reading.asserts);
     frame.finish(matches)
 }
 

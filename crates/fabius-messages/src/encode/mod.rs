@@ -13,6 +13,7 @@ use crate::ctp::{CommandKind, Ctp, Expr, NodeId, Operator, ReceiveId, Request, S
 use crate::pairs::Pairs;
 use crate::semantics::Buffering;
 use crate::system::Goal;
+use match_pair::Asserts;
 use fabius_smt::{Clauses, Op, Solver, Sort, Term, Terms, smtlib};
 
 /// Which encoding.
@@ -297,8 +298,8 @@ impl<'a> Frame<'a> {
         self.terms.lt(missing, sum)
     }
 
-    /// Assumptions, assignments, and what is looked for. `matched` says whether a message is received.
-    fn conditions(&mut self, matched: &[Term], all_asserts: bool) {
+    /// Assumptions, assignments, and what is looked for. `matched` says whether a message has a receive.
+    fn conditions(&mut self, matches: &[(ReceiveId, SendId, Term)], matched: &[Term], which: Asserts) {
         let mut violations = Vec::new();
         for node in 0..self.ctp.nodes.len() {
             for at in 0..self.ctp.nodes[node].commands.len() {
@@ -325,10 +326,16 @@ impl<'a> Frame<'a> {
             }
         }
         match self.goal {
-            Goal::Bug(Property::Assert) if all_asserts => violations.into_iter().for_each(|v| self.fact(v)),
+            Goal::Bug(Property::Assert) if which == Asserts::All => violations.into_iter().for_each(|v| self.fact(v)),
             Goal::Bug(Property::Assert) => self.facts.clauses.push(&violations),
             Goal::Bug(Property::Unmatched) => {
-                let lost: Vec<Term> = matched.iter().map(|m| self.terms.not(*m)).collect();
+                let mut received = vec![Terms::FALSE; self.ctp.sends.len()];
+                for (r, s, pair) in matches {
+                    if self.ctp.receives[*r].done.is_some() {
+                        received[*s] = self.terms.or(received[*s], *pair);
+                    }
+                }
+                let lost: Vec<Term> = received.iter().map(|m| self.terms.not(*m)).collect();
                 self.facts.clauses.push(&lost);
                 self.count.asserts += 1;
             }

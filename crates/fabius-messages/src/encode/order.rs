@@ -8,7 +8,7 @@
 //!    cannot be had from it. This is the plainest encoding of that kind, made to be compared with.
 //! 2. Everything that the other encodings have besides matches (assumptions, deadlocks, zero buffering) is the same here.
 
-use super::match_pair::found_incomplete;
+use super::match_pair::{Asserts, found_incomplete};
 use super::{Encoded, Frame, Question};
 use crate::ctp::Request;
 use crate::semantics::Buffering;
@@ -89,7 +89,7 @@ pub fn encode(question: Question<'_>) -> Encoded {
             }
         }
     }
-    frame.conditions(&matched, false);
+    frame.conditions(&matches, &matched, Asserts::Any);
     frame.finish(matches)
 }
 

@@ -14,7 +14,7 @@
 //! 4. Values are passed on only to variables that an assumption or an assertion depends on.
 //! 5. What the paper's rules have wrong is repaired as in [`super::match_pair`].
 
-use super::match_pair::found_incomplete;
+use super::match_pair::{Asserts, found_incomplete};
 use super::{Encoded, Frame, Question};
 use crate::Property;
 use crate::ctp::{CommandKind, Expr, ReceiveId, Request, SendId, VariableId};
@@ -57,7 +57,7 @@ pub fn encode(question: Question<'_>) -> Encoded {
     }
     pass_values(&mut frame, &matches);
     order(&mut frame, &matches);
-    frame.conditions(&matched, false);
+    frame.conditions(&matches, &matched, Asserts::Any);
     frame.finish(matches)
 }
 
@@ -252,7 +252,7 @@ fn edges(frame: &Frame<'_>, matches: &[(ReceiveId, SendId, Term)]) -> Vec<Edge> 
 
 /// With zero buffering a message arrives after it is sent and after its receive is posted, before either is completed, and
 /// after the one before it at the endpoint.
-fn edges_of_arrivals(frame: &Frame<'_>, matches: &[(ReceiveId, SendId, Term)]) -> Vec<Edge> {
+fn edges_of_arrivals(frame: &mut Frame<'_>, matches: &[(ReceiveId, SendId, Term)]) -> Vec<Edge> {
     let ctp = frame.ctp;
     let mut edges = Vec::new();
     for endpoint in &ctp.endpoints {
@@ -275,7 +275,9 @@ fn edges_of_arrivals(frame: &Frame<'_>, matches: &[(ReceiveId, SendId, Term)]) -
         }
         for (node, at, request) in &tests {
             if *request == Request::Receive(*r) || *request == Request::Send(*s) {
-                edges.push((*pair, Point::Command(*node, *at), Point::Arrival(*r)));
+                let executed = frame.executed(*node, *at);
+                let both = frame.terms.and(*pair, executed);
+                edges.push((both, Point::Command(*node, *at), Point::Arrival(*r)));
             }
         }
     }

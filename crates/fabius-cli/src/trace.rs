@@ -1,0 +1,231 @@
+//! `fabius trace`.
+
+use crate::args::{AnswerArgs, BufferingArg, EncodingArg, PairsArg, PropertyArg, TraceArgs};
+use crate::check::stop_on_interrupt;
+use crate::failure::{Failure, input, internal};
+use crate::paint::{Ink, Paint, stdout_width};
+use crate::report::{Style, how_to_replay, why_unknown};
+use crate::{files, lanes};
+use fabius_messages::ctp::Ctp;
+use fabius_messages::encode::Encoding;
+use fabius_messages::pairs::Precision;
+use fabius_messages::semantics::{Buffering, Matching};
+use fabius_messages::{Plan, Property, Report};
+use fabius_trace::{ErrorTrace, ProgramId, Verdict};
+use serde_json::{Value, json};
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A trace program as the command line names it.
+pub struct LoadedTrace {
+    pub ctp: Ctp,
+    pub id: ProgramId,
+}
+
+/// Reads a trace program.
+pub fn load(path: &Path) -> Result<LoadedTrace, Failure> {
+    let source = files::read(path)?;
+    let file = path.display().to_string();
+    let ctp = fabius_messages::parse(&source).map_err(|diagnostics| Failure::Source {
+        source: source.clone(),
+        file: file.clone(),
+        diagnostics,
+    })?;
+    Ok(LoadedTrace { id: fabius_verify::program_id(&file, &source, &[], &[]), ctp })
+}
+
+/// Runs the command; returns the exit code.
+pub fn run(args: &TraceArgs) -> Result<u8, Failure> {
+    let loaded = load(&args.file)?;
+    let plan = plan(args);
+    let stop = Arc::new(AtomicBool::new(false));
+    stop_on_interrupt(&stop);
+    if let [format, path] = args.dump.as_slice() {
+        if format != "smt2" {
+            return Err(input(format!("`{format}` is no format to write")).help("traces are written as smt2"));
+        }
+        let text = fabius_messages::dump(&loaded.ctp, &plan, &stop);
+        let text = text.ok_or_else(|| input("the pairs were not found in time").help("leave out `--pairs exact`"))?;
+        files::write(Path::new(path), &text)?;
+        return Ok(0);
+    }
+    let report = fabius_messages::decide(&loaded.ctp, &loaded.id, &plan, &stop).map_err(|e| internal(e.0))?;
+    answer(&report, &plan, &loaded, &args.answer)?;
+    Ok(report.verdict.exit_code())
+}
+
+fn plan(args: &TraceArgs) -> Plan {
+    Plan {
+        property: match args.property {
+            PropertyArg::Assert => Property::Assert,
+            PropertyArg::Deadlock => Property::Deadlock,
+            PropertyArg::Unmatched => Property::Unmatched,
+        },
+        buffering: match args.buffering {
+            BufferingArg::Infinite => Buffering::Infinite,
+            BufferingArg::Zero => Buffering::Zero,
+        },
+        precision: match args.pairs {
+            PairsArg::Exact => Precision::Exact,
+            PairsArg::Tight => Precision::Tight,
+            PairsArg::All => Precision::All,
+        },
+        encoding: match args.encoding {
+            EncodingArg::Sparse => Encoding::Sparse,
+            EncodingArg::MatchPair => Encoding::MatchPair,
+            EncodingArg::Order => Encoding::Order,
+        },
+        refine: !args.no_refine,
+        enumerate: args.enumerate,
+        time: args.time,
+    }
+}
+
+fn answer(report: &Report, plan: &Plan, loaded: &LoadedTrace, args: &AnswerArgs) -> Result<(), Failure> {
+    let saved = match (&report.verdict, &args.trace) {
+        (Verdict::Bug { trace }, Some(path)) => {
+            let text = serde_json::to_string_pretty(trace).expect("traces are plain data");
+            Some(files::write(path, &(text + "\n")))
+        }
+        _ => None,
+    };
+    if args.json {
+        files::print(&format!("{:#}\n", json(report, plan, loaded)))?;
+        return saved.unwrap_or(Ok(()));
+    }
+    let paint = Paint::new(args.output.color, std::io::stdout().is_terminal());
+    let style = Style { paint, width: stdout_width() };
+    let mut text = text(report, plan, loaded, style);
+    if args.stats {
+        text += &statistics(report, loaded, style);
+    }
+    if let Verdict::Bug { .. } = report.verdict {
+        let written = saved.as_ref().is_some_and(Result::is_ok);
+        text += &how_to_replay(args.trace.as_deref().filter(|_| written), style);
+    }
+    files::print(&text)?;
+    saved.unwrap_or(Ok(()))
+}
+
+/// The answer for people.
+fn text(report: &Report, plan: &Plan, loaded: &LoadedTrace, style: Style) -> String {
+    let (paint, file) = (style.paint, &loaded.id.file);
+    let mut text = match &report.verdict {
+        Verdict::Bug { trace } => bug(trace, &loaded.ctp, style),
+        Verdict::Verified | Verdict::NoBugWithinBounds { .. } => {
+            let what = match plan.property {
+                Property::Assert => "no order of the messages fails an assertion",
+                Property::Deadlock => "no order of the messages deadlocks",
+                Property::Unmatched => "every order of the messages receives them all",
+            };
+            let good = paint.ink(Ink::Good, "verified");
+            format!("{good}: {what} on the recorded path of {file}\n")
+        }
+        Verdict::Unknown { reason, .. } => {
+            format!("{}: {}\n", paint.ink(Ink::Strong, "unknown"), why_unknown(reason))
+        }
+    };
+    if let Some(found) = &report.enumerated {
+        let count = found.outcomes.len();
+        let least = if found.complete { "" } else { "at least " };
+        let noun = if count == 1 { "matching" } else { "matchings" };
+        text += &format!("\n{least}{count} {noun} of complete runs\n");
+        for (matching, status) in &found.outcomes {
+            text += &format!("  {}: {}\n", format!("{status:?}").to_lowercase(), shown(matching, &loaded.ctp));
+        }
+    }
+    for (number, refinement) in report.refinements.iter().enumerate() {
+        let pairs = shown(&refinement.pairs, &loaded.ctp);
+        text += &format!("refinement {}: {}; without {pairs}\n", number + 1, refinement.reason);
+    }
+    text
+}
+
+fn bug(trace: &ErrorTrace, ctp: &Ctp, style: Style) -> String {
+    let at = trace.span.line_col(&ctp.source);
+    let head = style.paint.ink(Ink::Bad, "bug");
+    let place = format!("{}:{}:{}", trace.program.file, at.line, at.column);
+    let lanes = lanes::draw(trace, style.width, style.paint);
+    let end = style.paint.ink(Ink::Bad, "  =>");
+    format!("{head}: {}\n  --> {place}\n\n{lanes}\n{end} {}\n", trace.message, trace.message)
+}
+
+/// `A-s1, B-s3`.
+fn shown(matching: &Matching, ctp: &Ctp) -> String {
+    let pair = |(r, s): &(usize, usize)| format!("{}-{}", ctp.receives[*r].name, ctp.sends[*s].name);
+    matching.iter().map(pair).collect::<Vec<_>>().join(", ")
+}
+
+fn statistics(report: &Report, loaded: &LoadedTrace, style: Style) -> String {
+    let mut text = format!("\n{}\n", style.paint.ink(Ink::Strong, "what the answer took"));
+    let mut row = |name: &str, what: String| text += &format!("{name:>12}  {what}\n");
+    let ctp = &loaded.ctp;
+    let commands = format!("{} nodes, {} sends, {} receives", ctp.nodes.len(), ctp.sends.len(), ctp.receives.len());
+    row("trace", commands);
+    row("pairs", format!("{} at the same endpoint, {} encoded", report.all_pairs, report.pairs));
+    let kinds: Vec<String> = report.count.kinds().iter().filter(|k| k.1 > 0).map(|(k, n)| format!("{n} {}", k.replace('_', " "))).collect();
+    row("clauses", format!("{} ({})", report.count.total(), kinds.join(", ")));
+    row("terms", report.terms.to_string());
+    row("refinements", report.refinements.len().to_string());
+    let solver: Vec<String> = report.solver.iter().map(|(name, n)| format!("{n} {name}")).collect();
+    row("solver", format!("{} queries, {}", report.queries, solver.join(", ")));
+    row("encoding", format!("{:.3} s", report.encoding.as_secs_f64()));
+    row("solving", format!("{:.3} s", report.solving.as_secs_f64()));
+    row("all", format!("{:.3} s", report.elapsed.as_secs_f64()));
+    text
+}
+
+/// The answer for machines; `docs/json.md` describes it.
+fn json(report: &Report, plan: &Plan, loaded: &LoadedTrace) -> Value {
+    let ctp = &loaded.ctp;
+    let pairs = |matching: &Matching| -> Value {
+        let pair = |(r, s): &(usize, usize)| json!({ "receive": ctp.receives[*r].name, "send": ctp.sends[*s].name });
+        matching.iter().map(pair).collect()
+    };
+    let (name, trace, reason) = match &report.verdict {
+        Verdict::Bug { trace } => ("bug", Some(trace), None),
+        Verdict::Verified | Verdict::NoBugWithinBounds { .. } => ("verified", None, None),
+        Verdict::Unknown { reason, .. } => ("unknown", None, Some(reason)),
+    };
+    let lower = |text: String| text.to_lowercase();
+    let outcomes = report.enumerated.as_ref().map(|found| -> Value {
+        let outcome = |(m, status)| json!({ "status": lower(format!("{status:?}")), "matching": pairs(m) });
+        found.outcomes.iter().map(outcome).collect()
+    });
+    let refinement = |r: &fabius_messages::Refinement| json!({ "reason": r.reason, "pairs": pairs(&r.pairs) });
+    let kinds: serde_json::Map<_, _> = report.count.kinds().iter().map(|(k, n)| ((*k).into(), (*n).into())).collect();
+    let solver: serde_json::Map<_, _> =
+        report.solver.iter().map(|(k, v)| (k.replace(' ', "_"), (*v).into())).collect();
+    json!({
+        "verdict": name,
+        "property": lower(format!("{:?}", plan.property)),
+        "buffering": lower(format!("{:?}", plan.buffering)),
+        "kind": trace.map(|t| t.kind),
+        "message": trace.map(|t| t.message.clone()),
+        "reason": reason,
+        "matching": report.matching.as_ref().map(pairs),
+        "matchings": report.enumerated.as_ref().map(|found| found.outcomes.len()),
+        "all_matchings": report.enumerated.as_ref().map(|found| found.complete),
+        "outcomes": outcomes,
+        "refinements": report.refinements.iter().map(refinement).collect::<Value>(),
+        "stats": {
+            "nodes": ctp.nodes.len(),
+            "sends": ctp.sends.len(),
+            "receives": ctp.receives.len(),
+            "pairs": { "all": report.all_pairs, "encoded": report.pairs },
+            "clauses": report.count.total(),
+            "clauses_by_kind": kinds,
+            "terms": report.terms,
+            "queries": report.queries,
+            "encoding_seconds": report.encoding.as_secs_f64(),
+            "solving_seconds": report.solving.as_secs_f64(),
+            "solver": solver,
+        },
+        "trace": trace,
+        "program": loaded.id,
+        "elapsed_seconds": report.elapsed.as_secs_f64(),
+        "version": env!("CARGO_PKG_VERSION"),
+    })
+}
