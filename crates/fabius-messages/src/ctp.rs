@@ -250,6 +250,19 @@ impl Ctp {
         }
     }
 
+    /// The requests that a `test` found incomplete: by which command of which node.
+    pub fn found_incomplete(&self) -> Vec<(NodeId, usize, Request)> {
+        let mut found = Vec::new();
+        for (n, node) in self.nodes.iter().enumerate() {
+            for (at, command) in node.commands.iter().enumerate() {
+                if let CommandKind::Test { request, answer: false } = command.kind {
+                    found.push((n, at, request));
+                }
+            }
+        }
+        found
+    }
+
     /// How many commands there are.
     pub fn len(&self) -> usize {
         self.nodes.iter().map(|n| n.commands.len()).sum()

@@ -41,7 +41,16 @@ pub struct Spurious {
 /// # Errors
 /// [`Spurious`]: there is none.
 pub fn schedule(ctp: &Ctp, buffering: Buffering, property: Option<Property>, model: &Model) -> Result<Vec<Move>, Spurious> {
-    let mut run = Run { ctp, buffering, model, state: initial(ctp), moves: Vec::new(), sender: vec![None; ctp.receives.len()], receiver: vec![None; ctp.sends.len()] };
+    let mut run = Run {
+        ctp,
+        buffering,
+        model,
+        state: initial(ctp),
+        moves: Vec::new(),
+        sender: vec![None; ctp.receives.len()],
+        receiver: vec![None; ctp.sends.len()],
+        incomplete: ctp.found_incomplete(),
+    };
     for (r, s) in &model.matching {
         run.sender[*r] = Some(*s);
         run.receiver[*s] = Some(*r);
@@ -97,6 +106,8 @@ struct Run<'a> {
     moves: Vec<Move>,
     sender: Vec<Option<SendId>>,
     receiver: Vec<Option<ReceiveId>>,
+    /// What must not be complete at some commands.
+    incomplete: Vec<(NodeId, usize, Request)>,
 }
 
 impl Run<'_> {
@@ -143,14 +154,21 @@ impl Run<'_> {
         let endpoint = self.ctp.receives[r].endpoint;
         while self.state.arrived[endpoint].len() <= self.ctp.receives[r].rank {
             let next = self.ctp.endpoints[endpoint].receives[self.state.arrived[endpoint].len()];
-            let Some(channel) = self.sender[next].and_then(|s| self.can_arrive(s)) else { return false };
+            let Some(channel) = self.sender[next].and_then(|s| self.can_arrive(next, s)) else { return false };
             self.make(Move::Deliver(channel));
         }
         true
     }
 
-    /// The channel of a message, if that is the next to arrive from it.
-    fn can_arrive(&self, s: SendId) -> Option<ChannelId> {
+    /// The channel of a message, if that is the next to arrive from it, and nobody is still to find it missing.
+    fn can_arrive(&self, r: ReceiveId, s: SendId) -> Option<ChannelId> {
+        let is_early = |(node, at, request): &(NodeId, usize, Request)| {
+            let comes = (self.state.at[*node]..self.model.stops[*node]).contains(at);
+            comes && (*request == Request::Receive(r) || *request == Request::Send(s))
+        };
+        if self.incomplete.iter().any(is_early) {
+            return None;
+        }
         let channel = self.ctp.sends[s].channel;
         let is_next = self.state.delivered[channel] == self.ctp.sends[s].rank;
         (is_next && self.state.can_deliver(self.ctp, self.buffering, channel)).then_some(channel)

@@ -79,6 +79,21 @@ pub fn initial(ctp: &Ctp) -> State {
     }
 }
 
+/// A run of the nodes in turn, in which messages arrive as soon as somebody has nothing else to do; it may come to no end.
+pub fn some_run(ctp: &Ctp, buffering: Buffering) -> State {
+    let mut state = initial(ctp);
+    loop {
+        for node in 0..ctp.nodes.len() {
+            // Numbers beyond 64 bits end the node's part.
+            while state.can_execute(ctp, buffering, node) && state.execute(ctp, buffering, node).is_ok() {}
+        }
+        let Some(channel) = (0..ctp.channels.len()).find(|c| state.can_deliver(ctp, buffering, *c)) else {
+            return state;
+        };
+        state.deliver(ctp, buffering, channel);
+    }
+}
+
 impl State {
     /// Whether a send has been executed.
     pub fn is_sent(&self, ctp: &Ctp, s: SendId) -> bool {

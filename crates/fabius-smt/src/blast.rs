@@ -39,6 +39,8 @@ pub(crate) struct Blast {
     binary: HashMap<Term, Number>,
     /// Variables that are points in time.
     points: HashMap<Term, u32>,
+    /// Truth values to try first.
+    preferred: hashbrown::HashSet<Term>,
     /// Implies that all numbers fit.
     all_fit: Lit,
 }
@@ -47,7 +49,7 @@ impl Blast {
     pub fn new(width: usize) -> Blast {
         let mut gates = Gates::new();
         let all_fit = gates.fresh();
-        Blast { gates, width, circuits: HashMap::new(), binary: HashMap::new(), points: HashMap::new(), all_fit }
+        Blast { gates, width, circuits: HashMap::new(), binary: HashMap::new(), points: HashMap::new(), preferred: Default::default(), all_fit }
     }
 
     /// The terms that have become circuits.
@@ -67,6 +69,11 @@ impl Blast {
             Circuit::Truth(l) => l,
             _ => unreachable!("a truth value is no number"),
         }
+    }
+
+    /// The solver tries to make the variable true first.
+    pub fn prefer(&mut self, variable: Term) {
+        self.preferred.insert(variable);
     }
 
     /// One of the terms holds.
@@ -186,6 +193,7 @@ impl Blast {
         match *terms.kind(t) {
             Kind::Const(v) if sort == Sort::Bool => Circuit::Truth(self.gates.constant(v == 1)),
             Kind::Const(v) => Circuit::Number(self.constant(v, sort)),
+            Kind::Var(_) if sort == Sort::Bool && self.preferred.contains(&t) => Circuit::Truth(self.gates.preferred()),
             Kind::Var(_) if sort == Sort::Bool => Circuit::Truth(self.gates.fresh()),
             Kind::Var(_) => Circuit::Number(self.variable(terms.range(t), sort)),
             Kind::App(op, [a, b, c]) => match (op, terms.sort(a)) {

@@ -20,11 +20,19 @@ pub struct Embedded {
     facts: Vec<Term>,
     clauses: Clauses,
     orders: Vec<[Term; 3]>,
+    preferred: Vec<Term>,
 }
 
 impl Default for Embedded {
     fn default() -> Embedded {
-        Embedded { blast: Blast::new(WIDTHS[0]), step: 0, facts: Vec::new(), clauses: Clauses::default(), orders: Vec::new() }
+        Embedded {
+            blast: Blast::new(WIDTHS[0]),
+            step: 0,
+            facts: Vec::new(),
+            clauses: Clauses::default(),
+            orders: Vec::new(),
+            preferred: Vec::new(),
+        }
     }
 }
 
@@ -43,6 +51,11 @@ impl Solver for Embedded {
     fn before(&mut self, terms: &Terms, condition: Term, from: Term, to: Term) {
         self.orders.push([condition, from, to]);
         self.blast.before(terms, condition, from, to);
+    }
+
+    fn prefer(&mut self, variable: Term) {
+        self.preferred.push(variable);
+        self.blast.prefer(variable);
     }
 
     fn check(&mut self, terms: &Terms, assumptions: &[Term], limits: &Limits<'_>) -> Result<Answer, String> {
@@ -68,6 +81,7 @@ impl Solver for Embedded {
                 Some(true) => {
                     self.step += 1;
                     self.blast = Blast::new(WIDTHS[self.step]);
+                    self.preferred.iter().for_each(|t| self.blast.prefer(*t));
                     for fact in &self.facts {
                         let literal = self.blast.truth(terms, *fact);
                         self.blast.gates.clause(&[literal]);

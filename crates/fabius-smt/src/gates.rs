@@ -54,6 +54,11 @@ impl Gates {
         Lit::new(self.sat.new_var_default(), true)
     }
 
+    /// A new literal that the solver tries to make true first.
+    pub fn preferred(&mut self) -> Lit {
+        Lit::new(self.sat.new_var(lbool::TRUE, true), true)
+    }
+
     pub fn clause(&mut self, literals: &[Lit]) {
         let mut clause: Vec<Lit> = literals.iter().copied().filter(|l| *l != !self.yes).collect();
         if !clause.contains(&self.yes) {

@@ -85,6 +85,11 @@ pub trait Solver {
     /// in nothing else.
     fn before(&mut self, terms: &Terms, condition: Term, from: Term, to: Term);
 
+    /// A truth value that is true in a model that is likely, to be tried first; said before the variable is used.
+    fn prefer(&mut self, variable: Term) {
+        let _ = variable;
+    }
+
     /// Whether there is a model of everything asserted in which the assumptions hold as well.
     ///
     /// # Errors

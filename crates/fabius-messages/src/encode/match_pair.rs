@@ -16,7 +16,7 @@
 //! [`Reading`] says how the rules are read; the printed readings are there so that tests can show them to be wrong.
 
 use super::{Encoded, Frame, Question};
-use crate::ctp::{CommandKind, Ctp, NodeId, Request, SendId};
+use crate::ctp::{Ctp, Request, SendId};
 use crate::semantics::Buffering;
 use fabius_smt::{Sort, Term, Terms};
 
@@ -215,7 +215,7 @@ fn fifo(frame: &mut Frame<'_>, reading: Reading, places: &[Term], matched: &[Ter
 
 /// With zero buffering: a request that was found incomplete is completed later.
 fn tests(frame: &mut Frame<'_>, times: &[Vec<Term>], arrivals: &[Option<Term>], matches: &[(usize, usize, Term)]) {
-    for (node, at, request) in found_incomplete(frame.ctp) {
+    for (node, at, request) in frame.ctp.found_incomplete() {
         for (r, s, pair) in matches {
             let (Some(arrival), true) = (arrivals[*r], request == Request::Receive(*r) || request == Request::Send(*s))
             else {
@@ -229,17 +229,4 @@ fn tests(frame: &mut Frame<'_>, times: &[Vec<Term>], arrivals: &[Option<Term>], 
             frame.count.progress += 1;
         }
     }
-}
-
-/// The requests that were found incomplete, and where.
-pub(super) fn found_incomplete(ctp: &Ctp) -> Vec<(NodeId, usize, Request)> {
-    let mut found = Vec::new();
-    for (n, node) in ctp.nodes.iter().enumerate() {
-        for (at, command) in node.commands.iter().enumerate() {
-            if let CommandKind::Test { request, answer: false } = command.kind {
-                found.push((n, at, request));
-            }
-        }
-    }
-    found
 }

@@ -64,6 +64,8 @@ pub struct Facts {
     pub clauses: Clauses,
     /// When the first holds, the second is before the third.
     pub orders: Vec<[Term; 3]>,
+    /// Truth values of some run, to be tried first.
+    pub preferred: Vec<Term>,
 }
 
 /// Constraints by kind. Definitions are not counted.
@@ -120,6 +122,7 @@ pub fn encode(encoding: Encoding, question: Question<'_>) -> Encoded {
 impl Facts {
     /// Tells a solver.
     pub fn give(&self, terms: &Terms, solver: &mut dyn Solver) {
+        self.preferred.iter().for_each(|t| solver.prefer(*t));
         for fact in &self.terms {
             solver.assert(terms, *fact);
         }

@@ -8,7 +8,7 @@
 //!    cannot be had from it. This is the plainest encoding of that kind, made to be compared with.
 //! 2. Everything that the other encodings have besides matches (assumptions, deadlocks, zero buffering) is the same here.
 
-use super::match_pair::{Asserts, found_incomplete};
+use super::match_pair::Asserts;
 use super::{Encoded, Frame, Question};
 use crate::ctp::Request;
 use crate::semantics::Buffering;
@@ -75,7 +75,7 @@ pub fn encode(question: Question<'_>) -> Encoded {
         frame.count.matches += 1;
     }
     if frame.buffering == Buffering::Zero {
-        for (node, at, request) in found_incomplete(ctp) {
+        for (node, at, request) in ctp.found_incomplete() {
             for (r, s, pair) in &matches {
                 if request != Request::Receive(*r) && request != Request::Send(*s) {
                     continue;

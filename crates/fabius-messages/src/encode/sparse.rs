@@ -9,16 +9,15 @@
 //! 2. For each message, "received by the i-th candidate or an earlier one" is a truth value. So a message is received once
 //!    without a clause for each two receives; and the messages of a channel keep their order by one clause of two literals
 //!    for each candidate.
-//! 3. Where as many messages are received as are sent, that two receives do not get the same one makes each receive get one
-//!    message: nothing else has to say so.
+//! 3. The solver first tries the messages in the order of some run, so that what is asked disturbs it as little as possible.
 //! 4. Values are passed on only to variables that an assumption or an assertion depends on.
 //! 5. What the paper's rules have wrong is repaired as in [`super::match_pair`].
 
-use super::match_pair::{Asserts, found_incomplete};
+use super::match_pair::Asserts;
 use super::{Encoded, Frame, Question};
 use crate::Property;
 use crate::ctp::{CommandKind, Expr, ReceiveId, Request, SendId, VariableId};
-use crate::semantics::Buffering;
+use crate::semantics::{Buffering, some_run};
 use crate::system::Goal;
 use fabius_smt::{Sort, Term, Terms};
 use std::collections::HashMap;
@@ -32,20 +31,27 @@ pub fn encode(question: Question<'_>) -> Encoded {
     let mut ladders: Vec<Vec<(ReceiveId, Term)>> = Vec::with_capacity(ctp.sends.len());
     let mut matches = Vec::new();
     let mut of_receive: Vec<Vec<Term>> = vec![Vec::new(); ctp.receives.len()];
+    // Some run, to begin with.
+    let mut place: Vec<Option<usize>> = vec![None; ctp.sends.len()];
+    for (r, s) in some_run(ctp, frame.buffering).arrivals(ctp) {
+        place[s] = Some(ctp.receives[r].rank);
+    }
     let all_received: Vec<bool> = (0..ctp.endpoints.len()).map(|e| receives_all(&frame, e)).collect();
     for (s, receives) in candidates.iter().enumerate() {
         let live: Vec<ReceiveId> = receives.iter().copied().filter(|r| frame.filled[*r].is_some()).collect();
         let must = all_received[ctp.destination(s)];
         let ladder = ladder(&mut frame, s, &live, must, &mut matches, &mut of_receive);
+        if let Some(place) = place[s] {
+            let reached = ladder.iter().filter(|(r, by)| ctp.receives[*r].rank >= place && *by != Terms::TRUE);
+            frame.facts.preferred.extend(reached.map(|(_, by)| *by));
+        }
         matched[s] = ladder.last().map_or(Terms::FALSE, |(_, by)| *by);
         ladders.push(ladder);
     }
     for (r, receive) in ctp.receives.iter().enumerate() {
         let Some(filled) = frame.filled[r] else { continue };
         let mut clause = std::mem::take(&mut of_receive[r]);
-        if !all_received[receive.endpoint] {
-            at_most_one(&mut frame, &clause);
-        }
+        at_most_one(&mut frame, &clause);
         clause.push(frame.terms.not(filled));
         frame.facts.clauses.push(&clause);
         frame.count.matches += 1;
@@ -266,7 +272,7 @@ fn edges_of_arrivals(frame: &mut Frame<'_>, matches: &[(ReceiveId, SendId, Term)
         let in_order = |pair: &[ReceiveId]| (Terms::TRUE, Point::Arrival(pair[0]), Point::Arrival(pair[1]));
         edges.extend(endpoint.receives.windows(2).map(in_order));
     }
-    let tests = found_incomplete(ctp);
+    let tests = ctp.found_incomplete();
     for (r, s, pair) in matches {
         let send = &ctp.sends[*s];
         edges.push((*pair, Point::Command(send.node, send.at), Point::Arrival(*r)));
