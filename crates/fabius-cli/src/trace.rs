@@ -74,7 +74,7 @@ fn plan(args: &TraceArgs) -> Plan {
         },
         encoding: match args.encoding {
             EncodingArg::Sparse => Encoding::Sparse,
-            EncodingArg::MatchPair => Encoding::MatchPair,
+            EncodingArg::MatchPair => Encoding::MatchPair(Default::default()),
             EncodingArg::Order => Encoding::Order,
         },
         refine: !args.no_refine,

@@ -132,10 +132,11 @@ pub fn decide(ctp: &Ctp, id: &ProgramId, plan: &Plan, stop: &Arc<AtomicBool>) ->
     };
     report.pairs = pairs.len();
     let question = Question { ctp, buffering: plan.buffering, goal: Goal::Bug(plan.property), pairs: &pairs };
-    let mut asked = Asked::new(encode(plan.encoding, question), &mut report);
+    let encoded = encode(plan.encoding, question);
     report.encoding = began.elapsed();
-    report.count = asked.encoded.count;
-    report.terms = asked.encoded.terms.len();
+    report.count = encoded.count;
+    report.terms = encoded.terms.len();
+    let mut asked = Asked::new(encoded, &mut report);
     report.verdict = match asked.next_run(ctp, plan, Some(plan.property), &limits, &mut report)? {
         Next::Run(model, moves) => {
             let trace = replay::trace(ctp, id, plan.buffering, plan.property, &moves);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ENCODINGS, feasible, has_bug, parse, root};
+use common::{encodings, feasible, has_bug, parse, root};
 use fabius_explore::search::Options;
 use fabius_messages::ctp::Ctp;
 use fabius_messages::pairs::{self, Pairs};
@@ -51,7 +51,7 @@ fn every_encoding_has_the_verdicts_and_matchings_of_the_oracle() {
         let ctp = parse(&case.source);
         let wanted: BTreeSet<_> =
             case.outcomes.iter().filter(|(_, status)| status != "infeasible").map(|(m, _)| m.clone()).collect();
-        for encoding in ENCODINGS {
+        for encoding in encodings() {
             let plan = Plan { encoding, enumerate: true, ..Plan::default() };
             let (bug, enumerated) = feasible(&ctp, &plan);
             assert_eq!(bug, case.violation, "{encoding:?}\n{}", case.source);

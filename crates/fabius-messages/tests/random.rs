@@ -3,29 +3,20 @@
 
 mod common;
 
-use common::{ENCODINGS, parse, report};
-use fabius_explore::search::{Monitor, Options};
+use common::{encodings, explored, parse, report};
+use fabius_explore::search::Options;
 use fabius_messages::ctp::Ctp;
 use fabius_messages::pairs::Precision;
 use fabius_messages::semantics::{Buffering, Matching, Status};
-use fabius_messages::system::{Goal, Runs, Which, explore, outcomes};
+use fabius_messages::system::{Which, outcomes};
 use fabius_messages::{Plan, Property};
-use fabius_trace::{Bound, Verdict};
+use fabius_trace::Verdict;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use testkit::messages::{Balance, random};
 
 const BALANCES: [Balance; 3] = [Balance::Balanced, Balance::MoreSends, Balance::MoreReceives];
 const PROPERTIES: [Property; 3] = [Property::Assert, Property::Deadlock, Property::Unmatched];
-
-/// Whether exploration finds the bug.
-fn explored(ctp: &Ctp, buffering: Buffering, property: Property) -> bool {
-    let runs = Runs { ctp, buffering, goal: Goal::Bug(property) };
-    let options = Options { bound: Bound::None, ..Options::default() };
-    let outcome = explore(&runs, &options, &Monitor { stop: &AtomicBool::new(false), progress: &|_| {} }, &|_| {});
-    assert!(outcome.bug.is_some() || outcome.exhausted, "{}", ctp.source);
-    outcome.bug.is_some()
-}
 
 /// The matchings of complete runs of this path.
 fn matchings(ctp: &Ctp, buffering: Buffering) -> BTreeMap<Matching, Status> {
@@ -41,7 +32,7 @@ fn compare(source: &str) -> [bool; 6] {
         for (p, property) in PROPERTIES.into_iter().enumerate() {
             let bug = explored(&ctp, buffering, property);
             bugs[b * 3 + p] = bug;
-            for encoding in ENCODINGS {
+            for encoding in encodings() {
                 for precision in [Precision::Tight, Precision::All, Precision::Exact] {
                     let enumerate = property == Property::Assert;
                     let plan = Plan { property, buffering, encoding, precision, enumerate, ..Plan::default() };

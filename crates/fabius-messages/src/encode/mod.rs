@@ -13,7 +13,7 @@ use crate::ctp::{CommandKind, Ctp, Expr, NodeId, Operator, ReceiveId, Request, S
 use crate::pairs::Pairs;
 use crate::semantics::Buffering;
 use crate::system::Goal;
-use match_pair::Asserts;
+use match_pair::{Asserts, Reading};
 use fabius_smt::{Clauses, Op, Solver, Sort, Term, Terms, smtlib};
 
 /// Which encoding.
@@ -22,8 +22,8 @@ pub enum Encoding {
     /// One variable for each match pair, and an order without numbers.
     #[default]
     Sparse,
-    /// The paper's, repaired: times of commands are numbers, and so are matches.
-    MatchPair,
+    /// The paper's: times of commands are numbers, and so are matches. The default reading is the repaired one.
+    MatchPair(Reading),
     /// That of earlier work: the order of arrivals decides who gets what.
     Order,
 }
@@ -114,7 +114,7 @@ impl Count {
 pub fn encode(encoding: Encoding, question: Question<'_>) -> Encoded {
     match encoding {
         Encoding::Sparse => sparse::encode(question),
-        Encoding::MatchPair => match_pair::encode(question, match_pair::Reading::default()),
+        Encoding::MatchPair(reading) => match_pair::encode(question, reading),
         Encoding::Order => order::encode(question),
     }
 }

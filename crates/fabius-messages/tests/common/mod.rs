@@ -3,14 +3,22 @@
 // Each test uses a part of it.
 #![allow(dead_code)]
 
+use fabius_explore::search::{Monitor, Options};
 use fabius_messages::ctp::Ctp;
 use fabius_messages::encode::Encoding;
-use fabius_messages::{Enumerated, Plan, Report, decide};
-use fabius_trace::{ProgramId, Verdict};
+use fabius_messages::encode::match_pair::Reading;
+use fabius_messages::semantics::Buffering;
+use fabius_messages::system::{Goal, Runs, explore};
+use fabius_messages::{Enumerated, Plan, Property, Report, decide};
+use fabius_trace::{Bound, ProgramId, Verdict};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-pub const ENCODINGS: [Encoding; 3] = [Encoding::Sparse, Encoding::MatchPair, Encoding::Order];
+/// The encodings that are right.
+pub fn encodings() -> [Encoding; 3] {
+    [Encoding::Sparse, Encoding::MatchPair(Reading::default()), Encoding::Order]
+}
 
 /// The project.
 pub fn root() -> PathBuf {
@@ -47,4 +55,13 @@ pub fn feasible(ctp: &Ctp, plan: &Plan) -> (bool, Enumerated) {
     // The encodings are exact.
     assert!(report.refinements.is_empty(), "{:?}\n{:?}\n{}", plan.encoding, report.refinements, ctp.source);
     (matches!(report.verdict, Verdict::Bug { .. }), report.enumerated.expect("it was asked for"))
+}
+
+/// Whether exploration finds the bug.
+pub fn explored(ctp: &Ctp, buffering: Buffering, property: Property) -> bool {
+    let runs = Runs { ctp, buffering, goal: Goal::Bug(property) };
+    let options = Options { bound: Bound::None, ..Options::default() };
+    let outcome = explore(&runs, &options, &Monitor { stop: &AtomicBool::new(false), progress: &|_| {} }, &|_| {});
+    assert!(outcome.bug.is_some() || outcome.exhausted, "{}", ctp.source);
+    outcome.bug.is_some()
 }
