@@ -38,6 +38,7 @@ mod config;
 pub mod future;
 pub mod hint;
 mod local;
+pub mod mcapi;
 mod replay;
 mod report;
 mod rt;

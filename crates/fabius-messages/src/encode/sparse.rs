@@ -48,7 +48,7 @@ pub fn encode(question: Question<'_>) -> Encoded {
         matched[s] = ladder.last().map_or(Terms::FALSE, |(_, by)| *by);
         ladders.push(ladder);
     }
-    for (r, receive) in ctp.receives.iter().enumerate() {
+    for r in 0..ctp.receives.len() {
         let Some(filled) = frame.filled[r] else { continue };
         let mut clause = std::mem::take(&mut of_receive[r]);
         at_most_one(&mut frame, &clause);

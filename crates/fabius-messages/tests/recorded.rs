@@ -1,0 +1,93 @@
+//! Rust programs: what exploration of the code finds, the solver finds on recorded runs.
+
+mod common;
+
+use common::{encodings, explored, has_bug, parse};
+use fabius::mcapi::{self, Domain, Status};
+use fabius::{Config, thread};
+use fabius_messages::semantics::Buffering;
+use fabius_messages::{Plan, Property};
+
+/// The running example: T2 sends to T0, and only then tells T1 to do so.
+fn example(domain: &Domain) {
+    let nodes = ["T1", "T2"].map(|name| domain.initialize(name));
+    let [one, two] = nodes;
+    let one = thread::spawn(move || {
+        let own = one.endpoint_create(1);
+        own.msg_recv();
+        own.msg_send(0, 1);
+    });
+    let two = thread::spawn(move || {
+        let own = two.endpoint_create(2);
+        own.msg_send(0, 4);
+        own.msg_send(1, 7);
+    });
+    let own = domain.initialize("T0").endpoint_create(0);
+    let (a, b) = (own.msg_recv(), own.msg_recv());
+    if b.is_greater_than(0).branch() {
+        a.equals(4).assert("T2 was first");
+    }
+    one.join().unwrap();
+    two.join().unwrap();
+}
+
+/// Somebody who takes what comes first, and another path for each.
+fn first_come(domain: &Domain) {
+    let senders = [1, 2].map(|port| {
+        let node = domain.initialize(&format!("S{port}"));
+        thread::spawn(move || node.endpoint_create(port).msg_send(10 + port, i64::from(port)))
+    });
+    let node = domain.initialize("R");
+    let inboxes = [node.endpoint_create(11), node.endpoint_create(12)];
+    let requests = [inboxes[0].msg_recv_i(), inboxes[1].msg_recv_i()];
+    let first = mcapi::wait_any(&[&requests[0], &requests[1]]).unwrap();
+    assert_eq!(requests[first].wait(), Status::ErrRequestInvalid);
+    let other = &requests[1 - first];
+    if other.test() == Status::Pending {
+        other.wait();
+    }
+    let sum = requests[0].message().plus(requests[1].message());
+    sum.equals(3).assert("both have come");
+    if first == 1 {
+        requests[1].message().is_less_than(2).assert("S1 was first");
+    }
+    for sender in senders {
+        sender.join().unwrap();
+    }
+}
+
+#[test]
+fn one_recorded_run_is_enough_for_one_path() {
+    assert!(Config::new().explore(|| example(&Domain::new())).is_bug());
+    let ctp = parse(&mcapi::record(example).expect("a run comes to its end"));
+    assert!(explored(&ctp, Buffering::Infinite, Property::Assert));
+    for encoding in encodings() {
+        assert!(has_bug(&ctp, &Plan { encoding, ..Plan::default() }), "{encoding:?}");
+        assert!(!has_bug(&ctp, &Plan { encoding, property: Property::Deadlock, ..Plan::default() }));
+    }
+    // However the code is scheduled, it takes this path.
+    let (paths, report) = mcapi::record_paths(&Config::new().exhaustive(), example);
+    assert!(!report.is_bug() && paths.len() == 1, "{report}\n{paths:?}");
+}
+
+#[test]
+fn every_path_is_recorded() {
+    assert!(Config::new().explore(|| first_come(&Domain::new())).is_bug());
+    for config in [Config::new().exhaustive(), Config::new().exhaustive().without_reduction()] {
+        let (paths, report) = mcapi::record_paths(&config, first_come);
+        assert!(!report.is_bug(), "{report}");
+        // Which one is first, and whether the other one has arrived by then.
+        assert_eq!(paths.len(), 4, "{paths:?}");
+        let wrong: Vec<bool> = paths.iter().map(|p| has_bug(&parse(p), &Plan::default())).collect();
+        let expected: Vec<bool> = paths.iter().map(|p| p.contains("is R_r1;")).collect();
+        assert_eq!(wrong, expected, "{paths:?}");
+    }
+}
+
+#[test]
+fn a_run_that_does_not_end_is_no_record() {
+    let wrong = mcapi::record(|domain| {
+        domain.initialize("T0").endpoint_create(0).msg_recv();
+    });
+    assert!(wrong.is_err_and(|report| report.is_bug()));
+}

@@ -1,0 +1,421 @@
+//! Message passing in the manner of MCAPI (Multicore Communications API, 2.015), under the scheduler.
+//!
+//! ```
+//! use fabius::mcapi::{self, Domain};
+//! use fabius::thread;
+//!
+//! fn program(domain: &Domain) {
+//!     let (one, two) = (domain.initialize("T1"), domain.initialize("T2"));
+//!     let first = thread::spawn(move || one.endpoint_create(1).msg_send(0, 4));
+//!     let second = thread::spawn(move || two.endpoint_create(2).msg_send(0, 1));
+//!     let inbox = domain.initialize("T0").endpoint_create(0);
+//!     let (a, b) = (inbox.msg_recv(), inbox.msg_recv());
+//!     a.equals(4).assert("the first message is that of T1");
+//!     a.plus(b).equals(5).assert("both messages have come");
+//!     first.join().unwrap();
+//!     second.join().unwrap();
+//! }
+//!
+//! // Explored: every order of the messages is run.
+//! let report = fabius::Config::new().explore(|| program(&Domain::new()));
+//! assert!(report.is_bug());
+//! // Recorded: one run, for `fabius trace`, which finds the other orders by itself.
+//! let trace = mcapi::record(program).expect("a run comes to its end");
+//! assert!(trace.contains("assert T0_x0 == 4"));
+//! ```
+//!
+//! Messages are numbers, in [`Value`]s that remember how they were computed. What a run decides by a message is written into
+//! the record as an `assume`: so a program decides by [`Condition::branch`], and claims by [`Condition::assert`]. Messages of
+//! the same pair of endpoints do not overtake each other; nothing else is ordered; the network holds any number of them.
+
+mod value;
+
+use crate::config::Config;
+use crate::report::Report;
+use crate::rt::{self, Object, Op, Rt};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
+use std::panic::Location;
+use std::sync::{Arc, Mutex, PoisonError};
+pub use value::{Condition, Value};
+
+/// Number of an endpoint.
+pub type Port = u32;
+
+/// What an operation says, by MCAPI's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// `MCAPI_SUCCESS`.
+    Success,
+    /// `MCAPI_PENDING`: not completed yet.
+    Pending,
+    /// `MCAPI_ERR_REQUEST_INVALID`: completed before, and so released.
+    ErrRequestInvalid,
+}
+
+/// Whether a claim that does not hold ends the execution.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Check,
+    Record,
+}
+
+/// The nodes of one execution, and the network between them.
+#[derive(Clone)]
+pub struct Domain(Arc<Network>);
+
+struct Network {
+    mode: Mode,
+    inboxes: RefCell<BTreeMap<Port, Arc<Inbox>>>,
+    /// What each node did, in the language of traces.
+    record: RefCell<Vec<(String, Vec<String>)>>,
+}
+
+/// The messages to an endpoint.
+struct Inbox {
+    object: Object,
+    owner: Cell<Option<usize>>,
+    /// Sent and not arrived, by the endpoint that they come from.
+    channels: RefCell<BTreeMap<Port, VecDeque<i64>>>,
+    arrived: RefCell<Vec<i64>>,
+    /// Receives that were posted, and those that are completed.
+    posted: Cell<usize>,
+    received: Cell<usize>,
+}
+
+// SAFETY: all threads of an execution are fibers of one operating system thread.
+unsafe impl Send for Network {}
+// SAFETY: as above.
+unsafe impl Sync for Network {}
+// SAFETY: as above.
+unsafe impl Send for Inbox {}
+// SAFETY: as above.
+unsafe impl Sync for Inbox {}
+
+impl Inbox {
+    #[track_caller]
+    fn new() -> Inbox {
+        Inbox {
+            object: Object::new(),
+            owner: Cell::new(None),
+            channels: RefCell::default(),
+            arrived: RefCell::default(),
+            posted: Cell::new(0),
+            received: Cell::new(0),
+        }
+    }
+
+    /// Whether so many messages have been sent.
+    fn has(&self, n: usize) -> bool {
+        let waiting: usize = self.channels.borrow().values().map(VecDeque::len).sum();
+        self.arrived.borrow().len() + waiting >= n
+    }
+
+    /// Makes so many messages arrive, in an order that the search decides.
+    fn deliver(&self, n: usize) {
+        while self.arrived.borrow().len() < n {
+            let waiting: Vec<Port> =
+                self.channels.borrow().iter().filter(|(_, q)| !q.is_empty()).map(|(p, _)| *p).collect();
+            let Some(port) = waiting.get(rt::choose(waiting.len() as u32) as usize) else { return };
+            let message = self.channels.borrow_mut().get_mut(port).and_then(VecDeque::pop_front);
+            self.arrived.borrow_mut().extend(message);
+            rt::note(|| format!("the next message is from {port}"));
+        }
+        self.received.set(self.received.get().max(n));
+    }
+}
+
+impl Default for Domain {
+    #[track_caller]
+    fn default() -> Domain {
+        Domain::new()
+    }
+}
+
+impl Domain {
+    /// A network without nodes.
+    #[track_caller]
+    pub fn new() -> Domain {
+        Domain::in_mode(Mode::Check)
+    }
+
+    #[track_caller]
+    fn in_mode(mode: Mode) -> Domain {
+        rt::must(|_| ());
+        Domain(Arc::new(Network { mode, inboxes: RefCell::default(), record: RefCell::default() }))
+    }
+
+    /// A node of this name: a word of letters, digits and `_`.
+    ///
+    /// # Panics
+    /// If the name is not such a word, or taken.
+    pub fn initialize(&self, name: &str) -> Node {
+        let is_word = name.chars().all(|c| c.is_alphanumeric() || c == '_') && name.starts_with(char::is_alphabetic);
+        assert!(is_word, "`{name}` is no name of a node: write a word of letters, digits and `_`");
+        let mut record = self.0.record.borrow_mut();
+        assert!(record.iter().all(|(other, _)| other != name), "there is a node `{name}` already");
+        record.push((name.to_string(), Vec::new()));
+        Node { domain: self.clone(), number: record.len() - 1 }
+    }
+
+    #[track_caller]
+    fn inbox(&self, port: Port) -> Arc<Inbox> {
+        self.0.inboxes.borrow_mut().entry(port).or_insert_with(|| Arc::new(Inbox::new())).clone()
+    }
+
+    fn write(&self, node: usize, command: String) {
+        self.0.record.borrow_mut()[node].1.push(command);
+    }
+
+    /// What was done so far, in the language of traces. Nodes are in the order of their names.
+    pub fn trace(&self) -> String {
+        let mut nodes = self.0.record.borrow().clone();
+        nodes.sort();
+        let mut text = String::new();
+        for (name, commands) in nodes {
+            let body: String = commands.iter().map(|c| format!("    {c};\n")).collect();
+            text += &format!("node {name} {{\n{body}}}\n");
+        }
+        text
+    }
+}
+
+impl fmt::Debug for Domain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Domain").finish_non_exhaustive()
+    }
+}
+
+/// A node: what one thread does.
+#[derive(Debug)]
+pub struct Node {
+    domain: Domain,
+    number: usize,
+}
+
+impl Node {
+    /// An endpoint of this node: `mcapi_endpoint_create`.
+    ///
+    /// # Panics
+    /// If another node has it.
+    #[track_caller]
+    pub fn endpoint_create(&self, port: Port) -> Endpoint {
+        let inbox = self.domain.inbox(port);
+        let before = inbox.owner.replace(Some(self.number));
+        assert!(before.is_none(), "endpoint {port} has been created before");
+        Endpoint { domain: self.domain.clone(), node: self.number, port, inbox }
+    }
+}
+
+/// An endpoint: sends from it, and receives at it. Others send to its number.
+pub struct Endpoint {
+    domain: Domain,
+    node: usize,
+    port: Port,
+    inbox: Arc<Inbox>,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Endpoint").field(&self.port).finish()
+    }
+}
+
+impl Endpoint {
+    /// The name of the node's next request.
+    fn next_name(&self, letter: char) -> String {
+        let record = self.domain.0.record.borrow();
+        let (node, commands) = &record[self.node];
+        format!("{node}_{letter}{}", commands.iter().filter(|c| c.contains("_i ")).count())
+    }
+
+    /// `mcapi_msg_send_i`: hands a message to the network.
+    #[track_caller]
+    pub fn msg_send_i(&self, to: Port, message: impl Into<Value>) -> Request {
+        let message = message.into();
+        let inbox = self.domain.inbox(to);
+        rt::point(Op::write("msg_send_i", inbox.object.id(), Location::caller()));
+        rt::note(|| format!("{} to {to}", message.number()));
+        inbox.channels.borrow_mut().entry(self.port).or_default().push_back(message.number());
+        let name = self.next_name('s');
+        let text = message.text_at(self.node);
+        self.domain.write(self.node, format!("send_i {name} @{} -> @{to}: {text}", self.port));
+        Request { domain: self.domain.clone(), node: self.node, name, waits: None, released: Cell::new(false) }
+    }
+
+    /// `mcapi_msg_recv_i`: asks for the next message.
+    #[track_caller]
+    pub fn msg_recv_i(&self) -> Request {
+        let place = self.inbox.posted.get();
+        self.inbox.posted.set(place + 1);
+        let name = self.next_name('r');
+        let variable = name.replace("_r", "_x");
+        self.domain.write(self.node, format!("recv_i {name} @{} -> {variable}", self.port));
+        let waits = Some(Waits { inbox: self.inbox.clone(), place, variable });
+        Request { domain: self.domain.clone(), node: self.node, name, waits, released: Cell::new(false) }
+    }
+
+    /// `mcapi_msg_send`: returns when the message is handed over, which is at once.
+    #[track_caller]
+    pub fn msg_send(&self, to: Port, message: impl Into<Value>) {
+        self.msg_send_i(to, message).wait();
+    }
+
+    /// `mcapi_msg_recv`: waits for the next message.
+    #[track_caller]
+    pub fn msg_recv(&self) -> Value {
+        let request = self.msg_recv_i();
+        request.wait();
+        request.message()
+    }
+}
+
+/// What a receive waits for.
+struct Waits {
+    inbox: Arc<Inbox>,
+    /// Its place among the receives of the endpoint.
+    place: usize,
+    variable: String,
+}
+
+impl Waits {
+    fn may_complete(&self) -> bool {
+        self.inbox.has(self.place + 1)
+    }
+}
+
+/// A send or receive that was begun.
+pub struct Request {
+    domain: Domain,
+    node: usize,
+    name: String,
+    waits: Option<Waits>,
+    released: Cell<bool>,
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Request").field(&self.name).finish()
+    }
+}
+
+unsafe fn one_may_complete(requests: *const (), _: &Rt, _: usize) -> bool {
+    // SAFETY: it is only used with such a list.
+    let requests = unsafe { &*requests.cast::<&[&Request]>() };
+    requests.iter().any(|r| r.may_complete())
+}
+
+impl Request {
+    fn may_complete(&self) -> bool {
+        self.waits.as_ref().is_none_or(Waits::may_complete)
+    }
+
+    fn object(&self) -> Option<u32> {
+        self.waits.as_ref().map(|w| w.inbox.object.id())
+    }
+
+    fn complete(&self) {
+        self.released.set(true);
+        if let Some(waits) = &self.waits {
+            waits.inbox.deliver(waits.place + 1);
+        }
+    }
+
+    /// `mcapi_wait`: waits until the request is completed.
+    #[track_caller]
+    pub fn wait(&self) -> Status {
+        if self.released.get() {
+            return Status::ErrRequestInvalid;
+        }
+        if let Some(object) = self.object() {
+            let requests: &[&Request] = &[self];
+            rt::point(Op::write("wait", object, Location::caller()).when(&requests, one_may_complete));
+        }
+        self.complete();
+        self.domain.write(self.node, format!("wait {}", self.name));
+        Status::Success
+    }
+
+    /// `mcapi_test`: whether the request is completed now. That a message is on its way does not mean that it has arrived.
+    #[track_caller]
+    pub fn test(&self) -> Status {
+        if self.released.get() {
+            return Status::ErrRequestInvalid;
+        }
+        let mut completed = true;
+        if let Some(waits) = &self.waits {
+            rt::point(Op::write("test", waits.inbox.object.id(), Location::caller()));
+            let already = waits.inbox.received.get() > waits.place;
+            completed = already || waits.may_complete() && rt::choose(2) == 0;
+        }
+        rt::note(|| if completed { "completed" } else { "pending" }.into());
+        if completed {
+            self.complete();
+        }
+        self.domain.write(self.node, format!("test {} is {completed}", self.name));
+        if completed { Status::Success } else { Status::Pending }
+    }
+
+    /// The message of a completed receive.
+    ///
+    /// # Panics
+    /// If the request is no receive, or not completed.
+    pub fn message(&self) -> Value {
+        let completed = self.waits.as_ref().filter(|w| w.inbox.received.get() > w.place);
+        let waits = completed.expect("only a completed receive has a message");
+        let number = waits.inbox.arrived.borrow()[waits.place];
+        Value::received(number, &waits.variable, self.node, &self.domain)
+    }
+}
+
+/// `mcapi_wait_any`: waits until one of the requests is completed, and says which one.
+///
+/// # Errors
+/// [`Status::ErrRequestInvalid`] if one of them was completed before.
+///
+/// # Panics
+/// If there are no requests.
+#[track_caller]
+pub fn wait_any(requests: &[&Request]) -> Result<usize, Status> {
+    assert!(!requests.is_empty(), "there must be something to wait for");
+    if requests.iter().any(|r| r.released.get()) {
+        return Err(Status::ErrRequestInvalid);
+    }
+    let at = Location::caller();
+    // Announced for one of the endpoints; waiting at several is a step for each of them.
+    for object in requests.iter().filter_map(|r| r.object()).collect::<BTreeSet<u32>>() {
+        rt::point(Op::write("wait_any", object, at).when(&requests, one_may_complete));
+    }
+    let ready: Vec<usize> = (0..requests.len()).filter(|i| requests[*i].may_complete()).collect();
+    let chosen = ready.get(rt::choose(ready.len() as u32) as usize).copied().unwrap_or(0);
+    requests[chosen].complete();
+    let names: Vec<&str> = requests.iter().map(|r| r.name.as_str()).collect();
+    let first = requests[chosen];
+    first.domain.write(first.node, format!("wait_any {} is {}", names.join(", "), first.name));
+    Ok(chosen)
+}
+
+/// Runs a program once, and writes the run down for `fabius trace`. Claims that do not hold are written down as well: the
+/// trace may be decided.
+///
+/// # Errors
+/// What ended the run early: a deadlock, or a panic.
+#[track_caller]
+pub fn record<F: Fn(&Domain) + Sync>(program: F) -> Result<String, Box<Report>> {
+    let (mut traces, report) = record_paths(&Config::new().random(1), program);
+    traces.pop_last().filter(|_| !report.is_bug()).ok_or_else(|| Box::new(report))
+}
+
+/// Runs a program under every schedule that the configuration asks for, and writes down a run of every path: traces that
+/// differ in what was decided by messages. The report says whether a run ended early, and whether there may be other paths.
+#[track_caller]
+pub fn record_paths<F: Fn(&Domain) + Sync>(config: &Config, program: F) -> (BTreeSet<String>, Report) {
+    let traces = Mutex::new(BTreeSet::new());
+    let report = config.explore(|| {
+        let domain = Domain::in_mode(Mode::Record);
+        program(&domain);
+        traces.lock().unwrap_or_else(PoisonError::into_inner).insert(domain.trace());
+    });
+    (traces.into_inner().unwrap_or_else(PoisonError::into_inner), report)
+}
