@@ -106,3 +106,206 @@ fn body(rng: &mut Rng, requests: &[(Option<usize>, usize)], names: &mut usize) -
     }
     out
 }
+
+/// Whether a program does what it claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// It does.
+    Right,
+    /// In some order of the messages it does not.
+    Wrong,
+}
+
+/// A family of trace programs, by size.
+pub type Family = fn(usize, Variant) -> String;
+
+/// The families, by name.
+pub const FAMILIES: [(&str, Family); 9] = [
+    ("race", race),
+    ("scatter_gather", scatter_gather),
+    ("router", router),
+    ("exchange", exchange),
+    ("token_ring", token_ring),
+    ("leader_election", leader_election),
+    ("producer_consumer", producer_consumer),
+    ("packets", packets),
+    ("handshake", handshake),
+];
+
+fn node(name: &str, commands: &[String]) -> String {
+    let body: String = commands.iter().map(|c| format!("    {c};\n")).collect();
+    format!("node {name} {{\n{body}}}\n")
+}
+
+fn wrong_only(variant: Variant, command: String) -> Option<String> {
+    (variant == Variant::Wrong).then_some(command)
+}
+
+/// n senders and one receiver: n! matchings. Wrong: the first message is not that of the last sender.
+pub fn race(n: usize, variant: Variant) -> String {
+    let mut receiver: Vec<String> = (1..=n).map(|i| format!("recv r{i} @0 -> x{i}")).collect();
+    receiver.push(match variant {
+        Variant::Right => format!("assert x1 > 0 && x1 <= {n}"),
+        Variant::Wrong => format!("assert x1 != {n}"),
+    });
+    let mut text = node("Receiver", &receiver);
+    for i in 1..=n {
+        text += &node(&format!("Sender{i}"), &[format!("send_i s{i} @{i} -> @0: {i}")]);
+    }
+    text
+}
+
+/// A master hands work to n workers and gathers what they make of it. Wrong: the first answer is that of the first worker.
+pub fn scatter_gather(n: usize, variant: Variant) -> String {
+    let mut master: Vec<String> = (1..=n).map(|i| format!("send_i work{i} @0 -> @{i}: {i}")).collect();
+    master.extend((1..=n).map(|i| format!("recv_i r{i} @0 -> x{i}")));
+    master.extend((1..=n).map(|i| format!("wait r{i}")));
+    master.push(match variant {
+        Variant::Right => format!("assert x{n} > 1 && x{n} <= {}", 2 * n),
+        Variant::Wrong => "assert x1 == 2".into(),
+    });
+    let mut text = node("Master", &master);
+    for i in 1..=n {
+        let commands = [format!("recv get{i} @{i} -> w{i}"), format!("send_i done{i} @{i} -> @0: w{i} + w{i}")];
+        text += &node(&format!("Worker{i}"), &commands);
+    }
+    text
+}
+
+/// n clients send two requests each to a router, which hands them on to a server. Right: two requests of one client stay in
+/// order. Wrong: the server sees the first client first.
+pub fn router(n: usize, variant: Variant) -> String {
+    let all = 2 * n;
+    let hop = |i: usize| [format!("recv in{i} @0 -> x{i}"), format!("send_i out{i} @0 -> @server: x{i}")];
+    let mut text = node("Router", &(1..=all).flat_map(hop).collect::<Vec<_>>());
+    let mut server: Vec<String> = (1..=all).map(|i| format!("recv r{i} @server -> y{i}")).collect();
+    server.push(match variant {
+        // The second request of the first client cannot be the very first message.
+        Variant::Right => "assert y1 != 12".into(),
+        Variant::Wrong => "assert y1 == 11".into(),
+    });
+    text += &node("Server", &server);
+    for i in 1..=n {
+        let send = |k: usize| format!("send_i c{i}_{k} @{i} -> @0: {i}{k}");
+        text += &node(&format!("Client{i}"), &[send(1), send(2)]);
+    }
+    text
+}
+
+/// Two nodes send n messages to each other and read as many: the order is kept. Wrong: a third node sends, too.
+pub fn exchange(n: usize, variant: Variant) -> String {
+    let side = |own: usize, other: usize| {
+        let mut commands: Vec<String> = (1..=n).map(|i| format!("send_i s{own}_{i} @{own} -> @{other}: {i}")).collect();
+        commands.extend((1..=n).map(|i| format!("recv_i r{own}_{i} @{own} -> x{i}")));
+        commands.extend((1..=n).rev().map(|i| format!("wait r{own}_{i}")));
+        commands.push(format!("assert x{n} == {n}"));
+        commands
+    };
+    let mut text = node("Left", &side(1, 2)) + &node("Right", &side(2, 1));
+    if variant == Variant::Wrong {
+        text += &node("Stranger", &["send_i s3 @3 -> @1: 0".into()]);
+    }
+    text
+}
+
+/// A token goes round a ring of n nodes, each of which adds one. Wrong: a node that is restarted sends another token.
+pub fn token_ring(n: usize, variant: Variant) -> String {
+    let mut first = vec![format!("send_i t0 @0 -> @{}: 1", 1 % n), "recv r0 @0 -> x0".into()];
+    first.push(format!("assert x0 == {n}"));
+    let mut text = node("Node0", &first);
+    for i in 1..n {
+        let mut commands = vec![format!("recv r{i} @{i} -> x{i}")];
+        commands.push(format!("send_i t{i} @{i} -> @{}: x{i} + 1", (i + 1) % n));
+        text += &node(&format!("Node{i}"), &commands);
+    }
+    if variant == Variant::Wrong {
+        text += &node("Restarted", &["send_i again @again -> @0: 1".into()]);
+    }
+    text
+}
+
+/// A ring of n nodes in which everybody sends its number on and passes on those that are greater: the greatest comes home.
+/// An observer hears of the leader. Wrong: it also hears of whoever believes so after one message.
+pub fn leader_election(n: usize, variant: Variant) -> String {
+    let mut text = String::new();
+    for i in 1..=n {
+        let next = i % n + 1;
+        let mut commands = vec![format!("send_i own{i} @{i} -> @{next}: {i}"), format!("recv a{i} @{i} -> x{i}")];
+        if i == 1 {
+            commands.push(format!("assume x{i} > {i}"));
+            commands.push(format!("send_i pass{i} @{i} -> @{next}: x{i}"));
+        } else {
+            commands.push(format!("assume x{i} < {i}"));
+            if i + 1 == n {
+                commands.extend(wrong_only(variant, format!("send_i hasty{i} @{i} -> @observer: {i}")));
+            }
+            commands.push(format!("recv b{i} @{i} -> y{i}"));
+            if i == n {
+                commands.push(format!("assume y{i} == {i}"));
+                commands.push(format!("send_i leader @{i} -> @observer: y{i}"));
+            } else {
+                commands.push(format!("assume y{i} > {i}"));
+                commands.push(format!("send_i pass{i} @{i} -> @{next}: y{i}"));
+            }
+        }
+        text += &node(&format!("Node{i}"), &commands);
+    }
+    text + &node("Observer", &["recv heard @observer -> leader".into(), format!("assert leader == {n}")])
+}
+
+/// A producer sends n items and waits for the acknowledgement of each one. Wrong: a second producer does not know of it.
+pub fn producer_consumer(n: usize, variant: Variant) -> String {
+    let item = |i: usize| [format!("send item{i} @1 -> @0: {i}"), format!("recv got{i} @1 -> ack{i}")];
+    let mut producer: Vec<String> = (1..=n).flat_map(item).collect();
+    producer.push(format!("assert ack{n} == {n}"));
+    let take = |i: usize| [format!("recv r{i} @0 -> x{i}"), format!("send_i a{i} @0 -> @1: x{i}")];
+    let mut consumer: Vec<String> = (1..=n).flat_map(take).collect();
+    consumer.push(format!("assert x{n} == {n}"));
+    let mut text = node("Producer", &producer) + &node("Consumer", &consumer);
+    if variant == Variant::Wrong {
+        text += &node("Other", &["send_i other @2 -> @0: 0".into()]);
+    }
+    text
+}
+
+/// A source deals n packets to a ring of three workers, each of which passes them on to the next one, which hands them to the
+/// sink. Right: none is lost or changed. Wrong: the sink gets them in the order of the source.
+pub fn packets(n: usize, variant: Variant) -> String {
+    const WORKERS: usize = 3;
+    let worker = |i: usize| i % WORKERS + 1;
+    let mut text = node("Source", &(0..n).map(|i| format!("send_i p{i} @0 -> @{}: {i}", worker(i))).collect::<Vec<_>>());
+    for w in 1..=WORKERS {
+        let mut commands = Vec::new();
+        for i in (0..n).filter(|i| worker(*i) == w) {
+            commands.push(format!("recv r{i} @{w} -> x{i}"));
+            commands.push(format!("send_i q{i} @{w} -> @{}b: x{i}", w % WORKERS + 1));
+        }
+        for i in (0..n).filter(|i| worker(*i) % WORKERS + 1 == w) {
+            commands.push(format!("recv t{i} @{w}b -> y{i}"));
+            commands.push(format!("send_i u{i} @{w} -> @sink: y{i}"));
+        }
+        text += &node(&format!("Worker{w}"), &commands);
+    }
+    let mut sink: Vec<String> = (0..n).map(|i| format!("recv v{i} @sink -> z{i}")).collect();
+    sink.push(match variant {
+        Variant::Right => format!("assert z0 >= 0 && z0 < {n}"),
+        Variant::Wrong => format!("assert z{} == {}", n - 1, n - 1),
+    });
+    text + &node("Sink", &sink)
+}
+
+/// n pairs of nodes that greet each other: one sends first, the other one answers. Wrong, without buffers: in the last pair
+/// both send first.
+pub fn handshake(n: usize, variant: Variant) -> String {
+    let mut text = String::new();
+    for i in 1..=n {
+        let (a, b) = (2 * i, 2 * i + 1);
+        let hello = |own: usize, other: usize| format!("send hello{own} @{own} -> @{other}: {own}");
+        let listen = |own: usize| format!("recv heard{own} @{own} -> x{own}");
+        text += &node(&format!("A{i}"), &[hello(a, b), listen(a)]);
+        let first_sends = variant == Variant::Wrong && i == n;
+        let answer = if first_sends { [hello(b, a), listen(b)] } else { [listen(b), hello(b, a)] };
+        text += &node(&format!("B{i}"), &answer);
+    }
+    text
+}

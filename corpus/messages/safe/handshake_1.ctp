@@ -1,0 +1,12 @@
+// made: handshake 1 right
+// expect: verified with --property deadlock
+// expect: verified with --property deadlock --buffering zero
+
+node A1 {
+    send hello2 @2 -> @3: 2;
+    recv heard2 @2 -> x2;
+}
+node B1 {
+    recv heard3 @3 -> x3;
+    send hello3 @3 -> @2: 3;
+}

@@ -1,0 +1,93 @@
+//! `fabius trace` as a user meets it.
+
+mod common;
+
+use common::{expect, fabius, json};
+use std::path::Path;
+
+const EXAMPLE: &str = "examples/mcapi.ctp";
+
+/// A file of this test; every test has names of its own.
+fn file(name: &str) -> String {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name).display().to_string()
+}
+
+#[test]
+fn the_running_example_is_a_bug_in_lanes_with_arrows() {
+    let saved = file("messages-trace.json");
+    let output = fabius(&["trace", EXAMPLE, "--stats", "--trace", &saved]);
+    expect(
+        &output,
+        1,
+        &[
+            "assertion failed: `assert a == 4` (a = 1)",
+            "T0                             T1                             T2",
+            "<----------------------------- s3 = 1",
+            "5 at the same endpoint, 5 encoded",
+            "fabius replay ",
+        ],
+    );
+    expect(&fabius(&["replay", &saved]), 1, &["s3 = 1", "(a = 1)"]);
+    let text = std::fs::read_to_string(&saved).expect("the trace was saved");
+    std::fs::write(&saved, text.replace("\"task\": 3", "\"task\": 99")).expect("a file can be written");
+    expect(&fabius(&["replay", &saved]), 2, &["departs from the rules"]);
+}
+
+#[test]
+fn documents_for_machines_have_the_numbers() {
+    let output = fabius(&["trace", EXAMPLE, "--json", "--encoding", "match-pair"]);
+    assert_eq!(output.status.code(), Some(1));
+    let document = json(&output);
+    assert_eq!((&document["verdict"], &document["kind"]), (&"bug".into(), &"assertion".into()));
+    assert_eq!(document["stats"]["clauses"], 17);
+    assert_eq!(document["stats"]["clauses_by_kind"]["program_order"], 11);
+    assert_eq!(document["matching"][0]["send"], "s3");
+    let output = fabius(&["trace", "--enumerate", EXAMPLE, "--json"]);
+    let document = json(&output);
+    assert_eq!((&document["matchings"], &document["all_matchings"]), (&2.into(), &true.into()));
+    assert_eq!(document["outcomes"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn what_is_asked_can_be_chosen() {
+    for property in ["deadlock", "unmatched"] {
+        for buffering in ["infinite", "zero"] {
+            let output = fabius(&["trace", EXAMPLE, "--property", property, "--buffering", buffering]);
+            expect(&output, 0, &["verified: ", "on the recorded path of"]);
+        }
+    }
+    let shake = "corpus/messages/bug/handshake_1.ctp";
+    let output = fabius(&["trace", shake, "--property", "deadlock", "--buffering", "zero"]);
+    expect(&output, 1, &["deadlock: A1 waits at `send hello2 @2 -> @3: 2`, B1 waits at"]);
+    for encoding in ["sparse", "match-pair", "order"] {
+        for pairs in ["exact", "tight", "all"] {
+            let output = fabius(&["trace", EXAMPLE, "--encoding", encoding, "--pairs", pairs, "--no-refine"]);
+            expect(&output, 1, &["(a = 1)"]);
+        }
+    }
+}
+
+#[test]
+fn the_question_is_written_for_other_solvers() {
+    let path = file("messages.smt2");
+    for encoding in ["sparse", "match-pair", "order"] {
+        expect(&fabius(&["trace", EXAMPLE, "--encoding", encoding, "--dump", "smt2", &path]), 0, &[]);
+        let text = std::fs::read_to_string(&path).expect("it was written");
+        assert!(text.starts_with("(set-logic ALL)") && text.contains("(check-sat)"), "{text}");
+    }
+    expect(&fabius(&["trace", EXAMPLE, "--dump", "fab", &path]), 2, &["written as smt2"]);
+}
+
+#[test]
+fn bad_input_is_underlined() {
+    let path = file("wrong.ctp");
+    std::fs::write(&path, "node T0 {\n    wait r;\n}\n").expect("a file can be written");
+    expect(&fabius(&["trace", &path]), 2, &["error[E0604]", "no request `r` has been posted", "^ not posted yet", "wrong.ctp:2:10"]);
+    let document = json(&fabius(&["trace", &path, "--json"]));
+    assert_eq!(document["error"]["diagnostics"][0]["code"], "E0604");
+    expect(&fabius(&["explain", "E0604"]), 0, &["a request that cannot be waited for"]);
+    std::fs::write(&path, "// nothing\n").expect("a file can be written");
+    expect(&fabius(&["trace", &path]), 2, &["there are no nodes"]);
+    expect(&fabius(&["trace", "no.ctp"]), 2, &["there is no file"]);
+    expect(&fabius(&["trace", EXAMPLE, "--time", "0ms"]), 3, &["the time limit was reached"]);
+}
