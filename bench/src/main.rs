@@ -3,9 +3,11 @@
 //! `cargo run --release --manifest-path bench/Cargo.toml -- spin [--runs N] [NAME..]`
 //! `cargo run --release --manifest-path bench/Cargo.toml -- figures`
 //! `cargo run --release --manifest-path bench/Cargo.toml -- drivers`
+//! `cargo run --release --manifest-path bench/Cargo.toml -- messages [--plot FILE.svg] [FAMILY..]`
 
 mod drivers;
 mod figures;
+mod messages;
 mod process;
 mod spin;
 
@@ -17,7 +19,8 @@ fn main() -> ExitCode {
         Some("spin") => spin::run(arguments.collect()),
         Some("figures") => figures::run(),
         Some("drivers") => drivers::run(),
-        _ => Err("usage: fabius-bench spin [--runs N] [NAME..] | figures | drivers".into()),
+        Some("messages") => messages::run(arguments.collect()),
+        _ => Err("usage: fabius-bench spin [--runs N] [NAME..] | figures | drivers | messages [--plot FILE.svg] [FAMILY..]".into()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -21,6 +21,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("fabius-translate", &["fabius-lang", "fabius-trace"]),
     ("fabius-smt", &[]),
     ("fabius-sequential", &["fabius-lang", "fabius-smt", "fabius-trace"]),
+    ("fabius-messages", &["fabius-explore", "fabius-smt", "fabius-trace"]),
     (
         "fabius-verify",
         &[
@@ -34,7 +35,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "fabius-sequential",
         ],
     ),
-    ("fabius-cli", &["fabius-verify", "fabius-trace", "fabius-explore", "fabius-lang", "fabius-semantics"]),
+    (
+        "fabius-cli",
+        &["fabius-verify", "fabius-trace", "fabius-explore", "fabius-lang", "fabius-semantics", "fabius-messages"],
+    ),
     ("fabius", &["fabius-explore", "fabius-trace"]),
     ("fabius-loom", &["fabius"]),
     ("fabius-shuttle", &["fabius"]),
@@ -186,7 +190,8 @@ fn dependencies(problems: &mut Vec<String>) -> Result<(), String> {
 }
 
 fn expectations(problems: &mut Vec<String>) -> Result<(), String> {
-    for path in files(&["corpus", "examples"], "fab")? {
+    let folders = ["corpus", "examples"];
+    for path in files(&folders, "fab")?.into_iter().chain(files(&folders, "ctp")?) {
         let claims = ["// expect:", "// verify:"];
         if !read(&path)?.lines().any(|line| claims.iter().any(|claim| line.trim_start().starts_with(claim))) {
             problems.push(format!("{} has no `// expect:` or `// verify:` line", path.display()));
