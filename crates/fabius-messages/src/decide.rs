@@ -5,7 +5,7 @@ use crate::ctp::{Ctp, ReceiveId, SendId};
 use crate::encode::{Count, Encoded, Encoding, Question, encode};
 use crate::pairs::{self, Pairs, Precision};
 use crate::replay::{self, Model, Spurious};
-use crate::semantics::{Buffering, Matching, Status, initial};
+use crate::semantics::{Buffering, Matching, State, Status, initial};
 use crate::system::Goal;
 use fabius_explore::search::Options;
 use fabius_smt::{Answer, Embedded, Limits, Model as Values, Solver, Term, evaluate};
@@ -138,10 +138,10 @@ pub fn decide(ctp: &Ctp, id: &ProgramId, plan: &Plan, stop: &Arc<AtomicBool>) ->
     report.terms = encoded.terms.len();
     let mut asked = Asked::new(encoded, &mut report);
     report.verdict = match asked.next_run(ctp, plan, Some(plan.property), &limits, &mut report)? {
-        Next::Run(model, moves) => {
+        Next::Run(_, moves) => {
             let trace = replay::trace(ctp, id, plan.buffering, plan.property, &moves);
             let trace = trace.map_err(|e| Error(format!("what the solver found does not replay: {e}")))?;
-            report.matching = Some(model.matching);
+            report.matching = Some(run(ctp, plan.buffering, &moves).matching(ctp));
             Verdict::Bug { trace: Box::new(trace) }
         }
         Next::None => Verdict::Verified,
@@ -253,7 +253,7 @@ impl Asked {
     }
 
     fn model(&mut self, ctp: &Ctp) -> Result<Model, Error> {
-        let Encoded { terms, matches, passed, .. } = &self.encoded;
+        let Encoded { terms, matches, passed, cuts, .. } = &self.encoded;
         let mut values = Values::default();
         for variable in terms.variables() {
             if let Some(value) = self.solver.value(terms, *variable).map_err(Error)? {
@@ -269,12 +269,21 @@ impl Asked {
             }
         }
         matching.sort_unstable();
+        let mut not_before: Vec<Option<usize>> = vec![None; ctp.sends.len()];
+        for (endpoint, cuts) in cuts {
+            ctp.endpoints[*endpoint].incoming.iter().for_each(|s| not_before[*s] = Some(0));
+            for (s, k, is_before) in cuts {
+                if !holds(*is_before) {
+                    not_before[*s] = not_before[*s].max(Some(*k));
+                }
+            }
+        }
         let stop = |(node, waits): (usize, &Vec<(usize, Term)>)| {
             let stays = waits.iter().find(|(_, passes)| !holds(*passes));
             stays.map_or(ctp.nodes[node].commands.len(), |(at, _)| *at)
         };
         let stops = passed.iter().enumerate().map(stop).collect();
-        Ok(Model { matching, stops })
+        Ok(Model { matching, not_before, stops })
     }
 }
 
@@ -296,18 +305,7 @@ fn enumerate(
     loop {
         match asked.next_run(ctp, plan, None, limits, report)? {
             Next::Run(model, moves) => {
-                let mut state = initial(ctp);
-                for mv in moves {
-                    match mv {
-                        replay::Move::Execute(node) => {
-                            // The same moves have just been made.
-                            let _ = state.execute(ctp, plan.buffering, node);
-                        }
-                        replay::Move::Deliver(channel) => {
-                            state.deliver(ctp, plan.buffering, channel);
-                        }
-                    }
-                }
+                let state = run(ctp, plan.buffering, &moves);
                 asked.exclude(&model.matching);
                 found.outcomes.insert(state.matching(ctp), state.status);
             }
@@ -318,4 +316,21 @@ fn enumerate(
             return Ok(found);
         }
     }
+}
+
+/// Where moves lead that have been made before.
+fn run(ctp: &Ctp, buffering: Buffering, moves: &[replay::Move]) -> State {
+    let mut state = initial(ctp);
+    for mv in moves {
+        match mv {
+            replay::Move::Execute(node) => {
+                // It was possible before.
+                let _ = state.execute(ctp, buffering, *node);
+            }
+            replay::Move::Deliver(channel) => {
+                state.deliver(ctp, buffering, *channel);
+            }
+        }
+    }
+    state
 }

@@ -14,6 +14,8 @@ use fabius_trace::{
 pub struct Model {
     /// Which message each receive gets.
     pub matching: Matching,
+    /// For messages that may be received where nothing is said: from which place on.
+    pub not_before: Vec<Option<usize>>,
     /// How many commands each node executes.
     pub stops: Vec<usize>,
 }
@@ -154,10 +156,25 @@ impl Run<'_> {
         let endpoint = self.ctp.receives[r].endpoint;
         while self.state.arrived[endpoint].len() <= self.ctp.receives[r].rank {
             let next = self.ctp.endpoints[endpoint].receives[self.state.arrived[endpoint].len()];
-            let Some(channel) = self.sender[next].and_then(|s| self.can_arrive(next, s)) else { return false };
+            let channel = match self.sender[next] {
+                Some(s) => self.can_arrive(next, s),
+                None => self.any_for(next),
+            };
+            let Some(channel) = channel else { return false };
             self.make(Move::Deliver(channel));
         }
         true
+    }
+
+    /// The channel of a message that may come now, for a receive of which nothing is said.
+    fn any_for(&self, r: ReceiveId) -> Option<ChannelId> {
+        let place = self.ctp.receives[r].rank;
+        let may = |s: &SendId| {
+            let from = self.model.not_before[*s];
+            self.receiver[*s].is_none() && from.is_some_and(|from| from <= place) && self.can_arrive(r, *s).is_some()
+        };
+        let incoming = &self.ctp.endpoints[self.ctp.receives[r].endpoint].incoming;
+        incoming.iter().find(|s| may(s)).map(|s| self.ctp.sends[*s].channel)
     }
 
     /// The channel of a message, if that is the next to arrive from it, and nobody is still to find it missing.

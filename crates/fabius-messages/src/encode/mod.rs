@@ -3,13 +3,15 @@
 //! A model of the formula is a run: which receive gets which message, and, where deadlocks are looked for, how far each node
 //! comes. Each encoding is a file of its own; [`Frame`] holds what they share: values, conditions, what is looked for.
 
+mod cuts;
 pub mod match_pair;
 pub mod order;
+mod points;
 mod ranges;
 pub mod sparse;
 
 use crate::Property;
-use crate::ctp::{CommandKind, Ctp, Expr, NodeId, Operator, ReceiveId, Request, SendId};
+use crate::ctp::{CommandKind, Ctp, EndpointId, Expr, NodeId, Operator, ReceiveId, Request, SendId};
 use crate::pairs::Pairs;
 use crate::semantics::Buffering;
 use crate::system::Goal;
@@ -51,6 +53,8 @@ pub struct Encoded {
     pub matches: Vec<(ReceiveId, SendId, Term)>,
     /// For each node the commands that it may have to wait at, each with the term that says that it got past.
     pub passed: Vec<Vec<(usize, Term)>>,
+    /// For endpoints of which only some receives have matches: which messages are among the first so many.
+    pub cuts: Vec<(EndpointId, Vec<cuts::Cut>)>,
     /// How many constraints there are of each kind.
     pub count: Count,
 }
@@ -473,6 +477,6 @@ impl<'a> Frame<'a> {
     }
 
     fn finish(self, matches: Vec<(ReceiveId, SendId, Term)>) -> Encoded {
-        Encoded { terms: self.terms, facts: self.facts, matches, passed: self.passed, count: self.count }
+        Encoded { terms: self.terms, facts: self.facts, matches, passed: self.passed, cuts: Vec::new(), count: self.count }
     }
 }

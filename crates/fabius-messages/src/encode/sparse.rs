@@ -11,13 +11,15 @@
 //!    for each candidate.
 //! 3. The solver first tries the messages in the order of some run, so that what is asked disturbs it as little as possible.
 //! 4. Values are passed on only to variables that an assumption or an assertion depends on.
-//! 5. What the paper's rules have wrong is repaired as in [`super::match_pair`].
+//! 5. Where only a few receives of an endpoint matter, the others have no matches at all: see [`super::cuts`].
+//! 6. What the paper's rules have wrong is repaired as in [`super::match_pair`].
 
 use super::match_pair::Asserts;
-use super::{Encoded, Frame, Question};
+use super::points::Graph;
+use super::{Encoded, Frame, Question, cuts};
 use crate::Property;
-use crate::ctp::{CommandKind, Expr, ReceiveId, Request, SendId, VariableId};
-use crate::semantics::{Buffering, some_run};
+use crate::ctp::{CommandKind, Expr, ReceiveId, SendId, VariableId};
+use crate::semantics::some_run;
 use crate::system::Goal;
 use fabius_smt::{Sort, Term, Terms};
 use std::collections::HashMap;
@@ -37,7 +39,20 @@ pub fn encode(question: Question<'_>) -> Encoded {
         place[s] = Some(ctp.receives[r].rank);
     }
     let all_received: Vec<bool> = (0..ctp.endpoints.len()).map(|e| receives_all(&frame, e)).collect();
+    let graph = Graph::new(ctp, frame.pairs, frame.buffering);
+    let needed = needed(&frame);
+    let places = cuts::places(&frame, &graph, &needed);
+    let mut all_cuts = Vec::new();
+    for (endpoint, places) in places.iter().enumerate() {
+        if let Some(places) = places {
+            all_cuts.push((endpoint, cuts::encode(&mut frame, endpoint, places, &place, &mut matches)));
+        }
+    }
     for (s, receives) in candidates.iter().enumerate() {
+        if places[ctp.destination(s)].is_some() {
+            ladders.push(Vec::new());
+            continue;
+        }
         let live: Vec<ReceiveId> = receives.iter().copied().filter(|r| frame.filled[*r].is_some()).collect();
         let must = all_received[ctp.destination(s)];
         let ladder = ladder(&mut frame, s, &live, must, &mut matches, &mut of_receive);
@@ -49,22 +64,22 @@ pub fn encode(question: Question<'_>) -> Encoded {
         ladders.push(ladder);
     }
     for r in 0..ctp.receives.len() {
-        let Some(filled) = frame.filled[r] else { continue };
+        let Some(filled) = frame.filled[r].filter(|_| places[ctp.receives[r].endpoint].is_none()) else { continue };
         let mut clause = std::mem::take(&mut of_receive[r]);
         at_most_one(&mut frame, &clause);
         clause.push(frame.terms.not(filled));
         frame.facts.clauses.push(&clause);
         frame.count.matches += 1;
     }
-    for channel in &ctp.channels {
+    for channel in ctp.channels.iter().filter(|c| places[c.to].is_none()) {
         for pair in channel.sends.windows(2) {
             keep_order(&mut frame, &ladders[pair[0]], &ladders[pair[1]]);
         }
     }
-    pass_values(&mut frame, &matches);
-    order(&mut frame, &matches);
+    pass_values(&mut frame, &matches, &needed);
+    graph.assert(&mut frame, &matches);
     frame.conditions(&matches, &matched, Asserts::Any);
-    frame.finish(matches)
+    Encoded { cuts: all_cuts, ..frame.finish(matches) }
 }
 
 /// Whether every message to the endpoint is received, in every run that is asked for.
@@ -158,8 +173,7 @@ fn keep_order(frame: &mut Frame<'_>, first: &[(ReceiveId, Term)], second: &[(Rec
 }
 
 /// Variables that what is asked depends on get the values of their messages.
-fn pass_values(frame: &mut Frame<'_>, matches: &[(ReceiveId, SendId, Term)]) {
-    let needed = needed(frame);
+fn pass_values(frame: &mut Frame<'_>, matches: &[(ReceiveId, SendId, Term)], needed: &[bool]) {
     for (r, s, pair) in matches {
         let variable = frame.ctp.receives[*r].variable;
         if needed[variable] {
@@ -206,128 +220,4 @@ fn needed(frame: &Frame<'_>) -> Vec<bool> {
         }
     }
     needed
-}
-
-/// A point in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Point {
-    /// When a command is executed.
-    Command(usize, usize),
-    /// With zero buffering: when the message of a receive arrives.
-    Arrival(ReceiveId),
-}
-
-/// An edge between points, with what it depends on.
-type Edge = (Term, Point, Point);
-
-/// Messages are sent before they are received, and no command waits for itself.
-fn order(frame: &mut Frame<'_>, matches: &[(ReceiveId, SendId, Term)]) {
-    let edges = match frame.buffering {
-        Buffering::Infinite => edges(frame, matches),
-        Buffering::Zero => edges_of_arrivals(frame, matches),
-    };
-    let mut points: Vec<Point> = edges.iter().flat_map(|(_, from, to)| [*from, *to]).collect();
-    points.sort_unstable();
-    points.dedup();
-    let in_program = |pair: &[Point]| match (pair[0], pair[1]) {
-        (Point::Command(a, _), Point::Command(b, _)) if a == b => Some((Terms::TRUE, pair[0], pair[1])),
-        _ => None,
-    };
-    let program: Vec<Edge> = points.windows(2).filter_map(in_program).collect();
-    frame.count.program_order += program.len() as u64;
-    let edges: Vec<Edge> = program.into_iter().chain(edges).collect();
-    let component = components(&points, &edges);
-    let mut times: HashMap<Point, Term> = HashMap::new();
-    for (condition, from, to) in edges {
-        let place = |p: &Point| points.binary_search(p).expect("every end of an edge is a point");
-        if component[place(&from)] == component[place(&to)] {
-            let mut time = |p| *times.entry(p).or_insert_with(|| frame.terms.variable(Sort::Int));
-            let (from, to) = (time(from), time(to));
-            frame.facts.orders.push([condition, from, to]);
-        }
-    }
-}
-
-fn edges(frame: &Frame<'_>, matches: &[(ReceiveId, SendId, Term)]) -> Vec<Edge> {
-    let edge = |(r, s, pair): &(ReceiveId, SendId, Term)| {
-        let (receive, send) = (&frame.ctp.receives[*r], &frame.ctp.sends[*s]);
-        Some((*pair, Point::Command(send.node, send.at), Point::Command(receive.node, receive.done?)))
-    };
-    matches.iter().filter_map(edge).collect()
-}
-
-/// With zero buffering a message arrives after it is sent and after its receive is posted, before either is completed, and
-/// after the one before it at the endpoint.
-fn edges_of_arrivals(frame: &mut Frame<'_>, matches: &[(ReceiveId, SendId, Term)]) -> Vec<Edge> {
-    let ctp = frame.ctp;
-    let mut edges = Vec::new();
-    for endpoint in &ctp.endpoints {
-        for r in &endpoint.receives {
-            let receive = &ctp.receives[*r];
-            edges.push((Terms::TRUE, Point::Command(receive.node, receive.at), Point::Arrival(*r)));
-            if let Some(done) = receive.done {
-                edges.push((Terms::TRUE, Point::Arrival(*r), Point::Command(receive.node, done)));
-            }
-        }
-        let in_order = |pair: &[ReceiveId]| (Terms::TRUE, Point::Arrival(pair[0]), Point::Arrival(pair[1]));
-        edges.extend(endpoint.receives.windows(2).map(in_order));
-    }
-    let tests = ctp.found_incomplete();
-    for (r, s, pair) in matches {
-        let send = &ctp.sends[*s];
-        edges.push((*pair, Point::Command(send.node, send.at), Point::Arrival(*r)));
-        if let Some(wait) = send.wait {
-            edges.push((*pair, Point::Arrival(*r), Point::Command(send.node, wait)));
-        }
-        for (node, at, request) in &tests {
-            if *request == Request::Receive(*r) || *request == Request::Send(*s) {
-                let executed = frame.executed(*node, *at);
-                let both = frame.terms.and(*pair, executed);
-                edges.push((both, Point::Command(*node, *at), Point::Arrival(*r)));
-            }
-        }
-    }
-    edges
-}
-
-/// For each point the number of its strongly connected component: edges between two of them are on no cycle.
-fn components(points: &[Point], edges: &[Edge]) -> Vec<usize> {
-    let place = |p: &Point| points.binary_search(p).expect("every end of an edge is a point");
-    let (mut after, mut before) = (vec![Vec::new(); points.len()], vec![Vec::new(); points.len()]);
-    for (_, from, to) in edges {
-        let (from, to) = (place(from), place(to));
-        after[from].push(to);
-        before[to].push(from);
-    }
-    // Once forwards for the order in which points are left, once backwards in the reverse of it.
-    let mut left = Vec::new();
-    let mut seen = vec![false; points.len()];
-    for start in 0..points.len() {
-        let mut stack = vec![(start, 0)];
-        if std::mem::replace(&mut seen[start], true) {
-            continue;
-        }
-        while let Some((point, next)) = stack.pop() {
-            match after[point].get(next) {
-                None => left.push(point),
-                Some(other) => {
-                    stack.push((point, next + 1));
-                    if !std::mem::replace(&mut seen[*other], true) {
-                        stack.push((*other, 0));
-                    }
-                }
-            }
-        }
-    }
-    let mut component = vec![usize::MAX; points.len()];
-    for start in left.into_iter().rev() {
-        let mut stack = vec![start];
-        while let Some(point) = stack.pop() {
-            if component[point] == usize::MAX {
-                component[point] = start;
-                stack.extend(before[point].iter().copied().filter(|p| component[*p] == usize::MAX));
-            }
-        }
-    }
-    component
 }
