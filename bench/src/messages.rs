@@ -12,7 +12,7 @@ use std::process::Command;
 use testkit::messages::{FAMILIES, Variant};
 
 /// Seconds of wall time that one question may take.
-const PATIENCE: u32 = 60;
+const PATIENCE: u32 = 30;
 
 const ENCODINGS: [&str; 3] = ["sparse", "match-pair", "order"];
 

@@ -250,6 +250,61 @@ impl Ctp {
         }
     }
 
+    /// The program in which a node ends with this command in place of one of its own.
+    pub(crate) fn cut(&self, node: NodeId, at: usize, last: Command) -> Ctp {
+        let mut cut = self.clone();
+        cut.nodes[node].commands.truncate(at);
+        cut.nodes[node].commands.push(last);
+        // What the node posts later is gone; the rest is numbered anew.
+        let is_kept = |n: NodeId, posted: usize| n != node || posted < at;
+        let sends = numbered(self.sends.iter().map(|s| is_kept(s.node, s.at)));
+        let receives = numbered(self.receives.iter().map(|r| is_kept(r.node, r.at)));
+        cut.sends.retain(|s| is_kept(s.node, s.at));
+        cut.receives.retain(|r| is_kept(r.node, r.at));
+        for endpoint in &mut cut.endpoints {
+            endpoint.incoming = endpoint.incoming.iter().filter_map(|s| sends[*s]).collect();
+            endpoint.receives = endpoint.receives.iter().filter_map(|r| receives[*r]).collect();
+        }
+        for channel in &mut cut.channels {
+            channel.sends = channel.sends.iter().filter_map(|s| sends[*s]).collect();
+        }
+        let request = |r: &mut Request| match r {
+            Request::Send(s) => *s = sends[*s].expect("it is posted above"),
+            Request::Receive(r) => *r = receives[*r].expect("it is posted above"),
+        };
+        for command in cut.nodes.iter_mut().flat_map(|n| &mut n.commands) {
+            match &mut command.kind {
+                CommandKind::Send(s) => *s = sends[*s].expect("it is kept"),
+                CommandKind::Receive(r) => *r = receives[*r].expect("it is kept"),
+                CommandKind::Wait(r) | CommandKind::Test { request: r, .. } => request(r),
+                CommandKind::WaitAny { requests, chosen } => requests.iter_mut().chain([chosen]).for_each(request),
+                CommandKind::Assume(_) | CommandKind::Assert(..) | CommandKind::Assign(..) => {}
+            }
+        }
+        cut.complete_requests();
+        cut
+    }
+
+    /// Finds out which command completes each request.
+    fn complete_requests(&mut self) {
+        self.sends.iter_mut().for_each(|s| s.wait = None);
+        self.receives.iter_mut().for_each(|r| r.done = None);
+        for node in 0..self.nodes.len() {
+            for at in 0..self.nodes[node].commands.len() {
+                match self.completes(node, at) {
+                    Some(Request::Send(s)) => self.sends[s].wait = Some(at),
+                    Some(Request::Receive(r)) => {
+                        let (endpoint, rank) = (self.receives[r].endpoint, self.receives[r].rank);
+                        for earlier in &self.endpoints[endpoint].receives[..=rank] {
+                            self.receives[*earlier].done.get_or_insert(at);
+                        }
+                    }
+                    None => {}
+                }
+            }
+        }
+    }
+
     /// The requests that a `test` found incomplete: by which command of which node.
     pub fn found_incomplete(&self) -> Vec<(NodeId, usize, Request)> {
         let mut found = Vec::new();
@@ -272,4 +327,14 @@ impl Ctp {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// New numbers for those that are kept.
+fn numbered(kept: impl Iterator<Item = bool>) -> Vec<Option<usize>> {
+    let mut next = 0;
+    kept.map(|is_kept| {
+        next += usize::from(is_kept);
+        is_kept.then(|| next - 1)
+    })
+    .collect()
 }

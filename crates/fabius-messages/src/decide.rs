@@ -1,7 +1,7 @@
 //! From a trace program and a plan to a verdict: pairs, formula, solver, replay; and again without what did not replay.
 
 use crate::Property;
-use crate::ctp::{Ctp, ReceiveId, SendId};
+use crate::ctp::{Ctp, NodeId, ReceiveId, SendId};
 use crate::encode::{Count, Encoded, Encoding, Question, encode};
 use crate::pairs::{self, Pairs, Precision};
 use crate::replay::{self, Model, Spurious};
@@ -79,6 +79,26 @@ pub struct Report {
     pub elapsed: Duration,
 }
 
+impl Report {
+    fn new(all_pairs: usize) -> Report {
+        Report {
+            verdict: Verdict::Verified,
+            matching: None,
+            enumerated: None,
+            all_pairs,
+            pairs: 0,
+            count: Count::default(),
+            terms: 0,
+            refinements: Vec::new(),
+            queries: 0,
+            solver: Vec::new(),
+            encoding: Duration::ZERO,
+            solving: Duration::ZERO,
+            elapsed: Duration::ZERO,
+        }
+    }
+}
+
 /// Something that the solver found and that is no run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refinement {
@@ -110,21 +130,7 @@ pub fn decide(ctp: &Ctp, id: &ProgramId, plan: &Plan, stop: &Arc<AtomicBool>) ->
     let deadline = plan.time.and_then(|t| began.checked_add(t));
     let limits = Limits { deadline, stop };
     let all_pairs = pairs::all(ctp).len();
-    let mut report = Report {
-        verdict: Verdict::Verified,
-        matching: None,
-        enumerated: None,
-        all_pairs,
-        pairs: 0,
-        count: Count::default(),
-        terms: 0,
-        refinements: Vec::new(),
-        queries: 0,
-        solver: Vec::new(),
-        encoding: Duration::ZERO,
-        solving: Duration::ZERO,
-        elapsed: Duration::ZERO,
-    };
+    let mut report = Report::new(all_pairs);
     let Some(pairs) = find_pairs(ctp, plan, &limits) else {
         report.verdict = unknown(cut(&limits));
         report.elapsed = began.elapsed();
@@ -315,6 +321,29 @@ fn enumerate(
         if found.complete || limits.are_hit() {
             return Ok(found);
         }
+    }
+}
+
+/// Moves with which a node comes to its end, wherever the others are; `None` if there are none.
+///
+/// # Errors
+/// [`Error`], also if the time is over.
+pub(crate) fn reach(
+    ctp: &Ctp,
+    node: NodeId,
+    plan: &Plan,
+    stop: &Arc<AtomicBool>,
+) -> Result<Option<Vec<replay::Move>>, Error> {
+    let deadline = plan.time.and_then(|t| Instant::now().checked_add(t));
+    let limits = Limits { deadline, stop };
+    let pairs = pairs::tight(ctp);
+    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Reach(node), pairs: &pairs };
+    let mut report = Report::new(0);
+    let mut asked = Asked::new(encode(plan.encoding, question), &mut report);
+    match asked.next_run(ctp, plan, None, &limits, &mut report)? {
+        Next::Run(_, moves) => Ok(Some(moves)),
+        Next::None => Ok(None),
+        Next::Cut(_) => Err(Error("a limit was hit before it was known whether another path can be taken".into())),
     }
 }
 

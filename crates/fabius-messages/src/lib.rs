@@ -10,6 +10,7 @@ mod decide;
 pub mod encode;
 mod explain;
 pub mod pairs;
+pub mod paths;
 pub mod replay;
 pub mod semantics;
 mod syntax;

@@ -23,6 +23,8 @@ pub enum Goal {
     Outcomes,
     /// Complete runs that break this, or states that nobody can leave.
     Bug(Property),
+    /// Runs, complete or not, in which this node comes to its end. (For formulas; to explore, it is as good as nothing.)
+    Reach(NodeId),
 }
 
 /// A trace program under a network.
@@ -53,7 +55,7 @@ impl Runs<'_> {
                 let send = &self.ctp.sends[*s];
                 Fault::Bug(BugKind::Unmatched, span((send.node, send.at)))
             }),
-            Goal::Bug(Property::Deadlock) | Goal::Outcomes => None,
+            Goal::Bug(Property::Deadlock) | Goal::Outcomes | Goal::Reach(_) => None,
         }
     }
 }

@@ -4,11 +4,12 @@
 mod common;
 
 use common::{encodings, explored, parse, report};
-use fabius_explore::search::Options;
+use fabius_explore::search::{Monitor, Options};
 use fabius_messages::ctp::Ctp;
 use fabius_messages::pairs::Precision;
 use fabius_messages::semantics::{Buffering, Matching, Status};
-use fabius_messages::system::{Which, outcomes};
+use fabius_messages::paths::{Side, other_sides};
+use fabius_messages::system::{Goal, Runs, Which, explore, outcomes};
 use fabius_messages::{Plan, Property};
 use fabius_trace::Verdict;
 use std::collections::BTreeMap;
@@ -74,4 +75,53 @@ fn encodings_agree_with_exploration() {
 #[ignore = "takes minutes"]
 fn encodings_agree_with_exploration_on_thousands() {
     compare_many(2, 6000);
+}
+
+/// The other sides of the branches of random traces: every encoding agrees with exploration of the trace in which only the
+/// branch goes the other way.
+#[test]
+fn other_sides_agree_with_exploration() {
+    let mut rng = fastrand::Rng::with_seed(4);
+    let (mut taken, mut not_taken) = (0, 0);
+    for i in 0..150 {
+        let source = random(&mut rng, BALANCES[i % 3]);
+        let ctp = parse(&source);
+        for buffering in [Buffering::Infinite, Buffering::Zero] {
+            let sides = encodings().map(|encoding| {
+                let plan = Plan { encoding, buffering, ..Plan::default() };
+                other_sides(&ctp, &plan, &Default::default()).expect("small numbers, and time")
+            });
+            for (side, others) in sides[0].iter().zip(sides[1].iter().zip(&sides[2])) {
+                let is_taken = explores_to(&source, &ctp, side, buffering);
+                for side in [side, others.0, others.1] {
+                    assert_eq!(side.guide.is_some(), is_taken, "{buffering:?} {}\n{source}", side.instead);
+                }
+                if is_taken { taken += 1 } else { not_taken += 1 }
+            }
+        }
+    }
+    assert!(taken > 20 && not_taken > 20, "{taken} {not_taken}");
+}
+
+/// Whether exploration finds a run in which the branch goes the other way: the command of the text is replaced, and the rest
+/// of its node is left out.
+fn explores_to(source: &str, ctp: &Ctp, side: &Side, buffering: Buffering) -> bool {
+    let node = ctp.nodes.iter().find(|n| n.commands.iter().any(|c| c.span == side.span)).expect("of some node");
+    let end = node.commands.last().expect("the branch is one").span.end as usize;
+    let end = end + source[end..].find('}').expect("the node ends");
+    let begin = side.span.start as usize;
+    let other = format!("{}{};\n{}", &source[..begin], side.instead, &source[end..]);
+    let other = parse(&other);
+    let number = other.nodes.iter().position(|n| n.name == node.name).expect("the same nodes");
+    let length = other.nodes[number].commands.len();
+    let reached = AtomicBool::new(false);
+    let options = Options { bound: fabius_trace::Bound::None, ..Options::default() };
+    let monitor = Monitor { stop: &AtomicBool::new(false), progress: &|_| {} };
+    let outcome = explore(&Runs { ctp: &other, buffering, goal: Goal::Reach(number) }, &options, &monitor, &|state| {
+        if state.at[number] == length && state.status <= Status::Failure {
+            reached.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    });
+    assert!(outcome.exhausted);
+    reached.into_inner()
 }

@@ -5,8 +5,10 @@ mod common;
 use common::{encodings, explored, has_bug, parse};
 use fabius::mcapi::{self, Domain, Status};
 use fabius::{Config, thread};
+use fabius_messages::paths::{Guide, cover};
 use fabius_messages::semantics::Buffering;
 use fabius_messages::{Plan, Property};
+use std::sync::Arc;
 
 /// The running example: T2 sends to T0, and only then tells T1 to do so.
 fn example(domain: &Domain) {
@@ -81,6 +83,58 @@ fn every_path_is_recorded() {
         let wrong: Vec<bool> = paths.iter().map(|p| has_bug(&parse(p), &Plan::default())).collect();
         let expected: Vec<bool> = paths.iter().map(|p| p.contains("is R_r1;")).collect();
         assert_eq!(wrong, expected, "{paths:?}");
+    }
+}
+
+/// The guide that the solver gives, for the program.
+fn guide_of(guide: &Guide) -> mcapi::Guide {
+    let port = |name: &String| name.parse().expect("endpoints of programs are numbers");
+    let arrivals = guide.arrivals.iter().map(|(to, from)| (port(to), from.iter().map(port).collect())).collect();
+    mcapi::Guide { arrivals, outcomes: guide.outcomes.iter().cloned().collect() }
+}
+
+/// A server that does something else for each client that comes first.
+fn branches(domain: &Domain) {
+    let clients = [1, 2, 3].map(|port| {
+        let node = domain.initialize(&format!("C{port}"));
+        thread::spawn(move || {
+            let own = node.endpoint_create(port);
+            own.msg_send(0, i64::from(port));
+            if own.msg_recv().is_greater_than(1).branch() {
+                own.msg_send(0, 10);
+            }
+        })
+    });
+    let own = domain.initialize("Server").endpoint_create(0);
+    let first = own.msg_recv();
+    let served = if first.equals(2).branch() { 2 } else { 1 };
+    for port in 1..=3 {
+        own.msg_send(port, served);
+    }
+    let (second, third) = (own.msg_recv(), own.msg_recv());
+    if served == 1 {
+        second.plus(third).is_less_than(5).assert("the first one is not the least");
+    }
+    for client in clients {
+        client.join().unwrap();
+    }
+}
+
+#[test]
+fn the_other_sides_of_branches_are_asked_for() {
+    for (program, name) in [(branches as fn(&Domain), "branches"), (first_come, "first_come"), (example, "example")] {
+        let mut bug = false;
+        let mut record = |guide: &Guide| {
+            mcapi::record_guided(&guide_of(guide), program).map_err(|report| report.to_string())
+        };
+        let mut decide = |ctp: &fabius_messages::ctp::Ctp| {
+            bug |= has_bug(ctp, &Plan::default());
+            Ok(())
+        };
+        let covered = cover(&Plan::default(), &Arc::default(), &mut record, &mut decide);
+        let (paths, _) = mcapi::record_paths(&Config::new().exhaustive(), program);
+        assert_eq!(covered.expect("every run ends"), paths, "{name}");
+        assert_eq!(bug, Config::new().explore(|| program(&Domain::new())).is_bug(), "{name}");
     }
 }
 

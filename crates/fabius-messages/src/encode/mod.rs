@@ -187,7 +187,7 @@ impl<'a> Frame<'a> {
             passed: vec![Vec::new(); ctp.nodes.len()],
             filled: Vec::new(),
         };
-        if goal == Goal::Bug(Property::Deadlock) {
+        if matches!(goal, Goal::Bug(Property::Deadlock) | Goal::Reach(_)) {
             frame.progress();
         }
         frame.filled = (0..ctp.receives.len()).map(|r| frame.is_filled(r)).collect();
@@ -210,11 +210,23 @@ impl<'a> Frame<'a> {
         (!all.iter().any(at_once)).then_some(all)
     }
 
+    /// Whether a node may end in front of a command: where it waits, or, if only another one must come to its end, also
+    /// where the path is decided.
+    fn may_stop(&self, node: NodeId, at: usize) -> bool {
+        match self.goal {
+            Goal::Reach(target) => {
+                let decides = matches!(self.ctp.command(node, at), CommandKind::Assume(_) | CommandKind::Test { .. });
+                node != target && (decides || self.waits_for(node, at).is_some())
+            }
+            _ => self.waits_for(node, at).is_some(),
+        }
+    }
+
     /// How far each node comes.
     fn progress(&mut self) {
         for node in 0..self.ctp.nodes.len() {
             for at in 0..self.ctp.nodes[node].commands.len() {
-                if self.waits_for(node, at).is_none() {
+                if !self.may_stop(node, at) {
                     continue;
                 }
                 let passes = self.terms.variable(Sort::Bool);
@@ -347,7 +359,7 @@ impl<'a> Frame<'a> {
                 self.count.asserts += 1;
             }
             Goal::Bug(Property::Deadlock) => self.is_stuck(matched),
-            Goal::Outcomes => {}
+            Goal::Outcomes | Goal::Reach(_) => {}
         }
         self.outcomes_of_requests();
         // A wait for a send waits until it is received.

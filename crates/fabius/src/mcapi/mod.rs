@@ -61,6 +61,16 @@ enum Mode {
     Record,
 }
 
+/// What a run is to do, as far as it is said: with other messages, and with other outcomes of `wait_any` and `test`, a
+/// program may take another path. By the numbers of endpoints and the names of nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Guide {
+    /// For each endpoint, where its first messages come from.
+    pub arrivals: BTreeMap<Port, Vec<Port>>,
+    /// For each node, what its first `wait_any` and `test` say: the number of the request, or 1 for yes.
+    pub outcomes: BTreeMap<String, Vec<usize>>,
+}
+
 /// The nodes of one execution, and the network between them.
 #[derive(Clone)]
 pub struct Domain(Arc<Network>);
@@ -70,6 +80,9 @@ struct Network {
     inboxes: RefCell<BTreeMap<Port, Arc<Inbox>>>,
     /// What each node did, in the language of traces.
     record: RefCell<Vec<(String, Vec<String>)>>,
+    guide: Guide,
+    /// How many outcomes of each node have been decided.
+    decided: RefCell<BTreeMap<usize, usize>>,
 }
 
 /// The messages to an endpoint.
@@ -82,6 +95,8 @@ struct Inbox {
     /// Receives that were posted, and those that are completed.
     posted: Cell<usize>,
     received: Cell<usize>,
+    /// Where the first messages come from.
+    guide: Vec<Port>,
 }
 
 // SAFETY: all threads of an execution are fibers of one operating system thread.
@@ -103,20 +118,29 @@ impl Inbox {
             arrived: RefCell::default(),
             posted: Cell::new(0),
             received: Cell::new(0),
+            guide: Vec::new(),
         }
     }
 
-    /// Whether so many messages have been sent.
+    /// Whether so many messages have been sent, and can arrive in the order of the guide.
     fn has(&self, n: usize) -> bool {
-        let waiting: usize = self.channels.borrow().values().map(VecDeque::len).sum();
-        self.arrived.borrow().len() + waiting >= n
+        let channels = self.channels.borrow();
+        let (waiting, arrived) = (channels.values().map(VecDeque::len).sum::<usize>(), self.arrived.borrow().len());
+        let guided = self.guide.get(arrived..n.min(self.guide.len()).max(arrived)).unwrap_or_default();
+        let wanted = |port: &Port| guided.iter().filter(|p| *p == port).count();
+        let are_there = guided.iter().all(|p| channels.get(p).is_some_and(|q| q.len() >= wanted(p)));
+        arrived + waiting >= n && are_there
     }
 
     /// Makes so many messages arrive, in an order that the search decides.
     fn deliver(&self, n: usize) {
         while self.arrived.borrow().len() < n {
+            let guided = self.guide.get(self.arrived.borrow().len());
+            let may = |port: &Port| guided.is_none_or(|wanted| wanted == port);
+            let channels = self.channels.borrow();
             let waiting: Vec<Port> =
-                self.channels.borrow().iter().filter(|(_, q)| !q.is_empty()).map(|(p, _)| *p).collect();
+                channels.iter().filter(|(p, q)| !q.is_empty() && may(p)).map(|(p, _)| *p).collect();
+            drop(channels);
             let Some(port) = waiting.get(rt::choose(waiting.len() as u32) as usize) else { return };
             let message = self.channels.borrow_mut().get_mut(port).and_then(VecDeque::pop_front);
             self.arrived.borrow_mut().extend(message);
@@ -142,8 +166,23 @@ impl Domain {
 
     #[track_caller]
     fn in_mode(mode: Mode) -> Domain {
+        Domain::guided(mode, Guide::default())
+    }
+
+    #[track_caller]
+    fn guided(mode: Mode, guide: Guide) -> Domain {
         rt::must(|_| ());
-        Domain(Arc::new(Network { mode, inboxes: RefCell::default(), record: RefCell::default() }))
+        let (inboxes, record, decided) = (RefCell::default(), RefCell::default(), RefCell::default());
+        Domain(Arc::new(Network { mode, inboxes, record, guide, decided }))
+    }
+
+    /// What the guide says of the next outcome of a node.
+    fn outcome(&self, node: usize) -> Option<usize> {
+        let network = &self.0;
+        let mut decided = network.decided.borrow_mut();
+        let number = decided.entry(node).or_insert(0);
+        *number += 1;
+        network.guide.outcomes.get(&network.record.borrow()[node].0)?.get(*number - 1).copied()
     }
 
     /// A node of this name: a word of letters, digits and `_`.
@@ -161,7 +200,12 @@ impl Domain {
 
     #[track_caller]
     fn inbox(&self, port: Port) -> Arc<Inbox> {
-        self.0.inboxes.borrow_mut().entry(port).or_insert_with(|| Arc::new(Inbox::new())).clone()
+        self.0.inboxes.borrow_mut().entry(port).or_insert_with(|| Arc::new(self.new_inbox(port))).clone()
+    }
+
+    #[track_caller]
+    fn new_inbox(&self, port: Port) -> Inbox {
+        Inbox { guide: self.0.guide.arrivals.get(&port).cloned().unwrap_or_default(), ..Inbox::new() }
     }
 
     fn write(&self, node: usize, command: String) {
@@ -344,10 +388,15 @@ impl Request {
             return Status::ErrRequestInvalid;
         }
         let mut completed = true;
+        let guided = self.domain.outcome(self.node);
         if let Some(waits) = &self.waits {
-            rt::point(Op::write("test", waits.inbox.object.id(), Location::caller()));
+            let (object, at) = (waits.inbox.object.id(), Location::caller());
+            // Where the guide says that the message has arrived, it has to be there.
+            let requests: &[&Request] = &[self];
+            let test = Op::write("test", object, at);
+            rt::point(if guided == Some(1) { test.when(&requests, one_may_complete) } else { test });
             let already = waits.inbox.received.get() > waits.place;
-            completed = already || waits.may_complete() && rt::choose(2) == 0;
+            completed = already || waits.may_complete() && guided.map_or_else(|| rt::choose(2) == 0, |yes| yes == 1);
         }
         rt::note(|| if completed { "completed" } else { "pending" }.into());
         if completed {
@@ -383,11 +432,14 @@ pub fn wait_any(requests: &[&Request]) -> Result<usize, Status> {
         return Err(Status::ErrRequestInvalid);
     }
     let at = Location::caller();
+    let guided = requests[0].domain.outcome(requests[0].node).filter(|i| *i < requests.len());
+    let wanted = guided.map_or(requests, |i| &requests[i..=i]);
     // Announced for one of the endpoints; waiting at several is a step for each of them.
     for object in requests.iter().filter_map(|r| r.object()).collect::<BTreeSet<u32>>() {
-        rt::point(Op::write("wait_any", object, at).when(&requests, one_may_complete));
+        rt::point(Op::write("wait_any", object, at).when(&wanted, one_may_complete));
     }
-    let ready: Vec<usize> = (0..requests.len()).filter(|i| requests[*i].may_complete()).collect();
+    let may = |i: &usize| guided.is_none_or(|wanted| wanted == *i) && requests[*i].may_complete();
+    let ready: Vec<usize> = (0..requests.len()).filter(may).collect();
     let chosen = ready.get(rt::choose(ready.len() as u32) as usize).copied().unwrap_or(0);
     requests[chosen].complete();
     let names: Vec<&str> = requests.iter().map(|r| r.name.as_str()).collect();
@@ -403,7 +455,16 @@ pub fn wait_any(requests: &[&Request]) -> Result<usize, Status> {
 /// What ended the run early: a deadlock, or a panic.
 #[track_caller]
 pub fn record<F: Fn(&Domain) + Sync>(program: F) -> Result<String, Box<Report>> {
-    let (mut traces, report) = record_paths(&Config::new().random(1), program);
+    record_guided(&Guide::default(), program)
+}
+
+/// The same for a run that does what the guide says.
+///
+/// # Errors
+/// What ended the run early: a deadlock (also if the guide asks for what cannot be), or a panic.
+#[track_caller]
+pub fn record_guided<F: Fn(&Domain) + Sync>(guide: &Guide, program: F) -> Result<String, Box<Report>> {
+    let (mut traces, report) = record_all(&Config::new().random(1), guide, program);
     traces.pop_last().filter(|_| !report.is_bug()).ok_or_else(|| Box::new(report))
 }
 
@@ -411,9 +472,14 @@ pub fn record<F: Fn(&Domain) + Sync>(program: F) -> Result<String, Box<Report>> 
 /// differ in what was decided by messages. The report says whether a run ended early, and whether there may be other paths.
 #[track_caller]
 pub fn record_paths<F: Fn(&Domain) + Sync>(config: &Config, program: F) -> (BTreeSet<String>, Report) {
+    record_all(config, &Guide::default(), program)
+}
+
+#[track_caller]
+fn record_all<F: Fn(&Domain) + Sync>(config: &Config, guide: &Guide, program: F) -> (BTreeSet<String>, Report) {
     let traces = Mutex::new(BTreeSet::new());
     let report = config.explore(|| {
-        let domain = Domain::in_mode(Mode::Record);
+        let domain = Domain::guided(Mode::Record, guide.clone());
         program(&domain);
         traces.lock().unwrap_or_else(PoisonError::into_inner).insert(domain.trace());
     });
