@@ -1,4 +1,6 @@
 //! What can be said on the command line, and the parsers of its values.
+//!
+//! Length: one table of options; the parsers of their values are read together with it.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fabius_trace::{Bound, Points, SchedulerKind};
@@ -330,6 +332,9 @@ pub struct TraceArgs {
     /// Find every matching of receives and messages, too
     #[arg(long, help_heading = "Output")]
     pub enumerate: bool,
+    /// Which paths are looked at: with `all`, also which other sides of its branches some order of the messages takes
+    #[arg(long, value_name = "PATHS", default_value = "recorded", help_heading = "Output")]
+    pub paths: PathsArg,
     /// Write the question for another solver, and answer nothing; the format is smt2
     #[arg(long, num_args = 2, value_names = ["FORMAT", "FILE"], help_heading = "Output", conflicts_with_all = ["trace", "json", "enumerate"])]
     pub dump: Vec<String>,
@@ -339,6 +344,14 @@ pub struct TraceArgs {
     pub time: Option<Duration>,
     #[command(flatten)]
     pub answer: AnswerArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PathsArg {
+    /// The one in the file
+    Recorded,
+    /// Also those that branch off from it: they are named, for runs of the program to be recorded
+    All,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

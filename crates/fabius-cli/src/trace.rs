@@ -1,6 +1,6 @@
 //! `fabius trace`.
 
-use crate::args::{AnswerArgs, BufferingArg, EncodingArg, PairsArg, PropertyArg, TraceArgs};
+use crate::args::{AnswerArgs, BufferingArg, EncodingArg, PairsArg, PathsArg, PropertyArg, TraceArgs};
 use crate::check::stop_on_interrupt;
 use crate::failure::{Failure, input, internal};
 use crate::paint::{Ink, Paint, stdout_width};
@@ -9,6 +9,7 @@ use crate::{files, lanes};
 use fabius_messages::ctp::Ctp;
 use fabius_messages::encode::Encoding;
 use fabius_messages::pairs::Precision;
+use fabius_messages::paths::{Side, Taken, other_sides};
 use fabius_messages::semantics::{Buffering, Matching};
 use fabius_messages::{Plan, Property, Report};
 use fabius_trace::{ErrorTrace, ProgramId, Verdict};
@@ -52,7 +53,11 @@ pub fn run(args: &TraceArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     let report = fabius_messages::decide(&loaded.ctp, &loaded.id, &plan, &stop).map_err(|e| internal(e.0))?;
-    answer(&report, &plan, &loaded, &args.answer)?;
+    let sides = match args.paths {
+        PathsArg::Recorded => None,
+        PathsArg::All => Some(other_sides(&loaded.ctp, &plan, &stop).map_err(|e| internal(e.0))?),
+    };
+    answer(&Answer { report: &report, sides: sides.as_deref(), plan: &plan, loaded: &loaded }, &args.answer)?;
     Ok(report.verdict.exit_code())
 }
 
@@ -83,7 +88,16 @@ fn plan(args: &TraceArgs) -> Plan {
     }
 }
 
-fn answer(report: &Report, plan: &Plan, loaded: &LoadedTrace, args: &AnswerArgs) -> Result<(), Failure> {
+/// What was found out, and of what.
+struct Answer<'a> {
+    report: &'a Report,
+    sides: Option<&'a [Side]>,
+    plan: &'a Plan,
+    loaded: &'a LoadedTrace,
+}
+
+fn answer(answer: &Answer<'_>, args: &AnswerArgs) -> Result<(), Failure> {
+    let report = answer.report;
     let saved = match (&report.verdict, &args.trace) {
         (Verdict::Bug { trace }, Some(path)) => {
             let text = serde_json::to_string_pretty(trace).expect("traces are plain data");
@@ -92,14 +106,14 @@ fn answer(report: &Report, plan: &Plan, loaded: &LoadedTrace, args: &AnswerArgs)
         _ => None,
     };
     if args.json {
-        files::print(&format!("{:#}\n", json(report, plan, loaded)))?;
+        files::print(&format!("{:#}\n", json(answer)))?;
         return saved.unwrap_or(Ok(()));
     }
     let paint = Paint::new(args.output.color, std::io::stdout().is_terminal());
     let style = Style { paint, width: stdout_width() };
-    let mut text = text(report, plan, loaded, style);
+    let mut text = text(answer, style);
     if args.stats {
-        text += &statistics(report, loaded, style);
+        text += &statistics(report, answer.loaded, style);
     }
     if let Verdict::Bug { .. } = report.verdict {
         let written = saved.as_ref().is_some_and(Result::is_ok);
@@ -110,7 +124,8 @@ fn answer(report: &Report, plan: &Plan, loaded: &LoadedTrace, args: &AnswerArgs)
 }
 
 /// The answer for people.
-fn text(report: &Report, plan: &Plan, loaded: &LoadedTrace, style: Style) -> String {
+fn text(answer: &Answer<'_>, style: Style) -> String {
+    let Answer { report, sides, plan, loaded } = *answer;
     let (paint, file) = (style.paint, &loaded.id.file);
     let mut text = match &report.verdict {
         Verdict::Bug { trace } => bug(trace, &loaded.ctp, style),
@@ -135,6 +150,22 @@ fn text(report: &Report, plan: &Plan, loaded: &LoadedTrace, style: Style) -> Str
         for (matching, status) in &found.outcomes {
             text += &format!("  {}: {}\n", format!("{status:?}").to_lowercase(), shown(matching, &loaded.ctp));
         }
+    }
+    for side in sides.unwrap_or_default() {
+        let at = side.span.line_col(&loaded.ctp.source);
+        let how = match &side.taken {
+            Taken::Never => "no order of the messages takes it".to_string(),
+            Taken::Unknown => "not known in time".to_string(),
+            Taken::By(guide) => {
+                let named = |(to, from): &(String, Vec<String>)| {
+                    let from: Vec<String> = from.iter().map(|f| format!("@{f}")).collect();
+                    (!from.is_empty()).then(|| format!("@{to} hears of {}", from.join(", ")))
+                };
+                let all: Vec<String> = guide.arrivals.iter().filter_map(named).collect();
+                if all.is_empty() { "taken at once".into() } else { format!("taken when {}", all.join("; ")) }
+            }
+        };
+        text += &format!("other path at {}:{}: `{}`: {how}\n", at.line, at.column, side.instead);
     }
     for (number, refinement) in report.refinements.iter().enumerate() {
         let pairs = shown(&refinement.pairs, &loaded.ctp);
@@ -165,7 +196,8 @@ fn statistics(report: &Report, loaded: &LoadedTrace, style: Style) -> String {
     let commands = format!("{} nodes, {} sends, {} receives", ctp.nodes.len(), ctp.sends.len(), ctp.receives.len());
     row("trace", commands);
     row("pairs", format!("{} at the same endpoint, {} encoded", report.all_pairs, report.pairs));
-    let kinds: Vec<String> = report.count.kinds().iter().filter(|k| k.1 > 0).map(|(k, n)| format!("{n} {}", k.replace('_', " "))).collect();
+    let kinds: Vec<String> =
+        report.count.kinds().iter().filter(|k| k.1 > 0).map(|(k, n)| format!("{n} {}", k.replace('_', " "))).collect();
     row("clauses", format!("{} ({})", report.count.total(), kinds.join(", ")));
     row("terms", report.terms.to_string());
     row("refinements", report.refinements.len().to_string());
@@ -178,7 +210,8 @@ fn statistics(report: &Report, loaded: &LoadedTrace, style: Style) -> String {
 }
 
 /// The answer for machines; `docs/json.md` describes it.
-fn json(report: &Report, plan: &Plan, loaded: &LoadedTrace) -> Value {
+fn json(answer: &Answer<'_>) -> Value {
+    let Answer { report, sides, plan, loaded } = *answer;
     let ctp = &loaded.ctp;
     let pairs = |matching: &Matching| -> Value {
         let pair = |(r, s): &(usize, usize)| json!({ "receive": ctp.receives[*r].name, "send": ctp.sends[*s].name });
@@ -194,10 +227,21 @@ fn json(report: &Report, plan: &Plan, loaded: &LoadedTrace) -> Value {
         let outcome = |(m, status)| json!({ "status": lower(format!("{status:?}")), "matching": pairs(m) });
         found.outcomes.iter().map(outcome).collect()
     });
+    let side = |s: &Side| {
+        let at = s.span.line_col(&ctp.source);
+        let (taken, guide) = match &s.taken {
+            Taken::By(guide) => (Some(true), Some(guide)),
+            Taken::Never => (Some(false), None),
+            Taken::Unknown => (None, None),
+        };
+        json!({
+            "line": at.line, "column": at.column, "instead": s.instead, "taken": taken,
+            "arrivals": guide.map(|g| g.arrivals.clone()), "outcomes": guide.map(|g| g.outcomes.clone()),
+        })
+    };
     let refinement = |r: &fabius_messages::Refinement| json!({ "reason": r.reason, "pairs": pairs(&r.pairs) });
     let kinds: serde_json::Map<_, _> = report.count.kinds().iter().map(|(k, n)| ((*k).into(), (*n).into())).collect();
-    let solver: serde_json::Map<_, _> =
-        report.solver.iter().map(|(k, v)| (k.replace(' ', "_"), (*v).into())).collect();
+    let solver: serde_json::Map<_, _> = report.solver.iter().map(|(k, v)| (k.replace(' ', "_"), (*v).into())).collect();
     json!({
         "verdict": name,
         "property": lower(format!("{:?}", plan.property)),
@@ -209,6 +253,7 @@ fn json(report: &Report, plan: &Plan, loaded: &LoadedTrace) -> Value {
         "matchings": report.enumerated.as_ref().map(|found| found.outcomes.len()),
         "all_matchings": report.enumerated.as_ref().map(|found| found.complete),
         "outcomes": outcomes,
+        "other_paths": sides.map(|all| all.iter().map(side).collect::<Value>()),
         "refinements": report.refinements.iter().map(refinement).collect::<Value>(),
         "stats": {
             "nodes": ctp.nodes.len(),

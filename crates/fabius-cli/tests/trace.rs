@@ -49,6 +49,17 @@ fn documents_for_machines_have_the_numbers() {
 }
 
 #[test]
+fn other_paths_are_named() {
+    let output = fabius(&["trace", EXAMPLE, "--paths", "all"]);
+    expect(&output, 1, &["other path at 14:5: `assume !(b > 0)`: no order of the messages takes it"]);
+    let any = "corpus/messages/bug/wait_any.ctp";
+    let output = fabius(&["trace", any, "--paths", "all", "--json"]);
+    let document = json(&output);
+    assert_eq!(document["other_paths"][0]["instead"], "wait_any r1, r2 is r1");
+    assert_eq!(document["other_paths"][0]["taken"], true);
+}
+
+#[test]
 fn what_is_asked_can_be_chosen() {
     for property in ["deadlock", "unmatched"] {
         for buffering in ["infinite", "zero"] {
@@ -82,7 +93,11 @@ fn the_question_is_written_for_other_solvers() {
 fn bad_input_is_underlined() {
     let path = file("wrong.ctp");
     std::fs::write(&path, "node T0 {\n    wait r;\n}\n").expect("a file can be written");
-    expect(&fabius(&["trace", &path]), 2, &["error[E0604]", "no request `r` has been posted", "^ not posted yet", "wrong.ctp:2:10"]);
+    expect(
+        &fabius(&["trace", &path]),
+        2,
+        &["error[E0604]", "no request `r` has been posted", "^ not posted yet", "wrong.ctp:2:10"],
+    );
     let document = json(&fabius(&["trace", &path, "--json"]));
     assert_eq!(document["error"]["diagnostics"][0]["code"], "E0604");
     expect(&fabius(&["explain", "E0604"]), 0, &["a request that cannot be waited for"]);

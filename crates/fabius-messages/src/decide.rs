@@ -324,16 +324,20 @@ fn enumerate(
     }
 }
 
-/// Moves with which a node comes to its end, wherever the others are; `None` if there are none.
+/// Whether a node can come to its end.
+pub(crate) enum Reached {
+    /// With these moves.
+    By(Vec<replay::Move>),
+    Never,
+    /// A limit was hit.
+    Unknown,
+}
+
+/// Whether a node can come to its end, wherever the others are.
 ///
 /// # Errors
-/// [`Error`], also if the time is over.
-pub(crate) fn reach(
-    ctp: &Ctp,
-    node: NodeId,
-    plan: &Plan,
-    stop: &Arc<AtomicBool>,
-) -> Result<Option<Vec<replay::Move>>, Error> {
+/// [`Error`].
+pub(crate) fn reach(ctp: &Ctp, node: NodeId, plan: &Plan, stop: &Arc<AtomicBool>) -> Result<Reached, Error> {
     let deadline = plan.time.and_then(|t| Instant::now().checked_add(t));
     let limits = Limits { deadline, stop };
     let pairs = pairs::tight(ctp);
@@ -341,9 +345,9 @@ pub(crate) fn reach(
     let mut report = Report::new(0);
     let mut asked = Asked::new(encode(plan.encoding, question), &mut report);
     match asked.next_run(ctp, plan, None, &limits, &mut report)? {
-        Next::Run(_, moves) => Ok(Some(moves)),
-        Next::None => Ok(None),
-        Next::Cut(_) => Err(Error("a limit was hit before it was known whether another path can be taken".into())),
+        Next::Run(_, moves) => Ok(Reached::By(moves)),
+        Next::None => Ok(Reached::Never),
+        Next::Cut(_) => Ok(Reached::Unknown),
     }
 }
 

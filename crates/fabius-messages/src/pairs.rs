@@ -121,8 +121,7 @@ pub fn tight(ctp: &Ctp) -> Pairs {
 fn pasts(ctp: &Ctp, pairs: &Pairs) -> Vec<Vec<Past>> {
     let nodes = ctp.nodes.len();
     let nothing: Past = vec![0; nodes].into();
-    let mut past: Vec<Vec<Past>> =
-        ctp.nodes.iter().map(|n| vec![nothing.clone(); n.commands.len()]).collect();
+    let mut past: Vec<Vec<Past>> = ctp.nodes.iter().map(|n| vec![nothing.clone(); n.commands.len()]).collect();
     // The receives that a command is the first to complete.
     let mut completed: Vec<Vec<Vec<ReceiveId>>> =
         ctp.nodes.iter().map(|n| vec![Vec::new(); n.commands.len()]).collect();

@@ -9,7 +9,7 @@
 //! 3. The other nodes need not follow the recorded path any further than the branch depends on them.
 
 use crate::ctp::{Command, CommandKind, Ctp, Expr, NodeId, Request};
-use crate::decide::{Error, Plan, reach};
+use crate::decide::{Error, Plan, Reached, reach};
 use crate::replay::Move;
 use crate::semantics::{State, initial};
 use fabius_trace::Span;
@@ -24,8 +24,19 @@ pub struct Side {
     pub span: Span,
     /// What happens there instead, as a command.
     pub instead: String,
-    /// How it is reached; `None`: by no order of the messages.
-    pub guide: Option<Guide>,
+    /// Whether some order of the messages takes it.
+    pub taken: Taken,
+}
+
+/// Whether a side is taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// By a run that does this.
+    By(Guide),
+    /// By none.
+    Never,
+    /// A limit was hit before it was known.
+    Unknown,
 }
 
 /// What a run must do to take a side, by names.
@@ -40,7 +51,7 @@ pub struct Guide {
 /// All other sides of the recorded path, of every node in order.
 ///
 /// # Errors
-/// [`Error`]; a sentence if the time was not enough.
+/// [`Error`].
 pub fn other_sides(ctp: &Ctp, plan: &Plan, stop: &Arc<AtomicBool>) -> Result<Vec<Side>, Error> {
     let mut all = Vec::new();
     for node in 0..ctp.nodes.len() {
@@ -48,9 +59,12 @@ pub fn other_sides(ctp: &Ctp, plan: &Plan, stop: &Arc<AtomicBool>) -> Result<Vec
             for (kind, instead) in alternatives(ctp, node, at) {
                 let span = ctp.nodes[node].commands[at].span;
                 let other = ctp.cut(node, at, Command { span, kind });
-                let moves = reach(&other, node, plan, stop)?;
-                let guide = moves.map(|moves| guide(&other, plan, &moves));
-                all.push(Side { span, instead, guide });
+                let taken = match reach(&other, node, plan, stop)? {
+                    Reached::By(moves) => Taken::By(guide(&other, plan, &moves)),
+                    Reached::Never => Taken::Never,
+                    Reached::Unknown => Taken::Unknown,
+                };
+                all.push(Side { span, instead, taken });
             }
         }
     }
@@ -141,9 +155,11 @@ pub fn cover(
         let ctp = crate::parse(&trace).map_err(wrong)?;
         decide(&ctp).map_err(Error)?;
         paths.insert(trace);
-        for guide in other_sides(&ctp, plan, stop)?.into_iter().filter_map(|side| side.guide) {
-            if asked.insert(guide.clone()) {
-                open.push(guide);
+        for side in other_sides(&ctp, plan, stop)? {
+            match side.taken {
+                Taken::By(guide) if asked.insert(guide.clone()) => open.push(guide),
+                Taken::By(_) | Taken::Never => {}
+                Taken::Unknown => return Err(Error(format!("not known in time: whether `{}` is taken", side.instead))),
             }
         }
     }

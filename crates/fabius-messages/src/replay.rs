@@ -42,7 +42,12 @@ pub struct Spurious {
 ///
 /// # Errors
 /// [`Spurious`]: there is none.
-pub fn schedule(ctp: &Ctp, buffering: Buffering, property: Option<Property>, model: &Model) -> Result<Vec<Move>, Spurious> {
+pub fn schedule(
+    ctp: &Ctp,
+    buffering: Buffering,
+    property: Option<Property>,
+    model: &Model,
+) -> Result<Vec<Move>, Spurious> {
     let mut run = Run {
         ctp,
         buffering,
@@ -143,7 +148,8 @@ impl Run<'_> {
         if last.is_some_and(|r| !self.fill(r)) {
             return false;
         }
-        let is_wait = matches!(self.ctp.command(node, self.state.at[node]), CommandKind::Wait(_) | CommandKind::WaitAny { .. });
+        let is_wait =
+            matches!(self.ctp.command(node, self.state.at[node]), CommandKind::Wait(_) | CommandKind::WaitAny { .. });
         if is_wait && !self.state.can_execute(self.ctp, self.buffering, node) {
             return false;
         }
@@ -197,7 +203,7 @@ impl Run<'_> {
         let whole = |reason: String| Spurious { reason, pairs: self.model.matching.clone() };
         // The receive that each node waits for.
         let mut waiting: Vec<Option<(ReceiveId, SendId)>> = vec![None; ctp.nodes.len()];
-        for node in 0..ctp.nodes.len() {
+        for (node, waits) in waiting.iter_mut().enumerate() {
             if self.state.at[node] >= self.model.stops[node] {
                 continue;
             }
@@ -221,7 +227,7 @@ impl Run<'_> {
                     _ => whole(reason),
                 };
             }
-            waiting[node] = Some((*r, s));
+            *waits = Some((*r, s));
         }
         // Each waits for a node that waits: follow until one comes again.
         let Some(start) = waiting.iter().position(Option::is_some) else { return whole("nobody can go on".into()) };
@@ -247,7 +253,13 @@ impl Run<'_> {
 ///
 /// # Errors
 /// In a sentence, if the schedule is not possible or does not end in such a bug.
-pub fn trace(ctp: &Ctp, id: &ProgramId, buffering: Buffering, property: Property, moves: &[Move]) -> Result<ErrorTrace, String> {
+pub fn trace(
+    ctp: &Ctp,
+    id: &ProgramId,
+    buffering: Buffering,
+    property: Property,
+    moves: &[Move],
+) -> Result<ErrorTrace, String> {
     let mut state = initial(ctp);
     let mut steps: Vec<Step> = Vec::new();
     for (number, mv) in moves.iter().enumerate() {
@@ -271,10 +283,8 @@ pub fn trace(ctp: &Ctp, id: &ProgramId, buffering: Buffering, property: Property
                     note: (state.failed == Some((node, state.at[node] - 1))).then(|| "fails".into()),
                     ..action(ctp, command.span)
                 };
-                let is_local = matches!(
-                    command.kind,
-                    CommandKind::Assume(_) | CommandKind::Assert(..) | CommandKind::Assign(..)
-                );
+                let is_local =
+                    matches!(command.kind, CommandKind::Assume(_) | CommandKind::Assert(..) | CommandKind::Assign(..));
                 match steps.last_mut() {
                     Some(last) if is_local && last.turn.task == node as u32 => {
                         last.actions.push(action);
@@ -331,11 +341,24 @@ fn turn(task: usize) -> Turn {
 
 fn action(ctp: &Ctp, span: Span) -> Action {
     let text = span.text(&ctp.source).split_whitespace().collect::<Vec<_>>().join(" ");
-    Action { span, at: span.line_col(&ctp.source), file: None, text, stack: Vec::new(), changes: Vec::new(), note: None }
+    Action {
+        span,
+        at: span.line_col(&ctp.source),
+        file: None,
+        text,
+        stack: Vec::new(),
+        changes: Vec::new(),
+        note: None,
+    }
 }
 
 /// The bug that the state has come to.
-fn ending(ctp: &Ctp, buffering: Buffering, property: Property, state: &State) -> Result<(BugKind, String, Span), String> {
+fn ending(
+    ctp: &Ctp,
+    buffering: Buffering,
+    property: Property,
+    state: &State,
+) -> Result<(BugKind, String, Span), String> {
     let span = |node: NodeId, at: usize| ctp.nodes[node].commands[at].span;
     match property {
         Property::Assert => {
@@ -343,7 +366,11 @@ fn ending(ctp: &Ctp, buffering: Buffering, property: Property, state: &State) ->
             let CommandKind::Assert(e, why) = ctp.command(node, at) else { return Err("no assertion fails".into()) };
             let why = why.as_ref().map_or(String::new(), |w| format!(": {w}"));
             let text = action(ctp, span(node, at)).text;
-            Ok((BugKind::Assertion, format!("assertion failed{why}: `{text}`{}", values(ctp, state, e)), span(node, at)))
+            Ok((
+                BugKind::Assertion,
+                format!("assertion failed{why}: `{text}`{}", values(ctp, state, e)),
+                span(node, at),
+            ))
         }
         Property::Unmatched => {
             let lost = state.unmatched(ctp);
@@ -362,9 +389,8 @@ fn ending(ctp: &Ctp, buffering: Buffering, property: Property, state: &State) ->
             }
             let stuck = |n: &NodeId| !state.is_finished(ctp, *n);
             let who: Vec<NodeId> = (0..ctp.nodes.len()).filter(stuck).collect();
-            let wait = |n: &NodeId| {
-                format!("{} waits at `{}`", ctp.nodes[*n].name, action(ctp, span(*n, state.at[*n])).text)
-            };
+            let wait =
+                |n: &NodeId| format!("{} waits at `{}`", ctp.nodes[*n].name, action(ctp, span(*n, state.at[*n])).text);
             let text: Vec<String> = who.iter().map(wait).collect();
             Ok((BugKind::Deadlock, format!("deadlock: {}", text.join(", ")), span(who[0], state.at[who[0]])))
         }

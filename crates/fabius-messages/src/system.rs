@@ -3,9 +3,9 @@
 //! A step of a node is one command and the assumptions, assertions and assignments behind it, which nobody else sees. A step
 //! of a channel makes its next message arrive.
 
+use crate::Property;
 use crate::ctp::{CommandKind, Ctp, NodeId};
 use crate::semantics::{Buffering, Matching, State, Status, initial};
-use crate::Property;
 use fabius_explore::codec::{get, put};
 use fabius_explore::search::{Monitor, Options, Outcome};
 use fabius_explore::stateful;

@@ -91,14 +91,16 @@ fn traces_of_families_are_those_of_the_testkit() {
     let mut found = 0;
     for (path, source) in traces() {
         let made = source.lines().find_map(|l| l.strip_prefix("// made: "));
-        let Some([name, size, variant]) = made.map(|m| m.split(' ').collect::<Vec<_>>()).as_deref().map(|w| [w[0], w[1], w[2]])
+        let Some([name, size, variant]) =
+            made.map(|m| m.split(' ').collect::<Vec<_>>()).as_deref().map(|w| [w[0], w[1], w[2]])
         else {
             continue;
         };
         found += 1;
         let (_, family) = FAMILIES.iter().find(|(known, _)| *known == name).expect("a family");
         let variant = if variant == "right" { Variant::Right } else { Variant::Wrong };
-        let body: String = source.lines().filter(|l| !l.starts_with("//") && !l.is_empty()).map(|l| format!("{l}\n")).collect();
+        let body: String =
+            source.lines().filter(|l| !l.starts_with("//") && !l.is_empty()).map(|l| format!("{l}\n")).collect();
         assert_eq!(body, family(size.parse().expect("a number"), variant), "{}", path.display());
     }
     assert!(found >= 20, "{found}");

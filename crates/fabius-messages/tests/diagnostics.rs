@@ -28,14 +28,11 @@ fn codes_have_pages_and_the_examples_on_them_are_what_they_say() {
 
 #[test]
 fn independent_mistakes_are_all_reported_at_their_places() {
-    let source = "node T0 {\n    recv_i r @0 -> x;\n    wait q;\n    send s @0 -> @1 7;\n    assert x == 1;\n}\nnode T0 { }\n";
+    let source =
+        "node T0 {\n    recv_i r @0 -> x;\n    wait q;\n    send s @0 -> @1 7;\n    assert x == 1;\n}\nnode T0 { }\n";
     let wrong = parse(source).expect_err("there are mistakes");
     let found: Vec<_> = wrong.iter().map(|d| (d.code, d.span.line_col(source).line, d.span.text(source))).collect();
-    assert_eq!(
-        found,
-        [("E0604", 3, "q"), ("E0602", 4, "7"), ("E0607", 5, "x"), ("E0603", 7, "T0")],
-        "{wrong:?}"
-    );
+    assert_eq!(found, [("E0604", 3, "q"), ("E0602", 4, "7"), ("E0607", 5, "x"), ("E0603", 7, "T0")], "{wrong:?}");
     let paper = "(ctp ((l0 (rcvi A 0 a)) (l1 (wait B)) (l2 (frob)) (l3 (assert (> a 0)))))";
     let found: Vec<_> = parse(paper).expect_err("mistakes").iter().map(|d| (d.code, d.span.text(paper))).collect();
     assert_eq!(found, [("E0604", "B"), ("E0602", "frob"), ("E0607", "a")]);
@@ -53,7 +50,10 @@ fn deep_expressions_are_refused() {
 
 #[test]
 fn no_text_makes_the_parser_panic() {
-    let examples = [include_str!("../../../examples/mcapi.ctp"), include_str!("../../../corpus/messages/bug/running_example_of_the_paper.ctp")];
+    let examples = [
+        include_str!("../../../examples/mcapi.ctp"),
+        include_str!("../../../corpus/messages/bug/running_example_of_the_paper.ctp"),
+    ];
     let mut rng = fastrand::Rng::with_seed(1);
     for i in 0..3000 {
         let words: Vec<&str> = examples[i % 2].split_inclusive([' ', '\n', '(', ')', '@', ';']).collect();
@@ -63,7 +63,21 @@ fn no_text_makes_the_parser_panic() {
             match rng.u8(..4) {
                 0 if !text.is_empty() => drop(text.remove(at)),
                 1 => text.insert(at, words[rng.usize(..words.len())]),
-                2 => text.insert(at, ["\"", "->", "{", "}", "is", "99999999999999999999", "\u{feff}", "é", "wait_any", "test x is true;"][rng.usize(..10)]),
+                2 => text.insert(
+                    at,
+                    [
+                        "\"",
+                        "->",
+                        "{",
+                        "}",
+                        "is",
+                        "99999999999999999999",
+                        "\u{feff}",
+                        "é",
+                        "wait_any",
+                        "test x is true;",
+                    ][rng.usize(..10)],
+                ),
                 _ => text.truncate(at.max(1)),
             }
         }

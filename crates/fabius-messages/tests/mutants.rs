@@ -22,12 +22,7 @@ fn plan(reading: Reading) -> Plan {
 }
 
 fn printed() -> Reading {
-    Reading {
-        sent_before: SentBefore::Receive,
-        fifo: Fifo::Channel,
-        unmatched: Unmatched::Free,
-        asserts: Asserts::All,
-    }
+    Reading { sent_before: SentBefore::Receive, fifo: Fifo::Channel, unmatched: Unmatched::Free, asserts: Asserts::All }
 }
 
 #[test]
@@ -43,9 +38,10 @@ fn the_crafted_traces_tell_the_readings_apart() {
     assert!(!has_bug(&parse(D), &plan(Reading { asserts: Asserts::All, ..right })));
     assert!(!has_bug(&parse(EXAMPLE), &plan(Reading { fifo: Fifo::Thread, ..printed() })));
     // Found where there is nothing, and refined away.
-    for (source, reading) in
-        [(B, Reading { sent_before: SentBefore::OwnWait, ..right }), (C, Reading { unmatched: Unmatched::Free, ..right })]
-    {
+    for (source, reading) in [
+        (B, Reading { sent_before: SentBefore::OwnWait, ..right }),
+        (C, Reading { unmatched: Unmatched::Free, ..right }),
+    ] {
         // The pairs are not pruned: that would find it too.
         let plan = Plan { precision: Precision::All, ..plan(reading) };
         let refined = report(&parse(source), &plan);

@@ -124,9 +124,8 @@ fn branches(domain: &Domain) {
 fn the_other_sides_of_branches_are_asked_for() {
     for (program, name) in [(branches as fn(&Domain), "branches"), (first_come, "first_come"), (example, "example")] {
         let mut bug = false;
-        let mut record = |guide: &Guide| {
-            mcapi::record_guided(&guide_of(guide), program).map_err(|report| report.to_string())
-        };
+        let mut record =
+            |guide: &Guide| mcapi::record_guided(&guide_of(guide), program).map_err(|report| report.to_string());
         let mut decide = |ctp: &fabius_messages::ctp::Ctp| {
             bug |= has_bug(ctp, &Plan::default());
             Ok(())

@@ -480,7 +480,12 @@ impl<'a> Replay<'a> {
             BugKind::IndexOutOfBounds => format!("index out of bounds: `{text}`{values}"),
             BugKind::NullDereference => format!("`null` has no fields and no end: `{text}`{values}"),
             BugKind::RangeOverflow => format!("a value outside the range of its variable: `{text}`{values}"),
-            BugKind::Deadlock | BugKind::DataRace | BugKind::Livelock | BugKind::Panic | BugKind::Leak | BugKind::Unmatched => {
+            BugKind::Deadlock
+            | BugKind::DataRace
+            | BugKind::Livelock
+            | BugKind::Panic
+            | BugKind::Leak
+            | BugKind::Unmatched => {
                 format!("{kind:?}")
             }
         };

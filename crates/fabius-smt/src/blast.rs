@@ -49,7 +49,15 @@ impl Blast {
     pub fn new(width: usize) -> Blast {
         let mut gates = Gates::new();
         let all_fit = gates.fresh();
-        Blast { gates, width, circuits: HashMap::new(), binary: HashMap::new(), points: HashMap::new(), preferred: Default::default(), all_fit }
+        Blast {
+            gates,
+            width,
+            circuits: HashMap::new(),
+            binary: HashMap::new(),
+            points: HashMap::new(),
+            preferred: Default::default(),
+            all_fit,
+        }
     }
 
     /// The terms that have become circuits.

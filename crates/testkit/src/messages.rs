@@ -273,7 +273,8 @@ pub fn producer_consumer(n: usize, variant: Variant) -> String {
 pub fn packets(n: usize, variant: Variant) -> String {
     const WORKERS: usize = 3;
     let worker = |i: usize| i % WORKERS + 1;
-    let mut text = node("Source", &(0..n).map(|i| format!("send_i p{i} @0 -> @{}: {i}", worker(i))).collect::<Vec<_>>());
+    let mut text =
+        node("Source", &(0..n).map(|i| format!("send_i p{i} @0 -> @{}: {i}", worker(i))).collect::<Vec<_>>());
     for w in 1..=WORKERS {
         let mut commands = Vec::new();
         for i in (0..n).filter(|i| worker(*i) == w) {

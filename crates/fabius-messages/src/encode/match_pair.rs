@@ -196,9 +196,9 @@ fn fifo(frame: &mut Frame<'_>, reading: Reading, places: &[Term], matched: &[Ter
     let ctp = frame.ctp;
     let chains: Vec<Vec<SendId>> = match reading.fifo {
         Fifo::Channel => ctp.channels.iter().map(|c| c.sends.clone()).collect(),
-        Fifo::Thread => (0..ctp.nodes.len())
-            .map(|n| (0..ctp.sends.len()).filter(|s| ctp.sends[*s].node == n).collect())
-            .collect(),
+        Fifo::Thread => {
+            (0..ctp.nodes.len()).map(|n| (0..ctp.sends.len()).filter(|s| ctp.sends[*s].node == n).collect()).collect()
+        }
         Fifo::Nothing => return,
     };
     for pair in chains.iter().flat_map(|c| c.windows(2)) {

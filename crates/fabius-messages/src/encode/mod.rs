@@ -15,8 +15,8 @@ use crate::ctp::{CommandKind, Ctp, EndpointId, Expr, NodeId, Operator, ReceiveId
 use crate::pairs::Pairs;
 use crate::semantics::Buffering;
 use crate::system::Goal;
-use match_pair::{Asserts, Reading};
 use fabius_smt::{Clauses, Op, Solver, Sort, Term, Terms, smtlib};
+use match_pair::{Asserts, Reading};
 
 /// Which encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -364,11 +364,10 @@ impl<'a> Frame<'a> {
         self.outcomes_of_requests();
         // A wait for a send waits until it is received.
         if self.buffering == Buffering::Zero {
-            for s in 0..self.ctp.sends.len() {
-                let send = &self.ctp.sends[s];
+            for (send, matched) in self.ctp.sends.iter().zip(matched) {
                 if let Some(wait) = send.wait {
                     let executed = self.executed(send.node, wait);
-                    let fact = self.terms.implies(executed, matched[s]);
+                    let fact = self.terms.implies(executed, *matched);
                     self.fact(fact);
                     self.count.progress += 1;
                 }
@@ -489,6 +488,13 @@ impl<'a> Frame<'a> {
     }
 
     fn finish(self, matches: Vec<(ReceiveId, SendId, Term)>) -> Encoded {
-        Encoded { terms: self.terms, facts: self.facts, matches, passed: self.passed, cuts: Vec::new(), count: self.count }
+        Encoded {
+            terms: self.terms,
+            facts: self.facts,
+            matches,
+            passed: self.passed,
+            cuts: Vec::new(),
+            count: self.count,
+        }
     }
 }
