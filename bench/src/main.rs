@@ -20,7 +20,10 @@ fn main() -> ExitCode {
         Some("figures") => figures::run(),
         Some("drivers") => drivers::run(),
         Some("messages") => messages::run(arguments.collect()),
-        _ => Err("usage: fabius-bench spin [--runs N] [NAME..] | figures | drivers | messages [--plot FILE.svg] [FAMILY..]".into()),
+        _ => Err(
+            "usage: fabius-bench spin [--runs N] [NAME..] | figures | drivers | messages [--plot FILE.svg] [FAMILY..]"
+                .into(),
+        ),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -17,8 +17,9 @@ const PATIENCE: u32 = 30;
 const ENCODINGS: [&str; 3] = ["sparse", "match-pair", "order"];
 
 /// What is measured: a family and its sizes.
-const FIGURES: [(&str, &[usize]); 6] = [
+const FIGURES: [(&str, &[usize]); 7] = [
     ("race", &[10, 20, 50, 70, 100, 200, 500, 1000]),
+    ("race_all", &[10, 20, 50, 100, 200, 500]),
     ("packets", &[12, 48, 100, 256, 512, 1000]),
     ("exchange", &[10, 50, 100, 250, 500]),
     ("router", &[5, 10, 25, 50, 100, 250]),
@@ -37,18 +38,20 @@ struct Measured {
 /// Prints a table for each family; the arguments name families, and `--plot FILE.svg`.
 pub fn run(arguments: Vec<String>) -> Result<(), String> {
     let plot = arguments.iter().position(|a| a == "--plot").map(|i| arguments.get(i + 1).cloned().unwrap_or_default());
-    let named = |name: &str| FIGURES.iter().any(|(known, _)| arguments.iter().any(|a| a == known)) && !arguments.iter().any(|a| a == name);
+    let is_named = |name: &str| arguments.iter().any(|a| a == name);
+    let all = !FIGURES.iter().any(|(name, _)| is_named(name));
     let fabius = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/release/fabius");
     let work = std::env::temp_dir().join(format!("fabius-messages-{}.ctp", std::process::id()));
     let mut points = Vec::new();
-    for (name, sizes) in FIGURES.iter().filter(|(name, _)| !named(name)) {
+    for (name, sizes) in FIGURES.iter().filter(|(name, _)| all || is_named(name)) {
         let (_, family) = FAMILIES.iter().find(|(known, _)| known == name).ok_or("no such family")?;
         for (word, variant) in [("wrong", Variant::Wrong), ("right", Variant::Right)] {
             println!("| {name}, {word} | messages | sparse s | clauses | match-pair s | clauses | order s | clauses |");
             println!("|---|---|---|---|---|---|---|---|");
             let mut given_up = [false; 3];
             for n in *sizes {
-                std::fs::write(&work, family(*n, variant)).map_err(|e| format!("cannot write {}: {e}", work.display()))?;
+                std::fs::write(&work, family(*n, variant))
+                    .map_err(|e| format!("cannot write {}: {e}", work.display()))?;
                 let mut row = String::new();
                 let mut messages = 0;
                 for (encoding, given_up) in ENCODINGS.into_iter().zip(&mut given_up) {
@@ -116,7 +119,11 @@ fn drawn(points: &[Measured]) -> String {
                 .filter(|p| p.encoding == encoding)
                 .map(|p| format!("{:.1},{:.1}", x(p.n as f64), y(value(p))))
                 .collect();
-            let _ = writeln!(svg, "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>", line.join(" "));
+            let _ = writeln!(
+                svg,
+                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+                line.join(" ")
+            );
         }
     }
     for (i, (encoding, colour)) in ENCODINGS.into_iter().zip(COLOURS).enumerate() {

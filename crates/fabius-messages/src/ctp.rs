@@ -291,15 +291,21 @@ impl Ctp {
         self.receives.iter_mut().for_each(|r| r.done = None);
         for node in 0..self.nodes.len() {
             for at in 0..self.nodes[node].commands.len() {
-                match self.completes(node, at) {
-                    Some(Request::Send(s)) => self.sends[s].wait = Some(at),
-                    Some(Request::Receive(r)) => {
-                        let (endpoint, rank) = (self.receives[r].endpoint, self.receives[r].rank);
-                        for earlier in &self.endpoints[endpoint].receives[..=rank] {
-                            self.receives[*earlier].done.get_or_insert(at);
-                        }
-                    }
-                    None => {}
+                if let Some(request) = self.completes(node, at) {
+                    self.complete(at, request);
+                }
+            }
+        }
+    }
+
+    /// A command of its node completes the request, and all that were posted earlier at the same endpoint.
+    pub(crate) fn complete(&mut self, at: usize, request: Request) {
+        match request {
+            Request::Send(s) => self.sends[s].wait = Some(at),
+            Request::Receive(r) => {
+                let (endpoint, rank) = (self.receives[r].endpoint, self.receives[r].rank);
+                for earlier in &self.endpoints[endpoint].receives[..=rank] {
+                    self.receives[*earlier].done.get_or_insert(at);
                 }
             }
         }

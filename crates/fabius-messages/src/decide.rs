@@ -184,7 +184,15 @@ fn find_pairs(ctp: &Ctp, plan: &Plan, limits: &Limits<'_>) -> Option<Pairs> {
 
 fn unknown(reason: Reason) -> Verdict {
     let (bound, scheduler, points) = (Bound::None, SchedulerKind::Bag, Points::All);
-    let bounds = Bounds { bound, completed: None, scheduler, points, instances: Vec::new(), limits: Vec::new() };
+    let bounds = Bounds {
+        bound,
+        completed: None,
+        scheduler,
+        points,
+        instances: Vec::new(),
+        any: Vec::new(),
+        limits: Vec::new(),
+    };
     Verdict::Unknown { reason, bounds }
 }
 

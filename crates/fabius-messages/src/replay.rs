@@ -266,9 +266,9 @@ pub fn trace(
         let step = match *mv {
             Move::Execute(node) => {
                 let command = ctp.nodes[node].commands.get(state.at[node]).ok_or("a node has nothing left to do")?;
-                let effect =
+                let received =
                     state.execute(ctp, buffering, node).map_err(|_| "a number has more than 64 bits".to_string())?;
-                let received = effect.received.iter().map(|r| ctp.receives[*r].variable);
+                let received = received.iter().map(|r| ctp.receives[*r].variable);
                 let assigned = match command.kind {
                     CommandKind::Assign(x, _) => Some(x),
                     _ => None,

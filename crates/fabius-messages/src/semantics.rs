@@ -58,13 +58,6 @@ pub struct State {
     pub failed: Option<(NodeId, usize)>,
 }
 
-/// What a step did, for those who tell of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Effect {
-    /// The receives that got their message.
-    pub received: Vec<ReceiveId>,
-}
-
 /// The state before the first step.
 pub fn initial(ctp: &Ctp) -> State {
     State {
@@ -156,25 +149,25 @@ impl State {
         Some(s)
     }
 
-    /// Executes the next command of the node.
+    /// Executes the next command of the node, and says which receives it completes.
     ///
     /// # Errors
     /// A number beyond 64 bits; the state is then as it was.
-    pub fn execute(&mut self, ctp: &Ctp, buffering: Buffering, node: NodeId) -> Result<Effect, Overflow> {
-        let mut effect = Effect::default();
+    pub fn execute(&mut self, ctp: &Ctp, buffering: Buffering, node: NodeId) -> Result<Vec<ReceiveId>, Overflow> {
+        let mut received = Vec::new();
         if !self.can_execute(ctp, buffering, node) {
             self.status = Status::Error;
-            return Ok(effect);
+            return Ok(received);
         }
         let at = self.at[node];
         let value = |e: &crate::ctp::Expr| e.value(&|x| self.values[x]);
         match ctp.command(node, at) {
             CommandKind::Send(s) => self.sent[*s] = value(&ctp.sends[*s].value)?,
             CommandKind::Receive(_) => {}
-            CommandKind::Wait(request) => self.complete(ctp, *request, &mut effect),
+            CommandKind::Wait(request) => self.complete(ctp, *request, &mut received),
             CommandKind::WaitAny { chosen, .. } => {
                 if self.is_filled(ctp, buffering, *chosen) {
-                    self.complete(ctp, *chosen, &mut effect);
+                    self.complete(ctp, *chosen, &mut received);
                 } else {
                     self.status = self.status.max(Status::Infeasible);
                 }
@@ -183,7 +176,7 @@ impl State {
                 if self.is_filled(ctp, buffering, *request) != *answer {
                     self.status = self.status.max(Status::Infeasible);
                 } else if *answer {
-                    self.complete(ctp, *request, &mut effect);
+                    self.complete(ctp, *request, &mut received);
                 }
             }
             CommandKind::Assume(e) => {
@@ -203,17 +196,17 @@ impl State {
             }
         }
         self.at[node] += 1;
-        Ok(effect)
+        Ok(received)
     }
 
     /// All receives up to this one get the messages in their places.
-    fn complete(&mut self, ctp: &Ctp, request: Request, effect: &mut Effect) {
+    fn complete(&mut self, ctp: &Ctp, request: Request, completed: &mut Vec<ReceiveId>) {
         let Request::Receive(r) = request else { return };
         let endpoint = ctp.receives[r].endpoint;
         for place in self.received[endpoint]..=ctp.receives[r].rank {
             let r = ctp.endpoints[endpoint].receives[place];
             self.values[ctp.receives[r].variable] = self.sent[self.arrived[endpoint][place]];
-            effect.received.push(r);
+            completed.push(r);
         }
         self.received[endpoint] = self.received[endpoint].max(ctp.receives[r].rank + 1);
     }

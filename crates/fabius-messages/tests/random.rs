@@ -68,7 +68,25 @@ fn compare_many(seed: u64, count: usize) {
 
 #[test]
 fn encodings_agree_with_exploration() {
-    compare_many(1, 150);
+    compare_many(1, 90);
+}
+
+/// Requests that nobody waits for, messages that nobody sends or receives, nodes that do nothing.
+#[test]
+fn encodings_agree_with_exploration_on_torsos() {
+    let mut rng = fastrand::Rng::with_seed(6);
+    let mut count = 0;
+    while count < 40 {
+        let whole = random(&mut rng, BALANCES[count % 3]);
+        let lines: Vec<&str> =
+            whole.lines().filter(|l| l.contains('{') || l.contains('}') || rng.u8(..4) > 0).collect();
+        let source = lines.join("\n");
+        // What is left may wait for what was cut off.
+        if fabius_messages::parse(&source).is_ok() {
+            compare(&source);
+            count += 1;
+        }
+    }
 }
 
 #[test]
@@ -83,7 +101,7 @@ fn encodings_agree_with_exploration_on_thousands() {
 fn other_sides_agree_with_exploration() {
     let mut rng = fastrand::Rng::with_seed(4);
     let (mut taken, mut not_taken) = (0, 0);
-    for i in 0..150 {
+    for i in 0..50 {
         let source = random(&mut rng, BALANCES[i % 3]);
         let ctp = parse(&source);
         for buffering in [Buffering::Infinite, Buffering::Zero] {

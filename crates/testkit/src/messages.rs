@@ -120,8 +120,9 @@ pub enum Variant {
 pub type Family = fn(usize, Variant) -> String;
 
 /// The families, by name.
-pub const FAMILIES: [(&str, Family); 9] = [
+pub const FAMILIES: [(&str, Family); 10] = [
     ("race", race),
+    ("race_all", race_all),
     ("scatter_gather", scatter_gather),
     ("router", router),
     ("exchange", exchange),
@@ -148,6 +149,23 @@ pub fn race(n: usize, variant: Variant) -> String {
         Variant::Right => format!("assert x1 > 0 && x1 <= {n}"),
         Variant::Wrong => format!("assert x1 != {n}"),
     });
+    let mut text = node("Receiver", &receiver);
+    for i in 1..=n {
+        text += &node(&format!("Sender{i}"), &[format!("send_i s{i} @{i} -> @0: {i}")]);
+    }
+    text
+}
+
+/// The same, where every message is asked about. Wrong: they do not come in the reverse order.
+pub fn race_all(n: usize, variant: Variant) -> String {
+    let mut receiver: Vec<String> = (1..=n).map(|i| format!("recv r{i} @0 -> x{i}")).collect();
+    match variant {
+        Variant::Right => receiver.extend((1..=n).map(|i| format!("assert x{i} > 0 && x{i} <= {n}"))),
+        Variant::Wrong => {
+            receiver.extend((2..=n).map(|i| format!("assume x{i} < {}", n + 2 - i)));
+            receiver.push(format!("assert x1 != {n}"));
+        }
+    }
     let mut text = node("Receiver", &receiver);
     for i in 1..=n {
         text += &node(&format!("Sender{i}"), &[format!("send_i s{i} @{i} -> @0: {i}")]);

@@ -239,15 +239,7 @@ impl Build {
         if let Some(known) = self.requests.get_mut(&name.text) {
             known.completed = Some(name.span);
         }
-        match request {
-            Request::Send(s) => self.ctp.sends[s].wait = Some(at),
-            Request::Receive(r) => {
-                let endpoint = &self.ctp.endpoints[self.ctp.receives[r].endpoint];
-                for earlier in &endpoint.receives[..=self.ctp.receives[r].rank] {
-                    self.ctp.receives[*earlier].done.get_or_insert(at);
-                }
-            }
-        }
+        self.ctp.complete(at, request);
     }
 
     pub fn wait(&mut self, span: Span, name: &Word) {
