@@ -1,7 +1,7 @@
 //! Trace programs as formulas: what every encoding has in common.
 //!
 //! A model of the formula is a run: which receive gets which message, and, where deadlocks are looked for, how far each node
-//! comes. Each encoding is a file of its own; [`Frame`] holds what they share: values, conditions, what is looked for.
+//! comes. Each encoding is a file of its own; `Frame` holds what they share: values, conditions, what is looked for.
 
 mod cuts;
 pub mod match_pair;

@@ -11,7 +11,7 @@
 //!    for each candidate.
 //! 3. The solver first tries the messages in the order of some run, so that what is asked disturbs it as little as possible.
 //! 4. Values are passed on only to variables that an assumption or an assertion depends on.
-//! 5. Where only a few receives of an endpoint matter, the others have no matches at all: see [`super::cuts`].
+//! 5. Where only a few receives of an endpoint matter, the others have no matches at all: see `cuts.rs`.
 //! 6. What the paper's rules have wrong is repaired as in [`super::match_pair`].
 
 use super::match_pair::Asserts;
