@@ -1,6 +1,6 @@
 //! Deciding sequential programs.
 //!
-//! A sequential program is a [`Program`](fabius_lang::program::Program) whose `init` is all that runs: no threads, no
+//! A sequential program is a [`Program`] whose `init` is all that runs: no threads, no
 //! tasks, no heap (the translations turn objects into arrays). Its faults are assertions: expressions are total here, and
 //! whoever wants a division by zero reported asserts that there is none.
 
