@@ -1,4 +1,6 @@
 //! The fixed point: path edges and summaries.
+//!
+//! Length: one step of the fixed point for each kind of statement, over the same tables.
 
 use super::circuit::{self, Number};
 use super::diagram::{Diagrams, Done, Full, Renaming, and_exists, without};
