@@ -32,7 +32,7 @@ pub enum Last {
     Gone,
     /// This thread or buffer.
     Ran(BufferId),
-    /// Where the round is, if rounds are counted: see [`Order`](crate::order::Order).
+    /// Where the round is, if rounds are counted: see `order.rs`.
     At(u32),
 }
 

@@ -21,7 +21,7 @@ pub fn random(seed: u64) -> Parameterized {
     let any = make.body(3, true, 0);
     let declared = make.body(2, true, 0);
     let called = make.body(2, false, 1);
-    Parameterized { bodies: vec![any, declared, called], has_declared: seed % 3 == 0 }
+    Parameterized { bodies: vec![any, declared, called], has_declared: seed.is_multiple_of(3) }
 }
 
 struct Make<'a> {
