@@ -39,10 +39,10 @@ fn check_claim(path: &str, claim: &str) -> Result<(), String> {
     }
 }
 
-#[test]
-fn every_claim_of_the_examples_holds() {
+/// All claims of the programs in a folder; how many there are.
+fn check_claims(folder: &str) -> usize {
     let (mut claims, mut wrong) = (0, Vec::new());
-    for entry in std::fs::read_dir(root().join("examples")).expect("there are examples") {
+    for entry in std::fs::read_dir(root().join(folder)).expect("there are programs") {
         let path = entry.expect("a file").path();
         if path.extension().is_none_or(|e| e != "fab") {
             continue;
@@ -53,7 +53,19 @@ fn every_claim_of_the_examples_holds() {
             wrong.extend(check_claim(&path.display().to_string(), claim).err());
         }
     }
-    assert!(wrong.is_empty() && claims >= 15, "{claims} claims, wrong:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "{claims} claims, wrong:\n{}", wrong.join("\n"));
+    claims
+}
+
+#[test]
+fn every_claim_of_the_examples_holds() {
+    assert!(check_claims("examples") >= 15);
+}
+
+#[test]
+fn every_claim_of_the_corpus_for_any_number_of_threads_holds() {
+    assert!(check_claims("corpus/parameterized/bug") >= 37);
+    assert!(check_claims("corpus/parameterized/safe") >= 40);
 }
 
 #[test]

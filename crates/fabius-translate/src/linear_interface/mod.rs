@@ -94,9 +94,10 @@ impl Parameterized {
         (program, procs(&self.explicit.starts), procs(&self.any))
     }
 
-    /// The same with so many threads of any kind behind those that are declared.
+    /// The same with so many threads of any kind behind those that are declared, and no deadlocks: they are not looked for.
     pub fn with_threads(&self, threads: u32) -> Explicit {
         let mut all = self.explicit.clone();
+        crate::stuck::forget(&mut all.program);
         crate::explicit::start_all(&mut all.program, &self.explicit);
         all.tasks = Some(1 + all.starts.len() as u32 + threads);
         all.starts.clear();

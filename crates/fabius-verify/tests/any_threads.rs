@@ -1,0 +1,117 @@
+//! The programs of the corpus for any number of threads: the engines for finite data agree, with each other and with explicit
+//! threads, and every bug replays.
+
+use fabius_lang::program::Program;
+use fabius_lang::{Options, compile};
+use fabius_trace::{ProgramId, Verdict};
+use fabius_verify::prove::{Engine, ProofPlan, Sequentialization, SolverChoice, prove};
+use fabius_verify::{program_id, replay, with_instances};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use testkit::corpus::programs;
+
+/// Seconds to minutes each, by summaries and for two rounds.
+const SLOW: [&str; 6] = ["flags", "lock", "producer_consumer", "ticket_lock", "tree_walker", "work_pool"];
+
+fn plan(rounds: u32, engine: Engine) -> ProofPlan {
+    ProofPlan {
+        sequentialization: Sequentialization::AnyThreads(rounds),
+        unwind: 3,
+        recursion: 3,
+        incremental: false,
+        engine,
+        solver: SolverChoice::Embedded,
+        time: Some(Duration::from_secs(600)),
+    }
+}
+
+/// Whether there is a bug; its trace is that of a program with so many threads as take part.
+fn fails(program: &Program, id: &ProgramId, plan: &ProofPlan) -> Result<bool, String> {
+    let stop = Arc::new(AtomicBool::new(false));
+    match prove(program, id, plan, &stop, &|_| {}).map_err(|e| format!("{e:?}"))?.report.verdict {
+        Verdict::Bug { trace } => {
+            let all = with_instances(program.clone(), &trace.program.instances).map_err(|e| e.message)?;
+            let again = replay(&all, &trace.program, &trace).map_err(|e| format!("no replay: {e:?}"))?;
+            if again == *trace { Ok(true) } else { Err("the trace replays to another one".into()) }
+        }
+        Verdict::NoBugWithinBounds { .. } => Ok(false),
+        other => Err(format!("{other:?}")),
+    }
+}
+
+/// Does this for every program of finite data, two at a time, and says what went wrong; how many there are.
+fn for_each(what: impl Fn(&str, &Program, &ProgramId) -> Result<(), String> + Sync) -> usize {
+    let finite = |path: &PathBuf| !read(path).contains("--engine bmc");
+    let files: Vec<PathBuf> = programs(&["corpus/parameterized"]).into_iter().filter(finite).collect();
+    let (count, work, wrong) = (files.len(), Mutex::new(files), Mutex::new(Vec::new()));
+    let one = || {
+        loop {
+            let Some(path) = work.lock().unwrap().pop() else { return };
+            let source = read(&path);
+            let program = compile(&source, &Options::default()).unwrap();
+            let id = program_id(&path.display().to_string(), &source, &[], &[]);
+            if let Err(message) = what(&path.file_stem().unwrap().to_string_lossy(), &program, &id) {
+                wrong.lock().unwrap().push(format!("{}: {message}", path.display()));
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..2).for_each(|_| drop(scope.spawn(one))));
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    count
+}
+
+fn read(path: &PathBuf) -> String {
+    std::fs::read_to_string(path).expect("the file can be read")
+}
+
+fn engines_agree(program: &Program, id: &ProgramId, rounds: u32) -> Result<(), String> {
+    let [one, other] = [Engine::Interfaces, Engine::Summaries].map(|engine| fails(program, id, &plan(rounds, engine)));
+    let (one, other) = (one?, other?);
+    if one == other { Ok(()) } else { Err(format!("{rounds} rounds: interfaces {one}, summaries {other}")) }
+}
+
+#[test]
+fn interfaces_and_summaries_agree_and_bugs_replay() {
+    let count = for_each(|name, program, id| {
+        engines_agree(program, id, 1)?;
+        if SLOW.contains(&name) {
+            fails(program, id, &plan(2, Engine::Interfaces)).map(drop)
+        } else {
+            engines_agree(program, id, 2)
+        }
+    });
+    assert!(count >= 30, "{count} programs");
+}
+
+#[test]
+#[ignore = "minutes: procedure summaries of the larger programs"]
+fn interfaces_and_summaries_agree_on_the_larger_programs() {
+    for_each(|name, program, id| if SLOW.contains(&name) { engines_agree(program, id, 2) } else { Ok(()) });
+}
+
+/// A bug of so many rounds is one of the threads that take part, and those have no fewer rounds.
+#[test]
+fn threads_in_a_fixed_number_have_the_same_bugs() {
+    let count = for_each(|_, program, id| {
+        let stop = Arc::new(AtomicBool::new(false));
+        let found = prove(program, id, &plan(2, Engine::Interfaces), &stop, &|_| {}).map_err(|e| format!("{e:?}"))?;
+        let Verdict::Bug { trace } = found.report.verdict else { return Ok(()) };
+        let all = with_instances(program.clone(), &trace.program.instances).map_err(|e| e.message)?;
+        let explicit = fabius_verify::Plan {
+            bound: fabius_trace::Bound::Rounds,
+            max: Some(1),
+            deadlock: false,
+            ..fabius_verify::Plan::default()
+        };
+        let checked =
+            fabius_verify::check(&all, &trace.program, &explicit, &stop, &|_| {}).map_err(|e| format!("{e:?}"))?;
+        match checked.verdict {
+            Verdict::Bug { trace: explicit } if explicit.cost == trace.cost => Ok(()),
+            other => Err(format!("{} rounds; explicit threads: {}", trace.cost + 1, other.exit_code())),
+        }
+    });
+    assert!(count >= 30, "{count} programs");
+}
