@@ -36,8 +36,8 @@ pub struct Happened {
     pub schedule: Schedule,
     /// Whether somebody failed.
     pub failed: bool,
-    /// The numbers of the threads that are there from the beginning, and the process that each is of.
-    pub processes: Vec<(u32, usize)>,
+    /// The threads that are there from the beginning: the number of each, if it has turns at all, and the process that it is of.
+    pub processes: Vec<(Option<u32>, usize)>,
 }
 
 /// Events that make no sense: an error of Fabius.
@@ -210,9 +210,8 @@ fn schedule(
             turn.choices.extend(choices(what));
         }
     }
-    let mut processes: Vec<(u32, usize)> =
-        created.iter().filter_map(|t| Some((number(*t), tasks[*t].process?))).collect();
-    processes.sort_unstable();
+    let number_of = |t: usize| created.contains(&t).then(|| number(t));
+    let processes = tasks.iter().enumerate().filter_map(|(t, task)| Some((number_of(t), task.process?))).collect();
     Happened { schedule, failed: fail.is_some(), processes }
 }
 

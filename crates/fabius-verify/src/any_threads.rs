@@ -86,6 +86,9 @@ pub fn attempt(
         Said::NoBug { .. } if plan.incremental && count == CONVERGED && converges(&source, limits) => Verdict::Verified,
         Said::NoBug { limits } => {
             bounds.limits.extend(limits);
+            if program.processes.iter().any(|p| p.count.is_some()) {
+                bounds.limits.push("in each round the threads of a declared number run first".into());
+            }
             Verdict::NoBugWithinBounds { bounds }
         }
         Said::Unknown(reason) => {
@@ -104,6 +107,9 @@ const CONVERGED: u32 = 2;
 
 /// Whether some invariant shows that no number of threads and rounds has a bug.
 fn converges(source: &Parameterized, limits: &Limits<'_>) -> bool {
+    if source.is_cut() {
+        return false;
+    }
     let (program, declared, any) = source.template();
     let template = Template { program: &program, declared: &declared, any: &any };
     let limits = summaries::Limits { deadline: limits.deadline, stop: limits.stop };
@@ -273,21 +279,20 @@ fn witness(
 }
 
 /// The numbers of threads if those of each process come together, and how many of each there are.
-fn threads_by_process(program: &Program, processes: &[(u32, usize)]) -> (Vec<u32>, Vec<(String, u32)>) {
+fn threads_by_process(program: &Program, threads: &[(Option<u32>, usize)]) -> (Vec<u32>, Vec<(String, u32)>) {
     let first = u32::from(program.init.is_some());
-    let threads = processes.iter().map(|(task, _)| task + 1).max().unwrap_or(first).max(first);
-    let mut numbers: Vec<u32> = (0..threads).collect();
+    let count = threads.iter().filter_map(|(task, _)| *task).map(|task| task + 1).max().unwrap_or(first).max(first);
+    let mut numbers: Vec<u32> = (0..count).collect();
     let mut next = first;
     let mut instances = Vec::new();
     for (n, process) in program.processes.iter().enumerate() {
-        let mut copies = 0;
-        for (task, _) in processes.iter().filter(|(_, of)| *of == n) {
-            numbers[*task as usize] = next;
+        let of = || threads.iter().filter(|(_, of)| *of == n);
+        for task in of().filter_map(|(task, _)| *task) {
+            numbers[task as usize] = next;
             next += 1;
-            copies += 1;
         }
         if process.count.is_none() {
-            instances.push((process.name.clone(), copies));
+            instances.push((process.name.clone(), of().count() as u32));
         }
     }
     (numbers, instances)

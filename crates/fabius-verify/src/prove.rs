@@ -10,7 +10,7 @@ use fabius_smt::{Embedded, External, Limits, Solver, find_solver};
 use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, Schedule, SchedulerKind, Verdict};
 use fabius_translate::explicit::{Trace, explicit};
 pub use fabius_translate::linear_interface::is_parameterized;
-use fabius_translate::linear_interface::{lazy::lazy, parameterized};
+use fabius_translate::linear_interface::{eager::eager, lazy::lazy, parameterized};
 use fabius_translate::relay::relay;
 use fabius_translate::yields::Begin;
 use fabius_translate::{Event, Explicit, Prioritized, Translated, Unsupported, lift};
@@ -278,7 +278,13 @@ pub enum Dump {
 /// # Errors
 /// [`ProofError::Unsupported`].
 pub fn dump(program: &Program, plan: &ProofPlan, format: Dump) -> Result<String, ProofError> {
-    let translated = translate(program, plan.sequentialization, Trace::Off)?;
+    let translated = match (format, plan.sequentialization) {
+        // A loop over the threads is a smaller formula than calls within calls.
+        (Dump::SmtLib, Sequentialization::AnyThreads(k)) => {
+            eager(&parameterized(program, Trace::Off).map_err(ProofError::Unsupported)?, k)
+        }
+        (_, what) => translate(program, what, Trace::Off)?,
+    };
     match format {
         Dump::Fab => unparsed(&translated.program),
         Dump::SmtLib => with_stack(|| {

@@ -78,6 +78,9 @@ pub fn compose(
     let mut statistics = Statistics::default();
     loop {
         let layout = Layout::new(program, &graphs, &ints);
+        if let Some(name) = layout.too_wide() {
+            return Ok((Composed::NotFinite(name.into()), statistics));
+        }
         let names = layout.names.clone();
         // From any state at all, an integer without a size has any value.
         let shared = threads.shared.iter().filter_map(|g| by_round(program, &layout, *g)).flatten().flatten();

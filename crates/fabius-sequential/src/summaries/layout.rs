@@ -136,6 +136,12 @@ impl Layout {
         }
     }
 
+    /// The name of a variable that is too wide for decision diagrams.
+    pub fn too_wide(&self) -> Option<&str> {
+        let wide = self.widths.iter().position(|w| w.bits > MOST_BITS);
+        wide.map(|leaf| self.names[leaf].as_str())
+    }
+
     /// The first leaf that is not of a global.
     pub fn first_local(&self) -> Leaf {
         self.globals_end
@@ -300,6 +306,9 @@ impl Layout {
 
 /// Bits of an integer without a size, at first.
 pub const LEAST: usize = 3;
+
+/// Bits of a variable at most: products and sums of more have diagrams beyond all bounds.
+const MOST_BITS: usize = 16;
 
 /// Iterations of the ordering.
 const ROUNDS: usize = 60;

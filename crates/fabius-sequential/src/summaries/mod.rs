@@ -115,6 +115,9 @@ pub fn reach(
     let mut statistics = Statistics::default();
     loop {
         let layout = Layout::new(program, &graphs, &ints);
+        if let Some(name) = layout.too_wide() {
+            return Ok((Answer::NotFinite(name.into()), statistics));
+        }
         let names = layout.names.clone();
         let mut reach = Reach::new(program, &graphs, layout, question, prints.len());
         let outcome = reach.run(limits, &mut |s| progress(&Statistics { time: began.elapsed(), ..*s }));

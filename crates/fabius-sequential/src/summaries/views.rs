@@ -154,6 +154,9 @@ pub fn invariant(template: &Template<'_>, limits: &Limits<'_>, progress: &mut dy
     let mut ints = BTreeMap::new();
     loop {
         let layout = Layout::new(program, &graphs, &ints);
+        if layout.too_wide().is_some() {
+            return Invariant::GaveUp("it has data of many bits");
+        }
         let bits = (usize::BITS - flat.points.leading_zeros()) as usize;
         let own: usize = own_leaves(program, &layout).iter().map(|l| layout.widths[*l].bits).sum();
         let extra = 4 * bits + 2 * template.declared.len() * (bits + own);

@@ -74,6 +74,16 @@ pub fn threads(source: &Parameterized, rounds: u32) -> Threads {
     let call = source.run_any(&mut locals);
     let any = one("any_thread", locals, call);
     crate::explicit::make_sequential(&mut program);
+    // Nobody runs beside `init`: it hands nothing over.
+    let main = program.init.expect("an explicit program begins with `init`");
+    let went_on = not(read(&stop));
+    let body = vec![
+        stmt(StmtKind::Call(Vec::new(), main, Vec::new())),
+        assume(or(read(&global(&program, explicit.failed)), and(went_on, eq(read(&round), number(0))))),
+    ];
+    let (locals, results) = (Vec::new(), Vec::new());
+    program.procs.push(Proc { name: "init_alone".into(), locals, params: 0, results, body, span: Span::default() });
+    program.init = Some(program.procs.len() - 1);
     let (failed, limits) = (explicit.failed, explicit.limits.clone());
     Threads {
         program,
@@ -90,12 +100,12 @@ pub fn threads(source: &Parameterized, rounds: u32) -> Threads {
 
 /// The executions of at most `rounds` rounds of any number of threads.
 pub fn eager(source: &Parameterized, rounds: u32) -> Translated {
-    let Threads { mut program, declared, any, failed, limits, stop, round, copies, .. } = threads(source, rounds);
+    let Threads { mut program, declared, any, failed, limits, stop, copies, .. } = threads(source, rounds);
     let main = program.init.expect("an explicit program begins with `init`");
     let call = |p: ProcId| stmt(StmtKind::Call(Vec::new(), p, Vec::new()));
     let mut locals = Vec::new();
     let mut body = copies.guesses;
-    body.extend([call(main), assume(eq(read(&global(&program, round)), number(0)))]);
+    body.push(call(main));
     let more = new_local(&mut locals, "more", Type::Bool);
     let choose = any_between(&more, boolean(false), boolean(true));
     let mut all: Block = declared.into_iter().map(call).collect();

@@ -38,7 +38,7 @@ pub fn without_handles(source: &Program) -> Result<Program, Unsupported> {
     if let Some(proc) = source.procs.iter().find(|p| p.locals.iter().any(local)) {
         return Err(refused(proc.span));
     }
-    let mut pass = Pass { own, wrong: None };
+    let mut pass = Pass { source: source.source.clone(), own, wrong: None };
     for proc in &mut program.procs {
         proc.body = replace(std::mem::take(&mut proc.body), &mut |s| pass.stmt(s));
     }
@@ -79,6 +79,7 @@ fn is_without(ty: &Type) -> bool {
 }
 
 struct Pass {
+    source: std::sync::Arc<str>,
     own: BTreeMap<GlobalId, GlobalId>,
     wrong: Option<Span>,
 }
@@ -88,7 +89,9 @@ impl Pass {
         let span = s.span;
         let kind = match s.kind {
             StmtKind::Assign(p, e) if p.ty == Type::Thread => {
-                let Some(own) = self.own(&p) else {
+                // A step of the library stands where it is called; what is assigned by hand may take over from others.
+                let by_hand = self.source.get(span.start as usize..span.end as usize).is_some_and(|s| s.contains('='));
+                let Some(own) = self.own(&p).filter(|_| !by_hand) else {
                     self.wrong = Some(span);
                     return Vec::new();
                 };

@@ -26,6 +26,8 @@ pub struct Parameterized {
     explicit: Explicit,
     /// What starts any number of times, in any order.
     any: Vec<Start>,
+    /// Executions are left out whatever the bounds are.
+    is_cut: bool,
 }
 
 /// Whether there are processes of any number.
@@ -67,13 +69,19 @@ pub fn parameterized(source: &Program, trace: Trace) -> Result<Parameterized, Un
     let (any, declared): (Vec<_>, Vec<_>) =
         explicit.starts.drain(..).zip(of).partition(|(_, process)| is_any(*process));
     explicit.starts = declared.into_iter().map(|(start, _)| start).collect();
+    let is_cut = !explicit.limits.is_empty();
     if source.any_stmt(|s| matches!(s.kind, StmtKind::Await(_))) {
         explicit.limits.push("deadlocks were not looked for".into());
     }
-    Ok(Parameterized { explicit, any: any.into_iter().map(|(start, _)| start).collect() })
+    Ok(Parameterized { explicit, any: any.into_iter().map(|(start, _)| start).collect(), is_cut })
 }
 
 impl Parameterized {
+    /// Whether executions are left out whatever the bounds are, as [`limits`](Parameterized::limits) says.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
     /// What was left out, in sentences.
     pub fn limits(&self) -> &[String] {
         &self.explicit.limits
