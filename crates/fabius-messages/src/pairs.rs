@@ -12,7 +12,7 @@ use crate::Property;
 use crate::ctp::{Ctp, ReceiveId, SendId};
 use crate::semantics::Buffering;
 use crate::system::{Which, outcomes};
-use fabius_explore::search::Options;
+use fabius_explore::search::{Cut, Options};
 use std::sync::atomic::AtomicBool;
 
 /// How precisely pairs are found.
@@ -171,14 +171,17 @@ fn join(past: &mut Past, other: &Past) -> bool {
 }
 
 /// The pairs of all complete runs, also of those that take another path; where it matters what is not received, all arrivals
-/// of all runs. `None` if there are too many states.
+/// of all runs.
+///
+/// # Errors
+/// What cut the exploration short.
 pub fn exact(
     ctp: &Ctp,
     buffering: Buffering,
     property: Property,
     options: &Options,
     stop: &AtomicBool,
-) -> Option<Pairs> {
+) -> Result<Pairs, Cut> {
     let mut pairs = Pairs { of_receive: vec![Vec::new(); ctp.receives.len()] };
     let arrivals = property == Property::Deadlock || buffering == Buffering::Zero;
     let which = if arrivals { Which::All } else { Which::Complete };
@@ -191,5 +194,5 @@ pub fn exact(
         sends.sort_unstable();
         sends.dedup();
     }
-    Some(pairs)
+    Ok(pairs)
 }

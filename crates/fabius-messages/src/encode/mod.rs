@@ -16,6 +16,7 @@ use crate::pairs::Pairs;
 use crate::semantics::Buffering;
 use crate::system::Goal;
 use fabius_smt::{Clauses, Op, Solver, Sort, Term, Terms, smtlib};
+use fabius_trace::Span;
 use match_pair::{Asserts, Reading};
 
 /// Which encoding.
@@ -55,6 +56,9 @@ pub struct Encoded {
     pub passed: Vec<Vec<(usize, Term)>>,
     /// For endpoints of which only some receives have matches: which messages are among the first so many.
     pub cuts: Vec<(EndpointId, Vec<cuts::Cut>)>,
+    /// The first command in which a number may leave 64 bits. A formula without models then says nothing of runs where it
+    /// does.
+    pub beyond: Option<Span>,
     /// How many constraints there are of each kind.
     pub count: Count,
 }
@@ -165,6 +169,7 @@ struct Frame<'a> {
     facts: Facts,
     count: Count,
     variables: Vec<Term>,
+    beyond: Option<Span>,
     passed: Vec<Vec<(usize, Term)>>,
     /// For each receive, whether its message arrives, as far as that matters.
     filled: Vec<Option<Term>>,
@@ -174,7 +179,7 @@ impl<'a> Frame<'a> {
     fn new(question: Question<'a>) -> Frame<'a> {
         let Question { ctp, buffering, goal, pairs } = question;
         let mut terms = Terms::default();
-        let variables = ranges::variables(ctp, pairs, &mut terms);
+        let ranges::Numbers { variables, beyond } = ranges::numbers(ctp, pairs, &mut terms);
         let mut frame = Frame {
             ctp,
             buffering,
@@ -184,6 +189,7 @@ impl<'a> Frame<'a> {
             facts: Facts::default(),
             count: Count::default(),
             variables,
+            beyond,
             passed: vec![Vec::new(); ctp.nodes.len()],
             filled: Vec::new(),
         };
@@ -331,7 +337,9 @@ impl<'a> Frame<'a> {
                     }
                     CommandKind::Assign(x, e) => {
                         let value = self.number(e);
-                        let fact = self.terms.eq(self.variables[*x], value);
+                        let executed = self.executed(node, at);
+                        let same = self.terms.eq(self.variables[*x], value);
+                        let fact = self.terms.implies(executed, same);
                         self.fact(fact);
                         self.count.assignments += 1;
                     }
@@ -429,6 +437,8 @@ impl<'a> Frame<'a> {
         match e {
             Expr::Const(v) => self.terms.constant(i128::from(*v), Sort::Int),
             Expr::Variable(x) => self.variables[*x],
+            // No run gets past this.
+            Expr::Binary(..) if e.is_closed() && e.value(&|_| 0).is_err() => self.terms.variable(Sort::Int),
             Expr::Binary(operator @ (Operator::Add | Operator::Sub | Operator::Mul), a, b) => {
                 let (a, b) = (self.number(a), self.number(b));
                 let op = match operator {
@@ -494,6 +504,7 @@ impl<'a> Frame<'a> {
             matches,
             passed: self.passed,
             cuts: Vec::new(),
+            beyond: self.beyond,
             count: self.count,
         }
     }
