@@ -129,10 +129,10 @@ pub struct Error(pub String);
 pub fn decide(ctp: &Ctp, id: &ProgramId, plan: &Plan, stop: &Arc<AtomicBool>) -> Result<Report, Error> {
     let began = Instant::now();
     let deadline = plan.time.and_then(|t| began.checked_add(t));
-    let limits = Limits { deadline, stop };
+    let limits = &Limits { deadline, stop };
     let all_pairs = pairs::all(ctp).len();
     let mut report = Report::new(all_pairs);
-    let pairs = match find_pairs(ctp, plan, &limits) {
+    let pairs = match find_pairs(ctp, plan, limits) {
         Ok(pairs) => pairs,
         Err(reason) => {
             report.verdict = unknown(reason);
@@ -141,13 +141,13 @@ pub fn decide(ctp: &Ctp, id: &ProgramId, plan: &Plan, stop: &Arc<AtomicBool>) ->
         }
     };
     report.pairs = pairs.len();
-    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Bug(plan.property), pairs: &pairs };
+    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Bug(plan.property), pairs: &pairs, limits };
     let encoded = encode(plan.encoding, question);
     report.encoding = began.elapsed();
     report.count = encoded.count;
     report.terms = encoded.terms.len();
-    let mut asked = Asked::new(encoded, &mut report);
-    report.verdict = match asked.next_run(ctp, plan, Some(plan.property), &limits, &mut report)? {
+    let mut asked = Asked::new(encoded, limits, &mut report);
+    report.verdict = match asked.next_run(ctp, plan, Some(plan.property), limits, &mut report)? {
         Next::Run(_, moves) => {
             let trace = replay::trace(ctp, id, plan.buffering, plan.property, &moves);
             let trace = trace.map_err(|e| Error(format!("what the solver found does not replay: {e}")))?;
@@ -160,7 +160,7 @@ pub fn decide(ctp: &Ctp, id: &ProgramId, plan: &Plan, stop: &Arc<AtomicBool>) ->
     report.solver = asked.solver.statistics();
     drop(asked);
     if plan.enumerate {
-        report.enumerated = Some(enumerate(ctp, plan, &pairs, &limits, &mut report)?);
+        report.enumerated = Some(enumerate(ctp, plan, &pairs, limits, &mut report)?);
     }
     report.elapsed = began.elapsed();
     Ok(report)
@@ -172,16 +172,17 @@ pub fn decide(ctp: &Ctp, id: &ProgramId, plan: &Plan, stop: &Arc<AtomicBool>) ->
 /// Why the pairs were not found.
 pub fn dump(ctp: &Ctp, plan: &Plan, stop: &Arc<AtomicBool>) -> Result<String, Reason> {
     let deadline = plan.time.and_then(|t| Instant::now().checked_add(t));
-    let pairs = find_pairs(ctp, plan, &Limits { deadline, stop })?;
-    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Bug(plan.property), pairs: &pairs };
+    let limits = &Limits { deadline, stop };
+    let pairs = find_pairs(ctp, plan, limits)?;
+    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Bug(plan.property), pairs: &pairs, limits };
     let encoded = encode(plan.encoding, question);
-    Ok(encoded.facts.script(&encoded.terms))
+    if limits.are_hit() { Err(cut(limits)) } else { Ok(encoded.facts.script(&encoded.terms)) }
 }
 
 fn find_pairs(ctp: &Ctp, plan: &Plan, limits: &Limits<'_>) -> Result<Pairs, Reason> {
     match plan.precision {
         Precision::All => Ok(pairs::all(ctp)),
-        Precision::Tight => Ok(pairs::tight(ctp)),
+        Precision::Tight => Ok(pairs::tight(ctp, limits)),
         Precision::Exact => {
             let options = Options { deadline: limits.deadline, ..Options::default() };
             let found = pairs::exact(ctp, plan.buffering, plan.property, &options, limits.stop);
@@ -233,10 +234,10 @@ enum Next {
 }
 
 impl Asked {
-    fn new(encoded: Encoded, report: &mut Report) -> Asked {
+    fn new(encoded: Encoded, limits: &Limits<'_>, report: &mut Report) -> Asked {
         let began = Instant::now();
         let mut solver = Embedded::default();
-        encoded.facts.give(&encoded.terms, &mut solver);
+        encoded.facts.give(&encoded.terms, &mut solver, limits);
         let index = encoded.matches.iter().map(|(r, s, t)| ((*r, *s), *t)).collect();
         report.solving += began.elapsed();
         Asked { encoded, solver, index }
@@ -252,6 +253,10 @@ impl Asked {
         report: &mut Report,
     ) -> Result<Next, Error> {
         loop {
+            // The formula may not be whole then.
+            if limits.are_hit() {
+                return Ok(Next::Cut(cut(limits)));
+            }
             let began = Instant::now();
             report.queries += 1;
             let answer = self.solver.check(&self.encoded.terms, &[], limits).map_err(Error)?;
@@ -335,8 +340,8 @@ fn enumerate(
     limits: &Limits<'_>,
     report: &mut Report,
 ) -> Result<Enumerated, Error> {
-    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Outcomes, pairs };
-    let mut asked = Asked::new(encode(plan.encoding, question), report);
+    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Outcomes, pairs, limits };
+    let mut asked = Asked::new(encode(plan.encoding, question), limits, report);
     let mut found = Enumerated { outcomes: BTreeMap::new(), complete: false };
     loop {
         match asked.next_run(ctp, plan, None, limits, report)? {
@@ -372,10 +377,10 @@ pub(crate) fn reach(ctp: &Ctp, node: NodeId, plan: &Plan, limits: &Limits<'_>) -
         return Ok(Reached::Unknown);
     }
     let plan = &Plan { precision: Precision::Tight, ..plan.clone() };
-    let pairs = pairs::tight(ctp);
-    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Reach(node), pairs: &pairs };
+    let pairs = pairs::tight(ctp, limits);
+    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Reach(node), pairs: &pairs, limits };
     let mut report = Report::new(0);
-    let mut asked = Asked::new(encode(plan.encoding, question), &mut report);
+    let mut asked = Asked::new(encode(plan.encoding, question), limits, &mut report);
     match asked.next_run(ctp, plan, None, limits, &mut report)? {
         Next::Run(_, moves) => Ok(Reached::By(moves)),
         Next::None => Ok(Reached::Never),

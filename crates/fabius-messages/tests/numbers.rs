@@ -140,3 +140,17 @@ fn the_least_number_is_one_like_the_others() {
         assert_eq!(wrong.iter().map(|d| d.code).collect::<Vec<_>>(), ["E0610"]);
     }
 }
+
+/// Also what is done before the solver begins looks at the clock.
+#[test]
+fn nothing_is_said_of_what_there_was_no_time_for() {
+    for source in ["node A { assert false; }", include_str!("../../../examples/mcapi.ctp")] {
+        let ctp = parse(source);
+        for plan in plans() {
+            let time = Some(std::time::Duration::ZERO);
+            let report = report(&ctp, &Plan { time, enumerate: true, ..plan });
+            assert!(matches!(report.verdict, Verdict::Unknown { reason: Reason::Time, .. }), "{:?}", report.verdict);
+            assert!(report.enumerated.is_none_or(|all| !all.complete));
+        }
+    }
+}

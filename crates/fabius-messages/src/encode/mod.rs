@@ -15,7 +15,7 @@ use crate::ctp::{CommandKind, Ctp, EndpointId, Expr, NodeId, Operator, ReceiveId
 use crate::pairs::Pairs;
 use crate::semantics::Buffering;
 use crate::system::Goal;
-use fabius_smt::{Clauses, Op, Solver, Sort, Term, Terms, smtlib};
+use fabius_smt::{Clauses, Limits, Op, Solver, Sort, Term, Terms, smtlib};
 use fabius_trace::Span;
 use match_pair::{Asserts, Reading};
 
@@ -42,6 +42,8 @@ pub struct Question<'a> {
     pub goal: Goal,
     /// Which messages a receive may get.
     pub pairs: &'a Pairs,
+    /// Once one of these is hit, the formula is of no use, and comes out sooner and not whole.
+    pub limits: &'a Limits<'a>,
 }
 
 /// A formula, and what its variables mean.
@@ -128,16 +130,17 @@ pub fn encode(encoding: Encoding, question: Question<'_>) -> Encoded {
 }
 
 impl Facts {
-    /// Tells a solver.
-    pub fn give(&self, terms: &Terms, solver: &mut dyn Solver) {
+    /// Tells a solver, as far as the limits allow.
+    pub fn give(&self, terms: &Terms, solver: &mut dyn Solver, limits: &Limits<'_>) {
+        let goes_on = || !limits.are_hit();
         self.preferred.iter().for_each(|t| solver.prefer(*t));
-        for fact in &self.terms {
+        for fact in self.terms.iter().take_while(|_| goes_on()) {
             solver.assert(terms, *fact);
         }
-        for clause in self.clauses.iter() {
+        for clause in self.clauses.iter().take_while(|_| goes_on()) {
             solver.assert_any(terms, clause);
         }
-        for [condition, from, to] in &self.orders {
+        for [condition, from, to] in self.orders.iter().take_while(|_| goes_on()) {
             solver.before(terms, *condition, *from, *to);
         }
     }
@@ -165,6 +168,7 @@ struct Frame<'a> {
     buffering: Buffering,
     goal: Goal,
     pairs: &'a Pairs,
+    limits: &'a Limits<'a>,
     terms: Terms,
     facts: Facts,
     count: Count,
@@ -177,7 +181,7 @@ struct Frame<'a> {
 
 impl<'a> Frame<'a> {
     fn new(question: Question<'a>) -> Frame<'a> {
-        let Question { ctp, buffering, goal, pairs } = question;
+        let Question { ctp, buffering, goal, pairs, limits } = question;
         let mut terms = Terms::default();
         let ranges::Numbers { variables, beyond } = ranges::numbers(ctp, pairs, &mut terms);
         let mut frame = Frame {
@@ -185,6 +189,7 @@ impl<'a> Frame<'a> {
             buffering,
             goal,
             pairs,
+            limits,
             terms,
             facts: Facts::default(),
             count: Count::default(),
