@@ -48,7 +48,10 @@ pub fn run(args: &TraceArgs) -> Result<u8, Failure> {
             return Err(input(format!("`{format}` is no format to write")).help("traces are written as smt2"));
         }
         let text = fabius_messages::dump(&loaded.ctp, &plan, &stop);
-        let text = text.ok_or_else(|| input("the pairs were not found in time").help("leave out `--pairs exact`"))?;
+        let text = text.map_err(|reason| {
+            let why = format!("the pairs were not found: {}", why_unknown(&reason));
+            input(why).help("leave out `--pairs exact`")
+        })?;
         files::write(Path::new(path), &text)?;
         return Ok(0);
     }
@@ -155,7 +158,7 @@ fn text(answer: &Answer<'_>, style: Style) -> String {
         let at = side.span.line_col(&loaded.ctp.source);
         let how = match &side.taken {
             Taken::Never => "no order of the messages takes it".to_string(),
-            Taken::Unknown => "not known in time".to_string(),
+            Taken::Unknown => "not known: time or numbers of 64 bits are not enough".to_string(),
             Taken::By(guide) => {
                 let named = |(to, from): &(String, Vec<String>)| {
                     let from: Vec<String> = from.iter().map(|f| format!("@{f}")).collect();

@@ -106,3 +106,26 @@ fn bad_input_is_underlined() {
     expect(&fabius(&["trace", "no.ctp"]), 2, &["there is no file"]);
     expect(&fabius(&["trace", EXAMPLE, "--time", "0ms"]), 3, &["the time limit was reached"]);
 }
+
+#[test]
+fn numbers_beyond_64_bits_are_not_the_time_limit() {
+    let large = file("messages-large.ctp");
+    std::fs::write(&large, "node A {\n    x = 9223372036854775807;\n    y = x + 1;\n}\n")
+        .expect("a file can be written");
+    for pairs in ["exact", "tight", "all"] {
+        let output = fabius(&["trace", &large, "--pairs", pairs, "--property", "deadlock"]);
+        expect(&output, 3, &["unknown: ", "a number may leave 64 bits at 3:5: `y = x + 1`"]);
+    }
+    let text = file("messages-large.smt2");
+    let output = fabius(&["trace", &large, "--pairs", "exact", "--dump", "smt2", &text]);
+    expect(&output, 2, &["a number may leave 64 bits at 3:5"]);
+}
+
+#[test]
+fn other_paths_of_the_form_of_the_paper_are_named_in_it() {
+    let paper = file("messages-paper.ctp");
+    let text = "(ctp ((l0 (rcvi A 0 a)) (l1 (wait A)) (l2 (assume (> a 3)))) ((m0 (sndi s 1 0 4))))\n";
+    std::fs::write(&paper, text).expect("a file can be written");
+    let output = fabius(&["trace", &paper, "--paths", "all"]);
+    expect(&output, 0, &["`(assume (not (> a 3)))`"]);
+}

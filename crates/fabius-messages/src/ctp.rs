@@ -216,6 +216,13 @@ impl Expr {
         exact.ok_or(Overflow)
     }
 
+    /// Whether there are no variables in it.
+    pub fn is_closed(&self) -> bool {
+        let mut closed = true;
+        self.each_variable(&mut |_| closed = false);
+        closed
+    }
+
     /// Calls `f` with every variable in it.
     pub fn each_variable(&self, f: &mut impl FnMut(VariableId)) {
         match self {

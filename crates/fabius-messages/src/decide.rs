@@ -7,9 +7,10 @@ use crate::pairs::{self, Pairs, Precision};
 use crate::replay::{self, Model, Spurious};
 use crate::semantics::{Buffering, Matching, State, Status, initial};
 use crate::system::Goal;
-use fabius_explore::search::Options;
+use fabius_explore::search::{Cut, Options};
+use fabius_explore::system::Limit;
 use fabius_smt::{Answer, Embedded, Limits, Model as Values, Solver, Term, evaluate};
-use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, SchedulerKind, Verdict};
+use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, SchedulerKind, Span, Verdict};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -128,22 +129,25 @@ pub struct Error(pub String);
 pub fn decide(ctp: &Ctp, id: &ProgramId, plan: &Plan, stop: &Arc<AtomicBool>) -> Result<Report, Error> {
     let began = Instant::now();
     let deadline = plan.time.and_then(|t| began.checked_add(t));
-    let limits = Limits { deadline, stop };
+    let limits = &Limits { deadline, stop };
     let all_pairs = pairs::all(ctp).len();
     let mut report = Report::new(all_pairs);
-    let Some(pairs) = find_pairs(ctp, plan, &limits) else {
-        report.verdict = unknown(cut(&limits));
-        report.elapsed = began.elapsed();
-        return Ok(report);
+    let pairs = match find_pairs(ctp, plan, limits) {
+        Ok(pairs) => pairs,
+        Err(reason) => {
+            report.verdict = unknown(reason);
+            report.elapsed = began.elapsed();
+            return Ok(report);
+        }
     };
     report.pairs = pairs.len();
-    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Bug(plan.property), pairs: &pairs };
+    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Bug(plan.property), pairs: &pairs, limits };
     let encoded = encode(plan.encoding, question);
     report.encoding = began.elapsed();
     report.count = encoded.count;
     report.terms = encoded.terms.len();
-    let mut asked = Asked::new(encoded, &mut report);
-    report.verdict = match asked.next_run(ctp, plan, Some(plan.property), &limits, &mut report)? {
+    let mut asked = Asked::new(encoded, limits, &mut report);
+    report.verdict = match asked.next_run(ctp, plan, Some(plan.property), limits, &mut report)? {
         Next::Run(_, moves) => {
             let trace = replay::trace(ctp, id, plan.buffering, plan.property, &moves);
             let trace = trace.map_err(|e| Error(format!("what the solver found does not replay: {e}")))?;
@@ -156,28 +160,37 @@ pub fn decide(ctp: &Ctp, id: &ProgramId, plan: &Plan, stop: &Arc<AtomicBool>) ->
     report.solver = asked.solver.statistics();
     drop(asked);
     if plan.enumerate {
-        report.enumerated = Some(enumerate(ctp, plan, &pairs, &limits, &mut report)?);
+        report.enumerated = Some(enumerate(ctp, plan, &pairs, limits, &mut report)?);
     }
     report.elapsed = began.elapsed();
     Ok(report)
 }
 
 /// The formula as a file for other solvers.
-pub fn dump(ctp: &Ctp, plan: &Plan, stop: &Arc<AtomicBool>) -> Option<String> {
+///
+/// # Errors
+/// Why the pairs were not found.
+pub fn dump(ctp: &Ctp, plan: &Plan, stop: &Arc<AtomicBool>) -> Result<String, Reason> {
     let deadline = plan.time.and_then(|t| Instant::now().checked_add(t));
-    let pairs = find_pairs(ctp, plan, &Limits { deadline, stop })?;
-    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Bug(plan.property), pairs: &pairs };
+    let limits = &Limits { deadline, stop };
+    let pairs = find_pairs(ctp, plan, limits)?;
+    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Bug(plan.property), pairs: &pairs, limits };
     let encoded = encode(plan.encoding, question);
-    Some(encoded.facts.script(&encoded.terms))
+    if limits.are_hit() { Err(cut(limits)) } else { Ok(encoded.facts.script(&encoded.terms)) }
 }
 
-fn find_pairs(ctp: &Ctp, plan: &Plan, limits: &Limits<'_>) -> Option<Pairs> {
+fn find_pairs(ctp: &Ctp, plan: &Plan, limits: &Limits<'_>) -> Result<Pairs, Reason> {
     match plan.precision {
-        Precision::All => Some(pairs::all(ctp)),
-        Precision::Tight => Some(pairs::tight(ctp)),
+        Precision::All => Ok(pairs::all(ctp)),
+        Precision::Tight => Ok(pairs::tight(ctp, limits)),
         Precision::Exact => {
             let options = Options { deadline: limits.deadline, ..Options::default() };
-            pairs::exact(ctp, plan.buffering, plan.property, &options, limits.stop)
+            let found = pairs::exact(ctp, plan.buffering, plan.property, &options, limits.stop);
+            found.map_err(|by| match by {
+                Cut::Memory => Reason::Memory,
+                Cut::Program(Limit::Integer, span) => leaves(ctp, span),
+                _ => cut(limits),
+            })
         }
     }
 }
@@ -194,6 +207,12 @@ fn unknown(reason: Reason) -> Verdict {
         limits: Vec::new(),
     };
     Verdict::Unknown { reason, bounds }
+}
+
+/// A number is out of bounds, or may be.
+fn leaves(ctp: &Ctp, span: Span) -> Reason {
+    let at = span.line_col(&ctp.source);
+    program(&format!("a number may leave 64 bits at {}:{}: `{}`", at.line, at.column, span.text(&ctp.source)))
 }
 
 fn cut(limits: &Limits<'_>) -> Reason {
@@ -215,10 +234,10 @@ enum Next {
 }
 
 impl Asked {
-    fn new(encoded: Encoded, report: &mut Report) -> Asked {
+    fn new(encoded: Encoded, limits: &Limits<'_>, report: &mut Report) -> Asked {
         let began = Instant::now();
         let mut solver = Embedded::default();
-        encoded.facts.give(&encoded.terms, &mut solver);
+        encoded.facts.give(&encoded.terms, &mut solver, limits);
         let index = encoded.matches.iter().map(|(r, s, t)| ((*r, *s), *t)).collect();
         report.solving += began.elapsed();
         Asked { encoded, solver, index }
@@ -234,12 +253,20 @@ impl Asked {
         report: &mut Report,
     ) -> Result<Next, Error> {
         loop {
+            // The formula may not be whole then.
+            if limits.are_hit() {
+                return Ok(Next::Cut(cut(limits)));
+            }
             let began = Instant::now();
             report.queries += 1;
             let answer = self.solver.check(&self.encoded.terms, &[], limits).map_err(Error)?;
             report.solving += began.elapsed();
             match answer {
-                Answer::Unsat => return Ok(Next::None),
+                Answer::Unsat => {
+                    // Exact pairs come of an exploration that has seen all numbers.
+                    let beyond = self.encoded.beyond.filter(|_| plan.precision != Precision::Exact);
+                    return Ok(beyond.map_or(Next::None, |span| Next::Cut(leaves(ctp, span))));
+                }
                 Answer::Unknown => return Ok(Next::Cut(cut(limits))),
                 Answer::UnsatWithin64Bits => {
                     return Ok(Next::Cut(program("there is no bug whose numbers have at most 64 bits")));
@@ -313,8 +340,8 @@ fn enumerate(
     limits: &Limits<'_>,
     report: &mut Report,
 ) -> Result<Enumerated, Error> {
-    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Outcomes, pairs };
-    let mut asked = Asked::new(encode(plan.encoding, question), report);
+    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Outcomes, pairs, limits };
+    let mut asked = Asked::new(encode(plan.encoding, question), limits, report);
     let mut found = Enumerated { outcomes: BTreeMap::new(), complete: false };
     loop {
         match asked.next_run(ctp, plan, None, limits, report)? {
@@ -323,11 +350,11 @@ fn enumerate(
                 asked.exclude(&model.matching);
                 found.outcomes.insert(state.matching(ctp), state.status);
             }
-            Next::None => found.complete = true,
-            Next::Cut(_) => {}
-        }
-        if found.complete || limits.are_hit() {
-            return Ok(found);
+            Next::None => {
+                found.complete = true;
+                return Ok(found);
+            }
+            Next::Cut(_) => return Ok(found),
         }
     }
 }
@@ -345,14 +372,16 @@ pub(crate) enum Reached {
 ///
 /// # Errors
 /// [`Error`].
-pub(crate) fn reach(ctp: &Ctp, node: NodeId, plan: &Plan, stop: &Arc<AtomicBool>) -> Result<Reached, Error> {
-    let deadline = plan.time.and_then(|t| Instant::now().checked_add(t));
-    let limits = Limits { deadline, stop };
-    let pairs = pairs::tight(ctp);
-    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Reach(node), pairs: &pairs };
+pub(crate) fn reach(ctp: &Ctp, node: NodeId, plan: &Plan, limits: &Limits<'_>) -> Result<Reached, Error> {
+    if limits.are_hit() {
+        return Ok(Reached::Unknown);
+    }
+    let plan = &Plan { precision: Precision::Tight, ..plan.clone() };
+    let pairs = pairs::tight(ctp, limits);
+    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Reach(node), pairs: &pairs, limits };
     let mut report = Report::new(0);
-    let mut asked = Asked::new(encode(plan.encoding, question), &mut report);
-    match asked.next_run(ctp, plan, None, &limits, &mut report)? {
+    let mut asked = Asked::new(encode(plan.encoding, question), limits, &mut report);
+    match asked.next_run(ctp, plan, None, limits, &mut report)? {
         Next::Run(_, moves) => Ok(Reached::By(moves)),
         Next::None => Ok(Reached::Never),
         Next::Cut(_) => Ok(Reached::Unknown),

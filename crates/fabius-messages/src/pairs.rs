@@ -12,7 +12,8 @@ use crate::Property;
 use crate::ctp::{Ctp, ReceiveId, SendId};
 use crate::semantics::Buffering;
 use crate::system::{Which, outcomes};
-use fabius_explore::search::Options;
+use fabius_explore::search::{Cut, Options};
+use fabius_smt::Limits;
 use std::sync::atomic::AtomicBool;
 
 /// How precisely pairs are found.
@@ -99,18 +100,18 @@ pub fn by_place(ctp: &Ctp) -> Pairs {
 /// How many commands of each node must have been executed.
 type Past = Box<[u32]>;
 
-/// The pairs whose places and whose order allow it.
-pub fn tight(ctp: &Ctp) -> Pairs {
+/// The pairs whose places and whose order allow it; more of them, once a limit is hit.
+pub fn tight(ctp: &Ctp, limits: &Limits<'_>) -> Pairs {
     let mut pairs = by_place(ctp);
     loop {
-        let past = pasts(ctp, &pairs);
+        let past = pasts(ctp, &pairs, limits);
         let changed = pairs.retain(|r, s| {
             let (receive, send) = (&ctp.receives[r], &ctp.sends[s]);
             let Some(done) = receive.done else { return true };
             // Is the receive complete before the message is sent?
             past[send.node][send.at][receive.node] as usize <= done
         });
-        if !changed {
+        if !changed || limits.are_hit() {
             return pairs;
         }
     }
@@ -118,7 +119,7 @@ pub fn tight(ctp: &Ctp) -> Pairs {
 
 /// For each command of each node, what has been executed when it begins, in every run: program order, and what all messages
 /// that a completed receive may get have in common.
-fn pasts(ctp: &Ctp, pairs: &Pairs) -> Vec<Vec<Past>> {
+fn pasts(ctp: &Ctp, pairs: &Pairs, limits: &Limits<'_>) -> Vec<Vec<Past>> {
     let nodes = ctp.nodes.len();
     let nothing: Past = vec![0; nodes].into();
     let mut past: Vec<Vec<Past>> = ctp.nodes.iter().map(|n| vec![nothing.clone(); n.commands.len()]).collect();
@@ -135,6 +136,9 @@ fn pasts(ctp: &Ctp, pairs: &Pairs) -> Vec<Vec<Past>> {
         for node in 0..nodes {
             let mut now = nothing.clone();
             for at in 0..ctp.nodes[node].commands.len() {
+                if limits.are_hit() {
+                    return past;
+                }
                 now[node] = at as u32;
                 changed |= join(&mut past[node][at], &now);
                 for r in &completed[node][at] {
@@ -171,14 +175,17 @@ fn join(past: &mut Past, other: &Past) -> bool {
 }
 
 /// The pairs of all complete runs, also of those that take another path; where it matters what is not received, all arrivals
-/// of all runs. `None` if there are too many states.
+/// of all runs.
+///
+/// # Errors
+/// What cut the exploration short.
 pub fn exact(
     ctp: &Ctp,
     buffering: Buffering,
     property: Property,
     options: &Options,
     stop: &AtomicBool,
-) -> Option<Pairs> {
+) -> Result<Pairs, Cut> {
     let mut pairs = Pairs { of_receive: vec![Vec::new(); ctp.receives.len()] };
     let arrivals = property == Property::Deadlock || buffering == Buffering::Zero;
     let which = if arrivals { Which::All } else { Which::Complete };
@@ -191,5 +198,5 @@ pub fn exact(
         sends.sort_unstable();
         sends.dedup();
     }
-    Some(pairs)
+    Ok(pairs)
 }

@@ -12,10 +12,12 @@ use crate::ctp::{Command, CommandKind, Ctp, Expr, NodeId, Request};
 use crate::decide::{Error, Plan, Reached, reach};
 use crate::replay::Move;
 use crate::semantics::{State, initial};
+use fabius_smt::Limits;
 use fabius_trace::Span;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 /// A side of a branch that the recorded run did not take.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,18 +50,19 @@ pub struct Guide {
     pub outcomes: Vec<(String, Vec<usize>)>,
 }
 
-/// All other sides of the recorded path, of every node in order.
+/// All other sides of the recorded path, of every node in order. The time of the plan is for all of them.
 ///
 /// # Errors
 /// [`Error`].
 pub fn other_sides(ctp: &Ctp, plan: &Plan, stop: &Arc<AtomicBool>) -> Result<Vec<Side>, Error> {
     let mut all = Vec::new();
+    let limits = Limits { deadline: plan.time.and_then(|t| Instant::now().checked_add(t)), stop };
     for node in 0..ctp.nodes.len() {
         for at in 0..ctp.nodes[node].commands.len() {
             for (kind, instead) in alternatives(ctp, node, at) {
                 let span = ctp.nodes[node].commands[at].span;
                 let other = ctp.cut(node, at, Command { span, kind });
-                let taken = match reach(&other, node, plan, stop)? {
+                let taken = match reach(&other, node, plan, &limits)? {
                     Reached::By(moves) => Taken::By(guide(&other, plan, &moves)),
                     Reached::Never => Taken::Never,
                     Reached::Unknown => Taken::Unknown,
@@ -80,8 +83,14 @@ fn alternatives(ctp: &Ctp, node: NodeId, at: usize) -> Vec<(CommandKind, String)
     match ctp.command(node, at) {
         CommandKind::Assume(e) => {
             let text = ctp.nodes[node].commands[at].span.text(&ctp.source);
-            let text = text.trim_start_matches("assume").trim();
-            vec![(CommandKind::Assume(Expr::Not(Box::new(e.clone()))), format!("assume !({text})"))]
+            // In the form of the paper, the command stands in parentheses.
+            let paper = text.strip_prefix('(').and_then(|t| t.strip_suffix(')'));
+            let condition = paper.unwrap_or(text).trim_start().trim_start_matches("assume").trim();
+            let instead = match paper {
+                Some(_) => format!("(assume (not {condition}))"),
+                None => format!("assume !({condition})"),
+            };
+            vec![(CommandKind::Assume(Expr::Not(Box::new(e.clone()))), instead)]
         }
         CommandKind::Test { request, answer } => {
             let kind = CommandKind::Test { request: *request, answer: !answer };
@@ -159,7 +168,7 @@ pub fn cover(
             match side.taken {
                 Taken::By(guide) if asked.insert(guide.clone()) => open.push(guide),
                 Taken::By(_) | Taken::Never => {}
-                Taken::Unknown => return Err(Error(format!("not known in time: whether `{}` is taken", side.instead))),
+                Taken::Unknown => return Err(Error(format!("it is not known whether `{}` is taken", side.instead))),
             }
         }
     }

@@ -86,6 +86,7 @@ pub fn schedule(
         }
     }
     let wrong = match property {
+        _ if run.state.status == Status::Error => Some("a number leaves 64 bits"),
         _ if run.state.status >= Status::Infeasible => Some("the run takes another path"),
         Some(Property::Assert) if run.state.failed.is_none() => Some("no assertion fails"),
         Some(Property::Unmatched) if run.state.unmatched(ctp).is_empty() => Some("every message is received"),

@@ -7,7 +7,7 @@ use crate::Property;
 use crate::ctp::{CommandKind, Ctp, NodeId};
 use crate::semantics::{Buffering, Matching, State, Status, initial};
 use fabius_explore::codec::{get, put};
-use fabius_explore::search::{Monitor, Options, Outcome};
+use fabius_explore::search::{Cut, Monitor, Options, Outcome};
 use fabius_explore::stateful;
 use fabius_explore::system::{Access, Born, Choose, End, Fault, Limit, Snapshot, StepLog, System, TaskId};
 use fabius_trace::{Bound, BugKind};
@@ -193,14 +193,17 @@ pub enum Which {
     All,
 }
 
-/// Every outcome of a program, also those of other paths; `None` if there are too many states.
+/// Every outcome of a program, also those of other paths.
+///
+/// # Errors
+/// What cut the exploration short.
 pub fn outcomes(
     ctp: &Ctp,
     buffering: Buffering,
     which: Which,
     options: &Options,
     stop: &AtomicBool,
-) -> Option<BTreeSet<Complete>> {
+) -> Result<BTreeSet<Complete>, Cut> {
     let found = Mutex::new(BTreeSet::new());
     let runs = Runs { ctp, buffering, goal: Goal::Outcomes };
     let options = Options { bound: Bound::None, ..options.clone() };
@@ -214,5 +217,8 @@ pub fn outcomes(
         found.lock().expect("nobody panics while holding it").insert((matching, state.status));
     });
     let all = found.into_inner().expect("nobody panics while holding it");
-    outcome.exhausted.then_some(all)
+    match outcome.cut {
+        None if outcome.exhausted => Ok(all),
+        cut => Err(cut.unwrap_or(Cut::Interrupted)),
+    }
 }

@@ -49,6 +49,17 @@ fn deep_expressions_are_refused() {
 }
 
 #[test]
+fn what_is_too_deep_is_said_once() {
+    for operator in ["+", "*", "-"] {
+        let chain = format!("1 {operator} ").repeat(5000) + "1";
+        for program in [format!("x = {chain};"), format!("x = {chain}; y = x + 1;"), format!("assert {chain} == 1;")] {
+            let found = parse(&format!("node T0 {{ {program} }}")).expect_err("too deep");
+            assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), ["E0611"], "{operator}");
+        }
+    }
+}
+
+#[test]
 fn no_text_makes_the_parser_panic() {
     let examples = [
         include_str!("../../../examples/mcapi.ctp"),

@@ -9,7 +9,9 @@ use fabius_messages::pairs::{self, Pairs};
 use fabius_messages::semantics::{Buffering, Matching, Status};
 use fabius_messages::system::{Which, outcomes};
 use fabius_messages::{Plan, Property};
+use fabius_smt::Limits;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use testkit::oracle::messages::{Pair, cases};
 
@@ -40,7 +42,7 @@ fn exploration_has_the_outcomes_and_pairs_of_the_oracle() {
         let exact = pairs::exact(&ctp, Buffering::Infinite, Property::Assert, &Options::default(), &stop);
         assert_eq!(all_names(&exact.expect("few states"), &ctp), case.exact, "{}", case.source);
         assert_eq!(all_names(&pairs::by_place(&ctp), &ctp), case.by_place, "{}", case.source);
-        let tight = all_names(&pairs::tight(&ctp), &ctp);
+        let tight = all_names(&pairs::tight(&ctp, &Limits { deadline: None, stop: &Arc::default() }), &ctp);
         assert!(case.exact.is_subset(&tight) && tight.is_subset(&case.by_place), "{}", case.source);
     }
 }

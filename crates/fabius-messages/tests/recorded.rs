@@ -144,3 +144,16 @@ fn a_run_that_does_not_end_is_no_record() {
     });
     assert!(wrong.is_err_and(|report| report.is_bug()));
 }
+
+#[test]
+fn every_number_can_be_recorded() {
+    for number in [i64::MIN, i64::MIN + 1, -1, i64::MAX] {
+        let recorded = mcapi::record(|domain| {
+            let own = domain.initialize("T0").endpoint_create(0);
+            own.msg_send(0, number);
+            own.msg_recv().equals(number).assert("it is what was sent");
+        });
+        let ctp = parse(&recorded.expect("the run ends"));
+        assert!(!has_bug(&ctp, &Plan::default()), "{number}");
+    }
+}

@@ -321,8 +321,8 @@ impl Terms {
                 // (x + j) + k.
                 if let Kind::App(Op::Add, [x, j, _]) = *self.kind(a)
                     && let Some(j) = self.value_of(j)
+                    && let Some(sum) = if op == Op::Add { j.checked_add(k) } else { j.checked_sub(k) }
                 {
-                    let sum = if op == Op::Add { j + k } else { j - k };
                     let sum = self.constant(sum, sort);
                     return self.arithmetic(Op::Add, x, sum);
                 }

@@ -94,7 +94,7 @@ impl Small {
 
     /// The sum, if that is small.
     pub fn add(gates: &mut Gates, x: &Small, y: &Small) -> Option<Small> {
-        let (lo, hi) = (x.lo + y.lo, x.hi() + y.hi());
+        let (lo, hi) = (x.lo.checked_add(y.lo)?, x.hi().checked_add(y.hi())?);
         Small::fits(Some((lo, hi))).then(|| {
             let reaches = |v: Value| {
                 // Some part of it comes from x, the rest from y.

@@ -217,8 +217,8 @@ impl Terms {
                 let ((lo, hi), (lo2, hi2)) = (of_b?, self.range(c)?);
                 Some((lo.min(lo2), hi.max(hi2)))
             }
-            Op::Add => near((of_a?.0 + of_b?.0, of_a?.1 + of_b?.1)),
-            Op::Sub => near((of_a?.0 - of_b?.1, of_a?.1 - of_b?.0)),
+            Op::Add => near((of_a?.0.checked_add(of_b?.0)?, of_a?.1.checked_add(of_b?.1)?)),
+            Op::Sub => near((of_a?.0.checked_sub(of_b?.1)?, of_a?.1.checked_sub(of_b?.0)?)),
             Op::Mul => {
                 let ((a, b), (c, d)) = (of_a?, of_b?);
                 let all = [a.checked_mul(c)?, a.checked_mul(d)?, b.checked_mul(c)?, b.checked_mul(d)?];

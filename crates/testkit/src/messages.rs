@@ -65,6 +65,10 @@ fn body(rng: &mut Rng, requests: &[(Option<usize>, usize)], names: &mut usize) -
         }
         .expect("text grows");
         known.push(format!("x{r}"));
+        if rng.u8(..6) == 0 {
+            writeln!(out, "    y{r} = x{r} - 2;").expect("text grows");
+            known.push(format!("y{r}"));
+        }
         if rng.u8(..4) == 0 {
             let operator = ["<", ">", "!="][rng.usize(..3)];
             let x = &known[rng.usize(..known.len())];

@@ -98,6 +98,9 @@ pub fn encode(question: Question<'_>, reading: Reading) -> Encoded {
     let mut matches = Vec::new();
     let mut matched = vec![Terms::FALSE; ctp.sends.len()];
     for r in 0..ctp.receives.len() {
+        if frame.limits.are_hit() {
+            break;
+        }
         let Some(filled) = frame.filled[r] else { continue };
         let receive = &ctp.receives[r];
         let mut alternatives = vec![frame.terms.not(filled)];
@@ -178,6 +181,9 @@ fn arrivals(frame: &mut Frame<'_>, times: &[Vec<Term>], most: usize) -> Vec<Opti
 fn distinct(frame: &mut Frame<'_>, numbers: &[Term]) {
     for endpoint in &frame.ctp.endpoints {
         for (i, first) in endpoint.receives.iter().enumerate() {
+            if frame.limits.are_hit() {
+                return;
+            }
             for second in &endpoint.receives[i + 1..] {
                 let (Some(a), Some(b)) = (frame.filled[*first], frame.filled[*second]) else { continue };
                 let both = frame.terms.and(a, b);

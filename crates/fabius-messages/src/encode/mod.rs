@@ -15,7 +15,8 @@ use crate::ctp::{CommandKind, Ctp, EndpointId, Expr, NodeId, Operator, ReceiveId
 use crate::pairs::Pairs;
 use crate::semantics::Buffering;
 use crate::system::Goal;
-use fabius_smt::{Clauses, Op, Solver, Sort, Term, Terms, smtlib};
+use fabius_smt::{Clauses, Limits, Op, Solver, Sort, Term, Terms, smtlib};
+use fabius_trace::Span;
 use match_pair::{Asserts, Reading};
 
 /// Which encoding.
@@ -41,6 +42,8 @@ pub struct Question<'a> {
     pub goal: Goal,
     /// Which messages a receive may get.
     pub pairs: &'a Pairs,
+    /// Once one of these is hit, the formula is of no use, and comes out sooner and not whole.
+    pub limits: &'a Limits<'a>,
 }
 
 /// A formula, and what its variables mean.
@@ -55,6 +58,9 @@ pub struct Encoded {
     pub passed: Vec<Vec<(usize, Term)>>,
     /// For endpoints of which only some receives have matches: which messages are among the first so many.
     pub cuts: Vec<(EndpointId, Vec<cuts::Cut>)>,
+    /// The first command in which a number may leave 64 bits. A formula without models then says nothing of runs where it
+    /// does.
+    pub beyond: Option<Span>,
     /// How many constraints there are of each kind.
     pub count: Count,
 }
@@ -124,16 +130,17 @@ pub fn encode(encoding: Encoding, question: Question<'_>) -> Encoded {
 }
 
 impl Facts {
-    /// Tells a solver.
-    pub fn give(&self, terms: &Terms, solver: &mut dyn Solver) {
+    /// Tells a solver, as far as the limits allow.
+    pub fn give(&self, terms: &Terms, solver: &mut dyn Solver, limits: &Limits<'_>) {
+        let goes_on = || !limits.are_hit();
         self.preferred.iter().for_each(|t| solver.prefer(*t));
-        for fact in &self.terms {
+        for fact in self.terms.iter().take_while(|_| goes_on()) {
             solver.assert(terms, *fact);
         }
-        for clause in self.clauses.iter() {
+        for clause in self.clauses.iter().take_while(|_| goes_on()) {
             solver.assert_any(terms, clause);
         }
-        for [condition, from, to] in &self.orders {
+        for [condition, from, to] in self.orders.iter().take_while(|_| goes_on()) {
             solver.before(terms, *condition, *from, *to);
         }
     }
@@ -161,10 +168,12 @@ struct Frame<'a> {
     buffering: Buffering,
     goal: Goal,
     pairs: &'a Pairs,
+    limits: &'a Limits<'a>,
     terms: Terms,
     facts: Facts,
     count: Count,
     variables: Vec<Term>,
+    beyond: Option<Span>,
     passed: Vec<Vec<(usize, Term)>>,
     /// For each receive, whether its message arrives, as far as that matters.
     filled: Vec<Option<Term>>,
@@ -172,18 +181,20 @@ struct Frame<'a> {
 
 impl<'a> Frame<'a> {
     fn new(question: Question<'a>) -> Frame<'a> {
-        let Question { ctp, buffering, goal, pairs } = question;
+        let Question { ctp, buffering, goal, pairs, limits } = question;
         let mut terms = Terms::default();
-        let variables = ranges::variables(ctp, pairs, &mut terms);
+        let ranges::Numbers { variables, beyond } = ranges::numbers(ctp, pairs, &mut terms);
         let mut frame = Frame {
             ctp,
             buffering,
             goal,
             pairs,
+            limits,
             terms,
             facts: Facts::default(),
             count: Count::default(),
             variables,
+            beyond,
             passed: vec![Vec::new(); ctp.nodes.len()],
             filled: Vec::new(),
         };
@@ -331,7 +342,9 @@ impl<'a> Frame<'a> {
                     }
                     CommandKind::Assign(x, e) => {
                         let value = self.number(e);
-                        let fact = self.terms.eq(self.variables[*x], value);
+                        let executed = self.executed(node, at);
+                        let same = self.terms.eq(self.variables[*x], value);
+                        let fact = self.terms.implies(executed, same);
                         self.fact(fact);
                         self.count.assignments += 1;
                     }
@@ -429,6 +442,8 @@ impl<'a> Frame<'a> {
         match e {
             Expr::Const(v) => self.terms.constant(i128::from(*v), Sort::Int),
             Expr::Variable(x) => self.variables[*x],
+            // No run gets past this.
+            Expr::Binary(..) if e.is_closed() && e.value(&|_| 0).is_err() => self.terms.variable(Sort::Int),
             Expr::Binary(operator @ (Operator::Add | Operator::Sub | Operator::Mul), a, b) => {
                 let (a, b) = (self.number(a), self.number(b));
                 let op = match operator {
@@ -494,6 +509,7 @@ impl<'a> Frame<'a> {
             matches,
             passed: self.passed,
             cuts: Vec::new(),
+            beyond: self.beyond,
             count: self.count,
         }
     }

@@ -43,6 +43,9 @@ pub fn encode(question: Question<'_>) -> Encoded {
     let mut matches = Vec::new();
     let mut matched = vec![Terms::FALSE; ctp.sends.len()];
     for (r, receive) in ctp.receives.iter().enumerate() {
+        if frame.limits.are_hit() {
+            break;
+        }
         let Some(filled) = frame.filled[r] else { continue };
         let place = frame.terms.constant(receive.rank as i128, Sort::Int);
         let mut alternatives = vec![frame.terms.not(filled)];
@@ -100,6 +103,9 @@ fn places(frame: &mut Frame<'_>, arrivals: &[Term]) -> Vec<Term> {
     let mut places = vec![none; arrivals.len()];
     for endpoint in &frame.ctp.endpoints {
         for (i, first) in endpoint.incoming.iter().enumerate() {
+            if frame.limits.are_hit() {
+                break;
+            }
             for second in &endpoint.incoming[i + 1..] {
                 let same = frame.terms.eq(arrivals[*first], arrivals[*second]);
                 let differ = frame.terms.not(same);

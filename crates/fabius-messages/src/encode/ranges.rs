@@ -6,15 +6,27 @@
 use crate::ctp::{CommandKind, Ctp, Expr, Operator};
 use crate::pairs::Pairs;
 use fabius_smt::{Sort, Term, Terms};
+use fabius_trace::Span;
 
 /// Least and greatest value.
 type Range = (i128, i128);
 
-/// Numbers of this size are taken to be without limit.
+/// Of what may leave 64 bits, and of all that is computed from it.
+const ANY: Range = (i128::MIN, i128::MAX);
+
+/// Numbers of this size are as good as without limit for a formula.
 const FAR: i128 = 1 << 62;
 
-/// A variable for each variable of the program.
-pub fn variables(ctp: &Ctp, pairs: &Pairs, terms: &mut Terms) -> Vec<Term> {
+/// What is known of the numbers.
+pub struct Numbers {
+    /// A variable for each variable of the program.
+    pub variables: Vec<Term>,
+    /// The first command in which a number may leave 64 bits.
+    pub beyond: Option<Span>,
+}
+
+/// What is known of the numbers of a program.
+pub fn numbers(ctp: &Ctp, pairs: &Pairs, terms: &mut Terms) -> Numbers {
     let ranges = ranges(ctp, pairs);
     let near = |r: &Option<Range>| r.filter(|(lo, hi)| *lo > -FAR && *hi < FAR);
     let variable = |r: &Option<Range>| match (r, near(r)) {
@@ -22,7 +34,22 @@ pub fn variables(ctp: &Ctp, pairs: &Pairs, terms: &mut Terms) -> Vec<Term> {
         (_, Some((lo, hi))) => terms.variable_between(lo, hi),
         _ => terms.variable(Sort::Int),
     };
-    ranges.iter().map(variable).collect()
+    let leaves = |kind: &CommandKind| match kind {
+        CommandKind::Assign(_, e) | CommandKind::Assume(e) | CommandKind::Assert(e, _) => may_leave(e, &ranges),
+        CommandKind::Send(s) => may_leave(&ctp.sends[*s].value, &ranges),
+        _ => false,
+    };
+    let beyond = ctp.nodes.iter().flat_map(|n| &n.commands).find(|c| leaves(&c.kind)).map(|c| c.span);
+    Numbers { variables: ranges.iter().map(variable).collect(), beyond }
+}
+
+/// Whether something in the expression is computed that may leave 64 bits.
+fn may_leave(e: &Expr, known: &[Option<Range>]) -> bool {
+    match e {
+        Expr::Const(_) | Expr::Variable(_) => false,
+        Expr::Not(e) => may_leave(e, known),
+        Expr::Binary(_, a, b) => range(e, known) == Some(ANY) || may_leave(a, known) || may_leave(b, known),
+    }
 }
 
 /// `None` for what never gets a value.
@@ -70,15 +97,19 @@ fn range(e: &Expr, known: &[Option<Range>]) -> Option<Range> {
         Expr::Not(e) => return range(e, known).map(|_| (0, 1)),
         Expr::Binary(operator, a, b) => (*operator, range(a, known)?, range(b, known)?),
     };
-    // More than 64 bits need not be told apart.
-    let far = |v: i128| v.clamp(-FAR, FAR);
-    Some(match operator {
-        Operator::Add => (far(a.0 + b.0), far(a.1 + b.1)),
-        Operator::Sub => (far(a.0 - b.1), far(a.1 - b.0)),
+    let is_number = matches!(operator, Operator::Add | Operator::Sub | Operator::Mul);
+    if is_number && (a == ANY || b == ANY) {
+        return Some(ANY);
+    }
+    let (lo, hi) = match operator {
+        Operator::Add => (a.0 + b.0, a.1 + b.1),
+        Operator::Sub => (a.0 - b.1, a.1 - b.0),
         Operator::Mul => {
-            let all = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1].map(far);
+            let all = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1];
             (all.into_iter().min()?, all.into_iter().max()?)
         }
         _ => (0, 1),
-    })
+    };
+    let fits = i64::try_from(lo).is_ok() && i64::try_from(hi).is_ok();
+    Some(if fits { (lo, hi) } else { ANY })
 }

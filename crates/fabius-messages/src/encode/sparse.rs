@@ -49,6 +49,10 @@ pub fn encode(question: Question<'_>) -> Encoded {
         }
     }
     for (s, receives) in candidates.iter().enumerate() {
+        if frame.limits.are_hit() {
+            ladders.push(Vec::new());
+            continue;
+        }
         if places[ctp.destination(s)].is_some() {
             ladders.push(Vec::new());
             continue;
@@ -64,6 +68,9 @@ pub fn encode(question: Question<'_>) -> Encoded {
         ladders.push(ladder);
     }
     for r in 0..ctp.receives.len() {
+        if frame.limits.are_hit() {
+            break;
+        }
         let Some(filled) = frame.filled[r].filter(|_| places[ctp.receives[r].endpoint].is_none()) else { continue };
         let mut clause = std::mem::take(&mut of_receive[r]);
         at_most_one(&mut frame, &clause);
@@ -175,6 +182,9 @@ fn keep_order(frame: &mut Frame<'_>, first: &[(ReceiveId, Term)], second: &[(Rec
 /// Variables that what is asked depends on get the values of their messages.
 fn pass_values(frame: &mut Frame<'_>, matches: &[(ReceiveId, SendId, Term)], needed: &[bool]) {
     for (r, s, pair) in matches {
+        if frame.limits.are_hit() {
+            return;
+        }
         let variable = frame.ctp.receives[*r].variable;
         if needed[variable] {
             let value = frame.number(&frame.ctp.sends[*s].value);

@@ -70,9 +70,11 @@ pub(super) struct Typed {
     pub expr: Expr,
     pub of: Type,
     pub span: Span,
-    /// Operators inside of each other.
+    /// Operators inside of each other; [`REPORTED`]: too many, as has been said.
     pub depth: usize,
 }
+
+const REPORTED: usize = usize::MAX;
 
 impl Typed {
     fn leaf(expr: Expr, of: Type, span: Span) -> Typed {
@@ -335,6 +337,7 @@ impl Build {
         Typed::leaf(Expr::Variable(id), of, name.span)
     }
 
+    /// A number, which may have a sign.
     pub fn number(&mut self, text: &str, span: Span) -> Typed {
         let value = text.replace('_', "").parse().unwrap_or_else(|_| {
             let message = format!("`{text}` is not a number of at most 64 bits");
@@ -364,17 +367,21 @@ impl Build {
 
     pub fn not(&mut self, operand: Typed, span: Span) -> Typed {
         self.expect(&operand, Type::Truth);
-        let depth = operand.depth + 1;
+        let depth = operand.depth.saturating_add(1);
         self.shallow(Typed { expr: Expr::Not(Box::new(operand.expr)), of: Type::Truth, span, depth })
     }
 
     pub fn negative(&mut self, operand: Typed, span: Span) -> Typed {
         self.expect(&operand, Type::Number);
-        let expr = match operand.expr.clone() {
-            Expr::Const(v) => Expr::Const(v.wrapping_neg()),
-            other => Expr::Binary(Operator::Sub, Box::new(Expr::Const(0)), Box::new(other)),
+        let opposite = match operand.expr {
+            Expr::Const(v) => v.checked_neg(),
+            _ => None,
         };
-        self.shallow(Typed { expr, of: Type::Number, span, depth: operand.depth + 1 })
+        let expr = match (opposite, operand.expr) {
+            (Some(v), _) => Expr::Const(v),
+            (None, other) => Expr::Binary(Operator::Sub, Box::new(Expr::Const(0)), Box::new(other)),
+        };
+        self.shallow(Typed { expr, of: Type::Number, span, depth: operand.depth.saturating_add(1) })
     }
 
     pub fn binary(&mut self, operator: Operator, a: Typed, b: Typed) -> Typed {
@@ -387,7 +394,7 @@ impl Build {
         };
         self.expect(&a, operands);
         self.expect(&b, operands);
-        let (span, depth) = (a.span.to(b.span), a.depth.max(b.depth) + 1);
+        let (span, depth) = (a.span.to(b.span), a.depth.max(b.depth).saturating_add(1));
         self.shallow(Typed { expr: Expr::Binary(operator, Box::new(a.expr), Box::new(b.expr)), of, span, depth })
     }
 
@@ -396,11 +403,13 @@ impl Build {
         if e.depth <= DEEPEST {
             return e;
         }
-        let message = format!("more than {DEEPEST} operators inside of each other");
-        let mut wrong = diagnostic("E0611", message, e.span, "too deep");
-        wrong.help = Some("give parts of it a variable of their own".into());
-        self.report(wrong);
-        Typed::leaf(Expr::Const(0), Type::Any, e.span)
+        if e.depth < REPORTED {
+            let message = format!("more than {DEEPEST} operators inside of each other");
+            let mut wrong = diagnostic("E0611", message, e.span, "too deep");
+            wrong.help = Some("give parts of it a variable of their own".into());
+            self.report(wrong);
+        }
+        Typed { depth: REPORTED, ..Typed::leaf(Expr::Const(0), Type::Any, e.span) }
     }
 
     fn expect(&mut self, e: &Typed, wanted: Type) {

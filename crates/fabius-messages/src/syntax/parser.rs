@@ -248,6 +248,10 @@ impl Parser<'_> {
             }
             TokenKind::Minus => {
                 self.tokens.take();
+                if self.tokens.kind() == TokenKind::Number {
+                    let number = self.tokens.word();
+                    return Ok(self.build.number(&format!("-{}", number.text), token.span.to(number.span)));
+                }
                 let operand = self.operand()?;
                 let span = token.span.to(operand.span);
                 Ok(self.build.negative(operand, span))
