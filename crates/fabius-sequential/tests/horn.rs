@@ -4,6 +4,7 @@ use fabius_lang::program::Program;
 use fabius_lang::{Choices, Options, compile};
 use fabius_sequential::bmc::{Bmc, Depth, Outcome};
 use fabius_sequential::horn::{Answer, Checked, Clauses, check, solve};
+use fabius_sequential::summaries::{self, Question};
 use fabius_smt::{Embedded, Limits, find_solver};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,6 +41,17 @@ fn has_bug(program: &Program, most: u32) -> bool {
         Outcome::Bug(_) => true,
         Outcome::Safe { .. } => false,
         Outcome::Unknown => panic!("there is no limit"),
+    }
+}
+
+/// Whether summaries find an assertion that fails.
+fn fails(program: &Program) -> bool {
+    let stop = AtomicBool::new(false);
+    let limits = summaries::Limits { deadline: None, stop: &stop };
+    match summaries::reach(program, Question::Failure, &[], &limits, &mut |_| {}).expect("the program is sequential").0
+    {
+        summaries::Answer::Reached(reached) => !reached.failing.is_empty(),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -295,7 +307,7 @@ fn statements(next: &mut impl FnMut(u32) -> u32, depth: u32, calls: bool) -> Str
 }
 
 #[test]
-fn random_programs_are_decided_as_by_bounded_model_checking() {
+fn random_programs_are_decided_as_by_bounded_model_checking_and_by_summaries() {
     let Some(z3) = z3() else { return };
     let (mut safe, mut bugs) = (0, 0);
     for seed in 0..40u64 {
@@ -310,11 +322,11 @@ fn random_programs_are_decided_as_by_bounded_model_checking() {
         let program = program(&source);
         match ask(&program, &z3) {
             Answer::Safe { .. } => {
-                assert!(!has_bug(&program, 3), "{source}");
+                assert!(!has_bug(&program, 3) && !fails(&program), "{source}");
                 safe += 1;
             }
             Answer::Unsafe => {
-                assert!([2, 4, 8, 16].iter().any(|depth| has_bug(&program, *depth)), "{source}");
+                assert!([2, 4, 8, 16].iter().any(|depth| has_bug(&program, *depth)) && fails(&program), "{source}");
                 bugs += 1;
             }
             Answer::Unknown { reason } => eprintln!("{reason}: {source}"),
