@@ -20,6 +20,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("fabius-machine", &["fabius-lang", "fabius-explore", "fabius-trace"]),
     ("fabius-translate", &["fabius-lang", "fabius-trace"]),
     ("fabius-smt", &[]),
+    ("fabius-html", &["fabius-trace"]),
     ("fabius-sequential", &["fabius-lang", "fabius-smt", "fabius-trace"]),
     ("fabius-messages", &["fabius-explore", "fabius-smt", "fabius-trace"]),
     (
@@ -37,7 +38,15 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     (
         "fabius-cli",
-        &["fabius-verify", "fabius-trace", "fabius-explore", "fabius-lang", "fabius-semantics", "fabius-messages"],
+        &[
+            "fabius-verify",
+            "fabius-trace",
+            "fabius-explore",
+            "fabius-lang",
+            "fabius-semantics",
+            "fabius-messages",
+            "fabius-html",
+        ],
     ),
     ("fabius", &["fabius-explore", "fabius-trace"]),
     ("fabius-loom", &["fabius"]),

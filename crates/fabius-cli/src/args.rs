@@ -89,6 +89,18 @@ Exit codes:
   0  done
   2  bad input or usage";
 
+const REPORT_HELP: &str = "\
+The page holds everything and needs no network: send it to a colleague. The source is shown if the program is found
+unchanged, at the path in the trace, from the current directory and from the trace's. The traces that Rust tests save are
+read too.
+
+Example:
+  fabius report bug.json -o bug.html
+
+Exit codes:
+  0  done
+  2  bad input, or a page that could not be written";
+
 const REPLAY_HELP: &str = "\
 The program is looked for at the path in the trace, from the current directory and from the trace's. When
 standard input is a terminal you step through the trace; otherwise it is printed.
@@ -114,6 +126,9 @@ pub enum Command {
     /// Runs a saved trace again and shows it step by step.
     #[command(after_help = REPLAY_HELP)]
     Replay(ReplayArgs),
+    /// Makes a web page of a saved trace.
+    #[command(after_help = REPORT_HELP)]
+    Report(ReportArgs),
     /// Formats programs.
     #[command(
         after_help = "Exit codes:\n  0  done; with --check: every file is formatted\n  1  with --check: some file is not\n  2  bad input, or a file that could not be written"
@@ -203,6 +218,9 @@ pub struct AnswerArgs {
     /// Save the trace of a bug; `fabius replay` steps through it
     #[arg(long, value_name = "FILE.json", help_heading = "Output")]
     pub trace: Option<PathBuf>,
+    /// Write the answer as a web page: lanes, source and values to step through
+    #[arg(long, value_name = "FILE.html", help_heading = "Output")]
+    pub html: Option<PathBuf>,
     /// Print one JSON document on standard output
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -426,6 +444,9 @@ pub struct ReplayArgs {
     /// The program, if it is not where the trace says
     #[arg(long, value_name = "FILE")]
     pub program: Option<PathBuf>,
+    /// Write the trace as a web page
+    #[arg(long, value_name = "FILE.html", help_heading = "Output")]
+    pub html: Option<PathBuf>,
     /// Print one JSON document on standard output
     #[arg(long)]
     pub json: bool,
@@ -434,6 +455,20 @@ pub struct ReplayArgs {
     pub step: bool,
     #[command(flatten)]
     pub output: ColourArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The trace, or the document of `--json`.
+    pub trace: PathBuf,
+    /// Where to write the page
+    #[arg(short, long, value_name = "FILE.html")]
+    pub output: PathBuf,
+    /// The program, if it is not where the trace says
+    #[arg(long, value_name = "FILE")]
+    pub program: Option<PathBuf>,
+    #[command(flatten)]
+    pub colour: ColourArgs,
 }
 
 #[derive(Debug, Args)]

@@ -1,7 +1,7 @@
 //! A trace in lanes: one column for each thread or buffer, time downwards, source lines beside the steps.
 
 use crate::paint::{Ink, Paint, pad, printable, width, wrap};
-use fabius_trace::{Action, Bound, ErrorTrace, Mark, Step};
+use fabius_trace::{Action, ErrorTrace, Mark};
 
 /// Narrowest useful column.
 const NARROWEST: usize = 26;
@@ -14,7 +14,7 @@ pub fn draw(trace: &ErrorTrace, columns: usize, paint: Paint) -> String {
     let room = columns.saturating_sub(gutter + 2);
     let lane_width = (room / used.len().max(1)).min(48);
     let mut out = String::new();
-    let mut deviations = 0;
+    let marks = trace.marks();
     let wide = lane_width >= NARROWEST;
     if wide {
         let names: String = used.iter().map(|l| pad(&trace.lanes[*l].name, lane_width)).collect();
@@ -37,8 +37,8 @@ pub fn draw(trace: &ErrorTrace, columns: usize, paint: Paint) -> String {
             out += &format!("{}  {}\n", " ".repeat(gutter), paint.ink(Ink::Mark, &text));
             continue;
         }
-        if let Some(text) = mark(step, trace, &mut deviations) {
-            out += &rule(&text, gutter, paint);
+        if let Some(text) = &marks[number] {
+            out += &rule(text, gutter, paint);
         }
         let column = used.iter().position(|l| *l == step.lane as usize).unwrap_or(0);
         let name = trace.lanes.get(step.lane as usize).map_or("", |l| l.name.as_str());
@@ -104,33 +104,4 @@ fn lines_of(action: &Action, gutter: usize, indent: usize, room: usize, paint: P
 
 fn rule(text: &str, gutter: usize, paint: Paint) -> String {
     format!("{}  {}\n", " ".repeat(gutter), paint.ink(Ink::Mark, &format!("-- {text} --")))
-}
-
-/// What stands between two steps.
-fn mark(step: &Step, trace: &ErrorTrace, deviations: &mut u32) -> Option<String> {
-    match step.mark? {
-        Mark::Preemption if trace.bound == Bound::Preemptions => {
-            *deviations += 1;
-            Some(format!("preemption {deviations}"))
-        }
-        Mark::Preemption if trace.bound == Bound::Contexts => {
-            *deviations += 1;
-            Some(format!("switch {deviations}"))
-        }
-        Mark::Switch if trace.bound == Bound::Contexts => {
-            *deviations += 1;
-            Some(format!("switch {deviations}"))
-        }
-        Mark::Delay(1) => {
-            *deviations += 1;
-            Some(format!("delay {deviations}"))
-        }
-        Mark::Delay(n) => {
-            *deviations = deviations.saturating_add(n);
-            Some(format!("delays {} to {deviations}", deviations.saturating_sub(n) + 1))
-        }
-        Mark::Interrupt => Some("interrupt".to_string()),
-        Mark::Preemption => Some("switch".to_string()),
-        Mark::Switch | Mark::Message { .. } => None,
-    }
 }

@@ -7,6 +7,7 @@ mod explain;
 mod failure;
 mod files;
 mod fmt;
+mod html;
 mod lanes;
 mod paint;
 mod progress;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Trace(args) => (trace::run(&args), args.answer.output.color, args.answer.json),
         Command::Translate(args) => (translate::run(&args), args.output.color, false),
         Command::Replay(args) => (replay::run(&args), args.output.color, args.json),
+        Command::Report(args) => (html::run(&args), args.colour.color, false),
         Command::Fmt(args) => (fmt::run(&args), args.output.color, false),
         Command::Explain { code, output } => (explain::run(code.as_deref()), output.color, false),
     };

@@ -46,7 +46,7 @@ impl Ticker {
         }
         *next = (Instant::now() + Duration::from_secs(1), true);
         let (bound, _) = p.sequentialization.cost();
-        let what = crate::report::count(bound, p.sequentialization.most());
+        let what = bound.count(p.sequentialization.most());
         let (seconds, s) = (p.elapsed.as_secs_f64(), &p.statistics);
         let line =
             format!("{seconds:.0} s: at most {what}, {} loops and calls opened, question {}", s.opened, s.queries + 1);

@@ -3,7 +3,8 @@
 use crate::args::{ProgramArgs, ReplayArgs};
 use crate::failure::{Failure, input};
 use crate::paint::{Ink, Paint, stdout_width};
-use crate::{check, files, lanes};
+use crate::{check, files, html, lanes, report};
+use fabius_html::{ParseError, Source};
 use fabius_lang::Choices;
 use fabius_trace::{ErrorTrace, TRACE_VERSION};
 use std::io::{BufRead, IsTerminal};
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
-    let trace = load(args)?;
+    let trace = read_trace(&args.trace)?;
     let program = program_of(args, &trace)?;
     if program.extension().is_some_and(|e| e == "ctp") {
         let loaded = crate::trace::load(&program)?;
@@ -37,6 +38,10 @@ pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
 }
 
 fn show(args: &ReplayArgs, again: &ErrorTrace, source: &str, program: &Path) -> Result<u8, Failure> {
+    if let Some(path) = &args.html {
+        let sources = [Source { file: again.program.file.clone(), text: source.into() }];
+        html::write(path, html::of_bug(again, Some(report::replay_command(&args.trace))), &sources)?;
+    }
     if args.json {
         let text = serde_json::to_string_pretty(again).expect("traces are plain data");
         files::print(&(text + "\n"))?;
@@ -62,35 +67,31 @@ fn show(args: &ReplayArgs, again: &ErrorTrace, source: &str, program: &Path) -> 
     Ok(1)
 }
 
-fn load(args: &ReplayArgs) -> Result<ErrorTrace, Failure> {
-    let text = files::read(&args.trace)?;
-    let shown = args.trace.display();
-    let damaged = |error: serde_json::Error| {
-        input(format!("`{shown}` is not a trace of Fabius: {error}"))
-            .help("write one with `fabius check FILE --trace T.json`")
-    };
-    // The version first: other versions may have other fields.
-    let value: serde_json::Value = serde_json::from_str(&text).map_err(damaged)?;
-    if let Some(version) = value.get("version").and_then(|v| v.as_u64())
-        && version != u64::from(TRACE_VERSION)
-    {
-        let message =
-            format!("`{shown}` is a trace of format {version}; this version of Fabius reads format {TRACE_VERSION}");
-        return Err(input(message).help("check the program again to get a new trace"));
-    }
-    serde_json::from_value(value).map_err(damaged)
+/// Reads a trace.
+pub fn read_trace(path: &Path) -> Result<ErrorTrace, Failure> {
+    let shown = path.display();
+    fabius_html::parse(&files::read(path)?).map_err(|error| match error {
+        ParseError::Damaged(why) => input(format!("`{shown}` is not a trace of Fabius: {why}"))
+            .help("write one with `fabius check FILE --trace T.json`"),
+        ParseError::Version(version) => input(format!(
+            "`{shown}` is a trace of format {version}; this version of Fabius reads format {TRACE_VERSION}"
+        ))
+        .help("check the program again to get a new trace"),
+    })
 }
 
-/// The program: as given, or where the trace says, from here or from where the trace is.
+/// The file of that name, from here or from where the trace is.
+pub fn beside(trace: &Path, file: &str) -> Option<PathBuf> {
+    let named = PathBuf::from(file);
+    let beside = trace.parent().map(|dir| dir.join(&named));
+    [Some(named), beside].into_iter().flatten().find(|p| p.is_file())
+}
+
+/// The program: as given, or where the trace says.
 fn program_of(args: &ReplayArgs, trace: &ErrorTrace) -> Result<PathBuf, Failure> {
-    if let Some(given) = &args.program {
-        return Ok(given.clone());
-    }
-    let named = PathBuf::from(&trace.program.file);
-    let beside = args.trace.parent().map(|dir| dir.join(&named));
-    let candidates = [Some(named.clone()), beside];
-    candidates.into_iter().flatten().find(|p| p.exists()).ok_or_else(|| {
-        input(format!("the program `{}` of this trace is not there", named.display()))
+    let file = &trace.program.file;
+    args.program.clone().or_else(|| beside(&args.trace, file)).ok_or_else(|| {
+        input(format!("the program `{file}` of this trace is not there"))
             .help("run from the folder where the trace was made, or say where it is: `--program FILE`")
     })
 }

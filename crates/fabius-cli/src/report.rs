@@ -3,9 +3,10 @@
 use crate::args::AnswerArgs;
 use crate::check::Loaded;
 use crate::failure::Failure;
+use crate::html::{self, About};
 use crate::paint::{Ink, Paint, stdout_width};
 use crate::{files, lanes};
-use fabius_trace::{Bound, Bounds, ErrorTrace, Points, ProgramId, Reason, SchedulerKind, Verdict};
+use fabius_trace::{Bound, Bounds, ErrorTrace, Points, ProgramId, SchedulerKind, Verdict};
 use fabius_verify::{Plan, Report, Strategy};
 use serde_json::{Value, json};
 use std::io::IsTerminal;
@@ -46,13 +47,18 @@ pub fn answer(
     statistics: impl FnOnce(&Report, Style) -> String,
     more: Option<(&str, Value)>,
 ) -> Result<u8, Failure> {
-    let saved = match (&found.verdict, &args.trace) {
-        (Verdict::Bug { trace }, Some(path)) => {
-            let text = serde_json::to_string_pretty(trace).expect("traces are plain data");
-            Some(files::write(path, &(text + "\n")))
-        }
-        _ => None,
+    let mut facts = vec![("time".to_string(), format!("{:.2} s", found.elapsed.as_secs_f64()))];
+    if let Some(level) = found.levels.last().filter(|l| l.states > 0) {
+        facts.push(("explored".into(), format!("{} states, {} transitions", level.states, level.transitions)));
+    }
+    let about = About {
+        file: &loaded.id.file,
+        source: &loaded.source,
+        good: "no schedule breaks the program".into(),
+        facts,
+        levels: &found.levels,
     };
+    let written = write(&found.verdict, about, args);
     let text = if args.json {
         let mut document = json(found, question, &loaded.id);
         if let Some((name, value)) = more {
@@ -67,75 +73,38 @@ pub fn answer(
             text += &statistics(found, style);
         }
         if let Verdict::Bug { .. } = found.verdict {
-            let written = saved.as_ref().is_some_and(Result::is_ok);
-            text += &how_to_replay(args.trace.as_deref().filter(|_| written), style);
+            text += &format!("\nreplay it: {}\n", style.paint.ink(Ink::Strong, &written.again));
         }
         text
     };
     files::print(&text)?;
-    saved.unwrap_or(Ok(()))?;
+    written.result?;
     Ok(found.verdict.exit_code())
 }
 
-/// `1 preemption`, `2 delays`.
-pub fn count(bound: Bound, n: u32) -> String {
-    let (one, many) = match bound {
-        Bound::None => ("deviation", "deviations"),
-        Bound::Contexts => ("switch", "switches"),
-        Bound::Preemptions => ("preemption", "preemptions"),
-        Bound::Delays => ("delay", "delays"),
-        Bound::Depth => ("step", "steps"),
-        Bound::Rounds => ("new round", "new rounds"),
+/// What became of the files of an answer.
+pub struct Written {
+    /// The command that runs a bug again.
+    pub again: String,
+    /// Whether every file was written. The answer is printed first.
+    pub result: Result<(), Failure>,
+}
+
+/// Writes the files that the options ask for: the trace of a bug, and the answer as a page.
+pub fn write(answer: &Verdict, about: About<'_>, args: &AnswerArgs) -> Written {
+    let saved = match (answer, &args.trace) {
+        (Verdict::Bug { trace }, Some(path)) => {
+            let text = serde_json::to_string_pretty(trace).expect("traces are plain data");
+            Some(files::write(path, &(text + "\n")))
+        }
+        _ => None,
     };
-    format!("{n} {}", if n == 1 { one } else { many })
-}
-
-fn scheduler(kind: SchedulerKind) -> String {
-    match kind {
-        SchedulerKind::Bag => "any task may be next".into(),
-        SchedulerKind::BoundedBag(k) => format!("at most {k} equal tasks are kept"),
-        SchedulerKind::RoundRobin => "the round-robin scheduler".into(),
-        SchedulerKind::DepthFirst => "the depth-first scheduler".into(),
-    }
-}
-
-/// The bounds in one clause.
-fn within(bounds: &Bounds) -> String {
-    let mut text = match (bounds.bound, bounds.completed) {
-        (Bound::None, Some(_)) => "every schedule".to_string(),
-        (_, None) => "no bound was finished".to_string(),
-        (bound, Some(n)) => format!("every schedule with at most {}", count(bound, n)),
+    let again = match args.trace.as_deref().filter(|_| saved.as_ref().is_some_and(Result::is_ok)) {
+        Some(path) => replay_command(path),
+        None => found_again(),
     };
-    if bounds.scheduler != SchedulerKind::Bag {
-        text += &format!(", {}", scheduler(bounds.scheduler));
-    }
-    if bounds.points == Points::Sync {
-        text += ", preempted at synchronization only";
-    }
-    for (name, n) in &bounds.instances {
-        text += &format!(", {n} x {name}");
-    }
-    for name in &bounds.any {
-        text += &format!(", any number of {name}");
-    }
-    text
-}
-
-/// What was left out.
-fn but(limits: &[String]) -> String {
-    limits.iter().map(|limit| format!("  but {limit}\n")).collect()
-}
-
-/// What cut the search short, for people.
-pub fn why_unknown(reason: &Reason) -> String {
-    match reason {
-        Reason::Time => "the time limit was reached".to_string(),
-        Reason::Memory => "the memory limit was reached".to_string(),
-        Reason::Interrupted => "interrupted".to_string(),
-        Reason::Executions => "the executions asked for are done, and none of them has a bug".to_string(),
-        Reason::Program { message } => format!("the program exceeds a limit: {message}"),
-        Reason::Solver { message } => message.clone(),
-    }
+    let page = args.html.as_ref().map(|path| html::write_answer(path, answer, about, Some(again.clone())));
+    Written { again, result: saved.unwrap_or(Ok(())).and(page.unwrap_or(Ok(()))) }
 }
 
 /// The report for people.
@@ -153,24 +122,29 @@ fn text(report: &Report, question: Question, source: &str, id: &ProgramId, style
                 paint.ink(Ink::Good, "verified"),
                 states.unwrap_or_default(),
                 id.file,
-                but(&report.limits)
+                left_out(&report.limits)
             )
         }
         Verdict::NoBugWithinBounds { bounds } => format!(
             "{}: {} was explored\n{}Schedules beyond these bounds have not been looked at.\n",
             paint.ink(Ink::Strong, "no bug within bounds"),
-            within(bounds),
-            but(&bounds.limits)
+            bounds.words(),
+            left_out(&bounds.limits)
         ),
         Verdict::Unknown { reason, bounds } => {
-            let why = why_unknown(reason);
+            let why = reason.words();
             let so_far = match bounds.completed {
-                Some(_) => format!("\nUntil then {} was explored, without a bug.\n", within(bounds)),
+                Some(_) => format!("\nUntil then {} was explored, without a bug.\n", bounds.words()),
                 None => "\n".to_string(),
             };
             format!("{}: {why}{so_far}", paint.ink(Ink::Strong, "unknown"))
         }
     }
+}
+
+/// What was left out.
+fn left_out(limits: &[String]) -> String {
+    limits.iter().map(|limit| format!("  but {limit}\n")).collect()
 }
 
 fn bug(trace: &ErrorTrace, question: Question, source: &str, style: Style) -> String {
@@ -186,11 +160,11 @@ fn bug(trace: &ErrorTrace, question: Question, source: &str, style: Style) -> St
     let Question { bound, least, .. } = question;
     let cost = match (bound, least) {
         (Bound::None, _) => String::new(),
-        (bound, true) => format!(" with {}; with fewer there is no bug", count(bound, trace.cost)),
-        (bound, false) => format!(" with {}", count(bound, trace.cost)),
+        (bound, true) => format!(" with {}; with fewer there is no bug", bound.count(trace.cost)),
+        (bound, false) => format!(" with {}", bound.count(trace.cost)),
     };
-    let cost = if least && trace.cost == 0 { format!(" with {}", count(bound, 0)) } else { cost };
-    let steps = count(Bound::Depth, trace.steps.len() as u32);
+    let cost = if least && trace.cost == 0 { format!(" with {}", bound.count(0)) } else { cost };
+    let steps = Bound::Depth.count(trace.steps.len() as u32);
     let cost = if bound == Bound::Depth && least { "; with fewer there is no bug".into() } else { cost };
     text += &format!("{steps}{cost}\n\n");
     text += &lanes::draw(trace, style.width, style.paint);
@@ -198,26 +172,24 @@ fn bug(trace: &ErrorTrace, question: Question, source: &str, style: Style) -> St
     text
 }
 
-/// The last lines of a bug report.
-pub fn how_to_replay(saved: Option<&Path>, style: Style) -> String {
-    let line = match saved {
-        Some(path) => format!("fabius replay {}", quoted(&path.display().to_string())),
-        None => {
-            let mut words = std::env::args().skip(1);
-            let mut command: Vec<String> = Vec::new();
-            while let Some(word) = words.next() {
-                if word == "--trace" {
-                    words.next();
-                } else if !word.starts_with("--trace=") {
-                    command.push(quoted(&word));
-                }
-            }
-            format!("fabius {} --trace bug.json && fabius replay bug.json", command.join(" "))
+/// The command that steps through a saved trace.
+pub fn replay_command(trace: &Path) -> String {
+    format!("fabius replay {}", quoted(&trace.display().to_string()))
+}
+
+/// The command that finds a bug again, and steps through it.
+fn found_again() -> String {
+    let mut words = std::env::args().skip(1);
+    let mut command: Vec<String> = Vec::new();
+    while let Some(word) = words.next() {
+        if word == "--trace" || word == "--html" {
+            words.next();
+        } else if !word.starts_with("--trace=") && !word.starts_with("--html=") {
+            command.push(quoted(&word));
         }
-    };
+    }
     // `check` exits with 1 when it finds the bug, so the two are joined by `;`.
-    let line = line.replace(" && ", "; ");
-    format!("\nreplay it: {}\n", style.paint.ink(Ink::Strong, &line))
+    format!("fabius {} --trace bug.json; fabius replay bug.json", command.join(" "))
 }
 
 /// A word of a command line.

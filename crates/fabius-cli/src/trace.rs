@@ -3,8 +3,9 @@
 use crate::args::{AnswerArgs, BufferingArg, EncodingArg, PairsArg, PathsArg, PropertyArg, TraceArgs};
 use crate::check::stop_on_interrupt;
 use crate::failure::{Failure, input, internal};
+use crate::html::About;
 use crate::paint::{Ink, Paint, stdout_width};
-use crate::report::{Style, how_to_replay, why_unknown};
+use crate::report::{self, Style};
 use crate::{files, lanes};
 use fabius_messages::ctp::Ctp;
 use fabius_messages::encode::Encoding;
@@ -49,7 +50,7 @@ pub fn run(args: &TraceArgs) -> Result<u8, Failure> {
         }
         let text = fabius_messages::dump(&loaded.ctp, &plan, &stop);
         let text = text.map_err(|reason| {
-            let why = format!("the pairs were not found: {}", why_unknown(&reason));
+            let why = format!("the pairs were not found: {}", reason.words());
             input(why).help("leave out `--pairs exact`")
         })?;
         files::write(Path::new(path), &text)?;
@@ -101,16 +102,17 @@ struct Answer<'a> {
 
 fn answer(answer: &Answer<'_>, args: &AnswerArgs) -> Result<(), Failure> {
     let report = answer.report;
-    let saved = match (&report.verdict, &args.trace) {
-        (Verdict::Bug { trace }, Some(path)) => {
-            let text = serde_json::to_string_pretty(trace).expect("traces are plain data");
-            Some(files::write(path, &(text + "\n")))
-        }
-        _ => None,
+    let about = About {
+        file: &answer.loaded.id.file,
+        source: &answer.loaded.ctp.source,
+        good: format!("{} on the recorded path", good(answer.plan.property)),
+        facts: vec![("time".into(), format!("{:.2} s", report.elapsed.as_secs_f64()))],
+        levels: &[],
     };
+    let written = report::write(&report.verdict, about, args);
     if args.json {
         files::print(&format!("{:#}\n", json(answer)))?;
-        return saved.unwrap_or(Ok(()));
+        return written.result;
     }
     let paint = Paint::new(args.output.color, std::io::stdout().is_terminal());
     let style = Style { paint, width: stdout_width() };
@@ -119,11 +121,19 @@ fn answer(answer: &Answer<'_>, args: &AnswerArgs) -> Result<(), Failure> {
         text += &statistics(report, answer.loaded, style);
     }
     if let Verdict::Bug { .. } = report.verdict {
-        let written = saved.as_ref().is_some_and(Result::is_ok);
-        text += &how_to_replay(args.trace.as_deref().filter(|_| written), style);
+        text += &format!("\nreplay it: {}\n", style.paint.ink(Ink::Strong, &written.again));
     }
     files::print(&text)?;
-    saved.unwrap_or(Ok(()))
+    written.result
+}
+
+/// What it means that there is no bug.
+fn good(property: Property) -> &'static str {
+    match property {
+        Property::Assert => "no order of the messages fails an assertion",
+        Property::Deadlock => "no order of the messages deadlocks",
+        Property::Unmatched => "every order of the messages receives them all",
+    }
 }
 
 /// The answer for people.
@@ -133,16 +143,10 @@ fn text(answer: &Answer<'_>, style: Style) -> String {
     let mut text = match &report.verdict {
         Verdict::Bug { trace } => bug(trace, &loaded.ctp, style),
         Verdict::Verified | Verdict::NoBugWithinBounds { .. } => {
-            let what = match plan.property {
-                Property::Assert => "no order of the messages fails an assertion",
-                Property::Deadlock => "no order of the messages deadlocks",
-                Property::Unmatched => "every order of the messages receives them all",
-            };
-            let good = paint.ink(Ink::Good, "verified");
-            format!("{good}: {what} on the recorded path of {file}\n")
+            format!("{}: {} on the recorded path of {file}\n", paint.ink(Ink::Good, "verified"), good(plan.property))
         }
         Verdict::Unknown { reason, .. } => {
-            format!("{}: {}\n", paint.ink(Ink::Strong, "unknown"), why_unknown(reason))
+            format!("{}: {}\n", paint.ink(Ink::Strong, "unknown"), reason.words())
         }
     };
     if let Some(found) = &report.enumerated {

@@ -4,6 +4,7 @@ pub mod codec;
 pub mod dispatcher;
 mod execution;
 mod intern;
+pub mod links;
 pub mod livelock;
 mod node;
 mod order;

@@ -5,8 +5,8 @@ use crate::Property;
 use crate::ctp::{ChannelId, CommandKind, Ctp, Expr, NodeId, ReceiveId, Request, SendId, VariableId};
 use crate::semantics::{Buffering, Matching, State, Status, initial};
 use fabius_trace::{
-    Action, Bound, BugKind, Change, ErrorTrace, Lane, LaneKind, Mark, Points, ProgramId, SchedulerKind, Span, Step,
-    TRACE_VERSION, Turn,
+    Action, After, Bound, BugKind, Change, ErrorTrace, Lane, LaneKind, Link, LinkKind, Mark, Points, ProgramId,
+    SchedulerKind, Scope, Span, Step, TRACE_VERSION, Turn,
 };
 
 /// What a formula says of a run.
@@ -263,6 +263,8 @@ pub fn trace(
 ) -> Result<ErrorTrace, String> {
     let mut state = initial(ctp);
     let mut steps: Vec<Step> = Vec::new();
+    let mut links: Vec<Link> = Vec::new();
+    let mut sent_in: Vec<u32> = vec![0; ctp.sends.len()];
     for (number, mv) in moves.iter().enumerate() {
         let step = match *mv {
             Move::Execute(node) => {
@@ -276,6 +278,7 @@ pub fn trace(
                 };
                 let change = |x: VariableId| Change {
                     variable: ctp.variables[x].clone(),
+                    scope: Scope::Lane,
                     old: "?".into(),
                     new: state.values[x].to_string(),
                 };
@@ -284,16 +287,26 @@ pub fn trace(
                     note: (state.failed == Some((node, state.at[node] - 1))).then(|| "fails".into()),
                     ..action(ctp, command.span)
                 };
+                let waits = !state.can_execute(ctp, buffering, node);
+                let after = match state.is_finished(ctp, node) {
+                    true => Some(After::Finished),
+                    false => waits.then_some(After::Waits),
+                };
                 let is_local =
                     matches!(command.kind, CommandKind::Assume(_) | CommandKind::Assert(..) | CommandKind::Assign(..));
+                if let CommandKind::Send(s) = command.kind {
+                    sent_in[s] = steps.len() as u32;
+                }
                 match steps.last_mut() {
                     Some(last) if is_local && last.turn.task == node as u32 => {
                         last.actions.push(action);
+                        last.after = after;
                         continue;
                     }
                     _ => {}
                 }
-                Step { turn: turn(node), lane: node as u32, task_name: None, mark: None, actions: vec![action] }
+                let (turn, actions) = (turn(node), vec![action]);
+                Step { turn, lane: node as u32, task_name: None, mark: None, level: None, actions, after }
             }
             Move::Deliver(channel) => {
                 let known = channel < ctp.channels.len();
@@ -303,13 +316,17 @@ pub fn trace(
                 let span = ctp.nodes[send.node].commands[send.at].span;
                 let text = format!("{} = {}", send.name, state.sent[s]);
                 let to = ctp.endpoints[of.to].owner.unwrap_or(send.node);
+                let (from, now) = (sent_in[s], steps.len() as u32);
+                links.push(Link { kind: LinkKind::Message, from, to: now, label: Some(text.clone()) });
                 let action = Action { text, ..action(ctp, span) };
                 Step {
                     turn: turn(ctp.nodes.len() + channel),
                     lane: to as u32,
                     task_name: None,
                     mark: Some(Mark::Message { from: send.node as u32 }),
+                    level: None,
                     actions: vec![action],
+                    after: None,
                 }
             }
         };
@@ -333,6 +350,7 @@ pub fn trace(
         cycle: None,
         lanes,
         steps,
+        links,
     })
 }
 

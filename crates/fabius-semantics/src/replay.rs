@@ -8,11 +8,12 @@ use crate::run::{is_ready, next_statement};
 use crate::show::{Names, Variables, one_line, values_in};
 use crate::system::Reference;
 use crate::value::TaskId;
+use fabius_explore::links::Links;
 use fabius_explore::race::{Conflict, Detector, Race, Runner};
 use fabius_explore::system::{BufferId, Choose, DECLARED_BUFFER, End, Fault, Snapshot, StepLog, System};
 use fabius_lang::program::{Base, Place, Program, Stmt, StmtKind, Type};
 use fabius_trace::{
-    Action, Bound, BugKind, ErrorTrace, Lane, Mark, Points, ProgramId, Schedule, SchedulerKind, Span, Step,
+    Action, After, Bound, BugKind, ErrorTrace, Lane, Mark, Points, ProgramId, Schedule, SchedulerKind, Span, Step,
     TRACE_VERSION, Turn, WIDE_PARTS, wide_of_parts,
 };
 use std::collections::BTreeSet;
@@ -73,6 +74,8 @@ pub fn replay(
     let _ = scout.run(schedule);
     let mut replay = Replay::new(&reference, settings, scout.names.counted());
     let (kind, message, span) = replay.run(schedule)?;
+    let name = |variable| Some(Variables::of(program).name_of(&reference.layout, variable));
+    let links = std::mem::take(&mut replay.links).finish(replay.race.as_ref(), name);
     Ok(ErrorTrace {
         version: TRACE_VERSION,
         program: id.clone(),
@@ -89,6 +92,7 @@ pub fn replay(
         },
         lanes: replay.names.lanes(),
         steps: replay.steps,
+        links,
     })
 }
 
@@ -101,6 +105,9 @@ struct Replay<'a> {
     /// Tasks by the number of their creation; `None` once finished.
     tasks: Vec<Option<TaskId>>,
     detector: Option<Detector>,
+    /// The race that it has found.
+    race: Option<Race>,
+    links: Links,
     /// The cycle of a livelock, once it has begun.
     cycle: Option<Cycle>,
     /// Who ran last, and how the step ended.
@@ -166,6 +173,8 @@ impl<'a> Replay<'a> {
             steps: Vec::new(),
             tasks: Vec::new(),
             detector: (settings.ending == Ending::Race).then(|| Detector::new(Conflict::ReadWrite)),
+            race: None,
+            links: Links::default(),
             cycle: None,
             last: None,
         }
@@ -242,6 +251,8 @@ impl<'a> Replay<'a> {
             let mut teller = Teller::new(self.program, self.names.clone());
             let lane = self.names.lane(n);
             let task_name = self.names.task_name(n, task);
+            let level = config.task(task).filter(|_| self.program.levels.len() > 1).map(|(_, t)| t.level);
+            let level = level.map(|level| self.program.levels[usize::from(level)].clone());
             log.clear();
             let result = self.reference.observed_step(&mut config, task, &mut given, &mut log, &mut teller);
             if let Some(wrong) = given.wrong {
@@ -260,8 +271,14 @@ impl<'a> Replay<'a> {
                 Err(fault) => Some(self.fault(fault, &teller, number)?),
             };
             self.names = teller.names;
+            self.links.step(number as u32, Runner { task, buffer: n }, &log);
+            let after = match &result {
+                Ok(End::Finished) => Some(After::Finished),
+                Ok(End::Dropped | End::Interrupted) | Err(_) => None,
+                Ok(_) => (!self.reference.ready(&config, task)).then_some(After::Waits),
+            };
             let turn = turn.clone();
-            self.steps.push(Step { turn, lane, task_name, mark, actions: teller.actions });
+            self.steps.push(Step { turn, lane, task_name, mark, level, actions: teller.actions, after });
             let last = i + 1 == turns.len();
             if let Some(told) = told {
                 return match (last, self.settings.ending) {
@@ -276,7 +293,10 @@ impl<'a> Replay<'a> {
             }
             if let Some(race) = self.races(n, task, end, &config, &log) {
                 return match (last, self.settings.ending) {
-                    (true, Ending::Race) => Ok(self.race(race)),
+                    (true, Ending::Race) => {
+                        self.race = Some(race);
+                        Ok(self.told_race(race))
+                    }
                     _ => departs(number, "there is a data race, but the schedule goes on".into()),
                 };
             }
@@ -436,7 +456,7 @@ impl<'a> Replay<'a> {
         None
     }
 
-    fn race(&self, race: Race) -> (BugKind, String, Span) {
+    fn told_race(&self, race: Race) -> (BugKind, String, Span) {
         let variable = Variables::of(self.program).name_of(&self.reference.layout, race.variable);
         let by = |p: fabius_explore::race::Party| {
             let at = p.span.line_col(&self.program.source);
@@ -495,7 +515,8 @@ impl<'a> Replay<'a> {
 
 /// What happens before the first scheduling point, as a step.
 fn start_step(choices: &[u32], actions: Vec<Action>) -> Step {
-    Step { turn: Turn { task: Turn::START, choices: choices.to_vec() }, lane: 0, task_name: None, mark: None, actions }
+    let turn = Turn { task: Turn::START, choices: choices.to_vec() };
+    Step { turn, lane: 0, task_name: None, mark: None, level: None, actions, after: None }
 }
 
 /// Writes down what a step does.

@@ -8,7 +8,7 @@ use crate::value::{TaskId, Value};
 use fabius_explore::system::{ANONYMOUS, BufferId, DECLARED_BUFFER};
 use fabius_lang::program::{ExprKind, Program, Stmt, Type};
 use fabius_lang::walk;
-use fabius_trace::{Change, LaneKind};
+use fabius_trace::{Change, LaneKind, Scope as Owner};
 use std::collections::HashMap;
 
 /// Names of threads, buffers and tasks in the order of their births.
@@ -119,6 +119,12 @@ impl Names {
     }
 }
 
+/// Changes of the variables of one owner.
+struct Owned<'a> {
+    owner: Owner,
+    list: &'a mut Vec<Change>,
+}
+
 /// The variables of a program, by name.
 pub(crate) struct Variables<'a> {
     program: &'a Program,
@@ -140,18 +146,23 @@ impl<'a> Variables<'a> {
                 (true, Some((old, new))) => (&old.own[g], &new.own[g]),
                 (true, None) => continue,
             };
-            self.differences(&global.name, &global.ty, old, new, names, &mut out);
+            let owner = if global.per_thread { Owner::Lane } else { Owner::Shared };
+            self.differences(&global.name, &global.ty, old, new, names, &mut Owned { owner, list: &mut out });
         }
         for (o, object) in &before.heap {
             if let Some(new) = after.heap.get(o).filter(|new| new.record == object.record) {
                 let name = format!("{}@{o}", self.program.records[object.record].name);
+                let mut out = Owned { owner: Owner::Object, list: &mut out };
                 self.differences(&name, &Type::Record(object.record), &object.value, &new.value, names, &mut out);
             }
         }
         let tasks = buffers.and_then(|(old, new)| old.innermost().zip(new.innermost()));
-        for (old, new) in tasks.iter().flat_map(|(old, new)| old.frames.iter().zip(&new.frames).rev().take(2).rev()) {
+        let Some((old, new)) = tasks else { return out };
+        let all = old.frames.len().min(new.frames.len());
+        for (at, (old, new)) in old.frames.iter().zip(&new.frames).enumerate().skip(all.saturating_sub(2)) {
             if old.proc == new.proc {
                 let locals = &self.program.procs[old.proc].locals;
+                let mut out = Owned { owner: Owner::Frame(at as u32), list: &mut out };
                 for (local, (old, new)) in locals.iter().zip(old.locals.iter().zip(&new.locals)) {
                     if !local.name.starts_with('$') {
                         self.differences(&local.name, &local.ty, old, new, names, &mut out);
@@ -162,7 +173,7 @@ impl<'a> Variables<'a> {
         out
     }
 
-    fn differences(&self, name: &str, ty: &Type, old: &Value, new: &Value, names: &Names, out: &mut Vec<Change>) {
+    fn differences(&self, name: &str, ty: &Type, old: &Value, new: &Value, names: &Names, out: &mut Owned<'_>) {
         match (ty, old, new) {
             _ if old == new => {}
             (Type::Record(r), Value::Tuple(olds), Value::Tuple(news)) => {
@@ -176,8 +187,9 @@ impl<'a> Variables<'a> {
                     self.differences(&format!("{name}[{shown}]"), element, old, new, names, out);
                 }
             }
-            _ => out.push(Change {
+            _ => out.list.push(Change {
                 variable: name.to_string(),
+                scope: out.owner,
                 old: self.show(ty, old, names),
                 new: self.show(ty, new, names),
             }),

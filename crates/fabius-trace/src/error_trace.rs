@@ -29,10 +29,45 @@ pub struct ErrorTrace {
     pub lanes: Vec<Lane>,
     /// The steps, in order.
     pub steps: Vec<Step>,
+    /// Which steps belong together, in order of the later ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
 }
 
-/// Version of the trace format written by this version of Fabius.
-pub const TRACE_VERSION: u32 = 1;
+/// Version of the trace format written by this version of Fabius. `docs/schema/trace.json` describes it.
+pub const TRACE_VERSION: u32 = 2;
+
+/// Two steps, the first of which is why the second can happen, or is in conflict with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// What the first is to the second.
+    pub kind: LinkKind,
+    /// The earlier step, from 0.
+    pub from: u32,
+    /// The later step, from 0.
+    pub to: u32,
+    /// What is between them: a message, a variable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+}
+
+/// What a step is to another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkKind {
+    /// It makes the thread that takes its first step there.
+    Spawn,
+    /// It posts the task that takes its first step there.
+    Post,
+    /// It is the last of a thread or task that is joined there.
+    Join,
+    /// It sends what is received there.
+    Message,
+    /// It synchronizes with it.
+    HappensBefore,
+    /// Nothing orders the two, and they race.
+    Race,
+}
 
 /// Which program a trace belongs to, and how it was configured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,8 +142,24 @@ pub struct Step {
     /// Why the step costs something, or what else is notable about the switch to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
+    /// Name of the priority level that the step runs at, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
     /// What the step did, statement by statement.
     pub actions: Vec<Action>,
+    /// What has become of the task, if it cannot simply go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<After>,
+}
+
+/// What becomes of a task by its step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum After {
+    /// It waits for something that is not so yet.
+    Waits,
+    /// It has finished.
+    Finished,
 }
 
 /// What is notable about the switch to a step.
@@ -155,12 +206,36 @@ pub struct Action {
 /// A variable that changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// For instance `pendingIo`, `a[2].next`, `t` (a local).
+    /// For instance `pendingIo`, `a[2].next`, `node@1.next` (a heap object), `t` (a local).
     pub variable: String,
+    /// Whose it is.
+    #[serde(default, skip_serializing_if = "Scope::is_shared")]
+    pub scope: Scope,
     /// Value before.
     pub old: String,
     /// Value after.
     pub new: String,
+}
+
+/// Whose a variable is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Everybody's.
+    #[default]
+    Shared,
+    /// Everybody's who has a reference: a field of a heap object.
+    Object,
+    /// The copy of the lane.
+    Lane,
+    /// The running procedure's: the position of its call in the stack, from 0.
+    Frame(u32),
+}
+
+impl Scope {
+    fn is_shared(&self) -> bool {
+        *self == Scope::Shared
+    }
 }
 
 impl Turn {

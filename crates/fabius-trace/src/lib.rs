@@ -9,12 +9,13 @@ mod diagnostic;
 mod error_trace;
 mod span;
 mod verdict;
+mod words;
 
 pub use bounds::{Bound, Bounds, LevelStats, Points, SchedulerKind};
 pub use diagnostic::Diagnostic;
 pub use error_trace::{
-    Action, Change, ErrorTrace, Lane, LaneKind, Mark, ProgramId, Schedule, Step, TRACE_VERSION, Turn, WIDE_PARTS,
-    parts_of_wide, wide_of_parts,
+    Action, After, Change, ErrorTrace, Lane, LaneKind, Link, LinkKind, Mark, ProgramId, Schedule, Scope, Step,
+    TRACE_VERSION, Turn, WIDE_PARTS, parts_of_wide, wide_of_parts,
 };
 pub use span::{LineCol, Span};
 pub use verdict::{BugKind, Reason, Verdict};

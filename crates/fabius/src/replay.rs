@@ -5,12 +5,13 @@ use crate::config::Config;
 use crate::report::Report;
 use crate::rt::{Panic, Refine, Rt, Settings};
 use crate::system::Test;
-use fabius_explore::race::{Conflict, Detector, Runner};
+use fabius_explore::links::Links;
+use fabius_explore::race::{Conflict, Detector, Race, Runner};
 use fabius_explore::search::{Bug, Found};
 use fabius_explore::system::{Choose, Fault, StepLog, System, TaskId};
 use fabius_trace::{
-    Action, Bound, BugKind, ErrorTrace, Lane, LaneKind, LineCol, Mark, Points, ProgramId, Schedule, SchedulerKind,
-    Span, Step, TRACE_VERSION, Turn, Verdict,
+    Action, After, Bound, BugKind, ErrorTrace, Lane, LaneKind, LineCol, Link, Mark, Points, ProgramId, Schedule,
+    SchedulerKind, Span, Step, TRACE_VERSION, Turn, Verdict,
 };
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,6 +32,10 @@ pub(crate) struct Rerun {
     pub departs: Option<usize>,
     /// For every turn, whether the thread of the turn before could have gone on.
     pub could_go_on: Vec<bool>,
+    /// For every turn, what has become of its thread.
+    pub after: Vec<Option<After>>,
+    /// Which turns belong together.
+    pub links: Vec<Link>,
 }
 
 /// An operation of a thread.
@@ -67,6 +72,8 @@ pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
     let mut rerun = Rerun::default();
     let mut log = StepLog { want_accesses: true, ..StepLog::default() };
     let mut detector = settings.refine.contains(Refine::RACES).then(|| Detector::new(Conflict::ReadWrite));
+    let mut links = Links::default();
+    let mut found: Option<Race> = None;
     let mut execution = match test.initial(&mut Given(start.iter()), &mut log) {
         Ok(execution) => execution,
         Err(_) => {
@@ -93,11 +100,17 @@ pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
         execution.get_mut().recorder.step = number + 1;
         log.clear();
         let result = test.step(&mut execution, task, &mut Given(turn.choices.iter()), &mut log);
+        let runner = Runner { task, buffer: task };
+        links.step(number as u32, runner, &log);
+        rerun.after.push(match result {
+            Ok(_) if execution.get().threads[task as usize].finished => Some(After::Finished),
+            Ok(_) => (!test.ready(&execution, task)).then_some(After::Waits),
+            Err(_) => None,
+        });
         if let Err(Fault::Bug(..) | Fault::Limit(..)) = result {
             break;
         }
         if let Some(detector) = &mut detector {
-            let runner = Runner { task, buffer: task };
             if let Err(race) = detector.step(runner, &log.accesses) {
                 let name = |thread: u32| name_of(execution.get(), thread as usize);
                 let place = |span: Span| execution.get().place_of(span.start);
@@ -110,6 +123,7 @@ pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
                     rerun.details.push(format!("{} accesses it at {at}", name(party.thread)));
                 }
                 rerun.details.push("nothing that the second thread did before comes after the first access".into());
+                found = Some(race);
                 break;
             }
             log.born.iter().for_each(|b| detector.born(Some(runner), b));
@@ -119,6 +133,7 @@ pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
             }
         }
     }
+    rerun.links = links.finish(found.as_ref(), |_| None);
     rerun.fill(execution.get());
     rerun
 }
@@ -381,7 +396,8 @@ pub(crate) fn trace(found: &Found, rerun: &Rerun, at: &'static Location<'static>
         });
         let actions = actions.collect();
         let lane = turn.task;
-        steps.push(Step { turn: (*turn).clone(), lane, task_name: None, mark, actions });
+        let after = rerun.after.get(number).copied().flatten();
+        steps.push(Step { turn: (*turn).clone(), lane, task_name: None, mark, level: None, actions, after });
     }
     ErrorTrace {
         version: TRACE_VERSION,
@@ -404,5 +420,6 @@ pub(crate) fn trace(found: &Found, rerun: &Rerun, at: &'static Location<'static>
         cycle: None,
         lanes,
         steps,
+        links: rerun.links.clone(),
     }
 }

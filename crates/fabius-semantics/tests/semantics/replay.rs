@@ -3,7 +3,7 @@
 use crate::world::{World, compiled};
 use fabius_semantics::{Departure, Ending, Settings, replay};
 use fabius_trace::{
-    Action, Bound, BugKind, Change, ErrorTrace, LaneKind, Mark, Points, ProgramId, SchedulerKind, Turn,
+    Action, Bound, BugKind, Change, ErrorTrace, LaneKind, Mark, Points, ProgramId, SchedulerKind, Scope, Turn,
 };
 
 fn settings(ending: Ending) -> Settings {
@@ -140,7 +140,10 @@ init {
     assert_eq!(notes, ["printed (2, Green, work, Node@0)"]);
     let inner = actions(&trace).find(|a| a.text == "return n * 2").expect("the call is told");
     assert_eq!(inner.stack, ["work", "twice"]);
-    assert_eq!(inner.changes, [Change { variable: "t".into(), old: "0".into(), new: "2".into() }]);
+    assert_eq!(
+        inner.changes,
+        [Change { variable: "t".into(), scope: Scope::Frame(0), old: "0".into(), new: "2".into() }]
+    );
     assert_eq!(trace.message, "assertion failed: colours: `c == Red` (`c` is Green)");
 }
 
