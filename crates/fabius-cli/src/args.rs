@@ -109,6 +109,12 @@ Exit codes:
   1  the bug happened again
   2  bad input: the trace is damaged, edited, of another program or of another version of Fabius";
 
+const COMPLETIONS_HELP: &str = "\
+Examples:
+  fabius completions bash > ~/.local/share/bash-completion/completions/fabius
+  fabius completions zsh > ~/.zfunc/_fabius
+  fabius completions fish > ~/.config/fish/completions/fabius.fish";
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Explores the schedules of a program and reports the simplest one that breaks it.
@@ -140,6 +146,19 @@ pub enum Command {
         code: Option<String>,
         #[command(flatten)]
         output: ColourArgs,
+    },
+    /// Prints what a shell needs to complete commands and options.
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Prints the manual page, or writes one for each command.
+    #[command(after_help = "Examples:\n  fabius man | man -l -\n  fabius man --dir ~/.local/share/man/man1")]
+    Man {
+        /// Write `fabius.1`, `fabius-check.1`, .. into this folder, which exists
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
     },
 }
 

@@ -9,6 +9,7 @@ mod files;
 mod fmt;
 mod html;
 mod lanes;
+mod manual;
 mod paint;
 mod progress;
 mod replay;
@@ -17,7 +18,7 @@ mod trace;
 mod translate;
 mod verify;
 
-use args::{Cli, Command};
+use args::{Cli, Command, When};
 use clap::Parser;
 use failure::Failure;
 use paint::Paint;
@@ -46,6 +47,8 @@ fn main() -> ExitCode {
         Command::Report(args) => (html::run(&args), args.colour.color, false),
         Command::Fmt(args) => (fmt::run(&args), args.output.color, false),
         Command::Explain { code, output } => (explain::run(code.as_deref()), output.color, false),
+        Command::Completions { shell } => (manual::completions(shell), When::Auto, false),
+        Command::Man { dir } => (manual::pages(dir.as_deref()), When::Auto, false),
     };
     match result {
         Ok(code) => ExitCode::from(code),

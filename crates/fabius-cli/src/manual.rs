@@ -1,0 +1,39 @@
+//! `fabius completions` and `fabius man`: what shells and `man` read, made from the table of options.
+
+use crate::args::Cli;
+use crate::failure::Failure;
+use crate::files;
+use clap::CommandFactory;
+use clap_complete::Shell;
+use std::path::Path;
+
+/// Prints the completions of a shell; returns the exit code.
+pub fn completions(shell: Shell) -> Result<u8, Failure> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "fabius", &mut text);
+    files::print(&String::from_utf8_lossy(&text))?;
+    Ok(0)
+}
+
+/// Prints the page of `fabius`, or writes that and one for each command; returns the exit code.
+pub fn pages(folder: Option<&Path>) -> Result<u8, Failure> {
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    let Some(folder) = folder else {
+        files::print(&page(command))?;
+        return Ok(0);
+    };
+    let commands: Vec<clap::Command> = command.get_subcommands().cloned().collect();
+    for command in std::iter::once(command).chain(commands) {
+        let name = format!("{}.1", command.get_display_name().unwrap_or_else(|| command.get_name()));
+        files::write(&folder.join(name), &page(command))?;
+    }
+    Ok(0)
+}
+
+/// A page in roff.
+fn page(command: clap::Command) -> String {
+    let mut text = Vec::new();
+    clap_mangen::Man::new(command).render(&mut text).expect("a vector can be written to");
+    String::from_utf8_lossy(&text).into_owned()
+}
