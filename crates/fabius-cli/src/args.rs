@@ -36,8 +36,9 @@ Examples:
   fabius check examples/bluetooth.fab --bound delays --max 2 --stats
   fabius check examples/philosophers.fab --const N=4 --json
   fabius check examples/bluetooth.fab --strategy pct:3 --executions 1000 --seed 7
+  fabius check models/*.fab --max 2 --junit results.xml --sarif results.sarif
 
-Exit codes:
+Exit codes, of several files the worst (2, 1, 3, 0):
   0  no bug within the bounds that the answer names, or verified
   1  bug
   2  bad input or usage, or an output that could not be written
@@ -164,8 +165,9 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The program.
-    pub file: PathBuf,
+    /// The program, or several: then one line is printed for each, and the worst answer decides the exit code.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
 
     /// What deviations from an undisturbed run are counted [default: preemptions, or what --scheduler or --strategy asks for]
     #[arg(long, value_name = "BOUND", help_heading = "Bounds")]
@@ -216,6 +218,12 @@ pub struct CheckArgs {
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub executions: Option<u64>,
 
+    /// Write the answers as JUnit XML: a test case for each file
+    #[arg(long, value_name = "FILE.xml", help_heading = "Output")]
+    pub junit: Option<PathBuf>,
+    /// Write the graph of the states that were explored, of one small program; Graphviz draws it
+    #[arg(long, value_name = "FILE.dot", help_heading = "Output")]
+    pub dot: Option<PathBuf>,
     #[command(flatten)]
     pub answer: AnswerArgs,
 }
@@ -240,6 +248,9 @@ pub struct AnswerArgs {
     /// Write the answer as a web page: lanes, source and values to step through
     #[arg(long, value_name = "FILE.html", help_heading = "Output")]
     pub html: Option<PathBuf>,
+    /// Write the answer as SARIF, for code scanning: bugs with their interleaving
+    #[arg(long, value_name = "FILE.sarif", help_heading = "Output")]
+    pub sarif: Option<PathBuf>,
     /// Print one JSON document on standard output
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -466,6 +477,9 @@ pub struct ReplayArgs {
     /// Write the trace as a web page
     #[arg(long, value_name = "FILE.html", help_heading = "Output")]
     pub html: Option<PathBuf>,
+    /// Write the bug as SARIF, for code scanning
+    #[arg(long, value_name = "FILE.sarif", help_heading = "Output")]
+    pub sarif: Option<PathBuf>,
     /// Print one JSON document on standard output
     #[arg(long)]
     pub json: bool,

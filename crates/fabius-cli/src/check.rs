@@ -1,17 +1,22 @@
 //! `fabius check`.
 
-use crate::args::{CheckArgs, ProgramArgs};
-use crate::failure::{self, Failure};
+use crate::args::{AnswerArgs, CheckArgs, ProgramArgs};
+use crate::failure::{self, Failure, usage};
+use crate::many::{self, Checked};
+use crate::paint::{DEFAULT_WIDTH, Paint};
 use crate::progress::Ticker;
-use crate::{files, report};
+use crate::report::{self, Style};
+use crate::{documents, dot, files, junit};
 use fabius_lang::program::Program;
 use fabius_lang::{Choices, Options};
-use fabius_trace::{Bound, ProgramId, SchedulerKind};
+use fabius_trace::{Bound, ProgramId, SchedulerKind, Verdict};
+use fabius_verify::graph::{self, GraphError};
 use fabius_verify::{Plan, Strategy};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// A program as the command line names it.
 pub struct Loaded {
@@ -34,15 +39,75 @@ pub fn load(path: &Path, args: &ProgramArgs, choices: Choices) -> Result<Loaded,
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
-    let loaded = load(&args.file, &args.program, Choices::Finite)?;
     let plan = plan(args);
     let stop = Arc::new(AtomicBool::new(false));
+    let [file] = args.files.as_slice() else {
+        refuse_what_is_for_one_file(args)?;
+        stop_on_interrupt(&stop);
+        return many::run(args, &plan, &stop);
+    };
     stop_on_interrupt(&stop);
+    let all = [check(file, args, &plan, &stop)];
+    let junit = write_junit(args, &plan, &all);
+    let [checked] = all;
+    let (loaded, found) = checked.outcome?;
+    let graph = write_graph(args, &plan, &loaded, &found.verdict);
+    let document = documents::Answer::of(&found, (&plan).into(), &loaded.id);
+    let code = report::answer(&found, (&plan).into(), &loaded, &args.answer, report::statistics, &document)?;
+    junit.and(graph)?;
+    Ok(code)
+}
+
+/// Checks one file.
+pub fn check(file: &Path, args: &CheckArgs, plan: &Plan, stop: &AtomicBool) -> Checked {
+    let began = Instant::now();
     let ticker = Ticker::new(std::io::stderr().is_terminal() && !args.answer.json);
-    let outcome = fabius_verify::check(&loaded.program, &loaded.id, &plan, &stop, &|p| ticker.tick(p));
-    ticker.clear();
-    let checked = outcome.map_err(failure::of_check)?;
-    report::answer(&checked, (&plan).into(), &loaded, &args.answer, report::statistics, None)
+    let outcome = load(file, &args.program, Choices::Finite).and_then(|loaded| {
+        let outcome = fabius_verify::check(&loaded.program, &loaded.id, plan, stop, &|p| ticker.tick(p));
+        ticker.clear();
+        Ok((loaded, outcome.map_err(failure::of_check)?))
+    });
+    Checked { file: file.display().to_string(), outcome, elapsed: began.elapsed() }
+}
+
+fn refuse_what_is_for_one_file(args: &CheckArgs) -> Result<(), Failure> {
+    let AnswerArgs { trace, html, .. } = &args.answer;
+    let given = [("--trace", trace.is_some()), ("--html", html.is_some()), ("--dot", args.dot.is_some())];
+    match given.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => Err(usage(format!("`{option}` is for one program, and {} are given", args.files.len()))
+            .help("check the programs one by one; or `--sarif`, which holds the schedules of all bugs")),
+    }
+}
+
+/// Writes the answers as JUnit XML, if that is asked for.
+pub fn write_junit(args: &CheckArgs, plan: &Plan, all: &[Checked]) -> Result<(), Failure> {
+    let Some(path) = &args.junit else { return Ok(()) };
+    let style = Style { paint: Paint::Plain, width: DEFAULT_WIDTH };
+    files::write(path, &junit::document(all, |checked| many::told(checked, plan, style)))
+}
+
+/// Writes the graph of the states that were explored, if that is asked for: up to the cost of the bug, or as far as
+/// `--max` says.
+fn write_graph(args: &CheckArgs, plan: &Plan, loaded: &Loaded, verdict: &Verdict) -> Result<(), Failure> {
+    let Some(path) = &args.dot else { return Ok(()) };
+    let trace = if let Verdict::Bug { trace } = verdict { Some(trace.as_ref()) } else { None };
+    let max = trace.filter(|_| plan.bound != Bound::None).map(|t| t.cost).or(plan.max);
+    let most = dot::MOST_STATES;
+    let graph = graph::graph(&loaded.program, &loaded.id, plan, max, trace, most).map_err(|error| match error {
+        GraphError::TooLarge => failure::output(format!(
+            "`{}` was not written: the graph has more than {most} states or {} steps",
+            path.display(),
+            graph::steps_within(most)
+        ))
+        .help("draw a part: `--max 0`, then 1; or a smaller program, with `--const` or `--instances`"),
+        GraphError::Internal(message) => failure::internal(message),
+    })?;
+    let what = match (plan.bound, max) {
+        (Bound::None, _) | (_, None) => "all states".to_string(),
+        (bound, Some(n)) => format!("states that schedules with at most {} reach", bound.count(n)),
+    };
+    files::write(path, &dot::document(&graph, &format!("{}: {what}", loaded.id.file)))
 }
 
 /// What the options ask for, with the defaults that depend on each other.

@@ -3,7 +3,7 @@
 use fabius_lang::diagnostic::Diagnostic;
 use fabius_verify::prove::ProofError;
 use fabius_verify::{CheckError, PlanError, ReplayError};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 /// An input or an output that does not work: an answer to the user, not a bug of Fabius, except for `Internal`.
 #[derive(Debug)]
@@ -15,7 +15,8 @@ pub enum Failure {
 }
 
 /// Where the fault lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// The command line.
     Usage,
@@ -27,20 +28,14 @@ pub enum Kind {
     Internal,
 }
 
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Kind::Usage => "usage",
-            Kind::Input => "input",
-            Kind::Output => "output",
-            Kind::Internal => "internal",
-        }
-    }
-}
-
 /// A failure of the input.
 pub fn input(message: impl Into<String>) -> Failure {
     Failure::Plain { kind: Kind::Input, message: message.into(), help: None }
+}
+
+/// A failure of the command line.
+pub fn usage(message: impl Into<String>) -> Failure {
+    Failure::Plain { kind: Kind::Usage, message: message.into(), help: None }
 }
 
 /// A failure of an output.
@@ -87,26 +82,16 @@ impl Failure {
         }
     }
 
-    /// The value of `error` in the JSON document.
-    pub fn json(&self) -> Value {
+    /// Whether an output could not be written.
+    pub fn is_of_output(&self) -> bool {
+        matches!(self, Failure::Plain { kind: Kind::Output, .. })
+    }
+
+    /// What went wrong, in a sentence; of several diagnostics the first.
+    pub fn message(&self) -> String {
         match self {
-            Failure::Plain { kind, message, help } => {
-                json!({ "kind": kind.name(), "message": message, "help": help, "diagnostics": [] })
-            }
-            Failure::Source { source, file, diagnostics } => {
-                let places: Vec<Value> = diagnostics
-                    .iter()
-                    .map(|d| {
-                        let at = d.span.line_col(source);
-                        json!({
-                            "code": d.code, "message": d.message, "label": d.label, "help": d.help,
-                            "file": file, "line": at.line, "column": at.column, "span": d.span,
-                        })
-                    })
-                    .collect();
-                let message = diagnostics.first().map(|d| d.message.clone()).unwrap_or_default();
-                json!({ "kind": "input", "message": message, "help": null, "diagnostics": places })
-            }
+            Failure::Plain { message, .. } => message.clone(),
+            Failure::Source { diagnostics, .. } => diagnostics.first().map(|d| d.message.clone()).unwrap_or_default(),
         }
     }
 }

@@ -3,17 +3,22 @@
 
 mod args;
 mod check;
+mod documents;
+mod dot;
 mod explain;
 mod failure;
 mod files;
 mod fmt;
 mod html;
+mod junit;
 mod lanes;
 mod manual;
+mod many;
 mod paint;
 mod progress;
 mod replay;
 mod report;
+mod sarif;
 mod trace;
 mod translate;
 mod verify;
@@ -22,7 +27,9 @@ use args::{Cli, Command, When};
 use clap::Parser;
 use failure::Failure;
 use paint::Paint;
+use sarif::Answered;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Exit code for bad input, bad usage and outputs that could not be written.
@@ -38,22 +45,28 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    let (result, when, json) = match cli.command {
-        Command::Check(args) => (check::run(&args), args.answer.output.color, args.answer.json),
-        Command::Verify(args) => (verify::run(&args), args.answer.output.color, args.answer.json),
-        Command::Trace(args) => (trace::run(&args), args.answer.output.color, args.answer.json),
-        Command::Translate(args) => (translate::run(&args), args.output.color, false),
-        Command::Replay(args) => (replay::run(&args), args.output.color, args.json),
-        Command::Report(args) => (html::run(&args), args.colour.color, false),
-        Command::Fmt(args) => (fmt::run(&args), args.output.color, false),
+    let (result, when, json) = match &cli.command {
+        Command::Check(args) => (check::run(args), args.answer.output.color, args.answer.json),
+        Command::Verify(args) => (verify::run(args), args.answer.output.color, args.answer.json),
+        Command::Trace(args) => (trace::run(args), args.answer.output.color, args.answer.json),
+        Command::Translate(args) => (translate::run(args), args.output.color, false),
+        Command::Replay(args) => (replay::run(args), args.output.color, args.json),
+        Command::Report(args) => (html::run(args), args.colour.color, false),
+        Command::Fmt(args) => (fmt::run(args), args.output.color, false),
         Command::Explain { code, output } => (explain::run(code.as_deref()), output.color, false),
-        Command::Completions { shell } => (manual::completions(shell), When::Auto, false),
+        Command::Completions { shell } => (manual::completions(*shell), When::Auto, false),
         Command::Man { dir } => (manual::pages(dir.as_deref()), When::Auto, false),
     };
     match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             report_failure(&failure, Paint::new(when, std::io::stderr().is_terminal()), json);
+            if let Some((sarif, file)) = sarif_of(&cli.command).filter(|_| !failure.is_of_output()) {
+                let file = file.display().to_string();
+                let answered = Answered { file: &file, source: "", answer: Err(&failure) };
+                // One failure was reported; that this file could not be written either shows by itself.
+                let _ = report::write_sarif(sarif, &[answered], BAD_INPUT);
+            }
             ExitCode::from(BAD_INPUT)
         }
     }
@@ -62,8 +75,19 @@ fn main() -> ExitCode {
 fn report_failure(failure: &Failure, paint: Paint, json: bool) {
     eprint!("{}", failure.text(paint.style()));
     if json {
-        let document = serde_json::json!({ "verdict": "error", "error": failure.json() });
         // If standard output is gone too, there is nobody left to tell.
-        let _ = files::print(&format!("{document:#}\n"));
+        let _ = files::print(&documents::text(&documents::ErrorDocument::of(failure)));
     }
+}
+
+/// Where the command writes SARIF about one file, and about which.
+fn sarif_of(command: &Command) -> Option<(&Path, &Path)> {
+    let (sarif, file) = match command {
+        Command::Check(args) => (&args.answer.sarif, args.files.first().filter(|_| args.files.len() == 1)?),
+        Command::Verify(args) => (&args.answer.sarif, &args.file),
+        Command::Trace(args) => (&args.answer.sarif, &args.file),
+        Command::Replay(args) => (&args.sarif, &args.trace),
+        _ => return None,
+    };
+    Some((sarif.as_deref()?, file))
 }

@@ -3,10 +3,12 @@
 use crate::args::{ProgramArgs, ReplayArgs};
 use crate::failure::{Failure, input};
 use crate::paint::{Ink, Paint, stdout_width};
+use crate::report::write_sarif;
+use crate::sarif::Answered;
 use crate::{check, files, html, lanes, report};
 use fabius_html::{ParseError, Source};
 use fabius_lang::Choices;
-use fabius_trace::{ErrorTrace, TRACE_VERSION};
+use fabius_trace::{ErrorTrace, TRACE_VERSION, Verdict};
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
@@ -38,14 +40,26 @@ pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
 }
 
 fn show(args: &ReplayArgs, again: &ErrorTrace, source: &str, program: &Path) -> Result<u8, Failure> {
-    if let Some(path) = &args.html {
-        let sources = [Source { file: again.program.file.clone(), text: source.into() }];
-        html::write(path, html::of_bug(again, Some(report::replay_command(&args.trace))), &sources)?;
-    }
+    let verdict = Verdict::Bug { trace: Box::new(again.clone()) };
+    let file = program.display().to_string();
+    let answered = Answered { file: &file, source, answer: Ok(&verdict) };
+    let sarif = args.sarif.as_ref().map_or(Ok(()), |path| write_sarif(path, &[answered], verdict.exit_code()));
+    let page = write_page(args, again, source);
+    print(args, again, source, program)?;
+    sarif.and(page)?;
+    Ok(verdict.exit_code())
+}
+
+fn write_page(args: &ReplayArgs, again: &ErrorTrace, source: &str) -> Result<(), Failure> {
+    let Some(path) = &args.html else { return Ok(()) };
+    let sources = [Source { file: again.program.file.clone(), text: source.into() }];
+    html::write(path, html::of_bug(again, Some(report::replay_command(&args.trace))), &sources)
+}
+
+fn print(args: &ReplayArgs, again: &ErrorTrace, source: &str, program: &Path) -> Result<(), Failure> {
     if args.json {
         let text = serde_json::to_string_pretty(again).expect("traces are plain data");
-        files::print(&(text + "\n"))?;
-        return Ok(1);
+        return files::print(&(text + "\n"));
     }
     let paint = Paint::new(args.output.color, std::io::stdout().is_terminal());
     let at = again.span.line_col(source);
@@ -63,8 +77,7 @@ fn show(args: &ReplayArgs, again: &ErrorTrace, source: &str, program: &Path) -> 
     } else {
         files::print(&lanes::draw(again, stdout_width(), paint))?;
     }
-    files::print(&end)?;
-    Ok(1)
+    files::print(&end)
 }
 
 /// Reads a trace.

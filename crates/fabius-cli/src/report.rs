@@ -2,13 +2,13 @@
 
 use crate::args::AnswerArgs;
 use crate::check::Loaded;
-use crate::failure::Failure;
+use crate::failure::{Failure, output};
 use crate::html::{self, About};
 use crate::paint::{Ink, Paint, stdout_width};
-use crate::{files, lanes};
-use fabius_trace::{Bound, Bounds, ErrorTrace, Points, ProgramId, SchedulerKind, Verdict};
+use crate::sarif::{self, Answered};
+use crate::{documents, files, lanes};
+use fabius_trace::{Bound, ErrorTrace, Points, ProgramId, SchedulerKind, Verdict};
 use fabius_verify::{Plan, Report, Strategy};
-use serde_json::{Value, json};
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -38,14 +38,14 @@ impl From<&Plan> for Question {
 }
 
 /// Prints the answer and saves the trace of a bug, as the options ask for; returns the exit code. `statistics` is the
-/// table for `--stats`, `more` a field that is added to the JSON document.
+/// table for `--stats`, `document` what `--json` prints.
 pub fn answer(
     found: &Report,
     question: Question,
     loaded: &Loaded,
     args: &AnswerArgs,
     statistics: impl FnOnce(&Report, Style) -> String,
-    more: Option<(&str, Value)>,
+    document: &documents::Answer<'_>,
 ) -> Result<u8, Failure> {
     let mut facts = vec![("time".to_string(), format!("{:.2} s", found.elapsed.as_secs_f64()))];
     if let Some(level) = found.levels.last().filter(|l| l.states > 0) {
@@ -60,11 +60,7 @@ pub fn answer(
     };
     let written = write(&found.verdict, about, args);
     let text = if args.json {
-        let mut document = json(found, question, &loaded.id);
-        if let Some((name, value)) = more {
-            document[name] = value;
-        }
-        format!("{document:#}\n")
+        documents::text(document)
     } else {
         let paint = Paint::new(args.output.color, std::io::stdout().is_terminal());
         let style = Style { paint, width: stdout_width() };
@@ -82,6 +78,12 @@ pub fn answer(
     Ok(found.verdict.exit_code())
 }
 
+/// Writes answers as SARIF.
+pub fn write_sarif(path: &Path, answers: &[Answered<'_>], exit_code: u8) -> Result<(), Failure> {
+    let here = std::env::current_dir().map_err(|e| output(format!("the current directory is not known: {e}")))?;
+    files::write(path, &format!("{:#}\n", sarif::document(answers, exit_code, &here)))
+}
+
 /// What became of the files of an answer.
 pub struct Written {
     /// The command that runs a bug again.
@@ -90,7 +92,7 @@ pub struct Written {
     pub result: Result<(), Failure>,
 }
 
-/// Writes the files that the options ask for: the trace of a bug, and the answer as a page.
+/// Writes the files that the options ask for: the trace of a bug, the answer for code scanning and as a page.
 pub fn write(answer: &Verdict, about: About<'_>, args: &AnswerArgs) -> Written {
     let saved = match (answer, &args.trace) {
         (Verdict::Bug { trace }, Some(path)) => {
@@ -103,12 +105,14 @@ pub fn write(answer: &Verdict, about: About<'_>, args: &AnswerArgs) -> Written {
         Some(path) => replay_command(path),
         None => found_again(),
     };
+    let answered = Answered { file: about.file, source: about.source, answer: Ok(answer) };
+    let sarif = args.sarif.as_ref().map_or(Ok(()), |path| write_sarif(path, &[answered], answer.exit_code()));
     let page = args.html.as_ref().map(|path| html::write_answer(path, answer, about, Some(again.clone())));
-    Written { again, result: saved.unwrap_or(Ok(())).and(page.unwrap_or(Ok(()))) }
+    Written { again, result: saved.unwrap_or(Ok(())).and(sarif).and(page.unwrap_or(Ok(()))) }
 }
 
 /// The report for people.
-fn text(report: &Report, question: Question, source: &str, id: &ProgramId, style: Style) -> String {
+pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, style: Style) -> String {
     let paint = style.paint;
     match &report.verdict {
         Verdict::Bug { trace } => bug(trace, question, source, style),
@@ -220,38 +224,4 @@ pub fn statistics(report: &Report, style: Style) -> String {
         );
     }
     text + &format!("{:.2} s, {:.1} MB for states\n", report.elapsed.as_secs_f64(), report.memory as f64 / 1e6)
-}
-
-/// The report for machines; `docs/json.md` describes it.
-fn json(report: &Report, question: Question, id: &ProgramId) -> Value {
-    let (completed, any, limits) = match &report.verdict {
-        Verdict::NoBugWithinBounds { bounds } | Verdict::Unknown { bounds, .. } => {
-            (bounds.completed, bounds.any.clone(), bounds.limits.clone())
-        }
-        Verdict::Verified => (report.completed, Vec::new(), report.limits.clone()),
-        Verdict::Bug { .. } => (report.completed, Vec::new(), Vec::new()),
-    };
-    let Question { bound, scheduler, points, .. } = question;
-    let bounds = Bounds { bound, completed, scheduler, points, instances: id.instances.clone(), any, limits };
-    let (name, trace, reason) = match &report.verdict {
-        Verdict::Bug { trace } => ("bug", Some(trace), None),
-        Verdict::NoBugWithinBounds { .. } => ("no_bug_within_bounds", None, None),
-        Verdict::Verified => ("verified", None, None),
-        Verdict::Unknown { reason, .. } => ("unknown", None, Some(reason)),
-    };
-    json!({
-        "verdict": name,
-        "kind": trace.map(|t| t.kind),
-        "cost": trace.map(|t| t.cost),
-        "message": trace.map(|t| t.message.clone()),
-        "reason": reason,
-        "bounds": bounds,
-        "levels": report.levels,
-        "total_states": report.total_states,
-        "trace": trace,
-        "program": id,
-        "elapsed_seconds": report.elapsed.as_secs_f64(),
-        "memory_bytes": report.memory,
-        "version": env!("CARGO_PKG_VERSION"),
-    })
 }

@@ -2,11 +2,12 @@
 
 use crate::args::{AnswerArgs, BufferingArg, EncodingArg, PairsArg, PathsArg, PropertyArg, TraceArgs};
 use crate::check::stop_on_interrupt;
+use crate::documents::messages::MessagesAnswer;
 use crate::failure::{Failure, input, internal};
 use crate::html::About;
 use crate::paint::{Ink, Paint, stdout_width};
 use crate::report::{self, Style};
-use crate::{files, lanes};
+use crate::{documents, files, lanes};
 use fabius_messages::ctp::Ctp;
 use fabius_messages::encode::Encoding;
 use fabius_messages::pairs::Precision;
@@ -14,7 +15,6 @@ use fabius_messages::paths::{Side, Taken, other_sides};
 use fabius_messages::semantics::{Buffering, Matching};
 use fabius_messages::{Plan, Property, Report};
 use fabius_trace::{ErrorTrace, ProgramId, Verdict};
-use serde_json::{Value, json};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
@@ -111,7 +111,9 @@ fn answer(answer: &Answer<'_>, args: &AnswerArgs) -> Result<(), Failure> {
     };
     let written = report::write(&report.verdict, about, args);
     if args.json {
-        files::print(&format!("{:#}\n", json(answer)))?;
+        let Answer { report, sides, plan, loaded } = *answer;
+        let document = MessagesAnswer::of(report, sides, plan, &loaded.ctp, &loaded.id);
+        files::print(&documents::text(&document))?;
         return written.result;
     }
     let paint = Paint::new(args.output.color, std::io::stdout().is_terminal());
@@ -214,70 +216,4 @@ fn statistics(report: &Report, loaded: &LoadedTrace, style: Style) -> String {
     row("solving", format!("{:.3} s", report.solving.as_secs_f64()));
     row("all", format!("{:.3} s", report.elapsed.as_secs_f64()));
     text
-}
-
-/// The answer for machines; `docs/json.md` describes it.
-fn json(answer: &Answer<'_>) -> Value {
-    let Answer { report, sides, plan, loaded } = *answer;
-    let ctp = &loaded.ctp;
-    let pairs = |matching: &Matching| -> Value {
-        let pair = |(r, s): &(usize, usize)| json!({ "receive": ctp.receives[*r].name, "send": ctp.sends[*s].name });
-        matching.iter().map(pair).collect()
-    };
-    let (name, trace, reason) = match &report.verdict {
-        Verdict::Bug { trace } => ("bug", Some(trace), None),
-        Verdict::Verified | Verdict::NoBugWithinBounds { .. } => ("verified", None, None),
-        Verdict::Unknown { reason, .. } => ("unknown", None, Some(reason)),
-    };
-    let lower = |text: String| text.to_lowercase();
-    let outcomes = report.enumerated.as_ref().map(|found| -> Value {
-        let outcome = |(m, status)| json!({ "status": lower(format!("{status:?}")), "matching": pairs(m) });
-        found.outcomes.iter().map(outcome).collect()
-    });
-    let side = |s: &Side| {
-        let at = s.span.line_col(&ctp.source);
-        let (taken, guide) = match &s.taken {
-            Taken::By(guide) => (Some(true), Some(guide)),
-            Taken::Never => (Some(false), None),
-            Taken::Unknown => (None, None),
-        };
-        json!({
-            "line": at.line, "column": at.column, "instead": s.instead, "taken": taken,
-            "arrivals": guide.map(|g| g.arrivals.clone()), "outcomes": guide.map(|g| g.outcomes.clone()),
-        })
-    };
-    let refinement = |r: &fabius_messages::Refinement| json!({ "reason": r.reason, "pairs": pairs(&r.pairs) });
-    let kinds: serde_json::Map<_, _> = report.count.kinds().iter().map(|(k, n)| ((*k).into(), (*n).into())).collect();
-    let solver: serde_json::Map<_, _> = report.solver.iter().map(|(k, v)| (k.replace(' ', "_"), (*v).into())).collect();
-    json!({
-        "verdict": name,
-        "property": lower(format!("{:?}", plan.property)),
-        "buffering": lower(format!("{:?}", plan.buffering)),
-        "kind": trace.map(|t| t.kind),
-        "message": trace.map(|t| t.message.clone()),
-        "reason": reason,
-        "matching": report.matching.as_ref().map(pairs),
-        "matchings": report.enumerated.as_ref().map(|found| found.outcomes.len()),
-        "all_matchings": report.enumerated.as_ref().map(|found| found.complete),
-        "outcomes": outcomes,
-        "other_paths": sides.map(|all| all.iter().map(side).collect::<Value>()),
-        "refinements": report.refinements.iter().map(refinement).collect::<Value>(),
-        "stats": {
-            "nodes": ctp.nodes.len(),
-            "sends": ctp.sends.len(),
-            "receives": ctp.receives.len(),
-            "pairs": { "all": report.all_pairs, "encoded": report.pairs },
-            "clauses": report.count.total(),
-            "clauses_by_kind": kinds,
-            "terms": report.terms,
-            "queries": report.queries,
-            "encoding_seconds": report.encoding.as_secs_f64(),
-            "solving_seconds": report.solving.as_secs_f64(),
-            "solver": solver,
-        },
-        "trace": trace,
-        "program": loaded.id,
-        "elapsed_seconds": report.elapsed.as_secs_f64(),
-        "version": env!("CARGO_PKG_VERSION"),
-    })
 }

@@ -6,7 +6,7 @@ use crate::failure::{self, Failure, input};
 use crate::paint::Ink;
 use crate::progress::Ticker;
 use crate::report::{self, Question, Style};
-use crate::{files, translate};
+use crate::{documents, files, translate};
 use fabius_lang::Choices;
 use fabius_trace::Points;
 use fabius_verify::prove::{self, Dump, Engine, Proof, ProofPlan, SolverChoice};
@@ -33,8 +33,8 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     let proof = outcome.map_err(wrong)?;
     let (bound, scheduler) = plan.sequentialization.cost();
     let question = Question { bound, scheduler, points: Points::All, least: plan.incremental };
-    let more = Some(("proof", statistics(&proof)));
-    report::answer(&proof.report, question, &loaded, &args.answer, |_, style| table(&proof, style), more)
+    let document = documents::Answer::of(&proof.report, question, &loaded.id).with_proof(&proof);
+    report::answer(&proof.report, question, &loaded, &args.answer, |_, style| table(&proof, style), &document)
 }
 
 fn plan(args: &VerifyArgs, loaded: &Loaded) -> Result<ProofPlan, Failure> {
@@ -73,22 +73,6 @@ fn format_named(name: &str) -> Result<Dump, Failure> {
         "c" => Ok(Dump::C),
         _ => Err(input(format!("`{name}` is no format to write")).help("possible formats: smt2, horn, fab, boogie, c")),
     }
-}
-
-/// Where the time went, for machines.
-fn statistics(proof: &Proof) -> serde_json::Value {
-    let s = &proof.statistics;
-    let solver: serde_json::Map<_, _> = proof.solver.iter().map(|(k, v)| (k.replace(' ', "_"), (*v).into())).collect();
-    serde_json::json!({
-        "statements": s.statements,
-        "terms": s.terms,
-        "queries": s.queries,
-        "opened": s.opened,
-        "encoding_seconds": s.encoding.as_secs_f64(),
-        "solving_seconds": s.solving.as_secs_f64(),
-        "replaying_seconds": proof.replaying.as_secs_f64(),
-        "solver": solver,
-    })
 }
 
 /// Where the time went, for people.

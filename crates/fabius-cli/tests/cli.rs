@@ -2,18 +2,9 @@
 
 mod common;
 
-use common::{expect, fabius, json, root};
+use common::{expect, fabius, folder, json, root};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-/// A folder of its own for each test.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder can be made");
-    folder
-}
 
 fn file(name: &str, contents: impl AsRef<[u8]>) -> String {
     let path = folder(name).join("x.fab");

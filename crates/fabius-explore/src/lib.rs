@@ -3,6 +3,7 @@
 pub mod codec;
 pub mod dispatcher;
 mod execution;
+pub mod graph;
 mod intern;
 pub mod links;
 pub mod livelock;

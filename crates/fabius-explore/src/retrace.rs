@@ -19,20 +19,25 @@ pub(crate) struct Target {
 
 /// Task ids change when anonymous tasks are renumbered; schedules name tasks by their number of creation.
 #[derive(Clone, Default)]
-struct Names {
+pub(crate) struct Names {
     of: HashMap<TaskId, u32>,
     next: u32,
 }
 
 impl Names {
-    fn born(&mut self, log: &StepLog) {
+    /// The number of a task, in order of creation.
+    pub fn of(&self, task: TaskId) -> u32 {
+        self.of[&task]
+    }
+
+    pub fn born(&mut self, log: &StepLog) {
         for born in &log.born {
             self.of.insert(born.task, self.next);
             self.next += 1;
         }
     }
 
-    fn renamed(&mut self, order: &[TaskId]) {
+    pub fn renamed(&mut self, order: &[TaskId]) {
         let old = std::mem::take(&mut self.of);
         self.of = old.iter().filter(|(t, _)| **t & ANONYMOUS == 0).map(|(t, n)| (*t, *n)).collect();
         let anonymous = order.iter().zip(ANONYMOUS..);
@@ -145,7 +150,7 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
         self.cost += self.price(mv);
         match mv {
             Move::Run(pick) => {
-                self.schedule.push(Turn { task: self.names.of[&pick.task], choices });
+                self.schedule.push(Turn { task: self.names.of(pick.task), choices });
                 self.delays.push(std::mem::take(&mut self.pending_delays));
             }
             Move::Delay(_) => self.pending_delays += 1,

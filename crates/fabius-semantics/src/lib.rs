@@ -17,5 +17,5 @@ mod show;
 mod system;
 pub mod value;
 
-pub use replay::{Departure, Ending, Settings, replay};
+pub use replay::{Departure, Ending, Settings, replay, steps};
 pub use system::Reference;

@@ -96,6 +96,19 @@ pub fn replay(
     })
 }
 
+/// What a schedule does, with no claim about what is then; the last step may go wrong.
+///
+/// # Errors
+/// [`Departure`].
+pub fn steps(program: &Program, schedule: &Schedule, settings: &Settings) -> Result<(Vec<Lane>, Vec<Step>), Departure> {
+    let reference = Reference::new(program, settings.points);
+    let mut replay = Replay::new(&reference, settings, Names::default());
+    match replay.run(schedule) {
+        Err(departure) if replay.steps.len() < schedule.len() => Err(departure),
+        _ => Ok((replay.names.lanes(), replay.steps)),
+    }
+}
+
 struct Replay<'a> {
     reference: &'a Reference,
     program: &'a Program,

@@ -5,6 +5,7 @@
 mod any_threads;
 mod by_horn;
 mod by_summaries;
+pub mod graph;
 mod plan;
 pub mod prove;
 

@@ -12,6 +12,14 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// A folder of its own for each test.
+pub fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    folder
+}
+
 /// Runs the command in the project's folder.
 pub fn fabius(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fabius"));
