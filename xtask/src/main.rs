@@ -1,5 +1,6 @@
-//! Project tasks: `cargo xtask tidy` checks the rules of the house that no compiler checks.
+//! Project tasks: `cargo xtask tidy` checks the rules of the house that no compiler checks; `cargo xtask schema` writes `docs/schema/`.
 
+mod schema;
 mod tidy;
 
 use std::process::ExitCode;
@@ -7,9 +8,10 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let task = std::env::args().nth(1).unwrap_or_default();
     match task.as_str() {
+        "schema" => schema::run(),
         "tidy" => tidy::run(),
         other => {
-            eprintln!("unknown task `{other}`; there is: tidy");
+            eprintln!("unknown task `{other}`; there are: schema, tidy");
             ExitCode::from(2)
         }
     }

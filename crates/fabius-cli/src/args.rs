@@ -154,6 +154,11 @@ pub enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
+    /// Prints the JSON schema of a document.
+    Schema {
+        /// Which document.
+        of: crate::documents::SchemaOf,
+    },
     /// Prints the manual page, or writes one for each command.
     #[command(after_help = "Examples:\n  fabius man | man -l -\n  fabius man --dir ~/.local/share/man/man1")]
     Man {

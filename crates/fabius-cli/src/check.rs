@@ -100,7 +100,10 @@ fn write_graph(args: &CheckArgs, plan: &Plan, loaded: &Loaded, verdict: &Verdict
             path.display(),
             graph::steps_within(most)
         ))
-        .help("draw a part: `--max 0`, then 1; or a smaller program, with `--const` or `--instances`"),
+        .help(match max {
+            Some(0) => "make the program smaller, with `--const` or `--instances`",
+            _ => "draw a part: `--max 0`, then 1; or a smaller program, with `--const` or `--instances`",
+        }),
         GraphError::Internal(message) => failure::internal(message),
     })?;
     let what = match (plan.bound, max) {

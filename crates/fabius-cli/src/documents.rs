@@ -5,15 +5,57 @@ pub mod messages;
 use crate::failure::Failure;
 use crate::many::Checked;
 use crate::report::Question;
-use fabius_trace::{Bounds, BugKind, ErrorTrace, LevelStats, ProgramId, Reason, Span, Verdict};
+use clap::ValueEnum;
+use fabius_trace::{Bounds, BugKind, ErrorTrace, LevelStats, ProgramId, Reason, Span, TRACE_VERSION, Verdict};
 use fabius_verify::prove::Proof;
 use fabius_verify::{Plan, Report};
+use messages::MessagesAnswer;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Version of the documents. Fields may be added; whatever else changes makes a new version.
 pub const FORMAT: u32 = 1;
+
+/// What a schema describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// `fabius check --json` of one file, and `fabius verify --json`
+    Answer,
+    /// `fabius check --json` of several files
+    Several,
+    /// `fabius trace --json`
+    Messages,
+    /// The file of `--trace`, and `fabius replay --json`
+    Trace,
+}
+
+/// The schema of a document.
+pub fn schema(of: SchemaOf) -> Schema {
+    let settings = || SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let (name, title, version, mut schema) = match of {
+        SchemaOf::Answer => {
+            let schema = settings().into_root_schema_for::<Document<'_, Answer<'_>>>();
+            ("answer", "fabius check --json, fabius verify --json", FORMAT, schema)
+        }
+        SchemaOf::Several => {
+            let schema = settings().into_root_schema_for::<Document<'_, Several<'_>>>();
+            ("several", "fabius check --json of several files", FORMAT, schema)
+        }
+        SchemaOf::Messages => {
+            let schema = settings().into_root_schema_for::<Document<'_, MessagesAnswer<'_>>>();
+            ("messages", "fabius trace --json", FORMAT, schema)
+        }
+        SchemaOf::Trace => {
+            ("trace", "--trace, fabius replay --json", TRACE_VERSION, settings().into_root_schema_for::<ErrorTrace>())
+        }
+    };
+    schema.insert("$id".into(), format!("urn:fabius:{name}:{version}").into());
+    schema.insert("title".into(), title.into());
+    schema
+}
 
 /// A document as it is printed: fields in the order of the alphabet.
 pub fn text(document: &impl Serialize) -> String {
@@ -22,9 +64,10 @@ pub fn text(document: &impl Serialize) -> String {
 }
 
 /// The answer of `fabius check` about one file, and of `fabius verify`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer<'a> {
     /// Version of this format.
+    #[schemars(extend("const" = FORMAT))]
     format: u32,
     /// The answer.
     verdict: Name,
@@ -58,7 +101,7 @@ pub struct Answer<'a> {
 }
 
 /// An answer in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Name {
     /// Here is a schedule that breaks the program.
@@ -146,7 +189,7 @@ pub fn solver(numbers: &[(&'static str, u64)]) -> BTreeMap<String, u64> {
 }
 
 /// Where the time of a verification went.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ProofStatistics {
     /// Statements of the sequential program.
     statements: u64,
@@ -167,9 +210,10 @@ pub struct ProofStatistics {
 }
 
 /// The answer of `fabius check` about several files.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Several<'a> {
     /// Version of this format.
+    #[schemars(extend("const" = FORMAT))]
     format: u32,
     /// The worst of the answers, in this order: `error`, `bug`, `unknown`, and the best, `no_bug`.
     verdict: Worst,
@@ -184,7 +228,7 @@ pub struct Several<'a> {
 }
 
 /// The worst of several answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Worst {
     /// Some file cannot be checked.
@@ -198,20 +242,20 @@ pub enum Worst {
 }
 
 /// One of several files.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct OneOfSeveral<'a> {
     /// The file, as it was given.
     file: &'a str,
     /// The document that `--json` prints for this file alone.
-    answer: AnswerOrError<'a>,
+    answer: Document<'a, Answer<'a>>,
 }
 
 /// An answer, or why there is none.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum AnswerOrError<'a> {
+pub enum Document<'a, T> {
     /// The answer.
-    Answer(Box<Answer<'a>>),
+    Answer(Box<T>),
     /// Why there is none.
     Error(ErrorDocument<'a>),
 }
@@ -222,8 +266,8 @@ impl<'a> Several<'a> {
         let one = |checked: &'a Checked| OneOfSeveral {
             file: &checked.file,
             answer: match &checked.outcome {
-                Ok((loaded, report)) => AnswerOrError::Answer(Box::new(Answer::of(report, plan.into(), &loaded.id))),
-                Err(failure) => AnswerOrError::Error(ErrorDocument::of(failure)),
+                Ok((loaded, report)) => Document::Answer(Box::new(Answer::of(report, plan.into(), &loaded.id))),
+                Err(failure) => Document::Error(ErrorDocument::of(failure)),
             },
         };
         Several {
@@ -243,9 +287,10 @@ impl<'a> Several<'a> {
 }
 
 /// Why there is no answer: bad input, or an output that could not be written.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ErrorDocument<'a> {
     /// Version of this format.
+    #[schemars(extend("const" = FORMAT))]
     format: u32,
     /// Always `error`.
     verdict: ErrorName,
@@ -254,7 +299,7 @@ pub struct ErrorDocument<'a> {
 }
 
 /// An error in one word.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorName {
     /// The only one.
@@ -262,7 +307,7 @@ pub enum ErrorName {
 }
 
 /// What is wrong.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Wrong<'a> {
     /// Where the fault lies.
     kind: crate::failure::Kind,
@@ -275,7 +320,7 @@ pub struct Wrong<'a> {
 }
 
 /// A place in a program where something is wrong.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Place<'a> {
     /// For instance `E0103`; `fabius explain E0103` says more.
     code: &'a str,
@@ -314,5 +359,22 @@ impl<'a> ErrorDocument<'a> {
             }
         };
         ErrorDocument { format: FORMAT, verdict: ErrorName::Error, error }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// A change of the types shows in `docs/schema/`.
+    #[test]
+    fn the_schemas_are_those_of_the_types() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
+        for of in SchemaOf::value_variants() {
+            let name = of.to_possible_value().expect("no name is hidden").get_name().to_string();
+            let written = std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap_or_default();
+            assert!(written == text(&schema(*of)), "docs/schema/{name}.json is old: run `cargo xtask schema`");
+        }
     }
 }

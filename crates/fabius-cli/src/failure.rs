@@ -3,6 +3,7 @@
 use fabius_lang::diagnostic::Diagnostic;
 use fabius_verify::prove::ProofError;
 use fabius_verify::{CheckError, PlanError, ReplayError};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// An input or an output that does not work: an answer to the user, not a bug of Fabius, except for `Internal`.
@@ -15,7 +16,7 @@ pub enum Failure {
 }
 
 /// Where the fault lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// The command line.

@@ -55,6 +55,9 @@ fn main() -> ExitCode {
         Command::Fmt(args) => (fmt::run(args), args.output.color, false),
         Command::Explain { code, output } => (explain::run(code.as_deref()), output.color, false),
         Command::Completions { shell } => (manual::completions(*shell), When::Auto, false),
+        Command::Schema { of } => {
+            (files::print(&documents::text(&documents::schema(*of))).map(|()| 0), When::Auto, false)
+        }
         Command::Man { dir } => (manual::pages(dir.as_deref()), When::Auto, false),
     };
     match result {

@@ -37,3 +37,26 @@ fn page(command: clap::Command) -> String {
     clap_mangen::Man::new(command).render(&mut text).expect("a vector can be written to");
     String::from_utf8_lossy(&text).into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every option is on its command's page and known to the shells.
+    #[test]
+    fn no_option_is_left_out() {
+        let mut command = Cli::command();
+        command.build();
+        let mut bash = Vec::new();
+        clap_complete::generate(Shell::Bash, &mut Cli::command(), "fabius", &mut bash);
+        let bash = String::from_utf8_lossy(&bash);
+        for command in command.get_subcommands().filter(|c| c.get_name() != "help") {
+            let text = page(command.clone());
+            for option in command.get_arguments().filter_map(|a| a.get_long()) {
+                let in_roff = format!("\\-\\-{}", option.replace('-', "\\-"));
+                assert!(text.contains(&in_roff), "{} --{option}\n{text}", command.get_name());
+                assert!(bash.contains(&format!("--{option}")), "--{option}");
+            }
+        }
+    }
+}

@@ -110,7 +110,9 @@ fn junit_has_a_case_for_each_file() {
 /// The document, which is valid.
 #[track_caller]
 fn sarif(path: &Path) -> Value {
-    let schema: Value = serde_json::from_str(include_str!("data/sarif-schema-2.1.0.json")).expect("the schema is JSON");
+    // The pattern of languages, which is not used here, has a bracket too many and is no regular expression everywhere.
+    let schema = include_str!("data/sarif-schema-2.1.0.json").replace("[a-zA-Z]{2}]?$", "[a-zA-Z]{2}?$");
+    let schema: Value = serde_json::from_str(&schema).expect("the schema is JSON");
     let document: Value = serde_json::from_str(&read(path)).expect("SARIF is JSON");
     let validator = jsonschema::validator_for(&schema).expect("the schema is one");
     let wrong: Vec<String> = validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
@@ -250,10 +252,10 @@ fn a_graph_has_the_states_that_were_counted() {
     let options: [&[&str]; 6] = [
         &[GOOD],
         &[GOOD, "--max", "1"],
-        &["examples/ticket_lock.fab", "--max", "0"],
+        &["examples/philosophers.fab", "--const", "N=3", "--const", "POLITE=1", "--max", "0"],
         &["examples/philosophers.fab", "--const", "N=2", "--const", "POLITE=1", "--bound", "none"],
-        &["examples/fig10.fab", "--const", "N=1", "--max", "0"],
-        &["examples/fig9.fab", "--bound", "depth", "--max", "4"],
+        &["corpus/tasks/safe/yields.fab", "--bound", "depth", "--max", "4"],
+        &["corpus/buffers/safe/two_loops.fab", "--max", "2"],
     ];
     for options in options {
         let mut args = vec!["check", "--json", "--dot", text_of(&path)];
@@ -272,7 +274,7 @@ fn a_graph_has_the_states_that_were_counted() {
 fn a_trace_is_marked_in_the_graph() {
     let folder = folder("dot_trace");
     let path = folder.join("x.dot");
-    let options: [&[&str]; 9] = [
+    let options: [&[&str]; 10] = [
         &[BUG],
         &[BUG, "--bound", "delays"],
         &[BUG, "--bound", "delays", "--scheduler", "depth-first"],
@@ -281,7 +283,8 @@ fn a_trace_is_marked_in_the_graph() {
         &[BUG, "--strategy", "random", "--seed", "3"],
         &["examples/philosophers.fab", "--const", "N=2"],
         &["examples/fig9.fab"],
-        &["corpus/threads/livelock.fab", "--livelock"],
+        &["corpus/threads/bug/livelock.fab", "--livelock"],
+        &["corpus/tasks/bug/event_loop.fab", "--bound", "delays", "--scheduler", "depth-first"],
     ];
     for options in options {
         let mut args = vec!["check", "--json", "--dot", text_of(&path)];

@@ -1,9 +1,10 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a deviation of the schedule costs.
 ///
 /// Contexts, preemptions: Iterative Context Bounding (PLDI 2007); delays: Delay-Bounded Scheduling (POPL 2011).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
     /// Nothing costs anything: the whole space.
@@ -21,7 +22,7 @@ pub enum Bound {
 }
 
 /// Which deterministic or nondeterministic scheduler the search is relative to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SchedulerKind {
     /// Any pending task may be next.
@@ -35,7 +36,7 @@ pub enum SchedulerKind {
 }
 
 /// Where a running thread may be preempted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Points {
     /// Before every access to shared state.
@@ -45,7 +46,7 @@ pub enum Points {
 }
 
 /// The bounds within which an answer holds. Everything that restricted the search is in here.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Bounds {
     /// What was bounded.
     pub bound: Bound,
@@ -66,7 +67,7 @@ pub struct Bounds {
 }
 
 /// What was explored at one value of the bound. Counts are cumulative: they include the levels below.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LevelStats {
     /// Value of the bound.
     pub bound: u32,

@@ -1,10 +1,12 @@
 use crate::{Bound, BugKind, LineCol, Points, SchedulerKind, Span};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A schedule that breaks a program, with what each step did. Serialises to the `--trace` file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorTrace {
     /// Version of this format; readers refuse others.
+    #[schemars(extend("const" = TRACE_VERSION))]
     pub version: u32,
     /// The program the trace belongs to.
     pub program: ProgramId,
@@ -70,7 +72,7 @@ pub enum LinkKind {
 }
 
 /// Which program a trace belongs to, and how it was configured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramId {
     /// Path as the user gave it.
     pub file: String,
@@ -83,7 +85,7 @@ pub struct ProgramId {
 }
 
 /// A column of the trace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lane {
     /// Name for people, for instance `add#1`.
     pub name: String,
@@ -92,7 +94,7 @@ pub struct Lane {
 }
 
 /// What a lane stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LaneKind {
     /// A thread.
@@ -120,7 +122,7 @@ pub fn wide_of_parts(parts: &[u32]) -> u64 {
 }
 
 /// One decision: this task runs until its next scheduling point, making these choices.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Turn {
     /// Number of the task: threads and tasks are numbered from 0 in the order of their creation in this execution.
     pub task: u32,
@@ -130,7 +132,7 @@ pub struct Turn {
 }
 
 /// A step of a trace: a turn and what happened in it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// The decision.
     pub turn: Turn,
@@ -163,7 +165,7 @@ pub enum After {
 }
 
 /// What is notable about the switch to a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
     /// The thread that ran before could have gone on.
@@ -182,7 +184,7 @@ pub enum Mark {
 }
 
 /// One statement executed in a step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Action {
     /// Where.
     pub span: Span,
@@ -204,7 +206,7 @@ pub struct Action {
 }
 
 /// A variable that changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// For instance `pendingIo`, `a[2].next`, `node@1.next` (a heap object), `t` (a local).
     pub variable: String,

@@ -1,8 +1,9 @@
 use crate::{Bounds, ErrorTrace};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The answer of every engine. A bug is an answer, never an `Err`; a bounded result never reads as a proof.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
     /// Some schedule breaks the program; here it is, replayed in the reference semantics.
@@ -27,7 +28,7 @@ pub enum Verdict {
 }
 
 /// What cut a search short.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Reason {
     /// The time limit.
@@ -51,7 +52,7 @@ pub enum Reason {
 }
 
 /// What kind of bug.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BugKind {
     /// `assert` of something false.

@@ -6,13 +6,15 @@ use fabius_messages::paths::{Side, Taken};
 use fabius_messages::semantics::{Buffering, Matching, Status};
 use fabius_messages::{Plan, Property, Report};
 use fabius_trace::{BugKind, ErrorTrace, ProgramId, Reason};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The answer of `fabius trace`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct MessagesAnswer<'a> {
     /// Version of this format.
+    #[schemars(extend("const" = FORMAT))]
     format: u32,
     /// The answer, never `no_bug_within_bounds`: it holds for the recorded path.
     verdict: Name,
@@ -51,7 +53,7 @@ pub struct MessagesAnswer<'a> {
 }
 
 /// What is looked for.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PropertyName {
     /// An assertion that fails.
@@ -63,7 +65,7 @@ pub enum PropertyName {
 }
 
 /// How much the network holds.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BufferingName {
     /// Any number of messages.
@@ -73,7 +75,7 @@ pub enum BufferingName {
 }
 
 /// A receive and the message that it gets.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Pair<'a> {
     /// The name of the receive.
     receive: &'a str,
@@ -82,7 +84,7 @@ pub struct Pair<'a> {
 }
 
 /// A matching and what its runs come to.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Outcome<'a> {
     /// What they come to.
     status: StatusName,
@@ -91,7 +93,7 @@ pub struct Outcome<'a> {
 }
 
 /// What a run comes to.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StatusName {
     /// Nothing is wrong.
@@ -105,7 +107,7 @@ pub enum StatusName {
 }
 
 /// The other side of a branch.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct OtherPath<'a> {
     /// The line of the branch, from 1.
     line: u32,
@@ -122,7 +124,7 @@ pub struct OtherPath<'a> {
 }
 
 /// Something that was found and is no run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct RefinementOf<'a> {
     /// Why it is none.
     reason: &'a str,
@@ -131,7 +133,7 @@ pub struct RefinementOf<'a> {
 }
 
 /// What an answer took.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Statistics {
     /// Nodes of the run.
     nodes: usize,
@@ -158,7 +160,7 @@ pub struct Statistics {
 }
 
 /// Pairs of a receive and a message.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Pairs {
     /// All at the same endpoint.
     all: usize,
