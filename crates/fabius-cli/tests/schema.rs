@@ -121,7 +121,7 @@ fn snapshot(name: &str, mut document: Value) {
     let text = format!("{document:#}\n");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
     if std::fs::read_to_string(&path).unwrap_or_default() != text {
-        let new = folder("snapshots").join(name);
+        let new = folder(&format!("snapshot_of_{name}")).join(name);
         std::fs::write(&new, text).expect("a file can be written");
         panic!("{name} has changed; if that is wanted: cp {} {}", new.display(), path.display());
     }
