@@ -22,11 +22,12 @@ pub fn document(graph: &StateGraph, title: &str) -> String {
     text + "}\n"
 }
 
+/// The most statements of a step that are shown.
+const MOST_LINES: usize = 4;
+
 fn attributes(number: usize, node: &Node) -> String {
-    let label = match &node.message {
-        Some(message) => format!("{number}\n{message}"),
-        None => number.to_string(),
-    };
+    let values = node.values.iter().map(|(name, value)| format!("{name} = {value}"));
+    let label: Vec<String> = std::iter::once(number.to_string()).chain(values).chain(node.message.clone()).collect();
     let look = match node.role {
         Role::Initial => ", style=bold, penwidth=2",
         Role::Complete => ", peripheries=2",
@@ -34,13 +35,15 @@ fn attributes(number: usize, node: &Node) -> String {
         Role::Limit => ", style=dashed",
         Role::Inner => "",
     };
-    format!("label={}{look}", quoted(&label))
+    format!("label={}{look}", quoted(&label.join("\n")))
 }
 
 fn label(edge: &Edge) -> String {
-    let lines: Vec<&str> = match &edge.lane {
-        Some(lane) => std::iter::once(lane.as_str()).chain(edge.statements.iter().map(String::as_str)).collect(),
-        None => vec!["delay"],
+    let texts: Vec<&str> = edge.statements.iter().map(String::as_str).collect();
+    let lines: Vec<&str> = match (&edge.lane, texts.as_slice()) {
+        (None, _) => vec!["delay"],
+        (Some(lane), [first, second, .., last]) if texts.len() > MOST_LINES => vec![lane, first, second, "..", last],
+        (Some(lane), all) => std::iter::once(lane.as_str()).chain(all.iter().copied()).collect(),
     };
     let look = match (edge.on_trace, &edge.lane) {
         (true, _) => ", color=red, fontcolor=red, penwidth=2",

@@ -299,6 +299,14 @@ fn a_trace_is_marked_in_the_graph() {
         assert_eq!(marked, turns + delays as usize, "{options:?}\n{}", read(&path));
         assert!(read(&path).contains("shape=octagon"), "{options:?}");
     }
+    expect(&fabius(&["check", BUG, "--dot", text_of(&path)]), 1, &[]);
+    let text = read(&path);
+    let edge = r#"[label="stop\nstoppingFlag = true\n"#;
+    let to =
+        text.lines().find_map(|l| l.trim().split_once(" -> ")?.1.split_once(' ').filter(|(_, a)| a.starts_with(edge)));
+    let (state, _) = to.unwrap_or_else(|| panic!("the first step of `stop` has an edge:\n{text}"));
+    let node = text.lines().find(|l| l.trim().starts_with(&format!("{state} ["))).expect("it leads to a state");
+    assert!(node.contains("stoppingFlag = true"), "{node}");
 }
 
 #[test]

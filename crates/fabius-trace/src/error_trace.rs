@@ -40,7 +40,7 @@ pub struct ErrorTrace {
 pub const TRACE_VERSION: u32 = 2;
 
 /// Two steps, the first of which is why the second can happen, or is in conflict with it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Link {
     /// What the first is to the second.
     pub kind: LinkKind,
@@ -54,7 +54,7 @@ pub struct Link {
 }
 
 /// What a step is to another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkKind {
     /// It makes the thread that takes its first step there.
@@ -155,7 +155,7 @@ pub struct Step {
 }
 
 /// What becomes of a task by its step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum After {
     /// It waits for something that is not so yet.
@@ -220,7 +220,7 @@ pub struct Change {
 }
 
 /// Whose a variable is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// Everybody's.

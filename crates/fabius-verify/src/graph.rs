@@ -7,8 +7,8 @@ use fabius_explore::search::{Bug, Options};
 use fabius_lang::program::Program;
 use fabius_machine::Machine;
 use fabius_semantics::{Departure, Ending, Settings};
-use fabius_trace::{BugKind, ErrorTrace, Lane, Mark, ProgramId, Schedule, Step, Turn};
-use std::collections::HashSet;
+use fabius_trace::{BugKind, ErrorTrace, Lane, Mark, ProgramId, Schedule, Scope, Step, Turn};
+use std::collections::{BTreeMap, HashSet};
 use std::time::Instant;
 
 /// States and steps, in the order in which they were found.
@@ -27,6 +27,8 @@ pub struct Node {
     pub role: Role,
     /// What is wrong in it.
     pub message: Option<String>,
+    /// The shared variables that have another value than at the beginning, heap objects apart.
+    pub values: BTreeMap<String, String>,
 }
 
 /// What a node of a graph is.
@@ -99,17 +101,21 @@ pub fn graph(
             () if state.is_complete => (Role::Complete, None),
             () => (Role::Inner, None),
         };
-        Node { role, message }
+        Node { role, message, values: BTreeMap::new() }
     };
     let mut nodes: Vec<Node> = found.states.iter().enumerate().map(node).collect();
     let mut edges = Vec::new();
     for (number, edge) in found.edges.iter().enumerate() {
         let told = tell(program, id, plan, &found.states[edge.from].schedule, edge)?;
         let to = match edge.to {
-            Target::State(to) => to,
+            Target::State(to) => {
+                // They are the same on every way.
+                nodes[to].values = told.values;
+                to
+            }
             Target::Bug(_) | Target::Limit => {
                 let role = if edge.to == Target::Limit { Role::Limit } else { Role::Error };
-                let ending = Node { role, message: told.message };
+                let ending = Node { role, message: told.message, values: BTreeMap::new() };
                 let known = nodes[found.states.len()..].iter().position(|n| *n == ending);
                 known.map_or_else(
                     || {
@@ -127,7 +133,8 @@ pub fn graph(
         && matches!(trace.kind, BugKind::DataRace | BugKind::Deadlock | BugKind::Livelock)
     {
         let end = edges[*last].to;
-        nodes[end] = Node { role: Role::Error, message: Some(trace.message.clone()) };
+        nodes[end].role = Role::Error;
+        nodes[end].message = Some(trace.message.clone());
     }
     name_single_lanes(&mut edges);
     Ok(StateGraph { nodes, edges })
@@ -147,6 +154,7 @@ struct Told {
     lane: Option<String>,
     statements: Vec<String>,
     message: Option<String>,
+    values: BTreeMap<String, String>,
 }
 
 /// What the reference semantics says of a step.
@@ -171,7 +179,7 @@ fn tell(
     if edge.to == Target::Limit {
         // The rules have no such limits, or others.
         let message = Some("a limit inside the program".into());
-        return Ok(Told { lane: Some(format!("task {}", turn.task)), statements: Vec::new(), message });
+        return Ok(Told { lane: Some(format!("task {}", turn.task)), message, ..Told::default() });
     }
     let departs =
         |d: Departure| GraphError::Internal(format!("a step departs from the reference semantics: {}", d.reason));
@@ -185,7 +193,18 @@ fn tell(
         _ => None,
     };
     let statements = last.actions.iter().map(|a| a.text.clone()).collect();
-    Ok(Told { lane: lanes.get(last.lane as usize).map(name), statements, message })
+    Ok(Told { lane: lanes.get(last.lane as usize).map(name), statements, message, values: values_after(&steps) })
+}
+
+/// The shared variables that have changed, after these steps.
+fn values_after(steps: &[Step]) -> BTreeMap<String, String> {
+    let mut values: BTreeMap<&str, (&str, &str)> = BTreeMap::new();
+    let changes = steps.iter().flat_map(|s| &s.actions).flat_map(|a| &a.changes);
+    for change in changes.filter(|c| c.scope == Scope::Shared) {
+        values.entry(&change.variable).or_insert((&change.old, "")).1 = &change.new;
+    }
+    let changed = values.into_iter().filter(|(_, (first, now))| first != now);
+    changed.map(|(name, (_, now))| (name.to_string(), now.to_string())).collect()
 }
 
 /// `p#1` is called `p` if there is no second one anywhere.
