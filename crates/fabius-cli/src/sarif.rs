@@ -4,7 +4,7 @@
 //! or bad input is no result: it would look like a bug of the program.
 
 use crate::failure::{Failure, Kind};
-use fabius_trace::{Action, BugKind, ErrorTrace, LineCol, Span, Verdict};
+use fabius_trace::{Action, BugKind, ErrorTrace, LineCol, LinkKind, Span, Step, Verdict};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -106,10 +106,29 @@ fn result(answered: &Answered<'_>, trace: &ErrorTrace, rule: usize, folder: &Pat
         "locations": [{ "physicalLocation": place.physical(trace.span, trace.span.line_col(answered.source), None) }],
         "properties": { "bound": trace.bound, "cost": trace.cost, "steps": trace.steps.len() },
     });
+    let others = other_accesses(trace, &place);
+    if !others.is_empty() {
+        result["relatedLocations"] = others.into();
+    }
     if !flows.is_empty() {
         result["codeFlows"] = json!([{ "message": message("The interleaving"), "threadFlows": flows }]);
     }
     result
+}
+
+/// Of a race: the accesses that are in conflict with the last one.
+fn other_accesses(trace: &ErrorTrace, place: &Place<'_>) -> Vec<Value> {
+    let races = trace.links.iter().filter(|link| link.kind == LinkKind::Race);
+    let steps = races.filter_map(|link| trace.steps.get(link.from as usize));
+    let other = |step: &Step| {
+        let action = step.actions.last()?;
+        let lane = trace.lanes.get(step.lane as usize).map_or("", |l| l.name.as_str());
+        Some(json!({
+            "physicalLocation": place.physical(action.span, action.at, action.file.as_deref()),
+            "message": message(&format!("the other access, by {lane}")),
+        }))
+    };
+    steps.filter_map(other).collect()
 }
 
 /// The lanes that do something, each with its steps.

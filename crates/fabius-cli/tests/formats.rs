@@ -169,6 +169,18 @@ fn sarif_holds_the_interleaving() {
         assert!(plain.starts_with(text_of_trace.as_str().unwrap()), "{text}");
     }
 
+    // A data race has two places.
+    let race = fabius(&["check", BUG, "--points", "sync", "--json", "--sarif", text_of(&path)]);
+    expect(&race, 1, &[]);
+    let link = &json(&race)["trace"]["links"];
+    let link = link.as_array().and_then(|l| l.iter().find(|l| l["kind"] == "race")).expect("a race links two steps");
+    let first = &json(&race)["trace"]["steps"][link["from"].as_u64().expect("steps are numbers") as usize]["actions"];
+    let line = first.as_array().and_then(|a| a.last()).map(|a| a["at"]["line"].clone());
+    let result = sarif(&path)["runs"][0]["results"][0].clone();
+    assert_eq!(result["ruleId"], "data_race");
+    let related = &result["relatedLocations"][0]["physicalLocation"]["region"]["startLine"];
+    assert_eq!(Some(related), line.as_ref());
+
     // A trace says the same as the check, a recorded run and a verification are of the same form.
     let saved = folder.join("bug.json");
     let again = folder.join("again.sarif");
