@@ -181,15 +181,18 @@ pub fn replay_command(trace: &Path) -> String {
     format!("fabius replay {}", quoted(&trace.display().to_string()))
 }
 
+/// Options that only name a file to write.
+const OUTPUTS: [&str; 5] = ["--trace", "--html", "--sarif", "--junit", "--dot"];
+
 /// The command that finds a bug again, and steps through it.
 fn found_again() -> String {
     let mut words = std::env::args().skip(1);
     let mut command: Vec<String> = Vec::new();
     while let Some(word) = words.next() {
-        if word == "--trace" || word == "--html" {
-            words.next();
-        } else if !word.starts_with("--trace=") && !word.starts_with("--html=") {
-            command.push(quoted(&word));
+        match word.split_once('=') {
+            Some((option, _)) if OUTPUTS.contains(&option) => {}
+            None if OUTPUTS.contains(&word.as_str()) => drop(words.next()),
+            _ => command.push(quoted(&word)),
         }
     }
     // `check` exits with 1 when it finds the bug, so the two are joined by `;`.

@@ -4,7 +4,7 @@
 //! or bad input is no result: it would look like a bug of the program.
 
 use crate::failure::{Failure, Kind};
-use fabius_trace::{Action, BugKind, ErrorTrace, LineCol, LinkKind, Span, Step, Verdict};
+use fabius_trace::{Action, BugKind, ErrorTrace, LineCol, LinkKind, Mark, Span, Step, Verdict};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -155,7 +155,9 @@ fn thread_flows(trace: &ErrorTrace, place: &Place<'_>) -> Vec<Value> {
                 let mark = serde_json::to_value(mark).unwrap_or_default();
                 let name = mark.as_str().or_else(|| mark.as_object()?.keys().next().map(String::as_str));
                 at["kinds"] = json!(name.into_iter().collect::<Vec<_>>());
-                at["importance"] = "essential".into();
+                if !matches!(step.mark, Some(Mark::Switch | Mark::Message { .. })) {
+                    at["importance"] = "essential".into();
+                }
             }
             flow.push(at);
         }

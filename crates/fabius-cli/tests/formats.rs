@@ -311,7 +311,9 @@ fn a_trace_is_marked_in_the_graph() {
         assert_eq!(marked, turns + delays as usize, "{options:?}\n{}", read(&path));
         assert!(read(&path).contains("shape=octagon"), "{options:?}");
     }
-    expect(&fabius(&["check", BUG, "--dot", text_of(&path)]), 1, &[]);
+    // What is only written is no part of the command that finds the bug again.
+    let again = "replay it: fabius check examples/bluetooth.fab --trace bug.json;";
+    expect(&fabius(&["check", BUG, "--dot", text_of(&path)]), 1, &[again]);
     let text = read(&path);
     let edge = r#"[label="stop\nstoppingFlag = true\n"#;
     let to =
