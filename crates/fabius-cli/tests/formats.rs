@@ -194,6 +194,34 @@ fn sarif_holds_the_interleaving() {
 }
 
 #[test]
+fn every_bug_of_the_corpus_is_a_result_of_one_run() {
+    let path = folder("sarif_corpus").join("x.sarif");
+    let mut files = Vec::new();
+    for family in ["threads", "tasks", "buffers"] {
+        let bugs = format!("corpus/{family}/bug");
+        for entry in std::fs::read_dir(root().join(&bugs)).expect("there are programs with bugs") {
+            let name = entry.expect("they can be listed").file_name().into_string().expect("their names are text");
+            files.push(format!("{bugs}/{name}"));
+        }
+    }
+    files.sort();
+    let mut args = vec!["check", "--races", "--livelock", "--sarif", text_of(&path)];
+    args.extend(files.iter().map(String::as_str));
+    expect(&fabius(&args), 1, &[]);
+    let run = sarif(&path)["runs"][0].clone();
+    let results = run["results"].as_array().expect("there are results");
+    let places = results.iter().map(|r| r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str());
+    assert!(places.eq(files.iter().map(|f| Some(f.as_str()))), "one for each file, in order");
+    for result in results {
+        assert!(!interleaving(result).is_empty());
+        let rule = result["ruleIndex"].as_u64().expect("rules have numbers") as usize;
+        assert_eq!(run["tool"]["driver"]["rules"][rule]["id"], result["ruleId"]);
+    }
+    let rules = run["tool"]["driver"]["rules"].as_array().map_or(0, Vec::len);
+    assert!(rules >= 5, "{rules} kinds of bugs");
+}
+
+#[test]
 fn what_is_no_bug_is_no_result_of_sarif() {
     let folder = folder("sarif_none");
     let path = folder.join("x.sarif");
