@@ -130,12 +130,11 @@ pub fn decide(ctp: &Ctp, id: &ProgramId, plan: &Plan, stop: &Arc<AtomicBool>) ->
     let began = Instant::now();
     let deadline = plan.time.and_then(|t| began.checked_add(t));
     let limits = &Limits { deadline, stop };
-    let all_pairs = pairs::all(ctp).len();
-    let mut report = Report::new(all_pairs);
+    let mut report = Report::new(pairs::count_all(ctp));
     let pairs = match find_pairs(ctp, plan, limits) {
-        Ok(pairs) => pairs,
-        Err(reason) => {
-            report.verdict = unknown(reason);
+        Ok(pairs) if !limits.are_hit() => pairs,
+        found => {
+            report.verdict = unknown(found.err().unwrap_or_else(|| cut(limits)));
             report.elapsed = began.elapsed();
             return Ok(report);
         }

@@ -77,24 +77,36 @@ impl Pairs {
     }
 }
 
-/// All pairs at the same endpoint.
-pub fn all(ctp: &Ctp) -> Pairs {
-    let incoming = |r: &crate::ctp::Receive| ctp.endpoints[r.endpoint].incoming.clone();
-    let mut pairs = Pairs { of_receive: ctp.receives.iter().map(incoming).collect() };
-    pairs.of_receive.iter_mut().for_each(|sends| sends.sort_unstable());
-    pairs
+/// How many pairs have the same endpoint.
+pub fn count_all(ctp: &Ctp) -> usize {
+    ctp.receives.iter().map(|r| ctp.endpoints[r.endpoint].incoming.len()).sum()
 }
 
-/// The pairs whose places allow it: before a message is received, those sent before it on the same channel are, and at most
-/// all of other channels.
+/// All pairs at the same endpoint.
+pub fn all(ctp: &Ctp) -> Pairs {
+    at_same_endpoint(ctp, |_, _| true)
+}
+
+/// The pairs whose places allow it.
 pub fn by_place(ctp: &Ctp) -> Pairs {
-    let mut pairs = all(ctp);
-    pairs.retain(|r, s| {
-        let (receive, send) = (&ctp.receives[r], &ctp.sends[s]);
-        let others = ctp.endpoints[receive.endpoint].incoming.len() - ctp.channels[send.channel].sends.len();
-        send.rank <= receive.rank && receive.rank <= send.rank + others
-    });
-    pairs
+    at_same_endpoint(ctp, |r, s| place_allows(ctp, r, s))
+}
+
+/// Before a message is received, those sent before it on the same channel are, and at most all of other channels.
+pub fn place_allows(ctp: &Ctp, r: ReceiveId, s: SendId) -> bool {
+    let (receive, send) = (&ctp.receives[r], &ctp.sends[s]);
+    let others = ctp.endpoints[receive.endpoint].incoming.len() - ctp.channels[send.channel].sends.len();
+    send.rank <= receive.rank && receive.rank <= send.rank + others
+}
+
+fn at_same_endpoint(ctp: &Ctp, keep: impl Fn(ReceiveId, SendId) -> bool) -> Pairs {
+    let of_receive = |(r, receive): (ReceiveId, &crate::ctp::Receive)| {
+        let incoming = &ctp.endpoints[receive.endpoint].incoming;
+        let mut sends: Vec<SendId> = incoming.iter().copied().filter(|s| keep(r, *s)).collect();
+        sends.sort_unstable();
+        sends
+    };
+    Pairs { of_receive: ctp.receives.iter().enumerate().map(of_receive).collect() }
 }
 
 /// How many commands of each node must have been executed.
