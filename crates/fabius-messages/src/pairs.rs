@@ -145,6 +145,8 @@ fn pasts(ctp: &Ctp, pairs: &Pairs, limits: &Limits<'_>) -> Vec<Vec<Past>> {
     }
     loop {
         let mut changed = false;
+        // Receives of the same messages have the same in common; what is out of date is done again in the next round.
+        let mut last: Option<(ReceiveId, Option<Past>)> = None;
         for node in 0..nodes {
             let mut now = nothing.clone();
             for at in 0..ctp.nodes[node].commands.len() {
@@ -154,18 +156,12 @@ fn pasts(ctp: &Ctp, pairs: &Pairs, limits: &Limits<'_>) -> Vec<Vec<Past>> {
                 now[node] = at as u32;
                 changed |= join(&mut past[node][at], &now);
                 for r in &completed[node][at] {
-                    let mut common: Option<Past> = None;
-                    for s in &pairs.of_receive[*r] {
-                        let send = &ctp.sends[*s];
-                        let mut before = past[send.node][send.at].clone();
-                        before[send.node] = before[send.node].max(send.at as u32 + 1);
-                        match &mut common {
-                            None => common = Some(before),
-                            Some(common) => common.iter_mut().zip(&before).for_each(|(c, b)| *c = (*c).min(*b)),
-                        }
+                    let sends = &pairs.of_receive[*r];
+                    if last.as_ref().is_none_or(|(other, _)| pairs.of_receive[*other] != *sends) {
+                        last = Some((*r, in_common(ctp, &past, sends)));
                     }
-                    if let Some(common) = common {
-                        join(&mut now, &common);
+                    if let Some((_, Some(common))) = &last {
+                        join(&mut now, common);
                     }
                 }
             }
@@ -174,6 +170,21 @@ fn pasts(ctp: &Ctp, pairs: &Pairs, limits: &Limits<'_>) -> Vec<Vec<Past>> {
             return past;
         }
     }
+}
+
+/// What has been executed when one of these messages has been sent, whichever it is.
+fn in_common(ctp: &Ctp, past: &[Vec<Past>], sends: &[SendId]) -> Option<Past> {
+    let mut common: Option<Past> = None;
+    for s in sends {
+        let send = &ctp.sends[*s];
+        let mut before = past[send.node][send.at].clone();
+        before[send.node] = before[send.node].max(send.at as u32 + 1);
+        match &mut common {
+            None => common = Some(before),
+            Some(common) => common.iter_mut().zip(&before).for_each(|(c, b)| *c = (*c).min(*b)),
+        }
+    }
+    common
 }
 
 /// Adds what another past has; whether that was anything.

@@ -9,6 +9,7 @@ pub mod order;
 mod points;
 mod ranges;
 pub mod sparse;
+mod times;
 
 use crate::Property;
 use crate::ctp::{CommandKind, Ctp, EndpointId, Expr, NodeId, Operator, ReceiveId, Request, SendId};
