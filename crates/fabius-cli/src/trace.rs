@@ -58,7 +58,10 @@ pub fn run(args: &TraceArgs) -> Result<u8, Failure> {
     let report = fabius_messages::decide(&loaded.ctp, &loaded.id, &plan, &stop).map_err(wrong)?;
     let sides = match args.paths {
         PathsArg::Recorded => None,
-        PathsArg::All => Some(other_sides(&loaded.ctp, &plan, &stop).map_err(wrong)?),
+        PathsArg::All => {
+            let left = plan.time.map(|t| t.saturating_sub(report.elapsed));
+            Some(other_sides(&loaded.ctp, &Plan { time: left, ..plan.clone() }, &stop).map_err(wrong)?)
+        }
     };
     answer(&Answer { report: &report, sides: sides.as_deref(), plan: &plan, loaded: &loaded }, &args.answer)?;
     Ok(report.verdict.exit_code())

@@ -52,6 +52,8 @@ fn documents_for_machines_have_the_numbers() {
 fn other_paths_are_named() {
     let output = fabius(&["trace", EXAMPLE, "--paths", "all"]);
     expect(&output, 1, &["other path at 14:5: `assume !(b > 0)`: no order of the messages takes it"]);
+    let output = fabius(&["trace", EXAMPLE, "--paths", "all", "--time", "0ms"]);
+    expect(&output, 3, &["other path at 14:5: `assume !(b > 0)`: not known: time"]);
     let any = "corpus/messages/bug/wait_any.ctp";
     let output = fabius(&["trace", any, "--paths", "all", "--json"]);
     let document = json(&output);

@@ -388,9 +388,6 @@ pub(crate) enum Reached {
 /// # Errors
 /// [`Error`].
 pub(crate) fn reach(ctp: &Ctp, node: NodeId, plan: &Plan, limits: &Limits<'_>) -> Result<Reached, Error> {
-    if limits.are_hit() {
-        return Ok(Reached::Unknown);
-    }
     let plan = &Plan { precision: Precision::Tight, ..plan.clone() };
     let pairs = pairs::tight(ctp, limits);
     let question = Question { ctp, buffering: plan.buffering, goal: Goal::Reach(node), pairs: &pairs, limits };

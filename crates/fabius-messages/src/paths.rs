@@ -62,6 +62,10 @@ pub fn other_sides(ctp: &Ctp, plan: &Plan, stop: &Arc<AtomicBool>) -> Result<Vec
         for at in 0..ctp.nodes[node].commands.len() {
             for (kind, instead) in alternatives(ctp, node, at) {
                 let span = ctp.nodes[node].commands[at].span;
+                if limits.are_hit() {
+                    all.push(Side { span, instead, taken: Taken::Unknown });
+                    continue;
+                }
                 let other = ctp.cut(node, at, Command { span, kind });
                 let taken = match reach(&other, node, plan, &limits)? {
                     Reached::By(moves) => Taken::By(guide(&other, plan, &moves)),
