@@ -5,6 +5,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fabius_trace::{Bound, Points, SchedulerKind};
 use fabius_verify::Strategy;
+use fabius_verify::prove::SolverChoice;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -310,6 +311,27 @@ pub enum DelayedArg {
     DepthFirst,
 }
 
+/// Who decides formulas.
+#[derive(Debug, Args)]
+pub struct SolverArgs {
+    /// Who solves: embedded, or z3 or cvc5 if it is installed
+    #[arg(long, value_name = "NAME", default_value = "embedded", help_heading = "Solver")]
+    pub solver: String,
+    /// Where the solver is, if not on the search path; any that reads SMT-LIB 2
+    #[arg(long, value_name = "FILE", help_heading = "Solver")]
+    pub solver_path: Option<PathBuf>,
+}
+
+impl SolverArgs {
+    pub fn choice(&self) -> SolverChoice {
+        match (&self.solver_path, self.solver.as_str()) {
+            (Some(path), _) => SolverChoice::At(path.clone()),
+            (None, "embedded") => SolverChoice::Embedded,
+            (None, name) => SolverChoice::Named(name.into()),
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
     /// The program.
@@ -329,12 +351,8 @@ pub struct VerifyArgs {
     /// Who decides the sequential program
     #[arg(long, value_name = "NAME", default_value = "automatic", help_heading = "Solver")]
     pub engine: EngineArg,
-    /// Who solves: embedded, or z3 or cvc5 if it is installed
-    #[arg(long, value_name = "NAME", default_value = "embedded", help_heading = "Solver")]
-    pub solver: String,
-    /// Where the solver is, if not on the search path; any that reads SMT-LIB 2
-    #[arg(long, value_name = "FILE", help_heading = "Solver")]
-    pub solver_path: Option<PathBuf>,
+    #[command(flatten)]
+    pub solver: SolverArgs,
 
     /// Stop after this time: 500ms, 30s, 5m, 1h
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Limits")]
@@ -378,6 +396,8 @@ pub struct TraceArgs {
     /// How the question is put to the solver; the answer does not depend on it
     #[arg(long, value_name = "ENCODING", default_value = "sparse", help_heading = "Solver")]
     pub encoding: EncodingArg,
+    #[command(flatten)]
+    pub solver: SolverArgs,
     /// Do not ask again when what the solver found is no run
     #[arg(long, help_heading = "Solver")]
     pub no_refine: bool,
@@ -395,6 +415,9 @@ pub struct TraceArgs {
     /// Stop after this time: 500ms, 30s, 5m, 1h
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Limits")]
     pub time: Option<Duration>,
+    /// Stop at this much memory for the states of `--pairs exact`: 512M, 4G
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
+    pub memory: Option<u64>,
     #[command(flatten)]
     pub answer: AnswerArgs,
 }

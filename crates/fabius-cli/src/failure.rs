@@ -44,6 +44,12 @@ pub fn output(message: impl Into<String>) -> Failure {
     Failure::Plain { kind: Kind::Output, message: message.into(), help: None }
 }
 
+/// A solver that is not there, or does not do as it should.
+pub fn no_solver(message: String) -> Failure {
+    let help = Some("leave out `--solver`: the embedded one is always there".into());
+    Failure::Plain { kind: Kind::Usage, message, help }
+}
+
 impl Failure {
     /// The same with something to do about it.
     pub fn help(self, text: impl Into<String>) -> Failure {
@@ -131,11 +137,7 @@ pub fn of_proof(error: ProofError, source: &str, file: &str) -> Failure {
             };
             Failure::Source { source: source.into(), file: file.into(), diagnostics: vec![diagnostic] }
         }
-        ProofError::Solver(message) => Failure::Plain {
-            kind: Kind::Usage,
-            message,
-            help: Some("leave out `--solver`: the embedded one is always there".into()),
-        },
+        ProofError::Solver(message) => no_solver(message),
         ProofError::NeedsAnyThreads => Failure::Plain {
             kind: Kind::Usage,
             message: "`--engine interfaces` is for any number of threads".into(),

@@ -3,7 +3,7 @@
 use crate::args::{AnswerArgs, BufferingArg, EncodingArg, PairsArg, PathsArg, PropertyArg, TraceArgs};
 use crate::check::stop_on_interrupt;
 use crate::documents::messages::MessagesAnswer;
-use crate::failure::{Failure, input, internal};
+use crate::failure::{Failure, input, internal, no_solver};
 use crate::html::About;
 use crate::paint::{Ink, Paint, stdout_width};
 use crate::report::{self, Style};
@@ -50,19 +50,29 @@ pub fn run(args: &TraceArgs) -> Result<u8, Failure> {
         }
         let text = fabius_messages::dump(&loaded.ctp, &plan, &stop);
         let text = text.map_err(|reason| {
-            let why = format!("the pairs were not found: {}", reason.words());
-            input(why).help("leave out `--pairs exact`")
+            let wrong = input(format!("nothing is written: {}", reason.words()));
+            if plan.precision == Precision::Exact { wrong.help("leave out `--pairs exact`") } else { wrong }
         })?;
         files::write(Path::new(path), &text)?;
         return Ok(0);
     }
-    let report = fabius_messages::decide(&loaded.ctp, &loaded.id, &plan, &stop).map_err(|e| internal(e.0))?;
+    let report = fabius_messages::decide(&loaded.ctp, &loaded.id, &plan, &stop).map_err(wrong)?;
     let sides = match args.paths {
         PathsArg::Recorded => None,
-        PathsArg::All => Some(other_sides(&loaded.ctp, &plan, &stop).map_err(|e| internal(e.0))?),
+        PathsArg::All => {
+            let left = plan.time.map(|t| t.saturating_sub(report.elapsed));
+            Some(other_sides(&loaded.ctp, &Plan { time: left, ..plan.clone() }, &stop).map_err(wrong)?)
+        }
     };
     answer(&Answer { report: &report, sides: sides.as_deref(), plan: &plan, loaded: &loaded }, &args.answer)?;
     Ok(report.verdict.exit_code())
+}
+
+fn wrong(error: fabius_messages::Error) -> Failure {
+    match error {
+        fabius_messages::Error::Solver(message) => no_solver(message),
+        fabius_messages::Error::Internal(message) => internal(message),
+    }
 }
 
 fn plan(args: &TraceArgs) -> Plan {
@@ -86,9 +96,11 @@ fn plan(args: &TraceArgs) -> Plan {
             EncodingArg::MatchPair => Encoding::MatchPair(Default::default()),
             EncodingArg::Order => Encoding::Order,
         },
+        solver: args.solver.choice(),
         refine: !args.no_refine,
         enumerate: args.enumerate,
         time: args.time,
+        memory: args.memory,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::report::{self, Question, Style};
 use crate::{documents, files, translate};
 use fabius_lang::Choices;
 use fabius_trace::Points;
-use fabius_verify::prove::{self, Dump, Engine, Proof, ProofPlan, SolverChoice};
+use fabius_verify::prove::{self, Dump, Engine, Proof, ProofPlan};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,11 +38,6 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
 }
 
 fn plan(args: &VerifyArgs, loaded: &Loaded) -> Result<ProofPlan, Failure> {
-    let solver = match (&args.solver_path, args.solver.as_str()) {
-        (Some(path), _) => SolverChoice::At(path.clone()),
-        (None, "embedded") => SolverChoice::Embedded,
-        (None, name) => SolverChoice::Named(name.into()),
-    };
     let sequentialization = translate::sequentialization(&args.sequential, loaded)?;
     Ok(ProofPlan {
         sequentialization: match args.incremental && args.sequential.is_default() {
@@ -59,7 +54,7 @@ fn plan(args: &VerifyArgs, loaded: &Loaded) -> Result<ProofPlan, Failure> {
         unwind: args.unwind,
         recursion: args.recursion,
         incremental: args.incremental,
-        solver,
+        solver: args.solver.choice(),
         time: args.time,
     })
 }

@@ -52,6 +52,8 @@ fn documents_for_machines_have_the_numbers() {
 fn other_paths_are_named() {
     let output = fabius(&["trace", EXAMPLE, "--paths", "all"]);
     expect(&output, 1, &["other path at 14:5: `assume !(b > 0)`: no order of the messages takes it"]);
+    let output = fabius(&["trace", EXAMPLE, "--paths", "all", "--time", "0ms"]);
+    expect(&output, 3, &["other path at 14:5: `assume !(b > 0)`: not known: time"]);
     let any = "corpus/messages/bug/wait_any.ctp";
     let output = fabius(&["trace", any, "--paths", "all", "--json"]);
     let document = json(&output);
@@ -87,6 +89,8 @@ fn the_question_is_written_for_other_solvers() {
         assert!(text.starts_with("(set-logic ALL)") && text.contains("(check-sat)"), "{text}");
     }
     expect(&fabius(&["trace", EXAMPLE, "--dump", "fab", &path]), 2, &["written as smt2"]);
+    let output = fabius(&["trace", EXAMPLE, "--dump", "smt2", &path, "--time", "0ms"]);
+    expect(&output, 2, &["nothing is written: the time limit was reached"]);
 }
 
 #[test]
@@ -105,6 +109,8 @@ fn bad_input_is_underlined() {
     expect(&fabius(&["trace", &path]), 2, &["there are no nodes"]);
     expect(&fabius(&["trace", "no.ctp"]), 2, &["there is no file"]);
     expect(&fabius(&["trace", EXAMPLE, "--time", "0ms"]), 3, &["the time limit was reached"]);
+    let output = fabius(&["trace", EXAMPLE, "--pairs", "exact", "--memory", "1"]);
+    expect(&output, 3, &["the memory limit was reached"]);
 }
 
 #[test]
@@ -128,4 +134,53 @@ fn other_paths_of_the_form_of_the_paper_are_named_in_it() {
     std::fs::write(&paper, text).expect("a file can be written");
     let output = fabius(&["trace", &paper, "--paths", "all"]);
     expect(&output, 0, &["`(assume (not (> a 3)))`"]);
+}
+
+/// On one line, without comments, and with no more parentheses than it needs.
+#[test]
+fn other_sides_are_written_as_commands() {
+    let path = file("messages-sides.ctp");
+    let text = "node A {\n    recv r @0 -> x;\n    assume (x > 0);\n    assume (x > 0) && (x < 9);\n    assume x > 0 // :)\n        && x < 9;\n    assume !(x == 7);\n    assert x // (\n        != \"a  b\";\n}\nnode B { send s @1 -> @0: \"a  b\"; }\n";
+    std::fs::write(&path, text.replace("< 9", "< 99999999999")).expect("a file can be written");
+    let output = fabius(&["trace", &path, "--paths", "all"]);
+    let sides = [
+        "failed: `assert x != \"a  b\"`",
+        "`assume !(x > 0)`:",
+        "`assume !((x > 0) && (x < 99999999999))`:",
+        "`assume !(x > 0 && x < 99999999999)`:",
+        "`assume !(!(x == 7))`:",
+    ];
+    expect(&output, 1, &sides);
+}
+
+#[test]
+fn other_solvers_are_asked_along_the_way() {
+    expect(
+        &fabius(&["trace", EXAMPLE, "--solver", "no-such-solver"]),
+        2,
+        &["`no-such-solver` is not on the search path", "the embedded one is always there"],
+    );
+    expect(&fabius(&["trace", EXAMPLE, "--solver-path", "no/z3"]), 2, &["cannot be started"]);
+    for solver in ["z3", "cvc5"] {
+        // Where it is not installed, this is all.
+        if std::process::Command::new(solver).arg("--version").output().is_err() {
+            continue;
+        }
+        for encoding in ["sparse", "match-pair", "order"] {
+            let output =
+                fabius(&["trace", EXAMPLE, "--solver", solver, "--encoding", encoding, "--enumerate", "--json"]);
+            assert_eq!(output.status.code(), Some(1), "{solver} {encoding}");
+            let document = json(&output);
+            assert_eq!(
+                (&document["matchings"], &document["all_matchings"]),
+                (&2.into(), &true.into()),
+                "{solver} {encoding}"
+            );
+            let shake = "corpus/messages/bug/handshake_1.ctp";
+            for (buffering, code) in [("zero", 1), ("infinite", 0)] {
+                let asked = ["trace", shake, "--property", "deadlock", "--buffering", buffering, "--solver", solver];
+                expect(&fabius(&[&asked[..], &["--encoding", encoding]].concat()), code, &[]);
+            }
+        }
+    }
 }

@@ -288,6 +288,10 @@ where
                 return Some(worker);
             }
             for item in &items[begin..items.len().min(begin + 64)] {
+                // A single move of a large system takes long.
+                if self.is_over().is_some() {
+                    break;
+                }
                 self.expand(&mut worker, *item, key);
             }
             if let Some(cut) = self.must_stop() {
@@ -301,13 +305,16 @@ where
     }
 
     fn must_stop(&self) -> Option<Cut> {
+        let memory = || self.context.options.memory.filter(|limit| self.memory() > *limit).map(|_| Cut::Memory);
+        self.is_over().or_else(memory)
+    }
+
+    /// Whether somebody or the clock says so.
+    fn is_over(&self) -> Option<Cut> {
         if self.monitor.stop.load(Ordering::Relaxed) {
             return Some(Cut::Interrupted);
         }
-        if self.context.options.deadline.is_some_and(|d| Instant::now() >= d) {
-            return Some(Cut::Time);
-        }
-        self.context.options.memory.filter(|limit| self.memory() > *limit).map(|_| Cut::Memory)
+        self.context.options.deadline.is_some_and(|d| Instant::now() >= d).then_some(Cut::Time)
     }
 
     fn memory(&self) -> u64 {

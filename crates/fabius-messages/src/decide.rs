@@ -9,7 +9,7 @@ use crate::semantics::{Buffering, Matching, State, Status, initial};
 use crate::system::Goal;
 use fabius_explore::search::{Cut, Options};
 use fabius_explore::system::Limit;
-use fabius_smt::{Answer, Embedded, Limits, Model as Values, Solver, Term, evaluate};
+use fabius_smt::{Answer, Limits, Model as Values, Solver, SolverChoice, Term, evaluate};
 use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, SchedulerKind, Span, Verdict};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -27,12 +27,16 @@ pub struct Plan {
     pub precision: Precision,
     /// The encoding.
     pub encoding: Encoding,
+    /// Who solves it.
+    pub solver: SolverChoice,
     /// Whether to ask again when what the solver found is no run.
     pub refine: bool,
     /// Whether to find every matching of the complete runs, too.
     pub enumerate: bool,
     /// Time for all of it.
     pub time: Option<Duration>,
+    /// Memory for the states of the exploration that finds exact pairs, in bytes.
+    pub memory: Option<u64>,
 }
 
 impl Default for Plan {
@@ -42,9 +46,11 @@ impl Default for Plan {
             buffering: Buffering::default(),
             precision: Precision::default(),
             encoding: Encoding::default(),
+            solver: SolverChoice::default(),
             refine: true,
             enumerate: false,
             time: None,
+            memory: None,
         }
     }
 }
@@ -118,9 +124,14 @@ pub struct Enumerated {
     pub complete: bool,
 }
 
-/// An error of Fabius, not of the trace.
+/// What went wrong, and is not the trace's fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error(pub String);
+pub enum Error {
+    /// The solver is not there, or said what is no answer.
+    Solver(String),
+    /// An error of Fabius.
+    Internal(String),
+}
 
 /// Decides a trace program.
 ///
@@ -130,12 +141,11 @@ pub fn decide(ctp: &Ctp, id: &ProgramId, plan: &Plan, stop: &Arc<AtomicBool>) ->
     let began = Instant::now();
     let deadline = plan.time.and_then(|t| began.checked_add(t));
     let limits = &Limits { deadline, stop };
-    let all_pairs = pairs::all(ctp).len();
-    let mut report = Report::new(all_pairs);
+    let mut report = Report::new(pairs::count_all(ctp));
     let pairs = match find_pairs(ctp, plan, limits) {
-        Ok(pairs) => pairs,
-        Err(reason) => {
-            report.verdict = unknown(reason);
+        Ok(pairs) if !limits.are_hit() => pairs,
+        found => {
+            report.verdict = unknown(found.err().unwrap_or_else(|| cut(limits)));
             report.elapsed = began.elapsed();
             return Ok(report);
         }
@@ -146,11 +156,11 @@ pub fn decide(ctp: &Ctp, id: &ProgramId, plan: &Plan, stop: &Arc<AtomicBool>) ->
     report.encoding = began.elapsed();
     report.count = encoded.count;
     report.terms = encoded.terms.len();
-    let mut asked = Asked::new(encoded, limits, &mut report);
+    let mut asked = Asked::new(encoded, plan, limits, &mut report)?;
     report.verdict = match asked.next_run(ctp, plan, Some(plan.property), limits, &mut report)? {
         Next::Run(_, moves) => {
             let trace = replay::trace(ctp, id, plan.buffering, plan.property, &moves);
-            let trace = trace.map_err(|e| Error(format!("what the solver found does not replay: {e}")))?;
+            let trace = trace.map_err(|e| Error::Internal(format!("what the solver found does not replay: {e}")))?;
             report.matching = Some(run(ctp, plan.buffering, &moves).matching(ctp));
             Verdict::Bug { trace: Box::new(trace) }
         }
@@ -184,7 +194,7 @@ fn find_pairs(ctp: &Ctp, plan: &Plan, limits: &Limits<'_>) -> Result<Pairs, Reas
         Precision::All => Ok(pairs::all(ctp)),
         Precision::Tight => Ok(pairs::tight(ctp, limits)),
         Precision::Exact => {
-            let options = Options { deadline: limits.deadline, ..Options::default() };
+            let options = Options { deadline: limits.deadline, memory: plan.memory, ..Options::default() };
             let found = pairs::exact(ctp, plan.buffering, plan.property, &options, limits.stop);
             found.map_err(|by| match by {
                 Cut::Memory => Reason::Memory,
@@ -222,7 +232,7 @@ fn cut(limits: &Limits<'_>) -> Reason {
 /// Whether a formula has runs, one after the other.
 struct Asked {
     encoded: Encoded,
-    solver: Embedded,
+    solver: Box<dyn Solver>,
     index: HashMap<(ReceiveId, SendId), Term>,
 }
 
@@ -234,13 +244,13 @@ enum Next {
 }
 
 impl Asked {
-    fn new(encoded: Encoded, limits: &Limits<'_>, report: &mut Report) -> Asked {
+    fn new(encoded: Encoded, plan: &Plan, limits: &Limits<'_>, report: &mut Report) -> Result<Asked, Error> {
         let began = Instant::now();
-        let mut solver = Embedded::default();
-        encoded.facts.give(&encoded.terms, &mut solver, limits);
+        let mut solver = plan.solver.start().map_err(Error::Solver)?;
+        encoded.facts.give(&encoded.terms, &mut *solver, limits);
         let index = encoded.matches.iter().map(|(r, s, t)| ((*r, *s), *t)).collect();
         report.solving += began.elapsed();
-        Asked { encoded, solver, index }
+        Ok(Asked { encoded, solver, index })
     }
 
     /// The next model that is a run.
@@ -259,7 +269,7 @@ impl Asked {
             }
             let began = Instant::now();
             report.queries += 1;
-            let answer = self.solver.check(&self.encoded.terms, &[], limits).map_err(Error)?;
+            let answer = self.solver.check(&self.encoded.terms, &[], limits).map_err(Error::Solver)?;
             report.solving += began.elapsed();
             match answer {
                 Answer::Unsat => {
@@ -267,9 +277,14 @@ impl Asked {
                     let beyond = self.encoded.beyond.filter(|_| plan.precision != Precision::Exact);
                     return Ok(beyond.map_or(Next::None, |span| Next::Cut(leaves(ctp, span))));
                 }
-                Answer::Unknown => return Ok(Next::Cut(cut(limits))),
+                // What is no run is out of bounds only where a number may leave them.
                 Answer::UnsatWithin64Bits => {
-                    return Ok(Next::Cut(program("there is no bug whose numbers have at most 64 bits")));
+                    return Ok(self.encoded.beyond.map_or(Next::None, |span| Next::Cut(leaves(ctp, span))));
+                }
+                Answer::Unknown if limits.are_hit() => return Ok(Next::Cut(cut(limits))),
+                Answer::Unknown => {
+                    let message = format!("{} gave up", self.solver.name());
+                    return Ok(Next::Cut(Reason::Solver { message }));
                 }
                 Answer::Sat => {}
             }
@@ -297,7 +312,7 @@ impl Asked {
         let Encoded { terms, matches, passed, cuts, .. } = &self.encoded;
         let mut values = Values::default();
         for variable in terms.variables() {
-            if let Some(value) = self.solver.value(terms, *variable).map_err(Error)? {
+            if let Some(value) = self.solver.value(terms, *variable).map_err(Error::Solver)? {
                 values.insert(*variable, value);
             }
         }
@@ -341,7 +356,7 @@ fn enumerate(
     report: &mut Report,
 ) -> Result<Enumerated, Error> {
     let question = Question { ctp, buffering: plan.buffering, goal: Goal::Outcomes, pairs, limits };
-    let mut asked = Asked::new(encode(plan.encoding, question), limits, report);
+    let mut asked = Asked::new(encode(plan.encoding, question), plan, limits, report)?;
     let mut found = Enumerated { outcomes: BTreeMap::new(), complete: false };
     loop {
         match asked.next_run(ctp, plan, None, limits, report)? {
@@ -373,14 +388,11 @@ pub(crate) enum Reached {
 /// # Errors
 /// [`Error`].
 pub(crate) fn reach(ctp: &Ctp, node: NodeId, plan: &Plan, limits: &Limits<'_>) -> Result<Reached, Error> {
-    if limits.are_hit() {
-        return Ok(Reached::Unknown);
-    }
     let plan = &Plan { precision: Precision::Tight, ..plan.clone() };
     let pairs = pairs::tight(ctp, limits);
     let question = Question { ctp, buffering: plan.buffering, goal: Goal::Reach(node), pairs: &pairs, limits };
     let mut report = Report::new(0);
-    let mut asked = Asked::new(encode(plan.encoding, question), limits, &mut report);
+    let mut asked = Asked::new(encode(plan.encoding, question), plan, limits, &mut report)?;
     match asked.next_run(ctp, plan, None, limits, &mut report)? {
         Next::Run(_, moves) => Ok(Reached::By(moves)),
         Next::None => Ok(Reached::Never),

@@ -18,6 +18,7 @@ pub mod system;
 
 pub use decide::{Enumerated, Error, Plan, Refinement, Report, decide, dump};
 pub use explain::{codes, explain};
+pub use fabius_smt::SolverChoice;
 pub use syntax::parse;
 
 /// What is a bug.

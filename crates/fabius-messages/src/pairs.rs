@@ -77,24 +77,36 @@ impl Pairs {
     }
 }
 
-/// All pairs at the same endpoint.
-pub fn all(ctp: &Ctp) -> Pairs {
-    let incoming = |r: &crate::ctp::Receive| ctp.endpoints[r.endpoint].incoming.clone();
-    let mut pairs = Pairs { of_receive: ctp.receives.iter().map(incoming).collect() };
-    pairs.of_receive.iter_mut().for_each(|sends| sends.sort_unstable());
-    pairs
+/// How many pairs have the same endpoint.
+pub fn count_all(ctp: &Ctp) -> usize {
+    ctp.receives.iter().map(|r| ctp.endpoints[r.endpoint].incoming.len()).sum()
 }
 
-/// The pairs whose places allow it: before a message is received, those sent before it on the same channel are, and at most
-/// all of other channels.
+/// All pairs at the same endpoint.
+pub fn all(ctp: &Ctp) -> Pairs {
+    at_same_endpoint(ctp, |_, _| true)
+}
+
+/// The pairs whose places allow it.
 pub fn by_place(ctp: &Ctp) -> Pairs {
-    let mut pairs = all(ctp);
-    pairs.retain(|r, s| {
-        let (receive, send) = (&ctp.receives[r], &ctp.sends[s]);
-        let others = ctp.endpoints[receive.endpoint].incoming.len() - ctp.channels[send.channel].sends.len();
-        send.rank <= receive.rank && receive.rank <= send.rank + others
-    });
-    pairs
+    at_same_endpoint(ctp, |r, s| place_allows(ctp, r, s))
+}
+
+/// Before a message is received, those sent before it on the same channel are, and at most all of other channels.
+pub fn place_allows(ctp: &Ctp, r: ReceiveId, s: SendId) -> bool {
+    let (receive, send) = (&ctp.receives[r], &ctp.sends[s]);
+    let others = ctp.endpoints[receive.endpoint].incoming.len() - ctp.channels[send.channel].sends.len();
+    send.rank <= receive.rank && receive.rank <= send.rank + others
+}
+
+fn at_same_endpoint(ctp: &Ctp, keep: impl Fn(ReceiveId, SendId) -> bool) -> Pairs {
+    let of_receive = |(r, receive): (ReceiveId, &crate::ctp::Receive)| {
+        let incoming = &ctp.endpoints[receive.endpoint].incoming;
+        let mut sends: Vec<SendId> = incoming.iter().copied().filter(|s| keep(r, *s)).collect();
+        sends.sort_unstable();
+        sends
+    };
+    Pairs { of_receive: ctp.receives.iter().enumerate().map(of_receive).collect() }
 }
 
 /// How many commands of each node must have been executed.
@@ -133,6 +145,8 @@ fn pasts(ctp: &Ctp, pairs: &Pairs, limits: &Limits<'_>) -> Vec<Vec<Past>> {
     }
     loop {
         let mut changed = false;
+        // Receives of the same messages have the same in common; what is out of date is done again in the next round.
+        let mut last: Option<(ReceiveId, Option<Past>)> = None;
         for node in 0..nodes {
             let mut now = nothing.clone();
             for at in 0..ctp.nodes[node].commands.len() {
@@ -142,18 +156,12 @@ fn pasts(ctp: &Ctp, pairs: &Pairs, limits: &Limits<'_>) -> Vec<Vec<Past>> {
                 now[node] = at as u32;
                 changed |= join(&mut past[node][at], &now);
                 for r in &completed[node][at] {
-                    let mut common: Option<Past> = None;
-                    for s in &pairs.of_receive[*r] {
-                        let send = &ctp.sends[*s];
-                        let mut before = past[send.node][send.at].clone();
-                        before[send.node] = before[send.node].max(send.at as u32 + 1);
-                        match &mut common {
-                            None => common = Some(before),
-                            Some(common) => common.iter_mut().zip(&before).for_each(|(c, b)| *c = (*c).min(*b)),
-                        }
+                    let sends = &pairs.of_receive[*r];
+                    if last.as_ref().is_none_or(|(other, _)| pairs.of_receive[*other] != *sends) {
+                        last = Some((*r, in_common(ctp, &past, sends)));
                     }
-                    if let Some(common) = common {
-                        join(&mut now, &common);
+                    if let Some((_, Some(common))) = &last {
+                        join(&mut now, common);
                     }
                 }
             }
@@ -162,6 +170,21 @@ fn pasts(ctp: &Ctp, pairs: &Pairs, limits: &Limits<'_>) -> Vec<Vec<Past>> {
             return past;
         }
     }
+}
+
+/// What has been executed when one of these messages has been sent, whichever it is.
+fn in_common(ctp: &Ctp, past: &[Vec<Past>], sends: &[SendId]) -> Option<Past> {
+    let mut common: Option<Past> = None;
+    for s in sends {
+        let send = &ctp.sends[*s];
+        let mut before = past[send.node][send.at].clone();
+        before[send.node] = before[send.node].max(send.at as u32 + 1);
+        match &mut common {
+            None => common = Some(before),
+            Some(common) => common.iter_mut().zip(&before).for_each(|(c, b)| *c = (*c).min(*b)),
+        }
+    }
+    common
 }
 
 /// Adds what another past has; whether that was anything.

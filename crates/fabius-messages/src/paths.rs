@@ -12,6 +12,7 @@ use crate::ctp::{Command, CommandKind, Ctp, Expr, NodeId, Request};
 use crate::decide::{Error, Plan, Reached, reach};
 use crate::replay::Move;
 use crate::semantics::{State, initial};
+use crate::syntax::negated;
 use fabius_smt::Limits;
 use fabius_trace::Span;
 use std::collections::BTreeSet;
@@ -61,6 +62,10 @@ pub fn other_sides(ctp: &Ctp, plan: &Plan, stop: &Arc<AtomicBool>) -> Result<Vec
         for at in 0..ctp.nodes[node].commands.len() {
             for (kind, instead) in alternatives(ctp, node, at) {
                 let span = ctp.nodes[node].commands[at].span;
+                if limits.are_hit() {
+                    all.push(Side { span, instead, taken: Taken::Unknown });
+                    continue;
+                }
                 let other = ctp.cut(node, at, Command { span, kind });
                 let taken = match reach(&other, node, plan, &limits)? {
                     Reached::By(moves) => Taken::By(guide(&other, plan, &moves)),
@@ -82,14 +87,7 @@ fn alternatives(ctp: &Ctp, node: NodeId, at: usize) -> Vec<(CommandKind, String)
     };
     match ctp.command(node, at) {
         CommandKind::Assume(e) => {
-            let text = ctp.nodes[node].commands[at].span.text(&ctp.source);
-            // In the form of the paper, the command stands in parentheses.
-            let paper = text.strip_prefix('(').and_then(|t| t.strip_suffix(')'));
-            let condition = paper.unwrap_or(text).trim_start().trim_start_matches("assume").trim();
-            let instead = match paper {
-                Some(_) => format!("(assume (not {condition}))"),
-                None => format!("assume !({condition})"),
-            };
+            let instead = negated(ctp.nodes[node].commands[at].span.text(&ctp.source));
             vec![(CommandKind::Assume(Expr::Not(Box::new(e.clone()))), instead)]
         }
         CommandKind::Test { request, answer } => {
@@ -156,19 +154,22 @@ pub fn cover(
     let mut asked: BTreeSet<Guide> = BTreeSet::new();
     let mut open = vec![Guide::default()];
     while let Some(guide) = open.pop() {
-        let trace = record(&guide).map_err(Error)?;
+        let trace = record(&guide).map_err(Error::Internal)?;
         if paths.contains(&trace) {
             continue;
         }
-        let wrong = |d: Vec<fabius_trace::Diagnostic>| Error(format!("a recorded trace is wrong: {}", d[0].message));
+        let wrong =
+            |d: Vec<fabius_trace::Diagnostic>| Error::Internal(format!("a recorded trace is wrong: {}", d[0].message));
         let ctp = crate::parse(&trace).map_err(wrong)?;
-        decide(&ctp).map_err(Error)?;
+        decide(&ctp).map_err(Error::Internal)?;
         paths.insert(trace);
         for side in other_sides(&ctp, plan, stop)? {
             match side.taken {
                 Taken::By(guide) if asked.insert(guide.clone()) => open.push(guide),
                 Taken::By(_) | Taken::Never => {}
-                Taken::Unknown => return Err(Error(format!("it is not known whether `{}` is taken", side.instead))),
+                Taken::Unknown => {
+                    return Err(Error::Internal(format!("it is not known whether `{}` is taken", side.instead)));
+                }
             }
         }
     }

@@ -4,6 +4,7 @@
 use crate::Property;
 use crate::ctp::{ChannelId, CommandKind, Ctp, Expr, NodeId, ReceiveId, Request, SendId, VariableId};
 use crate::semantics::{Buffering, Matching, State, Status, initial};
+use crate::syntax::on_one_line;
 use fabius_trace::{
     Action, After, Bound, BugKind, Change, ErrorTrace, Lane, LaneKind, Link, LinkKind, Mark, Points, ProgramId,
     SchedulerKind, Scope, Span, Step, TRACE_VERSION, Turn,
@@ -359,12 +360,11 @@ fn turn(task: usize) -> Turn {
 }
 
 fn action(ctp: &Ctp, span: Span) -> Action {
-    let text = span.text(&ctp.source).split_whitespace().collect::<Vec<_>>().join(" ");
     Action {
         span,
         at: span.line_col(&ctp.source),
         file: None,
-        text,
+        text: on_one_line(span.text(&ctp.source)),
         stack: Vec::new(),
         changes: Vec::new(),
         note: None,

@@ -98,3 +98,11 @@ fn no_text_makes_the_parser_panic() {
         }
     }
 }
+
+#[test]
+fn numbers_of_endpoints_are_numbers() {
+    let ctp =
+        parse("node A { send_i s @0 -> @01: 1; } node B { recv r @1 -> x; send_i t @001 -> @00b: x; }").expect("right");
+    let names: Vec<&str> = ctp.endpoints.iter().map(|e| e.name.as_str()).collect();
+    assert_eq!(names, ["0", "1", "00b"]);
+}

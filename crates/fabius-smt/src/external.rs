@@ -5,15 +5,16 @@ use crate::term::{Term, Terms, Value};
 use crate::{Answer, Limits, Solver};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 /// A solver in a process of its own.
 pub struct External {
     name: String,
     child: Child,
-    to: ChildStdin,
+    /// What is to be sent: a solver that is busy does not read, and nobody waits for it here.
+    to: Sender<String>,
     from: Receiver<String>,
     writer: Writer,
     /// Not yet sent.
@@ -51,6 +52,20 @@ fn lines_of(child: &mut Child) -> Receiver<String> {
     from
 }
 
+/// Sends what comes in to the solver, as long as it reads.
+fn sender_to(child: &mut Child) -> Sender<String> {
+    let mut to = child.stdin.take().expect("it was asked for");
+    let (send, texts) = channel::<String>();
+    std::thread::spawn(move || {
+        for text in texts {
+            if to.write_all(text.as_bytes()).and_then(|()| to.flush()).is_err() {
+                return;
+            }
+        }
+    });
+    send
+}
+
 /// All that a solver prints for a whole script; `None` when the limits are hit.
 ///
 /// # Errors
@@ -84,16 +99,14 @@ impl External {
     /// In a sentence.
     pub fn start(path: &Path) -> Result<External, String> {
         let (name, mut child) = spawn(path)?;
-        let to = child.stdin.take().expect("it was asked for");
+        let to = sender_to(&mut child);
         let from = lines_of(&mut child);
         let text = "(set-option :print-success false)\n(set-option :produce-models true)\n(set-logic ALL)\n".into();
         Ok(External { name, child, to, from, writer: Writer::default(), text, checks: 0 })
     }
 
     fn flush(&mut self) -> Result<(), String> {
-        let sent = self.to.write_all(self.text.as_bytes()).and_then(|()| self.to.flush());
-        self.text.clear();
-        sent.map_err(|e| format!("{} has ended: {e}", self.name))
+        self.to.send(std::mem::take(&mut self.text)).map_err(|_| format!("{} has ended", self.name))
     }
 
     /// An answer, which may have several lines; `None` when the limits are hit.

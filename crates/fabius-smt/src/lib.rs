@@ -6,6 +6,7 @@
 
 mod blast;
 mod bound;
+mod choice;
 mod embedded;
 mod evaluate;
 mod external;
@@ -16,6 +17,7 @@ mod small;
 pub mod smtlib;
 mod term;
 
+pub use choice::SolverChoice;
 pub use embedded::Embedded;
 pub use evaluate::{Model, evaluate};
 pub use external::{External, find_solver, run_script};

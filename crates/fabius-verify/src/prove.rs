@@ -6,7 +6,8 @@ use fabius_explore::shrink;
 use fabius_lang::program::{Program, StmtKind};
 use fabius_machine::Machine;
 use fabius_sequential::bmc::{Bmc, BmcError, CutOff, Depth, NotSequential, Outcome, Print, Statistics, Witness};
-use fabius_smt::{Embedded, External, Limits, Solver, find_solver};
+pub use fabius_smt::SolverChoice;
+use fabius_smt::{Embedded, Limits, Solver};
 use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, Schedule, SchedulerKind, Verdict};
 use fabius_translate::explicit::{Trace, explicit};
 pub use fabius_translate::linear_interface::is_parameterized;
@@ -14,7 +15,6 @@ use fabius_translate::linear_interface::{eager::eager, lazy::lazy, parameterized
 use fabius_translate::relay::relay;
 use fabius_translate::yields::Begin;
 use fabius_translate::{Event, Explicit, Prioritized, Translated, Unsupported, lift};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -54,18 +54,6 @@ pub enum Engine {
     Interfaces,
     /// Horn clauses, solved by z3: data of any kind, loops and calls without a bound.
     Horn,
-}
-
-/// Who decides formulas.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum SolverChoice {
-    /// The one that is built in.
-    #[default]
-    Embedded,
-    /// A program of this name on the search path.
-    Named(String),
-    /// The program at this path.
-    At(PathBuf),
 }
 
 impl Sequentialization {
@@ -498,14 +486,7 @@ pub(crate) fn not_sequential(wrong: NotSequential) -> ProofError {
 }
 
 pub(crate) fn solver(choice: &SolverChoice) -> Result<Box<dyn Solver>, ProofError> {
-    let path = match choice {
-        SolverChoice::Embedded => return Ok(Box::new(Embedded::default())),
-        SolverChoice::At(path) => path.clone(),
-        SolverChoice::Named(name) => find_solver(name).ok_or_else(|| {
-            ProofError::Solver(format!("`{name}` is not on the search path; say where it is with `--solver-path`"))
-        })?,
-    };
-    Ok(Box::new(External::start(&path).map_err(ProofError::Solver)?))
+    choice.start().map_err(ProofError::Solver)
 }
 
 pub(crate) fn proof_bounds(what: Sequentialization, id: &ProgramId) -> Bounds {

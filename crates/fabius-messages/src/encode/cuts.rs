@@ -8,7 +8,7 @@ use super::Frame;
 use super::points::Graph;
 use crate::Property;
 use crate::ctp::{EndpointId, ReceiveId, SendId, VariableId};
-use crate::pairs::{self, Pairs};
+use crate::pairs::{Pairs, place_allows};
 use crate::semantics::Buffering;
 use crate::system::Goal;
 use fabius_smt::{Sort, Term, Terms};
@@ -22,13 +22,17 @@ pub fn places(frame: &Frame<'_>, graph: &Graph, needed: &[bool]) -> Vec<Option<V
     if frame.goal != Goal::Bug(Property::Assert) || frame.buffering == Buffering::Zero {
         return vec![None; ctp.endpoints.len()];
     }
-    let by_place = pairs::by_place(ctp);
     let pairs: &Pairs = frame.pairs;
     let mut matters = vec![false; ctp.receives.len()];
     graph.receives().for_each(|r| matters[r] = true);
     for (r, receive) in ctp.receives.iter().enumerate() {
+        if frame.limits.are_hit() {
+            break;
+        }
         let variable: VariableId = receive.variable;
-        let is_free = by_place.of_receive[r].iter().all(|s| pairs.contains(r, *s));
+        let allowed = |s: &&SendId| place_allows(ctp, r, **s);
+        let incoming = &ctp.endpoints[receive.endpoint].incoming;
+        let is_free = incoming.iter().filter(allowed).count() == pairs.of_receive[r].iter().filter(allowed).count();
         matters[r] |= needed[variable] || !is_free;
     }
     let few = |endpoint: EndpointId| {
@@ -64,6 +68,9 @@ pub fn encode(
     let mut before: Vec<Term> = vec![Terms::FALSE; ctp.sends.len()];
     let mut last = 0;
     for k in cuts(places) {
+        if frame.limits.are_hit() {
+            break;
+        }
         let mut now = before.clone();
         for s in sends {
             now[*s] = frame.terms.variable(Sort::Bool);

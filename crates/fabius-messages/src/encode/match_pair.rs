@@ -15,7 +15,7 @@
 //!
 //! [`Reading`] says how the rules are read; the printed readings are there so that tests can show them to be wrong.
 
-use super::{Encoded, Frame, Question};
+use super::{Encoded, Frame, Question, times};
 use crate::ctp::{Ctp, Request, SendId};
 use crate::semantics::Buffering;
 use fabius_smt::{Sort, Term, Terms};
@@ -82,15 +82,7 @@ pub fn encode(question: Question<'_>, reading: Reading) -> Encoded {
     let ctp = question.ctp;
     let mut frame = Frame::new(question);
     let most = ctp.len() + ctp.receives.len();
-    let times: Vec<Vec<Term>> =
-        ctp.nodes.iter().map(|n| n.commands.iter().map(|_| frame.time(most)).collect()).collect();
-    for node in &times {
-        for pair in node.windows(2) {
-            let before = frame.terms.lt(pair[0], pair[1]);
-            frame.fact(before);
-            frame.count.program_order += 1;
-        }
-    }
+    let times = times::of_commands(&mut frame, most);
     let arrivals = arrivals(&mut frame, &times, most);
     // The number of its message, and for each message the time of its receive.
     let numbers: Vec<Term> = ctp.receives.iter().map(|_| frame.time(ctp.sends.len().max(1) - 1)).collect();
@@ -132,7 +124,7 @@ pub fn encode(question: Question<'_>, reading: Reading) -> Encoded {
     }
     distinct(&mut frame, &numbers);
     fifo(&mut frame, reading, &places, &matched);
-    tests(&mut frame, &times, &arrivals, &matches);
+    times::after_tests(&mut frame, &times, &matches, |r, _| arrivals[r]);
     frame.conditions(&matches, &matched, reading.asserts);
     frame.finish(matches)
 }
@@ -216,23 +208,5 @@ fn fifo(frame: &mut Frame<'_>, reading: Reading, places: &[Term], matched: &[Ter
         }
         frame.fact(fact);
         frame.count.fifo += 1;
-    }
-}
-
-/// With zero buffering: a request that was found incomplete is completed later.
-fn tests(frame: &mut Frame<'_>, times: &[Vec<Term>], arrivals: &[Option<Term>], matches: &[(usize, usize, Term)]) {
-    for (node, at, request) in frame.ctp.found_incomplete() {
-        for (r, s, pair) in matches {
-            let (Some(arrival), true) = (arrivals[*r], request == Request::Receive(*r) || request == Request::Send(*s))
-            else {
-                continue;
-            };
-            let executed = frame.executed(node, at);
-            let arrives = frame.terms.and(executed, *pair);
-            let later = frame.terms.lt(times[node][at], arrival);
-            let fact = frame.terms.implies(arrives, later);
-            frame.fact(fact);
-            frame.count.progress += 1;
-        }
     }
 }

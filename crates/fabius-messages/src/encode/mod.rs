@@ -9,6 +9,7 @@ pub mod order;
 mod points;
 mod ranges;
 pub mod sparse;
+mod times;
 
 use crate::Property;
 use crate::ctp::{CommandKind, Ctp, EndpointId, Expr, NodeId, Operator, ReceiveId, Request, SendId};
@@ -177,13 +178,15 @@ struct Frame<'a> {
     passed: Vec<Vec<(usize, Term)>>,
     /// For each receive, whether its message arrives, as far as that matters.
     filled: Vec<Option<Term>>,
+    /// For each endpoint, how many messages are sent to it, once somebody has asked.
+    sent_to: Vec<Option<(i128, Term)>>,
 }
 
 impl<'a> Frame<'a> {
     fn new(question: Question<'a>) -> Frame<'a> {
         let Question { ctp, buffering, goal, pairs, limits } = question;
         let mut terms = Terms::default();
-        let ranges::Numbers { variables, beyond } = ranges::numbers(ctp, pairs, &mut terms);
+        let ranges::Numbers { variables, beyond } = ranges::numbers(ctp, pairs, limits, &mut terms);
         let mut frame = Frame {
             ctp,
             buffering,
@@ -197,6 +200,7 @@ impl<'a> Frame<'a> {
             beyond,
             passed: vec![Vec::new(); ctp.nodes.len()],
             filled: Vec::new(),
+            sent_to: vec![None; ctp.endpoints.len()],
         };
         if matches!(goal, Goal::Bug(Property::Deadlock) | Goal::Reach(_)) {
             frame.progress();
@@ -311,7 +315,17 @@ impl<'a> Frame<'a> {
     }
 
     /// Whether more than so many messages are sent to the endpoint.
-    fn has_more_than(&mut self, endpoint: usize, n: usize) -> Term {
+    fn has_more_than(&mut self, endpoint: EndpointId, n: usize) -> Term {
+        let (at_once, sum) = match self.sent_to[endpoint] {
+            Some(known) => known,
+            None => self.count_sent_to(endpoint),
+        };
+        let missing = self.terms.constant(n as i128 - at_once, Sort::Int);
+        self.terms.lt(missing, sum)
+    }
+
+    /// How many messages are sent to the endpoint: those that always are, and a term that counts the others.
+    fn count_sent_to(&mut self, endpoint: EndpointId) -> (i128, Term) {
         let mut at_once = 0;
         let mut sum = self.terms.constant(0, Sort::Int);
         for s in &self.ctp.endpoints[endpoint].incoming {
@@ -324,8 +338,8 @@ impl<'a> Frame<'a> {
                 }
             }
         }
-        let missing = self.terms.constant(n as i128 - at_once, Sort::Int);
-        self.terms.lt(missing, sum)
+        self.sent_to[endpoint] = Some((at_once, sum));
+        (at_once, sum)
     }
 
     /// Assumptions, assignments, and what is looked for. `matched` says whether a message has a receive.

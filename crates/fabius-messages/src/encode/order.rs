@@ -9,8 +9,7 @@
 //! 2. Everything that the other encodings have besides matches (assumptions, deadlocks, zero buffering) is the same here.
 
 use super::match_pair::Asserts;
-use super::{Encoded, Frame, Question};
-use crate::ctp::Request;
+use super::{Encoded, Frame, Question, times};
 use crate::semantics::Buffering;
 use fabius_smt::{Op, Sort, Term, Terms};
 
@@ -19,15 +18,7 @@ pub fn encode(question: Question<'_>) -> Encoded {
     let ctp = question.ctp;
     let mut frame = Frame::new(question);
     let most = ctp.len() + ctp.sends.len();
-    let times: Vec<Vec<Term>> =
-        ctp.nodes.iter().map(|n| n.commands.iter().map(|_| frame.time(most)).collect()).collect();
-    for node in &times {
-        for pair in node.windows(2) {
-            let before = frame.terms.lt(pair[0], pair[1]);
-            frame.fact(before);
-            frame.count.program_order += 1;
-        }
-    }
+    let times = times::of_commands(&mut frame, most);
     let arrivals: Vec<Term> = ctp.sends.iter().map(|_| frame.time(most)).collect();
     for (s, send) in ctp.sends.iter().enumerate() {
         let later = frame.terms.lt(times[send.node][send.at], arrivals[s]);
@@ -78,19 +69,7 @@ pub fn encode(question: Question<'_>) -> Encoded {
         frame.count.matches += 1;
     }
     if frame.buffering == Buffering::Zero {
-        for (node, at, request) in ctp.found_incomplete() {
-            for (r, s, pair) in &matches {
-                if request != Request::Receive(*r) && request != Request::Send(*s) {
-                    continue;
-                }
-                let executed = frame.executed(node, at);
-                let arrives = frame.terms.and(executed, *pair);
-                let later = frame.terms.lt(times[node][at], arrivals[*s]);
-                let fact = frame.terms.implies(arrives, later);
-                frame.fact(fact);
-                frame.count.progress += 1;
-            }
-        }
+        times::after_tests(&mut frame, &times, &matches, |_, s| Some(arrivals[s]));
     }
     frame.conditions(&matches, &matched, Asserts::Any);
     frame.finish(matches)

@@ -5,7 +5,7 @@
 
 use crate::ctp::{CommandKind, Ctp, Expr, Operator};
 use crate::pairs::Pairs;
-use fabius_smt::{Sort, Term, Terms};
+use fabius_smt::{Limits, Sort, Term, Terms};
 use fabius_trace::Span;
 
 /// Least and greatest value.
@@ -26,8 +26,8 @@ pub struct Numbers {
 }
 
 /// What is known of the numbers of a program.
-pub fn numbers(ctp: &Ctp, pairs: &Pairs, terms: &mut Terms) -> Numbers {
-    let ranges = ranges(ctp, pairs);
+pub fn numbers(ctp: &Ctp, pairs: &Pairs, limits: &Limits<'_>, terms: &mut Terms) -> Numbers {
+    let ranges = ranges(ctp, pairs, limits);
     let near = |r: &Option<Range>| r.filter(|(lo, hi)| *lo > -FAR && *hi < FAR);
     let variable = |r: &Option<Range>| match (r, near(r)) {
         (None, _) => terms.variable_between(0, 0),
@@ -53,7 +53,7 @@ fn may_leave(e: &Expr, known: &[Option<Range>]) -> bool {
 }
 
 /// `None` for what never gets a value.
-fn ranges(ctp: &Ctp, pairs: &Pairs) -> Vec<Option<Range>> {
+fn ranges(ctp: &Ctp, pairs: &Pairs, limits: &Limits<'_>) -> Vec<Option<Range>> {
     let mut known: Vec<Option<Range>> = vec![None; ctp.variables.len()];
     let mut sent: Vec<Option<Range>> = vec![None; ctp.sends.len()];
     for _ in 0..=ctp.receives.len() {
@@ -71,6 +71,9 @@ fn ranges(ctp: &Ctp, pairs: &Pairs) -> Vec<Option<Range>> {
             }
         }
         for (r, receive) in ctp.receives.iter().enumerate() {
+            if limits.are_hit() {
+                return known;
+            }
             for s in &pairs.of_receive[r] {
                 changed |= widen(&mut known[receive.variable], sent[*s]);
             }

@@ -28,6 +28,9 @@ use std::collections::HashMap;
 pub fn encode(question: Question<'_>) -> Encoded {
     let ctp = question.ctp;
     let mut frame = Frame::new(question);
+    if frame.limits.are_hit() {
+        return frame.finish(Vec::new());
+    }
     let candidates = frame.pairs.of_send(ctp);
     let mut matched = vec![Terms::FALSE; ctp.sends.len()];
     let mut ladders: Vec<Vec<(ReceiveId, Term)>> = Vec::with_capacity(ctp.sends.len());
@@ -39,7 +42,7 @@ pub fn encode(question: Question<'_>) -> Encoded {
         place[s] = Some(ctp.receives[r].rank);
     }
     let all_received: Vec<bool> = (0..ctp.endpoints.len()).map(|e| receives_all(&frame, e)).collect();
-    let graph = Graph::new(ctp, frame.pairs, frame.buffering);
+    let graph = Graph::new(ctp, frame.pairs, frame.buffering, frame.limits);
     let needed = needed(&frame);
     let places = cuts::places(&frame, &graph, &needed);
     let mut all_cuts = Vec::new();
@@ -216,7 +219,7 @@ fn needed(frame: &Frame<'_>) -> Vec<bool> {
             _ => {}
         }
     }
-    while let Some(x) = open.pop() {
+    while let Some(x) = open.pop().filter(|_| !frame.limits.are_hit()) {
         if std::mem::replace(&mut needed[x], true) {
             continue;
         }

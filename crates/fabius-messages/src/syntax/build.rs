@@ -128,9 +128,15 @@ impl Build {
 
     fn endpoint(&mut self, name: &Word) -> EndpointId {
         let endpoints = &mut self.ctp.endpoints;
-        *self.endpoints.entry(name.text.clone()).or_insert_with(|| {
+        // `@01` is `@1`.
+        let name = match name.text.trim_start_matches('0') {
+            "" => "0",
+            digits if digits.bytes().all(|b| b.is_ascii_digit()) => digits,
+            _ => &name.text,
+        };
+        *self.endpoints.entry(name.to_string()).or_insert_with(|| {
             endpoints.push(Endpoint {
-                name: name.text.clone(),
+                name: name.to_string(),
                 owner: None,
                 incoming: Vec::new(),
                 receives: Vec::new(),

@@ -24,6 +24,59 @@ pub fn parse(source: &str) -> Result<Ctp, Vec<Diagnostic>> {
     build.finish()
 }
 
+/// A text on one line, without comments.
+pub(crate) fn on_one_line(text: &str) -> String {
+    joined(text, &words(text))
+}
+
+/// An assumption as a text, as the opposite of it.
+pub(crate) fn negated(assume: &str) -> String {
+    let words = words(assume);
+    match words.as_slice() {
+        // The form of the paper: `(assume condition)`.
+        [open, _, condition @ .., _] if open.kind == TokenKind::LParen => {
+            format!("(assume (not {}))", joined(assume, condition))
+        }
+        [_, condition @ ..] if is_in_parentheses(condition) => format!("assume !{}", joined(assume, condition)),
+        [_, condition @ ..] => format!("assume !({})", joined(assume, condition)),
+        [] => String::new(),
+    }
+}
+
+/// Whether the first parenthesis is closed by the last.
+fn is_in_parentheses(words: &[Token]) -> bool {
+    let mut open = 0;
+    let closes = |(i, word): (usize, &Token)| {
+        match word.kind {
+            TokenKind::LParen => open += 1,
+            TokenKind::RParen => open -= 1,
+            _ => {}
+        }
+        (open == 0).then_some(i + 1)
+    };
+    words.iter().enumerate().find_map(closes) == Some(words.len()) && words[0].kind == TokenKind::LParen
+}
+
+fn words(text: &str) -> Vec<Token> {
+    let mut words = lexer::tokens(text, &mut Vec::new());
+    words.pop();
+    words
+}
+
+/// Words of a text, with a space where something was between them.
+fn joined(text: &str, words: &[Token]) -> String {
+    let mut all = String::new();
+    let mut end = None;
+    for word in words {
+        if end.is_some_and(|end| end < word.span.start) {
+            all.push(' ');
+        }
+        all += word.span.text(text);
+        end = Some(word.span.end);
+    }
+    all
+}
+
 /// Expressions and parentheses inside of each other, at most.
 const DEEPEST: usize = 200;
 
