@@ -1,15 +1,15 @@
-//! Project tasks: `cargo xtask tidy` checks the rules of the house that no compiler checks.
-
-mod tidy;
+//! Project tasks: `cargo xtask tidy` checks the rules of the house that no compiler checks; `cargo xtask papers` measures
+//! again what the papers report.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let task = std::env::args().nth(1).unwrap_or_default();
-    match task.as_str() {
-        "tidy" => tidy::run(),
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map_or("", String::as_str) {
+        "tidy" => xtask::tidy::run(),
+        "papers" => xtask::papers::run(&arguments[1..]),
         other => {
-            eprintln!("unknown task `{other}`; there is: tidy");
+            eprintln!("unknown task `{other}`; there are: tidy, papers");
             ExitCode::from(2)
         }
     }

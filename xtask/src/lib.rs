@@ -1,0 +1,4 @@
+//! Project tasks, as a library so that tests can run parts of them.
+
+pub mod papers;
+pub mod tidy;
