@@ -44,7 +44,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("fabius-loom", &["fabius"]),
     ("fabius-shuttle", &["fabius"]),
     ("testkit", &["fabius-lang", "fabius-trace"]),
-    ("xtask", &[]),
+    ("xtask", &["fabius-curves", "fabius-explore", "fabius-lang", "fabius-machine", "fabius-trace", "testkit"]),
 ];
 
 /// Longest source file that needs no reason.

@@ -1,7 +1,7 @@
 //! Figures 1 and 4 of Iterative Context Bounding (PLDI 2007): the share of the states that so many preemptions cover.
 
 use super::pldi07::find;
-use super::{Lab, Measured, Row, Table, beside, fixed, theirs};
+use super::{Lab, Measured, Row, Table, beside, chart, fixed, theirs};
 use fabius_curves::{Axis, Series};
 use std::path::Path;
 
@@ -62,8 +62,9 @@ pub fn tables(root: &Path) -> Result<Vec<Table>, String> {
                 "share with 0, 1, 2, .. preemptions",
             ],
             rows: rows.collect::<Result<_, String>>()?,
+            quick: 0,
             command,
-            chart: Some((title, Axis::linear("preemptions", ""), Axis::linear("states covered", "%"))),
+            chart: chart(title, Axis::linear("preemptions", ""), Axis::linear("states covered", "%")),
         })
     };
     Ok(vec![

@@ -2,7 +2,7 @@
 //! Programs (2011/12) has no measurements, but says how large the translated program is if its data is finite: with k rounds
 //! and S shared valuations, k^2 S^(2k) locations, times those of the process.
 
-use super::{Cell, Lab, Measured, Row, Table, fixed, seconds};
+use super::{Cell, Lab, Measured, Row, Table, chart, fixed, seconds};
 use fabius_curves::{Axis, Series};
 
 /// Values of the shared state of examples/bluetooth_any_fixed.fab: a number from 0 to 7 and three flags.
@@ -12,7 +12,7 @@ const VALUATIONS: u64 = 64;
 const ROUNDS: u32 = 2;
 
 pub fn tables() -> Vec<Table> {
-    let table = |name, first, command, rows, chart| Table {
+    let table = |name, first, command, rows, picture| Table {
         name,
         columns: vec![
             first,
@@ -22,8 +22,9 @@ pub fn tables() -> Vec<Table> {
             "s",
         ],
         rows,
+        quick: 0,
         command,
-        chart: Some(chart),
+        chart: picture,
     };
     let size = || Axis::logarithmic("size", "");
     vec![
@@ -32,14 +33,18 @@ pub fn tables() -> Vec<Table> {
             "rounds k",
             "fabius verify examples/bluetooth_any_fixed.fab --threads any --rounds 3 --json",
             [1, 2, 3, 4].into_iter().map(|k| Row::new(move |lab| rounds(lab, k))).collect(),
-            ("Any number of Bluetooth requests: size against rounds", Axis::linear("rounds", ""), size()),
+            chart("Any number of Bluetooth requests: size against rounds", Axis::linear("rounds", ""), size()),
         ),
         table(
             "interfaces-valuations",
             "valuations S",
             "fabius verify corpus/parameterized/safe/ring.fab --threads any --rounds 2 --const N=32 --json",
             [2, 4, 8, 16, 32, 64].into_iter().map(|n| Row::new(move |lab| valuations(lab, n))).collect(),
-            ("A ring of S values, two rounds: size against valuations", Axis::logarithmic("valuations", ""), size()),
+            chart(
+                "A ring of S values, two rounds: size against valuations",
+                Axis::logarithmic("valuations", ""),
+                size(),
+            ),
         ),
     ]
 }
@@ -66,9 +71,9 @@ fn grown(lab: &Lab, first: u64, command: &str, k: u32, valuations: u64) -> Resul
     Ok(Measured {
         cells: vec![fixed(first), fixed(format!("{factor:.2e}")), fixed(nodes), fixed(statements), time],
         series: vec![
-            Series::line("the paper's factor", at(factor)),
-            Series::line("nodes of our decision diagrams", at(nodes as f64)),
-            Series::line("statements of the lazy translation", at(statements as f64)),
+            Series::line("factor of the paper", at(factor)),
+            Series::line("nodes of our diagrams", at(nodes as f64)),
+            Series::line("lazy translation", at(statements as f64)),
         ],
     })
 }

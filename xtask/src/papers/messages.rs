@@ -1,6 +1,6 @@
 //! The table of Proving MCAPI Executions are Correct (clauses of two encodings), and how they grow.
 
-use super::{Cell, Lab, Measured, Row, Table, beside, cells, fixed, theirs};
+use super::{Cell, Lab, Measured, Row, Table, beside, cells, chart, fixed, theirs};
 use fabius_curves::{Axis, Series};
 use std::path::Path;
 use testkit::messages::{Variant, race};
@@ -26,6 +26,7 @@ pub fn tables(root: &Path) -> Result<Vec<Table>, String> {
         name: "mcapi-clauses",
         columns: vec!["trace", "here", "clauses of the paper's encoding", "of the order-based one", "of ours (sparse)"],
         rows: rows.collect(),
+        quick: 0,
         command: "fabius trace examples/mcapi.ctp --encoding match-pair --stats",
         chart: None,
     };
@@ -33,12 +34,13 @@ pub fn tables(root: &Path) -> Result<Vec<Table>, String> {
         name: "mcapi-scaling",
         columns: vec!["messages", "sparse: clauses", "s", "match-pair: clauses", "s", "order: clauses", "s"],
         rows: SENDERS.iter().map(|n| Row::new(move |lab| growing(lab, *n))).collect(),
+        quick: 0,
         command: "fabius trace corpus/messages/bug/race_5.ctp --encoding match-pair --stats",
-        chart: Some((
+        chart: chart(
             "n messages that race for one receiver: clauses of three encodings",
             Axis::logarithmic("messages", ""),
             Axis::logarithmic("clauses", ""),
-        )),
+        ),
     };
     Ok(vec![table, scaling])
 }

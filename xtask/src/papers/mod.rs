@@ -31,10 +31,12 @@ pub struct Table {
     columns: Vec<&'static str>,
     /// The rows, in order.
     pub rows: Vec<Row>,
-    /// A command that gives a row.
+    /// The row that a test measures: one that takes a moment.
+    pub quick: usize,
+    /// A command that gives a row; empty if there is none but this task.
     command: &'static str,
-    /// What the rows' series are drawn over: title and axes.
-    chart: Option<(&'static str, Axis, Axis)>,
+    /// What the rows' series are drawn into: a chart without them, or with what is there to compare with.
+    chart: Option<Chart>,
 }
 
 /// A row that can be measured.
@@ -76,6 +78,11 @@ fn seconds(value: f64) -> Cell {
 fn beside(theirs: &str, ours: impl ToString) -> Cell {
     let theirs = if theirs.is_empty() { "?" } else { theirs };
     Cell::Fixed(format!("{theirs} / {}", ours.to_string()))
+}
+
+/// A chart to which the rows add their series.
+fn chart(title: &str, x: Axis, y: Axis) -> Option<Chart> {
+    Some(Chart { title: title.into(), x, y, series: Vec::new() })
 }
 
 /// A row without a curve.
@@ -191,37 +198,37 @@ fn markdown(table: &Table, rows: &[Measured]) -> String {
     for row in rows {
         text += &line(&row.cells);
     }
-    text += &format!("\nA row: `{}`. The table again: `cargo xtask papers --only {}`.\n", table.command, table.name);
-    if let Some((title, ..)) = &table.chart {
+    let row = if table.command.is_empty() { String::new() } else { format!("A row: `{}`. ", table.command) };
+    text += &format!("\n{row}The table again: `cargo xtask papers --only {}`.\n", table.name);
+    if let Some(Chart { title, .. }) = &table.chart {
         text += &format!("\n![{title}](papers/{0}.svg)\n\nThe numbers: [{0}.csv](papers/{0}.csv).\n", table.name);
     }
     text
 }
 
 fn draw(root: &Path, table: &Table, rows: &[Measured]) -> Result<(), String> {
-    let Some((title, x, y)) = &table.chart else { return Ok(()) };
+    let Some(mut chart) = table.chart.clone() else { return Ok(()) };
     // Points of different rows that are marked alike are one series.
-    let mut series: Vec<Series> = Vec::new();
     for new in rows.iter().flat_map(|row| &row.series) {
-        match series.iter_mut().find(|known| known.name == new.name) {
+        match chart.series.iter_mut().find(|known| known.name == new.name) {
             Some(known) => known.points.extend(new.points.iter().cloned()),
-            None => series.push(new.clone()),
+            None => chart.series.push(new.clone()),
         }
     }
-    let chart = Chart { title: (*title).into(), x: x.clone(), y: y.clone(), series };
     let path = |extension: &str| root.join(format!("docs/papers/{}.{extension}", table.name));
     write_file(&path("svg"), &fabius_curves::svg(&chart).map_err(|e| format!("{}: {e}", table.name))?)?;
     write_file(&path("csv"), &fabius_curves::csv(&chart))
 }
 
-/// Measures one row again and compares it, but for times, with what the page says.
+/// Measures the quick row again and compares it, but for times, with what the page says.
 ///
 /// # Errors
 /// Says how they differ.
-pub fn agrees(lab: &Lab, page: &str, table: &Table, row: usize) -> Result<(), String> {
+pub fn agrees(lab: &Lab, page: &str, table: &Table) -> Result<(), String> {
     let (begin, end) = (format!("<!-- begin {} -->", table.name), format!("<!-- end {} -->", table.name));
     let section = page.split_once(&begin).and_then(|(_, rest)| Some(rest.split_once(&end)?.0));
     let section = section.ok_or(format!("docs/papers.md has no place for `{}`", table.name))?;
+    let row = table.quick;
     let written = section.lines().filter(|l| l.starts_with("| ")).nth(row + 1).unwrap_or_default();
     let written: Vec<&str> = written.trim_matches('|').split('|').map(str::trim).collect();
     let ours = (table.rows[row].0)(lab).map_err(|e| format!("{}: {e}", table.name))?.cells;

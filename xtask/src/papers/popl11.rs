@@ -3,7 +3,7 @@
 
 use super::pldi07::find;
 use super::{Lab, Measured, Row, Table, beside, cells, fixed, theirs};
-use fabius_curves::{Axis, Series};
+use fabius_curves::{Axis, Chart, Series};
 use std::path::Path;
 
 const PREEMPTIONS: &str = "--stateless --bound preemptions";
@@ -58,12 +58,14 @@ pub fn tables(root: &Path) -> Result<Vec<Table>, String> {
         name: "popl11-figure-5",
         columns: vec!["program", "preemptions", "executions", "delays", "executions"],
         rows: programs.map(|program| Row::new(move |lab| scattered(lab, &program))).collect(),
+        quick: 0,
         command: "fabius check examples/bluetooth.fab --stateless --bound delays --scheduler round-robin --max 12 --stats",
-        chart: Some((
-            "Executions until the bug: delays against preemptions",
-            Axis::logarithmic("executions in order of preemptions", ""),
-            Axis::logarithmic("executions in order of delays", ""),
-        )),
+        chart: Some(Chart {
+            title: "Executions until the bug: delays against preemptions".into(),
+            x: Axis::logarithmic("executions in order of preemptions", ""),
+            y: Axis::logarithmic("executions in order of delays", ""),
+            series: vec![Series::line("as many of both", [(1.0, 1.0), (2000.0, 2000.0)])],
+        }),
     };
     let published = theirs::read(root, "popl11_schedules.csv")?;
     let rows = STAND_INS.iter().map(|(name, program)| {
@@ -74,6 +76,7 @@ pub fn tables(root: &Path) -> Result<Vec<Table>, String> {
         name: "popl11-schedules",
         columns: vec!["test (stand-in)", "tasks", "preemptions", "schedules", "delays", "schedules"],
         rows: rows.collect::<Result<_, String>>()?,
+        quick: 0,
         command: "fabius check corpus/threads/bug/region_ownership.fab --stateless --stats",
         chart: None,
     };
@@ -93,6 +96,11 @@ fn until_bug(lab: &Lab, program: &str, how: &str) -> Result<Option<(u64, u64, us
     Ok(Some((cost, executions, tasks)))
 }
 
+/// What the bugs are called that need so many preemptions.
+fn needing(preemptions: u64) -> String {
+    format!("least preemptions: {preemptions}")
+}
+
 fn scattered(lab: &Lab, program: &str) -> Result<Measured, String> {
     let short = program.rsplit('/').next().unwrap_or(program).replace(".fab --const", "").replace(".fab", "");
     let both = [PREEMPTIONS, DELAYS].map(|how| until_bug(lab, program, how));
@@ -104,9 +112,7 @@ fn scattered(lab: &Lab, program: &str) -> Result<Measured, String> {
     };
     let series = match (preemptions, delays) {
         (Some((cost, x, _)), Some((_, y, _))) => {
-            let mut series = Series::scatter(&format!("{cost} preemptions"), [(x as f64, y as f64)]);
-            series.points[0].label = short.clone();
-            vec![series]
+            vec![Series::scatter(&needing(cost), [(x as f64, y as f64)])]
         }
         _ => vec![],
     };
