@@ -2,8 +2,8 @@
 //!
 //! `docs/papers.md` is its own template: what stands between `<!-- begin NAME -->` and `<!-- end NAME -->` is written, the
 //! rest is prose. A table is a list of rows, each of which is measured for itself, so that a test can measure one of them
-//! (`crates/fabius-cli/tests/papers.rs`). Charts go to `docs/papers/` as SVG and CSV. Numbers that count are the same on every machine; times
-//! are those of the machine, and marked by their unit.
+//! (`crates/fabius-cli/tests/papers.rs`). Charts go to `docs/papers/` as SVG and CSV. Counts are the same on every machine;
+//! times are those of this one, and have a unit.
 
 mod buffers;
 mod coverage;
@@ -40,7 +40,9 @@ pub struct Table {
 }
 
 /// A row that can be measured.
-pub struct Row(Box<dyn Fn(&Lab) -> Result<Measured, String>>);
+pub struct Row(Measure);
+
+type Measure = Box<dyn Fn(&Lab) -> Result<Measured, String>>;
 
 /// What came out.
 #[derive(Default)]

@@ -4,8 +4,10 @@ use super::maxima::maxima;
 use super::{Lab, Row, Table, beside, cells, fixed, theirs};
 use std::path::Path;
 
-/// The programs of Table 1: the name in the paper, what it is here, its file, its constants.
-static PROGRAMS: [(&str, &str, &str, &[(&str, &str)]); 5] = [
+/// A program of Table 1: the name in the paper, what it is here, its file, its constants.
+type Program = (&'static str, &'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+static PROGRAMS: [Program; 5] = [
     ("Bluetooth", "model", "corpus/coverage/safe/bluetooth.fab", &[]),
     ("File system model", "model", "corpus/coverage/safe/file_system.fab", &[("INODES", "4"), ("BLOCKS", "8")]),
     (
@@ -18,7 +20,7 @@ static PROGRAMS: [(&str, &str, &str, &[(&str, &str)]); 5] = [
     ("Dryad channels", "stand-in", "corpus/threads/bug/dryad_channels.fab", &[("BUG", "0"), ("WORKERS", "3")]),
 ];
 
-/// The seeded bugs of Table 2: the name in the paper, what they are here, the file, how many there are.
+/// The bugs of Table 2: the name in the paper, what they are here, the file, how many there are.
 static BUGS: [(&str, &str, &str, u32); 5] = [
     ("Bluetooth", "the same bug", "examples/bluetooth.fab", 1),
     ("Work-stealing queue", "seeded bugs of ours", "examples/work_stealing_queue.fab", 3),
@@ -64,7 +66,7 @@ pub fn find(rows: &[Vec<String>], name: &str) -> Result<Vec<String>, String> {
 
 fn characteristics(
     lab: &Lab,
-    (name, what, file, consts): &(&str, &str, &str, &[(&str, &str)]),
+    (name, what, file, consts): &Program,
     theirs: &[String],
 ) -> Result<super::Measured, String> {
     let source = super::read(&lab.root.join(file))?;
