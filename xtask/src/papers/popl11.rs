@@ -2,20 +2,45 @@
 //! are tried in order of their preemptions and in order of their delays.
 
 use super::pldi07::find;
-use super::{Lab, Measured, Row, Table, beside, cells, fixed, theirs};
+use super::{Cell, Lab, Measured, Row, Table, beside, cells, fixed, theirs};
 use fabius_curves::{Axis, Chart, Series};
+use fabius_explore::search::{Monitor, Options};
+use fabius_explore::stateless;
+use fabius_machine::Machine;
+use fabius_trace::{Bound, Points, SchedulerKind};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
-const PREEMPTIONS: &str = "--stateless --bound preemptions";
+/// An order of executions.
+struct Way {
+    options: &'static str,
+    bound: Bound,
+    scheduler: SchedulerKind,
+    max: Option<u32>,
+}
 
-/// More delays than any of the bugs needs: without states delays have to end somewhere.
-const DELAYS: &str = "--stateless --bound delays --scheduler round-robin --max 12";
+const PREEMPTIONS: Way = Way {
+    options: "--stateless --bound preemptions",
+    bound: Bound::Preemptions,
+    scheduler: SchedulerKind::Bag,
+    max: None,
+};
+
+/// To more delays than any of the bugs needs: without states they have to end somewhere.
+const DELAYS: Way = Way {
+    options: "--stateless --bound delays --scheduler round-robin --max 12",
+    bound: Bound::Delays,
+    scheduler: SchedulerKind::RoundRobin,
+    max: Some(12),
+};
 
 /// Seconds for one search.
 const PATIENCE: u32 = 10;
 
-/// Programs with a bug that executions show (races and livelocks are not among them), with their seeded bugs; none: one bug.
-static PROGRAMS: [(&str, &[u32]); 24] = [
+/// Programs with a bug that executions show (races and livelocks are not among them), with their seeded bugs if there
+/// are several.
+static PROGRAMS: [(&str, &[u32]); 25] = [
     ("corpus/threads/bug/bluetooth_kiss.fab", &[]),
     ("examples/bluetooth.fab", &[]),
     ("corpus/threads/bug/bluetooth_dec_always.fab", &[]),
@@ -30,6 +55,7 @@ static PROGRAMS: [(&str, &[u32]); 24] = [
     ("corpus/threads/bug/misuse.fab", &[]),
     ("corpus/threads/bug/peterson_swapped.fab", &[]),
     ("corpus/threads/bug/philosophers.fab", &[]),
+    ("examples/philosophers.fab", &[]),
     ("corpus/threads/bug/readers_writers.fab", &[]),
     ("corpus/threads/bug/region_ownership.fab", &[]),
     ("corpus/threads/bug/stack.fab", &[]),
@@ -56,14 +82,22 @@ pub fn tables(root: &Path) -> Result<Vec<Table>, String> {
     });
     let figure5 = Table {
         name: "popl11-figure-5",
-        columns: vec!["program", "preemptions", "executions", "delays", "executions"],
+        columns: vec![
+            "program",
+            "preemptions",
+            "executions until the bug",
+            "with so many or fewer",
+            "delays",
+            "executions until the bug",
+            "with so many or fewer",
+        ],
         rows: programs.map(|program| Row::new(move |lab| scattered(lab, &program))).collect(),
         quick: 0,
         command: "fabius check examples/bluetooth.fab --stateless --bound delays --scheduler round-robin --max 12 --stats",
         chart: Some(Chart {
             title: "Executions until the bug: delays against preemptions".into(),
-            x: Axis::logarithmic("executions in order of preemptions", ""),
-            y: Axis::logarithmic("executions in order of delays", ""),
+            x: Axis::logarithmic("executions until the bug, few preemptions first", ""),
+            y: Axis::logarithmic("executions until the bug, few delays first", ""),
             series: vec![Series::line("as many of both", [(1.0, 1.0), (2000.0, 2000.0)])],
         }),
     };
@@ -83,17 +117,50 @@ pub fn tables(root: &Path) -> Result<Vec<Table>, String> {
     Ok(vec![figure5, schedules])
 }
 
-/// What the bug costs and how many executions it took; `None` if it has not been found in time.
-fn until_bug(lab: &Lab, program: &str, how: &str) -> Result<Option<(u64, u64, usize)>, String> {
-    let answer = lab.run_for(&format!("check {program} {how}"), PATIENCE)?;
-    if answer.verdict() == "unknown" {
-        return Ok(None);
+/// What a search found.
+struct Found {
+    /// The least preemptions or delays.
+    cost: u64,
+    /// Executions until the first bug.
+    first: usize,
+    /// All executions of that cost or less; `None` if they were too many.
+    all: Option<u64>,
+    tasks: usize,
+}
+
+/// `None` if the bug has not been found in time. The program may be followed by its constants.
+fn found(lab: &Lab, program: &str, way: &Way) -> Result<Option<Found>, String> {
+    let Some((cost, first)) = first_bug(lab, program, way)? else { return Ok(None) };
+    let answer = lab.run_for(&format!("check {program} {}", way.options), PATIENCE)?.must_be("bug")?;
+    if answer.json["cost"] != cost {
+        return Err(format!("{program}: the bug costs {cost} and {}", answer.json["cost"]));
     }
-    let answer = answer.must_be("bug")?;
-    let executions = answer.levels("executions").last().copied().ok_or("no executions are reported")?;
-    let cost = answer.json["cost"].as_u64().ok_or("a bug without a cost")?;
+    // The command goes on to the end of the bound, for the shortest of the bugs that cost as little.
+    let in_time = answer.seconds < f64::from(PATIENCE);
+    let all = answer.levels("executions").last().copied().filter(|_| in_time);
     let tasks = answer.json["trace"]["lanes"].as_array().map_or(0, Vec::len);
-    Ok(Some((cost, executions, tasks)))
+    Ok(Some(Found { cost, first, all, tasks }))
+}
+
+/// What the first bug costs, and how many executions it took.
+fn first_bug(lab: &Lab, program: &str, way: &Way) -> Result<Option<(u64, usize)>, String> {
+    let (file, consts) = program.split_once(" --const ").unwrap_or((program, ""));
+    let consts = consts.split_once('=').map(|(name, value)| (name.to_string(), value.to_string()));
+    let source = super::read(&lab.root.join(file))?;
+    let options = fabius_lang::Options { consts: consts.into_iter().collect(), ..Default::default() };
+    let compiled = fabius_lang::compile(&source, &options).map_err(|d| format!("{file}: {d:?}"))?;
+    let options = Options {
+        bound: way.bound,
+        scheduler: way.scheduler,
+        max: way.max,
+        at_first_bug: true,
+        deadline: Instant::now().checked_add(Duration::from_secs(PATIENCE.into())),
+        ..Options::default()
+    };
+    let monitor = Monitor { stop: &AtomicBool::new(false), progress: &|_| {} };
+    let outcome = stateless::search(&Machine::new(&compiled, Points::All), &options, &monitor, &|_| {});
+    let executions = outcome.levels.last().map_or(0, |l| l.executions as usize);
+    Ok(outcome.bug.map(|bug| (u64::from(bug.cost), executions)))
 }
 
 /// What the bugs are called that need so many preemptions.
@@ -102,34 +169,30 @@ fn needing(preemptions: u64) -> String {
 }
 
 fn scattered(lab: &Lab, program: &str) -> Result<Measured, String> {
-    let short = program.rsplit('/').next().unwrap_or(program).replace(".fab --const", "").replace(".fab", "");
-    let both = [PREEMPTIONS, DELAYS].map(|how| until_bug(lab, program, how));
-    let [preemptions, delays] = both;
-    let (preemptions, delays) = (preemptions?, delays?);
-    let shown = |found: Option<(u64, u64, usize)>| match found {
-        Some((cost, executions, _)) => [fixed(cost), fixed(executions)],
-        None => [fixed("?"), super::Cell::Timed(format!("not within {PATIENCE} s"))],
+    let short = program.replace("corpus/threads/", "").replace(".fab --const", "").replace(".fab", "");
+    let (preemptions, delays) = (found(lab, program, &PREEMPTIONS)?, found(lab, program, &DELAYS)?);
+    let late = || Cell::Timed(format!("not within {PATIENCE} s"));
+    let shown = |found: &Option<Found>| match found {
+        Some(f) => [fixed(f.cost), fixed(f.first), f.all.map_or_else(late, fixed)],
+        None => [fixed("?"), late(), late()],
     };
-    let series = match (preemptions, delays) {
-        (Some((cost, x, _)), Some((_, y, _))) => {
-            vec![Series::scatter(&needing(cost), [(x as f64, y as f64)])]
-        }
+    let series = match (&preemptions, &delays) {
+        (Some(p), Some(d)) => vec![Series::scatter(&needing(p.cost), [(p.first as f64, d.first as f64)])],
         _ => vec![],
     };
-    let cells = [fixed(&short)].into_iter().chain(shown(preemptions)).chain(shown(delays)).collect();
+    let cells = [fixed(&short)].into_iter().chain(shown(&preemptions)).chain(shown(&delays)).collect();
     Ok(Measured { cells, series })
 }
 
 fn stand_in(lab: &Lab, name: &str, program: &str, theirs: &[String]) -> Result<Measured, String> {
-    let found = |how| until_bug(lab, program, how)?.ok_or(format!("{program}: not within {PATIENCE} s"));
-    let (preemptions, by_preemptions, tasks) = found(PREEMPTIONS)?;
-    let (delays, by_delays, _) = found(DELAYS)?;
+    let must = |way| found(lab, program, way)?.ok_or(format!("{program}: not within {PATIENCE} s"));
+    let (preemptions, delays) = (must(&PREEMPTIONS)?, must(&DELAYS)?);
     Ok(cells(vec![
         fixed(name),
-        beside(&theirs[1], tasks),
-        beside(&theirs[3], preemptions),
-        beside(&theirs[4], by_preemptions),
-        beside(&theirs[5], delays),
-        beside(&theirs[6], by_delays),
+        beside(&theirs[1], preemptions.tasks),
+        beside(&theirs[3], preemptions.cost),
+        beside(&theirs[4], preemptions.first),
+        beside(&theirs[5], delays.cost),
+        beside(&theirs[6], delays.first),
     ]))
 }
