@@ -49,7 +49,7 @@ impl Lab {
         Lab { root, fabius }
     }
 
-    /// Runs a command that answers with a document, for at most [`PATIENCE`].
+    /// Runs a command that answers with a document, for at most a minute.
     pub fn run(&self, command: &str) -> Result<Answer, String> {
         self.run_for(command, PATIENCE)
     }
