@@ -1,17 +1,16 @@
-//! Project tasks: `cargo xtask tidy` checks the rules of the house that no compiler checks; `cargo xtask schema` writes `docs/schema/`.
-
-mod schema;
-mod tidy;
+//! Project tasks: `cargo xtask tidy` checks the rules of the house that no compiler checks; `cargo xtask schema` writes
+//! `docs/schema/`; `cargo xtask papers` measures again what the papers report.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let task = std::env::args().nth(1).unwrap_or_default();
-    match task.as_str() {
-        "schema" => schema::run(),
-        "tidy" => tidy::run(),
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map_or("", String::as_str) {
+        "papers" => xtask::papers::run(&arguments[1..]),
+        "schema" => xtask::schema::run(),
+        "tidy" => xtask::tidy::run(),
         other => {
-            eprintln!("unknown task `{other}`; there are: schema, tidy");
+            eprintln!("unknown task `{other}`; there are: papers, schema, tidy");
             ExitCode::from(2)
         }
     }

@@ -1,0 +1,5 @@
+//! Project tasks, as a library so that tests can run parts of them.
+
+pub mod papers;
+pub mod schema;
+pub mod tidy;
