@@ -7,7 +7,7 @@ use crate::html::{self, About};
 use crate::paint::{Ink, Paint, stdout_width};
 use crate::sarif::{self, Answered};
 use crate::{documents, files, lanes};
-use fabius_trace::{Bound, ErrorTrace, Points, ProgramId, SchedulerKind, Verdict};
+use fabius_trace::{Bound, BugKind, ErrorTrace, Points, ProgramId, SchedulerKind, Verdict};
 use fabius_verify::{Plan, Report, Strategy};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -161,7 +161,9 @@ fn bug(trace: &ErrorTrace, question: Question, source: &str, style: Style) -> St
         at.line,
         at.column
     );
-    let Question { bound, least, .. } = question;
+    // The cost of a cycle is that of the first one that is found.
+    let Question { bound, .. } = question;
+    let least = question.least && trace.kind != BugKind::Livelock;
     let cost = match (bound, least) {
         (Bound::None, _) => String::new(),
         (bound, true) => format!(" with {}; with fewer there is no bug", bound.count(trace.cost)),

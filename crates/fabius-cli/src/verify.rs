@@ -9,7 +9,7 @@ use crate::report::{self, Question, Style};
 use crate::{documents, files, translate};
 use fabius_lang::Choices;
 use fabius_trace::Points;
-use fabius_verify::prove::{self, Dump, Engine, Proof, ProofPlan};
+use fabius_verify::prove::{self, Dump, Engine, Proof, ProofPlan, Sequentialization};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +32,9 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     ticker.clear();
     let proof = outcome.map_err(wrong)?;
     let (bound, scheduler) = plan.sequentialization.cost();
-    let question = Question { bound, scheduler, points: Points::All, least: plan.incremental };
+    // The rounds of any number of threads are counted in any order of the threads, the cost in the order of the program.
+    let any = matches!(plan.sequentialization, Sequentialization::AnyThreads(_));
+    let question = Question { bound, scheduler, points: Points::All, least: plan.incremental && !any };
     let document = documents::Answer::of(&proof.report, question, &loaded.id).with_proof(&proof);
     report::answer(&proof.report, question, &loaded, &args.answer, |_, style| table(&proof, style), &document)
 }

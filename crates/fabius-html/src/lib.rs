@@ -76,7 +76,7 @@ pub fn parse(text: &str) -> Result<ErrorTrace, ParseError> {
     }
     // The version first: other versions may have other fields.
     match value["version"].as_u64() {
-        Some(version) if version != u64::from(TRACE_VERSION) => return Err(ParseError::Version(version)),
+        Some(version) if version != u64::from(TRACE_VERSION) => Err(ParseError::Version(version)),
         _ => serde_json::from_value(value).map_err(damaged),
     }
 }

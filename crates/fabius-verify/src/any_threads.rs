@@ -61,7 +61,7 @@ pub fn attempt(
             Engine::Horn => by_horn(&source, plan, count, limits, &mut statistics, &mut numbers, progress)?,
             Engine::Bmc | Engine::Automatic => by_bmc(&source, plan, count, limits, &mut statistics, progress)?,
         };
-        let is_last = !matches!(now, Said::NotFinite(_));
+        let is_last = !matches!(now, Said::NotFinite(_) | Said::Unknown(Reason::Memory));
         said = Some(now);
         if is_last {
             break;
@@ -83,7 +83,9 @@ pub fn attempt(
                 }
             }
         }
-        Said::NoBug { .. } if plan.incremental && count == CONVERGED && converges(&source, limits) => Verdict::Verified,
+        Said::NoBug { .. } if plan.incremental && count == CONVERGED && converges(&source, id, limits) => {
+            Verdict::Verified
+        }
         Said::NoBug { limits } => {
             bounds.limits.extend(limits);
             if program.processes.iter().any(|p| p.count.is_some()) {
@@ -105,9 +107,9 @@ pub fn attempt(
 /// After so many rounds without a bug, an invariant of all rounds is looked for.
 const CONVERGED: u32 = 2;
 
-/// Whether some invariant shows that no number of threads and rounds has a bug.
-fn converges(source: &Parameterized, limits: &Limits<'_>) -> bool {
-    if source.is_cut() {
+/// Whether some invariant shows that no number of threads and rounds has a bug; not asked where some numbers are given.
+fn converges(source: &Parameterized, id: &ProgramId, limits: &Limits<'_>) -> bool {
+    if source.is_cut() || !id.instances.is_empty() {
         return false;
     }
     let (program, declared, any) = source.template();

@@ -78,6 +78,15 @@ fn is_without(ty: &Type) -> bool {
     ty.is_scalar() && *ty != Type::Thread
 }
 
+/// Whether a statement has a `=` outside of all brackets.
+fn is_assignment(text: &str) -> bool {
+    let mut depth = 0;
+    text.chars().any(|c| {
+        depth += i32::from("([{".contains(c)) - i32::from(")]}".contains(c));
+        depth == 0 && c == '='
+    })
+}
+
 struct Pass {
     source: std::sync::Arc<str>,
     own: BTreeMap<GlobalId, GlobalId>,
@@ -90,7 +99,7 @@ impl Pass {
         let kind = match s.kind {
             StmtKind::Assign(p, e) if p.ty == Type::Thread => {
                 // A step of the library stands where it is called; what is assigned by hand may take over from others.
-                let by_hand = self.source.get(span.start as usize..span.end as usize).is_some_and(|s| s.contains('='));
+                let by_hand = self.source.get(span.start as usize..span.end as usize).is_some_and(is_assignment);
                 let Some(own) = self.own(&p).filter(|_| !by_hand) else {
                     self.wrong = Some(span);
                     return Vec::new();
@@ -110,6 +119,11 @@ impl Pass {
                     set(&own, constant(now, Type::Thread)),
                 ];
                 StmtKind::Atomic(stmts.into_iter().map(|t| Stmt { span, access: s.access, ..t }).collect())
+            }
+            // A lock, or what it is a part of, is not overwritten as a whole: its holder would not know.
+            StmtKind::Assign(p, e) if self.own(&p).is_some() && !is_without(&p.ty) => {
+                self.wrong = Some(span);
+                StmtKind::Assign(p, e)
             }
             StmtKind::Assign(p, e) => StmtKind::Assign(p, self.expr(e)),
             StmtKind::Any(p, a, b) => StmtKind::Any(p, self.expr(a), self.expr(b)),
