@@ -49,7 +49,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "fabius-html",
         ],
     ),
-    ("fabius", &["fabius-explore", "fabius-trace"]),
+    ("fabius", &["fabius-explore", "fabius-html", "fabius-trace"]),
     ("fabius-loom", &["fabius"]),
     ("fabius-shuttle", &["fabius"]),
     ("testkit", &["fabius-lang", "fabius-trace"]),

@@ -86,6 +86,12 @@ impl View<'_> {
             && steps[number].task_name == steps[number - 1].task_name
     }
 
+    /// What the step did; the arrival of a message is told by its arrow.
+    fn actions(&self) -> &[Action] {
+        let arrives = self.links.iter().any(|l| l.kind == LinkKind::Message);
+        if arrives && matches!(self.step().mark, Some(Mark::Message { .. })) { &[] } else { &self.step().actions }
+    }
+
     fn repeats(&self) -> bool {
         self.trace.cycle == Some(self.number as u32)
     }
@@ -94,7 +100,7 @@ impl View<'_> {
     fn rows(&self) -> usize {
         let step = self.step();
         let of = |a: &Action| 1 + usize::from(!a.changes.is_empty()) + usize::from(a.note.is_some());
-        let said = step.actions.iter().map(of).sum::<usize>().max(1);
+        let said = self.actions().iter().map(of).sum::<usize>().max(usize::from(step.actions.is_empty()));
         let head = usize::from(!self.goes_on(self.number));
         let links = self.links.iter().filter(|l| l.kind != LinkKind::HappensBefore).count();
         let marks = usize::from(self.mark.is_some()) + usize::from(self.repeats());
@@ -125,7 +131,7 @@ impl View<'_> {
                         span.sr { (name) }
                     }
                     @for link in self.links.iter().filter(|l| l.kind != LinkKind::HappensBefore) { (said(link)) }
-                    @for action in &step.actions { (act(action)) }
+                    @for action in self.actions() { (act(action)) }
                     @if step.actions.is_empty() { div.r.note { "(ends)" } }
                     @match step.after {
                         Some(After::Waits) => div.r.then { "waits" },

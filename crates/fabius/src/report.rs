@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::replay::Rerun;
+use fabius_html::{Page, Tone};
 use fabius_trace::{Bound, Bounds, ErrorTrace, LevelStats, Mark, Reason, SchedulerKind, Verdict};
 use std::fmt::{self, Write};
 use std::path::PathBuf;
@@ -47,6 +48,7 @@ impl Report {
         let mut text = self.text.clone()?;
         if let Some(path) = &self.saved {
             let _ = writeln!(text, "the whole trace: {}", path.display());
+            let _ = writeln!(text, "to look at: {}", path.with_extension("html").display());
         }
         let _ = write!(text, "found after {}", self.effort());
         Some(text)
@@ -184,7 +186,7 @@ fn filter() -> String {
     test_name().map_or(String::new(), |name| format!(" -- --exact {name}"))
 }
 
-/// Saves the trace below `target/fabius`. A trace that cannot be saved is still shown.
+/// Saves the trace below `target/fabius`, and as a web page beside it. A trace that cannot be saved is still shown.
 pub(crate) fn save(config: &Config, trace: &ErrorTrace) -> Option<PathBuf> {
     let name = config.name.clone().or_else(test_name)?;
     let name: String = name.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
@@ -193,7 +195,25 @@ pub(crate) fn save(config: &Config, trace: &ErrorTrace) -> Option<PathBuf> {
     std::fs::create_dir_all(&folder).ok()?;
     let path = folder.join(format!("{name}.json"));
     std::fs::write(&path, serde_json::to_string_pretty(trace).ok()?).ok()?;
+    let sources = fabius_html::sources_of(trace, source);
+    let page = Page {
+        verdict: "bug",
+        tone: Tone::Bug,
+        headline: &trace.message,
+        facts: Vec::new(),
+        command: Some(format!("FABIUS_REPLAY=\"{}\" cargo test{}", crate::replay::encode(&trace.schedule()), filter())),
+        levels: &[],
+        trace: Some(trace),
+        sources: &sources,
+    };
+    std::fs::write(path.with_extension("html"), fabius_html::page(&page)).ok()?;
     Some(path)
+}
+
+/// The text of a source file: cargo names it from the workspace's folder, and runs the test in the package's.
+fn source(file: &str) -> Option<String> {
+    let here = std::env::current_dir().ok()?;
+    here.ancestors().find_map(|a| std::fs::read_to_string(a.join(file)).ok())
 }
 
 /// The nearest `target` folder above the current one.
