@@ -499,6 +499,13 @@ fn any_number_of_threads_is_no_more_than_that() {
         ),
         ("lock", lock, 0, "verified"),
         ("by-hand", &by_hand, 2, "a handle of a thread"),
+        ("whole", "var m: lock;\nprocess p[*] { m.acquire(); m = lock {}; m.release(); }\n", 2, "a handle of a thread"),
+        (
+            "element",
+            "var m: [lock; 2];\nvar i: 0..1;\nprocess p[*] { m[if i == 1 { 0 } else { 1 }].acquire(); m[1].release(); }\n",
+            0,
+            "verified",
+        ),
         ("declared", "var x: bool;\nprocess q[*] { x = true; }\nprocess d[1] { assert !x; }\n", 1, "`!x`"),
         (
             "grows",
@@ -510,4 +517,10 @@ fn any_number_of_threads_is_no_more_than_that() {
         let path = write(&format!("any-{name}.fab"), source);
         expect(&fabius(&["verify", &path, "--threads", "any", "--rounds", "2", "--incremental"]), code, &[text]);
     }
+    // What holds for one thread is no proof for any number of them.
+    let source = "var n: 0..3;\nprocess a[*] { atomic { assume n < 3; n += 1; } }\nprocess b[*] { assert n < 2; }\n";
+    let path = write("any-some.fab", source);
+    let given = ["verify", &path, "--rounds", "2", "--incremental", "--instances", "a=1"];
+    expect(&fabius(&given), 0, &["no bug within bounds", "1 x a, any number of b"]);
+    expect(&fabius(&given[..5]), 1, &["`n < 2`"]);
 }
