@@ -47,6 +47,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "fabius-semantics",
             "fabius-messages",
             "fabius-html",
+            "fabius-curves",
         ],
     ),
     ("fabius", &["fabius-explore", "fabius-html", "fabius-trace"]),

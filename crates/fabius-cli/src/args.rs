@@ -5,6 +5,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fabius_trace::{Bound, Points, SchedulerKind};
 use fabius_verify::Strategy;
+use fabius_verify::compare::{WAYS, Way};
 use fabius_verify::prove::SolverChoice;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -91,6 +92,27 @@ Exit codes:
   0  done
   2  bad input or usage";
 
+const COMPARE_HELP: &str = "\
+Strategies: icb (preemptions, the fewest first), delay:round-robin and delay:depth-first (delays, the fewest first), dfs,
+random, pct:D (random priorities with D - 1 points of change), db:N (depth-first, executions cut after N steps), idfs (the
+shortest executions first).
+
+Those that go from low costs to higher ones are also searched as `fabius check` does, to count what is within each bound.
+Then every strategy runs executions one after the other from the beginning, up to the first bug, without leaving any out.
+A file that ends in `.json` holds what was measured before: what --json printed, or what `fabius::compare` saved of a Rust
+test; it is read and drawn as it is.
+
+Examples:
+  fabius compare corpus/coverage/safe/work_stealing_queue.fab --points sync
+  fabius compare examples/bluetooth.fab --strategies icb,delay:round-robin,random --seeds 20
+  fabius compare corpus/threads/bug/*.fab --svg plots --csv plots
+  fabius compare target/fabius/queue.comparison.json --svg plots
+
+Exit codes:
+  0  done, whether or not there are bugs
+  2  bad input or usage, or an output that could not be written
+  3  Ctrl-C stopped it; what is printed is not complete";
+
 const REPORT_HELP: &str = "\
 The page holds everything and needs no network: send it to a colleague. The source is shown if the program is found
 unchanged, at the path in the trace, from the current directory and from the trace's. The traces that Rust tests save are
@@ -137,6 +159,9 @@ pub enum Command {
     /// Makes a web page of a saved trace.
     #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
+    /// Measures how fast strategies see what a program does, and find its first bug; draws the curves.
+    #[command(after_help = COMPARE_HELP)]
+    Compare(CompareArgs),
     /// Formats programs.
     #[command(
         after_help = "Exit codes:\n  0  done; with --check: every file is formatted\n  1  with --check: some file is not\n  2  bad input, or a file that could not be written"
@@ -533,6 +558,53 @@ pub struct ReportArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The programs, and comparisons that were saved.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Which, in the order of the tables; the first bugs of the first are compared with those of the others
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        value_parser = parse_way,
+        default_value = "icb,delay:round-robin,delay:depth-first,dfs,random,pct:3,db:20,db:40,idfs",
+        help_heading = "Search"
+    )]
+    pub strategies: Vec<Way>,
+    /// How often a random strategy begins anew, with seeds from 0
+    #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=10_000), help_heading = "Search")]
+    pub seeds: u64,
+    /// Where a thread may be preempted
+    #[arg(long, value_name = "POINTS", default_value = "all", help_heading = "Search")]
+    pub points: PointsArg,
+    #[command(flatten)]
+    pub program: ProgramArgs,
+
+    /// Executions of a run
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
+    pub executions: u64,
+    /// Stop each search after this time: 500ms, 30s, 5m, 1h
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration, help_heading = "Limits")]
+    pub time: Duration,
+    /// Stop a search at this much memory for states: 512M, 4G
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
+    pub memory: Option<u64>,
+
+    /// Draw the curves as SVG into this folder, which is made if it is not there
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub svg: Option<PathBuf>,
+    /// Write the numbers of the curves as CSV into this folder, which is made if it is not there
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub csv: Option<PathBuf>,
+    /// Print one JSON document on standard output
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    #[command(flatten)]
+    pub output: ColourArgs,
+}
+
+#[derive(Debug, Args)]
 pub struct FmtArgs {
     /// The programs; `-` formats standard input to standard output.
     #[arg(required = true)]
@@ -635,6 +707,10 @@ fn parse_strategy(text: &str) -> Result<Strategy, String> {
         return number.map(Strategy::Pct);
     }
     Err(unknown(text, &["iterative", "dfs", "random", "pct:D"]))
+}
+
+fn parse_way(text: &str) -> Result<Way, String> {
+    Way::named(text).ok_or_else(|| unknown(text, &WAYS))
 }
 
 fn unknown(text: &str, known: &[&str]) -> String {

@@ -6,7 +6,10 @@ use crate::failure::Failure;
 use crate::many::Checked;
 use crate::report::Question;
 use clap::ValueEnum;
-use fabius_trace::{Bounds, BugKind, ErrorTrace, LevelStats, ProgramId, Reason, Span, TRACE_VERSION, Verdict};
+use fabius_trace::{
+    Bounds, BugKind, COMPARISON_VERSION, Comparison, ErrorTrace, LevelStats, ProgramId, Reason, Span, TRACE_VERSION,
+    Verdict,
+};
 use fabius_verify::prove::Proof;
 use fabius_verify::{Plan, Report};
 use messages::MessagesAnswer;
@@ -30,6 +33,8 @@ pub enum SchemaOf {
     Messages,
     /// The file of `--trace`, and `fabius replay --json`
     Trace,
+    /// `fabius compare --json`, and the file that `fabius::compare` saves
+    Comparison,
 }
 
 /// The schema of a document.
@@ -50,6 +55,10 @@ pub fn schema(of: SchemaOf) -> Schema {
         }
         SchemaOf::Trace => {
             ("trace", "--trace, fabius replay --json", TRACE_VERSION, settings().into_root_schema_for::<ErrorTrace>())
+        }
+        SchemaOf::Comparison => {
+            let schema = settings().into_root_schema_for::<Comparison>();
+            ("comparison", "fabius compare --json", COMPARISON_VERSION, schema)
         }
     };
     schema.insert("$id".into(), format!("urn:fabius:{name}:{version}").into());

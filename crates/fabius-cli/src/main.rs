@@ -3,6 +3,7 @@
 
 mod args;
 mod check;
+mod compare;
 mod documents;
 mod dot;
 mod explain;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Command::Translate(args) => (translate::run(args), args.output.color, false),
         Command::Replay(args) => (replay::run(args), args.output.color, args.json),
         Command::Report(args) => (html::run(args), args.colour.color, false),
+        Command::Compare(args) => (compare::run(args), args.output.color, args.json),
         Command::Fmt(args) => (fmt::run(args), args.output.color, false),
         Command::Explain { code, output } => (explain::run(code.as_deref()), output.color, false),
         Command::Completions { shell } => (manual::completions(*shell), When::Auto, false),

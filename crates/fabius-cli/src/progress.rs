@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 /// Shows how far a search is, if somebody is there to see it.
 pub struct Ticker {
     shown: bool,
+    /// What is searched, where there are several things; with what divides it from the rest.
+    what: String,
     /// When to write next, and whether there is a line to clear.
     next: Mutex<(Instant, bool)>,
 }
@@ -16,7 +18,12 @@ pub struct Ticker {
 impl Ticker {
     /// Silent for the first second.
     pub fn new(shown: bool) -> Ticker {
-        Ticker { shown, next: Mutex::new((Instant::now() + Duration::from_secs(1), false)) }
+        Ticker { shown, what: String::new(), next: Mutex::new((Instant::now() + Duration::from_secs(1), false)) }
+    }
+
+    /// The same for one of several searches.
+    pub fn of(what: &str, shown: bool) -> Ticker {
+        Ticker { what: format!("{what}: "), ..Ticker::new(shown) }
     }
 
     /// Called by the search a few times a second.
@@ -33,7 +40,8 @@ impl Ticker {
             format!("{} executions ({:.0}/s)", p.executions, p.executions as f64 / seconds)
         };
         let memory = p.memory / (1 << 20);
-        let line = format!("{seconds:.0} s: bound {}, depth {}, {explored}, {memory} MB", p.bound, p.depth);
+        let what = &self.what;
+        let line = format!("{what}{seconds:.0} s: bound {}, depth {}, {explored}, {memory} MB", p.bound, p.depth);
         // Nothing is lost if the terminal is gone.
         let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
     }

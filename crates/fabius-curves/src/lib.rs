@@ -33,6 +33,8 @@ pub struct Axis {
 pub enum Scale {
     /// Equal differences are equally far apart.
     Linear,
+    /// The same for whole numbers: there is nothing between them.
+    Whole,
     /// Equal ratios are equally far apart; values have to be above 0.
     Logarithmic,
 }
@@ -74,6 +76,11 @@ impl Axis {
     /// A linear axis.
     pub fn linear(name: &str, unit: &str) -> Axis {
         Axis { name: name.into(), unit: unit.into(), scale: Scale::Linear }
+    }
+
+    /// A linear axis of whole numbers.
+    pub fn whole(name: &str, unit: &str) -> Axis {
+        Axis { scale: Scale::Whole, ..Axis::linear(name, unit) }
     }
 
     /// A logarithmic axis.

@@ -30,6 +30,9 @@ const DASHES: [(u32, u32); 5] = [(0, 0), (9, 4), (2, 3), (15, 6), (4, 9)];
 /// How many kinds of marks there are; has no divisor in common with the number of dash patterns, so 40 series differ.
 const MARKS: usize = 8;
 
+/// Values beside an axis.
+const TICKS: usize = 11;
+
 /// Lines of many points have about so many marks.
 const MARKS_OF_A_LINE: usize = 12;
 
@@ -66,7 +69,7 @@ fn range(axis: &Axis, values: impl Iterator<Item = f64>) -> Result<Range<f64>, S
     }
     match axis.scale {
         Scale::Logarithmic => Ok(least / 1.15..most.max(least * 1.5) * 1.15),
-        Scale::Linear => {
+        Scale::Linear | Scale::Whole => {
             let least = least.min(0.0);
             let span = if most > least { most - least } else { 1.0 };
             Ok(least..least + span * 1.06)
@@ -79,10 +82,10 @@ fn draw(chart: &Chart, area: &Area<'_>) -> Result<(), String> {
     let x = range(&chart.x, points().map(|p| p.x))?;
     let y = range(&chart.y, points().flat_map(|p| [p.y, p.range.map_or(p.y, |r| r.0), p.range.map_or(p.y, |r| r.1)]))?;
     match (chart.x.scale, chart.y.scale) {
-        (Scale::Linear, Scale::Linear) => draw_on(chart, area, x, y),
-        (Scale::Linear, Scale::Logarithmic) => draw_on(chart, area, x, y.log_scale()),
-        (Scale::Logarithmic, Scale::Linear) => draw_on(chart, area, x.log_scale(), y),
         (Scale::Logarithmic, Scale::Logarithmic) => draw_on(chart, area, x.log_scale(), y.log_scale()),
+        (Scale::Logarithmic, _) => draw_on(chart, area, x.log_scale(), y),
+        (_, Scale::Logarithmic) => draw_on(chart, area, x, y.log_scale()),
+        _ => draw_on(chart, area, x, y),
     }
 }
 
@@ -94,6 +97,8 @@ where
     Y::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
 {
     let fails = |e: DrawingAreaErrorKind<std::io::Error>| e.to_string();
+    let points = || chart.series.iter().flat_map(|s| &s.points);
+    let (x_labels, y_labels) = (ticks(&chart.x, points().map(|p| p.x)), ticks(&chart.y, points().map(|p| p.y)));
     let mut plot = ChartBuilder::on(area)
         .caption(&chart.title, ("sans-serif", 17))
         .margin(12)
@@ -108,8 +113,10 @@ where
         .axis_desc_style(("sans-serif", 14))
         .x_desc(chart.x.label())
         .y_desc(chart.y.label())
-        .x_label_formatter(&|v| shown(*v))
-        .y_label_formatter(&|v| shown(*v))
+        .x_labels(x_labels)
+        .y_labels(y_labels)
+        .x_label_formatter(&|v| shown(chart.x.scale, *v))
+        .y_label_formatter(&|v| shown(chart.y.scale, *v))
         .draw()
         .map_err(fails)?;
     for (at, series) in chart.series.iter().enumerate() {
@@ -128,13 +135,43 @@ where
                 plot.draw_series([bar]).map_err(fails)?;
             }
             mark(area, at, plot.backend_coord(&(point.x, point.y)))?;
-            if !point.label.is_empty() {
-                let label = Text::new(point.label.clone(), (8, -5), ("sans-serif", 11));
-                plot.draw_series([EmptyElement::at((point.x, point.y)) + label]).map_err(fails)?;
-            }
         }
     }
+    for (point, text) in labels(chart) {
+        // On the side where there is room.
+        let (x, y) = plot.backend_coord(&(point.x, point.y));
+        let is_right = x - area.get_base_pixel().0 > (WIDTH - LEGEND) as i32 * 2 / 3;
+        let (side, offset) = if is_right { (HPos::Right, -8) } else { (HPos::Left, 8) };
+        let style = ("sans-serif", 11).into_text_style(area).pos(Pos::new(side, VPos::Bottom));
+        area.draw(&Text::new(text, (x + offset, y - 1), style)).map_err(fails)?;
+    }
     Ok(())
+}
+
+/// How many values stand beside an axis at most: of whole numbers no more than there are.
+fn ticks(axis: &Axis, values: impl Iterator<Item = f64>) -> usize {
+    match axis.scale {
+        Scale::Whole => TICKS.min(values.fold(1.0, f64::max) as usize + 1),
+        Scale::Linear | Scale::Logarithmic => TICKS,
+    }
+}
+
+/// What stands beside points: a text that is at several points of one column is there once, of several texts at one point
+/// their number.
+fn labels(chart: &Chart) -> Vec<(&Point, String)> {
+    let mut all: Vec<(&Point, Vec<&str>)> = Vec::new();
+    for point in chart.series.iter().flat_map(|s| &s.points).filter(|p| !p.label.is_empty()) {
+        let label = point.label.as_str();
+        if all.iter().any(|(other, texts)| other.x == point.x && texts.contains(&label)) {
+            continue;
+        }
+        match all.iter_mut().find(|(other, _)| (other.x, other.y) == (point.x, point.y)) {
+            Some((_, texts)) => texts.push(label),
+            None => all.push((point, vec![label])),
+        }
+    }
+    let text = |texts: &[&str]| if let [one] = texts { one.to_string() } else { format!("{} of them", texts.len()) };
+    all.into_iter().map(|(point, texts)| (point, text(&texts))).collect()
 }
 
 /// The points of a series that have a mark: all of a scatter, some of a long line and always its ends.
@@ -191,8 +228,11 @@ fn mark(area: &Area<'_>, series: usize, (x, y): (i32, i32)) -> Result<(), String
     drawn.map_err(|e| e.to_string())
 }
 
-/// A value beside an axis: few digits, and powers of ten where they are shorter.
-fn shown(value: f64) -> String {
+/// A value beside an axis: few digits, and powers of ten where they are shorter; nothing between whole numbers.
+fn shown(scale: Scale, value: f64) -> String {
+    if scale == Scale::Whole && value.fract().abs() > 1e-9 {
+        return String::new();
+    }
     let size = value.abs();
     if size != 0.0 && !(1e-3..1e6).contains(&size) {
         return format!("{value:.1e}").replace(".0e", "e");

@@ -4,6 +4,7 @@ pub mod codec;
 pub mod dispatcher;
 mod execution;
 pub mod graph;
+pub mod growth;
 mod intern;
 pub mod links;
 pub mod livelock;

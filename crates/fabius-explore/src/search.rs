@@ -2,7 +2,7 @@
 
 use crate::race::{Conflict, Race};
 use crate::system::{Fault, Limit};
-use fabius_trace::{Bound, LevelStats, Schedule, SchedulerKind, Span};
+use fabius_trace::{Bound, Grown, LevelStats, Schedule, SchedulerKind, Span};
 use std::time::{Duration, Instant};
 
 /// How the tree of choices is walked.
@@ -108,6 +108,8 @@ pub struct Outcome {
     pub memory: u64,
     /// Final states and what is pending in them, if they were asked for.
     pub finals: u64,
+    /// Distinct happens-before relations after so many executions (stateless search and random strategies).
+    pub growth: Vec<Grown>,
 }
 
 /// A bug and how to get there.

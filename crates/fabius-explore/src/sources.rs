@@ -13,6 +13,7 @@
 
 use crate::dispatcher::Move;
 use crate::execution::{Execution, Spare};
+use crate::growth::Growth;
 use crate::node::{Context, Script, Stop};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress};
@@ -37,6 +38,7 @@ pub fn search<S: System>(
         listener,
         level: LevelStats::default(),
         signatures: HashSet::new(),
+        growth: Growth::default(),
         limit: None,
     };
     let began = Instant::now();
@@ -49,6 +51,7 @@ pub fn search<S: System>(
             bug = Some(found);
             break;
         }
+        search.growth.see(search.level.executions, search.signatures.len());
         let level = &search.level;
         if level.executions.is_multiple_of(64) && reported.elapsed() > Duration::from_millis(200) {
             reported = Instant::now();
@@ -84,6 +87,7 @@ pub fn search<S: System>(
         cut: if bug.is_some() { None } else { cut },
         bug,
         finals: search.level.executions,
+        growth: search.growth.end(search.level.executions, search.signatures.len()),
         levels: vec![search.level],
         memory: 0,
     }
@@ -162,6 +166,7 @@ struct Search<'a, T> {
     listener: Listener<'a, T>,
     level: LevelStats,
     signatures: HashSet<u128>,
+    growth: Growth,
     limit: Option<Cut>,
 }
 

@@ -531,6 +531,7 @@ where
             completed: self.completed,
             levels: self.levels,
             finals: self.finals,
+            growth: Vec::new(),
             cut: if bug.is_some() { None } else { cut },
             bug,
         }

@@ -96,6 +96,7 @@ pub fn search<S: Snapshot>(
         cut: if bug.is_some() { None } else { cut },
         memory: search.bytes,
         finals: search.finals,
+        growth: Vec::new(),
         bug,
     }
 }

@@ -11,6 +11,7 @@
 
 use crate::dispatcher::{Last, Move, depends_on_last};
 use crate::execution::{Execution, Spare};
+use crate::growth::Growth;
 use crate::node::{Context, Script, Stop};
 use crate::reached::{Class, Reached};
 use crate::scheduler::Pick;
@@ -90,6 +91,7 @@ struct Shared {
     executions: u64,
     transitions: u64,
     signatures: HashSet<u128>,
+    growth: Growth,
     bug: Option<Found>,
     cut: Option<Cut>,
     limit: Option<Cut>,
@@ -160,6 +162,7 @@ impl<S: System + Sync> Search<'_, S> {
             completed,
             memory: 0,
             finals: shared.executions,
+            growth: shared.growth.end(shared.executions, shared.signatures.len()),
         }
     }
 
@@ -212,6 +215,8 @@ impl<S: System + Sync> Search<'_, S> {
         shared.executions += std::mem::take(&mut found.executions);
         shared.transitions += std::mem::take(&mut found.transitions);
         shared.signatures.extend(found.complete.take());
+        let (executions, distinct) = (shared.executions, shared.signatures.len());
+        shared.growth.see(executions, distinct);
         shared.limit = shared.limit.or(found.limit.take());
         shared.depth = found.depth;
         if let Some(new) = found.bug.take() {

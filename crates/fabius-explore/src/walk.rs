@@ -2,6 +2,7 @@
 
 use crate::dispatcher::Move;
 use crate::execution::{Execution, Spare};
+use crate::growth::Growth;
 use crate::node::{Context, Script, Stop};
 use crate::pick::{Known, Picker, needs_scouts};
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Strategy};
@@ -19,6 +20,11 @@ pub const DEFAULT_EXECUTIONS: u64 = 10_000;
 /// Runs that estimate how long executions are and who does what in them.
 const SCOUTS: u64 = 8;
 
+/// How many runs a strategy makes before the first that counts.
+pub fn scouts(strategy: Strategy) -> u64 {
+    if needs_scouts(strategy) { SCOUTS } else { 0 }
+}
+
 /// Searches at random. Run `i` depends on the seed and `i` alone; the bug of the lowest run is reported.
 pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor<'_>) -> Outcome {
     let context = Context { system, options, compare: None };
@@ -27,21 +33,19 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
     let transitions = AtomicU64::new(0);
     let executions = AtomicU64::new(0);
     let cut: Mutex<Option<Cut>> = Mutex::new(None);
-    let signatures: Mutex<HashSet<u128>> = Mutex::default();
+    let seen: Mutex<(HashSet<u128>, Growth)> = Mutex::default();
     let reported = Mutex::new(Instant::now());
     let limits: Mutex<Option<Cut>> = Mutex::new(None);
     let over = AtomicBool::new(false);
     let memory: Mutex<Vec<Memory>> = Mutex::default();
     let mut known = Known::default();
-    if needs_scouts(options.strategy) {
-        let mut scout = Memory::default();
-        for run in 0..SCOUTS {
-            let mut picker = Picker::new(Strategy::Random, &known, fastrand::Rng::with_seed(run));
-            picker.watches = true;
-            walk(&context, seed_of(options.seed, !run), &mut picker, &mut scout);
-            let seen = picker.seen;
-            known.learn(&seen);
-        }
+    let mut scout = Memory::default();
+    for run in 0..scouts(options.strategy) {
+        let mut picker = Picker::new(Strategy::Random, &known, fastrand::Rng::with_seed(run));
+        picker.watches = true;
+        walk(&context, seed_of(options.seed, !run), &mut picker, &mut scout);
+        let seen = picker.seen;
+        known.learn(&seen);
     }
     let found = first_of(options.jobs, count, &over, |run| {
         let stop = if monitor.stop.load(Ordering::Relaxed) {
@@ -64,8 +68,12 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
         let walked = walk(&context, rng, &mut picker, &mut mine);
         memory.lock().expect("no worker has panicked").push(mine);
         transitions.fetch_add(walked.steps.into(), Ordering::Relaxed);
-        executions.fetch_add(1, Ordering::Relaxed);
-        signatures.lock().expect("no worker has panicked").extend(walked.signature);
+        let number = executions.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut seen = seen.lock().expect("no worker has panicked");
+        seen.0.extend(walked.signature);
+        let distinct = seen.0.len();
+        seen.1.see(number, distinct);
+        drop(seen);
         let mut last = reported.lock().expect("no worker has panicked");
         if last.elapsed() > Duration::from_millis(200) {
             *last = Instant::now();
@@ -87,15 +95,17 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
     let limit = limits.into_inner().expect("no worker has panicked");
     let cut = cut.into_inner().expect("no worker has panicked");
     let bug = found.map(|(_, found)| found);
+    let (signatures, growth) = seen.into_inner().expect("no worker has panicked");
     let level = LevelStats {
         bound: 0,
         executions: executions.into_inner(),
-        states: signatures.into_inner().expect("no worker has panicked").len() as u64,
+        states: signatures.len() as u64,
         transitions: transitions.into_inner(),
     };
     Outcome {
         cut: if bug.is_some() { None } else { cut.or(limit).or(Some(Cut::Executions)) },
         finals: level.executions,
+        growth: growth.end(level.executions, signatures.len()),
         bug,
         levels: vec![level],
         completed: None,

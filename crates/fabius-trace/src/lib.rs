@@ -5,6 +5,7 @@
 //! vocabulary. All types serialise to the JSON that `--json` and `--trace` write.
 
 mod bounds;
+mod comparison;
 mod diagnostic;
 mod error_trace;
 mod span;
@@ -12,6 +13,7 @@ mod verdict;
 mod words;
 
 pub use bounds::{Bound, Bounds, LevelStats, Points, SchedulerKind};
+pub use comparison::{COMPARISON_VERSION, Compared, Comparison, Counted, Coverage, Grown, Measured, Run, Spread};
 pub use diagnostic::Diagnostic;
 pub use error_trace::{
     Action, After, Change, ErrorTrace, Lane, LaneKind, Link, LinkKind, Mark, ProgramId, Schedule, Scope, Step,

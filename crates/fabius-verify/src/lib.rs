@@ -5,6 +5,7 @@
 mod any_threads;
 mod by_horn;
 mod by_summaries;
+pub mod compare;
 pub mod graph;
 mod plan;
 pub mod prove;
@@ -260,6 +261,10 @@ fn paid(trace: &ErrorTrace) -> Option<u32> {
     }
 }
 
+fn is_random(strategy: Strategy) -> bool {
+    !matches!(strategy, Strategy::Iterative | Strategy::DepthFirst)
+}
+
 fn options(plan: &Plan, began: Instant) -> Options {
     Options {
         bound: plan.bound,
@@ -284,12 +289,10 @@ where
     S::State: Send,
 {
     let mut outcome = match (plan.strategy, plan.stateless) {
-        (Strategy::Random | Strategy::Pct(_) | Strategy::Pos | Strategy::Urw | Strategy::Surw, _) => {
-            walk::search(engine, options, monitor)
-        }
-        (Strategy::Iterative | Strategy::DepthFirst, true) => stateless::search(engine, options, monitor, &|_| {}),
+        (strategy, _) if is_random(strategy) => walk::search(engine, options, monitor),
+        (_, true) => stateless::search(engine, options, monitor, &|_| {}),
         (Strategy::Iterative, false) => stateful::search(engine, options, monitor, &|_| {}),
-        (Strategy::DepthFirst, false) => stateful_depth_first::search(engine, options, monitor, &|_| {}),
+        (_, false) => stateful_depth_first::search(engine, options, monitor, &|_| {}),
     };
     outcome.bug = outcome.bug.map(|found| shrink::shrink(engine, options, &found));
     outcome

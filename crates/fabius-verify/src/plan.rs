@@ -24,7 +24,7 @@ impl Plan {
     /// The first contradiction.
     pub fn validate(&self, program: &Program) -> Result<(), PlanError> {
         let deterministic = fabius_explore::scheduler::is_deterministic(self.scheduler);
-        let random = matches!(self.strategy, Strategy::Random | Strategy::Pct(_));
+        let random = crate::is_random(self.strategy);
         if self.jobs == 0 {
             return refuse("zero jobs do no work", "give `--jobs` at least 1");
         }

@@ -150,6 +150,10 @@ fn conclude(
     at: &'static Location<'static>,
 ) -> Report {
     let outcomes = || explored.search.iter().chain(&explored.walks);
+    let growth = match (&explored.search, &explored.walks) {
+        (Some(one), None) | (None, Some(one)) => one.growth.clone(),
+        _ => Vec::new(),
+    };
     let executions = |o: &Option<Outcome>| o.as_ref().and_then(|o| o.levels.last()).map_or(0, |l| l.executions);
     let bounds = Bounds {
         bound: explored.options.bound,
@@ -163,6 +167,7 @@ fn conclude(
     let mut report = Report {
         verdict: Verdict::Verified,
         levels: explored.search.as_ref().map(|o| o.levels.clone()).unwrap_or_default(),
+        growth,
         executions: executions(&explored.search),
         walks: executions(&explored.walks),
         elapsed: began.elapsed(),

@@ -34,6 +34,7 @@
 pub mod alloc;
 pub mod cell;
 mod check;
+mod compare;
 mod config;
 pub mod future;
 pub mod hint;
@@ -48,8 +49,9 @@ pub mod thread;
 pub mod time;
 
 pub use check::check_default as check;
+pub use compare::compare;
 pub use config::{Config, portfolio};
-pub use fabius_trace::{Bound, BugKind, ErrorTrace, LevelStats, Verdict};
+pub use fabius_trace::{Bound, BugKind, ErrorTrace, Grown, LevelStats, Verdict};
 pub use replay::replay;
 pub use report::Report;
 

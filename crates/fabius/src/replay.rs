@@ -336,6 +336,7 @@ pub(crate) fn report(
             elapsed: began.elapsed(),
             replay: None,
             text: None,
+            growth: Vec::new(),
             saved: None,
         };
         if rerun.kind.is_some() {

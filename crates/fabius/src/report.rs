@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::replay::Rerun;
 use fabius_html::{Page, Tone};
-use fabius_trace::{Bound, Bounds, ErrorTrace, LevelStats, Mark, Reason, SchedulerKind, Verdict};
+use fabius_trace::{Bound, Bounds, ErrorTrace, Grown, LevelStats, Mark, Reason, SchedulerKind, Verdict};
 use std::fmt::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,6 +16,9 @@ pub struct Report {
     pub verdict: Verdict,
     /// What was explored at each value of the bound.
     pub levels: Vec<LevelStats>,
+    /// Distinct happens-before relations after so many executions, if they were explored in one way only: some points of the
+    /// curve, and its end.
+    pub growth: Vec<Grown>,
     /// Executions that were explored in order.
     pub executions: u64,
     /// Executions at random.
@@ -189,11 +192,7 @@ fn filter() -> String {
 /// Saves the trace below `target/fabius`, and as a web page beside it. A trace that cannot be saved is still shown.
 pub(crate) fn save(config: &Config, trace: &ErrorTrace) -> Option<PathBuf> {
     let name = config.name.clone().or_else(test_name)?;
-    let name: String = name.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(find_target, |d| Some(PathBuf::from(d)))?;
-    let folder = target.join("fabius");
-    std::fs::create_dir_all(&folder).ok()?;
-    let path = folder.join(format!("{name}.json"));
+    let path = folder().ok()?.join(format!("{}.json", file_name(&name)));
     std::fs::write(&path, serde_json::to_string_pretty(trace).ok()?).ok()?;
     let sources = fabius_html::sources_of(trace, source);
     let page = Page {
@@ -208,6 +207,19 @@ pub(crate) fn save(config: &Config, trace: &ErrorTrace) -> Option<PathBuf> {
     };
     std::fs::write(path.with_extension("html"), fabius_html::page(&page)).ok()?;
     Some(path)
+}
+
+/// The name of a test as that of a file.
+pub(crate) fn file_name(name: &str) -> String {
+    name.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
+}
+
+/// The folder for what is saved.
+pub(crate) fn folder() -> std::io::Result<PathBuf> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(find_target, |d| Some(PathBuf::from(d)));
+    let folder = target.ok_or(std::io::ErrorKind::NotFound)?.join("fabius");
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
 }
 
 /// The text of a source file: cargo names it from the workspace's folder, and runs the test in the package's.

@@ -1,0 +1,68 @@
+//! What `fabius compare` draws of Rust tests.
+
+use fabius::sync::atomic::{AtomicUsize, Ordering};
+use fabius::{Bound, Config, thread};
+use fabius_trace::{Comparison, Counted};
+use std::sync::Arc;
+
+/// Two threads that read and then write: 6 orders, 4 of which differ in what happened before what.
+fn increments(atomically: bool) -> impl Fn() + Sync {
+    move || {
+        let counter = Arc::new(AtomicUsize::new(0));
+        let add = move |counter: &AtomicUsize| match atomically {
+            true => drop(counter.fetch_add(1, Ordering::SeqCst)),
+            false => counter.store(counter.load(Ordering::SeqCst) + 1, Ordering::SeqCst),
+        };
+        let theirs = counter.clone();
+        let other = thread::spawn(move || add(&theirs));
+        add(&counter);
+        other.join().unwrap();
+        assert_eq!(counter.load(Ordering::SeqCst), 2);
+    }
+}
+
+fn measured(name: &str, ways: &[Config], test: impl Fn() + Sync) -> fabius_trace::Compared {
+    let path = fabius::compare(name, ways, test).unwrap();
+    let comparison: Comparison = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let [compared] = <[_; 1]>::try_from(comparison.programs).unwrap();
+    assert_eq!((compared.name.as_str(), compared.counted), (name, Counted::Classes));
+    compared
+}
+
+#[test]
+fn the_bug_is_the_end_of_every_curve() {
+    let new = Config::new;
+    let seeds = (0..5).map(|seed| new().random(50).seed(seed));
+    let ways: Vec<Config> =
+        [new(), new().delays(3), new().delays_depth_first(3), new().exhaustive()].into_iter().chain(seeds).collect();
+    let compared = measured("compare: a lost update", &ways, increments(false));
+    let names: Vec<&str> = compared.strategies.iter().map(|s| s.strategy.as_str()).collect();
+    assert_eq!(names, ["icb", "delay:round-robin", "delay:depth-first", "exhaustive", "random"]);
+    assert_eq!(
+        compared.strategies[4].runs.iter().map(|r| r.seed).collect::<Vec<_>>(),
+        (0..5).map(Some).collect::<Vec<_>>()
+    );
+    for strategy in &compared.strategies {
+        for run in &strategy.runs {
+            assert!(run.bug.is_some() && !run.exhausted, "{strategy:?}");
+            assert_eq!(run.growth.last().map(|g| g.executions), Some(run.executions), "{strategy:?}");
+        }
+    }
+    let least = |at: usize| compared.strategies[at].coverage.as_ref().and_then(|c| c.bug_cost);
+    assert_eq!((least(0), least(1), least(3)), (Some(1), Some(1), None));
+}
+
+#[test]
+fn all_classes_are_counted() {
+    let ways = [Config::new(), Config::new().exhaustive(), Config::new().without_reduction(), Config::new().pos(200)];
+    let compared = measured("compare: no lost update", &ways, increments(true));
+    assert_eq!(compared.total(), Some(2));
+    for strategy in &compared.strategies {
+        assert_eq!(strategy.distinct_after(1000).map(|s| s.median), Some(2), "{strategy:?}");
+    }
+    let icb = &compared.strategies[0];
+    let coverage = icb.coverage.as_ref().unwrap();
+    assert_eq!((icb.bound, coverage.exhausted, coverage.bug_cost), (Bound::Preemptions, true, None));
+    assert_eq!(coverage.completed, coverage.levels.last().map(|l| l.bound));
+    assert_eq!(compared.strategies[2].strategy, "icb without reduction");
+}
