@@ -7,6 +7,7 @@ use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Options};
 use crate::system::{ANONYMOUS, BufferId, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
 use fabius_trace::{Bound, WIDE_PARTS, wide_of_parts};
+use std::collections::BTreeMap;
 
 /// A dispatch point: no task is running.
 #[derive(Debug)]
@@ -270,18 +271,38 @@ pub(crate) struct Script {
     at: usize,
     /// Chooses at random where nothing is given.
     random: Option<fastrand::Rng>,
+    /// Points inside of the step, and the number of the last outcome that has passed each.
+    passed: BTreeMap<Box<[u8]>, u32>,
+    /// How many outcomes there have been.
+    outcomes: u32,
+    /// Whether some outcome has passed a point twice.
+    is_cyclic: bool,
+    /// Whether cycles of choices are followed to a limit.
+    goes_round: bool,
 }
 
 impl Script {
+    /// Begins with the first outcome, for a search with these options: one for cycles looks at those of choices, too.
+    pub fn of(options: &Options) -> Script {
+        Script { goes_round: options.livelock, ..Script::default() }
+    }
+
     /// Begins with the first outcome.
     pub fn restart(&mut self) {
         self.taken.clear();
+        self.forget();
         self.at = 0;
+    }
+
+    fn forget(&mut self) {
+        self.passed.clear();
+        self.is_cyclic = false;
     }
 
     /// One outcome, given.
     pub fn set(&mut self, choices: impl Iterator<Item = u32>) {
         self.taken.clear();
+        self.forget();
         self.random = None;
         self.taken.extend(choices.map(|c| (c, c + 1)));
         self.at = 0;
@@ -296,6 +317,7 @@ impl Script {
     pub fn advance(&mut self) -> bool {
         self.taken.truncate(self.at);
         self.at = 0;
+        self.outcomes = self.outcomes.wrapping_add(1);
         while let Some((chosen, of)) = self.taken.last_mut() {
             if *chosen + 1 < *of {
                 *chosen += 1;
@@ -339,5 +361,17 @@ impl Choose for Script {
         let parts: Vec<u32> = self.taken.get(self.at..self.at + WIDE_PARTS)?.iter().map(|(c, _)| *c).collect();
         self.at += WIDE_PARTS;
         Some(wide_of_parts(&parts)).filter(|choice| *choice <= most)
+    }
+
+    fn comes_back(&mut self, describe: &mut dyn FnMut(&mut Vec<u8>)) -> bool {
+        if self.random.is_some() || self.goes_round {
+            return false;
+        }
+        let mut point = Vec::new();
+        describe(&mut point);
+        let before = self.passed.insert(point.into(), self.outcomes);
+        self.is_cyclic |= before == Some(self.outcomes);
+        // Without cycles all outcomes are few, and none is left out. Those that are given have been here before.
+        self.is_cyclic && before.is_some() && self.at == self.taken.len()
     }
 }

@@ -57,6 +57,8 @@ where
 const SHARD_BITS: u32 = 4;
 const SHARDS: usize = 1 << SHARD_BITS;
 const ROOT: u32 = u32::MAX;
+/// Outcomes of one step's choices after which the clock is looked at.
+const OUTCOMES: u32 = 16;
 /// Moves to be made.
 #[derive(Clone, Copy, Debug)]
 struct Item {
@@ -150,13 +152,16 @@ where
 
     /// The initial states: one for each outcome of the choices before the first dispatch.
     fn begin(&mut self) {
-        let mut script = Script::default();
+        let mut script = Script::of(self.context.options);
         let mut worker: Option<Worker<'a, S>> = None;
+        let mut outcomes = 0u32;
         let mut log = self.context.log();
         loop {
             match self.context.initial(&mut script, &mut log) {
                 Ok(node) => {
-                    let worker = worker.get_or_insert_with(|| Worker::new(&node, self.context.log()));
+                    let worker = worker.get_or_insert_with(|| {
+                        Worker::new(&node, self.context.log(), Script::of(self.context.options))
+                    });
                     worker.next = node;
                     if let (state, true) = self.arrive(worker, ROOT, 0, 0) {
                         self.roots.push(state);
@@ -172,6 +177,13 @@ where
                 Err(Stop::Dropped) => {}
             }
             if !script.advance() {
+                break;
+            }
+            outcomes += 1;
+            if outcomes.is_multiple_of(OUTCOMES)
+                && let Some(cut) = self.is_over()
+            {
+                self.limit = self.limit.or(Some(cut));
                 break;
             }
         }
@@ -280,7 +292,7 @@ where
         stop: &Mutex<Option<Cut>>,
     ) -> Option<Worker<'a, S>> {
         let node = self.any_initial()?;
-        let mut worker = Worker::new(&node, self.context.log());
+        let mut worker = Worker::new(&node, self.context.log(), Script::of(self.context.options));
         let mut reported = Instant::now();
         loop {
             let begin = next.fetch_add(64, Ordering::Relaxed);
@@ -344,7 +356,7 @@ where
 
     /// A node to overwrite.
     fn any_initial(&self) -> Option<Node<S::State>> {
-        let mut script = Script::default();
+        let mut script = Script::of(self.context.options);
         loop {
             match self.context.initial(&mut script, &mut StepLog::default()) {
                 Ok(node) => return Some(node),
@@ -394,6 +406,7 @@ where
     ) {
         let steps = steps + u32::from(matches!(mv, Move::Run(_)));
         worker.script.restart();
+        let mut outcomes = 0u32;
         loop {
             worker.next.clone_from(&worker.base);
             worker.transitions += u64::from(matches!(mv, Move::Run(_)));
@@ -416,6 +429,13 @@ where
                 Err(Stop::Dropped) => {}
             }
             if !worker.script.advance() {
+                break;
+            }
+            outcomes += 1;
+            if outcomes.is_multiple_of(OUTCOMES)
+                && let Some(cut) = self.is_over()
+            {
+                worker.limit = worker.limit.or(Some(cut));
                 break;
             }
         }
@@ -590,13 +610,13 @@ where
 }
 
 impl<S: Snapshot> Worker<'_, S> {
-    fn new(node: &Node<S::State>, log: StepLog) -> Self {
+    fn new(node: &Node<S::State>, log: StepLog, script: Script) -> Self {
         Worker {
             base: node.clone(),
             next: node.clone(),
             bytes: Vec::new(),
             moves: Vec::new(),
-            script: Script::default(),
+            script,
             log,
             work: BTreeMap::new(),
             transitions: 0,

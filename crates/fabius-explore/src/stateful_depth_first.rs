@@ -81,6 +81,10 @@ pub fn search<S: Snapshot>(
         if bug.is_some() || !script.advance() {
             break;
         }
+        cut = search.must_stop(monitor);
+        if cut.is_some() {
+            break;
+        }
     }
     let done = bug.is_none() && cut.is_none();
     let cut = cut.or(search.limit);

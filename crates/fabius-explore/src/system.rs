@@ -134,6 +134,13 @@ pub trait Choose {
         let _ = most;
         None
     }
+
+    /// Told, after a choice, of a point inside of the step and all that matters there (what has happened in the step, too).
+    /// Says whether the rest need not be run, because the same point was or will be passed with other outcomes.
+    fn comes_back(&mut self, describe: &mut dyn FnMut(&mut Vec<u8>)) -> bool {
+        let _ = describe;
+        false
+    }
 }
 
 /// A concurrent system that can be run step by step from its initial state.

@@ -158,6 +158,8 @@ impl Exec<'_> {
         let mut fuel = MAX_STATEMENTS;
         let mut index = self.state.index(id).expect("the task is unfinished");
         let mut pc = self.state.tasks[index].pc as usize;
+        // Whether there was a choice since the last jump back.
+        let mut chose = false;
         macro_rules! rest {
             ($pc:expr, $end:expr) => {{
                 self.state.tasks[index].pc = code.settled[$pc];
@@ -184,6 +186,9 @@ impl Exec<'_> {
                     fuel = fuel.saturating_sub(burnt);
                     if fuel == 0 {
                         return limit(Limit::EndlessStep, code.infos[here].at);
+                    }
+                    if std::mem::take(&mut chose) && self.comes_back(index, here) {
+                        return Ok(End::Dropped);
                     }
                 }
                 Instr::Unless { cmp, a, b, to } => {
@@ -232,11 +237,13 @@ impl Exec<'_> {
                     self.write(index, to, v, here);
                 }
                 Instr::Star { to } => {
+                    chose = true;
                     if self.choose.choose(2) == 1 {
                         pc = to as usize;
                     }
                 }
                 Instr::Choose { dst, a, b } => {
+                    chose = true;
                     let (lo, hi) = (self.read(index, a, here, 0), self.read(index, b, here, 1));
                     if lo > hi {
                         return Ok(End::Dropped);
@@ -307,6 +314,9 @@ impl Exec<'_> {
                 Instr::Fork { fork } => {
                     let birth = self.log.born.len();
                     self.fork(index, fork, code.infos[here].at)?;
+                    // What the threads that are born do before their first visible statement is followed by what is here.
+                    index = self.state.index(id).expect("it is still running");
+                    self.state.tasks[index].pc = pc as u32;
                     if !self.prefixes(birth)? {
                         return Ok(End::Dropped);
                     }

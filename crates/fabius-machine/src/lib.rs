@@ -4,6 +4,7 @@ mod code;
 mod compile;
 mod exec;
 mod layout;
+mod repetition;
 mod state;
 mod system;
 

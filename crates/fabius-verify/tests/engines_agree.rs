@@ -144,3 +144,42 @@ fn engines_agree_on_all_programs_of_four_instructions_in_sum() {
         agree(&source, true).unwrap_or_else(|e| panic!("{e}\n{source}"));
     }
 }
+
+#[test]
+fn loops_of_choices_inside_of_a_step_are_followed_once_around() {
+    let plans = [
+        Plan::default(),
+        Plan { stateless: true, ..Plan::default() },
+        Plan { strategy: Strategy::DepthFirst, ..Plan::default() },
+    ];
+    let said = |source: &str, plan: &Plan| run(source, plan).map(|r| least(&r).map(|cost| cost.is_some()));
+    let around =
+        "var x: 0..3; process w[1] { var n: 0..3 = 0; while * { n = (n + 3) % 4; if * { n = 0; } } x = n; assert x != ";
+    let cases = [
+        ("var x: bool; process w[1] { while * { } x = true; }".to_string(), Some(false)),
+        ("var x: bool; process w[1] { x = true; while * { } x = false; assert x; }".into(), Some(true)),
+        (format!("{around}1; }}"), Some(true)),
+        (format!("{around}4; }}"), Some(false)),
+        // A loop without choices has no end, which is said.
+        ("var x: bool; process w[1] { x = *; while true { } }".into(), None),
+        // What a thread does when it is born stands inside of its parent's step.
+        ("var x: 0..2; proc c() { while * { } x = 1; } init { if * { spawn c(); x = 2; } else { spawn c(); assert x != 1; } }".into(), Some(true)),
+    ];
+    for (source, wanted) in &cases {
+        for plan in &plans {
+            assert_eq!(said(source, plan), Ok(*wanted), "{plan:?}\n{source}");
+        }
+    }
+    // The way around accesses more than the way that leaves at once.
+    let race = "var d: int; process w[2] { while * { d = 0; } }";
+    for plan in &plans {
+        let plan = Plan { points: Points::Sync, ..plan.clone() };
+        assert_eq!(said(race, &plan), Ok(Some(true)), "{plan:?}");
+    }
+    // More outcomes than anybody can wait for end with the time.
+    let many = "var x: bool; proc f() { if * { f(); f(); } } process w[2] { f(); x = true; }";
+    for plan in &plans {
+        let plan = Plan { time: Some(std::time::Duration::from_millis(300)), ..plan.clone() };
+        assert_eq!(said(many, &plan), Ok(None), "{plan:?}");
+    }
+}
