@@ -80,6 +80,8 @@ fn documents_of_examples_are_those_of_their_schemas() {
         }
     }
     validate(&messages, &json(&fabius(&["trace", "examples/bluetooth.fab", "--json"])), "no recorded run");
+    let compared = ["compare", "examples/bluetooth.fab", "examples/peterson.fab", "--executions", "20", "--json"];
+    validate(&validator("comparison"), &json(&fabius(&compared)), "strategies side by side");
 }
 
 /// What differs from run to run or from release to release.
