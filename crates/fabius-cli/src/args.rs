@@ -93,14 +93,14 @@ Exit codes:
   2  bad input or usage";
 
 const COMPARE_HELP: &str = "\
-Strategies: icb (preemptions, the fewest first), delay:round-robin and delay:depth-first (delays, the fewest first), dfs,
-random, pct:D (random priorities with D - 1 points of change), db:N (depth-first, executions cut after N steps), idfs (the
-shortest executions first).
+Strategies: icb (preemptions, the fewest first), delay:round-robin and delay:depth-first (delays, the
+fewest first), dfs, random, pct:D (random priorities with D - 1 points of change), db:N (depth-first,
+executions cut after N steps), idfs (the shortest executions first).
 
-Those that go from low costs to higher ones are also searched as `fabius check` does, to count what is within each bound.
-Then every strategy runs executions one after the other from the beginning, up to the first bug, without leaving any out.
-A file that ends in `.json` holds what was measured before: what --json printed, or what `fabius::compare` saved of a Rust
-test; it is read and drawn as it is.
+Those that go from low costs to higher ones are also searched as `fabius check` does, to count what is
+within each bound. Then every strategy runs executions one after the other from the beginning, up to the
+first bug, without leaving any out. A file that ends in `.json` holds what was measured before: what
+--json printed, or what `fabius::compare` saved of a Rust test; it is read and drawn as it is.
 
 Examples:
   fabius compare corpus/coverage/safe/work_stealing_queue.fab --points sync
