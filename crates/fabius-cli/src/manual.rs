@@ -34,8 +34,10 @@ pub fn pages(folder: Option<&Path>) -> Result<u8, Failure> {
 /// A page in roff.
 fn page(command: clap::Command) -> String {
     let mut text = Vec::new();
-    clap_mangen::Man::new(command).render(&mut text).expect("a vector can be written to");
-    String::from_utf8_lossy(&text).into_owned()
+    let source = concat!("fabius ", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(command).source(source).render(&mut text).expect("a vector can be written to");
+    // There is no date, so that a page depends on the version alone; it has to be said, or what follows is taken for it.
+    String::from_utf8_lossy(&text).replacen(&format!(" 1  \"{source}\""), &format!(" 1 \"\" \"{source}\""), 1)
 }
 
 #[cfg(test)]

@@ -104,7 +104,34 @@ fn curves_grow_to_all_states_and_end_there() {
     assert_eq!(strategy(&comparison, "random")["runs"].as_array().map(Vec::len), Some(3));
     // Few executions are all there are within four steps.
     let cut = &strategy(&comparison, "db:4")["runs"][0];
-    assert!(cut["executions"].as_u64() < Some(60) && cut["seed"].is_null(), "{cut}");
+    assert!(cut["executions"].as_u64() < Some(60) && cut["seed"].is_null() && cut["exhausted"] == true, "{cut}");
+}
+
+#[test]
+fn the_order_in_which_tasks_were_posted_makes_no_other_states() {
+    for program in ["corpus/buffers/safe/two_loops.fab", "corpus/tasks/safe/levels.fab", "corpus/tasks/safe/yields.fab"]
+    {
+        let args = ["compare", program, "--strategies", "icb,dfs,random", "--executions", "500", "--seeds", "1"];
+        let comparison = json(&fabius(&[&args[..], &["--json"]].concat()));
+        let total = json(&fabius(&["check", program, "--json"]))["total_states"].as_u64().expect("all are known");
+        for name in ["icb", "dfs", "random"] {
+            let run = &strategy(&comparison, name)["runs"][0];
+            let seen =
+                run["growth"].as_array().and_then(|g| g.last()).expect("a curve has an end")["distinct"].as_u64();
+            assert!(seen <= Some(total), "{program}, {name}: {seen:?} of {total}");
+            assert!(seen == Some(total) || run["exhausted"] == false, "{program}, {name}: {seen:?} of {total}");
+        }
+    }
+}
+
+#[test]
+fn shares_are_of_states_that_all_strategies_count_alike() {
+    // A deterministic scheduler tells states apart by the order in which tasks wait.
+    let differ = ["compare", "corpus/tasks/safe/yields.fab", "--executions", "1", "--strategies"];
+    let all = fabius(&[&differ[..], &["icb,delay:round-robin"]].concat());
+    expect(&all, 0, &["how many there are differs", "nothing is left at 1 preemption"]);
+    assert!(!String::from_utf8_lossy(&all.stdout).contains('%'), "{all:?}");
+    expect(&fabius(&[&differ[..], &["icb,idfs"]].concat()), 0, &["share of all 8", "100.0 %"]);
 }
 
 #[test]
@@ -157,6 +184,32 @@ fn names_of_programs_stay_text_and_files() {
     for chart in charts {
         let text = read(&chart);
         assert!(!text.contains("<script") && !text.contains('\u{1b}'), "{}", chart.display());
+    }
+}
+
+#[test]
+fn numbers_and_names_of_any_size_are_shown() {
+    let folder = folder("compare-edited");
+    let saved = folder.join("saved.json");
+    let text = String::from_utf8(fabius(&["compare", BUG, "--executions", "50", "--json"]).stdout).expect("text");
+    let mut edited: Value = serde_json::from_str(&text).expect("a document is JSON");
+    let strategies = edited["programs"][0]["strategies"].as_array_mut().expect("strategies are a list");
+    strategies[0]["strategy"] = "\u{1b}[31m\u{1}\n".into();
+    for run in strategies.iter_mut().flat_map(|s| s["runs"].as_array_mut().expect("runs are a list")) {
+        run["executions"] = u64::MAX.into();
+        run["growth"] = serde_json::json!([{"executions": u64::MAX, "distinct": u64::MAX}]);
+    }
+    for coverage in strategies.iter_mut().filter_map(|s| s.get_mut("coverage")) {
+        let last = coverage["levels"].as_array_mut().and_then(|levels| levels.last_mut()).expect("levels are a list");
+        last["bound"] = u32::MAX.into();
+        coverage["bug_cost"] = u32::MAX.into();
+    }
+    std::fs::write(&saved, edited.to_string()).expect("a file can be written");
+    let output = fabius(&["compare", text_of(&saved), "--svg", text_of(&folder)]);
+    expect(&output, 0, &["18446744073709551615", "4294967295 preemptions"]);
+    assert!(!output.stdout.contains(&0x1b), "a name moves the cursor");
+    for chart in ["bluetooth-growth.svg", "bluetooth-within-bound.svg"] {
+        assert!(!read(&folder.join(chart)).contains(['\u{1b}', '\u{1}']), "{chart}: no XML");
     }
 }
 

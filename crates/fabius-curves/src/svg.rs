@@ -8,10 +8,17 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::ops::Range;
 
-/// Size of a picture and of the legend beside it.
-const WIDTH: u32 = 820;
+/// Size of the axes with all that stands at them, and of the legend beside them; many series and long names make more of it.
+const WIDTH: u32 = 620;
 const HEIGHT: u32 = 420;
 const LEGEND: u32 = 200;
+
+/// Where the first line of the legend is, how far lines are apart, where names begin, and how wide a character of them is
+/// thought to be.
+const LEGEND_TOP: u32 = 52;
+const LEGEND_LINE: u32 = 22;
+const LEGEND_NAMES: u32 = 52;
+const LEGEND_CHARACTER: u32 = 7;
 
 /// Colours that are told apart with any kind of sight, on white.
 const COLOURS: [RGBColor; 7] = [
@@ -41,16 +48,22 @@ const MARKS_OF_A_LINE: usize = 12;
 /// # Errors
 /// If there is no point, a value is no number, or one is not above 0 on a logarithmic axis.
 pub fn svg(chart: &Chart) -> Result<String, String> {
+    let (many, long) = (chart.series.len(), chart.series.iter().map(|s| s.name.chars().count()).max().unwrap_or(0));
+    let wide = |n: usize| u32::try_from(n.min(1000)).expect("a thousand is a small number");
+    let width = WIDTH + LEGEND.max(LEGEND_NAMES + LEGEND_CHARACTER * wide(long));
+    let height = HEIGHT.max(LEGEND_TOP + LEGEND_LINE * wide(many));
     let mut text = String::new();
     {
-        let root = SVGBackend::with_string(&mut text, (WIDTH, HEIGHT)).into_drawing_area();
-        let (plot, legend) = root.split_horizontally(WIDTH - LEGEND);
+        let root = SVGBackend::with_string(&mut text, (width, height)).into_drawing_area();
+        let (plot, legend) = root.split_horizontally(WIDTH);
         let drawn = root.fill(&WHITE).map_err(|e| e.to_string());
         drawn.and_then(|()| draw(chart, &plot)).and_then(|()| draw_legend(chart, &legend))?;
         root.present().map_err(|e| e.to_string())?;
     }
     let name = chart.title.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    Ok(text.replacen('>', &format!(" role=\"img\">\n<title>{name}</title>"), 1))
+    let text = text.replacen('>', &format!(" role=\"img\">\n<title>{name}</title>"), 1);
+    // Names may hold characters that XML does not know, not even escaped.
+    Ok(text.replace(|c: char| c.is_control() && c != '\n' || matches!(c, '\u{fffe}' | '\u{ffff}'), " "))
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -140,7 +153,7 @@ where
     for (point, text) in labels(chart) {
         // On the side where there is room.
         let (x, y) = plot.backend_coord(&(point.x, point.y));
-        let is_right = x - area.get_base_pixel().0 > (WIDTH - LEGEND) as i32 * 2 / 3;
+        let is_right = x - area.get_base_pixel().0 > WIDTH as i32 * 2 / 3;
         let (side, offset) = if is_right { (HPos::Right, -8) } else { (HPos::Left, 8) };
         let style = ("sans-serif", 11).into_text_style(area).pos(Pos::new(side, VPos::Bottom));
         area.draw(&Text::new(text, (x + offset, y - 1), style)).map_err(fails)?;
@@ -187,7 +200,7 @@ fn draw_legend(chart: &Chart, area: &Area<'_>) -> Result<(), String> {
     let fails = |e: DrawingAreaErrorKind<std::io::Error>| e.to_string();
     let middle = ("sans-serif", 13).into_text_style(area).pos(Pos::new(HPos::Left, VPos::Center));
     for (at, series) in chart.series.iter().enumerate() {
-        let y = 52 + 22 * i32::try_from(at).expect("there are few series");
+        let y = LEGEND_TOP as i32 + LEGEND_LINE as i32 * i32::try_from(at).expect("there are few series");
         if series.shape == Shape::Line {
             let style = COLOURS[at % COLOURS.len()].stroke_width(2);
             let line = [(4, y), (44, y)];
@@ -197,7 +210,7 @@ fn draw_legend(chart: &Chart, area: &Area<'_>) -> Result<(), String> {
             }
         }
         mark(area, at, (24, y))?;
-        area.draw(&Text::new(series.name.clone(), (52, y), middle.clone())).map_err(fails)?;
+        area.draw(&Text::new(series.name.clone(), (LEGEND_NAMES as i32, y), middle.clone())).map_err(fails)?;
     }
     Ok(())
 }

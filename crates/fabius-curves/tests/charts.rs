@@ -33,6 +33,20 @@ fn text_stays_text() {
 }
 
 #[test]
+fn what_xml_does_not_know_is_left_out() {
+    let picture = svg(&Chart { title: "a\u{1b}[31m\u{0}\u{ffff}".into(), ..chart() }).unwrap();
+    assert!(picture.contains("<title>a [31m  </title>") && !picture.contains(['\u{1b}', '\u{0}', '\u{ffff}']));
+}
+
+#[test]
+fn all_of_the_legend_is_in_the_picture() {
+    let name = |n: usize| format!("{n}: a strategy with quite a long name");
+    let series = (0..30).map(|n| Series::line(&name(n), [(1.0, 1.0), (2.0, 2.0)])).collect();
+    let picture = svg(&Chart { series, ..chart() }).unwrap();
+    assert!(picture.contains(r#"width="931" height="712""#), "{}", &picture[..200]);
+}
+
+#[test]
 fn series_differ_without_colour() {
     let series = (0..40).map(|n| Series::line(&format!("series {n}"), [(1.0, 1.0), (2.0, 2.0)])).collect();
     let picture = svg(&Chart { series, ..chart() }).unwrap();

@@ -5,6 +5,8 @@
 //!
 //! Deviations:
 //! 1. A curve is kept at the powers of ten, at about 16 points between two of them, and at its end.
+//! 2. States that differ only in the order in which tasks were posted that nobody refers to are one state, as they are for a
+//!    search that stores states and may run any task next: otherwise a curve could rise above the number of all states.
 
 use crate::system::{Access, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
 use fabius_trace::Grown;
@@ -80,7 +82,15 @@ impl<S: Snapshot> Counting<S> {
         if counts.begun > 0 {
             let mut bytes = std::mem::take(&mut counts.bytes);
             bytes.clear();
-            self.system.encode(state, &mut bytes);
+            let mut order = self.system.anonymous_tasks(state);
+            if order.is_empty() {
+                self.system.encode(state, &mut bytes);
+            } else {
+                order.sort_by(|a, b| self.system.compare_anonymous(state, *a, *b));
+                let mut sorted = state.clone();
+                self.system.reorder_anonymous(&mut sorted, &order);
+                self.system.encode(&sorted, &mut bytes);
+            }
             if !counts.seen.contains(bytes.as_slice()) {
                 counts.seen.insert(bytes.as_slice().into());
             }

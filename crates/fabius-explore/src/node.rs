@@ -220,7 +220,7 @@ impl<'a, S: System> Context<'a, S> {
 impl<S: Snapshot> Context<'_, S> {
     /// Brings the anonymous tasks into an order that depends on what they are. `renamed` is called with the old ids.
     pub fn canonicalize(&self, node: &mut Node<S::State>, renamed: impl FnOnce(&[TaskId])) {
-        if self.system.anonymous_tasks(&node.state) == 0 {
+        if self.system.anonymous_tasks(&node.state).is_empty() {
             return;
         }
         let view = Seen { system: self.system, state: &node.state, compare: self.compare };

@@ -200,8 +200,8 @@ pub trait Snapshot: System<State: Clone> {
     /// Overwrites `state` with an encoded one.
     fn decode(&self, bytes: &[u8], state: &mut Self::State);
 
-    /// How many anonymous tasks there are; their ids are `ANONYMOUS | 0 ..` in creation order.
-    fn anonymous_tasks(&self, state: &Self::State) -> u32;
+    /// The anonymous tasks, in creation order.
+    fn anonymous_tasks(&self, state: &Self::State) -> Vec<TaskId>;
 
     /// Compares two anonymous tasks by everything but their id.
     fn compare_anonymous(&self, state: &Self::State, a: TaskId, b: TaskId) -> std::cmp::Ordering;

@@ -212,11 +212,12 @@ impl Snapshot for Machine {
         state.finished.extend((0..last >> 1).map(|_| get(b) as u32));
     }
 
-    fn anonymous_tasks(&self, state: &State) -> u32 {
+    fn anonymous_tasks(&self, state: &State) -> Vec<TaskId> {
         if !self.has_buffers {
-            return 0;
+            return Vec::new();
         }
-        state.tasks.iter().rev().take_while(|t| t.id & ANONYMOUS != 0).count() as u32
+        let first = state.tasks.partition_point(|t| t.id & ANONYMOUS == 0);
+        state.tasks[first..].iter().map(|t| t.id).collect()
     }
 
     fn compare_anonymous(&self, state: &State, a: TaskId, b: TaskId) -> Ordering {

@@ -166,8 +166,8 @@ impl Snapshot for Runs<'_> {
         state.failed = node.checked_sub(1).map(|node| (node as usize, at as usize));
     }
 
-    fn anonymous_tasks(&self, _: &State) -> u32 {
-        0
+    fn anonymous_tasks(&self, _: &State) -> Vec<TaskId> {
+        Vec::new()
     }
 
     fn compare_anonymous(&self, _: &State, _: TaskId, _: TaskId) -> Ordering {

@@ -361,8 +361,7 @@ impl<'a> Replay<'a> {
 
     fn encoded(&self, config: &Config) -> Vec<u8> {
         let mut config = config.clone();
-        let mut order: Vec<TaskId> = config.tasks().map(|(_, t)| t.id).collect();
-        order.retain(|t| t & fabius_explore::system::ANONYMOUS != 0);
+        let mut order = self.reference.anonymous_tasks(&config);
         order.sort_by(|a, b| self.reference.compare_anonymous(&config, *a, *b));
         self.reference.reorder_anonymous(&mut config, &order);
         let mut out = Vec::new();

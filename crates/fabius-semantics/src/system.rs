@@ -148,8 +148,10 @@ impl Snapshot for Reference {
         *config = crate::codec::decode(bytes);
     }
 
-    fn anonymous_tasks(&self, config: &Config) -> u32 {
-        config.tasks().filter(|(_, t)| t.id & ANONYMOUS != 0).count() as u32
+    fn anonymous_tasks(&self, config: &Config) -> Vec<TaskId> {
+        let mut tasks: Vec<TaskId> = config.tasks().map(|(_, t)| t.id).filter(|t| t & ANONYMOUS != 0).collect();
+        tasks.sort_unstable();
+        tasks
     }
 
     fn compare_anonymous(&self, config: &Config, a: TaskId, b: TaskId) -> Ordering {

@@ -1,6 +1,7 @@
 use crate::{Bound, BugKind, LevelStats, Reason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// How strategies get on with programs: what `fabius compare --json` prints, and what `fabius::compare` saves of a Rust test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -113,10 +114,17 @@ impl Spread {
 }
 
 impl Compared {
-    /// How many states or classes there are, if some strategy has seen them all.
-    pub fn total(&self) -> Option<u64> {
+    /// How many states or classes there are, as each strategy counts them that has seen them all. More than one number
+    /// where a deterministic scheduler tells states apart that others do not.
+    pub fn totals(&self) -> BTreeSet<u64> {
         let coverages = self.strategies.iter().filter_map(|s| s.coverage.as_ref()).filter(|c| c.exhausted);
-        coverages.filter_map(|c| c.levels.last()).map(|level| level.states).max()
+        coverages.filter_map(|c| c.levels.last()).map(|level| level.states).collect()
+    }
+
+    /// How many states or classes there are, if that is known and every strategy counts them alike.
+    pub fn total(&self) -> Option<u64> {
+        let totals = self.totals();
+        totals.first().copied().filter(|_| totals.len() == 1)
     }
 }
 

@@ -144,11 +144,11 @@ fn run(
     let growth = system.finish();
     let bug = outcome.bug.map(|found| confirm(program, id, plan, &found)).transpose()?;
     Ok(Run {
+        exhausted: bug.is_none() && outcome.cut.is_none(),
         seed: None,
         executions: growth.last().map_or(0, |g| g.executions),
         growth,
         bug: bug.map(|trace| trace.kind),
-        exhausted: outcome.exhausted,
         // To have made as many as were asked for is no limit that was hit.
         cut: outcome.cut.filter(|cut| *cut != Cut::Executions).map(|cut| reason(cut, program)),
     })

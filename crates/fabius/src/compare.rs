@@ -13,8 +13,8 @@ use std::path::PathBuf;
 /// `NAME.comparison.json`. `fabius compare` draws it: how many happens-before classes are within each bound, how fast they
 /// are seen, and after how many executions the first bug. Returns the file.
 ///
-/// Configurations that differ in their seed alone are runs of one strategy. The default configuration counts as
-/// [`Config::iterative_preemptions`].
+/// Configurations of a random strategy that differ in their seed alone are its runs; others of the same strategy are
+/// numbered: `random (2)`. The default configuration counts as [`Config::iterative_preemptions`].
 ///
 /// ```
 /// use fabius::{Config, sync::atomic::{AtomicUsize, Ordering}, thread};
@@ -35,24 +35,39 @@ use std::path::PathBuf;
 /// If there is no `target` folder above the current one, or the file cannot be written.
 #[track_caller]
 pub fn compare<F: Fn() + Sync>(name: &str, configs: &[Config], test: F) -> io::Result<PathBuf> {
-    let mut strategies: Vec<Measured> = Vec::new();
+    let mut ways: Vec<(&Config, Measured)> = Vec::new();
     for config in configs {
         let plan = match config.plan {
             Plan::Default => Plan::Iterative { bound: Bound::Preemptions, scheduler: SchedulerKind::Bag, max: None },
             plan => plan,
         };
         let report = Config { plan, ..config.clone() }.explore(&test);
-        let new = measured(plan, config, report);
-        match strategies.iter_mut().find(|known| known.strategy == new.strategy && new.bound == Bound::None) {
-            Some(known) => known.runs.extend(new.runs),
-            None => strategies.push(new),
+        let mut new = measured(plan, config, report);
+        if let Some((_, known)) = ways.iter_mut().find(|(known, _)| are_runs_of_one(known, config)) {
+            known.runs.extend(new.runs);
+            continue;
         }
+        match ways.iter().filter(|(known, _)| strategy(known.plan, known) == new.strategy).count() {
+            0 => {}
+            before => new.strategy = format!("{} ({})", new.strategy, before + 1),
+        }
+        ways.push((config, new));
     }
+    let strategies = ways.into_iter().map(|(_, measured)| measured).collect();
     let compared = Compared { name: name.into(), counted: Counted::Classes, strategies };
     let comparison = Comparison { version: COMPARISON_VERSION, programs: vec![compared] };
     let path = report::folder()?.join(format!("{}.comparison.json", report::file_name(name)));
     std::fs::write(&path, serde_json::to_string_pretty(&comparison)?)?;
     Ok(path)
+}
+
+/// Whether two random searches differ in their seed at most.
+fn are_runs_of_one(one: &Config, other: &Config) -> bool {
+    let all_but_seed = |config: &Config| {
+        let Config { plan, executions, time, jobs, max_steps, spurious, leaks, panics, reduction, .. } = *config;
+        (plan, executions, time, jobs, max_steps, spurious, leaks, panics, reduction)
+    };
+    matches!(one.plan, Plan::Walks(_)) && all_but_seed(one) == all_but_seed(other)
 }
 
 /// The strategy as `fabius compare` calls it.

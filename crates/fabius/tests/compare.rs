@@ -66,3 +66,12 @@ fn all_classes_are_counted() {
     assert_eq!(coverage.completed, coverage.levels.last().map(|l| l.bound));
     assert_eq!(compared.strategies[2].strategy, "icb without reduction");
 }
+
+#[test]
+fn configurations_that_differ_in_more_than_their_seed_are_told_apart() {
+    let new = Config::new;
+    let ways = [new().preemptions(1), new().random(20).seed(7), new().random(30).seed(8), new().random(20), new()];
+    let compared = measured("compare: told apart", &ways, increments(true));
+    let names: Vec<(&str, usize)> = compared.strategies.iter().map(|s| (s.strategy.as_str(), s.runs.len())).collect();
+    assert_eq!(names, [("icb", 1), ("random", 2), ("random (2)", 1), ("icb (2)", 1)]);
+}

@@ -60,9 +60,10 @@ pub fn of_all(programs: &[Compared]) -> Vec<Drawn> {
 /// The share of the states against the bound; where no strategy has seen them all, their number.
 fn within(compared: &Compared, unit: &str, is_in: impl Fn(&&Measured) -> bool) -> Option<Chart> {
     let what = counted(compared);
-    let (among, scale) = match compared.total() {
-        Some(all) => (format!("{what} (% of all {all})"), 100.0 / all.max(1) as f64),
-        None => (format!("{what} (it is not known how many there are)"), 1.0),
+    let (among, scale) = match (compared.total(), compared.totals().len()) {
+        (Some(all), _) => (format!("{what} (% of all {all})"), 100.0 / all.max(1) as f64),
+        (None, 0) => (format!("{what} (it is not known how many there are)"), 1.0),
+        (None, _) => (format!("{what} (strategies tell different ones apart)"), 1.0),
     };
     let series = compared.strategies.iter().filter(is_in).filter_map(|measured| {
         let coverage = measured.coverage.as_ref()?;
@@ -121,9 +122,10 @@ fn first_bugs(programs: &[Compared]) -> Option<Chart> {
         let measured = compared.strategies.iter().find(|m| m.strategy == strategy)?;
         measured.first_bug().map(|n| n as f64)
     };
-    let up = "executions, median";
-    let (x, y) = (Axis::logarithmic(&format!("executions of {first}"), ""), Axis::logarithmic(up, ""));
-    against(programs, first, "Executions up to the first bug", x, y, |compared| needed(compared, first), needed)
+    let right = format!("executions of {first}, median");
+    let (x, y) = (Axis::logarithmic(&right, ""), Axis::logarithmic("executions, median", ""));
+    let title = "Executions up to the first bug, where both found one";
+    against(programs, first, title, x, y, |compared| needed(compared, first), needed)
 }
 
 /// The least cost of a bug: preemptions against delays.

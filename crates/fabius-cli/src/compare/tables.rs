@@ -12,15 +12,17 @@ const COLUMNS: usize = 8;
 pub fn program(compared: &Compared, paint: Paint) -> String {
     let mut text = format!("{}\n", paint.ink(Ink::Strong, &printable(&compared.name)));
     let what = counted(compared);
-    let total = compared.total();
     let is_depth = |m: &&Measured| m.bound == Bound::Depth;
     for rows in [within(compared, |m| !is_depth(m)), within(compared, is_depth)].into_iter().flatten() {
-        let share =
-            total.map_or("their number; how many there are is not known".into(), |n| format!("share of all {n}"));
+        let share = match (compared.total(), compared.totals().len()) {
+            (Some(all), _) => format!("share of all {all}"),
+            (None, 0) => "their number; how many there are is not known".into(),
+            (None, _) => "their number; not every strategy tells the same apart, so how many there are differs".into(),
+        };
         let _ = write!(text, "\n  {what} within a bound ({share})\n{}", laid_out(&rows, paint));
     }
     let executions = compared.strategies.iter().flat_map(|m| &m.runs).map(|run| run.executions).max().unwrap_or(0);
-    let powers: Vec<u64> = (1..).map(|i| 10u64.pow(i)).take_while(|n| *n <= executions.max(10)).collect();
+    let powers: Vec<u64> = (1..).map_while(|i| 10u64.checked_pow(i)).take_while(|n| *n <= executions.max(10)).collect();
     let mut rows = vec![vec!["strategy".to_string()]];
     rows[0].extend(powers.iter().map(u64::to_string));
     rows[0].extend(["at the end", "executions", "  ended by"].map(String::from));
@@ -91,7 +93,7 @@ fn ends(measured: &Measured) -> String {
     let without = measured.runs.iter().find(|run| run.bug.is_none());
     let end = without.map(|run| match &run.cut {
         Some(reason) => reason.words(),
-        None if run.exhausted => "nothing is left".into(),
+        None if run.exhausted => "no executions are left".into(),
         None => "no more were asked for".into(),
     });
     let bugs = measured.runs.iter().filter(|run| run.bug.is_some()).map(|run| run.executions);
@@ -125,7 +127,7 @@ pub fn bugs(programs: &[Compared], paint: Paint) -> String {
             let measured = compared.strategies.iter().find(|m| m.strategy == **name);
             measured.map_or(String::new(), |m| m.first_bug().map_or("-".into(), |n| n.to_string()))
         };
-        let mut row = vec![printable(&compared.name)];
+        let mut row = vec![compared.name.clone()];
         row.extend(names.iter().map(cell));
         rows.push(row);
     }
@@ -135,6 +137,8 @@ pub fn bugs(programs: &[Compared], paint: Paint) -> String {
 /// Lines of columns, the first to the left, the others to the right but for a last one that begins with space; the first
 /// line is the heading.
 fn laid_out(rows: &[Vec<String>], paint: Paint) -> String {
+    // Names of strategies and reasons may come from a file.
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| printable(cell)).collect()).collect();
     let columns = rows.first().map_or(0, Vec::len);
     let wide: Vec<usize> = (0..columns).map(|i| rows.iter().map(|row| width(&row[i])).max().unwrap_or(0)).collect();
     let mut text = String::new();
