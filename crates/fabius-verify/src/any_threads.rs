@@ -14,11 +14,11 @@ use fabius_sequential::summaries::interfaces::{Composed, Threads, compose};
 use fabius_sequential::summaries::views::{self, Invariant, Template};
 use fabius_sequential::summaries::{self, Answer};
 use fabius_smt::Limits;
-use fabius_trace::{ProgramId, Reason, Turn, Verdict};
+use fabius_trace::{ProgramId, Reason, Schedule, Turn, Verdict};
 use fabius_translate::explicit::Trace;
 use fabius_translate::linear_interface::eager::{eager, threads};
 use fabius_translate::linear_interface::{Parameterized, lazy::lazy, parameterized};
-use fabius_translate::{lift, rounds::rounds};
+use fabius_translate::{Happened, lift, rounds::rounds};
 use std::time::Instant;
 
 /// What an engine says of so many rounds.
@@ -255,16 +255,12 @@ fn witness(
                 Outcome::Bug(witness) => {
                     let happened =
                         lift(&events(&witness), translated.nesting).map_err(|e| ProofError::Internal(e.0))?;
-                    let (numbers, instances) = threads_by_process(program, &happened.processes);
-                    let renumbered = happened.schedule.into_iter().map(|turn| match turn.task {
-                        Turn::START => turn,
-                        task => Turn { task: numbers.get(task as usize).copied().unwrap_or(task), ..turn },
-                    });
-                    let instances = [id.instances.clone(), instances].concat();
-                    let all = with_instances(program.clone(), &instances[id.instances.len()..])
-                        .map_err(|e| ProofError::Internal(e.message))?;
-                    let id = program_id(&id.file, &program.source, &id.consts, &instances);
-                    return found(&all, &id, plan.sequentialization, &renumbered.collect()).map(Some);
+                    let mut verdict = as_threads(program, id, plan, &happened)?;
+                    if let Verdict::Bug { trace } = &mut verdict {
+                        let order: Vec<u32> = happened.processes.iter().filter_map(|(task, _)| *task).collect();
+                        trace.cost = new_rounds(&trace.schedule(), &order).min(least.rounds - 1);
+                    }
+                    return Ok(Some(verdict));
                 }
                 Outcome::Safe { cuts, .. } if cuts.is_empty() && threads == ruled_out => {
                     if least.threads.is_some() {
@@ -280,22 +276,19 @@ fn witness(
     unreachable!("efforts grow without end")
 }
 
-/// The numbers of threads if those of each process come together, and how many of each there are.
-fn threads_by_process(program: &Program, threads: &[(Option<u32>, usize)]) -> (Vec<u32>, Vec<(String, u32)>) {
-    let first = u32::from(program.init.is_some());
-    let count = threads.iter().filter_map(|(task, _)| *task).map(|task| task + 1).max().unwrap_or(first).max(first);
-    let mut numbers: Vec<u32> = (0..count).collect();
-    let mut next = first;
-    let mut instances = Vec::new();
-    for (n, process) in program.processes.iter().enumerate() {
-        let of = || threads.iter().filter(|(_, of)| *of == n);
-        for task in of().filter_map(|(task, _)| *task) {
-            numbers[task as usize] = next;
-            next += 1;
-        }
-        if process.count.is_none() {
-            instances.push((process.name.clone(), of().count() as u32));
-        }
-    }
-    (numbers, instances)
+/// Replays what happened with as many threads of each process as take part.
+fn as_threads(program: &Program, id: &ProgramId, plan: &ProofPlan, happened: &Happened) -> Result<Verdict, ProofError> {
+    let of = |process: usize| happened.processes.iter().filter(|(_, of)| *of == process).count() as u32;
+    let any = program.processes.iter().enumerate().filter(|(_, p)| p.count.is_none());
+    let instances: Vec<(String, u32)> = any.map(|(n, p)| (p.name.clone(), of(n))).collect();
+    let all = with_instances(program.clone(), &instances).map_err(|e| ProofError::Internal(e.message))?;
+    let instances = [id.instances.clone(), instances].concat();
+    let id = program_id(&id.file, &program.source, &id.consts, &instances);
+    found(&all, &id, plan.sequentialization, &happened.schedule)
+}
+
+/// The new rounds of a schedule, if threads run in this order in each.
+fn new_rounds(schedule: &Schedule, order: &[u32]) -> u32 {
+    let place = |turn: &Turn| order.iter().position(|task| *task == turn.task);
+    schedule.windows(2).filter(|turns| place(&turns[1]) < place(&turns[0])).count() as u32
 }

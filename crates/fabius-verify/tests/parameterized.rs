@@ -10,9 +10,11 @@ use fabius_trace::{Bound, Verdict};
 use fabius_translate::explicit::Trace;
 use fabius_translate::linear_interface::eager::{eager, threads};
 use fabius_translate::linear_interface::{Parameterized, lazy::lazy, parameterized};
+use fabius_verify::prove::{Engine, ProofPlan, Sequentialization, SolverChoice, prove};
 use fabius_verify::{Plan, check, program_id, with_instances};
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use testkit::oracle::parameterized::{Case, cases};
 use testkit::parameterized::{Parameterized as Random, random};
@@ -192,9 +194,30 @@ fn explicit_fails(program: &Program, threads: u32, rounds: u32) -> bool {
     matches!(verdict, Verdict::Bug { .. })
 }
 
+/// Whether a bug of so many rounds is shown: it replays, and takes no more rounds.
+fn shown(program: &Program, rounds: u32) -> Result<(), String> {
+    let plan = ProofPlan {
+        sequentialization: Sequentialization::AnyThreads(rounds),
+        engine: Engine::Interfaces,
+        unwind: 3,
+        recursion: 3,
+        incremental: false,
+        solver: SolverChoice::Embedded,
+        time: None,
+    };
+    let id = program_id("test.fab", &program.source, &[], &[]);
+    let proof = prove(program, &id, &plan, &Arc::new(AtomicBool::new(false)), &|_| {}).map_err(|e| format!("{e:?}"))?;
+    match proof.report.verdict {
+        Verdict::Bug { trace } if trace.cost < rounds => Ok(()),
+        Verdict::Bug { trace } => Err(format!("it is shown with {} new rounds", trace.cost)),
+        other => Err(format!("no bug is shown: {other:?}")),
+    }
+}
+
 /// What two ways to decide a random program disagree about.
 fn disagreement(of: &Random) -> Option<String> {
     let compiled = program(&of.source());
+    let in_order = program(&of.in_order_of_rounds().source());
     let source = parameterized(&compiled, Trace::Off).expect("it has what is needed");
     let invariant = {
         let (program, declared, any) = source.template();
@@ -217,8 +240,13 @@ fn disagreement(of: &Random) -> Option<String> {
             Composed::Fails { rounds: in_rounds, threads } if in_rounds == rounds => threads,
             _ => 4,
         };
+        if let Composed::Fails { rounds, .. } = composed
+            && let Err(wrong) = shown(&compiled, rounds)
+        {
+            return Some(format!("{rounds} rounds: {wrong}"));
+        }
         for threads in 0..=3 {
-            let explicitly = explicit_fails(&compiled, threads, rounds);
+            let explicitly = explicit_fails(&in_order, threads, rounds);
             if (explicitly && !fails) || (least <= 3 && explicitly != (threads >= least)) {
                 return Some(format!("{rounds} rounds, {threads} threads: {explicitly}; {composed:?}"));
             }
