@@ -517,6 +517,40 @@ fn any_number_of_threads_is_no_more_than_that() {
         let path = write(&format!("any-{name}.fab"), source);
         expect(&fabius(&["verify", &path, "--threads", "any", "--rounds", "2", "--incremental"]), code, &[text]);
     }
+    for (name, source, options, code, text) in [
+        (
+            "recursive",
+            "var x: bool;\nproc f() { if * { f(); } }\nprocess p[*] { f(); x = true; }\n",
+            &["--incremental"][..],
+            0,
+            "but no invariant of all rounds was found: procedures are recursive",
+        ),
+        (
+            "once",
+            "var x: bool;\nproc f() { f(); }\nprocess p[*] { f(); x = true; assert false; }\n",
+            &["--engine", "bmc", "--recursion", "1"],
+            0,
+            "was followed for 1 active call\n",
+        ),
+        (
+            "chosen",
+            "process p[*] { let t = any int; assert t > 0; }\n",
+            &["--engine", "summaries"],
+            2,
+            "a value of type `int`",
+        ),
+        ("int", "var x: int;\nprocess p[*] { x = 1; }\n", &["--engine", "interfaces"], 2, "`x` has no finite size"),
+        (
+            "given",
+            "process p[*] { }\n",
+            &["--engine", "interfaces", "--instances", "p=2"],
+            2,
+            "leave out `--instances`",
+        ),
+    ] {
+        let path = write(&format!("any-{name}.fab"), source);
+        expect(&fabius(&[&["verify", &path, "--rounds", "2"], options].concat()), code, &[text]);
+    }
     // What holds for one thread is no proof for any number of them.
     let source = "var n: 0..3;\nprocess a[*] { atomic { assume n < 3; n += 1; } }\nprocess b[*] { assert n < 2; }\n";
     let path = write("any-some.fab", source);

@@ -141,6 +141,25 @@ fn every_engine_shows(source: &str, rounds: u32, cost: u32) {
     }
 }
 
+/// The diagrams of these have more nodes than there are.
+#[test]
+fn a_bug_needs_no_exactness() {
+    let turns = "if s == 0 { s = 1; if s == 2 { s = 3; if s == 0 { assert false; } } } \
+                 else if s == 1 { s = 2; if s == 3 { s = 0; } }";
+    let numbers = format!(
+        "var s: 0..3;\nvar a: 0..63;\nvar b: 0..63;\nvar c: 0..63;\nprocess w[*] {{\n\
+         var t: 0..63 = a; var u: 0..63 = b; var v: 0..63 = c;\n\
+         a = (t * u + v) % 64; b = (u * v + t) % 64; c = (v * t + u) % 64;\n{turns}\n}}\n"
+    );
+    let heap = "record N { v: 0..3 }\nvar p: ref N;\nprocess w[*] { let q = new N { v: 1 }; if p == null { p = q; } \
+                p.v = 2; assert q.v == 1 || p == q; }\n";
+    for (source, rounds) in [(numbers.as_str(), 3), (heap, 2)] {
+        let program = compile(source, &Options::default()).unwrap();
+        let id = program_id("test.fab", source, &[], &[]);
+        assert_eq!(fails(&program, &id, &plan(rounds, Engine::Automatic)), Ok(true), "{source}");
+    }
+}
+
 /// Threads begin in the order of the file, and run in another one.
 #[test]
 fn what_threads_choose_before_they_do_anything_is_theirs() {

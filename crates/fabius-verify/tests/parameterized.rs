@@ -5,7 +5,8 @@ use fabius_lang::program::*;
 use fabius_lang::{Choices, Options, compile};
 use fabius_sequential::summaries::interfaces::{Composed, Threads, compose};
 use fabius_sequential::summaries::views::{Invariant, Template, invariant};
-use fabius_sequential::summaries::{self, Answer, Limits, Question, Reached};
+use fabius_sequential::summaries::{self, NODES, Question, Reached};
+use fabius_smt::Limits;
 use fabius_trace::{Bound, Verdict};
 use fabius_translate::explicit::Trace;
 use fabius_translate::linear_interface::eager::{eager, threads};
@@ -25,12 +26,9 @@ fn program(source: &str) -> Program {
 }
 
 fn reach(program: &Program, ends: &[GlobalId]) -> Reached {
-    let stop = AtomicBool::new(false);
-    let limits = Limits { deadline: None, stop: &stop };
-    match summaries::reach(program, Question::Everything, ends, &limits, &mut |_| {}).expect("it is sequential").0 {
-        Answer::Reached(reached) => reached,
-        other => panic!("{other:?}"),
-    }
+    let limits = Limits { deadline: None, stop: &Arc::default() };
+    let answer = summaries::reach(program, Question::Everything, ends, &limits, &mut |_| {});
+    answer.expect("it is sequential").0.expect("nothing is too large")
 }
 
 /// What is printed, and the shared variables in the end.
@@ -46,7 +44,6 @@ fn source_of(text: &str) -> Parameterized {
 /// What the composition of interfaces finds.
 fn composed(source: &Parameterized, rounds: u32) -> Composed {
     let of = threads(source, rounds);
-    let stop = AtomicBool::new(false);
     let threads = Threads {
         program: &of.program,
         declared: &of.declared,
@@ -55,7 +52,17 @@ fn composed(source: &Parameterized, rounds: u32) -> Composed {
         round: of.round,
         failed: of.failed,
     };
-    compose(&threads, &Limits { deadline: None, stop: &stop }, &mut |_| {}).expect("it is sequential").0
+    let limits = Limits { deadline: None, stop: &Arc::default() };
+    let answer = compose(&threads, NODES, &limits, &mut |_| {});
+    answer.expect("it is sequential").0.expect("nothing is too large")
+}
+
+/// What is known of an invariant.
+fn invariant_of(source: &Parameterized) -> Invariant {
+    let (program, declared, any) = source.template();
+    let template = Template { program: &program, declared: &declared, any: &any };
+    let answer = invariant(&template, NODES, &Limits { deadline: None, stop: &Arc::default() }, &mut |_| {});
+    answer.expect("it is sequential").0.expect("nothing is too large")
 }
 
 fn corpus() -> Vec<Case> {
@@ -219,12 +226,7 @@ fn disagreement(of: &Random) -> Option<String> {
     let compiled = program(&of.source());
     let in_order = program(&of.in_order_of_rounds().source());
     let source = parameterized(&compiled, Trace::Off).expect("it has what is needed");
-    let invariant = {
-        let (program, declared, any) = source.template();
-        let stop = AtomicBool::new(false);
-        let template = Template { program: &program, declared: &declared, any: &any };
-        invariant(&template, &Limits { deadline: None, stop: &stop }, &mut |_| {})
-    };
+    let invariant = invariant_of(&source);
     for rounds in 1..=2 {
         let lazily = !reach(&lazy(&source, rounds).program, &[]).failing.is_empty();
         let eagerly = !reach(&eager(&source, rounds).program, &[]).failing.is_empty();
@@ -280,13 +282,10 @@ fn some_random_programs_have_an_invariant_and_some_fail() {
     let (mut hold, mut open) = (0, 0);
     for seed in 0..60 {
         let source = source_of(&random(seed).source());
-        let (program, declared, any) = source.template();
-        let stop = AtomicBool::new(false);
-        let template = Template { program: &program, declared: &declared, any: &any };
-        match invariant(&template, &Limits { deadline: None, stop: &stop }, &mut |_| {}) {
+        match invariant_of(&source) {
             Invariant::Holds => hold += 1,
             Invariant::Open => open += 1,
-            Invariant::GaveUp(why) => panic!("seed {seed}: {why}"),
+            Invariant::Recursive => panic!("seed {seed}: nothing is recursive"),
         }
     }
     assert!(hold >= 5 && open >= 5, "{hold} hold, {open} are open");
