@@ -536,6 +536,13 @@ fn any_number_of_threads_is_no_more_than_that() {
             "was followed for 1 active call\n",
         ),
         (
+            "deep",
+            "var x: bool;\nproc f() { f(); }\nprocess p[*] { f(); x = true; assert false; }\n",
+            &["--engine", "bmc", "--recursion", "6"],
+            0,
+            "was followed for 6 active calls\n",
+        ),
+        (
             "chosen",
             "process p[*] { let t = any int; assert t > 0; }\n",
             &["--engine", "summaries"],
