@@ -55,8 +55,8 @@ const AUTOMATIC: [(Engine, Effort); 5] = [
     (Engine::Bmc, Effort::All),
 ];
 
-const FEW_NODES: usize = 1 << 18;
-const FEW_CONFLICTS: u64 = 5_000;
+const FEW_NODES: usize = 1 << 20;
+const FEW_CONFLICTS: u64 = 2_000;
 
 /// Loops, calls and threads are followed so far with little effort.
 const SHALLOW: u32 = 3;
