@@ -452,6 +452,8 @@ fn horn_clauses_decide_without_a_bound_on_loops_and_recursion() {
     let text = std::fs::read_to_string(&clauses).expect("it was written");
     assert!(text.contains("(set-logic HORN)") && text.contains("; the loop at 5:5 in `init"), "{text}");
     expect(&fabius(&["verify", &endless, "--engine", "horn", "--solver", "cvc5"]), 2, &["z3 does"]);
+    // An invariant needs no clauses.
+    expect(&fabius(&["verify", "examples/spin_lock_any.fab", "--incremental", "--engine", "horn"]), 0, &["verified"]);
     let Some(answer) = ask("z3", &["-T:30", &clauses]) else { return };
     assert_eq!(answer.trim(), "sat", "sat: it is safe");
     let bounded = json(&fabius(&["verify", &endless, "--json"]));
