@@ -3,7 +3,7 @@
 //! `cargo run --release --manifest-path bench/Cargo.toml -- spin [--runs N] [NAME..]`
 //! `cargo run --release --manifest-path bench/Cargo.toml -- figures`
 //! `cargo run --release --manifest-path bench/Cargo.toml -- drivers`
-//! `cargo run --release --manifest-path bench/Cargo.toml -- any-threads`
+//! `cargo run --release --manifest-path bench/Cargo.toml -- any-threads [--plot FILE.svg]`
 //! `cargo run --release --manifest-path bench/Cargo.toml -- messages [--plot FILE.svg] [FAMILY..]`
 
 mod any_threads;
@@ -21,10 +21,10 @@ fn main() -> ExitCode {
         Some("spin") => spin::run(arguments.collect()),
         Some("figures") => figures::run(),
         Some("drivers") => drivers::run(),
-        Some("any-threads") => any_threads::run(),
+        Some("any-threads") => any_threads::run(&arguments.collect::<Vec<_>>()),
         Some("messages") => messages::run(arguments.collect()),
         _ => Err(
-            "usage: fabius-bench spin [--runs N] [NAME..] | figures | drivers | any-threads | messages [--plot FILE.svg] [FAMILY..]"
+            "usage: fabius-bench spin [--runs N] [NAME..] | figures | drivers | any-threads [--plot FILE.svg] | messages [--plot FILE.svg] [FAMILY..]"
                 .into(),
         ),
     };

@@ -138,15 +138,26 @@ pub fn of_proof(error: ProofError, source: &str, file: &str) -> Failure {
             Failure::Source { source: source.into(), file: file.into(), diagnostics: vec![diagnostic] }
         }
         ProofError::Solver(message) => no_solver(message),
-        ProofError::NeedsAnyThreads => Failure::Plain {
+        ProofError::HornSolver(message) => Failure::Plain {
+            kind: Kind::Usage,
+            message,
+            help: Some(
+                "install z3, or say where it is with `--solver-path`; or write the clauses with `--dump horn FILE`"
+                    .into(),
+            ),
+        },
+        ProofError::NeedsAnyThreads { given } => Failure::Plain {
             kind: Kind::Usage,
             message: "`--engine interfaces` is for any number of threads".into(),
-            help: Some("declare a process of any number: `process name[*] { .. }`".into()),
+            help: Some(match given {
+                true => "leave out `--instances`, which gives numbers".into(),
+                false => "declare a process of any number: `process name[*] { .. }`".into(),
+            }),
         },
-        ProofError::NotFinite(name) => Failure::Plain {
+        ProofError::NotFinite(what) => Failure::Plain {
             kind: Kind::Usage,
-            message: format!("`{name}` has no finite size, and summaries need one"),
-            help: Some("give it a range, for instance `0..7`; or use `--engine bmc`".into()),
+            message: format!("{what}, and this engine needs one"),
+            help: Some("give it a range, for instance `0..7`; or use `--engine bmc` or `--engine horn`".into()),
         },
         ProofError::Internal(message) => internal(message),
     }

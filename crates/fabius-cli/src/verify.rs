@@ -32,7 +32,7 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     ticker.clear();
     let proof = outcome.map_err(wrong)?;
     let (bound, scheduler) = plan.sequentialization.cost();
-    // The rounds of any number of threads are counted in any order of the threads, the cost in the order of the program.
+    // The rounds of any number of threads are counted in the order in which these threads run; others might need fewer.
     let any = matches!(plan.sequentialization, Sequentialization::AnyThreads(_));
     let question = Question { bound, scheduler, points: Points::All, least: plan.incremental && !any };
     let document = documents::Answer::of(&proof.report, question, &loaded.id).with_proof(&proof);

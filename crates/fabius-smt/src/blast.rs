@@ -46,8 +46,8 @@ pub(crate) struct Blast {
 }
 
 impl Blast {
-    pub fn new(width: usize) -> Blast {
-        let mut gates = Gates::new();
+    pub fn new(width: usize, effort: Option<u64>) -> Blast {
+        let mut gates = Gates::new(effort);
         let all_fit = gates.fresh();
         Blast {
             gates,

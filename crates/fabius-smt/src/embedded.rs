@@ -13,6 +13,7 @@ const WIDTHS: [usize; 4] = [8, 16, 32, 64];
 
 /// The embedded solver.
 pub struct Embedded {
+    effort: Option<u64>,
     blast: Blast,
     /// Index into [`WIDTHS`].
     step: usize,
@@ -25,8 +26,16 @@ pub struct Embedded {
 
 impl Default for Embedded {
     fn default() -> Embedded {
+        Embedded::with_effort(None)
+    }
+}
+
+impl Embedded {
+    /// One that gives up after so many conflicts, if any number is given; for each number of bits.
+    pub fn with_effort(effort: Option<u64>) -> Embedded {
         Embedded {
-            blast: Blast::new(WIDTHS[0]),
+            effort,
+            blast: Blast::new(WIDTHS[0], effort),
             step: 0,
             facts: Vec::new(),
             clauses: Clauses::default(),
@@ -80,7 +89,7 @@ impl Solver for Embedded {
                 Some(true) if self.step + 1 == WIDTHS.len() => return Ok(Answer::UnsatWithin64Bits),
                 Some(true) => {
                     self.step += 1;
-                    self.blast = Blast::new(WIDTHS[self.step]);
+                    self.blast = Blast::new(WIDTHS[self.step], self.effort);
                     self.preferred.iter().for_each(|t| self.blast.prefer(*t));
                     for fact in &self.facts {
                         let literal = self.blast.truth(terms, *fact);

@@ -2,7 +2,7 @@
 
 use crate::Limits;
 use crate::order::Order;
-use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, lbool};
+use batsat::{Callbacks, ClauseKind, Lit, Solver, SolverInterface, SolverOpts, lbool};
 use hashbrown::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,11 +13,20 @@ use std::time::Instant;
 struct Stop {
     deadline: Option<Instant>,
     stop: Option<Arc<AtomicBool>>,
+    /// Clauses that may still be learnt, if they are counted.
+    effort: Option<u64>,
 }
 
 impl Callbacks for Stop {
+    fn on_new_clause(&mut self, _: &[Lit], kind: ClauseKind) {
+        if kind == ClauseKind::Learnt {
+            self.effort = self.effort.map(|left| left.saturating_sub(1));
+        }
+    }
+
     fn stop(&self) -> bool {
-        self.deadline.is_some_and(|d| Instant::now() >= d)
+        self.effort == Some(0)
+            || self.deadline.is_some_and(|d| Instant::now() >= d)
             || self.stop.as_ref().is_some_and(|s| s.load(Ordering::Relaxed))
     }
 }
@@ -33,8 +42,9 @@ pub(crate) struct Gates {
 }
 
 impl Gates {
-    pub fn new() -> Gates {
-        let mut sat = Solver::new(SolverOpts::default(), Stop::default());
+    /// With as many conflicts as the effort says.
+    pub fn new(effort: Option<u64>) -> Gates {
+        let mut sat = Solver::new(SolverOpts::default(), Stop { effort, ..Stop::default() });
         let yes = Lit::new(sat.new_var_default(), true);
         sat.add_clause_reuse(&mut vec![yes]);
         Gates { sat, order: Order::default(), yes, ands: HashMap::new(), xors: HashMap::new(), muxes: HashMap::new() }
@@ -206,7 +216,8 @@ impl Gates {
         if limits.are_hit() {
             return None;
         }
-        *self.sat.cb_mut() = Stop { deadline: limits.deadline, stop: Some(Arc::clone(limits.stop)) };
+        let stop = self.sat.cb_mut();
+        (stop.deadline, stop.stop) = (limits.deadline, Some(Arc::clone(limits.stop)));
         let answer = self.sat.solve_limited_th(&mut self.order, assumptions);
         (answer != lbool::UNDEF).then_some(answer == lbool::TRUE)
     }

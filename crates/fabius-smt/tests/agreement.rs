@@ -193,3 +193,20 @@ fn integers_have_no_end() {
     let wrong = terms.eq(guess, five);
     assert_eq!(check(&mut solver, &terms, &[confirmed, wrong]), Answer::Unsat);
 }
+
+/// So many pigeons, one hole less.
+#[test]
+fn with_little_effort_it_gives_up() {
+    const HOLES: usize = 6;
+    let mut terms = Terms::default();
+    let sits: Vec<Vec<Term>> = (0..=HOLES).map(|_| (0..HOLES).map(|_| terms.variable(Sort::Bool)).collect()).collect();
+    let mut facts: Vec<Term> = sits.iter().map(|holes| terms.any(holes.clone())).collect();
+    for (hole, one) in (0..HOLES).flat_map(|hole| (0..=HOLES).map(move |one| (hole, one))) {
+        for other in 0..one {
+            let both = terms.and(sits[one][hole], sits[other][hole]);
+            facts.push(terms.not(both));
+        }
+    }
+    assert_eq!(check(&mut Embedded::with_effort(Some(10)), &terms, &facts), Answer::Unknown);
+    assert_eq!(check(&mut Embedded::with_effort(None), &terms, &facts), Answer::Unsat);
+}

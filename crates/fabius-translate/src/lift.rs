@@ -6,6 +6,7 @@
 //! 1. Tasks are told apart by the order in which the sequential program runs them: at once where they are posted, or one
 //!    after the other.
 //! 2. What a thread does before its first scheduling point belongs to the step that spawned it, as in our semantics.
+//! 3. What is there from the beginning is made process by process, in whatever order it runs.
 
 use crate::explicit::code;
 use fabius_trace::{Schedule, Turn, parts_of_wide};
@@ -36,7 +37,8 @@ pub struct Happened {
     pub schedule: Schedule,
     /// Whether somebody failed.
     pub failed: bool,
-    /// The threads that are there from the beginning: the number of each, if it has turns at all, and the process that it is of.
+    /// The threads that are there from the beginning, in the order in which they run: the number of each, if it has turns at
+    /// all, and the process that it is of.
     pub processes: Vec<(Option<u32>, usize)>,
 }
 
@@ -55,6 +57,8 @@ struct Task {
     /// It did not finish before it had a turn.
     seen: bool,
     process: Option<usize>,
+    /// Its place among those that are made with it.
+    place: i128,
 }
 
 /// Who posts what is there from the beginning.
@@ -149,7 +153,18 @@ pub fn lift(events: &[Event], nesting: Nesting) -> Result<Happened, LiftError> {
             return wrong("two events at the same time");
         }
     }
+    make_by_process(&mut tasks);
     Ok(schedule(&tasks, &line, fail))
+}
+
+/// What is there from the beginning is made at one time, in the order of the processes.
+fn make_by_process(tasks: &mut [Task]) {
+    let mut declared: Vec<usize> = (0..tasks.len()).filter(|t| tasks[*t].process.is_some()).collect();
+    let first = declared.iter().filter_map(|t| tasks[*t].posted).min();
+    declared.sort_by_key(|t| tasks[*t].process);
+    for (place, t) in (0..).zip(declared) {
+        (tasks[t].posted, tasks[t].place) = (first, place);
+    }
 }
 
 /// The time and task to which an event of a thread's prefix belongs: that of the post.
@@ -162,7 +177,7 @@ fn home(tasks: &[Task], task: Option<usize>, at: i128) -> (Option<usize>, Vec<i1
             return (Some(t), key);
         }
         let Some((posted, by)) = tasks[t].posted else { return (None, key) };
-        key.insert(0, posted);
+        key.splice(..0, [posted, tasks[t].place]);
         task = (by != NOBODY).then_some(by);
     }
     (None, key)
@@ -176,7 +191,7 @@ fn schedule(
     // The numbers of tasks: in order of creation, without those that finished before they had a turn.
     let mut created: Vec<usize> = (0..tasks.len()).collect();
     created.retain(|t| tasks[*t].seen || !tasks[*t].thread);
-    created.sort_by_key(|t| tasks[*t].posted.map_or(i128::MIN, |(at, _)| at));
+    created.sort_by_key(|t| (tasks[*t].posted.map_or(i128::MIN, |(at, _)| at), tasks[*t].place));
     let number = |task: usize| created.iter().position(|t| *t == task).map_or(u32::MAX, |n| n as u32);
     let mut all: Vec<(Vec<i128>, Option<usize>, What)> = line
         .iter()

@@ -1,24 +1,24 @@
 //! Programs with any number of threads: decided round by round, and shown with as few threads as it takes.
 
-use crate::by_horn::{clauses_say, reason_of};
-use crate::by_summaries::summarize;
+use crate::by_horn::{self, clauses_say};
+use crate::by_summaries::{by_diagrams, no_size, summarize};
 use crate::prove::{
-    Engine, Figures, Proof, ProofError, ProofPlan, beyond_64_bits, cut_by, describe, events, follow, found, of_verdict,
-    proof_bounds,
+    Engine, ProofError, ProofPlan, beyond_64_bits, cut_by, describe, events, found, of_verdict, proof_bounds, solver,
 };
-use crate::{program_id, with_instances};
-use fabius_lang::program::Program;
-use fabius_sequential::bmc::{Depth, Outcome, Statistics};
+use crate::work::{Work, follow};
+use crate::{Report, program_id, with_instances};
+use fabius_lang::program::{Program, StmtKind};
+use fabius_sequential::bmc::{Depth, Outcome};
 use fabius_sequential::horn;
 use fabius_sequential::summaries::interfaces::{Composed, Threads, compose};
-use fabius_sequential::summaries::views::{self, Invariant, Template};
-use fabius_sequential::summaries::{self, Answer};
-use fabius_smt::Limits;
-use fabius_trace::{ProgramId, Reason, Turn, Verdict};
+use fabius_sequential::summaries::views::{Invariant, Template, invariant};
+use fabius_sequential::summaries::{GaveUp, NODES};
+use fabius_smt::{Embedded, Limits};
+use fabius_trace::{ProgramId, Reason, Schedule, Turn, Verdict};
 use fabius_translate::explicit::Trace;
 use fabius_translate::linear_interface::eager::{eager, threads};
 use fabius_translate::linear_interface::{Parameterized, lazy::lazy, parameterized};
-use fabius_translate::{lift, rounds::rounds};
+use fabius_translate::{Happened, lift, rounds::rounds};
 use std::time::Instant;
 
 /// What an engine says of so many rounds.
@@ -32,9 +32,34 @@ enum Said {
         limits: Vec<String>,
     },
     Unknown(Reason),
-    /// A variable has no finite size.
+    /// The variable of this name has no finite size.
     NotFinite(String),
 }
+
+/// How hard an engine tries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effort {
+    /// Diagrams of [`FEW_NODES`]; [`FEW_CONFLICTS`], and a quarter of the time.
+    Little,
+    /// As long as the limits allow.
+    All,
+}
+
+/// Who is asked if nobody is named. Most programs are decided by the first one; bugs of most others show at once, and need no
+/// exactness.
+const AUTOMATIC: [(Engine, Effort); 5] = [
+    (Engine::Interfaces, Effort::Little),
+    (Engine::Bmc, Effort::Little),
+    (Engine::Interfaces, Effort::All),
+    (Engine::Summaries, Effort::All),
+    (Engine::Bmc, Effort::All),
+];
+
+const FEW_NODES: usize = 1 << 20;
+const FEW_CONFLICTS: u64 = 2_000;
+
+/// Loops, calls and threads are followed so far with little effort.
+const SHALLOW: u32 = 3;
 
 /// Decides the executions of at most `count` rounds of any number of threads.
 pub fn attempt(
@@ -42,52 +67,47 @@ pub fn attempt(
     id: &ProgramId,
     plan: &ProofPlan,
     count: u32,
-    limits: &Limits<'_>,
-    progress: &mut dyn FnMut(Statistics),
-) -> Result<Proof, ProofError> {
+    work: &mut Work<'_>,
+) -> Result<Report, ProofError> {
     let source = parameterized(program, Trace::Off).map_err(ProofError::Unsupported)?;
-    let mut statistics = Statistics::default();
-    let mut numbers = Vec::new();
-    let engines: &[Engine] = match plan.engine {
-        Engine::Automatic => &[Engine::Interfaces, Engine::Summaries, Engine::Bmc],
-        ref one => std::slice::from_ref(one),
-    };
-    let mut said = None;
-    for engine in engines {
-        numbers.clear();
-        let now = match engine {
-            Engine::Interfaces => by_interfaces(&source, count, limits, &mut statistics, &mut numbers, progress)?,
-            Engine::Summaries => by_summaries(&source, count, limits, &mut statistics, &mut numbers, progress)?,
-            Engine::Horn => by_horn(&source, plan, count, limits, &mut statistics, &mut numbers, progress)?,
-            Engine::Bmc | Engine::Automatic => by_bmc(&source, plan, count, limits, &mut statistics, progress)?,
-        };
-        let is_last = !matches!(now, Said::NotFinite(_) | Said::Unknown(Reason::Memory));
-        said = Some(now);
-        if is_last {
-            break;
-        }
+    let mut report = of_verdict(decide(program, id, plan, &source, count, work)?);
+    report.limits = source.limits().to_vec();
+    Ok(report)
+}
+
+fn decide(
+    program: &Program,
+    id: &ProgramId,
+    plan: &ProofPlan,
+    source: &Parameterized,
+    count: u32,
+    work: &mut Work<'_>,
+) -> Result<Verdict, ProofError> {
+    let may_converge = plan.incremental && !source.is_cut() && id.instances.is_empty();
+    // Clauses may take for ever where an invariant is found at once.
+    if may_converge && plan.engine == Engine::Horn && count == 1 && converges(source, FEW_NODES, work)? {
+        return Ok(Verdict::Verified);
     }
-    let said = said.expect("some engine is asked");
     let mut bounds = proof_bounds(plan.sequentialization, id);
     bounds.any = any_of(program);
     bounds.limits.clone_from(&source.limits().to_vec());
-    let solved = Instant::now();
-    let verdict = match said {
+    Ok(match say(program, plan, source, count, work)? {
         Said::Bug { rounds, threads } => {
             let least = Least { rounds, threads };
-            match witness(program, id, plan, least, limits, &mut statistics, progress)? {
+            match witness(program, id, plan, least, work)? {
                 Some(verdict) => verdict,
                 None => {
                     bounds.completed = None;
-                    Verdict::Unknown { reason: cut_by(limits), bounds }
+                    Verdict::Unknown { reason: cut_by(work.limits), bounds }
                 }
             }
         }
-        Said::NoBug { .. } if plan.incremental && count == CONVERGED && converges(&source, id, limits) => {
+        Said::NoBug { .. } if may_converge && count == CONVERGED && converges(source, NODES, work)? => {
             Verdict::Verified
         }
         Said::NoBug { limits } => {
             bounds.limits.extend(limits);
+            bounds.limits.extend(work.open.clone());
             if program.processes.iter().any(|p| p.count.is_some()) {
                 bounds.limits.push("in each round the threads of a declared number run first".into());
             }
@@ -97,25 +117,82 @@ pub fn attempt(
             bounds.completed = None;
             Verdict::Unknown { reason, bounds }
         }
-        Said::NotFinite(name) => return Err(ProofError::NotFinite(name)),
-    };
-    let mut report = of_verdict(verdict);
-    report.limits = source.limits().to_vec();
-    Ok(Proof { report, statistics, solver: numbers, replaying: solved.elapsed() })
+        Said::NotFinite(name) => return Err(ProofError::NotFinite(no_size(&name, program))),
+    })
+}
+
+/// What the engine says that is asked for; or, one after the other, those that might know.
+fn say(
+    program: &Program,
+    plan: &ProofPlan,
+    source: &Parameterized,
+    count: u32,
+    work: &mut Work<'_>,
+) -> Result<Said, ProofError> {
+    let one = [(plan.engine, Effort::All)];
+    let asked: &[(Engine, Effort)] = if plan.engine == Engine::Automatic { &AUTOMATIC } else { &one };
+    // Objects are many variables, of which few matter: too many for exactness.
+    let has_heap = program.any_stmt(|s| matches!(s.kind, StmtKind::New(..)));
+    let mut said = None;
+    for (engine, effort) in asked {
+        let exact = matches!(engine, Engine::Interfaces | Engine::Summaries);
+        let is_hopeless = match &said {
+            Some(Said::NotFinite(_)) => *engine == Engine::Interfaces,
+            Some(_) => exact && has_heap,
+            None => false,
+        };
+        if is_hopeless {
+            continue;
+        }
+        work.figures.clear();
+        let now = match engine {
+            Engine::Interfaces => by_interfaces(source, count, *effort, work)?,
+            Engine::Summaries => by_summaries(source, count, work)?,
+            Engine::Horn => by_horn(source, plan, count, work)?,
+            Engine::Bmc | Engine::Automatic => by_bmc(source, plan, count, *effort, work)?,
+        };
+        let goes_on = match (&now, engine, effort) {
+            (Said::Bug { .. }, ..) => false,
+            (_, Engine::Bmc, Effort::Little) => true,
+            (Said::NoBug { .. }, ..) => false,
+            (Said::Unknown(reason), ..) => *reason == Reason::Memory,
+            (Said::NotFinite(_), ..) => true,
+        };
+        if !goes_on {
+            return Ok(now);
+        }
+        if (*engine, *effort) != (Engine::Bmc, Effort::Little) {
+            said = Some(now);
+        }
+    }
+    Ok(said.expect("some engine is asked"))
 }
 
 /// After so many rounds without a bug, an invariant of all rounds is looked for.
 const CONVERGED: u32 = 2;
 
-/// Whether some invariant shows that no number of threads and rounds has a bug; not asked where some numbers are given.
-fn converges(source: &Parameterized, id: &ProgramId, limits: &Limits<'_>) -> bool {
-    if source.is_cut() || !id.instances.is_empty() {
-        return false;
-    }
+/// Whether some invariant shows that no number of threads and rounds has a bug.
+fn converges(source: &Parameterized, nodes: usize, work: &mut Work<'_>) -> Result<bool, ProofError> {
     let (program, declared, any) = source.template();
-    let template = Template { program: &program, declared: &declared, any: &any };
-    let limits = summaries::Limits { deadline: limits.deadline, stop: limits.stop };
-    views::invariant(&template, &limits, &mut |_| {}) == Invariant::Holds
+    let figures = std::mem::take(&mut work.figures);
+    let answer = by_diagrams(work, move |limits, progress| {
+        let template = Template { program: &program, declared: &declared, any: &any };
+        invariant(&template, nodes, limits, progress)
+    })?;
+    // The figures are those of the engine, if one was asked.
+    if !figures.is_empty() {
+        work.figures = figures;
+    }
+    let why = match answer {
+        Ok(Invariant::Holds) => return Ok(true),
+        Ok(Invariant::Open) => None,
+        Ok(Invariant::Recursive) => Some("procedures are recursive".to_string()),
+        Err(GaveUp::NotFinite(name)) => Some(no_size(&name, source.program())),
+        Err(GaveUp::Stopped) => Some("there was no time".into()),
+        Err(GaveUp::Memory) => Some("there was no memory".into()),
+    };
+    *work.open = why.map(|why| format!("no invariant of all rounds was found: {why}"));
+    Ok(false)
 }
 
 /// The processes of any number.
@@ -123,77 +200,49 @@ pub fn any_of(program: &Program) -> Vec<String> {
     program.processes.iter().filter(|p| p.count.is_none()).map(|p| p.name.clone()).collect()
 }
 
-fn by_summaries(
-    source: &Parameterized,
-    count: u32,
-    limits: &Limits<'_>,
-    statistics: &mut Statistics,
-    numbers: &mut Figures,
-    progress: &mut dyn FnMut(Statistics),
-) -> Result<Said, ProofError> {
-    let (answer, figures) = summarize(&lazy(source, count).program, limits, statistics, progress)?;
-    *numbers = figures;
-    Ok(match answer {
-        Answer::Reached(reached) if reached.failing.is_empty() => Said::NoBug { limits: Vec::new() },
-        Answer::Reached(_) => Said::Bug { rounds: count, threads: None },
-        Answer::NotFinite(name) => Said::NotFinite(name),
-        Answer::Stopped => Said::Unknown(cut_by(limits)),
-        Answer::Memory => Said::Unknown(Reason::Memory),
-    })
+fn gave_up(why: GaveUp, limits: &Limits<'_>) -> Said {
+    match why {
+        GaveUp::NotFinite(name) => Said::NotFinite(name),
+        GaveUp::Stopped => Said::Unknown(cut_by(limits)),
+        GaveUp::Memory => Said::Unknown(Reason::Memory),
+    }
 }
 
-fn by_horn(
-    source: &Parameterized,
-    plan: &ProofPlan,
-    count: u32,
-    limits: &Limits<'_>,
-    statistics: &mut Statistics,
-    numbers: &mut Figures,
-    progress: &mut dyn FnMut(Statistics),
-) -> Result<Said, ProofError> {
-    let translated = lazy(source, count);
-    Ok(match clauses_say(&translated.program, plan, limits, statistics, numbers, progress)? {
+fn by_summaries(source: &Parameterized, count: u32, work: &mut Work<'_>) -> Result<Said, ProofError> {
+    match summarize(lazy(source, count).program, work)? {
+        Ok(reached) if reached.failing.is_empty() => Ok(Said::NoBug { limits: Vec::new() }),
+        Ok(_) => Ok(Said::Bug { rounds: count, threads: None }),
+        Err(why) => Ok(gave_up(why, work.limits)),
+    }
+}
+
+fn by_horn(source: &Parameterized, plan: &ProofPlan, count: u32, work: &mut Work<'_>) -> Result<Said, ProofError> {
+    Ok(match clauses_say(&lazy(source, count).program, plan, work)? {
         horn::Answer::Safe { .. } => Said::NoBug { limits: Vec::new() },
         horn::Answer::Unsafe => Said::Bug { rounds: count, threads: None },
-        horn::Answer::Unknown { reason } => Said::Unknown(reason_of(reason, limits)),
+        horn::Answer::Unknown { reason } => Said::Unknown(by_horn::reason_of(reason, work.limits)),
     })
 }
 
-fn by_interfaces(
-    source: &Parameterized,
-    count: u32,
-    limits: &Limits<'_>,
-    statistics: &mut Statistics,
-    numbers: &mut Figures,
-    progress: &mut dyn FnMut(Statistics),
-) -> Result<Said, ProofError> {
-    let threads = threads(source, count);
-    let of = summaries::Limits { deadline: limits.deadline, stop: limits.stop };
-    let before = *statistics;
-    let mut tick = |s: &summaries::Statistics| progress(Statistics { queries: s.images, solving: s.time, ..before });
-    let composed = compose(
-        &Threads {
-            program: &threads.program,
-            declared: &threads.declared,
-            any: threads.any,
-            shared: &threads.shared,
-            round: threads.round,
-            failed: threads.failed,
-        },
-        &of,
-        &mut tick,
-    );
-    let (composed, done) = composed.map_err(|_| ProofError::Internal("the translation is not sequential".into()))?;
-    statistics.solving += done.time;
-    statistics.queries += done.images;
-    numbers.extend([("bits", u64::from(done.bits)), ("images", done.images), ("nodes", done.nodes as u64)]);
-    Ok(match composed {
-        Composed::Holds => Said::NoBug { limits: Vec::new() },
-        Composed::Fails { rounds, threads } => Said::Bug { rounds, threads: Some(threads) },
-        Composed::NotFinite(name) => Said::NotFinite(name),
-        Composed::Stopped => Said::Unknown(cut_by(limits)),
-        Composed::Memory => Said::Unknown(Reason::Memory),
-    })
+fn by_interfaces(source: &Parameterized, count: u32, effort: Effort, work: &mut Work<'_>) -> Result<Said, ProofError> {
+    let of = threads(source, count);
+    let nodes = if effort == Effort::Little { FEW_NODES } else { NODES };
+    let composed = by_diagrams(work, move |limits, progress| {
+        let threads = Threads {
+            program: &of.program,
+            declared: &of.declared,
+            any: of.any,
+            shared: &of.shared,
+            round: of.round,
+            failed: of.failed,
+        };
+        compose(&threads, nodes, limits, progress)
+    })?;
+    match composed {
+        Ok(Composed::Holds) => Ok(Said::NoBug { limits: Vec::new() }),
+        Ok(Composed::Fails { rounds, threads }) => Ok(Said::Bug { rounds, threads: Some(threads) }),
+        Err(why) => Ok(gave_up(why, work.limits)),
+    }
 }
 
 /// The eager translation: one loop over the threads, which is unwound.
@@ -201,15 +250,24 @@ fn by_bmc(
     source: &Parameterized,
     plan: &ProofPlan,
     count: u32,
-    limits: &Limits<'_>,
-    statistics: &mut Statistics,
-    progress: &mut dyn FnMut(Statistics),
+    effort: Effort,
+    work: &mut Work<'_>,
 ) -> Result<Said, ProofError> {
     let translated = eager(source, count);
     let depth = Depth { unwind: plan.unwind, recursion: plan.recursion };
-    Ok(match follow(&translated, plan, depth, limits, statistics, progress)? {
+    let outcome = match effort {
+        Effort::All => follow(&translated, solver(&plan.solver)?, depth, work.limits, work)?,
+        Effort::Little => {
+            let depth = Depth { unwind: depth.unwind.min(SHALLOW), recursion: depth.recursion.min(SHALLOW) };
+            let now = Instant::now();
+            let deadline = work.limits.deadline.map(|d| now + d.saturating_duration_since(now) / 4);
+            let limits = Limits { deadline, ..*work.limits };
+            follow(&translated, Box::new(Embedded::with_effort(Some(FEW_CONFLICTS))), depth, &limits, work)?
+        }
+    };
+    Ok(match outcome {
         Outcome::Bug(_) => Said::Bug { rounds: count, threads: None },
-        Outcome::Unknown => Said::Unknown(cut_by(limits)),
+        Outcome::Unknown => Said::Unknown(cut_by(work.limits)),
         Outcome::Safe { within_64_bits: true, .. } => Said::Unknown(beyond_64_bits()),
         Outcome::Safe { cuts, .. } => {
             let threads = cuts.iter().any(|cut| cut.span == fabius_trace::Span::default());
@@ -225,6 +283,7 @@ fn by_bmc(
 }
 
 /// In how many rounds there is a bug, and with how many threads of any number, if that is known.
+#[derive(Clone, Copy)]
 struct Least {
     rounds: u32,
     threads: Option<u32>,
@@ -238,9 +297,7 @@ fn witness(
     id: &ProgramId,
     plan: &ProofPlan,
     least: Least,
-    limits: &Limits<'_>,
-    statistics: &mut Statistics,
-    progress: &mut dyn FnMut(Statistics),
+    work: &mut Work<'_>,
 ) -> Result<Option<Verdict>, ProofError> {
     let source = parameterized(program, Trace::On).map_err(ProofError::Unsupported)?;
     // How many threads are ruled out however far loops and calls are followed.
@@ -251,20 +308,12 @@ fn witness(
             let depth = 2u32.saturating_pow((effort - threads).min(12) + 1);
             let depth = Depth { unwind: depth, recursion: depth };
             let translated = rounds(&source.with_threads(threads), least.rounds).map_err(ProofError::Unsupported)?;
-            match follow(&translated, plan, depth, limits, statistics, progress)? {
+            match follow(&translated, solver(&plan.solver)?, depth, work.limits, work)? {
                 Outcome::Bug(witness) => {
-                    let happened =
-                        lift(&events(&witness), translated.nesting).map_err(|e| ProofError::Internal(e.0))?;
-                    let (numbers, instances) = threads_by_process(program, &happened.processes);
-                    let renumbered = happened.schedule.into_iter().map(|turn| match turn.task {
-                        Turn::START => turn,
-                        task => Turn { task: numbers.get(task as usize).copied().unwrap_or(task), ..turn },
-                    });
-                    let instances = [id.instances.clone(), instances].concat();
-                    let all = with_instances(program.clone(), &instances[id.instances.len()..])
-                        .map_err(|e| ProofError::Internal(e.message))?;
-                    let id = program_id(&id.file, &program.source, &id.consts, &instances);
-                    return found(&all, &id, plan.sequentialization, &renumbered.collect()).map(Some);
+                    let happened = || lift(&events(&witness), translated.nesting);
+                    let shown =
+                        || as_threads(program, id, plan, least, &happened().map_err(|e| ProofError::Internal(e.0))?);
+                    return work.replay(shown).map(Some);
                 }
                 Outcome::Safe { cuts, .. } if cuts.is_empty() && threads == ruled_out => {
                     if least.threads.is_some() {
@@ -280,22 +329,30 @@ fn witness(
     unreachable!("efforts grow without end")
 }
 
-/// The numbers of threads if those of each process come together, and how many of each there are.
-fn threads_by_process(program: &Program, threads: &[(Option<u32>, usize)]) -> (Vec<u32>, Vec<(String, u32)>) {
-    let first = u32::from(program.init.is_some());
-    let count = threads.iter().filter_map(|(task, _)| *task).map(|task| task + 1).max().unwrap_or(first).max(first);
-    let mut numbers: Vec<u32> = (0..count).collect();
-    let mut next = first;
-    let mut instances = Vec::new();
-    for (n, process) in program.processes.iter().enumerate() {
-        let of = || threads.iter().filter(|(_, of)| *of == n);
-        for task in of().filter_map(|(task, _)| *task) {
-            numbers[task as usize] = next;
-            next += 1;
-        }
-        if process.count.is_none() {
-            instances.push((process.name.clone(), of().count() as u32));
-        }
+/// Replays what happened with as many threads of each process as take part.
+fn as_threads(
+    program: &Program,
+    id: &ProgramId,
+    plan: &ProofPlan,
+    least: Least,
+    happened: &Happened,
+) -> Result<Verdict, ProofError> {
+    let of = |process: usize| happened.processes.iter().filter(|(_, of)| *of == process).count() as u32;
+    let any = program.processes.iter().enumerate().filter(|(_, p)| p.count.is_none());
+    let instances: Vec<(String, u32)> = any.map(|(n, p)| (p.name.clone(), of(n))).collect();
+    let all = with_instances(program.clone(), &instances).map_err(|e| ProofError::Internal(e.message))?;
+    let instances = [id.instances.clone(), instances].concat();
+    let id = program_id(&id.file, &program.source, &id.consts, &instances);
+    let mut verdict = found(&all, &id, plan.sequentialization, &happened.schedule)?;
+    if let Verdict::Bug { trace } = &mut verdict {
+        let order: Vec<u32> = happened.processes.iter().filter_map(|(task, _)| *task).collect();
+        trace.cost = new_rounds(&trace.schedule(), &order).min(least.rounds - 1);
     }
-    (numbers, instances)
+    Ok(verdict)
+}
+
+/// The new rounds of a schedule, if threads run in this order in each.
+fn new_rounds(schedule: &Schedule, order: &[u32]) -> u32 {
+    let place = |turn: &Turn| order.iter().position(|task| *task == turn.task);
+    schedule.windows(2).filter(|turns| place(&turns[1]) < place(&turns[0])).count() as u32
 }

@@ -2,11 +2,10 @@
 //! bounded model checking, which goes deeper until it has a trace.
 
 use crate::prove::{
-    Proof, ProofError, ProofPlan, Sequentialization, SolverChoice, cut_by, no_deadlocks, not_sequential, of_verdict,
-    proof_bounds, shown, translate,
+    ProofError, ProofPlan, SolverChoice, cut_by, no_deadlocks, not_sequential, proof_bounds, shown, translate,
 };
+use crate::work::Work;
 use fabius_lang::program::Program;
-use fabius_sequential::bmc::Statistics;
 use fabius_sequential::horn::{Answer, Clauses, NoClauses, clauses, solve};
 use fabius_smt::{Limits, find_solver};
 use fabius_trace::{ProgramId, Reason, Verdict};
@@ -19,40 +18,27 @@ pub fn attempt(
     program: &Program,
     id: &ProgramId,
     plan: &ProofPlan,
-    limits: &Limits<'_>,
-    progress: &mut dyn FnMut(Sequentialization, Statistics),
-) -> Result<Proof, ProofError> {
+    work: &mut Work<'_>,
+) -> Result<Verdict, ProofError> {
     let what = plan.sequentialization;
     let translated = translate(program, what, Trace::Off)?;
-    let (mut statistics, mut numbers) = (Statistics::default(), Vec::new());
-    let tick = &mut |s| progress(what, s);
-    let answer = clauses_say(&translated.program, plan, limits, &mut statistics, &mut numbers, tick)?;
     let mut bounds = proof_bounds(what, id);
-    let solved = Instant::now();
-    let verdict = match answer {
+    match clauses_say(&translated.program, plan, work)? {
         Answer::Safe { .. } => {
             bounds.limits = translated.limits;
             bounds.limits.extend(no_deadlocks(program, what));
-            Verdict::NoBugWithinBounds { bounds }
+            Ok(Verdict::NoBugWithinBounds { bounds })
         }
-        Answer::Unsafe => shown(program, id, plan, bounds, limits, &mut statistics, tick)?,
+        Answer::Unsafe => shown(program, id, plan, bounds, work),
         Answer::Unknown { reason } => {
             bounds.completed = None;
-            Verdict::Unknown { reason: reason_of(reason, limits), bounds }
+            Ok(Verdict::Unknown { reason: reason_of(reason, work.limits), bounds })
         }
-    };
-    Ok(Proof { report: of_verdict(verdict), statistics, solver: numbers, replaying: solved.elapsed() })
+    }
 }
 
-/// What the solver of Horn clauses says of a sequential program; and figures of the work.
-pub fn clauses_say(
-    program: &Program,
-    plan: &ProofPlan,
-    limits: &Limits<'_>,
-    statistics: &mut Statistics,
-    numbers: &mut Vec<(&'static str, u64)>,
-    progress: &mut dyn FnMut(Statistics),
-) -> Result<Answer, ProofError> {
+/// What the solver of Horn clauses says of a sequential program.
+pub fn clauses_say(program: &Program, plan: &ProofPlan, work: &mut Work<'_>) -> Result<Answer, ProofError> {
     let solver = z3(&plan.solver)?;
     let began = Instant::now();
     let clauses = match Clauses::of(program) {
@@ -60,14 +46,14 @@ pub fn clauses_say(
         Err(NoClauses::Inexpressible(what)) => return Ok(Answer::Unknown { reason: inexpressible(what) }),
         Err(NoClauses::NotSequential(wrong)) => return Err(not_sequential(wrong)),
     };
-    statistics.encoding += began.elapsed();
-    statistics.queries += 1;
-    progress(*statistics);
+    work.statistics.encoding += began.elapsed();
+    work.statistics.queries += 1;
+    (work.progress)(work.statistics);
     let began = Instant::now();
-    let answer = solve(&clauses, &solver, limits).map_err(ProofError::Solver)?;
-    statistics.solving += began.elapsed();
+    let answer = solve(&clauses, &solver, work.limits).map_err(ProofError::HornSolver)?;
+    work.statistics.solving += began.elapsed();
     let (predicates, clauses) = clauses.counts();
-    *numbers = vec![("predicates", predicates as u64), ("clauses", clauses as u64)];
+    work.figures = vec![("predicates", predicates as u64), ("clauses", clauses as u64)];
     Ok(answer)
 }
 
@@ -77,7 +63,7 @@ pub fn clauses_say(
 /// [`ProofError`].
 pub fn text(program: &Program) -> Result<String, ProofError> {
     clauses(program).map_err(|e| match e {
-        NoClauses::Inexpressible(what) => ProofError::Solver(inexpressible(what)),
+        NoClauses::Inexpressible(what) => ProofError::HornSolver(inexpressible(what)),
         NoClauses::NotSequential(wrong) => not_sequential(wrong),
     })
 }
@@ -91,16 +77,14 @@ pub fn reason_of(message: String, limits: &Limits<'_>) -> Reason {
     if limits.are_hit() { cut_by(limits) } else { Reason::Solver { message } }
 }
 
-const MISSING: &str = "Horn clauses are solved by z3, which is not on the search path: install it, or say where it is with \
-    `--solver-path`; or write the clauses for another solver with `--dump horn FILE`";
+const MISSING: &str = "Horn clauses are solved by z3, which is not on the search path";
 
 fn z3(choice: &SolverChoice) -> Result<PathBuf, ProofError> {
     match choice {
         SolverChoice::At(path) => Ok(path.clone()),
         SolverChoice::Named(name) if name != "z3" => {
-            let message = format!("`{name}` is not known to solve Horn clauses; z3 does: leave out `--solver`");
-            Err(ProofError::Solver(message))
+            Err(ProofError::HornSolver(format!("`{name}` is not known to solve Horn clauses; z3 does")))
         }
-        _ => find_solver("z3").ok_or_else(|| ProofError::Solver(MISSING.into())),
+        _ => find_solver("z3").ok_or_else(|| ProofError::HornSolver(MISSING.into())),
     }
 }

@@ -1,62 +1,85 @@
 //! Verification by summaries: exact for finite data. What fails is then shown by bounded model checking.
 
-use crate::prove::{
-    Figures, Proof, ProofError, ProofPlan, Sequentialization, cut_by, no_deadlocks, of_verdict, proof_bounds, shown,
-    translate,
-};
+use crate::in_time::in_time;
+use crate::prove::{ProofError, ProofPlan, cut_by, no_deadlocks, no_thread, proof_bounds, shown, translate};
+use crate::work::Work;
 use fabius_lang::program::Program;
-use fabius_sequential::bmc::Statistics;
-use fabius_sequential::summaries::{self, Answer, Question};
+use fabius_sequential::bmc;
+use fabius_sequential::summaries::{self, GaveUp, NotSequential, Question, Reached, Statistics};
 use fabius_smt::Limits;
 use fabius_trace::{ProgramId, Reason, Verdict};
 use fabius_translate::explicit::Trace;
-use std::time::Instant;
 
-/// Decides a program.
-pub fn prove(
+/// Decides the executions that are translated.
+pub fn attempt(
     program: &Program,
     id: &ProgramId,
     plan: &ProofPlan,
-    limits: &Limits<'_>,
-    progress: &mut dyn FnMut(Sequentialization, Statistics),
-) -> Result<Proof, ProofError> {
+    work: &mut Work<'_>,
+) -> Result<Verdict, ProofError> {
     let what = plan.sequentialization;
     let translated = translate(program, what, Trace::Off)?;
-    let mut statistics = Statistics::default();
-    let (answer, solver) = summarize(&translated.program, limits, &mut statistics, &mut |s| progress(what, s))?;
     let mut bounds = proof_bounds(what, id);
-    let solved = Instant::now();
-    let verdict = match answer {
-        Answer::NotFinite(name) => return Err(ProofError::NotFinite(name)),
-        Answer::Stopped | Answer::Memory => {
-            bounds.completed = None;
-            let reason = if answer == Answer::Memory { Reason::Memory } else { cut_by(limits) };
-            Verdict::Unknown { reason, bounds }
-        }
-        Answer::Reached(reached) if reached.failing.is_empty() => {
+    match summarize(translated.program, work)? {
+        Ok(reached) if reached.failing.is_empty() => {
             bounds.limits = translated.limits;
             bounds.limits.extend(no_deadlocks(program, what));
-            Verdict::NoBugWithinBounds { bounds }
+            Ok(Verdict::NoBugWithinBounds { bounds })
         }
-        Answer::Reached(_) => shown(program, id, plan, bounds, limits, &mut statistics, &mut |s| progress(what, s))?,
-    };
-    let report = of_verdict(verdict);
-    Ok(Proof { report, statistics, solver, replaying: solved.elapsed() })
+        Ok(_) => shown(program, id, plan, bounds, work),
+        Err(gave_up) => {
+            bounds.completed = None;
+            Ok(Verdict::Unknown { reason: reason_of(gave_up, program, work.limits)?, bounds })
+        }
+    }
 }
 
-/// What executions reach, by summaries; and figures of the work.
-pub fn summarize(
-    program: &Program,
-    limits: &Limits<'_>,
-    statistics: &mut Statistics,
-    progress: &mut dyn FnMut(Statistics),
-) -> Result<(Answer, Figures), ProofError> {
-    let of = summaries::Limits { deadline: limits.deadline, stop: limits.stop };
-    let before = *statistics;
-    let mut tick = |s: &summaries::Statistics| progress(Statistics { queries: s.images, solving: s.time, ..before });
-    let (answer, done) = summaries::reach(program, Question::Failure, &[], &of, &mut tick)
-        .map_err(|_| ProofError::Internal("the translation is not sequential".into()))?;
-    statistics.solving += done.time;
-    statistics.queries += done.images;
-    Ok((answer, vec![("bits", u64::from(done.bits)), ("images", done.images), ("nodes", done.nodes as u64)]))
+/// What executions reach, by summaries.
+pub fn summarize(program: Program, work: &mut Work<'_>) -> Result<Result<Reached, GaveUp>, ProofError> {
+    by_diagrams(work, move |limits, progress| summaries::reach(&program, Question::Failure, &[], limits, progress))
+}
+
+/// What an analysis with decision diagrams found out.
+type Analysed<T> = Result<(Result<T, GaveUp>, Statistics), NotSequential>;
+
+/// Does an analysis with decision diagrams, no longer than the limits allow.
+pub fn by_diagrams<T: Send + 'static>(
+    work: &mut Work<'_>,
+    analysis: impl FnOnce(&Limits<'_>, &mut dyn FnMut(&Statistics)) -> Analysed<T> + Send + 'static,
+) -> Result<Result<T, GaveUp>, ProofError> {
+    let before = work.statistics;
+    let with = |s: &Statistics| bmc::Statistics { queries: s.images, solving: s.time, ..bmc::Statistics::default() };
+    let mut latest = Statistics::default();
+    let analysed = in_time(
+        work.limits,
+        &mut |s: Statistics| {
+            (work.progress)(before.and(&with(&s)));
+            latest = s;
+        },
+        move |limits, news| analysis(limits, &mut |s| news(*s)),
+    );
+    let (found, done) = match analysed.map_err(no_thread)? {
+        Some(analysed) => analysed.map_err(|_| ProofError::Internal("the translation is not sequential".into()))?,
+        None => (Err(GaveUp::Stopped), latest),
+    };
+    work.statistics = before.and(&with(&done));
+    work.figures = vec![("bits", u64::from(done.bits)), ("images", done.images), ("nodes", done.nodes as u64)];
+    Ok(found)
+}
+
+/// What has no finite size, in a sentence. Translations have variables that the program does not have.
+pub fn no_size(name: &str, program: &Program) -> String {
+    let locals = program.procs.iter().flat_map(|p| &p.locals).map(|l| &l.name);
+    let is_named = program.globals.iter().map(|g| &g.name).chain(locals).any(|n| n == name);
+    let what = if is_named { format!("`{name}`") } else { "a value of type `int`".into() };
+    format!("{what} has no finite size")
+}
+
+/// Why nothing is known, if that is not an error.
+pub fn reason_of(gave_up: GaveUp, program: &Program, limits: &Limits<'_>) -> Result<Reason, ProofError> {
+    match gave_up {
+        GaveUp::NotFinite(name) => Err(ProofError::NotFinite(no_size(&name, program))),
+        GaveUp::Stopped => Ok(cut_by(limits)),
+        GaveUp::Memory => Ok(Reason::Memory),
+    }
 }

@@ -7,8 +7,10 @@ mod by_horn;
 mod by_summaries;
 pub mod compare;
 pub mod graph;
+mod in_time;
 mod plan;
 pub mod prove;
+mod work;
 
 use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome};

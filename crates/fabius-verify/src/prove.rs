@@ -1,5 +1,6 @@
 //! Symbolic verification: translate to a sequential program, look for a failing assertion, and lift what is found.
 
+use crate::work::{Work, follow};
 use crate::{CheckError, Plan, Report, any_threads, by_horn, by_summaries, confirm};
 use fabius_explore::search::Options;
 use fabius_explore::shrink;
@@ -165,9 +166,14 @@ pub enum ProofError {
     Unsupported(Unsupported),
     /// The solver is missing, or failed.
     Solver(String),
+    /// There is no solver of Horn clauses, or it failed, or there are no clauses.
+    HornSolver(String),
     /// The engine composes any number of threads, and the program has no process of any number.
-    NeedsAnyThreads,
-    /// The variable of this name has no finite size, and the engine needs one.
+    NeedsAnyThreads {
+        /// Numbers were given from outside.
+        given: bool,
+    },
+    /// Something has no finite size, says this sentence, and the engine needs one.
     NotFinite(String),
     /// An error of Fabius.
     Internal(String),
@@ -306,13 +312,13 @@ pub fn prove(
     let limits = Limits { deadline: plan.time.and_then(|t| began.checked_add(t)), stop };
     let widest = plan.sequentialization;
     with_stack(|| {
-        let mut last = None;
+        let (mut last, mut open) = (None, None);
         for step in 0.. {
             let mut plan = plan.clone();
             if plan.incremental {
                 plan.sequentialization = plan.sequentialization.raised(step);
             }
-            let mut proof = attempt(program, id, &plan, &limits, &mut |sequentialization, statistics| {
+            let mut proof = attempt(program, id, &plan, &limits, &mut open, &mut |sequentialization, statistics| {
                 progress(&ProofProgress { sequentialization, statistics, elapsed: began.elapsed() });
             })?;
             proof.report.elapsed = began.elapsed();
@@ -339,47 +345,60 @@ pub fn prove(
 fn with_stack<T: Send>(work: impl FnOnce() -> Result<T, ProofError> + Send) -> Result<T, ProofError> {
     std::thread::scope(|scope| {
         let worker = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
-        let worker = worker.map_err(|e| ProofError::Internal(format!("no thread can be started: {e}")))?;
-        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        worker.map_err(no_thread)?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
+pub(crate) fn no_thread(error: std::io::Error) -> ProofError {
+    ProofError::Internal(format!("no thread can be started: {error}"))
+}
+
 /// Bytes of stack; only what is used is taken.
-const STACK: usize = 1 << 30;
+pub(crate) const STACK: usize = 1 << 30;
 
 fn attempt(
     program: &Program,
     id: &ProgramId,
     plan: &ProofPlan,
     limits: &Limits<'_>,
+    open: &mut Option<String>,
     progress: &mut dyn FnMut(Sequentialization, Statistics),
 ) -> Result<Proof, ProofError> {
-    if let Sequentialization::AnyThreads(count) = plan.sequentialization {
-        let tick = &mut |statistics| progress(plan.sequentialization, statistics);
-        return any_threads::attempt(program, id, plan, count, limits, tick);
-    }
-    if plan.engine == Engine::Interfaces {
-        return Err(ProofError::NeedsAnyThreads);
-    }
-    if plan.engine == Engine::Summaries {
-        return by_summaries::prove(program, id, plan, limits, progress);
-    }
-    if plan.engine == Engine::Horn {
-        return by_horn::attempt(program, id, plan, limits, progress);
-    }
-    let translated = translate(program, plan.sequentialization, Trace::On)?;
-    let depth = depth(plan);
-    let mut bmc = Bmc::new(&translated.program, solver(&plan.solver)?);
-    let outcome = bmc.check(depth, limits, &mut |s| progress(plan.sequentialization, *s)).map_err(of_bmc)?;
-    let mut bounds = proof_bounds(plan.sequentialization, id);
+    let mut work = Work {
+        limits,
+        open,
+        progress: &mut |statistics| progress(plan.sequentialization, statistics),
+        statistics: Statistics::default(),
+        figures: Vec::new(),
+        replaying: Duration::ZERO,
+    };
+    let report = match (plan.sequentialization, plan.engine) {
+        (Sequentialization::AnyThreads(count), _) => any_threads::attempt(program, id, plan, count, &mut work)?,
+        (_, Engine::Interfaces) => return Err(needs_any_threads(id)),
+        (_, Engine::Summaries) => of_verdict(by_summaries::attempt(program, id, plan, &mut work)?),
+        (_, Engine::Horn) => of_verdict(by_horn::attempt(program, id, plan, &mut work)?),
+        (_, Engine::Automatic | Engine::Bmc) => of_verdict(by_bmc(program, id, plan, &mut work)?),
+    };
+    let Work { statistics, figures, replaying, .. } = work;
+    Ok(Proof { report, statistics, solver: figures, replaying })
+}
+
+fn needs_any_threads(id: &ProgramId) -> ProofError {
+    ProofError::NeedsAnyThreads { given: !id.instances.is_empty() }
+}
+
+fn by_bmc(program: &Program, id: &ProgramId, plan: &ProofPlan, work: &mut Work<'_>) -> Result<Verdict, ProofError> {
+    let what = plan.sequentialization;
+    let translated = translate(program, what, Trace::On)?;
+    let outcome = follow(&translated, solver(&plan.solver)?, depth(plan), work.limits, work)?;
+    let mut bounds = proof_bounds(what, id);
     bounds.limits = translated.limits.clone();
-    bounds.limits.extend(no_deadlocks(program, plan.sequentialization));
-    let solved = Instant::now();
-    let verdict = match outcome {
-        Outcome::Bug(witness) => confirm_witness(program, id, plan.sequentialization, &translated, &witness)?,
+    bounds.limits.extend(no_deadlocks(program, what));
+    Ok(match outcome {
+        Outcome::Bug(witness) => work.replay(|| confirm_witness(program, id, what, &translated, &witness))?,
         Outcome::Unknown => {
             bounds.completed = None;
-            Verdict::Unknown { reason: cut_by(limits), bounds }
+            Verdict::Unknown { reason: cut_by(work.limits), bounds }
         }
         Outcome::Safe { within_64_bits: true, .. } => {
             bounds.completed = None;
@@ -389,9 +408,7 @@ fn attempt(
             bounds.limits.extend(cuts.iter().map(|cut| describe(cut, program)));
             Verdict::NoBugWithinBounds { bounds }
         }
-    };
-    let report = of_verdict(verdict);
-    Ok(Proof { report, statistics: bmc.statistics, solver: bmc.solver_statistics(), replaying: solved.elapsed() })
+    })
 }
 
 /// Only the translation by rounds of threads looks for deadlocks.
@@ -407,17 +424,17 @@ pub(crate) fn shown(
     id: &ProgramId,
     plan: &ProofPlan,
     mut bounds: Bounds,
-    limits: &Limits<'_>,
-    statistics: &mut Statistics,
-    progress: &mut dyn FnMut(Statistics),
+    work: &mut Work<'_>,
 ) -> Result<Verdict, ProofError> {
     let what = plan.sequentialization;
     let translated = translate(program, what, Trace::On)?;
     let mut reason = None;
     for step in 1..=DEEPEST {
         let depth = Depth { unwind: 1 << step, recursion: 1 << step };
-        match follow(&translated, plan, depth, limits, statistics, progress)? {
-            Outcome::Bug(witness) => return confirm_witness(program, id, what, &translated, &witness),
+        match follow(&translated, solver(&plan.solver)?, depth, work.limits, work)? {
+            Outcome::Bug(witness) => {
+                return work.replay(|| confirm_witness(program, id, what, &translated, &witness));
+            }
             Outcome::Safe { cuts, within_64_bits: true } if cuts.is_empty() => {
                 reason = Some(beyond_64_bits());
                 break;
@@ -430,27 +447,11 @@ pub(crate) fn shown(
         }
     }
     bounds.completed = None;
-    Ok(Verdict::Unknown { reason: reason.unwrap_or_else(|| cut_by(limits)), bounds })
+    Ok(Verdict::Unknown { reason: reason.unwrap_or_else(|| cut_by(work.limits)), bounds })
 }
 
 /// Loops and calls are followed for two to the power of this at most.
 const DEEPEST: u32 = 20;
-
-/// Bounded model checking of a translation to some depth.
-pub(crate) fn follow(
-    translated: &Translated,
-    plan: &ProofPlan,
-    depth: Depth,
-    limits: &Limits<'_>,
-    statistics: &mut Statistics,
-    progress: &mut dyn FnMut(Statistics),
-) -> Result<Outcome, ProofError> {
-    let mut bmc = Bmc::new(&translated.program, solver(&plan.solver)?);
-    let before = *statistics;
-    let outcome = bmc.check(depth, limits, &mut |s| progress(before.and(s))).map_err(of_bmc)?;
-    *statistics = before.and(&bmc.statistics);
-    Ok(outcome)
-}
 
 /// A report that is a verdict.
 pub(crate) fn of_verdict(verdict: Verdict) -> Report {
@@ -506,9 +507,11 @@ pub(crate) fn describe(cut: &CutOff, program: &Program) -> String {
     let at = cut.span.line_col(&program.source);
     let (line, column, after) = (at.line, at.column, cut.after);
     if cut.is_loop {
-        format!("the loop at {line}:{column} was followed for {after} iterations")
+        let iterations = if after == 1 { "iteration" } else { "iterations" };
+        format!("the loop at {line}:{column} was followed for {after} {iterations}")
     } else {
-        format!("the recursive call at {line}:{column} was followed for {after} active calls")
+        let calls = if after == 1 { "call" } else { "calls" };
+        format!("the recursive call at {line}:{column} was followed for {after} active {calls}")
     }
 }
 

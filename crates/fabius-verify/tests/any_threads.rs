@@ -124,3 +124,67 @@ fn threads_in_a_fixed_number_have_the_same_bugs() {
     });
     assert!(count >= 30, "{count} programs");
 }
+
+/// What every engine says of a bug: it is shown, by a trace that costs so much.
+fn every_engine_shows(source: &str, rounds: u32, cost: u32) {
+    let program = compile(source, &Options::default()).unwrap();
+    let id = program_id("test.fab", source, &[], &[]);
+    let mut engines = vec![Engine::Automatic, Engine::Interfaces, Engine::Summaries, Engine::Bmc];
+    engines.extend(fabius_smt::find_solver("z3").map(|_| Engine::Horn));
+    for engine in engines {
+        assert_eq!(fails(&program, &id, &plan(rounds, engine)), Ok(true), "{engine:?}\n{source}");
+        let stop = Arc::new(AtomicBool::new(false));
+        match prove(&program, &id, &plan(rounds, engine), &stop, &|_| {}).unwrap().report.verdict {
+            Verdict::Bug { trace } => assert_eq!(trace.cost, cost, "{engine:?}\n{source}"),
+            other => panic!("{engine:?}: {other:?}\n{source}"),
+        }
+    }
+}
+
+/// The diagrams of these have more nodes than there are.
+#[test]
+fn a_bug_needs_no_exactness() {
+    let turns = "if s == 0 { s = 1; if s == 2 { s = 3; if s == 0 { assert false; } } } \
+                 else if s == 1 { s = 2; if s == 3 { s = 0; } }";
+    let numbers = format!(
+        "var s: 0..3;\nvar a: 0..63;\nvar b: 0..63;\nvar c: 0..63;\nprocess w[*] {{\n\
+         var t: 0..63 = a; var u: 0..63 = b; var v: 0..63 = c;\n\
+         a = (t * u + v) % 64; b = (u * v + t) % 64; c = (v * t + u) % 64;\n{turns}\n}}\n"
+    );
+    let heap = "record N { v: 0..3 }\nvar p: ref N;\nprocess w[*] { let q = new N { v: 1 }; if p == null { p = q; } \
+                p.v = 2; assert q.v == 1 || p == q; }\n";
+    for (source, rounds) in [(numbers.as_str(), 3), (heap, 2)] {
+        let program = compile(source, &Options::default()).unwrap();
+        let id = program_id("test.fab", source, &[], &[]);
+        assert_eq!(fails(&program, &id, &plan(rounds, Engine::Automatic)), Ok(true), "{source}");
+    }
+}
+
+/// Threads begin in the order of the file, and run in another one.
+#[test]
+fn what_threads_choose_before_they_do_anything_is_theirs() {
+    for source in [
+        "var x: bool;\nprocess w[*] { var n: bool = *; assume n; x = true; assert false; }\n\
+         process d[1] { var n: bool = *; assume !n; }\n",
+        "var x: bool;\nprocess v[*] { var n: bool = *; assume n; assert !x; }\n\
+         process w[*] { var n: bool = *; assume !n; x = true; }\n",
+        "var x: bool;\ninit { x = false; }\nprocess v[*] { var n: bool = *; assume n; assert !x; }\n\
+         process w[*] { var n: bool = *; assume !n; x = true; }\nprocess d[2] { var n: bool = *; assume !n; x = true; }\n",
+    ] {
+        every_engine_shows(source, 1, 0);
+    }
+}
+
+/// In the order of the file there would be one more.
+#[test]
+fn rounds_are_those_in_which_threads_run() {
+    every_engine_shows("var x: bool;\nprocess w[*] { assert !x; }\nprocess d[1] { x = true; }\n", 1, 0);
+    let many = "if x { if x { if x { if x { assert false; } } } }";
+    let source = format!(
+        "var x: bool;\nvar y: bool;\nprocess v[*] {{ x = true; assert !y; }}\nprocess w[*] {{ {many} y = true; }}\n"
+    );
+    every_engine_shows(&source, 1, 0);
+    let source =
+        "var x: bool;\nvar y: bool;\nprocess w[*] { x = true; assert !y; }\nprocess d[1] { assume x; y = true; }\n";
+    every_engine_shows(source, 2, 1);
+}

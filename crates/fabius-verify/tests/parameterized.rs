@@ -5,14 +5,17 @@ use fabius_lang::program::*;
 use fabius_lang::{Choices, Options, compile};
 use fabius_sequential::summaries::interfaces::{Composed, Threads, compose};
 use fabius_sequential::summaries::views::{Invariant, Template, invariant};
-use fabius_sequential::summaries::{self, Answer, Limits, Question, Reached};
+use fabius_sequential::summaries::{self, NODES, Question, Reached};
+use fabius_smt::Limits;
 use fabius_trace::{Bound, Verdict};
 use fabius_translate::explicit::Trace;
 use fabius_translate::linear_interface::eager::{eager, threads};
 use fabius_translate::linear_interface::{Parameterized, lazy::lazy, parameterized};
+use fabius_verify::prove::{Engine, ProofPlan, Sequentialization, SolverChoice, prove};
 use fabius_verify::{Plan, check, program_id, with_instances};
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use testkit::oracle::parameterized::{Case, cases};
 use testkit::parameterized::{Parameterized as Random, random};
@@ -23,12 +26,9 @@ fn program(source: &str) -> Program {
 }
 
 fn reach(program: &Program, ends: &[GlobalId]) -> Reached {
-    let stop = AtomicBool::new(false);
-    let limits = Limits { deadline: None, stop: &stop };
-    match summaries::reach(program, Question::Everything, ends, &limits, &mut |_| {}).expect("it is sequential").0 {
-        Answer::Reached(reached) => reached,
-        other => panic!("{other:?}"),
-    }
+    let limits = Limits { deadline: None, stop: &Arc::default() };
+    let answer = summaries::reach(program, Question::Everything, ends, &limits, &mut |_| {});
+    answer.expect("it is sequential").0.expect("nothing is too large")
 }
 
 /// What is printed, and the shared variables in the end.
@@ -44,7 +44,6 @@ fn source_of(text: &str) -> Parameterized {
 /// What the composition of interfaces finds.
 fn composed(source: &Parameterized, rounds: u32) -> Composed {
     let of = threads(source, rounds);
-    let stop = AtomicBool::new(false);
     let threads = Threads {
         program: &of.program,
         declared: &of.declared,
@@ -53,7 +52,17 @@ fn composed(source: &Parameterized, rounds: u32) -> Composed {
         round: of.round,
         failed: of.failed,
     };
-    compose(&threads, &Limits { deadline: None, stop: &stop }, &mut |_| {}).expect("it is sequential").0
+    let limits = Limits { deadline: None, stop: &Arc::default() };
+    let answer = compose(&threads, NODES, &limits, &mut |_| {});
+    answer.expect("it is sequential").0.expect("nothing is too large")
+}
+
+/// What is known of an invariant.
+fn invariant_of(source: &Parameterized) -> Invariant {
+    let (program, declared, any) = source.template();
+    let template = Template { program: &program, declared: &declared, any: &any };
+    let answer = invariant(&template, NODES, &Limits { deadline: None, stop: &Arc::default() }, &mut |_| {});
+    answer.expect("it is sequential").0.expect("nothing is too large")
 }
 
 fn corpus() -> Vec<Case> {
@@ -192,16 +201,32 @@ fn explicit_fails(program: &Program, threads: u32, rounds: u32) -> bool {
     matches!(verdict, Verdict::Bug { .. })
 }
 
+/// Whether a bug of so many rounds is shown: it replays, and takes no more rounds.
+fn shown(program: &Program, rounds: u32) -> Result<(), String> {
+    let plan = ProofPlan {
+        sequentialization: Sequentialization::AnyThreads(rounds),
+        engine: Engine::Interfaces,
+        unwind: 3,
+        recursion: 3,
+        incremental: false,
+        solver: SolverChoice::Embedded,
+        time: None,
+    };
+    let id = program_id("test.fab", &program.source, &[], &[]);
+    let proof = prove(program, &id, &plan, &Arc::new(AtomicBool::new(false)), &|_| {}).map_err(|e| format!("{e:?}"))?;
+    match proof.report.verdict {
+        Verdict::Bug { trace } if trace.cost < rounds => Ok(()),
+        Verdict::Bug { trace } => Err(format!("it is shown with {} new rounds", trace.cost)),
+        other => Err(format!("no bug is shown: {other:?}")),
+    }
+}
+
 /// What two ways to decide a random program disagree about.
 fn disagreement(of: &Random) -> Option<String> {
     let compiled = program(&of.source());
+    let in_order = program(&of.in_order_of_rounds().source());
     let source = parameterized(&compiled, Trace::Off).expect("it has what is needed");
-    let invariant = {
-        let (program, declared, any) = source.template();
-        let stop = AtomicBool::new(false);
-        let template = Template { program: &program, declared: &declared, any: &any };
-        invariant(&template, &Limits { deadline: None, stop: &stop }, &mut |_| {})
-    };
+    let invariant = invariant_of(&source);
     for rounds in 1..=2 {
         let lazily = !reach(&lazy(&source, rounds).program, &[]).failing.is_empty();
         let eagerly = !reach(&eager(&source, rounds).program, &[]).failing.is_empty();
@@ -217,8 +242,13 @@ fn disagreement(of: &Random) -> Option<String> {
             Composed::Fails { rounds: in_rounds, threads } if in_rounds == rounds => threads,
             _ => 4,
         };
+        if let Composed::Fails { rounds, .. } = composed
+            && let Err(wrong) = shown(&compiled, rounds)
+        {
+            return Some(format!("{rounds} rounds: {wrong}"));
+        }
         for threads in 0..=3 {
-            let explicitly = explicit_fails(&compiled, threads, rounds);
+            let explicitly = explicit_fails(&in_order, threads, rounds);
             if (explicitly && !fails) || (least <= 3 && explicitly != (threads >= least)) {
                 return Some(format!("{rounds} rounds, {threads} threads: {explicitly}; {composed:?}"));
             }
@@ -252,13 +282,10 @@ fn some_random_programs_have_an_invariant_and_some_fail() {
     let (mut hold, mut open) = (0, 0);
     for seed in 0..60 {
         let source = source_of(&random(seed).source());
-        let (program, declared, any) = source.template();
-        let stop = AtomicBool::new(false);
-        let template = Template { program: &program, declared: &declared, any: &any };
-        match invariant(&template, &Limits { deadline: None, stop: &stop }, &mut |_| {}) {
+        match invariant_of(&source) {
             Invariant::Holds => hold += 1,
             Invariant::Open => open += 1,
-            Invariant::GaveUp(why) => panic!("seed {seed}: {why}"),
+            Invariant::Recursive => panic!("seed {seed}: nothing is recursive"),
         }
     }
     assert!(hold >= 5 && open >= 5, "{hold} hold, {open} are open");

@@ -8,8 +8,15 @@ use std::fmt::Write;
 pub struct Parameterized {
     /// The bodies: processes of any number, one that is declared once, and a procedure that is called.
     bodies: Vec<Vec<Node>>,
-    /// Whether the second body is there.
-    has_declared: bool,
+    declared: Declared,
+}
+
+/// Whether the second body is there, and where it stands in the text.
+#[derive(Clone, Copy, Debug)]
+enum Declared {
+    Nowhere,
+    First,
+    Last,
 }
 
 const PROCEDURE: usize = 2;
@@ -18,10 +25,17 @@ const PROCEDURE: usize = 2;
 pub fn random(seed: u64) -> Parameterized {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut make = Make { rng: &mut rng };
-    let any = make.body(3, true, 0);
-    let declared = make.body(2, true, 0);
+    let mut any = make.body(3, true, 0);
+    let mut once = make.body(2, true, 0);
     let called = make.body(2, false, 1);
-    Parameterized { bodies: vec![any, declared, called], has_declared: seed.is_multiple_of(3) }
+    any.splice(..0, make.beginning());
+    once.splice(..0, make.beginning());
+    let declared = match seed % 6 {
+        0 => Declared::First,
+        3 => Declared::Last,
+        _ => Declared::Nowhere,
+    };
+    Parameterized { bodies: vec![any, once, called], declared }
 }
 
 struct Make<'a> {
@@ -39,6 +53,17 @@ impl Make<'_> {
 
     fn body(&mut self, most: usize, calls: bool, depth: usize) -> Vec<Node> {
         (0..self.rng.usize(1..=most)).flat_map(|_| self.step(calls, depth)).collect()
+    }
+
+    /// Choices before the first scheduling point.
+    fn beginning(&mut self) -> Vec<Node> {
+        let lines: &[&str] = match self.rng.usize(..4) {
+            0 => &["l = *;", "assume l;"],
+            1 => &["l = *;", "assume !l;"],
+            2 => &["l = *;", "g = *;"],
+            _ => &[],
+        };
+        lines.iter().map(|line| Node::Line((*line).into())).collect()
     }
 
     /// A statement between two scheduling points.
@@ -68,20 +93,31 @@ impl Parameterized {
     /// Never: text grows.
     pub fn source(&self) -> String {
         let mut out = String::from("interleave explicit;\nvar x: bool;\nvar y: bool;\nthread var g: bool;\n");
-        for (n, body) in self.bodies.iter().enumerate() {
+        let order: &[usize] = match self.declared {
+            Declared::Nowhere => &[PROCEDURE, 0],
+            Declared::First => &[PROCEDURE, 1, 0],
+            Declared::Last => &[PROCEDURE, 0, 1],
+        };
+        for n in order {
             let mut text = String::new();
-            nodes(body, 1, &mut text);
-            match n {
+            nodes(&self.bodies[*n], 1, &mut text);
+            match *n {
                 0 => writeln!(out, "process many[*] {{\n    var l: bool = false;\n{text}    zield;\n}}"),
                 PROCEDURE => writeln!(out, "proc helper(l: bool) {{\n    var l: bool = l;\n{text}    zield;\n}}"),
-                _ if self.has_declared => {
-                    writeln!(out, "process once[1] {{\n    var l: bool = true;\n{text}    zield;\n}}")
-                }
-                _ => Ok(()),
+                _ => writeln!(out, "process once[1] {{\n    var l: bool = true;\n{text}    zield;\n}}"),
             }
             .expect("text grows");
         }
         out
+    }
+
+    /// The same program with the declared process in front, as rounds run it.
+    pub fn in_order_of_rounds(&self) -> Parameterized {
+        let declared = match self.declared {
+            Declared::Last => Declared::First,
+            other => other,
+        };
+        Parameterized { declared, ..self.clone() }
     }
 
     /// The smallest program that can be reached, a statement at a time, such that each still fails.

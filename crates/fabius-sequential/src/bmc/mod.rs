@@ -286,7 +286,7 @@ impl<'p> Bmc<'p> {
                 }
                 answer => {
                     let within_64_bits = within_64_bits || answer == Answer::UnsatWithin64Bits;
-                    let cuts = if assumptions.len() == 1 { Vec::new() } else { self.cuts(somewhere, limits)? };
+                    let cuts = if assumptions.len() == 1 { Vec::new() } else { self.cuts(somewhere, depth, limits)? };
                     return Ok(Outcome::Safe { cuts, within_64_bits });
                 }
             }
@@ -301,12 +301,12 @@ impl<'p> Bmc<'p> {
         self.open.iter().filter(|o| o.told.is_none())
     }
 
-    /// What was cut off, if that could matter.
-    fn cuts(&mut self, somewhere: Term, limits: &Limits<'_>) -> Result<Vec<CutOff>, BmcError> {
+    /// What was cut off, if that could matter. What is open and not at the limit may do anything, and does no harm.
+    fn cuts(&mut self, somewhere: Term, depth: Depth, limits: &Limits<'_>) -> Result<Vec<CutOff>, BmcError> {
         if matches!(self.ask(&[somewhere], limits)?, Answer::Unsat | Answer::UnsatWithin64Bits) {
             return Ok(Vec::new());
         }
-        let mut cuts: Vec<CutOff> = self.unopened().map(Open::cut).collect();
+        let mut cuts: Vec<CutOff> = self.unopened().filter(|o| o.at_limit(depth)).map(Open::cut).collect();
         cuts.sort_unstable();
         cuts.dedup_by_key(|c| c.span);
         Ok(cuts)

@@ -8,9 +8,12 @@ use super::names::Names;
 use fabius_lang::program::*;
 use std::fmt::Write;
 
+/// Words of the language, and functions that compilers know.
 const RESERVED: &str = "auto break case char const continue default do double else enum extern float for goto if inline int \
     long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main \
-    assert assume nondet bool true false";
+    assert assume nondet bool true false abort abs acos asin atan calloc ceil clog cos creal ctan div exit exp fabs floor fmod \
+    fork free gamma index j0 j1 jn labs ldexp log malloc memcmp memcpy memset modf pow printf puts raise rand read realloc \
+    remove rename rindex rint round scanf signal sin sinh sqrt strcat strcmp strcpy strlen tan time trunc write y0 y1 yn";
 
 struct Writer<'a> {
     program: &'a Program,

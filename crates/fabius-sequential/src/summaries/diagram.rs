@@ -13,13 +13,12 @@ pub type Done<T> = AllocResult<T>;
 /// There is no memory left for diagrams.
 pub type Full = OutOfMemory;
 
-/// Nodes at most: 16 million take about half a gigabyte.
-const NODES: usize = 1 << 24;
 const CACHE: usize = 1 << 20;
 
 /// All diagrams of one analysis. One thread: more are slower.
 pub struct Diagrams {
     manager: BCDDManagerRef,
+    most: usize,
     /// All valuations.
     pub all: Set,
     /// None.
@@ -27,14 +26,14 @@ pub struct Diagrams {
 }
 
 impl Diagrams {
-    /// With so many variables, the first on top.
-    pub fn new(variables: u32) -> Diagrams {
-        let manager = new_manager(NODES, CACHE, 1);
+    /// With so many variables, the first on top, and so many nodes at most.
+    pub fn new(variables: u32, most: usize) -> Diagrams {
+        let manager = new_manager(most, CACHE.min(most), 1);
         let (all, none) = manager.with_manager_exclusive(|m| {
             m.add_vars(variables);
             (Set::t(m), Set::f(m))
         });
-        Diagrams { manager, all, none }
+        Diagrams { manager, most, all, none }
     }
 
     /// Those in which a variable is true.
@@ -60,9 +59,11 @@ impl Diagrams {
         Ok(Renaming(Subst::new(from, to)))
     }
 
-    /// Frees what nobody holds any more.
+    /// Frees what nobody holds any more, if a quarter of all nodes is in use.
     pub fn collect_garbage(&self) {
-        self.manager.with_manager_shared(|m| m.gc());
+        if self.nodes() > self.most / 4 {
+            self.manager.with_manager_shared(|m| m.gc());
+        }
     }
 
     /// Nodes that are in use.

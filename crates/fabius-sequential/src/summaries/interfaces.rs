@@ -12,16 +12,15 @@
 //! 3. The number of compositions after which a failure is there is the least number of threads that show it.
 
 use super::circuit;
-use super::diagram::{Done, Renaming, and_exists, without};
-use super::graph::graph;
-use super::layout::{Copy, LEAST, Layout, Leaf, count};
+use super::diagram::{Diagrams, Done, Renaming, and_exists, without};
+use super::layout::{Copy, Layout, Leaf, count};
 use super::reach::{Reach, Stopped};
 use super::values::Evaluator;
-use super::{Limits, NotSequential, Question, Set, Statistics, WIDEST};
+use super::{GaveUp, NotSequential, Question, Set, Statistics, graphs, with_enough_bits};
 use fabius_lang::program::{GlobalId, ProcId, Program, Type};
+use fabius_smt::Limits;
 use oxidd::{BooleanFunction, BooleanFunctionQuant};
-use std::collections::BTreeMap;
-use std::time::Instant;
+use std::collections::BTreeSet;
 
 /// What is composed.
 #[derive(Clone, Copy, Debug)]
@@ -52,63 +51,32 @@ pub enum Composed {
     },
     /// None fails, however many there are.
     Holds,
-    /// A variable of this name has no size, and values need more bits than there are.
-    NotFinite(String),
-    /// Out of time, or told to stop.
-    Stopped,
-    /// There is no memory left.
-    Memory,
 }
 
-/// Composes interfaces until an assertion fails or nothing is new.
+/// Composes interfaces until an assertion fails or nothing is new, with so many nodes of diagrams.
 ///
 /// # Errors
 /// [`NotSequential`].
 pub fn compose(
     threads: &Threads<'_>,
+    nodes: usize,
     limits: &Limits<'_>,
     progress: &mut dyn FnMut(&Statistics),
-) -> Result<(Composed, Statistics), NotSequential> {
-    let began = Instant::now();
+) -> Result<(Result<Composed, GaveUp>, Statistics), NotSequential> {
     let program = threads.program;
     let mut prints = Vec::new();
-    let graphs = program.procs.iter().map(|p| graph(p, &mut prints)).collect::<Result<Vec<_>, _>>();
-    let graphs = graphs.map_err(NotSequential)?;
-    let mut ints = BTreeMap::new();
-    let mut statistics = Statistics::default();
-    loop {
-        let layout = Layout::new(program, &graphs, &ints);
-        if let Some(name) = layout.too_wide() {
-            return Ok((Composed::NotFinite(name.into()), statistics));
-        }
-        let names = layout.names.clone();
-        // From any state at all, an integer without a size has any value.
+    let graphs = graphs(program, &mut prints)?;
+    Ok(with_enough_bits(program, &graphs, |layout| {
+        // From any state at all, an integer without a size has any value: no bits are enough.
         let shared = threads.shared.iter().filter_map(|g| by_round(program, &layout, *g)).flatten().flatten();
-        if let Some(leaf) = shared.into_iter().find(|l| layout.widths[*l].is_int) {
-            return Ok((Composed::NotFinite(names[leaf].clone()), statistics));
+        let endless: BTreeSet<Leaf> = shared.filter(|l| layout.widths[*l].is_int).collect();
+        if !endless.is_empty() {
+            return (Err(Stopped::TooNarrow(endless)), Statistics::default());
         }
-        let mut reach = Reach::new(program, &graphs, layout, Question::Everything, prints.len());
-        let outcome = fixed_point(threads, &mut reach, limits, progress);
-        let widened = statistics.widened;
-        statistics = Statistics { time: began.elapsed(), widened, ..reach.statistics };
-        let composed = match outcome {
-            Ok(composed) => composed,
-            Err(Stopped::TooNarrow(leaves)) => {
-                if let Some(leaf) = leaves.iter().find(|l| ints.get(*l).is_some_and(|bits| *bits >= WIDEST)) {
-                    return Ok((Composed::NotFinite(names[*leaf].clone()), statistics));
-                }
-                statistics.widened += 1;
-                for leaf in leaves {
-                    let bits = ints.entry(leaf).or_insert(LEAST);
-                    *bits = (*bits * 2).min(WIDEST);
-                }
-                continue;
-            }
-            Err(Stopped::Limit) => Composed::Stopped,
-            Err(Stopped::Memory) => Composed::Memory,
-        };
-        return Ok((composed, statistics));
-    }
+        let d = Diagrams::new(layout.bits * 4, nodes);
+        let mut reach = Reach::new(program, &graphs, layout, d, Question::Everything, prints.len());
+        (fixed_point(threads, &mut reach, limits, progress), reach.statistics)
+    }))
 }
 
 fn fixed_point(
@@ -135,10 +103,19 @@ fn fixed_point(
     let rounds: Vec<Vec<Leaf>> = (0..count).map(|r| vectors.iter().flat_map(|v| v[r].clone()).collect()).collect();
     let mut possible = d.all.clone();
     for last in 0..count {
-        let composition =
-            Composition { e: &e, reach, procs: &procs, relations: &relations, failed, round, rounds: &rounds, last };
+        let composition = Composition {
+            e: &e,
+            reach,
+            procs: &procs,
+            relations: &relations,
+            failed,
+            round,
+            rounds: &rounds,
+            last,
+            limits,
+        };
         let begin = composition.begin(&ends, &possible)?;
-        match composition.all(begin, limits)? {
+        match composition.all(begin)? {
             Ok(all) => {
                 progress(&reach.statistics);
                 possible = composition.after(&all)?;
@@ -159,6 +136,7 @@ struct Composition<'a> {
     round: Leaf,
     rounds: &'a [Vec<Leaf>],
     last: usize,
+    limits: &'a Limits<'a>,
 }
 
 /// What one thread makes of states: pairs (now, next), the variables that are replaced, and how the new ones are renamed.
@@ -176,6 +154,10 @@ impl Step {
 }
 
 impl Composition<'_> {
+    fn go_on(&self) -> Result<(), Stopped> {
+        if self.limits.are_hit() { Err(Stopped::Limit) } else { Ok(()) }
+    }
+
     fn variables(&self, leaves: &[Leaf], copy: Copy) -> Vec<u32> {
         leaves.iter().flat_map(|l| self.e.layout.variables(*l, copy)).collect()
     }
@@ -229,13 +211,13 @@ impl Composition<'_> {
     }
 
     /// What any number of threads make of it; or the least number of those of any number with which one fails.
-    fn all(&self, begin: Set, limits: &Limits<'_>) -> Result<Result<Set, u32>, Stopped> {
+    fn all(&self, begin: Set) -> Result<Result<Set, u32>, Stopped> {
         let fails = self.e.leaf(self.failed, Copy::Now)?.swap_remove(0).and(&self.fits()?)?;
         let steps = self.procs.iter().zip(self.relations).map(|(p, relation)| self.step(*p, relation));
         let mut steps = steps.collect::<Done<Vec<Step>>>()?;
         let any = steps.pop().expect("there is one for any number");
         let declared = steps.iter().try_fold(begin, |now, step| step.from(&now))?;
-        let all = self.closure(&declared, &any, limits)?;
+        let all = self.closure(&declared, &any)?;
         if !all.and(&fails)?.satisfiable() {
             return Ok(Ok(all));
         }
@@ -244,7 +226,7 @@ impl Composition<'_> {
             if now.and(&fails)?.satisfiable() {
                 return Ok(Err(threads));
             }
-            check(limits)?;
+            self.go_on()?;
             now = any.from(&now)?;
         }
         unreachable!("some number of threads fails")
@@ -252,10 +234,11 @@ impl Composition<'_> {
 
     /// Any number of steps. Those of threads that act in few rounds come first: their sets are small, and leave little
     /// to do for the others.
-    fn closure(&self, from: &Set, step: &Step, limits: &Limits<'_>) -> Result<Set, Stopped> {
+    fn closure(&self, from: &Set, step: &Step) -> Result<Set, Stopped> {
         let mut parts = Vec::new();
         for width in 1..=self.last + 1 {
             for first in 0..=self.last + 1 - width {
+                self.go_on()?;
                 let mut relation = step.relation.clone();
                 for leaf in self.rounds[..first].iter().chain(&self.rounds[first + width..=self.last]).flatten() {
                     if step.changed.contains(leaf) {
@@ -272,7 +255,7 @@ impl Composition<'_> {
             for part in &parts {
                 let mut fresh = all.clone();
                 while fresh.satisfiable() {
-                    check(limits)?;
+                    self.go_on()?;
                     fresh = without(&part.from(&fresh)?, &all)?;
                     all = all.or(&fresh)?;
                 }
@@ -294,12 +277,6 @@ impl Composition<'_> {
         let pairs = self.variables(ends, Copy::Now).into_iter().zip(self.variables(next, Copy::Argument));
         self.e.d.renaming(pairs)?.of(&fit)
     }
-}
-
-fn check(limits: &Limits<'_>) -> Result<(), Stopped> {
-    let past = limits.deadline.is_some_and(|d| Instant::now() >= d);
-    let told = limits.stop.load(std::sync::atomic::Ordering::Relaxed);
-    if past || told { Err(Stopped::Limit) } else { Ok(()) }
 }
 
 /// The leaves of the elements of a vector.

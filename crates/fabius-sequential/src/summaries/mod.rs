@@ -22,24 +22,18 @@ mod reach;
 pub(crate) mod values;
 pub mod views;
 
-use diagram::Set;
+use diagram::{Diagrams, Set};
 use fabius_lang::program::{GlobalId, Program};
+use fabius_smt::Limits;
 use fabius_trace::Span;
-use graph::graph;
+use graph::{Graph, graph};
 use layout::{LEAST, Layout};
 use reach::{Reach, Stopped};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// When to give up.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits<'a> {
-    /// Then.
-    pub deadline: Option<Instant>,
-    /// When this is set.
-    pub stop: &'a AtomicBool,
-}
+/// Nodes of decision diagrams at most: 16 million take about half a gigabyte.
+pub const NODES: usize = 1 << 24;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +44,9 @@ pub enum Question {
     Everything,
 }
 
-/// What was found out.
+/// Why nothing is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// All that some execution reaches is known.
-    Reached(Reached),
+pub enum GaveUp {
     /// A variable of this name has no size, and values need more bits than there are.
     NotFinite(String),
     /// Out of time, or told to stop.
@@ -106,42 +98,58 @@ pub fn reach(
     ends: &[GlobalId],
     limits: &Limits<'_>,
     progress: &mut dyn FnMut(&Statistics),
-) -> Result<(Answer, Statistics), NotSequential> {
+) -> Result<(Result<Reached, GaveUp>, Statistics), NotSequential> {
     let began = Instant::now();
     let mut prints = Vec::new();
-    let graphs = program.procs.iter().map(|p| graph(p, &mut prints)).collect::<Result<Vec<_>, _>>();
-    let graphs = graphs.map_err(NotSequential)?;
+    let graphs = graphs(program, &mut prints)?;
+    Ok(with_enough_bits(program, &graphs, |layout| {
+        let d = Diagrams::new(layout.bits * 4, NODES);
+        let mut reach = Reach::new(program, &graphs, layout, d, question, prints.len());
+        let outcome = reach.run(limits, &mut |s| progress(&Statistics { time: began.elapsed(), ..*s }));
+        (outcome.and_then(|()| Ok(reach.results(ends, &prints)?)), reach.statistics)
+    }))
+}
+
+/// The graph of each procedure.
+fn graphs<'p>(program: &'p Program, prints: &mut Vec<Span>) -> Result<Vec<Graph<'p>>, NotSequential> {
+    program.procs.iter().map(|p| graph(p, prints)).collect::<Result<_, _>>().map_err(NotSequential)
+}
+
+/// Tries this with few bits for each integer without a size, and with more as long as values do not fit.
+fn with_enough_bits<T>(
+    program: &Program,
+    graphs: &[Graph<'_>],
+    mut attempt: impl FnMut(Layout) -> (Result<T, Stopped>, Statistics),
+) -> (Result<T, GaveUp>, Statistics) {
+    let began = Instant::now();
     let mut ints = BTreeMap::new();
     let mut statistics = Statistics::default();
     loop {
-        let layout = Layout::new(program, &graphs, &ints);
+        let layout = Layout::new(program, graphs, &ints);
         if let Some(name) = layout.too_wide() {
-            return Ok((Answer::NotFinite(name.into()), statistics));
+            return (Err(GaveUp::NotFinite(name.into())), statistics);
         }
         let names = layout.names.clone();
-        let mut reach = Reach::new(program, &graphs, layout, question, prints.len());
-        let outcome = reach.run(limits, &mut |s| progress(&Statistics { time: began.elapsed(), ..*s }));
-        let widened = statistics.widened;
-        statistics = Statistics { time: began.elapsed(), widened, ..reach.statistics };
-        let answer = match outcome {
-            Ok(()) => match reach.results(ends, &prints) {
-                Ok(reached) => Answer::Reached(reached),
-                Err(_) => Answer::Memory,
-            },
+        let (outcome, done) = attempt(layout);
+        statistics = Statistics { time: began.elapsed(), widened: statistics.widened, ..done };
+        let gave_up = match outcome {
+            Ok(found) => return (Ok(found), statistics),
+            Err(Stopped::Limit) => GaveUp::Stopped,
+            Err(Stopped::Memory) => GaveUp::Memory,
             Err(Stopped::TooNarrow(leaves)) => {
-                if let Some(leaf) = leaves.iter().find(|l| ints.get(*l).is_some_and(|bits| *bits >= WIDEST)) {
-                    return Ok((Answer::NotFinite(names[*leaf].clone()), statistics));
+                match leaves.iter().find(|l| ints.get(*l).is_some_and(|bits| *bits >= WIDEST)) {
+                    Some(leaf) => GaveUp::NotFinite(names[*leaf].clone()),
+                    None => {
+                        statistics.widened += 1;
+                        for leaf in leaves {
+                            let bits = ints.entry(leaf).or_insert(LEAST);
+                            *bits = (*bits * 2).min(WIDEST);
+                        }
+                        continue;
+                    }
                 }
-                statistics.widened += 1;
-                for leaf in leaves {
-                    let bits = ints.entry(leaf).or_insert(LEAST);
-                    *bits = (*bits * 2).min(WIDEST);
-                }
-                continue;
             }
-            Err(Stopped::Limit) => Answer::Stopped,
-            Err(Stopped::Memory) => Answer::Memory,
         };
-        return Ok((answer, statistics));
+        return (Err(gave_up), statistics);
     }
 }

@@ -13,14 +13,14 @@
 //! 2. Sets of views are decision diagrams. Procedures are taken in place, so recursion is refused.
 
 use super::diagram::{Diagrams, Done, Renaming, and_exists, without};
-use super::graph::{Action, END, ENTRY, Graph, graph};
-use super::layout::{Copy, LEAST, Layout, Leaf, count};
+use super::graph::{Action, END, ENTRY, Graph};
+use super::layout::{Copy, Layout, Leaf, count};
 use super::reach::{Reach, Stopped};
-use super::{Limits, Question, Set, Statistics, WIDEST};
+use super::{GaveUp, NotSequential, Question, Set, Statistics, graphs, with_enough_bits};
 use fabius_lang::program::*;
+use fabius_smt::Limits;
 use oxidd::{BooleanFunction, BooleanFunctionQuant};
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
+use std::collections::BTreeSet;
 
 /// What is looked at.
 #[derive(Clone, Copy, Debug)]
@@ -34,14 +34,14 @@ pub struct Template<'a> {
 }
 
 /// What is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invariant {
     /// No assertion fails, whatever the number of threads and of rounds.
     Holds,
     /// Nothing: some view lets an assertion fail, which need not be reachable.
     Open,
-    /// Nothing: the program is recursive, or has data without a size, or there was no memory or time.
-    GaveUp(&'static str),
+    /// Nothing: a procedure is recursive.
+    Recursive,
 }
 
 /// What a thread does between two points of the flat graph.
@@ -134,49 +134,39 @@ impl<'p> Flat<'p> {
     }
 }
 
-/// Looks for an invariant of all reachable views.
-pub fn invariant(template: &Template<'_>, limits: &Limits<'_>, progress: &mut dyn FnMut(&Statistics)) -> Invariant {
+/// Looks for an invariant of all reachable views, with so many nodes of diagrams.
+///
+/// # Errors
+/// [`NotSequential`].
+pub fn invariant(
+    template: &Template<'_>,
+    nodes: usize,
+    limits: &Limits<'_>,
+    progress: &mut dyn FnMut(&Statistics),
+) -> Result<(Result<Invariant, GaveUp>, Statistics), NotSequential> {
     let program = template.program;
     let mut prints = Vec::new();
-    let Ok(graphs) = program.procs.iter().map(|p| graph(p, &mut prints)).collect::<Result<Vec<_>, _>>() else {
-        return Invariant::GaveUp("it has tasks");
-    };
+    let graphs = graphs(program, &mut prints)?;
     let mut flat = Flat { graphs: &graphs, nodes: vec![Node::default()], points: 0 };
     flat.mark(0);
     let mut entries = Vec::new();
     for p in template.declared.iter().chain(template.any) {
         let Some(entry) = flat.add(&mut Vec::new(), *p, None, &BTreeSet::new()) else {
-            return Invariant::GaveUp("it is recursive");
+            return Ok((Ok(Invariant::Recursive), Statistics::default()));
         };
         flat.mark(entry);
         entries.push(entry);
     }
-    let mut ints = BTreeMap::new();
-    loop {
-        let layout = Layout::new(program, &graphs, &ints);
-        if layout.too_wide().is_some() {
-            return Invariant::GaveUp("it has data of many bits");
-        }
+    Ok(with_enough_bits(program, &graphs, |layout| {
         let bits = (usize::BITS - flat.points.leading_zeros()) as usize;
         let own: usize = own_leaves(program, &layout).iter().map(|l| layout.widths[*l].bits).sum();
         let extra = 4 * bits + 2 * template.declared.len() * (bits + own);
-        let mut reach = Reach::with_more(program, &graphs, layout, Question::Everything, prints.len(), extra as u32);
-        match (Abstraction { flat: &flat, entries: &entries, template, bits }).holds(&mut reach, limits, progress) {
-            Ok(true) => return Invariant::Holds,
-            Ok(false) => return Invariant::Open,
-            Err(Stopped::TooNarrow(leaves)) => {
-                if leaves.iter().any(|l| ints.get(l).is_some_and(|bits| *bits >= WIDEST)) {
-                    return Invariant::GaveUp("it has data without a size");
-                }
-                for leaf in leaves {
-                    let bits = ints.entry(leaf).or_insert(LEAST);
-                    *bits = (*bits * 2).min(WIDEST);
-                }
-            }
-            Err(Stopped::Limit) => return Invariant::GaveUp("there was no time"),
-            Err(Stopped::Memory) => return Invariant::GaveUp("there was no memory"),
-        }
-    }
+        let d = Diagrams::new(layout.bits * 4 + extra as u32, nodes);
+        let mut reach = Reach::new(program, &graphs, layout, d, Question::Everything, prints.len());
+        let abstraction = Abstraction { flat: &flat, entries: &entries, template, bits };
+        let holds = abstraction.holds(&mut reach, limits, progress);
+        (holds.map(|holds| if holds { Invariant::Holds } else { Invariant::Open }), reach.statistics)
+    }))
 }
 
 /// The leaves of which every thread has its own: per-thread variables and locals.
@@ -267,9 +257,7 @@ impl Abstraction<'_, '_> {
 
         let mut views = self.begin(reach, &starts, &swap, &|i| block(i, 0), &one)?;
         loop {
-            if limits.deadline.is_some_and(|d| Instant::now() >= d)
-                || limits.stop.load(std::sync::atomic::Ordering::Relaxed)
-            {
+            if limits.are_hit() {
                 return Err(Stopped::Limit);
             }
             if views.and(&bad)?.satisfiable() {
@@ -386,9 +374,7 @@ impl Abstraction<'_, '_> {
             todo.insert(n);
         }
         while let Some(n) = todo.pop_first() {
-            if limits.deadline.is_some_and(|d| Instant::now() >= d)
-                || limits.stop.load(std::sync::atomic::Ordering::Relaxed)
-            {
+            if limits.are_hit() {
                 return Err(Stopped::Limit);
             }
             let set = std::mem::replace(&mut fresh[n], none.clone());

@@ -1,0 +1,94 @@
+//! Work that looks at limits too seldom: one operation on decision diagrams may take longer than all that is left.
+
+use crate::prove::STACK;
+use fabius_smt::Limits;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::Builder;
+use std::time::Duration;
+
+/// How often limits are looked at.
+const OFTEN: Duration = Duration::from_millis(20);
+
+/// How often the work may be late before nobody waits for it any more.
+const PATIENCE: u32 = 10;
+
+/// Does some work in a thread of its own, and hears the news of it. `None` if the limits are hit and the work does not end:
+/// nobody waits for it any more; it ends when it looks at the limits.
+///
+/// # Errors
+/// No thread can be started.
+pub fn in_time<T, N>(
+    limits: &Limits<'_>,
+    news: &mut dyn FnMut(N),
+    work: impl FnOnce(&Limits<'_>, &mut dyn FnMut(N)) -> T + Send + 'static,
+) -> std::io::Result<Option<T>>
+where
+    T: Send + 'static,
+    N: Send + 'static,
+{
+    enum Message<T, N> {
+        News(N),
+        Done(T),
+    }
+    let (sender, receiver) = channel();
+    let (deadline, stop) = (limits.deadline, Arc::clone(limits.stop));
+    let worker = Builder::new().stack_size(STACK).spawn(move || {
+        // If nobody listens any more, nobody has to know.
+        let done = work(&Limits { deadline, stop: &stop }, &mut |n| drop(sender.send(Message::News(n))));
+        drop(sender.send(Message::Done(done)));
+    })?;
+    let mut late = 0;
+    loop {
+        match receiver.recv_timeout(OFTEN) {
+            Ok(Message::News(n)) => news(n),
+            Ok(Message::Done(done)) => return Ok(Some(done)),
+            Err(RecvTimeoutError::Timeout) => {
+                late += u32::from(limits.are_hit());
+                if late > PATIENCE {
+                    return Ok(None);
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => match worker.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(()) => unreachable!("it sends what it has done"),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Instant;
+
+    #[test]
+    fn what_does_not_end_is_left_behind() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let limits = Limits { deadline: Some(Instant::now()), stop: &stop };
+        let (end, ended) = channel::<()>();
+        assert_eq!(in_time(&limits, &mut |()| {}, move |_, _| ended.recv().is_ok()).unwrap(), None);
+        drop(end);
+    }
+
+    #[test]
+    fn what_ends_is_waited_for_and_its_news_are_heard_in_order() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let limits = Limits { deadline: None, stop: &stop };
+        let mut heard = Vec::new();
+        let done = in_time(&limits, &mut |n| heard.push(n), |_, news| {
+            (1..4).for_each(news);
+            "done"
+        });
+        assert_eq!((done.unwrap(), heard), (Some("done"), vec![1, 2, 3]));
+    }
+
+    #[test]
+    #[should_panic = "in the thread"]
+    fn a_panic_is_handed_on() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let limits = Limits { deadline: None, stop: &stop };
+        let _ = in_time(&limits, &mut |()| {}, |_, _| -> () { panic!("in the thread") });
+    }
+}

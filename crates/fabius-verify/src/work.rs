@@ -1,0 +1,48 @@
+//! The work on one question.
+
+use crate::prove::{Figures, ProofError, of_bmc};
+use fabius_sequential::bmc::{Bmc, Depth, Outcome, Statistics};
+use fabius_smt::{Limits, Solver};
+use fabius_translate::Translated;
+use std::time::{Duration, Instant};
+
+/// When to give up, and what it took.
+pub struct Work<'a> {
+    pub limits: &'a Limits<'a>,
+    /// Why it was not found out whether more rounds matter, in a sentence; known from fewer rounds.
+    pub open: &'a mut Option<String>,
+    pub progress: &'a mut dyn FnMut(Statistics),
+    pub statistics: Statistics,
+    /// What the one who decides says.
+    pub figures: Figures,
+    /// Time to lift and replay.
+    pub replaying: Duration,
+}
+
+impl Work<'_> {
+    /// Lifts and replays something.
+    pub fn replay<T>(&mut self, run: impl FnOnce() -> T) -> T {
+        let began = Instant::now();
+        let done = run();
+        self.replaying += began.elapsed();
+        done
+    }
+}
+
+/// Bounded model checking of a translation to some depth.
+pub fn follow(
+    translated: &Translated,
+    solver: Box<dyn Solver>,
+    depth: Depth,
+    limits: &Limits<'_>,
+    work: &mut Work<'_>,
+) -> Result<Outcome, ProofError> {
+    let mut bmc = Bmc::new(&translated.program, solver);
+    let before = work.statistics;
+    let outcome = bmc.check(depth, limits, &mut |s| (work.progress)(before.and(s))).map_err(of_bmc)?;
+    work.statistics = before.and(&bmc.statistics);
+    if work.figures.is_empty() {
+        work.figures = bmc.solver_statistics();
+    }
+    Ok(outcome)
+}
