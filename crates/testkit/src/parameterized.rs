@@ -31,8 +31,8 @@ pub fn random(seed: u64) -> Parameterized {
     any.splice(..0, make.beginning());
     once.splice(..0, make.beginning());
     let declared = match seed % 6 {
-        0 => Declared::First,
-        3 => Declared::Last,
+        0 | 3 => Declared::Last,
+        1 => Declared::First,
         _ => Declared::Nowhere,
     };
     Parameterized { bodies: vec![any, once, called], declared }
@@ -57,10 +57,10 @@ impl Make<'_> {
 
     /// Choices before the first scheduling point.
     fn beginning(&mut self) -> Vec<Node> {
-        let lines: &[&str] = match self.rng.usize(..4) {
-            0 => &["l = *;", "assume l;"],
-            1 => &["l = *;", "assume !l;"],
-            2 => &["l = *;", "g = *;"],
+        let lines: &[&str] = match self.rng.usize(..6) {
+            0 | 1 => &["l = *;", "assume l;"],
+            2 | 3 => &["l = *;", "assume !l;"],
+            4 => &["l = *;", "g = *;"],
             _ => &[],
         };
         lines.iter().map(|line| Node::Line((*line).into())).collect()
