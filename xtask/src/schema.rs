@@ -3,7 +3,7 @@
 use std::process::{Command, ExitCode};
 
 /// The documents, as `fabius schema` names them.
-const DOCUMENTS: [&str; 4] = ["answer", "several", "messages", "trace"];
+const DOCUMENTS: [&str; 5] = ["answer", "several", "messages", "trace", "comparison"];
 
 /// Writes the files, below the current directory.
 pub fn run() -> ExitCode {

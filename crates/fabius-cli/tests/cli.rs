@@ -103,6 +103,7 @@ fn bad_usage() {
         &["deterministic scheduler", "round-robin"],
     );
     expect(&fabius(&["check", bluetooth, "--strategy", "pct:0"]), 2, &["pct:3"]);
+    expect(&fabius(&["check", bluetooth, "--strategy", "pct:4294967295"]), 2, &["is cut after 10000", "pct:3"]);
     expect(&fabius(&["check", bluetooth, "--jobs", "0"]), 2, &["jobs"]);
     expect(&fabius(&["check", bluetooth, "--const", "N=3"]), 2, &["E0210", "no constant `N`"]);
     expect(&fabius(&["check", bluetooth, "--instances", "add=3"]), 2, &["process"]);

@@ -226,9 +226,10 @@ fn bad_input_is_answered_before_anything_is_measured() {
     let damaged = file("damaged.json", "{");
     let trace = root().join("corpus/oracle/param.json");
     let later = file("later.json", r#"{"version": 99, "programs": [], "more": 1}"#);
-    let cases: [(&[&str], &[&str]); 9] = [
+    let cases: [(&[&str], &[&str]); 10] = [
         (&[BUG, "--strategies", "icb,randm"], &["did you mean `random`?", "delay:depth-first"]),
         (&[BUG, "--strategies", "pct:0"], &["pct:D"]),
+        (&[BUG, "--strategies", "pct:4294967295"], &["pct:D"]),
         (&[BUG, "--strategies", "icb,icb"], &["the strategy `icb` is given twice"]),
         (&[GOOD, "nope.fab"], &["there is no file `nope.fab`"]),
         (&[GOOD, text_of(&bad)], &["E0202", "^"]),

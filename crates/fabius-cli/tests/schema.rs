@@ -84,6 +84,24 @@ fn documents_of_examples_are_those_of_their_schemas() {
     validate(&validator("comparison"), &json(&fabius(&compared)), "strategies side by side");
 }
 
+#[test]
+fn comparisons_are_those_of_their_schema() {
+    let comparison = validator("comparison");
+    let programs = ["examples/bluetooth.fab", "examples/bluetooth_fixed.fab"];
+    let output = fabius(&[&["compare", "--executions", "50", "--seeds", "2", "--json"], &programs[..]].concat());
+    let mut document = json(&output);
+    validate(&comparison, &document, "a comparison");
+    document["programs"][0]["counted"] = "steps".into();
+    assert!(!comparison.is_valid(&document), "what is counted");
+}
+
+#[test]
+fn a_document_of_compare() {
+    let args =
+        ["compare", "examples/bluetooth.fab", "--strategies", "icb,random", "--executions", "50", "--seeds", "2"];
+    snapshot("compare.json", json(&fabius(&[&args[..], &["--json"]].concat())));
+}
+
 /// What differs from run to run or from release to release.
 const VOLATILE: [&str; 9] = [
     "elapsed_seconds",

@@ -6,7 +6,7 @@
 
 use crate::{CheckError, Plan, check, confirm, is_random, options, reason};
 use fabius_explore::growth::Counting;
-use fabius_explore::search::{Cut, Monitor, Options, Progress, Strategy};
+use fabius_explore::search::{Cut, MAX_STEPS, Monitor, Options, Progress, Strategy};
 use fabius_explore::{stateless, walk};
 use fabius_lang::program::Program;
 use fabius_machine::Machine;
@@ -25,7 +25,7 @@ pub struct Way {
     scheduler: SchedulerKind,
 }
 
-/// The names of all ways; `N` and `D` stand for numbers of at least 1.
+/// The names of all ways; `N` and `D` stand for numbers of at least 1, `D` for one of at most [`MAX_STEPS`].
 pub const WAYS: [&str; 8] = ["icb", "delay:round-robin", "delay:depth-first", "dfs", "random", "pct:D", "db:N", "idfs"];
 
 impl Way {
@@ -39,7 +39,9 @@ impl Way {
             ("delay", "depth-first") => (Strategy::Iterative, Bound::Delays, None, SchedulerKind::DepthFirst),
             ("dfs", "") => (Strategy::DepthFirst, Bound::None, None, SchedulerKind::Bag),
             ("random", "") => (Strategy::Random, Bound::None, None, SchedulerKind::Bag),
-            ("pct", _) => (Strategy::Pct(number()?), Bound::None, None, SchedulerKind::Bag),
+            ("pct", _) => {
+                (Strategy::Pct(number().filter(|depth| *depth <= MAX_STEPS)?), Bound::None, None, SchedulerKind::Bag)
+            }
             ("db", _) => (Strategy::DepthFirst, Bound::Depth, Some(number()?), SchedulerKind::Bag),
             ("idfs", "") => (Strategy::Iterative, Bound::Depth, None, SchedulerKind::Bag),
             _ => return None,

@@ -1,6 +1,7 @@
 //! Which combinations of options make sense.
 
 use crate::{Plan, Strategy};
+use fabius_explore::search::MAX_STEPS;
 use fabius_lang::program::Program;
 use fabius_trace::{Bound, SchedulerKind};
 
@@ -69,6 +70,14 @@ impl Plan {
         }
         if self.strategy == Strategy::Pct(0) {
             return refuse("`pct:0` has no bug depth", "give at least 1: `--strategy pct:3`");
+        }
+        if let Strategy::Pct(depth) = self.strategy
+            && depth > MAX_STEPS
+        {
+            let why = format!(
+                "`pct:{depth}` has more points of change than an execution steps, which is cut after {MAX_STEPS}"
+            );
+            return refuse(&why, "bugs have a small depth: `--strategy pct:3`");
         }
         if random && self.scheduler != SchedulerKind::Bag {
             return refuse("random strategies are schedulers of their own", "leave out `--scheduler`");
