@@ -39,8 +39,13 @@ fn page(name: &str, arguments: &[&str]) -> String {
     page
 }
 
-/// Opens the page at `#hash`, runs `script` in it, which writes with `say`, and looks at what became of it.
+/// Opens the page at `#hash` on a wide screen, runs `script` in it, which writes with `say`, and looks at what became of it.
 fn open(browser: &str, name: &str, page: &str, hash: &str, script: &str) -> Shown {
+    open_in("2000,1200", browser, name, page, hash, script)
+}
+
+/// The same in a window of another size; none is less than 500 wide.
+fn open_in(size: &str, browser: &str, name: &str, page: &str, hash: &str, script: &str) -> Shown {
     let folder = std::env::temp_dir().join(format!("fabius-browser-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder can be made");
     let path = folder.join("page.html");
@@ -58,7 +63,8 @@ fn open(browser: &str, name: &str, page: &str, hash: &str, script: &str) -> Show
     let out = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=3000"])
         .arg(format!("--user-data-dir={}", folder.join("profile").display()))
-        .args(["--window-size=1400,900", "--dump-dom"])
+        .arg(format!("--window-size={size}"))
+        .arg("--dump-dom")
         .arg(format!("file://{}{hash}", path.display()))
         .output()
         .expect("the browser runs");
@@ -78,8 +84,10 @@ impl Shown {
 #[test]
 fn pages_of_every_engine_step_filter_search_and_follow_links() {
     let Some(browser) = chromium() else { return };
-    let pages: [(&str, &[&str]); 4] = [
+    let pages: [(&str, &[&str]); 6] = [
         ("check", &["check", "examples/bluetooth.fab"]),
+        ("buffers", &["check", "corpus/buffers/bug/interrupt_driver.fab"]),
+        ("deadlock", &["check", "examples/philosophers.fab"]),
         ("verify", &["verify", "examples/bluetooth.fab"]),
         ("any", &["verify", "examples/bluetooth_any.fab", "--threads", "any", "--rounds", "2"]),
         ("trace", &["trace", "examples/mcapi.ctp"]),
@@ -124,4 +132,118 @@ fn a_hostile_text_stays_a_text() {
     let shown = open(browser, "hostile", &page, "", script);
     assert_eq!(shown.said(), ["0", "true", "requests 0"]);
     assert_eq!(shown.console, "");
+}
+
+/// A test that fails, checked here.
+#[test]
+fn the_page_of_a_rust_test_has_its_threads_and_its_race() {
+    let Some(browser) = chromium() else { return };
+    struct Shared(fabius::cell::UnsafeCell<u32>);
+    // The point of the test: they race.
+    unsafe impl Sync for Shared {}
+    let report = fabius::Config::new().name("browser_data_race").explore(|| {
+        let shared = std::sync::Arc::new(Shared(fabius::cell::UnsafeCell::new(0)));
+        let theirs = shared.clone();
+        let other = fabius::thread::spawn(move || theirs.0.with_mut(|_| ()));
+        shared.0.with_mut(|_| ());
+        let _ = other.join();
+    });
+    let saved = report.saved.expect("the test fails, and its trace is saved");
+    let page = std::fs::read_to_string(saved.with_extension("html")).expect("a page is beside it");
+    let script = "say(document.querySelectorAll('.lanes span').length); say(document.querySelectorAll('#arrows path.race').length);\
+        key('End'); say(now() === 'step-1'); say(document.querySelectorAll('.sl.now').length);\
+        say(document.querySelector('header').textContent.includes('FABIUS_REPLAY='))";
+    let shown = open(browser, "rust", &page, "", script);
+    assert_eq!(shown.said(), ["2", "1", "false", "1", "true", "requests 0"]);
+    assert_eq!(shown.console, "");
+}
+
+#[test]
+fn a_livelock_says_from_where_on_it_repeats() {
+    let Some(browser) = chromium() else { return };
+    let file = std::env::temp_dir().join(format!("fabius-browser-{}-livelock.fab", std::process::id()));
+    let polite = "loop { want[i] = true; if !want[1 - i] { break; } want[i] = false; }";
+    let text =
+        format!("var want: [bool; 2];\nproc p(i: 0..1) {{ {polite} progress; }}\ninit {{ spawn p(0); spawn p(1); }}\n");
+    std::fs::write(&file, text).expect("written");
+    let page = page("livelock", &["check", &file.display().to_string(), "--livelock", "--max", "4"]);
+    std::fs::remove_file(&file).expect("it was written");
+    let script =
+        "say(document.querySelectorAll('.mark.cycle').length); say(document.querySelector('.mark.cycle').textContent)";
+    let shown = open(browser, "livelock", &page, "", script);
+    assert_eq!(shown.said(), ["1", "from here on everything repeats", "requests 0"]);
+    assert_eq!(shown.console, "");
+}
+
+#[test]
+fn ten_thousand_steps_are_stepped_through() {
+    let Some(browser) = chromium() else { return };
+    let file = std::env::temp_dir().join(format!("fabius-browser-{}-long.fab", std::process::id()));
+    std::fs::write(&file, "var x: int;\nprocess p[1] { for i in 1..5000 { x = x + 1; } assert x == 0; }\n")
+        .expect("written");
+    let page = page("long", &["check", &file.display().to_string()]);
+    std::fs::remove_file(&file).expect("it was written");
+    let script = "const steps = document.querySelectorAll('.steps li').length; say(steps >= 10000);\
+        say(document.querySelectorAll('*').length < 20 * steps); say(now()); key('ArrowDown'); say(now()); key('End'); say(now() === 'step-' + steps);\
+        fire('search', 'x == 0', 'input'); say(document.querySelectorAll('li.hit').length);\
+        say([...document.querySelectorAll('#values td')].some(td => td.textContent.includes('5000')))";
+    let shown = open(browser, "long", &page, "#step-9000", script);
+    assert_eq!(shown.said(), ["true", "true", "step-9000", "step-9001", "true", "1", "true", "requests 0"]);
+    assert_eq!(shown.console, "");
+}
+
+/// The boxes of a page as a person sees them: for each step its marks, in which lane its box stands, and whether it is below
+/// the one before. Pixels differ from machine to machine, this does not. A test that fails writes what it saw beside the
+/// snapshot's path that it names; if that is right, copy it there.
+#[test]
+fn boxes_stand_in_their_lanes_one_below_the_other() {
+    let Some(browser) = chromium() else { return };
+    // When everything has its place.
+    let script = "setTimeout(() => { const lanes = [...document.querySelectorAll('.lanes span')].map(l => [l.title, l.getBoundingClientRect()]);\
+        let bottom = 0;\
+        for (const li of document.querySelectorAll('.steps li')) {\
+          const body = li.querySelector('.body').getBoundingClientRect(), text = document.createRange();\
+          text.selectNodeContents(li.querySelector('.body > .r')); const box = text.getBoundingClientRect();\
+          const lane = lanes.find(([_, l]) => l.left - 9 <= box.left && box.left < l.right - 40);\
+          const marks = [...li.querySelectorAll('.mark, .then')].map(m => m.textContent).join(', ');\
+          const kinds = ['first', 'last'].filter(k => li.classList.contains(k)).join(' ');\
+          const where = body.top < bottom - 1 ? 'over the last' : box.width < 10 || box.height < 10 ? 'too small' : 'below';\
+          say([li.id, lane ? lane[0] : 'no lane', where, kinds, marks].join(' | ').replace(/[ |]+$/, ''));\
+          bottom = body.bottom;\
+        }\
+        say(document.documentElement.scrollWidth <= innerWidth ? 'fits' : 'too wide') }, 500)";
+    let snapshots = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
+    for (name, arguments) in [
+        ("bluetooth", ["check", "examples/bluetooth.fab"]),
+        ("interrupt_driver", ["check", "corpus/buffers/bug/interrupt_driver.fab"]),
+        ("mcapi", ["trace", "examples/mcapi.ctp"]),
+    ] {
+        let shown = open(browser, name, &page(name, &arguments), "", script);
+        let seen = shown.said().join("\n") + "\n";
+        let path = snapshots.join(format!("page_{name}.txt"));
+        let wanted = std::fs::read_to_string(&path).unwrap_or_default();
+        if seen != wanted {
+            let new = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("page_{name}.txt"));
+            std::fs::write(&new, &seen).expect("what was seen can be written");
+            panic!("{} is not what {} shows; if that is right, copy it\n{seen}", path.display(), new.display());
+        }
+    }
+}
+
+#[test]
+fn a_narrow_window_holds_everything() {
+    let Some(browser) = chromium() else { return };
+    let script = "setTimeout(() => { say(innerWidth); say(document.documentElement.scrollWidth <= innerWidth);\
+        say([...document.querySelectorAll('header, .bar, .steps .body, .source, .state')].every(e => e.getBoundingClientRect().right <= innerWidth));\
+        const scroll = document.querySelector('.scroll'); say(scroll.scrollWidth <= scroll.clientWidth);\
+        key('ArrowDown'); say(now()); }, 500)";
+    for (name, arguments) in [
+        ("narrow", ["check", "examples/bluetooth.fab"]),
+        ("narrow-buffers", ["check", "corpus/buffers/bug/interrupt_driver.fab"]),
+        ("narrow-messages", ["trace", "examples/mcapi.ctp"]),
+    ] {
+        let shown = open_in("500,900", browser, name, &page(name, &arguments), "#step-2", script);
+        assert_eq!(shown.said(), ["requests 0", "500", "true", "true", "true", "step-3"], "{name}");
+        assert_eq!(shown.console, "", "{name}");
+    }
 }
