@@ -1,7 +1,10 @@
 //! Control points: what remains to be executed of a procedure (the `k` of the frames `<loc, k, lev>` of the papers).
 
 use fabius_lang::program::{Block, Guard, Proc, Stmt, StmtKind};
-use fabius_lang::walk::decided;
+use fabius_lang::walk::{decided, is_nothing};
+
+/// Statements that do nothing, after which a loop of them is supposed.
+const NOTHINGS: u32 = 10_000;
 
 /// The way from the body of a procedure down to the next statement; after the last statement, to the end of the body.
 ///
@@ -69,6 +72,18 @@ impl Control {
             }
             StmtKind::Continue => self.to_loop(proc),
             _ => self.advance(proc),
+        }
+    }
+
+    /// Past all statements that do nothing, so that ways that differ in nothing else are one. A loop of them is not entered.
+    pub fn pass_all(&mut self, proc: &Proc) {
+        let mut control = self.clone();
+        for _ in 0..NOTHINGS {
+            if !control.statement(proc).is_some_and(is_nothing) {
+                *self = control;
+                return;
+            }
+            control.pass(proc);
         }
     }
 

@@ -17,6 +17,7 @@
 //!    becomes pending (WAIT), a thread stays where it is.
 //! 4. SPAWN makes a buffer with a running task.
 //! 5. Nondeterminism stands alone in a statement (`if *`, `x = any ..`), and a [`Choose`] decides it.
+//! 6. YIELD and ZIELD also pass what does nothing behind them (`skip`), which is no step of its own.
 
 use crate::config::{Buffer, Config, Frame, Object, Task};
 use crate::control::Control;
@@ -285,6 +286,7 @@ impl<'a> Small<'a> {
     /// YIELD: `a(n)` becomes the rest; the task, advanced past the yield, is added to `b(n)`.
     fn yield_(&mut self) -> Outcome {
         self.advance()?;
+        self.pass_nothing();
         self.to_pending();
         Ok(Effect::Yielded)
     }
@@ -299,7 +301,18 @@ impl<'a> Small<'a> {
     /// ZIELD: advanced past the zield; the active buffer becomes any. (With a single buffer: SKIP.)
     fn zield(&mut self) -> Outcome {
         self.advance()?;
-        Ok(if self.layout.single_buffer { Effect::Went } else { Effect::Zielded })
+        if self.layout.single_buffer {
+            return Ok(Effect::Went);
+        }
+        self.pass_nothing();
+        Ok(Effect::Zielded)
+    }
+
+    /// A task that stops stands in front of what does something.
+    fn pass_nothing(&mut self) {
+        if let Some(frame) = self.config.running(self.n).frames.last_mut() {
+            frame.control.pass_all(&self.program.procs[frame.proc]);
+        }
     }
 
     /// ATOMIC: into the block; as long as control is inside there is no scheduling point.
