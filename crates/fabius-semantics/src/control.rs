@@ -60,7 +60,7 @@ impl Control {
         }
     }
 
-    /// Past a statement that does nothing (see [`is_nothing`](fabius_lang::walk::is_nothing)).
+    /// Past a statement that does nothing (see [`is_nothing`]).
     pub fn pass(&mut self, proc: &Proc) {
         let Some(stmt) = self.statement(proc) else { return };
         match &stmt.kind {
