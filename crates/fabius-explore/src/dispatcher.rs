@@ -54,6 +54,10 @@ impl<S: System> View for Seen<'_, S> {
         self.system.ready(self.state, task)
     }
 
+    fn gave_way(&self, task: TaskId) -> bool {
+        self.system.gave_way(self.state, task)
+    }
+
     fn same(&self, a: TaskId, b: TaskId) -> bool {
         a == b || self.compare(a, b) == Ordering::Equal
     }
@@ -156,16 +160,6 @@ impl Dispatcher {
                 0
             }
             Dispatcher::Buffers(bs) => bs.take(pick, view),
-        }
-    }
-
-    /// A thread that was not taken has finished.
-    pub fn remove(&mut self, pick: Pick) {
-        match self {
-            Dispatcher::Threads(q) => q.remove(pick.task),
-            Dispatcher::Buffers(_) => {
-                unreachable!("threads go on in the steps of others only where all tasks are threads")
-            }
         }
     }
 
@@ -300,7 +294,7 @@ pub fn last(bound: Bound, ran: Option<BufferId>, dispatcher: &Dispatcher, view: 
     let Some(ran) = ran else { return Last::Free };
     match bound {
         Bound::None | Bound::Delays | Bound::Depth | Bound::Rounds => Last::Free,
-        Bound::Preemptions if dispatcher.unit_ready(ran, view) => Last::Ran(ran),
+        Bound::Preemptions if dispatcher.unit_ready(ran, view) && !view.gave_way(ran) => Last::Ran(ran),
         Bound::Preemptions => Last::Free,
         Bound::Contexts if dispatcher.unit_ready(ran, view) => Last::Ran(ran),
         Bound::Contexts => Last::Gone,

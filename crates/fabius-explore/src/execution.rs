@@ -86,11 +86,6 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         self.spare.numbers.get(index(task)).copied()
     }
 
-    /// Who waited for the end of whom in the last step.
-    pub fn joined(&self) -> &[(TaskId, TaskId)] {
-        &self.spare.log.joined
-    }
-
     /// How many tasks there have been.
     pub fn born(&self) -> u32 {
         self.spare.born
@@ -119,12 +114,7 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         }
     }
 
-    /// Names a thread by its last step.
-    pub fn last_step_of(&self, task: TaskId) -> u64 {
-        self.spare.classes.last_of(task) as u64 | 1
-    }
-
-    /// The same after a step of a task whose accesses are announced, and the number of that step.
+    /// The happens-before relation after a step of a task whose accesses are announced, and the number of that step.
     #[inline]
     pub fn signature_after(&self, task: TaskId) -> (u128, u128) {
         self.spare.classes.after(task, self.announced(task))
@@ -196,9 +186,6 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
                 match &mut spare.tasks {
                     Some(order) => order.finished(runner),
                     None => spare.classes.finished(pick.task),
-                }
-                for task in &spare.log.finished {
-                    spare.classes.finished(*task);
                 }
             }
         }

@@ -21,8 +21,6 @@ pub struct Links {
     last: HashMap<TaskId, u32>,
     /// The last steps that accessed a variable, one for each thread or buffer.
     accesses: HashMap<u64, Vec<Seen>>,
-    /// Went on without a step of its own when this step ended what it waited for.
-    joined: HashMap<TaskId, u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -38,9 +36,6 @@ impl Links {
         let Runner { task, buffer } = runner;
         if let Some((from, kind)) = self.born.remove(&task) {
             self.tasks.push(link(kind, from, step));
-        }
-        if let Some(from) = self.joined.remove(&task) {
-            self.tasks.push(link(LinkKind::Join, from, step));
         }
         for access in log.accesses.iter().filter(|a| a.sync && !a.write && a.variable & end_of(0) != 0) {
             let joined = (access.variable & !end_of(0)) as TaskId;
@@ -67,7 +62,6 @@ impl Links {
             self.born.insert(born.task, (step, kind));
         }
         self.last.insert(task, step);
-        self.joined.extend(log.joined.iter().map(|(thread, _)| (*thread, step)));
     }
 
     /// The links in order; around a race also those that order accesses, and the race itself. `name` says what people

@@ -25,8 +25,6 @@ pub(crate) struct Class {
 impl Class {
     /// Every choice is free.
     pub const ANYBODY: u64 = 0;
-    /// No choice is free.
-    pub const NOBODY: u64 = 2;
 }
 
 #[derive(Default)]

@@ -224,12 +224,6 @@ impl<T> Search<'_, T> {
             frame.access = before;
             self.level.transitions += u64::from(is_new);
             self.happened(depth, &mut order, born..run.born(), is_new);
-            for (waiting, ended) in run.joined() {
-                let ended = order.threads.get(*ended as usize).cloned().unwrap_or_default();
-                let at = *waiting as usize;
-                order.threads.resize(order.threads.len().max(at + 1), Vec::new());
-                join(&mut order.threads[at], &ended);
-            }
             depth += 1;
             if let Err(stop) = result {
                 return self.stopped(stop, || run.found(Bug::Deadlock));

@@ -268,25 +268,10 @@ impl<S: System + Sync> Search<'_, S> {
         }
     }
 
-    /// The class that the execution has come to, where that is not known before.
-    fn arrived(&self, run: &Execution<'_, '_, S>) -> Option<Class> {
-        let shade = self.context.system.shade(&run.node.state).filter(|_| self.reached.is_some())?;
-        let number = run.signature().wrapping_add(u128::from(shade) << 64 | u128::from(shade.rotate_left(23)));
-        let last = match run.last() {
-            Last::Free => Class::ANYBODY,
-            Last::Gone => Class::NOBODY,
-            Last::Ran(task) => run.last_step_of(task),
-            Last::At(_) => run.node.ran.map_or(Class::ANYBODY, |task| run.last_step_of(task)),
-        };
-        Some(Class { number, last })
-    }
-
     /// The class that a move leads to, where that is known before.
     fn comes_to(&self, run: &Execution<'_, '_, S>, mv: &Move) -> Option<Class> {
         let Move::Run(pick) = mv else { return None };
-        if self.reached.is_none() || self.context.system.shade(&run.node.state).is_some() {
-            return None;
-        }
+        self.reached.as_ref()?;
         let (number, last) = run.signature_after(pick.task);
         let matters = depends_on_last(self.context.options.bound);
         Some(Class { number, last: if matters { last as u64 | 1 } else { Class::ANYBODY } })
@@ -362,7 +347,7 @@ impl<S: System + Sync> Search<'_, S> {
                 let mv = if run.node.dispatcher.is_bag() {
                     // See `decision`.
                     let task = decision.rotate_right(1);
-                    if !run.exists(task) || !self.context.system.ready(&run.node.state, task) {
+                    if !run.exists(task) || !self.context.system.possible(&run.node.state, task) {
                         return Repeated::Differs;
                     }
                     Move::Run(Pick { buffer: task, task })
@@ -416,9 +401,6 @@ impl<S: System + Sync> Search<'_, S> {
             }
             if run.steps() % 256 == 255 && options.deadline.is_some_and(|d| Instant::now() >= d) {
                 return Some(Stop::Cut(Cut::Time));
-            }
-            if !self.is_new(self.arrived(run), run.cost) {
-                return None;
             }
             self.context.moves(&run.node, moves);
             // With a scheduler that picks one that waits there are delays even if nobody can go on.

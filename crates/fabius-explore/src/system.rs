@@ -97,10 +97,6 @@ pub enum Limit {
 pub struct StepLog {
     /// Tasks born in the step, in order; those that have already finished are left out.
     pub born: Vec<Born>,
-    /// Other threads that went on in the step because one that they had waited for finished, with that one.
-    pub joined: Vec<(TaskId, TaskId)>,
-    /// Other threads that finished in the step.
-    pub finished: Vec<TaskId>,
     /// Accesses to shared state, in order; filled only if `want_accesses`.
     pub accesses: Vec<Access>,
     /// Variables of heap objects made in the step: whoever had these numbers before is gone. Filled with `accesses`.
@@ -115,8 +111,6 @@ impl StepLog {
     /// Forgets the last step.
     pub fn clear(&mut self) {
         self.born.clear();
-        self.joined.clear();
-        self.finished.clear();
         self.accesses.clear();
         self.fresh.clear();
         self.progress = false;
@@ -177,9 +171,15 @@ pub trait System {
         trail.clear();
     }
 
-    /// What of the state does not follow from what happened before what, as a number; `None` if nothing.
-    fn shade(&self, _: &Self::State) -> Option<u64> {
-        None
+    /// Whether the task's next step could be made, whether or not [`System::ready`] leaves it to others to go on first:
+    /// what a schedule is repeated by.
+    fn possible(&self, state: &Self::State, task: TaskId) -> bool {
+        self.ready(state, task)
+    }
+
+    /// Whether the last step of the task gave way to others: to switch away from it is no preemption.
+    fn gave_way(&self, _: &Self::State, _: TaskId) -> bool {
+        false
     }
 
     /// Runs the task, which is ready, to its next scheduling point. After a fault the state is unspecified.

@@ -2,9 +2,9 @@
 //! reckoned with, and runs what fails once more to write it down.
 
 use crate::config::{Config, DEFAULT_EXECUTIONS, DEFAULT_WALKS, Plan};
-use crate::replay::{self, Rerun};
+use crate::replay::{self, Rerun, Twice};
 use crate::report::Report;
-use crate::rt::{self, Panic, Refine, Settings};
+use crate::rt::{self, Loops, Panic, Refine, Settings};
 use crate::system::Test;
 use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
@@ -13,8 +13,8 @@ use fabius_trace::{Bound, Bounds, BugKind, Points, Reason, Schedule, Verdict};
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::Location;
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Once, PoisonError};
 use std::time::Instant;
 
 /// Checks a test under every schedule, those with the fewest preemptions first.
@@ -45,13 +45,17 @@ pub(crate) fn explore(config: &Config, test: &(dyn Fn() + Sync), at: &'static Lo
     }
     let mut settings = settings(config);
     let began = Instant::now();
+    let loops = Loops::default();
     loop {
         let stop = AtomicBool::new(false);
-        let system = Test::new(test, settings, &stop);
+        let system = Test::new(test, settings, loops.clone(), &stop);
         let explored = stages(config, &system, began);
         let observed = Refine(system.observed.load(Ordering::Relaxed));
         if !settings.refine.contains(observed) {
             settings.refine = settings.refine.with(observed);
+            continue;
+        }
+        if system.astray.load(Ordering::Relaxed) {
             continue;
         }
         return conclude(config, &system, explored, began, at);
@@ -113,7 +117,7 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
             Explored { search: Some(stateless::search(system, &options, &monitor, &|_| {})), walks: None, options }
         }
         Plan::Exhaustive => {
-            // Fairness is not a matter of what happened before what alone.
+            // Who waits because it would repeat itself is not a matter of what happened before what alone.
             let sources = config.reduction && !system.settings.refine.contains(Refine::YIELDS);
             let options = Options { bound: Bound::None, ..base };
             let search = if sources {
@@ -180,7 +184,7 @@ fn conclude(
         let rerun = replay::rerun(system, &found.schedule);
         if rerun.kind.is_none() {
             let shared = matches!(found.what, Bug::Fault(BugKind::SyncMisuse, _));
-            let first = if shared { Some(rt::SHARED.into()) } else { replay::first_difference(system) };
+            let first = if shared { Some(rt::SHARED.into()) } else { first_difference(system) };
             differs(&mut report, first, bounds);
         } else {
             show(config, &mut report, found, rerun, at);
@@ -188,21 +192,55 @@ fn conclude(
         return report;
     }
     // The search notices what makes a prefix end elsewhere; what does not is noticed by running one schedule twice.
-    let first = replay::first_difference(system);
-    if first.is_some() || outcomes().any(|o| o.cut == Some(Cut::Nondeterminism)) {
-        differs(&mut report, first, bounds);
-        return report;
+    match replay::twice(system) {
+        Twice::Differs(first) => {
+            differs(&mut report, Some(first), bounds);
+            return report;
+        }
+        Twice::Fails(schedule) => {
+            let rerun = replay::rerun(system, &schedule);
+            show(config, &mut report, plain(schedule), rerun, at);
+            return report;
+        }
+        Twice::Same if outcomes().any(|o| o.cut == Some(Cut::Nondeterminism)) => {
+            differs(&mut report, None, bounds);
+            return report;
+        }
+        Twice::Same => {}
     }
     let whole = explored.search.as_ref().is_some_and(|o| o.exhausted);
     let cut = outcomes().find_map(|o| o.cut.filter(|c| *c != Cut::Executions));
-    report.verdict = match cut {
+    let left_out = *system.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+    report.verdict = match (cut, left_out) {
+        (_, Some(at)) if whole => Verdict::Unknown { reason: Reason::Program { message: left_behind(at) }, bounds },
         _ if whole => Verdict::Verified,
-        Some(cut) => Verdict::Unknown { reason: reason(cut), bounds },
-        None if bounds.completed.is_some() => Verdict::NoBugWithinBounds { bounds },
-        None => Verdict::Unknown { reason: Reason::Executions, bounds },
+        (Some(cut), _) => Verdict::Unknown { reason: reason(cut), bounds },
+        (None, Some(at)) if bounds.completed.is_some() => {
+            Verdict::NoBugWithinBounds { bounds: Bounds { limits: vec![left_behind(at)], ..bounds } }
+        }
+        (None, _) if bounds.completed.is_some() => Verdict::NoBugWithinBounds { bounds },
+        (None, _) => Verdict::Unknown { reason: Reason::Executions, bounds },
     };
     report.elapsed = began.elapsed();
     report
+}
+
+/// What an answer says of a loop that was cut so that other threads are not left behind.
+fn left_behind(at: &Location<'_>) -> String {
+    format!(
+        "the loop around {}:{} gave way many times without coming back to where it was, and then had to wait for others: \
+         not all ways to go on were explored",
+        at.file(),
+        at.line()
+    )
+}
+
+/// Where the test behaves differently when a schedule is run twice.
+fn first_difference(system: &Test<'_>) -> Option<String> {
+    match replay::twice(system) {
+        Twice::Differs(first) => Some(first),
+        Twice::Fails(_) | Twice::Same => None,
+    }
 }
 
 /// The test does not behave the same when the same schedule is run again.

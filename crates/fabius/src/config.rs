@@ -71,15 +71,17 @@ impl Config {
         Config::default()
     }
 
-    /// All executions with at most so many preemptions, the fewest first. A switch away from a thread that waits or has
-    /// finished is no preemption.
+    /// All executions with at most so many preemptions, the fewest first. A switch away from a thread that waits, has
+    /// finished, or has just yielded is no preemption.
     ///
     /// Paper: Iterative Context Bounding for Systematic Testing of Multithreaded Programs (PLDI 2007).
     pub fn preemptions(self, max: u32) -> Config {
         self.iterative(Bound::Preemptions, SchedulerKind::Bag, max)
     }
 
-    /// All executions with at most so many delays of a round-robin scheduler, the fewest first.
+    /// All executions with at most so many delays of a round-robin scheduler, the fewest first. The scheduler goes on with
+    /// the thread that ran last as long as that can go on, yields or not, and then with the next one in order of creation;
+    /// a delay puts the thread whose turn it is behind the others.
     ///
     /// Paper: Delay-Bounded Scheduling (POPL 2011).
     pub fn delays(self, max: u32) -> Config {
@@ -93,7 +95,8 @@ impl Config {
         self.iterative(Bound::Delays, SchedulerKind::DepthFirst, max)
     }
 
-    /// All executions of at most so many steps, the shortest first.
+    /// All executions of at most so many steps, the shortest first. A step is one operation and what follows it up to the
+    /// next one; the beginning of a thread up to its first operation belongs to the step that spawns it.
     pub fn depth(self, max: u32) -> Config {
         self.iterative(Bound::Depth, SchedulerKind::Bag, max)
     }

@@ -3,7 +3,7 @@
 use crate::check;
 use crate::config::Config;
 use crate::report::Report;
-use crate::rt::{Panic, Refine, Rt, Settings};
+use crate::rt::{Execution, Loops, Panic, Refine, Rt, Settings};
 use crate::system::Test;
 use fabius_explore::links::Links;
 use fabius_explore::race::{Conflict, Detector, Race, Runner};
@@ -36,6 +36,8 @@ pub(crate) struct Rerun {
     pub after: Vec<Option<After>>,
     /// Which turns belong together.
     pub links: Vec<Link>,
+    /// What was run: the schedule, and how it went on.
+    pub schedule: Schedule,
 }
 
 /// An operation of a thread.
@@ -64,7 +66,7 @@ impl Choose for Given<'_> {
 pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
     let settings = Settings { record: true, ..test.settings };
     let stop = AtomicBool::new(false);
-    let test = Test::new(test.body, settings, &stop);
+    let test = Test::new(test.body, settings, test.loops.clone(), &stop);
     let (start, turns) = match schedule.split_first() {
         Some((first, rest)) if first.task == Turn::START => (first.choices.as_slice(), rest),
         _ => (&[][..], schedule),
@@ -79,7 +81,7 @@ pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
         Err(_) => {
             // The state is gone with the failure: run it again up to there, without asking.
             let body = test.beginning();
-            let mut execution = crate::rt::Execution::begin(settings, false, &mut Given(start.iter()), body);
+            let mut execution = Execution::begin(settings, &test.loops, false, &mut Given(start.iter()), body);
             if settings.leaks && execution.get().is_over() {
                 execution.get_mut().find_leaks();
             }
@@ -88,23 +90,28 @@ pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
         }
     };
     log.born.iter().for_each(|b| detector.iter_mut().for_each(|d| d.born(None, b)));
-    for (number, turn) in turns.iter().enumerate() {
+    let mut rest = turns.iter();
+    let first = |execution: &Execution| (0..execution.get().threads.len()).find(|t| execution.get().ready(*t));
+    for number in 0.. {
+        let going_on = || first(&execution).map(|task| Turn { task: task as TaskId, choices: Vec::new() });
+        let Some(turn) = rest.next().cloned().or_else(going_on) else { break };
         let task = turn.task;
         let exists = (task as usize) < execution.get().threads.len();
-        if !exists || !test.ready(&execution, task) {
+        if !exists || !test.possible(&execution, task) {
             rerun.departs = Some(number);
             break;
         }
-        let before = number.checked_sub(1).map(|n| turns[n].task);
-        rerun.could_go_on.push(before.is_some_and(|b| test.ready(&execution, b)));
+        let before = rerun.schedule.last().map(|t| t.task);
+        rerun.could_go_on.push(before.is_some_and(|b| test.possible(&execution, b) && !test.gave_way(&execution, b)));
         execution.get_mut().recorder.step = number + 1;
         log.clear();
         let result = test.step(&mut execution, task, &mut Given(turn.choices.iter()), &mut log);
+        rerun.schedule.push(turn);
         let runner = Runner { task, buffer: task };
         links.step(number as u32, runner, &log);
         rerun.after.push(match result {
             Ok(_) if execution.get().threads[task as usize].finished => Some(After::Finished),
-            Ok(_) => (!test.ready(&execution, task)).then_some(After::Waits),
+            Ok(_) => (!test.possible(&execution, task)).then_some(After::Waits),
             Err(_) => None,
         });
         if let Err(Fault::Bug(..) | Fault::Limit(..)) = result {
@@ -134,30 +141,45 @@ pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
         }
     }
     rerun.links = links.finish(found.as_ref(), |_| None);
+    if turns.len() < schedule.len() {
+        rerun.schedule.insert(0, schedule[0].clone());
+    }
     rerun.fill(execution.get());
     rerun
 }
 
-/// Runs the same schedule twice and says where the test behaves differently, if it does.
-pub(crate) fn first_difference(test: &Test<'_>) -> Option<String> {
+/// What came of running the same schedule twice.
+pub(crate) enum Twice {
+    /// The same, and nothing failed.
+    Same,
+    /// It fails.
+    Fails(Schedule),
+    /// The test behaves differently: where.
+    Differs(String),
+}
+
+/// Runs the same schedule twice, without preemptions.
+pub(crate) fn twice(test: &Test<'_>) -> Twice {
     let settings = Settings { record: true, ..test.settings };
     let stop = AtomicBool::new(false);
-    let test = Test::new(test.body, settings, &stop);
+    let test = Test::new(test.body, settings, test.loops.clone(), &stop);
     let run = || {
         let mut log = StepLog::default();
         let mut rows = Rerun::default();
-        let Ok(mut execution) = test.initial(&mut Given([].iter()), &mut log) else { return rows };
+        let mut schedule = Schedule::new();
+        let Ok(mut execution) = test.initial(&mut Given([].iter()), &mut log) else { return (rows, schedule) };
         while let Some(thread) = (0..execution.get().threads.len()).find(|t| execution.get().ready(*t)) {
             execution.get_mut().recorder.step += 1;
             log.clear();
+            schedule.push(Turn { task: thread as TaskId, choices: Vec::new() });
             if test.step(&mut execution, thread as TaskId, &mut Given([].iter()), &mut log).is_err() {
                 break;
             }
         }
         rows.fill(execution.get());
-        rows
+        (rows, schedule)
     };
-    let (first, second) = (run(), run());
+    let ((first, schedule), (second, _)) = (run(), run());
     let describe = |rerun: &Rerun, at: usize| match rerun.rows.get(at) {
         Some(Row { thread, file, line, text, value, .. }) => {
             let value = value.as_ref().map_or(String::new(), |v| format!(" ({v})"));
@@ -170,7 +192,11 @@ pub(crate) fn first_difference(test: &Test<'_>) -> Option<String> {
     let same = first.rows.iter().zip(&second.rows).take_while(|(a, b)| key(a) == key(b)).count();
     let differs = same < first.rows.len().max(second.rows.len());
     let (a, b) = (describe(&first, same), describe(&second, same));
-    differs.then(|| format!("at operation {}: the first time {a}, the second time {b}", same + 1))
+    match () {
+        () if differs => Twice::Differs(format!("at operation {}: the first time {a}, the second time {b}", same + 1)),
+        () if first.kind.is_some() => Twice::Fails(schedule),
+        () => Twice::Same,
+    }
 }
 
 fn name_of(rt: &Rt, thread: usize) -> String {
@@ -285,7 +311,8 @@ pub(crate) fn decode(text: &str) -> Result<Schedule, String> {
     Ok(schedule)
 }
 
-/// Runs one schedule of a test, as the message of a failure gives it.
+/// Runs one schedule of a test, as the message of a failure gives it; where it ends, the execution goes on without
+/// preemptions.
 ///
 /// # Panics
 /// If the execution fails, with the message of the failure; if the schedule cannot be read or does not fit the test.
@@ -314,7 +341,7 @@ pub(crate) fn report(
     let mut settings = check::settings(config);
     loop {
         let stop = AtomicBool::new(false);
-        let system = Test::new(test, settings, &stop);
+        let system = Test::new(test, settings, Loops::default(), &stop);
         let rerun = rerun(&system, &schedule);
         let observed = Refine(rerun_observed(&system, &schedule));
         if !settings.refine.contains(observed) {
@@ -340,7 +367,7 @@ pub(crate) fn report(
             saved: None,
         };
         if rerun.kind.is_some() {
-            check::show(config, &mut report, check::plain(schedule), rerun, at);
+            check::show(config, &mut report, check::plain(rerun.schedule.clone()), rerun, at);
         }
         return report;
     }
@@ -349,14 +376,14 @@ pub(crate) fn report(
 /// What a test looks at in one schedule.
 fn rerun_observed(test: &Test<'_>, schedule: &[Turn]) -> u8 {
     let stop = AtomicBool::new(false);
-    let probe = Test::new(test.body, test.settings, &stop);
+    let probe = Test::new(test.body, test.settings, test.loops.clone(), &stop);
     let mut log = StepLog::default();
     let turns = schedule.iter().filter(|t| t.task != Turn::START);
     let start = schedule.first().filter(|t| t.task == Turn::START).map_or(&[][..], |t| t.choices.as_slice());
     if let Ok(mut execution) = probe.initial(&mut Given(start.iter()), &mut log) {
         for turn in turns {
             let exists = (turn.task as usize) < execution.get().threads.len();
-            if !exists || !probe.ready(&execution, turn.task) {
+            if !exists || !probe.possible(&execution, turn.task) {
                 break;
             }
             log.clear();

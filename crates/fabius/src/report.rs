@@ -74,7 +74,10 @@ impl fmt::Display for Report {
             Verdict::Verified => {
                 f.write_str("no failing execution; all were explored, under sequential consistency")?
             }
-            Verdict::NoBugWithinBounds { bounds } => write!(f, "no failing execution {}", within(bounds))?,
+            Verdict::NoBugWithinBounds { bounds } => {
+                write!(f, "no failing execution {}", within(bounds))?;
+                bounds.limits.iter().try_for_each(|limit| write!(f, ", but {limit}"))?;
+            }
             Verdict::Unknown { reason, bounds } => {
                 write!(f, "no failing execution so far; cut short by {}", cut_by(reason))?;
                 if bounds.completed.is_some() {

@@ -1,9 +1,11 @@
 //! A test as the explorer sees it: a [`System`] whose state is an execution under way.
 
-use crate::rt::{self, Execution, Refine, Settings};
+use crate::rt::{self, Execution, Loops, Refine, Settings};
 use fabius_explore::system::{Access, Choose, End, Fault, Limit, StepLog, System, TaskId};
 use fabius_trace::{BugKind, Span};
+use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// A test and how its executions are run.
 pub(crate) struct Test<'a> {
@@ -11,14 +13,21 @@ pub(crate) struct Test<'a> {
     pub settings: Settings,
     /// What executions looked at that was not reckoned with.
     pub observed: AtomicU8,
+    /// What is known of its loops.
+    pub loops: Loops,
+    /// Whether the check must begin anew, because a loop was tried out.
+    pub astray: AtomicBool,
+    /// Where a thread was kept from going on so that others are not left behind.
+    pub left_out: Mutex<Option<&'static Location<'static>>>,
     /// Set when the check must begin anew.
     pub stop: &'a AtomicBool,
 }
 
 impl<'a> Test<'a> {
-    pub fn new(body: &'a (dyn Fn() + Sync), settings: Settings, stop: &'a AtomicBool) -> Test<'a> {
+    pub fn new(body: &'a (dyn Fn() + Sync), settings: Settings, loops: Loops, stop: &'a AtomicBool) -> Test<'a> {
         rt::check_begins();
-        Test { body, settings, observed: AtomicU8::new(0), stop }
+        let (observed, astray, left_out) = (AtomicU8::new(0), AtomicBool::new(false), Mutex::new(None));
+        Test { body, settings, observed, loops, astray, left_out, stop }
     }
 
     /// The body of the first thread.
@@ -37,6 +46,9 @@ impl<'a> Test<'a> {
     /// What the explorer must know of the state after a step.
     fn look(&self, execution: &mut Execution, log: &mut StepLog) -> Result<(), Fault> {
         let rt = execution.get_mut();
+        if let Some(at) = rt.left_out.take() {
+            *self.left_out.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
+        }
         if !rt.take_dirty() && !self.settings.leaks {
             return Ok(());
         }
@@ -45,7 +57,12 @@ impl<'a> Test<'a> {
             self.stop.store(true, Ordering::Relaxed);
             return Err(Fault::Limit(Limit::EndlessStep, Span::default()));
         }
-        rt.take_log(&mut log.accesses, &mut log.born, &mut log.joined);
+        if rt.astray {
+            self.astray.store(true, Ordering::Relaxed);
+            self.stop.store(true, Ordering::Relaxed);
+            return Err(Fault::Limit(Limit::EndlessStep, Span::default()));
+        }
+        rt.take_log(&mut log.accesses, &mut log.born);
         if self.settings.leaks && rt.failure.is_none() && rt.is_over() {
             rt.find_leaks();
         }
@@ -66,7 +83,7 @@ impl System for Test<'_> {
     type State = Execution;
 
     fn initial(&self, choose: &mut dyn Choose, log: &mut StepLog) -> Result<Execution, Fault> {
-        let mut execution = Execution::begin(self.settings, log.want_accesses, choose, self.beginning());
+        let mut execution = Execution::begin(self.settings, &self.loops, log.want_accesses, choose, self.beginning());
         self.look(&mut execution, log)?;
         Ok(execution)
     }
@@ -99,8 +116,12 @@ impl System for Test<'_> {
         state.get_mut().take_trail(trail);
     }
 
-    fn shade(&self, state: &Execution) -> Option<u64> {
-        state.get().shade()
+    fn possible(&self, state: &Execution, task: TaskId) -> bool {
+        state.get().can_go_on(task as usize)
+    }
+
+    fn gave_way(&self, state: &Execution, task: TaskId) -> bool {
+        state.get().threads[task as usize].gave_way
     }
 
     fn step(
@@ -112,12 +133,6 @@ impl System for Test<'_> {
     ) -> Result<End, Fault> {
         state.step(task as usize, choose, log.want_accesses);
         self.look(state, log)?;
-        let threads = &state.get().threads;
-        for (waited, _) in &log.joined {
-            if *waited != task && threads[*waited as usize].finished && !log.finished.contains(waited) {
-                log.finished.push(*waited);
-            }
-        }
-        Ok(if threads[task as usize].finished { End::Finished } else { End::Point })
+        Ok(if state.get().threads[task as usize].finished { End::Finished } else { End::Point })
     }
 }

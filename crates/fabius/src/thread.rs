@@ -172,7 +172,7 @@ impl ThreadId {
 
     fn join(self, at: &'static Location<'static>) {
         let op = Op { joins: Some(self.0), ..self.end("join", at) };
-        rt::join(op.when(&self, has_finished));
+        rt::point(op.when(&self, has_finished));
         rt::note(|| format!("thread {}", self.0));
     }
 }
@@ -277,16 +277,12 @@ pub fn sleep(time: Duration) {
     rt::point(Op::local("sleep", Location::caller()).until(deadline));
 }
 
-/// As in std: a scheduling point. Says that the thread waits for another, so that the scheduler is fair to that.
+/// As in std: a scheduling point. The thread gives way: others may go on, and that is no preemption; it may go on itself.
+/// A thread that comes back to where it gave way, while nothing has changed, waits until another has made a step.
 #[track_caller]
+#[inline(never)]
 pub fn yield_now() {
-    yield_at("yield_now", Location::caller());
-}
-
-pub(crate) fn yield_at(name: &'static str, at: &'static Location<'static>) {
-    rt::observe(Refine::YIELDS);
-    rt::point(Op::local(name, at));
-    rt::with(Rt::yields);
+    rt::give_way("yield_now", Location::caller(), rt::Here::new());
 }
 
 /// As in std: always 2, so that tests do not depend on the machine.

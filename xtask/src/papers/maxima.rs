@@ -100,8 +100,7 @@ impl Counter {
                 Ok(end) => {
                     let mut left = tasks.clone();
                     left.extend(log.born.iter().map(|b| b.task));
-                    let is_over = |t: &TaskId| log.finished.contains(t) || end == End::Finished && t == task;
-                    left.retain(|t| !is_over(t));
+                    left.retain(|t| end != End::Finished || t != task);
                     left.sort_unstable();
                     self.from(&after, left, Some(*task))?
                 }

@@ -26,6 +26,11 @@ pub trait View {
     /// Whether the task's next step is possible now.
     fn ready(&self, task: TaskId) -> bool;
 
+    /// Whether the task's last step gave way to others.
+    fn gave_way(&self, _: TaskId) -> bool {
+        false
+    }
+
     /// Whether two tasks are equal but for their ids, and nobody can refer to either.
     fn same(&self, a: TaskId, b: TaskId) -> bool {
         a == b
@@ -126,15 +131,6 @@ impl Queue {
             Queue::DepthFirst(q) => q.take(),
         };
         debug_assert_eq!(taken, Some(option), "only an option may be taken");
-    }
-
-    /// Forgets a pending task.
-    pub fn remove(&mut self, task: TaskId) {
-        match self {
-            Queue::Bag(q) | Queue::BoundedBag(BoundedBag { bag: q, .. }) => q.take(task),
-            Queue::RoundRobin(q) => q.remove(task),
-            Queue::DepthFirst(q) => q.remove(task),
-        }
     }
 
     /// Puts a task that was taken back, behind the others as far as the scheduler knows an order.

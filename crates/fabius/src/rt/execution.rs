@@ -1,7 +1,7 @@
 //! An execution from its beginning to its end, step by step.
 
-use super::{Job, RECENT, Refine, Rt, SPARE, Settings, inside, object, run, spawn};
-use fabius_explore::system::{Choose, TaskId};
+use super::{Job, Loops, RECENT, Rt, SPARE, Settings, inside, object, run, spawn};
+use fabius_explore::system::Choose;
 use std::panic::Location;
 
 /// An execution that owns its memory.
@@ -9,11 +9,18 @@ pub(crate) struct Execution(*mut Rt);
 
 impl Execution {
     /// The state before the first step of `body`.
-    pub fn begin(settings: Settings, want_accesses: bool, choose: &mut dyn Choose, body: Job) -> Execution {
+    pub fn begin(
+        settings: Settings,
+        loops: &Loops,
+        want_accesses: bool,
+        choose: &mut dyn Choose,
+        body: Job,
+    ) -> Execution {
         let mut rt = SPARE.with(|spare| spare.borrow_mut().pop()).unwrap_or_default();
         rt.epoch = object::next_epoch();
         object::begins();
         rt.settings = settings;
+        rt.loops.clone_from(loops);
         rt.want_accesses = want_accesses;
         let rt = Box::into_raw(rt);
         inside(rt, choose, || {
@@ -44,11 +51,13 @@ impl Execution {
         rt.born.clear();
         rt.current = id;
         rt.steps += 1;
+        if rt.threads[id].gave_way {
+            rt.goes_on(id);
+        }
         if rt.steps + RECENT > rt.settings.max_steps {
             rt.seems_endless(id);
         }
-        let is_fair = rt.settings.refine.contains(Refine::YIELDS);
-        if is_fair {
+        if rt.fair.is_watching() {
             let mut fair = std::mem::take(&mut rt.fair);
             fair.before(rt, id);
             rt.fair = fair;
@@ -57,21 +66,9 @@ impl Execution {
         // SAFETY: no reference is held.
         inside(rt, choose, || unsafe {
             run(rt, id);
-            if (&*rt).threads[id].finished && (&*rt).joins_at_once() {
-                while let Some((waiting, ended)) = (&*rt).who_has_joined() {
-                    let this = &mut *rt;
-                    this.dirty = true;
-                    this.joined.push((waiting as TaskId, ended as TaskId));
-                    let me = std::mem::replace(&mut this.current, waiting);
-                    this.beginnings += 1;
-                    run(rt, waiting);
-                    (*rt).beginnings -= 1;
-                    (*rt).current = me;
-                }
-            }
         });
         let rt = self.get_mut();
-        if is_fair {
+        if rt.fair.is_watching() {
             let mut fair = std::mem::take(&mut rt.fair);
             fair.after(rt, id);
             rt.fair = fair;

@@ -20,6 +20,8 @@ pub(crate) struct Fiber {
 struct Slot {
     job: Option<Job>,
     exit: Exit,
+    /// The address at which what jobs leave on the stack begins.
+    top: usize,
 }
 
 thread_local! {
@@ -43,7 +45,7 @@ impl Fiber {
     }
 
     fn new() -> Box<Fiber> {
-        let mut slot = Box::new(Slot { job: None, exit: std::ptr::null() });
+        let mut slot = Box::new(Slot { job: None, exit: std::ptr::null(), top: 0 });
         let shared: *mut Slot = &mut *slot;
         let stack = DefaultStack::new(STACK).expect("there is memory for the stack of a thread");
         let mut coroutine = Coroutine::with_stack(stack, move |exit: &Yielder<(), ()>, ()| {
@@ -51,6 +53,7 @@ impl Fiber {
                 // SAFETY: the slot lives as long as the fiber, and nobody else uses it while the fiber runs.
                 let job = unsafe {
                     (*shared).exit = exit;
+                    (*shared).top = std::ptr::from_ref(&exit) as usize;
                     (*shared).job.take()
                 };
                 if let Some(job) = job {
@@ -62,6 +65,11 @@ impl Fiber {
         // Runs to its first exit, which makes the exit known.
         coroutine.resume(());
         Box::new(Fiber { coroutine, slot })
+    }
+
+    /// Where the part of the stack begins that jobs use.
+    pub fn top(&self) -> usize {
+        self.slot.top
     }
 
     /// Runs the job until it gives control back or ends.

@@ -4,8 +4,9 @@
 //! A thread *announces* each operation on shared state ([`point`]) and does it when the scheduler picks the thread. So a
 //! step of the execution is an announced operation and all that follows it up to the next announcement. What cannot be
 //! told apart from being done earlier is not announced: the beginning of a thread up to its first operation is run by
-//! its `spawn`, and releases (of a mutex, of the last handle to a channel, of a reference count) belong to the step
-//! before, unless some operation of the test observes them ([`Refine`]).
+//! its `spawn`, its end belongs to its last step, and reference counts belong to the step before, unless some operation
+//! of the test observes them ([`Refine`]). Releases are operations like others: a thread that is preempted in front of
+//! one makes others wait, and it costs nothing to switch away from who waits.
 
 mod execution;
 mod fair;
@@ -13,6 +14,7 @@ mod fiber;
 mod object;
 mod op;
 mod record;
+mod repetition;
 mod state;
 
 pub(crate) use execution::Execution;
@@ -20,10 +22,12 @@ pub(crate) use fiber::Job;
 pub(crate) use object::{Object, SHARED, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Holder, Op};
 pub(crate) use record::Recorder;
+pub(crate) use repetition::{Here, Loops, give_way, gives_back, holds, touches, unchanged, value_is};
 
 use fabius_explore::system::{Access, Born, Choose, TaskId, end_of};
 use fair::Fair;
 use fiber::{Exit, Fiber};
+use repetition::{Loop, States};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -38,7 +42,7 @@ use std::time::Duration;
 pub(crate) struct Refine(pub u8);
 
 impl Refine {
-    /// `try_lock` and the like see that something was released.
+    /// `try_lock` and the like see that something was released in the middle of another operation.
     pub const RELEASES: Refine = Refine(1);
     /// Reference counts are read, or the last owner does shared operations when it drops the value.
     pub const COUNTS: Refine = Refine(2);
@@ -46,7 +50,7 @@ impl Refine {
     pub const ENDS: Refine = Refine(4);
     /// Tracked cells are accessed: data races are looked for.
     pub const RACES: Refine = Refine(8);
-    /// Threads yield: the scheduler is fair.
+    /// Threads give way: repetition is recognized.
     pub const YIELDS: Refine = Refine(16);
 
     pub fn contains(self, other: Refine) -> bool {
@@ -109,6 +113,14 @@ pub(crate) struct Thread {
     pub finished: bool,
     /// Its operation gave up waiting.
     pub timed_out: bool,
+    /// It has given way, and has made no step since.
+    pub gave_way: bool,
+    /// Where its stack begins.
+    top: usize,
+    /// How often it has given way without having made a step.
+    idle: u32,
+    /// How often it has given way and gone on, since it last repeated itself.
+    rounds: u32,
     /// What `unpark` leaves for `park`.
     pub token: bool,
     /// Chosen by the `notify` of a condition variable.
@@ -161,8 +173,6 @@ pub(crate) struct Rt {
     want_accesses: bool,
     accesses: Vec<Access>,
     born: Vec<Born>,
-    /// Who has waited for the end of whom in this step.
-    joined: Vec<(TaskId, TaskId)>,
     choose: Option<*mut dyn Choose>,
     /// What the test looked at.
     pub observed: Refine,
@@ -170,7 +180,15 @@ pub(crate) struct Rt {
     pub failure: Option<Failure>,
     pub recorder: Recorder,
     pub statics: HashMap<usize, Box<dyn Any>>,
+    states: States,
+    pub loops: Loops,
+    /// The running thread tries a loop out and makes no steps.
+    alone: bool,
+    /// The execution has gone astray because a loop was tried out.
+    pub astray: bool,
     fair: Fair,
+    /// Where a thread was kept from going on that did not repeat itself, so that others are not left behind.
+    pub left_out: Cell<Option<&'static Location<'static>>>,
     /// Values owned by [`crate::sync::Arc`] and tracked allocations that are alive.
     pub owned: HashMap<u64, (&'static str, &'static Location<'static>)>,
     pub next_owned: u64,
@@ -249,6 +267,9 @@ pub(crate) fn point(op: Op) -> bool {
         if this.ahead > 0 && this.goes_ahead(&op) {
             return false;
         }
+        if this.alone && this.tries(&op) {
+            return false;
+        }
         let thread = &mut this.threads[me];
         thread.op = &op;
         if op.ready.is_none() && op.deadline.is_none() {
@@ -266,32 +287,13 @@ pub(crate) fn point(op: Op) -> bool {
         if this.want_accesses && op.variable != Op::NOTHING {
             this.log(op.variable, op.write, true, op.at);
         }
+        if this.settings.refine.contains(Refine::YIELDS) {
+            this.states.operation(me, &op);
+        }
         if this.settings.record {
             this.recorder.operation(me, &op);
         }
         std::mem::take(&mut this.threads[me].timed_out)
-    }
-}
-
-/// Waits for the end of a thread. Nothing can come between that and what follows, so that it is no step of its own: if the
-/// thread has ended, nothing is announced; if it ends later, its last step includes what follows here up to the next point.
-///
-/// Where data races are looked for, it is a point like others: accesses belong to the step of one thread.
-pub(crate) fn join(op: Op) {
-    let over = with(|rt| {
-        let joins = op.joins?;
-        let over = !rt.abandoned && rt.joins_at_once() && rt.threads[joins].finished;
-        if over {
-            rt.dirty = true;
-            rt.joined.push((rt.current as TaskId, joins as TaskId));
-            if rt.settings.record {
-                rt.recorder.operation(rt.current, &op);
-            }
-        }
-        Some(over)
-    });
-    if over.flatten() != Some(true) {
-        point(op);
     }
 }
 
@@ -301,9 +303,9 @@ fn bit(thread: usize) -> u64 {
     if thread < 64 { 1 << thread } else { 0 }
 }
 
-/// A release: a point of its own only if the test looks at releases of that kind.
+/// A part of an operation that is a point of its own only if the test looks at such.
 #[inline]
-pub(crate) fn release(op: Op, seen_by: Refine) {
+pub(crate) fn part(op: Op, seen_by: Refine) {
     let rt = RT.get();
     if rt.is_null() {
         return;
@@ -316,8 +318,11 @@ pub(crate) fn release(op: Op, seen_by: Refine) {
         if this.want_accesses {
             this.log(op.variable, op.write, true, op.at);
         }
+        let me = this.current;
+        if this.settings.refine.contains(Refine::YIELDS) {
+            this.states.operation(me, &op);
+        }
         if this.settings.record {
-            let me = this.current;
             this.recorder.operation(me, &op);
         }
     }
@@ -343,8 +348,15 @@ pub(crate) fn note(text: impl FnOnce() -> String) {
 /// One of so many alternatives, decided by the search.
 pub(crate) fn choose(alternatives: u32) -> u32 {
     with(|rt| match rt.choose {
-        // SAFETY: the pointer is valid during the step, and a choice is made only in one.
-        Some(choose) if alternatives > 1 && !rt.abandoned => unsafe { (*choose).choose(alternatives) },
+        Some(choose) if alternatives > 1 && !rt.abandoned => {
+            rt.leaves_the_loop();
+            // SAFETY: the pointer is valid during the step, and a choice is made only in one.
+            let chosen = unsafe { (*choose).choose(alternatives) };
+            if rt.settings.refine.contains(Refine::YIELDS) {
+                rt.states.learns(rt.current, u64::from(chosen));
+            }
+            chosen
+        }
         _ => 0,
     })
     .unwrap_or(0)
@@ -373,7 +385,11 @@ pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>)
     // SAFETY: as in `with`; the one from above must not be used after a point.
     let this = unsafe { &mut *rt };
     let variable = object.id_in(this);
-    if this.want_accesses {
+    if this.settings.refine.contains(Refine::YIELDS) {
+        let (name, me) = (if write { "write" } else { "read" }, this.current);
+        this.states.operation(me, &Op { write, ..Op::read(name, variable, at) });
+    }
+    if this.want_accesses && !this.alone {
         this.log(variable.into(), write, false, at);
     }
 }
@@ -382,16 +398,25 @@ pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>)
 pub(crate) fn spawn(job: Job, name: Option<Arc<str>>, at: &'static Location<'static>) -> usize {
     let rt = RT.get();
     let (fiber, exit) = Fiber::start(job);
+    let top = fiber.top();
     // SAFETY: as in `with`: no reference is held while the thread runs.
     unsafe {
         let this = &mut *rt;
+        this.leaves_the_loop();
         let id = this.threads.len();
+        if this.settings.refine.contains(Refine::YIELDS) {
+            this.states.born(this.current, id);
+        }
         this.threads.push(Thread {
             fiber: Some(fiber),
             exit,
             op: ptr::null(),
             finished: false,
             timed_out: false,
+            gave_way: false,
+            top,
+            idle: 0,
+            rounds: 0,
             token: false,
             notified: false,
             in_once: 0,
@@ -491,6 +516,7 @@ pub(crate) fn finish() {
     let rt = RT.get();
     // SAFETY: as in `with`.
     unsafe {
+        (&mut *rt).leaves_the_loop();
         if !(&*rt).threads[(*rt).current].locals.is_empty() {
             // In the order in which they were made, as in std. Destructors may make others.
             while !(&*rt).threads[(*rt).current].locals.is_empty() {

@@ -1,13 +1,20 @@
 //! What an execution knows of itself: who can go on, what the last step did, what has gone wrong.
 
-use super::{Failure, Object, Op, RECENT, Recorder, Refine, Rt, Settings, Thread, bit};
+use super::{Failure, Here, Loop, Loops, Object, Op, RECENT, Recorder, Refine, Rt, Settings, States, Thread, bit};
 use crate::rt::fair::Fair;
-use fabius_explore::system::{Access, Born, TaskId};
+use fabius_explore::system::{Access, Born};
 use fabius_trace::Span;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::panic::Location;
 use std::ptr;
 use std::time::Duration;
+
+/// How often a thread may give way in a row before the search looks at others.
+const IDLE: u32 = 1000;
+
+/// Rounds of a loop that does not repeat itself, after which the thread waits for those that have been left behind.
+const PATIENCE: u32 = 16;
 
 impl Rt {
     pub(super) fn reset(&mut self) {
@@ -26,14 +33,17 @@ impl Rt {
         self.abandoned = false;
         self.accesses.clear();
         self.born.clear();
-        self.joined.clear();
         self.observed = Refine::default();
         self.panics.clear();
         self.failure = None;
         self.recorder = Recorder::default();
-        if !self.fair.is_fresh() {
+        if self.fair.is_watching() {
             self.fair = Fair::default();
         }
+        self.states.clear();
+        self.alone = false;
+        self.astray = false;
+        self.left_out.set(None);
         self.owned.clear();
         self.next_owned = 0;
         self.last_drops = 0;
@@ -85,7 +95,7 @@ impl Rt {
     fn pass_to_next_deadline(&mut self) {
         let waits = |t: &Thread| if t.timed_out { None } else { t.op()?.deadline };
         let Some(first) = self.threads.iter().filter_map(waits).min() else { return };
-        if (0..self.threads.len()).any(|id| self.can_go_on(id)) {
+        if (0..self.threads.len()).any(|id| self.is_able(id)) {
             return;
         }
         self.now = self.now.max(first);
@@ -120,12 +130,29 @@ impl Rt {
     #[inline]
     pub fn ready(&self, id: usize) -> bool {
         (self.unconditional & bit(id) != 0 || self.can_go_on(id))
-            && (!self.settings.refine.contains(Refine::YIELDS) || self.fair.allows(self, id))
+            && (!self.settings.refine.contains(Refine::YIELDS) || self.may_go_on(id))
     }
 
-    /// What of the state does not follow from what happened before what.
-    pub fn shade(&self) -> Option<u64> {
-        self.settings.refine.contains(Refine::YIELDS).then(|| self.fair.shade())
+    /// Whether the thread, whose operation can be done, need not leave it to others to go on.
+    fn may_go_on(&self, id: usize) -> bool {
+        if self.repeats(id) {
+            return !(0..self.threads.len()).any(|other| self.is_able(other));
+        }
+        if !self.fair.allows(self, id) {
+            self.left_out.set(self.threads[id].op().map(|op| op.at));
+            return false;
+        }
+        true
+    }
+
+    /// Whether the thread would do what it has done before, while nothing has changed.
+    fn repeats(&self, id: usize) -> bool {
+        self.threads[id].gave_way && self.states.repeats(id, self.now)
+    }
+
+    /// Whether the thread can go on and does not only repeat itself.
+    pub(super) fn is_able(&self, id: usize) -> bool {
+        self.can_go_on(id) && !self.repeats(id)
     }
 
     /// The test looks at something.
@@ -140,26 +167,94 @@ impl Rt {
         std::mem::take(&mut self.dirty)
     }
 
-    /// A thread yields.
-    pub fn yields(&mut self) {
-        self.fair.yields(self.current);
+    /// The thread makes a step after it gave way.
+    pub(super) fn goes_on(&mut self, id: usize) {
+        self.states.goes_on(id, self.now);
+        let thread = &mut self.threads[id];
+        (thread.gave_way, thread.idle) = (false, 0);
     }
 
-    pub(super) fn joins_at_once(&self) -> bool {
-        !self.settings.refine.contains(Refine::RACES)
+    /// Where the running thread gives way without having made a step since it last did, or tries a loop out: nobody can
+    /// see that it does, and it goes on. Says whether that is so.
+    pub(super) fn gives_way_again(&mut self, here: Here) -> bool {
+        let (me, now) = (self.current, self.now);
+        let thread = &mut self.threads[me];
+        let idle = thread.gave_way && thread.idle < IDLE;
+        if self.alone || idle {
+            thread.idle += 1;
+            self.states.gives_way(me, here, thread.top);
+        }
+        if self.alone
+            && let Some(known) = self.states.went_round(now)
+        {
+            self.learn(known);
+        }
+        self.alone || idle
     }
 
-    /// A thread that waits for the end of another, which has ended.
-    pub(super) fn who_has_joined(&self) -> Option<(usize, usize)> {
-        self.threads.iter().enumerate().find_map(|(id, thread)| {
-            let ended = thread.op()?.joins?;
-            self.threads[ended].finished.then_some((id, ended))
-        })
+    /// The running thread has given way.
+    pub(super) fn gives_way(&mut self, at: &'static Location<'static>, here: Here) {
+        if !self.settings.refine.contains(Refine::YIELDS) {
+            return;
+        }
+        let (me, now) = (self.current, self.now);
+        let thread = &mut self.threads[me];
+        (thread.gave_way, thread.idle) = (true, 0);
+        self.states.gives_way(me, here, thread.top);
+        let known = if self.states.repeats(me, now) { Some(self.loops.get(at)) } else { None };
+        match known {
+            Some(Some(Loop::Waits)) => thread.rounds = 0,
+            Some(None) if !self.settings.record => {
+                self.states.try_out(at, now);
+                self.alone = true;
+            }
+            Some(_) => {
+                self.states.advances(me, now);
+                thread.rounds += 1;
+            }
+            None => thread.rounds += 1,
+        }
+        if thread.rounds > 0 && thread.rounds.is_multiple_of(PATIENCE) {
+            self.fair.yields(me);
+        }
+    }
+
+    /// Makes the next operation at once, in a loop that is tried out. Says whether it did.
+    #[cold]
+    pub(super) fn tries(&mut self, op: &Op) -> bool {
+        let me = self.current;
+        // SAFETY: the object outlives the operation.
+        let ready = op.ready.is_none_or(|(ready, object)| unsafe { ready(object, self, me) });
+        if !ready || op.deadline.is_some() {
+            self.learn(Loop::Advances);
+            return false;
+        }
+        self.states.operation(me, op);
+        if let Some(known) = self.states.tried() {
+            self.learn(known);
+        }
+        true
+    }
+
+    /// The running thread does what nobody does who only waits.
+    pub(super) fn leaves_the_loop(&mut self) {
+        if self.alone {
+            self.learn(Loop::Advances);
+        }
+    }
+
+    /// A loop was tried out.
+    fn learn(&mut self, known: Loop) {
+        if let Some(trial) = self.states.trial.take() {
+            self.loops.learn(trial.at, known);
+        }
+        self.alone = false;
+        self.astray = true;
+        self.dirty = true;
     }
 
     /// What the last step did.
-    pub fn take_log(&mut self, accesses: &mut Vec<Access>, born: &mut Vec<Born>, joined: &mut Vec<(TaskId, TaskId)>) {
-        joined.append(&mut self.joined);
+    pub fn take_log(&mut self, accesses: &mut Vec<Access>, born: &mut Vec<Born>) {
         if self.want_accesses {
             std::mem::swap(&mut self.accesses, accesses);
         }
@@ -200,6 +295,9 @@ impl Rt {
         }
         if self.want_accesses && op.variable != Op::NOTHING {
             self.log(op.variable, op.write, true, op.at);
+        }
+        if self.settings.refine.contains(Refine::YIELDS) {
+            self.states.operation(self.current, &op);
         }
         !ready
     }
@@ -282,14 +380,18 @@ impl Default for Rt {
             want_accesses: false,
             accesses: Vec::new(),
             born: Vec::new(),
-            joined: Vec::new(),
             choose: None,
             observed: Refine::default(),
             panics: Vec::new(),
             failure: None,
             recorder: Recorder::default(),
             statics: HashMap::new(),
+            states: States::default(),
+            loops: Loops::default(),
+            alone: false,
+            astray: false,
             fair: Fair::default(),
+            left_out: Cell::new(None),
             owned: HashMap::new(),
             next_owned: 0,
             last_drops: 0,

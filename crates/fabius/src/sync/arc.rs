@@ -170,7 +170,7 @@ impl<T: ?Sized> Drop for Arc<T> {
         let last = Std::strong_count(&self.value) == 1;
         if !rt::current().is_null() {
             let op = Op::write("drop", self.shared.object.id(), self.shared.object.made);
-            rt::release(op, Refine::COUNTS);
+            rt::part(op, Refine::COUNTS);
         }
         let last = last && Std::strong_count(&self.value) == 1;
         if last {
@@ -188,7 +188,7 @@ impl<T: ?Sized> Drop for Arc<T> {
 impl<T: ?Sized> Clone for Arc<T> {
     fn clone(&self) -> Arc<T> {
         if !rt::current().is_null() {
-            rt::release(Op::write("clone", self.shared.object.id(), self.shared.object.made), Refine::COUNTS);
+            rt::part(Op::write("clone", self.shared.object.id(), self.shared.object.made), Refine::COUNTS);
         }
         Arc { value: self.value.clone(), shared: self.shared.clone() }
     }

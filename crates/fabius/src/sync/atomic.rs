@@ -29,6 +29,16 @@ macro_rules! check_orderings {
     };
 }
 
+/// A value as a number.
+fn bits<T: Copy>(value: T) -> u64 {
+    let mut bytes = [0u8; 16];
+    let size = size_of::<T>().min(16);
+    // SAFETY: integers, booleans and pointers have no bytes that are not set, and at most sixteen.
+    unsafe { std::ptr::copy_nonoverlapping(std::ptr::from_ref(&value).cast::<u8>(), bytes.as_mut_ptr(), size) };
+    let number = u128::from_le_bytes(bytes);
+    number as u64 ^ ((number >> 64) as u64).rotate_left(32)
+}
+
 /// What all atomics have.
 macro_rules! atomic {
     ($name:ident, $ty:ty $(, $generic:ident)?) => {
@@ -61,6 +71,7 @@ macro_rules! atomic {
                 rt::point(Op::write(name, self.object.id(), at));
                 let old = *self.value();
                 let result = f(self.value());
+                rt::value_is(&self.object, || bits(*self.value()));
                 rt::note(|| format!("{:?} -> {:?}", old, *self.value()));
                 result
             }
@@ -124,14 +135,14 @@ macro_rules! atomic {
                 let at = Location::caller();
                 rt::point(Op::write("compare_exchange_weak", self.object.id(), at));
                 let old = *self.value();
-                if old != current {
-                    return Err(old);
-                }
-                if rt::with(|rt| rt.settings.spurious).unwrap_or(false) && rt::choose(2) == 1 {
-                    rt::note(|| "fails for no reason".into());
+                let fails = old == current && rt::with(|rt| rt.settings.spurious) == Some(true) && rt::choose(2) == 1;
+                if old != current || fails {
+                    rt::unchanged();
+                    rt::note(|| if fails { "fails for no reason".into() } else { format!("{old:?}") });
                     return Err(old);
                 }
                 *self.value() = new;
+                rt::value_is(&self.object, || bits(new));
                 rt::note(|| format!("{old:?} -> {new:?}"));
                 Ok(old)
             }

@@ -62,7 +62,7 @@ impl Condvar {
         let Some(me) = rt::with(|rt| rt.current) else { panic!("a wait outside of `fabius::check` would never end") };
         self.waiters.borrow_mut().push(me);
         rt::with(|rt| rt.threads[me].notified = false);
-        raw.unlock(at);
+        raw.unlock_within(at);
         let mut timed_out = rt::point(
             Op::write("wake", raw.object.id(), at).when(raw, is_woken).held_by(mutex::holders).until(deadline),
         );
@@ -184,7 +184,7 @@ impl<T: ?Sized> Drop for Abandon<'_, T> {
     fn drop(&mut self) {
         let raw = self.0.raw();
         if raw.holder().is_some_and(|(thread, _)| rt::with(|rt| rt.current) == Some(thread)) {
-            raw.unlock(raw.object.made);
+            raw.unlock_within(raw.object.made);
         }
     }
 }

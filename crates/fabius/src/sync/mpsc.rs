@@ -133,7 +133,7 @@ impl<T> Channel<T> {
         let at = self.state.object.made;
         let _less = super::Finally(|| self.state.senders.set(self.state.senders.get() - 1));
         if !rt::current().is_null() {
-            rt::release(Op::write("drop sender", self.state.object.id(), at), Refine::RELEASES);
+            rt::point(Op::write("drop sender", self.state.object.id(), at));
         }
     }
 }
@@ -182,10 +182,12 @@ impl<T> SyncSender<T> {
         let state = &self.0.state;
         rt::point(Op::write("try_send", state.object.id(), Location::caller()));
         if !state.receiver.get() {
+            rt::unchanged();
             return Err(TrySendError::Disconnected(value));
         }
         let hands_over = state.capacity != Some(0) || state.receiving.get() > state.length.get();
         if !state.has_room() || !hands_over {
+            rt::unchanged();
             return Err(TrySendError::Full(value));
         }
         self.0.push(value).map_err(|e| TrySendError::Disconnected(e.0))
@@ -199,7 +201,7 @@ impl<T> Receiver<T> {
         let (id, at) = (state.object.id(), Location::caller());
         if state.capacity == Some(0) && state.length.get() == 0 && state.senders.get() > 0 {
             // What `try_send` looks for.
-            rt::release(Op::write("receive", id, at), Refine::RELEASES);
+            rt::part(Op::write("receive", id, at), Refine::RELEASES);
         }
         state.receiving.set(state.receiving.get() + 1);
         let timed_out = rt::point(Op::write("recv", id, at).when(state, has_news).until(deadline));
@@ -231,6 +233,9 @@ impl<T> Receiver<T> {
         let state = &self.channel.state;
         rt::point(Op::write("try_recv", state.object.id(), Location::caller()));
         let value = self.channel.pop();
+        if value.is_none() {
+            rt::unchanged();
+        }
         rt::note(|| if value.is_some() { "a message" } else { "nothing" }.into());
         value.ok_or(if state.senders.get() == 0 { TryRecvError::Disconnected } else { TryRecvError::Empty })
     }

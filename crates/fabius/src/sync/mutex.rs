@@ -71,16 +71,25 @@ impl RawMutex {
         self.take(at);
     }
 
+    /// The last operation has taken the lock.
     #[inline]
     fn take(&self, at: &'static Location<'static>) {
         self.holder.set(rt::with(|rt| rt.current as u32 + 1).unwrap_or(1));
         self.taken_at.set(Some(at));
+        rt::holds();
     }
 
     #[inline]
-    pub fn unlock(&self, at: &'static Location<'static>) {
+    fn unlock(&self, at: &'static Location<'static>) {
         let _free = Finally(|| self.holder.set(0));
-        rt::release(Op::write("unlock", self.object.id(), at), Refine::RELEASES);
+        rt::point(Op::write("unlock", self.object.id(), at));
+        rt::gives_back();
+    }
+
+    /// The same as a part of the operation that is being done.
+    pub fn unlock_within(&self, at: &'static Location<'static>) {
+        let _free = Finally(|| self.holder.set(0));
+        rt::part(Op::write("unlock", self.object.id(), at), Refine::RELEASES);
     }
 
     /// Who holds it, and where that was taken.
@@ -127,6 +136,7 @@ impl<T: ?Sized> Mutex<T> {
         rt::point(Op::write("try_lock", self.raw.object.id(), at));
         rt::note(|| if self.raw.holder.get() == 0 { "taken" } else { "held by another" }.into());
         if self.raw.holder.get() != 0 {
+            rt::unchanged();
             return Err(TryLockError::WouldBlock);
         }
         self.raw.take(at);
@@ -189,6 +199,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
+        rt::touches(&self.lock.raw.object);
         // SAFETY: the guard holds the lock.
         unsafe { &mut *self.lock.data.get() }
     }

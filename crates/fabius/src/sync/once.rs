@@ -54,7 +54,7 @@ struct Finish<'a> {
 impl Drop for Finish<'_> {
     fn drop(&mut self) {
         rt::with(|rt| rt.threads[rt.current].in_once -= 1);
-        rt::release(Op::write("done", self.once.object.id(), self.at), Refine::RELEASES);
+        rt::point(Op::write("done", self.once.object.id(), self.at));
         self.once.state.set(self.state);
     }
 }

@@ -117,6 +117,7 @@ impl<T: ?Sized> RwLock<T> {
 
     fn written(&self, at: &'static Location<'static>) -> LockResult<RwLockWriteGuard<'_, T>> {
         self.raw.writer.set(Some((me(), at)));
+        rt::holds();
         let panicking = std::thread::panicking();
         result(self.raw.poisoned.get(), RwLockWriteGuard { lock: self, panicking, not_send: std::marker::PhantomData })
     }
@@ -128,6 +129,7 @@ impl<T: ?Sized> RwLock<T> {
         let at = Location::caller();
         rt::point(Op::read("try_read", self.raw.object.id(), at));
         if self.raw.writer.get().is_some() {
+            rt::unchanged();
             return Err(TryLockError::WouldBlock);
         }
         self.raw.readers.borrow_mut().push((me(), at));
@@ -142,6 +144,7 @@ impl<T: ?Sized> RwLock<T> {
         let at = Location::caller();
         rt::point(Op::write("try_write", self.raw.object.id(), at));
         if !self.raw.is_free() {
+            rt::unchanged();
             return Err(TryLockError::WouldBlock);
         }
         self.written(at).map_err(TryLockError::Poisoned)
@@ -190,6 +193,7 @@ impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
 
 impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
+        rt::touches(&self.lock.raw.object);
         // SAFETY: the guard keeps all others out.
         unsafe { &mut *self.lock.data.get() }
     }
@@ -213,7 +217,7 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
                 readers.remove(last);
             }
         });
-        rt::release(Op::read("unlock", raw.object.id(), at), Refine::RELEASES);
+        rt::point(Op::read("unlock", raw.object.id(), at));
     }
 }
 
@@ -225,7 +229,8 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
         }
         let at = raw.writer.get().map_or(raw.object.made, |(_, at)| at);
         let _free = Finally(|| raw.writer.set(None));
-        rt::release(Op::write("unlock", raw.object.id(), at), Refine::RELEASES);
+        rt::point(Op::write("unlock", raw.object.id(), at));
+        rt::gives_back();
     }
 }
 

@@ -8,7 +8,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::panic::Location;
 
-/// Everything that a test could look at is a scheduling point, also joins, so that no execution has to be begun anew.
+/// Everything that a test could look at is a scheduling point, so that no execution has to be begun anew.
 const SETTINGS: Settings = Settings {
     refine: Refine(Refine::RELEASES.0 | Refine::COUNTS.0 | Refine::RACES.0),
     record: false,
@@ -40,7 +40,7 @@ impl Driven {
             let _ = rt::catch(body);
             rt::finish();
         });
-        Driven(Execution::begin(SETTINGS, false, &mut Decided(decide), body))
+        Driven(Execution::begin(SETTINGS, &rt::Loops::default(), false, &mut Decided(decide), body))
     }
 
     /// How many threads there are; they are numbered from 0.

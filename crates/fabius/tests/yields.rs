@@ -1,0 +1,248 @@
+//! Threads that give way: no execution is lost, and what only repeats itself is not followed for ever.
+//!
+//! What a test should not do is asserted inside of its closure: outcomes that a closure collects contain runs that no
+//! search counts.
+
+use fabius::sync::Mutex;
+use fabius::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use fabius::{Config, Report, hint, thread};
+use std::sync::Arc;
+
+fn strategies() -> Vec<(&'static str, Config)> {
+    let new = Config::new;
+    vec![
+        ("default", new()),
+        ("exhaustive", new().exhaustive()),
+        ("exhaustive, plain", new().exhaustive().without_reduction()),
+        ("preemptions", new().iterative_preemptions()),
+        ("preemptions, plain", new().iterative_preemptions().without_reduction()),
+        ("two jobs", new().jobs(2)),
+        ("delays", new().delays(9)),
+        ("delays, depth first", new().delays_depth_first(9)),
+        ("depth", new().depth(20)),
+        ("random", new().random(500)),
+        ("pct", new().pct(3, 500)),
+        ("pos", new().pos(500)),
+        ("urw", new().urw(500)),
+        ("surw", new().surw(500)),
+    ]
+}
+
+fn explore(config: Config, test: impl Fn() + Sync) -> Report {
+    config.name("yields").every_panic_fails().explore(test)
+}
+
+/// Strategies that go by preemptions.
+const IN_ORDER: [&str; 4] = ["default", "preemptions", "preemptions, plain", "two jobs"];
+
+/// Every strategy fails the test, without a preemption; what it says replays.
+fn is_found_for_free(what: &str, test: impl Fn() + Sync) {
+    for (name, config) in strategies() {
+        let report = explore(config, &test);
+        let trace = report.trace().unwrap_or_else(|| panic!("{what}, {name}: {report}"));
+        let in_order = IN_ORDER.contains(&name);
+        assert!(trace.cost == 0 || !in_order, "{what}, {name}: {}", report.failure().unwrap_or_default());
+        let schedule = report.replay.expect("a failure has a schedule");
+        let replayed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| fabius::replay(&schedule, &test)));
+        let text = *replayed.expect_err("it fails again").downcast::<String>().expect("a text");
+        assert!(!text.contains("does not fit"), "{what}, {name}: {text}");
+    }
+}
+
+/// Searches that explore everything say that they did.
+fn is_verified(what: &str, test: impl Fn() + Sync) {
+    for config in [Config::new(), Config::new().exhaustive(), Config::new().jobs(2), Config::new().without_reduction()]
+    {
+        let report = explore(config, &test);
+        assert!(
+            report.to_string().contains("all were explored"),
+            "{what}: {report} {}",
+            report.failure().unwrap_or_default()
+        );
+    }
+}
+
+type Pair = Arc<(AtomicU32, AtomicU32)>;
+
+/// One pair of numbers, twice.
+fn pair() -> (Pair, Pair) {
+    let pair = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
+    (pair.clone(), pair)
+}
+
+#[test]
+fn who_has_given_way_may_go_on_before_anybody_else() {
+    for yields in 0..4 {
+        for loads in 0..2 {
+            is_found_for_free(&format!("{loads} loads and {yields} yields of the first thread"), move || {
+                let (mine, theirs) = pair();
+                let other = thread::spawn(move || theirs.1.load(SeqCst));
+                (0..loads).for_each(|_| assert_eq!(mine.0.load(SeqCst), 0));
+                (0..yields).for_each(|_| thread::yield_now());
+                mine.1.store(1, SeqCst);
+                assert_eq!(other.join().unwrap(), 0);
+            });
+        }
+        is_found_for_free(&format!("{yields} spin hints of another thread"), move || {
+            let (mine, theirs) = pair();
+            let other = thread::spawn(move || {
+                (0..yields).for_each(|_| hint::spin_loop());
+                theirs.0.store(1, SeqCst);
+            });
+            let seen = mine.0.load(SeqCst);
+            other.join().unwrap();
+            assert_eq!(seen, 0);
+        });
+    }
+}
+
+#[test]
+fn who_backs_off_and_gives_up_is_seen() {
+    for step in 0..4 {
+        is_found_for_free(&format!("{} hints", 1 << step), move || {
+            let (mine, theirs) = pair();
+            let other = thread::spawn(move || {
+                assert_eq!(theirs.1.load(SeqCst), 0, "used after it was freed");
+                theirs.0.store(1, SeqCst);
+            });
+            if mine.0.load(SeqCst) == 0 {
+                (0..1 << step).for_each(|_| hint::spin_loop());
+                mine.1.store(1, SeqCst);
+            }
+            other.join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn who_tries_a_few_times_is_followed_to_the_end() {
+    is_found_for_free("three tries", || {
+        let (mine, theirs) = pair();
+        let other = thread::spawn(move || theirs.0.store(1, SeqCst));
+        let mut tries = 0;
+        while tries < 3 && mine.0.load(SeqCst) == 0 {
+            tries += 1;
+            thread::yield_now();
+        }
+        other.join().unwrap();
+        assert!(tries < 3);
+    });
+}
+
+#[test]
+fn tries_that_are_counted_on_the_heap_are_followed_too() {
+    is_found_for_free("three tries", || {
+        let (mine, theirs) = pair();
+        let other = thread::spawn(move || theirs.0.store(1, SeqCst));
+        let tries = Box::new(std::cell::Cell::new(0));
+        while tries.get() < 3 && mine.0.load(SeqCst) == 0 {
+            tries.set(tries.get() + 1);
+            thread::yield_now();
+        }
+        other.join().unwrap();
+        assert!(tries.get() < 3);
+    });
+}
+
+#[test]
+fn loops_that_only_wait_are_explored_completely() {
+    is_verified("a flag", || {
+        let (mine, theirs) = pair();
+        let other = thread::spawn(move || {
+            theirs.1.store(7, SeqCst);
+            theirs.0.store(1, SeqCst);
+        });
+        while mine.0.load(SeqCst) == 0 {
+            hint::spin_loop();
+        }
+        assert_eq!(mine.1.load(SeqCst), 7);
+        other.join().unwrap();
+    });
+    is_verified("a test-and-set lock", || {
+        let lock = Arc::new((AtomicBool::new(false), AtomicU32::new(0)));
+        let add = |lock: &(AtomicBool, AtomicU32)| {
+            while lock.0.swap(true, SeqCst) {
+                thread::yield_now();
+            }
+            let old = lock.1.load(SeqCst);
+            lock.1.store(old + 1, SeqCst);
+            lock.0.store(false, SeqCst);
+        };
+        let theirs = lock.clone();
+        let other = thread::spawn(move || add(&theirs));
+        add(&lock);
+        other.join().unwrap();
+        assert_eq!(lock.1.load(SeqCst), 2);
+    });
+    is_verified("a flag in a mutex", || {
+        let flag = Arc::new(Mutex::new(false));
+        let theirs = flag.clone();
+        let other = thread::spawn(move || *theirs.lock().unwrap() = true);
+        while !*flag.lock().unwrap() {
+            thread::yield_now();
+        }
+        other.join().unwrap();
+    });
+    is_verified("two that wait for a third", || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let wait = |flag: Arc<AtomicBool>| {
+            move || {
+                while !flag.load(SeqCst) {
+                    hint::spin_loop();
+                }
+            }
+        };
+        let (a, b) = (thread::spawn(wait(flag.clone())), thread::spawn(wait(flag.clone())));
+        flag.store(true, SeqCst);
+        a.join().unwrap();
+        b.join().unwrap();
+    });
+    is_verified("a clock that must pass", || {
+        let (mine, theirs) = pair();
+        let other = thread::spawn(move || {
+            thread::sleep(std::time::Duration::from_millis(1));
+            theirs.0.store(1, SeqCst);
+        });
+        while mine.0.load(SeqCst) == 0 {
+            thread::yield_now();
+        }
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_loop_that_counts_for_ever_is_no_proof() {
+    let report = explore(Config::new().exhaustive().executions(20_000), || {
+        let (mine, theirs) = pair();
+        let other = thread::spawn(move || theirs.0.store(1, SeqCst));
+        let mut rounds = 0u64;
+        while mine.0.load(SeqCst) == 0 {
+            rounds += 1;
+            thread::yield_now();
+        }
+        std::hint::black_box(rounds);
+        other.join().unwrap();
+    });
+    assert!(!report.is_bug(), "{}", report.failure().unwrap_or_default());
+    let text = report.to_string();
+    assert!(!text.contains("all were explored") && text.contains("tests/yields.rs"), "{text}");
+}
+
+#[test]
+fn waiting_for_nobody_is_a_livelock() {
+    for config in [Config::new(), Config::new().exhaustive(), Config::new().delays(1)] {
+        let report = explore(config, || {
+            let flag = Arc::new(AtomicBool::new(false));
+            let theirs = flag.clone();
+            let other = thread::spawn(move || {
+                theirs.store(true, SeqCst);
+                theirs.store(false, SeqCst);
+            });
+            while !flag.load(SeqCst) {
+                thread::yield_now();
+            }
+            other.join().unwrap();
+        });
+        assert!(report.failure().is_some_and(|text| text.contains("livelock")), "{report}");
+    }
+}
