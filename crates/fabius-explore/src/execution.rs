@@ -81,6 +81,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         self.spare.steps
     }
 
+    /// What has happened so far.
+    pub fn schedule(&self) -> &Schedule {
+        &self.spare.schedule
+    }
+
     /// The number of creation of an unfinished task.
     pub fn number_of(&self, task: TaskId) -> Option<u32> {
         self.spare.numbers.get(index(task)).copied()
@@ -118,6 +123,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
     #[inline]
     pub fn signature_after(&self, task: TaskId) -> (u128, u128) {
         self.spare.classes.after(task, self.announced(task))
+    }
+
+    /// Whether the system says what a step accesses before it is made.
+    pub fn announces(&self) -> bool {
+        self.context.system.announces()
     }
 
     /// What the next step of a task accesses, where that is announced.

@@ -115,8 +115,9 @@ impl<'a> Picker<'a> {
 
     /// One of the moves, all of which run a task.
     pub fn pick<S: System>(&mut self, moves: &[Move], run: &Execution<'_, '_, S>) -> Move {
+        let alone = self.alone(moves, run);
         if self.strategy == Strategy::Random && !self.watches {
-            return moves[self.rng.usize(..moves.len())];
+            return moves[alone.unwrap_or_else(|| self.rng.usize(..moves.len()))];
         }
         let picks: Vec<Pick> = moves
             .iter()
@@ -127,6 +128,7 @@ impl<'a> Picker<'a> {
             .collect();
         let number = |p: &Pick| run.number_of(p.task).unwrap_or(0) as usize;
         let at = match self.strategy {
+            _ if alone.is_some() => alone.unwrap_or(0),
             Strategy::Pct(_) => self.by_priority(&picks, run.steps()),
             Strategy::Pos => self.by_partial_order(&picks, run),
             Strategy::Urw => {
@@ -145,6 +147,16 @@ impl<'a> Picker<'a> {
             count(self.seen.accesses.entry(access.variable).or_default(), thread);
         }
         Move::Run(picks[at])
+    }
+
+    /// A step that touches nothing that another could see: it may as well be made at once, and nothing is decided.
+    fn alone<S: System>(&self, moves: &[Move], run: &Execution<'_, '_, S>) -> Option<usize> {
+        run.announces().then(|| {
+            moves.iter().position(|m| match m {
+                Move::Run(pick) => run.announced(pick.task).is_none(),
+                Move::Delay(_) => false,
+            })
+        })?
     }
 
     /// How much a thread is expected to do still; at least 1.
@@ -179,7 +191,8 @@ impl<'a> Picker<'a> {
 
     fn by_priority(&mut self, picks: &[Pick], step: u32) -> usize {
         self.give_priorities(picks);
-        if self.changes.remove(&step) {
+        while self.changes.first().is_some_and(|change| *change <= step) {
+            self.changes.pop_first();
             self.low -= 1;
             let falls = picks[self.highest(picks)].buffer;
             self.priorities.insert(falls, self.low);

@@ -247,7 +247,14 @@ impl<T> Search<'_, T> {
     fn end<S: System<State = T>>(&mut self, context: &Context<'_, S>, run: &Execution<'_, '_, S>) -> Option<Stop> {
         let is_complete = run.node.dispatcher.is_empty();
         let (steps, signature) = (run.steps(), run.signature());
-        (self.listener)(Complete { state: &run.node.state, cost: 0, signature, is_complete, steps });
+        (self.listener)(Complete {
+            state: &run.node.state,
+            cost: 0,
+            signature,
+            is_complete,
+            steps,
+            schedule: run.schedule(),
+        });
         self.signatures.insert(signature);
         (!is_complete && context.options.deadlock).then_some(Stop::Bug(Bug::Deadlock))
     }

@@ -17,7 +17,7 @@ use crate::reached::{Class, Reached};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
 use crate::system::System;
-use fabius_trace::{Bound, LevelStats, SchedulerKind, Turn};
+use fabius_trace::{Bound, LevelStats, Schedule, SchedulerKind, Turn};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -35,6 +35,8 @@ pub struct Complete<'a, S> {
     pub is_complete: bool,
     /// How many steps it has.
     pub steps: u32,
+    /// What happened.
+    pub schedule: &'a Schedule,
 }
 
 /// Called with every complete execution; in parallel if there are several jobs.
@@ -451,7 +453,14 @@ impl<S: System + Sync> Search<'_, S> {
             return None;
         }
         let (cost, steps, signature) = (run.cost, run.steps(), run.signature());
-        (self.listener)(Complete { state: &run.node.state, cost, signature, is_complete, steps });
+        (self.listener)(Complete {
+            state: &run.node.state,
+            cost,
+            signature,
+            is_complete,
+            steps,
+            schedule: run.schedule(),
+        });
         out.complete = Some(signature);
         (!is_complete && self.context.options.deadlock).then_some(Stop::Bug(Bug::Deadlock))
     }

@@ -4,17 +4,18 @@
 use crate::config::{Config, DEFAULT_EXECUTIONS, DEFAULT_WALKS, Plan};
 use crate::replay::{self, Rerun, Twice};
 use crate::report::Report;
-use crate::rt::{self, Loops, Panic, Refine, Settings};
+use crate::rt::{self, Execution, Loops, Panic, Refine, Settings};
 use crate::system::Test;
 use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
+use fabius_explore::stateless::Complete;
 use fabius_explore::{shrink, sources, stateless, walk};
 use fabius_trace::{Bound, Bounds, BugKind, Points, Reason, Schedule, Verdict};
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Once, PoisonError};
+use std::sync::{Once, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// Checks a test under every schedule, those with the fewest preemptions first.
@@ -88,6 +89,8 @@ pub(crate) struct Explored {
     /// What was tried at random.
     pub walks: Option<Outcome>,
     pub options: Options,
+    /// The first execution in order that came to its end.
+    pub first: Option<Schedule>,
 }
 
 fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
@@ -111,37 +114,42 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
         show_progress(progress);
     };
     let monitor = Monitor { stop: system.stop, progress: &look };
+    let first = OnceLock::new();
+    let note = |complete: Complete<'_, Execution>| {
+        first.get_or_init(|| complete.schedule.clone());
+    };
     match config.plan {
         Plan::Iterative { bound, scheduler, max } => {
             let options = Options { bound, scheduler, max, ..base };
-            Explored { search: Some(stateless::search(system, &options, &monitor, &|_| {})), walks: None, options }
+            let search = stateless::search(system, &options, &monitor, &note);
+            Explored { search: Some(search), walks: None, options, first: first.into_inner() }
         }
         Plan::Exhaustive => {
             // Who waits because it would repeat itself is not a matter of what happened before what alone.
             let sources = config.reduction && !system.settings.refine.contains(Refine::YIELDS);
             let options = Options { bound: Bound::None, ..base };
             let search = if sources {
-                sources::search(system, &options, &monitor, &|_| {})
+                sources::search(system, &options, &monitor, &note)
             } else {
-                stateless::search(system, &options, &monitor, &|_| {})
+                stateless::search(system, &options, &monitor, &note)
             };
-            Explored { search: Some(search), walks: None, options }
+            Explored { search: Some(search), walks: None, options, first: first.into_inner() }
         }
         Plan::Walks(strategy) => {
             let executions = config.executions.or(Some(DEFAULT_WALKS));
             let options = Options { strategy, executions, ..base };
-            Explored { search: None, walks: Some(walk::search(system, &options, &monitor)), options }
+            Explored { search: None, walks: Some(walk::search(system, &options, &monitor)), options, first: None }
         }
         Plan::Default => {
             let executions = Some(config.executions.unwrap_or(DEFAULT_EXECUTIONS));
             let options = Options { executions, ..base.clone() };
-            let search = stateless::search(system, &options, &monitor, &|_| {});
+            let search = stateless::search(system, &options, &monitor, &note);
             let used_up = search.bug.is_none() && search.cut == Some(Cut::Executions);
             let walks = used_up.then(|| {
                 let options = Options { strategy: Strategy::Random, executions: Some(DEFAULT_WALKS), ..base };
                 walk::search(system, &options, &monitor)
             });
-            Explored { search: Some(search), walks, options }
+            Explored { search: Some(search), walks, options, first: first.into_inner() }
         }
     }
 }
@@ -192,7 +200,12 @@ fn conclude(
         return report;
     }
     // The search notices what makes a prefix end elsewhere; what does not is noticed by running one schedule twice.
-    match replay::twice(system) {
+    let in_order = explored.search.is_some();
+    let again = match &explored.first {
+        None if in_order => Twice::Same,
+        first => replay::twice(system, first.as_ref()),
+    };
+    match again {
         Twice::Differs(first) => {
             differs(&mut report, Some(first), bounds);
             return report;
@@ -237,7 +250,7 @@ fn left_behind(at: &Location<'_>) -> String {
 
 /// Where the test behaves differently when a schedule is run twice.
 fn first_difference(system: &Test<'_>) -> Option<String> {
-    match replay::twice(system) {
+    match replay::twice(system, None) {
         Twice::Differs(first) => Some(first),
         Twice::Fails(_) | Twice::Same => None,
     }

@@ -62,15 +62,32 @@ impl Choose for Given<'_> {
     }
 }
 
+/// The choices before the first step of a schedule, and its turns.
+fn split(schedule: &[Turn]) -> (&[u32], &[Turn]) {
+    match schedule.split_first() {
+        Some((first, rest)) if first.task == Turn::START => (&first.choices, rest),
+        _ => (&[], schedule),
+    }
+}
+
+/// Whether there is such a thread, and it can make a step.
+fn can_take(test: &Test<'_>, execution: &Execution, task: TaskId) -> bool {
+    (task as usize) < execution.get().threads.len() && test.possible(execution, task)
+}
+
+/// The thread that ran last goes on, or else the next one that can.
+fn next_without_preemption(rt: &Rt) -> Option<Turn> {
+    let threads = rt.threads.len();
+    let next = (0..threads).map(|t| (rt.current + t) % threads).find(|t| rt.ready(*t))?;
+    Some(Turn { task: next as TaskId, choices: Vec::new() })
+}
+
 /// Runs a schedule; what it does not say any more goes on with the first thread that can.
 pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
     let settings = Settings { record: true, ..test.settings };
     let stop = AtomicBool::new(false);
     let test = Test::new(test.body, settings, test.loops.clone(), &stop);
-    let (start, turns) = match schedule.split_first() {
-        Some((first, rest)) if first.task == Turn::START => (first.choices.as_slice(), rest),
-        _ => (&[][..], schedule),
-    };
+    let (start, turns) = split(schedule);
     let mut rerun = Rerun::default();
     let mut log = StepLog { want_accesses: true, ..StepLog::default() };
     let mut detector = settings.refine.contains(Refine::RACES).then(|| Detector::new(Conflict::ReadWrite));
@@ -91,13 +108,11 @@ pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
     };
     log.born.iter().for_each(|b| detector.iter_mut().for_each(|d| d.born(None, b)));
     let mut rest = turns.iter();
-    let first = |execution: &Execution| (0..execution.get().threads.len()).find(|t| execution.get().ready(*t));
     for number in 0.. {
-        let going_on = || first(&execution).map(|task| Turn { task: task as TaskId, choices: Vec::new() });
+        let going_on = || next_without_preemption(execution.get());
         let Some(turn) = rest.next().cloned().or_else(going_on) else { break };
         let task = turn.task;
-        let exists = (task as usize) < execution.get().threads.len();
-        if !exists || !test.possible(&execution, task) {
+        if !can_take(&test, &execution, task) {
             rerun.departs = Some(number);
             break;
         }
@@ -158,21 +173,28 @@ pub(crate) enum Twice {
     Differs(String),
 }
 
-/// Runs the same schedule twice, without preemptions.
-pub(crate) fn twice(test: &Test<'_>) -> Twice {
+/// Runs the same schedule twice: this one, or one without preemptions.
+pub(crate) fn twice(test: &Test<'_>, given: Option<&Schedule>) -> Twice {
     let settings = Settings { record: true, ..test.settings };
     let stop = AtomicBool::new(false);
     let test = Test::new(test.body, settings, test.loops.clone(), &stop);
+    let (start, turns) = split(given.map_or(&[], Vec::as_slice));
     let run = || {
         let mut log = StepLog::default();
         let mut rows = Rerun::default();
         let mut schedule = Schedule::new();
-        let Ok(mut execution) = test.initial(&mut Given([].iter()), &mut log) else { return (rows, schedule) };
-        while let Some(thread) = (0..execution.get().threads.len()).find(|t| execution.get().ready(*t)) {
+        let Ok(mut execution) = test.initial(&mut Given(start.iter()), &mut log) else { return (rows, schedule) };
+        loop {
+            let next = match given {
+                Some(_) => turns.get(schedule.len()).cloned(),
+                None => next_without_preemption(execution.get()),
+            };
+            let Some(turn) = next.filter(|t| can_take(&test, &execution, t.task)) else { break };
             execution.get_mut().recorder.step += 1;
             log.clear();
-            schedule.push(Turn { task: thread as TaskId, choices: Vec::new() });
-            if test.step(&mut execution, thread as TaskId, &mut Given([].iter()), &mut log).is_err() {
+            let result = test.step(&mut execution, turn.task, &mut Given(turn.choices.iter()), &mut log);
+            schedule.push(turn);
+            if result.is_err() {
                 break;
             }
         }
@@ -378,16 +400,13 @@ fn rerun_observed(test: &Test<'_>, schedule: &[Turn]) -> u8 {
     let stop = AtomicBool::new(false);
     let probe = Test::new(test.body, test.settings, test.loops.clone(), &stop);
     let mut log = StepLog::default();
-    let turns = schedule.iter().filter(|t| t.task != Turn::START);
-    let start = schedule.first().filter(|t| t.task == Turn::START).map_or(&[][..], |t| t.choices.as_slice());
+    let (start, turns) = split(schedule);
     if let Ok(mut execution) = probe.initial(&mut Given(start.iter()), &mut log) {
-        for turn in turns {
-            let exists = (turn.task as usize) < execution.get().threads.len();
-            if !exists || !probe.possible(&execution, turn.task) {
-                break;
-            }
+        let mut turns = turns.iter();
+        while let Some(turn) = turns.next().cloned().or_else(|| next_without_preemption(execution.get())) {
             log.clear();
-            if probe.step(&mut execution, turn.task, &mut Given(turn.choices.iter()), &mut log).is_err() {
+            let can = can_take(&probe, &execution, turn.task);
+            if !can || probe.step(&mut execution, turn.task, &mut Given(turn.choices.iter()), &mut log).is_err() {
                 break;
             }
         }

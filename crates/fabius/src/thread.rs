@@ -85,6 +85,7 @@ where
     T: 'a,
 {
     rt::must(|_| ());
+    rt::point(Op::local("spawn", at));
     let packet = Arc::new(Packet(UnsafeCell::new(None)));
     let name: Option<Arc<str>> = name.map(Into::into);
     // SAFETY: `spawn` asks for 'static; `scope` joins before what is borrowed ends.
@@ -93,7 +94,7 @@ where
     JoinHandle { thread: Thread { id: ThreadId(id), name }, packet }
 }
 
-/// As in std. The thread runs at once up to its first operation on shared state.
+/// As in std: a scheduling point. The thread runs at once up to its first operation on shared state.
 #[track_caller]
 pub fn spawn<F, T>(f: F) -> JoinHandle<T>
 where

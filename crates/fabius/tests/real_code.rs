@@ -63,7 +63,7 @@ fn the_one_shot_channel() {
     use one_shot_channel::{Bug, scenario};
     let run = |bug| Config::new().iterative_preemptions().explore(move || scenario(bug));
     is_clean(&run(Bug::None));
-    fails(&run(Bug::ReadyTooEarly), BugKind::DataRace, 0);
+    fails(&run(Bug::ReadyTooEarly), BugKind::DataRace, 1);
     fails(&run(Bug::WaitsWithoutLooking), BugKind::Deadlock, 1);
 }
 

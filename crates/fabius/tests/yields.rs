@@ -35,13 +35,13 @@ fn explore(config: Config, test: impl Fn() + Sync) -> Report {
 /// Strategies that go by preemptions.
 const IN_ORDER: [&str; 4] = ["default", "preemptions", "preemptions, plain", "two jobs"];
 
-/// Every strategy fails the test, without a preemption; what it says replays.
-fn is_found_for_free(what: &str, test: impl Fn() + Sync) {
+/// Every strategy fails the test, with so many preemptions; what it says replays.
+fn is_found(what: &str, cost: u32, test: impl Fn() + Sync) {
     for (name, config) in strategies() {
         let report = explore(config, &test);
         let trace = report.trace().unwrap_or_else(|| panic!("{what}, {name}: {report}"));
         let in_order = IN_ORDER.contains(&name);
-        assert!(trace.cost == 0 || !in_order, "{what}, {name}: {}", report.failure().unwrap_or_default());
+        assert!(trace.cost == cost || !in_order, "{what}, {name}: {}", report.failure().unwrap_or_default());
         let schedule = report.replay.expect("a failure has a schedule");
         let replayed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| fabius::replay(&schedule, &test)));
         let text = *replayed.expect_err("it fails again").downcast::<String>().expect("a text");
@@ -51,8 +51,8 @@ fn is_found_for_free(what: &str, test: impl Fn() + Sync) {
 
 /// Searches that explore everything say that they did.
 fn is_verified(what: &str, test: impl Fn() + Sync) {
-    for config in [Config::new(), Config::new().exhaustive(), Config::new().jobs(2), Config::new().without_reduction()]
-    {
+    let plain = Config::new().exhaustive().without_reduction().executions(1_000_000);
+    for config in [Config::new(), Config::new().exhaustive(), Config::new().jobs(2), plain] {
         let report = explore(config, &test);
         assert!(
             report.to_string().contains("all were explored"),
@@ -74,7 +74,7 @@ fn pair() -> (Pair, Pair) {
 fn who_has_given_way_may_go_on_before_anybody_else() {
     for yields in 0..4 {
         for loads in 0..2 {
-            is_found_for_free(&format!("{loads} loads and {yields} yields of the first thread"), move || {
+            is_found(&format!("{loads} loads and {yields} yields of the first thread"), 0, move || {
                 let (mine, theirs) = pair();
                 let other = thread::spawn(move || theirs.1.load(SeqCst));
                 (0..loads).for_each(|_| assert_eq!(mine.0.load(SeqCst), 0));
@@ -83,7 +83,7 @@ fn who_has_given_way_may_go_on_before_anybody_else() {
                 assert_eq!(other.join().unwrap(), 0);
             });
         }
-        is_found_for_free(&format!("{yields} spin hints of another thread"), move || {
+        is_found(&format!("{yields} spin hints of another thread"), 1, move || {
             let (mine, theirs) = pair();
             let other = thread::spawn(move || {
                 (0..yields).for_each(|_| hint::spin_loop());
@@ -99,7 +99,7 @@ fn who_has_given_way_may_go_on_before_anybody_else() {
 #[test]
 fn who_backs_off_and_gives_up_is_seen() {
     for step in 0..4 {
-        is_found_for_free(&format!("{} hints", 1 << step), move || {
+        is_found(&format!("{} hints", 1 << step), 0, move || {
             let (mine, theirs) = pair();
             let other = thread::spawn(move || {
                 assert_eq!(theirs.1.load(SeqCst), 0, "used after it was freed");
@@ -116,7 +116,7 @@ fn who_backs_off_and_gives_up_is_seen() {
 
 #[test]
 fn who_tries_a_few_times_is_followed_to_the_end() {
-    is_found_for_free("three tries", || {
+    is_found("three tries", 0, || {
         let (mine, theirs) = pair();
         let other = thread::spawn(move || theirs.0.store(1, SeqCst));
         let mut tries = 0;
@@ -131,7 +131,7 @@ fn who_tries_a_few_times_is_followed_to_the_end() {
 
 #[test]
 fn tries_that_are_counted_on_the_heap_are_followed_too() {
-    is_found_for_free("three tries", || {
+    is_found("three tries", 0, || {
         let (mine, theirs) = pair();
         let other = thread::spawn(move || theirs.0.store(1, SeqCst));
         let tries = Box::new(std::cell::Cell::new(0));
