@@ -41,7 +41,9 @@ fn of_test(test: &(dyn Fn() + Sync)) -> Costs {
     let least = |bounded: fn(Config, u32) -> Config| {
         let fails = |k: &u32| bounded(Config::new().name("twin").every_panic_fails(), *k).explore(test).is_bug();
         let least = (0..MOST).find(fails);
-        if least.is_some() {
+        if let Some(k) = least {
+            let report = bounded(Config::new().name("twin").every_panic_fails(), MOST).explore(test);
+            assert_eq!(report.trace().map(|t| t.cost), least, "a trace says what was asked for");
             let plain =
                 least.filter(|k| *k > 0).map(|k| bounded(Config::new().name("twin"), k - 1).without_reduction());
             assert!(plain.is_none_or(|c| !c.every_panic_fails().explore(test).is_bug()), "reduction hides nothing");

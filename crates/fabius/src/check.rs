@@ -10,7 +10,7 @@ use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
 use fabius_explore::stateless::Complete;
 use fabius_explore::{shrink, sources, stateless, walk};
-use fabius_trace::{Bound, Bounds, BugKind, Points, Reason, Schedule, Verdict};
+use fabius_trace::{Bound, Bounds, BugKind, Points, Reason, Schedule, SchedulerKind, Verdict};
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::Location;
@@ -195,7 +195,9 @@ fn conclude(
             let first = if shared { Some(rt::SHARED.into()) } else { first_difference(system) };
             differs(&mut report, first, bounds);
         } else {
-            show(config, &mut report, found, rerun, at);
+            let asked = (explored.options.bound, explored.options.scheduler);
+            let in_order = explored.search.is_some() && matches!(asked.0, Bound::Delays | Bound::Depth);
+            show(config, &mut report, found, rerun, in_order.then_some(asked), at);
         }
         return report;
     }
@@ -212,7 +214,7 @@ fn conclude(
         }
         Twice::Fails(schedule) => {
             let rerun = replay::rerun(system, &schedule);
-            show(config, &mut report, plain(schedule), rerun, at);
+            show(config, &mut report, plain(schedule), rerun, None, at);
             return report;
         }
         Twice::Same if outcomes().any(|o| o.cut == Some(Cut::Nondeterminism)) => {
@@ -288,10 +290,20 @@ fn shrink_bug(system: &Test<'_>, options: &Options, found: &Found) -> Found {
     shrink::shrink(system, &Options { strategy: Strategy::Iterative, ..options.clone() }, found)
 }
 
-/// Puts what failed into the report.
-pub(crate) fn show(config: &Config, report: &mut Report, found: Found, rerun: Rerun, at: &'static Location<'static>) {
+/// Puts what failed into the report; what it costs is what was `asked` for, or else preemptions.
+pub(crate) fn show(
+    config: &Config,
+    report: &mut Report,
+    found: Found,
+    rerun: Rerun,
+    asked: Option<(Bound, SchedulerKind)>,
+    at: &'static Location<'static>,
+) {
     let schedule = replay::encode(&found.schedule);
-    let trace = replay::trace(&found, &rerun, at);
+    let mut trace = replay::trace(&found, &rerun, at);
+    if let Some((bound, scheduler)) = asked {
+        (trace.bound, trace.scheduler, trace.cost) = (bound, scheduler, found.cost);
+    }
     report.text = Some(crate::report::render(&trace, &rerun, &schedule));
     report.saved = crate::report::save(config, &trace);
     report.replay = Some(schedule);

@@ -389,7 +389,7 @@ pub(crate) fn report(
             saved: None,
         };
         if rerun.kind.is_some() {
-            check::show(config, &mut report, check::plain(rerun.schedule.clone()), rerun, at);
+            check::show(config, &mut report, check::plain(rerun.schedule.clone()), rerun, None, at);
         }
         return report;
     }

@@ -128,8 +128,8 @@ pub(crate) fn render(trace: &ErrorTrace, rerun: &Rerun, schedule: &str) -> Strin
         let _ = writeln!(out, "  {detail}");
     }
     let operations = rerun.rows.len();
-    let s = if trace.cost == 1 { "" } else { "s" };
-    let _ = writeln!(out, "{} threads, {operations} operations, {} preemption{s}", trace.lanes.len(), trace.cost);
+    let cost = trace.bound.count(trace.cost);
+    let _ = writeln!(out, "{} threads, {operations} operations, {cost}", trace.lanes.len());
     let _ = writeln!(out);
     let places: Vec<String> = rerun.rows.iter().map(|r| format!("{}:{}", short(&r.file), r.line)).collect();
     let left = places.iter().map(String::len).max().unwrap_or(0).max(4);
