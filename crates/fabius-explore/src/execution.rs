@@ -122,7 +122,7 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
     /// The happens-before relation after a step of a task whose accesses are announced, and the number of that step.
     #[inline]
     pub fn signature_after(&self, task: TaskId) -> (u128, u128) {
-        self.spare.classes.after(task, self.announced(task))
+        self.spare.classes.after(task, self.announced(task), self.also_announced(task))
     }
 
     /// Whether the system says what a step accesses before it is made.
@@ -134,6 +134,10 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
     #[inline]
     pub fn announced(&self, task: TaskId) -> Option<Access> {
         self.context.system.next_access(&self.node.state, task)
+    }
+
+    fn also_announced(&self, task: TaskId) -> Option<Access> {
+        self.context.system.next_other_access(&self.node.state, task)
     }
 
     /// Makes a move; the choices in it begin as given and go on with the first alternatives.
@@ -168,6 +172,7 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         };
         let announces = context.system.announces();
         let announced = if announces { self.announced(pick.task) } else { None };
+        let other = if announces { self.also_announced(pick.task) } else { None };
         let spare = &mut self.spare;
         let number = spare.numbers[index(pick.task)];
         let result = context.apply(&mut self.node, mv, &mut self.script, &mut spare.log);
@@ -181,15 +186,18 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         if let Ok(end) = result {
             match &mut spare.tasks {
                 Some(order) => order.step(runner, &spare.log.accesses, &choices),
-                None if announces && choices.is_empty() => spare.classes.announced(pick.task, announced),
-                None if announces => spare.classes.step(pick.task, announced.as_slice(), choices.iter().copied()),
+                None if announces && choices.is_empty() => spare.classes.announced(pick.task, announced, other),
+                None if announces => {
+                    let accesses: Vec<Access> = announced.into_iter().chain(other).collect();
+                    spare.classes.step(pick.task, &accesses, choices.iter().copied());
+                }
                 None if spare.log.accesses.iter().any(|a| a.sync) || !choices.is_empty() => {
                     spare.classes.step(pick.task, &spare.log.accesses, choices.iter().copied());
                 }
                 None => {}
             }
             for access in &spare.trail {
-                spare.classes.announced(pick.task, *access);
+                spare.classes.announced(pick.task, *access, None);
             }
             spare.born(Some(runner));
             if end == Some(End::Finished) {

@@ -155,7 +155,12 @@ pub trait System {
     /// What the next step of the task accesses first, if that is a single variable.
     fn next_access(&self, state: &Self::State, task: TaskId) -> Option<Access>;
 
-    /// Whether [`System::next_access`] says all that matters: a step has no other synchronization access that another
+    /// A second variable that the next step of the task accesses, if it has two at once.
+    fn next_other_access(&self, _: &Self::State, _: TaskId) -> Option<Access> {
+        None
+    }
+
+    /// Whether [`System::next_access`] and [`System::next_other_access`] say all that matters: a step has no other synchronization access that another
     /// step, possible at the same time, could tell the order of. The class of an execution is then known a step ahead,
     /// and executions that have the same need not be repeated.
     fn announces(&self) -> bool {

@@ -354,3 +354,50 @@ fn a_token_for_two() {
         },
     );
 }
+
+#[test]
+fn a_lock_that_is_tried_while_another_begins_to_wait() {
+    for (name, bug) in [("held", "p == 1 && !got"), ("released", "p == 1 && got")] {
+        let model = "sync var x: int; sync var over: bool; var m: lock; var c: condition;
+         proc t() { m.acquire(); x = 1; let o = over; if !o { c.wait(m); } m.release(); x = 2; }
+         proc u() { c.notify_one(); let p = x; let got = m.try_acquire(); if got { m.release(); } c.notify_one(); let q = x; assert !(BUG && q == 2); }
+         init {
+             let h = spawn t();
+             let k = spawn u();
+             join k;
+             m.acquire();
+             over = true;
+             c.notify_one();
+             m.release();
+             join h;
+         }"
+        .replace("BUG", bug);
+        are_twins(name, &model, move || {
+            let (a, b, _) = shared((Mutex::new(()), Condvar::new(), AtomicU32::new(0), AtomicBool::new(false)));
+            let c = b.clone();
+            let h = spawn(move || {
+                let mut guard = a.0.lock().unwrap();
+                a.2.store(1, SeqCst);
+                if !a.3.load(SeqCst) {
+                    guard = a.1.wait(guard).unwrap();
+                }
+                drop(guard);
+                a.2.store(2, SeqCst);
+            });
+            let k = spawn(move || {
+                b.1.notify_one();
+                let p = b.2.load(SeqCst);
+                let got = b.0.try_lock().map(drop).is_ok();
+                b.1.notify_one();
+                let q = b.2.load(SeqCst);
+                assert!(!(p == 1 && got == (name == "released") && q == 2));
+            });
+            k.join().unwrap();
+            let guard = c.0.lock().unwrap();
+            c.3.store(true, SeqCst);
+            c.1.notify_one();
+            drop(guard);
+            h.join().unwrap();
+        });
+    }
+}

@@ -126,7 +126,10 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
         }
         Plan::Exhaustive => {
             // Who waits because it would repeat itself is not a matter of what happened before what alone.
-            let sources = config.reduction && !system.settings.refine.contains(Refine::YIELDS);
+            let refine = system.settings.refine;
+            // Nor does it know of steps with two accesses.
+            let both = Refine::RELEASES.with(Refine::WAITS);
+            let sources = config.reduction && !refine.contains(Refine::YIELDS) && !refine.contains(both);
             let options = Options { bound: Bound::None, ..base };
             let search = if sources {
                 sources::search(system, &options, &monitor, &note)

@@ -104,6 +104,11 @@ impl System for Test<'_> {
         (variable != rt::Op::NOTHING).then_some(Access { variable, write, sync: true, span: Span::default() })
     }
 
+    fn next_other_access(&self, state: &Execution, task: TaskId) -> Option<Access> {
+        let variable = state.get().threads[task as usize].op()?.other;
+        (variable != rt::Op::NOTHING).then_some(Access { variable, write: true, sync: true, span: Span::default() })
+    }
+
     fn announces(&self) -> bool {
         true
     }

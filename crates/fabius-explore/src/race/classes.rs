@@ -61,10 +61,13 @@ impl Classes {
         self.sum
     }
 
-    /// The class after a step that makes no choices, and the step's own number.
+    /// The class after a step with two accesses at most that makes no choices, and the step's own number.
     #[inline]
-    pub fn after(&self, task: TaskId, access: Option<Access>) -> (u128, u128) {
-        let before = access.map_or(0, |a| self.before(&a));
+    pub fn after(&self, task: TaskId, access: Option<Access>, other: Option<Access>) -> (u128, u128) {
+        let mut before = access.map_or(0, |a| self.before(&a));
+        if let Some(other) = other {
+            before = mix(before, self.before(&other));
+        }
         let step = mix(self.threads[index(task)], before);
         (self.sum.wrapping_add(step), step)
     }
@@ -95,13 +98,13 @@ impl Classes {
         }
     }
 
-    /// A step of a task with one access at most and no choices.
+    /// A step of a task with two accesses at most and no choices.
     #[inline]
-    pub fn announced(&mut self, task: TaskId, access: Option<Access>) {
-        let (sum, step) = self.after(task, access);
+    pub fn announced(&mut self, task: TaskId, access: Option<Access>, other: Option<Access>) {
+        let (sum, step) = self.after(task, access, other);
         self.sum = sum;
         self.threads[index(task)] = step;
-        if let Some(access) = access {
+        for access in access.into_iter().chain(other) {
             let writes = self.conflict.writes(&access);
             let variable = self.variable(access.variable);
             if writes {

@@ -52,6 +52,8 @@ impl Refine {
     pub const RACES: Refine = Refine(8);
     /// Threads give way: repetition is recognized.
     pub const YIELDS: Refine = Refine(16);
+    /// Threads wait for notifications, and release a lock in the same step.
+    pub const WAITS: Refine = Refine(32);
 
     pub fn contains(self, other: Refine) -> bool {
         self.0 & other.0 == other.0
@@ -306,26 +308,31 @@ fn bit(thread: usize) -> u64 {
 /// A part of an operation that is a point of its own only if the test looks at such.
 #[inline]
 pub(crate) fn part(op: Op, seen_by: Refine) {
-    let rt = RT.get();
-    if rt.is_null() {
-        return;
-    }
-    // SAFETY: as in `with`.
-    let this = unsafe { &mut *rt };
-    if this.settings.refine.contains(seen_by) {
+    if with(|rt| rt.settings.refine.contains(seen_by)) == Some(true) {
         point(op);
-    } else if !this.abandoned {
-        if this.want_accesses {
-            this.log(op.variable, op.write, true, op.at);
-        }
-        let me = this.current;
-        if this.settings.refine.contains(Refine::YIELDS) {
-            this.states.operation(me, &op);
-        }
-        if this.settings.record {
-            this.recorder.operation(me, &op);
-        }
+    } else {
+        also(op);
     }
+}
+
+/// A part of the operation that is being done.
+#[inline]
+pub(crate) fn also(op: Op) {
+    with(|rt| {
+        if rt.abandoned {
+            return;
+        }
+        let me = rt.current;
+        if rt.want_accesses {
+            rt.log(op.variable, op.write, true, op.at);
+        }
+        if rt.settings.refine.contains(Refine::YIELDS) {
+            rt.states.operation(me, &op);
+        }
+        if rt.settings.record {
+            rt.recorder.operation(me, &op);
+        }
+    });
 }
 
 /// Notes that the test looks at something: the check begins anew if it has not reckoned with that.

@@ -20,6 +20,8 @@ pub(crate) struct Op {
     pub name: &'static str,
     /// The variable that it accesses; [`Op::NOTHING`] if none.
     pub variable: u64,
+    /// A second variable that it changes; [`Op::NOTHING`] if none.
+    pub other: u64,
     /// Whether it may change the variable.
     pub write: bool,
     /// When it can be done; `None`: always. The object outlives the operation, because the thread borrows it.
@@ -41,7 +43,7 @@ impl Op {
     /// Reads an object.
     #[inline(always)]
     pub fn read(name: &'static str, object: u32, at: &'static Location<'static>) -> Op {
-        Op { name, variable: object.into(), write: false, ready: None, holders: None, joins: None, deadline: None, at }
+        Op { variable: object.into(), ..Op::local(name, at) }
     }
 
     /// Changes an object.
@@ -53,7 +55,14 @@ impl Op {
     /// Touches nothing that others see.
     #[inline(always)]
     pub fn local(name: &'static str, at: &'static Location<'static>) -> Op {
-        Op { name, variable: Op::NOTHING, write: false, ready: None, holders: None, joins: None, deadline: None, at }
+        let (variable, other, write) = (Op::NOTHING, Op::NOTHING, false);
+        Op { name, variable, other, write, ready: None, holders: None, joins: None, deadline: None, at }
+    }
+
+    /// The same, which changes a second object as well.
+    #[inline(always)]
+    pub fn and(self, object: u32) -> Op {
+        Op { other: object.into(), ..self }
     }
 
     /// The same, but only when this holds of the object.

@@ -53,7 +53,7 @@ impl Rt {
     /// but their announced operations.
     #[inline]
     pub fn allow_ahead(&mut self, steps: u32) {
-        let plain = Refine::RELEASES.0 | Refine::COUNTS.0 | Refine::ENDS.0;
+        let plain = Refine::RELEASES.0 | Refine::COUNTS.0 | Refine::ENDS.0 | Refine::WAITS.0;
         if self.settings.refine.0 & !plain == 0 && !self.settings.record {
             self.ahead = steps;
         }
@@ -73,6 +73,7 @@ impl Rt {
         // SAFETY: the object outlives the operation.
         let ready = op.ready.is_none_or(|(ready, object)| unsafe { ready(object, self, self.current) });
         let plain = !self.dirty && !self.has_deadlines && op.deadline.is_none() && self.beginnings == 0;
+        let plain = plain && op.other == Op::NOTHING;
         if !ready || !plain || self.steps + RECENT >= self.settings.max_steps {
             self.ahead = 0;
             return false;

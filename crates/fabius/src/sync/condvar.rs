@@ -1,7 +1,7 @@
 //! Condition variables.
 
 use super::mutex::{self, Mutex, MutexGuard, RawMutex};
-use crate::rt::{self, Object, Op, Rt};
+use crate::rt::{self, Object, Op, Refine, Rt};
 use std::cell::RefCell;
 use std::fmt;
 use std::panic::Location;
@@ -58,7 +58,12 @@ impl Condvar {
         at: &'static Location<'static>,
     ) -> bool {
         let raw = mutex.raw();
-        rt::point(Op::write("wait", self.object.id(), at));
+        rt::observe(Refine::WAITS);
+        // Who tries the lock sees in which step it is released.
+        let both = Refine::RELEASES.with(Refine::WAITS);
+        let seen = rt::with(|rt| rt.settings.refine.contains(both)) == Some(true);
+        let op = Op::write("wait", self.object.id(), at);
+        rt::point(if seen { op.and(raw.object.id()) } else { op });
         let Some(me) = rt::with(|rt| rt.current) else { panic!("a wait outside of `fabius::check` would never end") };
         self.waiters.borrow_mut().push(me);
         rt::with(|rt| rt.threads[me].notified = false);

@@ -88,8 +88,8 @@ impl RawMutex {
 
     /// The same as a part of the operation that is being done.
     pub fn unlock_within(&self, at: &'static Location<'static>) {
-        let _free = Finally(|| self.holder.set(0));
-        rt::part(Op::write("unlock", self.object.id(), at), Refine::RELEASES);
+        self.holder.set(0);
+        rt::also(Op::write("unlock", self.object.id(), at));
     }
 
     /// Who holds it, and where that was taken.
