@@ -39,16 +39,13 @@ fn of_model(source: &str) -> Costs {
 
 fn of_test(test: &(dyn Fn() + Sync)) -> Costs {
     let least = |bounded: fn(Config, u32) -> Config| {
-        let fails = |k: &u32| bounded(Config::new().name("twin").every_panic_fails(), *k).explore(test).is_bug();
-        let least = (0..MOST).find(fails);
-        if let Some(k) = least {
-            let report = bounded(Config::new().name("twin").every_panic_fails(), MOST).explore(test);
-            assert_eq!(report.trace().map(|t| t.cost), least, "a trace says what was asked for");
-            let plain =
-                least.filter(|k| *k > 0).map(|k| bounded(Config::new().name("twin"), k - 1).without_reduction());
-            assert!(plain.is_none_or(|c| !c.every_panic_fails().explore(test).is_bug()), "reduction hides nothing");
-        }
-        least
+        let at = |k: u32| bounded(Config::new().name("twin").every_panic_fails(), k);
+        let least = (0..MOST).find(|k| at(*k).explore(test).is_bug())?;
+        let said = at(MOST).explore(test).trace().map(|t| t.cost);
+        assert_eq!(said, Some(least), "a trace says what was asked for");
+        let fewer = least.checked_sub(1).map(|k| at(k).without_reduction().explore(test));
+        assert!(fewer.is_none_or(|report| !report.is_bug()), "reduction hides nothing");
+        Some(least)
     };
     [least(Config::preemptions), least(Config::delays), least(Config::delays_depth_first), least(Config::depth)]
 }
