@@ -6,6 +6,9 @@ use fabius_verify::{CheckError, PlanError, ReplayError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// Exit code for bad input, bad usage and outputs that could not be written.
+pub const BAD_INPUT: u8 = 2;
+
 /// An input or an output that does not work: an answer to the user, not a bug of Fabius, except for `Internal`.
 #[derive(Debug)]
 pub enum Failure {

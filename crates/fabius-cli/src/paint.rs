@@ -1,6 +1,6 @@
 //! Colour, and how many columns there are.
 
-use crate::args::When;
+use crate::args::common::When;
 use std::io::IsTerminal;
 use unicode_width::UnicodeWidthChar;
 
@@ -44,6 +44,16 @@ impl Paint {
         if wanted { Paint::Colour } else { Paint::Plain }
     }
 
+    /// For standard output.
+    pub fn of_stdout(when: When) -> Paint {
+        Paint::new(when, std::io::stdout().is_terminal())
+    }
+
+    /// For standard error.
+    pub fn of_stderr(when: When) -> Paint {
+        Paint::new(when, std::io::stderr().is_terminal())
+    }
+
     /// The text in its colour.
     pub fn ink(self, ink: Ink, text: &str) -> String {
         let code = match ink {
@@ -64,6 +74,21 @@ impl Paint {
             Paint::Colour => fabius_lang::Style::Colour,
             Paint::Plain => fabius_lang::Style::Plain,
         }
+    }
+}
+
+/// How an answer is written.
+#[derive(Clone, Copy)]
+pub struct Style {
+    pub paint: Paint,
+    /// Columns.
+    pub width: usize,
+}
+
+impl Style {
+    /// For standard output.
+    pub fn of_stdout(when: When) -> Style {
+        Style { paint: Paint::of_stdout(when), width: stdout_width() }
     }
 }
 

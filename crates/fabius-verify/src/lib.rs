@@ -3,13 +3,19 @@
 //! Every bug is replayed in the reference semantics before it is reported.
 
 mod any_threads;
+mod bounds;
+mod by_bmc;
 mod by_horn;
 mod by_summaries;
 pub mod compare;
+mod forms;
 pub mod graph;
 mod in_time;
 mod plan;
+mod proof;
 pub mod prove;
+mod stack;
+mod witness;
 mod work;
 
 use fabius_explore::race::Conflict;

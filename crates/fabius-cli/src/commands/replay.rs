@@ -1,14 +1,19 @@
 //! `fabius replay`: runs a saved trace again in the reference semantics and shows it.
 
-use crate::args::{ProgramArgs, ReplayArgs};
+use crate::answers::again::replay_command;
+use crate::answers::give::write_sarif;
+use crate::answers::sarif::Answered;
+use crate::answers::{lanes, page};
+use crate::args::common::ProgramArgs;
+use crate::args::replay::ReplayArgs;
 use crate::failure::{Failure, input};
-use crate::paint::{Ink, Paint, stdout_width};
-use crate::report::write_sarif;
-use crate::sarif::Answered;
-use crate::{check, files, html, lanes, report};
-use fabius_html::{ParseError, Source};
+use crate::files;
+use crate::paint::{Ink, Style};
+use crate::program::{load, load_trace};
+use crate::saved::{beside, read_trace};
+use fabius_html::Source;
 use fabius_lang::Choices;
-use fabius_trace::{ErrorTrace, TRACE_VERSION, Verdict};
+use fabius_trace::{ErrorTrace, Verdict};
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
@@ -17,7 +22,7 @@ pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     let trace = read_trace(&args.trace)?;
     let program = program_of(args, &trace)?;
     if program.extension().is_some_and(|e| e == "ctp") {
-        let loaded = crate::trace::load(&program)?;
+        let loaded = load_trace(&program)?;
         if loaded.id.hash != trace.program.hash {
             return Err(fabius_verify::ReplayError::OtherProgram.into());
         }
@@ -34,7 +39,7 @@ pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
         return Err(fabius_verify::ReplayError::OtherProgram.into());
     }
     let of_trace = ProgramArgs { instances: trace.program.instances.clone(), consts: trace.program.consts.clone() };
-    let loaded = check::load(&program, &of_trace, Choices::Unbounded)?;
+    let loaded = load(&program, &of_trace, Choices::Unbounded)?;
     let again = fabius_verify::replay(&loaded.program, &loaded.id, &trace)?;
     show(args, &again, &loaded.source, &program)
 }
@@ -53,7 +58,7 @@ fn show(args: &ReplayArgs, again: &ErrorTrace, source: &str, program: &Path) -> 
 fn write_page(args: &ReplayArgs, again: &ErrorTrace, source: &str) -> Result<(), Failure> {
     let Some(path) = &args.html else { return Ok(()) };
     let sources = [Source { file: again.program.file.clone(), text: source.into() }];
-    html::write(path, html::of_bug(again, Some(report::replay_command(&args.trace))), &sources)
+    page::write(path, page::of_bug(again, Some(replay_command(&args.trace))), &sources)
 }
 
 fn print(args: &ReplayArgs, again: &ErrorTrace, source: &str, program: &Path) -> Result<(), Failure> {
@@ -61,11 +66,11 @@ fn print(args: &ReplayArgs, again: &ErrorTrace, source: &str, program: &Path) ->
         let text = serde_json::to_string_pretty(again).expect("traces are plain data");
         return files::print(&(text + "\n"));
     }
-    let paint = Paint::new(args.output.color, std::io::stdout().is_terminal());
+    let style = Style::of_stdout(args.output.color);
     let at = again.span.line_col(source);
     let end = format!(
         "\n{} {}\n  --> {}:{}:{}\n",
-        paint.ink(Ink::Bad, "  =>"),
+        style.paint.ink(Ink::Bad, "  =>"),
         again.message,
         program.display(),
         at.line,
@@ -73,31 +78,11 @@ fn print(args: &ReplayArgs, again: &ErrorTrace, source: &str, program: &Path) ->
     );
     let interactive = args.step || std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if interactive {
-        step_through(again, paint)?;
+        step_through(again, style)?;
     } else {
-        files::print(&lanes::draw(again, stdout_width(), paint))?;
+        files::print(&lanes::draw(again, style))?;
     }
     files::print(&end)
-}
-
-/// Reads a trace.
-pub fn read_trace(path: &Path) -> Result<ErrorTrace, Failure> {
-    let shown = path.display();
-    fabius_html::parse(&files::read(path)?).map_err(|error| match error {
-        ParseError::Damaged(why) => input(format!("`{shown}` is not a trace of Fabius: {why}"))
-            .help("write one with `fabius check FILE --trace T.json`"),
-        ParseError::Version(version) => input(format!(
-            "`{shown}` is a trace of format {version}; this version of Fabius reads format {TRACE_VERSION}"
-        ))
-        .help("check the program again to get a new trace"),
-    })
-}
-
-/// The file of that name, from here or from where the trace is.
-pub fn beside(trace: &Path, file: &str) -> Option<PathBuf> {
-    let named = PathBuf::from(file);
-    let beside = trace.parent().map(|dir| dir.join(&named));
-    [Some(named), beside].into_iter().flatten().find(|p| p.is_file())
 }
 
 /// The program: as given, or where the trace says.
@@ -110,26 +95,26 @@ fn program_of(args: &ReplayArgs, trace: &ErrorTrace) -> Result<PathBuf, Failure>
 }
 
 /// One step at a time, on Enter.
-fn step_through(trace: &ErrorTrace, paint: Paint) -> Result<(), Failure> {
+fn step_through(trace: &ErrorTrace, style: Style) -> Result<(), Failure> {
     let mut lines = std::io::stdin().lock().lines();
     files::print("Enter: next step. q: to the end.\n")?;
     for shown in 1..=trace.steps.len() {
         let mut part = trace.clone();
         part.steps.truncate(shown);
-        let whole = lanes::draw(&part, stdout_width(), paint);
+        let whole = lanes::draw(&part, style);
         part.steps.truncate(shown - 1);
-        let before = if shown == 1 { String::new() } else { lanes::draw(&part, stdout_width(), paint) };
+        let before = if shown == 1 { String::new() } else { lanes::draw(&part, style) };
         // A new lane makes the columns narrower: then everything is drawn again.
         let new = whole.strip_prefix(before.as_str()).unwrap_or(&whole);
         files::print(new)?;
         match lines.next() {
             Some(Ok(line)) if line.trim() == "q" => {
-                let rest = lanes::draw(trace, stdout_width(), paint);
+                let rest = lanes::draw(trace, style);
                 return files::print(rest.strip_prefix(whole.as_str()).unwrap_or(&rest));
             }
             Some(Ok(_)) => {}
             Some(Err(_)) | None => {
-                let rest = lanes::draw(trace, stdout_width(), paint);
+                let rest = lanes::draw(trace, style);
                 return files::print(rest.strip_prefix(whole.as_str()).unwrap_or(&rest));
             }
         }

@@ -1,35 +1,10 @@
-//! Answers as web pages, and `fabius report`.
+//! Answers as web pages.
 
-use crate::args::ReportArgs;
 use crate::failure::Failure;
-use crate::{files, replay, report};
+use crate::files;
 use fabius_html::{Page, Source, Tone};
 use fabius_trace::{ErrorTrace, LevelStats, Verdict};
 use std::path::Path;
-
-/// Runs `fabius report`; returns the exit code.
-pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
-    let trace = replay::read_trace(&args.trace)?;
-    let program = &trace.program;
-    let read = |file: &str| {
-        let given = args.program.clone().filter(|_| file == program.file);
-        let path = given.or_else(|| replay::beside(&args.trace, file))?;
-        let text = files::read(&path).ok()?;
-        let id = fabius_verify::program_id("", &text, &program.consts, &program.instances);
-        // Rust tests hash nothing: theirs is the file as it is now.
-        (program.hash.is_empty() || id.hash == program.hash).then_some(text)
-    };
-    if let Some(given) = &args.program {
-        files::read(given)?;
-        if read(&program.file).is_none() {
-            return Err(fabius_verify::ReplayError::OtherProgram.into());
-        }
-    }
-    let sources = fabius_html::sources_of(&trace, read);
-    let command = (!program.hash.is_empty()).then(|| report::replay_command(&args.trace));
-    write(&args.output, of_bug(&trace, command), &sources)?;
-    Ok(0)
-}
 
 /// The page of a trace.
 pub fn of_bug(trace: &ErrorTrace, command: Option<String>) -> Page<'_> {

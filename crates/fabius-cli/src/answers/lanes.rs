@@ -1,13 +1,14 @@
 //! A trace in lanes: one column for each thread or buffer, time downwards, source lines beside the steps.
 
-use crate::paint::{Ink, Paint, pad, printable, width, wrap};
+use crate::paint::{Ink, Paint, Style, pad, printable, width, wrap};
 use fabius_trace::{Action, ErrorTrace, Mark};
 
 /// Narrowest useful column.
 const NARROWEST: usize = 26;
 
 /// The steps of a trace.
-pub fn draw(trace: &ErrorTrace, columns: usize, paint: Paint) -> String {
+pub fn draw(trace: &ErrorTrace, style: Style) -> String {
+    let Style { paint, width: columns } = style;
     let used: Vec<usize> =
         (0..trace.lanes.len()).filter(|l| trace.steps.iter().any(|s| s.lane as usize == *l)).collect();
     let gutter = gutter_width(trace);

@@ -3,7 +3,7 @@
 //! A thread flow for each lane, and `executionOrder` across them. Every kind of bug that occurs is a rule. What is unknown
 //! or bad input is no result: it would look like a bug of the program.
 
-use crate::failure::{Failure, Kind};
+use crate::failure::{BAD_INPUT, Failure, Kind};
 use fabius_trace::{Action, BugKind, ErrorTrace, LineCol, LinkKind, Mark, Span, Step, Verdict};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -44,7 +44,7 @@ pub fn document(answers: &[Answered<'_>], exit_code: u8, folder: &Path) -> Value
             } },
             "columnKind": "unicodeCodePoints",
             "invocations": [{
-                "executionSuccessful": exit_code != crate::BAD_INPUT,
+                "executionSuccessful": exit_code != BAD_INPUT,
                 "exitCode": exit_code,
                 "toolExecutionNotifications": notifications,
             }],

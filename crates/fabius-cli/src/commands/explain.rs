@@ -1,6 +1,6 @@
 //! `fabius explain`.
 
-use crate::args::nearest;
+use crate::args::values::nearest;
 use crate::failure::{Failure, input};
 use crate::files;
 

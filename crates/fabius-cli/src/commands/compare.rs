@@ -3,12 +3,13 @@
 mod charts;
 mod tables;
 
-use crate::args::CompareArgs;
-use crate::check::{self, Loaded};
+use crate::answers::documents;
+use crate::args::compare::CompareArgs;
 use crate::failure::{self, Failure, input, output, usage};
 use crate::paint::Paint;
+use crate::program::{Loaded, load};
 use crate::progress::Ticker;
-use crate::{documents, files};
+use crate::{files, stop};
 use charts::Drawn;
 use fabius_lang::Choices;
 use fabius_trace::{COMPARISON_VERSION, Compared, Comparison, Counted};
@@ -17,7 +18,6 @@ use fabius_verify::compare::{Extent, measure};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a file of the command line is.
@@ -41,9 +41,8 @@ pub fn run(args: &CompareArgs) -> Result<u8, Failure> {
     if args.svg.is_some() || args.csv.is_some() {
         charts::refuse_same_names(&names(&subjects))?;
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    check::stop_on_interrupt(&stop);
-    let paint = Paint::new(args.output.color, std::io::stdout().is_terminal());
+    let stop = stop::on_interrupt();
+    let paint = Paint::of_stdout(args.output.color);
     let mut programs = Vec::new();
     for subject in subjects {
         let new = match subject {
@@ -86,7 +85,7 @@ fn subject(file: &Path, args: &CompareArgs) -> Result<Subject, Failure> {
     if file.extension().is_some_and(|e| e == "json") {
         return read(file).map(|comparison| Subject::Measured(comparison.programs));
     }
-    let loaded = check::load(file, &args.program, Choices::Finite)?;
+    let loaded = load(file, &args.program, Choices::Finite)?;
     Plan::default().validate(&loaded.program)?;
     Ok(Subject::Program(Box::new(loaded)))
 }

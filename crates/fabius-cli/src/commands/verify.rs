@@ -1,19 +1,19 @@
 //! `fabius verify`.
 
-use crate::args::{EngineArg, VerifyArgs};
-use crate::check::{Loaded, load, stop_on_interrupt};
+use crate::answers::checked::Question;
+use crate::answers::{documents, give};
+use crate::args::verify::{EngineArg, VerifyArgs};
 use crate::failure::{self, Failure, input};
-use crate::paint::Ink;
+use crate::paint::{Ink, Style};
+use crate::program::{Loaded, load};
 use crate::progress::Ticker;
-use crate::report::{self, Question, Style};
-use crate::{documents, files, translate};
+use crate::sequential::sequentialization;
+use crate::{files, stop};
 use fabius_lang::Choices;
 use fabius_trace::Points;
 use fabius_verify::prove::{self, Dump, Engine, Proof, ProofPlan, Sequentialization};
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
@@ -25,8 +25,7 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
         files::write(Path::new(path), &text)?;
         return Ok(0);
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    stop_on_interrupt(&stop);
+    let stop = stop::on_interrupt();
     let ticker = Ticker::new(std::io::stderr().is_terminal() && !args.answer.json);
     let outcome = prove::prove(&loaded.program, &loaded.id, &plan, &stop, &|p| ticker.proof(p));
     ticker.clear();
@@ -36,11 +35,11 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     let any = matches!(plan.sequentialization, Sequentialization::AnyThreads(_));
     let question = Question { bound, scheduler, points: Points::All, least: plan.incremental && !any };
     let document = documents::Answer::of(&proof.report, question, &loaded.id).with_proof(&proof);
-    report::answer(&proof.report, question, &loaded, &args.answer, |_, style| table(&proof, style), &document)
+    give::answer(&proof.report, question, &loaded, &args.answer, |_, style| table(&proof, style), &document)
 }
 
 fn plan(args: &VerifyArgs, loaded: &Loaded) -> Result<ProofPlan, Failure> {
-    let sequentialization = translate::sequentialization(&args.sequential, loaded)?;
+    let sequentialization = sequentialization(&args.sequential, loaded)?;
     Ok(ProofPlan {
         sequentialization: match args.incremental && args.sequential.is_default() {
             true => sequentialization.widest(),

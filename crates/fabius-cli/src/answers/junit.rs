@@ -3,8 +3,8 @@
 //! A bug is a failure, with its schedule. What is unknown, and bad input, is an error: the question was not answered. What
 //! was explored stands in the output of the others, so that no bound reads like a proof.
 
-use crate::many::Checked;
-use crate::sarif::name_of;
+use super::checked::Checked;
+use super::sarif::name_of;
 use fabius_trace::Verdict;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 

@@ -2,10 +2,9 @@
 
 pub mod messages;
 
+use super::checked::{Checked, Question};
+use crate::args::SchemaOf;
 use crate::failure::Failure;
-use crate::many::Checked;
-use crate::report::Question;
-use clap::ValueEnum;
 use fabius_trace::{
     Bounds, BugKind, COMPARISON_VERSION, Comparison, ErrorTrace, LevelStats, ProgramId, Reason, Span, TRACE_VERSION,
     Verdict,
@@ -21,21 +20,6 @@ use std::time::Duration;
 
 /// Version of the documents. Fields may be added; whatever else changes makes a new version.
 pub const FORMAT: u32 = 1;
-
-/// What a schema describes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SchemaOf {
-    /// `fabius check --json` of one file, and `fabius verify --json`
-    Answer,
-    /// `fabius check --json` of several files
-    Several,
-    /// `fabius trace --json`
-    Messages,
-    /// The file of `--trace`, and `fabius replay --json`
-    Trace,
-    /// `fabius compare --json`, and the file that `fabius::compare` saves
-    Comparison,
-}
 
 /// The schema of a document.
 pub fn schema(of: SchemaOf) -> Schema {
@@ -374,6 +358,7 @@ impl<'a> ErrorDocument<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::ValueEnum;
     use std::path::Path;
 
     /// A change of the types shows in `docs/schema/`.

@@ -1,65 +1,82 @@
 //! `fabius check`.
 
-use crate::args::{AnswerArgs, CheckArgs, ProgramArgs};
+use crate::answers::checked::{Checked, worst};
+use crate::answers::several::{Table, notes};
+use crate::answers::{documents, dot, give, text};
+use crate::args::check::CheckArgs;
+use crate::args::common::AnswerArgs;
 use crate::failure::{self, Failure, usage};
-use crate::many::{self, Checked};
-use crate::paint::{DEFAULT_WIDTH, Paint};
+use crate::paint::{Paint, Style, printable};
+use crate::program::{Loaded, load};
 use crate::progress::Ticker;
-use crate::report::{self, Style};
-use crate::{documents, dot, files, junit};
-use fabius_lang::program::Program;
-use fabius_lang::{Choices, Options};
-use fabius_trace::{Bound, ProgramId, SchedulerKind, Verdict};
+use crate::{files, stop};
+use fabius_lang::Choices;
+use fabius_trace::{Bound, SchedulerKind, Verdict};
 use fabius_verify::graph::{self, GraphError};
 use fabius_verify::{Plan, Strategy};
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
-
-/// A program as the command line names it.
-pub struct Loaded {
-    pub source: String,
-    pub program: Program,
-    pub id: ProgramId,
-}
-
-/// Reads and compiles a program.
-pub fn load(path: &Path, args: &ProgramArgs, choices: Choices) -> Result<Loaded, Failure> {
-    let ProgramArgs { instances, consts } = args;
-    let source = files::read(path)?;
-    let file = path.display().to_string();
-    let program = fabius_lang::compile(&source, &Options { consts: consts.clone(), choices })
-        .map_err(|diagnostics| Failure::Source { source: source.clone(), file: file.clone(), diagnostics })?;
-    let program = fabius_verify::with_instances(program, instances)?;
-    let id = fabius_verify::program_id(&file, &source, consts, instances);
-    Ok(Loaded { source, program, id })
-}
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
     let plan = plan(args);
-    let stop = Arc::new(AtomicBool::new(false));
-    let [file] = args.files.as_slice() else {
-        refuse_what_is_for_one_file(args)?;
-        stop_on_interrupt(&stop);
-        return many::run(args, &plan, &stop);
-    };
-    stop_on_interrupt(&stop);
-    let all = [check(file, args, &plan, &stop)];
-    let junit = write_junit(args, &plan, &all);
+    match args.files.as_slice() {
+        [file] => one(file, args, &plan),
+        _ => several(args, &plan),
+    }
+}
+
+/// One file: the answer with its schedule.
+fn one(file: &Path, args: &CheckArgs, plan: &Plan) -> Result<u8, Failure> {
+    let all = [check(file, args, plan, &stop::on_interrupt())];
+    let junit = args.junit.as_ref().map_or(Ok(()), |path| give::write_junit(path, plan, &all));
     let [checked] = all;
     let (loaded, found) = checked.outcome?;
-    let graph = write_graph(args, &plan, &loaded, &found.verdict);
-    let document = documents::Answer::of(&found, (&plan).into(), &loaded.id);
-    let code = report::answer(&found, (&plan).into(), &loaded, &args.answer, report::statistics, &document)?;
+    let graph = write_graph(args, plan, &loaded, &found.verdict);
+    let document = documents::Answer::of(&found, plan.into(), &loaded.id);
+    let code = give::answer(&found, plan.into(), &loaded, &args.answer, text::statistics, &document)?;
     junit.and(graph)?;
     Ok(code)
 }
 
+/// Several files: a line for each, and the worst answer decides. A file that cannot be checked is reported with its
+/// diagnostics, and the others still run.
+fn several(args: &CheckArgs, plan: &Plan) -> Result<u8, Failure> {
+    refuse_what_is_for_one_file(args)?;
+    let (began, stop) = (Instant::now(), stop::on_interrupt());
+    let style = Style::of_stdout(args.answer.output.color);
+    let table = Table::of(&args.files, plan, style.paint);
+    let say = |text: &str| if args.answer.json { Ok(()) } else { files::print(text) };
+    say(&table.heading())?;
+    let mut all = Vec::new();
+    for file in &args.files {
+        let checked = check(file, args, plan, &stop);
+        if let Err(failure) = &checked.outcome {
+            eprint!("{}", failure.text(Paint::of_stderr(args.answer.output.color).style()));
+        }
+        say(&table.of_file(&checked))?;
+        all.push(checked);
+    }
+    let code = worst(all.iter().map(Checked::exit_code));
+    if args.answer.json {
+        files::print(&documents::text(&documents::Several::of(&all, plan, code, began.elapsed())))?;
+    }
+    say(&notes(&all))?;
+    for checked in all.iter().filter(|_| args.answer.stats) {
+        if let Ok((_, report)) = &checked.outcome {
+            say(&format!("\n{}{}", printable(&checked.file), text::statistics(report, style)))?;
+        }
+    }
+    let junit = args.junit.as_ref().map_or(Ok(()), |path| give::write_junit(path, plan, &all));
+    let sarif = args.answer.sarif.as_ref().map_or(Ok(()), |path| give::write_sarif_of_all(path, &all, code));
+    junit.and(sarif)?;
+    Ok(code)
+}
+
 /// Checks one file.
-pub fn check(file: &Path, args: &CheckArgs, plan: &Plan, stop: &AtomicBool) -> Checked {
+fn check(file: &Path, args: &CheckArgs, plan: &Plan, stop: &AtomicBool) -> Checked {
     let began = Instant::now();
     let ticker = Ticker::new(std::io::stderr().is_terminal() && !args.answer.json);
     let outcome = load(file, &args.program, Choices::Finite).and_then(|loaded| {
@@ -78,13 +95,6 @@ fn refuse_what_is_for_one_file(args: &CheckArgs) -> Result<(), Failure> {
         Some((option, _)) => Err(usage(format!("`{option}` is for one program, and {} are given", args.files.len()))
             .help("check the programs one by one; or `--sarif`, which holds the schedules of all bugs")),
     }
-}
-
-/// Writes the answers as JUnit XML, if that is asked for.
-pub fn write_junit(args: &CheckArgs, plan: &Plan, all: &[Checked]) -> Result<(), Failure> {
-    let Some(path) = &args.junit else { return Ok(()) };
-    let style = Style { paint: Paint::Plain, width: DEFAULT_WIDTH };
-    files::write(path, &junit::document(all, |checked| many::told(checked, plan, style)))
 }
 
 /// Writes the graph of the states that were explored, if that is asked for: up to the cost of the bug, or as far as
@@ -144,15 +154,4 @@ fn plan(args: &CheckArgs) -> Plan {
         executions: args.executions,
         seed: args.seed,
     }
-}
-
-/// The first Ctrl-C asks the search to stop and report; the second ends the process.
-pub fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
-    let stop = Arc::clone(stop);
-    // Without a handler Ctrl-C ends the process at once, which is no worse than a second Ctrl-C.
-    let _ = ctrlc::set_handler(move || {
-        if stop.swap(true, Ordering::Relaxed) {
-            std::process::exit(3);
-        }
-    });
 }
