@@ -21,6 +21,9 @@ pub fn read_trace(path: &Path) -> Result<ErrorTrace, Failure> {
 
 /// The file of that name, from here or from where the trace is.
 pub fn beside(trace: &Path, file: &str) -> Option<PathBuf> {
+    if file == files::STDIN {
+        return None;
+    }
     let named = PathBuf::from(file);
     let beside = trace.parent().map(|dir| dir.join(&named));
     [Some(named), beside].into_iter().flatten().find(|p| p.is_file())

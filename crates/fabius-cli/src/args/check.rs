@@ -5,7 +5,7 @@ use super::values::{parse_duration, parse_scheduler, parse_size, parse_strategy}
 use clap::Args;
 use fabius_trace::SchedulerKind;
 use fabius_verify::Strategy;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 #[derive(Debug, Args)]
@@ -71,4 +71,13 @@ pub struct CheckArgs {
     pub dot: Option<PathBuf>,
     #[command(flatten)]
     pub answer: AnswerArgs,
+}
+
+impl CheckArgs {
+    /// The files that are written.
+    pub fn outputs(&self) -> Vec<(&'static str, &Path)> {
+        let more = [("--junit", &self.junit), ("--dot", &self.dot)];
+        let more = more.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
+        self.answer.outputs().into_iter().chain(more).collect()
+    }
 }

@@ -4,7 +4,7 @@ use super::values::{parse_const, parse_instances};
 use clap::{Args, ValueEnum};
 use fabius_trace::{Bound, Points};
 use fabius_verify::prove::SolverChoice;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What belongs to a program besides its text.
 #[derive(Clone, Debug, Default, Args)]
@@ -37,6 +37,14 @@ pub struct AnswerArgs {
     pub stats: bool,
     #[command(flatten)]
     pub output: ColourArgs,
+}
+
+impl AnswerArgs {
+    /// The files that are written.
+    pub fn outputs(&self) -> Vec<(&'static str, &Path)> {
+        let all = [("--trace", &self.trace), ("--html", &self.html), ("--sarif", &self.sarif)];
+        all.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect()
+    }
 }
 
 /// Who decides formulas.

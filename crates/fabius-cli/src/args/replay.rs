@@ -2,7 +2,7 @@
 
 use super::common::ColourArgs;
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
@@ -25,6 +25,14 @@ pub struct ReplayArgs {
     pub step: bool,
     #[command(flatten)]
     pub output: ColourArgs,
+}
+
+impl ReplayArgs {
+    /// The files that are written.
+    pub fn outputs(&self) -> Vec<(&'static str, &Path)> {
+        let all = [("--html", &self.html), ("--sarif", &self.sarif)];
+        all.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect()
+    }
 }
 
 #[derive(Debug, Args)]

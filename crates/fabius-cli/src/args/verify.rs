@@ -3,7 +3,7 @@
 use super::common::{AnswerArgs, ColourArgs, ProgramArgs, SolverArgs};
 use super::values::parse_duration;
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The largest bound of a translation.
@@ -84,6 +84,19 @@ pub struct VerifyArgs {
     pub dump: Vec<String>,
     #[command(flatten)]
     pub answer: AnswerArgs,
+}
+
+impl VerifyArgs {
+    /// The files that are read.
+    pub fn inputs(&self) -> Vec<&Path> {
+        std::iter::once(&self.file).chain(&self.solver.solver_path).map(PathBuf::as_path).collect()
+    }
+
+    /// The files that are written.
+    pub fn outputs(&self) -> Vec<(&'static str, &Path)> {
+        let dump = self.dump.get(1).map(|path| ("--dump", Path::new(path)));
+        self.answer.outputs().into_iter().chain(dump).collect()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

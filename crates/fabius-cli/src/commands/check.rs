@@ -6,6 +6,7 @@ use crate::answers::{documents, dot, give, text};
 use crate::args::check::CheckArgs;
 use crate::args::common::AnswerArgs;
 use crate::failure::{self, Failure, usage};
+use crate::outputs::refuse_losses;
 use crate::paint::{Paint, Style, printable};
 use crate::program::{Loaded, load};
 use crate::progress::Ticker;
@@ -15,13 +16,18 @@ use fabius_trace::{Bound, SchedulerKind, Verdict};
 use fabius_verify::graph::{self, GraphError};
 use fabius_verify::{Plan, Strategy};
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
     let plan = plan(args);
+    let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
+    if inputs.iter().filter(|path| **path == Path::new(files::STDIN)).count() > 1 {
+        return Err(usage("standard input is given twice").help("give `-` once"));
+    }
+    refuse_losses(&inputs, &args.outputs())?;
     match args.files.as_slice() {
         [file] => one(file, args, &plan),
         _ => several(args, &plan),

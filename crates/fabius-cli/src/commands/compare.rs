@@ -6,6 +6,7 @@ mod tables;
 use crate::answers::documents;
 use crate::args::compare::CompareArgs;
 use crate::failure::{self, Failure, input, output, usage};
+use crate::outputs::refuse_losses;
 use crate::paint::Paint;
 use crate::program::{Loaded, load};
 use crate::progress::Ticker;
@@ -17,7 +18,7 @@ use fabius_verify::Plan;
 use fabius_verify::compare::{Extent, measure};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a file of the command line is.
@@ -41,6 +42,7 @@ pub fn run(args: &CompareArgs) -> Result<u8, Failure> {
     if args.svg.is_some() || args.csv.is_some() {
         charts::refuse_same_names(&names(&subjects))?;
     }
+    refuse_lost_inputs(args, &charts::names_of(&names(&subjects)))?;
     let stop = stop::on_interrupt();
     let paint = Paint::of_stdout(args.output.color);
     let mut programs = Vec::new();
@@ -68,6 +70,18 @@ pub fn run(args: &CompareArgs) -> Result<u8, Failure> {
         false => files::print(&tables::bugs(&comparison.programs, paint))?,
     }
     Ok(if stop.load(Ordering::Relaxed) { 3 } else { 0 })
+}
+
+fn refuse_lost_inputs(args: &CompareArgs, charts: &[String]) -> Result<(), Failure> {
+    let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
+    let folders = [("--svg", &args.svg, "svg"), ("--csv", &args.csv, "csv")];
+    let in_folder = |(option, folder, extension): (&'static str, &Option<PathBuf>, &str)| {
+        let folder = folder.iter();
+        let paths = folder.flat_map(|f| charts.iter().map(|chart| f.join(format!("{chart}.{extension}"))));
+        paths.map(|path| (option, path)).collect::<Vec<_>>()
+    };
+    let written: Vec<(&str, PathBuf)> = folders.into_iter().flat_map(in_folder).collect();
+    refuse_losses(&inputs, &written.iter().map(|(option, path)| (*option, path.as_path())).collect::<Vec<_>>())
 }
 
 fn names(subjects: &[Subject]) -> Vec<&str> {

@@ -1,17 +1,16 @@
 //! `fabius fmt`.
 
 use crate::args::FmtArgs;
-use crate::failure::{Failure, input};
+use crate::failure::Failure;
 use crate::files;
-use std::io::Read;
 use std::path::Path;
 
 /// Runs the command; returns the exit code. Nothing is written if any file is wrong.
 pub fn run(args: &FmtArgs) -> Result<u8, Failure> {
     let mut changed = Vec::new();
     for path in &args.files {
-        let stdin = path == Path::new("-");
-        let source = if stdin { read_stdin()? } else { files::read(path)? };
+        let stdin = path == Path::new(files::STDIN);
+        let source = files::read(path)?;
         let formatted = fabius_lang::format(&source).map_err(|diagnostics| Failure::Source {
             source: source.clone(),
             file: path.display().to_string(),
@@ -32,10 +31,4 @@ pub fn run(args: &FmtArgs) -> Result<u8, Failure> {
         files::write(path, &formatted)?;
     }
     Ok(0)
-}
-
-fn read_stdin() -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    std::io::stdin().read_to_end(&mut bytes).map_err(|error| input(format!("cannot read standard input: {error}")))?;
-    files::text(bytes, "standard input")
 }

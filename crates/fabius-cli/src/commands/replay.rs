@@ -8,6 +8,7 @@ use crate::args::common::ProgramArgs;
 use crate::args::replay::ReplayArgs;
 use crate::failure::{Failure, input};
 use crate::files;
+use crate::outputs::refuse_losses;
 use crate::paint::{Ink, Style};
 use crate::program::{load, load_trace};
 use crate::saved::{beside, read_trace};
@@ -19,8 +20,11 @@ use std::path::{Path, PathBuf};
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
+    let given: Vec<&Path> = std::iter::once(&args.trace).chain(&args.program).map(PathBuf::as_path).collect();
+    refuse_losses(&given, &args.outputs())?;
     let trace = read_trace(&args.trace)?;
     let program = program_of(args, &trace)?;
+    refuse_losses(&[&args.trace, &program], &args.outputs())?;
     if program.extension().is_some_and(|e| e == "ctp") {
         let loaded = load_trace(&program)?;
         if loaded.id.hash != trace.program.hash {

@@ -7,6 +7,7 @@ use crate::answers::page::About;
 use crate::args::common::AnswerArgs;
 use crate::args::trace::{BufferingArg, EncodingArg, PairsArg, PathsArg, PropertyArg, TraceArgs};
 use crate::failure::{Failure, input, internal, no_solver};
+use crate::outputs::refuse_losses;
 use crate::paint::{Ink, Style};
 use crate::program::load_trace;
 use crate::{files, stop};
@@ -20,6 +21,7 @@ use std::path::Path;
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &TraceArgs) -> Result<u8, Failure> {
+    refuse_losses(&args.inputs(), &args.outputs())?;
     let loaded = load_trace(&args.file)?;
     let plan = plan(args);
     let stop = stop::on_interrupt();

@@ -4,6 +4,7 @@ use crate::answers::checked::Question;
 use crate::answers::{documents, give};
 use crate::args::verify::{EngineArg, VerifyArgs};
 use crate::failure::{self, Failure, input};
+use crate::outputs::refuse_losses;
 use crate::paint::{Ink, Style};
 use crate::program::{Loaded, load};
 use crate::progress::Ticker;
@@ -17,6 +18,7 @@ use std::path::Path;
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
+    refuse_losses(&args.inputs(), &args.outputs())?;
     let loaded = load(&args.file, &args.sequential.program, Choices::Unbounded)?;
     let plan = plan(args, &loaded)?;
     let wrong = |e| failure::of_proof(e, &loaded.source, &loaded.id.file);

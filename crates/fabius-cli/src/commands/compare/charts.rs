@@ -36,6 +36,15 @@ pub fn refuse_same_names(names: &[&str]) -> Result<(), Failure> {
     }
 }
 
+/// What the files of all charts of these programs may be called.
+pub fn names_of(programs: &[&str]) -> Vec<String> {
+    let of_each = programs.iter().flat_map(|name| OF_PROGRAM.map(|chart| format!("{}-{chart}", stem(name))));
+    of_each.chain(OF_ALL.map(String::from)).collect()
+}
+
+const OF_PROGRAM: [&str; 3] = ["within-bound", "within-steps", "growth"];
+const OF_ALL: [&str; 2] = ["first-bug", "least-cost"];
+
 /// The charts of one program.
 pub fn of_program(compared: &Compared) -> Vec<Drawn> {
     let is_depth = |measured: &&Measured| measured.bound == Bound::Depth;
@@ -43,9 +52,9 @@ pub fn of_program(compared: &Compared) -> Vec<Drawn> {
         Some(Drawn { name: format!("{}-{name}", stem(&compared.name)), chart: chart? })
     };
     let drawn = [
-        named("within-bound", within(compared, "preemptions, delays", |m| !is_depth(m))),
-        named("within-steps", within(compared, "steps", is_depth)),
-        named("growth", growth(compared)),
+        named(OF_PROGRAM[0], within(compared, "preemptions, delays", |m| !is_depth(m))),
+        named(OF_PROGRAM[1], within(compared, "steps", is_depth)),
+        named(OF_PROGRAM[2], growth(compared)),
     ];
     drawn.into_iter().flatten().collect()
 }
@@ -53,7 +62,7 @@ pub fn of_program(compared: &Compared) -> Vec<Drawn> {
 /// The charts of all programs together.
 pub fn of_all(programs: &[Compared]) -> Vec<Drawn> {
     let named = |name: &str, chart: Option<Chart>| Some(Drawn { name: name.into(), chart: chart? });
-    let drawn = [named("first-bug", first_bugs(programs)), named("least-cost", least_costs(programs))];
+    let drawn = [named(OF_ALL[0], first_bugs(programs)), named(OF_ALL[1], least_costs(programs))];
     drawn.into_iter().flatten().collect()
 }
 
