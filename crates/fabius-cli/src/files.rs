@@ -1,7 +1,8 @@
 //! Reading and writing the user's files.
 
 use crate::failure::{Failure, input, output};
-use std::io::{ErrorKind, Read, Write};
+use crate::paint::{Paint, for_terminal, printable_source};
+use std::io::{ErrorKind, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The text of a file; that of standard input for `-`.
@@ -77,8 +78,27 @@ fn write_new(path: &Path, contents: &str) -> std::io::Result<()> {
     file.flush()
 }
 
-/// Writes to standard output. A reader that has gone away (`| head`) is no failure.
+/// Writes lines to standard output, without colours. A reader that has gone away (`| head`) is no failure.
 pub fn print(text: &str) -> Result<(), Failure> {
+    write_stdout(&for_terminal(text, Paint::Plain))
+}
+
+/// The same with colours, if they are wanted.
+pub fn print_in(paint: Paint, text: &str) -> Result<(), Failure> {
+    write_stdout(&for_terminal(text, paint))
+}
+
+/// Writes the text of a program, which may go on to a file: as it is, but not to a terminal.
+pub fn print_source(text: &str) -> Result<(), Failure> {
+    if std::io::stdout().is_terminal() { print(&printable_source(text)) } else { write_stdout(text) }
+}
+
+/// Writes lines to standard error. If that is gone too, there is nobody left to tell.
+pub fn tell(paint: Paint, text: &str) {
+    let _ = std::io::stderr().lock().write_all(for_terminal(text, paint).as_bytes());
+}
+
+fn write_stdout(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let code = if error.use_stderr() { BAD_INPUT } else { 0 };
-            let _ = error.print();
+            say(&error);
             return ExitCode::from(code);
         }
     };
@@ -48,10 +48,27 @@ fn main() -> ExitCode {
     }
 }
 
+/// What the parser of options says: help, the version, or what is wrong. What was given is repeated without colours.
+fn say(said: &clap::Error) {
+    let paint = if said.use_stderr() { Paint::of_stderr(When::Auto) } else { Paint::of_stdout(When::Auto) };
+    let given = std::env::args_os().any(|arg| arg.to_string_lossy().contains(paint::moves));
+    let paint = if given { Paint::Plain } else { paint };
+    let text = match paint {
+        Paint::Colour => said.render().ansi().to_string(),
+        Paint::Plain => said.render().to_string(),
+    };
+    match said.use_stderr() {
+        true => files::tell(paint, &text),
+        // A reader that has gone away needs no help.
+        false => drop(files::print_in(paint, &text)),
+    }
+}
+
 /// Says what went wrong: on standard error, and in the documents that were asked for.
 fn report_failure(failure: &Failure, command: &Command) {
     let (when, json) = asked(command);
-    eprint!("{}", failure.text(Paint::of_stderr(when).style()));
+    let paint = Paint::of_stderr(when);
+    files::tell(paint, &failure.text(paint.style()));
     if json {
         // If standard output is gone too, there is nobody left to tell.
         let _ = files::print(&documents::text(&ErrorDocument::of(failure)));

@@ -18,8 +18,12 @@ pub struct Loaded {
 
 /// Reads and compiles a program.
 pub fn load(path: &Path, args: &ProgramArgs, choices: Choices) -> Result<Loaded, Failure> {
+    compile(files::read(path)?, path, args, choices)
+}
+
+/// Compiles what was read from a file.
+pub fn compile(source: String, path: &Path, args: &ProgramArgs, choices: Choices) -> Result<Loaded, Failure> {
     let ProgramArgs { instances, consts } = args;
-    let source = files::read(path)?;
     let file = path.display().to_string();
     let program = fabius_lang::compile(&source, &Options { consts: consts.clone(), choices })
         .map_err(|diagnostics| Failure::Source { source: source.clone(), file: file.clone(), diagnostics })?;

@@ -5,6 +5,7 @@ pub mod messages;
 use super::checked::{Checked, Question};
 use crate::args::SchemaOf;
 use crate::failure::Failure;
+use crate::paint::moves;
 use fabius_trace::{
     Bounds, BugKind, COMPARISON_VERSION, Comparison, ErrorTrace, LevelStats, ProgramId, Reason, Span, TRACE_VERSION,
     Verdict,
@@ -53,7 +54,20 @@ pub fn schema(of: SchemaOf) -> Schema {
 /// A document as it is printed: fields in the order of the alphabet.
 pub fn text(document: &impl Serialize) -> String {
     let value = serde_json::to_value(document).expect("documents are plain data");
-    format!("{value:#}\n")
+    format!("{}\n", escaped(&format!("{value:#}")))
+}
+
+/// JSON in which no string holds a character that a terminal would obey: JSON alone escapes the first 32 only.
+pub fn escaped(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if moves(c) && c != '\n' {
+            out += &format!("\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// The answer of `fabius check` about one file, and of `fabius verify`.

@@ -8,7 +8,7 @@ use super::{documents, junit, text};
 use crate::args::common::AnswerArgs;
 use crate::failure::{Failure, output};
 use crate::files;
-use crate::paint::{DEFAULT_WIDTH, Ink, Paint, Style};
+use crate::paint::{DEFAULT_WIDTH, Ink, Paint, Style, printable};
 use crate::program::Loaded;
 use fabius_trace::Verdict;
 use fabius_verify::{Plan, Report};
@@ -36,8 +36,8 @@ pub fn answer(
         levels: &found.levels,
     };
     let written = write(&found.verdict, about, args);
-    let text = if args.json {
-        documents::text(document)
+    if args.json {
+        files::print(&documents::text(document))?;
     } else {
         let style = Style::of_stdout(args.output.color);
         let mut text = text::text(found, question, &loaded.source, &loaded.id, style);
@@ -45,11 +45,10 @@ pub fn answer(
             text += &statistics(found, style);
         }
         if let Verdict::Bug { .. } = found.verdict {
-            text += &format!("\nreplay it: {}\n", style.paint.ink(Ink::Strong, &written.again));
+            text += &format!("\nreplay it: {}\n", style.paint.ink(Ink::Strong, &printable(&written.again)));
         }
-        text
-    };
-    files::print(&text)?;
+        files::print_in(style.paint, &text)?;
+    }
     written.result?;
     Ok(found.verdict.exit_code())
 }
@@ -94,7 +93,7 @@ pub fn write(answer: &Verdict, about: About<'_>, args: &AnswerArgs) -> Written {
         _ => None,
     };
     let again = match args.trace.as_deref().filter(|_| saved.as_ref().is_some_and(Result::is_ok)) {
-        Some(path) => replay_command(path),
+        Some(path) => replay_command(path, about.file),
         None => found_again(),
     };
     let answered = Answered { file: about.file, source: about.source, answer: Ok(answer) };

@@ -1,7 +1,8 @@
 //! The answer of `fabius trace`, for people.
 
 use super::lanes;
-use crate::paint::{Ink, Style};
+use super::shown::shown;
+use crate::paint::{Ink, Style, printable};
 use crate::program::LoadedTrace;
 use fabius_messages::ctp::Ctp;
 use fabius_messages::paths::{Side, Taken};
@@ -29,14 +30,14 @@ pub fn good(property: Property) -> &'static str {
 /// The answer for people.
 pub fn text(answer: &Answer<'_>, style: Style) -> String {
     let Answer { report, sides, plan, loaded } = *answer;
-    let (paint, file) = (style.paint, &loaded.id.file);
+    let (paint, file) = (style.paint, printable(&loaded.id.file));
     let mut text = match &report.verdict {
         Verdict::Bug { trace } => bug(trace, &loaded.ctp, style),
         Verdict::Verified | Verdict::NoBugWithinBounds { .. } => {
             format!("{}: {} on the recorded path of {file}\n", paint.ink(Ink::Good, "verified"), good(plan.property))
         }
         Verdict::Unknown { reason, .. } => {
-            format!("{}: {}\n", paint.ink(Ink::Strong, "unknown"), reason.words())
+            format!("{}: {}\n", paint.ink(Ink::Strong, "unknown"), printable(&reason.words()))
         }
     };
     if let Some(found) = &report.enumerated {
@@ -45,7 +46,7 @@ pub fn text(answer: &Answer<'_>, style: Style) -> String {
         let noun = if count == 1 { "matching" } else { "matchings" };
         text += &format!("\n{least}{count} {noun} of complete runs\n");
         for (matching, status) in &found.outcomes {
-            text += &format!("  {}: {}\n", format!("{status:?}").to_lowercase(), shown(matching, &loaded.ctp));
+            text += &format!("  {}: {}\n", format!("{status:?}").to_lowercase(), named(matching, &loaded.ctp));
         }
     }
     for side in sides.unwrap_or_default() {
@@ -62,16 +63,17 @@ pub fn text(answer: &Answer<'_>, style: Style) -> String {
                 if all.is_empty() { "taken at once".into() } else { format!("taken when {}", all.join("; ")) }
             }
         };
-        text += &format!("other path at {}:{}: `{}`: {how}\n", at.line, at.column, side.instead);
+        text += &format!("other path at {}:{}: `{}`: {how}\n", at.line, at.column, printable(&side.instead));
     }
     for (number, refinement) in report.refinements.iter().enumerate() {
-        let pairs = shown(&refinement.pairs, &loaded.ctp);
-        text += &format!("refinement {}: {}; without {pairs}\n", number + 1, refinement.reason);
+        let pairs = named(&refinement.pairs, &loaded.ctp);
+        text += &format!("refinement {}: {}; without {pairs}\n", number + 1, printable(&refinement.reason));
     }
     text
 }
 
 fn bug(trace: &ErrorTrace, ctp: &Ctp, style: Style) -> String {
+    let trace = &shown(trace);
     let at = trace.span.line_col(&ctp.source);
     let head = style.paint.ink(Ink::Bad, "bug");
     let place = format!("{}:{}:{}", trace.program.file, at.line, at.column);
@@ -81,7 +83,7 @@ fn bug(trace: &ErrorTrace, ctp: &Ctp, style: Style) -> String {
 }
 
 /// `A-s1, B-s3`.
-fn shown(matching: &Matching, ctp: &Ctp) -> String {
+fn named(matching: &Matching, ctp: &Ctp) -> String {
     let pair = |(r, s): &(usize, usize)| format!("{}-{}", ctp.receives[*r].name, ctp.sends[*s].name);
     matching.iter().map(pair).collect::<Vec<_>>().join(", ")
 }

@@ -12,4 +12,5 @@ pub mod messages;
 pub mod page;
 pub mod sarif;
 pub mod several;
+pub mod shown;
 pub mod text;

@@ -74,7 +74,7 @@ fn note(checked: &Checked) -> Option<String> {
                 let at = trace.span.line_col(&loaded.source);
                 Some(format!("{file}:{}:{}: {}\n", at.line, at.column, printable(&trace.message)))
             }
-            Verdict::Unknown { reason, .. } => Some(format!("{file}: {}\n", reason.words())),
+            Verdict::Unknown { reason, .. } => Some(format!("{file}: {}\n", printable(&reason.words()))),
             Verdict::Verified | Verdict::NoBugWithinBounds { .. } => None,
         },
         Err(failure) => Some(format!("{file}: {}\n", printable(&failure.message()))),

@@ -2,7 +2,8 @@
 
 use super::checked::{Checked, Question};
 use super::lanes;
-use crate::paint::{Ink, Style};
+use super::shown::shown;
+use crate::paint::{Ink, Style, printable};
 use fabius_trace::{Bound, BugKind, ErrorTrace, ProgramId, Verdict};
 use fabius_verify::{Plan, Report};
 
@@ -28,7 +29,7 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
                 "{}: {}no schedule breaks {}\n{}",
                 paint.ink(Ink::Good, "verified"),
                 states.unwrap_or_default(),
-                id.file,
+                printable(&id.file),
                 left_out(&report.limits)
             )
         }
@@ -39,7 +40,7 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
             left_out(&bounds.limits)
         ),
         Verdict::Unknown { reason, bounds } => {
-            let why = reason.words();
+            let why = printable(&reason.words());
             let so_far = match bounds.completed {
                 Some(_) => format!("\nUntil then {} was explored, without a bug.\n", bounds.words()),
                 None => "\n".to_string(),
@@ -51,10 +52,11 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
 
 /// What was left out.
 fn left_out(limits: &[String]) -> String {
-    limits.iter().map(|limit| format!("  but {limit}\n")).collect()
+    limits.iter().map(|limit| format!("  but {}\n", printable(limit))).collect()
 }
 
 fn bug(trace: &ErrorTrace, question: Question, source: &str, style: Style) -> String {
+    let trace = &shown(trace);
     let at = trace.span.line_col(source);
     let mut text = format!(
         "{}: {}\n  --> {}:{}:{}\n",

@@ -15,7 +15,6 @@ use fabius_lang::Choices;
 use fabius_trace::{Bound, SchedulerKind, Verdict};
 use fabius_verify::graph::{self, GraphError};
 use fabius_verify::{Plan, Strategy};
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -54,13 +53,14 @@ fn several(args: &CheckArgs, plan: &Plan) -> Result<u8, Failure> {
     let (began, stop) = (Instant::now(), stop::on_interrupt());
     let style = Style::of_stdout(args.answer.output.color);
     let table = Table::of(&args.files, plan, style.paint);
-    let say = |text: &str| if args.answer.json { Ok(()) } else { files::print(text) };
+    let say = |text: &str| if args.answer.json { Ok(()) } else { files::print_in(style.paint, text) };
     say(&table.heading())?;
     let mut all = Vec::new();
     for file in &args.files {
         let checked = check(file, args, plan, &stop);
         if let Err(failure) = &checked.outcome {
-            eprint!("{}", failure.text(Paint::of_stderr(args.answer.output.color).style()));
+            let paint = Paint::of_stderr(args.answer.output.color);
+            files::tell(paint, &failure.text(paint.style()));
         }
         say(&table.of_file(&checked))?;
         all.push(checked);
@@ -84,7 +84,7 @@ fn several(args: &CheckArgs, plan: &Plan) -> Result<u8, Failure> {
 /// Checks one file.
 fn check(file: &Path, args: &CheckArgs, plan: &Plan, stop: &AtomicBool) -> Checked {
     let began = Instant::now();
-    let ticker = Ticker::new(std::io::stderr().is_terminal() && !args.answer.json);
+    let ticker = Ticker::new(!args.answer.json);
     let outcome = load(file, &args.program, Choices::Finite).and_then(|loaded| {
         let outcome = fabius_verify::check(&loaded.program, &loaded.id, plan, stop, &|p| ticker.tick(p));
         ticker.clear();

@@ -17,7 +17,6 @@ use fabius_trace::{COMPARISON_VERSION, Compared, Comparison, Counted};
 use fabius_verify::Plan;
 use fabius_verify::compare::{Extent, measure};
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -53,7 +52,7 @@ pub fn run(args: &CompareArgs) -> Result<u8, Failure> {
         };
         for compared in &new {
             if !args.json {
-                files::print(&tables::program(compared, paint))?;
+                files::print_in(paint, &tables::program(compared, paint))?;
             }
             for drawn in charts::of_program(compared) {
                 write(args, &drawn)?;
@@ -67,7 +66,7 @@ pub fn run(args: &CompareArgs) -> Result<u8, Failure> {
     let comparison = Comparison { version: COMPARISON_VERSION, programs };
     match args.json {
         true => files::print(&documents::text(&comparison))?,
-        false => files::print(&tables::bugs(&comparison.programs, paint))?,
+        false => files::print_in(paint, &tables::bugs(&comparison.programs, paint))?,
     }
     Ok(if stop.load(Ordering::Relaxed) { 3 } else { 0 })
 }
@@ -133,7 +132,7 @@ fn compare(loaded: &Loaded, args: &CompareArgs, stop: &AtomicBool) -> Result<Com
     };
     let one = |way: &fabius_verify::compare::Way| {
         let what = format!("{}, {}", loaded.id.file, way.name);
-        let ticker = Ticker::of(&what, std::io::stderr().is_terminal());
+        let ticker = Ticker::of(&what);
         let measured = measure(&loaded.program, &loaded.id, way, &extent, stop, &|p| ticker.tick(p));
         ticker.clear();
         measured.map_err(failure::of_check)

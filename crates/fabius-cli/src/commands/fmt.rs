@@ -17,7 +17,7 @@ pub fn run(args: &FmtArgs) -> Result<u8, Failure> {
             diagnostics,
         })?;
         if stdin && !args.check {
-            files::print(&formatted)?;
+            files::print_source(&formatted)?;
         } else if formatted != source {
             changed.push((path, formatted));
         }

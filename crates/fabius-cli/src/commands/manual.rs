@@ -11,7 +11,7 @@ use std::path::Path;
 pub fn completions(shell: Shell) -> Result<u8, Failure> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "fabius", &mut text);
-    files::print(&String::from_utf8_lossy(&text))?;
+    files::print_source(&String::from_utf8_lossy(&text))?;
     Ok(0)
 }
 
@@ -20,7 +20,7 @@ pub fn pages(folder: Option<&Path>) -> Result<u8, Failure> {
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
     let Some(folder) = folder else {
-        files::print(&page(command))?;
+        files::print_source(&page(command))?;
         return Ok(0);
     };
     let commands: Vec<clap::Command> = command.get_subcommands().cloned().collect();

@@ -33,7 +33,7 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
     let named = sources.iter().map(|source| &source.file).chain([&program.file]);
     let there: Vec<PathBuf> = named.filter_map(|file| saved::beside(&args.trace, file)).collect();
     refuse_losses(&there.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &output)?;
-    let command = (!program.hash.is_empty()).then(|| replay_command(&args.trace));
+    let command = (!program.hash.is_empty()).then(|| replay_command(&args.trace, &program.file));
     page::write(&args.output, page::of_bug(&trace, command), &sources)?;
     Ok(0)
 }

@@ -8,7 +8,7 @@ use crate::args::common::AnswerArgs;
 use crate::args::trace::{BufferingArg, EncodingArg, PairsArg, PathsArg, PropertyArg, TraceArgs};
 use crate::failure::{Failure, input, internal, no_solver};
 use crate::outputs::refuse_losses;
-use crate::paint::{Ink, Style};
+use crate::paint::{Ink, Style, printable};
 use crate::program::load_trace;
 use crate::{files, stop};
 use fabius_messages::encode::Encoding;
@@ -107,8 +107,8 @@ fn answer(answer: &Answer<'_>, args: &AnswerArgs) -> Result<(), Failure> {
         text += &statistics(report, answer.loaded, style);
     }
     if let Verdict::Bug { .. } = report.verdict {
-        text += &format!("\nreplay it: {}\n", style.paint.ink(Ink::Strong, &written.again));
+        text += &format!("\nreplay it: {}\n", style.paint.ink(Ink::Strong, &printable(&written.again)));
     }
-    files::print(&text)?;
+    files::print_in(style.paint, &text)?;
     written.result
 }

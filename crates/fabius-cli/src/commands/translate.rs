@@ -21,6 +21,6 @@ pub fn run(args: &TranslateArgs) -> Result<u8, Failure> {
     let what = sequentialization(&args.sequential, &loaded)?;
     let text =
         text_of(&loaded.program, what, form).map_err(|e| failure::of_proof(e, &loaded.source, &loaded.id.file))?;
-    files::print(&text)?;
+    files::print_source(&text)?;
     Ok(0)
 }

@@ -13,7 +13,6 @@ use crate::{files, stop};
 use fabius_lang::Choices;
 use fabius_trace::Points;
 use fabius_verify::prove::{self, Dump, Engine, Proof, ProofPlan, Sequentialization};
-use std::io::IsTerminal;
 use std::path::Path;
 
 /// Runs the command; returns the exit code.
@@ -28,7 +27,7 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     let stop = stop::on_interrupt();
-    let ticker = Ticker::new(std::io::stderr().is_terminal() && !args.answer.json);
+    let ticker = Ticker::new(!args.answer.json);
     let outcome = prove::prove(&loaded.program, &loaded.id, &plan, &stop, &|p| ticker.proof(p));
     ticker.clear();
     let proof = outcome.map_err(wrong)?;
