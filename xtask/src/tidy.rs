@@ -5,9 +5,11 @@
 //! 3. A source file of more than 600 lines says why in its header, in a line that begins with `//! Length:`.
 //! 4. Every dependency from outside has a line of reason in `docs/dependencies.md`.
 //! 5. Every corpus program and example states what is expected of it.
+//! 6. The files of a crate import each other in one direction.
 
+use crate::circles;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -57,13 +59,16 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("xtask", &["fabius-curves", "fabius-explore", "fabius-lang", "fabius-machine", "fabius-trace", "testkit"]),
 ];
 
+/// Crates whose circles of files are not yet laid out.
+const CIRCLES: &[&str] = &["fabius"];
+
 /// Longest source file that needs no reason.
 const MAX_LINES: usize = 600;
 
 /// Runs all checks on the workspace in the current directory and prints what is wrong.
 pub fn run() -> ExitCode {
     let mut problems = Vec::new();
-    for check in [imports, techniques, lengths, dependencies, expectations] {
+    for check in [imports, techniques, lengths, dependencies, expectations, directions] {
         if let Err(error) = check(&mut problems) {
             problems.push(error);
         }
@@ -206,6 +211,34 @@ fn expectations(problems: &mut Vec<String>) -> Result<(), String> {
         let claims = ["// expect:", "// verify:"];
         if !read(&path)?.lines().any(|line| claims.iter().any(|claim| line.trim_start().starts_with(claim))) {
             problems.push(format!("{} has no `// expect:` or `// verify:` line", path.display()));
+        }
+    }
+    Ok(())
+}
+
+fn directions(problems: &mut Vec<String>) -> Result<(), String> {
+    let mut crates: BTreeMap<PathBuf, BTreeMap<Vec<String>, String>> = BTreeMap::new();
+    for path in files(&["crates", "xtask"], "rs")? {
+        let Some(src) = path.ancestors().find(|folder| folder.ends_with("src")) else { continue };
+        let inside = path.strip_prefix(src).map_err(|e| e.to_string())?.with_extension("");
+        let mut module: Vec<String> = inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        match module.last().map(String::as_str) {
+            Some("tests") => continue,
+            Some("mod" | "lib") => drop(module.pop()),
+            Some("main") if !src.join("lib.rs").is_file() => drop(module.pop()),
+            _ => {}
+        }
+        crates.entry(src.to_path_buf()).or_default().insert(module, read(&path)?);
+    }
+    for (src, files) in crates {
+        let name = src.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
+        if CIRCLES.contains(&name.as_str()) {
+            continue;
+        }
+        for circle in circles::circles(&files) {
+            let names: Vec<String> =
+                circle.iter().map(|m| if m.is_empty() { "the root".into() } else { m.join("::") }).collect();
+            problems.push(format!("files of {name} import each other in a circle: {}", names.join(", ")));
         }
     }
     Ok(())

@@ -1,10 +1,14 @@
 //! What went wrong with the input, as text and as JSON.
 
+use crate::paint::{printable, printable_lines, printable_source};
 use fabius_lang::diagnostic::Diagnostic;
 use fabius_verify::prove::ProofError;
 use fabius_verify::{CheckError, PlanError, ReplayError};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+/// Exit code for bad input, bad usage and outputs that could not be written.
+pub const BAD_INPUT: u8 = 2;
 
 /// An input or an output that does not work: an answer to the user, not a bug of Fabius, except for `Internal`.
 #[derive(Debug)]
@@ -63,7 +67,8 @@ impl Failure {
     pub fn text(&self, style: fabius_lang::Style) -> String {
         match self {
             Failure::Source { source, file, diagnostics } => {
-                let mut text = fabius_lang::render(source, file, diagnostics, style);
+                let shown: Vec<Diagnostic> = diagnostics.iter().map(shown).collect();
+                let mut text = fabius_lang::render(&printable_source(source), &printable(file), &shown, style);
                 if !text.ends_with('\n') {
                     text.push('\n');
                 }
@@ -80,9 +85,10 @@ impl Failure {
                     fabius_lang::Style::Plain => ("", "", ""),
                 };
                 let name = if *kind == Kind::Internal { "internal error" } else { "error" };
+                let message = printable_lines(message);
                 let mut text = format!("{red}{name}{plain}{bold}: {message}{plain}\n");
                 if let Some(help) = help {
-                    text += &format!("  help: {help}\n");
+                    text += &format!("  help: {}\n", printable_lines(help));
                 }
                 text
             }
@@ -100,6 +106,17 @@ impl Failure {
             Failure::Plain { message, .. } => message.clone(),
             Failure::Source { diagnostics, .. } => diagnostics.first().map(|d| d.message.clone()).unwrap_or_default(),
         }
+    }
+}
+
+/// A diagnostic without anything that moves the cursor.
+fn shown(diagnostic: &Diagnostic) -> Diagnostic {
+    Diagnostic {
+        message: printable(&diagnostic.message),
+        label: printable(&diagnostic.label),
+        related: diagnostic.related.iter().map(|(span, text)| (*span, printable(text))).collect(),
+        help: diagnostic.help.as_deref().map(printable_lines),
+        ..diagnostic.clone()
     }
 }
 

@@ -1,11 +1,15 @@
 //! Reading and writing the user's files.
 
 use crate::failure::{Failure, input, output};
-use std::io::{ErrorKind, Write};
+use crate::paint::{Paint, for_terminal, printable_source};
+use std::io::{ErrorKind, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// The text of a file.
+/// The text of a file; that of standard input for `-`.
 pub fn read(path: &Path) -> Result<String, Failure> {
+    if path == Path::new(STDIN) {
+        return read_stdin();
+    }
     let shown = path.display();
     let bytes = std::fs::read(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => input(format!("there is no file `{shown}`")),
@@ -16,8 +20,17 @@ pub fn read(path: &Path) -> Result<String, Failure> {
     text(bytes, &shown.to_string())
 }
 
+/// The name of standard input on the command line.
+pub const STDIN: &str = "-";
+
+fn read_stdin() -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes).map_err(|error| input(format!("cannot read standard input: {error}")))?;
+    text(bytes, "standard input")
+}
+
 /// Bytes as text.
-pub fn text(bytes: Vec<u8>, name: &str) -> Result<String, Failure> {
+fn text(bytes: Vec<u8>, name: &str) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let bytes = error.as_bytes();
@@ -38,9 +51,7 @@ pub fn write(path: &Path, contents: &str) -> Result<(), Failure> {
     if std::fs::metadata(path).is_ok_and(|m| m.permissions().readonly()) {
         return Err(output(format!("`{}` is read-only", path.display())));
     }
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary: PathBuf = path.with_file_name(name);
+    let temporary = beside(path);
     let result = write_new(&temporary, contents).and_then(|()| {
         if let Ok(metadata) = std::fs::metadata(path) {
             std::fs::set_permissions(&temporary, metadata.permissions())?;
@@ -54,14 +65,40 @@ pub fn write(path: &Path, contents: &str) -> Result<(), Failure> {
     })
 }
 
+/// The file that is written first, and then renamed.
+pub fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}.tmp", std::process::id()));
+    path.with_file_name(name)
+}
+
 fn write_new(path: &Path, contents: &str) -> std::io::Result<()> {
     let mut file = std::fs::File::create(path)?;
     file.write_all(contents.as_bytes())?;
     file.flush()
 }
 
-/// Writes to standard output. A reader that has gone away (`| head`) is no failure.
+/// Writes lines to standard output, without colours. A reader that has gone away (`| head`) is no failure.
 pub fn print(text: &str) -> Result<(), Failure> {
+    write_stdout(&for_terminal(text, Paint::Plain))
+}
+
+/// The same with colours, if they are wanted.
+pub fn print_in(paint: Paint, text: &str) -> Result<(), Failure> {
+    write_stdout(&for_terminal(text, paint))
+}
+
+/// Writes the text of a program, which may go on to a file: as it is, but not to a terminal.
+pub fn print_source(text: &str) -> Result<(), Failure> {
+    if std::io::stdout().is_terminal() { print(&printable_source(text)) } else { write_stdout(text) }
+}
+
+/// Writes lines to standard error. If that is gone too, there is nobody left to tell.
+pub fn tell(paint: Paint, text: &str) {
+    let _ = std::io::stderr().lock().write_all(for_terminal(text, paint).as_bytes());
+}
+
+fn write_stdout(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

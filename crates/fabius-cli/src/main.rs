@@ -1,40 +1,33 @@
 //! The `fabius` command: options in, files in, answers out. Only this crate touches the user's files, prints, or decides
 //! an exit code.
+//!
+//! The house has four floors, and a file uses those of its own floor and below: `commands`, a file for each; `answers`, what
+//! they have in common: an answer as text, JSON, SARIF, JUnit, DOT, a page; the files beside this one: programs, traces,
+//! failures, colour, reading and writing; `args`, what can be said on the command line.
 
+mod answers;
 mod args;
-mod check;
-mod compare;
-mod documents;
-mod dot;
-mod explain;
+mod commands;
 mod failure;
 mod files;
-mod fmt;
-mod html;
-mod junit;
-mod lanes;
-mod manual;
-mod many;
+mod outputs;
 mod paint;
+mod program;
 mod progress;
-mod replay;
-mod report;
-mod sarif;
-mod trace;
-mod translate;
-mod verify;
+mod saved;
+mod sequential;
+mod stop;
 
-use args::{Cli, Command, When};
+use answers::documents::{self, ErrorDocument};
+use answers::give;
+use answers::sarif::Answered;
+use args::common::{AnswerArgs, When};
+use args::{Cli, Command};
 use clap::Parser;
-use failure::Failure;
+use failure::{BAD_INPUT, Failure};
 use paint::Paint;
-use sarif::Answered;
-use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
-
-/// Exit code for bad input, bad usage and outputs that could not be written.
-const BAD_INPUT: u8 = 2;
 
 fn main() -> ExitCode {
     // The default would panic when the reader of a pipe goes away.
@@ -42,46 +35,66 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let code = if error.use_stderr() { BAD_INPUT } else { 0 };
-            let _ = error.print();
+            say(&error);
             return ExitCode::from(code);
         }
     };
-    let (result, when, json) = match &cli.command {
-        Command::Check(args) => (check::run(args), args.answer.output.color, args.answer.json),
-        Command::Verify(args) => (verify::run(args), args.answer.output.color, args.answer.json),
-        Command::Trace(args) => (trace::run(args), args.answer.output.color, args.answer.json),
-        Command::Translate(args) => (translate::run(args), args.output.color, false),
-        Command::Replay(args) => (replay::run(args), args.output.color, args.json),
-        Command::Report(args) => (html::run(args), args.colour.color, false),
-        Command::Compare(args) => (compare::run(args), args.output.color, args.json),
-        Command::Fmt(args) => (fmt::run(args), args.output.color, false),
-        Command::Explain { code, output } => (explain::run(code.as_deref()), output.color, false),
-        Command::Completions { shell } => (manual::completions(*shell), When::Auto, false),
-        Command::Schema { of } => {
-            (files::print(&documents::text(&documents::schema(*of))).map(|()| 0), When::Auto, false)
-        }
-        Command::Man { dir } => (manual::pages(dir.as_deref()), When::Auto, false),
-    };
-    match result {
+    match commands::run(&cli.command) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            report_failure(&failure, Paint::new(when, std::io::stderr().is_terminal()), json);
-            if let Some((sarif, file)) = sarif_of(&cli.command).filter(|_| !failure.is_of_output()) {
-                let file = file.display().to_string();
-                let answered = Answered { file: &file, source: "", answer: Err(&failure) };
-                // One failure was reported; that this file could not be written either shows by itself.
-                let _ = report::write_sarif(sarif, &[answered], BAD_INPUT);
-            }
+            report_failure(&failure, &cli.command);
             ExitCode::from(BAD_INPUT)
         }
     }
 }
 
-fn report_failure(failure: &Failure, paint: Paint, json: bool) {
-    eprint!("{}", failure.text(paint.style()));
+/// What the parser of options says: help, the version, or what is wrong. What was given is repeated without colours.
+fn say(said: &clap::Error) {
+    let paint = if said.use_stderr() { Paint::of_stderr(When::Auto) } else { Paint::of_stdout(When::Auto) };
+    let given = std::env::args_os().any(|arg| arg.to_string_lossy().contains(paint::moves));
+    let paint = if given { Paint::Plain } else { paint };
+    let text = match paint {
+        Paint::Colour => said.render().ansi().to_string(),
+        Paint::Plain => said.render().to_string(),
+    };
+    match said.use_stderr() {
+        true => files::tell(paint, &text),
+        // A reader that has gone away needs no help.
+        false => drop(files::print_in(paint, &text)),
+    }
+}
+
+/// Says what went wrong: on standard error, and in the documents that were asked for.
+fn report_failure(failure: &Failure, command: &Command) {
+    let (when, json) = asked(command);
+    let paint = Paint::of_stderr(when);
+    files::tell(paint, &failure.text(paint.style()));
     if json {
         // If standard output is gone too, there is nobody left to tell.
-        let _ = files::print(&documents::text(&documents::ErrorDocument::of(failure)));
+        let _ = files::print(&documents::text(&ErrorDocument::of(failure)));
+    }
+    if let Some((sarif, file)) = sarif_of(command).filter(|_| !failure.is_of_output()) {
+        let file = file.display().to_string();
+        let answered = Answered { file: &file, source: "", answer: Err(failure) };
+        // One failure was reported; that this file could not be written either shows by itself.
+        let _ = give::write_sarif(sarif, &[answered], BAD_INPUT);
+    }
+}
+
+/// When to use colour, and whether a document is printed.
+fn asked(command: &Command) -> (When, bool) {
+    let of = |answer: &AnswerArgs| (answer.output.color, answer.json);
+    match command {
+        Command::Check(args) => of(&args.answer),
+        Command::Verify(args) => of(&args.answer),
+        Command::Trace(args) => of(&args.answer),
+        Command::Translate(args) => (args.output.color, false),
+        Command::Replay(args) => (args.output.color, args.json),
+        Command::Report(args) => (args.colour.color, false),
+        Command::Compare(args) => (args.output.color, args.json),
+        Command::Fmt(args) => (args.output.color, false),
+        Command::Explain { output, .. } => (output.color, false),
+        Command::Completions { .. } | Command::Schema { .. } | Command::Man { .. } => (When::Auto, false),
     }
 }
 

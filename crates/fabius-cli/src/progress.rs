@@ -1,5 +1,6 @@
 //! Progress on a terminal: one line, written again every second.
 
+use crate::paint::{clip, printable, progress_width};
 use fabius_verify::Progress;
 use fabius_verify::prove::ProofProgress;
 use std::io::Write;
@@ -8,7 +9,8 @@ use std::time::{Duration, Instant};
 
 /// Shows how far a search is, if somebody is there to see it.
 pub struct Ticker {
-    shown: bool,
+    /// How many columns there are; nothing if nobody is there to see it.
+    columns: Option<usize>,
     /// What is searched, where there are several things; with what divides it from the rest.
     what: String,
     /// When to write next, and whether there is a line to clear.
@@ -17,21 +19,20 @@ pub struct Ticker {
 
 impl Ticker {
     /// Silent for the first second.
-    pub fn new(shown: bool) -> Ticker {
-        Ticker { shown, what: String::new(), next: Mutex::new((Instant::now() + Duration::from_secs(1), false)) }
+    pub fn new(wanted: bool) -> Ticker {
+        let columns = progress_width().filter(|_| wanted);
+        Ticker { columns, what: String::new(), next: Mutex::new((Instant::now() + Duration::from_secs(1), false)) }
     }
 
     /// The same for one of several searches.
-    pub fn of(what: &str, shown: bool) -> Ticker {
-        Ticker { what: format!("{what}: "), ..Ticker::new(shown) }
+    pub fn of(what: &str) -> Ticker {
+        Ticker { what: format!("{}: ", printable(what)), ..Ticker::new(true) }
     }
 
     /// Called by the search a few times a second.
     pub fn tick(&self, p: &Progress) {
         let Ok(mut next) = self.next.lock() else { return };
-        if !self.shown || Instant::now() < next.0 {
-            return;
-        }
+        let Some(columns) = self.columns.filter(|_| Instant::now() >= next.0) else { return };
         *next = (Instant::now() + Duration::from_secs(1), true);
         let seconds = p.elapsed.as_secs_f64().max(0.001);
         let explored = if p.states > 0 {
@@ -43,15 +44,13 @@ impl Ticker {
         let what = &self.what;
         let line = format!("{what}{seconds:.0} s: bound {}, depth {}, {explored}, {memory} MB", p.bound, p.depth);
         // Nothing is lost if the terminal is gone.
-        let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
+        let _ = write!(std::io::stderr(), "\r\x1b[K{}", clip(&line, columns.saturating_sub(1)));
     }
 
     /// Called by a verification before each question to the solver.
     pub fn proof(&self, p: &ProofProgress) {
         let Ok(mut next) = self.next.lock() else { return };
-        if !self.shown || Instant::now() < next.0 {
-            return;
-        }
+        let Some(columns) = self.columns.filter(|_| Instant::now() >= next.0) else { return };
         *next = (Instant::now() + Duration::from_secs(1), true);
         let (bound, _) = p.sequentialization.cost();
         let what = bound.count(p.sequentialization.most());
@@ -59,7 +58,7 @@ impl Ticker {
         let line =
             format!("{seconds:.0} s: at most {what}, {} loops and calls opened, question {}", s.opened, s.queries + 1);
         // Nothing is lost if the terminal is gone.
-        let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
+        let _ = write!(std::io::stderr(), "\r\x1b[K{}", clip(&line, columns.saturating_sub(1)));
     }
 
     /// Takes the line away.

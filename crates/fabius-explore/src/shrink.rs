@@ -75,6 +75,37 @@ pub fn find(system: &impl System, options: &Options, schedule: &[Turn]) -> Resul
     run(&Context { system, options, compare: None }, schedule, None)
 }
 
+/// What a schedule costs with exactly these delays before its turns, whatever it ends in; `None` if some turn cannot be made.
+pub fn cost(system: &impl System, options: &Options, schedule: &[Turn], delays: &[u32]) -> Option<u32> {
+    let context = Context { system, options, compare: None };
+    let (start, first) = match schedule.first() {
+        Some(first) if first.task == Turn::START => (first.choices.as_slice(), 1),
+        _ => (&[][..], 0),
+    };
+    let mut run = match Execution::begin(&context, start) {
+        Ok(run) => run,
+        Err((Stop::Bug(_), _)) if schedule.len() == first => return Some(0),
+        Err(_) => return None,
+    };
+    let mut moves = Vec::new();
+    for (number, turn) in schedule.iter().enumerate().skip(first) {
+        context.moves(&run.node, &mut moves);
+        for _ in 0..delays.get(number).copied().unwrap_or(0) {
+            let delay = *moves.iter().find(|m| matches!(m, Move::Delay(_)))?;
+            run.make(delay, &[]).ok()?;
+            context.moves(&run.node, &mut moves);
+        }
+        let runs = |m: &&Move| matches!(m, Move::Run(pick) if run.number_of(pick.task) == Some(turn.task));
+        let mv = *moves.iter().find(runs)?;
+        match run.make(mv, &turn.choices) {
+            Ok(()) => {}
+            Err(Stop::Bug(_)) if number + 1 == schedule.len() => {}
+            Err(_) => return None,
+        }
+    }
+    Some(run.cost)
+}
+
 /// Fewer turns, or as many in fewer blocks; never at a higher cost.
 fn is_better(new: &Found, old: &Found) -> bool {
     let blocks = |f: &Found| f.schedule.windows(2).filter(|w| w[0].task != w[1].task).count();

@@ -33,6 +33,7 @@ mod run;
 mod runner;
 pub mod scheduler;
 pub mod sync;
+mod task;
 pub mod thread;
 
 pub use config::{Config, ContinuationFunctionBehavior, FailurePersistence, MaxSteps, UngracefulShutdownConfig};

@@ -1,12 +1,11 @@
 //! One execution under a [`Scheduler`], and what the tasks of it ask the run for.
 
 use crate::config::{Config, FailurePersistence, MaxSteps};
-use crate::current::{ChildLabelFn, Labels, Tag, TaskName};
-use crate::scheduler::{Schedule, ScheduleStep, Scheduler, Task, TaskId, serialization};
+use crate::scheduler::{Schedule, ScheduleStep, Scheduler, Task, serialization};
+use crate::task::{ChildLabelFn, Tag, TaskId, TaskName, forget_labels, with_labels};
 use fabius::thread::drive::{self, Driven, Signal};
 use std::any::Any;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -44,8 +43,6 @@ pub(crate) struct Details {
 
 thread_local! {
     static RUN: RefCell<Option<Run>> = const { RefCell::new(None) };
-    // Labels outlive the execution, as they may be asked for when a failure is shown.
-    static LABELS: RefCell<HashMap<TaskId, Labels>> = RefCell::default();
 }
 
 /// Calls `f` with the execution under way; `None` if there is none.
@@ -70,16 +67,6 @@ pub(crate) fn is_active() -> bool {
 /// The task that runs.
 pub(crate) fn me() -> Option<TaskId> {
     drive::me().map(TaskId::from)
-}
-
-/// Calls `f` with the labels of a task.
-pub(crate) fn with_labels<R>(task: TaskId, f: impl FnOnce(&mut Labels) -> R) -> R {
-    LABELS.with(|labels| f(labels.borrow_mut().entry(task).or_default()))
-}
-
-/// The name of a task, wherever that is asked.
-pub(crate) fn name_of(task: TaskId) -> Option<TaskName> {
-    LABELS.with(|labels| labels.try_borrow().ok()?.get(&task)?.get::<TaskName>().cloned())
 }
 
 /// A random number, from the scheduler.
@@ -146,7 +133,7 @@ pub(crate) fn before_spawn(name: Option<&str>, at: &'static Location<'static>) {
     if let Some(ChildLabelFn(change)) = labels.get::<ChildLabelFn>().cloned() {
         change(id, &mut labels);
     }
-    LABELS.with(|all| all.borrow_mut().insert(id, labels));
+    with_labels(id, |all| *all = labels);
 }
 
 /// What a task does: waits to be scheduled, runs, and says if it panicked.
@@ -220,8 +207,7 @@ impl Drop for Clear {
         // Dropped only after the borrow: destructors may look.
         let run = RUN.with(|run| run.borrow_mut().take());
         drop(run);
-        let labels = LABELS.with(|labels| std::mem::take(&mut *labels.borrow_mut()));
-        drop(labels);
+        forget_labels();
     }
 }
 

@@ -5,6 +5,7 @@
 //! vocabulary. All types serialise to the JSON that `--json` and `--trace` write.
 
 mod bounds;
+mod bug_kind;
 mod comparison;
 mod diagnostic;
 mod error_trace;
@@ -13,6 +14,7 @@ mod verdict;
 mod words;
 
 pub use bounds::{Bound, Bounds, LevelStats, Points, SchedulerKind};
+pub use bug_kind::BugKind;
 pub use comparison::{COMPARISON_VERSION, Compared, Comparison, Counted, Coverage, Grown, Measured, Run, Spread};
 pub use diagnostic::Diagnostic;
 pub use error_trace::{
@@ -20,4 +22,4 @@ pub use error_trace::{
     TRACE_VERSION, Turn, WIDE_PARTS, parts_of_wide, wide_of_parts,
 };
 pub use span::{LineCol, Span};
-pub use verdict::{BugKind, Reason, Verdict};
+pub use verdict::{Reason, Verdict};

@@ -1,10 +1,10 @@
 //! Programs with any number of threads: decided round by round, and shown with as few threads as it takes.
 
+use crate::bounds::{beyond_64_bits, cut_by, describe, of_verdict, proof_bounds, solver};
 use crate::by_horn::{self, clauses_say};
 use crate::by_summaries::{by_diagrams, no_size, summarize};
-use crate::prove::{
-    Engine, ProofError, ProofPlan, beyond_64_bits, cut_by, describe, events, found, of_verdict, proof_bounds, solver,
-};
+use crate::proof::{Engine, ProofError, ProofPlan};
+use crate::witness::{events, found};
 use crate::work::{Work, follow};
 use crate::{Report, program_id, with_instances};
 use fabius_lang::program::{Program, StmtKind};

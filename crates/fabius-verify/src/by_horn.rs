@@ -1,13 +1,14 @@
 //! Verification by Horn clauses: no loop and no call is cut off. What the solver of the clauses calls a bug is shown by
 //! bounded model checking, which goes deeper until it has a trace.
 
-use crate::prove::{
-    ProofError, ProofPlan, SolverChoice, cut_by, no_deadlocks, not_sequential, proof_bounds, shown, translate,
-};
+use crate::bounds::{cut_by, no_deadlocks, not_sequential, proof_bounds};
+use crate::forms::translate;
+use crate::proof::{ProofError, ProofPlan};
+use crate::witness::shown;
 use crate::work::Work;
 use fabius_lang::program::Program;
 use fabius_sequential::horn::{Answer, Clauses, NoClauses, clauses, solve};
-use fabius_smt::{Limits, find_solver};
+use fabius_smt::{Limits, SolverChoice, find_solver};
 use fabius_trace::{ProgramId, Reason, Verdict};
 use fabius_translate::explicit::Trace;
 use std::path::PathBuf;

@@ -1,7 +1,11 @@
 //! Verification by summaries: exact for finite data. What fails is then shown by bounded model checking.
 
+use crate::bounds::{cut_by, no_deadlocks, proof_bounds};
+use crate::forms::translate;
 use crate::in_time::in_time;
-use crate::prove::{ProofError, ProofPlan, cut_by, no_deadlocks, no_thread, proof_bounds, shown, translate};
+use crate::proof::{ProofError, ProofPlan};
+use crate::stack::no_thread;
+use crate::witness::shown;
 use crate::work::Work;
 use fabius_lang::program::Program;
 use fabius_sequential::bmc;

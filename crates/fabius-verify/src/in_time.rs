@@ -1,6 +1,6 @@
 //! Work that looks at limits too seldom: one operation on decision diagrams may take longer than all that is left.
 
-use crate::prove::STACK;
+use crate::stack::STACK;
 use fabius_smt::Limits;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};

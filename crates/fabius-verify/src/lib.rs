@@ -3,13 +3,19 @@
 //! Every bug is replayed in the reference semantics before it is reported.
 
 mod any_threads;
+mod bounds;
+mod by_bmc;
 mod by_horn;
 mod by_summaries;
 pub mod compare;
+mod forms;
 pub mod graph;
 mod in_time;
 mod plan;
+mod proof;
 pub mod prove;
+mod stack;
+mod witness;
 mod work;
 
 use fabius_explore::race::Conflict;
@@ -237,30 +243,38 @@ pub fn replay(program: &Program, id: &ProgramId, trace: &ErrorTrace) -> Result<E
     };
     let departed = |d: Departure| ReplayError::Departure { step: d.turn, reason: d.reason };
     let again = fabius_semantics::replay(program, id, &trace.schedule(), &settings).map_err(departed)?;
+    let whole = trace.steps.len();
+    let departs = |step: usize, reason: String| Err(ReplayError::Departure { step, reason });
     if again.steps != trace.steps || again.message != trace.message || again.lanes != trace.lanes {
         let step = again.steps.iter().zip(&trace.steps).take_while(|(a, b)| a == b).count();
-        return Err(ReplayError::Departure { step, reason: "the trace shows something else than what happens".into() });
-    }
-    if paid(&again).is_some_and(|cost| cost != trace.cost) {
-        let reason = "the schedule does not cost what the trace says".into();
-        return Err(ReplayError::Departure { step: trace.steps.len(), reason });
+        return departs(step, "the trace shows something else than what happens".into());
     }
     if again.kind != trace.kind || again.span != trace.span {
-        let reason = format!("it ends in another bug: {}", again.message);
-        return Err(ReplayError::Departure { step: trace.steps.len(), reason });
+        return departs(whole, format!("it ends in another bug: {}", again.message));
+    }
+    if again.cycle != trace.cycle {
+        return departs(whole, "what repeats is not what the trace says".into());
+    }
+    if let Some(n) = (0..again.links.len().max(trace.links.len())).find(|n| again.links.get(*n) != trace.links.get(*n))
+    {
+        let step = again.links.get(n).or(trace.links.get(n)).map_or(whole, |link| link.to as usize);
+        return departs(step.min(whole), "other steps belong together than the trace says".into());
+    }
+    if paid(program, &settings, trace) != Some(trace.cost) {
+        let reason = "the schedule does not cost what the trace says, under its bound and its scheduler";
+        return departs(whole, reason.into());
     }
     Ok(again)
 }
 
-/// What a schedule costs, read off the marks of its steps; `None` where they do not tell.
-fn paid(trace: &ErrorTrace) -> Option<u32> {
-    let marks = trace.steps.iter().filter_map(|s| s.mark);
-    match trace.bound {
-        Bound::Preemptions => Some(marks.filter(|m| *m == Mark::Preemption).count() as u32),
-        Bound::Contexts => Some(marks.filter(|m| matches!(m, Mark::Preemption | Mark::Switch)).count() as u32),
-        Bound::Delays => marks.map(|m| if let Mark::Delay(n) = m { n } else { 0 }).try_fold(0u32, u32::checked_add),
-        Bound::None | Bound::Depth | Bound::Rounds => None,
-    }
+/// What the schedule of a trace costs, by the machine; `None` if it is none of that scheduler, or the bound makes no sense
+/// with it.
+fn paid(program: &Program, settings: &Settings, trace: &ErrorTrace) -> Option<u32> {
+    let Settings { points, bound, scheduler, ref delays, .. } = *settings;
+    let plan = Plan { bound, scheduler, points, ..Plan::default() };
+    plan.validate(program).ok()?;
+    let options = Options { bound, scheduler, deadlock: false, ..Options::default() };
+    shrink::cost(&Machine::new(program, points), &options, &trace.schedule(), delays)
 }
 
 fn is_random(strategy: Strategy) -> bool {

@@ -1,6 +1,7 @@
 //! The work on one question.
 
-use crate::prove::{Figures, ProofError, of_bmc};
+use crate::bounds::of_bmc;
+use crate::proof::{Figures, ProofError};
 use fabius_sequential::bmc::{Bmc, Depth, Outcome, Statistics};
 use fabius_smt::{Limits, Solver};
 use fabius_translate::Translated;

@@ -1,36 +1,11 @@
 //! Expressions and places as terms.
 
 use super::layout::{Layout, Leaf, flatten, size, sort_of};
-use super::run::State;
+use super::state::{Leaves, NotSequential, State};
 use fabius_lang::program::{
     Base, BinaryOp, Expr, ExprKind, Guard, Place, ProcId, Program, Projection, Type, UnaryOp, Value,
 };
 use fabius_smt::{Op, Sort, Term, Terms};
-
-/// What an expression or statement is that sequential programs do not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotSequential {
-    /// What.
-    pub what: &'static str,
-    /// Where.
-    pub span: fabius_trace::Span,
-}
-
-/// Why execution does not go on.
-pub(super) enum Halt {
-    NotSequential(NotSequential),
-    /// The limits are hit.
-    Limits,
-}
-
-impl From<NotSequential> for Halt {
-    fn from(wrong: NotSequential) -> Halt {
-        Halt::NotSequential(wrong)
-    }
-}
-
-/// The leaves of a value.
-pub(crate) type Leaves = Vec<Term>;
 
 /// Expressions over the variables of a program as terms.
 pub(crate) struct Evaluator<'p> {

@@ -7,22 +7,13 @@
 //! 1. Not only calls are opened on demand but also the rest of a loop: both are an [`Open`] with inputs and outputs.
 //! 2. What is not recursive is opened at once, as long as the program is small: constants travel further that way.
 
-use super::expr::{Halt, Leaves, NotSequential};
 use super::layout::Leaf;
+use super::state::{Halt, Leaves, NotSequential, State};
 use super::{Bmc, Event, Open, OpenKind};
 use fabius_lang::program::{Block, Expr, LocalId, ProcId, Stmt, StmtKind};
 use fabius_smt::{Sort, Term, Terms};
 use fabius_trace::Span;
 use std::rc::Rc;
-
-/// The values of all variables on the paths that satisfy the guard: globals, then the locals of one procedure.
-#[derive(Clone, Debug)]
-pub struct State {
-    /// When control is here.
-    pub guard: Term,
-    /// The leaves.
-    pub vars: Vec<Term>,
-}
 
 /// Who called whom.
 #[derive(Debug)]

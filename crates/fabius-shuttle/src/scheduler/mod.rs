@@ -19,40 +19,9 @@ pub use replay::ReplayScheduler;
 pub use round_robin::RoundRobinScheduler;
 pub use urw::UrwRandomScheduler;
 
-use std::fmt;
+pub use crate::task::TaskId;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::Location;
-
-/// The number of a task: 0 for the one that runs the test, then in the order of spawning.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TaskId(usize);
-
-impl From<usize> for TaskId {
-    fn from(number: usize) -> TaskId {
-        TaskId(number)
-    }
-}
-
-impl From<TaskId> for usize {
-    fn from(id: TaskId) -> usize {
-        id.0
-    }
-}
-
-impl fmt::Debug for TaskId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match crate::run::name_of(*self) {
-            Some(name) => write!(f, "{name:?}({})", self.0),
-            None => write!(f, "TaskId({})", self.0),
-        }
-    }
-}
-
-impl fmt::Display for TaskId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 /// A task that can run, as a scheduler sees it.
 #[derive(Debug)]
@@ -80,7 +49,7 @@ impl Task {
 
     /// Its name, if it has one.
     pub fn name(&self) -> Option<String> {
-        crate::run::name_of(self.id).map(String::from)
+        crate::task::name_of(self.id).map(String::from)
     }
 }
 

@@ -1,0 +1,104 @@
+//! The answer of `fabius check` and `fabius verify`, for people.
+
+use super::checked::{Checked, Question};
+use super::lanes;
+use super::shown::shown;
+use crate::paint::{Ink, Style, printable};
+use fabius_trace::{Bound, BugKind, ErrorTrace, ProgramId, Verdict};
+use fabius_verify::{Plan, Report};
+
+/// The answer for people.
+pub fn told(checked: &Checked, plan: &Plan, style: Style) -> String {
+    match &checked.outcome {
+        Ok((loaded, report)) => text(report, Question::from(plan), &loaded.source, &loaded.id, style),
+        Err(failure) => failure.text(style.paint.style()),
+    }
+}
+
+/// The report for people.
+pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, style: Style) -> String {
+    let paint = style.paint;
+    match &report.verdict {
+        Verdict::Bug { trace } => bug(trace, question, source, style),
+        Verdict::Verified => {
+            let states = report.total_states.map(|n| match n {
+                1 => "the only state was explored; ".to_string(),
+                n => format!("all {n} states were explored; "),
+            });
+            format!(
+                "{}: {}no schedule breaks {}\n{}",
+                paint.ink(Ink::Good, "verified"),
+                states.unwrap_or_default(),
+                printable(&id.file),
+                left_out(&report.limits)
+            )
+        }
+        Verdict::NoBugWithinBounds { bounds } => format!(
+            "{}: {} was explored\n{}Schedules beyond these bounds have not been looked at.\n",
+            paint.ink(Ink::Strong, "no bug within bounds"),
+            bounds.words(),
+            left_out(&bounds.limits)
+        ),
+        Verdict::Unknown { reason, bounds } => {
+            let why = printable(&reason.words());
+            let so_far = match bounds.completed {
+                Some(_) => format!("\nUntil then {} was explored, without a bug.\n", bounds.words()),
+                None => "\n".to_string(),
+            };
+            format!("{}: {why}{so_far}", paint.ink(Ink::Strong, "unknown"))
+        }
+    }
+}
+
+/// What was left out.
+fn left_out(limits: &[String]) -> String {
+    limits.iter().map(|limit| format!("  but {}\n", printable(limit))).collect()
+}
+
+fn bug(trace: &ErrorTrace, question: Question, source: &str, style: Style) -> String {
+    let trace = &shown(trace);
+    let at = trace.span.line_col(source);
+    let mut text = format!(
+        "{}: {}\n  --> {}:{}:{}\n",
+        style.paint.ink(Ink::Bad, "bug"),
+        trace.message,
+        trace.program.file,
+        at.line,
+        at.column
+    );
+    // The cost of a cycle is that of the first one that is found.
+    let Question { bound, .. } = question;
+    let least = question.least && trace.kind != BugKind::Livelock;
+    let cost = match (bound, least) {
+        (Bound::None, _) => String::new(),
+        (bound, true) => format!(" with {}; with fewer there is no bug", bound.count(trace.cost)),
+        (bound, false) => format!(" with {}", bound.count(trace.cost)),
+    };
+    let cost = if least && trace.cost == 0 { format!(" with {}", bound.count(0)) } else { cost };
+    let steps = Bound::Depth.count(trace.steps.len() as u32);
+    let cost = if bound == Bound::Depth && least { "; with fewer there is no bug".into() } else { cost };
+    text += &format!("{steps}{cost}\n\n");
+    text += &lanes::draw(trace, style);
+    text += &format!("\n{} {}\n", style.paint.ink(Ink::Bad, "  =>"), trace.message);
+    text
+}
+
+/// What was explored, bound by bound.
+pub fn statistics(report: &Report, style: Style) -> String {
+    let heading =
+        format!("{:>6}  {:>12}  {:>12}  {:>7}  {:>12}", "bound", "executions", "states", "share", "transitions");
+    let mut text = format!("\n{}\n", style.paint.ink(Ink::Strong, &heading));
+    for level in &report.levels {
+        let share =
+            report.total_states.filter(|t| *t > 0).map(|t| format!("{:.1}%", level.states as f64 * 100.0 / t as f64));
+        text += &format!(
+            "{:>6}  {:>12}  {:>12}  {:>7}  {:>12}\n",
+            level.bound,
+            level.executions,
+            level.states,
+            share.unwrap_or_else(|| "?".into()),
+            level.transitions
+        );
+    }
+    text + &format!("{:.2} s, {:.1} MB for states\n", report.elapsed.as_secs_f64(), report.memory as f64 / 1e6)
+}

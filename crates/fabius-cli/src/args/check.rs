@@ -1,0 +1,83 @@
+//! The options of `fabius check`.
+
+use super::common::{AnswerArgs, BoundArg, PointsArg, ProgramArgs};
+use super::values::{parse_duration, parse_scheduler, parse_size, parse_strategy};
+use clap::Args;
+use fabius_trace::SchedulerKind;
+use fabius_verify::Strategy;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The program, or several: then one line is printed for each, and the worst answer decides the exit code.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// What deviations from an undisturbed run are counted [default: preemptions, or what --scheduler or --strategy asks for]
+    #[arg(long, value_name = "BOUND", help_heading = "Bounds")]
+    pub bound: Option<BoundArg>,
+    /// Explore schedules with at most N such deviations [default: no limit]
+    #[arg(long, value_name = "N", help_heading = "Bounds")]
+    pub max: Option<u32>,
+    #[command(flatten)]
+    pub program: ProgramArgs,
+
+    /// Who is next: bag, bounded-bag:K, round-robin, depth-first [default: bag; round-robin for delays]
+    #[arg(long, value_name = "SCHEDULER", value_parser = parse_scheduler, help_heading = "Search")]
+    pub scheduler: Option<SchedulerKind>,
+    /// In which order schedules are tried: iterative, dfs, random, pct:D [default: iterative]
+    #[arg(long, value_name = "STRATEGY", value_parser = parse_strategy, help_heading = "Search")]
+    pub strategy: Option<Strategy>,
+    /// Where a thread may be preempted: before every access to shared state, or to synchronization variables only
+    /// (and then every execution is checked for data races)
+    #[arg(long, value_name = "POINTS", default_value = "all", help_heading = "Search")]
+    pub points: PointsArg,
+    /// Enumerate executions without storing states
+    #[arg(long, help_heading = "Search")]
+    pub stateless: bool,
+    /// Seed of the random strategies
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Search")]
+    pub seed: u64,
+
+    /// Report data races too
+    #[arg(long, help_heading = "What is a bug")]
+    pub races: bool,
+    /// Report livelocks too: reachable fair cycles without progress
+    #[arg(long, help_heading = "What is a bug")]
+    pub livelock: bool,
+    /// Do not report deadlocks
+    #[arg(long, help_heading = "What is a bug")]
+    pub no_deadlock: bool,
+
+    /// Processors to use [default: all]; the answer does not depend on it
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    pub jobs: Option<usize>,
+    /// Stop at this much memory for states: 512M, 4G
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
+    pub memory: Option<u64>,
+    /// Stop after this time: 500ms, 30s, 5m, 1h
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Limits")]
+    pub time: Option<Duration>,
+    /// Stop after this many executions (random strategies) [default for random strategies: 10000]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    pub executions: Option<u64>,
+
+    /// Write the answers as JUnit XML: a test case for each file
+    #[arg(long, value_name = "FILE.xml", help_heading = "Output")]
+    pub junit: Option<PathBuf>,
+    /// Write the graph of the states that were explored, of one small program; Graphviz draws it
+    #[arg(long, value_name = "FILE.dot", help_heading = "Output")]
+    pub dot: Option<PathBuf>,
+    #[command(flatten)]
+    pub answer: AnswerArgs,
+}
+
+impl CheckArgs {
+    /// The files that are written.
+    pub fn outputs(&self) -> Vec<(&'static str, &Path)> {
+        let more = [("--junit", &self.junit), ("--dot", &self.dot)];
+        let more = more.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
+        self.answer.outputs().into_iter().chain(more).collect()
+    }
+}

@@ -1,0 +1,122 @@
+//! What can be said on the command line: a file for the options of a command, those that several have, and the parsers of
+//! values.
+
+pub mod check;
+pub mod common;
+pub mod compare;
+mod help;
+pub mod replay;
+pub mod trace;
+pub mod values;
+pub mod verify;
+
+use check::CheckArgs;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use common::ColourArgs;
+use compare::CompareArgs;
+use help::*;
+use replay::{ReplayArgs, ReportArgs};
+use std::path::PathBuf;
+use trace::TraceArgs;
+use verify::{TranslateArgs, VerifyArgs};
+
+/// Finds the schedule that breaks a concurrent program, or shows that none within a stated bound does.
+#[derive(Debug, Parser)]
+#[command(name = "fabius", version, propagate_version = true, max_term_width = 100, after_help = EXIT_CODES)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Explores the schedules of a program and reports the simplest one that breaks it.
+    #[command(after_help = CHECK_HELP)]
+    Check(Box<CheckArgs>),
+    /// Translates a program to a sequential one and solves that: data may be of any size.
+    #[command(after_help = VERIFY_HELP)]
+    Verify(Box<VerifyArgs>),
+    /// Finds another order of the messages of a recorded run that is a bug, or shows that there is none on its path.
+    #[command(after_help = TRACE_HELP)]
+    Trace(Box<TraceArgs>),
+    /// Prints a concurrent program as a sequential one, or as one with fewer concepts.
+    #[command(after_help = TRANSLATE_HELP)]
+    Translate(TranslateArgs),
+    /// Runs a saved trace again and shows it step by step.
+    #[command(after_help = REPLAY_HELP)]
+    Replay(ReplayArgs),
+    /// Makes a web page of a saved trace.
+    #[command(after_help = REPORT_HELP)]
+    Report(ReportArgs),
+    /// Measures how fast strategies see what a program does, and find its first bug; draws the curves.
+    #[command(after_help = COMPARE_HELP)]
+    Compare(CompareArgs),
+    /// Formats programs.
+    #[command(
+        after_help = "Exit codes:\n  0  done; with --check: every file is formatted\n  1  with --check: some file is not\n  2  bad input, or a file that could not be written"
+    )]
+    Fmt(FmtArgs),
+    /// Explains the code of an error message, for instance `E0103`.
+    Explain {
+        /// The code, or nothing for a list of all codes.
+        code: Option<String>,
+        #[command(flatten)]
+        output: ColourArgs,
+    },
+    /// Prints what a shell needs to complete commands and options.
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Prints the JSON schema of a document.
+    Schema {
+        /// Which document.
+        of: SchemaOf,
+    },
+    /// Prints the manual page, or writes one for each command.
+    #[command(after_help = "Examples:\n  fabius man | man -l -\n  fabius man --dir ~/.local/share/man/man1")]
+    Man {
+        /// Write `fabius.1`, `fabius-check.1`, .. into this folder, which exists
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct FmtArgs {
+    /// The programs; `-` formats standard input to standard output.
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Change nothing, only say which files are not formatted
+    #[arg(long)]
+    pub check: bool,
+    #[command(flatten)]
+    pub output: ColourArgs,
+}
+
+/// What a schema describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// `fabius check --json` of one file, and `fabius verify --json`
+    Answer,
+    /// `fabius check --json` of several files
+    Several,
+    /// `fabius trace --json`
+    Messages,
+    /// The file of `--trace`, and `fabius replay --json`
+    Trace,
+    /// `fabius compare --json`, and the file that `fabius::compare` saves
+    Comparison,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_options_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+}

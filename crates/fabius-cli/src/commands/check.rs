@@ -1,0 +1,163 @@
+//! `fabius check`.
+
+use crate::answers::checked::{Checked, worst};
+use crate::answers::several::{Table, notes};
+use crate::answers::{documents, dot, give, text};
+use crate::args::check::CheckArgs;
+use crate::args::common::AnswerArgs;
+use crate::failure::{self, Failure, usage};
+use crate::outputs::refuse_losses;
+use crate::paint::{Paint, Style, printable};
+use crate::program::{Loaded, load};
+use crate::progress::Ticker;
+use crate::{files, stop};
+use fabius_lang::Choices;
+use fabius_trace::{Bound, SchedulerKind, Verdict};
+use fabius_verify::graph::{self, GraphError};
+use fabius_verify::{Plan, Strategy};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Runs the command; returns the exit code.
+pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
+    let plan = plan(args);
+    let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
+    if inputs.iter().filter(|path| **path == Path::new(files::STDIN)).count() > 1 {
+        return Err(usage("standard input is given twice").help("give `-` once"));
+    }
+    refuse_losses(&inputs, &args.outputs())?;
+    match args.files.as_slice() {
+        [file] => one(file, args, &plan),
+        _ => several(args, &plan),
+    }
+}
+
+/// One file: the answer with its schedule.
+fn one(file: &Path, args: &CheckArgs, plan: &Plan) -> Result<u8, Failure> {
+    let all = [check(file, args, plan, &stop::on_interrupt())];
+    let junit = args.junit.as_ref().map_or(Ok(()), |path| give::write_junit(path, plan, &all));
+    let [checked] = all;
+    let (loaded, found) = checked.outcome?;
+    let graph = write_graph(args, plan, &loaded, &found.verdict);
+    let document = documents::Answer::of(&found, plan.into(), &loaded.id);
+    let code = give::answer(&found, plan.into(), &loaded, &args.answer, text::statistics, &document)?;
+    junit.and(graph)?;
+    Ok(code)
+}
+
+/// Several files: a line for each, and the worst answer decides. A file that cannot be checked is reported with its
+/// diagnostics, and the others still run.
+fn several(args: &CheckArgs, plan: &Plan) -> Result<u8, Failure> {
+    refuse_what_is_for_one_file(args)?;
+    let (began, stop) = (Instant::now(), stop::on_interrupt());
+    let style = Style::of_stdout(args.answer.output.color);
+    let table = Table::of(&args.files, plan, style.paint);
+    let say = |text: &str| if args.answer.json { Ok(()) } else { files::print_in(style.paint, text) };
+    say(&table.heading())?;
+    let mut all = Vec::new();
+    for file in &args.files {
+        let checked = check(file, args, plan, &stop);
+        if let Err(failure) = &checked.outcome {
+            let paint = Paint::of_stderr(args.answer.output.color);
+            files::tell(paint, &failure.text(paint.style()));
+        }
+        say(&table.of_file(&checked))?;
+        all.push(checked);
+    }
+    let code = worst(all.iter().map(Checked::exit_code));
+    if args.answer.json {
+        files::print(&documents::text(&documents::Several::of(&all, plan, code, began.elapsed())))?;
+    }
+    say(&notes(&all))?;
+    for checked in all.iter().filter(|_| args.answer.stats) {
+        if let Ok((_, report)) = &checked.outcome {
+            say(&format!("\n{}{}", printable(&checked.file), text::statistics(report, style)))?;
+        }
+    }
+    let junit = args.junit.as_ref().map_or(Ok(()), |path| give::write_junit(path, plan, &all));
+    let sarif = args.answer.sarif.as_ref().map_or(Ok(()), |path| give::write_sarif_of_all(path, &all, code));
+    junit.and(sarif)?;
+    Ok(code)
+}
+
+/// Checks one file.
+fn check(file: &Path, args: &CheckArgs, plan: &Plan, stop: &AtomicBool) -> Checked {
+    let began = Instant::now();
+    let ticker = Ticker::new(!args.answer.json);
+    let outcome = load(file, &args.program, Choices::Finite).and_then(|loaded| {
+        let outcome = fabius_verify::check(&loaded.program, &loaded.id, plan, stop, &|p| ticker.tick(p));
+        ticker.clear();
+        Ok((loaded, outcome.map_err(failure::of_check)?))
+    });
+    Checked { file: file.display().to_string(), outcome, elapsed: began.elapsed() }
+}
+
+fn refuse_what_is_for_one_file(args: &CheckArgs) -> Result<(), Failure> {
+    let AnswerArgs { trace, html, .. } = &args.answer;
+    let given = [("--trace", trace.is_some()), ("--html", html.is_some()), ("--dot", args.dot.is_some())];
+    match given.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => Err(usage(format!("`{option}` is for one program, and {} are given", args.files.len()))
+            .help("check the programs one by one; or `--sarif`, which holds the schedules of all bugs")),
+    }
+}
+
+/// Writes the graph of the states that were explored, if that is asked for: up to the cost of the bug, or as far as
+/// `--max` says.
+fn write_graph(args: &CheckArgs, plan: &Plan, loaded: &Loaded, verdict: &Verdict) -> Result<(), Failure> {
+    let Some(path) = &args.dot else { return Ok(()) };
+    let trace = if let Verdict::Bug { trace } = verdict { Some(trace.as_ref()) } else { None };
+    let max = trace.filter(|_| plan.bound != Bound::None).map(|t| t.cost).or(plan.max);
+    let most = dot::MOST_STATES;
+    let graph = graph::graph(&loaded.program, &loaded.id, plan, max, trace, most).map_err(|error| match error {
+        GraphError::TooLarge => failure::output(format!(
+            "`{}` was not written: the graph has more than {most} states or {} steps",
+            path.display(),
+            graph::steps_within(most)
+        ))
+        .help(match max {
+            Some(0) => "make the program smaller, with `--const` or `--instances`",
+            _ => "draw a part: `--max 0`, then 1; or a smaller program, with `--const` or `--instances`",
+        }),
+        GraphError::Internal(message) => failure::internal(message),
+    })?;
+    let what = match (plan.bound, max) {
+        (Bound::None, _) | (_, None) => "all states".to_string(),
+        (bound, Some(n)) => format!("states that schedules with at most {} reach", bound.count(n)),
+    };
+    files::write(path, &dot::document(&graph, &format!("{}: {what}", loaded.id.file)))
+}
+
+/// What the options ask for, with the defaults that depend on each other.
+fn plan(args: &CheckArgs) -> Plan {
+    let strategy = args.strategy.unwrap_or(Strategy::Iterative);
+    let deterministic = matches!(args.scheduler, Some(SchedulerKind::RoundRobin | SchedulerKind::DepthFirst));
+    let bound = match args.bound {
+        Some(bound) => bound.into(),
+        None if deterministic => Bound::Delays,
+        None if matches!(args.scheduler, Some(SchedulerKind::BoundedBag(_))) => Bound::None,
+        None => Bound::Preemptions,
+    };
+    let scheduler = match (args.scheduler, bound) {
+        (Some(scheduler), _) => scheduler,
+        (None, Bound::Delays) => SchedulerKind::RoundRobin,
+        (None, _) => SchedulerKind::Bag,
+    };
+    Plan {
+        bound,
+        max: args.max,
+        scheduler,
+        strategy,
+        points: args.points.into(),
+        stateless: args.stateless,
+        races: args.races,
+        deadlock: !args.no_deadlock,
+        livelock: args.livelock,
+        jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
+        memory: args.memory,
+        time: args.time,
+        executions: args.executions,
+        seed: args.seed,
+    }
+}

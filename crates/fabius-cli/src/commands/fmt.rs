@@ -1,0 +1,34 @@
+//! `fabius fmt`.
+
+use crate::args::FmtArgs;
+use crate::failure::Failure;
+use crate::files;
+use std::path::Path;
+
+/// Runs the command; returns the exit code. Nothing is written if any file is wrong.
+pub fn run(args: &FmtArgs) -> Result<u8, Failure> {
+    let mut changed = Vec::new();
+    for path in &args.files {
+        let stdin = path == Path::new(files::STDIN);
+        let source = files::read(path)?;
+        let formatted = fabius_lang::format(&source).map_err(|diagnostics| Failure::Source {
+            source: source.clone(),
+            file: path.display().to_string(),
+            diagnostics,
+        })?;
+        if stdin && !args.check {
+            files::print_source(&formatted)?;
+        } else if formatted != source {
+            changed.push((path, formatted));
+        }
+    }
+    if args.check {
+        let list: String = changed.iter().map(|(path, _)| format!("{} is not formatted\n", path.display())).collect();
+        files::print(&list)?;
+        return Ok(u8::from(!changed.is_empty()));
+    }
+    for (path, formatted) in changed {
+        files::write(path, &formatted)?;
+    }
+    Ok(0)
+}

@@ -1,0 +1,35 @@
+//! A file for each command: it reads what the options name, has it decided, and gives the answer.
+
+mod check;
+mod compare;
+mod explain;
+mod fmt;
+mod manual;
+mod replay;
+mod report;
+mod trace;
+mod translate;
+mod verify;
+
+use crate::answers::documents;
+use crate::args::Command;
+use crate::failure::Failure;
+use crate::files;
+
+/// Runs a command; returns the exit code.
+pub fn run(command: &Command) -> Result<u8, Failure> {
+    match command {
+        Command::Check(args) => check::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Trace(args) => trace::run(args),
+        Command::Translate(args) => translate::run(args),
+        Command::Replay(args) => replay::run(args),
+        Command::Report(args) => report::run(args),
+        Command::Compare(args) => compare::run(args),
+        Command::Fmt(args) => fmt::run(args),
+        Command::Explain { code, .. } => explain::run(code.as_deref()),
+        Command::Completions { shell } => manual::completions(*shell),
+        Command::Schema { of } => files::print(&documents::text(&documents::schema(*of))).map(|()| 0),
+        Command::Man { dir } => manual::pages(dir.as_deref()),
+    }
+}

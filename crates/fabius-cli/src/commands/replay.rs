@@ -1,0 +1,133 @@
+//! `fabius replay`: runs a saved trace again in the reference semantics and shows it.
+
+use crate::answers::again::replay_command;
+use crate::answers::give::write_sarif;
+use crate::answers::sarif::Answered;
+use crate::answers::shown::shown;
+use crate::answers::{documents, lanes, page};
+use crate::args::common::ProgramArgs;
+use crate::args::replay::ReplayArgs;
+use crate::failure::{Failure, input};
+use crate::files;
+use crate::outputs::refuse_losses;
+use crate::paint::{Ink, Style, printable};
+use crate::program::{compile, load_trace};
+use crate::saved::{beside, read_trace};
+use fabius_html::Source;
+use fabius_lang::Choices;
+use fabius_trace::{ErrorTrace, LaneKind, Verdict};
+use std::io::{BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
+
+/// Runs the command; returns the exit code.
+pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
+    let given: Vec<&Path> = std::iter::once(&args.trace).chain(&args.program).map(PathBuf::as_path).collect();
+    refuse_losses(&given, &args.outputs())?;
+    let trace = read_trace(&args.trace)?;
+    let program = program_of(args, &trace)?;
+    refuse_losses(&[&args.trace, &program], &args.outputs())?;
+    if trace.lanes.iter().any(|lane| lane.kind == LaneKind::Node) {
+        let loaded = load_trace(&program)?;
+        if loaded.id.hash != trace.program.hash {
+            return Err(fabius_verify::ReplayError::OtherProgram.into());
+        }
+        let again = fabius_messages::replay::again(&loaded.ctp, &loaded.id, &trace).map_err(|reason| {
+            input(format!("the trace departs from the rules: {reason}"))
+                .help("the trace has been edited, or was made by another version of Fabius")
+        })?;
+        return show(args, &again, &loaded.ctp.source, &program);
+    }
+    // Before anything is said about the program: whether it is the one of the trace.
+    let source = files::read(&program)?;
+    let id = fabius_verify::program_id("", &source, &trace.program.consts, &trace.program.instances);
+    if id.hash != trace.program.hash {
+        return Err(fabius_verify::ReplayError::OtherProgram.into());
+    }
+    let of_trace = ProgramArgs { instances: trace.program.instances.clone(), consts: trace.program.consts.clone() };
+    let loaded = compile(source, &program, &of_trace, Choices::Unbounded)?;
+    let again = fabius_verify::replay(&loaded.program, &loaded.id, &trace)?;
+    show(args, &again, &loaded.source, &program)
+}
+
+fn show(args: &ReplayArgs, again: &ErrorTrace, source: &str, program: &Path) -> Result<u8, Failure> {
+    let verdict = Verdict::Bug { trace: Box::new(again.clone()) };
+    let file = program.display().to_string();
+    let answered = Answered { file: &file, source, answer: Ok(&verdict) };
+    let sarif = args.sarif.as_ref().map_or(Ok(()), |path| write_sarif(path, &[answered], verdict.exit_code()));
+    let page = write_page(args, again, source);
+    print(args, again, source, program)?;
+    sarif.and(page)?;
+    Ok(verdict.exit_code())
+}
+
+fn write_page(args: &ReplayArgs, again: &ErrorTrace, source: &str) -> Result<(), Failure> {
+    let Some(path) = &args.html else { return Ok(()) };
+    let sources = [Source { file: again.program.file.clone(), text: source.into() }];
+    page::write(path, page::of_bug(again, Some(replay_command(&args.trace, &again.program.file))), &sources)
+}
+
+fn print(args: &ReplayArgs, again: &ErrorTrace, source: &str, program: &Path) -> Result<(), Failure> {
+    if args.json {
+        let text = serde_json::to_string_pretty(again).expect("traces are plain data");
+        return files::print(&(documents::escaped(&text) + "\n"));
+    }
+    let again = &shown(again);
+    let style = Style::of_stdout(args.output.color);
+    let at = again.span.line_col(source);
+    let end = format!(
+        "\n{} {}\n  --> {}:{}:{}\n",
+        style.paint.ink(Ink::Bad, "  =>"),
+        again.message,
+        printable(&program.display().to_string()),
+        at.line,
+        at.column
+    );
+    let interactive = args.step || std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if interactive {
+        step_through(again, style)?;
+    } else {
+        files::print_in(style.paint, &lanes::draw(again, style))?;
+    }
+    files::print_in(style.paint, &end)
+}
+
+/// The program: as given, or where the trace says.
+fn program_of(args: &ReplayArgs, trace: &ErrorTrace) -> Result<PathBuf, Failure> {
+    let file = &trace.program.file;
+    args.program.clone().or_else(|| beside(&args.trace, file)).ok_or_else(|| {
+        if file == files::STDIN {
+            return input("the program of this trace came from standard input")
+                .help("say where it is: `--program FILE`; or `--program -`, from standard input again");
+        }
+        input(format!("the program `{file}` of this trace is not there"))
+            .help("run from the folder where the trace was made, or say where it is: `--program FILE`")
+    })
+}
+
+/// One step at a time, on Enter.
+fn step_through(trace: &ErrorTrace, style: Style) -> Result<(), Failure> {
+    let mut lines = std::io::stdin().lock().lines();
+    files::print("Enter: next step. q: to the end.\n")?;
+    for shown in 1..=trace.steps.len() {
+        let mut part = trace.clone();
+        part.steps.truncate(shown);
+        let whole = lanes::draw(&part, style);
+        part.steps.truncate(shown - 1);
+        let before = if shown == 1 { String::new() } else { lanes::draw(&part, style) };
+        // A new lane makes the columns narrower: then everything is drawn again.
+        let new = whole.strip_prefix(before.as_str()).unwrap_or(&whole);
+        files::print_in(style.paint, new)?;
+        match lines.next() {
+            Some(Ok(line)) if line.trim() == "q" => {
+                let rest = lanes::draw(trace, style);
+                return files::print_in(style.paint, rest.strip_prefix(whole.as_str()).unwrap_or(&rest));
+            }
+            Some(Ok(_)) => {}
+            Some(Err(_)) | None => {
+                let rest = lanes::draw(trace, style);
+                return files::print_in(style.paint, rest.strip_prefix(whole.as_str()).unwrap_or(&rest));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! `fabius verify`.
+
+use crate::answers::checked::Question;
+use crate::answers::{documents, give};
+use crate::args::verify::{EngineArg, VerifyArgs};
+use crate::failure::{self, Failure, input};
+use crate::outputs::refuse_losses;
+use crate::paint::{Ink, Style};
+use crate::program::{Loaded, load};
+use crate::progress::Ticker;
+use crate::sequential::sequentialization;
+use crate::{files, stop};
+use fabius_lang::Choices;
+use fabius_trace::Points;
+use fabius_verify::prove::{self, Dump, Engine, Proof, ProofPlan, Sequentialization};
+use std::path::Path;
+
+/// Runs the command; returns the exit code.
+pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
+    refuse_losses(&args.inputs(), &args.outputs())?;
+    let loaded = load(&args.file, &args.sequential.program, Choices::Unbounded)?;
+    let plan = plan(args, &loaded)?;
+    let wrong = |e| failure::of_proof(e, &loaded.source, &loaded.id.file);
+    if let [format, path] = args.dump.as_slice() {
+        let text = prove::dump(&loaded.program, &plan, format_named(format)?).map_err(wrong)?;
+        files::write(Path::new(path), &text)?;
+        return Ok(0);
+    }
+    let stop = stop::on_interrupt();
+    let ticker = Ticker::new(!args.answer.json);
+    let outcome = prove::prove(&loaded.program, &loaded.id, &plan, &stop, &|p| ticker.proof(p));
+    ticker.clear();
+    let proof = outcome.map_err(wrong)?;
+    let (bound, scheduler) = plan.sequentialization.cost();
+    // The rounds of any number of threads are counted in the order in which these threads run; others might need fewer.
+    let any = matches!(plan.sequentialization, Sequentialization::AnyThreads(_));
+    let question = Question { bound, scheduler, points: Points::All, least: plan.incremental && !any };
+    let document = documents::Answer::of(&proof.report, question, &loaded.id).with_proof(&proof);
+    give::answer(&proof.report, question, &loaded, &args.answer, |_, style| table(&proof, style), &document)
+}
+
+fn plan(args: &VerifyArgs, loaded: &Loaded) -> Result<ProofPlan, Failure> {
+    let sequentialization = sequentialization(&args.sequential, loaded)?;
+    Ok(ProofPlan {
+        sequentialization: match args.incremental && args.sequential.is_default() {
+            true => sequentialization.widest(),
+            false => sequentialization,
+        },
+        engine: match args.engine {
+            EngineArg::Automatic => Engine::Automatic,
+            EngineArg::Bmc => Engine::Bmc,
+            EngineArg::Summaries => Engine::Summaries,
+            EngineArg::Interfaces => Engine::Interfaces,
+            EngineArg::Horn => Engine::Horn,
+        },
+        unwind: args.unwind,
+        recursion: args.recursion,
+        incremental: args.incremental,
+        solver: args.solver.choice(),
+        time: args.time,
+    })
+}
+
+fn format_named(name: &str) -> Result<Dump, Failure> {
+    match name {
+        "fab" => Ok(Dump::Fab),
+        "smt2" => Ok(Dump::SmtLib),
+        "horn" => Ok(Dump::Horn),
+        "boogie" => Ok(Dump::Boogie),
+        "c" => Ok(Dump::C),
+        _ => Err(input(format!("`{name}` is no format to write")).help("possible formats: smt2, horn, fab, boogie, c")),
+    }
+}
+
+/// Where the time went, for people.
+fn table(proof: &Proof, style: Style) -> String {
+    let s = &proof.statistics;
+    let mut text = format!("\n{}\n", style.paint.ink(Ink::Strong, "where the time went"));
+    let row = |name: &str, seconds: f64, what: String| format!("{name:>10}  {seconds:>9.3} s  {what}\n");
+    let encoded = format!("{} statements, {} terms, {} loops and calls opened", s.statements, s.terms, s.opened);
+    text += &row("encoding", s.encoding.as_secs_f64(), encoded);
+    let solver: Vec<String> = proof.solver.iter().map(|(name, n)| format!("{n} {name}")).collect();
+    text += &row("solving", s.solving.as_secs_f64(), format!("{} queries, {}", s.queries, solver.join(", ")));
+    text += &row("replay", proof.replaying.as_secs_f64(), String::new()).replace("  \n", "\n");
+    text += &row("all", proof.report.elapsed.as_secs_f64(), String::new()).replace("  \n", "\n");
+    text
+}

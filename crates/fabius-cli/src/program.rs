@@ -1,0 +1,51 @@
+//! Programs and recorded runs, as the command line names them.
+
+use crate::args::common::ProgramArgs;
+use crate::failure::Failure;
+use crate::files;
+use fabius_lang::program::Program;
+use fabius_lang::{Choices, Options};
+use fabius_messages::ctp::Ctp;
+use fabius_trace::ProgramId;
+use std::path::Path;
+
+/// A program as the command line names it.
+pub struct Loaded {
+    pub source: String,
+    pub program: Program,
+    pub id: ProgramId,
+}
+
+/// Reads and compiles a program.
+pub fn load(path: &Path, args: &ProgramArgs, choices: Choices) -> Result<Loaded, Failure> {
+    compile(files::read(path)?, path, args, choices)
+}
+
+/// Compiles what was read from a file.
+pub fn compile(source: String, path: &Path, args: &ProgramArgs, choices: Choices) -> Result<Loaded, Failure> {
+    let ProgramArgs { instances, consts } = args;
+    let file = path.display().to_string();
+    let program = fabius_lang::compile(&source, &Options { consts: consts.clone(), choices })
+        .map_err(|diagnostics| Failure::Source { source: source.clone(), file: file.clone(), diagnostics })?;
+    let program = fabius_verify::with_instances(program, instances)?;
+    let id = fabius_verify::program_id(&file, &source, consts, instances);
+    Ok(Loaded { source, program, id })
+}
+
+/// A trace program as the command line names it.
+pub struct LoadedTrace {
+    pub ctp: Ctp,
+    pub id: ProgramId,
+}
+
+/// Reads a trace program.
+pub fn load_trace(path: &Path) -> Result<LoadedTrace, Failure> {
+    let source = files::read(path)?;
+    let file = path.display().to_string();
+    let ctp = fabius_messages::parse(&source).map_err(|diagnostics| Failure::Source {
+        source: source.clone(),
+        file: file.clone(),
+        diagnostics,
+    })?;
+    Ok(LoadedTrace { id: fabius_verify::program_id(&file, &source, &[], &[]), ctp })
+}

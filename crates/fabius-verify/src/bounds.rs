@@ -1,0 +1,78 @@
+//! What the engines say alike: how far an answer goes, and why there is none.
+
+use crate::Report;
+use crate::proof::{ProofError, Sequentialization};
+use fabius_lang::program::{Program, StmtKind};
+use fabius_sequential::bmc::{BmcError, CutOff, NotSequential};
+use fabius_smt::{Limits, Solver, SolverChoice};
+use fabius_trace::{Bounds, Points, ProgramId, Reason, Verdict};
+use std::time::Duration;
+
+/// A report that is a verdict.
+pub fn of_verdict(verdict: Verdict) -> Report {
+    Report {
+        verdict,
+        limits: Vec::new(),
+        levels: Vec::new(),
+        completed: None,
+        total_states: None,
+        memory: 0,
+        elapsed: Duration::ZERO,
+    }
+}
+
+pub fn cut_by(limits: &Limits<'_>) -> Reason {
+    if limits.stop.load(std::sync::atomic::Ordering::Relaxed) { Reason::Interrupted } else { Reason::Time }
+}
+
+pub fn beyond_64_bits() -> Reason {
+    let message = "integers beyond 64 bits might matter; `--solver z3` or `--solver cvc5` knows them";
+    Reason::Program { message: message.into() }
+}
+
+pub fn of_bmc(error: BmcError) -> ProofError {
+    match error {
+        BmcError::Solver(message) => ProofError::Solver(message),
+        BmcError::NotSequential(wrong) => not_sequential(wrong),
+    }
+}
+
+pub fn not_sequential(wrong: NotSequential) -> ProofError {
+    ProofError::Internal(format!("the translation has {}", wrong.what))
+}
+
+pub fn solver(choice: &SolverChoice) -> Result<Box<dyn Solver>, ProofError> {
+    choice.start().map_err(ProofError::Solver)
+}
+
+pub fn proof_bounds(what: Sequentialization, id: &ProgramId) -> Bounds {
+    let (bound, scheduler) = what.cost();
+    Bounds {
+        bound,
+        completed: Some(what.most()),
+        scheduler,
+        points: Points::All,
+        instances: id.instances.clone(),
+        any: Vec::new(),
+        limits: Vec::new(),
+    }
+}
+
+pub fn describe(cut: &CutOff, program: &Program) -> String {
+    let at = cut.span.line_col(&program.source);
+    let (line, column, after) = (at.line, at.column, cut.after);
+    if cut.is_loop {
+        let iterations = if after == 1 { "iteration" } else { "iterations" };
+        format!("the loop at {line}:{column} was followed for {after} {iterations}")
+    } else {
+        let calls = if after == 1 { "call" } else { "calls" };
+        format!("the recursive call at {line}:{column} was followed for {after} active {calls}")
+    }
+}
+
+/// Only the translation by rounds of threads looks for deadlocks.
+pub fn no_deadlocks(program: &Program, what: Sequentialization) -> Option<String> {
+    let waits = || program.any_stmt(|s| matches!(s.kind, StmtKind::Await(_) | StmtKind::Join(_)));
+    let looked = matches!(what, Sequentialization::Rounds(_));
+    (!looked && waits()).then(|| "deadlocks were not looked for".into())
+}

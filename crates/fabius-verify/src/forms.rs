@@ -1,0 +1,83 @@
+//! The translations, one after the other, and what they make as text.
+
+use crate::proof::{ProofError, Sequentialization};
+use fabius_lang::program::Program;
+use fabius_translate::explicit::{Trace, explicit};
+use fabius_translate::linear_interface::{lazy::lazy, parameterized};
+use fabius_translate::relay::relay;
+use fabius_translate::yields::Begin;
+use fabius_translate::{Explicit, Prioritized, Translated, Unsupported};
+
+/// The sequential program.
+///
+/// # Errors
+/// [`ProofError::Unsupported`].
+pub fn translate(program: &Program, what: Sequentialization, trace: Trace) -> Result<Translated, ProofError> {
+    if let Sequentialization::AnyThreads(k) = what {
+        return Ok(lazy(&parameterized(program, trace).map_err(ProofError::Unsupported)?, k));
+    }
+    let source = explicit(program, trace).map_err(ProofError::Unsupported)?;
+    match what {
+        Sequentialization::Delays(k) => fabius_translate::depth_first::depth_first(&source, k),
+        Sequentialization::Rounds(k) | Sequentialization::AnyThreads(k) => fabius_translate::rounds::rounds(&source, k),
+        Sequentialization::Buffers { zields, yields } => buffers(source, zields, yields),
+    }
+    .map_err(ProofError::Unsupported)
+}
+
+/// First the buffers, then the yields, then the levels.
+fn buffers(source: Explicit, zields: u32, yields: u32) -> Result<Translated, Unsupported> {
+    fabius_translate::levels::levels(&yield_free(source, zields, yields)?)
+}
+
+fn yield_free(source: Explicit, zields: u32, yields: u32) -> Result<Prioritized, Unsupported> {
+    let one_buffer = single_buffer(source, zields)?;
+    fabius_translate::yields::yields(&one_buffer, yields, Begin::InAnyRound)
+}
+
+fn single_buffer(mut source: Explicit, zields: u32) -> Result<Prioritized, Unsupported> {
+    relay(&mut source.program)?;
+    fabius_translate::buffers::buffers(&source, zields)
+}
+
+/// How far a program is translated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Scheduling points, waiting and faults are statements.
+    Explicit,
+    /// There is one task buffer.
+    SingleBuffer,
+    /// There is one task buffer of one level: others are in shared memory.
+    SharedMemory,
+    /// There is one task buffer, and no `yield`.
+    YieldFree,
+    /// There are no tasks.
+    Sequential,
+}
+
+/// The translated program as source text.
+///
+/// # Errors
+/// [`ProofError::Unsupported`].
+pub fn text_of(program: &Program, what: Sequentialization, form: Form) -> Result<String, ProofError> {
+    let off = Trace::Off;
+    let (zields, yields) = match what {
+        Sequentialization::Buffers { zields, yields } => (zields, yields),
+        Sequentialization::Rounds(k) | Sequentialization::AnyThreads(k) => (k, 2),
+        Sequentialization::Delays(_) => (2, 2),
+    };
+    let source = || explicit(program, off);
+    let translated = match form {
+        Form::Explicit => source().map(|e| e.into_program()),
+        Form::SharedMemory => source().and_then(|e| fabius_translate::synce::synce(&e)),
+        Form::SingleBuffer => source().and_then(|e| single_buffer(e, zields)).map(|p| p.into_program()),
+        Form::YieldFree => source().and_then(|e| yield_free(e, zields, yields)).map(|p| p.into_program()),
+        Form::Sequential => return unparsed(&translate(program, what, off)?.program),
+    };
+    unparsed(&translated.map_err(ProofError::Unsupported)?)
+}
+
+/// A program as source text.
+pub(crate) fn unparsed(program: &Program) -> Result<String, ProofError> {
+    fabius_lang::unparse(program).map_err(ProofError::Internal)
+}
