@@ -163,6 +163,16 @@ impl Dispatcher {
         }
     }
 
+    /// A thread that was not taken has finished.
+    pub fn remove(&mut self, pick: Pick) {
+        match self {
+            Dispatcher::Threads(q) => q.remove(pick.task),
+            Dispatcher::Buffers(_) => {
+                unreachable!("threads go on in the steps of others only where all tasks are threads")
+            }
+        }
+    }
+
     /// Delays.
     pub fn delay(&mut self, delayed: Delayed, view: &impl View) {
         match (self, delayed) {

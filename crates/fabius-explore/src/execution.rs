@@ -205,6 +205,9 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
                     Some(order) => order.finished(runner),
                     None => spare.classes.finished(pick.task),
                 }
+                for task in &spare.log.finished {
+                    spare.classes.finished(*task);
+                }
             }
         }
         spare.schedule.push(Turn { task: number, choices });

@@ -142,9 +142,14 @@ impl<'a, S: System> Context<'a, S> {
         } else if end == End::Finished {
             node.dispatcher.take(pick, &view);
         }
+        for task in &log.finished {
+            let other = Pick { buffer: *task, task: *task };
+            node.dispatcher.remove(other);
+        }
         node.ran = Some(pick.buffer);
         if self.counts_rounds() {
             node.order.ran(pick.buffer);
+            log.finished.iter().for_each(|task| node.order.gone(*task));
             if end == End::Finished && !node.dispatcher.has_unit(pick.buffer) {
                 node.order.gone(pick.buffer);
             }

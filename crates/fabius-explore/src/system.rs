@@ -97,6 +97,8 @@ pub enum Limit {
 pub struct StepLog {
     /// Tasks born in the step, in order; those that have already finished are left out.
     pub born: Vec<Born>,
+    /// Other tasks that finished in the step.
+    pub finished: Vec<TaskId>,
     /// Accesses to shared state, in order; filled only if `want_accesses`.
     pub accesses: Vec<Access>,
     /// Variables of heap objects made in the step: whoever had these numbers before is gone. Filled with `accesses`.
@@ -111,6 +113,7 @@ impl StepLog {
     /// Forgets the last step.
     pub fn clear(&mut self) {
         self.born.clear();
+        self.finished.clear();
         self.accesses.clear();
         self.fresh.clear();
         self.progress = false;

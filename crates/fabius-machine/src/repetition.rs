@@ -19,7 +19,7 @@ impl Exec<'_> {
             let mut put = |number: i64| out.extend(number.to_le_bytes());
             put(index as i64);
             let parts = [state.words.len(), state.tasks.len(), state.own.len(), state.heap.len(), state.finished.len()];
-            parts.iter().chain(&[log.born.len()]).for_each(|n| put(*n as i64));
+            parts.iter().chain(&[log.born.len(), log.finished.len()]).for_each(|n| put(*n as i64));
             put(i64::from(state.started) << 1 | i64::from(log.progress));
             state.words.iter().chain(temps).for_each(|word| put(*word));
             for task in &state.tasks {

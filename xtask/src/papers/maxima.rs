@@ -100,7 +100,8 @@ impl Counter {
                 Ok(end) => {
                     let mut left = tasks.clone();
                     left.extend(log.born.iter().map(|b| b.task));
-                    left.retain(|t| end != End::Finished || t != task);
+                    let is_over = |t: &TaskId| log.finished.contains(t) || end == End::Finished && t == task;
+                    left.retain(|t| !is_over(t));
                     left.sort_unstable();
                     self.from(&after, left, Some(*task))?
                 }

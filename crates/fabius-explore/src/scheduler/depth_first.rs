@@ -36,6 +36,13 @@ impl DepthFirst {
         self.round.pop()
     }
 
+    /// Forgets a pending task.
+    pub fn remove(&mut self, task: TaskId) {
+        for list in [&mut self.here, &mut self.round, &mut self.delayed] {
+            list.retain(|t| *t != task);
+        }
+    }
+
     /// Puts a task that was taken into the next round.
     pub fn delay(&mut self, task: TaskId) {
         self.delayed.push(task);

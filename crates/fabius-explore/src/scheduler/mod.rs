@@ -133,6 +133,15 @@ impl Queue {
         debug_assert_eq!(taken, Some(option), "only an option may be taken");
     }
 
+    /// Forgets a pending task.
+    pub fn remove(&mut self, task: TaskId) {
+        match self {
+            Queue::Bag(q) | Queue::BoundedBag(BoundedBag { bag: q, .. }) => q.take(task),
+            Queue::RoundRobin(q) => q.remove(task),
+            Queue::DepthFirst(q) => q.remove(task),
+        }
+    }
+
     /// Puts a task that was taken back, behind the others as far as the scheduler knows an order.
     pub fn delay(&mut self, task: TaskId) {
         match self {

@@ -37,6 +37,14 @@ impl RoundRobin {
         Some(self.tasks.remove(self.index))
     }
 
+    /// Forgets a pending task.
+    pub fn remove(&mut self, task: TaskId) {
+        let Some(at) = self.tasks.iter().position(|t| *t == task) else { return };
+        self.tasks.remove(at);
+        self.index -= usize::from(at < self.index);
+        self.settle();
+    }
+
     /// Puts a task that was taken back, and passes on to the one after it.
     pub fn delay(&mut self, task: TaskId) {
         self.tasks.insert(self.index, task);
