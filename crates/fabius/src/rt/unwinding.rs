@@ -61,7 +61,9 @@ unsafe fn is_ready(rt: *mut Rt, op: &Op) -> bool {
 /// Whether the operation takes no lock, or one that is free.
 unsafe fn is_granted(rt: *mut Rt, op: &Op) -> bool {
     // SAFETY: the object outlives the operation.
-    unsafe { is_ready(rt, op) || op.holders.zip(op.ready).is_none_or(|(holders, (_, lock))| holders(lock, &*rt).is_empty()) }
+    unsafe {
+        is_ready(rt, op) || op.holders.zip(op.ready).is_none_or(|(holders, (_, lock))| holders(lock, &*rt).is_empty())
+    }
 }
 
 /// Lets other threads go on or be unwound until a lock is free. They do so on top of the current one: its stack waits.
@@ -81,7 +83,12 @@ unsafe fn wait(rt: *mut Rt, op: &Op) {
             }
         }
     }
-    cannot_go_on(&format!("`{}` at {}:{} waits for a lock that is not given back", op.name, op.at.file(), op.at.line()));
+    cannot_go_on(&format!(
+        "`{}` at {}:{} waits for a lock that is not given back",
+        op.name,
+        op.at.file(),
+        op.at.line()
+    ));
 }
 
 /// Lets a thread that waits go on to its next point or its end, on top of the current one; whether it could.

@@ -10,8 +10,8 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::panic::Location;
 use std::sync::atomic as std_atomic;
-use std::sync::{Mutex, PoisonError};
 pub use std::sync::atomic::{Ordering, compiler_fence};
+use std::sync::{Mutex, PoisonError};
 
 /// As in std. Without effect: all operations are sequentially consistent.
 pub fn fence(order: Ordering) {

@@ -89,7 +89,9 @@ impl RawMutex {
     fn lock(&self, name: &'static str, at: &'static Location<'static>) -> Option<Outside<'_>> {
         if rt::current().is_null() {
             let outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
-            self.take_outside(at, || panic!("a lock is held by a thread of `fabius::check`, or by a guard that it left"));
+            self.take_outside(at, || {
+                panic!("a lock is held by a thread of `fabius::check`, or by a guard that it left")
+            });
             return Some(outside);
         }
         rt::point(Op::write(name, self.object.id(), at).when(self, is_free).held_by(holders));

@@ -72,8 +72,7 @@ impl Raw {
     /// panicked; inside of an execution.
     pub fn call(&self, force: bool, at: &'static Location<'static>, f: impl FnOnce(bool)) {
         let id = self.0.id();
-        let op =
-            if self.state() == Some(State::Done) { Op::read("once", id, at) } else { Op::write("once", id, at) };
+        let op = if self.state() == Some(State::Done) { Op::read("once", id, at) } else { Op::write("once", id, at) };
         rt::point(op.when(self, is_not_running).held_by(runner));
         let before = self.state();
         match before {

@@ -143,7 +143,13 @@ impl Raw {
 
     /// Takes a guard outside of an execution, when it is there. An execution that claims the lock in between sees that, or is
     /// seen.
-    fn take_outside<R>(&self, is_there: impl Fn() -> bool, take: impl Fn() -> R, undo: impl Fn() -> R, how: Take) -> bool {
+    fn take_outside<R>(
+        &self,
+        is_there: impl Fn() -> bool,
+        take: impl Fn() -> R,
+        undo: impl Fn() -> R,
+        how: Take,
+    ) -> bool {
         let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             self.known.object.outside();

@@ -108,8 +108,7 @@ impl<T> Inside<T> {
         if capacity == Some(0) {
             let handover = Handover { channel: self, number };
             rt::point(Op::local("wait until it is received", at).when(&handover, is_received::<T>));
-            let back =
-                self.with(|state| if state.received < number { state.messages.pop_back() } else { None });
+            let back = self.with(|state| if state.received < number { state.messages.pop_back() } else { None });
             if let Some(value) = back {
                 return Err(SendError(value));
             }
@@ -152,8 +151,7 @@ impl<T> Receiver<T> {
     fn take(&self, deadline: Option<Duration>, at: &'static Location<'static>) -> bool {
         let channel = &*self.channel;
         let id = channel.0.id();
-        let waits = channel
-            .with(|state| state.capacity == Some(0) && state.messages.is_empty() && state.senders > 0);
+        let waits = channel.with(|state| state.capacity == Some(0) && state.messages.is_empty() && state.senders > 0);
         if waits {
             // What `try_send` looks for.
             rt::release(Op::write("receive", id, at), Refine::RELEASES);
