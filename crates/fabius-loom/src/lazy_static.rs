@@ -1,6 +1,9 @@
-//! Statics that are made on first use, anew in every execution.
+//! Statics that are made on first use, anew in every execution. Their values are never dropped: a reference to one may be kept
+//! for ever.
 
 use fabius::sync::OnceLock;
+
+pub use fabius::thread::AccessError;
 
 /// What [`crate::lazy_static!`] makes.
 #[derive(Debug)]

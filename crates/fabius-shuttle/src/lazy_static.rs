@@ -1,4 +1,5 @@
-//! The crate `lazy_static`, with values that are made anew in every execution and dropped at its end.
+//! The crate `lazy_static`, with values that are made anew in every execution. They are never dropped: a reference to one may
+//! be kept for ever.
 
 use crate::sync::Once;
 use fabius::thread::drive;
@@ -24,11 +25,15 @@ impl<T: Sync> Lazy<T> {
     #[track_caller]
     pub fn get(&'static self) -> &'static T {
         let key = std::ptr::from_ref(self) as usize;
-        if let Some(value) = drive::execution_local(key) {
+        let made = || drive::execution_local::<&'static T>(key).map(|value| *value);
+        if let Some(value) = made() {
             return value;
         }
-        self.once.call_once(|| drive::set_execution_local(key, (self.init)()));
-        drive::execution_local(key).expect("it has just been made")
+        self.once.call_once(|| {
+            let value: &'static T = Box::leak(Box::new((self.init)()));
+            drive::set_execution_local(key, value);
+        });
+        made().expect("it has just been made")
     }
 }
 

@@ -264,15 +264,18 @@ fn current_name() -> String {
     last.flatten().map_or_else(|| "main-thread".into(), |task| format!("{task:?}"))
 }
 
+/// How the execution has failed, if it has: then it makes no step more.
+fn failed(driven: &Driven) -> Option<End> {
+    let payload = must(|run| run.failure.take()).map(End::Panic);
+    payload.or_else(|| driven.failure().map(End::Message))
+}
+
 fn drive_to_end(driven: &mut Driven, scheduler: &SharedScheduler, config: &Config) -> End {
     let mut current = None;
     let mut ready: Vec<Rc<Task>> = Vec::new();
     loop {
-        if let Some(payload) = must(|run| run.failure.take()) {
-            return End::Panic(payload);
-        }
-        if let Some(message) = driven.failure() {
-            return End::Message(message);
+        if let Some(end) = failed(driven) {
+            return end;
         }
         let steps = must(|run| {
             run.switches += 1;
@@ -353,8 +356,8 @@ fn drop_detached(driven: &mut Driven, config: &Config) -> End {
                     return End::Message(message);
                 }
                 driven.step(*thread, &mut |_| 0);
-                if let Some(payload) = must(|run| run.failure.take()) {
-                    return End::Panic(payload);
+                if let Some(end) = failed(driven) {
+                    return end;
                 }
             }
         }
@@ -363,8 +366,8 @@ fn drop_detached(driven: &mut Driven, config: &Config) -> End {
             let stuck = (0..driven.threads()).find(|t| !driven.is_finished(*t) && !cancelled.contains(t));
             if let Some(thread) = stuck {
                 driven.unwind(thread);
-                if let Some(payload) = must(|run| run.failure.take()) {
-                    return End::Panic(payload);
+                if let Some(end) = failed(driven) {
+                    return end;
                 }
                 continue;
             }

@@ -2,24 +2,21 @@
 
 use crate::rt::{self, Object, Op, Rt};
 use crate::sync::Mutex;
-use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// What a waker wakes.
 struct Signal {
     object: Object,
-    woken: Cell<bool>,
+    woken: AtomicBool,
+    /// The thread that waits outside of an execution.
+    outside: Option<std::thread::Thread>,
 }
-
-// SAFETY: all threads of an execution are fibers of one operating system thread.
-unsafe impl Sync for Signal {}
-// SAFETY: as above.
-unsafe impl Send for Signal {}
 
 impl Wake for Signal {
     #[track_caller]
@@ -30,28 +27,38 @@ impl Wake for Signal {
     #[track_caller]
     fn wake_by_ref(self: &Arc<Self>) {
         rt::point(Op::write("wake", self.object.id(), Location::caller()));
-        self.woken.set(true);
+        self.woken.store(true, Ordering::Release);
+        if let Some(thread) = &self.outside {
+            thread.unpark();
+        }
     }
 }
 
 unsafe fn is_woken(signal: *const (), _: &Rt, _: usize) -> bool {
     // SAFETY: it is only used with a `Signal`.
-    unsafe { (*signal.cast::<Signal>()).woken.get() }
+    unsafe { (*signal.cast::<Signal>()).woken.load(Ordering::Acquire) }
 }
 
 /// Runs a future to its end on the current thread.
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let at = Location::caller();
-    let signal = Arc::new(Signal { object: Object::new(), woken: Cell::new(false) });
+    let outside = rt::current().is_null().then(std::thread::current);
+    let signal = Arc::new(Signal { object: Object::new(), woken: AtomicBool::new(false), outside });
     let waker = Waker::from(signal.clone());
     let mut future = pin!(future);
     loop {
         if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return value;
         }
+        if signal.outside.is_some() {
+            while !signal.woken.swap(false, Ordering::Acquire) {
+                std::thread::park();
+            }
+            continue;
+        }
         rt::point(Op::write("wait to be woken", signal.object.id(), at).when(&*signal, is_woken));
-        signal.woken.set(false);
+        signal.woken.store(false, Ordering::Relaxed);
     }
 }
 

@@ -1,7 +1,10 @@
 //! Thread-local and lazy static values, one for each thread or execution of a test.
 
 use crate::rt;
+use std::any::Any;
+use std::cell::RefCell;
 use std::fmt;
+use std::rc::Rc;
 
 /// [`std::thread::LocalKey`] for the threads of a test.
 pub struct LocalKey<T: 'static> {
@@ -21,38 +24,61 @@ impl fmt::Display for AccessError {
 
 impl std::error::Error for AccessError {}
 
+thread_local! {
+    /// The values of a thread that is not part of an execution.
+    static OUTSIDE: RefCell<Locals> = RefCell::default();
+}
+
+/// The values of a thread, by the addresses of their keys.
+pub(crate) type Locals = Vec<(usize, Rc<dyn Any>)>;
+
+fn find<T: 'static>(locals: &Locals, key: usize) -> Option<Result<Rc<T>, AccessError>> {
+    let (_, value) = locals.iter().find(|(k, _)| *k == key)?;
+    Some(value.clone().downcast().map_err(|_| AccessError))
+}
+
 impl<T: 'static> LocalKey<T> {
-    fn get(&'static self) -> Result<&'static T, AccessError> {
+    /// The value, kept alive by whoever has asked for it.
+    fn get(&'static self) -> Result<Rc<T>, AccessError> {
         let key = std::ptr::from_ref(self) as usize;
-        let find = || {
-            rt::must(|rt| {
-                let locals = &rt.threads[rt.current].locals;
-                locals.iter().find(|(k, _)| *k == key).map(|(_, value)| {
-                    // SAFETY: the box stays until the thread ends; `with` does not let the reference out.
-                    value.downcast_ref::<T>().map(|v| unsafe { &*std::ptr::from_ref(v) }).ok_or(AccessError)
-                })
-            })
-        };
-        if let Some(found) = find() {
+        if rt::current().is_null() {
+            return self.get_outside(key);
+        }
+        if let Some(found) = rt::must(|rt| find(&rt.threads[rt.current].locals, key)) {
             return found;
         }
         if rt::must(|rt| rt.threads[rt.current].finished || rt.threads[rt.current].ending.contains(&key)) {
             return Err(AccessError);
         }
-        let value = (self.init)();
+        let value = Rc::new((self.init)());
         rt::must(|rt| {
-            let me = rt.current;
-            rt.threads[me].locals.push((key, Box::new(value)));
-        });
-        find().unwrap_or(Err(AccessError))
+            let locals = &mut rt.threads[rt.current].locals;
+            locals.push((key, value));
+            // The initializer may have asked for it: then there is another, which came first.
+            find(locals, key).unwrap_or(Err(AccessError))
+        })
     }
 
-    /// As in std.
+    fn get_outside(&'static self, key: usize) -> Result<Rc<T>, AccessError> {
+        let found = OUTSIDE.try_with(|locals| find(&locals.borrow(), key)).map_err(|_| AccessError)?;
+        if let Some(found) = found {
+            return found;
+        }
+        let value = Rc::new((self.init)());
+        let keep = |locals: &RefCell<Locals>| {
+            let mut locals = locals.borrow_mut();
+            locals.push((key, value));
+            find(&locals, key).unwrap_or(Err(AccessError))
+        };
+        OUTSIDE.try_with(keep).unwrap_or(Err(AccessError))
+    }
+
+    /// As in std. Outside of an execution, a value for the operating system thread.
     ///
     /// # Panics
     /// If the value has been destroyed.
     pub fn with<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
-        f(self.get().expect("cannot access a thread-local value during or after its destruction"))
+        f(&*self.get().expect("cannot access a thread-local value during or after its destruction"))
     }
 
     /// As in std.
@@ -60,7 +86,7 @@ impl<T: 'static> LocalKey<T> {
     /// # Errors
     /// If the value has been destroyed.
     pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
-        self.get().map(f)
+        self.get().map(|value| f(&*value))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::check;
 use crate::config::Config;
 use crate::report::Report;
-use crate::rt::{Execution, Loops, Panic, Refine, Rt, Settings};
+use crate::rt::{ELSEWHERE, Execution, Loops, Panic, Refine, Rt, Settings};
 use crate::system::Test;
 use fabius_explore::links::Links;
 use fabius_explore::race::{Conflict, Detector, Race, Runner};
@@ -265,12 +265,16 @@ impl Rerun {
             for (id, thread) in rt.threads.iter().enumerate().filter(|(_, t)| !t.finished) {
                 let Some(op) = thread.op() else { continue };
                 // SAFETY: the object outlives the announced operation.
-                let holders = op.holders.zip(op.ready).map(|(holders, (_, object))| unsafe { holders(object) });
+                let holders = op.holders.zip(op.ready).map(|(holders, (_, object))| unsafe { holders(object, rt) });
                 let held: Vec<String> = holders
                     .unwrap_or_default()
                     .iter()
                     .map(|(holder, at)| {
-                        let who = if *holder == id { "itself".into() } else { name_of(rt, *holder) };
+                        let who = match *holder {
+                            ELSEWHERE => "a guard from outside, or one that an earlier execution left".into(),
+                            holder if holder == id => "itself".into(),
+                            holder => name_of(rt, holder),
+                        };
                         format!("held by {who}, taken at {}:{}", at.file(), at.line())
                     })
                     .collect();

@@ -13,21 +13,35 @@ use std::marker::PhantomData;
 use std::num::NonZero;
 use std::panic::Location;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use std::thread::{Result, panicking};
 use std::time::Duration;
 
 /// What a thread leaves behind.
-struct Packet<T>(UnsafeCell<Option<Result<T>>>);
+struct Packet<T>(Mutex<Option<Result<T>>>);
 
-// SAFETY: all threads of an execution are fibers of one operating system thread.
-unsafe impl<T: Send> Sync for Packet<T> {}
-// SAFETY: as above.
-unsafe impl<T: Send> Send for Packet<T> {}
+impl<T> Packet<T> {
+    fn lock(&self) -> MutexGuard<'_, Option<Result<T>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// [`std::thread::ThreadId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ThreadId(usize);
+
+impl ThreadId {
+    /// A number for a thread that is not part of an execution: downwards from the largest.
+    fn outside(thread: &std::thread::Thread) -> ThreadId {
+        static KNOWN: Mutex<Vec<std::thread::ThreadId>> = Mutex::new(Vec::new());
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = known.iter().position(|id| *id == thread.id()).unwrap_or_else(|| {
+            known.push(thread.id());
+            known.len() - 1
+        });
+        ThreadId(usize::MAX - number)
+    }
+}
 
 impl From<ThreadId> for usize {
     /// The number of the thread: 0 for the first, then in the order of spawning.
@@ -41,6 +55,27 @@ impl From<ThreadId> for usize {
 pub struct Thread {
     id: ThreadId,
     name: Option<Arc<str>>,
+    of: Of,
+}
+
+/// What a thread is part of.
+#[derive(Clone, Debug)]
+enum Of {
+    /// The execution of that number.
+    Execution(u64),
+    /// None: it is one of the operating system.
+    Outside(std::thread::Thread),
+}
+
+impl Of {
+    /// # Panics
+    /// If it is not the current execution.
+    #[track_caller]
+    fn check(&self) {
+        let epoch = rt::with(|rt| rt.epoch);
+        let is_this = matches!((self, epoch), (Of::Execution(of), Some(epoch)) if *of == epoch);
+        assert!(is_this, "a thread is used outside of the execution that it belongs to");
+    }
 }
 
 /// [`std::thread::JoinHandle`].
@@ -69,8 +104,7 @@ where
             if let Err(payload) = &result {
                 crate::check::note_panic(payload.as_ref());
             }
-            // SAFETY: nobody looks before the thread has finished.
-            unsafe { *packet.0.get() = Some(result) };
+            *packet.lock() = Some(result);
         }
         drop(packet);
         rt::finish();
@@ -84,14 +118,14 @@ where
     F: FnOnce() -> T + 'a,
     T: 'a,
 {
-    rt::must(|_| ());
+    let of = Of::Execution(rt::must(|rt| rt.epoch));
     rt::point(Op::local("spawn", at));
-    let packet = Arc::new(Packet(UnsafeCell::new(None)));
+    let packet = Arc::new(Packet(Mutex::new(None)));
     let name: Option<Arc<str>> = name.map(Into::into);
     // SAFETY: `spawn` asks for 'static; `scope` joins before what is borrowed ends.
     let job = unsafe { job(f, packet.clone()) };
     let id = rt::spawn(job, name.clone(), at);
-    JoinHandle { thread: Thread { id: ThreadId(id), name }, packet }
+    JoinHandle { thread: Thread { id: ThreadId(id), name, of }, packet }
 }
 
 /// As in std: a scheduling point. The thread runs at once up to its first operation on shared state.
@@ -185,9 +219,10 @@ impl<T> JoinHandle<T> {
     /// The panic of the thread.
     #[track_caller]
     pub fn join(self) -> Result<T> {
+        self.thread.of.check();
         self.thread.id.join(Location::caller());
-        // SAFETY: the thread has finished.
-        match unsafe { (*self.packet.0.get()).take() } {
+        let result = self.packet.lock().take();
+        match result {
             Some(result) => result,
             None => Err(Box::new("the thread was abandoned")),
         }
@@ -201,6 +236,7 @@ impl<T> JoinHandle<T> {
     /// As in std: a scheduling point.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
+        self.thread.of.check();
         rt::observe(Refine::ENDS);
         rt::point(Op::read("is_finished", token_of(self.thread.id.0), Location::caller()));
         rt::with(|rt| rt.threads[self.thread.id.0].finished).unwrap_or(true)
@@ -235,12 +271,20 @@ impl Thread {
 
     /// As in std.
     pub fn name(&self) -> Option<&str> {
-        if self.id.0 == 0 { Some("main") } else { self.name.as_deref() }
+        match &self.of {
+            Of::Outside(thread) => thread.name(),
+            Of::Execution(_) if self.id.0 == 0 => Some("main"),
+            Of::Execution(_) => self.name.as_deref(),
+        }
     }
 
     /// As in std: a scheduling point.
     #[track_caller]
     pub fn unpark(&self) {
+        if let Of::Outside(thread) = &self.of {
+            return thread.unpark();
+        }
+        self.of.check();
         rt::point(Op::write("unpark", token_of(self.id.0), Location::caller()));
         rt::note(|| format!("thread {}", self.id.0));
         rt::must(|rt| rt.threads[self.id.0].token = true);
@@ -248,9 +292,16 @@ impl Thread {
 }
 
 /// As in std.
-#[track_caller]
 pub fn current() -> Thread {
-    rt::must(|rt| Thread { id: ThreadId(rt.current), name: rt.threads[rt.current].name.clone() })
+    let inside = rt::with(|rt| Thread {
+        id: ThreadId(rt.current),
+        name: rt.threads[rt.current].name.clone(),
+        of: Of::Execution(rt.epoch),
+    });
+    inside.unwrap_or_else(|| {
+        let thread = std::thread::current();
+        Thread { id: ThreadId::outside(&thread), name: None, of: Of::Outside(thread) }
+    })
 }
 
 fn park_until(deadline: Option<Duration>, at: &'static Location<'static>) {
@@ -262,18 +313,27 @@ fn park_until(deadline: Option<Duration>, at: &'static Location<'static>) {
 /// As in std: a scheduling point; waits for `unpark`.
 #[track_caller]
 pub fn park() {
+    if rt::current().is_null() {
+        return std::thread::park();
+    }
     park_until(None, Location::caller());
 }
 
 /// As in std, in virtual time: time is up only when no thread can go on otherwise.
 #[track_caller]
 pub fn park_timeout(limit: Duration) {
+    if rt::current().is_null() {
+        return std::thread::park_timeout(limit);
+    }
     park_until(rt::with(|rt| rt.now.saturating_add(limit)), Location::caller());
 }
 
 /// As in std, in virtual time: other threads go on until none can, and then time passes.
 #[track_caller]
 pub fn sleep(time: Duration) {
+    if rt::current().is_null() {
+        return std::thread::sleep(time);
+    }
     let deadline = rt::with(|rt| rt.now.saturating_add(time));
     rt::point(Op::local("sleep", Location::caller()).until(deadline));
 }
@@ -296,13 +356,15 @@ pub fn available_parallelism() -> io::Result<NonZero<usize>> {
 
 /// [`std::thread::Scope`].
 pub struct Scope<'scope, 'env: 'scope> {
-    /// Only used while the scope is open.
+    /// Only used in this execution, while the scope is open.
     threads: Rc<Started>,
+    of: Of,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
 
-// SAFETY: all threads of an execution are fibers of one operating system thread.
+// SAFETY: nothing of it is used but by the threads of one execution, which are fibers of one operating system thread:
+// `Scope::start` checks that.
 unsafe impl Sync for Scope<'_, '_> {}
 
 /// [`std::thread::ScopedJoinHandle`].
@@ -321,8 +383,7 @@ trait Unhandled {
 
 impl<T> Unhandled for Packet<T> {
     fn is_unhandled(&self) -> bool {
-        // SAFETY: the thread has finished.
-        unsafe { matches!(*self.0.get(), Some(Err(_))) }
+        matches!(*self.lock(), Some(Err(_)))
     }
 }
 
@@ -347,6 +408,7 @@ impl<'scope> Scope<'scope, '_> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
+        self.of.check();
         let handle = start(f, name, at);
         let packet: Arc<dyn Unhandled + 'scope> = handle.packet.clone();
         // SAFETY: no reference is held over a point; the list is dropped before 'scope ends.
@@ -366,7 +428,8 @@ where
 {
     let at = Location::caller();
     let threads: Rc<Started> = Rc::default();
-    let scope = Scope { threads: threads.clone(), scope: PhantomData, env: PhantomData };
+    let of = Of::Execution(rt::must(|rt| rt.epoch));
+    let scope = Scope { threads: threads.clone(), of, scope: PhantomData, env: PhantomData };
     let result = rt::catch_all(|| f(&scope));
     let mut next = 0;
     // SAFETY: no reference is held over a point; threads may spawn others in the meantime.

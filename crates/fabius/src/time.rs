@@ -2,15 +2,17 @@
 
 use crate::rt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
+use std::sync::LazyLock;
 pub use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// [`std::time::Instant`] in virtual time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(Duration);
 
-/// Virtual time since the execution began.
+/// Virtual time since the execution began; outside of one, real time since this was first asked.
 pub(crate) fn elapsed() -> Duration {
-    rt::with(|rt| rt.now).unwrap_or_default()
+    static BEGAN: LazyLock<std::time::Instant> = LazyLock::new(std::time::Instant::now);
+    rt::with(|rt| rt.now).unwrap_or_else(|| BEGAN.elapsed())
 }
 
 impl Instant {

@@ -3,12 +3,12 @@
 use crate::run;
 use crate::sync::{ResourceSignature, ResourceType};
 use fabius::thread::drive::{self, Signal};
-use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 /// Who gets permits that become free.
@@ -59,26 +59,26 @@ struct Waiter {
     /// How many must be free for it to go on: fewer if it then reserves the rest.
     least: usize,
     priority: Priority,
-    queued: Cell<bool>,
-    granted: Cell<bool>,
-    waker: RefCell<Option<Waker>>,
+    queued: AtomicBool,
+    granted: AtomicBool,
+    waker: Mutex<Option<Waker>>,
     /// Who polled it last.
-    task: Cell<Option<usize>>,
+    task: Mutex<Option<usize>>,
 }
 
-// SAFETY: all tasks of an execution are fibers of one operating system thread.
-unsafe impl Send for Waiter {}
-// SAFETY: as above.
-unsafe impl Sync for Waiter {}
+/// Locks for a moment, in which no task gives control back.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl Waiter {
     /// Nobody waits for it: the task that polled it last has finished.
     fn is_stale(&self) -> bool {
-        self.task.get().is_some_and(drive::has_finished)
+        lock(&self.task).is_some_and(drive::has_finished)
     }
 
     fn take_waker(&self) -> Option<Waker> {
-        self.waker.borrow_mut().take()
+        lock(&self.waker).take()
     }
 }
 
@@ -102,7 +102,7 @@ impl State {
 
     /// Lets those go that nobody waits for.
     fn forget_stale(&mut self) {
-        self.waiters.retain(|w| !w.is_stale() || !w.queued.replace(false));
+        self.waiters.retain(|w| !w.is_stale() || !w.queued.swap(false, Relaxed));
         self.reserved.take_if(|w| w.is_stale());
     }
 
@@ -132,7 +132,7 @@ impl State {
                 let available = self.available();
                 let reserved = self.reserved.is_some();
                 let able = self.waiters.iter().filter(|w| !reserved && w.least <= available);
-                able.filter_map(|w| w.waker.borrow().clone()).collect()
+                able.filter_map(|w| lock(&w.waker).clone()).collect()
             }
             Fairness::StrictlyFair => {
                 let mut wakers = Vec::new();
@@ -140,8 +140,8 @@ impl State {
                 while let Some(waiter) = self.waiters.get(next) {
                     if waiter.permits <= self.permits {
                         self.permits -= waiter.permits;
-                        waiter.granted.set(true);
-                        waiter.queued.set(false);
+                        waiter.granted.store(true, Relaxed);
+                        waiter.queued.store(false, Relaxed);
                         wakers.extend(waiter.take_waker());
                         self.waiters.remove(next);
                     } else if waiter.priority == Priority::Bypassable {
@@ -163,18 +163,12 @@ fn wake(wakers: Vec<Waker>) {
 /// A semaphore of which several permits are taken at once.
 #[derive(Debug)]
 pub struct BatchSemaphore {
-    state: RefCell<State>,
+    state: Mutex<State>,
     fairness: Fairness,
     signature: ResourceSignature,
     /// Stands for the semaphore at scheduling points.
     object: Signal,
 }
-
-// SAFETY: all tasks of an execution are fibers of one operating system thread, and nothing is borrowed at a scheduling
-// point.
-unsafe impl Send for BatchSemaphore {}
-// SAFETY: as above.
-unsafe impl Sync for BatchSemaphore {}
 
 impl BatchSemaphore {
     /// A semaphore with so many permits.
@@ -208,7 +202,7 @@ impl BatchSemaphore {
         signature: ResourceSignature,
     ) -> BatchSemaphore {
         let state = State { permits: num_permits, closed: false, waiters: VecDeque::new(), reserved: None };
-        BatchSemaphore { state: RefCell::new(state), fairness, signature, object: Signal::new() }
+        BatchSemaphore { state: Mutex::new(state), fairness, signature, object: Signal::new() }
     }
 
     /// What tells the semaphore apart in all executions.
@@ -218,12 +212,12 @@ impl BatchSemaphore {
 
     /// How many permits are free; none while they are reserved.
     pub fn available_permits(&self) -> usize {
-        self.state.borrow().available()
+        lock(&self.state).available()
     }
 
     /// Whether it is closed.
     pub fn is_closed(&self) -> bool {
-        self.state.borrow().closed
+        lock(&self.state).closed
     }
 
     /// A scheduling point; then all requests fail, also those that wait.
@@ -235,13 +229,13 @@ impl BatchSemaphore {
 
     /// The same without the scheduling point.
     pub fn close_no_scheduling_point(&self) {
-        let mut state = self.state.borrow_mut();
+        let mut state = lock(&self.state);
         state.closed = true;
         let waiting: Vec<_> = state.waiters.drain(..).collect();
         let reserved = state.reserved.take();
         drop(state);
         for waiter in waiting.iter().chain(&reserved) {
-            waiter.queued.set(false);
+            waiter.queued.store(false, Relaxed);
             wake(waiter.take_waker().into_iter().collect());
         }
     }
@@ -253,7 +247,7 @@ impl BatchSemaphore {
     #[track_caller]
     pub fn try_acquire(&self, num_permits: usize) -> Result<(), TryAcquireError> {
         self.object.point("try_acquire");
-        self.state.borrow_mut().try_take(num_permits, self.fairness, Priority::Back)
+        lock(&self.state).try_take(num_permits, self.fairness, Priority::Back)
     }
 
     /// A future that takes permits.
@@ -304,7 +298,7 @@ impl BatchSemaphore {
         if permits == 0 {
             return;
         }
-        let mut state = self.state.borrow_mut();
+        let mut state = lock(&self.state);
         state.permits += permits;
         let wakers = if drive::is_given_up() { Vec::new() } else { state.serve(self.fairness) };
         drop(state);
@@ -334,7 +328,7 @@ impl BatchSemaphore {
     pub fn try_upgrade(&self, permits_currently_held: usize, permits_to_be_held: usize) -> Result<(), TryAcquireError> {
         let missing = BatchSemaphore::missing(permits_currently_held, permits_to_be_held);
         self.object.point("try_upgrade");
-        self.state.borrow_mut().try_take(missing, self.fairness, Priority::Front)
+        lock(&self.state).try_take(missing, self.fairness, Priority::Front)
     }
 
     fn missing(held: usize, to_be_held: usize) -> usize {
@@ -366,10 +360,10 @@ impl<'a> Acquire<'a> {
             permits,
             least: reserve_at.unwrap_or(permits),
             priority,
-            queued: Cell::new(false),
-            granted: Cell::new(false),
-            waker: RefCell::new(None),
-            task: Cell::new(None),
+            queued: AtomicBool::new(false),
+            granted: AtomicBool::new(false),
+            waker: Mutex::new(None),
+            task: Mutex::new(None),
         };
         let reserves = reserve_at.is_some();
         Acquire { semaphore, reserves, waiter: Arc::new(waiter), polled: false, completed: false }
@@ -381,13 +375,13 @@ impl<'a> Acquire<'a> {
     }
 
     fn leave(&self, state: &mut State) {
-        if self.waiter.queued.replace(false) {
+        if self.waiter.queued.swap(false, Relaxed) {
             state.waiters.retain(|w| !Arc::ptr_eq(w, &self.waiter));
         }
     }
 
     fn enter(&self, state: &mut State) {
-        if !self.waiter.queued.replace(true) {
+        if !self.waiter.queued.swap(true, Relaxed) {
             match self.waiter.priority {
                 Priority::Front => state.waiters.push_front(self.waiter.clone()),
                 _ => state.waiters.push_back(self.waiter.clone()),
@@ -407,7 +401,7 @@ impl<'a> Acquire<'a> {
             return (true, state.serve(fairness));
         }
         // A fair semaphore grants permits to those that wait when it gets them.
-        let waits_its_turn = fairness == Fairness::StrictlyFair && self.waiter.queued.get();
+        let waits_its_turn = fairness == Fairness::StrictlyFair && self.waiter.queued.load(Relaxed);
         if !waits_its_turn && state.try_take(self.waiter.permits, fairness, self.waiter.priority).is_ok() {
             self.leave(state);
             return (true, Vec::new());
@@ -429,19 +423,19 @@ impl Future for Acquire<'_> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(!self.completed, "a request is polled after it was granted");
         let succeeds = {
-            let state = self.semaphore.state.borrow();
-            self.waiter.granted.get() || state.closed || state.available() >= self.waiter.least
+            let state = lock(&self.semaphore.state);
+            self.waiter.granted.load(Relaxed) || state.closed || state.available() >= self.waiter.least
         };
         // To wait for an unfair semaphore is no step: in which order tasks do cannot be told.
         let is_a_step = succeeds || self.semaphore.fairness == Fairness::StrictlyFair || !run::is_active();
         if !std::mem::replace(&mut self.polled, true) && is_a_step {
             self.semaphore.object.point("acquire");
         }
-        self.waiter.task.set(drive::me());
-        let mut state = self.semaphore.state.borrow_mut();
+        *lock(&self.waiter.task) = drive::me();
+        let mut state = lock(&self.semaphore.state);
         let mut result = Poll::Pending;
         let mut wakers = Vec::new();
-        if self.waiter.granted.get() {
+        if self.waiter.granted.load(Relaxed) {
             result = Poll::Ready(Ok(()));
         } else if state.closed {
             result = Poll::Ready(Err(AcquireError(())));
@@ -449,14 +443,14 @@ impl Future for Acquire<'_> {
             let (taken, others) = self.attempt(&mut state);
             wakers = others;
             if taken {
-                self.waiter.granted.set(true);
+                self.waiter.granted.store(true, Relaxed);
                 result = Poll::Ready(Ok(()));
             }
         }
         drop(state);
         match &result {
             Poll::Ready(_) => self.completed = true,
-            Poll::Pending => *self.waiter.waker.borrow_mut() = Some(cx.waker().clone()),
+            Poll::Pending => *lock(&self.waiter.waker) = Some(cx.waker().clone()),
         }
         wake(wakers);
         result
@@ -468,12 +462,12 @@ impl Drop for Acquire<'_> {
         if self.completed {
             return;
         }
-        if self.waiter.granted.get() {
+        if self.waiter.granted.load(Relaxed) {
             self.semaphore.release(self.waiter.permits);
             return;
         }
-        let mut state = self.semaphore.state.borrow_mut();
-        let waited = self.waiter.queued.get() || self.has_reserved(&state);
+        let mut state = lock(&self.semaphore.state);
+        let waited = self.waiter.queued.load(Relaxed) || self.has_reserved(&state);
         if self.has_reserved(&state) {
             state.reserved = None;
         }

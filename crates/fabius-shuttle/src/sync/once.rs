@@ -4,6 +4,7 @@ use fabius::sync::Once as Inner;
 pub use fabius::sync::OnceState;
 use fabius::thread::drive;
 use std::fmt;
+use std::rc::Rc;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -20,7 +21,7 @@ impl Once {
         Once { key: LazyLock::new(|| NEXT.fetch_add(2, Ordering::Relaxed)) }
     }
 
-    fn inner(&self) -> &'static Inner {
+    fn inner(&self) -> Rc<Inner> {
         let key = *self.key;
         if drive::execution_local::<Inner>(key).is_none() {
             drive::set_execution_local(key, Inner::new());

@@ -125,16 +125,7 @@ impl Drop for Execution {
                 self.run_out();
             }
         }
-        let rt = self.0;
-        self.get_mut().abandoned = true;
-        if !self.get().statics.is_empty() {
-            // Destructors of these may use what is part of an execution.
-            inside(rt, &mut First, || {
-                // SAFETY: no thread runs.
-                let statics = std::mem::take(unsafe { &mut (&mut *rt).statics });
-                drop(statics);
-            });
-        }
+        self.get_mut().statics.clear();
         // SAFETY: it was made from a box, and nobody refers to it.
         let mut rt = unsafe { Box::from_raw(self.0) };
         object::is_over();

@@ -16,13 +16,15 @@ mod op;
 mod record;
 mod repetition;
 mod state;
+mod unwinding;
 
 pub(crate) use execution::Execution;
 pub(crate) use fiber::Job;
-pub(crate) use object::{Object, SHARED, begins as check_begins, is_over as check_is_over};
+pub(crate) use object::{Inside, Object, Renew, SHARED, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Holder, Op};
 pub(crate) use record::Recorder;
 pub(crate) use repetition::{Here, Loops, give_way, gives_back, holds, touches, unchanged, value_is};
+pub(crate) use unwinding::{ELSEWHERE, halt};
 
 use fabius_explore::system::{Access, Born, Choose, TaskId, end_of};
 use fair::Fair;
@@ -33,6 +35,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::panic::Location;
 use std::ptr;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -129,8 +132,10 @@ pub(crate) struct Thread {
     pub notified: bool,
     /// Initializers of `Once` and the like that it runs.
     pub in_once: u32,
+    /// How many operations it has done that no destructor did, since the execution was given up.
+    pub catches: u32,
     pub name: Option<Arc<str>>,
-    pub locals: Vec<(usize, Box<dyn Any>)>,
+    pub locals: crate::local::Locals,
     /// The keys of those that have been destroyed.
     pub ending: Vec<usize>,
     pub spawned_at: &'static Location<'static>,
@@ -159,7 +164,7 @@ pub(crate) struct Rt {
     ahead: u32,
     trail: Vec<Option<Access>>,
     /// Tells executions apart; objects belong to one.
-    pub epoch: u32,
+    pub epoch: u64,
     pub objects: u32,
     /// Virtual time since the beginning.
     pub now: Duration,
@@ -181,7 +186,8 @@ pub(crate) struct Rt {
     pub panics: Vec<Panic>,
     pub failure: Option<Failure>,
     pub recorder: Recorder,
-    pub statics: HashMap<usize, Box<dyn Any>>,
+    /// Values that live as long as the execution.
+    pub statics: HashMap<usize, Rc<dyn Any>>,
     states: States,
     pub loops: Loops,
     /// The running thread tries a loop out and makes no steps.
@@ -260,7 +266,7 @@ pub(crate) fn point(op: Op) -> bool {
     unsafe {
         let this = &mut *rt;
         if must_not_switch(this) {
-            return this.unswitched(op);
+            return unwinding::at_once(rt, &op);
         }
         if this.last_drops > 0 {
             this.sees(Refine::COUNTS);
@@ -427,6 +433,7 @@ pub(crate) fn spawn(job: Job, name: Option<Arc<str>>, at: &'static Location<'sta
             token: false,
             notified: false,
             in_once: 0,
+            catches: 0,
             name,
             locals: Vec::new(),
             ending: Vec::new(),
@@ -504,16 +511,16 @@ pub(crate) fn is_abandoned(payload: &(dyn Any + Send)) -> bool {
 /// Waits for the end of a thread, which borrows from the current one, by `join`; if that is abandoned, unwinds the thread
 /// on the spot.
 pub(crate) fn wait_for(id: usize, join: impl FnOnce()) {
-    if with(|rt| rt.abandoned) == Some(false) && catch_all(join).is_ok() {
-        return;
+    if with(|rt| rt.abandoned) == Some(false) {
+        let _ = catch_all(join);
     }
     let rt = RT.get();
     // SAFETY: as in `with`; no reference is held while the thread runs.
     unsafe {
-        if !(&*rt).threads[id].finished {
-            let me = std::mem::replace(&mut (*rt).current, id);
-            run(rt, id);
-            (*rt).current = me;
+        while !(&*rt).threads[id].finished {
+            if !unwinding::go_on(rt, id) {
+                unwinding::cannot_go_on("the end of a scope waits for its thread");
+            }
         }
     }
 }

@@ -1,15 +1,19 @@
-//! Identities of the objects of an execution.
+//! Identities of the objects of an execution, and which execution may use them.
 
 use super::Rt;
-use std::cell::Cell;
+use std::cell::{Cell, UnsafeCell};
 use std::panic::Location;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Part of every synchronization object and tracked cell: its number in the current execution, given on first use.
+/// Part of every synchronization object and tracked cell: its number in the execution that has claimed it, which is the
+/// one that used it last. While the check of that execution is under way, nobody on another operating system thread may
+/// use it: another execution is refused, and a real thread panics.
 pub(crate) struct Object {
-    /// The execution in the upper half, the number in the lower.
-    number: AtomicU64,
+    /// The execution that has claimed it; 0: none.
+    epoch: AtomicU64,
+    /// Only used by the execution that has claimed it.
+    number: AtomicU32,
     /// Where the object was made.
     pub made: &'static Location<'static>,
 }
@@ -18,33 +22,34 @@ pub(crate) struct Object {
 pub(crate) const SHARED: &str = "a static (or what it refers to) is used by two checks at the same time, which disturb each \
                                  other: run the tests with `--test-threads 1`, and the check with one job";
 
-/// Executions are numbered in blocks of 2^16, which belong to the operating system thread that runs them.
-static NEXT_BLOCK: AtomicU32 = AtomicU32::new(1);
+/// Executions are numbered in blocks of 2^16, which belong to the operating system thread that runs them. No number is
+/// used twice.
+static NEXT_BLOCK: AtomicU64 = AtomicU64::new(1);
 
 /// The blocks of the checks that are under way, for each operating system thread.
-static RUNNING: Mutex<Vec<Weak<Mutex<Vec<u32>>>>> = Mutex::new(Vec::new());
+static RUNNING: Mutex<Vec<Weak<Mutex<Vec<u64>>>>> = Mutex::new(Vec::new());
 
 thread_local! {
-    static MINE: Arc<Mutex<Vec<u32>>> = {
+    static MINE: Arc<Mutex<Vec<u64>>> = {
         let mine = Arc::default();
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|other| other.strong_count() > 0);
         running.push(Arc::downgrade(&mine));
         mine
     };
-    static NEXT: Cell<u32> = const { Cell::new(0) };
+    static NEXT: Cell<u64> = const { Cell::new(0) };
     static UNDER_WAY: Cell<u32> = const { Cell::new(0) };
 }
 
 /// The number of the execution that this operating system thread begins.
-pub(super) fn next_epoch() -> u32 {
+pub(super) fn next_epoch() -> u64 {
     let mut next = NEXT.get();
     if next & 0xffff == 0 {
-        let block = NEXT_BLOCK.fetch_add(1, Ordering::Relaxed) & 0xffff;
+        let block = NEXT_BLOCK.fetch_add(1, Ordering::Relaxed);
         MINE.with(|mine| mine.lock().unwrap_or_else(PoisonError::into_inner).push(block));
-        next = (block << 16).max(1);
+        next = block << 16;
     }
-    NEXT.set(next.wrapping_add(1));
+    NEXT.set(next + 1);
     next
 }
 
@@ -62,50 +67,171 @@ pub(crate) fn is_over() {
     }
 }
 
+/// Whose check an execution is part of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// Nobody's: it is over.
+    None,
+    /// Of a check on this operating system thread.
+    Mine,
+    /// Of a check on another operating system thread.
+    Another,
+}
+
+fn owner(epoch: u64) -> Owner {
+    let has = |blocks: &Mutex<Vec<u64>>| {
+        epoch != 0 && blocks.lock().unwrap_or_else(PoisonError::into_inner).contains(&(epoch >> 16))
+    };
+    // The thread may be ending: then no check is under way on it.
+    if MINE.try_with(|mine| has(mine)).unwrap_or(false) {
+        return Owner::Mine;
+    }
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    if running.iter().filter_map(Weak::upgrade).any(|other| has(&other)) { Owner::Another } else { Owner::None }
+}
+
 impl Object {
     #[track_caller]
     pub const fn new() -> Object {
-        Object { number: AtomicU64::new(0), made: Location::caller() }
+        Object { epoch: AtomicU64::new(0), number: AtomicU32::new(0), made: Location::caller() }
     }
 
-    /// Its number; 0 outside of an execution.
+    /// Its number in the current execution, which claims it; 0 outside of one. If it belongs to a check on another
+    /// operating system thread, the execution fails and goes no further, and a real thread panics.
     #[inline]
     pub fn id(&self) -> u32 {
-        super::with(|rt| self.id_in(rt)).unwrap_or(0)
+        match super::with(|rt| self.id_in(rt)) {
+            None => {
+                self.outside();
+                0
+            }
+            Some(0) => super::halt(),
+            Some(number) => number,
+        }
+    }
+
+    /// The same inside of an execution; 0 if it belongs to a check on another operating system thread, and then the
+    /// execution has failed.
+    #[inline]
+    pub fn id_in(&self, rt: &mut Rt) -> u32 {
+        if self.is_claimed_by(rt) { self.number.load(Ordering::Relaxed) } else { self.claim(rt) }
     }
 
     #[inline]
-    pub fn id_in(&self, rt: &mut Rt) -> u32 {
-        let number = self.number.load(Ordering::Relaxed);
-        if (number >> 32) as u32 == rt.epoch {
-            return number as u32;
+    pub fn is_claimed_by(&self, rt: &Rt) -> bool {
+        self.epoch.load(Ordering::Relaxed) == rt.epoch
+    }
+
+    #[inline(never)]
+    fn claim(&self, rt: &mut Rt) -> u32 {
+        loop {
+            let before = self.epoch.load(Ordering::SeqCst);
+            if before != 0 && owner(before) == Owner::Another {
+                rt.fail(fabius_trace::BugKind::SyncMisuse, SHARED.into(), Some(self.made));
+                return 0;
+            }
+            // Who takes a lock outside does so first and looks for a claim then: one of the two sees the other.
+            if self.epoch.compare_exchange(before, rt.epoch, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+                break;
+            }
         }
-        if number != 0 {
-            self.is_not_shared(rt, (number >> 32) as u32);
-        }
+        fence(Ordering::SeqCst);
         rt.objects += 1;
-        self.number.store(u64::from(rt.epoch) << 32 | u64::from(rt.objects), Ordering::Relaxed);
+        self.number.store(rt.objects, Ordering::Relaxed);
         rt.objects
     }
 
-    /// The object was used in another execution: that must not be one of another check that is under way.
-    #[cold]
-    fn is_not_shared(&self, rt: &mut Rt, epoch: u32) {
-        let mine = MINE.with(Arc::clone);
-        let others: Vec<_> = {
-            let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-            running.iter().filter_map(Weak::upgrade).filter(|other| !Arc::ptr_eq(other, &mine)).collect()
-        };
-        let block = epoch >> 16;
-        let shared = others.iter().any(|other| other.lock().unwrap_or_else(PoisonError::into_inner).contains(&block));
-        if shared {
-            rt.fail(fabius_trace::BugKind::SyncMisuse, SHARED.into(), Some(self.made));
+    /// Whether a check on another operating system thread has claimed it. What was claimed by one that is over, is free.
+    pub fn is_anothers(&self) -> bool {
+        let epoch = self.epoch.load(Ordering::SeqCst);
+        if epoch == 0 {
+            return false;
+        }
+        let owner = owner(epoch);
+        if owner == Owner::None {
+            let _ = self.epoch.compare_exchange(epoch, 0, Ordering::SeqCst, Ordering::SeqCst);
+        }
+        owner == Owner::Another
+    }
+
+    /// Something is done to it outside of an execution.
+    ///
+    /// # Panics
+    /// If it belongs to a check on another operating system thread.
+    #[inline]
+    pub fn outside(&self) {
+        if self.epoch.load(Ordering::SeqCst) != 0 && self.is_anothers() {
+            self.is_used_by_a_real_thread();
         }
     }
 
-    /// Whether it was used in another execution than the current one.
-    pub fn is_stale(&self) -> bool {
-        let number = self.number.load(Ordering::Relaxed);
-        number != 0 && super::with(|rt| (number >> 32) as u32 != rt.epoch).unwrap_or(false)
+    #[cold]
+    pub fn is_used_by_a_real_thread(&self) -> ! {
+        panic!(
+            "what was made at {}:{} is used by a check and by an operating system thread outside of it at the same time: \
+             inside of `fabius::check`, make threads with `fabius::thread`",
+            self.made.file(),
+            self.made.line()
+        );
+    }
+}
+
+/// What begins anew in every execution.
+pub(crate) trait Renew {
+    /// Another execution claims it.
+    fn renew(&mut self);
+}
+
+/// State that only the execution has that has claimed the object.
+pub(crate) struct Inside<T> {
+    pub object: Object,
+    state: UnsafeCell<T>,
+}
+
+// SAFETY: the state is used by nobody but the execution that has claimed the object (`with`, `peek`), which runs on one
+// operating system thread; `Object` sees to it that there is one at a time.
+unsafe impl<T: Send> Sync for Inside<T> {}
+
+impl<T: Renew> Inside<T> {
+    #[track_caller]
+    pub const fn new(state: T) -> Inside<T> {
+        Inside { object: Object::new(), state: UnsafeCell::new(state) }
+    }
+
+    /// The number of the object, as [`Object::id`].
+    #[inline]
+    pub fn id(&self) -> u32 {
+        if super::with(|rt| !self.object.is_claimed_by(rt)) == Some(true) {
+            let number = self.object.id();
+            // SAFETY: as in `with`.
+            unsafe { (*self.state.get()).renew() };
+            return number;
+        }
+        self.object.id()
+    }
+
+    /// Calls `f` with the state; `None` outside of an execution. `f` neither reaches a scheduling point nor runs code of
+    /// the test.
+    #[inline]
+    pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
+        if super::current().is_null() {
+            return None;
+        }
+        self.id();
+        // SAFETY: the current execution has claimed the object, or `id` would not have returned, so nobody else uses the
+        // state; `f` does not come back here.
+        Some(f(unsafe { &mut *self.state.get() }))
+    }
+
+    /// Calls `f` with the state in an execution that has claimed it, and does not claim it.
+    #[inline]
+    pub fn peek<R>(&self, rt: &Rt, f: impl FnOnce(&T) -> R) -> Option<R> {
+        // SAFETY: as in `with`.
+        self.object.is_claimed_by(rt).then(|| f(unsafe { &*self.state.get() }))
+    }
+
+    /// The state, as nobody else has it.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.state.get_mut()
     }
 }

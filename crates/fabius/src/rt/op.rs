@@ -7,11 +7,11 @@ use std::time::Duration;
 /// Whether an operation can be done now: of the object that it is done to, and the thread.
 pub(crate) type Ready = unsafe fn(*const (), &Rt, usize) -> bool;
 
-/// A thread that holds a lock, and where it took it.
+/// A thread that holds a lock, or [`super::ELSEWHERE`], and where it took it.
 pub(crate) type Holder = (usize, &'static Location<'static>);
 
 /// Who holds a lock.
-pub(crate) type Holders = unsafe fn(*const ()) -> Vec<Holder>;
+pub(crate) type Holders = unsafe fn(*const (), &Rt) -> Vec<Holder>;
 
 /// An operation that a thread has announced. It is done when the scheduler picks the thread.
 #[derive(Clone, Copy)]

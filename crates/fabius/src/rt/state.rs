@@ -282,25 +282,14 @@ impl Rt {
         self.place_list.get((number as usize).checked_sub(1)?).copied()
     }
 
-    /// An operation while stacks are unwound: it is done at once, whether or not it should wait.
-    pub(super) fn unswitched(&mut self, op: Op) -> bool {
-        if self.abandoned {
-            return false;
-        }
-        // SAFETY: the object outlives the announced operation.
-        let ready = op.ready.is_none_or(|(ready, object)| unsafe { ready(object, self, self.current) });
-        if !ready && op.deadline.is_none() {
-            let message =
-                format!("`{}` would have to wait while a panic unwinds the stack, which is not supported", op.name);
-            self.fail(fabius_trace::BugKind::Deadlock, message, Some(op.at));
-        }
+    /// An operation was done while stacks are unwound.
+    pub(super) fn did(&mut self, op: &Op) {
         if self.want_accesses && op.variable != Op::NOTHING {
             self.log(op.variable, op.write, true, op.at);
         }
         if self.settings.refine.contains(Refine::YIELDS) {
-            self.states.operation(self.current, &op);
+            self.states.operation(self.current, op);
         }
-        !ready
     }
 
     /// The execution fails; the first failure counts.

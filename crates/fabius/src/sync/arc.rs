@@ -5,12 +5,13 @@
 
 use crate::rt::{self, Object, Op, Refine};
 use std::borrow::Borrow;
+use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::panic::Location;
 use std::pin::Pin;
-use std::sync::Arc as Std;
+use std::sync::{Arc as Std, LazyLock, Mutex, PoisonError};
 
 /// [`std::sync::Arc`] under the scheduler.
 ///
@@ -46,6 +47,14 @@ impl Shared {
     }
 }
 
+/// What belongs to the pointers that [`Arc::into_raw`] has made, and how many of them there are, by address. Two values
+/// that are alive never have the same, because the counts of each come before it.
+static RAW: LazyLock<Mutex<HashMap<usize, (Std<Shared>, usize)>>> = LazyLock::new(Mutex::default);
+
+fn with_raw<R>(f: impl FnOnce(&mut HashMap<usize, (Std<Shared>, usize)>) -> R) -> R {
+    f(&mut RAW.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
 impl<T> Arc<T> {
     /// As in std.
     #[track_caller]
@@ -73,27 +82,27 @@ impl<T> Arc<T> {
     /// # Errors
     /// The pointer, if there are others.
     #[track_caller]
-    pub fn try_unwrap(mut this: Arc<T>) -> Result<T, Arc<T>> {
+    pub fn try_unwrap(this: Arc<T>) -> Result<T, Arc<T>> {
         this.shared.look("try_unwrap", true, Location::caller());
-        if Std::strong_count(&this.value) > 1 {
-            return Err(this);
+        let (value, shared) = this.into_parts();
+        match Std::try_unwrap(value) {
+            Ok(value) => {
+                crate::alloc::disown(shared.owned);
+                Ok(value)
+            }
+            Err(value) => Err(Arc { value: std::mem::ManuallyDrop::new(value), shared }),
         }
-        crate::alloc::disown(this.shared.owned);
-        // SAFETY: `this` is forgotten, and its parts are taken once each.
-        let (value, shared) = unsafe {
-            let value = std::mem::ManuallyDrop::take(&mut this.value);
-            let shared = std::ptr::read(&this.shared);
-            std::mem::forget(this);
-            (value, shared)
-        };
-        drop(shared);
-        Ok(Std::try_unwrap(value).ok().expect("this is the only one"))
     }
 
-    /// As in std: a scheduling point.
+    /// As in std: a scheduling point. Of several threads that do this at the same time, one gets the value.
     #[track_caller]
     pub fn into_inner(this: Arc<T>) -> Option<T> {
-        Arc::try_unwrap(this).ok()
+        // Dropping what `try_unwrap` gives back would be another step, and nobody would get the value.
+        this.shared.look("into_inner", true, Location::caller());
+        let (value, shared) = this.into_parts();
+        let value = Std::into_inner(value)?;
+        crate::alloc::disown(shared.owned);
+        Some(value)
     }
 
     /// As in std.
@@ -107,6 +116,68 @@ impl<T> Arc<T> {
 }
 
 impl<T: ?Sized> Arc<T> {
+    fn into_parts(self) -> (Std<T>, Std<Shared>) {
+        let mut this = std::mem::ManuallyDrop::new(self);
+        // SAFETY: `this` is not dropped, and its parts are taken once each.
+        unsafe { (std::mem::ManuallyDrop::take(&mut this.value), std::ptr::read(&this.shared)) }
+    }
+
+    /// As in std. Whoever does not give it back to [`Arc::from_raw`] leaks it.
+    pub fn into_raw(this: Arc<T>) -> *const T {
+        let (value, shared) = this.into_parts();
+        let raw = Std::into_raw(value);
+        with_raw(|all| match all.get_mut(&raw.addr()) {
+            Some((known, count)) if Std::ptr_eq(known, &shared) => *count += 1,
+            // One that is there was left behind by a value that is gone.
+            _ => drop(all.insert(raw.addr(), (shared, 1))),
+        });
+        raw
+    }
+
+    /// As in std.
+    ///
+    /// # Safety
+    /// As for [`std::sync::Arc::from_raw`].
+    #[track_caller]
+    pub unsafe fn from_raw(raw: *const T) -> Arc<T> {
+        let shared = with_raw(|all| {
+            let (shared, count) = all.get_mut(&raw.addr())?;
+            let shared = shared.clone();
+            *count -= 1;
+            if *count == 0 {
+                all.remove(&raw.addr());
+            }
+            Some(shared)
+        });
+        // A pointer that `as_ptr` made, with a count that was added to it.
+        let shared = shared.unwrap_or_else(|| Std::new(Shared::new("Arc")));
+        // SAFETY: the caller's.
+        Arc { value: std::mem::ManuallyDrop::new(unsafe { Std::from_raw(raw) }), shared }
+    }
+
+    /// As in std.
+    ///
+    /// # Safety
+    /// As for [`std::sync::Arc::increment_strong_count`].
+    #[track_caller]
+    pub unsafe fn increment_strong_count(raw: *const T) {
+        // SAFETY: the caller's: the pointer stands for a count, so what is made of it is not dropped.
+        let this = std::mem::ManuallyDrop::new(unsafe { Arc::from_raw(raw) });
+        let more = (*this).clone();
+        Arc::into_raw(std::mem::ManuallyDrop::into_inner(this));
+        Arc::into_raw(more);
+    }
+
+    /// As in std.
+    ///
+    /// # Safety
+    /// As for [`std::sync::Arc::decrement_strong_count`].
+    #[track_caller]
+    pub unsafe fn decrement_strong_count(raw: *const T) {
+        // SAFETY: the caller's.
+        drop(unsafe { Arc::from_raw(raw) });
+    }
+
     /// From std's: `Arc::from_std(std::sync::Arc::new(x) as std::sync::Arc<dyn Trait>)`.
     #[track_caller]
     pub fn from_std(value: Std<T>) -> Arc<T> {
@@ -167,12 +238,12 @@ impl<T: ?Sized> Arc<T> {
 
 impl<T: ?Sized> Drop for Arc<T> {
     fn drop(&mut self) {
-        let last = Std::strong_count(&self.value) == 1;
         if !rt::current().is_null() {
             let op = Op::write("drop", self.shared.object.id(), self.shared.object.made);
             rt::part(op, Refine::COUNTS);
         }
-        let last = last && Std::strong_count(&self.value) == 1;
+        // Only now: at the point, others may have dropped theirs.
+        let last = Std::strong_count(&self.value) == 1;
         if last {
             crate::alloc::disown(self.shared.owned);
             rt::with(|rt| rt.last_drops += 1);
@@ -292,6 +363,13 @@ impl From<String> for Arc<str> {
     #[track_caller]
     fn from(value: String) -> Arc<str> {
         Arc::from_std(value.into())
+    }
+}
+
+impl<T> FromIterator<T> for Arc<[T]> {
+    #[track_caller]
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Arc<[T]> {
+        Arc::from_std(values.into_iter().collect())
     }
 }
 

@@ -1,5 +1,7 @@
 //! [`std::sync::atomic`] under the scheduler: every operation is a scheduling point.
 //!
+//! Outside of a check they are std's, with [`Ordering::SeqCst`].
+//!
 //! Sequential consistency is assumed, whatever ordering is given: an operation takes effect at once for all threads. Bugs
 //! that need a weaker ordering are not found.
 
@@ -7,7 +9,9 @@ use crate::rt::{self, Object, Op};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::panic::Location;
+use std::sync::atomic as std_atomic;
 pub use std::sync::atomic::{Ordering, compiler_fence};
+use std::sync::{Mutex, PoisonError};
 
 /// As in std. Without effect: all operations are sequentially consistent.
 pub fn fence(order: Ordering) {
@@ -39,41 +43,103 @@ fn bits<T: Copy>(value: T) -> u64 {
     number as u64 ^ ((number >> 64) as u64).rotate_left(32)
 }
 
-/// What all atomics have.
+/// For what std has no atomic of that size: a value behind a lock.
+struct Locked<T> {
+    lock: Mutex<()>,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is only used with the lock, but for `as_ptr`, whose caller is responsible.
+unsafe impl<T: Send> Sync for Locked<T> {}
+
+impl<T: Copy + PartialEq> Locked<T> {
+    const fn new(value: T) -> Locked<T> {
+        Locked { lock: Mutex::new(()), value: UnsafeCell::new(value) }
+    }
+
+    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        let _lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the lock is held, and `f` does not come back here.
+        f(unsafe { &mut *self.value.get() })
+    }
+
+    fn load(&self, _: Ordering) -> T {
+        self.with(|value| *value)
+    }
+
+    fn store(&self, new: T, _: Ordering) {
+        self.with(|value| *value = new);
+    }
+
+    fn fetch_update(&self, _: Ordering, _: Ordering, f: impl Fn(T) -> Option<T>) -> Result<T, T> {
+        self.with(|value| {
+            let old = *value;
+            f(old).map_or(Err(old), |new| {
+                *value = new;
+                Ok(old)
+            })
+        })
+    }
+
+    fn compare_exchange(&self, current: T, new: T, _: Ordering, _: Ordering) -> Result<T, T> {
+        self.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |old| (old == current).then_some(new))
+    }
+
+    const fn as_ptr(&self) -> *mut T {
+        self.value.get()
+    }
+
+    fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+
+    fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+}
+
+/// What all atomics have. The value is one of std's atomics, so that nothing races: inside of an execution, where nobody else
+/// changes it, it is read and written without any order; outside, it is changed as std does.
 macro_rules! atomic {
-    ($name:ident, $ty:ty $(, $generic:ident)?) => {
+    ($name:ident, $ty:ty, $inner:ty $(, $generic:ident)?) => {
         #[doc = concat!("`std::sync::atomic::", stringify!($name), "` under the scheduler.")]
         pub struct $name$(<$generic>)? {
             object: Object,
-            value: UnsafeCell<$ty>,
+            value: $inner,
         }
-
-        // SAFETY: all threads of an execution are fibers of one operating system thread.
-        unsafe impl$(<$generic>)? Sync for $name$(<$generic>)? {}
-        // SAFETY: as above.
-        unsafe impl$(<$generic>)? Send for $name$(<$generic>)? {}
 
         impl$(<$generic>)? $name$(<$generic>)? {
             /// As in std.
             #[track_caller]
             pub const fn new(value: $ty) -> Self {
-                Self { object: Object::new(), value: UnsafeCell::new(value) }
-            }
-
-            #[allow(clippy::mut_from_ref, reason = "only one thread runs, and the reference is used at once")]
-            fn value(&self) -> &mut $ty {
-                // SAFETY: the reference is used at once, and only one thread runs.
-                unsafe { &mut *self.value.get() }
+                Self { object: Object::new(), value: <$inner>::new(value) }
             }
 
             #[inline]
-            fn change<R>(&self, name: &'static str, at: &'static Location<'static>, f: impl FnOnce(&mut $ty) -> R) -> R {
-                rt::point(Op::write(name, self.object.id(), at));
-                let old = *self.value();
-                let result = f(self.value());
-                rt::value_is(&self.object, || bits(*self.value()));
-                rt::note(|| format!("{:?} -> {:?}", old, *self.value()));
-                result
+            fn value(&self) -> $ty {
+                self.value.load(Ordering::Relaxed)
+            }
+
+            /// Announces the operation. Says whether that is inside of an execution.
+            #[inline]
+            fn point(&self, name: &'static str, write: bool, at: &'static Location<'static>) -> bool {
+                rt::point(Op { write, ..Op::read(name, self.object.id(), at) });
+                !rt::current().is_null()
+            }
+
+            #[inline]
+            fn change(&self, name: &'static str, at: &'static Location<'static>, f: impl Fn($ty) -> $ty) -> $ty {
+                if !self.point(name, true, at) {
+                    let (Ok(old) | Err(old)) =
+                        self.value.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |old| Some(f(old)));
+                    return old;
+                }
+                let old = self.value();
+                let new = f(old);
+                self.value.store(new, Ordering::Relaxed);
+                rt::value_is(&self.object, || bits(new));
+                rt::note(|| format!("{old:?} -> {new:?}"));
+                old
             }
 
             /// As in std: a scheduling point.
@@ -81,9 +147,11 @@ macro_rules! atomic {
             #[inline]
             pub fn load(&self, order: Ordering) -> $ty {
                 check_orderings!(load order);
-                rt::point(Op::read("load", self.object.id(), Location::caller()));
-                rt::note(|| format!("{:?}", *self.value()));
-                *self.value()
+                if !self.point("load", false, Location::caller()) {
+                    return self.value.load(Ordering::SeqCst);
+                }
+                rt::note(|| format!("{:?}", self.value()));
+                self.value()
             }
 
             /// As in std: a scheduling point.
@@ -91,14 +159,14 @@ macro_rules! atomic {
             #[inline]
             pub fn store(&self, value: $ty, order: Ordering) {
                 check_orderings!(store order);
-                self.change("store", Location::caller(), |v| *v = value);
+                self.change("store", Location::caller(), |_| value);
             }
 
             /// As in std: a scheduling point.
             #[track_caller]
             #[inline]
             pub fn swap(&self, value: $ty, _: Ordering) -> $ty {
-                self.change("swap", Location::caller(), |v| std::mem::replace(v, value))
+                self.change("swap", Location::caller(), |_| value)
             }
 
             /// As in std: a scheduling point.
@@ -109,19 +177,36 @@ macro_rules! atomic {
             #[inline]
             pub fn compare_exchange(&self, current: $ty, new: $ty, _: Ordering, failure: Ordering) -> Result<$ty, $ty> {
                 check_orderings!(load failure);
-                self.exchange("compare_exchange", Location::caller(), current, new)
+                self.exchange("compare_exchange", Location::caller(), current, new, || false)
             }
 
-            fn exchange(&self, name: &'static str, at: &'static Location<'static>, current: $ty, new: $ty) -> Result<$ty, $ty> {
-                self.change(name, at, |v| {
-                    let old = *v;
-                    if old == current {
-                        *v = new;
-                        Ok(old)
-                    } else {
-                        Err(old)
-                    }
-                })
+            #[inline]
+            fn exchange(
+                &self,
+                name: &'static str,
+                at: &'static Location<'static>,
+                current: $ty,
+                new: $ty,
+                fails: impl Fn() -> bool,
+            ) -> Result<$ty, $ty> {
+                if !self.point(name, true, at) {
+                    return self.value.compare_exchange(current, new, Ordering::SeqCst, Ordering::SeqCst);
+                }
+                let old = self.value();
+                if old != current {
+                    rt::unchanged();
+                    rt::note(|| format!("{old:?} -> {old:?}"));
+                    return Err(old);
+                }
+                if fails() {
+                    rt::unchanged();
+                    rt::note(|| "fails for no reason".into());
+                    return Err(old);
+                }
+                self.value.store(new, Ordering::Relaxed);
+                rt::value_is(&self.object, || bits(new));
+                rt::note(|| format!("{old:?} -> {new:?}"));
+                Ok(old)
             }
 
             /// As in std: a scheduling point. Fails for no reason only if [`crate::Config::spurious_failures`] is on.
@@ -132,25 +217,14 @@ macro_rules! atomic {
             #[inline]
             pub fn compare_exchange_weak(&self, current: $ty, new: $ty, _: Ordering, failure: Ordering) -> Result<$ty, $ty> {
                 check_orderings!(load failure);
-                let at = Location::caller();
-                rt::point(Op::write("compare_exchange_weak", self.object.id(), at));
-                let old = *self.value();
-                let fails = old == current && rt::with(|rt| rt.settings.spurious) == Some(true) && rt::choose(2) == 1;
-                if old != current || fails {
-                    rt::unchanged();
-                    rt::note(|| if fails { "fails for no reason".into() } else { format!("{old:?}") });
-                    return Err(old);
-                }
-                *self.value() = new;
-                rt::value_is(&self.object, || bits(new));
-                rt::note(|| format!("{old:?} -> {new:?}"));
-                Ok(old)
+                let fails = || rt::with(|rt| rt.settings.spurious).unwrap_or(false) && rt::choose(2) == 1;
+                self.exchange("compare_exchange_weak", Location::caller(), current, new, fails)
             }
 
             /// As in std: a scheduling point.
             #[track_caller]
             pub fn compare_and_swap(&self, current: $ty, new: $ty, _: Ordering) -> $ty {
-                let (Ok(old) | Err(old)) = self.exchange("compare_and_swap", Location::caller(), current, new);
+                let (Ok(old) | Err(old)) = self.exchange("compare_and_swap", Location::caller(), current, new, || false);
                 old
             }
 
@@ -208,7 +282,7 @@ macro_rules! atomic {
 
             /// As in std.
             pub const fn as_ptr(&self) -> *mut $ty {
-                self.value.get()
+                self.value.as_ptr()
             }
 
             /// The value, without a scheduling point.
@@ -216,7 +290,7 @@ macro_rules! atomic {
             /// # Safety
             /// No other thread changes it at the same time.
             pub unsafe fn unsync_load(&self) -> $ty {
-                *self.value()
+                self.value()
             }
 
             /// The value, without a scheduling point.
@@ -224,7 +298,7 @@ macro_rules! atomic {
             /// # Safety
             /// No other thread changes it at the same time.
             pub unsafe fn raw_load(&self) -> $ty {
-                *self.value()
+                self.value()
             }
 
             /// Calls `f` with exclusive access.
@@ -244,16 +318,16 @@ macro_rules! atomic {
 
         impl$(<$generic>)? fmt::Debug for $name$(<$generic>)? {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(self.value(), f)
+                fmt::Debug::fmt(&self.value(), f)
             }
         }
     };
 }
 
 macro_rules! integer {
-    ($($name:ident $ty:ty),*) => {
+    ($($name:ident $ty:ty $(as $inner:ty)?),*) => {
         $(
-            atomic!($name, $ty);
+            atomic!($name, $ty, integer!(@inner $name $($inner)?));
 
             impl $name {
                 integer!(@methods $ty,
@@ -276,16 +350,17 @@ macro_rules! integer {
             }
         )*
     };
+    (@inner $name:ident) => { std_atomic::$name };
+    (@inner $name:ident $inner:ty) => { $inner };
     (@methods $ty:ty, $($method:ident |$v:ident, $x:ident| $new:expr),*) => {
         $(
             /// As in std: a scheduling point.
             #[track_caller]
             #[inline]
             pub fn $method(&self, value: $ty, _: Ordering) -> $ty {
-                self.change(stringify!($method), Location::caller(), |place| {
-                    let ($v, $x) = (*place, value);
-                    *place = $new;
-                    $v
+                self.change(stringify!($method), Location::caller(), |$v| {
+                    let $x = value;
+                    $new
                 })
             }
         )*
@@ -293,11 +368,11 @@ macro_rules! integer {
 }
 
 integer!(
-    AtomicU8 u8, AtomicU16 u16, AtomicU32 u32, AtomicU64 u64, AtomicU128 u128, AtomicUsize usize,
-    AtomicI8 i8, AtomicI16 i16, AtomicI32 i32, AtomicI64 i64, AtomicI128 i128, AtomicIsize isize
+    AtomicU8 u8, AtomicU16 u16, AtomicU32 u32, AtomicU64 u64, AtomicU128 u128 as Locked<u128>, AtomicUsize usize,
+    AtomicI8 i8, AtomicI16 i16, AtomicI32 i32, AtomicI64 i64, AtomicI128 i128 as Locked<i128>, AtomicIsize isize
 );
 
-atomic!(AtomicBool, bool);
+atomic!(AtomicBool, bool, std_atomic::AtomicBool);
 
 impl AtomicBool {
     integer!(@methods bool,
@@ -310,10 +385,7 @@ impl AtomicBool {
     /// As in std: a scheduling point.
     #[track_caller]
     pub fn fetch_not(&self, _: Ordering) -> bool {
-        self.change("fetch_not", Location::caller(), |v| {
-            *v = !*v;
-            !*v
-        })
+        self.change("fetch_not", Location::caller(), |v| !v)
     }
 }
 
@@ -324,7 +396,7 @@ impl Default for AtomicBool {
     }
 }
 
-atomic!(AtomicPtr, *mut T, T);
+atomic!(AtomicPtr, *mut T, std_atomic::AtomicPtr<T>, T);
 
 macro_rules! pointer_arithmetic {
     ($($method:ident |$v:ident, $x:ident| $new:expr),*) => {
@@ -333,10 +405,9 @@ macro_rules! pointer_arithmetic {
                 /// As in std: a scheduling point.
                 #[track_caller]
                 pub fn $method(&self, value: usize, _: Ordering) -> *mut T {
-                    self.change(stringify!($method), Location::caller(), |place| {
-                        let ($v, $x) = (*place, value);
-                        *place = $new;
-                        $v
+                    self.change(stringify!($method), Location::caller(), |$v| {
+                        let $x = value;
+                        $new
                     })
                 }
             )*
@@ -356,7 +427,7 @@ pointer_arithmetic! {
 
 impl<T> fmt::Pointer for AtomicPtr<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Pointer::fmt(self.value(), f)
+        fmt::Pointer::fmt(&self.value(), f)
     }
 }
 

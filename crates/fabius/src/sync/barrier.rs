@@ -1,25 +1,27 @@
 //! Barriers.
 
-use crate::rt::{self, Object, Op, Rt};
-use std::cell::Cell;
+use crate::rt::{self, Inside, Op, Renew, Rt};
 use std::fmt;
 use std::panic::Location;
 
-/// [`std::sync::Barrier`] under the scheduler.
+/// [`std::sync::Barrier`] under the scheduler. Outside of a check it is one of std's.
 pub struct Barrier {
-    object: Object,
+    inside: Inside<Arrived>,
     size: usize,
-    arrived: Cell<usize>,
-    round: Cell<usize>,
+    outside: std::sync::Barrier,
 }
 
-// SAFETY: all threads of an execution are fibers of one operating system thread.
-unsafe impl Sync for Barrier {}
-// SAFETY: as above.
-unsafe impl Send for Barrier {}
+/// How many have arrived, in which round.
+struct Arrived {
+    count: usize,
+    round: usize,
+}
 
-impl std::panic::UnwindSafe for Barrier {}
-impl std::panic::RefUnwindSafe for Barrier {}
+impl Renew for Arrived {
+    fn renew(&mut self) {
+        *self = Arrived { count: 0, round: 0 };
+    }
+}
 
 /// [`std::sync::BarrierWaitResult`], which std does not let others make.
 #[derive(Clone, Copy, Debug)]
@@ -37,33 +39,41 @@ struct Waiting<'a> {
     round: usize,
 }
 
-unsafe fn is_over(waiting: *const (), _: &Rt, _: usize) -> bool {
+unsafe fn is_over(waiting: *const (), rt: &Rt, _: usize) -> bool {
     // SAFETY: it is only used with a `Waiting`.
     let waiting = unsafe { &*waiting.cast::<Waiting<'_>>() };
-    waiting.barrier.round.get() != waiting.round
+    waiting.barrier.inside.peek(rt, |arrived| arrived.round != waiting.round).unwrap_or(false)
 }
 
 impl Barrier {
     /// As in std.
     #[track_caller]
     pub const fn new(n: usize) -> Barrier {
-        Barrier { object: Object::new(), size: n, arrived: Cell::new(0), round: Cell::new(0) }
+        let inside = Inside::new(Arrived { count: 0, round: 0 });
+        Barrier { inside, size: n, outside: std::sync::Barrier::new(n) }
     }
 
     /// As in std: a scheduling point; waits until all have arrived.
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         let at = Location::caller();
-        rt::point(Op::write("arrive", self.object.id(), at));
-        self.arrived.set(self.arrived.get() + 1);
-        if self.arrived.get() >= self.size {
-            self.arrived.set(0);
-            self.round.set(self.round.get() + 1);
+        rt::point(Op::write("arrive", self.inside.id(), at));
+        let size = self.size;
+        let arrived = self.inside.with(|arrived| {
+            arrived.count += 1;
+            let count = arrived.count;
+            if count >= size {
+                *arrived = Arrived { count: 0, round: arrived.round + 1 };
+            }
+            (count, arrived.round)
+        });
+        let Some((count, round)) = arrived else { return BarrierWaitResult(self.outside.wait().is_leader()) };
+        if count >= size {
             rt::note(|| "the last".into());
             return BarrierWaitResult(true);
         }
-        rt::note(|| format!("{} of {}", self.arrived.get(), self.size));
-        let waiting = Waiting { barrier: self, round: self.round.get() };
+        rt::note(|| format!("{count} of {size}"));
+        let waiting = Waiting { barrier: self, round };
         rt::point(Op::local("wait for the others at a barrier", at).when(&waiting, is_over));
         BarrierWaitResult(false)
     }

@@ -1,23 +1,27 @@
 //! Condition variables.
 
-use super::mutex::{self, Mutex, MutexGuard, RawMutex};
-use crate::rt::{self, Object, Op, Refine, Rt};
-use std::cell::RefCell;
+use super::mutex::{self, MutexGuard, RawMutex};
+use crate::rt::{self, Inside, Op, Refine, Renew, Rt};
 use std::fmt;
 use std::panic::Location;
 use std::sync::{LockResult, PoisonError};
 use std::time::Duration;
 
-/// [`std::sync::Condvar`] under the scheduler. `notify_one` may wake any of the threads that wait.
+/// [`std::sync::Condvar`] under the scheduler. `notify_one` may wake any of the threads that wait. Outside of a check it is
+/// one of std's.
 pub struct Condvar {
-    object: Object,
-    waiters: RefCell<Vec<usize>>,
+    waiters: Inside<Waiters>,
+    outside: std::sync::Condvar,
 }
 
-// SAFETY: all threads of an execution are fibers of one operating system thread.
-unsafe impl Sync for Condvar {}
-// SAFETY: as above.
-unsafe impl Send for Condvar {}
+/// The threads that wait.
+struct Waiters(Vec<usize>);
+
+impl Renew for Waiters {
+    fn renew(&mut self) {
+        self.0.clear();
+    }
+}
 
 impl std::panic::UnwindSafe for Condvar {}
 impl std::panic::RefUnwindSafe for Condvar {}
@@ -35,64 +39,92 @@ impl WaitTimeoutResult {
 
 unsafe fn is_woken(mutex: *const (), rt: &Rt, thread: usize) -> bool {
     // SAFETY: it is only used with a `RawMutex`.
-    rt.threads[thread].notified && unsafe { (*mutex.cast::<RawMutex>()).ready_to_relock() }
+    rt.threads[thread].notified && unsafe { (*mutex.cast::<RawMutex>()).is_free() }
 }
 
 unsafe fn is_free(mutex: *const (), _: &Rt, _: usize) -> bool {
     // SAFETY: it is only used with a `RawMutex`.
-    unsafe { (*mutex.cast::<RawMutex>()).ready_to_relock() }
+    unsafe { (*mutex.cast::<RawMutex>()).is_free() }
 }
 
 impl Condvar {
     /// As in std.
     #[track_caller]
     pub const fn new() -> Condvar {
-        Condvar { object: Object::new(), waiters: RefCell::new(Vec::new()) }
+        Condvar { waiters: Inside::new(Waiters(Vec::new())), outside: std::sync::Condvar::new() }
     }
 
-    /// Releases the lock and waits; whether time was up.
-    fn wait_until<T: ?Sized>(
-        &self,
-        mutex: &Mutex<T>,
-        deadline: Option<Duration>,
-        at: &'static Location<'static>,
-    ) -> bool {
-        let raw = mutex.raw();
+    /// Releases the lock and waits; whether time was up. Inside of an execution.
+    fn wait_inside(&self, raw: &RawMutex, deadline: Option<Duration>, at: &'static Location<'static>) -> bool {
         rt::observe(Refine::WAITS);
         // Who tries the lock sees in which step it is released.
         let both = Refine::RELEASES.with(Refine::WAITS);
         let seen = rt::with(|rt| rt.settings.refine.contains(both)) == Some(true);
-        let op = Op::write("wait", self.object.id(), at);
+        let op = Op::write("wait", self.waiters.id(), at);
         rt::point(if seen { op.and(raw.object.id()) } else { op });
-        let Some(me) = rt::with(|rt| rt.current) else { panic!("a wait outside of `fabius::check` would never end") };
-        self.waiters.borrow_mut().push(me);
-        rt::with(|rt| rt.threads[me].notified = false);
+        let me = rt::must(|rt| {
+            rt.threads[rt.current].notified = false;
+            rt.current
+        });
+        self.waiters.with(|waiters| waiters.0.push(me));
         raw.unlock_within(at);
         let mut timed_out = rt::point(
             Op::write("wake", raw.object.id(), at).when(raw, is_woken).held_by(mutex::holders).until(deadline),
         );
         if timed_out {
-            self.waiters.borrow_mut().retain(|t| *t != me);
+            self.waiters.with(|waiters| waiters.0.retain(|t| *t != me));
             let notified = rt::with(|rt| rt.threads[me].notified).unwrap_or(false);
             timed_out = !notified;
-            if !raw.ready_to_relock() {
+            if !raw.is_free() {
                 rt::point(Op::write("relock", raw.object.id(), at).when(raw, is_free).held_by(mutex::holders));
             }
         }
+        raw.take(at);
         rt::note(|| if timed_out { "time was up" } else { "woken" }.into());
         timed_out
+    }
+
+    /// Releases the lock and waits, inside of an execution or outside; whether time was up.
+    fn wait_for<'a, T: ?Sized>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        limit: Option<Duration>,
+        at: &'static Location<'static>,
+    ) -> (LockResult<MutexGuard<'a, T>>, WaitTimeoutResult) {
+        let (mutex, outside) = guard.into_parts();
+        let raw = mutex.raw();
+        let Some(outside) = outside else {
+            if rt::current().is_null() {
+                raw.free();
+                panic!("a guard of an execution cannot be waited with outside of it");
+            }
+            let abandon = Abandon(raw);
+            let deadline = limit.and_then(|limit| rt::with(|rt| rt.now.saturating_add(limit)));
+            let timed_out = self.wait_inside(raw, deadline, at);
+            std::mem::forget(abandon);
+            return (mutex.relocked(None), WaitTimeoutResult(timed_out));
+        };
+        raw.free();
+        if !rt::current().is_null() {
+            panic!("a guard from outside of an execution cannot be waited with inside of it");
+        }
+        self.waiters.object.outside();
+        let (outside, timed_out) = match limit {
+            None => (self.outside.wait(outside).unwrap_or_else(PoisonError::into_inner), false),
+            Some(limit) => {
+                let (outside, result) =
+                    self.outside.wait_timeout(outside, limit).unwrap_or_else(PoisonError::into_inner);
+                (outside, result.timed_out())
+            }
+        };
+        raw.take_outside(at, || panic!("a lock is held by a thread of `fabius::check`, or by a guard that it left"));
+        (mutex.relocked(Some(outside)), WaitTimeoutResult(timed_out))
     }
 
     /// As in std: releases the lock and waits for a notification; then waits for the lock.
     #[track_caller]
     pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
-        let at = Location::caller();
-        let mutex = guard.mutex();
-        std::mem::forget(guard);
-        let abandon = Abandon(mutex);
-        self.wait_until(mutex, None, at);
-        std::mem::forget(abandon);
-        mutex.relocked(at)
+        self.wait_for(guard, None, Location::caller()).0
     }
 
     /// As in std.
@@ -115,16 +147,9 @@ impl Condvar {
         guard: MutexGuard<'a, T>,
         limit: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        let at = Location::caller();
-        let mutex = guard.mutex();
-        std::mem::forget(guard);
-        let abandon = Abandon(mutex);
-        let deadline = rt::with(|rt| rt.now.saturating_add(limit));
-        let timed_out = WaitTimeoutResult(self.wait_until(mutex, deadline, at));
-        std::mem::forget(abandon);
-        match mutex.relocked(at) {
-            Ok(guard) => Ok((guard, timed_out)),
-            Err(poisoned) => Err(PoisonError::new((poisoned.into_inner(), timed_out))),
+        match self.wait_for(guard, Some(limit), Location::caller()) {
+            (Ok(guard), timed_out) => Ok((guard, timed_out)),
+            (Err(poisoned), timed_out) => Err(PoisonError::new((poisoned.into_inner(), timed_out))),
         }
     }
 
@@ -152,13 +177,13 @@ impl Condvar {
     /// As in std: a scheduling point. Any of the waiting threads may be the one.
     #[track_caller]
     pub fn notify_one(&self) {
-        rt::point(Op::write("notify_one", self.object.id(), Location::caller()));
-        let count = self.waiters.borrow().len();
+        rt::point(Op::write("notify_one", self.waiters.id(), Location::caller()));
+        let Some(count) = self.waiters.with(|waiters| waiters.0.len()) else { return self.outside.notify_one() };
         if count > 0 {
             let chosen = rt::choose(count as u32) as usize;
-            let thread = self.waiters.borrow_mut().remove(chosen);
-            self.wake(thread);
-            rt::note(|| format!("wakes thread {thread}"));
+            let thread = self.waiters.with(|waiters| waiters.0.remove(chosen));
+            thread.into_iter().for_each(wake);
+            rt::note(|| format!("wakes thread {}", thread.unwrap_or_default()));
         } else {
             rt::note(|| "nobody waits".into());
         }
@@ -167,29 +192,29 @@ impl Condvar {
     /// As in std: a scheduling point.
     #[track_caller]
     pub fn notify_all(&self) {
-        rt::point(Op::write("notify_all", self.object.id(), Location::caller()));
-        let all = std::mem::take(&mut *self.waiters.borrow_mut());
+        rt::point(Op::write("notify_all", self.waiters.id(), Location::caller()));
+        let all = self.waiters.with(|waiters| std::mem::take(&mut waiters.0));
+        let Some(all) = all else { return self.outside.notify_all() };
         rt::note(|| format!("wakes {}", all.len()));
-        all.into_iter().for_each(|thread| self.wake(thread));
-    }
-
-    fn wake(&self, thread: usize) {
-        rt::with(|rt| {
-            if let Some(thread) = rt.threads.get_mut(thread) {
-                thread.notified = true;
-            }
-        });
+        all.into_iter().for_each(wake);
     }
 }
 
-/// Releases the mutex, whose guard is gone, if the wait is abandoned before it did.
-struct Abandon<'a, T: ?Sized>(&'a Mutex<T>);
+fn wake(thread: usize) {
+    rt::with(|rt| {
+        if let Some(thread) = rt.threads.get_mut(thread) {
+            thread.notified = true;
+        }
+    });
+}
 
-impl<T: ?Sized> Drop for Abandon<'_, T> {
+/// Releases the mutex, whose guard is gone, if the wait is abandoned before it did.
+struct Abandon<'a>(&'a RawMutex);
+
+impl Drop for Abandon<'_> {
     fn drop(&mut self) {
-        let raw = self.0.raw();
-        if raw.holder().is_some_and(|(thread, _)| rt::with(|rt| rt.current) == Some(thread)) {
-            raw.unlock_within(raw.object.made);
+        if self.0.is_held_by_current() {
+            self.0.unlock_within(self.0.object.made);
         }
     }
 }

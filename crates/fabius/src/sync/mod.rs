@@ -7,13 +7,15 @@ mod condvar;
 pub mod mpsc;
 mod mutex;
 mod once;
+mod once_lock;
 mod rwlock;
 
 pub use arc::{Arc, Weak};
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use mutex::{Mutex, MutexGuard};
-pub use once::{LazyLock, Once, OnceLock, OnceState};
+pub use once::{Once, OnceState};
+pub use once_lock::{LazyLock, OnceLock};
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 

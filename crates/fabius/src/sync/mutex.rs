@@ -1,20 +1,22 @@
 //! Mutual exclusion.
 
 use super::Finally;
-use crate::rt::{self, Holder, Object, Op, Refine, Rt};
-use std::cell::{Cell, UnsafeCell};
+use crate::rt::{self, ELSEWHERE, Holder, Object, Op, Refine, Rt};
+use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
-/// [`std::sync::Mutex`] under the scheduler.
+/// [`std::sync::Mutex`] under the scheduler. Outside of a check it is one of std's.
 pub struct Mutex<T: ?Sized> {
     raw: RawMutex,
     data: UnsafeCell<T>,
 }
 
-// SAFETY: as for `std::sync::Mutex`; all threads of an execution are fibers of one operating system thread.
+// SAFETY: as for `std::sync::Mutex`: only who has a guard uses the data, and `RawMutex` gives one at a time.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
@@ -22,19 +24,33 @@ unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 impl<T: ?Sized> std::panic::UnwindSafe for Mutex<T> {}
 impl<T: ?Sized> std::panic::RefUnwindSafe for Mutex<T> {}
 
-/// The lock without the data.
+/// The lock without the data. Inside of an execution it is `holder` that excludes; outside, threads exclude one another by a
+/// lock of std, and whoever has that takes `holder` as well. A guard that is leaked holds the lock for ever.
 pub(crate) struct RawMutex {
     pub object: Object,
-    /// One more than the number of the thread that holds it; 0 if it is free.
-    holder: Cell<u32>,
-    taken_at: Cell<Option<&'static Location<'static>>>,
-    poisoned: Cell<bool>,
+    /// One more than the number of the thread that holds it; [`OUTSIDE`], or [`FREE`].
+    holder: AtomicU32,
+    /// In which execution it was taken, and where.
+    taken_in: AtomicU64,
+    taken_at: AtomicPtr<Location<'static>>,
+    poisoned: AtomicBool,
+    outside: std::sync::Mutex<()>,
 }
+
+const FREE: u32 = 0;
+
+/// Held by a guard from outside of an execution.
+const OUTSIDE: u32 = u32::MAX;
+
+/// What a guard from outside of an execution has as well.
+type Outside<'a> = std::sync::MutexGuard<'a, ()>;
 
 /// [`std::sync::MutexGuard`].
 pub struct MutexGuard<'a, T: ?Sized> {
     lock: &'a Mutex<T>,
     panicking: bool,
+    /// Dropped after the lock is free.
+    outside: Option<Outside<'a>>,
     not_send: std::marker::PhantomData<*const ()>,
 }
 
@@ -43,62 +59,107 @@ unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
 
 unsafe fn is_free(raw: *const (), _: &Rt, _: usize) -> bool {
     // SAFETY: it is only used with a `RawMutex`.
-    unsafe { (*raw.cast::<RawMutex>()).holder.get() == 0 }
+    unsafe { (*raw.cast::<RawMutex>()).is_free() }
 }
 
-pub(super) unsafe fn holders(raw: *const ()) -> Vec<Holder> {
+pub(super) unsafe fn holders(raw: *const (), rt: &Rt) -> Vec<Holder> {
     // SAFETY: it is only used with a `RawMutex`.
-    unsafe { (*raw.cast::<RawMutex>()).holder() }.into_iter().collect()
+    unsafe { (*raw.cast::<RawMutex>()).holder(rt) }.into_iter().collect()
 }
 
 impl RawMutex {
     #[track_caller]
     pub const fn new() -> RawMutex {
-        let object = Object::new();
-        RawMutex { object, holder: Cell::new(0), taken_at: Cell::new(None), poisoned: Cell::new(false) }
+        RawMutex {
+            object: Object::new(),
+            holder: AtomicU32::new(FREE),
+            taken_in: AtomicU64::new(0),
+            taken_at: AtomicPtr::new(ptr::null_mut()),
+            poisoned: AtomicBool::new(false),
+            outside: std::sync::Mutex::new(()),
+        }
     }
 
     #[inline]
-    pub fn lock(&self, name: &'static str, at: &'static Location<'static>) {
-        if self.holder.get() != 0 && self.object.is_stale() {
-            // A static, from an execution that failed.
-            self.holder.set(0);
+    pub fn is_free(&self) -> bool {
+        self.holder.load(Ordering::Acquire) == FREE
+    }
+
+    #[inline]
+    fn lock(&self, name: &'static str, at: &'static Location<'static>) -> Option<Outside<'_>> {
+        if rt::current().is_null() {
+            let outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
+            self.take_outside(at, || {
+                panic!("a lock is held by a thread of `fabius::check`, or by a guard that it left")
+            });
+            return Some(outside);
         }
         rt::point(Op::write(name, self.object.id(), at).when(self, is_free).held_by(holders));
-        if self.holder.get() != 0 && rt::current().is_null() {
-            panic!("a lock is taken twice outside of `fabius::check`");
-        }
         self.take(at);
+        None
     }
 
-    /// The last operation has taken the lock.
+    /// The current thread has it. Only in an execution that has claimed the object, when the lock is free.
     #[inline]
-    fn take(&self, at: &'static Location<'static>) {
-        self.holder.set(rt::with(|rt| rt.current as u32 + 1).unwrap_or(1));
-        self.taken_at.set(Some(at));
+    pub fn take(&self, at: &'static Location<'static>) {
+        rt::with(|rt| {
+            self.holder.store(rt.current as u32 + 1, Ordering::Relaxed);
+            self.taken_in.store(rt.epoch, Ordering::Relaxed);
+            self.taken_at.store(ptr::from_ref(at).cast_mut(), Ordering::Relaxed);
+        });
         rt::holds();
     }
 
-    #[inline]
-    fn unlock(&self, at: &'static Location<'static>) {
-        let _free = Finally(|| self.holder.set(0));
-        rt::point(Op::write("unlock", self.object.id(), at));
-        rt::gives_back();
+    /// Somebody outside of an execution has it, who has the lock of std. An execution that claims the object in between
+    /// sees that, or is seen.
+    pub fn take_outside(&self, at: &'static Location<'static>, otherwise: impl FnOnce()) {
+        self.object.outside();
+        if self.holder.compare_exchange(FREE, OUTSIDE, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+            return otherwise();
+        }
+        if self.object.is_anothers() {
+            self.holder.store(FREE, Ordering::Release);
+            self.object.is_used_by_a_real_thread();
+        }
+        self.taken_at.store(ptr::from_ref(at).cast_mut(), Ordering::Relaxed);
     }
 
-    /// The same as a part of the operation that is being done.
+    #[inline]
+    pub fn unlock(&self, at: &'static Location<'static>) {
+        let _free = Finally(|| self.free());
+        if !rt::current().is_null() {
+            rt::point(Op::write("unlock", self.object.id(), at));
+            rt::gives_back();
+        }
+    }
+
+    /// The same as a part of the operation that is being done. Inside of an execution.
     pub fn unlock_within(&self, at: &'static Location<'static>) {
-        self.holder.set(0);
+        self.free();
         rt::also(Op::write("unlock", self.object.id(), at));
     }
 
-    /// Who holds it, and where that was taken.
-    pub fn holder(&self) -> Option<Holder> {
-        Some(((self.holder.get() as usize).checked_sub(1)?, self.taken_at.get()?))
+    /// Whoever has the guard gives it back.
+    #[inline]
+    pub fn free(&self) {
+        self.holder.store(FREE, Ordering::Release);
     }
 
-    pub fn ready_to_relock(&self) -> bool {
-        self.holder.get() == 0
+    pub fn is_held_by_current(&self) -> bool {
+        rt::with(|rt| self.holder(rt).is_some_and(|(thread, _)| thread == rt.current)).unwrap_or(false)
+    }
+
+    /// Who holds it, and where that was taken.
+    pub fn holder(&self, rt: &Rt) -> Option<Holder> {
+        let holder = self.holder.load(Ordering::Acquire);
+        let here = rt.epoch == self.taken_in.load(Ordering::Relaxed) && holder != OUTSIDE;
+        let thread = if here { (holder as usize).checked_sub(1)? } else { ELSEWHERE };
+        (holder != FREE).then(|| (thread, self.taken_at().unwrap_or(self.object.made)))
+    }
+
+    fn taken_at(&self) -> Option<&'static Location<'static>> {
+        // SAFETY: it is null, or was made from a reference to what is static.
+        unsafe { self.taken_at.load(Ordering::Relaxed).as_ref() }
     }
 }
 
@@ -111,7 +172,7 @@ impl<T> Mutex<T> {
 
     /// As in std.
     pub fn into_inner(self) -> LockResult<T> {
-        let poisoned = self.raw.poisoned.get();
+        let poisoned = self.raw.poisoned.load(Ordering::Relaxed);
         result(poisoned, self.data.into_inner())
     }
 }
@@ -124,55 +185,69 @@ impl<T: ?Sized> Mutex<T> {
     /// As in std: a scheduling point; waits for the lock.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        self.raw.lock("lock", Location::caller());
-        self.guard()
+        let outside = self.raw.lock("lock", Location::caller());
+        self.guard(outside)
     }
 
     /// As in std: a scheduling point; does not wait.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        rt::observe(Refine::RELEASES);
         let at = Location::caller();
+        if rt::current().is_null() {
+            let outside = match self.raw.outside.try_lock() {
+                Ok(outside) => outside,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => return Err(TryLockError::WouldBlock),
+            };
+            let mut held = false;
+            self.raw.take_outside(at, || held = true);
+            return if held { Err(TryLockError::WouldBlock) } else { Ok(self.guard(Some(outside))?) };
+        }
+        rt::observe(Refine::RELEASES);
         rt::point(Op::write("try_lock", self.raw.object.id(), at));
-        rt::note(|| if self.raw.holder.get() == 0 { "taken" } else { "held by another" }.into());
-        if self.raw.holder.get() != 0 {
+        let is_free = self.raw.is_free();
+        rt::note(|| if is_free { "taken" } else { "held by another" }.into());
+        if !is_free {
             rt::unchanged();
             return Err(TryLockError::WouldBlock);
         }
         self.raw.take(at);
-        self.guard().map_err(TryLockError::Poisoned)
+        Ok(self.guard(None)?)
     }
 
-    fn guard(&self) -> LockResult<MutexGuard<'_, T>> {
+    fn guard<'a>(&'a self, outside: Option<Outside<'a>>) -> LockResult<MutexGuard<'a, T>> {
         let panicking = std::thread::panicking();
-        result(self.raw.poisoned.get(), MutexGuard { lock: self, panicking, not_send: std::marker::PhantomData })
+        let guard = MutexGuard { lock: self, panicking, outside, not_send: std::marker::PhantomData };
+        result(self.raw.poisoned.load(Ordering::Relaxed), guard)
     }
 
     /// Whether the current thread holds it.
     #[doc(hidden)]
     pub fn is_held_by_current(&self) -> bool {
-        self.raw.holder().is_some_and(|(thread, _)| rt::with(|rt| rt.current) == Some(thread))
+        self.raw.is_held_by_current()
     }
 
     /// As in std. Not a scheduling point.
     pub fn is_poisoned(&self) -> bool {
-        self.raw.poisoned.get()
+        self.raw.poisoned.load(Ordering::Relaxed)
     }
 
     /// As in std.
     pub fn clear_poison(&self) {
-        self.raw.poisoned.set(false);
+        self.raw.poisoned.store(false, Ordering::Relaxed);
     }
 
     /// As in std.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        result(self.raw.poisoned.get(), self.data.get_mut())
+        result(self.raw.poisoned.load(Ordering::Relaxed), self.data.get_mut())
     }
 }
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
-    pub(super) fn mutex(&self) -> &'a Mutex<T> {
-        self.lock
+    /// The mutex, which stays locked, and what a guard from outside has as well.
+    pub(super) fn into_parts(self) -> (&'a Mutex<T>, Option<Outside<'a>>) {
+        let mut this = std::mem::ManuallyDrop::new(self);
+        (this.lock, this.outside.take())
     }
 }
 
@@ -182,9 +257,8 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// A guard for a lock that was taken again after a wait.
-    pub(super) fn relocked(&self, at: &'static Location<'static>) -> LockResult<MutexGuard<'_, T>> {
-        self.raw.take(at);
-        self.guard()
+    pub(super) fn relocked<'a>(&'a self, outside: Option<Outside<'a>>) -> LockResult<MutexGuard<'a, T>> {
+        self.guard(outside)
     }
 }
 
@@ -208,9 +282,9 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
         if !self.panicking && std::thread::panicking() && !rt::with(|rt| rt.abandoned).unwrap_or(false) {
-            self.lock.raw.poisoned.set(true);
+            self.lock.raw.poisoned.store(true, Ordering::Relaxed);
         }
-        let at = self.lock.raw.taken_at.get().unwrap_or(self.lock.raw.object.made);
+        let at = self.lock.raw.taken_at().unwrap_or(self.lock.raw.object.made);
         self.lock.raw.unlock(at);
     }
 }
@@ -231,7 +305,7 @@ impl<T: Default> Default for Mutex<T> {
 
 impl<T: ?Sized> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mutex").field("poisoned", &self.raw.poisoned.get()).finish_non_exhaustive()
+        f.debug_struct("Mutex").field("poisoned", &self.raw.poisoned.load(Ordering::Relaxed)).finish_non_exhaustive()
     }
 }
 

@@ -5,8 +5,9 @@
 use crate::rt::{self, Execution, Object, Op, Refine, Rt, Settings};
 use fabius_explore::system::Choose;
 use std::any::Any;
-use std::cell::Cell;
 use std::panic::Location;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Everything that a test could look at is a scheduling point, so that no execution has to be begun anew.
 const SETTINGS: Settings = Settings {
@@ -120,41 +121,33 @@ pub fn switch(name: &'static str) {
     rt::point(Op::local(name, Location::caller()));
 }
 
-/// A lazily made value that lives as long as the execution.
-pub fn execution_local<T: 'static>(key: usize) -> Option<&'static T> {
-    rt::must(|rt| {
-        let value = rt.statics.get(&key)?.downcast_ref::<T>()?;
-        // SAFETY: the box stays until the execution ends, and nobody keeps the reference for longer.
-        Some(unsafe { &*std::ptr::from_ref(value) })
-    })
+/// A value that lives as long as the execution, or whoever has asked for it.
+pub fn execution_local<T: 'static>(key: usize) -> Option<Rc<T>> {
+    rt::must(|rt| rt.statics.get(&key)?.clone().downcast().ok())
 }
 
-/// Sets a value that lives as long as the execution.
+/// Sets such a value. Its destructor does nothing that is part of an execution.
 pub fn set_execution_local<T: 'static>(key: usize, value: T) {
-    rt::must(|rt| rt.statics.insert(key, Box::new(value)));
+    let before = rt::must(|rt| rt.statics.insert(key, Rc::new(value)));
+    drop(before);
 }
 
 /// Something that threads wait for and that others give.
 pub struct Signal {
     object: Object,
-    given: Cell<bool>,
+    given: AtomicBool,
 }
-
-// SAFETY: all threads of an execution are fibers of one operating system thread.
-unsafe impl Sync for Signal {}
-// SAFETY: as above.
-unsafe impl Send for Signal {}
 
 unsafe fn is_given(signal: *const (), _: &Rt, _: usize) -> bool {
     // SAFETY: it is only used with a `Signal`.
-    unsafe { (*signal.cast::<Signal>()).given.get() }
+    unsafe { (*signal.cast::<Signal>()).given.load(Ordering::Acquire) }
 }
 
 impl Signal {
     /// One that has not been given.
     #[track_caller]
     pub const fn new() -> Signal {
-        Signal { object: Object::new(), given: Cell::new(false) }
+        Signal { object: Object::new(), given: AtomicBool::new(false) }
     }
 
     /// A scheduling point of an operation on what the signal stands for.
@@ -165,14 +158,14 @@ impl Signal {
 
     /// Gives it, without a scheduling point.
     pub fn give(&self) {
-        self.given.set(true);
+        self.given.store(true, Ordering::Release);
     }
 
     /// A scheduling point: waits until it is given, and takes it back.
     #[track_caller]
     pub fn wait(&self, name: &'static str) {
         rt::point(Op::write(name, self.object.id(), Location::caller()).when(self, is_given));
-        self.given.set(false);
+        self.given.store(false, Ordering::Relaxed);
     }
 }
 
@@ -185,6 +178,6 @@ impl Default for Signal {
 
 impl std::fmt::Debug for Signal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Signal").field("given", &self.given.get()).finish()
+        f.debug_struct("Signal").field("given", &self.given).finish()
     }
 }

@@ -1,0 +1,215 @@
+//! Channels that are made inside of an execution.
+
+use crate::rt::{self, Op, Refine, Renew, Rt};
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
+use std::time::Duration;
+
+/// A channel.
+pub(super) struct Inside<T>(rt::Inside<State<T>>);
+
+struct State<T> {
+    messages: VecDeque<T>,
+    /// `None`: without limit.
+    capacity: Option<usize>,
+    /// How many messages were received: with capacity 0 a sender waits for its own.
+    received: u64,
+    sent: u64,
+    /// How many receivers wait: with capacity 0, `try_send` succeeds only if one does.
+    receiving: usize,
+    senders: usize,
+    receiver: bool,
+}
+
+impl<T> Renew for State<T> {
+    /// A channel that was kept from an earlier execution is as it was left.
+    fn renew(&mut self) {}
+}
+
+impl<T> State<T> {
+    fn has_room(&self) -> bool {
+        self.capacity.is_none_or(|c| self.messages.len() < c.max(1)) || !self.receiver
+    }
+
+    fn push(&mut self, value: T) -> Result<(), SendError<T>> {
+        if !self.receiver {
+            return Err(SendError(value));
+        }
+        self.messages.push_back(value);
+        self.sent += 1;
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        let value = self.messages.pop_front()?;
+        self.received += 1;
+        Some(value)
+    }
+}
+
+unsafe fn has_room<T>(channel: *const (), rt: &Rt, _: usize) -> bool {
+    // SAFETY: it is only used with a channel of `T`.
+    unsafe { (*channel.cast::<Inside<T>>()).0.peek(rt, State::has_room).unwrap_or(false) }
+}
+
+unsafe fn has_news<T>(channel: *const (), rt: &Rt, _: usize) -> bool {
+    // SAFETY: it is only used with a channel of `T`.
+    let channel = unsafe { &*channel.cast::<Inside<T>>() };
+    channel.0.peek(rt, |state| !state.messages.is_empty() || state.senders == 0).unwrap_or(false)
+}
+
+struct Handover<'a, T> {
+    channel: &'a Inside<T>,
+    number: u64,
+}
+
+unsafe fn is_received<T>(handover: *const (), rt: &Rt, _: usize) -> bool {
+    // SAFETY: it is only used with a `Handover` of `T`.
+    let handover = unsafe { &*handover.cast::<Handover<'_, T>>() };
+    let done = |state: &State<T>| state.received >= handover.number || !state.receiver;
+    handover.channel.0.peek(rt, done).unwrap_or(false)
+}
+
+/// The receiving end.
+pub(super) struct Receiver<T> {
+    channel: Arc<Inside<T>>,
+    not_sync: PhantomData<Cell<()>>,
+}
+
+#[track_caller]
+pub(super) fn channel<T>(capacity: Option<usize>) -> (Arc<Inside<T>>, Receiver<T>) {
+    let (messages, received, sent, receiving) = (VecDeque::new(), 0, 0, 0);
+    let state = State { messages, capacity, received, sent, receiving, senders: 1, receiver: true };
+    let channel = Arc::new(Inside(rt::Inside::new(state)));
+    (channel.clone(), Receiver { channel, not_sync: PhantomData })
+}
+
+impl<T> Inside<T> {
+    /// Calls `f` with the state, which does not run code of the test.
+    #[inline]
+    fn with<R>(&self, f: impl FnOnce(&mut State<T>) -> R) -> R {
+        match self.0.with(f) {
+            Some(result) => result,
+            None => panic!("a channel that was made inside of `fabius::check` is used outside of it"),
+        }
+    }
+
+    /// As in std; whether it waits for room and for the receiver depends on the capacity.
+    pub fn send(&self, value: T, at: &'static Location<'static>) -> Result<(), SendError<T>> {
+        let capacity = self.with(|state| state.capacity);
+        let op = Op::write("send", self.0.id(), at);
+        rt::point(if capacity.is_some() { op.when(self, has_room::<T>) } else { op });
+        let number = self.with(|state| state.push(value).map(|()| state.sent));
+        let number = number.inspect_err(|_| rt::note(|| "nobody receives".into()))?;
+        if capacity == Some(0) {
+            let handover = Handover { channel: self, number };
+            rt::point(Op::local("wait until it is received", at).when(&handover, is_received::<T>));
+            let back = self.with(|state| if state.received < number { state.messages.pop_back() } else { None });
+            if let Some(value) = back {
+                return Err(SendError(value));
+            }
+        }
+        Ok(())
+    }
+
+    /// As in std.
+    pub fn try_send(&self, value: T, at: &'static Location<'static>) -> Result<(), TrySendError<T>> {
+        rt::observe(Refine::RELEASES);
+        rt::point(Op::write("try_send", self.0.id(), at));
+        let sent = self.with(|state| {
+            if !state.receiver {
+                return Err(TrySendError::Disconnected(value));
+            }
+            let hands_over = state.capacity != Some(0) || state.receiving > state.messages.len();
+            if !state.has_room() || !hands_over {
+                return Err(TrySendError::Full(value));
+            }
+            state.push(value).map_err(|e| TrySendError::Disconnected(e.0))
+        });
+        if sent.is_err() {
+            rt::unchanged();
+        }
+        sent
+    }
+
+    pub fn one_sender_more(&self) {
+        self.0.with(|state| state.senders += 1);
+    }
+
+    /// Outside of an execution nobody is told: nobody can wait.
+    pub fn one_sender_less(&self) {
+        if rt::current().is_null() {
+            return;
+        }
+        let _less = super::super::Finally(|| self.with(|state| state.senders = state.senders.saturating_sub(1)));
+        rt::point(Op::write("drop sender", self.0.id(), self.0.object.made));
+    }
+}
+
+impl<T> Receiver<T> {
+    /// Waits for a message; whether time was up.
+    fn take(&self, deadline: Option<Duration>, at: &'static Location<'static>) -> bool {
+        let channel = &*self.channel;
+        let id = channel.0.id();
+        let waits = channel.with(|state| state.capacity == Some(0) && state.messages.is_empty() && state.senders > 0);
+        if waits {
+            // What `try_send` looks for.
+            rt::part(Op::write("receive", id, at), Refine::RELEASES);
+        }
+        channel.with(|state| state.receiving += 1);
+        let timed_out = rt::point(Op::write("recv", id, at).when(channel, has_news::<T>).until(deadline));
+        channel.with(|state| {
+            state.receiving -= 1;
+            timed_out && state.messages.is_empty()
+        })
+    }
+
+    pub fn recv(&self, at: &'static Location<'static>) -> Result<T, RecvError> {
+        self.take(None, at);
+        let value = self.channel.with(State::pop);
+        if value.is_none() {
+            rt::note(|| "all senders are gone".into());
+        }
+        value.ok_or(RecvError)
+    }
+
+    pub fn try_recv(&self, at: &'static Location<'static>) -> Result<T, TryRecvError> {
+        rt::observe(Refine::RELEASES);
+        rt::point(Op::write("try_recv", self.channel.0.id(), at));
+        let (value, senders) = self.channel.with(|state| (state.pop(), state.senders));
+        if value.is_none() {
+            rt::unchanged();
+        }
+        rt::note(|| if value.is_some() { "a message" } else { "nothing" }.into());
+        value.ok_or(if senders == 0 { TryRecvError::Disconnected } else { TryRecvError::Empty })
+    }
+
+    pub fn recv_timeout(&self, limit: Duration, at: &'static Location<'static>) -> Result<T, RecvTimeoutError> {
+        let deadline = rt::with(|rt| rt.now.saturating_add(limit));
+        if self.take(deadline, at) && self.channel.with(|state| state.senders > 0) {
+            rt::note(|| "time was up".into());
+            return Err(RecvTimeoutError::Timeout);
+        }
+        self.channel.with(State::pop).ok_or(RecvTimeoutError::Disconnected)
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        if rt::current().is_null() {
+            return;
+        }
+        let channel = &self.channel.0;
+        rt::point(Op::write("drop receiver", channel.id(), channel.object.made));
+        let dropped = self.channel.with(|state| {
+            state.receiver = false;
+            // A message that is handed over goes back to its sender.
+            if state.capacity == Some(0) { VecDeque::new() } else { std::mem::take(&mut state.messages) }
+        });
+        drop(dropped);
+    }
+}
