@@ -193,7 +193,9 @@ fn conclude(
     if let Some(found) = outcomes().find_map(|o| o.bug.as_ref()) {
         let found = shrink_bug(system, &explored.options, found);
         let rerun = replay::rerun(system, &found.schedule);
-        if rerun.kind.is_none() {
+        if let (None, Some(message)) = (rerun.kind, rerun.limit.clone()) {
+            report.verdict = cannot_go_on(message, bounds);
+        } else if rerun.kind.is_none() {
             let shared = matches!(found.what, Bug::Fault(BugKind::SyncMisuse, _));
             let first = if shared { Some(rt::SHARED.into()) } else { first_difference(system) };
             differs(&mut report, first, bounds);
@@ -202,6 +204,10 @@ fn conclude(
             let in_order = explored.search.is_some() && matches!(asked.0, Bound::Delays | Bound::Depth);
             show(config, &mut report, found, rerun, in_order.then_some(asked), at);
         }
+        return report;
+    }
+    if let Some(message) = system.limit.get() {
+        report.verdict = cannot_go_on(message.clone(), bounds);
         return report;
     }
     // The search notices what makes a prefix end elsewhere; what does not is noticed by running one schedule twice.
@@ -259,6 +265,11 @@ fn first_difference(system: &Test<'_>) -> Option<String> {
         Twice::Differs(first) => Some(first),
         Twice::Fails(_) | Twice::Same => None,
     }
+}
+
+/// Nothing is known because executions could not be run to their end.
+pub(crate) fn cannot_go_on(message: String, bounds: Bounds) -> Verdict {
+    Verdict::Unknown { reason: Reason::Program { message }, bounds }
 }
 
 /// The test does not behave the same when the same schedule is run again.

@@ -10,8 +10,8 @@ use fabius_explore::race::{Conflict, Detector, Race, Runner};
 use fabius_explore::search::{Bug, Found};
 use fabius_explore::system::{Choose, Fault, StepLog, System, TaskId};
 use fabius_trace::{
-    Action, After, Bound, BugKind, ErrorTrace, Lane, LaneKind, LineCol, Link, Mark, Points, ProgramId, Schedule,
-    SchedulerKind, Span, Step, TRACE_VERSION, Turn, Verdict,
+    Action, After, Bound, Bounds, BugKind, ErrorTrace, Lane, LaneKind, LineCol, Link, Mark, Points, ProgramId,
+    Schedule, SchedulerKind, Span, Step, TRACE_VERSION, Turn, Verdict,
 };
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +22,8 @@ use std::time::Instant;
 pub(crate) struct Rerun {
     /// What went wrong; `None`: nothing.
     pub kind: Option<BugKind>,
+    /// Why it could not be run to its end though nothing went wrong.
+    pub limit: Option<String>,
     pub message: String,
     pub at: Option<(String, u32, u32)>,
     /// More about it, line by line.
@@ -246,7 +248,8 @@ impl Rerun {
                 value: r.value.clone(),
             })
             .collect();
-        if self.kind.is_some() {
+        self.limit = rt.limit.clone();
+        if self.kind.is_some() || self.limit.is_some() {
             return;
         }
         if let Some(failure) = &rt.failure {
@@ -364,13 +367,14 @@ pub(crate) fn report(
     loop {
         let stop = AtomicBool::new(false);
         let system = Test::new(test, settings, Loops::default(), &stop);
-        let rerun = rerun(&system, &schedule);
+        let mut rerun = rerun(&system, &schedule);
         let observed = Refine(rerun_observed(&system, &schedule));
         if !settings.refine.contains(observed) {
             settings.refine = settings.refine.with(observed);
             continue;
         }
-        if let (Some(number), None) = (rerun.departs, rerun.kind) {
+        let limit = rerun.limit.take();
+        if let (Some(number), None, None) = (rerun.departs, rerun.kind, &limit) {
             panic!(
                 "the schedule does not fit the test: at turn {} thread {} cannot go on",
                 number + 1,
@@ -388,12 +392,25 @@ pub(crate) fn report(
             growth: Vec::new(),
             saved: None,
         };
-        if rerun.kind.is_some() {
+        if let Some(message) = limit {
+            report.verdict = check::cannot_go_on(message, NO_BOUNDS);
+        } else if rerun.kind.is_some() {
             check::show(config, &mut report, check::plain(rerun.schedule.clone()), rerun, None, at);
         }
         return report;
     }
 }
+
+/// One schedule says nothing of others.
+const NO_BOUNDS: Bounds = Bounds {
+    bound: Bound::None,
+    completed: None,
+    scheduler: SchedulerKind::Bag,
+    points: Points::Sync,
+    instances: Vec::new(),
+    any: Vec::new(),
+    limits: Vec::new(),
+};
 
 /// What a test looks at in one schedule.
 fn rerun_observed(test: &Test<'_>, schedule: &[Turn]) -> u8 {

@@ -1,6 +1,6 @@
 //! An execution from its beginning to its end, step by step.
 
-use super::{Job, Loops, RECENT, Rt, SPARE, Settings, inside, object, run, spawn};
+use super::{Beginning, Job, Loops, RECENT, Rt, SPARE, Settings, inside, object, run, spawn, usual_stack};
 use fabius_explore::system::Choose;
 use std::panic::Location;
 
@@ -24,7 +24,7 @@ impl Execution {
         rt.want_accesses = want_accesses;
         let rt = Box::into_raw(rt);
         inside(rt, choose, || {
-            spawn(body, None, Location::caller());
+            spawn(Beginning { job: body, name: None, stack: usual_stack(), at: Location::caller() });
         });
         let mut this = Execution(rt);
         this.get_mut().pass_time();
@@ -91,7 +91,7 @@ impl Execution {
             let rt = self.get();
             let threads = rt.threads.len();
             let next = (0..threads).map(|i| (rt.current + i) % threads).find(|id| rt.ready(*id));
-            let Some(next) = next.filter(|_| rt.failure.is_none()) else { return };
+            let Some(next) = next.filter(|_| !rt.is_given_up()) else { return };
             self.step(next, &mut First, false);
         }
     }
@@ -115,10 +115,11 @@ impl Execution {
 }
 
 impl Drop for Execution {
-    /// Ends the execution, and keeps the memory for the next one. What cannot end, because it has failed or waits for
-    /// ever, is leaked: destructors that run while it is unwound might fail as well, which would end the process.
+    /// Ends the execution, and keeps the memory for the next one. Threads that cannot end, because the execution has
+    /// failed or waits for ever, are not unwound: their destructors might fail as well, which would end the process.
+    /// Their stacks are given back; what is owned from there is leaked.
     fn drop(&mut self) {
-        if !self.get().is_over() && self.get().failure.is_none() {
+        if !self.get().is_over() && !self.get().is_given_up() {
             if self.get().settings.unwinds {
                 self.unwind();
             } else {
@@ -139,9 +140,7 @@ impl Drop for Execution {
         let mut rt = unsafe { Box::from_raw(self.0) };
         object::is_over();
         for thread in rt.threads.drain(..) {
-            if !thread.finished {
-                std::mem::forget(thread);
-            }
+            std::mem::forget(thread.locals);
         }
         rt.reset();
         SPARE.with(|spare| spare.borrow_mut().push(rt));

@@ -1,9 +1,14 @@
 //! Fibers: the stacks that the threads of a test run on. A fiber runs one job after another, so that neither stacks nor
 //! fibers are made anew for every execution.
+//!
+//! The stack of a job that will never go on is given back as it is, without running destructors: see
+//! [`Fiber`]'s destructor.
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, Yielder};
 use std::cell::RefCell;
+use std::io;
+use std::sync::OnceLock;
 
 /// What a fiber runs: the body of a thread, which catches its own panics.
 pub(crate) type Job = Box<dyn FnOnce()>;
@@ -15,6 +20,7 @@ pub(crate) type Exit = *const Yielder<(), ()>;
 pub(crate) struct Fiber {
     coroutine: Coroutine<(), (), ()>,
     slot: Box<Slot>,
+    stack: usize,
 }
 
 struct Slot {
@@ -29,26 +35,47 @@ thread_local! {
     static IDLE: RefCell<Vec<Box<Fiber>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Stack of a fiber in bytes; only what is used of it takes memory.
-const STACK: usize = 2 << 20;
+/// Stack of a thread in bytes that does not say how much it needs, as in std; only what is used of it takes memory.
+pub(crate) fn usual_stack() -> usize {
+    static USUAL: OnceLock<usize> = OnceLock::new();
+    *USUAL.get_or_init(|| {
+        let given = std::env::var("RUST_MIN_STACK").ok().and_then(|bytes| bytes.parse().ok());
+        given.unwrap_or(2 << 20)
+    })
+}
 
-/// Idle fibers that are kept.
+/// The largest stack that can be asked for.
+const LARGEST: usize = isize::MAX as usize / 2;
+
+/// Idle fibers that are kept, all with the usual stack.
 const KEPT: usize = 256;
 
 impl Fiber {
-    /// A fiber that will run the job when it is resumed, and where the job gives control back.
-    pub fn start(job: Job) -> (Box<Fiber>, Exit) {
-        let mut fiber = IDLE.with(|idle| idle.borrow_mut().pop()).unwrap_or_else(Fiber::new);
+    /// A fiber that will run the job when it is resumed, with a stack of so many bytes, and where the job gives control
+    /// back.
+    ///
+    /// # Errors
+    /// If there is no memory or address space for the stack.
+    pub fn start(job: Job, stack: usize) -> io::Result<(Box<Fiber>, Exit)> {
+        let idle = if stack == usual_stack() { IDLE.with(|idle| idle.borrow_mut().pop()) } else { None };
+        let mut fiber = match idle {
+            Some(fiber) => fiber,
+            None => Fiber::new(stack)?,
+        };
         fiber.slot.job = Some(job);
         let exit = fiber.slot.exit;
-        (fiber, exit)
+        Ok((fiber, exit))
     }
 
-    fn new() -> Box<Fiber> {
+    fn new(stack: usize) -> io::Result<Box<Fiber>> {
+        let memory = DefaultStack::new(stack.min(LARGEST)).or_else(|_| {
+            // What is kept for later is worth less than what is needed now.
+            IDLE.with(|idle| std::mem::take(&mut *idle.borrow_mut()));
+            DefaultStack::new(stack.min(LARGEST))
+        })?;
         let mut slot = Box::new(Slot { job: None, exit: std::ptr::null(), top: 0 });
         let shared: *mut Slot = &mut *slot;
-        let stack = DefaultStack::new(STACK).expect("there is memory for the stack of a thread");
-        let mut coroutine = Coroutine::with_stack(stack, move |exit: &Yielder<(), ()>, ()| {
+        let mut coroutine = Coroutine::with_stack(memory, move |exit: &Yielder<(), ()>, ()| {
             loop {
                 // SAFETY: the slot lives as long as the fiber, and nobody else uses it while the fiber runs.
                 let job = unsafe {
@@ -64,7 +91,7 @@ impl Fiber {
         });
         // Runs to its first exit, which makes the exit known.
         coroutine.resume(());
-        Box::new(Fiber { coroutine, slot })
+        Ok(Box::new(Fiber { coroutine, slot, stack }))
     }
 
     /// Where the part of the stack begins that jobs use.
@@ -81,9 +108,20 @@ impl Fiber {
     pub fn retire(self: Box<Self>) {
         IDLE.with(|idle| {
             let mut idle = idle.borrow_mut();
-            if idle.len() < KEPT {
+            if idle.len() < KEPT && self.stack == usual_stack() {
                 idle.push(self);
             }
         });
+    }
+}
+
+impl Drop for Fiber {
+    /// Gives the stack back. If its job has not ended, no destructor of what is on the stack runs: what that owns is
+    /// leaked.
+    fn drop(&mut self) {
+        // SAFETY: nobody refers to what is on the stack any more: all threads of an execution are given up together, and
+        // they are the only ones that a test has; an operating system thread that borrows from them
+        // (`std::thread::scope` inside of a check) is a misuse. What has destructors is leaked, which is safe.
+        unsafe { self.coroutine.force_reset() };
     }
 }

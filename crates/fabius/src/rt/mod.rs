@@ -18,7 +18,7 @@ mod repetition;
 mod state;
 
 pub(crate) use execution::Execution;
-pub(crate) use fiber::Job;
+pub(crate) use fiber::{Job, usual_stack};
 pub(crate) use object::{Object, SHARED, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Holder, Op};
 pub(crate) use record::Recorder;
@@ -180,6 +180,8 @@ pub(crate) struct Rt {
     pub observed: Refine,
     pub panics: Vec<Panic>,
     pub failure: Option<Failure>,
+    /// Why the execution cannot go on though the test has not failed.
+    pub limit: Option<String>,
     pub recorder: Recorder,
     pub statics: HashMap<usize, Box<dyn Any>>,
     states: States,
@@ -401,10 +403,23 @@ pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>)
     }
 }
 
+/// What is known of a thread before it begins.
+pub(crate) struct Beginning {
+    pub job: Job,
+    pub name: Option<Arc<str>>,
+    /// Bytes of its stack.
+    pub stack: usize,
+    pub at: &'static Location<'static>,
+}
+
 /// Makes a thread and runs its beginning. Returns its number. Only inside of an execution.
-pub(crate) fn spawn(job: Job, name: Option<Arc<str>>, at: &'static Location<'static>) -> usize {
+pub(crate) fn spawn(beginning: Beginning) -> usize {
     let rt = RT.get();
-    let (fiber, exit) = Fiber::start(job);
+    let Beginning { job, name, stack, at } = beginning;
+    let (fiber, exit) = match Fiber::start(job, stack) {
+        Ok(started) => started,
+        Err(error) => return no_memory(stack, &error),
+    };
     let top = fiber.top();
     // SAFETY: as in `with`: no reference is held while the thread runs.
     unsafe {
@@ -445,6 +460,27 @@ pub(crate) fn spawn(job: Job, name: Option<Arc<str>>, at: &'static Location<'sta
         this.beginnings -= 1;
         this.current = parent;
         id
+    }
+}
+
+/// There is no memory for the stack of a thread: the execution is not continued. That is no failure of the test.
+#[cold]
+fn no_memory(stack: usize, error: &std::io::Error) -> usize {
+    let rt = RT.get();
+    // SAFETY: as in `with`: no reference is held when control is given back.
+    unsafe {
+        let this = &mut *rt;
+        let threads = this.threads.len();
+        this.dirty = true;
+        this.limit.get_or_insert(format!(
+            "no memory or address space for the stack of thread {threads}, which takes {stack} bytes ({error})"
+        ));
+        if threads > 0 {
+            let exit = this.threads[this.current].exit;
+            (*exit).suspend(());
+            std::panic::resume_unwind(Box::new(Abandoned));
+        }
+        0
     }
 }
 

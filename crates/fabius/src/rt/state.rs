@@ -36,6 +36,7 @@ impl Rt {
         self.observed = Refine::default();
         self.panics.clear();
         self.failure = None;
+        self.limit = None;
         self.recorder = Recorder::default();
         if self.fair.is_watching() {
             self.fair = Fair::default();
@@ -354,6 +355,11 @@ impl Rt {
         self.fail(fabius_trace::BugKind::Leak, message, Some(at));
     }
 
+    /// Whether the execution cannot go on: it has failed, or come to a limit.
+    pub fn is_given_up(&self) -> bool {
+        self.failure.is_some() || self.limit.is_some()
+    }
+
     /// Whether all threads have finished.
     pub fn is_over(&self) -> bool {
         self.threads.iter().all(|t| t.finished)
@@ -385,6 +391,7 @@ impl Default for Rt {
             observed: Refine::default(),
             panics: Vec::new(),
             failure: None,
+            limit: None,
             recorder: Recorder::default(),
             statics: HashMap::new(),
             states: States::default(),

@@ -72,12 +72,13 @@ impl Driven {
 
     /// Leaves the execution as it is: what is on the stacks of its threads is never dropped.
     pub fn leak(mut self) {
-        std::mem::forget(std::mem::take(&mut self.0.get_mut().threads));
+        self.0.get_mut().limit = Some("the execution is not continued".into());
     }
 
     /// Why the execution cannot go on, other than by a panic.
     pub fn failure(&self) -> Option<String> {
-        self.0.get().failure.as_ref().map(|f| f.message.clone())
+        let rt = self.0.get();
+        rt.failure.as_ref().map(|f| f.message.clone()).or_else(|| rt.limit.clone())
     }
 }
 
