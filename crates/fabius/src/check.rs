@@ -4,7 +4,7 @@
 use crate::config::{Config, DEFAULT_EXECUTIONS, DEFAULT_WALKS, Plan};
 use crate::replay::{self, Rerun, Twice};
 use crate::report::Report;
-use crate::rt::{self, Execution, Loops, Panic, Refine, Settings};
+use crate::rt::{self, Execution, Limit, Loops, Panic, Refine, Settings};
 use crate::system::Test;
 use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
@@ -44,8 +44,9 @@ pub(crate) fn explore(config: &Config, test: &(dyn Fn() + Sync), at: &'static Lo
     if let Ok(schedule) = std::env::var("FABIUS_REPLAY") {
         return replay::report(config, test, &schedule, at);
     }
-    let mut settings = settings(config);
     let began = Instant::now();
+    let mut settings = settings(config);
+    settings.deadline = config.time.map(|time| began + time);
     let loops = Loops::default();
     loop {
         let stop = AtomicBool::new(false);
@@ -193,8 +194,8 @@ fn conclude(
     if let Some(found) = outcomes().find_map(|o| o.bug.as_ref()) {
         let found = shrink_bug(system, &explored.options, found);
         let rerun = replay::rerun(system, &found.schedule);
-        if let (None, Some(message)) = (rerun.kind, rerun.limit.clone()) {
-            report.verdict = cannot_go_on(message, bounds);
+        if let (None, Some(limit)) = (rerun.kind, &rerun.limit) {
+            cannot_go_on(&mut report, limit, bounds);
         } else if rerun.kind.is_none() {
             let shared = matches!(found.what, Bug::Fault(BugKind::SyncMisuse, _));
             let first = if shared { Some(rt::SHARED.into()) } else { first_difference(system) };
@@ -206,8 +207,8 @@ fn conclude(
         }
         return report;
     }
-    if let Some(message) = system.limit.get() {
-        report.verdict = cannot_go_on(message.clone(), bounds);
+    if let Some(limit) = system.limit.get() {
+        cannot_go_on(&mut report, limit, bounds);
         return report;
     }
     // The search notices what makes a prefix end elsewhere; what does not is noticed by running one schedule twice.
@@ -267,9 +268,14 @@ fn first_difference(system: &Test<'_>) -> Option<String> {
     }
 }
 
-/// Nothing is known because executions could not be run to their end.
-pub(crate) fn cannot_go_on(message: String, bounds: Bounds) -> Verdict {
-    Verdict::Unknown { reason: Reason::Program { message }, bounds }
+/// An execution could not be run to its end. A step without an end is most likely a mistake of the test, so that is shown
+/// like a failure.
+pub(crate) fn cannot_go_on(report: &mut Report, limit: &Limit, bounds: Bounds) {
+    let message = limit.message();
+    if let Limit::EndlessStep(_) = limit {
+        report.text = Some(format!("\nfabius: {message}\n"));
+    }
+    report.verdict = Verdict::Unknown { reason: Reason::Program { message }, bounds };
 }
 
 /// The test does not behave the same when the same schedule is run again.

@@ -20,7 +20,7 @@ pub(crate) struct Test<'a> {
     /// Where a thread was kept from going on so that others are not left behind.
     pub left_out: Mutex<Option<&'static Location<'static>>>,
     /// Why executions cannot go on though the test has not failed.
-    pub limit: OnceLock<String>,
+    pub limit: OnceLock<rt::Limit>,
     /// Set when the check must begin anew, or cannot go on.
     pub stop: &'a AtomicBool,
 }

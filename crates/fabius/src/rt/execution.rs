@@ -1,11 +1,12 @@
 //! An execution from its beginning to its end, step by step.
 
+use super::watch::Watched;
 use super::{Beginning, Job, Loops, RECENT, Rt, SPARE, Settings, inside, object, run, spawn, usual_stack};
 use fabius_explore::system::Choose;
 use std::panic::Location;
 
-/// An execution that owns its memory.
-pub(crate) struct Execution(*mut Rt);
+/// An execution that owns its memory, and by whom its steps are watched.
+pub(crate) struct Execution(*mut Rt, &'static Watched);
 
 impl Execution {
     /// The state before the first step of `body`.
@@ -23,10 +24,13 @@ impl Execution {
         rt.loops.clone_from(loops);
         rt.want_accesses = want_accesses;
         let rt = Box::into_raw(rt);
+        let watched = Watched::mine(settings.deadline);
         inside(rt, choose, || {
+            watched.begins(None);
             spawn(Beginning { job: body, name: None, stack: usual_stack(), at: Location::caller() });
+            watched.ends();
         });
-        let mut this = Execution(rt);
+        let mut this = Execution(rt, watched);
         this.get_mut().pass_time();
         this
     }
@@ -62,10 +66,13 @@ impl Execution {
             fair.before(rt, id);
             rt.fair = fair;
         }
-        let rt = self.0;
+        let at = rt.threads[id].op().map(|op| op.at);
+        let (rt, watched) = (self.0, self.1);
         // SAFETY: no reference is held.
         inside(rt, choose, || unsafe {
+            watched.begins(at);
             run(rt, id);
+            watched.ends();
         });
         let rt = self.get_mut();
         if rt.fair.is_watching() {

@@ -4,9 +4,10 @@
 //! The stack of a job that will never go on is given back as it is, without running destructors: see
 //! [`Fiber`]'s destructor.
 
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack};
+use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, Yielder};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::sync::OnceLock;
 
@@ -28,9 +29,43 @@ struct Slot {
     exit: Exit,
     /// The address at which what jobs leave on the stack begins.
     top: usize,
+    bounds: Option<Bounds>,
+}
+
+/// Where the stack of a fiber lies.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds {
+    /// The lowest address, where the page begins that nobody may touch.
+    lowest: usize,
+    highest: usize,
+    /// Bytes that can be used.
+    pub size: usize,
+    pub trap: CoroutineTrapHandler<()>,
+}
+
+#[cfg_attr(not(target_os = "linux"), expect(dead_code))]
+impl Bounds {
+    /// Whether a stack pointer points here.
+    pub fn contains(&self, address: usize) -> bool {
+        (self.lowest..=self.highest).contains(&address)
+    }
+
+    /// What is touched when the stack overflows.
+    pub fn guard(&self) -> std::ops::Range<usize> {
+        self.lowest..self.highest - self.size
+    }
+}
+
+/// The fiber that runs on this operating system thread; not the one that has resumed it.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code))]
+pub(super) fn running() -> Option<Bounds> {
+    let slot = RUNNING.get();
+    // SAFETY: a fiber that runs lives, and its bounds never change.
+    if slot.is_null() { None } else { unsafe { (*slot).bounds } }
 }
 
 thread_local! {
+    static RUNNING: Cell<*const Slot> = const { Cell::new(std::ptr::null()) };
     #[allow(clippy::vec_box, reason = "a fiber that runs must not move")]
     static IDLE: RefCell<Vec<Box<Fiber>>> = const { RefCell::new(Vec::new()) };
 }
@@ -73,8 +108,9 @@ impl Fiber {
             IDLE.with(|idle| std::mem::take(&mut *idle.borrow_mut()));
             DefaultStack::new(stack.min(LARGEST))
         })?;
-        let mut slot = Box::new(Slot { job: None, exit: std::ptr::null(), top: 0 });
+        let mut slot = Box::new(Slot { job: None, exit: std::ptr::null(), top: 0, bounds: None });
         let shared: *mut Slot = &mut *slot;
+        let (lowest, highest) = (memory.limit().get(), memory.base().get());
         let mut coroutine = Coroutine::with_stack(memory, move |exit: &Yielder<(), ()>, ()| {
             loop {
                 // SAFETY: the slot lives as long as the fiber, and nobody else uses it while the fiber runs.
@@ -91,6 +127,7 @@ impl Fiber {
         });
         // Runs to its first exit, which makes the exit known.
         coroutine.resume(());
+        slot.bounds = Some(Bounds { lowest, highest, size: stack, trap: coroutine.trap_handler() });
         Ok(Box::new(Fiber { coroutine, slot, stack }))
     }
 
@@ -101,7 +138,9 @@ impl Fiber {
 
     /// Runs the job until it gives control back or ends.
     pub fn resume(&mut self) {
+        let before = RUNNING.replace(&raw const *self.slot);
         self.coroutine.resume(());
+        RUNNING.set(before);
     }
 
     /// Takes back a fiber whose job has ended.

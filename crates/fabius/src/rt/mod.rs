@@ -11,11 +11,18 @@
 mod execution;
 mod fair;
 mod fiber;
+#[cfg(target_os = "linux")]
+mod look;
 mod object;
 mod op;
+#[cfg(target_os = "linux")]
+mod overflow;
+#[cfg(target_os = "linux")]
+mod places;
 mod record;
 mod repetition;
 mod state;
+mod watch;
 
 pub(crate) use execution::Execution;
 pub(crate) use fiber::{Job, usual_stack};
@@ -34,7 +41,7 @@ use std::collections::HashMap;
 use std::panic::Location;
 use std::ptr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What becomes visible only if a test looks at it. A check begins without any; when an operation of the test looks, the
 /// check begins anew with that refinement.
@@ -80,6 +87,8 @@ pub(crate) struct Settings {
     pub unwinds: bool,
     /// Steps after which an execution counts as endless.
     pub max_steps: u32,
+    /// When the check must end, also within a step.
+    pub deadline: Option<Instant>,
 }
 
 impl Default for Settings {
@@ -92,6 +101,7 @@ impl Default for Settings {
             panics: false,
             unwinds: false,
             max_steps: u32::MAX,
+            deadline: None,
         }
     }
 }
@@ -181,7 +191,7 @@ pub(crate) struct Rt {
     pub panics: Vec<Panic>,
     pub failure: Option<Failure>,
     /// Why the execution cannot go on though the test has not failed.
-    pub limit: Option<String>,
+    pub limit: Option<Limit>,
     pub recorder: Recorder,
     pub statics: HashMap<usize, Box<dyn Any>>,
     states: States,
@@ -209,6 +219,27 @@ pub(crate) struct Failure {
     pub message: String,
     pub at: Option<(String, u32, u32)>,
     pub thread: usize,
+}
+
+/// Why an execution cannot go on though the test has not failed.
+#[derive(Clone, Debug)]
+pub(crate) enum Limit {
+    /// There is no memory for a stack.
+    Memory(String),
+    /// A step does not end.
+    EndlessStep(String),
+    /// Whoever runs the execution does not need the rest.
+    Unwanted,
+}
+
+impl Limit {
+    /// In words.
+    pub fn message(&self) -> String {
+        match self {
+            Limit::Memory(message) | Limit::EndlessStep(message) => message.clone(),
+            Limit::Unwanted => "the execution was not continued".into(),
+        }
+    }
 }
 
 thread_local! {
@@ -472,9 +503,9 @@ fn no_memory(stack: usize, error: &std::io::Error) -> usize {
         let this = &mut *rt;
         let threads = this.threads.len();
         this.dirty = true;
-        this.limit.get_or_insert(format!(
-            "no memory or address space for the stack of thread {threads}, which takes {stack} bytes ({error})"
-        ));
+        let message =
+            format!("no memory or address space for the stack of thread {threads}, of {stack} bytes ({error})");
+        this.limit.get_or_insert(Limit::Memory(message));
         if threads > 0 {
             let exit = this.threads[this.current].exit;
             (*exit).suspend(());

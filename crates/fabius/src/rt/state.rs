@@ -360,6 +360,15 @@ impl Rt {
         self.failure.is_some() || self.limit.is_some()
     }
 
+    /// A thread for people.
+    pub fn name_of(&self, thread: usize) -> String {
+        match (thread, self.threads.get(thread).and_then(|t| t.name.as_ref())) {
+            (0, _) => "main".into(),
+            (_, Some(name)) => format!("thread {thread} ({name})"),
+            _ => format!("thread {thread}"),
+        }
+    }
+
     /// Whether all threads have finished.
     pub fn is_over(&self) -> bool {
         self.threads.iter().all(|t| t.finished)
