@@ -4,18 +4,16 @@
 use crate::config::{Config, DEFAULT_EXECUTIONS, DEFAULT_WALKS, Plan};
 use crate::replay::{self, Rerun, Twice};
 use crate::report::Report;
-use crate::rt::{self, Execution, Limit, Loops, Panic, Refine, Settings};
+use crate::rt::{self, Execution, Limit, Loops, Refine, Settings};
 use crate::system::Test;
 use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
 use fabius_explore::stateless::Complete;
 use fabius_explore::{shrink, sources, stateless, walk};
 use fabius_trace::{Bound, Bounds, BugKind, Points, Reason, Schedule, SchedulerKind, Verdict};
-use std::any::Any;
-use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Once, OnceLock, PoisonError};
+use std::sync::{OnceLock, PoisonError};
 use std::time::Instant;
 
 /// Checks a test under every schedule, those with the fewest preemptions first.
@@ -40,7 +38,7 @@ pub(crate) fn check(config: &Config, test: &(dyn Fn() + Sync), at: &'static Loca
 }
 
 pub(crate) fn explore(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<'static>) -> Report {
-    capture_panics();
+    rt::capture_panics();
     if let Ok(schedule) = std::env::var("FABIUS_REPLAY") {
         return replay::report(config, test, &schedule, at);
     }
@@ -339,42 +337,4 @@ pub(crate) fn plain(schedule: Schedule) -> Found {
         schedule,
         cycle: None,
     }
-}
-
-thread_local! {
-    static LAST_PANIC: RefCell<Option<Panic>> = const { RefCell::new(None) };
-}
-
-/// Panics inside of executions are kept instead of printed: there may be one in each of thousands.
-pub(crate) fn capture_panics() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            let inside = rt::with(|rt| rt.current);
-            let Some(thread) = inside else { return before(info) };
-            let message = text_of(info.payload());
-            let at = info.location().map(|l| (l.file().to_string(), l.line(), l.column()));
-            LAST_PANIC.with(|last| *last.borrow_mut() = Some(Panic { thread, message, at }));
-        }));
-    });
-}
-
-fn text_of(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().map(|s| (*s).to_string());
-    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a text".into())
-}
-
-/// Remembers a panic that ended the current thread.
-pub(crate) fn note_panic(payload: &(dyn Any + Send)) -> Panic {
-    let thread = rt::with(|rt| rt.current).unwrap_or(0);
-    let last = LAST_PANIC.with(|last| last.borrow_mut().take());
-    let panic = last.unwrap_or_else(|| Panic { thread, message: text_of(payload), at: None });
-    rt::with(|rt| {
-        rt.panics.push(panic.clone());
-        if rt.settings.panics {
-            rt.fail_at(BugKind::Panic, panic.message.clone(), panic.at.clone());
-        }
-    });
-    panic
 }

@@ -3,7 +3,7 @@
 use crate::check;
 use crate::config::Config;
 use crate::report::Report;
-use crate::rt::{Execution, Limit, Loops, Panic, Refine, Rt, Settings};
+use crate::rt::{self, Execution, Limit, Loops, Panic, Refine, Rt, Settings};
 use crate::system::Test;
 use fabius_explore::links::Links;
 use fabius_explore::race::{Conflict, Detector, Race, Runner};
@@ -363,7 +363,7 @@ pub(crate) fn report(
     at: &'static Location<'static>,
 ) -> Report {
     let began = Instant::now();
-    check::capture_panics();
+    rt::capture_panics();
     let schedule = match decode(schedule) {
         Ok(schedule) => schedule,
         Err(part) => panic!("the schedule has a part that cannot be read: `{part}`; it looks like `0*3,1,2:0.1`"),

@@ -38,7 +38,7 @@ impl<'a> Test<'a> {
         let body = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(self.body) };
         Box::new(move || {
             if let Some(Err(payload)) = rt::catch(body) {
-                let panic = crate::check::note_panic(payload.as_ref());
+                let panic = rt::note_panic(payload.as_ref());
                 rt::with(|rt| rt.fail_at(BugKind::Panic, panic.message, panic.at));
             }
             rt::finish();

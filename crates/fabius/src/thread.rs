@@ -68,7 +68,7 @@ where
     let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
         if let Some(result) = rt::catch(f) {
             if let Err(payload) = &result {
-                crate::check::note_panic(payload.as_ref());
+                rt::note_panic(payload.as_ref());
             }
             // SAFETY: nobody looks before the thread has finished.
             unsafe { *packet.0.get() = Some(result) };

@@ -328,3 +328,65 @@ fn makes_a_thousand_threads() {
 fn a_thousand_threads_end_with_the_time() {
     says("makes_a_thousand_threads", 0, &["no failing execution"]);
 }
+
+struct PanicsWhenDropped;
+
+impl Drop for PanicsWhenDropped {
+    fn drop(&mut self) {
+        panic!("in a destructor");
+    }
+}
+
+#[test]
+fn a_panic_in_the_destructor_of_a_thread_local_value_is_a_failure() {
+    fabius::thread_local! {
+        static LAST: std::cell::RefCell<Option<PanicsWhenDropped>> = std::cell::RefCell::new(None);
+    }
+    let report = Config::new().name("limits").explore(|| {
+        let other = thread::spawn(|| LAST.with_borrow_mut(|last| *last = Some(PanicsWhenDropped)));
+        let _ = other.join();
+    });
+    let trace = report.trace().unwrap_or_else(|| panic!("{report}"));
+    assert_eq!(trace.kind, BugKind::Panic);
+    let text = report.failure().unwrap();
+    for part in ["the destructor of a thread-local value panicked", "in a destructor", "in thread 1 at", "limits.rs"] {
+        assert!(text.contains(part), "`{part}` is missing in\n{text}");
+    }
+}
+
+#[test]
+#[ignore = "run by another test"]
+fn panics_while_it_panics() {
+    Config::new().name("limits").check(|| {
+        let other = thread::spawn(|| {
+            let _value = PanicsWhenDropped;
+            AtomicUsize::new(0).load(SeqCst);
+            panic!("the cause");
+        });
+        let _ = other.join();
+    });
+}
+
+#[test]
+fn a_panic_while_another_unwinds_shows_both() {
+    let (text, status) = run_alone("panics_while_it_panics");
+    for part in ["thread 1 panics where that cannot be caught", "the cause", "in a destructor", "limits.rs"] {
+        assert!(text.contains(part), "`{part}` is missing in\n{text}");
+    }
+    assert_ne!(status, Some(0), "{text}");
+}
+
+#[test]
+#[ignore = "run by another test"]
+fn panics_in_a_function_that_cannot_unwind() {
+    extern "C" fn calls() {
+        panic!("the only cause");
+    }
+    Config::new().name("limits").check(|| calls());
+}
+
+#[test]
+fn a_panic_that_cannot_unwind_is_shown() {
+    let (text, _) = run_alone("panics_in_a_function_that_cannot_unwind");
+    assert!(text.contains("the only cause") && text.contains("main panics where"), "{text}");
+}

@@ -17,6 +17,7 @@ mod object;
 mod op;
 #[cfg(target_os = "linux")]
 mod overflow;
+mod panics;
 #[cfg(target_os = "linux")]
 mod places;
 mod record;
@@ -28,6 +29,7 @@ pub(crate) use execution::Execution;
 pub(crate) use fiber::{Job, usual_stack};
 pub(crate) use object::{Object, SHARED, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Holder, Op};
+pub(crate) use panics::{capture_panics, note_panic};
 pub(crate) use record::Recorder;
 pub(crate) use repetition::{Here, Loops, give_way, gives_back, holds, touches, unchanged, value_is};
 
@@ -597,7 +599,12 @@ pub(crate) fn finish() {
                 let thread = &mut (&mut *rt).threads[(*rt).current];
                 let (key, value) = thread.locals.remove(0);
                 thread.ending.push(key);
-                let _ = catch(|| drop(value));
+                if let Some(Err(payload)) = catch(|| drop(value)) {
+                    let Panic { message, at, .. } = note_panic(payload.as_ref());
+                    let message =
+                        format!("the destructor of a thread-local value panicked, which ends a process: {message}");
+                    (&mut *rt).fail_at(fabius_trace::BugKind::Panic, message, at);
+                }
             }
         }
         if (*rt).settings.refine.contains(Refine::ENDS) && !(*rt).abandoned {
