@@ -194,6 +194,10 @@ impl<T> Search<'_, T> {
                     self.limit = self.limit.or(Some(Cut::Steps));
                     break;
                 }
+                if depth % 256 == 255 && context.options.deadline.is_some_and(|d| Instant::now() >= d) {
+                    self.limit = self.limit.or(Some(Cut::Time));
+                    break;
+                }
                 context.moves(&run.node, &mut memory.moves);
                 if memory.moves.is_empty() {
                     if let Some(stop) = self.end(context, &run) {

@@ -4,18 +4,16 @@
 use crate::config::{Config, DEFAULT_EXECUTIONS, DEFAULT_WALKS, Plan};
 use crate::replay::{self, Rerun, Twice};
 use crate::report::Report;
-use crate::rt::{self, Execution, Loops, Panic, Refine, Settings};
+use crate::rt::{self, Execution, Limit, Loops, Refine, Settings};
 use crate::system::Test;
 use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
 use fabius_explore::stateless::Complete;
 use fabius_explore::{shrink, sources, stateless, walk};
 use fabius_trace::{Bound, Bounds, BugKind, Points, Reason, Schedule, SchedulerKind, Verdict};
-use std::any::Any;
-use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Once, OnceLock, PoisonError};
+use std::sync::{OnceLock, PoisonError};
 use std::time::Instant;
 
 /// Checks a test under every schedule, those with the fewest preemptions first.
@@ -40,12 +38,13 @@ pub(crate) fn check(config: &Config, test: &(dyn Fn() + Sync), at: &'static Loca
 }
 
 pub(crate) fn explore(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<'static>) -> Report {
-    capture_panics();
+    rt::capture_panics();
     if let Ok(schedule) = std::env::var("FABIUS_REPLAY") {
         return replay::report(config, test, &schedule, at);
     }
-    let mut settings = settings(config);
     let began = Instant::now();
+    let mut settings = settings(config);
+    settings.deadline = config.time.map(|time| began + time);
     let loops = Loops::default();
     loop {
         let stop = AtomicBool::new(false);
@@ -193,7 +192,9 @@ fn conclude(
     if let Some(found) = outcomes().find_map(|o| o.bug.as_ref()) {
         let found = shrink_bug(system, &explored.options, found);
         let rerun = replay::rerun(system, &found.schedule);
-        if rerun.kind.is_none() {
+        if let (None, Some(limit)) = (rerun.kind, &rerun.limit) {
+            cannot_go_on(&mut report, limit, bounds);
+        } else if rerun.kind.is_none() {
             let shared = matches!(found.what, Bug::Fault(BugKind::SyncMisuse, _));
             let first = if shared { Some(rt::SHARED.into()) } else { first_difference(system) };
             differs(&mut report, first, bounds);
@@ -202,6 +203,10 @@ fn conclude(
             let in_order = explored.search.is_some() && matches!(asked.0, Bound::Delays | Bound::Depth);
             show(config, &mut report, found, rerun, in_order.then_some(asked), at);
         }
+        return report;
+    }
+    if let Some(limit) = system.limit.get() {
+        cannot_go_on(&mut report, limit, bounds);
         return report;
     }
     // The search notices what makes a prefix end elsewhere; what does not is noticed by running one schedule twice.
@@ -259,6 +264,16 @@ fn first_difference(system: &Test<'_>) -> Option<String> {
         Twice::Differs(first) => Some(first),
         Twice::Fails(_) | Twice::Same => None,
     }
+}
+
+/// An execution could not be run to its end. A step without an end is most likely a mistake of the test, so that is shown
+/// like a failure.
+pub(crate) fn cannot_go_on(report: &mut Report, limit: &Limit, bounds: Bounds) {
+    let message = limit.message();
+    if let Limit::EndlessStep(_) = limit {
+        report.text = Some(format!("\nfabius: {message}\n"));
+    }
+    report.verdict = Verdict::Unknown { reason: Reason::Program { message }, bounds };
 }
 
 /// The test does not behave the same when the same schedule is run again.
@@ -322,42 +337,4 @@ pub(crate) fn plain(schedule: Schedule) -> Found {
         schedule,
         cycle: None,
     }
-}
-
-thread_local! {
-    static LAST_PANIC: RefCell<Option<Panic>> = const { RefCell::new(None) };
-}
-
-/// Panics inside of executions are kept instead of printed: there may be one in each of thousands.
-pub(crate) fn capture_panics() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            let inside = rt::with(|rt| rt.current);
-            let Some(thread) = inside else { return before(info) };
-            let message = text_of(info.payload());
-            let at = info.location().map(|l| (l.file().to_string(), l.line(), l.column()));
-            LAST_PANIC.with(|last| *last.borrow_mut() = Some(Panic { thread, message, at }));
-        }));
-    });
-}
-
-fn text_of(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().map(|s| (*s).to_string());
-    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a text".into())
-}
-
-/// Remembers a panic that ended the current thread.
-pub(crate) fn note_panic(payload: &(dyn Any + Send)) -> Panic {
-    let thread = rt::with(|rt| rt.current).unwrap_or(0);
-    let last = LAST_PANIC.with(|last| last.borrow_mut().take());
-    let panic = last.unwrap_or_else(|| Panic { thread, message: text_of(payload), at: None });
-    rt::with(|rt| {
-        rt.panics.push(panic.clone());
-        if rt.settings.panics {
-            rt.fail_at(BugKind::Panic, panic.message.clone(), panic.at.clone());
-        }
-    });
-    panic
 }

@@ -158,7 +158,8 @@ impl Config {
         Config { executions: Some(executions), ..self }
     }
 
-    /// At most so long.
+    /// At most so long. A step that has not ended two seconds after that, because a loop never comes to an operation or waits
+    /// in a lock of std, is given up with its line, and the answer is unknown.
     pub fn time(self, time: Duration) -> Config {
         Config { time: Some(time), ..self }
     }

@@ -128,7 +128,7 @@ where
             Ok(None) => Err(JoinError::Cancelled),
             Err(payload) if rt::is_abandoned(payload.as_ref()) => std::panic::resume_unwind(payload),
             Err(payload) => {
-                crate::check::note_panic(payload.as_ref());
+                crate::rt::note_panic(payload.as_ref());
                 Err(JoinError::Panicked)
             }
         };

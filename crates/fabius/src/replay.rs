@@ -3,25 +3,28 @@
 use crate::check;
 use crate::config::Config;
 use crate::report::Report;
-use crate::rt::{ELSEWHERE, Execution, Loops, Panic, Refine, Rt, Settings};
+use crate::rt::{self, ELSEWHERE, Execution, Limit, Loops, Panic, Refine, Rt, Settings};
 use crate::system::Test;
 use fabius_explore::links::Links;
 use fabius_explore::race::{Conflict, Detector, Race, Runner};
 use fabius_explore::search::{Bug, Found};
 use fabius_explore::system::{Choose, Fault, StepLog, System, TaskId};
 use fabius_trace::{
-    Action, After, Bound, BugKind, ErrorTrace, Lane, LaneKind, LineCol, Link, Mark, Points, ProgramId, Schedule,
-    SchedulerKind, Span, Step, TRACE_VERSION, Turn, Verdict,
+    Action, After, Bound, Bounds, BugKind, ErrorTrace, Lane, LaneKind, LineCol, Link, Mark, Points, ProgramId,
+    Schedule, SchedulerKind, Span, Step, TRACE_VERSION, Turn, Verdict,
 };
+use std::cell::Cell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What happened in an execution that was run once more.
 #[derive(Default)]
 pub(crate) struct Rerun {
     /// What went wrong; `None`: nothing.
     pub kind: Option<BugKind>,
+    /// Why it could not be run to its end though nothing went wrong.
+    pub limit: Option<Limit>,
     pub message: String,
     pub at: Option<(String, u32, u32)>,
     /// More about it, line by line.
@@ -134,7 +137,7 @@ pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
         }
         if let Some(detector) = &mut detector {
             if let Err(race) = detector.step(runner, &log.accesses) {
-                let name = |thread: u32| name_of(execution.get(), thread as usize);
+                let name = |thread: u32| execution.get().name_of(thread as usize);
                 let place = |span: Span| execution.get().place_of(span.start);
                 let second = place(race.second.span);
                 rerun.kind = Some(BugKind::DataRace);
@@ -179,12 +182,19 @@ pub(crate) fn twice(test: &Test<'_>, given: Option<&Schedule>) -> Twice {
     let stop = AtomicBool::new(false);
     let test = Test::new(test.body, settings, test.loops.clone(), &stop);
     let (start, turns) = split(given.map_or(&[], Vec::as_slice));
+    // Runs that take longer than the check was to take are not finished.
+    let deadline = settings.deadline.map(|d| d.max(Instant::now() + Duration::from_secs(1)));
+    let late = Cell::new(false);
+    let is_late = |step: usize| {
+        late.set(late.get() || step % 256 == 255 && deadline.is_some_and(|d| Instant::now() >= d));
+        late.get()
+    };
     let run = || {
         let mut log = StepLog::default();
         let mut rows = Rerun::default();
         let mut schedule = Schedule::new();
         let Ok(mut execution) = test.initial(&mut Given(start.iter()), &mut log) else { return (rows, schedule) };
-        loop {
+        while !is_late(schedule.len()) {
             let next = match given {
                 Some(_) => turns.get(schedule.len()).cloned(),
                 None => next_without_preemption(execution.get()),
@@ -198,10 +208,15 @@ pub(crate) fn twice(test: &Test<'_>, given: Option<&Schedule>) -> Twice {
                 break;
             }
         }
-        rows.fill(execution.get());
+        if !late.get() {
+            rows.fill(execution.get());
+        }
         (rows, schedule)
     };
     let ((first, schedule), (second, _)) = (run(), run());
+    if late.get() {
+        return Twice::Same;
+    }
     let describe = |rerun: &Rerun, at: usize| match rerun.rows.get(at) {
         Some(Row { thread, file, line, text, value, .. }) => {
             let value = value.as_ref().map_or(String::new(), |v| format!(" ({v})"));
@@ -221,17 +236,9 @@ pub(crate) fn twice(test: &Test<'_>, given: Option<&Schedule>) -> Twice {
     }
 }
 
-fn name_of(rt: &Rt, thread: usize) -> String {
-    match (thread, &rt.threads[thread].name) {
-        (0, _) => "main".into(),
-        (_, Some(name)) => format!("thread {thread} ({name})"),
-        _ => format!("thread {thread}"),
-    }
-}
-
 impl Rerun {
     fn fill(&mut self, rt: &Rt) {
-        self.lanes = (0..rt.threads.len()).map(|t| name_of(rt, t)).collect();
+        self.lanes = (0..rt.threads.len()).map(|t| rt.name_of(t)).collect();
         self.rows = rt
             .recorder
             .records
@@ -246,18 +253,19 @@ impl Rerun {
                 value: r.value.clone(),
             })
             .collect();
-        if self.kind.is_some() {
+        self.limit = rt.limit.clone();
+        if self.kind.is_some() || self.limit.is_some() {
             return;
         }
         if let Some(failure) = &rt.failure {
             self.kind = Some(failure.kind);
             self.message = failure.message.clone();
             self.at = failure.at.clone();
-            let who = name_of(rt, failure.thread);
+            let who = rt.name_of(failure.thread);
             self.details.push(format!("in {who}{}", place(&failure.at)));
             let others = rt.panics.iter().filter(|p| p.message != failure.message || p.thread != failure.thread);
             self.details.extend(others.map(|p: &Panic| {
-                format!("before that, {} panicked{}: {}", name_of(rt, p.thread), place(&p.at), first_line(&p.message))
+                format!("before that, {} panicked{}: {}", rt.name_of(p.thread), place(&p.at), first_line(&p.message))
             }));
         } else if !rt.is_over() && (0..rt.threads.len()).all(|t| !rt.can_go_on(t)) && self.departs.is_none() {
             self.kind = Some(BugKind::Deadlock);
@@ -273,14 +281,14 @@ impl Rerun {
                         let who = match *holder {
                             ELSEWHERE => "a guard from outside, or one that an earlier execution left".into(),
                             holder if holder == id => "itself".into(),
-                            holder => name_of(rt, holder),
+                            holder => rt.name_of(holder),
                         };
                         format!("held by {who}, taken at {}:{}", at.file(), at.line())
                     })
                     .collect();
                 let held = if held.is_empty() { String::new() } else { format!(", {}", held.join("; ")) };
                 let at = format!("{}:{}", op.at.file(), op.at.line());
-                self.details.push(format!("{} waits in `{}` at {at}{held}", name_of(rt, id), op.name));
+                self.details.push(format!("{} waits in `{}` at {at}{held}", rt.name_of(id), op.name));
                 self.at.get_or_insert((op.at.file().to_string(), op.at.line(), op.at.column()));
             }
         }
@@ -359,7 +367,7 @@ pub(crate) fn report(
     at: &'static Location<'static>,
 ) -> Report {
     let began = Instant::now();
-    check::capture_panics();
+    rt::capture_panics();
     let schedule = match decode(schedule) {
         Ok(schedule) => schedule,
         Err(part) => panic!("the schedule has a part that cannot be read: `{part}`; it looks like `0*3,1,2:0.1`"),
@@ -368,13 +376,14 @@ pub(crate) fn report(
     loop {
         let stop = AtomicBool::new(false);
         let system = Test::new(test, settings, Loops::default(), &stop);
-        let rerun = rerun(&system, &schedule);
+        let mut rerun = rerun(&system, &schedule);
         let observed = Refine(rerun_observed(&system, &schedule));
         if !settings.refine.contains(observed) {
             settings.refine = settings.refine.with(observed);
             continue;
         }
-        if let (Some(number), None) = (rerun.departs, rerun.kind) {
+        let limit = rerun.limit.take();
+        if let (Some(number), None, None) = (rerun.departs, rerun.kind, &limit) {
             panic!(
                 "the schedule does not fit the test: at turn {} thread {} cannot go on",
                 number + 1,
@@ -392,12 +401,25 @@ pub(crate) fn report(
             growth: Vec::new(),
             saved: None,
         };
-        if rerun.kind.is_some() {
+        if let Some(limit) = limit {
+            check::cannot_go_on(&mut report, &limit, NO_BOUNDS);
+        } else if rerun.kind.is_some() {
             check::show(config, &mut report, check::plain(rerun.schedule.clone()), rerun, None, at);
         }
         return report;
     }
 }
+
+/// One schedule says nothing of others.
+const NO_BOUNDS: Bounds = Bounds {
+    bound: Bound::None,
+    completed: None,
+    scheduler: SchedulerKind::Bag,
+    points: Points::Sync,
+    instances: Vec::new(),
+    any: Vec::new(),
+    limits: Vec::new(),
+};
 
 /// What a test looks at in one schedule.
 fn rerun_observed(test: &Test<'_>, schedule: &[Turn]) -> u8 {

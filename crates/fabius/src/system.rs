@@ -5,7 +5,7 @@ use fabius_explore::system::{Access, Choose, End, Fault, Limit, StepLog, System,
 use fabius_trace::{BugKind, Span};
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A test and how its executions are run.
 pub(crate) struct Test<'a> {
@@ -19,7 +19,9 @@ pub(crate) struct Test<'a> {
     pub astray: AtomicBool,
     /// Where a thread was kept from going on so that others are not left behind.
     pub left_out: Mutex<Option<&'static Location<'static>>>,
-    /// Set when the check must begin anew.
+    /// Why executions cannot go on though the test has not failed.
+    pub limit: OnceLock<rt::Limit>,
+    /// Set when the check must begin anew, or cannot go on.
     pub stop: &'a AtomicBool,
 }
 
@@ -27,7 +29,7 @@ impl<'a> Test<'a> {
     pub fn new(body: &'a (dyn Fn() + Sync), settings: Settings, loops: Loops, stop: &'a AtomicBool) -> Test<'a> {
         rt::check_begins();
         let (observed, astray, left_out) = (AtomicU8::new(0), AtomicBool::new(false), Mutex::new(None));
-        Test { body, settings, observed, loops, astray, left_out, stop }
+        Test { body, settings, observed, loops, astray, left_out, limit: OnceLock::new(), stop }
     }
 
     /// The body of the first thread.
@@ -36,7 +38,7 @@ impl<'a> Test<'a> {
         let body = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(self.body) };
         Box::new(move || {
             if let Some(Err(payload)) = rt::catch(body) {
-                let panic = crate::check::note_panic(payload.as_ref());
+                let panic = rt::note_panic(payload.as_ref());
                 rt::with(|rt| rt.fail_at(BugKind::Panic, panic.message, panic.at));
             }
             rt::finish();
@@ -65,6 +67,11 @@ impl<'a> Test<'a> {
         rt.take_log(&mut log.accesses, &mut log.born);
         if self.settings.leaks && rt.failure.is_none() && rt.is_over() {
             rt.find_leaks();
+        }
+        if let Some(limit) = &rt.limit {
+            self.limit.get_or_init(|| limit.clone());
+            self.stop.store(true, Ordering::Relaxed);
+            return Err(Fault::Limit(Limit::EndlessStep, Span::default()));
         }
         match &rt.failure {
             Some(failure) => Err(Fault::Bug(failure.kind, Span::default())),

@@ -4,7 +4,7 @@
 pub mod drive;
 
 pub use crate::local::{AccessError, LocalKey};
-use crate::rt::{self, Job, Op, Refine, Rt};
+use crate::rt::{self, Beginning, Job, Op, Refine, Rt};
 use fabius_explore::system::{TaskId, end_of};
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -88,6 +88,7 @@ pub struct JoinHandle<T> {
 #[derive(Debug, Default)]
 pub struct Builder {
     name: Option<String>,
+    stack: Option<usize>,
 }
 
 /// Runs the body of a thread and leaves the result in the packet.
@@ -102,7 +103,7 @@ where
     let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
         if let Some(result) = rt::catch(f) {
             if let Err(payload) = &result {
-                crate::check::note_panic(payload.as_ref());
+                rt::note_panic(payload.as_ref());
             }
             *packet.lock() = Some(result);
         }
@@ -113,7 +114,7 @@ where
     unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Job>(body) }
 }
 
-fn start<'a, F, T>(f: F, name: Option<String>, at: &'static Location<'static>) -> JoinHandle<T>
+fn start<'a, F, T>(f: F, builder: Builder, at: &'static Location<'static>) -> JoinHandle<T>
 where
     F: FnOnce() -> T + 'a,
     T: 'a,
@@ -121,10 +122,11 @@ where
     let of = Of::Execution(rt::must(|rt| rt.epoch));
     rt::point(Op::local("spawn", at));
     let packet = Arc::new(Packet(Mutex::new(None)));
-    let name: Option<Arc<str>> = name.map(Into::into);
+    let name: Option<Arc<str>> = builder.name.map(Into::into);
+    let stack = builder.stack.unwrap_or_else(rt::usual_stack);
     // SAFETY: `spawn` asks for 'static; `scope` joins before what is borrowed ends.
     let job = unsafe { job(f, packet.clone()) };
-    let id = rt::spawn(job, name.clone(), at);
+    let id = rt::spawn(Beginning { job, name: name.clone(), stack, at });
     JoinHandle { thread: Thread { id: ThreadId(id), name, of }, packet }
 }
 
@@ -135,7 +137,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    start(f, None, Location::caller())
+    start(f, Builder::new(), Location::caller())
 }
 
 /// As [`spawn`] for what is not `Send`: all threads of an execution run on one operating system thread.
@@ -145,7 +147,7 @@ where
     F: FnOnce() -> T + 'static,
     T: 'static,
 {
-    start(f, name, Location::caller())
+    start(f, Builder { name, stack: None }, Location::caller())
 }
 
 impl Builder {
@@ -156,12 +158,12 @@ impl Builder {
 
     /// As in std.
     pub fn name(self, name: String) -> Builder {
-        Builder { name: Some(name) }
+        Builder { name: Some(name), ..self }
     }
 
-    /// As in std. Without effect: all stacks have two mebibytes.
-    pub fn stack_size(self, _: usize) -> Builder {
-        self
+    /// As in std. Without it a thread has what `RUST_MIN_STACK` says, or two mebibytes.
+    pub fn stack_size(self, bytes: usize) -> Builder {
+        Builder { stack: Some(bytes), ..self }
     }
 
     /// As in std; never fails.
@@ -174,7 +176,7 @@ impl Builder {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        Ok(start(f, self.name, Location::caller()))
+        Ok(start(f, self, Location::caller()))
     }
 
     /// As in std; never fails.
@@ -191,7 +193,7 @@ impl Builder {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        Ok(scope.start(f, self.name, Location::caller()))
+        Ok(scope.start(f, self, Location::caller()))
     }
 }
 
@@ -395,21 +397,16 @@ impl<'scope> Scope<'scope, '_> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        self.start(f, None, Location::caller())
+        self.start(f, Builder::new(), Location::caller())
     }
 
-    fn start<F, T>(
-        &'scope self,
-        f: F,
-        name: Option<String>,
-        at: &'static Location<'static>,
-    ) -> ScopedJoinHandle<'scope, T>
+    fn start<F, T>(&'scope self, f: F, builder: Builder, at: &'static Location<'static>) -> ScopedJoinHandle<'scope, T>
     where
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
         self.of.check();
-        let handle = start(f, name, at);
+        let handle = start(f, builder, at);
         let packet: Arc<dyn Unhandled + 'scope> = handle.packet.clone();
         // SAFETY: no reference is held over a point; the list is dropped before 'scope ends.
         unsafe {

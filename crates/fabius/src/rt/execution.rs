@@ -1,11 +1,12 @@
 //! An execution from its beginning to its end, step by step.
 
-use super::{Job, Loops, RECENT, Rt, SPARE, Settings, inside, object, run, spawn};
+use super::watch::Watched;
+use super::{Beginning, Job, Loops, RECENT, Rt, SPARE, Settings, inside, object, run, spawn, usual_stack};
 use fabius_explore::system::Choose;
 use std::panic::Location;
 
-/// An execution that owns its memory.
-pub(crate) struct Execution(*mut Rt);
+/// An execution that owns its memory, and by whom its steps are watched.
+pub(crate) struct Execution(*mut Rt, &'static Watched);
 
 impl Execution {
     /// The state before the first step of `body`.
@@ -23,10 +24,13 @@ impl Execution {
         rt.loops.clone_from(loops);
         rt.want_accesses = want_accesses;
         let rt = Box::into_raw(rt);
+        let watched = Watched::mine(settings.deadline);
         inside(rt, choose, || {
-            spawn(body, None, Location::caller());
+            watched.begins(None);
+            spawn(Beginning { job: body, name: None, stack: usual_stack(), at: Location::caller() });
+            watched.ends();
         });
-        let mut this = Execution(rt);
+        let mut this = Execution(rt, watched);
         this.get_mut().pass_time();
         this
     }
@@ -62,10 +66,13 @@ impl Execution {
             fair.before(rt, id);
             rt.fair = fair;
         }
-        let rt = self.0;
+        let at = rt.threads[id].op().map(|op| op.at);
+        let (rt, watched) = (self.0, self.1);
         // SAFETY: no reference is held.
         inside(rt, choose, || unsafe {
+            watched.begins(at);
             run(rt, id);
+            watched.ends();
         });
         let rt = self.get_mut();
         if rt.fair.is_watching() {
@@ -91,7 +98,7 @@ impl Execution {
             let rt = self.get();
             let threads = rt.threads.len();
             let next = (0..threads).map(|i| (rt.current + i) % threads).find(|id| rt.ready(*id));
-            let Some(next) = next.filter(|_| rt.failure.is_none()) else { return };
+            let Some(next) = next.filter(|_| !rt.is_given_up()) else { return };
             self.step(next, &mut First, false);
         }
     }
@@ -115,10 +122,11 @@ impl Execution {
 }
 
 impl Drop for Execution {
-    /// Ends the execution, and keeps the memory for the next one. What cannot end, because it has failed or waits for
-    /// ever, is leaked: destructors that run while it is unwound might fail as well, which would end the process.
+    /// Ends the execution, and keeps the memory for the next one. Threads that cannot end, because the execution has
+    /// failed or waits for ever, are not unwound: their destructors might fail as well, which would end the process.
+    /// Their stacks are given back; what is owned from there is leaked.
     fn drop(&mut self) {
-        if !self.get().is_over() && self.get().failure.is_none() {
+        if !self.get().is_over() && !self.get().is_given_up() {
             if self.get().settings.unwinds {
                 self.unwind();
             } else {
@@ -130,9 +138,7 @@ impl Drop for Execution {
         let mut rt = unsafe { Box::from_raw(self.0) };
         object::is_over();
         for thread in rt.threads.drain(..) {
-            if !thread.finished {
-                std::mem::forget(thread);
-            }
+            std::mem::forget(thread.locals);
         }
         rt.reset();
         SPARE.with(|spare| spare.borrow_mut().push(rt));

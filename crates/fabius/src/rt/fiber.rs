@@ -1,9 +1,15 @@
 //! Fibers: the stacks that the threads of a test run on. A fiber runs one job after another, so that neither stacks nor
 //! fibers are made anew for every execution.
+//!
+//! The stack of a job that will never go on is given back as it is, without running destructors: see
+//! [`Fiber`]'s destructor.
 
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack};
+use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, Yielder};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::sync::OnceLock;
 
 /// What a fiber runs: the body of a thread, which catches its own panics.
 pub(crate) type Job = Box<dyn FnOnce()>;
@@ -15,6 +21,7 @@ pub(crate) type Exit = *const Yielder<(), ()>;
 pub(crate) struct Fiber {
     coroutine: Coroutine<(), (), ()>,
     slot: Box<Slot>,
+    stack: usize,
 }
 
 struct Slot {
@@ -22,33 +29,89 @@ struct Slot {
     exit: Exit,
     /// The address at which what jobs leave on the stack begins.
     top: usize,
+    bounds: Option<Bounds>,
+}
+
+/// Where the stack of a fiber lies.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds {
+    /// The lowest address, where the page begins that nobody may touch.
+    lowest: usize,
+    highest: usize,
+    /// Bytes that can be used.
+    pub size: usize,
+    pub trap: CoroutineTrapHandler<()>,
+}
+
+#[cfg_attr(not(target_os = "linux"), expect(dead_code))]
+impl Bounds {
+    /// Whether a stack pointer points here.
+    pub fn contains(&self, address: usize) -> bool {
+        (self.lowest..=self.highest).contains(&address)
+    }
+
+    /// What is touched when the stack overflows.
+    pub fn guard(&self) -> std::ops::Range<usize> {
+        self.lowest..self.highest - self.size
+    }
+}
+
+/// The fiber that runs on this operating system thread; not the one that has resumed it.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code))]
+pub(super) fn running() -> Option<Bounds> {
+    let slot = RUNNING.get();
+    // SAFETY: a fiber that runs lives, and its bounds never change.
+    if slot.is_null() { None } else { unsafe { (*slot).bounds } }
 }
 
 thread_local! {
+    static RUNNING: Cell<*const Slot> = const { Cell::new(std::ptr::null()) };
     #[allow(clippy::vec_box, reason = "a fiber that runs must not move")]
     static IDLE: RefCell<Vec<Box<Fiber>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Stack of a fiber in bytes; only what is used of it takes memory.
-const STACK: usize = 2 << 20;
+/// Stack of a thread in bytes that does not say how much it needs, as in std; only what is used of it takes memory.
+pub(crate) fn usual_stack() -> usize {
+    static USUAL: OnceLock<usize> = OnceLock::new();
+    *USUAL.get_or_init(|| {
+        let given = std::env::var("RUST_MIN_STACK").ok().and_then(|bytes| bytes.parse().ok());
+        given.unwrap_or(2 << 20)
+    })
+}
 
-/// Idle fibers that are kept.
+/// The largest stack that can be asked for.
+const LARGEST: usize = isize::MAX as usize / 2;
+
+/// Idle fibers that are kept, all with the usual stack.
 const KEPT: usize = 256;
 
 impl Fiber {
-    /// A fiber that will run the job when it is resumed, and where the job gives control back.
-    pub fn start(job: Job) -> (Box<Fiber>, Exit) {
-        let mut fiber = IDLE.with(|idle| idle.borrow_mut().pop()).unwrap_or_else(Fiber::new);
+    /// A fiber that will run the job when it is resumed, with a stack of so many bytes, and where the job gives control
+    /// back.
+    ///
+    /// # Errors
+    /// If there is no memory or address space for the stack.
+    pub fn start(job: Job, stack: usize) -> io::Result<(Box<Fiber>, Exit)> {
+        let idle = if stack == usual_stack() { IDLE.with(|idle| idle.borrow_mut().pop()) } else { None };
+        let mut fiber = match idle {
+            Some(fiber) => fiber,
+            None => Fiber::new(stack)?,
+        };
         fiber.slot.job = Some(job);
         let exit = fiber.slot.exit;
-        (fiber, exit)
+        Ok((fiber, exit))
     }
 
-    fn new() -> Box<Fiber> {
-        let mut slot = Box::new(Slot { job: None, exit: std::ptr::null(), top: 0 });
+    fn new(stack: usize) -> io::Result<Box<Fiber>> {
+        let memory = DefaultStack::new(stack.min(LARGEST)).or_else(|_| {
+            // What is kept for later is worth less than what is needed now.
+            IDLE.with(|idle| std::mem::take(&mut *idle.borrow_mut()));
+            DefaultStack::new(stack.min(LARGEST))
+        })?;
+        let mut slot = Box::new(Slot { job: None, exit: std::ptr::null(), top: 0, bounds: None });
         let shared: *mut Slot = &mut *slot;
-        let stack = DefaultStack::new(STACK).expect("there is memory for the stack of a thread");
-        let mut coroutine = Coroutine::with_stack(stack, move |exit: &Yielder<(), ()>, ()| {
+        let (lowest, highest) = (memory.limit().get(), memory.base().get());
+        let mut coroutine = Coroutine::with_stack(memory, move |exit: &Yielder<(), ()>, ()| {
             loop {
                 // SAFETY: the slot lives as long as the fiber, and nobody else uses it while the fiber runs.
                 let job = unsafe {
@@ -64,7 +127,8 @@ impl Fiber {
         });
         // Runs to its first exit, which makes the exit known.
         coroutine.resume(());
-        Box::new(Fiber { coroutine, slot })
+        slot.bounds = Some(Bounds { lowest, highest, size: stack, trap: coroutine.trap_handler() });
+        Ok(Box::new(Fiber { coroutine, slot, stack }))
     }
 
     /// Where the part of the stack begins that jobs use.
@@ -74,16 +138,29 @@ impl Fiber {
 
     /// Runs the job until it gives control back or ends.
     pub fn resume(&mut self) {
+        let before = RUNNING.replace(&raw const *self.slot);
         self.coroutine.resume(());
+        RUNNING.set(before);
     }
 
     /// Takes back a fiber whose job has ended.
     pub fn retire(self: Box<Self>) {
         IDLE.with(|idle| {
             let mut idle = idle.borrow_mut();
-            if idle.len() < KEPT {
+            if idle.len() < KEPT && self.stack == usual_stack() {
                 idle.push(self);
             }
         });
+    }
+}
+
+impl Drop for Fiber {
+    /// Gives the stack back. If its job has not ended, no destructor of what is on the stack runs: what that owns is
+    /// leaked.
+    fn drop(&mut self) {
+        // SAFETY: nobody refers to what is on the stack any more: all threads of an execution are given up together, and
+        // they are the only ones that a test has; an operating system thread that borrows from them
+        // (`std::thread::scope` inside of a check) is a misuse. What has destructors is leaked, which is safe.
+        unsafe { self.coroutine.force_reset() };
     }
 }

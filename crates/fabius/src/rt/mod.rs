@@ -11,17 +11,26 @@
 mod execution;
 mod fair;
 mod fiber;
+#[cfg(target_os = "linux")]
+mod look;
 mod object;
 mod op;
+#[cfg(target_os = "linux")]
+mod overflow;
+mod panics;
+#[cfg(target_os = "linux")]
+mod places;
 mod record;
 mod repetition;
 mod state;
 mod unwinding;
+mod watch;
 
 pub(crate) use execution::Execution;
-pub(crate) use fiber::Job;
+pub(crate) use fiber::{Job, usual_stack};
 pub(crate) use object::{Inside, Object, Renew, SHARED, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Holder, Op};
+pub(crate) use panics::{capture_panics, note_panic};
 pub(crate) use record::Recorder;
 pub(crate) use repetition::{Here, Loops, give_way, gives_back, holds, touches, unchanged, value_is};
 pub(crate) use unwinding::{ELSEWHERE, halt};
@@ -37,7 +46,7 @@ use std::panic::Location;
 use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What becomes visible only if a test looks at it. A check begins without any; when an operation of the test looks, the
 /// check begins anew with that refinement.
@@ -83,6 +92,8 @@ pub(crate) struct Settings {
     pub unwinds: bool,
     /// Steps after which an execution counts as endless.
     pub max_steps: u32,
+    /// When the check must end, also within a step.
+    pub deadline: Option<Instant>,
 }
 
 impl Default for Settings {
@@ -95,6 +106,7 @@ impl Default for Settings {
             panics: false,
             unwinds: false,
             max_steps: u32::MAX,
+            deadline: None,
         }
     }
 }
@@ -185,6 +197,8 @@ pub(crate) struct Rt {
     pub observed: Refine,
     pub panics: Vec<Panic>,
     pub failure: Option<Failure>,
+    /// Why the execution cannot go on though the test has not failed.
+    pub limit: Option<Limit>,
     pub recorder: Recorder,
     /// Values that live as long as the execution.
     pub statics: HashMap<usize, Rc<dyn Any>>,
@@ -213,6 +227,27 @@ pub(crate) struct Failure {
     pub message: String,
     pub at: Option<(String, u32, u32)>,
     pub thread: usize,
+}
+
+/// Why an execution cannot go on though the test has not failed.
+#[derive(Clone, Debug)]
+pub(crate) enum Limit {
+    /// There is no memory for a stack.
+    Memory(String),
+    /// A step does not end.
+    EndlessStep(String),
+    /// Whoever runs the execution does not need the rest.
+    Unwanted,
+}
+
+impl Limit {
+    /// In words.
+    pub fn message(&self) -> String {
+        match self {
+            Limit::Memory(message) | Limit::EndlessStep(message) => message.clone(),
+            Limit::Unwanted => "the execution was not continued".into(),
+        }
+    }
 }
 
 thread_local! {
@@ -407,10 +442,23 @@ pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>)
     }
 }
 
+/// What is known of a thread before it begins.
+pub(crate) struct Beginning {
+    pub job: Job,
+    pub name: Option<Arc<str>>,
+    /// Bytes of its stack.
+    pub stack: usize,
+    pub at: &'static Location<'static>,
+}
+
 /// Makes a thread and runs its beginning. Returns its number. Only inside of an execution.
-pub(crate) fn spawn(job: Job, name: Option<Arc<str>>, at: &'static Location<'static>) -> usize {
+pub(crate) fn spawn(beginning: Beginning) -> usize {
     let rt = RT.get();
-    let (fiber, exit) = Fiber::start(job);
+    let Beginning { job, name, stack, at } = beginning;
+    let (fiber, exit) = match Fiber::start(job, stack) {
+        Ok(started) => started,
+        Err(error) => return no_memory(stack, &error),
+    };
     let top = fiber.top();
     // SAFETY: as in `with`: no reference is held while the thread runs.
     unsafe {
@@ -452,6 +500,27 @@ pub(crate) fn spawn(job: Job, name: Option<Arc<str>>, at: &'static Location<'sta
         this.beginnings -= 1;
         this.current = parent;
         id
+    }
+}
+
+/// There is no memory for the stack of a thread: the execution is not continued. That is no failure of the test.
+#[cold]
+fn no_memory(stack: usize, error: &std::io::Error) -> usize {
+    let rt = RT.get();
+    // SAFETY: as in `with`: no reference is held when control is given back.
+    unsafe {
+        let this = &mut *rt;
+        let threads = this.threads.len();
+        this.dirty = true;
+        let message =
+            format!("no memory or address space for the stack of thread {threads}, of {stack} bytes ({error})");
+        this.limit.get_or_insert(Limit::Memory(message));
+        if threads > 0 {
+            let exit = this.threads[this.current].exit;
+            (*exit).suspend(());
+            std::panic::resume_unwind(Box::new(Abandoned));
+        }
+        0
     }
 }
 
@@ -537,7 +606,12 @@ pub(crate) fn finish() {
                 let thread = &mut (&mut *rt).threads[(*rt).current];
                 let (key, value) = thread.locals.remove(0);
                 thread.ending.push(key);
-                let _ = catch(|| drop(value));
+                if let Some(Err(payload)) = catch(|| drop(value)) {
+                    let Panic { message, at, .. } = note_panic(payload.as_ref());
+                    let message =
+                        format!("the destructor of a thread-local value panicked, which ends a process: {message}");
+                    (&mut *rt).fail_at(fabius_trace::BugKind::Panic, message, at);
+                }
             }
         }
         if (*rt).settings.refine.contains(Refine::ENDS) && !(*rt).abandoned {

@@ -36,6 +36,7 @@ impl Rt {
         self.observed = Refine::default();
         self.panics.clear();
         self.failure = None;
+        self.limit = None;
         self.recorder = Recorder::default();
         if self.fair.is_watching() {
             self.fair = Fair::default();
@@ -343,6 +344,20 @@ impl Rt {
         self.fail(fabius_trace::BugKind::Leak, message, Some(at));
     }
 
+    /// Whether the execution cannot go on: it has failed, or come to a limit.
+    pub fn is_given_up(&self) -> bool {
+        self.failure.is_some() || self.limit.is_some()
+    }
+
+    /// A thread for people.
+    pub fn name_of(&self, thread: usize) -> String {
+        match (thread, self.threads.get(thread).and_then(|t| t.name.as_ref())) {
+            (0, _) => "main".into(),
+            (_, Some(name)) => format!("thread {thread} ({name})"),
+            _ => format!("thread {thread}"),
+        }
+    }
+
     /// Whether all threads have finished.
     pub fn is_over(&self) -> bool {
         self.threads.iter().all(|t| t.finished)
@@ -374,6 +389,7 @@ impl Default for Rt {
             observed: Refine::default(),
             panics: Vec::new(),
             failure: None,
+            limit: None,
             recorder: Recorder::default(),
             statics: HashMap::new(),
             states: States::default(),

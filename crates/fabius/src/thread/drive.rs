@@ -2,7 +2,7 @@
 //!
 //! Not for tests, and not stable: it changes whenever they need it to.
 
-use crate::rt::{self, Execution, Object, Op, Refine, Rt, Settings};
+use crate::rt::{self, Execution, Limit, Object, Op, Refine, Rt, Settings};
 use fabius_explore::system::Choose;
 use std::any::Any;
 use std::panic::Location;
@@ -18,6 +18,7 @@ const SETTINGS: Settings = Settings {
     panics: false,
     unwinds: true,
     max_steps: u32::MAX,
+    deadline: None,
 };
 
 /// Decides the nondeterminism inside of a step.
@@ -73,12 +74,13 @@ impl Driven {
 
     /// Leaves the execution as it is: what is on the stacks of its threads is never dropped.
     pub fn leak(mut self) {
-        std::mem::forget(std::mem::take(&mut self.0.get_mut().threads));
+        self.0.get_mut().limit = Some(Limit::Unwanted);
     }
 
     /// Why the execution cannot go on, other than by a panic.
     pub fn failure(&self) -> Option<String> {
-        self.0.get().failure.as_ref().map(|f| f.message.clone())
+        let rt = self.0.get();
+        rt.failure.as_ref().map(|f| f.message.clone()).or_else(|| rt.limit.as_ref().map(Limit::message))
     }
 }
 
