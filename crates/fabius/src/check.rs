@@ -6,7 +6,6 @@ use crate::replay::{self, Rerun, Twice};
 use crate::report::Report;
 use crate::rt::{self, Execution, Limit, Loops, Refine, Settings};
 use crate::system::Test;
-use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
 use fabius_explore::stateless::Complete;
 use fabius_explore::{shrink, sources, stateless, walk};
@@ -102,7 +101,6 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
         max_steps: u32::MAX,
         at_first_bug: true,
         reduction: if config.reduction { Reduction::Classes } else { Reduction::None },
-        races: system.settings.refine.contains(Refine::RACES).then_some(Conflict::ReadWrite),
         ..Options::default()
     };
     let cancelled = || config.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed));

@@ -6,7 +6,7 @@ use crate::report::Report;
 use crate::rt::{self, ELSEWHERE, Execution, Limit, Loops, Panic, Refine, Rt, Settings};
 use crate::system::Test;
 use fabius_explore::links::Links;
-use fabius_explore::race::{Conflict, Detector, Race, Runner};
+use fabius_explore::race::{Party, Race, Runner};
 use fabius_explore::search::{Bug, Found};
 use fabius_explore::system::{Choose, Fault, StepLog, System, TaskId};
 use fabius_trace::{
@@ -93,9 +93,7 @@ pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
     let (start, turns) = split(schedule);
     let mut rerun = Rerun::default();
     let mut log = StepLog { want_accesses: true, ..StepLog::default() };
-    let mut detector = settings.refine.contains(Refine::RACES).then(|| Detector::new(Conflict::ReadWrite));
     let mut links = Links::default();
-    let mut found: Option<Race> = None;
     let mut execution = match test.initial(&mut Given(start.iter()), &mut log) {
         Ok(execution) => execution,
         Err(_) => {
@@ -109,7 +107,6 @@ pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
             return rerun;
         }
     };
-    log.born.iter().for_each(|b| detector.iter_mut().for_each(|d| d.born(None, b)));
     let mut rest = turns.iter();
     for number in 0.. {
         let going_on = || next_without_preemption(execution.get());
@@ -135,30 +132,9 @@ pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
         if let Err(Fault::Bug(..) | Fault::Limit(..)) = result {
             break;
         }
-        if let Some(detector) = &mut detector {
-            if let Err(race) = detector.step(runner, &log.accesses) {
-                let name = |thread: u32| execution.get().name_of(thread as usize);
-                let place = |span: Span| execution.get().place_of(span.start);
-                let second = place(race.second.span);
-                rerun.kind = Some(BugKind::DataRace);
-                rerun.message = "data race: two accesses to a cell that nothing orders".into();
-                rerun.at = second.map(|l| (l.file().to_string(), l.line(), l.column()));
-                for party in race.first.into_iter().chain([race.second]) {
-                    let at = place(party.span).map_or(String::new(), |l| format!("{}:{}", l.file(), l.line()));
-                    rerun.details.push(format!("{} accesses it at {at}", name(party.thread)));
-                }
-                rerun.details.push("nothing that the second thread did before comes after the first access".into());
-                found = Some(race);
-                break;
-            }
-            log.born.iter().for_each(|b| detector.born(Some(runner), b));
-            if execution.get().threads[task as usize].finished {
-                detector.finished(runner);
-                detector.gone(task);
-            }
-        }
     }
-    rerun.links = links.finish(found.as_ref(), |_| None);
+    let race = execution.get().race.as_ref().map(explored);
+    rerun.links = links.finish(race.as_ref(), |_| None);
     if turns.len() < schedule.len() {
         rerun.schedule.insert(0, schedule[0].clone());
     }
@@ -236,7 +212,23 @@ pub(crate) fn twice(test: &Test<'_>, given: Option<&Schedule>) -> Twice {
     }
 }
 
+/// A race as the explorer describes one.
+fn explored(race: &rt::Race) -> Race {
+    let party = |t: rt::Touched| Party { thread: t.thread as TaskId, span: Span::default() };
+    Race { variable: race.cell as u64, first: Some(party(race.first)), second: party(race.second) }
+}
+
 impl Rerun {
+    /// Who accessed what, and what would have ordered that.
+    fn explain(&mut self, rt: &Rt, race: &rt::Race) {
+        for touched in [race.first, race.second] {
+            let (who, at) = (rt.name_of(touched.thread), touched.place);
+            self.details.push(format!("{who} accesses it at {}:{}", at.file(), at.line()));
+        }
+        let nothing = || "nothing that the second thread did before comes after the first access".into();
+        self.details.push(race.remedy.clone().unwrap_or_else(nothing));
+    }
+
     fn fill(&mut self, rt: &Rt) {
         self.lanes = (0..rt.threads.len()).map(|t| rt.name_of(t)).collect();
         self.rows = rt
@@ -262,6 +254,10 @@ impl Rerun {
             self.message = failure.message.clone();
             self.at = failure.at.clone();
             let who = rt.name_of(failure.thread);
+            if let Some(race) = rt.race.as_ref().filter(|_| failure.kind == BugKind::DataRace) {
+                self.explain(rt, race);
+                return;
+            }
             self.details.push(format!("in {who}{}", place(&failure.at)));
             let others = rt.panics.iter().filter(|p| p.message != failure.message || p.thread != failure.thread);
             self.details.extend(others.map(|p: &Panic| {

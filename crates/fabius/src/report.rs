@@ -72,7 +72,7 @@ impl fmt::Display for Report {
         match &self.verdict {
             Verdict::Bug { trace } => write!(f, "fails: {}", trace.message)?,
             Verdict::Verified => {
-                f.write_str("no failing execution; all were explored, under sequential consistency")?
+                f.write_str("no failing execution; all were explored, under sequential consistency, with races judged by the orderings")?
             }
             Verdict::NoBugWithinBounds { bounds } => {
                 write!(f, "no failing execution {}", within(bounds))?;

@@ -8,6 +8,7 @@
 //! of the test observes them ([`Refine`]). Releases are operations like others: a thread that is preempted in front of
 //! one makes others wait, and it costs nothing to switch away from who waits.
 
+mod clocks;
 mod execution;
 mod fair;
 mod fiber;
@@ -26,15 +27,17 @@ mod state;
 mod unwinding;
 mod watch;
 
+pub(crate) use clocks::{Did, Race, Touched};
 pub(crate) use execution::Execution;
 pub(crate) use fiber::{Job, usual_stack};
 pub(crate) use object::{Inside, Object, Renew, SHARED, begins as check_begins, is_over as check_is_over};
-pub(crate) use op::{Holder, Op};
+pub(crate) use op::{Holder, Op, Orders};
 pub(crate) use panics::{capture_panics, note_panic};
 pub(crate) use record::Recorder;
 pub(crate) use repetition::{Here, Loops, give_way, gives_back, holds, touches, unchanged, value_is};
 pub(crate) use unwinding::{ELSEWHERE, halt};
 
+use clocks::Clocks;
 use fabius_explore::system::{Access, Born, Choose, TaskId, end_of};
 use fair::Fair;
 use fiber::{Exit, Fiber};
@@ -202,6 +205,8 @@ pub(crate) struct Rt {
     pub recorder: Recorder,
     /// Values that live as long as the execution.
     pub statics: HashMap<usize, Rc<dyn Any>>,
+    clocks: Clocks,
+    pub race: Option<Race>,
     states: States,
     pub loops: Loops,
     /// The running thread tries a loop out and makes no steps.
@@ -216,8 +221,6 @@ pub(crate) struct Rt {
     pub next_owned: u64,
     /// Destructors of last owners that are running.
     pub last_drops: u32,
-    places: HashMap<usize, u32>,
-    place_list: Vec<&'static Location<'static>>,
 }
 
 /// Why an execution failed, other than by a deadlock or a race.
@@ -328,11 +331,9 @@ pub(crate) fn point(op: Op) -> bool {
             std::panic::resume_unwind(Box::new(Abandoned));
         }
         if this.want_accesses && op.variable != Op::NOTHING {
-            this.log(op.variable, op.write, true, op.at);
+            this.log(op.variable, op.write, true);
         }
-        if this.settings.refine.contains(Refine::YIELDS) {
-            this.states.operation(me, &op);
-        }
+        this.does(me, &op);
         if this.settings.record {
             this.recorder.operation(me, &op);
         }
@@ -365,13 +366,49 @@ pub(crate) fn also(op: Op) {
         }
         let me = rt.current;
         if rt.want_accesses {
-            rt.log(op.variable, op.write, true, op.at);
+            rt.log(op.variable, op.write, true);
         }
-        if rt.settings.refine.contains(Refine::YIELDS) {
-            rt.states.operation(me, &op);
-        }
+        rt.does(me, &op);
         if rt.settings.record {
             rt.recorder.operation(me, &op);
+        }
+    });
+}
+
+/// What the operation on an atomic that was just done orders.
+#[inline]
+pub(crate) fn orders(atomic: &Object, did: Did, at: &'static Location<'static>) {
+    with(|rt| {
+        if rt.settings.refine.contains(Refine::RACES) {
+            let atomic = atomic.id_in(rt) as usize;
+            rt.clocks.atomic(rt.current, atomic, did, at);
+        }
+    });
+}
+
+/// The operation that was just done comes after what has changed an object, as one that reads it does.
+pub(crate) fn comes_after(object: u32) {
+    also_orders(&Op::read("", object, Location::caller()));
+}
+
+/// The operation that was just done has changed an object.
+pub(crate) fn comes_between(object: u32) {
+    also_orders(&Op::write("", object, Location::caller()));
+}
+
+fn also_orders(op: &Op) {
+    with(|rt| {
+        if rt.settings.refine.contains(Refine::RACES) {
+            rt.clocks.touches(rt.current, op.variable as usize, op.write);
+        }
+    });
+}
+
+/// A fence.
+pub(crate) fn fence(order: std::sync::atomic::Ordering) {
+    with(|rt| {
+        if rt.settings.refine.contains(Refine::RACES) {
+            rt.clocks.fence(rt.current, order);
         }
     });
 }
@@ -426,19 +463,18 @@ pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>)
     if this.abandoned {
         return;
     }
-    if this.beginnings > 0 && !std::thread::panicking() {
-        // The access is the thread's own, not that of the one that spawned it.
-        point(Op::local("begin", at));
-    }
-    // SAFETY: as in `with`; the one from above must not be used after a point.
-    let this = unsafe { &mut *rt };
     let variable = object.id_in(this);
     if this.settings.refine.contains(Refine::YIELDS) {
         let (name, me) = (if write { "write" } else { "read" }, this.current);
         this.states.operation(me, &Op { write, ..Op::read(name, variable, at) });
     }
     if this.want_accesses && !this.alone {
-        this.log(variable.into(), write, false, at);
+        this.log(variable.into(), write, false);
+    }
+    if let Err(race) = this.clocks.data(this.current, variable as usize, write, at) {
+        let message = "data race: two accesses to a cell that nothing orders".into();
+        this.fail(fabius_trace::BugKind::DataRace, message, Some(at));
+        this.race.get_or_insert(race);
     }
 }
 
@@ -468,6 +504,9 @@ pub(crate) fn spawn(beginning: Beginning) -> usize {
         if this.settings.refine.contains(Refine::YIELDS) {
             this.states.born(this.current, id);
         }
+        if this.settings.refine.contains(Refine::RACES) && id > 0 {
+            this.clocks.born(this.current, id);
+        }
         this.threads.push(Thread {
             fiber: Some(fiber),
             exit,
@@ -489,7 +528,7 @@ pub(crate) fn spawn(beginning: Beginning) -> usize {
             object: Object::new(),
         });
         if this.want_accesses && id > 0 {
-            this.log(end_of(id as TaskId), true, true, at);
+            this.log(end_of(id as TaskId), true, true);
         }
         this.dirty = true;
         this.born.push(Born { task: id as TaskId, buffer: id as TaskId, level: 0 });

@@ -13,6 +13,15 @@ pub(crate) type Holder = (usize, &'static Location<'static>);
 /// Who holds a lock.
 pub(crate) type Holders = unsafe fn(*const (), &Rt) -> Vec<Holder>;
 
+/// What an operation orders, besides the steps of its thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Orders {
+    /// All that touches the same variable.
+    All,
+    /// What is said when it is done.
+    Itself,
+}
+
 /// An operation that a thread has announced. It is done when the scheduler picks the thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Op {
@@ -32,6 +41,8 @@ pub(crate) struct Op {
     pub joins: Option<usize>,
     /// When it gives up waiting, in virtual time.
     pub deadline: Option<Duration>,
+    /// Whether it orders what touches the same variable, or says itself what it orders.
+    pub orders: Orders,
     /// Where in the source.
     pub at: &'static Location<'static>,
 }
@@ -56,13 +67,20 @@ impl Op {
     #[inline(always)]
     pub fn local(name: &'static str, at: &'static Location<'static>) -> Op {
         let (variable, other, write) = (Op::NOTHING, Op::NOTHING, false);
-        Op { name, variable, other, write, ready: None, holders: None, joins: None, deadline: None, at }
+        let orders = Orders::All;
+        Op { name, variable, other, write, ready: None, holders: None, joins: None, deadline: None, orders, at }
     }
 
     /// The same, which changes a second object as well.
     #[inline(always)]
     pub fn and(self, object: u32) -> Op {
         Op { other: object.into(), ..self }
+    }
+
+    /// The same, which says itself what it orders.
+    #[inline(always)]
+    pub fn ordered(self) -> Op {
+        Op { orders: Orders::Itself, ..self }
     }
 
     /// The same, but only when this holds of the object.

@@ -1,13 +1,15 @@
 //! What an execution knows of itself: who can go on, what the last step did, what has gone wrong.
 
-use super::{Failure, Here, Loop, Loops, Object, Op, RECENT, Recorder, Refine, Rt, Settings, States, Thread, bit};
+use super::{
+    Failure, Here, Loop, Loops, Object, Op, Orders, RECENT, Recorder, Refine, Rt, Settings, States, Thread, bit,
+};
+use crate::rt::clocks::Clocks;
 use crate::rt::fair::Fair;
 use fabius_explore::system::{Access, Born};
 use fabius_trace::Span;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::panic::Location;
-use std::ptr;
 use std::time::Duration;
 
 /// How often a thread may give way in a row before the search looks at others.
@@ -42,6 +44,8 @@ impl Rt {
             self.fair = Fair::default();
         }
         self.states.clear();
+        self.clocks.clear();
+        self.race = None;
         self.alone = false;
         self.astray = false;
         self.left_out.set(None);
@@ -157,6 +161,23 @@ impl Rt {
         self.can_go_on(id) && !self.repeats(id)
     }
 
+    /// The thread does an operation: what that means for repetition, and for what comes before what.
+    #[inline]
+    pub(super) fn does(&mut self, me: usize, op: &Op) {
+        let refine = self.settings.refine;
+        if refine.contains(Refine::YIELDS) {
+            self.states.operation(me, op);
+        }
+        if !refine.contains(Refine::RACES) || op.orders == Orders::Itself {
+            return;
+        }
+        match op.joins {
+            Some(ended) => self.clocks.joined(me, ended),
+            None if op.variable != Op::NOTHING => self.clocks.touches(me, op.variable as usize, op.write),
+            None => {}
+        }
+    }
+
     /// The test looks at something.
     pub(super) fn sees(&mut self, what: Refine) {
         self.observed = self.observed.with(what);
@@ -263,33 +284,18 @@ impl Rt {
         born.extend(self.born.drain(..).filter(|b| !self.threads[b.task as usize].finished));
     }
 
-    pub(super) fn log(&mut self, variable: u64, write: bool, sync: bool, at: &'static Location<'static>) {
-        let place = self.place(at);
+    pub(super) fn log(&mut self, variable: u64, write: bool, sync: bool) {
         self.dirty = true;
-        self.accesses.push(Access { variable, write, sync, span: Span { start: place, end: place } });
-    }
-
-    /// A small number for a place in the source.
-    pub fn place(&mut self, at: &'static Location<'static>) -> u32 {
-        let list = &mut self.place_list;
-        *self.places.entry(ptr::from_ref(at) as usize).or_insert_with(|| {
-            list.push(at);
-            list.len() as u32
-        })
-    }
-
-    /// The place with a number.
-    pub fn place_of(&self, number: u32) -> Option<&'static Location<'static>> {
-        self.place_list.get((number as usize).checked_sub(1)?).copied()
+        self.accesses.push(Access { variable, write, sync, span: Span::default() });
     }
 
     /// An operation was done while stacks are unwound.
     pub(super) fn did(&mut self, op: &Op) {
         if self.want_accesses && op.variable != Op::NOTHING {
-            self.log(op.variable, op.write, true, op.at);
+            self.log(op.variable, op.write, true);
         }
-        if self.settings.refine.contains(Refine::YIELDS) {
-            self.states.operation(self.current, op);
+        if !self.abandoned {
+            self.does(self.current, op);
         }
     }
 
@@ -392,6 +398,8 @@ impl Default for Rt {
             limit: None,
             recorder: Recorder::default(),
             statics: HashMap::new(),
+            clocks: Clocks::default(),
+            race: None,
             states: States::default(),
             loops: Loops::default(),
             alone: false,
@@ -401,8 +409,6 @@ impl Default for Rt {
             owned: HashMap::new(),
             next_owned: 0,
             last_drops: 0,
-            places: HashMap::new(),
-            place_list: Vec::new(),
         }
     }
 }

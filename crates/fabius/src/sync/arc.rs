@@ -3,7 +3,7 @@
 //! Counts go up and down without a scheduling point: nobody can tell. Where a test reads the counts, or the last owner
 //! does shared operations in the destructor of the value, every drop becomes a point.
 
-use crate::rt::{self, Object, Op, Refine};
+use crate::rt::{self, Did, Object, Op, Refine};
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::fmt;
@@ -11,6 +11,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::panic::Location;
 use std::pin::Pin;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc as Std, LazyLock, Mutex, PoisonError};
 
 /// [`std::sync::Arc`] under the scheduler.
@@ -43,7 +44,8 @@ impl Shared {
     /// A look at the counts.
     fn look(&self, name: &'static str, write: bool, at: &'static Location<'static>) {
         rt::observe(Refine::COUNTS);
-        rt::point(Op { write, ..Op::read(name, self.object.id(), at) });
+        rt::point(Op { write, ..Op::read(name, self.object.id(), at) }.ordered());
+        rt::orders(&self.object, Did::Load(Ordering::Acquire), at);
     }
 }
 
@@ -239,12 +241,14 @@ impl<T: ?Sized> Arc<T> {
 impl<T: ?Sized> Drop for Arc<T> {
     fn drop(&mut self) {
         if !rt::current().is_null() {
-            let op = Op::write("drop", self.shared.object.id(), self.shared.object.made);
-            rt::part(op, Refine::COUNTS);
+            let made = self.shared.object.made;
+            rt::part(Op::write("drop", self.shared.object.id(), made).ordered(), Refine::COUNTS);
+            rt::orders(&self.shared.object, Did::Change(Ordering::Release), made);
         }
         // Only now: at the point, others may have dropped theirs.
         let last = Std::strong_count(&self.value) == 1;
         if last {
+            rt::orders(&self.shared.object, Did::Load(Ordering::Acquire), self.shared.object.made);
             crate::alloc::disown(self.shared.owned);
             rt::with(|rt| rt.last_drops += 1);
         }
@@ -259,7 +263,8 @@ impl<T: ?Sized> Drop for Arc<T> {
 impl<T: ?Sized> Clone for Arc<T> {
     fn clone(&self) -> Arc<T> {
         if !rt::current().is_null() {
-            rt::part(Op::write("clone", self.shared.object.id(), self.shared.object.made), Refine::COUNTS);
+            let op = Op::write("clone", self.shared.object.id(), self.shared.object.made);
+            rt::part(op.ordered(), Refine::COUNTS);
         }
         Arc { value: self.value.clone(), shared: self.shared.clone() }
     }

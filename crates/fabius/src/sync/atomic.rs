@@ -2,10 +2,12 @@
 //!
 //! Outside of a check they are std's, with [`Ordering::SeqCst`].
 //!
-//! Sequential consistency is assumed, whatever ordering is given: an operation takes effect at once for all threads. Bugs
-//! that need a weaker ordering are not found.
+//! Values are sequentially consistent, whatever ordering is given: an operation takes effect at once for all threads, and a
+//! load finds the last store. But what comes before what is as the orderings say, so that a data race on an
+//! [`UnsafeCell`](crate::cell::UnsafeCell) is found where a `Release` or an `Acquire` is missing. Bugs that need a stale
+//! value are not found.
 
-use crate::rt::{self, Object, Op};
+use crate::rt::{self, Did, Object, Op};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::panic::Location;
@@ -13,9 +15,13 @@ use std::sync::atomic as std_atomic;
 pub use std::sync::atomic::{Ordering, compiler_fence};
 use std::sync::{Mutex, PoisonError};
 
-/// As in std. Without effect: all operations are sequentially consistent.
+/// As in std, for what is ordered: values are sequentially consistent.
+///
+/// # Panics
+/// If `order` is `Relaxed`, as in std.
 pub fn fence(order: Ordering) {
     assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
+    rt::fence(order);
 }
 
 /// As in std.
@@ -123,12 +129,12 @@ macro_rules! atomic {
             /// Announces the operation. Says whether that is inside of an execution.
             #[inline]
             fn point(&self, name: &'static str, write: bool, at: &'static Location<'static>) -> bool {
-                rt::point(Op { write, ..Op::read(name, self.object.id(), at) });
+                rt::point(Op { write, ..Op::read(name, self.object.id(), at) }.ordered());
                 !rt::current().is_null()
             }
 
             #[inline]
-            fn change(&self, name: &'static str, at: &'static Location<'static>, f: impl Fn($ty) -> $ty) -> $ty {
+            fn change(&self, name: &'static str, did: Did, at: &'static Location<'static>, f: impl Fn($ty) -> $ty) -> $ty {
                 if !self.point(name, true, at) {
                     let (Ok(old) | Err(old)) =
                         self.value.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |old| Some(f(old)));
@@ -137,6 +143,7 @@ macro_rules! atomic {
                 let old = self.value();
                 let new = f(old);
                 self.value.store(new, Ordering::Relaxed);
+                rt::orders(&self.object, did, at);
                 rt::value_is(&self.object, || bits(new));
                 rt::note(|| format!("{old:?} -> {new:?}"));
                 old
@@ -147,9 +154,11 @@ macro_rules! atomic {
             #[inline]
             pub fn load(&self, order: Ordering) -> $ty {
                 check_orderings!(load order);
-                if !self.point("load", false, Location::caller()) {
+                let at = Location::caller();
+                if !self.point("load", false, at) {
                     return self.value.load(Ordering::SeqCst);
                 }
+                rt::orders(&self.object, Did::Load(order), at);
                 rt::note(|| format!("{:?}", self.value()));
                 self.value()
             }
@@ -159,14 +168,14 @@ macro_rules! atomic {
             #[inline]
             pub fn store(&self, value: $ty, order: Ordering) {
                 check_orderings!(store order);
-                self.change("store", Location::caller(), |_| value);
+                self.change("store", Did::Store(order), Location::caller(), |_| value);
             }
 
             /// As in std: a scheduling point.
             #[track_caller]
             #[inline]
-            pub fn swap(&self, value: $ty, _: Ordering) -> $ty {
-                self.change("swap", Location::caller(), |_| value)
+            pub fn swap(&self, value: $ty, order: Ordering) -> $ty {
+                self.change("swap", Did::Change(order), Location::caller(), |_| value)
             }
 
             /// As in std: a scheduling point.
@@ -175,15 +184,17 @@ macro_rules! atomic {
             /// The value, if it is another.
             #[track_caller]
             #[inline]
-            pub fn compare_exchange(&self, current: $ty, new: $ty, _: Ordering, failure: Ordering) -> Result<$ty, $ty> {
+            pub fn compare_exchange(&self, current: $ty, new: $ty, success: Ordering, failure: Ordering) -> Result<$ty, $ty> {
                 check_orderings!(load failure);
-                self.exchange("compare_exchange", Location::caller(), current, new, || false)
+                let orders = (success, failure);
+                self.exchange("compare_exchange", orders, Location::caller(), current, new, || false)
             }
 
             #[inline]
             fn exchange(
                 &self,
                 name: &'static str,
+                (success, failure): (Ordering, Ordering),
                 at: &'static Location<'static>,
                 current: $ty,
                 new: $ty,
@@ -194,16 +205,19 @@ macro_rules! atomic {
                 }
                 let old = self.value();
                 if old != current {
+                    rt::orders(&self.object, Did::Load(failure), at);
                     rt::unchanged();
                     rt::note(|| format!("{old:?} -> {old:?}"));
                     return Err(old);
                 }
                 if fails() {
+                    rt::orders(&self.object, Did::Load(failure), at);
                     rt::unchanged();
                     rt::note(|| "fails for no reason".into());
                     return Err(old);
                 }
                 self.value.store(new, Ordering::Relaxed);
+                rt::orders(&self.object, Did::Change(success), at);
                 rt::value_is(&self.object, || bits(new));
                 rt::note(|| format!("{old:?} -> {new:?}"));
                 Ok(old)
@@ -215,16 +229,22 @@ macro_rules! atomic {
             /// The value, if it is another, or for no reason.
             #[track_caller]
             #[inline]
-            pub fn compare_exchange_weak(&self, current: $ty, new: $ty, _: Ordering, failure: Ordering) -> Result<$ty, $ty> {
+            pub fn compare_exchange_weak(&self, current: $ty, new: $ty, success: Ordering, failure: Ordering) -> Result<$ty, $ty> {
                 check_orderings!(load failure);
                 let fails = || rt::with(|rt| rt.settings.spurious).unwrap_or(false) && rt::choose(2) == 1;
-                self.exchange("compare_exchange_weak", Location::caller(), current, new, fails)
+                self.exchange("compare_exchange_weak", (success, failure), Location::caller(), current, new, fails)
             }
 
             /// As in std: a scheduling point.
             #[track_caller]
-            pub fn compare_and_swap(&self, current: $ty, new: $ty, _: Ordering) -> $ty {
-                let (Ok(old) | Err(old)) = self.exchange("compare_and_swap", Location::caller(), current, new, || false);
+            pub fn compare_and_swap(&self, current: $ty, new: $ty, order: Ordering) -> $ty {
+                let failure = match order {
+                    Ordering::Release => Ordering::Relaxed,
+                    Ordering::AcqRel => Ordering::Acquire,
+                    order => order,
+                };
+                let orders = (order, failure);
+                let (Ok(old) | Err(old)) = self.exchange("compare_and_swap", orders, Location::caller(), current, new, || false);
                 old
             }
 
@@ -357,8 +377,8 @@ macro_rules! integer {
             /// As in std: a scheduling point.
             #[track_caller]
             #[inline]
-            pub fn $method(&self, value: $ty, _: Ordering) -> $ty {
-                self.change(stringify!($method), Location::caller(), |$v| {
+            pub fn $method(&self, value: $ty, order: Ordering) -> $ty {
+                self.change(stringify!($method), Did::Change(order), Location::caller(), |$v| {
                     let $x = value;
                     $new
                 })
@@ -384,8 +404,8 @@ impl AtomicBool {
 
     /// As in std: a scheduling point.
     #[track_caller]
-    pub fn fetch_not(&self, _: Ordering) -> bool {
-        self.change("fetch_not", Location::caller(), |v| !v)
+    pub fn fetch_not(&self, order: Ordering) -> bool {
+        self.change("fetch_not", Did::Change(order), Location::caller(), |v| !v)
     }
 }
 
@@ -404,8 +424,8 @@ macro_rules! pointer_arithmetic {
             $(
                 /// As in std: a scheduling point.
                 #[track_caller]
-                pub fn $method(&self, value: usize, _: Ordering) -> *mut T {
-                    self.change(stringify!($method), Location::caller(), |$v| {
+                pub fn $method(&self, value: usize, order: Ordering) -> *mut T {
+                    self.change(stringify!($method), Did::Change(order), Location::caller(), |$v| {
                         let $x = value;
                         $new
                     })

@@ -75,6 +75,7 @@ impl Barrier {
         rt::note(|| format!("{count} of {size}"));
         let waiting = Waiting { barrier: self, round };
         rt::point(Op::local("wait for the others at a barrier", at).when(&waiting, is_over));
+        rt::comes_after(self.inside.id());
         BarrierWaitResult(false)
     }
 }

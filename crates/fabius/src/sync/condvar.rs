@@ -60,7 +60,7 @@ impl Condvar {
         // Who tries the lock sees in which step it is released.
         let both = Refine::RELEASES.with(Refine::WAITS);
         let seen = rt::with(|rt| rt.settings.refine.contains(both)) == Some(true);
-        let op = Op::write("wait", self.waiters.id(), at);
+        let op = Op::write("wait", self.waiters.id(), at).ordered();
         rt::point(if seen { op.and(raw.object.id()) } else { op });
         let me = rt::must(|rt| {
             rt.threads[rt.current].notified = false;
@@ -177,7 +177,7 @@ impl Condvar {
     /// As in std: a scheduling point. Any of the waiting threads may be the one.
     #[track_caller]
     pub fn notify_one(&self) {
-        rt::point(Op::write("notify_one", self.waiters.id(), Location::caller()));
+        rt::point(Op::write("notify_one", self.waiters.id(), Location::caller()).ordered());
         let Some(count) = self.waiters.with(|waiters| waiters.0.len()) else { return self.outside.notify_one() };
         if count > 0 {
             let chosen = rt::choose(count as u32) as usize;
@@ -192,7 +192,7 @@ impl Condvar {
     /// As in std: a scheduling point.
     #[track_caller]
     pub fn notify_all(&self) {
-        rt::point(Op::write("notify_all", self.waiters.id(), Location::caller()));
+        rt::point(Op::write("notify_all", self.waiters.id(), Location::caller()).ordered());
         let all = self.waiters.with(|waiters| std::mem::take(&mut waiters.0));
         let Some(all) = all else { return self.outside.notify_all() };
         rt::note(|| format!("wakes {}", all.len()));

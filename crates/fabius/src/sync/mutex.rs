@@ -204,13 +204,14 @@ impl<T: ?Sized> Mutex<T> {
             return if held { Err(TryLockError::WouldBlock) } else { Ok(self.guard(Some(outside))?) };
         }
         rt::observe(Refine::RELEASES);
-        rt::point(Op::write("try_lock", self.raw.object.id(), at));
+        rt::point(Op::write("try_lock", self.raw.object.id(), at).ordered());
         let is_free = self.raw.is_free();
         rt::note(|| if is_free { "taken" } else { "held by another" }.into());
         if !is_free {
             rt::unchanged();
             return Err(TryLockError::WouldBlock);
         }
+        rt::comes_between(self.raw.object.id());
         self.raw.take(at);
         Ok(self.guard(None)?)
     }

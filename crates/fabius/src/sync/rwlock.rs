@@ -287,10 +287,11 @@ impl<T: ?Sized> RwLock<T> {
         }
         rt::observe(Refine::RELEASES);
         let at = Location::caller();
-        rt::point(Op::read("try_read", self.raw.known.id(), at));
+        rt::point(Op::read("try_read", self.raw.known.id(), at).ordered());
         if !self.raw.no_writer() {
             return Err(TryLockError::WouldBlock);
         }
+        rt::comes_after(self.raw.known.id());
         self.raw.reads(at);
         Ok(self.reading(Taken::Inside)?)
     }
@@ -304,11 +305,12 @@ impl<T: ?Sized> RwLock<T> {
         }
         rt::observe(Refine::RELEASES);
         let at = Location::caller();
-        rt::point(Op::write("try_write", self.raw.known.id(), at));
+        rt::point(Op::write("try_write", self.raw.known.id(), at).ordered());
         if !self.raw.is_free() {
             rt::unchanged();
             return Err(TryLockError::WouldBlock);
         }
+        rt::comes_between(self.raw.known.id());
         self.raw.writes(at);
         Ok(self.writing(Taken::Inside)?)
     }

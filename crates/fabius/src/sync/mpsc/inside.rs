@@ -108,6 +108,7 @@ impl<T> Inside<T> {
         if capacity == Some(0) {
             let handover = Handover { channel: self, number };
             rt::point(Op::local("wait until it is received", at).when(&handover, is_received::<T>));
+            rt::comes_after(self.0.id());
             let back = self.with(|state| if state.received < number { state.messages.pop_back() } else { None });
             if let Some(value) = back {
                 return Err(SendError(value));
@@ -119,7 +120,7 @@ impl<T> Inside<T> {
     /// As in std.
     pub fn try_send(&self, value: T, at: &'static Location<'static>) -> Result<(), TrySendError<T>> {
         rt::observe(Refine::RELEASES);
-        rt::point(Op::write("try_send", self.0.id(), at));
+        rt::point(Op::write("try_send", self.0.id(), at).ordered());
         let sent = self.with(|state| {
             if !state.receiver {
                 return Err(TrySendError::Disconnected(value));
@@ -130,8 +131,9 @@ impl<T> Inside<T> {
             }
             state.push(value).map_err(|e| TrySendError::Disconnected(e.0))
         });
-        if sent.is_err() {
-            rt::unchanged();
+        match sent {
+            Ok(()) => rt::comes_between(self.0.id()),
+            Err(_) => rt::unchanged(),
         }
         sent
     }
@@ -179,10 +181,13 @@ impl<T> Receiver<T> {
 
     pub fn try_recv(&self, at: &'static Location<'static>) -> Result<T, TryRecvError> {
         rt::observe(Refine::RELEASES);
-        rt::point(Op::write("try_recv", self.channel.0.id(), at));
+        rt::point(Op::write("try_recv", self.channel.0.id(), at).ordered());
         let (value, senders) = self.channel.with(|state| (state.pop(), state.senders));
-        if value.is_none() {
-            rt::unchanged();
+        match value {
+            Some(_) => rt::comes_between(self.channel.0.id()),
+            // That all senders are gone comes after they went.
+            None if senders == 0 => rt::comes_after(self.channel.0.id()),
+            None => rt::unchanged(),
         }
         rt::note(|| if value.is_some() { "a message" } else { "nothing" }.into());
         value.ok_or(if senders == 0 { TryRecvError::Disconnected } else { TryRecvError::Empty })

@@ -1,0 +1,254 @@
+//! Data races are judged by the orderings that are given: what C++20 says of each of these programs, by hand.
+
+use fabius::cell::UnsafeCell;
+use fabius::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use fabius::sync::atomic::{AtomicU32, Ordering, fence};
+use fabius::sync::{Arc, Barrier, Mutex, RwLock, mpsc};
+use fabius::{BugKind, Config, thread};
+
+struct Shared {
+    cell: UnsafeCell<u32>,
+    flag: AtomicU32,
+}
+
+// SAFETY: whether it is accessed at the same time is what these tests are about; fibers never do so.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn new() -> std::sync::Arc<Shared> {
+        std::sync::Arc::new(Shared { cell: UnsafeCell::new(0), flag: AtomicU32::new(0) })
+    }
+
+    fn write(&self) {
+        // SAFETY: one thread runs at a time.
+        self.cell.with_mut(|place| unsafe { *place += 1 });
+    }
+
+    fn read(&self) {
+        // SAFETY: one thread runs at a time.
+        self.cell.with(|place| unsafe { *place });
+    }
+}
+
+fn judge(what: &str, races: bool, test: impl Fn() + Sync) -> String {
+    let mut text = String::new();
+    for config in [Config::new(), Config::new().exhaustive(), Config::new().without_reduction(), Config::new().jobs(2)]
+    {
+        let report = config.name("orderings").explore(&test);
+        let kind = report.trace().map(|t| t.kind);
+        assert_eq!(kind, races.then_some(BugKind::DataRace), "{what}: {}", report.failure().unwrap_or_default());
+        text = report.failure().unwrap_or_default();
+    }
+    text
+}
+
+/// One thread writes and stores, the other reads if its load finds that.
+fn passes_a_message(store: Ordering, load: Ordering) -> impl Fn() + Sync {
+    move || {
+        let mine = Shared::new();
+        let other = mine.clone();
+        let writer = thread::spawn(move || {
+            other.write();
+            other.flag.store(1, store);
+        });
+        if mine.flag.load(load) == 1 {
+            mine.read();
+        }
+        writer.join().unwrap();
+    }
+}
+
+#[test]
+fn a_message_needs_release_and_acquire() {
+    for store in [Relaxed, Release, SeqCst] {
+        for load in [Relaxed, Acquire, SeqCst] {
+            let races = store == Relaxed || load == Relaxed;
+            let text = judge(&format!("{store:?}, {load:?}"), races, passes_a_message(store, load));
+            let wants = |what: &str, missing: bool| {
+                assert_eq!(text.contains(&format!("`{what}` at ")), missing, "{store:?}, {load:?}: {text}");
+            };
+            wants("Release", store == Relaxed);
+            wants("Acquire", load == Relaxed);
+        }
+    }
+}
+
+#[test]
+fn fences_make_up_for_relaxed_accesses() {
+    for (released, acquired) in [(true, true), (true, false), (false, true), (false, false)] {
+        judge(&format!("{released} {acquired}"), !(released && acquired), move || {
+            let mine = Shared::new();
+            let other = mine.clone();
+            let writer = thread::spawn(move || {
+                other.write();
+                if released {
+                    fence(Release);
+                }
+                other.flag.store(1, Relaxed);
+            });
+            if mine.flag.load(Relaxed) == 1 {
+                if acquired {
+                    fence(Acquire);
+                }
+                mine.read();
+            }
+            writer.join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_release_sequence_goes_on_with_changes_and_ends_with_stores() {
+    for (change, races) in [(true, false), (false, true)] {
+        judge(if change { "fetch_add" } else { "store" }, races, move || {
+            let mine = Shared::new();
+            let (first, second) = (mine.clone(), mine.clone());
+            let writer = thread::spawn(move || {
+                first.write();
+                first.flag.store(1, Release);
+            });
+            let between = thread::spawn(move || {
+                if change {
+                    second.flag.fetch_add(1, Relaxed);
+                } else if second.flag.load(Relaxed) == 1 {
+                    second.flag.store(2, Relaxed);
+                }
+            });
+            if mine.flag.load(Acquire) == 2 {
+                mine.read();
+            }
+            writer.join().unwrap();
+            between.join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_failed_exchange_is_a_load_with_the_second_ordering() {
+    for (failure, races) in [(Acquire, false), (Relaxed, true)] {
+        judge(&format!("{failure:?}"), races, move || {
+            let mine = Shared::new();
+            let other = mine.clone();
+            let writer = thread::spawn(move || {
+                other.write();
+                other.flag.store(1, Release);
+            });
+            if mine.flag.compare_exchange(7, 8, AcqRel, failure) == Err(1) {
+                mine.read();
+            }
+            writer.join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn spawn_join_and_what_is_not_atomic_order_what_they_should() {
+    judge("spawn and join", false, || {
+        let mine = Shared::new();
+        mine.write();
+        let other = mine.clone();
+        thread::spawn(move || other.write()).join().unwrap();
+        mine.write();
+    });
+    judge("after a spawn", true, || {
+        let mine = Shared::new();
+        let other = mine.clone();
+        let child = thread::spawn(move || other.write());
+        mine.write();
+        child.join().unwrap();
+    });
+    judge("a mutex", false, || {
+        let mine = std::sync::Arc::new((Mutex::new(()), Shared { cell: UnsafeCell::new(0), flag: AtomicU32::new(0) }));
+        let other = mine.clone();
+        let child = thread::spawn(move || {
+            let _guard = other.0.lock().unwrap();
+            other.1.write();
+        });
+        let guard = mine.0.lock().unwrap();
+        mine.1.write();
+        drop(guard);
+        child.join().unwrap();
+    });
+    for (write, races) in [(true, false), (false, true)] {
+        judge("a reader-writer lock", races, move || {
+            let mine =
+                std::sync::Arc::new((RwLock::new(()), Shared { cell: UnsafeCell::new(0), flag: AtomicU32::new(0) }));
+            let other = mine.clone();
+            let child = thread::spawn(move || {
+                if write {
+                    let _guard = other.0.write().unwrap();
+                    other.1.write();
+                } else {
+                    let _guard = other.0.read().unwrap();
+                    other.1.write();
+                }
+            });
+            let guard = mine.0.read().unwrap();
+            mine.1.read();
+            drop(guard);
+            child.join().unwrap();
+        });
+    }
+    for capacity in [None, Some(0), Some(1)] {
+        judge("a channel", false, move || {
+            let mine = Shared::new();
+            let other = mine.clone();
+            let (send, receive) = mpsc::channel();
+            let (sync_send, sync_receive) = mpsc::sync_channel(capacity.unwrap_or(1));
+            let child = thread::spawn(move || {
+                other.write();
+                if capacity.is_some() {
+                    sync_send.send(()).unwrap();
+                } else {
+                    send.send(()).unwrap();
+                }
+            });
+            let got = if capacity.is_some() { sync_receive.recv().is_ok() } else { receive.recv().is_ok() };
+            assert!(got);
+            mine.write();
+            child.join().unwrap();
+        });
+    }
+    judge("a barrier", false, || {
+        let mine = std::sync::Arc::new((Barrier::new(2), Shared { cell: UnsafeCell::new(0), flag: AtomicU32::new(0) }));
+        let other = mine.clone();
+        let child = thread::spawn(move || {
+            other.1.write();
+            other.0.wait();
+        });
+        mine.0.wait();
+        mine.1.write();
+        child.join().unwrap();
+    });
+    judge("park and unpark", false, || {
+        let mine = Shared::new();
+        let (other, me) = (mine.clone(), thread::current());
+        let child = thread::spawn(move || {
+            other.write();
+            other.flag.store(1, Relaxed);
+            me.unpark();
+        });
+        while mine.flag.load(Relaxed) == 0 {
+            thread::park();
+        }
+        child.join().unwrap();
+        mine.write();
+    });
+    judge("the last owner", false, || {
+        struct Dropped(Shared);
+        impl Drop for Dropped {
+            fn drop(&mut self) {
+                self.0.write();
+            }
+        }
+        let mine = Arc::new(Dropped(Shared { cell: UnsafeCell::new(0), flag: AtomicU32::new(0) }));
+        let other = mine.clone();
+        let child = thread::spawn(move || {
+            other.0.read();
+            drop(other);
+        });
+        mine.0.read();
+        drop(mine);
+        child.join().unwrap();
+    });
+}
