@@ -13,6 +13,7 @@
 //! Operations of locks, channels and the like order everything that touches the same object: what reads it comes after
 //! what changed it, and what changes it after all before. Their orders are those that std documents, or stronger.
 
+use super::{Op, Refine};
 use std::panic::Location;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Release, SeqCst};
 
@@ -258,4 +259,42 @@ impl Clocks {
         let stored = format!("the load at {} finds what is stored at {}", at(place), at(store.place));
         Some(format!("{stored}, and makes no edge: {would}"))
     }
+}
+
+/// What the operation on an atomic that was just done orders.
+#[inline]
+pub(crate) fn orders(atomic: &super::Object, did: Did, at: Place) {
+    super::with(|rt| {
+        if rt.settings.refine.contains(Refine::RACES) {
+            let atomic = atomic.id_in(rt) as usize;
+            rt.clocks.atomic(rt.current, atomic, did, at);
+        }
+    });
+}
+
+/// The operation that was just done comes after what has changed an object, as one that reads it does.
+pub(crate) fn comes_after(object: u32) {
+    also_orders(&Op::read("", object, Location::caller()));
+}
+
+/// The operation that was just done has changed an object.
+pub(crate) fn comes_between(object: u32) {
+    also_orders(&Op::write("", object, Location::caller()));
+}
+
+fn also_orders(op: &Op) {
+    super::with(|rt| {
+        if rt.settings.refine.contains(Refine::RACES) {
+            rt.clocks.touches(rt.current, op.variable as usize, op.write);
+        }
+    });
+}
+
+/// A fence.
+pub(crate) fn fence(order: Ordering) {
+    super::with(|rt| {
+        if rt.settings.refine.contains(Refine::RACES) {
+            rt.clocks.fence(rt.current, order);
+        }
+    });
 }

@@ -10,6 +10,7 @@
 
 mod clocks;
 mod execution;
+mod failure;
 mod fair;
 mod fiber;
 #[cfg(target_os = "linux")]
@@ -27,8 +28,9 @@ mod state;
 mod unwinding;
 mod watch;
 
-pub(crate) use clocks::{Did, Race, Touched};
+pub(crate) use clocks::{Did, Race, Touched, comes_after, comes_between, fence, orders};
 pub(crate) use execution::Execution;
+pub(crate) use failure::{Failure, Limit, Panic};
 pub(crate) use fiber::{Job, usual_stack};
 pub(crate) use object::{Inside, Object, Renew, SHARED, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Holder, Op, Orders};
@@ -112,14 +114,6 @@ impl Default for Settings {
             deadline: None,
         }
     }
-}
-
-/// A panic that ended the execution or a thread.
-#[derive(Clone, Debug)]
-pub(crate) struct Panic {
-    pub thread: usize,
-    pub message: String,
-    pub at: Option<(String, u32, u32)>,
 }
 
 /// Unwinds the threads of an execution that is not continued.
@@ -221,36 +215,6 @@ pub(crate) struct Rt {
     pub next_owned: u64,
     /// Destructors of last owners that are running.
     pub last_drops: u32,
-}
-
-/// Why an execution failed, other than by a deadlock or a race.
-#[derive(Clone, Debug)]
-pub(crate) struct Failure {
-    pub kind: fabius_trace::BugKind,
-    pub message: String,
-    pub at: Option<(String, u32, u32)>,
-    pub thread: usize,
-}
-
-/// Why an execution cannot go on though the test has not failed.
-#[derive(Clone, Debug)]
-pub(crate) enum Limit {
-    /// There is no memory for a stack.
-    Memory(String),
-    /// A step does not end.
-    EndlessStep(String),
-    /// Whoever runs the execution does not need the rest.
-    Unwanted,
-}
-
-impl Limit {
-    /// In words.
-    pub fn message(&self) -> String {
-        match self {
-            Limit::Memory(message) | Limit::EndlessStep(message) => message.clone(),
-            Limit::Unwanted => "the execution was not continued".into(),
-        }
-    }
 }
 
 thread_local! {
@@ -371,44 +335,6 @@ pub(crate) fn also(op: Op) {
         rt.does(me, &op);
         if rt.settings.record {
             rt.recorder.operation(me, &op);
-        }
-    });
-}
-
-/// What the operation on an atomic that was just done orders.
-#[inline]
-pub(crate) fn orders(atomic: &Object, did: Did, at: &'static Location<'static>) {
-    with(|rt| {
-        if rt.settings.refine.contains(Refine::RACES) {
-            let atomic = atomic.id_in(rt) as usize;
-            rt.clocks.atomic(rt.current, atomic, did, at);
-        }
-    });
-}
-
-/// The operation that was just done comes after what has changed an object, as one that reads it does.
-pub(crate) fn comes_after(object: u32) {
-    also_orders(&Op::read("", object, Location::caller()));
-}
-
-/// The operation that was just done has changed an object.
-pub(crate) fn comes_between(object: u32) {
-    also_orders(&Op::write("", object, Location::caller()));
-}
-
-fn also_orders(op: &Op) {
-    with(|rt| {
-        if rt.settings.refine.contains(Refine::RACES) {
-            rt.clocks.touches(rt.current, op.variable as usize, op.write);
-        }
-    });
-}
-
-/// A fence.
-pub(crate) fn fence(order: std::sync::atomic::Ordering) {
-    with(|rt| {
-        if rt.settings.refine.contains(Refine::RACES) {
-            rt.clocks.fence(rt.current, order);
         }
     });
 }
