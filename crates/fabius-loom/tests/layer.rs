@@ -77,3 +77,47 @@ fn bounds_notify_and_lazy_statics() {
         t.join().unwrap();
     });
 }
+
+#[test]
+fn names_that_other_crates_need() {
+    static LAZY: loom::sync::LazyLock<AtomicUsize> = loom::sync::LazyLock::new(|| AtomicUsize::new(0));
+    fn is_the_same(error: loom::lazy_static::AccessError) -> thread::AccessError {
+        error
+    }
+    assert_eq!(is_the_same(loom::thread::AccessError), loom::thread::AccessError);
+    loom::model(|| {
+        let threads: Vec<_> = (1..loom::MAX_THREADS).map(|_| thread::spawn(|| LAZY.fetch_add(1, SeqCst))).collect();
+        assert_eq!(threads.len(), 4);
+        drop(threads);
+        let list: Arc<[usize]> = (0..3).collect();
+        let raw = Arc::into_raw(list);
+        // SAFETY: the pointer came from `into_raw`, and each count is given back once.
+        let list = unsafe {
+            Arc::increment_strong_count(raw);
+            Arc::decrement_strong_count(raw);
+            Arc::from_raw(raw)
+        };
+        assert_eq!(*list, [0, 1, 2]);
+        let lock = loom::sync::RwLock::new(1);
+        let reader = loom::sync::RwLockWriteGuard::downgrade(lock.write().unwrap());
+        assert!(lock.try_read().is_ok() && lock.try_write().is_err());
+        assert_eq!(*reader, 1);
+    });
+}
+
+#[test]
+fn two_owners_whose_value_does_shared_operations_when_it_is_dropped() {
+    struct Touches(AtomicUsize);
+    impl Drop for Touches {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    loom::model(|| {
+        let mine = Arc::new(Touches(AtomicUsize::new(0)));
+        let theirs = mine.clone();
+        let other = thread::spawn(move || drop(theirs));
+        drop(mine);
+        other.join().unwrap();
+    });
+}

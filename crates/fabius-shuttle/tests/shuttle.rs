@@ -262,3 +262,134 @@ fn static_is_made_anew_in_every_execution() {
     );
     assert_eq!(MADE.load(Ordering::SeqCst), 10);
 }
+
+#[test]
+fn what_a_static_hands_out_stays_alive() {
+    static DROPPED: Plain = Plain::new(0);
+    struct Counted(usize);
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    shuttle::lazy_static! {
+        static ref VALUE: Counted = Counted(7);
+    }
+    std::thread_local! {
+        static KEPT: std::cell::RefCell<Vec<&'static Counted>> = const { std::cell::RefCell::new(Vec::new()) };
+    }
+    shuttle::check_random(|| KEPT.with_borrow_mut(|kept| kept.push(&VALUE)), 5);
+    assert_eq!(DROPPED.load(Ordering::SeqCst), 0);
+    KEPT.with_borrow(|kept| assert!(kept.len() == 5 && kept.iter().all(|value| value.0 == 7)));
+}
+
+/// Stops every execution after so many steps.
+fn stopped(steps: usize, test: impl Fn() + Send + Sync + 'static) {
+    let mut config = quiet();
+    config.max_steps = MaxSteps::ContinueAfter(steps);
+    assert_eq!(Runner::new(RandomScheduler::new_from_seed(3, 50), config).run(test), 50);
+}
+
+#[test]
+fn an_execution_that_is_stopped_grants_no_lock_that_is_held() {
+    /// Whoever holds the lock sees no change.
+    struct Holds<'a>(&'a mut usize, usize);
+    impl Drop for Holds<'_> {
+        fn drop(&mut self) {
+            WRONG.fetch_add(usize::from(*self.0 != self.1), Ordering::SeqCst);
+            ENDED.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    struct Changes(Arc<Mutex<usize>>);
+    impl Drop for Changes {
+        fn drop(&mut self) {
+            *self.0.lock().unwrap_or_else(|e| e.into_inner()) += 1;
+            CHANGED.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    static WRONG: Plain = Plain::new(0);
+    static ENDED: Plain = Plain::new(0);
+    static CHANGED: Plain = Plain::new(0);
+    stopped(30, || {
+        let lock = Arc::new(Mutex::new(0));
+        let changes = Changes(lock.clone());
+        let waits = thread::spawn(move || {
+            let _changes = changes;
+            loop {
+                thread::yield_now();
+            }
+        });
+        let _holds = thread::spawn(move || {
+            let mut guard = lock.lock().unwrap();
+            let before = *guard;
+            let _holds = Holds(&mut guard, before);
+            loop {
+                thread::yield_now();
+            }
+        });
+        waits.join().unwrap();
+    });
+    assert_eq!(WRONG.load(Ordering::SeqCst), 0);
+    assert_eq!(CHANGED.load(Ordering::SeqCst), 50, "one destructor for each value");
+    assert!(ENDED.load(Ordering::SeqCst) > 0);
+}
+
+#[test]
+fn an_execution_that_is_stopped_ends_whatever_is_caught() {
+    stopped(20, || {
+        let (_sender, receiver) = shuttle::sync::mpsc::channel::<i32>();
+        let other = thread::spawn(move || {
+            loop {
+                let _ = catch_unwind(AssertUnwindSafe(|| {
+                    let _ = receiver.recv();
+                    thread::yield_now();
+                }));
+            }
+        });
+        loop {
+            let _ = catch_unwind(AssertUnwindSafe(thread::yield_now));
+            if other.is_finished() {
+                break;
+            }
+        }
+    });
+}
+
+#[test]
+fn an_execution_that_is_stopped_ends_scopes_and_conditions() {
+    /// Waits for its thread, as a pool does.
+    struct Pool(Option<thread::JoinHandle<()>>, Arc<(Mutex<bool>, shuttle::sync::Condvar)>);
+    impl Drop for Pool {
+        fn drop(&mut self) {
+            *self.1.0.lock().unwrap_or_else(|e| e.into_inner()) = true;
+            self.1.1.notify_all();
+            let _ = self.0.take().unwrap().join();
+            ENDED.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    static ENDED: Plain = Plain::new(0);
+    stopped(25, || {
+        let shared = Arc::new((Mutex::new(false), shuttle::sync::Condvar::new()));
+        let theirs = shared.clone();
+        let worker = thread::spawn(move || {
+            let mut ends = theirs.0.lock().unwrap();
+            while !*ends {
+                ends = theirs.1.wait(ends).unwrap();
+            }
+        });
+        let _pool = Pool(Some(worker), shared);
+        let lock = Mutex::new(0);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let mut guard = lock.lock().unwrap();
+                    loop {
+                        *guard += 1;
+                        thread::yield_now();
+                    }
+                });
+            }
+        });
+    });
+    assert_eq!(ENDED.load(Ordering::SeqCst), 50);
+}

@@ -143,7 +143,9 @@ fn what_happens_once_happens_once() {
     static LAZY: LazyLock<String> = LazyLock::new(|| "lazy".repeat(10));
     let (once, cell, count) = (Once::new(), OnceLock::new(), AtomicUsize::new(0));
     together(|number| {
-        once.call_once(|| drop(count.fetch_add(1, SeqCst)));
+        once.call_once(|| {
+            count.fetch_add(1, SeqCst);
+        });
         assert!(once.is_completed());
         assert_eq!(*cell.get_or_init(|| number), *cell.get().unwrap());
         assert_eq!(cell.set(7), Err(7));

@@ -1,0 +1,355 @@
+//! No safe program causes undefined behaviour: what is handed out stays alive, a lock that is held is granted to nobody, and
+//! what two operating system threads use at the same time is refused.
+
+use fabius::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use fabius::sync::{Arc, LazyLock, Mutex, Once, OnceLock, RwLock, RwLockWriteGuard, mpsc};
+use fabius::{BugKind, Config, Report, thread};
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Command, Output};
+use std::sync::atomic::AtomicUsize as Count;
+
+fn config() -> Config {
+    Config::new().name("soundness")
+}
+
+/// Two threads make an operation each, so that there are several executions.
+fn two_operations() {
+    let number = std::sync::Arc::new(AtomicUsize::new(0));
+    let theirs = number.clone();
+    let other = thread::spawn(move || theirs.fetch_add(1, SeqCst));
+    number.fetch_add(1, SeqCst);
+    other.join().unwrap();
+}
+
+fn message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_default()
+}
+
+fn is_held_elsewhere(report: &Report) {
+    let trace = report.trace().expect("the lock is not granted");
+    assert_eq!(trace.kind, BugKind::Deadlock, "{report}");
+    let text = report.failure().unwrap();
+    assert!(text.contains("held by a guard from outside, or one that an earlier execution left"), "{text}");
+}
+
+/// Counts how often it is dropped.
+struct Counted(&'static Count, usize);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+#[test]
+fn values_of_statics_live_as_long_as_references_to_them() {
+    static DROPPED: Count = Count::new(0);
+    static MADE: Count = Count::new(0);
+    static ONCE: OnceLock<Counted> = OnceLock::new();
+    static LAZY: LazyLock<Counted> = LazyLock::new(|| Counted(&DROPPED, 77));
+    thread_local! {
+        static KEPT: RefCell<Vec<(&'static Counted, usize)>> = const { RefCell::new(Vec::new()) };
+    }
+    let report = config().explore(|| {
+        assert!(ONCE.get().is_none(), "fresh in every execution");
+        let value = ONCE.get_or_init(|| Counted(&DROPPED, MADE.fetch_add(1, SeqCst)));
+        KEPT.with_borrow_mut(|kept| kept.extend([(value, value.1), (&*LAZY, 77)]));
+        two_operations();
+    });
+    assert!(!report.is_bug(), "{report}");
+    assert!(MADE.load(SeqCst) > 1, "several executions");
+    assert_eq!(DROPPED.load(SeqCst), 0);
+    KEPT.with_borrow(|kept| assert!(kept.iter().all(|(value, number)| value.1 == *number)));
+    assert!(ONCE.get().is_none(), "what an execution sets is not set outside");
+}
+
+#[test]
+fn what_is_set_outside_is_set_in_every_execution() {
+    static ONCE: OnceLock<String> = OnceLock::new();
+    static CALLED: Once = Once::new();
+    let text: &'static str = ONCE.get_or_init(|| "outside".into());
+    CALLED.call_once(|| ());
+    let report = config().explore(|| {
+        assert_eq!(ONCE.get().map(String::as_str), Some("outside"));
+        assert_eq!(ONCE.get_or_init(|| "inside".into()), "outside");
+        assert_eq!(ONCE.set("inside".into()), Err("inside".into()));
+        CALLED.call_once(|| panic!("once"));
+        assert!(CALLED.is_completed());
+        two_operations();
+    });
+    assert!(!report.is_bug(), "{report}");
+    assert_eq!(text, "outside");
+}
+
+#[test]
+fn values_of_cells_inside_are_dropped_with_them() {
+    static DROPPED: Count = Count::new(0);
+    static MADE: Count = Count::new(0);
+    let report = config().explore(|| {
+        let cell = std::sync::Arc::new(OnceLock::new());
+        let theirs = cell.clone();
+        let make = || Counted(&DROPPED, MADE.fetch_add(1, SeqCst));
+        let other = thread::spawn(move || theirs.get_or_init(make).1);
+        assert_eq!(cell.get_or_init(make).1, other.join().unwrap());
+    });
+    assert!(!report.is_bug(), "{report}");
+    assert!(MADE.load(SeqCst) > 1, "several executions");
+    assert_eq!(DROPPED.load(SeqCst), MADE.load(SeqCst));
+}
+
+#[test]
+fn a_guard_that_is_held_outside_excludes() {
+    static LOCK: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    static BOTH: RwLock<Vec<String>> = RwLock::new(Vec::new());
+    let use_it = || LOCK.lock().unwrap().push("inside".into());
+    // Executions have used it before.
+    assert!(!config().explore(use_it).is_bug());
+    let mut guard = LOCK.lock().unwrap();
+    guard.clear();
+    guard.push("outside".into());
+    let first: &str = &guard[0];
+    is_held_elsewhere(&config().explore(use_it));
+    let tries = || assert!(LOCK.try_lock().is_err());
+    assert!(!config().explore(tries).is_bug());
+    assert_eq!(first, "outside");
+    drop(guard);
+    assert!(!config().explore(use_it).is_bug());
+
+    let write = || BOTH.write().unwrap().push("inside".into());
+    let read = || assert!(BOTH.read().unwrap().len() < usize::MAX);
+    assert!(!config().explore(write).is_bug());
+    let writer = BOTH.write().unwrap();
+    is_held_elsewhere(&config().explore(write));
+    is_held_elsewhere(&config().explore(read));
+    let reader = RwLockWriteGuard::downgrade(writer);
+    let first: &str = &reader[0];
+    is_held_elsewhere(&config().explore(write));
+    assert!(!config().explore(read).is_bug());
+    assert!(!config().explore(|| assert!(BOTH.try_read().is_ok() && BOTH.try_write().is_err())).is_bug());
+    assert_eq!(first, "inside");
+    drop(reader);
+    assert!(!config().explore(write).is_bug());
+}
+
+#[test]
+fn a_guard_that_an_execution_leaves_behind_excludes() {
+    static LOCK: Mutex<usize> = Mutex::new(0);
+    static BOTH: RwLock<usize> = RwLock::new(0);
+    let leave = || {
+        std::mem::forget(BOTH.read());
+        std::mem::forget(LOCK.lock());
+    };
+    let report = config().executions(1).explore(leave);
+    assert!(report.executions <= 1, "{report}");
+    assert!(LOCK.try_lock().is_err() && BOTH.try_write().is_err());
+    assert!(BOTH.try_read().is_ok());
+    let waits = catch_unwind(|| drop(LOCK.lock())).unwrap_err();
+    assert!(message(&*waits).contains("guard that it left"));
+    is_held_elsewhere(&config().explore(|| drop(LOCK.lock())));
+    is_held_elsewhere(&config().explore(|| drop(BOTH.write())));
+}
+
+#[test]
+fn a_writer_becomes_a_reader_and_nobody_writes_in_between() {
+    let together = Count::new(0);
+    let report = config().exhaustive().explore(|| {
+        let lock = RwLock::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut writer = lock.write().unwrap();
+                *writer += 1;
+                let now = *writer;
+                let reader = RwLockWriteGuard::downgrade(writer);
+                assert_eq!(*reader, now);
+            });
+            scope.spawn(|| {
+                if let Ok(reader) = lock.try_read() {
+                    together.fetch_max(lock.try_read().map_or(0, |value| *value), SeqCst);
+                    assert!(*reader <= 2);
+                }
+            });
+            scope.spawn(|| *lock.write().unwrap() += 1);
+        });
+    });
+    assert!(!report.is_bug(), "{report}");
+    assert_eq!(together.into_inner(), 2);
+}
+
+#[test]
+fn a_real_thread_inside_of_a_check_is_refused() {
+    let report = config().explore(|| {
+        let number = std::sync::Arc::new(AtomicUsize::new(0));
+        number.fetch_add(1, SeqCst);
+        let theirs = number.clone();
+        let joined = std::thread::spawn(move || theirs.fetch_add(1, SeqCst)).join();
+        let text = message(&*joined.unwrap_err());
+        assert!(text.contains("by an operating system thread outside of it"), "{text}");
+        let lock = std::sync::Arc::new(Mutex::new(0));
+        drop(lock.lock());
+        let theirs = lock.clone();
+        assert!(std::thread::spawn(move || drop(theirs.try_lock())).join().is_err());
+        let (sender, _receiver) = mpsc::channel();
+        assert!(std::thread::spawn(move || sender.send(1)).join().is_err());
+        let other = thread::spawn(|| 5);
+        assert!(std::thread::spawn(move || other.join().is_ok()).join().is_err());
+        assert_eq!(number.load(SeqCst), 1);
+    });
+    assert!(!report.is_bug(), "{}", report.failure().unwrap());
+}
+
+#[test]
+fn a_captured_lock_in_two_executions_at_once_is_safe() {
+    for config in [config().random(2_000).jobs(2), config().exhaustive().jobs(2)] {
+        let lock = Mutex::new(vec![0; 4]);
+        let report = config.explore(|| {
+            thread::scope(|scope| {
+                for number in 0..2 {
+                    let lock = &lock;
+                    scope.spawn(move || {
+                        let mut list = lock.lock().unwrap_or_else(|e| e.into_inner());
+                        assert!(list.windows(2).all(|pair| pair[0] == pair[1]), "somebody else changes it");
+                        list.iter_mut().for_each(|place| *place = number);
+                    });
+                }
+            });
+        });
+        let refused = |text: &str| text.contains("at the same time") || text.contains("behaves differently");
+        assert!(report.failure().is_none_or(|text| refused(&text)), "{report}");
+    }
+}
+
+#[test]
+fn a_handle_belongs_to_its_execution() {
+    static KEPT: std::sync::Mutex<Option<thread::JoinHandle<usize>>> = std::sync::Mutex::new(None);
+    let report = config().executions(1).explore(|| {
+        let other = thread::spawn(|| 5);
+        *KEPT.lock().unwrap() = Some(other);
+    });
+    assert!(!report.is_bug(), "{report}");
+    let kept = KEPT.lock().unwrap().take().unwrap();
+    let joined = catch_unwind(AssertUnwindSafe(|| kept.join())).unwrap_err();
+    assert!(message(&*joined).contains("outside of the execution that it belongs to"));
+}
+
+#[test]
+fn a_destructor_that_a_panic_runs_gets_no_lock_that_is_held() {
+    /// Looks at what the lock protects.
+    struct Looks(std::sync::Arc<Mutex<bool>>, &'static Count);
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            let changing = self.0.lock().unwrap_or_else(|e| e.into_inner());
+            self.1.fetch_add(usize::from(*changing), SeqCst);
+        }
+    }
+    static WRONG: Count = Count::new(0);
+    let report = config().explore(|| {
+        let lock = std::sync::Arc::new(Mutex::new(false));
+        let number = std::sync::Arc::new(AtomicUsize::new(0));
+        let _looks = Looks(lock.clone(), &WRONG);
+        let (theirs, changes) = (lock.clone(), number.clone());
+        thread::spawn(move || {
+            let mut changing = theirs.lock().unwrap();
+            *changing = true;
+            changes.store(1, SeqCst);
+            changes.store(2, SeqCst);
+            *changing = false;
+        });
+        assert_ne!(number.load(SeqCst), 1, "in the middle");
+    });
+    assert!(report.is_bug(), "{report}");
+    assert!(report.failure().unwrap().contains("in the middle"));
+    assert_eq!(WRONG.load(SeqCst), 0);
+}
+
+#[test]
+fn the_last_owner_may_drop_within_its_own_drop() {
+    struct Touches(AtomicUsize);
+    impl Drop for Touches {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    let report = config().exhaustive().find_leaks().explore(|| {
+        let mine = Arc::new(Touches(AtomicUsize::new(0)));
+        let theirs = mine.clone();
+        let other = thread::spawn(move || drop(theirs));
+        drop(mine);
+        other.join().unwrap();
+    });
+    assert!(!report.is_bug(), "{}", report.failure().unwrap());
+}
+
+#[test]
+fn raw_pointers_keep_counts_and_leaks_are_found() {
+    let balanced = |gives_back: bool| {
+        move || {
+            let mine = Arc::new(7);
+            let raw = Arc::into_raw(mine.clone()).expose_provenance();
+            let pointer = move || std::ptr::with_exposed_provenance::<i32>(raw);
+            // SAFETY: each count is given back at most once.
+            unsafe { Arc::increment_strong_count(pointer()) };
+            let other = thread::spawn(move || {
+                // SAFETY: as above.
+                assert_eq!(*unsafe { Arc::from_raw(pointer()) }, 7);
+            });
+            if gives_back {
+                // SAFETY: as above.
+                unsafe { Arc::decrement_strong_count(pointer()) };
+            }
+            other.join().unwrap();
+            assert_eq!(Arc::strong_count(&mine), if gives_back { 1 } else { 2 });
+        }
+    };
+    let report = config().find_leaks().explore(balanced(true));
+    assert!(!report.is_bug(), "{}", report.failure().unwrap());
+    let report = config().find_leaks().explore(balanced(false));
+    assert_eq!(report.trace().map(|t| t.kind), Some(BugKind::Leak), "{report}");
+}
+
+#[test]
+fn a_thread_local_is_alive_while_it_is_used() {
+    fabius::thread_local! {
+        static VALUE: Cell<usize> = const { Cell::new(3) };
+    }
+    let report = config().explore(|| {
+        let other = thread::spawn(|| VALUE.replace(4));
+        assert_eq!(VALUE.replace(5), 3);
+        assert_eq!(other.join().unwrap(), 3);
+        assert_eq!(VALUE.get_copy(), 5);
+    });
+    assert!(!report.is_bug(), "{report}");
+    assert_eq!(VALUE.get_copy(), 3);
+}
+
+/// Runs an ignored test of this file in a process of its own.
+fn child(test: &str) -> Output {
+    let this = std::env::current_exe().unwrap();
+    Command::new(this).args(["--exact", test, "--ignored", "--test-threads", "1"]).output().unwrap()
+}
+
+#[test]
+fn destructors_that_wait_for_each_other_end_the_process() {
+    let output = child("child_waits_for_itself");
+    assert!(!output.status.success());
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("waits for a lock that is not given back") && text.contains("soundness.rs:"), "{text}");
+}
+
+#[test]
+#[ignore = "ends the process; another test runs it"]
+fn child_waits_for_itself() {
+    struct Locks<'a>(&'a Mutex<usize>);
+    impl Drop for Locks<'_> {
+        fn drop(&mut self) {
+            *self.0.lock().unwrap() += 1;
+        }
+    }
+    let _ = config().explore(|| {
+        let lock = Mutex::new(0);
+        let _guard = lock.lock();
+        let _locks = Locks(&lock);
+        panic!("its destructor takes the lock once more");
+    });
+}
