@@ -11,6 +11,7 @@
 mod execution;
 mod fair;
 mod fiber;
+mod limit;
 #[cfg(target_os = "linux")]
 mod look;
 mod object;
@@ -28,6 +29,7 @@ mod watch;
 
 pub(crate) use execution::Execution;
 pub(crate) use fiber::{Job, usual_stack};
+pub(crate) use limit::Limit;
 pub(crate) use object::{Inside, Object, Renew, SHARED, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Holder, Op};
 pub(crate) use panics::{capture_panics, note_panic};
@@ -227,27 +229,6 @@ pub(crate) struct Failure {
     pub message: String,
     pub at: Option<(String, u32, u32)>,
     pub thread: usize,
-}
-
-/// Why an execution cannot go on though the test has not failed.
-#[derive(Clone, Debug)]
-pub(crate) enum Limit {
-    /// There is no memory for a stack.
-    Memory(String),
-    /// A step does not end.
-    EndlessStep(String),
-    /// Whoever runs the execution does not need the rest.
-    Unwanted,
-}
-
-impl Limit {
-    /// In words.
-    pub fn message(&self) -> String {
-        match self {
-            Limit::Memory(message) | Limit::EndlessStep(message) => message.clone(),
-            Limit::Unwanted => "the execution was not continued".into(),
-        }
-    }
 }
 
 thread_local! {
