@@ -32,7 +32,7 @@ pub(crate) use fiber::{Job, usual_stack};
 pub(crate) use limit::Limit;
 pub(crate) use object::{Inside, Object, Renew, SHARED, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Holder, Op};
-pub(crate) use panics::{capture_panics, note_panic};
+pub(crate) use panics::{Panic, capture_panics, note_panic};
 pub(crate) use record::Recorder;
 pub(crate) use repetition::{Here, Loops, give_way, gives_back, holds, touches, unchanged, value_is};
 pub(crate) use unwinding::{ELSEWHERE, halt};
@@ -111,14 +111,6 @@ impl Default for Settings {
             deadline: None,
         }
     }
-}
-
-/// A panic that ended the execution or a thread.
-#[derive(Clone, Debug)]
-pub(crate) struct Panic {
-    pub thread: usize,
-    pub message: String,
-    pub at: Option<(String, u32, u32)>,
 }
 
 /// Unwinds the threads of an execution that is not continued.
