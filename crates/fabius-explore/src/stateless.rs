@@ -66,21 +66,38 @@ where
 }
 
 /// A prefix to be continued: at every dispatch point the task that runs (if threads are in a bag) or the position of the
-/// move among [`Context::moves`], and behind it the outcomes of choices in the step, marked with [`CHOICE`]. Choices before
-/// the first dispatch point stand first. Each entry comes with how often it is repeated: most steps go on with one thread,
+/// move among [`Context::moves`], and behind it the outcomes of choices in the step, which are marked ([`CHOICE`]). Choices
+/// before the first dispatch point stand first. Each entry comes with how often it is repeated: most steps go on with one thread,
 /// and the prefixes of a long execution would fill the memory otherwise.
 struct Item {
     path: Box<[Entry]>,
     cost: u32,
     /// What the prefix comes to, if that is known.
     comes_to: Option<Class>,
+    /// If the prefix ends with the outcome of a choice: the least of those that are left, this one included. Each becomes
+    /// an item when the one above it is taken, because there may be billions.
+    down_to: Option<u32>,
 }
 
-/// A decision, and how often it is made in a row; outcomes of choices stand alone.
+/// A decision, and how often it is made in a row; or the outcome of a choice, and [`CHOICE`].
 type Entry = (u32, u32);
 
-/// Marks the outcome of a choice in a path.
-const CHOICE: u32 = 1 << 31;
+/// Marks the outcome of a choice in a path: no decision is made so often.
+const CHOICE: u32 = 0;
+
+impl Item {
+    /// The same prefix with the next outcome of the choice that it ends with, if one is left.
+    fn next_outcome(&self) -> Option<Item> {
+        let least = self.down_to?;
+        let (outcome, _) = *self.path.last()?;
+        if outcome <= least {
+            return None;
+        }
+        let mut path = self.path.clone();
+        path[self.path.len() - 1] = (outcome - 1, CHOICE);
+        Some(Item { path, cost: self.cost, comes_to: None, down_to: Some(least) })
+    }
+}
 
 #[derive(Default)]
 struct Shared {
@@ -122,7 +139,7 @@ impl<S: System + Sync> Search<'_, S> {
         let mut levels = Vec::new();
         let mut completed = None;
         let mut exhausted = false;
-        self.lock().work.push(Item { path: Box::default(), cost: 0, comes_to: None });
+        self.lock().work.push(Item { path: Box::default(), cost: 0, comes_to: None, down_to: None });
         let mut bound = if in_order { 0 } else { options.max.unwrap_or(u32::MAX) };
         loop {
             self.level(bound);
@@ -198,6 +215,7 @@ impl<S: System + Sync> Search<'_, S> {
                 return None;
             }
             if let Some(item) = shared.work.pop() {
+                shared.work.extend(item.next_outcome());
                 shared.busy += 1;
                 return Some(item);
             }
@@ -288,7 +306,7 @@ impl<S: System + Sync> Search<'_, S> {
         out.executions += 1;
         let start = choices_at(&item.path, 0);
         let mut script = std::mem::take(&mut out.script);
-        script.set(start.iter().map(|(c, _)| c & !CHOICE));
+        script.set(start.iter().map(|(c, _)| *c));
         out.here.clear();
         let mut run = match Execution::begin_with(&self.context, script, std::mem::take(&mut out.spare)) {
             Ok(run) => run,
@@ -347,8 +365,7 @@ impl<S: System + Sync> Search<'_, S> {
             let mut time = 0;
             while time < times {
                 let mv = if run.node.dispatcher.is_bag() {
-                    // See `decision`.
-                    let task = decision.rotate_right(1);
+                    let task = decision;
                     if !run.exists(task) || !self.context.system.possible(&run.node.state, task) {
                         return Repeated::Differs;
                     }
@@ -360,7 +377,7 @@ impl<S: System + Sync> Search<'_, S> {
                 };
                 let is_last = time + 1 == times;
                 let choices = if is_last { choices } else { &[] };
-                run.script.set(choices.iter().map(|(c, _)| c & !CHOICE));
+                run.script.set(choices.iter().map(|(c, _)| *c));
                 let result = if plain > 1 {
                     run.go_ahead(mv, item.cost, plain - 1)
                 } else {
@@ -415,8 +432,7 @@ impl<S: System + Sync> Search<'_, S> {
             }
             let is_bag = run.node.dispatcher.is_bag();
             let decision = |number: usize, mv: &Move| match mv {
-                // What marks anonymous tasks would be taken for what marks choices.
-                Move::Run(pick) if is_bag => pick.task.rotate_left(1),
+                Move::Run(pick) if is_bag => pick.task,
                 _ => number as u32,
             };
             let mut chosen: Option<(usize, Move, u32)> = None;
@@ -478,7 +494,7 @@ enum Repeated {
 /// The outcomes of choices that stand in a path from here on.
 fn choices_at(path: &[Entry], at: usize) -> &[Entry] {
     let rest = &path[at..];
-    &rest[..rest.iter().take_while(|(d, _)| d & CHOICE != 0).count()]
+    &rest[..rest.iter().take_while(|(_, times)| *times == CHOICE).count()]
 }
 
 /// What executions add, and memory for the next one.
@@ -512,7 +528,7 @@ impl Findings {
     #[inline]
     fn went(&mut self, decision: u32, times: u32) {
         match self.here.last_mut() {
-            Some(last) if last.0 == decision => last.1 += times,
+            Some(last) if last.0 == decision && last.1 != CHOICE => last.1 += times,
             _ => self.here.push((decision, times)),
         }
     }
@@ -520,10 +536,12 @@ impl Findings {
     /// A move that is not made now.
     fn leave(&mut self, number: u32, cost: u32, comes_to: Option<Class>, bound: u32) {
         let path = match self.here.split_last() {
-            Some((last, before)) if last.0 == number => before.iter().copied().chain([(number, last.1 + 1)]).collect(),
+            Some((last, before)) if last.0 == number && last.1 != CHOICE => {
+                before.iter().copied().chain([(number, last.1 + 1)]).collect()
+            }
             _ => self.here.iter().copied().chain([(number, 1)]).collect(),
         };
-        let item = Item { path, cost, comes_to };
+        let item = Item { path, cost, comes_to, down_to: None };
         if cost <= bound { self.work.push(item) } else { self.next.push(item) }
     }
 
@@ -531,17 +549,18 @@ impl Findings {
     fn others(&mut self, script: &Script, fixed: usize, cost: u32) {
         let taken = script.taken();
         for at in fixed..taken.len() {
-            for other in taken[at].0 + 1..taken[at].1 {
-                let before = taken[..at].iter().map(|(chosen, _)| (chosen | CHOICE, 1));
-                let path = self.here.iter().copied().chain(before).chain([(other | CHOICE, 1)]).collect();
-                self.work.push(Item { path, cost, comes_to: None });
+            let (chosen, of) = taken[at];
+            if chosen + 1 < of {
+                let before = taken[..at].iter().map(|(chosen, _)| (*chosen, CHOICE));
+                let path = self.here.iter().copied().chain(before).chain([(of - 1, CHOICE)]).collect();
+                self.work.push(Item { path, cost, comes_to: None, down_to: Some(chosen + 1) });
             }
         }
     }
 
     /// Appends the outcomes of the last step to the path.
     fn taken(&mut self, script: &Script) {
-        self.here.extend(script.taken().iter().map(|(chosen, _)| (chosen | CHOICE, 1)));
+        self.here.extend(script.taken().iter().map(|(chosen, _)| (*chosen, CHOICE)));
     }
 }
 

@@ -1,6 +1,7 @@
 //! From a test and a configuration to a report: explores, begins anew when the test looks at something that was not
 //! reckoned with, and runs what fails once more to write it down.
 
+use crate::command;
 use crate::config::{Config, DEFAULT_EXECUTIONS, DEFAULT_WALKS, Plan};
 use crate::replay::{self, Rerun, Twice};
 use crate::report::Report;
@@ -38,7 +39,7 @@ pub(crate) fn check(config: &Config, test: &(dyn Fn() + Sync), at: &'static Loca
 
 pub(crate) fn explore(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<'static>) -> Report {
     rt::capture_panics();
-    if let Ok(schedule) = std::env::var("FABIUS_REPLAY") {
+    if let Some(schedule) = command::asked_for(&command::name_of(config, at)) {
         return replay::report(config, test, &schedule, at);
     }
     let began = Instant::now();
@@ -316,12 +317,13 @@ pub(crate) fn show(
     at: &'static Location<'static>,
 ) {
     let schedule = replay::encode(&found.schedule);
+    let name = command::name_of(config, at);
     let mut trace = replay::trace(&found, &rerun, at);
     if let Some((bound, scheduler)) = asked {
         (trace.bound, trace.scheduler, trace.cost) = (bound, scheduler, found.cost);
     }
-    report.text = Some(crate::report::render(&trace, &rerun, &schedule));
-    report.saved = crate::report::save(config, &trace);
+    report.text = Some(crate::report::render(&trace, &rerun, &name, &schedule));
+    report.saved = crate::report::save(config, &trace, &name);
     report.replay = Some(schedule);
     report.verdict = Verdict::Bug { trace: Box::new(trace) };
 }

@@ -34,6 +34,7 @@
 pub mod alloc;
 pub mod cell;
 mod check;
+mod command;
 mod compare;
 mod config;
 pub mod future;

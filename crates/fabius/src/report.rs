@@ -1,5 +1,6 @@
 //! What a check says: a line if the test does not fail, the failing execution in lanes if it does.
 
+use crate::command;
 use crate::config::Config;
 use crate::replay::Rerun;
 use fabius_html::{Page, Tone};
@@ -121,7 +122,7 @@ fn cut_by(reason: &Reason) -> String {
 }
 
 /// A failing execution in lanes.
-pub(crate) fn render(trace: &ErrorTrace, rerun: &Rerun, schedule: &str) -> String {
+pub(crate) fn render(trace: &ErrorTrace, rerun: &Rerun, check: &str, schedule: &str) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "\nfabius: {}", trace.message);
     for detail in &rerun.details {
@@ -152,25 +153,63 @@ pub(crate) fn render(trace: &ErrorTrace, rerun: &Rerun, schedule: &str) -> Strin
         let _ = write!(out, "{:width$}", lane.name);
     }
     trim(&mut out);
-    let mut preemptions = 0;
+    let mut lines = Vec::new();
     let mut step = 0;
     for ((row, place), cell) in rerun.rows.iter().zip(&places).zip(&cells) {
-        if row.step != step {
-            for s in step + 1..=row.step {
-                if trace.steps.get(s - 1).is_some_and(|s| s.mark == Some(Mark::Preemption)) {
+        for step in step + 1..=row.step {
+            if trace.steps.get(step - 1).is_some_and(|s| s.mark == Some(Mark::Preemption)) {
+                lines.push(Line::Preemption);
+            }
+        }
+        step = step.max(row.step);
+        let indent: usize = widths[..row.thread].iter().sum();
+        lines.push(Line::Operation(format!("  {place:left$}  {:indent$}{cell}", "")));
+    }
+    write_folded(&mut out, &lines, left);
+    let _ = writeln!(out, "\nreplay it: {}", command::again(check, schedule));
+    let _ = writeln!(out, "       or: fabius::replay(\"{schedule}\", || ..)");
+    out
+}
+
+#[derive(PartialEq)]
+enum Line {
+    Preemption,
+    Operation(String),
+}
+
+/// The longest sequence of lines whose repetition is folded.
+const LONGEST: usize = 8;
+
+/// A sequence that is repeated more often is folded.
+const REPEATED: usize = 3;
+
+/// Writes lines; those that a loop repeats only once.
+fn write_folded(out: &mut String, lines: &[Line], left: usize) {
+    let mut preemptions = 0;
+    let mut rest = lines;
+    while !rest.is_empty() {
+        let repeats = |length: &usize| rest.chunks_exact(*length).take_while(|c| *c == &rest[..*length]).count();
+        let folded = (1..=LONGEST.min(rest.len())).map(|l| (l, repeats(&l))).find(|(_, times)| *times > REPEATED);
+        let (length, times) = folded.unwrap_or((1, 1));
+        for line in &rest[..length] {
+            match line {
+                Line::Preemption => {
                     preemptions += 1;
                     let _ = writeln!(out, "  {:left$}  -- preemption {preemptions} --", "");
                 }
+                Line::Operation(text) => {
+                    out.push_str(text);
+                    trim(out);
+                }
             }
-            step = row.step;
         }
-        let indent: usize = widths[..row.thread].iter().sum();
-        let _ = write!(out, "  {place:left$}  {:indent$}{cell}", "");
-        trim(&mut out);
+        if times > 1 {
+            let of = if length == 1 { String::new() } else { format!("these {length} lines ") };
+            let _ = writeln!(out, "  {:left$}  .. {of}{} times more", "", times - 1);
+            preemptions += rest[..length].iter().filter(|l| **l == Line::Preemption).count() * (times - 1);
+        }
+        rest = &rest[length * times..];
     }
-    let _ = writeln!(out, "\nreplay it: FABIUS_REPLAY=\"{schedule}\" cargo test{}", filter());
-    let _ = writeln!(out, "       or: fabius::replay(\"{schedule}\", || ..)");
-    out
 }
 
 fn trim(out: &mut String) {
@@ -183,18 +222,9 @@ fn short(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-fn test_name() -> Option<String> {
-    let name = std::thread::current().name()?.to_string();
-    (name != "main").then_some(name)
-}
-
-fn filter() -> String {
-    test_name().map_or(String::new(), |name| format!(" -- --exact {name}"))
-}
-
 /// Saves the trace below `target/fabius`, and as a web page beside it. A trace that cannot be saved is still shown.
-pub(crate) fn save(config: &Config, trace: &ErrorTrace) -> Option<PathBuf> {
-    let name = config.name.clone().or_else(test_name)?;
+pub(crate) fn save(config: &Config, trace: &ErrorTrace, check: &str) -> Option<PathBuf> {
+    let name = config.name.clone().or_else(command::test_name)?;
     let path = folder().ok()?.join(format!("{}.json", file_name(&name)));
     std::fs::write(&path, serde_json::to_string_pretty(trace).ok()?).ok()?;
     let sources = fabius_html::sources_of(trace, source);
@@ -203,7 +233,7 @@ pub(crate) fn save(config: &Config, trace: &ErrorTrace) -> Option<PathBuf> {
         tone: Tone::Bug,
         headline: &trace.message,
         facts: Vec::new(),
-        command: Some(format!("FABIUS_REPLAY=\"{}\" cargo test{}", crate::replay::encode(&trace.schedule()), filter())),
+        command: Some(command::again(check, &crate::replay::encode(&trace.schedule()))),
         levels: &[],
         trace: Some(trace),
         sources: &sources,

@@ -38,7 +38,7 @@ fn a_deadlock_names_the_locks_their_holders_and_where_they_were_taken() {
     });
     let text = text(&report);
     says(&text, &["deadlock", "main waits in `lock`", "thread 1 (worker) waits in `lock`", "held by main, taken at"]);
-    says(&text, &["failures.rs", "-- preemption 1 --", "FABIUS_REPLAY=\"", "fabius/a_deadlock_names"]);
+    says(&text, &["failures.rs", "-- preemption 1 --", "FABIUS_REPLAY=", "fabius/a_deadlock_names"]);
 }
 
 #[test]
@@ -64,7 +64,23 @@ fn an_endless_loop_is_named() {
         let flag = AtomicUsize::new(0);
         while flag.load(SeqCst) == 0 {}
     });
-    says(&text(&report), &["no end after 1000 steps", "thread 0 at", "failures.rs", "spin_loop"]);
+    let text = text(&report);
+    says(&text, &["no end after 1000 steps", "thread 0 at", "failures.rs", "spin_loop", ".. 999 times more"]);
+    assert!(text.lines().count() < 20, "{text}");
+}
+
+#[test]
+fn a_loop_of_several_operations_is_folded() {
+    let report = Config::new().max_steps(1000).explore(|| {
+        let flag = AtomicUsize::new(0);
+        loop {
+            flag.load(SeqCst);
+            flag.swap(0, SeqCst);
+        }
+    });
+    let text = text(&report);
+    says(&text, &[".. these 2 lines 499 times more"]);
+    assert!(text.lines().count() < 20, "{text}");
 }
 
 #[test]

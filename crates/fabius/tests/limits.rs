@@ -390,3 +390,61 @@ fn a_panic_that_cannot_unwind_is_shown() {
     let (text, _) = run_alone("panics_in_a_function_that_cannot_unwind");
     assert!(text.contains("the only cause") && text.contains("main panics where"), "{text}");
 }
+
+#[test]
+#[ignore = "run by another test"]
+fn chooses_among_billions() {
+    let report = in_a_second().executions(u64::MAX).explore(|| {
+        assert_ne!(fabius::any(u32::MAX), 2_000_000_000);
+    });
+    assert!(matches!(report.verdict, Verdict::Unknown { .. }), "{report}");
+    // The last ones are tried first, and are what they seem.
+    let report = Config::new().name("limits").explore(|| {
+        let x = AtomicUsize::new(0);
+        x.store(fabius::any(u32::MAX) as usize, SeqCst);
+        assert_ne!(x.load(SeqCst), 4_294_967_200);
+    });
+    assert!(report.is_bug(), "{report}");
+    #[cfg(target_os = "linux")]
+    assert!(address_space() < 2 << 30, "{} bytes", address_space());
+}
+
+#[test]
+fn a_choice_among_billions_stays_within_time_and_memory() {
+    says("chooses_among_billions", 0, &["test result: ok"]);
+}
+
+#[test]
+#[ignore = "run by another test"]
+fn uses_threads_of_std() {
+    // The real thread uses it first, and is over when the check does.
+    let first = Config::new().name("limits").explore(|| {
+        let x = Arc::new(AtomicUsize::new(0));
+        let theirs = x.clone();
+        std::thread::spawn(move || theirs.fetch_add(1, SeqCst)).join().unwrap();
+        x.fetch_add(1, SeqCst);
+    });
+    println!("first: {first} {}", first.failure().unwrap_or_default());
+    // The check uses it first.
+    let second = Config::new().name("limits").explore(|| {
+        let x = Arc::new(AtomicUsize::new(0));
+        x.fetch_add(1, SeqCst);
+        let theirs = x.clone();
+        std::thread::spawn(move || theirs.fetch_add(1, SeqCst)).join().unwrap();
+    });
+    println!("second: {second} {}", second.failure().unwrap_or_default());
+    // What was used outside before is as good as new.
+    let x = AtomicUsize::new(0);
+    x.store(0, SeqCst);
+    assert_eq!(Config::new().explore(|| drop(x.load(SeqCst).to_string())).verdict, Verdict::Verified);
+}
+
+#[test]
+fn threads_of_std_inside_of_a_check_are_named() {
+    let (text, _) = run_alone("uses_threads_of_std");
+    for part in
+        ["first: fabius: fails", "thread of `std::thread`", "second: fabius: fails", "`fabius::thread`", "1 passed"]
+    {
+        assert!(text.contains(part), "`{part}` is missing in\n{text}");
+    }
+}

@@ -13,6 +13,7 @@ mod execution;
 mod failure;
 mod fair;
 mod fiber;
+mod limit;
 #[cfg(target_os = "linux")]
 mod look;
 mod object;
@@ -30,11 +31,12 @@ mod watch;
 
 pub(crate) use clocks::{Did, Race, Touched, comes_after, comes_between, fence, orders};
 pub(crate) use execution::Execution;
-pub(crate) use failure::{Failure, Limit, Panic};
+pub(crate) use failure::Failure;
 pub(crate) use fiber::{Job, usual_stack};
+pub(crate) use limit::Limit;
 pub(crate) use object::{Inside, Object, Renew, SHARED, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Holder, Op, Orders};
-pub(crate) use panics::{capture_panics, note_panic};
+pub(crate) use panics::{Panic, capture_panics, note_panic};
 pub(crate) use record::Recorder;
 pub(crate) use repetition::{Here, Loops, give_way, gives_back, holds, touches, unchanged, value_is};
 pub(crate) use unwinding::{ELSEWHERE, halt};

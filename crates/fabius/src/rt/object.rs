@@ -14,13 +14,16 @@ pub(crate) struct Object {
     epoch: AtomicU64,
     /// Only used by the execution that has claimed it.
     number: AtomicU32,
+    /// When a real thread used it last while a check was under way: how many had begun. 0: never.
+    outside_at: AtomicU64,
     /// Where the object was made.
     pub made: &'static Location<'static>,
 }
 
 /// What is said when executions disturb each other.
-pub(crate) const SHARED: &str = "a static (or what it refers to) is used by two checks at the same time, which disturb each \
-                                 other: run the tests with `--test-threads 1`, and the check with one job";
+pub(crate) const SHARED: &str = "a static (or what it refers to) is used by two checks at the same time, or by a check and a \
+                                 thread of `std::thread`, which disturb each other: run the tests with `--test-threads 1`, \
+                                 the check with one job, and make threads inside of it with `fabius::thread`";
 
 /// Executions are numbered in blocks of 2^16, which belong to the operating system thread that runs them. No number is
 /// used twice.
@@ -29,7 +32,15 @@ static NEXT_BLOCK: AtomicU64 = AtomicU64::new(1);
 /// The blocks of the checks that are under way, for each operating system thread.
 static RUNNING: Mutex<Vec<Weak<Mutex<Vec<u64>>>>> = Mutex::new(Vec::new());
 
+/// Operating system threads on which a check is under way.
+static UNDER_WAY_ANYWHERE: AtomicU32 = AtomicU32::new(0);
+
+/// Checks that have begun.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+
 thread_local! {
+    /// How many checks had begun with that on this thread.
+    static BEGAN: Cell<u64> = const { Cell::new(0) };
     static MINE: Arc<Mutex<Vec<u64>>> = {
         let mine = Arc::default();
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -55,6 +66,10 @@ pub(super) fn next_epoch() -> u64 {
 
 /// A check, or an execution outside of one, begins on this operating system thread.
 pub(crate) fn begins() {
+    if UNDER_WAY.get() == 0 {
+        UNDER_WAY_ANYWHERE.fetch_add(1, Ordering::SeqCst);
+        BEGAN.set(BEGUN.fetch_add(1, Ordering::SeqCst) + 1);
+    }
     UNDER_WAY.set(UNDER_WAY.get() + 1);
 }
 
@@ -62,6 +77,7 @@ pub(crate) fn begins() {
 pub(crate) fn is_over() {
     UNDER_WAY.set(UNDER_WAY.get() - 1);
     if UNDER_WAY.get() == 0 {
+        UNDER_WAY_ANYWHERE.fetch_sub(1, Ordering::SeqCst);
         NEXT.set(0);
         MINE.with(|mine| mine.lock().unwrap_or_else(PoisonError::into_inner).clear());
     }
@@ -93,7 +109,8 @@ fn owner(epoch: u64) -> Owner {
 impl Object {
     #[track_caller]
     pub const fn new() -> Object {
-        Object { epoch: AtomicU64::new(0), number: AtomicU32::new(0), made: Location::caller() }
+        let (epoch, number, outside_at) = (AtomicU64::new(0), AtomicU32::new(0), AtomicU64::new(0));
+        Object { epoch, number, outside_at, made: Location::caller() }
     }
 
     /// Its number in the current execution, which claims it; 0 outside of one. If it belongs to a check on another
@@ -126,7 +143,7 @@ impl Object {
     fn claim(&self, rt: &mut Rt) -> u32 {
         loop {
             let before = self.epoch.load(Ordering::SeqCst);
-            if before != 0 && owner(before) == Owner::Another {
+            if before != 0 && owner(before) == Owner::Another || self.was_used_meanwhile() {
                 rt.fail(fabius_trace::BugKind::SyncMisuse, SHARED.into(), Some(self.made));
                 return 0;
             }
@@ -154,6 +171,12 @@ impl Object {
         owner == Owner::Another
     }
 
+    /// Whether a real thread has used it since the check on this operating system thread began.
+    fn was_used_meanwhile(&self) -> bool {
+        let at = self.outside_at.load(Ordering::SeqCst);
+        at != 0 && at >= BEGAN.get()
+    }
+
     /// Something is done to it outside of an execution.
     ///
     /// # Panics
@@ -162,6 +185,9 @@ impl Object {
     pub fn outside(&self) {
         if self.epoch.load(Ordering::SeqCst) != 0 && self.is_anothers() {
             self.is_used_by_a_real_thread();
+        }
+        if UNDER_WAY_ANYWHERE.load(Ordering::SeqCst) > 0 && UNDER_WAY.try_with(Cell::get).unwrap_or(0) == 0 {
+            self.outside_at.store(BEGUN.load(Ordering::SeqCst), Ordering::SeqCst);
         }
     }
 

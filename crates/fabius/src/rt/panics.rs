@@ -3,13 +3,20 @@
 //! A panic that cannot unwind, for instance one in a destructor while another unwinds, ends the process. Then what was kept
 //! is printed first, past the test runner, which would lose it.
 
-use super::Panic;
 use fabius_trace::BugKind;
 use std::any::Any;
 use std::cell::RefCell;
 use std::io::Write;
 use std::panic::PanicHookInfo;
 use std::sync::Once;
+
+/// A panic that ended the execution or a thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Panic {
+    pub thread: usize,
+    pub message: String,
+    pub at: Option<(String, u32, u32)>,
+}
 
 /// As many as can unwind the same stack at once before the process ends.
 const KEPT: usize = 2;

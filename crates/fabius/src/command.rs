@@ -1,0 +1,87 @@
+//! How a failing execution is run again: what the variable `FABIUS_REPLAY` says, and the command that is printed.
+//!
+//! The variable names the check that the schedule is of: `NAME=SCHEDULE`. So other checks of the same process are made as
+//! always, whichever tests a runner runs. The command is the test binary itself: unlike a call of cargo it needs none of the
+//! flags, features and variables that it was built with.
+
+use crate::config::Config;
+use std::panic::Location;
+
+const VARIABLE: &str = "FABIUS_REPLAY";
+
+/// The test that is running: runners of Rust name the thread after it.
+pub(crate) fn test_name() -> Option<String> {
+    let name = std::thread::current().name()?.to_string();
+    (name != "main").then_some(name)
+}
+
+/// What a check is called: as the test, or as it calls itself, or by its place.
+pub(crate) fn name_of(config: &Config, at: &Location<'_>) -> String {
+    let own = || config.name.clone().unwrap_or_else(|| format!("{}:{}", at.file(), at.line()));
+    test_name().unwrap_or_else(own)
+}
+
+/// The schedule that is to be run instead of this check, if one is.
+pub(crate) fn asked_for(check: &str) -> Option<String> {
+    let text = std::env::var(VARIABLE).ok()?;
+    let schedule = schedule_for(check, &text);
+    if schedule.is_none() {
+        eprintln!("fabius: {VARIABLE} is not for `{check}`, which is checked as always");
+    }
+    schedule.map(str::to_string)
+}
+
+/// A schedule without a name is for every check.
+fn schedule_for<'a>(check: &str, text: &'a str) -> Option<&'a str> {
+    match text.rsplit_once('=') {
+        Some((name, schedule)) => (name == check).then_some(schedule),
+        None => Some(text),
+    }
+}
+
+/// The command that runs an execution of a check again.
+pub(crate) fn again(check: &str, schedule: &str) -> String {
+    let program = std::env::current_exe().map_or_else(|_| "cargo test --".into(), |p| quoted(&p.display().to_string()));
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<String> = match test_name() {
+        Some(test) => {
+            let ignored = given.iter().any(|a| a == "--ignored" || a == "--include-ignored");
+            let ignored = ignored.then(|| "--include-ignored".to_string());
+            [quoted(&test), "--exact".into()].into_iter().chain(ignored).collect()
+        }
+        None => given.iter().map(|a| quoted(a)).collect(),
+    };
+    let arguments: String = arguments.iter().flat_map(|a| [" ", a]).collect();
+    format!("{VARIABLE}={} {program}{arguments}", quoted(&format!("{check}={schedule}")))
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:,=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_is_for_the_check_that_it_names() {
+        assert_eq!(schedule_for("a::b", "a::b=0*3,1:0.2"), Some("0*3,1:0.2"));
+        assert_eq!(schedule_for("a", "a::b=0*3"), None);
+        assert_eq!(schedule_for("x=y", "x=y=start:1"), Some("start:1"));
+        assert_eq!(schedule_for("anything", "0*3"), Some("0*3"));
+    }
+
+    #[test]
+    fn words_are_what_a_shell_makes_of_them() {
+        assert_eq!(quoted("a::b=0,1:2"), "a::b=0,1:2");
+        assert_eq!(quoted("a=0*3"), "'a=0*3'");
+        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
+        assert_eq!(quoted(""), "''");
+    }
+}
