@@ -19,7 +19,7 @@ const ROUNDS: [u32; 3] = [2, 3, 4];
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let plot = arguments.iter().position(|a| a == "--plot").map(|i| arguments.get(i + 1).cloned().unwrap_or_default());
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let fabius = root.join("target/release/fabius");
+    let fabius = root.join("target/dist/fabius");
     let work = std::env::temp_dir().join(format!("fabius-any-{}", std::process::id()));
     std::fs::create_dir_all(&work).map_err(|e| format!("cannot make {}: {e}", work.display()))?;
     let fixed = root.join("examples/bluetooth_any_fixed.fab");

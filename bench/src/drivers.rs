@@ -21,7 +21,7 @@ pub fn run() -> Result<(), String> {
         let lines =
             std::fs::read_to_string(&path).map_err(|e| format!("cannot read {}: {e}", path.display()))?.lines().count();
         let one = |arguments: &[&str]| -> Result<String, String> {
-            let mut command = Command::new(root.join("target/release/fabius"));
+            let mut command = Command::new(root.join("target/dist/fabius"));
             let ran = measure(command.arg(arguments[0]).arg(&path).args(&arguments[1..]).arg("--json"))?;
             let verdict =
                 ran.output.lines().rev().find_map(|l| l.trim().strip_prefix("\"verdict\": \"")).unwrap_or("?\"");

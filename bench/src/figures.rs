@@ -29,7 +29,7 @@ const FIGURES: [Figure; 2] = [
 /// Prints a table for each figure.
 pub fn run() -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let fabius = root.join("target/release/fabius");
+    let fabius = root.join("target/dist/fabius");
     let work = std::env::temp_dir().join(format!("fabius-figures-{}", std::process::id()));
     std::fs::create_dir_all(&work).map_err(|e| format!("cannot make {}: {e}", work.display()))?;
     for figure in &FIGURES {

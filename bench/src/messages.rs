@@ -40,7 +40,7 @@ pub fn run(arguments: Vec<String>) -> Result<(), String> {
     let plot = arguments.iter().position(|a| a == "--plot").map(|i| arguments.get(i + 1).cloned().unwrap_or_default());
     let is_named = |name: &str| arguments.iter().any(|a| a == name);
     let all = !FIGURES.iter().any(|(name, _)| is_named(name));
-    let fabius = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/release/fabius");
+    let fabius = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/dist/fabius");
     let work = std::env::temp_dir().join(format!("fabius-messages-{}.ctp", std::process::id()));
     let mut points = Vec::new();
     for (name, sizes) in FIGURES.iter().filter(|(name, _)| all || is_named(name)) {

@@ -182,20 +182,36 @@ fn a_full_disk_is_reported_and_the_verdict_is_not_lost() {
     expect(&output, 2, &["bug: assertion failed", "cannot write `/dev/full`"]);
 }
 
+/// Runs the command, sends it a signal, and returns its answer.
+#[cfg(unix)]
+fn signalled(signal: &str, args: &[&str]) -> std::process::Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fabius"));
+    command.args(args).current_dir(root()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let child = command.spawn().expect("the command starts");
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    let killed =
+        Command::new("kill").args([signal, &child.id().to_string()]).status().expect("there is a kill command");
+    assert!(killed.success());
+    child.wait_with_output().expect("the command ends")
+}
+
 #[test]
 #[cfg(unix)]
 fn an_interrupted_search_says_what_it_knows() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fabius"));
-    command.args(["check", "bench/models/peterson.fab", "--const", "N=5", "--json"]).current_dir(root());
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the command starts");
-    std::thread::sleep(std::time::Duration::from_millis(700));
-    let killed =
-        Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("there is a kill command");
-    assert!(killed.success());
-    let output = child.wait_with_output().expect("the command ends");
-    expect(&output, 3, &[]);
-    let document = json(&output);
-    assert_eq!((&document["verdict"], &document["reason"]["reason"]), (&"unknown".into(), &"interrupted".into()));
+    for signal in ["-INT", "-TERM"] {
+        let output = signalled(signal, &["check", "bench/models/peterson.fab", "--const", "N=5", "--json"]);
+        expect(&output, 3, &[]);
+        let document = json(&output);
+        assert_eq!((&document["verdict"], &document["reason"]["reason"]), (&"unknown".into(), &"interrupted".into()));
+        let several =
+            ["check", "bench/models/peterson.fab", "examples/bluetooth_fixed.fab", "--const", "N=5", "--json"];
+        expect(&signalled(signal, &several), 2, &[]);
+        let compare = ["compare", "bench/models/peterson.fab", "--strategies", "icb", "--time", "1h", "--json"];
+        let output = signalled(signal, &compare);
+        expect(&output, 3, &[]);
+        let measured = &json(&output)["programs"][0]["strategies"][0];
+        assert_eq!(measured["runs"][0]["cut"]["reason"], "interrupted");
+    }
 }
 
 #[test]

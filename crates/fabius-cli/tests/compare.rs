@@ -248,3 +248,14 @@ fn bad_input_is_answered_before_anything_is_measured() {
     expect(&fabius(&same), 2, &["two programs would be called `bluetooth-..`"]);
     expect(&fabius(&["compare", BUG, "--svg", text_of(&bad)]), 2, &["cannot make the folder"]);
 }
+
+#[test]
+fn memory_is_limited_for_runs_too() {
+    let program = "bench/models/peterson.fab";
+    let output = fabius(&["compare", program, "--const", "N=4", "--strategies", "dfs", "--memory", "8K", "--json"]);
+    expect(&output, 0, &[]);
+    let run = &json(&output)["programs"][0]["strategies"][0]["runs"][0];
+    assert_eq!(run["cut"]["reason"], "memory", "{run:#}");
+    let executions = |run: &Value| run["executions"].as_u64().expect("a number");
+    assert!((1..10_000).contains(&executions(run)), "{run:#}");
+}

@@ -11,6 +11,7 @@
 use crate::system::{Access, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
 use fabius_trace::Grown;
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A curve that is being drawn.
@@ -45,6 +46,10 @@ impl Growth {
 /// A system that counts the states that executions pass through, for searches that store none. One execution at a time.
 pub struct Counting<S> {
     system: S,
+    /// Bytes for the states.
+    memory: u64,
+    /// Set when there are more.
+    full: AtomicBool,
     counts: Mutex<Counts>,
 }
 
@@ -56,15 +61,29 @@ struct Counts {
     begun: u64,
     /// The states, encoded.
     seen: HashSet<Box<[u8]>>,
+    /// Bytes of these.
+    memory: u64,
     growth: Growth,
     /// Reused.
     bytes: Vec<u8>,
 }
 
 impl<S: Snapshot> Counting<S> {
-    /// Counts from the first execution on, but for so many that only look around: see [`crate::walk::scouts`].
-    pub fn new(system: S, skipped: u64) -> Counting<S> {
-        Counting { system, counts: Mutex::new(Counts { skipped, ..Counts::default() }) }
+    /// Counts from the first execution on, but for so many that only look around: see [`crate::walk::scouts`]. So many bytes are
+    /// for the states.
+    pub fn new(system: S, skipped: u64, memory: Option<u64>) -> Counting<S> {
+        let counts = Mutex::new(Counts { skipped, ..Counts::default() });
+        Counting { system, memory: memory.unwrap_or(u64::MAX), full: AtomicBool::new(false), counts }
+    }
+
+    /// Set when the states take more than the memory that is given to them; stops a search that looks at it. Others may set it.
+    pub fn full(&self) -> &AtomicBool {
+        &self.full
+    }
+
+    /// Whether the states take more than the memory that is given to them.
+    pub fn is_full(&self) -> bool {
+        self.counts().memory > self.memory
     }
 
     /// The curve.
@@ -92,7 +111,11 @@ impl<S: Snapshot> Counting<S> {
                 self.system.encode(&sorted, &mut bytes);
             }
             if !counts.seen.contains(bytes.as_slice()) {
+                counts.memory += (bytes.len() + size_of::<(Box<[u8]>, u64)>()) as u64;
                 counts.seen.insert(bytes.as_slice().into());
+                if counts.memory > self.memory {
+                    self.full.store(true, Ordering::Relaxed);
+                }
             }
             counts.bytes = bytes;
         }

@@ -8,6 +8,7 @@ use crate::node::{Context, Stop};
 use crate::search::{Bug, Cut, Found, Options};
 use crate::system::System;
 use fabius_trace::Turn;
+use std::time::Instant;
 
 /// Candidates that are tried at most.
 const EFFORT: usize = 2_000;
@@ -22,7 +23,9 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found 
     let mut tried = 0;
     let mut try_one = |turns: &[Turn], best: &Found| -> Option<Found> {
         tried += 1;
-        let candidate = if tried > EFFORT { None } else { run(&context, turns, Some(&best.what)).ok() };
+        // What is found is an answer as it is.
+        let late = options.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let candidate = if late || tried > EFFORT { None } else { run(&context, turns, Some(&best.what)).ok() };
         candidate.filter(|c| is_better(c, best))
     };
     loop {

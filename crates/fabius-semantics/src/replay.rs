@@ -261,13 +261,15 @@ impl<'a> Replay<'a> {
                 None => BTreeSet::new(),
             };
             let mut given = Given { choices: &turn.choices, next: 0, wrong: None };
-            let mut teller = Teller::new(self.program, self.names.clone());
             let lane = self.names.lane(n);
             let task_name = self.names.task_name(n, task);
             let level = config.task(task).filter(|_| self.program.levels.len() > 1).map(|(_, t)| t.level);
             let level = level.map(|level| self.program.levels[usize::from(level)].clone());
             log.clear();
+            // Lent, not copied: a long execution has many names.
+            let mut teller = Teller::new(self.program, std::mem::take(&mut self.names));
             let result = self.reference.observed_step(&mut config, task, &mut given, &mut log, &mut teller);
+            self.names = std::mem::take(&mut teller.names);
             if let Some(wrong) = given.wrong {
                 return departs(number, wrong);
             }
@@ -283,7 +285,6 @@ impl<'a> Replay<'a> {
                 Ok(_) => None,
                 Err(fault) => Some(self.fault(fault, &teller, number)?),
             };
-            self.names = teller.names;
             self.links.step(number as u32, Runner { task, buffer: n }, &log);
             let after = match &result {
                 Ok(End::Finished) => Some(After::Finished),

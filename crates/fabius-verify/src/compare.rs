@@ -10,8 +10,8 @@ use fabius_explore::search::{Cut, MAX_STEPS, Monitor, Options, Progress, Strateg
 use fabius_explore::{stateless, walk};
 use fabius_lang::program::Program;
 use fabius_machine::Machine;
-use fabius_trace::{Bound, Coverage, Measured, Points, ProgramId, Run, SchedulerKind, Verdict};
-use std::sync::atomic::AtomicBool;
+use fabius_trace::{Bound, Coverage, Measured, Points, ProgramId, Reason, Run, SchedulerKind, Verdict};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A strategy under the name that the literature gives it.
@@ -137,12 +137,19 @@ fn run(
         jobs: 1,
         ..options(plan, Instant::now())
     };
-    let system = Counting::new(Machine::new(program, plan.points), walk::scouts(plan.strategy));
-    let monitor = Monitor { stop, progress };
+    let system = Counting::new(Machine::new(program, plan.points), walk::scouts(plan.strategy), plan.memory);
+    let progress = |p: &Progress| {
+        if stop.load(Ordering::Relaxed) {
+            system.full().store(true, Ordering::Relaxed);
+        }
+        progress(p);
+    };
+    let monitor = Monitor { stop: system.full(), progress: &progress };
     let outcome = match is_random(plan.strategy) {
         true => walk::search(&system, &options, &monitor),
         false => stateless::search(&system, &options, &monitor, &|_| {}),
     };
+    let is_full = system.is_full();
     let growth = system.finish();
     let bug = outcome.bug.map(|found| confirm(program, id, plan, &found)).transpose()?;
     Ok(Run {
@@ -152,6 +159,9 @@ fn run(
         growth,
         bug: bug.map(|trace| trace.kind),
         // To have made as many as were asked for is no limit that was hit.
-        cut: outcome.cut.filter(|cut| *cut != Cut::Executions).map(|cut| reason(cut, program)),
+        cut: outcome.cut.filter(|cut| *cut != Cut::Executions).map(|cut| match cut {
+            Cut::Interrupted if is_full => Reason::Memory,
+            cut => reason(cut, program),
+        }),
     })
 }

@@ -5,5 +5,6 @@ pub mod asynchronous;
 pub mod corpus;
 pub mod generate;
 pub mod messages;
+pub mod mutate;
 pub mod oracle;
 pub mod parameterized;

@@ -86,6 +86,8 @@ fn check(file: &Path, args: &CheckArgs, plan: &Plan, stop: &AtomicBool) -> Check
     let began = Instant::now();
     let ticker = Ticker::new(!args.answer.json);
     let outcome = load(file, &args.program, Choices::Finite).and_then(|loaded| {
+        // Reading the program is part of the time.
+        let plan = &Plan { time: plan.time.map(|time| time.saturating_sub(began.elapsed())), ..plan.clone() };
         let outcome = fabius_verify::check(&loaded.program, &loaded.id, plan, stop, &|p| ticker.tick(p));
         ticker.clear();
         Ok((loaded, outcome.map_err(failure::of_check)?))

@@ -18,12 +18,16 @@ use fabius_messages::semantics::Buffering;
 use fabius_messages::{Plan, Property};
 use fabius_trace::Verdict;
 use std::path::Path;
+use std::time::Instant;
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &TraceArgs) -> Result<u8, Failure> {
+    let began = Instant::now();
     refuse_losses(&args.inputs(), &args.outputs())?;
     let loaded = load_trace(&args.file)?;
-    let plan = plan(args);
+    let mut plan = plan(args);
+    // Reading the run is part of the time.
+    plan.time = plan.time.map(|time| time.saturating_sub(began.elapsed()));
     let stop = stop::on_interrupt();
     if let [format, path] = args.dump.as_slice() {
         if format != "smt2" {

@@ -14,12 +14,16 @@ use fabius_lang::Choices;
 use fabius_trace::Points;
 use fabius_verify::prove::{self, Dump, Engine, Proof, ProofPlan, Sequentialization};
 use std::path::Path;
+use std::time::Instant;
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
+    let began = Instant::now();
     refuse_losses(&args.inputs(), &args.outputs())?;
     let loaded = load(&args.file, &args.sequential.program, Choices::Unbounded)?;
-    let plan = plan(args, &loaded)?;
+    let mut plan = plan(args, &loaded)?;
+    // Reading the program is part of the time.
+    plan.time = plan.time.map(|time| time.saturating_sub(began.elapsed()));
     let wrong = |e| failure::of_proof(e, &loaded.source, &loaded.id.file);
     if let [format, path] = args.dump.as_slice() {
         let text = prove::dump(&loaded.program, &plan, format_named(format)?).map_err(wrong)?;
