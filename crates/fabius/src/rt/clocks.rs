@@ -263,7 +263,7 @@ impl Clocks {
 
 /// What the operation on an atomic that was just done orders.
 #[inline]
-pub(crate) fn orders(atomic: &super::Object, did: Did, at: Place) {
+pub(crate) fn edges(atomic: &super::Object, did: Did, at: Place) {
     super::with(|rt| {
         if rt.settings.refine.contains(Refine::RACES) {
             let atomic = atomic.id_in(rt) as usize;
@@ -274,15 +274,15 @@ pub(crate) fn orders(atomic: &super::Object, did: Did, at: Place) {
 
 /// The operation that was just done comes after what has changed an object, as one that reads it does.
 pub(crate) fn comes_after(object: u32) {
-    also_orders(&Op::read("", object, Location::caller()));
+    also_edges(&Op::read("", object, Location::caller()));
 }
 
 /// The operation that was just done has changed an object.
 pub(crate) fn comes_between(object: u32) {
-    also_orders(&Op::write("", object, Location::caller()));
+    also_edges(&Op::write("", object, Location::caller()));
 }
 
-fn also_orders(op: &Op) {
+fn also_edges(op: &Op) {
     super::with(|rt| {
         if rt.settings.refine.contains(Refine::RACES) {
             rt.clocks.touches(rt.current, op.variable as usize, op.write);

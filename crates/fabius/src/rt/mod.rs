@@ -29,13 +29,13 @@ mod state;
 mod unwinding;
 mod watch;
 
-pub(crate) use clocks::{Did, Race, Touched, comes_after, comes_between, fence, orders};
+pub(crate) use clocks::{Did, Race, Touched, comes_after, comes_between, edges, fence};
 pub(crate) use execution::Execution;
 pub(crate) use failure::Failure;
 pub(crate) use fiber::{Job, usual_stack};
 pub(crate) use limit::Limit;
 pub(crate) use object::{Inside, Object, Renew, SHARED, begins as check_begins, is_over as check_is_over};
-pub(crate) use op::{Holder, Op, Orders};
+pub(crate) use op::{Edges, Holder, Op};
 pub(crate) use panics::{Panic, capture_panics, note_panic};
 pub(crate) use record::Recorder;
 pub(crate) use repetition::{Here, Loops, give_way, gives_back, holds, touches, unchanged, value_is};

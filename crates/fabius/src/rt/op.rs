@@ -15,7 +15,7 @@ pub(crate) type Holders = unsafe fn(*const (), &Rt) -> Vec<Holder>;
 
 /// What an operation orders, besides the steps of its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Orders {
+pub(crate) enum Edges {
     /// All that touches the same variable.
     All,
     /// What is said when it is done.
@@ -42,7 +42,7 @@ pub(crate) struct Op {
     /// When it gives up waiting, in virtual time.
     pub deadline: Option<Duration>,
     /// Whether it orders what touches the same variable, or says itself what it orders.
-    pub orders: Orders,
+    pub edges: Edges,
     /// Where in the source.
     pub at: &'static Location<'static>,
 }
@@ -67,8 +67,8 @@ impl Op {
     #[inline(always)]
     pub fn local(name: &'static str, at: &'static Location<'static>) -> Op {
         let (variable, other, write) = (Op::NOTHING, Op::NOTHING, false);
-        let orders = Orders::All;
-        Op { name, variable, other, write, ready: None, holders: None, joins: None, deadline: None, orders, at }
+        let edges = Edges::All;
+        Op { name, variable, other, write, ready: None, holders: None, joins: None, deadline: None, edges, at }
     }
 
     /// The same, which changes a second object as well.
@@ -80,7 +80,7 @@ impl Op {
     /// The same, which says itself what it orders.
     #[inline(always)]
     pub fn ordered(self) -> Op {
-        Op { orders: Orders::Itself, ..self }
+        Op { edges: Edges::Itself, ..self }
     }
 
     /// The same, but only when this holds of the object.

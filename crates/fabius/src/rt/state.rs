@@ -1,7 +1,7 @@
 //! What an execution knows of itself: who can go on, what the last step did, what has gone wrong.
 
 use super::{
-    Failure, Here, Loop, Loops, Object, Op, Orders, RECENT, Recorder, Refine, Rt, Settings, States, Thread, bit,
+    Edges, Failure, Here, Loop, Loops, Object, Op, RECENT, Recorder, Refine, Rt, Settings, States, Thread, bit,
 };
 use crate::rt::clocks::Clocks;
 use crate::rt::fair::Fair;
@@ -168,7 +168,7 @@ impl Rt {
         if refine.contains(Refine::YIELDS) {
             self.states.operation(me, op);
         }
-        if !refine.contains(Refine::RACES) || op.orders == Orders::Itself {
+        if !refine.contains(Refine::RACES) || op.edges == Edges::Itself {
             return;
         }
         match op.joins {

@@ -45,7 +45,7 @@ impl Shared {
     fn look(&self, name: &'static str, write: bool, at: &'static Location<'static>) {
         rt::observe(Refine::COUNTS);
         rt::point(Op { write, ..Op::read(name, self.object.id(), at) }.ordered());
-        rt::orders(&self.object, Did::Load(Ordering::Acquire), at);
+        rt::edges(&self.object, Did::Load(Ordering::Acquire), at);
     }
 }
 
@@ -243,12 +243,12 @@ impl<T: ?Sized> Drop for Arc<T> {
         if !rt::current().is_null() {
             let made = self.shared.object.made;
             rt::part(Op::write("drop", self.shared.object.id(), made).ordered(), Refine::COUNTS);
-            rt::orders(&self.shared.object, Did::Change(Ordering::Release), made);
+            rt::edges(&self.shared.object, Did::Change(Ordering::Release), made);
         }
         // Only now: at the point, others may have dropped theirs.
         let last = Std::strong_count(&self.value) == 1;
         if last {
-            rt::orders(&self.shared.object, Did::Load(Ordering::Acquire), self.shared.object.made);
+            rt::edges(&self.shared.object, Did::Load(Ordering::Acquire), self.shared.object.made);
             crate::alloc::disown(self.shared.owned);
             rt::with(|rt| rt.last_drops += 1);
         }

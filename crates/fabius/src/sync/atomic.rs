@@ -143,7 +143,7 @@ macro_rules! atomic {
                 let old = self.value();
                 let new = f(old);
                 self.value.store(new, Ordering::Relaxed);
-                rt::orders(&self.object, did, at);
+                rt::edges(&self.object, did, at);
                 rt::value_is(&self.object, || bits(new));
                 rt::note(|| format!("{old:?} -> {new:?}"));
                 old
@@ -158,7 +158,7 @@ macro_rules! atomic {
                 if !self.point("load", false, at) {
                     return self.value.load(Ordering::SeqCst);
                 }
-                rt::orders(&self.object, Did::Load(order), at);
+                rt::edges(&self.object, Did::Load(order), at);
                 rt::note(|| format!("{:?}", self.value()));
                 self.value()
             }
@@ -205,19 +205,19 @@ macro_rules! atomic {
                 }
                 let old = self.value();
                 if old != current {
-                    rt::orders(&self.object, Did::Load(failure), at);
+                    rt::edges(&self.object, Did::Load(failure), at);
                     rt::unchanged();
                     rt::note(|| format!("{old:?} -> {old:?}"));
                     return Err(old);
                 }
                 if fails() {
-                    rt::orders(&self.object, Did::Load(failure), at);
+                    rt::edges(&self.object, Did::Load(failure), at);
                     rt::unchanged();
                     rt::note(|| "fails for no reason".into());
                     return Err(old);
                 }
                 self.value.store(new, Ordering::Relaxed);
-                rt::orders(&self.object, Did::Change(success), at);
+                rt::edges(&self.object, Did::Change(success), at);
                 rt::value_is(&self.object, || bits(new));
                 rt::note(|| format!("{old:?} -> {new:?}"));
                 Ok(old)
