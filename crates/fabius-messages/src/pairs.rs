@@ -9,7 +9,7 @@
 //!    message is sent gets another one. This is repeated until nothing changes.
 
 use crate::Property;
-use crate::ctp::{Ctp, ReceiveId, SendId};
+use crate::ctp::{CommandKind, Ctp, ReceiveId, SendId};
 use crate::semantics::Buffering;
 use crate::system::{Which, outcomes};
 use fabius_explore::search::{Cut, Options};
@@ -129,8 +129,8 @@ pub fn tight(ctp: &Ctp, limits: &Limits<'_>) -> Pairs {
     }
 }
 
-/// For each command of each node, what has been executed when it begins, in every run: program order, and what all messages
-/// that a completed receive may get have in common.
+/// For each command of each node, what has been executed when it is over, but for itself, in every run: program order, marks,
+/// and what all messages that a completed receive may get have in common.
 fn pasts(ctp: &Ctp, pairs: &Pairs, limits: &Limits<'_>) -> Vec<Vec<Past>> {
     let nodes = ctp.nodes.len();
     let nothing: Past = vec![0; nodes].into();
@@ -154,6 +154,13 @@ fn pasts(ctp: &Ctp, pairs: &Pairs, limits: &Limits<'_>) -> Vec<Vec<Past>> {
                     return past;
                 }
                 now[node] = at as u32;
+                if let CommandKind::After(mark) = ctp.command(node, at) {
+                    let mark = &ctp.marks[*mark];
+                    if ctp.is_there(mark) {
+                        join(&mut now, &past[mark.node][mark.at]);
+                        now[mark.node] = now[mark.node].max(mark.at as u32 + 1);
+                    }
+                }
                 changed |= join(&mut past[node][at], &now);
                 for r in &completed[node][at] {
                     let sends = &pairs.of_receive[*r];

@@ -150,8 +150,10 @@ impl Run<'_> {
         if last.is_some_and(|r| !self.fill(r)) {
             return false;
         }
-        let is_wait =
-            matches!(self.ctp.command(node, self.state.at[node]), CommandKind::Wait(_) | CommandKind::WaitAny { .. });
+        let is_wait = matches!(
+            self.ctp.command(node, self.state.at[node]),
+            CommandKind::Wait(_) | CommandKind::WaitAny { .. } | CommandKind::After(_)
+        );
         if is_wait && !self.state.can_execute(self.ctp, self.buffering, node) {
             return false;
         }
@@ -203,10 +205,14 @@ impl Run<'_> {
     fn stuck(&self) -> Spurious {
         let ctp = self.ctp;
         let whole = |reason: String| Spurious { reason, pairs: self.model.matching.clone() };
-        // The receive that each node waits for.
-        let mut waiting: Vec<Option<(ReceiveId, SendId)>> = vec![None; ctp.nodes.len()];
+        // The node that each node waits for, and the receive and message for which it does.
+        let mut waiting: Vec<Option<(NodeId, Option<(ReceiveId, SendId)>)>> = vec![None; ctp.nodes.len()];
         for (node, waits) in waiting.iter_mut().enumerate() {
             if self.state.at[node] >= self.model.stops[node] {
+                continue;
+            }
+            if let CommandKind::After(mark) = ctp.command(node, self.state.at[node]) {
+                *waits = Some((ctp.marks[*mark].node, None));
                 continue;
             }
             let Some(Request::Receive(last)) = ctp.completes(node, self.state.at[node]) else {
@@ -229,17 +235,19 @@ impl Run<'_> {
                     _ => whole(reason),
                 };
             }
-            *waits = Some((*r, s));
+            *waits = Some((send.node, Some((*r, s))));
         }
         // Each waits for a node that waits: follow until one comes again.
         let Some(start) = waiting.iter().position(Option::is_some) else { return whole("nobody can go on".into()) };
         let mut path: Vec<NodeId> = vec![start];
         loop {
             let node = path[path.len() - 1];
-            let Some((_, s)) = waiting[node] else { return whole("a message is sent too late".into()) };
-            let next = ctp.sends[s].node;
+            let Some((next, _)) = waiting[node] else { return whole("a message is sent too late".into()) };
             if let Some(begin) = path.iter().position(|n| *n == next) {
-                let pairs: Matching = path[begin..].iter().filter_map(|n| waiting[*n]).collect();
+                let pairs: Matching = path[begin..].iter().filter_map(|n| waiting[*n]?.1).collect();
+                if pairs.is_empty() {
+                    return whole("marks wait for each other".into());
+                }
                 let names: Vec<String> = pairs
                     .iter()
                     .map(|(r, s)| format!("{} waits for {}", ctp.receives[*r].name, ctp.sends[*s].name))
@@ -293,13 +301,11 @@ pub fn trace(
                     true => Some(After::Finished),
                     false => waits.then_some(After::Waits),
                 };
-                let is_local =
-                    matches!(command.kind, CommandKind::Assume(_) | CommandKind::Assert(..) | CommandKind::Assign(..));
                 if let CommandKind::Send(s) = command.kind {
                     sent_in[s] = steps.len() as u32;
                 }
                 match steps.last_mut() {
-                    Some(last) if is_local && last.turn.task == node as u32 => {
+                    Some(last) if command.kind.is_local() && last.turn.task == node as u32 => {
                         last.actions.push(action);
                         last.after = after;
                         continue;

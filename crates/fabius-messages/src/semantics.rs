@@ -10,7 +10,8 @@
 //!    allowed.
 //! 4. With zero buffering, a message arrives only when a receive has been posted for it, and a wait for a send waits for
 //!    that.
-//! 5. A run in which a `wait_any` or `test` has another outcome than the recorded one took another path: infeasible.
+//! 5. `mark` and `after`, which the paper does not have, are an order between nodes that no message makes.
+//! 6. A run in which a `wait_any` or `test` has another outcome than the recorded one took another path: infeasible.
 
 use crate::ctp::{ChannelId, CommandKind, Ctp, NodeId, Overflow, ReceiveId, Request, SendId};
 
@@ -124,6 +125,7 @@ impl State {
             None => false,
             Some(CommandKind::Wait(request)) => self.is_filled(ctp, buffering, *request),
             Some(CommandKind::WaitAny { requests, .. }) => requests.iter().any(|r| self.is_filled(ctp, buffering, *r)),
+            Some(CommandKind::After(mark)) => self.at[ctp.marks[*mark].node] > ctp.marks[*mark].at,
             Some(_) => true,
         }
     }
@@ -163,7 +165,7 @@ impl State {
         let value = |e: &crate::ctp::Expr| e.value(&|x| self.values[x]);
         match ctp.command(node, at) {
             CommandKind::Send(s) => self.sent[*s] = value(&ctp.sends[*s].value)?,
-            CommandKind::Receive(_) => {}
+            CommandKind::Receive(_) | CommandKind::Mark(_) | CommandKind::After(_) => {}
             CommandKind::Wait(request) => self.complete(ctp, *request, &mut received),
             CommandKind::WaitAny { chosen, .. } => {
                 if self.is_filled(ctp, buffering, *chosen) {
