@@ -5,7 +5,7 @@ use crate::ctp::{Ctp, NodeId, ReceiveId, SendId};
 use crate::encode::{Count, Encoded, Encoding, Question, encode};
 use crate::pairs::{self, Pairs, Precision};
 use crate::replay::{self, Model, Spurious};
-use crate::semantics::{Buffering, Matching, State, Status, initial};
+use crate::semantics::{Buffering, Matching, State, Status, initial, some_run};
 use crate::system::Goal;
 use fabius_explore::search::{Cut, Options};
 use fabius_explore::system::Limit;
@@ -169,6 +169,11 @@ pub fn decide(ctp: &Ctp, id: &ProgramId, plan: &Plan, stop: &Arc<AtomicBool>) ->
     };
     report.solver = asked.solver.statistics();
     drop(asked);
+    if report.verdict == Verdict::Verified
+        && let Some(reason) = no_run(ctp, plan, &pairs, limits, &mut report)?
+    {
+        report.verdict = unknown(reason);
+    }
     if plan.enumerate {
         report.enumerated = Some(enumerate(ctp, plan, &pairs, limits, &mut report)?);
     }
@@ -345,6 +350,29 @@ impl Asked {
 
 fn program(message: &str) -> Reason {
     Reason::Program { message: message.into() }
+}
+
+/// Why nothing is known of the complete runs of this path: there are none, or a limit was hit before one was found.
+fn no_run(
+    ctp: &Ctp,
+    plan: &Plan,
+    pairs: &Pairs,
+    limits: &Limits<'_>,
+    report: &mut Report,
+) -> Result<Option<Reason>, Error> {
+    let some = some_run(ctp, plan.buffering);
+    if some.is_complete(ctp) && some.status <= Status::Failure {
+        return Ok(None);
+    }
+    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Outcomes, pairs, limits };
+    let mut asked = Asked::new(encode(plan.encoding, question), plan, limits, report)?;
+    Ok(match asked.next_run(ctp, plan, None, limits, report)? {
+        Next::Run(..) => None,
+        Next::None => Some(Reason::Vacuous {
+            message: "no run completes the recorded path, so that nothing can go wrong in one".into(),
+        }),
+        Next::Cut(reason) => Some(reason),
+    })
 }
 
 /// Finds the matchings of all complete runs.

@@ -30,6 +30,9 @@ pub enum Move {
     Deliver(ChannelId),
 }
 
+/// The node that somebody waits for, and the receive and the message for which it does.
+type Wanted = (NodeId, Option<(ReceiveId, SendId)>);
+
 /// Why a model is no run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spurious {
@@ -205,8 +208,7 @@ impl Run<'_> {
     fn stuck(&self) -> Spurious {
         let ctp = self.ctp;
         let whole = |reason: String| Spurious { reason, pairs: self.model.matching.clone() };
-        // The node that each node waits for, and the receive and message for which it does.
-        let mut waiting: Vec<Option<(NodeId, Option<(ReceiveId, SendId)>)>> = vec![None; ctp.nodes.len()];
+        let mut waiting: Vec<Option<Wanted>> = vec![None; ctp.nodes.len()];
         for (node, waits) in waiting.iter_mut().enumerate() {
             if self.state.at[node] >= self.model.stops[node] {
                 continue;
