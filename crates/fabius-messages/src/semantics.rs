@@ -14,6 +14,7 @@
 //! 6. A run in which a `wait_any` or `test` has another outcome than the recorded one took another path: infeasible.
 
 use crate::ctp::{ChannelId, CommandKind, Ctp, NodeId, Overflow, ReceiveId, Request, SendId};
+use fabius_smt::Limits;
 
 /// How much the network holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,18 +74,25 @@ pub fn initial(ctp: &Ctp) -> State {
     }
 }
 
-/// A run of the nodes in turn, in which messages arrive as soon as somebody has nothing else to do; it may come to no end.
-pub fn some_run(ctp: &Ctp, buffering: Buffering) -> State {
+/// A run of the nodes in turn, in which messages arrive when nobody has anything else to do; it may come to no end, and goes on
+/// no longer than the limits allow.
+pub fn some_run(ctp: &Ctp, buffering: Buffering, limits: &Limits<'_>) -> State {
     let mut state = initial(ctp);
     loop {
         for node in 0..ctp.nodes.len() {
             // Numbers beyond 64 bits end the node's part.
             while state.can_execute(ctp, buffering, node) && state.execute(ctp, buffering, node).is_ok() {}
         }
-        let Some(channel) = (0..ctp.channels.len()).find(|c| state.can_deliver(ctp, buffering, *c)) else {
+        let mut arrives = false;
+        for channel in 0..ctp.channels.len() {
+            if state.can_deliver(ctp, buffering, channel) {
+                state.deliver(ctp, buffering, channel);
+                arrives = true;
+            }
+        }
+        if !arrives || limits.are_hit() {
             return state;
-        };
-        state.deliver(ctp, buffering, channel);
+        }
     }
 }
 

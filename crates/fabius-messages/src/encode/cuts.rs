@@ -125,6 +125,9 @@ fn exactly(frame: &mut Frame<'_>, literals: &[Term], n: usize) {
     // At least 1, 2, .. n + 1 of those that were looked at.
     let mut at_least: Vec<Term> = vec![Terms::FALSE; n + 1];
     for t in literals {
+        if frame.limits.are_hit() {
+            return;
+        }
         for i in (0..=n).rev() {
             let fewer = if i == 0 { Terms::TRUE } else { at_least[i - 1] };
             let one_more = frame.terms.and(fewer, *t);

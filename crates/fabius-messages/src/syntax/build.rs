@@ -10,8 +10,8 @@
 
 use super::{DEEPEST, Word};
 use crate::ctp::{
-    Channel, Command, CommandKind, Ctp, Endpoint, EndpointId, Expr, Mark, MarkId, Node, Operator, Receive, Request,
-    Send, VariableId,
+    Channel, ChannelId, Command, CommandKind, Ctp, Endpoint, EndpointId, Expr, Mark, MarkId, Node, Operator, Receive,
+    Request, Send, VariableId,
 };
 use fabius_trace::{Diagnostic, Span};
 use std::collections::HashMap;
@@ -21,6 +21,7 @@ pub(super) struct Build {
     ctp: Ctp,
     wrong: Vec<Diagnostic>,
     endpoints: HashMap<String, EndpointId>,
+    channels: HashMap<(EndpointId, EndpointId), ChannelId>,
     /// Who an endpoint belongs to, and where that was seen.
     owners: HashMap<EndpointId, (usize, Span)>,
     requests: HashMap<String, Known>,
@@ -97,6 +98,7 @@ impl Build {
             ctp,
             wrong,
             endpoints: HashMap::new(),
+            channels: HashMap::new(),
             owners: HashMap::new(),
             requests: HashMap::new(),
             nodes: HashMap::new(),
@@ -184,8 +186,7 @@ impl Build {
     pub fn send(&mut self, span: Span, name: &Word, from: &Word, to: &Word, value: Typed) {
         self.expect(&value, Type::Number);
         let (from, to) = (self.own_endpoint(from), self.endpoint(to));
-        let known = self.ctp.channels.iter().position(|c| (c.from, c.to) == (from, to));
-        let channel = known.unwrap_or_else(|| {
+        let channel = *self.channels.entry((from, to)).or_insert_with(|| {
             self.ctp.channels.push(Channel { from, to, sends: Vec::new() });
             self.ctp.channels.len() - 1
         });
