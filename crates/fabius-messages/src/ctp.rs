@@ -340,8 +340,12 @@ impl Ctp {
             Request::Send(s) => self.sends[s].wait = Some(at),
             Request::Receive(r) => {
                 let (endpoint, rank) = (self.receives[r].endpoint, self.receives[r].rank);
-                for earlier in &self.endpoints[endpoint].receives[..=rank] {
-                    self.receives[*earlier].done.get_or_insert(at);
+                // Those before one that is completed are.
+                for earlier in self.endpoints[endpoint].receives[..=rank].iter().rev() {
+                    if self.receives[*earlier].done.is_some() {
+                        break;
+                    }
+                    self.receives[*earlier].done = Some(at);
                 }
             }
         }

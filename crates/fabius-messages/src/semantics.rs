@@ -15,6 +15,7 @@
 
 use crate::ctp::{ChannelId, CommandKind, Ctp, NodeId, Overflow, ReceiveId, Request, SendId};
 use fabius_smt::Limits;
+use std::collections::{BTreeSet, VecDeque};
 
 /// How much the network holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,22 +79,45 @@ pub fn initial(ctp: &Ctp) -> State {
 /// no longer than the limits allow.
 pub fn some_run(ctp: &Ctp, buffering: Buffering, limits: &Limits<'_>) -> State {
     let mut state = initial(ctp);
-    loop {
-        for node in 0..ctp.nodes.len() {
-            // Numbers beyond 64 bits end the node's part.
-            while state.can_execute(ctp, buffering, node) && state.execute(ctp, buffering, node).is_ok() {}
-        }
-        let mut arrives = false;
-        for channel in 0..ctp.channels.len() {
-            if state.can_deliver(ctp, buffering, channel) {
-                state.deliver(ctp, buffering, channel);
-                arrives = true;
-            }
-        }
-        if !arrives || limits.are_hit() {
-            return state;
+    let mut channels_to: Vec<Vec<ChannelId>> = vec![Vec::new(); ctp.endpoints.len()];
+    ctp.channels.iter().enumerate().for_each(|(c, channel)| channels_to[channel.to].push(c));
+    let mut waiting: Vec<Vec<NodeId>> = vec![Vec::new(); ctp.marks.len()];
+    for (node, _, mark) in ctp.orders() {
+        if let Some(CommandKind::Mark(id)) = ctp.nodes[mark.node].commands.get(mark.at).map(|c| &c.kind) {
+            waiting[*id].push(node);
         }
     }
+    // Nodes that may go on, and channels of which a message may arrive.
+    let mut nodes: VecDeque<NodeId> = (0..ctp.nodes.len()).collect();
+    let mut channels: BTreeSet<ChannelId> = BTreeSet::new();
+    while !limits.are_hit() {
+        if let Some(node) = nodes.pop_front() {
+            while !limits.are_hit() && state.can_execute(ctp, buffering, node) {
+                let at = state.at[node];
+                // Numbers beyond 64 bits end the node's part.
+                if state.execute(ctp, buffering, node).is_err() {
+                    break;
+                }
+                match ctp.command(node, at) {
+                    CommandKind::Send(s) => drop(channels.insert(ctp.sends[*s].channel)),
+                    CommandKind::Receive(r) if buffering == Buffering::Zero => {
+                        channels.extend(&channels_to[ctp.receives[*r].endpoint]);
+                    }
+                    CommandKind::Mark(mark) => nodes.extend(&waiting[*mark]),
+                    _ => {}
+                }
+            }
+            continue;
+        }
+        let Some(channel) = channels.pop_first() else { break };
+        if state.can_deliver(ctp, buffering, channel) {
+            let sent = state.deliver(ctp, buffering, channel);
+            channels.insert(channel);
+            nodes.extend(ctp.endpoints[ctp.channels[channel].to].owner);
+            nodes.extend(sent.map(|s| ctp.sends[s].node));
+        }
+    }
+    state
 }
 
 impl State {
@@ -244,10 +268,9 @@ impl State {
 
     /// The messages that were sent and not received.
     pub fn unmatched(&self, ctp: &Ctp) -> Vec<SendId> {
-        let matching = self.matching(ctp);
-        (0..ctp.sends.len())
-            .filter(|s| self.is_sent(ctp, *s) && !matching.iter().any(|(_, matched)| matched == s))
-            .collect()
+        let mut is_matched = vec![false; ctp.sends.len()];
+        self.matching(ctp).iter().for_each(|(_, s)| is_matched[*s] = true);
+        (0..ctp.sends.len()).filter(|s| self.is_sent(ctp, *s) && !is_matched[*s]).collect()
     }
 }
 
