@@ -48,6 +48,31 @@ fn documents_for_machines_have_the_numbers() {
     assert_eq!(document["outcomes"].as_array().map(Vec::len), Some(2));
 }
 
+/// What no run completes is not verified: a receive without a message, an assumption that never holds, marks in a circle.
+#[test]
+fn an_answer_about_no_run_says_so() {
+    let path = file("messages-vacuous.ctp");
+    let sends = "node B { send s @1 -> @0: 4; }\n";
+    for (vacuous, node) in [
+        (true, "node A { recv r @0 -> x; recv q @0 -> y; assert x == 5; }\n"),
+        (true, "node A { recv r @0 -> x; assume x == 5; assert x == 7; }\n"),
+        (true, "node A { after b; recv r @0 -> x; mark a; }\nnode C { after a; mark b; }\n"),
+        (false, "node A { recv r @0 -> x; assume x == 4; }\n"),
+    ] {
+        std::fs::write(&path, format!("{node}{sends}")).expect("a file can be written");
+        for encoding in ["sparse", "match-pair", "order"] {
+            let asked = ["trace", &path, "--encoding", encoding];
+            let (code, first) = if vacuous { (3, "unknown: no run completes") } else { (0, "verified: ") };
+            let output = fabius(&asked);
+            expect(&output, code, &[first]);
+            assert!(output.stdout.starts_with(first.as_bytes()));
+            let document = json(&fabius(&[&asked[..], &["--json"]].concat()));
+            assert_eq!(document["vacuous"], vacuous);
+            assert_eq!(document["verdict"], if vacuous { "unknown" } else { "verified" });
+        }
+    }
+}
+
 #[test]
 fn other_paths_are_named() {
     let output = fabius(&["trace", EXAMPLE, "--paths", "all"]);

@@ -14,6 +14,8 @@ pub type ReceiveId = usize;
 pub type VariableId = usize;
 /// Number of a channel.
 pub type ChannelId = usize;
+/// Number of a mark, in the order of the text.
+pub type MarkId = usize;
 
 /// A concurrent trace program.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +34,8 @@ pub struct Ctp {
     pub receives: Vec<Receive>,
     /// Names of the variables.
     pub variables: Vec<String>,
+    /// The marks.
+    pub marks: Vec<Mark>,
 }
 
 /// A node (a process, a thread): commands that happen one after the other.
@@ -105,6 +109,17 @@ pub struct Receive {
     pub done: Option<usize>,
 }
 
+/// A place in a node that others name: what is `after` it is executed later in every run.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    /// Its name.
+    pub name: String,
+    /// Where it stands: the node and the command.
+    pub node: NodeId,
+    /// Number of the command.
+    pub at: usize,
+}
+
 /// A send or a receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -152,6 +167,18 @@ pub enum CommandKind {
     Assert(Expr, Option<String>),
     /// Gives a variable its only value.
     Assign(VariableId, Expr),
+    /// Does nothing, and can be named by others.
+    Mark(MarkId),
+    /// Waits until another node has passed the mark.
+    After(MarkId),
+}
+
+impl CommandKind {
+    /// Whether it can be executed as soon as the command before it is: nobody can tell it from a part of that.
+    pub fn is_local(&self) -> bool {
+        use CommandKind::{Assert, Assign, Assume, Mark};
+        matches!(self, Assume(_) | Assert(..) | Assign(..) | Mark(_))
+    }
 }
 
 /// An expression. Truth values are 0 and 1.
@@ -285,6 +312,8 @@ impl Ctp {
                 CommandKind::Receive(r) => *r = receives[*r].expect("it is kept"),
                 CommandKind::Wait(r) | CommandKind::Test { request: r, .. } => request(r),
                 CommandKind::WaitAny { requests, chosen } => requests.iter_mut().chain([chosen]).for_each(request),
+                // A mark that was cut off is never passed: it stands behind the end of its node.
+                CommandKind::Mark(_) | CommandKind::After(_) => {}
                 CommandKind::Assume(_) | CommandKind::Assert(..) | CommandKind::Assign(..) => {}
             }
         }
@@ -311,8 +340,12 @@ impl Ctp {
             Request::Send(s) => self.sends[s].wait = Some(at),
             Request::Receive(r) => {
                 let (endpoint, rank) = (self.receives[r].endpoint, self.receives[r].rank);
-                for earlier in &self.endpoints[endpoint].receives[..=rank] {
-                    self.receives[*earlier].done.get_or_insert(at);
+                // Those before one that is completed are.
+                for earlier in self.endpoints[endpoint].receives[..=rank].iter().rev() {
+                    if self.receives[*earlier].done.is_some() {
+                        break;
+                    }
+                    self.receives[*earlier].done = Some(at);
                 }
             }
         }
@@ -329,6 +362,21 @@ impl Ctp {
             }
         }
         found
+    }
+
+    /// The commands that wait for a mark: the node, the command, and the mark.
+    pub fn orders(&self) -> impl Iterator<Item = (NodeId, usize, &Mark)> + '_ {
+        self.nodes.iter().enumerate().flat_map(move |(n, node)| {
+            node.commands.iter().enumerate().filter_map(move |(at, command)| match command.kind {
+                CommandKind::After(mark) => Some((n, at, &self.marks[mark])),
+                _ => None,
+            })
+        })
+    }
+
+    /// Whether a mark stands in its node, and was not cut off.
+    pub fn is_there(&self, mark: &Mark) -> bool {
+        mark.at < self.nodes[mark.node].commands.len()
     }
 
     /// How many commands there are.

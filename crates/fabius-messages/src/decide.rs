@@ -5,8 +5,9 @@ use crate::ctp::{Ctp, NodeId, ReceiveId, SendId};
 use crate::encode::{Count, Encoded, Encoding, Question, encode};
 use crate::pairs::{self, Pairs, Precision};
 use crate::replay::{self, Model, Spurious};
-use crate::semantics::{Buffering, Matching, State, Status, initial};
+use crate::semantics::{Buffering, Matching, State, Status, initial, some_run};
 use crate::system::Goal;
+use crate::watch::Watch;
 use fabius_explore::search::{Cut, Options};
 use fabius_explore::system::Limit;
 use fabius_smt::{Answer, Limits, Model as Values, Solver, SolverChoice, Term, evaluate};
@@ -35,7 +36,7 @@ pub struct Plan {
     pub enumerate: bool,
     /// Time for all of it.
     pub time: Option<Duration>,
-    /// Memory for the states of the exploration that finds exact pairs, in bytes.
+    /// Memory for all of it, in bytes; without, most of what is available.
     pub memory: Option<u64>,
 }
 
@@ -140,7 +141,18 @@ pub enum Error {
 pub fn decide(ctp: &Ctp, id: &ProgramId, plan: &Plan, stop: &Arc<AtomicBool>) -> Result<Report, Error> {
     let began = Instant::now();
     let deadline = plan.time.and_then(|t| began.checked_add(t));
-    let limits = &Limits { deadline, stop };
+    let watch = Watch::begin(stop, plan.memory);
+    let mut report = decide_within(ctp, id, plan, &Limits { deadline, stop: &watch.stop })?;
+    if let Verdict::Unknown { reason: reason @ Reason::Interrupted, .. } = &mut report.verdict
+        && watch.is_full()
+    {
+        *reason = Reason::Memory;
+    }
+    Ok(report)
+}
+
+fn decide_within(ctp: &Ctp, id: &ProgramId, plan: &Plan, limits: &Limits<'_>) -> Result<Report, Error> {
+    let began = Instant::now();
     let mut report = Report::new(pairs::count_all(ctp));
     let pairs = match find_pairs(ctp, plan, limits) {
         Ok(pairs) if !limits.are_hit() => pairs,
@@ -169,6 +181,11 @@ pub fn decide(ctp: &Ctp, id: &ProgramId, plan: &Plan, stop: &Arc<AtomicBool>) ->
     };
     report.solver = asked.solver.statistics();
     drop(asked);
+    if report.verdict == Verdict::Verified
+        && let Some(reason) = no_run(ctp, plan, &pairs, limits, &mut report)?
+    {
+        report.verdict = unknown(reason);
+    }
     if plan.enumerate {
         report.enumerated = Some(enumerate(ctp, plan, &pairs, limits, &mut report)?);
     }
@@ -182,16 +199,26 @@ pub fn decide(ctp: &Ctp, id: &ProgramId, plan: &Plan, stop: &Arc<AtomicBool>) ->
 /// Why the pairs were not found.
 pub fn dump(ctp: &Ctp, plan: &Plan, stop: &Arc<AtomicBool>) -> Result<String, Reason> {
     let deadline = plan.time.and_then(|t| Instant::now().checked_add(t));
-    let limits = &Limits { deadline, stop };
+    let watch = Watch::begin(stop, plan.memory);
+    let limits = &Limits { deadline, stop: &watch.stop };
+    let cut = |limits| if watch.is_full() { Reason::Memory } else { cut(limits) };
     let pairs = find_pairs(ctp, plan, limits)?;
     let question = Question { ctp, buffering: plan.buffering, goal: Goal::Bug(plan.property), pairs: &pairs, limits };
     let encoded = encode(plan.encoding, question);
     if limits.are_hit() { Err(cut(limits)) } else { Ok(encoded.facts.script(&encoded.terms)) }
 }
 
+/// Pairs at the same endpoints, at most: they alone take two gigabytes.
+const MOST_PAIRS: usize = 1 << 28;
+
 fn find_pairs(ctp: &Ctp, plan: &Plan, limits: &Limits<'_>) -> Result<Pairs, Reason> {
     match plan.precision {
-        Precision::All => Ok(pairs::all(ctp)),
+        _ if pairs::count_all(ctp) > MOST_PAIRS => {
+            let message =
+                format!("{} pairs of a receive and a message, which are more than {MOST_PAIRS}", pairs::count_all(ctp));
+            Err(program(&message))
+        }
+        Precision::All => Ok(pairs::all(ctp, limits)),
         Precision::Tight => Ok(pairs::tight(ctp, limits)),
         Precision::Exact => {
             let options = Options { deadline: limits.deadline, memory: plan.memory, ..Options::default() };
@@ -345,6 +372,29 @@ impl Asked {
 
 fn program(message: &str) -> Reason {
     Reason::Program { message: message.into() }
+}
+
+/// Why nothing is known of the complete runs of this path: there are none, or a limit was hit before one was found.
+fn no_run(
+    ctp: &Ctp,
+    plan: &Plan,
+    pairs: &Pairs,
+    limits: &Limits<'_>,
+    report: &mut Report,
+) -> Result<Option<Reason>, Error> {
+    let some = some_run(ctp, plan.buffering, limits);
+    if some.is_complete(ctp) && some.status <= Status::Failure {
+        return Ok(None);
+    }
+    let question = Question { ctp, buffering: plan.buffering, goal: Goal::Outcomes, pairs, limits };
+    let mut asked = Asked::new(encode(plan.encoding, question), plan, limits, report)?;
+    Ok(match asked.next_run(ctp, plan, None, limits, report)? {
+        Next::Run(..) => None,
+        Next::None => Some(Reason::Vacuous {
+            message: "no run completes the recorded path, so that nothing can go wrong in one".into(),
+        }),
+        Next::Cut(reason) => Some(reason),
+    })
 }
 
 /// Finds the matchings of all complete runs.

@@ -13,6 +13,7 @@ use crate::decide::{Error, Plan, Reached, reach};
 use crate::replay::Move;
 use crate::semantics::{State, initial};
 use crate::syntax::negated;
+use crate::watch::Watch;
 use fabius_smt::Limits;
 use fabius_trace::Span;
 use std::collections::BTreeSet;
@@ -57,7 +58,8 @@ pub struct Guide {
 /// [`Error`].
 pub fn other_sides(ctp: &Ctp, plan: &Plan, stop: &Arc<AtomicBool>) -> Result<Vec<Side>, Error> {
     let mut all = Vec::new();
-    let limits = Limits { deadline: plan.time.and_then(|t| Instant::now().checked_add(t)), stop };
+    let watch = Watch::begin(stop, plan.memory);
+    let limits = Limits { deadline: plan.time.and_then(|t| Instant::now().checked_add(t)), stop: &watch.stop };
     for node in 0..ctp.nodes.len() {
         for at in 0..ctp.nodes[node].commands.len() {
             for (kind, instead) in alternatives(ctp, node, at) {

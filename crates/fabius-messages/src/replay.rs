@@ -6,9 +6,10 @@ use crate::ctp::{ChannelId, CommandKind, Ctp, Expr, NodeId, ReceiveId, Request, 
 use crate::semantics::{Buffering, Matching, State, Status, initial};
 use crate::syntax::on_one_line;
 use fabius_trace::{
-    Action, After, Bound, BugKind, Change, ErrorTrace, Lane, LaneKind, Link, LinkKind, Mark, Points, ProgramId,
-    SchedulerKind, Scope, Span, Step, TRACE_VERSION, Turn,
+    Action, After, Bound, BugKind, Change, ErrorTrace, Lane, LaneKind, LineCol, Link, LinkKind, Mark, Points,
+    ProgramId, SchedulerKind, Scope, Span, Step, TRACE_VERSION, Turn,
 };
+use std::collections::HashMap;
 
 /// What a formula says of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +30,9 @@ pub enum Move {
     /// The next message of a channel arrives.
     Deliver(ChannelId),
 }
+
+/// The node that somebody waits for, and the receive and the message for which it does.
+type Wanted = (NodeId, Option<(ReceiveId, SendId)>);
 
 /// Why a model is no run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,8 +154,10 @@ impl Run<'_> {
         if last.is_some_and(|r| !self.fill(r)) {
             return false;
         }
-        let is_wait =
-            matches!(self.ctp.command(node, self.state.at[node]), CommandKind::Wait(_) | CommandKind::WaitAny { .. });
+        let is_wait = matches!(
+            self.ctp.command(node, self.state.at[node]),
+            CommandKind::Wait(_) | CommandKind::WaitAny { .. } | CommandKind::After(_)
+        );
         if is_wait && !self.state.can_execute(self.ctp, self.buffering, node) {
             return false;
         }
@@ -203,10 +209,13 @@ impl Run<'_> {
     fn stuck(&self) -> Spurious {
         let ctp = self.ctp;
         let whole = |reason: String| Spurious { reason, pairs: self.model.matching.clone() };
-        // The receive that each node waits for.
-        let mut waiting: Vec<Option<(ReceiveId, SendId)>> = vec![None; ctp.nodes.len()];
+        let mut waiting: Vec<Option<Wanted>> = vec![None; ctp.nodes.len()];
         for (node, waits) in waiting.iter_mut().enumerate() {
             if self.state.at[node] >= self.model.stops[node] {
+                continue;
+            }
+            if let CommandKind::After(mark) = ctp.command(node, self.state.at[node]) {
+                *waits = Some((ctp.marks[*mark].node, None));
                 continue;
             }
             let Some(Request::Receive(last)) = ctp.completes(node, self.state.at[node]) else {
@@ -229,17 +238,19 @@ impl Run<'_> {
                     _ => whole(reason),
                 };
             }
-            *waits = Some((*r, s));
+            *waits = Some((send.node, Some((*r, s))));
         }
         // Each waits for a node that waits: follow until one comes again.
         let Some(start) = waiting.iter().position(Option::is_some) else { return whole("nobody can go on".into()) };
         let mut path: Vec<NodeId> = vec![start];
         loop {
             let node = path[path.len() - 1];
-            let Some((_, s)) = waiting[node] else { return whole("a message is sent too late".into()) };
-            let next = ctp.sends[s].node;
+            let Some((next, _)) = waiting[node] else { return whole("a message is sent too late".into()) };
             if let Some(begin) = path.iter().position(|n| *n == next) {
-                let pairs: Matching = path[begin..].iter().filter_map(|n| waiting[*n]).collect();
+                let pairs: Matching = path[begin..].iter().filter_map(|n| waiting[*n]?.1).collect();
+                if pairs.is_empty() {
+                    return whole("marks wait for each other".into());
+                }
                 let names: Vec<String> = pairs
                     .iter()
                     .map(|(r, s)| format!("{} waits for {}", ctp.receives[*r].name, ctp.sends[*s].name))
@@ -266,6 +277,8 @@ pub fn trace(
     let mut steps: Vec<Step> = Vec::new();
     let mut links: Vec<Link> = Vec::new();
     let mut sent_in: Vec<u32> = vec![0; ctp.sends.len()];
+    let places = places(ctp);
+    let action = |span: Span| action(ctp, span, places[&span.start]);
     for (number, mv) in moves.iter().enumerate() {
         let step = match *mv {
             Move::Execute(node) => {
@@ -286,20 +299,18 @@ pub fn trace(
                 let action = Action {
                     changes: received.chain(assigned).map(change).collect(),
                     note: (state.failed == Some((node, state.at[node] - 1))).then(|| "fails".into()),
-                    ..action(ctp, command.span)
+                    ..action(command.span)
                 };
                 let waits = !state.can_execute(ctp, buffering, node);
                 let after = match state.is_finished(ctp, node) {
                     true => Some(After::Finished),
                     false => waits.then_some(After::Waits),
                 };
-                let is_local =
-                    matches!(command.kind, CommandKind::Assume(_) | CommandKind::Assert(..) | CommandKind::Assign(..));
                 if let CommandKind::Send(s) = command.kind {
                     sent_in[s] = steps.len() as u32;
                 }
                 match steps.last_mut() {
-                    Some(last) if is_local && last.turn.task == node as u32 => {
+                    Some(last) if command.kind.is_local() && last.turn.task == node as u32 => {
                         last.actions.push(action);
                         last.after = after;
                         continue;
@@ -319,7 +330,7 @@ pub fn trace(
                 let to = ctp.endpoints[of.to].owner.unwrap_or(send.node);
                 let (from, now) = (sent_in[s], steps.len() as u32);
                 links.push(Link { kind: LinkKind::Message, from, to: now, label: Some(text.clone()) });
-                let action = Action { text, ..action(ctp, span) };
+                let action = Action { text, ..action(span) };
                 Step {
                     turn: turn(ctp.nodes.len() + channel),
                     lane: to as u32,
@@ -359,16 +370,30 @@ fn turn(task: usize) -> Turn {
     Turn { task: task as u32, choices: Vec::new() }
 }
 
-fn action(ctp: &Ctp, span: Span) -> Action {
-    Action {
-        span,
-        at: span.line_col(&ctp.source),
-        file: None,
-        text: on_one_line(span.text(&ctp.source)),
-        stack: Vec::new(),
-        changes: Vec::new(),
-        note: None,
+/// Where each command begins, for people.
+fn places(ctp: &Ctp) -> HashMap<u32, LineCol> {
+    let mut starts: Vec<u32> = ctp.nodes.iter().flat_map(|n| &n.commands).map(|c| c.span.start).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let (mut line, mut column) = (1, 1);
+    let mut next = starts.into_iter().peekable();
+    let mut places = HashMap::new();
+    for (at, c) in ctp.source.char_indices() {
+        if next.next_if_eq(&(at as u32)).is_some() {
+            places.insert(at as u32, LineCol { line, column });
+        }
+        (line, column) = if c == '\n' { (line + 1, 1) } else { (line, column + 1) };
     }
+    places
+}
+
+fn action(ctp: &Ctp, span: Span, at: LineCol) -> Action {
+    Action { span, at, file: None, text: text_of(ctp, span), stack: Vec::new(), changes: Vec::new(), note: None }
+}
+
+/// A command on one line.
+fn text_of(ctp: &Ctp, span: Span) -> String {
+    on_one_line(span.text(&ctp.source))
 }
 
 /// The bug that the state has come to.
@@ -384,7 +409,7 @@ fn ending(
             let (node, at) = state.failed.filter(|_| state.is_complete(ctp)).ok_or("no assertion fails")?;
             let CommandKind::Assert(e, why) = ctp.command(node, at) else { return Err("no assertion fails".into()) };
             let why = why.as_ref().map_or(String::new(), |w| format!(": {w}"));
-            let text = action(ctp, span(node, at)).text;
+            let text = text_of(ctp, span(node, at));
             Ok((
                 BugKind::Assertion,
                 format!("assertion failed{why}: `{text}`{}", values(ctp, state, e)),
@@ -409,7 +434,7 @@ fn ending(
             let stuck = |n: &NodeId| !state.is_finished(ctp, *n);
             let who: Vec<NodeId> = (0..ctp.nodes.len()).filter(stuck).collect();
             let wait =
-                |n: &NodeId| format!("{} waits at `{}`", ctp.nodes[*n].name, action(ctp, span(*n, state.at[*n])).text);
+                |n: &NodeId| format!("{} waits at `{}`", ctp.nodes[*n].name, text_of(ctp, span(*n, state.at[*n])));
             let text: Vec<String> = who.iter().map(wait).collect();
             Ok((BugKind::Deadlock, format!("deadlock: {}", text.join(", ")), span(who[0], state.at[who[0]])))
         }

@@ -10,9 +10,12 @@
 //!    allowed.
 //! 4. With zero buffering, a message arrives only when a receive has been posted for it, and a wait for a send waits for
 //!    that.
-//! 5. A run in which a `wait_any` or `test` has another outcome than the recorded one took another path: infeasible.
+//! 5. `mark` and `after`, which the paper does not have, are an order between nodes that no message makes.
+//! 6. A run in which a `wait_any` or `test` has another outcome than the recorded one took another path: infeasible.
 
 use crate::ctp::{ChannelId, CommandKind, Ctp, NodeId, Overflow, ReceiveId, Request, SendId};
+use fabius_smt::Limits;
+use std::collections::{BTreeSet, VecDeque};
 
 /// How much the network holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,19 +75,49 @@ pub fn initial(ctp: &Ctp) -> State {
     }
 }
 
-/// A run of the nodes in turn, in which messages arrive as soon as somebody has nothing else to do; it may come to no end.
-pub fn some_run(ctp: &Ctp, buffering: Buffering) -> State {
+/// A run of the nodes in turn, in which messages arrive when nobody has anything else to do; it may come to no end, and goes on
+/// no longer than the limits allow.
+pub fn some_run(ctp: &Ctp, buffering: Buffering, limits: &Limits<'_>) -> State {
     let mut state = initial(ctp);
-    loop {
-        for node in 0..ctp.nodes.len() {
-            // Numbers beyond 64 bits end the node's part.
-            while state.can_execute(ctp, buffering, node) && state.execute(ctp, buffering, node).is_ok() {}
+    let mut channels_to: Vec<Vec<ChannelId>> = vec![Vec::new(); ctp.endpoints.len()];
+    ctp.channels.iter().enumerate().for_each(|(c, channel)| channels_to[channel.to].push(c));
+    let mut waiting: Vec<Vec<NodeId>> = vec![Vec::new(); ctp.marks.len()];
+    for (node, _, mark) in ctp.orders() {
+        if let Some(CommandKind::Mark(id)) = ctp.nodes[mark.node].commands.get(mark.at).map(|c| &c.kind) {
+            waiting[*id].push(node);
         }
-        let Some(channel) = (0..ctp.channels.len()).find(|c| state.can_deliver(ctp, buffering, *c)) else {
-            return state;
-        };
-        state.deliver(ctp, buffering, channel);
     }
+    // Nodes that may go on, and channels of which a message may arrive.
+    let mut nodes: VecDeque<NodeId> = (0..ctp.nodes.len()).collect();
+    let mut channels: BTreeSet<ChannelId> = BTreeSet::new();
+    while !limits.are_hit() {
+        if let Some(node) = nodes.pop_front() {
+            while !limits.are_hit() && state.can_execute(ctp, buffering, node) {
+                let at = state.at[node];
+                // Numbers beyond 64 bits end the node's part.
+                if state.execute(ctp, buffering, node).is_err() {
+                    break;
+                }
+                match ctp.command(node, at) {
+                    CommandKind::Send(s) => drop(channels.insert(ctp.sends[*s].channel)),
+                    CommandKind::Receive(r) if buffering == Buffering::Zero => {
+                        channels.extend(&channels_to[ctp.receives[*r].endpoint]);
+                    }
+                    CommandKind::Mark(mark) => nodes.extend(&waiting[*mark]),
+                    _ => {}
+                }
+            }
+            continue;
+        }
+        let Some(channel) = channels.pop_first() else { break };
+        if state.can_deliver(ctp, buffering, channel) {
+            let sent = state.deliver(ctp, buffering, channel);
+            channels.insert(channel);
+            nodes.extend(ctp.endpoints[ctp.channels[channel].to].owner);
+            nodes.extend(sent.map(|s| ctp.sends[s].node));
+        }
+    }
+    state
 }
 
 impl State {
@@ -124,6 +157,7 @@ impl State {
             None => false,
             Some(CommandKind::Wait(request)) => self.is_filled(ctp, buffering, *request),
             Some(CommandKind::WaitAny { requests, .. }) => requests.iter().any(|r| self.is_filled(ctp, buffering, *r)),
+            Some(CommandKind::After(mark)) => self.at[ctp.marks[*mark].node] > ctp.marks[*mark].at,
             Some(_) => true,
         }
     }
@@ -163,7 +197,7 @@ impl State {
         let value = |e: &crate::ctp::Expr| e.value(&|x| self.values[x]);
         match ctp.command(node, at) {
             CommandKind::Send(s) => self.sent[*s] = value(&ctp.sends[*s].value)?,
-            CommandKind::Receive(_) => {}
+            CommandKind::Receive(_) | CommandKind::Mark(_) | CommandKind::After(_) => {}
             CommandKind::Wait(request) => self.complete(ctp, *request, &mut received),
             CommandKind::WaitAny { chosen, .. } => {
                 if self.is_filled(ctp, buffering, *chosen) {
@@ -234,10 +268,9 @@ impl State {
 
     /// The messages that were sent and not received.
     pub fn unmatched(&self, ctp: &Ctp) -> Vec<SendId> {
-        let matching = self.matching(ctp);
-        (0..ctp.sends.len())
-            .filter(|s| self.is_sent(ctp, *s) && !matching.iter().any(|(_, matched)| matched == s))
-            .collect()
+        let mut is_matched = vec![false; ctp.sends.len()];
+        self.matching(ctp).iter().for_each(|(_, s)| is_matched[*s] = true);
+        (0..ctp.sends.len()).filter(|s| self.is_sent(ctp, *s) && !is_matched[*s]).collect()
     }
 }
 

@@ -1,10 +1,10 @@
 //! Trace programs as something to explore: nodes and channels are tasks.
 //!
-//! A step of a node is one command and the assumptions, assertions and assignments behind it, which nobody else sees. A step
-//! of a channel makes its next message arrive.
+//! A step of a node is one command and the assumptions, assertions, assignments and marks behind it: that they are executed
+//! later can at most make others wait. A step of a channel makes its next message arrive.
 
 use crate::Property;
-use crate::ctp::{CommandKind, Ctp, NodeId};
+use crate::ctp::{Ctp, NodeId};
 use crate::semantics::{Buffering, Matching, State, Status, initial};
 use fabius_explore::codec::{get, put};
 use fabius_explore::search::{Cut, Monitor, Options, Outcome};
@@ -104,10 +104,7 @@ impl System for Runs<'_> {
                 return Ok(End::Dropped);
             }
             let next = ctp.nodes[node].commands.get(state.at[node]);
-            let local = |k: &CommandKind| {
-                matches!(k, CommandKind::Assume(_) | CommandKind::Assert(..) | CommandKind::Assign(..))
-            };
-            if !next.is_some_and(|c| local(&c.kind)) {
+            if !next.is_some_and(|c| c.kind.is_local()) {
                 break;
             }
         }

@@ -18,8 +18,9 @@ use testkit::messages::{Variant, race, race_all, router};
 fn a_formula_that_nobody_waits_for_stays_small() {
     for source in [race(40, Variant::Wrong), race_all(60, Variant::Wrong), router(20, Variant::Wrong)] {
         let ctp = parse(&source);
-        let pairs = pairs::by_place(&ctp);
-        assert!(pairs::count_all(&ctp) == pairs::all(&ctp).len() && pairs.len() <= pairs::count_all(&ctp));
+        let all = &Limits { deadline: None, stop: &Arc::default() };
+        let pairs = pairs::by_place(&ctp, all);
+        assert!(pairs::count_all(&ctp) == pairs::all(&ctp, all).len() && pairs.len() <= pairs::count_all(&ctp));
         let size = |encoding: Encoding, buffering: Buffering, property: Property, is_hit: bool| {
             let stop = Arc::new(AtomicBool::new(is_hit));
             let limits = &Limits { deadline: None, stop: &stop };

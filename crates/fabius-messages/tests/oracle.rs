@@ -41,8 +41,9 @@ fn exploration_has_the_outcomes_and_pairs_of_the_oracle() {
         assert_eq!(found, case.outcomes, "{}", case.source);
         let exact = pairs::exact(&ctp, Buffering::Infinite, Property::Assert, &Options::default(), &stop);
         assert_eq!(all_names(&exact.expect("few states"), &ctp), case.exact, "{}", case.source);
-        assert_eq!(all_names(&pairs::by_place(&ctp), &ctp), case.by_place, "{}", case.source);
-        let tight = all_names(&pairs::tight(&ctp, &Limits { deadline: None, stop: &Arc::default() }), &ctp);
+        let limits = &Limits { deadline: None, stop: &Arc::default() };
+        assert_eq!(all_names(&pairs::by_place(&ctp, limits), &ctp), case.by_place, "{}", case.source);
+        let tight = all_names(&pairs::tight(&ctp, limits), &ctp);
         assert!(case.exact.is_subset(&tight) && tight.is_subset(&case.by_place), "{}", case.source);
     }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{encodings, explored, has_bug, parse};
+use common::{encodings, explored, guide_of, has_bug, parse};
 use fabius::mcapi::{self, Domain, Status};
 use fabius::{Config, thread};
 use fabius_messages::paths::{Guide, cover};
@@ -84,13 +84,6 @@ fn every_path_is_recorded() {
         let expected: Vec<bool> = paths.iter().map(|p| p.contains("is R_r1;")).collect();
         assert_eq!(wrong, expected, "{paths:?}");
     }
-}
-
-/// The guide that the solver gives, for the program.
-fn guide_of(guide: &Guide) -> mcapi::Guide {
-    let port = |name: &String| name.parse().expect("endpoints of programs are numbers");
-    let arrivals = guide.arrivals.iter().map(|(to, from)| (port(to), from.iter().map(port).collect())).collect();
-    mcapi::Guide { arrivals, outcomes: guide.outcomes.iter().cloned().collect() }
 }
 
 /// A server that does something else for each client that comes first.

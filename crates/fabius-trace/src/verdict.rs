@@ -44,6 +44,11 @@ pub enum Reason {
         /// Which limit, and where.
         message: String,
     },
+    /// No execution completes: all are dropped, or none is that which was asked about. Whatever is claimed of them holds.
+    Vacuous {
+        /// Why there is none.
+        message: String,
+    },
     /// A solver did not find an answer.
     Solver {
         /// What it says.
@@ -52,6 +57,11 @@ pub enum Reason {
 }
 
 impl Verdict {
+    /// Whether there is nothing that the answer is about.
+    pub fn is_vacuous(&self) -> bool {
+        matches!(self, Verdict::Unknown { reason: Reason::Vacuous { .. }, .. })
+    }
+
     /// The documented exit code of the command line: 0 no bug, 1 bug, 3 unknown. (2 is bad input.)
     pub fn exit_code(&self) -> u8 {
         match self {

@@ -62,7 +62,7 @@ impl Reason {
             Reason::Interrupted => "interrupted".to_string(),
             Reason::Executions => "the executions asked for are done, and none of them has a bug".to_string(),
             Reason::Program { message } => format!("the program exceeds a limit: {message}"),
-            Reason::Solver { message } => message.clone(),
+            Reason::Vacuous { message } | Reason::Solver { message } => message.clone(),
         }
     }
 }

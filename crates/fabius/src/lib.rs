@@ -60,12 +60,14 @@ pub use report::Report;
 ///
 /// # Panics
 /// If there are no alternatives.
+#[track_caller]
 pub fn any(alternatives: u32) -> u32 {
     assert!(alternatives > 0, "there must be something to choose from");
-    rt::choose(alternatives)
+    rt::choose_freely(alternatives, std::panic::Location::caller())
 }
 
 /// `false` or `true`: the check tries both.
+#[track_caller]
 pub fn any_bool() -> bool {
     any(2) == 1
 }

@@ -117,7 +117,7 @@ fn cut_by(reason: &Reason) -> String {
         Reason::Memory => "the memory limit".into(),
         Reason::Interrupted => "an interruption".into(),
         Reason::Executions => "the number of executions".into(),
-        Reason::Program { message } | Reason::Solver { message } => message.clone(),
+        Reason::Program { message } | Reason::Vacuous { message } | Reason::Solver { message } => message.clone(),
     }
 }
 

@@ -210,6 +210,7 @@ impl ThreadId {
     fn join(self, at: &'static Location<'static>) {
         let op = Op { joins: Some(self.0), ..self.end("join", at) };
         rt::point(op.when(&self, has_finished));
+        rt::with(|rt| rt.orders.as_mut().map(|orders| orders.joined(rt.current, self.0)));
         rt::note(|| format!("thread {}", self.0));
     }
 }

@@ -111,6 +111,25 @@ fn body(rng: &mut Rng, requests: &[(Option<usize>, usize)], names: &mut usize) -
     out
 }
 
+/// The same program with some places that come after places of other nodes; that may be in a circle.
+pub fn with_marks(rng: &mut Rng, source: &str) -> String {
+    let mut lines: Vec<String> = source.lines().map(String::from).collect();
+    for mark in 0..rng.usize(1..=3) {
+        // Behind the first line of a node or a command of it; `}` is a line of its own.
+        let node_of = |line: usize| lines[..=line].iter().filter(|l| l.starts_with("node")).count();
+        let places: Vec<usize> = (0..lines.len()).filter(|i| lines[*i] != "}").collect();
+        let (from, to) = (places[rng.usize(..places.len())], places[rng.usize(..places.len())]);
+        if node_of(from) == node_of(to) {
+            continue;
+        }
+        let (marked, waits) = (format!("    mark m{mark};"), format!("    after m{mark};"));
+        for (place, command) in if from > to { [(from, marked), (to, waits)] } else { [(to, waits), (from, marked)] } {
+            lines.insert(place + 1, command);
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
 /// Whether a program does what it claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {

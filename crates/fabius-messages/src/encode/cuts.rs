@@ -7,7 +7,7 @@
 use super::Frame;
 use super::points::Graph;
 use crate::Property;
-use crate::ctp::{EndpointId, ReceiveId, SendId, VariableId};
+use crate::ctp::{ChannelId, EndpointId, ReceiveId, SendId, VariableId};
 use crate::pairs::{Pairs, place_allows};
 use crate::semantics::Buffering;
 use crate::system::Goal;
@@ -65,40 +65,41 @@ pub fn encode(
     let ctp = frame.ctp;
     let sends = &ctp.endpoints[endpoint].incoming;
     let mut all: Vec<Cut> = Vec::new();
-    let mut before: Vec<Term> = vec![Terms::FALSE; ctp.sends.len()];
+    // Those that follow each other on a channel, by their places in the list.
+    let mut by_channel: Vec<(ChannelId, usize)> =
+        sends.iter().enumerate().map(|(i, s)| (ctp.sends[*s].channel, i)).collect();
+    by_channel.sort_unstable();
+    let mut before: Vec<Term> = vec![Terms::FALSE; sends.len()];
     let mut last = 0;
     for k in cuts(places) {
         if frame.limits.are_hit() {
             break;
         }
         let mut now = before.clone();
-        for s in sends {
-            now[*s] = frame.terms.variable(Sort::Bool);
+        for (i, s) in sends.iter().enumerate() {
+            now[i] = frame.terms.variable(Sort::Bool);
             if place[*s].is_some_and(|p| p < k) {
-                frame.facts.preferred.push(now[*s]);
+                frame.facts.preferred.push(now[i]);
             }
-            all.push((*s, k, now[*s]));
-            if before[*s] != Terms::FALSE {
-                let not_before = frame.terms.not(before[*s]);
-                frame.facts.clauses.push(&[not_before, now[*s]]);
+            all.push((*s, k, now[i]));
+            if before[i] != Terms::FALSE {
+                let not_before = frame.terms.not(before[i]);
+                frame.facts.clauses.push(&[not_before, now[i]]);
                 frame.count.distinct += 1;
             }
         }
-        for channel in ctp.channels.iter().filter(|c| c.to == endpoint) {
-            for pair in channel.sends.windows(2) {
-                let not_second = frame.terms.not(now[pair[1]]);
-                frame.facts.clauses.push(&[not_second, now[pair[0]]]);
-                frame.count.fifo += 1;
-            }
+        for pair in by_channel.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            let not_second = frame.terms.not(now[pair[1].1]);
+            frame.facts.clauses.push(&[not_second, now[pair[0].1]]);
+            frame.count.fifo += 1;
         }
-        let literals: Vec<Term> = sends.iter().map(|s| now[*s]).collect();
-        exactly(frame, &literals, k);
+        exactly(frame, &now, k);
         if places.binary_search(&last).is_ok() && k == last + 1 {
             let r = ctp.endpoints[endpoint].receives[last];
             let mut clause = Vec::new();
-            for s in sends {
-                let not_before = frame.terms.not(before[*s]);
-                let is = frame.terms.and(now[*s], not_before);
+            for (i, s) in sends.iter().enumerate() {
+                let not_before = frame.terms.not(before[i]);
+                let is = frame.terms.and(now[i], not_before);
                 if frame.pairs.contains(r, *s) {
                     matches.push((r, *s, is));
                     clause.push(is);
@@ -125,6 +126,9 @@ fn exactly(frame: &mut Frame<'_>, literals: &[Term], n: usize) {
     // At least 1, 2, .. n + 1 of those that were looked at.
     let mut at_least: Vec<Term> = vec![Terms::FALSE; n + 1];
     for t in literals {
+        if frame.limits.are_hit() {
+            return;
+        }
         for i in (0..=n).rev() {
             let fewer = if i == 0 { Terms::TRUE } else { at_least[i - 1] };
             let one_more = frame.terms.and(fewer, *t);

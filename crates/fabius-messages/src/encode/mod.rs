@@ -12,7 +12,7 @@ pub mod sparse;
 mod times;
 
 use crate::Property;
-use crate::ctp::{CommandKind, Ctp, EndpointId, Expr, NodeId, Operator, ReceiveId, Request, SendId};
+use crate::ctp::{CommandKind, Ctp, EndpointId, Expr, MarkId, NodeId, Operator, ReceiveId, Request, SendId};
 use crate::pairs::Pairs;
 use crate::semantics::Buffering;
 use crate::system::Goal;
@@ -225,15 +225,26 @@ impl<'a> Frame<'a> {
         (!all.iter().any(at_once)).then_some(all)
     }
 
+    /// Whether a node may have to wait at a command.
+    fn may_wait(&self, node: NodeId, at: usize) -> bool {
+        matches!(self.ctp.command(node, at), CommandKind::After(_)) || self.waits_for(node, at).is_some()
+    }
+
+    /// Whether a mark is passed.
+    fn is_passed(&self, mark: MarkId) -> Term {
+        let mark = &self.ctp.marks[mark];
+        if self.ctp.is_there(mark) { self.executed(mark.node, mark.at) } else { Terms::FALSE }
+    }
+
     /// Whether a node may end in front of a command: where it waits, or, if only another one must come to its end, also
     /// where the path is decided.
     fn may_stop(&self, node: NodeId, at: usize) -> bool {
         match self.goal {
             Goal::Reach(target) => {
                 let decides = matches!(self.ctp.command(node, at), CommandKind::Assume(_) | CommandKind::Test { .. });
-                node != target && (decides || self.waits_for(node, at).is_some())
+                node != target && (decides || self.may_wait(node, at))
             }
-            _ => self.waits_for(node, at).is_some(),
+            _ => self.may_wait(node, at),
         }
     }
 
@@ -389,6 +400,7 @@ impl<'a> Frame<'a> {
             Goal::Outcomes | Goal::Reach(_) => {}
         }
         self.outcomes_of_requests();
+        self.after_marks();
         // A wait for a send waits until it is received.
         if self.buffering == Buffering::Zero {
             for (send, matched) in self.ctp.sends.iter().zip(matched) {
@@ -411,6 +423,9 @@ impl<'a> Frame<'a> {
                 let stays = self.terms.not(passes);
                 let stops = self.terms.and(before, stays);
                 let mut blocked = Terms::TRUE;
+                if let CommandKind::After(mark) = self.ctp.command(node, at) {
+                    blocked = self.terms.not(self.is_passed(*mark));
+                }
                 for request in self.waits_for(node, at).unwrap_or_default() {
                     let complete = match request {
                         Request::Send(s) => matched[s],
@@ -447,6 +462,19 @@ impl<'a> Frame<'a> {
                     let fact = self.terms.not(executed);
                     self.fact(fact);
                 }
+                self.count.progress += 1;
+            }
+        }
+    }
+
+    /// What waits for a mark is executed only if that is.
+    fn after_marks(&mut self) {
+        for node in 0..self.ctp.nodes.len() {
+            for at in 0..self.ctp.nodes[node].commands.len() {
+                let CommandKind::After(mark) = self.ctp.command(node, at) else { continue };
+                let (executed, passed) = (self.executed(node, at), self.is_passed(*mark));
+                let fact = self.terms.implies(executed, passed);
+                self.fact(fact);
                 self.count.progress += 1;
             }
         }

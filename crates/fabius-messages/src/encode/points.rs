@@ -14,6 +14,8 @@ type Point = u32;
 #[derive(Clone, Copy, Debug)]
 enum When {
     Always,
+    /// When this command of this node is executed.
+    Executed(u32, u32),
     /// When this is a match.
     Match(u32, u32),
     /// When this is a match, and this test is executed.
@@ -31,7 +33,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Messages are sent before they are received, and no command waits for itself.
+    /// Messages are sent before they are received, marks passed before what waits for them, and no command waits for itself.
     pub fn new(ctp: &Ctp, pairs: &Pairs, buffering: Buffering, limits: &Limits<'_>) -> Graph {
         let numbers = Numbers::new(ctp);
         let tests = ctp.found_incomplete();
@@ -47,6 +49,10 @@ impl Graph {
                 Buffering::Infinite => edges_to_wait(ctp, &numbers, r, sends, &mut edges),
                 Buffering::Zero => edges_to_arrival(ctp, &numbers, r, sends, &tests, &mut edges),
             }
+        }
+        for (node, at, mark) in ctp.orders().filter(|(_, _, mark)| ctp.is_there(mark)) {
+            let (from, to) = (numbers.command(mark.node, mark.at), numbers.command(node, at));
+            edges.push((When::Executed(node as u32, at as u32), from, to));
         }
         let mut is_point = vec![false; numbers.len()];
         for (_, from, to) in &edges {
@@ -66,7 +72,7 @@ impl Graph {
     /// The receives whose matches can be on a cycle.
     pub fn receives(&self) -> impl Iterator<Item = ReceiveId> + '_ {
         self.edges.iter().filter_map(|(when, ..)| match when {
-            When::Always => None,
+            When::Always | When::Executed(..) => None,
             When::Match(r, _) | When::Until(r, ..) => Some(*r as ReceiveId),
         })
     }
@@ -81,6 +87,7 @@ impl Graph {
         for (when, from, to) in &self.edges {
             let condition = match when {
                 When::Always => Some(Terms::TRUE),
+                When::Executed(node, at) => Some(frame.executed(*node as usize, *at as usize)),
                 When::Match(r, s) => is.get(&(*r, *s)).copied(),
                 When::Until(r, s, test) => is.get(&(*r, *s)).map(|pair| {
                     let (node, at, _) = self.tests[*test as usize];

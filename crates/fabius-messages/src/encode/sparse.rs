@@ -38,7 +38,7 @@ pub fn encode(question: Question<'_>) -> Encoded {
     let mut of_receive: Vec<Vec<Term>> = vec![Vec::new(); ctp.receives.len()];
     // Some run, to begin with.
     let mut place: Vec<Option<usize>> = vec![None; ctp.sends.len()];
-    for (r, s) in some_run(ctp, frame.buffering).arrivals(ctp) {
+    for (r, s) in some_run(ctp, frame.buffering, frame.limits).arrivals(ctp) {
         place[s] = Some(ctp.receives[r].rank);
     }
     let all_received: Vec<bool> = (0..ctp.endpoints.len()).map(|e| receives_all(&frame, e)).collect();

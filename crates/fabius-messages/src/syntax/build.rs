@@ -10,7 +10,8 @@
 
 use super::{DEEPEST, Word};
 use crate::ctp::{
-    Channel, Command, CommandKind, Ctp, Endpoint, EndpointId, Expr, Node, Operator, Receive, Request, Send, VariableId,
+    Channel, ChannelId, Command, CommandKind, Ctp, Endpoint, EndpointId, Expr, Mark, MarkId, Node, Operator, Receive,
+    Request, Send, VariableId,
 };
 use fabius_trace::{Diagnostic, Span};
 use std::collections::HashMap;
@@ -20,10 +21,14 @@ pub(super) struct Build {
     ctp: Ctp,
     wrong: Vec<Diagnostic>,
     endpoints: HashMap<String, EndpointId>,
+    channels: HashMap<(EndpointId, EndpointId), ChannelId>,
     /// Who an endpoint belongs to, and where that was seen.
     owners: HashMap<EndpointId, (usize, Span)>,
     requests: HashMap<String, Known>,
     nodes: HashMap<String, Span>,
+    marks: HashMap<String, (MarkId, Span)>,
+    /// What waits for marks, which may stand further below: the node, the command, and the name.
+    orders: Vec<(usize, usize, Word)>,
     /// Variables of the current node.
     variables: HashMap<String, (VariableId, Span, Readable)>,
 }
@@ -93,9 +98,12 @@ impl Build {
             ctp,
             wrong,
             endpoints: HashMap::new(),
+            channels: HashMap::new(),
             owners: HashMap::new(),
             requests: HashMap::new(),
             nodes: HashMap::new(),
+            marks: HashMap::new(),
+            orders: Vec::new(),
             variables: HashMap::new(),
         }
     }
@@ -178,8 +186,7 @@ impl Build {
     pub fn send(&mut self, span: Span, name: &Word, from: &Word, to: &Word, value: Typed) {
         self.expect(&value, Type::Number);
         let (from, to) = (self.own_endpoint(from), self.endpoint(to));
-        let known = self.ctp.channels.iter().position(|c| (c.from, c.to) == (from, to));
-        let channel = known.unwrap_or_else(|| {
+        let channel = *self.channels.entry((from, to)).or_insert_with(|| {
             self.ctp.channels.push(Channel { from, to, sends: Vec::new() });
             self.ctp.channels.len() - 1
         });
@@ -280,6 +287,47 @@ impl Build {
                 self.complete(name, request);
             }
             self.push(span, CommandKind::Test { request, answer });
+        }
+    }
+
+    pub fn mark(&mut self, span: Span, name: &Word) {
+        let (node, at) = self.here();
+        let id = self.ctp.marks.len();
+        self.ctp.marks.push(Mark { name: name.text.clone(), node, at });
+        if let Some((_, before)) = self.marks.insert(name.text.clone(), (id, name.span)) {
+            let mut wrong =
+                diagnostic("E0603", format!("there are two marks `{}`", name.text), name.span, "the second one");
+            wrong.related.push((before, "the first one".into()));
+            self.report(wrong);
+        }
+        self.push(span, CommandKind::Mark(id));
+    }
+
+    pub fn after(&mut self, span: Span, name: &Word) {
+        let (node, at) = self.here();
+        self.orders.push((node, at, name.clone()));
+        // Which mark that is, is known at the end.
+        self.push(span, CommandKind::After(0));
+    }
+
+    /// All marks are known.
+    fn find_marks(&mut self) {
+        for (node, at, name) in std::mem::take(&mut self.orders) {
+            let Some((id, place)) = self.marks.get(&name.text).copied() else {
+                let message = format!("there is no mark `{}`", name.text);
+                let mut wrong = diagnostic("E0612", message, name.span, "not marked");
+                wrong.help = Some(format!("write `mark {};` in the node that is waited for", name.text));
+                self.report(wrong);
+                continue;
+            };
+            if self.ctp.marks[id].node == node {
+                let message = format!("mark `{}` is in the same node", name.text);
+                let mut wrong = diagnostic("E0612", message, name.span, "waits for its own node");
+                wrong.related.push((place, "marked here".into()));
+                wrong.help = Some("the commands of a node are ordered as they stand".into());
+                self.report(wrong);
+            }
+            self.ctp.nodes[node].commands[at].kind = CommandKind::After(id);
         }
     }
 
@@ -426,6 +474,7 @@ impl Build {
     }
 
     pub fn finish(mut self) -> Result<Ctp, Vec<Diagnostic>> {
+        self.find_marks();
         if self.wrong.is_empty() && self.ctp.nodes.is_empty() {
             let mut nothing =
                 diagnostic("E0602", "there are no nodes in this trace".into(), Span::default(), "expected a node");

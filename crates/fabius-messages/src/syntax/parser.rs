@@ -6,7 +6,8 @@ use super::{DEEPEST, Lost, Tokens, Word};
 use crate::ctp::Operator;
 use fabius_trace::Span;
 
-const COMMANDS: &str = "commands are send_i, send, recv_i, recv, wait, wait_any, test, assume, assert and `x = e`";
+const COMMANDS: &str =
+    "commands are send_i, send, recv_i, recv, wait, wait_any, test, assume, assert, mark, after and `x = e`";
 
 struct Parser<'a> {
     tokens: Tokens<'a>,
@@ -153,6 +154,11 @@ impl Parser<'_> {
                 self.tokens.take();
                 let span = self.end(start)?;
                 self.build.test(span, &name, answer);
+            }
+            "mark" | "after" => {
+                let name = self.name("the name of a mark")?;
+                let span = self.end(start)?;
+                if first.text == "mark" { self.build.mark(span, &name) } else { self.build.after(span, &name) }
             }
             "assume" => {
                 let condition = self.expression()?;

@@ -26,18 +26,20 @@
 //!
 //! Messages are numbers, in [`Value`]s that remember how they were computed. What a run decides by a message is written into
 //! the record as an `assume`: so a program decides by [`Condition::branch`], and claims by [`Condition::assert`]. Messages of
-//! the same pair of endpoints do not overtake each other; nothing else is ordered; the network holds any number of them.
+//! the same pair of endpoints do not overtake each other; nothing else is ordered; the network holds any number of them. What
+//! nodes share besides messages is explored, but not recorded: see [`record`].
 
+mod record;
 mod value;
 
-use crate::config::Config;
-use crate::report::Report;
 use crate::rt::{self, Object, Op, Rt};
+use record::Written;
+pub use record::{record, record_guided, record_paths};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::panic::Location;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 pub use value::{Condition, Value};
 
 /// Number of an endpoint.
@@ -79,7 +81,7 @@ struct Network {
     mode: Mode,
     inboxes: RefCell<BTreeMap<Port, Arc<Inbox>>>,
     /// What each node did, in the language of traces.
-    record: RefCell<Vec<(String, Vec<String>)>>,
+    record: RefCell<Vec<Written>>,
     guide: Guide,
     /// How many outcomes of each node have been decided.
     decided: RefCell<BTreeMap<usize, usize>>,
@@ -182,7 +184,7 @@ impl Domain {
         let mut decided = network.decided.borrow_mut();
         let number = decided.entry(node).or_insert(0);
         *number += 1;
-        network.guide.outcomes.get(&network.record.borrow()[node].0)?.get(*number - 1).copied()
+        network.guide.outcomes.get(&network.record.borrow()[node].name)?.get(*number - 1).copied()
     }
 
     /// A node of this name: a word of letters, digits and `_`.
@@ -193,8 +195,8 @@ impl Domain {
         let is_word = name.chars().all(|c| c.is_alphanumeric() || c == '_') && name.starts_with(char::is_alphabetic);
         assert!(is_word, "`{name}` is no name of a node: write a word of letters, digits and `_`");
         let mut record = self.0.record.borrow_mut();
-        assert!(record.iter().all(|(other, _)| other != name), "there is a node `{name}` already");
-        record.push((name.to_string(), Vec::new()));
+        assert!(record.iter().all(|other| other.name != name), "there is a node `{name}` already");
+        record.push(Written::new(name));
         Node { domain: self.clone(), number: record.len() - 1 }
     }
 
@@ -205,23 +207,19 @@ impl Domain {
 
     #[track_caller]
     fn new_inbox(&self, port: Port) -> Inbox {
-        Inbox { guide: self.0.guide.arrivals.get(&port).cloned().unwrap_or_default(), ..Inbox::new() }
+        let inbox = Inbox { guide: self.0.guide.arrivals.get(&port).cloned().unwrap_or_default(), ..Inbox::new() };
+        if self.0.mode == Mode::Record {
+            let object = inbox.object.id();
+            rt::with(|rt| rt.orders.as_mut().map(|orders| orders.is_queue(object)));
+        }
+        inbox
     }
 
     fn write(&self, node: usize, command: String) {
-        self.0.record.borrow_mut()[node].1.push(command);
-    }
-
-    /// What was done so far, in the language of traces. Nodes are in the order of their names.
-    pub fn trace(&self) -> String {
-        let mut nodes = self.0.record.borrow().clone();
-        nodes.sort();
-        let mut text = String::new();
-        for (name, commands) in nodes {
-            let body: String = commands.iter().map(|c| format!("    {c};\n")).collect();
-            text += &format!("node {name} {{\n{body}}}\n");
+        if self.0.mode == Mode::Record {
+            self.0.record.borrow_mut()[node].push(command);
+            rt::with(|rt| rt.orders.as_mut().map(|orders| orders.command(rt.current, node)));
         }
-        text
     }
 }
 
@@ -267,11 +265,9 @@ impl fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// The name of the node's next request.
-    fn next_name(&self, letter: char) -> String {
-        let record = self.domain.0.record.borrow();
-        let (node, commands) = &record[self.node];
-        format!("{node}_{letter}{}", commands.iter().filter(|c| c.contains("_i ")).count())
+    /// The node's name and the number of its next request.
+    fn next_request(&self) -> (String, usize) {
+        self.domain.0.record.borrow_mut()[self.node].next_request()
     }
 
     /// `mcapi_msg_send_i`: hands a message to the network.
@@ -282,7 +278,8 @@ impl Endpoint {
         rt::point(Op::write("msg_send_i", inbox.object.id(), Location::caller()));
         rt::note(|| format!("{} to {to}", message.number()));
         inbox.channels.borrow_mut().entry(self.port).or_default().push_back(message.number());
-        let name = self.next_name('s');
+        let (node, number) = self.next_request();
+        let name = format!("{node}_s{number}");
         let text = message.text_at(self.node);
         self.domain.write(self.node, format!("send_i {name} @{} -> @{to}: {text}", self.port));
         Request { domain: self.domain.clone(), node: self.node, name, waits: None, released: Cell::new(false) }
@@ -293,8 +290,9 @@ impl Endpoint {
     pub fn msg_recv_i(&self) -> Request {
         let place = self.inbox.posted.get();
         self.inbox.posted.set(place + 1);
-        let name = self.next_name('r');
-        let variable = name.replace("_r", "_x");
+        let (node, number) = self.next_request();
+        let name = format!("{node}_r{number}");
+        let variable = format!("{node}_x{number}");
         self.domain.write(self.node, format!("recv_i {name} @{} -> {variable}", self.port));
         let waits = Some(Waits { inbox: self.inbox.clone(), place, variable });
         Request { domain: self.domain.clone(), node: self.node, name, waits, released: Cell::new(false) }
@@ -446,42 +444,4 @@ pub fn wait_any(requests: &[&Request]) -> Result<usize, Status> {
     let first = requests[chosen];
     first.domain.write(first.node, format!("wait_any {} is {}", names.join(", "), first.name));
     Ok(chosen)
-}
-
-/// Runs a program once, and writes the run down for `fabius trace`. Claims that do not hold are written down as well: the
-/// trace may be decided.
-///
-/// # Errors
-/// What ended the run early: a deadlock, or a panic.
-#[track_caller]
-pub fn record<F: Fn(&Domain) + Sync>(program: F) -> Result<String, Box<Report>> {
-    record_guided(&Guide::default(), program)
-}
-
-/// The same for a run that does what the guide says.
-///
-/// # Errors
-/// What ended the run early: a deadlock (also if the guide asks for what cannot be), or a panic.
-#[track_caller]
-pub fn record_guided<F: Fn(&Domain) + Sync>(guide: &Guide, program: F) -> Result<String, Box<Report>> {
-    let (mut traces, report) = record_all(&Config::new().random(1), guide, program);
-    traces.pop_last().filter(|_| !report.is_bug()).ok_or_else(|| Box::new(report))
-}
-
-/// Runs a program under every schedule that the configuration asks for, and writes down a run of every path: traces that
-/// differ in what was decided by messages. The report says whether a run ended early, and whether there may be other paths.
-#[track_caller]
-pub fn record_paths<F: Fn(&Domain) + Sync>(config: &Config, program: F) -> (BTreeSet<String>, Report) {
-    record_all(config, &Guide::default(), program)
-}
-
-#[track_caller]
-fn record_all<F: Fn(&Domain) + Sync>(config: &Config, guide: &Guide, program: F) -> (BTreeSet<String>, Report) {
-    let traces = Mutex::new(BTreeSet::new());
-    let report = config.explore(|| {
-        let domain = Domain::guided(Mode::Record, guide.clone());
-        program(&domain);
-        traces.lock().unwrap_or_else(PoisonError::into_inner).insert(domain.trace());
-    });
-    (traces.into_inner().unwrap_or_else(PoisonError::into_inner), report)
 }

@@ -1,7 +1,10 @@
 //! Numbers that remember how they were computed, and what was decided by them.
 
 use super::{Domain, Mode};
+use crate::rt;
+use fabius_trace::BugKind;
 use std::fmt;
+use std::panic::Location;
 
 /// A number in a message.
 #[derive(Clone)]
@@ -59,6 +62,22 @@ fn owner(a: &Option<(usize, Domain)>, b: &Option<(usize, Domain)>) -> Option<(us
     a.clone().or_else(|| b.clone())
 }
 
+/// What is written of something that was computed, at most; what is longer gets a name.
+const LONGEST: usize = 200;
+
+/// The text, or a variable that has this value from now on.
+fn shortened(text: String, of: &Option<(usize, Domain)>, number: i64) -> String {
+    match of {
+        Some((node, domain)) if text.len() > LONGEST && domain.0.mode == Mode::Record => {
+            let name = domain.0.record.borrow_mut()[*node].next_value();
+            domain.write(*node, format!("{name} = {text}"));
+            name
+        }
+        Some(_) if text.len() > LONGEST => number.to_string(),
+        _ => text,
+    }
+}
+
 impl Value {
     pub(super) fn received(number: i64, variable: &str, node: usize, domain: &Domain) -> Value {
         Value { number, text: variable.into(), of: Some((node, domain.clone())) }
@@ -79,7 +98,7 @@ impl Value {
         let of = owner(&self.of, &other.of);
         let number = number.expect("numbers have at most 64 bits");
         let text = if of.is_none() { number.to_string() } else { format!("({} {symbol} {})", self.text, other.text) };
-        Value { number, text, of }
+        Value { number, text: shortened(text, &of, number), of }
     }
 
     /// The sum.
@@ -137,21 +156,25 @@ impl Value {
 }
 
 impl Condition {
+    fn of_parts(holds: bool, text: String, of: Option<(usize, Domain)>) -> Condition {
+        Condition { holds, text: shortened(text, &of, i64::from(holds)), of }
+    }
+
     /// Both.
     pub fn and(self, other: Condition) -> Condition {
         let text = format!("({}) && ({})", self.text, other.text);
-        Condition { holds: self.holds && other.holds, text, of: owner(&self.of, &other.of) }
+        Condition::of_parts(self.holds && other.holds, text, owner(&self.of, &other.of))
     }
 
     /// At least one.
     pub fn or(self, other: Condition) -> Condition {
         let text = format!("({}) || ({})", self.text, other.text);
-        Condition { holds: self.holds || other.holds, text, of: owner(&self.of, &other.of) }
+        Condition::of_parts(self.holds || other.holds, text, owner(&self.of, &other.of))
     }
 
     /// The opposite.
     pub fn negated(self) -> Condition {
-        Condition { holds: !self.holds, text: format!("!({})", self.text), of: self.of }
+        Condition::of_parts(!self.holds, format!("!({})", self.text), self.of)
     }
 
     /// Whether it holds. The record then speaks only of runs that decide in the same way.
@@ -164,7 +187,7 @@ impl Condition {
         holds
     }
 
-    /// Claims that it holds; the text says why.
+    /// Claims that it holds; the text says why. A claim that does not hold fails the execution, whoever joins the thread.
     ///
     /// # Panics
     /// If it does not, and the run is not only recorded.
@@ -176,6 +199,11 @@ impl Condition {
             domain.write(*node, format!("assert {}, \"{quoted}\"", self.text));
             only_recorded = domain.0.mode == Mode::Record;
         }
-        assert!(self.holds || only_recorded, "{why}: {}", self.text);
+        if !self.holds && !only_recorded {
+            let message = format!("{why}: {}", self.text);
+            // Also if nobody joins the thread.
+            rt::with(|rt| rt.fail(BugKind::Assertion, message.clone(), Some(Location::caller())));
+            panic!("{message}");
+        }
     }
 }

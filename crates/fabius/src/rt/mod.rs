@@ -18,6 +18,7 @@ mod limit;
 mod look;
 mod object;
 mod op;
+mod orders;
 #[cfg(target_os = "linux")]
 mod overflow;
 mod panics;
@@ -36,6 +37,7 @@ pub(crate) use fiber::{Job, usual_stack};
 pub(crate) use limit::Limit;
 pub(crate) use object::{Inside, Object, Renew, SHARED, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Edges, Holder, Op};
+pub(crate) use orders::{Order, Orders};
 pub(crate) use panics::{Panic, capture_panics, note_panic};
 pub(crate) use record::Recorder;
 pub(crate) use repetition::{Here, Loops, give_way, gives_back, holds, touches, unchanged, value_is};
@@ -199,6 +201,8 @@ pub(crate) struct Rt {
     /// Why the execution cannot go on though the test has not failed.
     pub limit: Option<Limit>,
     pub recorder: Recorder,
+    /// What a record of messages must know.
+    pub orders: Option<Box<Orders>>,
     /// Values that live as long as the execution.
     pub statics: HashMap<usize, Rc<dyn Any>>,
     clocks: Clocks,
@@ -303,6 +307,7 @@ pub(crate) fn point(op: Op) -> bool {
         if this.settings.record {
             this.recorder.operation(me, &op);
         }
+        this.put_in_order(&op);
         std::mem::take(&mut this.threads[me].timed_out)
     }
 }
@@ -319,6 +324,9 @@ pub(crate) fn part(op: Op, seen_by: Refine) {
     if with(|rt| rt.settings.refine.contains(seen_by)) == Some(true) {
         point(op);
     } else {
+        if seen_by == Refine::RELEASES {
+            with(|rt| rt.put_in_order(&op));
+        }
         also(op);
     }
 }
@@ -375,6 +383,12 @@ pub(crate) fn choose(alternatives: u32) -> u32 {
     .unwrap_or(0)
 }
 
+/// The same for what the test leaves open, and not the order of messages.
+pub(crate) fn choose_freely(alternatives: u32, at: &'static Location<'static>) -> u32 {
+    with(|rt| rt.orders.as_mut().filter(|_| alternatives > 1).map(|orders| orders.chosen(at)));
+    choose(alternatives)
+}
+
 /// An access to tracked memory, which is not a scheduling point.
 #[inline]
 pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>) {
@@ -392,9 +406,12 @@ pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>)
         return;
     }
     let variable = object.id_in(this);
+    let (name, me) = (if write { "write" } else { "read" }, this.current);
     if this.settings.refine.contains(Refine::YIELDS) {
-        let (name, me) = (if write { "write" } else { "read" }, this.current);
         this.states.operation(me, &Op { write, ..Op::read(name, variable, at) });
+    }
+    if let Some(orders) = &mut this.orders {
+        orders.touch(me, variable.into(), write, name, at);
     }
     if this.want_accesses && !this.alone {
         this.log(variable.into(), write, false);
@@ -461,6 +478,9 @@ pub(crate) fn spawn(beginning: Beginning) -> usize {
         this.dirty = true;
         this.born.push(Born { task: id as TaskId, buffer: id as TaskId, level: 0 });
         let parent = std::mem::replace(&mut this.current, id);
+        if let Some(orders) = &mut this.orders {
+            orders.spawned(parent, id);
+        }
         this.beginnings += 1;
         run(rt, id);
         let this = &mut *rt;

@@ -40,6 +40,7 @@ impl Rt {
         self.failure = None;
         self.limit = None;
         self.recorder = Recorder::default();
+        self.orders = None;
         if self.fair.is_watching() {
             self.fair = Fair::default();
         }
@@ -59,8 +60,21 @@ impl Rt {
     #[inline]
     pub fn allow_ahead(&mut self, steps: u32) {
         let plain = Refine::RELEASES.0 | Refine::COUNTS.0 | Refine::ENDS.0 | Refine::WAITS.0;
-        if self.settings.refine.0 & !plain == 0 && !self.settings.record {
+        if self.settings.refine.0 & !plain == 0 && !self.settings.record && self.orders.is_none() {
             self.ahead = steps;
+        }
+    }
+
+    /// From now on, it is written down what comes before what.
+    pub fn record_orders(&mut self) {
+        self.orders = Some(Box::default());
+        self.ahead = 0;
+    }
+
+    #[inline]
+    pub(super) fn put_in_order(&mut self, op: &Op) {
+        if let Some(orders) = &mut self.orders {
+            orders.operation(self.current, op);
         }
     }
 
@@ -297,6 +311,7 @@ impl Rt {
         if !self.abandoned {
             self.does(self.current, op);
         }
+        self.put_in_order(op);
     }
 
     /// The execution fails; the first failure counts.
@@ -397,6 +412,7 @@ impl Default for Rt {
             failure: None,
             limit: None,
             recorder: Recorder::default(),
+            orders: None,
             statics: HashMap::new(),
             clocks: Clocks::default(),
             race: None,

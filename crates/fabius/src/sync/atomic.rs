@@ -231,8 +231,10 @@ macro_rules! atomic {
             #[inline]
             pub fn compare_exchange_weak(&self, current: $ty, new: $ty, success: Ordering, failure: Ordering) -> Result<$ty, $ty> {
                 check_orderings!(load failure);
-                let fails = || rt::with(|rt| rt.settings.spurious).unwrap_or(false) && rt::choose(2) == 1;
-                self.exchange("compare_exchange_weak", (success, failure), Location::caller(), current, new, fails)
+                let at = Location::caller();
+                let spurious = || rt::with(|rt| rt.settings.spurious).unwrap_or(false);
+                let fails = || spurious() && rt::choose_freely(2, at) == 1;
+                self.exchange("compare_exchange_weak", (success, failure), at, current, new, fails)
             }
 
             /// As in std: a scheduling point.

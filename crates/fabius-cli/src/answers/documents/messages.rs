@@ -28,6 +28,8 @@ pub struct MessagesAnswer<'a> {
     message: Option<&'a str>,
     /// Of `unknown`: what cut the search short.
     reason: Option<&'a Reason>,
+    /// Whether no run completes the recorded path, so that the answer is about nothing; it is then `unknown`.
+    vacuous: bool,
     /// Of a bug: which message each receive gets.
     matching: Option<Vec<Pair<'a>>>,
     /// With `--enumerate`: how many matchings the complete runs have.
@@ -200,6 +202,7 @@ impl<'a> MessagesAnswer<'a> {
             kind: trace.map(|t| t.kind),
             message: trace.map(|t| t.message.as_str()),
             reason,
+            vacuous: report.verdict.is_vacuous(),
             matching: report.matching.as_ref().map(|m| pairs(m, ctp)),
             matchings: found.map(|f| f.outcomes.len() as u64),
             all_matchings: found.map(|f| f.complete),
