@@ -164,9 +164,9 @@ fn formatting_changes_nothing(before: &[u8], here: &Path) -> Result<(), String> 
         let document: Value = serde_json::from_slice(&run(&args, here).stdout).unwrap_or_default();
         let cut = document["verdict"] == "unknown";
         let said = ["verdict", "kind", "cost", "total_states"].map(|field| document[field].clone());
-        let codes =
+        let codes: Option<Vec<Value>> =
             document["error"]["diagnostics"].as_array().map(|all| all.iter().map(|d| d["code"].clone()).collect());
-        (!cut).then_some((said, codes.unwrap_or_else(Vec::new)))
+        (!cut).then_some((said, codes.unwrap_or_default()))
     };
     match (verdict("before.fab"), verdict("m.fab")) {
         (Some(before), Some(after)) if before != after => {
