@@ -26,6 +26,7 @@ mod panics;
 mod places;
 mod record;
 mod repetition;
+mod settings;
 mod state;
 mod unwinding;
 mod watch;
@@ -41,6 +42,7 @@ pub(crate) use orders::{Order, Orders};
 pub(crate) use panics::{Panic, capture_panics, note_panic};
 pub(crate) use record::Recorder;
 pub(crate) use repetition::{Here, Loops, give_way, gives_back, holds, touches, unchanged, value_is};
+pub(crate) use settings::{Refine, Settings};
 pub(crate) use unwinding::{ELSEWHERE, halt};
 
 use clocks::Clocks;
@@ -55,70 +57,7 @@ use std::panic::Location;
 use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// What becomes visible only if a test looks at it. A check begins without any; when an operation of the test looks, the
-/// check begins anew with that refinement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Refine(pub u8);
-
-impl Refine {
-    /// `try_lock` and the like see that something was released in the middle of another operation.
-    pub const RELEASES: Refine = Refine(1);
-    /// Reference counts are read, or the last owner does shared operations when it drops the value.
-    pub const COUNTS: Refine = Refine(2);
-    /// `is_finished` sees the end of a thread.
-    pub const ENDS: Refine = Refine(4);
-    /// Tracked cells are accessed: data races are looked for.
-    pub const RACES: Refine = Refine(8);
-    /// Threads give way: repetition is recognized.
-    pub const YIELDS: Refine = Refine(16);
-    /// Threads wait for notifications, and release a lock in the same step.
-    pub const WAITS: Refine = Refine(32);
-
-    pub fn contains(self, other: Refine) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    pub fn with(self, other: Refine) -> Refine {
-        Refine(self.0 | other.0)
-    }
-}
-
-/// How executions are run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
-    pub refine: Refine,
-    /// Whether every operation is written down.
-    pub record: bool,
-    /// Whether weak compare-and-exchange may fail for no reason.
-    pub spurious: bool,
-    /// Whether what is not given back at the end is a bug.
-    pub leaks: bool,
-    /// Whether a panic of any thread is a bug.
-    pub panics: bool,
-    /// Whether what has not finished is unwound, instead of being run to its end.
-    pub unwinds: bool,
-    /// Steps after which an execution counts as endless.
-    pub max_steps: u32,
-    /// When the check must end, also within a step.
-    pub deadline: Option<Instant>,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            refine: Refine::default(),
-            record: false,
-            spurious: false,
-            leaks: false,
-            panics: false,
-            unwinds: false,
-            max_steps: u32::MAX,
-            deadline: None,
-        }
-    }
-}
+use std::time::Duration;
 
 /// Unwinds the threads of an execution that is not continued.
 struct Abandoned;
@@ -573,7 +512,8 @@ pub(crate) fn wait_for(id: usize, join: impl FnOnce()) {
     let rt = RT.get();
     // SAFETY: as in `with`; no reference is held while the thread runs.
     unsafe {
-        while !(&*rt).threads[id].finished {
+        let is_over = || (&*rt).threads[id].finished;
+        while !is_over() {
             if !unwinding::go_on(rt, id) {
                 unwinding::cannot_go_on("the end of a scope waits for its thread");
             }
