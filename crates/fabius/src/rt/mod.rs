@@ -377,7 +377,7 @@ pub(crate) fn spawn(beginning: Beginning) -> usize {
     let Beginning { job, name, stack, at } = beginning;
     let (fiber, exit) = match Fiber::start(job, stack) {
         Ok(started) => started,
-        Err(error) => return no_memory(stack, &error),
+        Err(error) => return limit::no_memory(stack, &error),
     };
     let top = fiber.top();
     // SAFETY: as in `with`: no reference is held while the thread runs.
@@ -426,27 +426,6 @@ pub(crate) fn spawn(beginning: Beginning) -> usize {
         this.beginnings -= 1;
         this.current = parent;
         id
-    }
-}
-
-/// There is no memory for the stack of a thread: the execution is not continued. That is no failure of the test.
-#[cold]
-fn no_memory(stack: usize, error: &std::io::Error) -> usize {
-    let rt = RT.get();
-    // SAFETY: as in `with`: no reference is held when control is given back.
-    unsafe {
-        let this = &mut *rt;
-        let threads = this.threads.len();
-        this.dirty = true;
-        let message =
-            format!("no memory or address space for the stack of thread {threads}, of {stack} bytes ({error})");
-        this.limit.get_or_insert(Limit::Memory(message));
-        if threads > 0 {
-            let exit = this.threads[this.current].exit;
-            (*exit).suspend(());
-            std::panic::resume_unwind(Box::new(Abandoned));
-        }
-        0
     }
 }
 
