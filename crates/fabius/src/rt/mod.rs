@@ -573,7 +573,8 @@ pub(crate) fn wait_for(id: usize, join: impl FnOnce()) {
     let rt = RT.get();
     // SAFETY: as in `with`; no reference is held while the thread runs.
     unsafe {
-        while !(&*rt).threads[id].finished {
+        let is_over = || (&*rt).threads[id].finished;
+        while !is_over() {
             if !unwinding::go_on(rt, id) {
                 unwinding::cannot_go_on("the end of a scope waits for its thread");
             }

@@ -354,12 +354,12 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
             raw.writer.store(NOBODY, Ordering::Release);
         };
         if rt::current().is_null() {
-            raw.give_back(taken, &change);
+            raw.give_back(taken, change);
             return reader;
         }
         let id = raw.known.id();
         let changed = Finally(|| {
-            raw.give_back(taken, &change);
+            raw.give_back(taken, change);
             raw.known.with(|known| known.readers.extend(known.writer.take().map(|(thread, _)| (thread, at))));
         });
         rt::point(Op::write("downgrade", id, at));
