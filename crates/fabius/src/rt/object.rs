@@ -117,7 +117,18 @@ impl Object {
     /// operating system thread, the execution fails and goes no further, and a real thread panics.
     #[inline]
     pub fn id(&self) -> u32 {
-        match super::with(|rt| self.id_in(rt)) {
+        super::with(|rt| self.known_in(rt)).flatten().unwrap_or_else(|| self.first_use())
+    }
+
+    /// Its number, if the execution has claimed it.
+    #[inline]
+    fn known_in(&self, rt: &Rt) -> Option<u32> {
+        self.is_claimed_by(rt).then(|| self.number.load(Ordering::Relaxed))
+    }
+
+    #[inline(never)]
+    fn first_use(&self) -> u32 {
+        match super::with(|rt| self.claim(rt)) {
             None => {
                 self.outside();
                 0
@@ -131,7 +142,7 @@ impl Object {
     /// execution has failed.
     #[inline]
     pub fn id_in(&self, rt: &mut Rt) -> u32 {
-        if self.is_claimed_by(rt) { self.number.load(Ordering::Relaxed) } else { self.claim(rt) }
+        self.known_in(rt).unwrap_or_else(|| self.claim(rt))
     }
 
     #[inline]
@@ -139,7 +150,6 @@ impl Object {
         self.epoch.load(Ordering::Relaxed) == rt.epoch
     }
 
-    #[inline(never)]
     fn claim(&self, rt: &mut Rt) -> u32 {
         loop {
             let before = self.epoch.load(Ordering::SeqCst);
@@ -227,13 +237,17 @@ impl<T: Renew> Inside<T> {
     /// The number of the object, as [`Object::id`].
     #[inline]
     pub fn id(&self) -> u32 {
-        if super::with(|rt| !self.object.is_claimed_by(rt)) == Some(true) {
-            let number = self.object.id();
+        super::with(|rt| self.object.known_in(rt)).flatten().unwrap_or_else(|| self.first_use())
+    }
+
+    #[inline(never)]
+    fn first_use(&self) -> u32 {
+        let number = self.object.first_use();
+        if !super::current().is_null() {
             // SAFETY: as in `with`.
             unsafe { (*self.state.get()).renew() };
-            return number;
         }
-        self.object.id()
+        number
     }
 
     /// Calls `f` with the state; `None` outside of an execution. `f` neither reaches a scheduling point nor runs code of

@@ -51,11 +51,11 @@ impl Shared {
 
 /// What belongs to the pointers that [`Arc::into_raw`] has made, and how many of them there are, by address. Two values
 /// that are alive never have the same, because the counts of each come before it.
-static RAW: LazyLock<Mutex<Raw>> = LazyLock::new(Mutex::default);
-
 type Raw = HashMap<usize, (Std<Shared>, usize)>;
 
-fn with_raw<R>(f: impl FnOnce(&mut HashMap<usize, (Std<Shared>, usize)>) -> R) -> R {
+static RAW: LazyLock<Mutex<Raw>> = LazyLock::new(Mutex::default);
+
+fn with_raw<R>(f: impl FnOnce(&mut Raw) -> R) -> R {
     f(&mut RAW.lock().unwrap_or_else(PoisonError::into_inner))
 }
 

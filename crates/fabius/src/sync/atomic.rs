@@ -136,9 +136,7 @@ macro_rules! atomic {
             #[inline]
             fn change(&self, name: &'static str, did: Did, at: &'static Location<'static>, f: impl Fn($ty) -> $ty) -> $ty {
                 if !self.point(name, true, at) {
-                    let (Ok(old) | Err(old)) =
-                        self.value.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |old| Some(f(old)));
-                    return old;
+                    return self.change_outside(f);
                 }
                 let old = self.value();
                 let new = f(old);
@@ -188,6 +186,13 @@ macro_rules! atomic {
                 check_orderings!(load failure);
                 let orders = (success, failure);
                 self.exchange("compare_exchange", orders, Location::caller(), current, new, || false)
+            }
+
+            #[cold]
+            fn change_outside(&self, f: impl Fn($ty) -> $ty) -> $ty {
+                let (Ok(old) | Err(old)) =
+                    self.value.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |old| Some(f(old)));
+                old
             }
 
             #[inline]
