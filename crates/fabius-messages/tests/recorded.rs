@@ -150,3 +150,32 @@ fn every_number_can_be_recorded() {
         assert!(!has_bug(&ctp, &Plan::default()), "{number}");
     }
 }
+
+/// What is computed from many values is written in parts that can be read.
+#[test]
+fn long_sums_and_conditions_can_be_read() {
+    for n in [2, 100, 201, 400] {
+        let program = move |domain: &Domain| {
+            let own = domain.initialize("T0").endpoint_create(0);
+            let (mut sum, mut all) = (fabius::mcapi::Value::from(0), None);
+            for i in 0..n {
+                own.msg_send(0, i);
+                let message = own.msg_recv();
+                let right = message.equals(i).negated().negated();
+                all = Some(match all {
+                    None => right,
+                    Some(all) => right.and(all),
+                });
+                sum = sum.plus(message);
+            }
+            all.expect("some").assert("they come in order");
+            sum.equals(n * (n - 1) / 2).assert("the sum is right");
+            // The sum doubles in length each time.
+            own.msg_send(0, 1);
+            (0..40).fold(own.msg_recv(), |x, _| x.plus(&x)).equals(1i64 << 40).assert("it is doubled");
+        };
+        let recorded = mcapi::record(program).expect("the run ends");
+        assert!(!has_bug(&parse(&recorded), &Plan::default()), "{n}");
+        assert!(!Config::new().executions(1).explore(|| program(&Domain::new())).is_bug());
+    }
+}
