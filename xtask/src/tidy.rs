@@ -55,6 +55,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("fabius", &["fabius-explore", "fabius-html", "fabius-trace"]),
     ("fabius-loom", &["fabius"]),
     ("fabius-shuttle", &["fabius"]),
+    ("stdmodel", &[]),
     ("testkit", &["fabius-lang", "fabius-trace"]),
     ("xtask", &["fabius-curves", "fabius-explore", "fabius-lang", "fabius-machine", "fabius-trace", "testkit"]),
 ];
