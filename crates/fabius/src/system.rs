@@ -64,7 +64,7 @@ impl<'a> Test<'a> {
             self.stop.store(true, Ordering::Relaxed);
             return Err(Fault::Limit(Limit::EndlessStep, Span::default()));
         }
-        rt.take_log(&mut log.accesses, &mut log.born);
+        rt.take_log(&mut log.accesses, &mut log.born, &mut log.finished);
         if self.settings.leaks && rt.failure.is_none() && rt.is_over() {
             rt.find_leaks();
         }
@@ -92,6 +92,8 @@ impl System for Test<'_> {
     fn initial(&self, choose: &mut dyn Choose, log: &mut StepLog) -> Result<Execution, Fault> {
         let mut execution = Execution::begin(self.settings, &self.loops, log.want_accesses, choose, self.beginning());
         self.look(&mut execution, log)?;
+        let StepLog { born, finished, .. } = log;
+        born.retain(|b| !finished.contains(&b.task));
         Ok(execution)
     }
 

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::rt::clocks::Clocks;
 use crate::rt::fair::Fair;
-use fabius_explore::system::{Access, Born};
+use fabius_explore::system::{Access, Born, TaskId};
 use fabius_trace::Span;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -291,11 +291,13 @@ impl Rt {
     }
 
     /// What the last step did.
-    pub fn take_log(&mut self, accesses: &mut Vec<Access>, born: &mut Vec<Born>) {
+    pub fn take_log(&mut self, accesses: &mut Vec<Access>, born: &mut Vec<Born>, finished: &mut Vec<TaskId>) {
         if self.want_accesses {
             std::mem::swap(&mut self.accesses, accesses);
         }
-        born.extend(self.born.drain(..).filter(|b| !self.threads[b.task as usize].finished));
+        // A thread that had nothing to do counts: threads are numbered as they are made.
+        finished.extend(self.born.iter().map(|b| b.task).filter(|t| self.threads[*t as usize].finished));
+        born.append(&mut self.born);
     }
 
     pub(super) fn log(&mut self, variable: u64, write: bool, sync: bool) {
