@@ -99,7 +99,8 @@ fn orders_that_no_message_makes_are_refused() {
         told(domain, move || drop(tells), move || hears.recv().unwrap_or_default());
     };
     let slow = |domain: &Domain| told(domain, || (), || thread::sleep(Duration::from_secs(1)));
-    let programs: [(&(dyn Fn(&Domain) + Sync), &str); 4] = [
+    type Program<'a> = &'a (dyn Fn(&Domain) + Sync);
+    let programs: [(Program<'_>, &str); 4] = [
         (&condvar, "touch the same shared state"),
         (&channel, "touch the same shared state"),
         (&hang_up, "touch the same shared state"),
