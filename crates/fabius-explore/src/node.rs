@@ -133,7 +133,7 @@ impl<'a, S: System> Context<'a, S> {
         let level = if node.dispatcher.is_bag() { 0 } else { node.dispatcher.take(pick, &self.view(&node.state)) };
         let end = self.system.step(&mut node.state, pick.task, choose, log)?;
         if end == End::Dropped {
-            return Err(Stop::Dropped);
+            return Err(self.dropped(node, pick, log));
         }
         let view = Seen { system: self.system, state: &node.state, compare: self.compare };
         node.dispatcher.born(&log.born, Some(pick.buffer), &view);
@@ -168,6 +168,14 @@ impl<'a, S: System> Context<'a, S> {
             }
         }
         Ok(end)
+    }
+
+    /// The assumption that has failed depends on what was read, which was read in vain if that races. What was written was
+    /// written by nobody.
+    fn dropped(&self, node: &mut Node<S::State>, pick: Pick, log: &mut StepLog) -> Stop {
+        let Some(detector) = &mut node.detector else { return Stop::Dropped };
+        let runner = Runner { task: pick.task, buffer: pick.buffer };
+        detector.dropped(runner, log).map_or_else(Stop::from, |()| Stop::Dropped)
     }
 
     /// All moves from here.

@@ -188,6 +188,8 @@ impl Exec<'_> {
                         return limit(Limit::EndlessStep, code.infos[here].at);
                     }
                     if std::mem::take(&mut chose) && self.comes_back(index, here) {
+                        // The other way makes the same accesses, and goes on.
+                        self.log.accesses.clear();
                         return Ok(End::Dropped);
                     }
                 }
