@@ -38,6 +38,11 @@ impl Machine {
         &state.words[..self.program.globals.words as usize]
     }
 
+    /// Whether an assumption failed before the first step, so that this initial state is none.
+    pub fn is_dropped(&self, state: &State) -> bool {
+        state.tasks.is_empty() && !state.started
+    }
+
     fn exec<'a>(&'a self, state: &'a mut State, choose: &'a mut dyn Choose, log: &'a mut StepLog) -> Exec<'a> {
         let mut temps = std::mem::take(&mut state.scratch);
         temps.resize(self.program.code.temps as usize, 0);

@@ -15,6 +15,7 @@ mod plan;
 mod proof;
 pub mod prove;
 mod stack;
+mod vacuous;
 mod witness;
 mod work;
 
@@ -196,10 +197,21 @@ pub fn check(
         any: Vec::new(),
         limits: Vec::new(),
     };
+    let vacuous = match (&outcome.bug, outcome.cut) {
+        (None, None | Some(Cut::Executions)) => {
+            vacuous::is_vacuous(program, &engine, plan, &outcome, &options, &monitor)
+        }
+        _ => Ok(false),
+    };
     let complete = outcome.exhausted && is_exhaustive(plan) && id.instances.is_empty();
     let verdict = match (&outcome.bug, outcome.cut) {
         (Some(found), _) => Verdict::Bug { trace: Box::new(confirm(program, id, plan, found)?) },
+        (None, _) if vacuous == Ok(true) => Verdict::Unknown { reason: vacuous::reason(), bounds },
         (None, Some(cut)) => Verdict::Unknown { reason: reason(cut, program), bounds },
+        (None, None) if vacuous.is_err() => {
+            let cut = vacuous.expect_err("it was just seen");
+            Verdict::Unknown { reason: reason(cut, program), bounds }
+        }
         (None, None) if complete => Verdict::Verified,
         (None, None) => Verdict::NoBugWithinBounds { bounds },
     };
