@@ -63,10 +63,12 @@ pub fn describe(cut: &CutOff, program: &Program) -> String {
     let (line, column, after) = (at.line, at.column, cut.after);
     if cut.is_loop {
         let iterations = if after == 1 { "iteration" } else { "iterations" };
-        format!("the loop at {line}:{column} was followed for {after} {iterations}")
+        format!("the loop at {line}:{column} was followed for {after} {iterations} (`--unwind` raises this)")
     } else {
         let calls = if after == 1 { "call" } else { "calls" };
-        format!("the recursive call at {line}:{column} was followed for {after} active {calls}")
+        format!(
+            "the recursive call at {line}:{column} was followed for {after} active {calls} (`--recursion` raises this)"
+        )
     }
 }
 

@@ -7,6 +7,7 @@ mod bounds;
 mod by_bmc;
 mod by_horn;
 mod by_summaries;
+mod caps;
 pub mod compare;
 mod forms;
 pub mod graph;

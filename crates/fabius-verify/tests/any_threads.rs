@@ -22,8 +22,10 @@ const TOO_SLOW: &str = "safe/producer_consumer";
 fn plan(rounds: u32, engine: Engine) -> ProofPlan {
     ProofPlan {
         sequentialization: Sequentialization::AnyThreads(rounds),
-        unwind: 3,
-        recursion: 3,
+        unwind: Some(3),
+        recursion: Some(3),
+        tasks: None,
+        objects: None,
         incremental: false,
         engine,
         solver: SolverChoice::Embedded,
