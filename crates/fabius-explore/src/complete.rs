@@ -38,7 +38,7 @@ pub fn some_execution<S: Snapshot>(
     is_dropped: &dyn Fn(&S::State) -> bool,
 ) -> Result<bool, Cut> {
     let context = Context { system, options, compare: Some(S::compare_anonymous) };
-    let mut script = Script::default();
+    let mut script = Script::of(options);
     let mut log = context.log();
     let mut search = Search { context: &context, seen: HashMap::new(), path: Vec::new(), bytes: 0, steps: 0 };
     loop {
@@ -130,7 +130,7 @@ impl<S: Snapshot> Search<'_, '_, S> {
             frame.next += 1;
             return Ok(false);
         }
-        let mut script = frame.script.take().unwrap_or_default();
+        let mut script = frame.script.take().unwrap_or_else(|| Script::of(self.context.options));
         let result = self.context.apply(base, mv, &mut script, &mut self.context.log());
         if script.advance() {
             frame.script = Some(script);

@@ -5,7 +5,7 @@ use crate::order::Order;
 use crate::race::{Detector, Race, Runner};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Options};
-use crate::system::{ANONYMOUS, BufferId, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
+use crate::system::{ANONYMOUS, BufferId, Choose, End, Fault, Limit, Snapshot, StepLog, System, TaskId};
 use fabius_trace::{Bound, WIDE_PARTS, wide_of_parts};
 use std::collections::BTreeMap;
 
@@ -66,6 +66,9 @@ impl From<Fault> for Stop {
     fn from(fault: Fault) -> Stop {
         match fault {
             Fault::Bug(kind, span) => Stop::Bug(Bug::Fault(kind, span)),
+            Fault::Limit(Limit::Time, _) => Stop::Cut(Cut::Time),
+            Fault::Limit(Limit::Memory, _) => Stop::Cut(Cut::Memory),
+            Fault::Limit(Limit::Interrupted, _) => Stop::Cut(Cut::Interrupted),
             Fault::Limit(limit, span) => Stop::Cut(Cut::Program(limit, span)),
         }
     }
@@ -287,12 +290,15 @@ pub(crate) struct Script {
     is_cyclic: bool,
     /// Whether cycles of choices are followed to a limit.
     goes_round: bool,
+    /// Bytes of the points, and how many there may be.
+    bytes: u64,
+    most: Option<u64>,
 }
 
 impl Script {
     /// Begins with the first outcome, for a search with these options: one for cycles looks at those of choices, too.
     pub fn of(options: &Options) -> Script {
-        Script { goes_round: options.livelock, ..Script::default() }
+        Script { goes_round: options.livelock, most: options.memory, ..Script::default() }
     }
 
     /// Begins with the first outcome.
@@ -304,6 +310,7 @@ impl Script {
 
     fn forget(&mut self) {
         self.passed.clear();
+        self.bytes = 0;
         self.is_cyclic = false;
     }
 
@@ -371,12 +378,17 @@ impl Choose for Script {
         Some(wide_of_parts(&parts)).filter(|choice| *choice <= most)
     }
 
+    fn is_full(&self) -> bool {
+        self.most.is_some_and(|most| self.bytes > most)
+    }
+
     fn comes_back(&mut self, describe: &mut dyn FnMut(&mut Vec<u8>)) -> bool {
         if self.random.is_some() || self.goes_round {
             return false;
         }
         let mut point = Vec::new();
         describe(&mut point);
+        self.bytes += point.len() as u64 + 64;
         let before = self.passed.insert(point.into(), self.outcomes);
         self.is_cyclic |= before == Some(self.outcomes);
         // Without cycles all outcomes are few, and none is left out. Those that are given have been here before.

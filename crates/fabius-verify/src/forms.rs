@@ -1,6 +1,7 @@
 //! The translations, one after the other, and what they make as text.
 
 use crate::proof::{ProofError, Sequentialization};
+use crate::stack::with_stack;
 use fabius_lang::program::Program;
 use fabius_translate::explicit::{Trace, explicit};
 use fabius_translate::linear_interface::{lazy::lazy, parameterized};
@@ -65,6 +66,10 @@ pub enum Form {
 /// # Errors
 /// [`ProofError::Unsupported`].
 pub fn text_of(program: &Program, what: Sequentialization, form: Form, caps: Caps) -> Result<String, ProofError> {
+    with_stack(|| text_in(program, what, form, caps))
+}
+
+fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -> Result<String, ProofError> {
     let off = Trace::Off;
     let (zields, yields) = match what {
         Sequentialization::Buffers { zields, yields } => (zields, yields),

@@ -25,7 +25,7 @@ use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome};
 use fabius_explore::system::{Limit, Snapshot};
 use fabius_explore::{shrink, stateful, stateful_depth_first, stateless, walk};
 use fabius_lang::program::Program;
-use fabius_machine::Machine;
+use fabius_machine::{Machine, StepLimits};
 use fabius_semantics::{Departure, Ending, Settings};
 use fabius_trace::{
     Bound, Bounds, BugKind, ErrorTrace, LevelStats, Mark, Points, ProgramId, Reason, SchedulerKind, Verdict,
@@ -187,7 +187,8 @@ pub fn check(
     let began = Instant::now();
     let options = options(plan, began);
     let monitor = Monitor { stop, progress };
-    let engine = Machine::new(program, plan.points);
+    let limits = StepLimits { deadline: options.deadline, memory: plan.memory, stop: Some(stop) };
+    let engine = Machine::new(program, plan.points).within(limits);
     let outcome = explore(&engine, plan, &options, &monitor);
     let bounds = Bounds {
         bound: plan.bound,
@@ -392,6 +393,8 @@ fn reason(cut: Cut, program: &Program) -> Reason {
                 Limit::Integer => "an `int` beyond 64 bits",
                 Limit::Tasks => "more than 65,535 tasks at once",
                 Limit::Heap => "more than 65,535 heap objects at once",
+                // These are limits of the search.
+                Limit::Time | Limit::Memory | Limit::Interrupted => "a step was given up",
             };
             Reason::Program { message: format!("{what}, at {}:{}", at.line, at.column) }
         }

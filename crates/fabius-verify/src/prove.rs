@@ -41,6 +41,10 @@ pub enum Dump {
 /// # Errors
 /// [`ProofError::Unsupported`].
 pub fn dump(program: &Program, plan: &ProofPlan, format: Dump) -> Result<String, ProofError> {
+    with_stack(|| dumped(program, plan, format))
+}
+
+fn dumped(program: &Program, plan: &ProofPlan, format: Dump) -> Result<String, ProofError> {
     let translated = match (format, plan.sequentialization) {
         // A loop over the threads is a smaller formula than calls within calls.
         (Dump::SmtLib, Sequentialization::AnyThreads(k)) => {
@@ -50,12 +54,12 @@ pub fn dump(program: &Program, plan: &ProofPlan, format: Dump) -> Result<String,
     };
     match format {
         Dump::Fab => unparsed(&translated.program),
-        Dump::SmtLib => with_stack(|| {
+        Dump::SmtLib => {
             let mut bmc = Bmc::new(&translated.program, Box::new(Embedded::default()));
             let (terms, all) = bmc.question(plan.depth()).map_err(of_bmc)?;
             Ok(fabius_smt::smtlib::script(terms, &all))
-        }),
-        Dump::Horn => with_stack(|| by_horn::text(&translated.program)),
+        }
+        Dump::Horn => by_horn::text(&translated.program),
         Dump::Boogie => {
             Ok(fabius_sequential::export::boogie::boogie(&translated.program, plan.depth().recursion.max(1)))
         }

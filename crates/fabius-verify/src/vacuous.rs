@@ -32,7 +32,7 @@ fn may_drop(program: &Program) -> bool {
 /// The limit that ended the look at executions that go on for ever.
 pub fn is_vacuous(
     program: &Program,
-    engine: &Machine,
+    engine: &Machine<'_>,
     plan: &Plan,
     outcome: &Outcome,
     options: &Options,
