@@ -297,7 +297,8 @@ struct Least {
 
 /// The bug with as few threads as it takes; `None` if a limit stops the search.
 ///
-/// There is one, so a search that follows loops, calls and threads further and further ends.
+/// There is one, so a search that follows loops, calls and threads further and further ends. Whoever knows in how many threads
+/// there is one knows no least number: threads are put together round by round, not one by one.
 fn witness(
     program: &Program,
     id: &ProgramId,
@@ -307,10 +308,10 @@ fn witness(
 ) -> Result<Option<Verdict>, ProofError> {
     let source = parameterized(program, Trace::On, plan.caps()).map_err(ProofError::Unsupported)?;
     // How many threads are ruled out however far loops and calls are followed.
-    let mut ruled_out = least.threads.unwrap_or(0);
-    for effort in ruled_out.. {
+    let mut ruled_out = 0;
+    for effort in 0.. {
         let fewest = ruled_out;
-        for threads in fewest..=least.threads.unwrap_or(effort) {
+        for threads in fewest..=least.threads.unwrap_or(effort).min(effort) {
             let depth = 2u32.saturating_pow((effort - threads).min(12) + 1);
             let depth = Depth { unwind: depth, recursion: depth };
             let translated = rounds(&source.with_threads(threads), least.rounds).map_err(ProofError::Unsupported)?;
@@ -322,7 +323,7 @@ fn witness(
                     return work.replay(shown).map(Some);
                 }
                 Outcome::Safe { cuts, .. } if cuts.is_empty() && threads == ruled_out => {
-                    if least.threads.is_some() {
+                    if least.threads == Some(threads) {
                         return Err(ProofError::Internal("bounded model checking disagrees with interfaces".into()));
                     }
                     ruled_out += 1;

@@ -103,6 +103,8 @@ pub struct Report {
     pub completed: Option<u32>,
     /// Number of all reachable states, if the search exhausted them.
     pub total_states: Option<u64>,
+    /// How many outcomes of choices lead to the only state, if there is only one.
+    pub outcomes: Option<u64>,
     /// Bytes that the stored states took.
     pub memory: u64,
     /// How long it took.
@@ -218,10 +220,15 @@ pub fn check(
         (None, None) => Verdict::NoBugWithinBounds { bounds },
     };
     let total = outcome.levels.last().filter(|_| outcome.exhausted && !plan.stateless).map(|l| l.states);
+    let outcomes = (total == Some(1)).then(|| {
+        let transitions = outcome.levels.last().map_or(0, |l| l.transitions);
+        fabius_explore::complete::beginnings(&engine, &options, &monitor).max(transitions)
+    });
     Ok(Report {
         verdict,
         limits: Vec::new(),
         total_states: total,
+        outcomes,
         completed: outcome.completed,
         levels: outcome.levels,
         memory: outcome.memory,
