@@ -8,6 +8,7 @@ use crate::search::{Bug, Cut, Options};
 use crate::system::{ANONYMOUS, BufferId, Choose, End, Fault, Limit, Snapshot, StepLog, System, TaskId};
 use fabius_trace::{Bound, WIDE_PARTS, wide_of_parts};
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 /// A dispatch point: no task is running.
 #[derive(Debug)]
@@ -282,23 +283,26 @@ pub(crate) struct Script {
     at: usize,
     /// Chooses at random where nothing is given.
     random: Option<fastrand::Rng>,
-    /// Points inside of the step, and the number of the last outcome that has passed each.
-    passed: BTreeMap<Box<[u8]>, u32>,
+    /// Points inside of the step, if there are any.
+    passed: Option<Box<Passed>>,
     /// How many outcomes there have been.
     outcomes: u32,
     /// Whether some outcome has passed a point twice.
     is_cyclic: bool,
     /// Whether cycles of choices are followed to a limit.
     goes_round: bool,
-    /// Bytes of the points, and how many there may be.
-    bytes: u64,
-    most: Option<u64>,
+    /// Bytes that are left for points, and one more; `None` if nobody counts them.
+    room: Option<NonZeroU64>,
 }
 
 impl Script {
     /// Begins with the first outcome, for a search with these options: one for cycles looks at those of choices, too.
     pub fn of(options: &Options) -> Script {
-        Script { goes_round: options.livelock, most: options.memory, ..Script::default() }
+        Script {
+            goes_round: options.livelock,
+            room: options.memory.and_then(|most| NonZeroU64::new(most.saturating_add(1))),
+            ..Script::default()
+        }
     }
 
     /// Begins with the first outcome.
@@ -309,8 +313,10 @@ impl Script {
     }
 
     fn forget(&mut self) {
-        self.passed.clear();
-        self.bytes = 0;
+        if let Some(passed) = self.passed.take() {
+            let bytes: u64 = passed.points.keys().map(|point| bytes_of(point)).sum();
+            self.room = self.room.map(|room| room.saturating_add(bytes));
+        }
         self.is_cyclic = false;
     }
 
@@ -359,6 +365,17 @@ impl Script {
     }
 }
 
+/// Points inside of a step, and the number of the last outcome that has passed each.
+#[derive(Clone, Debug, Default)]
+struct Passed {
+    points: BTreeMap<Box<[u8]>, u32>,
+}
+
+/// What a point takes, with its entry in a table.
+fn bytes_of(point: &[u8]) -> u64 {
+    point.len() as u64 + 64
+}
+
 impl Choose for Script {
     fn choose(&mut self, alternatives: u32) -> u32 {
         if self.at == self.taken.len() {
@@ -379,7 +396,7 @@ impl Choose for Script {
     }
 
     fn is_full(&self) -> bool {
-        self.most.is_some_and(|most| self.bytes > most)
+        self.room == Some(NonZeroU64::MIN)
     }
 
     fn comes_back(&mut self, describe: &mut dyn FnMut(&mut Vec<u8>)) -> bool {
@@ -388,8 +405,9 @@ impl Choose for Script {
         }
         let mut point = Vec::new();
         describe(&mut point);
-        self.bytes += point.len() as u64 + 64;
-        let before = self.passed.insert(point.into(), self.outcomes);
+        let left = |room: NonZeroU64| NonZeroU64::new(room.get().saturating_sub(bytes_of(&point)));
+        self.room = self.room.map(|room| left(room).unwrap_or(NonZeroU64::MIN));
+        let before = self.passed.get_or_insert_default().points.insert(point.into(), self.outcomes);
         self.is_cyclic |= before == Some(self.outcomes);
         // Without cycles all outcomes are few, and none is left out. Those that are given have been here before.
         self.is_cyclic && before.is_some() && self.at == self.taken.len()
