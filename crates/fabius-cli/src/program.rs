@@ -3,6 +3,7 @@
 use crate::args::common::ProgramArgs;
 use crate::failure::Failure;
 use crate::files;
+use crate::paint::Paint;
 use fabius_lang::program::Program;
 use fabius_lang::{Choices, Options};
 use fabius_messages::ctp::Ctp;
@@ -27,6 +28,10 @@ pub fn compile(source: String, path: &Path, args: &ProgramArgs, choices: Choices
     let file = path.display().to_string();
     let program = fabius_lang::compile(&source, &Options { consts: consts.clone(), choices })
         .map_err(|diagnostics| Failure::Source { source: source.clone(), file: file.clone(), diagnostics })?;
+    let warnings = fabius_lang::warnings(&program);
+    if !warnings.is_empty() {
+        files::tell(Paint::Plain, &fabius_lang::render(&source, &file, &warnings, fabius_lang::Style::Plain));
+    }
     let program = fabius_verify::with_instances(program, instances)?;
     let id = fabius_verify::program_id(&file, &source, consts, instances);
     Ok(Loaded { source, program, id })

@@ -1,6 +1,7 @@
 //! Systematic exploration of concurrent systems: schedulers, bounds, strategies. Knows no language.
 
 pub mod codec;
+pub mod complete;
 pub mod dispatcher;
 mod execution;
 pub mod graph;

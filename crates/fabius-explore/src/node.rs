@@ -5,9 +5,10 @@ use crate::order::Order;
 use crate::race::{Detector, Race, Runner};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Options};
-use crate::system::{ANONYMOUS, BufferId, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
+use crate::system::{ANONYMOUS, BufferId, Choose, End, Fault, Limit, Snapshot, StepLog, System, TaskId};
 use fabius_trace::{Bound, WIDE_PARTS, wide_of_parts};
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 /// A dispatch point: no task is running.
 #[derive(Debug)]
@@ -66,6 +67,9 @@ impl From<Fault> for Stop {
     fn from(fault: Fault) -> Stop {
         match fault {
             Fault::Bug(kind, span) => Stop::Bug(Bug::Fault(kind, span)),
+            Fault::Limit(Limit::Time, _) => Stop::Cut(Cut::Time),
+            Fault::Limit(Limit::Memory, _) => Stop::Cut(Cut::Memory),
+            Fault::Limit(Limit::Interrupted, _) => Stop::Cut(Cut::Interrupted),
             Fault::Limit(limit, span) => Stop::Cut(Cut::Program(limit, span)),
         }
     }
@@ -133,7 +137,7 @@ impl<'a, S: System> Context<'a, S> {
         let level = if node.dispatcher.is_bag() { 0 } else { node.dispatcher.take(pick, &self.view(&node.state)) };
         let end = self.system.step(&mut node.state, pick.task, choose, log)?;
         if end == End::Dropped {
-            return Err(Stop::Dropped);
+            return Err(self.dropped(node, pick, log));
         }
         let view = Seen { system: self.system, state: &node.state, compare: self.compare };
         node.dispatcher.born(&log.born, Some(pick.buffer), &view);
@@ -168,6 +172,14 @@ impl<'a, S: System> Context<'a, S> {
             }
         }
         Ok(end)
+    }
+
+    /// The assumption that has failed depends on what was read, which was read in vain if that races. What was written was
+    /// written by nobody.
+    fn dropped(&self, node: &mut Node<S::State>, pick: Pick, log: &mut StepLog) -> Stop {
+        let Some(detector) = &mut node.detector else { return Stop::Dropped };
+        let runner = Runner { task: pick.task, buffer: pick.buffer };
+        detector.dropped(runner, log).map_or_else(Stop::from, |()| Stop::Dropped)
     }
 
     /// All moves from here.
@@ -271,20 +283,26 @@ pub(crate) struct Script {
     at: usize,
     /// Chooses at random where nothing is given.
     random: Option<fastrand::Rng>,
-    /// Points inside of the step, and the number of the last outcome that has passed each.
-    passed: BTreeMap<Box<[u8]>, u32>,
+    /// Points inside of the step, if there are any.
+    passed: Option<Box<Passed>>,
     /// How many outcomes there have been.
     outcomes: u32,
     /// Whether some outcome has passed a point twice.
     is_cyclic: bool,
     /// Whether cycles of choices are followed to a limit.
     goes_round: bool,
+    /// Bytes that are left for points, and one more; `None` if nobody counts them.
+    room: Option<NonZeroU64>,
 }
 
 impl Script {
     /// Begins with the first outcome, for a search with these options: one for cycles looks at those of choices, too.
     pub fn of(options: &Options) -> Script {
-        Script { goes_round: options.livelock, ..Script::default() }
+        Script {
+            goes_round: options.livelock,
+            room: options.memory.and_then(|most| NonZeroU64::new(most.saturating_add(1))),
+            ..Script::default()
+        }
     }
 
     /// Begins with the first outcome.
@@ -295,7 +313,10 @@ impl Script {
     }
 
     fn forget(&mut self) {
-        self.passed.clear();
+        if let Some(passed) = self.passed.take() {
+            let bytes: u64 = passed.points.keys().map(|point| bytes_of(point)).sum();
+            self.room = self.room.map(|room| room.saturating_add(bytes));
+        }
         self.is_cyclic = false;
     }
 
@@ -344,6 +365,17 @@ impl Script {
     }
 }
 
+/// Points inside of a step, and the number of the last outcome that has passed each.
+#[derive(Clone, Debug, Default)]
+struct Passed {
+    points: BTreeMap<Box<[u8]>, u32>,
+}
+
+/// What a point takes, with its entry in a table.
+fn bytes_of(point: &[u8]) -> u64 {
+    point.len() as u64 + 64
+}
+
 impl Choose for Script {
     fn choose(&mut self, alternatives: u32) -> u32 {
         if self.at == self.taken.len() {
@@ -363,13 +395,19 @@ impl Choose for Script {
         Some(wide_of_parts(&parts)).filter(|choice| *choice <= most)
     }
 
+    fn is_full(&self) -> bool {
+        self.room == Some(NonZeroU64::MIN)
+    }
+
     fn comes_back(&mut self, describe: &mut dyn FnMut(&mut Vec<u8>)) -> bool {
         if self.random.is_some() || self.goes_round {
             return false;
         }
         let mut point = Vec::new();
         describe(&mut point);
-        let before = self.passed.insert(point.into(), self.outcomes);
+        let left = |room: NonZeroU64| NonZeroU64::new(room.get().saturating_sub(bytes_of(&point)));
+        self.room = self.room.map(|room| left(room).unwrap_or(NonZeroU64::MIN));
+        let before = self.passed.get_or_insert_default().points.insert(point.into(), self.outcomes);
         self.is_cyclic |= before == Some(self.outcomes);
         // Without cycles all outcomes are few, and none is left out. Those that are given have been here before.
         self.is_cyclic && before.is_some() && self.at == self.taken.len()

@@ -192,6 +192,11 @@ pub struct Monitor<'a> {
 }
 
 impl Cut {
+    /// Whether nothing more can be looked at.
+    pub fn is_final(self) -> bool {
+        matches!(self, Cut::Time | Cut::Memory | Cut::Interrupted)
+    }
+
     /// The limit that a fault names, if it is not a bug.
     pub fn of_fault(fault: Fault) -> Result<(fabius_trace::BugKind, Span), Cut> {
         match fault {

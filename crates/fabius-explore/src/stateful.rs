@@ -117,6 +117,8 @@ struct Worker<'a, S: Snapshot> {
     transitions: u64,
     finals: u64,
     limit: Option<Cut>,
+    /// What ended a step, and with it the search.
+    cut: Option<Cut>,
     bug: Option<Candidate>,
     edges: Vec<EdgeRecord>,
     ready: Vec<(u32, Vec<BufferId>)>,
@@ -173,7 +175,12 @@ where
                     let candidate = Candidate { what, arrival: ROOT, last: Some((0, choices)), order };
                     self.bug.get_or_insert(((0, 0), candidate));
                 }
-                Err(Stop::Cut(cut)) => self.limit = self.limit.or(Some(cut)),
+                Err(Stop::Cut(cut)) => {
+                    self.limit = self.limit.or(Some(cut));
+                    if cut.is_final() {
+                        break;
+                    }
+                }
                 Err(Stop::Dropped) => {}
             }
             if !script.advance() {
@@ -301,12 +308,12 @@ where
             }
             for item in &items[begin..items.len().min(begin + 64)] {
                 // A single move of a large system takes long.
-                if self.is_over().is_some() {
+                if worker.cut.is_some() || self.is_over().is_some() {
                     break;
                 }
                 self.expand(&mut worker, *item, key);
             }
-            if let Some(cut) = self.must_stop() {
+            if let Some(cut) = worker.cut.or_else(|| self.must_stop()) {
                 *lock(stop) = Some(cut);
             }
             if reported.elapsed() > Duration::from_millis(200) {
@@ -425,7 +432,13 @@ where
                     let order = (from, number, choices.clone());
                     worker.offer(Candidate { what, arrival, last: Some((number, choices)), order });
                 }
-                Err(Stop::Cut(cut)) => worker.limit = worker.limit.or(Some(cut)),
+                Err(Stop::Cut(cut)) => {
+                    worker.limit = worker.limit.or(Some(cut));
+                    if cut.is_final() {
+                        worker.cut = Some(cut);
+                        break;
+                    }
+                }
                 Err(Stop::Dropped) => {}
             }
             if !worker.script.advance() {
@@ -622,6 +635,7 @@ impl<S: Snapshot> Worker<'_, S> {
             transitions: 0,
             finals: 0,
             limit: None,
+            cut: None,
             bug: None,
             edges: Vec::new(),
             ready: Vec::new(),

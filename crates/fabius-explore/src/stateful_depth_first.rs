@@ -47,13 +47,14 @@ pub fn search<S: Snapshot>(
         finals: 0,
         cut_off: false,
         limit: None,
+        cut: None,
         bytes: 0,
     };
     let began = Instant::now();
     let mut reported = began;
     let mut cut = None;
     let mut bug = None;
-    let mut script = Script::default();
+    let mut script = Script::of(options);
     let mut log = context.log();
     'roots: loop {
         match context.initial(&mut script, &mut log) {
@@ -62,7 +63,8 @@ pub fn search<S: Snapshot>(
                 bug = search.enter(node, 0).err();
                 while bug.is_none() && !search.path.is_empty() {
                     bug = search.advance(&mut base).err();
-                    if search.transitions.is_multiple_of(256) {
+                    cut = search.cut;
+                    if cut.is_none() && search.transitions.is_multiple_of(256) {
                         cut = search.must_stop(monitor);
                         if reported.elapsed() > Duration::from_millis(200) {
                             reported = Instant::now();
@@ -75,13 +77,16 @@ pub fn search<S: Snapshot>(
                 }
             }
             Err(Stop::Bug(what)) => bug = Some(retrace::retrace(&context, &[], Some((0, script.choices())), what)),
-            Err(Stop::Cut(c)) => search.limit = search.limit.or(Some(c)),
+            Err(Stop::Cut(c)) => {
+                search.limit = search.limit.or(Some(c));
+                search.cut = search.cut.or(Some(c).filter(|cut| cut.is_final()));
+            }
             Err(Stop::Dropped) => {}
         }
         if bug.is_some() || !script.advance() {
             break;
         }
-        cut = search.must_stop(monitor);
+        cut = search.cut.or_else(|| search.must_stop(monitor));
         if cut.is_some() {
             break;
         }
@@ -118,6 +123,8 @@ struct Search<'a, 'b, S: Snapshot> {
     /// Whether the bound cut anything off.
     cut_off: bool,
     limit: Option<Cut>,
+    /// What ended a step, and with it the search.
+    cut: Option<Cut>,
     bytes: u64,
 }
 
@@ -194,7 +201,7 @@ impl<S: Snapshot> Search<'_, '_, S> {
             return Ok(());
         }
         let number = frame.next;
-        let mut script = frame.script.take().unwrap_or_default();
+        let mut script = frame.script.take().unwrap_or_else(|| Script::of(self.context.options));
         let mut log = self.context.log();
         let result = self.context.apply(base, mv, &mut script, &mut log);
         self.transitions += u64::from(matches!(mv, Move::Run(_)));
@@ -209,6 +216,7 @@ impl<S: Snapshot> Search<'_, '_, S> {
             Err(Stop::Bug(what)) => Err(self.found(Some((number, choices)), what)),
             Err(Stop::Cut(cut)) => {
                 self.limit = self.limit.or(Some(cut));
+                self.cut = self.cut.or(Some(cut).filter(|cut| cut.is_final()));
                 Ok(())
             }
             Err(Stop::Dropped) => Ok(()),

@@ -90,6 +90,12 @@ pub enum Limit {
     Tasks,
     /// Too many heap objects at once.
     Heap,
+    /// The search's time was over within a step.
+    Time,
+    /// A step took more memory than the search has.
+    Memory,
+    /// Somebody asked to stop within a step.
+    Interrupted,
 }
 
 /// What a step reports besides the new state. Reused from step to step; the caller clears it.
@@ -136,6 +142,11 @@ pub trait Choose {
     /// Says whether the rest need not be run, because the same point was or will be passed with other outcomes.
     fn comes_back(&mut self, describe: &mut dyn FnMut(&mut Vec<u8>)) -> bool {
         let _ = describe;
+        false
+    }
+
+    /// Whether there is no memory for more points.
+    fn is_full(&self) -> bool {
         false
     }
 }

@@ -8,9 +8,11 @@ mod render;
 pub mod syntax;
 mod unparse;
 pub mod walk;
+mod warnings;
 
 pub use analysis::{Choices, Options, compile, erase_spans};
 pub use explain::{codes, explain};
 pub use render::{Style, render};
 pub use syntax::{format, parse, parse_prelude};
 pub use unparse::unparse;
+pub use warnings::warnings;

@@ -14,7 +14,10 @@ pub enum Style {
     Colour,
 }
 
-/// All diagnostics with the source lines that they speak of.
+/// Diagnostics that are shown of one source text: more help nobody.
+pub const SHOWN: usize = 20;
+
+/// The first diagnostics, [`SHOWN`] at most, with the source lines that they speak of, and how many more there are.
 pub fn render(source: &str, file_name: &str, diagnostics: &[Diagnostic], style: Style) -> String {
     let renderer = match style {
         Style::Plain => Renderer::plain(),
@@ -37,14 +40,18 @@ pub fn render(source: &str, file_name: &str, diagnostics: &[Diagnostic], style: 
         let line = lines.partition_point(|start| *start <= begin) + 1;
         let snippet = Snippet::source(&source[begin..end]).line_start(line).path(file_name);
         let snippet = snippet.annotation(main).annotations(others);
-        let mut report = Level::ERROR.primary_title(d.message.as_str()).id(d.code).element(snippet);
+        let level = if d.code.starts_with('W') { Level::WARNING } else { Level::ERROR };
+        let mut report = level.primary_title(d.message.as_str()).id(d.code).element(snippet);
         if let Some(help) = &d.help {
             report = report.element(Level::HELP.message(help.as_str()));
         }
         renderer.render(&[report])
     };
-    let mut text = diagnostics.iter().map(one).collect::<Vec<_>>().join("\n\n");
+    let mut text = diagnostics.iter().take(SHOWN).map(one).collect::<Vec<_>>().join("\n\n");
     text.push('\n');
+    if let Some(more) = diagnostics.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        text += &format!("\n.. and {more} more\n");
+    }
     text
 }
 

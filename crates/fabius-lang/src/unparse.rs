@@ -7,6 +7,7 @@ use crate::program::*;
 use crate::syntax::parser::KEYWORDS;
 use std::collections::HashSet;
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 /// The program as source text, in the one style.
 ///
@@ -42,7 +43,7 @@ pub fn unparse(program: &Program) -> Result<String, String> {
 }
 
 /// Names that are taken.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Names(HashSet<String>);
 
 const RESERVED: &str = include_str!("prelude.fab");
@@ -63,16 +64,20 @@ impl Names {
 }
 
 fn is_reserved(name: &str) -> bool {
+    static LIBRARY: LazyLock<HashSet<&str>> = LazyLock::new(|| RESERVED.lines().filter_map(declared).collect());
     KEYWORDS.contains(&name)
         || ["cas", "exchange", "fetch_add", "place", "same"].contains(&name)
-        || RESERVED.lines().any(|line| {
-            let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty());
-            match words.next() {
-                Some("record") => words.next() == Some(name),
-                Some("inline") => words.nth(1) == Some(name),
-                _ => false,
-            }
-        })
+        || LIBRARY.contains(name)
+}
+
+/// The name that a line of the library declares.
+fn declared(line: &str) -> Option<&str> {
+    let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty());
+    match words.next() {
+        Some("record") => words.next(),
+        Some("inline") => words.nth(1),
+        _ => None,
+    }
 }
 
 struct Writer<'a> {
@@ -178,8 +183,10 @@ impl Writer<'_> {
     }
 
     fn enter(&mut self, proc: &Proc) {
-        let mut names = self.names.clone();
-        self.locals = proc.locals.iter().map(|l| names.pick(&l.name)).collect();
+        self.locals = proc.locals.iter().map(|l| self.names.pick(&l.name)).collect();
+        for name in &self.locals {
+            self.names.0.remove(name);
+        }
         self.local_types = proc.locals.iter().map(|l| l.ty.clone()).collect();
     }
 

@@ -6,6 +6,7 @@
 
 use crate::code::{Area, Arg, Code, Copy, Fix, Info, Instr, Loc, Op, Shape};
 use crate::compile::Compiled;
+use crate::limits::{OFTEN, StepLimits};
 use crate::state::{HEADER, Object, State, Task};
 use fabius_explore::system::{
     ANONYMOUS, Access, Born, BufferId, Choose, DECLARED_BUFFER, End, Fault, Limit, StepLog, TaskId, end_of,
@@ -27,6 +28,7 @@ fn variable_of_object(number: i64) -> u64 {
 
 /// What a run needs besides the state.
 pub(crate) struct Exec<'a> {
+    pub(crate) limits: StepLimits<'a>,
     pub(crate) source: &'a Program,
     pub(crate) program: &'a Compiled,
     pub(crate) state: &'a mut State,
@@ -187,7 +189,12 @@ impl Exec<'_> {
                     if fuel == 0 {
                         return limit(Limit::EndlessStep, code.infos[here].at);
                     }
+                    if fuel / OFTEN != (fuel + burnt) / OFTEN || chose {
+                        self.look(code.infos[here].at)?;
+                    }
                     if std::mem::take(&mut chose) && self.comes_back(index, here) {
+                        // The other way makes the same accesses, and goes on.
+                        self.log.accesses.clear();
                         return Ok(End::Dropped);
                     }
                 }
@@ -301,6 +308,9 @@ impl Exec<'_> {
                     if fuel == 0 {
                         return limit(Limit::EndlessStep, code.infos[here].at);
                     }
+                    if fuel.is_multiple_of(OFTEN) {
+                        self.look(code.infos[here].at)?;
+                    }
                     pc = self.call(index, site, code.infos[here].at)?;
                 }
                 Instr::Return { values, words } => match self.give_back(index, values, words) {
@@ -313,6 +323,9 @@ impl Exec<'_> {
                 },
                 Instr::Fork { fork } => {
                     let birth = self.log.born.len();
+                    if birth % 16 == 15 {
+                        self.look(code.infos[here].at)?;
+                    }
                     self.fork(index, fork, code.infos[here].at)?;
                     // What the threads that are born do before their first visible statement is followed by what is here.
                     index = self.state.index(id).expect("it is still running");
@@ -325,6 +338,16 @@ impl Exec<'_> {
                 Instr::Progress => self.log.progress = true,
                 other => self.seldom(index, other, here)?,
             }
+        }
+    }
+
+    /// Gives up if a limit of the search is hit.
+    #[cold]
+    fn look(&self, span: Span) -> Result<(), Fault> {
+        match self.limits.hit(self.state) {
+            Some(hit) => limit(hit, span),
+            None if self.choose.is_full() => limit(Limit::Memory, span),
+            None => Ok(()),
         }
     }
 
@@ -707,7 +730,8 @@ impl Exec<'_> {
     fn fork(&mut self, index: usize, fork: u32, span: Span) -> Result<(), Fault> {
         let program = self.program;
         let f = &program.code.forks[fork as usize];
-        if self.state.tasks.len() >= MAX_TASKS {
+        // Those that have finished in this step are still known.
+        if self.state.tasks.len() + self.state.finished.len() >= MAX_TASKS {
             return limit(Limit::Tasks, span);
         }
         let parent = self.state.tasks[index];

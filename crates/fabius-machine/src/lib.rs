@@ -4,9 +4,11 @@ mod code;
 mod compile;
 mod exec;
 mod layout;
+mod limits;
 mod repetition;
 mod state;
 mod system;
 
+pub use limits::StepLimits;
 pub use state::State;
 pub use system::Machine;

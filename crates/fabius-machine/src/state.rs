@@ -108,10 +108,15 @@ impl State {
 
     /// The least id that names no task and no buffer.
     pub(crate) fn free_id(&self) -> TaskId {
-        let used = |id: TaskId| {
-            self.index(id).is_some() || self.finished.contains(&id) || self.tasks.iter().any(|t| t.buffer == id)
-        };
-        (0..).find(|id| !used(*id)).expect("there are fewer tasks than numbers")
+        // Each task takes two at most, so one of these is free.
+        let mut used = vec![false; 2 * self.tasks.len() + self.finished.len() + 1];
+        let ids = self.tasks.iter().flat_map(|t| [t.id, t.buffer]).chain(self.finished.iter().copied());
+        for id in ids {
+            if let Some(used) = used.get_mut(id as usize) {
+                *used = true;
+            }
+        }
+        used.iter().position(|used| !used).expect("there are fewer tasks than numbers") as TaskId
     }
 
     /// The least id of an anonymous task that is higher than all in use.

@@ -4,6 +4,7 @@ use crate::code::{Guard, Instr};
 use crate::compile::{Compiled, compile};
 use crate::exec::{Exec, operand, peek};
 use crate::layout::{Layout, Pack};
+use crate::limits::StepLimits;
 use crate::state::{HEADER, Object, State, Task};
 use fabius_explore::codec::{get, put};
 use fabius_explore::system::{ANONYMOUS, Access, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
@@ -13,7 +14,8 @@ use std::cmp::Ordering;
 
 /// A compiled program.
 #[derive(Debug)]
-pub struct Machine {
+pub struct Machine<'a> {
+    limits: StepLimits<'a>,
     source: Program,
     program: Compiled,
     has_buffers: bool,
@@ -27,25 +29,41 @@ impl Choose for First {
     }
 }
 
-impl Machine {
+impl<'a> Machine<'a> {
     /// Compiles a program with these scheduling points.
-    pub fn new(program: &Program, points: Points) -> Machine {
-        Machine { program: compile(program, points), has_buffers: program.has_buffers(), source: program.clone() }
+    pub fn new(program: &Program, points: Points) -> Machine<'a> {
+        let limits = StepLimits::default();
+        Machine {
+            limits,
+            program: compile(program, points),
+            has_buffers: program.has_buffers(),
+            source: program.clone(),
+        }
+    }
+
+    /// The same with limits that hold within each step.
+    pub fn within(self, limits: StepLimits<'a>) -> Machine<'a> {
+        Machine { limits, ..self }
     }
 
     /// The words of the shared globals, records and arrays taken apart.
-    pub fn globals<'a>(&self, state: &'a State) -> &'a [i64] {
+    pub fn globals<'b>(&self, state: &'b State) -> &'b [i64] {
         &state.words[..self.program.globals.words as usize]
     }
 
-    fn exec<'a>(&'a self, state: &'a mut State, choose: &'a mut dyn Choose, log: &'a mut StepLog) -> Exec<'a> {
+    /// Whether an assumption failed before the first step, so that this initial state is none.
+    pub fn is_dropped(&self, state: &State) -> bool {
+        state.tasks.is_empty() && !state.started
+    }
+
+    fn exec<'b>(&'b self, state: &'b mut State, choose: &'b mut dyn Choose, log: &'b mut StepLog) -> Exec<'b> {
         let mut temps = std::mem::take(&mut state.scratch);
         temps.resize(self.program.code.temps as usize, 0);
-        Exec { source: &self.source, program: &self.program, state, choose, log, temps }
+        Exec { limits: self.limits, source: &self.source, program: &self.program, state, choose, log, temps }
     }
 }
 
-impl System for Machine {
+impl System for Machine<'_> {
     type State = State;
 
     /// If an assumption fails at once, the state has no tasks at all.
@@ -107,7 +125,7 @@ impl System for Machine {
     }
 }
 
-impl Snapshot for Machine {
+impl Snapshot for Machine<'_> {
     fn encode(&self, state: &State, out: &mut Vec<u8>) {
         let p = &self.program;
         pack(&p.globals, &state.words, out);
@@ -249,7 +267,7 @@ impl Snapshot for Machine {
     }
 }
 
-impl Machine {
+impl Machine<'_> {
     /// Frames are written innermost first, and lie in memory outermost first.
     fn decode_frames(&self, pc: u32, b: &mut &[u8], words: &mut Vec<i64>) -> (u32, u32) {
         let p = &self.program;

@@ -303,6 +303,12 @@ impl<'a> Replay<'a> {
             }
             let end = result.expect("a fault has been dealt with");
             if end == End::Dropped {
+                let runner = Runner { task, buffer: n };
+                let race = self.detector.as_mut().and_then(|d| d.dropped(runner, &log).err());
+                if let (true, Some(race)) = (last, race) {
+                    self.race = Some(race);
+                    return Ok(self.told_race(race));
+                }
                 return departs(number, "an assumption fails, which drops the execution".into());
             }
             if let Some(race) = self.races(n, task, end, &config, &log) {

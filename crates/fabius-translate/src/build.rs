@@ -221,18 +221,23 @@ pub fn changed_globals(program: &Program) -> std::collections::BTreeSet<GlobalId
 /// The procedures in which, calls included, no statement is one of these.
 pub fn without(program: &Program, is_one: impl Fn(&StmtKind) -> bool) -> Vec<bool> {
     let mut quiet = vec![true; program.procs.len()];
+    let mut order: Vec<ProcId> = (0..quiet.len()).collect();
+    // Callers mostly stand before or mostly behind those that they call: one of the two ways is short.
     loop {
-        let mut next = quiet.clone();
-        for (id, proc) in program.procs.iter().enumerate() {
-            each(&proc.body, &mut |s| {
+        order.reverse();
+        let mut changed = false;
+        for p in order.iter().copied().filter(|p| quiet[*p]).collect::<Vec<_>>() {
+            let mut stays = true;
+            each(&program.procs[p].body, &mut |s| {
                 let calls_one = matches!(s.kind, StmtKind::Call(_, p, _) if !quiet[p]);
-                next[id] &= !calls_one && !is_one(&s.kind);
+                stays &= !calls_one && !is_one(&s.kind);
             });
+            changed |= !stays;
+            quiet[p] = stays;
         }
-        if next == quiet {
+        if !changed {
             return quiet;
         }
-        quiet = next;
     }
 }
 

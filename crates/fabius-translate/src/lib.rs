@@ -45,6 +45,8 @@ pub struct Explicit {
     pub private: BTreeSet<GlobalId>,
     /// How many tasks there are at most, the first one included, if that is seen from the text.
     pub tasks: Option<u32>,
+    /// How many there are otherwise.
+    pub caps: Caps,
     /// What was left out, in sentences.
     pub limits: Vec<String>,
 }
@@ -126,6 +128,33 @@ impl Prioritized {
         let mut all = build::changed_globals(&self.program);
         all.retain(|g| !self.private.contains(g));
         all
+    }
+}
+
+/// How many of what cannot be counted in the text are translated at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caps {
+    /// Threads and tasks that come into being.
+    pub tasks: u32,
+    /// Objects of each record.
+    pub objects: u32,
+}
+
+impl Default for Caps {
+    fn default() -> Caps {
+        Caps { tasks: 12, objects: 8 }
+    }
+}
+
+impl Caps {
+    /// The limit in a sentence.
+    pub fn words_of_tasks(&self) -> String {
+        format!("at most {} threads or tasks are created (`--tasks` raises this)", self.tasks)
+    }
+
+    /// The limit in a sentence.
+    pub fn words_of_objects(&self) -> String {
+        format!("at most {} objects of each record are made (`--objects` raises this)", self.objects)
     }
 }
 

@@ -13,7 +13,6 @@
 //!    behind the last.
 
 use crate::build::*;
-use crate::explicit::{TASKS, at_most_tasks};
 use crate::stuck::{Stuck, stuck};
 use crate::vectors::{Moved, Vectors, pass, vectors};
 use crate::{Explicit, Nesting, Translated, Unsupported};
@@ -44,8 +43,8 @@ pub fn rounds(source: &Explicit, rounds: u32) -> Result<Translated, Unsupported>
     }
     let mut limits = source.limits.clone();
     let declared = source.starts.len() as u32;
-    let table = source.tasks.map_or(TASKS + declared, |tasks| tasks - 1);
-    let limit = at_most_tasks();
+    let table = source.tasks.map_or(source.caps.tasks.saturating_add(declared), |tasks| tasks - 1);
+    let limit = source.caps.words_of_tasks();
     if source.tasks.is_none() && !limits.contains(&limit) {
         limits.push(limit);
     }

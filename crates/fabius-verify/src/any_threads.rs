@@ -1,11 +1,11 @@
 //! Programs with any number of threads: decided round by round, and shown with as few threads as it takes.
 
-use crate::bounds::{beyond_64_bits, cut_by, describe, of_verdict, proof_bounds, solver};
+use crate::bounds::{beyond_64_bits, cut_by, of_verdict, proof_bounds, solver};
 use crate::by_horn::{self, clauses_say};
 use crate::by_summaries::{by_diagrams, no_size, summarize};
 use crate::proof::{Engine, ProofError, ProofPlan};
 use crate::witness::{events, found};
-use crate::work::{Work, follow};
+use crate::work::{Work, cut_off, follow};
 use crate::{Report, program_id, with_instances};
 use fabius_lang::program::{Program, StmtKind};
 use fabius_sequential::bmc::{Depth, Outcome};
@@ -69,7 +69,7 @@ pub fn attempt(
     count: u32,
     work: &mut Work<'_>,
 ) -> Result<Report, ProofError> {
-    let source = parameterized(program, Trace::Off).map_err(ProofError::Unsupported)?;
+    let source = parameterized(program, Trace::Off, plan.caps()).map_err(ProofError::Unsupported)?;
     let mut report = of_verdict(decide(program, id, plan, &source, count, work)?);
     report.limits = source.limits().to_vec();
     Ok(report)
@@ -254,7 +254,7 @@ fn by_bmc(
     work: &mut Work<'_>,
 ) -> Result<Said, ProofError> {
     let translated = eager(source, count);
-    let depth = Depth { unwind: plan.unwind, recursion: plan.recursion };
+    let depth = plan.depth();
     let outcome = match effort {
         Effort::All => follow(&translated, solver(&plan.solver)?, depth, work.limits, work)?,
         Effort::Little => {
@@ -273,10 +273,16 @@ fn by_bmc(
             let threads = cuts.iter().any(|cut| cut.span == fabius_trace::Span::default());
             let mut limits: Vec<String> = Vec::new();
             if threads {
-                limits.push(format!("at most {} threads were followed", plan.unwind));
+                let words = format!("at most {} threads were followed (`--unwind` raises this)", depth.unwind);
+                if plan.unwind.is_none() && effort == Effort::All {
+                    work.cut.push(words.clone());
+                }
+                limits.push(words);
             }
-            let at = cuts.iter().filter(|cut| cut.span != fabius_trace::Span::default());
-            limits.extend(at.map(|cut| describe(cut, source.program())));
+            if effort == Effort::All {
+                let at = cuts.iter().filter(|cut| cut.span != fabius_trace::Span::default());
+                cut_off(plan, at, source.program(), &mut limits, work);
+            }
             Said::NoBug { limits }
         }
     })
@@ -291,7 +297,8 @@ struct Least {
 
 /// The bug with as few threads as it takes; `None` if a limit stops the search.
 ///
-/// There is one, so a search that follows loops, calls and threads further and further ends.
+/// There is one, so a search that follows loops, calls and threads further and further ends. Whoever knows in how many threads
+/// there is one knows no least number: threads are put together round by round, not one by one.
 fn witness(
     program: &Program,
     id: &ProgramId,
@@ -299,12 +306,12 @@ fn witness(
     least: Least,
     work: &mut Work<'_>,
 ) -> Result<Option<Verdict>, ProofError> {
-    let source = parameterized(program, Trace::On).map_err(ProofError::Unsupported)?;
+    let source = parameterized(program, Trace::On, plan.caps()).map_err(ProofError::Unsupported)?;
     // How many threads are ruled out however far loops and calls are followed.
-    let mut ruled_out = least.threads.unwrap_or(0);
-    for effort in ruled_out.. {
+    let mut ruled_out = 0;
+    for effort in 0.. {
         let fewest = ruled_out;
-        for threads in fewest..=least.threads.unwrap_or(effort) {
+        for threads in fewest..=least.threads.unwrap_or(effort).min(effort) {
             let depth = 2u32.saturating_pow((effort - threads).min(12) + 1);
             let depth = Depth { unwind: depth, recursion: depth };
             let translated = rounds(&source.with_threads(threads), least.rounds).map_err(ProofError::Unsupported)?;
@@ -316,7 +323,7 @@ fn witness(
                     return work.replay(shown).map(Some);
                 }
                 Outcome::Safe { cuts, .. } if cuts.is_empty() && threads == ruled_out => {
-                    if least.threads.is_some() {
+                    if least.threads == Some(threads) {
                         return Err(ProofError::Internal("bounded model checking disagrees with interfaces".into()));
                     }
                     ruled_out += 1;

@@ -16,6 +16,7 @@ pub fn of_verdict(verdict: Verdict) -> Report {
         levels: Vec::new(),
         completed: None,
         total_states: None,
+        outcomes: None,
         memory: 0,
         elapsed: Duration::ZERO,
     }
@@ -63,10 +64,12 @@ pub fn describe(cut: &CutOff, program: &Program) -> String {
     let (line, column, after) = (at.line, at.column, cut.after);
     if cut.is_loop {
         let iterations = if after == 1 { "iteration" } else { "iterations" };
-        format!("the loop at {line}:{column} was followed for {after} {iterations}")
+        format!("the loop at {line}:{column} was followed for {after} {iterations} (`--unwind` raises this)")
     } else {
         let calls = if after == 1 { "call" } else { "calls" };
-        format!("the recursive call at {line}:{column} was followed for {after} active {calls}")
+        format!(
+            "the recursive call at {line}:{column} was followed for {after} active {calls} (`--recursion` raises this)"
+        )
     }
 }
 

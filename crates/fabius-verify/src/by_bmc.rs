@@ -1,10 +1,10 @@
 //! Verification by bounded model checking: data of any kind, loops and calls as far as the plan says.
 
-use crate::bounds::{beyond_64_bits, cut_by, describe, no_deadlocks, proof_bounds, solver};
+use crate::bounds::{beyond_64_bits, cut_by, no_deadlocks, proof_bounds, solver};
 use crate::forms::translate;
 use crate::proof::{ProofError, ProofPlan};
 use crate::witness::confirm_witness;
-use crate::work::{Work, follow};
+use crate::work::{Work, cut_off, follow};
 use fabius_lang::program::Program;
 use fabius_sequential::bmc::Outcome;
 use fabius_trace::{ProgramId, Verdict};
@@ -18,7 +18,7 @@ pub fn attempt(
     work: &mut Work<'_>,
 ) -> Result<Verdict, ProofError> {
     let what = plan.sequentialization;
-    let translated = translate(program, what, Trace::On)?;
+    let translated = translate(program, what, Trace::On, plan.caps())?;
     let outcome = follow(&translated, solver(&plan.solver)?, plan.depth(), work.limits, work)?;
     let mut bounds = proof_bounds(what, id);
     bounds.limits = translated.limits.clone();
@@ -34,7 +34,7 @@ pub fn attempt(
             Verdict::Unknown { reason: beyond_64_bits(), bounds }
         }
         Outcome::Safe { cuts, .. } => {
-            bounds.limits.extend(cuts.iter().map(|cut| describe(cut, program)));
+            cut_off(plan, cuts.iter(), program, &mut bounds.limits, work);
             Verdict::NoBugWithinBounds { bounds }
         }
     })

@@ -22,7 +22,7 @@ pub fn attempt(
     work: &mut Work<'_>,
 ) -> Result<Verdict, ProofError> {
     let what = plan.sequentialization;
-    let translated = translate(program, what, Trace::Off)?;
+    let translated = translate(program, what, Trace::Off, plan.caps())?;
     let mut bounds = proof_bounds(what, id);
     match clauses_say(&translated.program, plan, work)? {
         Answer::Safe { .. } => {

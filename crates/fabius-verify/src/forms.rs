@@ -1,22 +1,28 @@
 //! The translations, one after the other, and what they make as text.
 
 use crate::proof::{ProofError, Sequentialization};
+use crate::stack::with_stack;
 use fabius_lang::program::Program;
 use fabius_translate::explicit::{Trace, explicit};
 use fabius_translate::linear_interface::{lazy::lazy, parameterized};
 use fabius_translate::relay::relay;
 use fabius_translate::yields::Begin;
-use fabius_translate::{Explicit, Prioritized, Translated, Unsupported};
+use fabius_translate::{Caps, Explicit, Prioritized, Translated, Unsupported};
 
 /// The sequential program.
 ///
 /// # Errors
 /// [`ProofError::Unsupported`].
-pub fn translate(program: &Program, what: Sequentialization, trace: Trace) -> Result<Translated, ProofError> {
+pub fn translate(
+    program: &Program,
+    what: Sequentialization,
+    trace: Trace,
+    caps: Caps,
+) -> Result<Translated, ProofError> {
     if let Sequentialization::AnyThreads(k) = what {
-        return Ok(lazy(&parameterized(program, trace).map_err(ProofError::Unsupported)?, k));
+        return Ok(lazy(&parameterized(program, trace, caps).map_err(ProofError::Unsupported)?, k));
     }
-    let source = explicit(program, trace).map_err(ProofError::Unsupported)?;
+    let source = explicit(program, trace, caps).map_err(ProofError::Unsupported)?;
     match what {
         Sequentialization::Delays(k) => fabius_translate::depth_first::depth_first(&source, k),
         Sequentialization::Rounds(k) | Sequentialization::AnyThreads(k) => fabius_translate::rounds::rounds(&source, k),
@@ -59,20 +65,24 @@ pub enum Form {
 ///
 /// # Errors
 /// [`ProofError::Unsupported`].
-pub fn text_of(program: &Program, what: Sequentialization, form: Form) -> Result<String, ProofError> {
+pub fn text_of(program: &Program, what: Sequentialization, form: Form, caps: Caps) -> Result<String, ProofError> {
+    with_stack(|| text_in(program, what, form, caps))
+}
+
+fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -> Result<String, ProofError> {
     let off = Trace::Off;
     let (zields, yields) = match what {
         Sequentialization::Buffers { zields, yields } => (zields, yields),
         Sequentialization::Rounds(k) | Sequentialization::AnyThreads(k) => (k, 2),
         Sequentialization::Delays(_) => (2, 2),
     };
-    let source = || explicit(program, off);
+    let source = || explicit(program, off, caps);
     let translated = match form {
         Form::Explicit => source().map(|e| e.into_program()),
         Form::SharedMemory => source().and_then(|e| fabius_translate::synce::synce(&e)),
         Form::SingleBuffer => source().and_then(|e| single_buffer(e, zields)).map(|p| p.into_program()),
         Form::YieldFree => source().and_then(|e| yield_free(e, zields, yields)).map(|p| p.into_program()),
-        Form::Sequential => return unparsed(&translate(program, what, off)?.program),
+        Form::Sequential => return unparsed(&translate(program, what, off, caps)?.program),
     };
     unparsed(&translated.map_err(ProofError::Unsupported)?)
 }

@@ -1,10 +1,9 @@
 //! Work that looks at limits too seldom: one operation on decision diagrams may take longer than all that is left.
 
-use crate::stack::STACK;
+use crate::stack::with_room;
 use fabius_smt::Limits;
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread::Builder;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How often limits are looked at.
@@ -33,10 +32,16 @@ where
     }
     let (sender, receiver) = channel();
     let (deadline, stop) = (limits.deadline, Arc::clone(limits.stop));
-    let worker = Builder::new().stack_size(STACK).spawn(move || {
-        // If nobody listens any more, nobody has to know.
-        let done = work(&Limits { deadline, stop: &stop }, &mut |n| drop(sender.send(Message::News(n))));
-        drop(sender.send(Message::Done(done)));
+    let work = Arc::new(Mutex::new(Some((work, sender))));
+    let worker = with_room(|builder| {
+        let (work, stop) = (Arc::clone(&work), Arc::clone(&stop));
+        builder.spawn(move || {
+            let work = work.lock().expect("nobody has panicked with it").take();
+            let (work, sender) = work.expect("it is started once");
+            // If nobody listens any more, nobody has to know.
+            let done = work(&Limits { deadline, stop: &stop }, &mut |n| drop(sender.send(Message::News(n))));
+            drop(sender.send(Message::Done(done)));
+        })
     })?;
     let mut late = 0;
     loop {

@@ -7,6 +7,7 @@ mod bounds;
 mod by_bmc;
 mod by_horn;
 mod by_summaries;
+mod caps;
 pub mod compare;
 mod forms;
 pub mod graph;
@@ -15,6 +16,7 @@ mod plan;
 mod proof;
 pub mod prove;
 mod stack;
+mod vacuous;
 mod witness;
 mod work;
 
@@ -23,7 +25,7 @@ use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome};
 use fabius_explore::system::{Limit, Snapshot};
 use fabius_explore::{shrink, stateful, stateful_depth_first, stateless, walk};
 use fabius_lang::program::Program;
-use fabius_machine::Machine;
+use fabius_machine::{Machine, StepLimits};
 use fabius_semantics::{Departure, Ending, Settings};
 use fabius_trace::{
     Bound, Bounds, BugKind, ErrorTrace, LevelStats, Mark, Points, ProgramId, Reason, SchedulerKind, Verdict,
@@ -101,6 +103,8 @@ pub struct Report {
     pub completed: Option<u32>,
     /// Number of all reachable states, if the search exhausted them.
     pub total_states: Option<u64>,
+    /// How many outcomes of choices lead to the only state, if there is only one.
+    pub outcomes: Option<u64>,
     /// Bytes that the stored states took.
     pub memory: u64,
     /// How long it took.
@@ -185,7 +189,8 @@ pub fn check(
     let began = Instant::now();
     let options = options(plan, began);
     let monitor = Monitor { stop, progress };
-    let engine = Machine::new(program, plan.points);
+    let limits = StepLimits { deadline: options.deadline, memory: plan.memory, stop: Some(stop) };
+    let engine = Machine::new(program, plan.points).within(limits);
     let outcome = explore(&engine, plan, &options, &monitor);
     let bounds = Bounds {
         bound: plan.bound,
@@ -196,18 +201,34 @@ pub fn check(
         any: Vec::new(),
         limits: Vec::new(),
     };
+    let vacuous = match (&outcome.bug, outcome.cut) {
+        (None, None | Some(Cut::Executions)) => {
+            vacuous::is_vacuous(program, &engine, plan, &outcome, &options, &monitor)
+        }
+        _ => Ok(false),
+    };
     let complete = outcome.exhausted && is_exhaustive(plan) && id.instances.is_empty();
     let verdict = match (&outcome.bug, outcome.cut) {
         (Some(found), _) => Verdict::Bug { trace: Box::new(confirm(program, id, plan, found)?) },
+        (None, _) if vacuous == Ok(true) => Verdict::Unknown { reason: vacuous::reason(), bounds },
         (None, Some(cut)) => Verdict::Unknown { reason: reason(cut, program), bounds },
+        (None, None) if vacuous.is_err() => {
+            let cut = vacuous.expect_err("it was just seen");
+            Verdict::Unknown { reason: reason(cut, program), bounds }
+        }
         (None, None) if complete => Verdict::Verified,
         (None, None) => Verdict::NoBugWithinBounds { bounds },
     };
     let total = outcome.levels.last().filter(|_| outcome.exhausted && !plan.stateless).map(|l| l.states);
+    let outcomes = (total == Some(1)).then(|| {
+        let transitions = outcome.levels.last().map_or(0, |l| l.transitions);
+        fabius_explore::complete::beginnings(&engine, &options, &monitor).max(transitions)
+    });
     Ok(Report {
         verdict,
         limits: Vec::new(),
         total_states: total,
+        outcomes,
         completed: outcome.completed,
         levels: outcome.levels,
         memory: outcome.memory,
@@ -379,6 +400,8 @@ fn reason(cut: Cut, program: &Program) -> Reason {
                 Limit::Integer => "an `int` beyond 64 bits",
                 Limit::Tasks => "more than 65,535 tasks at once",
                 Limit::Heap => "more than 65,535 heap objects at once",
+                // These are limits of the search.
+                Limit::Time | Limit::Memory | Limit::Interrupted => "a step was given up",
             };
             Reason::Program { message: format!("{what}, at {}:{}", at.line, at.column) }
         }

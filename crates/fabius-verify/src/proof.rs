@@ -5,8 +5,8 @@ use fabius_lang::program::Program;
 use fabius_sequential::bmc::{Depth, Statistics};
 use fabius_smt::SolverChoice;
 use fabius_trace::{Bound, SchedulerKind};
-use fabius_translate::Unsupported;
 use fabius_translate::linear_interface::is_parameterized;
+use fabius_translate::{Caps, Unsupported};
 use std::time::Duration;
 
 /// The largest bound of any kind.
@@ -109,10 +109,14 @@ pub struct ProofPlan {
     pub sequentialization: Sequentialization,
     /// Who decides.
     pub engine: Engine,
-    /// Iterations of each loop.
-    pub unwind: u32,
+    /// Iterations of each loop. `None`, here and below: a default, and if that cuts anything off, nothing is known.
+    pub unwind: Option<u32>,
     /// Calls of a procedure that are active at the same time.
-    pub recursion: u32,
+    pub recursion: Option<u32>,
+    /// Threads and tasks that are made, where that is not seen from the text.
+    pub tasks: Option<u32>,
+    /// Objects of each record.
+    pub objects: Option<u32>,
     /// Begin with the least bounds, and raise them in turn to those of `sequentialization`.
     pub incremental: bool,
     /// The solver.
@@ -121,10 +125,19 @@ pub struct ProofPlan {
     pub time: Option<Duration>,
 }
 
+/// Iterations of each loop, and active calls of each procedure, unless the plan says how many.
+const FOLLOWED: u32 = 10;
+
 impl ProofPlan {
     /// How far loops and calls are followed.
     pub fn depth(&self) -> Depth {
-        Depth { unwind: self.unwind, recursion: self.recursion }
+        Depth { unwind: self.unwind.unwrap_or(FOLLOWED), recursion: self.recursion.unwrap_or(FOLLOWED) }
+    }
+
+    /// How many threads and objects are translated.
+    pub fn caps(&self) -> Caps {
+        let default = Caps::default();
+        Caps { tasks: self.tasks.unwrap_or(default.tasks), objects: self.objects.unwrap_or(default.objects) }
     }
 }
 
@@ -142,6 +155,8 @@ pub struct Proof {
     pub solver: Figures,
     /// Time to lift and replay what was found.
     pub replaying: Duration,
+    /// What defaults cut off, in sentences.
+    pub(crate) cut: Vec<String>,
 }
 
 /// How far verification is.

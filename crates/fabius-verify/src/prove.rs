@@ -1,6 +1,7 @@
 //! Symbolic verification: translate to a sequential program, look for a failing assertion, and lift what is found.
 
 use crate::bounds::{of_bmc, of_verdict};
+use crate::caps::tell;
 use crate::forms::unparsed;
 pub use crate::forms::{Form, text_of, translate};
 pub use crate::proof::{Engine, Figures, MOST, Proof, ProofError, ProofPlan, ProofProgress, Sequentialization};
@@ -12,6 +13,7 @@ use fabius_sequential::bmc::{Bmc, Statistics};
 pub use fabius_smt::SolverChoice;
 use fabius_smt::{Embedded, Limits};
 use fabius_trace::{ProgramId, Verdict};
+pub use fabius_translate::Caps;
 use fabius_translate::explicit::Trace;
 pub use fabius_translate::linear_interface::is_parameterized;
 use fabius_translate::linear_interface::{eager::eager, parameterized};
@@ -39,22 +41,28 @@ pub enum Dump {
 /// # Errors
 /// [`ProofError::Unsupported`].
 pub fn dump(program: &Program, plan: &ProofPlan, format: Dump) -> Result<String, ProofError> {
+    with_stack(|| dumped(program, plan, format))
+}
+
+fn dumped(program: &Program, plan: &ProofPlan, format: Dump) -> Result<String, ProofError> {
     let translated = match (format, plan.sequentialization) {
         // A loop over the threads is a smaller formula than calls within calls.
         (Dump::SmtLib, Sequentialization::AnyThreads(k)) => {
-            eager(&parameterized(program, Trace::Off).map_err(ProofError::Unsupported)?, k)
+            eager(&parameterized(program, Trace::Off, plan.caps()).map_err(ProofError::Unsupported)?, k)
         }
-        (_, what) => translate(program, what, Trace::Off)?,
+        (_, what) => translate(program, what, Trace::Off, plan.caps())?,
     };
     match format {
         Dump::Fab => unparsed(&translated.program),
-        Dump::SmtLib => with_stack(|| {
+        Dump::SmtLib => {
             let mut bmc = Bmc::new(&translated.program, Box::new(Embedded::default()));
             let (terms, all) = bmc.question(plan.depth()).map_err(of_bmc)?;
             Ok(fabius_smt::smtlib::script(terms, &all))
-        }),
-        Dump::Horn => with_stack(|| by_horn::text(&translated.program)),
-        Dump::Boogie => Ok(fabius_sequential::export::boogie::boogie(&translated.program, plan.recursion.max(1))),
+        }
+        Dump::Horn => by_horn::text(&translated.program),
+        Dump::Boogie => {
+            Ok(fabius_sequential::export::boogie::boogie(&translated.program, plan.depth().recursion.max(1)))
+        }
         Dump::C => Ok(fabius_sequential::export::c::c(&translated.program)),
     }
 }
@@ -88,6 +96,7 @@ pub fn prove(
             let is_last = plan.sequentialization == widest;
             let goes_on = !is_last && matches!(proof.report.verdict, Verdict::NoBugWithinBounds { .. });
             if !goes_on {
+                tell(program, &plan, stop, &mut proof);
                 return Ok(match (proof.report.verdict.clone(), last) {
                     (Verdict::Unknown { reason, .. }, Some(finished)) => {
                         proof.report.verdict = Verdict::Unknown { reason, bounds: finished };
@@ -119,6 +128,7 @@ fn attempt(
         statistics: Statistics::default(),
         figures: Vec::new(),
         replaying: Duration::ZERO,
+        cut: Vec::new(),
     };
     let report = match (plan.sequentialization, plan.engine) {
         (Sequentialization::AnyThreads(count), _) => any_threads::attempt(program, id, plan, count, &mut work)?,
@@ -127,8 +137,8 @@ fn attempt(
         (_, Engine::Horn) => of_verdict(by_horn::attempt(program, id, plan, &mut work)?),
         (_, Engine::Automatic | Engine::Bmc) => of_verdict(by_bmc::attempt(program, id, plan, &mut work)?),
     };
-    let Work { statistics, figures, replaying, .. } = work;
-    Ok(Proof { report, statistics, solver: figures, replaying })
+    let Work { statistics, figures, replaying, cut, .. } = work;
+    Ok(Proof { report, statistics, solver: figures, replaying, cut })
 }
 
 fn needs_any_threads(id: &ProgramId) -> ProofError {

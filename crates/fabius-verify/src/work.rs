@@ -1,8 +1,9 @@
 //! The work on one question.
 
-use crate::bounds::of_bmc;
-use crate::proof::{Figures, ProofError};
-use fabius_sequential::bmc::{Bmc, Depth, Outcome, Statistics};
+use crate::bounds::{describe, of_bmc};
+use crate::proof::{Figures, ProofError, ProofPlan};
+use fabius_lang::program::Program;
+use fabius_sequential::bmc::{Bmc, CutOff, Depth, Outcome, Statistics};
 use fabius_smt::{Limits, Solver};
 use fabius_translate::Translated;
 use std::time::{Duration, Instant};
@@ -18,6 +19,8 @@ pub struct Work<'a> {
     pub figures: Figures,
     /// Time to lift and replay.
     pub replaying: Duration,
+    /// What defaults cut off, in sentences.
+    pub cut: Vec<String>,
 }
 
 impl Work<'_> {
@@ -46,4 +49,22 @@ pub fn follow(
         work.figures = bmc.solver_statistics();
     }
     Ok(outcome)
+}
+
+/// What was not followed further; who asked for so much knows.
+pub fn cut_off<'c>(
+    plan: &ProofPlan,
+    cuts: impl Iterator<Item = &'c CutOff>,
+    program: &Program,
+    limits: &mut Vec<String>,
+    work: &mut Work<'_>,
+) {
+    for cut in cuts {
+        let words = describe(cut, program);
+        let given = if cut.is_loop { plan.unwind } else { plan.recursion };
+        if given.is_none() {
+            work.cut.push(words.clone());
+        }
+        limits.push(words);
+    }
 }

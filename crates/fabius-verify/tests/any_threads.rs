@@ -22,8 +22,10 @@ const TOO_SLOW: &str = "safe/producer_consumer";
 fn plan(rounds: u32, engine: Engine) -> ProofPlan {
     ProofPlan {
         sequentialization: Sequentialization::AnyThreads(rounds),
-        unwind: 3,
-        recursion: 3,
+        unwind: Some(3),
+        recursion: Some(3),
+        tasks: None,
+        objects: None,
         incremental: false,
         engine,
         solver: SolverChoice::Embedded,
@@ -187,4 +189,22 @@ fn rounds_are_those_in_which_threads_run() {
     let source =
         "var x: bool;\nvar y: bool;\nprocess w[*] { x = true; assert !y; }\nprocess d[1] { assume x; y = true; }\n";
     every_engine_shows(source, 2, 1);
+}
+
+#[test]
+fn as_few_threads_are_shown_as_it_takes_in_so_many_rounds() {
+    // One thread of any number is enough in three rounds; in two it takes two.
+    let source = "var s: 0..2; var t: 0..2;
+        process one[1] { var l1: 0..2 = t; s = s; assert !(s == 1 && t == 1); }
+        process w[*] { s = (s + 1) % 3; s = (s * 2 + s) % 3; t = (t + 1) % 3; }";
+    let program = fabius_lang::compile(source, &Default::default()).expect("it is a program");
+    let id = program_id("fewest.fab", source, &[], &[]);
+    // Interfaces know the least number of rounds; bounded model checking takes all that it is given.
+    for (engine, rounds, threads) in
+        [(Engine::Interfaces, 2, 2), (Engine::Interfaces, 3, 2), (Engine::Bmc, 2, 2), (Engine::Bmc, 3, 1)]
+    {
+        let proof = prove(&program, &id, &plan(rounds, engine), &Arc::new(AtomicBool::new(false)), &|_| {});
+        let Verdict::Bug { trace } = proof.expect("it is decided").report.verdict else { panic!("{engine:?}: no bug") };
+        assert_eq!(trace.program.instances, [("w".to_string(), threads)], "{engine:?}, {rounds} rounds");
+    }
 }

@@ -6,7 +6,7 @@ use fabius_explore::stateful;
 use fabius_explore::system::Snapshot;
 use fabius_machine::Machine;
 use fabius_semantics::Reference;
-use fabius_trace::{Bound, Points, SchedulerKind, Verdict};
+use fabius_trace::{Bound, BugKind, Points, SchedulerKind, Verdict};
 use fabius_verify::{Plan, Report, Strategy, check, program_id};
 use std::sync::atomic::AtomicBool;
 use testkit::generate::{Model, Shape, all_small, random};
@@ -101,7 +101,16 @@ fn agree(source: &str, stateless: bool) -> Result<(), String> {
         if shape_of(&m) != shape_of(&r) {
             return differ(&format!("with races, {points:?}"), &shape_of(&m), &shape_of(&r));
         }
-        run(source, &Plan { points, races: true, ..Plan::default() })?;
+        let with_races = run(source, &Plan { points, races: true, ..Plan::default() })?;
+        let plain = run(source, &Plan::default())?;
+        let wrong = match (&with_races.verdict, least(&plain)) {
+            (Verdict::Verified, Some(Some(_))) => true,
+            (Verdict::Bug { trace }, Some(None)) => trace.kind != BugKind::DataRace,
+            _ => false,
+        };
+        if wrong {
+            return differ(&format!("with and without races, {points:?}"), &with_races.verdict, &plain.verdict);
+        }
     }
     Ok(())
 }

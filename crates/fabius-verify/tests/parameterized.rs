@@ -38,7 +38,8 @@ fn facts(program: &Program, shared: usize) -> (BTreeSet<Vec<i64>>, BTreeSet<Vec<
 }
 
 fn source_of(text: &str) -> Parameterized {
-    parameterized(&program(text), Trace::Off).unwrap_or_else(|e| panic!("{text}\n{e:?}"))
+    parameterized(&program(text), Trace::Off, fabius_translate::Caps::default())
+        .unwrap_or_else(|e| panic!("{text}\n{e:?}"))
 }
 
 /// What the composition of interfaces finds.
@@ -206,8 +207,10 @@ fn shown(program: &Program, rounds: u32) -> Result<(), String> {
     let plan = ProofPlan {
         sequentialization: Sequentialization::AnyThreads(rounds),
         engine: Engine::Interfaces,
-        unwind: 3,
-        recursion: 3,
+        unwind: Some(3),
+        recursion: Some(3),
+        tasks: None,
+        objects: None,
         incremental: false,
         solver: SolverChoice::Embedded,
         time: None,
@@ -225,7 +228,8 @@ fn shown(program: &Program, rounds: u32) -> Result<(), String> {
 fn disagreement(of: &Random) -> Option<String> {
     let compiled = program(&of.source());
     let in_order = program(&of.in_order_of_rounds().source());
-    let source = parameterized(&compiled, Trace::Off).expect("it has what is needed");
+    let source =
+        parameterized(&compiled, Trace::Off, fabius_translate::Caps::default()).expect("it has what is needed");
     let invariant = invariant_of(&source);
     for rounds in 1..=2 {
         let lazily = !reach(&lazy(&source, rounds).program, &[]).failing.is_empty();

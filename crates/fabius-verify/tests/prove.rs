@@ -14,8 +14,10 @@ use testkit::generate::{Model, Shape, random};
 fn proof_plan(sequentialization: Sequentialization) -> ProofPlan {
     ProofPlan {
         sequentialization,
-        unwind: 6,
-        recursion: 4,
+        unwind: Some(6),
+        recursion: Some(4),
+        tasks: None,
+        objects: None,
         incremental: false,
         engine: Engine::Bmc,
         solver: SolverChoice::Embedded,

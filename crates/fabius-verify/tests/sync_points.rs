@@ -5,7 +5,8 @@ use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Monitor, Options};
 use fabius_explore::stateful;
 use fabius_machine::Machine;
-use fabius_trace::Points;
+use fabius_trace::{Points, Verdict};
+use fabius_verify::{Plan, Strategy, check, program_id};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Mutex;
@@ -75,4 +76,117 @@ fn the_same_races_and_final_states_at_the_same_number_of_preemptions() {
         free_of_races += u32::from(all.is_ok());
     }
     assert!((100..250).contains(&free_of_races), "both kinds must occur often: {free_of_races}");
+}
+
+/// Whether there is a bug; deadlocks are none.
+fn fails(source: &str, plan: Plan) -> Option<bool> {
+    let program = fabius_lang::compile(source, &Default::default()).unwrap_or_else(|d| panic!("{d:?}\n{source}"));
+    let id = program_id("random.fab", source, &[], &[]);
+    let plan = Plan { deadlock: false, ..plan };
+    let report = check(&program, &id, &plan, &AtomicBool::new(false), &|_| {});
+    match report.unwrap_or_else(|e| panic!("{e:?}\n{source}")).verdict {
+        Verdict::Bug { .. } => Some(true),
+        Verdict::Verified | Verdict::NoBugWithinBounds { .. } => Some(false),
+        Verdict::Unknown { .. } => None,
+    }
+}
+
+/// Executions that end before the race on what they read: dropped by what is assumed and by choices of nothing, at once or
+/// later, in calls, loops and blocks, or waiting for data for ever.
+const DROPPED: [&str; 13] = [
+    // A step at which the assumption holds is between two that stand in one step here.
+    "var y: int; proc t() { y = 2; assert false; } init { let h = spawn t(); assume y == 2; join h; }",
+    "var n: int; proc t() { n = 2; n = 0; assert false; } init { let h = spawn t(); let k = any 1..n; join h; }",
+    "var x: int; var y: int; proc t() { x = 1; y = 1; } init { let h = spawn t(); assume x == 1; assert y == 1; join h; }",
+    "var x: int; process p[1] { x = 1; x = 2; } process q[1] { assume x == 1; assert false; }",
+    "var x: int; process p[1] { x = 1; x = 2; } process q[1] { let v = x; assume v == 1; assert false; }",
+    "var x: int; process p[1] { x = 1; x = 2; } process q[1] { let n = x; let k = any 1..n; assert n == 2; }",
+    "var y: int; proc t() { y = 2; assert false; } init { let h = spawn t(); let v = y; assume v == 2; join h; }",
+    "var y: int; proc t() { y = 2; assert false; } proc f(v: int) { assume v == 2; } init { let h = spawn t(); let v = y; f(v); }",
+    "var y: int; proc t() { y = 2; assert false; } init { let h = spawn t(); var v = 1; var n = 0; while n < v { n = 1; v = y; n = 1; if n > v { break; } } assume n < v; }",
+    "var y: int; sync var s: int; proc t() { y = 2; assert false; } proc g() -> int { let r = y; return r; } init { let h = spawn t(); s = 1; let v = g(); assume v == 2; }",
+    // The last step of `init` is dropped by what starts then.
+    "var y: int; proc t() { y = 2; assert false; } init { let h = spawn t(); y = 1; } process p[1] { assume false; }",
+    // Data that is waited for.
+    "data var y: int; process p[1] { y = 1; y = 0; } process q[1] { await y == 1; assert false; }",
+    "data var y: int; process p[1] { loop { y = 1; y = 0; zield; } } process q[1] { await y == 1; assert false; }",
+];
+
+#[test]
+fn no_execution_is_dropped_before_its_race_is_seen() {
+    for source in DROPPED {
+        assert_eq!(fails(source, Plan::default()), Some(true), "every access is a point\n{source}");
+        for strategy in [Strategy::Iterative, Strategy::DepthFirst, Strategy::Random, Strategy::Pct(3), Strategy::Urw] {
+            let plan = Plan { points: Points::Sync, strategy, ..Plan::default() };
+            assert_eq!(fails(source, plan), Some(true), "{strategy:?}\n{source}");
+        }
+        let plan = Plan { points: Points::Sync, stateless: true, ..Plan::default() };
+        if !source.contains("loop") {
+            assert_eq!(fails(source, plan), Some(true), "without states\n{source}");
+        }
+    }
+}
+
+/// Threads that assume something of data, with and without races.
+fn random_program_that_drops(seed: u64) -> String {
+    const BLOCKS: [&str; 18] = [
+        "assume d == 1;",
+        "assume e != 1;",
+        "{ let k = d; assume k < 2; }",
+        "{ let k = any 1..e; d = k; }",
+        "{ let k = d; let j = any k..1; }",
+        "l.acquire(); assume d != 1; d = 2; l.release();",
+        "l.acquire(); { let k = e; d = k; assume k == 0; } l.release();",
+        "await w == 1;",
+        "w = 1;",
+        "w = 2; w = 0;",
+        "d = 1;",
+        "e = 1; e = 2;",
+        "assert d != 1 || e != 2;",
+        "assert d < 2;",
+        "assert e == 0;",
+        "assert d == 0;",
+        "v = v + 1;",
+        "choose { assume d == 0; e = 1; } or { assume e == 0; d = d + 1; }",
+    ];
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut out = String::from("sync var v: int;\nvar d: int;\nvar e: int;\ndata var w: int;\nvar l: lock;\n");
+    let count = rng.usize(2..=3);
+    for t in 0..count {
+        let body: String =
+            (0..rng.usize(1..=3)).map(|_| format!("    {}\n", BLOCKS[rng.usize(..BLOCKS.len())])).collect();
+        writeln!(out, "proc p{t}() {{\n{body}}}").expect("text grows");
+    }
+    let own = BLOCKS[rng.usize(..BLOCKS.len())];
+    let spawns: String = (1..count).map(|t| format!("    spawn p{t}();\n")).collect();
+    writeln!(out, "init {{\n{spawns}    {own}\n    p0();\n}}").expect("text grows");
+    out
+}
+
+fn on_random_programs_that_drop(seeds: std::ops::Range<u64>) -> usize {
+    let mut with_bug = 0;
+    for seed in seeds {
+        let source = random_program_that_drops(seed);
+        let all = fails(&source, Plan { races: true, ..Plan::default() });
+        let plain = fails(&source, Plan::default());
+        with_bug += usize::from(plain == Some(true));
+        assert!(all == Some(true) || plain == Some(false), "{seed}: races hide a bug\n{source}");
+        for strategy in [Strategy::Iterative, Strategy::DepthFirst] {
+            let sync = fails(&source, Plan { points: Points::Sync, strategy, ..Plan::default() });
+            assert_eq!(sync, all, "{seed}: {strategy:?}\n{source}");
+        }
+    }
+    with_bug
+}
+
+#[test]
+fn programs_that_drop_executions_have_a_bug_or_a_race_with_all_points_and_with_few() {
+    let with_bug = on_random_programs_that_drop(0..400);
+    assert!((50..350).contains(&with_bug), "both kinds must occur often: {with_bug}");
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn many_programs_that_drop_executions_have_a_bug_or_a_race_with_all_points_and_with_few() {
+    on_random_programs_that_drop(1000..40_000);
 }

@@ -168,7 +168,21 @@ fn node(rng: &mut fastrand::Rng, shape: Shape, depth: usize) -> Node {
         ),
         8 => line(format!("mine = {};", value(rng))),
         9 => line(format!("assert {};", pick(rng, &["x < 3 || t < 3", "y < 7", "w != 253", "!(x == 1 && t == 2)"]))),
-        10 => line(pick(rng, &["assume x != 3;", "assume t < 3;", "print(x, y);", "skip;"]).into()),
+        10 => line(
+            pick(
+                rng,
+                &[
+                    "assume x != 3;",
+                    "assume t < 3;",
+                    "assume y == 1;",
+                    "{ let v = y; assume v != 1; }",
+                    "{ let k = any 1..y; }",
+                    "print(x, y);",
+                    "skip;",
+                ],
+            )
+            .into(),
+        ),
         11 => line(
             pick(rng, &["let done = cas(x, 0, 1);", "let old = fetch_add(y, 1);", "let old = exchange(x, t);"]).into(),
         ),

@@ -27,7 +27,7 @@ pub struct Maxima {
 type Key = (Vec<u8>, Vec<TaskId>, Option<TaskId>);
 
 struct Counter {
-    machine: Machine,
+    machine: Machine<'static>,
     waits: Vec<Span>,
     /// `None` while the executions from a state are being counted.
     known: HashMap<Key, Option<Maxima>>,

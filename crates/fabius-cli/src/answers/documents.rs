@@ -86,6 +86,8 @@ pub struct Answer<'a> {
     message: Option<&'a str>,
     /// Of `unknown`: what cut the search short.
     reason: Option<&'a Reason>,
+    /// Whether no execution completes, so that the answer is about nothing; it is then `unknown`.
+    vacuous: bool,
     /// How far the answer goes.
     bounds: Bounds,
     /// What was explored at each value of the bound. Counts include the levels below.
@@ -152,6 +154,7 @@ impl<'a> Answer<'a> {
             cost: trace.map(|t| t.cost),
             message: trace.map(|t| t.message.as_str()),
             reason,
+            vacuous: report.verdict.is_vacuous(),
             bounds: Bounds { bound, completed, scheduler, points, instances, any, limits },
             levels: &report.levels,
             total_states: report.total_states,

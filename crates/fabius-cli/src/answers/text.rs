@@ -22,7 +22,12 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
         Verdict::Bug { trace } => bug(trace, question, source, style),
         Verdict::Verified => {
             let states = report.total_states.map(|n| match n {
-                1 => "the only state was explored; ".to_string(),
+                1 => match report.outcomes {
+                    Some(n) if n > 1 => {
+                        format!("the only state was explored, which all {n} outcomes of choices lead to; ")
+                    }
+                    _ => "the only state was explored; ".to_string(),
+                },
                 n => format!("all {n} states were explored; "),
             });
             format!(

@@ -30,6 +30,12 @@ pub struct SequentialArgs {
     /// Any number of threads of each `process p[*]`; with --rounds [the default where there is one, and for 2 rounds]
     #[arg(long, value_name = "NUMBER", help_heading = "Bounds", conflicts_with_all = ["delays", "zields", "yields", "instances"])]
     pub threads: Option<ThreadsArg>,
+    /// Follow at most N threads and tasks, where their number is not seen from the text [default: 12, and unknown if that is not enough]
+    #[arg(long, value_name = "N", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub tasks: Option<u32>,
+    /// Follow at most N objects of each record [default: 8, and unknown if that is not enough]
+    #[arg(long, value_name = "N", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub objects: Option<u32>,
     #[command(flatten)]
     pub program: ProgramArgs,
 }
@@ -59,12 +65,12 @@ pub struct VerifyArgs {
     pub file: PathBuf,
     #[command(flatten)]
     pub sequential: SequentialArgs,
-    /// Follow each loop for at most U iterations
-    #[arg(long, value_name = "U", default_value_t = 10, help_heading = "Bounds")]
-    pub unwind: u32,
-    /// Follow at most R active calls of a procedure
-    #[arg(long, value_name = "R", default_value_t = 10, help_heading = "Bounds")]
-    pub recursion: u32,
+    /// Follow each loop for at most U iterations [default: 10, and unknown if that is not enough]
+    #[arg(long, value_name = "U", help_heading = "Bounds")]
+    pub unwind: Option<u32>,
+    /// Follow at most R active calls of a procedure [default: 10, and unknown if that is not enough]
+    #[arg(long, value_name = "R", help_heading = "Bounds")]
+    pub recursion: Option<u32>,
     /// Raise the bounds in turn, from the least ones to those given (or 64), until there is a bug
     #[arg(long, help_heading = "Bounds", conflicts_with_all = ["dump"])]
     pub incremental: bool,

@@ -59,6 +59,8 @@ fn plan(args: &VerifyArgs, loaded: &Loaded) -> Result<ProofPlan, Failure> {
         },
         unwind: args.unwind,
         recursion: args.recursion,
+        tasks: args.sequential.tasks,
+        objects: args.sequential.objects,
         incremental: args.incremental,
         solver: args.solver.choice(),
         time: args.time,

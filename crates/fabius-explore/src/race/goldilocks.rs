@@ -16,7 +16,7 @@
 
 use super::{Conflict, Party, Race, Runner, events};
 use crate::codec::{get, put};
-use crate::system::{ANONYMOUS, Access, Born, BufferId, TaskId, end_of};
+use crate::system::{ANONYMOUS, Access, Born, BufferId, StepLog, TaskId, end_of};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Detects the first data race of an execution.
@@ -83,6 +83,14 @@ impl Detector {
             }
         }
         after.iter().try_for_each(|a| self.touch(runner.buffer, a))
+    }
+
+    /// A step that an assumption has dropped: what it read it has read, which the assumption may depend on; what it wrote
+    /// nobody sees. Afterwards the detector is of no further use.
+    pub fn dropped(&mut self, runner: Runner, log: &StepLog) -> Result<(), Race> {
+        log.fresh.iter().for_each(|variables| self.forget_data(variables));
+        let read: Vec<Access> = log.accesses.iter().filter(|a| a.sync || !a.write).copied().collect();
+        self.step(runner, &read)
     }
 
     /// A task was born in the last step, by `parent`, or at the very beginning. It knows what its `spawn` knew, or,

@@ -3,6 +3,7 @@
 use super::checker::report;
 use crate::diagnostic::Diagnostic;
 use crate::program::*;
+use crate::walk::statements;
 use std::collections::HashSet;
 
 /// Whether a place is shared by itself (its indexes aside).
@@ -161,66 +162,126 @@ fn collect(block: &Block, atomic: bool, sync: &mut HashSet<Classed>, atomic_proc
     }
 }
 
+/// Sets what is true of these procedures for all that reach them, given who calls each.
+pub(super) fn reach(callers: &[Vec<ProcId>], reached: &mut [bool]) {
+    let mut new: Vec<ProcId> = (0..reached.len()).filter(|p| reached[*p]).collect();
+    while let Some(proc) = new.pop() {
+        for caller in &callers[proc] {
+            if !std::mem::replace(&mut reached[*caller], true) {
+                new.push(*caller);
+            }
+        }
+    }
+}
+
+/// Who calls each procedure.
+pub(super) fn callers(procs: &[Proc]) -> Vec<Vec<ProcId>> {
+    let mut callers = vec![Vec::new(); procs.len()];
+    for (id, proc) in procs.iter().enumerate() {
+        statements(&proc.body, &mut |s| {
+            if let StmtKind::Call(_, callee, _) = &s.kind {
+                callers[*callee].push(id);
+            }
+        });
+    }
+    callers
+}
+
 /// Sets [`Stmt::access`] everywhere.
 pub(super) fn assign(program: &mut Program) {
     let mut procs = std::mem::take(&mut program.procs);
+    let look = Look { program, awaited: awaited(&procs) };
     // What a procedure touches when it is called inside `atomic`.
-    let mut touched = vec![Access::Local; procs.len()];
-    loop {
-        let next: Vec<Access> = procs.iter().map(|p| deep(program, &touched, &p.body)).collect();
-        if next == touched {
-            break;
-        }
-        touched = next;
-    }
+    let none = vec![Access::Local; procs.len()];
+    let alone: Vec<Access> = procs.iter().map(|p| look.deep(&none, &p.body)).collect();
+    let callers = callers(&procs);
+    let at_least = |least: Access| {
+        let mut reached: Vec<bool> = alone.iter().map(|a| *a >= least).collect();
+        reach(&callers, &mut reached);
+        reached
+    };
+    let (data, sync) = (at_least(Access::Data), at_least(Access::Sync));
+    let touched: Vec<Access> = data
+        .iter()
+        .zip(sync)
+        .map(|(data, sync)| match (*data, sync) {
+            (_, true) => Access::Sync,
+            (true, false) => Access::Data,
+            (false, false) => Access::Local,
+        })
+        .collect();
     for proc in &mut procs {
-        assign_block(program, &touched, &mut proc.body);
+        look.block(&touched, &mut proc.body);
     }
     program.procs = procs;
 }
 
-fn assign_block(program: &Program, touched: &[Access], block: &mut Block) {
-    for s in block {
-        s.access = match &s.kind {
-            StmtKind::Atomic(body) => deep(program, touched, body),
-            _ => own(program, s),
-        };
-        match &mut s.kind {
-            StmtKind::If(_, a, b) => {
-                assign_block(program, touched, a);
-                assign_block(program, touched, b);
+/// What an `await` or `join` reads. Its accesses are scheduling points even if it is declared to be data: whoever waits for
+/// it makes no access that could race with the others.
+fn awaited(procs: &[Proc]) -> HashSet<Classed> {
+    let mut awaited = HashSet::new();
+    for proc in procs {
+        statements(&proc.body, &mut |s| {
+            if let StmtKind::Await(e) | StmtKind::Join(e) = &s.kind {
+                each_read(e, &mut |p| awaited.extend(classed(p)));
             }
-            StmtKind::While(_, b) | StmtKind::Atomic(b) => assign_block(program, touched, b),
-            _ => {}
-        }
+        });
     }
+    awaited
 }
 
-fn deep(program: &Program, touched: &[Access], block: &Block) -> Access {
-    let of = |s: &Stmt| {
-        let called = if let StmtKind::Call(_, proc, _) = &s.kind { touched[*proc] } else { Access::Local };
-        let nested = children(s).into_iter().map(|b| deep(program, touched, b)).max().unwrap_or(Access::Local);
-        own(program, s).max(called).max(nested)
-    };
-    block.iter().map(of).max().unwrap_or(Access::Local)
+/// What is looked up to say what a statement touches.
+struct Look<'a> {
+    program: &'a Program,
+    awaited: HashSet<Classed>,
 }
 
-fn own(program: &Program, s: &Stmt) -> Access {
-    if matches!(s.kind, StmtKind::Spawn(..) | StmtKind::Post(..) | StmtKind::Join(_) | StmtKind::Await(_)) {
-        return Access::Sync;
-    }
-    let mut access = Access::Local;
-    each_place(s, &mut |p| {
-        if is_shared(p, &program.globals) {
-            let class = match classed(p) {
-                Some(Classed::Global(g)) => program.globals[g].class,
-                Some(Classed::Field(r, i)) => program.records[r].fields[i].class,
-                None => Class::Data,
+impl Look<'_> {
+    fn block(&self, touched: &[Access], block: &mut Block) {
+        for s in block {
+            s.access = match &s.kind {
+                StmtKind::Atomic(body) => self.deep(touched, body),
+                _ => self.own(s),
             };
-            access = access.max(if class == Class::Sync { Access::Sync } else { Access::Data });
+            match &mut s.kind {
+                StmtKind::If(_, a, b) => {
+                    self.block(touched, a);
+                    self.block(touched, b);
+                }
+                StmtKind::While(_, b) | StmtKind::Atomic(b) => self.block(touched, b),
+                _ => {}
+            }
         }
-    });
-    access
+    }
+
+    fn deep(&self, touched: &[Access], block: &Block) -> Access {
+        let mut most = Access::Local;
+        statements(block, &mut |s| {
+            let called = if let StmtKind::Call(_, proc, _) = &s.kind { touched[*proc] } else { Access::Local };
+            most = most.max(self.own(s)).max(called);
+        });
+        most
+    }
+
+    fn own(&self, s: &Stmt) -> Access {
+        if matches!(s.kind, StmtKind::Spawn(..) | StmtKind::Post(..) | StmtKind::Join(_) | StmtKind::Await(_)) {
+            return Access::Sync;
+        }
+        let program = self.program;
+        let mut access = Access::Local;
+        each_place(s, &mut |p| {
+            if is_shared(p, &program.globals) {
+                let class = match classed(p) {
+                    Some(what) if self.awaited.contains(&what) => Class::Sync,
+                    Some(Classed::Global(g)) => program.globals[g].class,
+                    Some(Classed::Field(r, i)) => program.records[r].fields[i].class,
+                    None => Class::Data,
+                };
+                access = access.max(if class == Class::Sync { Access::Sync } else { Access::Data });
+            }
+        });
+        access
+    }
 }
 
 /// Reports calls inside `atomic` of procedures that wait or give up control.
@@ -230,14 +291,7 @@ pub(super) fn check_atomic(program: &Program, diagnostics: &mut Vec<Diagnostic>)
             || matches!(&s.kind, StmtKind::Atomic(b) if b.iter().any(|s| matches!(s.kind, StmtKind::Await(_) | StmtKind::Join(_))))
     };
     let mut waits: Vec<bool> = program.procs.iter().map(|p| any(&p.body, &leaves)).collect();
-    loop {
-        let calls = |s: &Stmt| matches!(&s.kind, StmtKind::Call(_, p, _) if waits[*p]);
-        let next: Vec<bool> = program.procs.iter().zip(&waits).map(|(p, w)| *w || any(&p.body, &calls)).collect();
-        if next == waits {
-            break;
-        }
-        waits = next;
-    }
+    reach(&callers(&program.procs), &mut waits);
     fn visit(program: &Program, block: &Block, inside: bool, waits: &[bool], diagnostics: &mut Vec<Diagnostic>) {
         for s in block {
             if let (true, StmtKind::Call(_, p, _)) = (inside && !diagnostics.iter().any(|d| d.span == s.span), &s.kind)

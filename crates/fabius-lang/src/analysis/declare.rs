@@ -241,6 +241,15 @@ impl<'a> Declarations<'a> {
                 if done.contains(&i) || !self.cx.records[first + i].fields.iter().all(ready) {
                     continue;
                 }
+                // Sizes of those that it contains are known, and small.
+                let size = size_of(&Type::Record(first + i), &self.cx.records);
+                if size > super::checker::MAX_SCALARS {
+                    let (name, _) = records().nth(i).expect("there is one for each source");
+                    too_large(name, diagnostics);
+                    self.cx.records[first + i].fields.clear();
+                    done.insert(i);
+                    continue;
+                }
                 for (f, source) in fields.iter().enumerate() {
                     let ty = self.cx.records[first + i].fields[f].ty.clone();
                     let mut checker = Checker::of_constants(&self.cx, diagnostics);
@@ -261,7 +270,7 @@ impl<'a> Declarations<'a> {
         }
     }
 
-    /// The records that are parts of values of a type.
+    /// The records that are parts of values of a type, each once.
     fn parts(&self, ty: &Type) -> Vec<RecordId> {
         match ty {
             Type::Record(r) => vec![*r],
@@ -430,4 +439,10 @@ impl Body<'_> {
         let name = self.name.node.clone();
         Proc { name, locals: checker.locals, params: self.params.len(), results, body, span: self.name.span }
     }
+}
+
+fn too_large(name: &ast::Name, diagnostics: &mut Vec<Diagnostic>) {
+    let message = format!("a record `{}` has more than {} parts", name.node, super::checker::MAX_SCALARS);
+    report(diagnostics, "E0307", name.span, message, "too large").help =
+        Some("make the arrays smaller; most errors show in small instances".into());
 }

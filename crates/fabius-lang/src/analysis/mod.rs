@@ -4,6 +4,7 @@ mod access;
 mod checker;
 mod constant;
 mod declare;
+mod dropping;
 mod expr;
 mod hoist;
 mod names;
@@ -120,6 +121,7 @@ fn finish(
         access::check_atomic(&program, diagnostics);
         access::infer_classes(&mut program, &declared);
         access::assign(&mut program);
+        dropping::assign(&mut program);
     }
     program
 }

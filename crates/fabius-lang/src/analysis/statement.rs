@@ -269,20 +269,14 @@ impl Checker<'_> {
                 let resets = self.block_of(|c| c.reset_since(mark, span));
                 let chosen = self.read_local(id, at);
                 self.temporaries.release(mark);
-                let mut rest: Option<Block> = None;
-                let mut bodies: Vec<Block> = blocks.iter().map(|b| self.nested(b)).collect();
-                for (i, body) in bodies.drain(..).enumerate().rev() {
-                    let body: Block = resets.iter().cloned().chain(body).collect();
-                    rest = Some(match rest {
-                        None => body,
-                        Some(no) => {
-                            let test = ExprKind::Binary(BinaryOp::Eq, chosen.clone().into(), bound(i).into());
-                            let test = Guard::Expr(Expr { kind: test, ty: Type::Bool, span: at });
-                            vec![Stmt { kind: StmtKind::If(test, body, no), access: Access::Local, span: at }]
-                        }
-                    });
-                }
-                self.out.extend(rest.unwrap_or_default());
+                let bodies = blocks.iter().map(|b| resets.iter().cloned().chain(self.nested(b)).collect());
+                let bodies: Vec<(usize, Block)> = bodies.enumerate().collect();
+                let when = |op, i: usize, yes, no| {
+                    let test = ExprKind::Binary(op, chosen.clone().into(), bound(i).into());
+                    let test = Guard::Expr(Expr { kind: test, ty: Type::Bool, span: at });
+                    Stmt { kind: StmtKind::If(test, yes, no), access: Access::Local, span: at }
+                };
+                self.out.extend(one_of(bodies, &when));
             }
         }
     }
@@ -466,4 +460,18 @@ impl Checker<'_> {
         let typed = self.reduce_all(typed, 1);
         self.push(StmtKind::Return(typed), span);
     }
+}
+
+/// Alternatives one after the other up to so many; of more, halves, so that nothing is nested deeply.
+const IN_A_ROW: usize = 16;
+
+/// The alternative whose number is chosen; `when` compares it.
+fn one_of(mut bodies: Vec<(usize, Block)>, when: &dyn Fn(BinaryOp, usize, Block, Block) -> Stmt) -> Block {
+    if bodies.len() > IN_A_ROW {
+        let upper = bodies.split_off(bodies.len() / 2);
+        let middle = upper[0].0;
+        return vec![when(BinaryOp::Lt, middle, one_of(bodies, when), one_of(upper, when))];
+    }
+    let Some((_, last)) = bodies.pop() else { return Block::new() };
+    bodies.into_iter().rev().fold(last, |no, (i, yes)| vec![when(BinaryOp::Eq, i, yes, no)])
 }

@@ -28,13 +28,20 @@ pub(super) fn weight(block: &Block) -> u32 {
 /// For each procedure whether it, or one that it calls, asks for the running task's handle.
 pub(super) fn procs_that_use_self(program: &Program) -> Vec<bool> {
     let mut uses: Vec<bool> = program.procs.iter().map(|p| any(&p.body, &mentions_self)).collect();
+    let mut order: Vec<usize> = (0..uses.len()).collect();
+    // Callers mostly stand before or mostly behind those that they call: one of the two ways is short.
     loop {
-        let calls = |s: &Stmt| matches!(s.kind, StmtKind::Call(_, p, _) if uses[p]);
-        let next: Vec<bool> = program.procs.iter().zip(&uses).map(|(p, u)| *u || any(&p.body, &calls)).collect();
-        if next == uses {
+        order.reverse();
+        let mut changed = false;
+        for p in &order {
+            if !uses[*p] && any(&program.procs[*p].body, &|s| matches!(s.kind, StmtKind::Call(_, p, _) if uses[p])) {
+                uses[*p] = true;
+                changed = true;
+            }
+        }
+        if !changed {
             return uses;
         }
-        uses = next;
     }
 }
 

@@ -15,6 +15,11 @@ pub type Full = OutOfMemory;
 
 const CACHE: usize = 1 << 20;
 
+/// Bytes that the library reserves at once: for a node, for an entry of its cache, and for the stack of its thread.
+const NODE: usize = 24;
+const ENTRY: usize = 64;
+const STACK: usize = 1 << 30;
+
 /// All diagrams of one analysis. One thread: more are slower.
 pub struct Diagrams {
     manager: BCDDManagerRef,
@@ -26,14 +31,17 @@ pub struct Diagrams {
 }
 
 impl Diagrams {
-    /// With so many variables, the first on top, and so many nodes at most.
-    pub fn new(variables: u32, most: usize) -> Diagrams {
+    /// With so many variables, the first on top, and so many nodes at most. `None` if there is no memory for so many: the
+    /// library would panic.
+    pub fn new(variables: u32, most: usize) -> Option<Diagrams> {
+        let room = most.saturating_mul(NODE).saturating_add(CACHE.min(most) * ENTRY);
+        Vec::<u8>::new().try_reserve_exact(room.saturating_add(STACK)).ok()?;
         let manager = new_manager(most, CACHE.min(most), 1);
         let (all, none) = manager.with_manager_exclusive(|m| {
             m.add_vars(variables);
             (Set::t(m), Set::f(m))
         });
-        Diagrams { manager, most, all, none }
+        Some(Diagrams { manager, most, all, none })
     }
 
     /// Those in which a variable is true.

@@ -73,7 +73,9 @@ pub fn compose(
         if !endless.is_empty() {
             return (Err(Stopped::TooNarrow(endless)), Statistics::default());
         }
-        let d = Diagrams::new(layout.bits * 4, nodes);
+        let Some(d) = Diagrams::new(layout.bits * 4, nodes) else {
+            return (Err(Stopped::Memory), Statistics::default());
+        };
         let mut reach = Reach::new(program, &graphs, layout, d, Question::Everything, prints.len());
         (fixed_point(threads, &mut reach, limits, progress), reach.statistics)
     }))

@@ -103,7 +103,9 @@ pub fn reach(
     let mut prints = Vec::new();
     let graphs = graphs(program, &mut prints)?;
     Ok(with_enough_bits(program, &graphs, |layout| {
-        let d = Diagrams::new(layout.bits * 4, NODES);
+        let Some(d) = Diagrams::new(layout.bits * 4, NODES) else {
+            return (Err(Stopped::Memory), Statistics::default());
+        };
         let mut reach = Reach::new(program, &graphs, layout, d, question, prints.len());
         let outcome = reach.run(limits, &mut |s| progress(&Statistics { time: began.elapsed(), ..*s }));
         (outcome.and_then(|()| Ok(reach.results(ends, &prints)?)), reach.statistics)

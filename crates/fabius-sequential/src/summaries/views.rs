@@ -161,7 +161,9 @@ pub fn invariant(
         let bits = (usize::BITS - flat.points.leading_zeros()) as usize;
         let own: usize = own_leaves(program, &layout).iter().map(|l| layout.widths[*l].bits).sum();
         let extra = 4 * bits + 2 * template.declared.len() * (bits + own);
-        let d = Diagrams::new(layout.bits * 4 + extra as u32, nodes);
+        let Some(d) = Diagrams::new(layout.bits * 4 + extra as u32, nodes) else {
+            return (Err(Stopped::Memory), Statistics::default());
+        };
         let mut reach = Reach::new(program, &graphs, layout, d, Question::Everything, prints.len());
         let abstraction = Abstraction { flat: &flat, entries: &entries, template, bits };
         let holds = abstraction.holds(&mut reach, limits, progress);

@@ -13,12 +13,16 @@ pub(super) fn count_tasks(program: &Program) -> Option<u32> {
     let processes: Option<u32> = program.processes.iter().map(|p| p.count).sum();
     let roots = program.init.into_iter().chain(program.buffers.iter().map(|b| b.proc));
     // More rounds than procedures: there is recursion.
+    let mut order: Vec<ProcId> = (0..program.procs.len()).collect();
     for round in 0..=program.procs.len() {
-        let mut next = makes.clone();
-        for (count, proc) in next.iter_mut().zip(&program.procs) {
-            *count = tasks_of(&proc.body, &makes);
+        order.reverse();
+        let mut changed = false;
+        for p in &order {
+            let now = tasks_of(&program.procs[*p].body, &makes).filter(|n| *n <= MANY);
+            changed |= now != makes[*p];
+            makes[*p] = now;
         }
-        if next == makes {
+        if !changed {
             let of_roots: Option<u32> = roots.map(|p| makes[p]).sum();
             let of_processes: Option<u32> = program.processes.iter().map(|p| Some(p.count? * makes[p.proc]?)).sum();
             let all = of_roots? + of_processes? + processes? + 1 + program.buffers.len() as u32;
@@ -27,10 +31,12 @@ pub(super) fn count_tasks(program: &Program) -> Option<u32> {
         if round == program.procs.len() {
             return None;
         }
-        makes = next;
     }
     None
 }
+
+/// So many are not told apart.
+const MANY: u32 = 1 << 16;
 
 fn tasks_of(block: &Block, makes: &[Option<u32>]) -> Option<u32> {
     block
@@ -43,7 +49,7 @@ fn tasks_of(block: &Block, makes: &[Option<u32>]) -> Option<u32> {
             StmtKind::While(_, b) => tasks_of(b, makes).filter(|n| *n == 0),
             _ => Some(0),
         })
-        .sum()
+        .try_fold(0u32, |sum, n| sum.checked_add(n?))
 }
 
 /// Whether some statement needs to know which task is which.

@@ -3,18 +3,15 @@
 use crate::build::*;
 use fabius_lang::program::*;
 
-/// Objects of each record at most.
-pub(super) const OBJECTS: u32 = 8;
-
-pub(super) fn retype(ty: &mut Type, handle: &Type) {
+pub(super) fn retype(ty: &mut Type, handle: &Type, objects: u32) {
     match ty {
         Type::Thread => *ty = handle.clone(),
         Type::ThreadSet => {
             let Type::Range(_, most) = handle else { unreachable!("handles are numbers") };
             *ty = array(Type::Bool, *most as u32 + 1);
         }
-        Type::Ref(_) => *ty = reference(),
-        Type::Array { element, .. } => retype(element, handle),
+        Type::Ref(_) => *ty = reference(objects),
+        Type::Array { element, .. } => retype(element, handle, objects),
         _ => {}
     }
 }
@@ -28,21 +25,23 @@ fn refers(ty: &Type) -> bool {
 }
 
 /// References are numbers; 0 is `null`.
-pub(super) fn reference() -> Type {
-    Type::Range(0, i64::from(OBJECTS))
+pub(super) fn reference(objects: u32) -> Type {
+    Type::Range(0, i64::from(objects))
 }
 
 /// The objects: for each field of each record, the values by the number of the object. There is none with number 0, so that
 /// to follow `null` is an index out of bounds.
 pub(super) struct Heap {
+    /// Objects of each record at most.
+    pub(super) objects: u32,
     /// How many objects of each record there are.
     pub(super) made: Vec<Place>,
     pub(super) fields: Vec<Vec<Place>>,
 }
 
 impl Heap {
-    pub(super) fn new(program: &mut Program, source: &Program) -> Heap {
-        let mut heap = Heap { made: Vec::new(), fields: Vec::new() };
+    pub(super) fn new(program: &mut Program, source: &Program, most: u32) -> Heap {
+        let mut heap = Heap { objects: most, made: Vec::new(), fields: Vec::new() };
         let locals = source.procs.iter().flat_map(|p| p.locals.iter().map(|l| &l.ty));
         let fields = source.records.iter().flat_map(|r| r.fields.iter().map(|f| &f.ty));
         if !source.globals.iter().map(|g| &g.ty).chain(locals).chain(fields).any(refers) {
@@ -50,12 +49,12 @@ impl Heap {
         }
         let records = program.records[..source.records.len()].to_vec();
         for record in &records {
-            heap.made.push(new_global(program, &format!("{}_made", record.name.to_lowercase()), reference()));
+            heap.made.push(new_global(program, &format!("{}_made", record.name.to_lowercase()), reference(most)));
             let column = |field: &Field| {
                 let name = format!("{}_{}", record.name.to_lowercase(), field.name);
-                let objects = Type::Range(1, i64::from(OBJECTS));
+                let objects = Type::Range(1, i64::from(most));
                 let ty =
-                    Type::Array { index: Box::new(objects), lo: 1, len: OBJECTS, element: Box::new(field.ty.clone()) };
+                    Type::Array { index: Box::new(objects), lo: 1, len: most, element: Box::new(field.ty.clone()) };
                 new_global(program, &name, ty)
             };
             heap.fields.push(record.fields.iter().map(column).collect());
@@ -109,7 +108,7 @@ impl Mapping<'_> {
         let mut moved = base;
         if let (Base::Heap(object, r), Some(Projection::Field(f))) = (&p.base, p.path.first()) {
             moved = self.heap.fields[*r][*f].base.clone();
-            path[0] = Projection::Index { index: Box::new(self.expr(object)), lo: 1, len: OBJECTS };
+            path[0] = Projection::Index { index: Box::new(self.expr(object)), lo: 1, len: self.heap.objects };
         }
         Place { base: moved, path, ty: (self.ty)(&p.ty), span: p.span }
     }

@@ -17,10 +17,11 @@ mod points;
 mod prefix;
 mod statements;
 
+use crate::Caps;
 use crate::build::*;
 use crate::{Explicit, Start, Unsupported, abort};
 use census::{count_tasks, private_to_main, uses_handles};
-use data::{Heap, OBJECTS, resized, retype};
+use data::{Heap, resized, retype};
 use fabius_lang::program::*;
 use fabius_trace::Span;
 use prefix::Prefixes;
@@ -55,14 +56,6 @@ pub mod code {
     pub const WIDE: i64 = 7;
     /// A thread comes to a scheduling point: it did not finish before it had a turn.
     pub const SEEN: i64 = 8;
-}
-
-/// Threads and tasks that come into being at most, where their number is not seen from the text.
-pub(crate) const TASKS: u32 = 12;
-
-/// The limit in a sentence.
-pub(crate) fn at_most_tasks() -> String {
-    format!("at most {TASKS} threads or tasks are created")
 }
 
 /// Whether control may be taken away.
@@ -150,14 +143,14 @@ struct Body {
 ///
 /// # Errors
 /// What translations cannot do.
-pub fn explicit(source: &Program, trace: Trace) -> Result<Explicit, Unsupported> {
+pub fn explicit(source: &Program, trace: Trace, caps: Caps) -> Result<Explicit, Unsupported> {
     let tasks = count_tasks(source);
     let declared: u32 = source.processes.iter().filter_map(|p| p.count).sum::<u32>() + source.buffers.len() as u32;
-    let handle = Type::Range(0, i64::from(tasks.unwrap_or(TASKS + declared)));
+    let handle = Type::Range(0, i64::from(tasks.unwrap_or(caps.tasks.saturating_add(declared))));
     let mut program =
         Program { procs: Vec::new(), init: None, buffers: Vec::new(), processes: Vec::new(), ..source.clone() };
     program.interleave = Interleave::Explicit;
-    let retype = |ty: &mut Type| retype(ty, &handle);
+    let retype = |ty: &mut Type| retype(ty, &handle, caps.objects);
     program.records.iter_mut().flat_map(|r| &mut r.fields).for_each(|f| retype(&mut f.ty));
     let records = program.records.clone();
     for f in program.records.iter_mut().flat_map(|r| &mut r.fields) {
@@ -179,7 +172,7 @@ pub fn explicit(source: &Program, trace: Trace) -> Result<Explicit, Unsupported>
         let born = new_global(&mut program, "born", handle.clone());
         (born, new_global(&mut program, "finished", array(Type::Bool, most as u32 + 1)))
     });
-    let heap = Heap::new(&mut program, source);
+    let heap = Heap::new(&mut program, source, caps.objects);
     let stop = new_global(&mut program, "stop", Type::Bool);
     let failed = new_global(&mut program, "failed", Type::Bool);
     let implicit = source.interleave == Interleave::Implicit && !source.has_single_buffer();
@@ -219,10 +212,10 @@ pub fn explicit(source: &Program, trace: Trace) -> Result<Explicit, Unsupported>
     abort::abort(&mut program, &stop, &failed, &fail, &abort::Stops { never: go_on, at_start: tasks_begin });
     let mut limits = Vec::new();
     if source.any_stmt(|s| matches!(s.kind, StmtKind::New(..))) {
-        limits.push(format!("at most {OBJECTS} objects of each record are made"));
+        limits.push(caps.words_of_objects());
     }
     if has_handles && tasks.is_none() {
-        limits.push(at_most_tasks());
+        limits.push(caps.words_of_tasks());
     }
     let waits = |s: &Stmt| matches!(s.kind, StmtKind::Await(_) | StmtKind::Join(_));
     if source.has_buffers() && !source.has_single_buffer() && source.any_stmt(waits) {
@@ -232,7 +225,7 @@ pub fn explicit(source: &Program, trace: Trace) -> Result<Explicit, Unsupported>
     let mut private = private_to_main(&program, &starts);
     private.remove(&stop);
     private.insert(failed);
-    Ok(Explicit { program, has_init: source.init.is_some(), starts, stop, failed, private, tasks, limits })
+    Ok(Explicit { program, has_init: source.init.is_some(), starts, stop, failed, private, tasks, caps, limits })
 }
 
 /// The globals that are part of the shared state: all that are changed, but for those of one thread.
@@ -391,9 +384,9 @@ impl Maker<'_> {
     fn ty(&self, ty: &Type) -> Type {
         let mut ty = ty.clone();
         if let Some((born, _)) = &self.handles {
-            retype(&mut ty, &born.ty);
+            retype(&mut ty, &born.ty, self.heap.objects);
         } else {
-            retype(&mut ty, &Type::Range(0, 1));
+            retype(&mut ty, &Type::Range(0, 1), self.heap.objects);
         }
         ty
     }

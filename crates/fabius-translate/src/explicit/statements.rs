@@ -1,7 +1,7 @@
 //! One function for each kind of statement that is more than a line.
 
 use super::census::{awaited, has_points};
-use super::data::{Mapping, OBJECTS, reference};
+use super::data::{Mapping, reference};
 use super::prefix::is_visible;
 use super::{At, Body, Maker, Mode, Origin, code};
 use crate::build::*;
@@ -363,8 +363,8 @@ impl Maker<'_> {
         es.iter().zip(&self.program.records[r].fields).for_each(|(e, f)| faults::of_store(e, &f.ty, &mut conditions));
         self.hold(conditions, span, out);
         let made = self.heap.made[r].clone();
-        let object = new_local(&mut body.locals, "object", reference());
-        out.push(assume(lt(read(&made), number(i64::from(OBJECTS)))));
+        let object = new_local(&mut body.locals, "object", reference(self.heap.objects));
+        out.push(assume(lt(read(&made), number(i64::from(self.heap.objects)))));
         out.extend([set(&made, add(read(&made), number(1))), set(&object, read(&made))]);
         for (column, e) in self.heap.fields[r].clone().into_iter().zip(es) {
             out.push(set(&element(column, read(&object)), e));

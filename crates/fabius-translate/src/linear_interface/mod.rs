@@ -14,6 +14,7 @@ pub mod eager;
 mod holders;
 pub mod lazy;
 
+use crate::Caps;
 use crate::build::*;
 use crate::explicit::{Trace, explicit};
 use crate::{Explicit, Start, Unsupported};
@@ -39,7 +40,7 @@ pub fn is_parameterized(program: &Program) -> bool {
 ///
 /// # Errors
 /// Tasks, threads that are spawned, handles that are kept, and what no translation can do.
-pub fn parameterized(source: &Program, trace: Trace) -> Result<Parameterized, Unsupported> {
+pub fn parameterized(source: &Program, trace: Trace, caps: Caps) -> Result<Parameterized, Unsupported> {
     let alone = |what: &str, span| {
         Unsupported::new(what, span, "declare processes instead, or verify a fixed number: `--instances`")
     };
@@ -65,7 +66,7 @@ pub fn parameterized(source: &Program, trace: Trace) -> Result<Parameterized, Un
     once.processes.iter_mut().for_each(|p| p.count = p.count.or(Some(1)));
     let of: Vec<usize> =
         once.processes.iter().enumerate().flat_map(|(n, p)| vec![n; p.count.unwrap_or(1) as usize]).collect();
-    let mut explicit = explicit(&once, trace)?;
+    let mut explicit = explicit(&once, trace, caps)?;
     let (any, declared): (Vec<_>, Vec<_>) =
         explicit.starts.drain(..).zip(of).partition(|(_, process)| is_any(*process));
     explicit.starts = declared.into_iter().map(|(start, _)| start).collect();

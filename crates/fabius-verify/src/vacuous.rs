@@ -1,0 +1,69 @@
+//! Whether an answer says anything: if all executions are dropped, whatever is asserted holds.
+
+use crate::Plan;
+use fabius_explore::complete::some_execution;
+use fabius_explore::search::{Cut, Monitor, Options, Outcome};
+use fabius_lang::program::{ExprKind, Program, StmtKind, Value};
+use fabius_machine::Machine;
+use fabius_trace::{Bound, Points, Reason};
+use std::sync::atomic::AtomicBool;
+
+/// The reason that is given.
+pub fn reason() -> Reason {
+    let message = "no execution completes: each is dropped by an `assume` that fails or a choice of nothing";
+    Reason::Vacuous { message: message.into() }
+}
+
+/// Whether the program has anything that drops executions.
+fn may_drop(program: &Program) -> bool {
+    program.any_stmt(|s| match &s.kind {
+        StmtKind::Assume(_) => true,
+        StmtKind::Any(_, lo, hi) => match (&lo.kind, &hi.kind) {
+            (ExprKind::Const(Value::Int(lo)), ExprKind::Const(Value::Int(hi))) => lo > hi,
+            _ => true,
+        },
+        _ => false,
+    })
+}
+
+/// Whether a search that found no bug met no execution but dropped ones.
+///
+/// # Errors
+/// The limit that ended the look at executions that go on for ever.
+pub fn is_vacuous(
+    program: &Program,
+    engine: &Machine<'_>,
+    plan: &Plan,
+    outcome: &Outcome,
+    options: &Options,
+    monitor: &Monitor<'_>,
+) -> Result<bool, Cut> {
+    // Executions that a bound of depth cuts off are followed as far as it says.
+    if !may_drop(program) || plan.bound == Bound::Depth {
+        return Ok(false);
+    }
+    let counts_executions = plan.stateless || crate::is_random(plan.strategy);
+    let level = outcome.levels.last();
+    let is_dropped = &|state: &_| engine.is_dropped(state);
+    let ends = if counts_executions { level.map_or(0, |l| l.states) } else { outcome.finals };
+    // One end may be that of executions that are dropped before their first step.
+    if ends > 1 {
+        return Ok(false);
+    }
+    let memory = if counts_executions { options.memory.or(Some(FEW_BYTES)) } else { options.memory };
+    some_execution(engine, &Options { memory, ..options.clone() }, monitor, is_dropped).map(|some| !some)
+}
+
+/// Bytes of states that are looked at on behalf of a symbolic engine, which does not know.
+const FEW_BYTES: u64 = 32 << 20;
+
+/// Whether all executions of a program are known to be dropped, with little effort.
+pub fn is_surely_vacuous(program: &Program, stop: &AtomicBool) -> bool {
+    if !may_drop(program) || program.processes.iter().any(|p| p.count.is_none()) {
+        return false;
+    }
+    let engine = Machine::new(program, Points::All);
+    let options = Options { bound: Bound::None, memory: Some(FEW_BYTES), ..Options::default() };
+    let monitor = Monitor { stop, progress: &|_| {} };
+    some_execution(&engine, &options, &monitor, &|state| engine.is_dropped(state)) == Ok(false)
+}

@@ -1,0 +1,86 @@
+//! Limits hold within one step, and deep or wide programs are answered.
+
+use fabius_trace::{Reason, Verdict};
+use fabius_verify::prove::{Caps, Form, Sequentialization, text_of};
+use fabius_verify::{Plan, Strategy, check, program_id};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Steps that do not end for long, in different ways.
+const ENDLESS: [&str; 4] = [
+    "proc p() { skip; } buffer cpu { for i in 1..1000000000 { if * { post p(); } } }",
+    "proc p() { skip; } init { atomic { loop { spawn p(); } } }",
+    "init { var n = 0; loop { let b: bool = *; n = n + 1; } }",
+    "var a: [u8; 6]; record R { a: [int; 60000] } var r: ref R; init { atomic { loop { r = new R { }; if * { a[0] = 1; } } } }",
+];
+
+fn said(source: &str, plan: &Plan, stop: bool) -> Verdict {
+    let program = fabius_lang::compile(source, &Default::default()).unwrap_or_else(|d| panic!("{d:?}\n{source}"));
+    let id = program_id("limits.fab", source, &[], &[]);
+    let report = check(&program, &id, plan, &AtomicBool::new(stop), &|_| {});
+    report.unwrap_or_else(|e| panic!("{e:?}\n{source}")).verdict
+}
+
+fn reason(verdict: &Verdict) -> Option<&Reason> {
+    if let Verdict::Unknown { reason, .. } = verdict { Some(reason) } else { None }
+}
+
+/// In each of two strategies, which begin differently.
+fn plans(plan: Plan) -> [Plan; 2] {
+    [plan.clone(), Plan { strategy: Strategy::DepthFirst, ..plan }]
+}
+
+#[test]
+fn time_is_over_within_a_step() {
+    for source in ENDLESS {
+        for plan in plans(Plan { time: Some(Duration::from_millis(200)), ..Plan::default() }) {
+            let verdict = said(source, &plan, false);
+            assert_eq!(reason(&verdict), Some(&Reason::Time), "{plan:?}\n{source}");
+        }
+    }
+}
+
+#[test]
+fn a_step_is_interrupted() {
+    for source in ENDLESS {
+        for plan in plans(Plan::default()) {
+            let verdict = said(source, &plan, true);
+            assert_eq!(reason(&verdict), Some(&Reason::Interrupted), "{plan:?}\n{source}");
+        }
+    }
+}
+
+#[test]
+fn memory_is_full_within_a_step() {
+    for source in [ENDLESS[0], ENDLESS[2], ENDLESS[3]] {
+        for plan in plans(Plan { memory: Some(1 << 20), ..Plan::default() }) {
+            let verdict = said(source, &plan, false);
+            assert_eq!(reason(&verdict), Some(&Reason::Memory), "{plan:?}\n{source}");
+        }
+    }
+}
+
+/// So many alternatives or calls as no stack holds frames for.
+const MANY: usize = 100_000;
+
+#[test]
+fn a_choice_among_many_blocks_is_explored_and_translated() {
+    let source = format!("var x: int; init {{ choose {{ skip; }}{} x = 1; }}", " or { skip; }".repeat(MANY - 1));
+    assert_eq!(said(&source, &Plan::default(), false), Verdict::Verified);
+    translated(&source);
+}
+
+#[test]
+fn a_long_chain_of_calls_is_explored_as_far_as_calls_go_and_translated() {
+    let chain: String = (0..MANY).map(|n| format!("proc p{n}() {{ p{}(); }}\n", n + 1)).collect();
+    let source = format!("var x: int;\n{chain}proc p{MANY}() {{ x = 1; }}\ninit {{ p0(); }}\n");
+    let verdict = said(&source, &Plan::default(), false);
+    assert!(matches!(reason(&verdict), Some(Reason::Program { message }) if message.contains("active calls")));
+    translated(&source);
+}
+
+fn translated(source: &str) {
+    let program = fabius_lang::compile(source, &Default::default()).expect("it was just checked");
+    let text = text_of(&program, Sequentialization::Rounds(2), Form::Sequential, Caps::default());
+    assert!(text.is_ok_and(|text| text.contains("init {")));
+}

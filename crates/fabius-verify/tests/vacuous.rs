@@ -1,0 +1,65 @@
+//! An answer about no execution is none.
+
+use fabius_trace::{Points, Reason, Verdict};
+use fabius_verify::{Plan, Strategy, check, program_id};
+use std::sync::atomic::AtomicBool;
+
+fn said(source: &str, plan: &Plan) -> Verdict {
+    let program = fabius_lang::compile(source, &Default::default()).unwrap_or_else(|d| panic!("{d:?}\n{source}"));
+    let id = program_id("vacuous.fab", source, &[], &[]);
+    let report = check(&program, &id, plan, &AtomicBool::new(false), &|_| {});
+    report.unwrap_or_else(|e| panic!("{e:?}\n{source}")).verdict
+}
+
+fn plans() -> [Plan; 6] {
+    [
+        Plan::default(),
+        Plan { points: Points::Sync, ..Plan::default() },
+        Plan { max: Some(0), ..Plan::default() },
+        Plan { strategy: Strategy::DepthFirst, ..Plan::default() },
+        Plan { stateless: true, ..Plan::default() },
+        Plan { strategy: Strategy::Random, executions: Some(50), ..Plan::default() },
+    ]
+}
+
+#[test]
+fn programs_of_which_no_execution_completes_are_not_verified() {
+    for source in [
+        "var a: bool; var b: bool; process p[1] { atomic { choose { assume a; b = true; } or { assume b; a = true; } } }",
+        "init { assume false; }",
+        "process p[2] { let k = any 2..1; }",
+        "var x: 0..3; init { if * { assume false; } x = 1; let k = any 2..x; assert false; }",
+        "sync var x: 0..3; process p[2] { x = (x + 1) % 4; zield; assume x > 3; }",
+    ] {
+        for plan in plans() {
+            let verdict = said(source, &plan);
+            assert!(verdict.is_vacuous(), "{plan:?}\n{source}\n{verdict:?}");
+            assert_eq!(verdict.exit_code(), 3);
+        }
+    }
+}
+
+#[test]
+fn one_execution_that_ends_or_goes_on_for_ever_is_enough() {
+    for source in [
+        "var x: 0..3; process p[1] { let k = any 0..2; assume k == 1; x = k; }",
+        "var x: 0..3; process p[1] { if * { loop { x = (x + 1) % 4; } } else { x = 2; assume x == 0; } }",
+        "init { if * { assume false; } }",
+        "init { assume true; }",
+    ] {
+        for plan in plans() {
+            let verdict = said(source, &plan);
+            assert!(!verdict.is_vacuous(), "{plan:?}\n{source}\n{verdict:?}");
+        }
+    }
+}
+
+#[test]
+fn what_needs_more_than_the_bound_is_vacuous_within_it() {
+    // The only execution that completes preempts `p` once.
+    let source =
+        "var x: 0..3; process p[1] { x = 1; let s = x; assume s == 2; } process q[1] { x = 2; assume x == 2; }";
+    let within = |max| said(source, &Plan { max: Some(max), ..Plan::default() });
+    assert!(matches!(within(0), Verdict::Unknown { reason: Reason::Vacuous { .. }, .. }), "{:?}", within(0));
+    assert!(!within(1).is_vacuous(), "{:?}", within(1));
+}
