@@ -60,9 +60,6 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("xtask", &["fabius-curves", "fabius-explore", "fabius-lang", "fabius-machine", "fabius-trace", "testkit"]),
 ];
 
-/// Crates whose circles of files are not yet laid out.
-const CIRCLES: &[&str] = &["fabius"];
-
 /// Longest source file that needs no reason.
 const MAX_LINES: usize = 600;
 
@@ -233,9 +230,6 @@ fn directions(problems: &mut Vec<String>) -> Result<(), String> {
     }
     for (src, files) in crates {
         let name = src.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
-        if CIRCLES.contains(&name.as_str()) {
-            continue;
-        }
         for circle in circles::circles(&files) {
             let names: Vec<String> =
                 circle.iter().map(|m| if m.is_empty() { "the root".into() } else { m.join("::") }).collect();

@@ -5,7 +5,7 @@
 //! loom = { package = "fabius-loom", version = "0.1" }
 //! ```
 //!
-//! What differs is in the README: above all, sequential consistency is assumed, and there is no limit on threads.
+//! What differs is in the README: above all, loads find the last store whatever the ordering, and there is no limit on threads.
 
 pub mod cell;
 pub mod lazy_static;

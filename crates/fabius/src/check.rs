@@ -1,19 +1,21 @@
 //! From a test and a configuration to a report: explores, begins anew when the test looks at something that was not
 //! reckoned with, and runs what fails once more to write it down.
 
+use crate::answer;
 use crate::command;
 use crate::config::{Config, DEFAULT_EXECUTIONS, DEFAULT_WALKS, Plan};
-use crate::replay::{self, Rerun, Twice};
+use crate::replay;
 use crate::report::Report;
-use crate::rt::{self, Execution, Limit, Loops, Refine, Settings};
+use crate::rerun::{self, Twice};
+use crate::rt::{self, Execution, Loops, Refine};
 use crate::system::Test;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
 use fabius_explore::stateless::Complete;
 use fabius_explore::{shrink, sources, stateless, walk};
-use fabius_trace::{Bound, Bounds, BugKind, Points, Reason, Schedule, SchedulerKind, Verdict};
+use fabius_trace::{Bound, Bounds, BugKind, Points, Reason, Schedule, Verdict};
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// Checks a test under every schedule, those with the fewest preemptions first.
@@ -25,6 +27,45 @@ use std::time::Instant;
 #[track_caller]
 pub fn check_default<F: Fn() + Sync>(test: F) -> Report {
     check(&Config::default(), &test, Location::caller())
+}
+
+impl Config {
+    /// Checks the test.
+    ///
+    /// # Panics
+    /// If an execution fails; the message shows it.
+    #[track_caller]
+    pub fn check<F: Fn() + Sync>(&self, test: F) -> Report {
+        check(self, &test, std::panic::Location::caller())
+    }
+
+    /// Checks the test and returns what was found, be it a bug.
+    #[track_caller]
+    pub fn explore<F: Fn() + Sync>(&self, test: F) -> Report {
+        explore(self, &test, std::panic::Location::caller())
+    }
+}
+
+/// Several checks of one test at the same time, each on an operating system thread of its own; the first bug ends them all.
+/// Returns their reports in order.
+///
+/// Tests that use statics cannot be checked so.
+#[track_caller]
+pub fn portfolio<F: Fn() + Sync>(configs: &[Config], test: F) -> Vec<Report> {
+    let at = std::panic::Location::caller();
+    let found = Arc::new(AtomicBool::new(false));
+    let run = |config: &Config| {
+        let config = Config { cancel: Some(found.clone()), ..config.clone() };
+        let report = explore(&config, &test, at);
+        if report.is_bug() {
+            found.store(true, Ordering::Relaxed);
+        }
+        report
+    };
+    std::thread::scope(|scope| {
+        let all: Vec<_> = configs.iter().map(|config| scope.spawn(|| run(config))).collect();
+        all.into_iter().map(|t| t.join().expect("a check that explores does not panic")).collect()
+    })
 }
 
 #[track_caller]
@@ -43,7 +84,7 @@ pub(crate) fn explore(config: &Config, test: &(dyn Fn() + Sync), at: &'static Lo
         return replay::report(config, test, &schedule, at);
     }
     let began = Instant::now();
-    let mut settings = settings(config);
+    let mut settings = answer::settings(config);
     settings.deadline = config.time.map(|time| began + time);
     let loops = Loops::default();
     loop {
@@ -60,12 +101,6 @@ pub(crate) fn explore(config: &Config, test: &(dyn Fn() + Sync), at: &'static Lo
         }
         return conclude(config, &system, explored, began, at);
     }
-}
-
-/// How executions are run at first.
-pub(crate) fn settings(config: &Config) -> Settings {
-    let Config { spurious, leaks, panics, max_steps, .. } = *config;
-    Settings { spurious, leaks, panics, max_steps, ..Settings::default() }
 }
 
 /// One line on a terminal, for checks that take more than a second.
@@ -190,9 +225,9 @@ fn conclude(
     };
     if let Some(found) = outcomes().find_map(|o| o.bug.as_ref()) {
         let found = shrink_bug(system, &explored.options, found);
-        let rerun = replay::rerun(system, &found.schedule);
+        let rerun = rerun::rerun(system, &found.schedule);
         if let (None, Some(limit)) = (rerun.kind, &rerun.limit) {
-            cannot_go_on(&mut report, limit, bounds);
+            answer::cannot_go_on(&mut report, limit, bounds);
         } else if rerun.kind.is_none() {
             let shared = matches!(found.what, Bug::Fault(BugKind::SyncMisuse, _));
             let first = if shared { Some(rt::SHARED.into()) } else { first_difference(system) };
@@ -200,19 +235,19 @@ fn conclude(
         } else {
             let asked = (explored.options.bound, explored.options.scheduler);
             let in_order = explored.search.is_some() && matches!(asked.0, Bound::Delays | Bound::Depth);
-            show(config, &mut report, found, rerun, in_order.then_some(asked), at);
+            answer::show(config, &mut report, found, rerun, in_order.then_some(asked), at);
         }
         return report;
     }
     if let Some(limit) = system.limit.get() {
-        cannot_go_on(&mut report, limit, bounds);
+        answer::cannot_go_on(&mut report, limit, bounds);
         return report;
     }
     // The search notices what makes a prefix end elsewhere; what does not is noticed by running one schedule twice.
     let in_order = explored.search.is_some();
     let again = match &explored.first {
         None if in_order => Twice::Same,
-        first => replay::twice(system, first.as_ref()),
+        first => rerun::twice(system, first.as_ref()),
     };
     match again {
         Twice::Differs(first) => {
@@ -220,8 +255,8 @@ fn conclude(
             return report;
         }
         Twice::Fails(schedule) => {
-            let rerun = replay::rerun(system, &schedule);
-            show(config, &mut report, plain(schedule), rerun, None, at);
+            let rerun = rerun::rerun(system, &schedule);
+            answer::show(config, &mut report, answer::plain(schedule), rerun, None, at);
             return report;
         }
         Twice::Same if outcomes().any(|o| o.cut == Some(Cut::Nondeterminism)) => {
@@ -259,20 +294,10 @@ fn left_behind(at: &Location<'_>) -> String {
 
 /// Where the test behaves differently when a schedule is run twice.
 fn first_difference(system: &Test<'_>) -> Option<String> {
-    match replay::twice(system, None) {
+    match rerun::twice(system, None) {
         Twice::Differs(first) => Some(first),
         Twice::Fails(_) | Twice::Same => None,
     }
-}
-
-/// An execution could not be run to its end. A step without an end is most likely a mistake of the test, so that is shown
-/// like a failure.
-pub(crate) fn cannot_go_on(report: &mut Report, limit: &Limit, bounds: Bounds) {
-    let message = limit.message();
-    if let Limit::EndlessStep(_) = limit {
-        report.text = Some(format!("\nfabius: {message}\n"));
-    }
-    report.verdict = Verdict::Unknown { reason: Reason::Program { message }, bounds };
 }
 
 /// The test does not behave the same when the same schedule is run again.
@@ -305,36 +330,4 @@ fn shrink_bug(system: &Test<'_>, options: &Options, found: &Found) -> Found {
         return found.clone();
     }
     shrink::shrink(system, &Options { strategy: Strategy::Iterative, ..options.clone() }, found)
-}
-
-/// Puts what failed into the report; what it costs is what was `asked` for, or else preemptions.
-pub(crate) fn show(
-    config: &Config,
-    report: &mut Report,
-    found: Found,
-    rerun: Rerun,
-    asked: Option<(Bound, SchedulerKind)>,
-    at: &'static Location<'static>,
-) {
-    let schedule = replay::encode(&found.schedule);
-    let name = command::name_of(config, at);
-    let mut trace = replay::trace(&found, &rerun, at);
-    if let Some((bound, scheduler)) = asked {
-        (trace.bound, trace.scheduler, trace.cost) = (bound, scheduler, found.cost);
-    }
-    report.text = Some(crate::report::render(&trace, &rerun, &name, &schedule));
-    report.saved = crate::report::save(config, &trace, &name);
-    report.replay = Some(schedule);
-    report.verdict = Verdict::Bug { trace: Box::new(trace) };
-}
-
-/// A schedule whose cost nobody has counted.
-pub(crate) fn plain(schedule: Schedule) -> Found {
-    Found {
-        what: fabius_explore::search::Bug::Deadlock,
-        cost: 0,
-        delays: vec![0; schedule.len()],
-        schedule,
-        cycle: None,
-    }
 }

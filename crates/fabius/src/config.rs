@@ -1,11 +1,9 @@
 //! What a check is asked to do.
 
-use crate::check;
-use crate::report::Report;
 use fabius_explore::search;
 use fabius_trace::{Bound, SchedulerKind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// How a test is checked. The default: all executions in the order of their preemptions, and when the budget of
@@ -203,41 +201,4 @@ impl Config {
     pub fn name(self, name: &str) -> Config {
         Config { name: Some(name.to_string()), ..self }
     }
-
-    /// Checks the test.
-    ///
-    /// # Panics
-    /// If an execution fails; the message shows it.
-    #[track_caller]
-    pub fn check<F: Fn() + Sync>(&self, test: F) -> Report {
-        check::check(self, &test, std::panic::Location::caller())
-    }
-
-    /// Checks the test and returns what was found, be it a bug.
-    #[track_caller]
-    pub fn explore<F: Fn() + Sync>(&self, test: F) -> Report {
-        check::explore(self, &test, std::panic::Location::caller())
-    }
-}
-
-/// Several checks of one test at the same time, each on an operating system thread of its own; the first bug ends them all.
-/// Returns their reports in order.
-///
-/// Tests that use statics cannot be checked so.
-#[track_caller]
-pub fn portfolio<F: Fn() + Sync>(configs: &[Config], test: F) -> Vec<Report> {
-    let at = std::panic::Location::caller();
-    let found = Arc::new(AtomicBool::new(false));
-    let run = |config: &Config| {
-        let config = Config { cancel: Some(found.clone()), ..config.clone() };
-        let report = check::explore(&config, &test, at);
-        if report.is_bug() {
-            found.store(true, Ordering::Relaxed);
-        }
-        report
-    };
-    std::thread::scope(|scope| {
-        let all: Vec<_> = configs.iter().map(|config| scope.spawn(|| run(config))).collect();
-        all.into_iter().map(|t| t.join().expect("a check that explores does not panic")).collect()
-    })
 }

@@ -25,13 +25,26 @@
 //! execution; inside of it, use this crate's [`thread`], [`sync`], [`cell`] and [`time`] in place of std's.
 //!
 //! # What is assumed
-//! **Sequential consistency**: every atomic operation takes effect at once for all threads, whatever its `Ordering`. A bug
-//! that needs a weaker ordering is not found.
+//! **Sequentially consistent values**: every atomic operation takes effect at once for all threads, and a load finds the last
+//! store, whatever its `Ordering`. A bug that needs a stale value is not found. What comes before what is as the orderings
+//! say, so that a data race on a [`cell::UnsafeCell`] behind a missing `Release` or `Acquire` is.
 //!
+//! # Steps and costs
+//! A thread announces each operation and does it when it is picked: a *step* is one operation and what follows it up to the
+//! next. Every operation is one: accesses of atomics, `lock` and the drop of its guard, `send` and the drop of a sender,
+//! `spawn`, `join`, `yield_now`. The beginning of a thread belongs to the step that spawns it, its end to its last step,
+//! unless the test asks `is_finished`; [`Condvar::wait`](sync::Condvar::wait) is a step that begins to wait and releases the
+//! lock, and one that takes it again.
+//!
+//! A *preemption* is a switch away from a thread that could go on and has not just yielded. These are the costs of the same
+//! program as a model, for `fabius check`.
+//!
+//! # What a test must not do
 //! The closure must be deterministic but for the schedule and [`any`]: no randomness, no clock, no state that survives from
 //! one execution to the next.
 
 pub mod alloc;
+mod answer;
 pub mod cell;
 mod check;
 mod command;
@@ -43,15 +56,16 @@ mod local;
 pub mod mcapi;
 mod replay;
 mod report;
+mod rerun;
 mod rt;
 pub mod sync;
 mod system;
 pub mod thread;
 pub mod time;
 
-pub use check::check_default as check;
+pub use check::{check_default as check, portfolio};
 pub use compare::compare;
-pub use config::{Config, portfolio};
+pub use config::Config;
 pub use fabius_trace::{Bound, BugKind, ErrorTrace, Grown, LevelStats, Verdict};
 pub use replay::replay;
 pub use report::Report;

@@ -1,7 +1,6 @@
 //! Thread-local and lazy static values, one for each thread or execution of a test.
 
-use crate::rt;
-use std::any::Any;
+use crate::rt::{self, Locals};
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
@@ -28,9 +27,6 @@ thread_local! {
     /// The values of a thread that is not part of an execution.
     static OUTSIDE: RefCell<Locals> = RefCell::default();
 }
-
-/// The values of a thread, by the addresses of their keys.
-pub(crate) type Locals = Vec<(usize, Rc<dyn Any>)>;
 
 fn find<T: 'static>(locals: &Locals, key: usize) -> Option<Result<Rc<T>, AccessError>> {
     let (_, value) = locals.iter().find(|(k, _)| *k == key)?;

@@ -2,7 +2,7 @@
 
 use crate::command;
 use crate::config::Config;
-use crate::replay::Rerun;
+use crate::rerun::Rerun;
 use fabius_html::{Page, Tone};
 use fabius_trace::{Bound, Bounds, ErrorTrace, Grown, LevelStats, Mark, Reason, SchedulerKind, Verdict};
 use std::fmt::{self, Write};
@@ -233,7 +233,7 @@ pub(crate) fn save(config: &Config, trace: &ErrorTrace, check: &str) -> Option<P
         tone: Tone::Bug,
         headline: &trace.message,
         facts: Vec::new(),
-        command: Some(command::again(check, &crate::replay::encode(&trace.schedule()))),
+        command: Some(command::again(check, &crate::rerun::encode(&trace.schedule()))),
         levels: &[],
         trace: Some(trace),
         sources: &sources,

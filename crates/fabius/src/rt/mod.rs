@@ -33,10 +33,10 @@ mod watch;
 
 pub(crate) use clocks::{Did, Race, Touched, comes_after, comes_between, edges, fence};
 pub(crate) use execution::Execution;
-pub(crate) use failure::Failure;
+pub(crate) use failure::{Failure, SHARED};
 pub(crate) use fiber::{Job, usual_stack};
 pub(crate) use limit::Limit;
-pub(crate) use object::{Inside, Object, Renew, SHARED, begins as check_begins, is_over as check_is_over};
+pub(crate) use object::{Inside, Object, Renew, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Edges, Holder, Op};
 pub(crate) use orders::{Order, Orders};
 pub(crate) use panics::{Panic, capture_panics, note_panic};
@@ -61,6 +61,9 @@ use std::time::Duration;
 
 /// Unwinds the threads of an execution that is not continued.
 struct Abandoned;
+
+/// Thread-local values, by the addresses of their keys.
+pub(crate) type Locals = Vec<(usize, Rc<dyn Any>)>;
 
 pub(crate) struct Thread {
     fiber: Option<Box<Fiber>>,
@@ -87,7 +90,7 @@ pub(crate) struct Thread {
     /// How many operations it has done that no destructor did, since the execution was given up.
     pub catches: u32,
     pub name: Option<Arc<str>>,
-    pub locals: crate::local::Locals,
+    pub locals: Locals,
     /// The keys of those that have been destroyed.
     pub ending: Vec<usize>,
     pub spawned_at: &'static Location<'static>,

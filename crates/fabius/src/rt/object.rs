@@ -1,6 +1,6 @@
 //! Identities of the objects of an execution, and which execution may use them.
 
-use super::Rt;
+use super::{Rt, SHARED};
 use std::cell::{Cell, UnsafeCell};
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
@@ -19,11 +19,6 @@ pub(crate) struct Object {
     /// Where the object was made.
     pub made: &'static Location<'static>,
 }
-
-/// What is said when executions disturb each other.
-pub(crate) const SHARED: &str = "a static (or what it refers to) is used by two checks at the same time, or by a check and a \
-                                 thread of `std::thread`, which disturb each other: run the tests with `--test-threads 1`, \
-                                 the check with one job, and make threads inside of it with `fabius::thread`";
 
 /// Executions are numbered in blocks of 2^16, which belong to the operating system thread that runs them. No number is
 /// used twice.
