@@ -17,7 +17,7 @@ pub enum Style {
 /// Diagnostics that are shown of one source text: more help nobody.
 pub const SHOWN: usize = 20;
 
-/// The first diagnostics, [`SHOWN`] at most, with the source lines that they speak of, and how many more there are.
+/// The first diagnostics, twenty at most, with the source lines that they speak of, and how many more there are.
 pub fn render(source: &str, file_name: &str, diagnostics: &[Diagnostic], style: Style) -> String {
     let renderer = match style {
         Style::Plain => Renderer::plain(),
