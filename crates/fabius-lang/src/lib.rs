@@ -12,7 +12,7 @@ mod warnings;
 
 pub use analysis::{Choices, Options, compile, erase_spans};
 pub use explain::{codes, explain};
-pub use render::{Style, render};
+pub use render::{SHOWN, Style, render};
 pub use syntax::{format, parse, parse_prelude};
 pub use unparse::unparse;
 pub use warnings::warnings;

@@ -69,6 +69,7 @@ fn compare(program: &Program, id: &ProgramId, what: Sequentialization) -> Result
         (Verdict::Verified | Verdict::NoBugWithinBounds { .. }, Verdict::NoBugWithinBounds { .. }) => {
             Ok(|c| c.none += 1)
         }
+        (explored, proved) if explored.is_vacuous() && proved.is_vacuous() => Ok(|c| c.none += 1),
         (Verdict::Bug { .. }, Verdict::NoBugWithinBounds { bounds })
             if bounds.limits.iter().any(|l| l.contains("was followed")) =>
         {
