@@ -30,11 +30,15 @@ static INTERRUPTS: [Question; 5] = [
     ("drops a read, check", "check examples/interrupt_driver.fab --const BUG=1 --bound rounds", "bug"),
     (
         "drops a read, verify, 2 rounds",
-        "verify examples/interrupt_driver.fab --const BUG=1 --zields 2",
+        "verify examples/interrupt_driver.fab --const BUG=1 --zields 2 --unwind 10",
         "no_bug_within_bounds",
     ),
     ("drops a read, verify, 3 rounds", "verify examples/interrupt_driver.fab --const BUG=1 --zields 3", "bug"),
-    ("repaired, verify, 3 rounds", "verify examples/interrupt_driver.fab --zields 3", "no_bug_within_bounds"),
+    (
+        "repaired, verify, 3 rounds",
+        "verify examples/interrupt_driver.fab --zields 3 --unwind 10",
+        "no_bug_within_bounds",
+    ),
     ("repaired, check", "check examples/interrupt_driver.fab", "verified"),
 ];
 
