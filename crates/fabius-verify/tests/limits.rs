@@ -1,6 +1,6 @@
 //! Limits hold within one step, and deep or wide programs are answered.
 
-use fabius_trace::{Bound, Points, Reason, SchedulerKind, Verdict};
+use fabius_trace::{Points, Reason, Verdict};
 use fabius_verify::compare::{Extent, Way, measure};
 use fabius_verify::graph::{GraphError, graph};
 use fabius_verify::prove::{Caps, Form, Sequentialization, text_of};
@@ -62,24 +62,19 @@ fn memory_is_full_within_a_step() {
     }
 }
 
-/// A strategy of comparisons that stores no states.
-fn way(strategy: Strategy) -> Way {
-    let (bound, scheduler) = (Bound::None, SchedulerKind::Bag);
-    Way { name: "way".into(), bound, max: None, scheduler, strategy }
-}
-
 #[test]
 fn comparisons_end_within_a_step() {
     for source in ENDLESS {
-        for strategy in [Strategy::DepthFirst, Strategy::Random] {
+        for name in ["dfs", "random"] {
+            let way = Way::named(name).expect("it is a strategy");
             let program = fabius_lang::compile(source, &Default::default()).expect("it is checked above");
             let id = program_id("limits.fab", source, &[], &[]);
             let time = Some(Duration::from_millis(200));
             let extent = Extent { executions: 10, seeds: 1, time, memory: None, points: Points::All };
             for (stop, why) in [(false, Reason::Time), (true, Reason::Interrupted)] {
-                let measured = measure(&program, &id, &way(strategy), &extent, &AtomicBool::new(stop), &|_| {})
-                    .expect("it is a plan");
-                assert_eq!(measured.runs[0].cut, Some(why), "{strategy:?}\n{source}");
+                let measured =
+                    measure(&program, &id, &way, &extent, &AtomicBool::new(stop), &|_| {}).expect("it is a plan");
+                assert_eq!(measured.runs[0].cut, Some(why), "{name}\n{source}");
             }
         }
     }
