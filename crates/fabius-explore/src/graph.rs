@@ -6,10 +6,12 @@
 use crate::dispatcher::{Last, Move};
 use crate::node::{Context, Node, Script, Stop};
 use crate::retrace::Names;
-use crate::search::{Bug, Options};
+use crate::search::{Bug, Cut, Monitor, Options};
 use crate::system::Snapshot;
 use fabius_trace::{Schedule, Turn};
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 /// States and steps. The first states are the initial ones.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,9 +57,14 @@ pub enum Target {
     Limit,
 }
 
-/// Why there is no graph: it has more states, or more steps, than it may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooLarge;
+/// Why there is no graph.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum NoGraph {
+    /// It has more states, or more steps, than it may have.
+    TooLarge,
+    /// A limit of the search was hit, which says nothing about a state.
+    Cut(Cut),
+}
 
 /// What a step is, whichever way led to its state.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +75,7 @@ struct Deed {
 
 struct Builder<'a, S: Snapshot> {
     context: Context<'a, S>,
+    monitor: &'a Monitor<'a>,
     graph: Graph,
     numbers: HashMap<Vec<u8>, usize>,
     /// Beside the states.
@@ -93,16 +101,18 @@ pub fn steps_within(states: usize) -> usize {
 /// it, `(delays, turn)` by `(delays, turn)`.
 ///
 /// # Errors
-/// [`TooLarge`].
+/// [`NoGraph`].
 pub fn graph<S: Snapshot>(
     system: &S,
     options: &Options,
+    monitor: &Monitor<'_>,
     most: usize,
     way: &[(u32, Turn)],
-) -> Result<(Graph, Vec<usize>), TooLarge> {
+) -> Result<(Graph, Vec<usize>), NoGraph> {
     let context = Context { system, options, compare: Some(S::compare_anonymous) };
     let mut builder = Builder {
         context,
+        monitor,
         graph: Graph::default(),
         numbers: HashMap::new(),
         stored: Vec::new(),
@@ -124,13 +134,17 @@ pub fn graph<S: Snapshot>(
 }
 
 impl<S: Snapshot> Builder<'_, S> {
-    fn begin(&mut self) -> Result<(), TooLarge> {
+    fn begin(&mut self) -> Result<(), NoGraph> {
         let mut script = Script::default();
         let mut log = self.context.log();
         loop {
             self.count()?;
+            let initial = self.context.initial(&mut script, &mut log);
+            if let Err(Stop::Cut(cut @ (Cut::Time | Cut::Memory | Cut::Interrupted))) = initial {
+                return Err(NoGraph::Cut(cut));
+            }
             // A bug before the first step has no state to be drawn from.
-            if let Ok(node) = self.context.initial(&mut script, &mut log) {
+            if let Ok(node) = initial {
                 let mut names = Names::default();
                 names.born(&log);
                 let choices = script.choices();
@@ -147,7 +161,7 @@ impl<S: Snapshot> Builder<'_, S> {
         }
     }
 
-    fn expand(&mut self, from: usize, last: Last, cost: u32) -> Result<(), TooLarge> {
+    fn expand(&mut self, from: usize, last: Last, cost: u32) -> Result<(), NoGraph> {
         let (mut base, names) = self.stored[from].clone();
         self.context.resume(&mut base, last);
         let mut moves = Vec::new();
@@ -179,6 +193,9 @@ impl<S: Snapshot> Builder<'_, S> {
                         Some(Target::State(state))
                     }
                     Err(Stop::Bug(bug)) => Some(Target::Bug(bug)),
+                    Err(Stop::Cut(cut @ (Cut::Time | Cut::Memory | Cut::Interrupted))) => {
+                        return Err(NoGraph::Cut(cut));
+                    }
                     Err(Stop::Cut(_)) => Some(Target::Limit),
                     Err(Stop::Dropped) => None,
                 };
@@ -197,13 +214,19 @@ impl<S: Snapshot> Builder<'_, S> {
         Ok(())
     }
 
-    fn count(&mut self) -> Result<(), TooLarge> {
+    fn count(&mut self) -> Result<(), NoGraph> {
         self.tried += 1;
-        if self.tried > steps_within(self.most) { Err(TooLarge) } else { Ok(()) }
+        if self.monitor.stop.load(Ordering::Relaxed) {
+            return Err(NoGraph::Cut(Cut::Interrupted));
+        }
+        if self.context.options.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(NoGraph::Cut(Cut::Time));
+        }
+        if self.tried > steps_within(self.most) { Err(NoGraph::TooLarge) } else { Ok(()) }
     }
 
     /// The number of a state, and who ran last.
-    fn arrive(&mut self, node: Node<S::State>, names: Names, schedule: Schedule) -> Result<(usize, Last), TooLarge> {
+    fn arrive(&mut self, node: Node<S::State>, names: Names, schedule: Schedule) -> Result<(usize, Last), NoGraph> {
         let (mut node, mut names) = (node, names);
         self.context.canonicalize(&mut node, |order| names.renamed(order));
         let mut bytes = Vec::new();
@@ -212,7 +235,7 @@ impl<S: Snapshot> Builder<'_, S> {
         let number = *self.numbers.entry(bytes).or_insert(self.stored.len());
         if number == self.stored.len() {
             if number == self.most {
-                return Err(TooLarge);
+                return Err(NoGraph::TooLarge);
             }
             let (is_final, is_complete) = (self.context.is_final(&node), node.dispatcher.is_empty());
             self.graph.states.push(State { schedule, is_final, is_complete });

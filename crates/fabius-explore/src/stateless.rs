@@ -311,7 +311,10 @@ impl<S: System + Sync> Search<'_, S> {
         let mut run = match Execution::begin_with(&self.context, script, std::mem::take(&mut out.spare)) {
             Ok(run) => run,
             Err((stop, script)) => {
-                out.others(&script, start.len(), 0);
+                // Nobody would look at the others of a search that has ended, and there may be a million.
+                if !matches!(stop, Stop::Cut(Cut::Time | Cut::Memory | Cut::Interrupted)) {
+                    out.others(&script, start.len(), 0);
+                }
                 return out.stopped(stop, || {
                     let turn = Turn { task: Turn::START, choices: script.choices() };
                     Found { what: Bug::Deadlock, cost: 0, schedule: vec![turn], delays: vec![0], cycle: None }

@@ -8,13 +8,13 @@ use fabius_explore::stateful;
 use fabius_lang::program::{
     Access, Base, BinaryOp, Block, Check, Class, Expr, ExprKind, Global, Place, Program, Stmt, StmtKind, Type, Value,
 };
-use fabius_machine::Machine;
+use fabius_machine::{Machine, StepLimits};
+use fabius_smt::Limits;
 use fabius_trace::{Bound, Points, Reason, Span, Verdict};
-use std::sync::atomic::AtomicBool;
 
 /// Says what the answer leaves out: no cap that nothing exceeds; and nothing is known if a default cut something off, or if
 /// there is nothing to be known.
-pub(crate) fn tell(program: &Program, plan: &ProofPlan, stop: &AtomicBool, proof: &mut Proof) {
+pub(crate) fn tell(program: &Program, plan: &ProofPlan, limits: &Limits<'_>, proof: &mut Proof) {
     let Verdict::NoBugWithinBounds { bounds } = &mut proof.report.verdict else { return };
     let caps = plan.caps();
     let mut cut = std::mem::take(&mut proof.cut);
@@ -27,13 +27,13 @@ pub(crate) fn tell(program: &Program, plan: &ProofPlan, stop: &AtomicBool, proof
         if !bounds.limits.contains(&words) {
             continue;
         }
-        if is_never_exceeded(program, counted, most, stop) {
+        if is_never_exceeded(program, counted, most, limits) {
             bounds.limits.retain(|limit| *limit != words);
         } else if given.is_none() {
             cut.push(words);
         }
     }
-    let reason = if vacuous::is_surely_vacuous(program, stop) {
+    let reason = if vacuous::is_surely_vacuous(program, limits) {
         vacuous::reason()
     } else if !cut.is_empty() {
         Reason::Program { message: cut.join("; ") }
@@ -53,14 +53,16 @@ enum Counted {
 const FEW_BYTES: u64 = 32 << 20;
 
 /// Whether exploration with little effort shows that no execution makes more than so many.
-fn is_never_exceeded(program: &Program, what: Counted, most: u32, stop: &AtomicBool) -> bool {
+fn is_never_exceeded(program: &Program, what: Counted, most: u32, limits: &Limits<'_>) -> bool {
     if program.processes.iter().any(|p| p.count.is_none()) {
         return false;
     }
     let program = counting(program.clone(), what, most);
-    let options = Options { bound: Bound::None, deadlock: false, memory: Some(FEW_BYTES), ..Options::default() };
-    let monitor = Monitor { stop, progress: &|_| {} };
-    stateful::search(&Machine::new(&program, Points::All), &options, &monitor, &|_| {}).exhausted
+    let (deadline, memory) = (limits.deadline, Some(FEW_BYTES));
+    let options = Options { bound: Bound::None, deadlock: false, memory, deadline, ..Options::default() };
+    let monitor = Monitor { stop: limits.stop, progress: &|_| {} };
+    let limits = StepLimits { deadline, memory, stop: Some(limits.stop) };
+    stateful::search(&Machine::new(&program, Points::All).within(limits), &options, &monitor, &|_| {}).exhausted
 }
 
 /// The program that fails if it makes more than so many; its own assertions hold.

@@ -9,7 +9,7 @@ use fabius_explore::growth::Counting;
 use fabius_explore::search::{Cut, MAX_STEPS, Monitor, Options, Progress, Strategy};
 use fabius_explore::{stateless, walk};
 use fabius_lang::program::Program;
-use fabius_machine::Machine;
+use fabius_machine::{Machine, StepLimits};
 use fabius_trace::{Bound, Coverage, Measured, Points, ProgramId, Reason, Run, SchedulerKind, Verdict};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -137,7 +137,9 @@ fn run(
         jobs: 1,
         ..options(plan, Instant::now())
     };
-    let system = Counting::new(Machine::new(program, plan.points), walk::scouts(plan.strategy), plan.memory);
+    let limits = StepLimits { deadline: options.deadline, memory: plan.memory, stop: Some(stop) };
+    let machine = Machine::new(program, plan.points).within(limits);
+    let system = Counting::new(machine, walk::scouts(plan.strategy), plan.memory);
     let progress = |p: &Progress| {
         if stop.load(Ordering::Relaxed) {
             system.full().store(true, Ordering::Relaxed);

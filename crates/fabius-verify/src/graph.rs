@@ -1,14 +1,15 @@
 //! The graph of the states that schedules within a bound reach, with what people read: who does what in each step, and
 //! which steps are those of a trace.
 
-use crate::{Plan, options};
-use fabius_explore::graph::{self, Target};
-use fabius_explore::search::{Bug, Options};
+use crate::{Plan, options, reason};
+use fabius_explore::graph::{self, NoGraph, Target};
+use fabius_explore::search::{Bug, Monitor, Options};
 use fabius_lang::program::Program;
-use fabius_machine::Machine;
+use fabius_machine::{Machine, StepLimits};
 use fabius_semantics::{Departure, Ending, Settings};
-use fabius_trace::{BugKind, ErrorTrace, Lane, Mark, ProgramId, Schedule, Scope, Step, Turn};
+use fabius_trace::{BugKind, ErrorTrace, Lane, Mark, ProgramId, Reason, Schedule, Scope, Step, Turn};
 use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// States and steps, in the order in which they were found.
@@ -68,6 +69,8 @@ pub use fabius_explore::graph::steps_within;
 pub enum GraphError {
     /// It has more states or steps than it may have.
     TooLarge,
+    /// A limit was hit.
+    Cut(Reason),
     /// An engine and the reference semantics disagree: an error of Fabius.
     Internal(String),
 }
@@ -84,12 +87,18 @@ pub fn graph(
     max: Option<u32>,
     trace: Option<&ErrorTrace>,
     most: usize,
+    stop: &AtomicBool,
 ) -> Result<StateGraph, GraphError> {
-    let engine = Machine::new(program, plan.points);
     let options = Options { max, races: None, ..options(plan, Instant::now()) };
+    let limits = StepLimits { deadline: options.deadline, memory: plan.memory, stop: Some(stop) };
+    let engine = Machine::new(program, plan.points).within(limits);
+    let monitor = Monitor { stop, progress: &|_| {} };
     let way: Vec<(u32, Turn)> = trace.map(|t| t.steps.iter().map(delays_and_turn).collect()).unwrap_or_default();
-    let found = graph::graph(&engine, &options, most, &way);
-    let (found, on_trace) = found.map_err(|graph::TooLarge| GraphError::TooLarge)?;
+    let found = graph::graph(&engine, &options, &monitor, most, &way);
+    let (found, on_trace) = found.map_err(|no_graph| match no_graph {
+        NoGraph::TooLarge => GraphError::TooLarge,
+        NoGraph::Cut(cut) => GraphError::Cut(reason(cut, program)),
+    })?;
     if way.iter().any(|(_, turn)| turn.task != Turn::START) && on_trace.is_empty() {
         return Err(GraphError::Internal("the trace is no way through the graph of states".into()));
     }

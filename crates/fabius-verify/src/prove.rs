@@ -96,7 +96,7 @@ pub fn prove(
             let is_last = plan.sequentialization == widest;
             let goes_on = !is_last && matches!(proof.report.verdict, Verdict::NoBugWithinBounds { .. });
             if !goes_on {
-                tell(program, &plan, stop, &mut proof);
+                tell(program, &plan, &limits, &mut proof);
                 return Ok(match (proof.report.verdict.clone(), last) {
                     (Verdict::Unknown { reason, .. }, Some(finished)) => {
                         proof.report.verdict = Verdict::Unknown { reason, bounds: finished };

@@ -4,9 +4,9 @@ use crate::Plan;
 use fabius_explore::complete::some_execution;
 use fabius_explore::search::{Cut, Monitor, Options, Outcome};
 use fabius_lang::program::{ExprKind, Program, StmtKind, Value};
-use fabius_machine::Machine;
+use fabius_machine::{Machine, StepLimits};
+use fabius_smt::Limits;
 use fabius_trace::{Bound, Points, Reason};
-use std::sync::atomic::AtomicBool;
 
 /// The reason that is given.
 pub fn reason() -> Reason {
@@ -58,12 +58,14 @@ pub fn is_vacuous(
 const FEW_BYTES: u64 = 32 << 20;
 
 /// Whether all executions of a program are known to be dropped, with little effort.
-pub fn is_surely_vacuous(program: &Program, stop: &AtomicBool) -> bool {
+pub fn is_surely_vacuous(program: &Program, limits: &Limits<'_>) -> bool {
     if !may_drop(program) || program.processes.iter().any(|p| p.count.is_none()) {
         return false;
     }
-    let engine = Machine::new(program, Points::All);
-    let options = Options { bound: Bound::None, memory: Some(FEW_BYTES), ..Options::default() };
-    let monitor = Monitor { stop, progress: &|_| {} };
+    let (deadline, memory) = (limits.deadline, Some(FEW_BYTES));
+    let options = Options { bound: Bound::None, memory, deadline, ..Options::default() };
+    let monitor = Monitor { stop: limits.stop, progress: &|_| {} };
+    let limits = StepLimits { deadline, memory, stop: Some(limits.stop) };
+    let engine = Machine::new(program, Points::All).within(limits);
     some_execution(&engine, &options, &monitor, &|state| engine.is_dropped(state)) == Ok(false)
 }

@@ -1,6 +1,8 @@
 //! Limits hold within one step, and deep or wide programs are answered.
 
-use fabius_trace::{Reason, Verdict};
+use fabius_trace::{Points, Reason, Verdict};
+use fabius_verify::compare::{Extent, Way, measure};
+use fabius_verify::graph::{GraphError, graph};
 use fabius_verify::prove::{Caps, Form, Sequentialization, text_of};
 use fabius_verify::{Plan, Strategy, check, program_id};
 use std::sync::atomic::AtomicBool;
@@ -56,6 +58,37 @@ fn memory_is_full_within_a_step() {
         for plan in plans(Plan { memory: Some(1 << 20), ..Plan::default() }) {
             let verdict = said(source, &plan, false);
             assert_eq!(reason(&verdict), Some(&Reason::Memory), "{plan:?}\n{source}");
+        }
+    }
+}
+
+#[test]
+fn comparisons_end_within_a_step() {
+    for source in ENDLESS {
+        for name in ["dfs", "random"] {
+            let way = Way::named(name).expect("it is a strategy");
+            let program = fabius_lang::compile(source, &Default::default()).expect("it is checked above");
+            let id = program_id("limits.fab", source, &[], &[]);
+            let time = Some(Duration::from_millis(200));
+            let extent = Extent { executions: 10, seeds: 1, time, memory: None, points: Points::All };
+            for (stop, why) in [(false, Reason::Time), (true, Reason::Interrupted)] {
+                let measured =
+                    measure(&program, &id, &way, &extent, &AtomicBool::new(stop), &|_| {}).expect("it is a plan");
+                assert_eq!(measured.runs[0].cut, Some(why), "{name}\n{source}");
+            }
+        }
+    }
+}
+
+#[test]
+fn graphs_end_within_a_step() {
+    for source in ENDLESS {
+        let program = fabius_lang::compile(source, &Default::default()).expect("it is checked above");
+        let id = program_id("limits.fab", source, &[], &[]);
+        let plan = Plan { time: Some(Duration::from_millis(200)), ..Plan::default() };
+        for (stop, why) in [(false, Reason::Time), (true, Reason::Interrupted)] {
+            let drawn = graph(&program, &id, &plan, None, None, 500, &AtomicBool::new(stop));
+            assert_eq!(drawn, Err(GraphError::Cut(why)), "{source}");
         }
     }
 }

@@ -35,11 +35,13 @@ pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
 
 /// One file: the answer with its schedule.
 fn one(file: &Path, args: &CheckArgs, plan: &Plan) -> Result<u8, Failure> {
-    let all = [check(file, args, plan, &stop::on_interrupt())];
+    let stop = stop::on_interrupt();
+    let all = [check(file, args, plan, &stop)];
     let junit = args.junit.as_ref().map_or(Ok(()), |path| give::write_junit(path, plan, &all));
     let [checked] = all;
     let (loaded, found) = checked.outcome?;
-    let graph = write_graph(args, plan, &loaded, &found.verdict);
+    let left = Plan { time: plan.time.map(|time| time.saturating_sub(checked.elapsed)), ..plan.clone() };
+    let graph = write_graph(args, &left, &loaded, &found.verdict, &stop);
     let document = documents::Answer::of(&found, plan.into(), &loaded.id);
     let code = give::answer(&found, plan.into(), &loaded, &args.answer, text::statistics, &document)?;
     junit.and(graph)?;
@@ -106,24 +108,32 @@ fn refuse_what_is_for_one_file(args: &CheckArgs) -> Result<(), Failure> {
 }
 
 /// Writes the graph of the states that were explored, if that is asked for: up to the cost of the bug, or as far as
-/// `--max` says.
-fn write_graph(args: &CheckArgs, plan: &Plan, loaded: &Loaded, verdict: &Verdict) -> Result<(), Failure> {
+/// `--max` says, within what is left of the limits.
+fn write_graph(
+    args: &CheckArgs,
+    plan: &Plan,
+    loaded: &Loaded,
+    verdict: &Verdict,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
     let Some(path) = &args.dot else { return Ok(()) };
     let trace = if let Verdict::Bug { trace } = verdict { Some(trace.as_ref()) } else { None };
     let max = trace.filter(|_| plan.bound != Bound::None).map(|t| t.cost).or(plan.max);
     let most = dot::MOST_STATES;
-    let graph = graph::graph(&loaded.program, &loaded.id, plan, max, trace, most).map_err(|error| match error {
-        GraphError::TooLarge => failure::output(format!(
-            "`{}` was not written: the graph has more than {most} states or {} steps",
-            path.display(),
-            graph::steps_within(most)
-        ))
-        .help(match max {
-            Some(0) => "make the program smaller, with `--const` or `--instances`",
-            _ => "draw a part: `--max 0`, then 1; or a smaller program, with `--const` or `--instances`",
-        }),
-        GraphError::Internal(message) => failure::internal(message),
-    })?;
+    let graph =
+        graph::graph(&loaded.program, &loaded.id, plan, max, trace, most, stop).map_err(|error| match error {
+            GraphError::TooLarge => failure::output(format!(
+                "`{}` was not written: the graph has more than {most} states or {} steps",
+                path.display(),
+                graph::steps_within(most)
+            ))
+            .help(match max {
+                Some(0) => "make the program smaller, with `--const` or `--instances`",
+                _ => "draw a part: `--max 0`, then 1; or a smaller program, with `--const` or `--instances`",
+            }),
+            GraphError::Cut(why) => failure::output(format!("`{}` was not written: {}", path.display(), why.words())),
+            GraphError::Internal(message) => failure::internal(message),
+        })?;
     let what = match (plan.bound, max) {
         (Bound::None, _) | (_, None) => "all states".to_string(),
         (bound, Some(n)) => format!("states that schedules with at most {} reach", bound.count(n)),
