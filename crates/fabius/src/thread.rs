@@ -6,6 +6,7 @@ pub mod drive;
 pub use crate::local::{AccessError, LocalKey};
 use crate::rt::{self, Beginning, Job, Op, Refine, Rt};
 use fabius_explore::system::{TaskId, end_of};
+use fabius_trace::BugKind;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::io;
@@ -107,7 +108,13 @@ where
             }
             *packet.lock() = Some(result);
         }
-        drop(packet);
+        // The result is dropped here if nobody can ask for it any more.
+        if let Some(Err(payload)) = rt::catch(|| drop(packet)) {
+            let panic = rt::note_panic(payload.as_ref());
+            let message =
+                format!("the result of a thread panicked when it was dropped, which ends a process: {}", panic.message);
+            rt::with(|rt| rt.fail_at(BugKind::Panic, message, panic.at));
+        }
         rt::finish();
     });
     // SAFETY: only the lifetime changes; the caller vouches for it.

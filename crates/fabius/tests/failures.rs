@@ -177,3 +177,20 @@ fn a_static_that_two_checks_use_at_the_same_time_is_noticed() {
     assert!(noticed, "{} {}", reports[0], reports[1]);
     assert!(!Config::new().explore(test).is_bug(), "one check alone may use it");
 }
+
+#[test]
+fn a_result_that_nobody_asks_for_and_that_panics_when_dropped_is_a_failure() {
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("not like this");
+        }
+    }
+    let report = Config::new().explore(|| {
+        drop(thread::spawn(|| {
+            thread::yield_now();
+            Panics
+        }));
+    });
+    says(&text(&report), &["the result of a thread panicked when it was dropped", "not like this"]);
+}

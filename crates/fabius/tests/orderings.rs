@@ -252,3 +252,54 @@ fn spawn_join_and_what_is_not_atomic_order_what_they_should() {
         child.join().unwrap();
     });
 }
+
+#[test]
+fn counts_order_what_std_says() {
+    judge("who takes the value comes after those who gave up theirs", false, || {
+        let mine = Arc::new(UnsafeCell::new(0));
+        let other = Owned(mine.clone());
+        let writer = thread::spawn(move || {
+            let Owned(cell) = { other };
+            // SAFETY: one thread runs at a time.
+            cell.with_mut(|place| unsafe { *place = 1 });
+            Arc::into_inner(cell).map(|cell| cell.with(|place| unsafe { *place }))
+        });
+        // SAFETY: as above.
+        Arc::into_inner(mine).map(|cell| cell.with(|place| unsafe { *place }));
+        writer.join().unwrap();
+    });
+    judge("a count that is told is relaxed", true, || {
+        let mine = Shared::new();
+        let (other, alive) = (mine.clone(), Arc::new(()));
+        let owner = alive.clone();
+        let writer = thread::spawn(move || {
+            other.write();
+            drop(owner);
+        });
+        if Arc::strong_count(&alive) == 1 {
+            mine.read();
+        }
+        writer.join().unwrap();
+    });
+    for holds in [true, false] {
+        judge("an upgrade that fails comes after nothing", true, move || {
+            let mine = Shared::new();
+            let (other, owner) = (mine.clone(), Arc::new(()));
+            let weak = Arc::downgrade(&owner);
+            let writer = thread::spawn(move || {
+                other.write();
+                drop(owner);
+            });
+            if weak.upgrade().is_some() == holds {
+                mine.read();
+            }
+            writer.join().unwrap();
+        });
+    }
+}
+
+/// What is sent to another thread, so that the program is the test's to judge.
+struct Owned(Arc<UnsafeCell<u32>>);
+
+// SAFETY: fibers never access it at the same time.
+unsafe impl Send for Owned {}

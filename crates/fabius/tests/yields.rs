@@ -246,3 +246,83 @@ fn waiting_for_nobody_is_a_livelock() {
         assert!(report.failure().is_some_and(|text| text.contains("livelock")), "{report}");
     }
 }
+
+/// Something that is not seen to change.
+struct Hidden(std::sync::atomic::AtomicU32);
+
+impl Hidden {
+    fn new() -> Hidden {
+        Hidden(std::sync::atomic::AtomicU32::new(0))
+    }
+
+    fn add(&self) -> u32 {
+        self.0.fetch_add(1, SeqCst) + 1
+    }
+
+    fn get(&self) -> u32 {
+        self.0.load(SeqCst)
+    }
+}
+
+#[test]
+fn a_loop_that_waits_at_first_may_count_later() {
+    #[inline(never)]
+    fn wait(state: &AtomicU32, mode: &AtomicU32, rounds: &Hidden, until: u32) -> bool {
+        while state.load(SeqCst) != until {
+            if mode.load(SeqCst) == 1 && rounds.add() == 8 {
+                return false;
+            }
+            hint::spin_loop();
+        }
+        true
+    }
+    let test = || {
+        let mine = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
+        let other = mine.clone();
+        let child = thread::spawn(move || {
+            other.0.store(1, SeqCst);
+            assert!(wait(&other.0, &other.1, &Box::new(Hidden::new()), 2), "gave up");
+        });
+        wait(&mine.0, &mine.1, &Hidden::new(), 1);
+        mine.1.store(1, SeqCst);
+        mine.0.store(2, SeqCst);
+        child.join().unwrap();
+    };
+    // It needs more steps than the bound of others.
+    for (name, config) in strategies().into_iter().take(6) {
+        let report = explore(config, test);
+        let trace = report.trace().unwrap_or_else(|| panic!("{name}: {report}"));
+        assert!(trace.cost == 1 || !IN_ORDER.contains(&name), "{name}: {}", report.failure().unwrap_or_default());
+    }
+}
+
+#[test]
+fn threads_that_all_repeat_themselves_go_on_in_turn() {
+    // Two threads take turns, and the rounds are counted where nobody sees it.
+    fn takes_turns(turn: &AtomicU32, rounds: &Hidden, mine: u32) {
+        loop {
+            loop {
+                thread::yield_now();
+                if turn.load(SeqCst) == mine {
+                    break;
+                }
+            }
+            let is_over = if mine == 0 { rounds.add() == 3 } else { rounds.get() == 3 };
+            turn.store(1 - mine, SeqCst);
+            if is_over {
+                break;
+            }
+        }
+    }
+    for config in [Config::new(), Config::new().preemptions(1), Config::new().exhaustive(), Config::new().delays(2)] {
+        let report = explore(config.executions(2000), || {
+            let shared = Arc::new((AtomicU32::new(0), Hidden::new()));
+            let threads = [0, 1].map(|mine| {
+                let shared = shared.clone();
+                thread::spawn(move || takes_turns(&shared.0, &shared.1, mine))
+            });
+            threads.into_iter().for_each(|t| t.join().unwrap());
+        });
+        assert!(!report.is_bug(), "{}", report.failure().unwrap_or_default());
+    }
+}

@@ -79,6 +79,8 @@ pub(crate) struct Thread {
     top: usize,
     /// How often it has given way without having made a step.
     idle: u32,
+    /// The step with which it last went on after it had given way.
+    went_on: u32,
     /// How often it has given way and gone on, since it last repeated itself.
     rounds: u32,
     /// What `unpark` leaves for `park`.
@@ -403,6 +405,7 @@ pub(crate) fn spawn(beginning: Beginning) -> usize {
             gave_way: false,
             top,
             idle: 0,
+            went_on: 0,
             rounds: 0,
             token: false,
             notified: false,

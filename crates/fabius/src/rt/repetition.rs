@@ -14,9 +14,11 @@
 //!    was taken if nobody has written to what it protects.
 //! 3. A thread that has given way and would go on from a state from which it went on before would do the same again, and
 //!    all that can follow can follow the first time at no higher cost. It waits until another thread has made a step.
-//! 4. What a thread counts on the heap is not seen. So where a repetition is met for the first time at a line, the
-//!    thread runs on by itself for [`ROUNDS`] rounds ([`Loops`]). If it leaves the loop, repetition there is never
-//!    taken for one again; and the check begins anew, because that execution has gone astray.
+//! 4. What a thread counts on the heap is not seen. So where a repetition is met for the first time at a line, with such
+//!    operations on such values, the thread runs on by itself for [`ROUNDS`] rounds ([`Loops`]). If it leaves the loop,
+//!    repetition there is never taken for one again, and the thread counts as another one after each round; and the
+//!    check begins anew, because that execution has gone astray.
+//! 5. If all threads that could go on repeat themselves, they go on in turn.
 
 use super::{Object, Op, Refine};
 use std::collections::{HashMap, HashSet};
@@ -29,9 +31,20 @@ pub(super) const ROUNDS: u32 = 1000;
 /// Operations that it may make in these.
 const OPERATIONS: u32 = 100_000;
 
+/// Rounds of a loop that are told apart. One with more may get on by itself, for all that is known.
+const DIFFERENT: usize = 100;
+
 /// What is known of the loops of a test, by the lines at which they give way; shared by all executions of a check.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Loops(Arc<Mutex<HashMap<usize, Loop>>>);
+pub(crate) struct Loops(Arc<Mutex<HashMap<usize, Known>>>);
+
+/// What is known of a loop.
+#[derive(Debug)]
+enum Known {
+    /// Whoever goes round so waits.
+    Waits(HashSet<u64>),
+    Advances,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loop {
@@ -46,12 +59,31 @@ impl Loops {
         std::ptr::from_ref(at) as usize
     }
 
-    pub(super) fn get(&self, at: &'static Location<'static>) -> Option<Loop> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&Loops::key(at)).copied()
+    /// What is known of a round of the loop.
+    pub(super) fn get(&self, at: &'static Location<'static>, round: u64) -> Option<Loop> {
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&Loops::key(at))? {
+            Known::Advances => Some(Loop::Advances),
+            Known::Waits(rounds) if rounds.contains(&round) => Some(Loop::Waits),
+            Known::Waits(rounds) => (rounds.len() >= DIFFERENT).then_some(Loop::Advances),
+        }
     }
 
-    pub(super) fn learn(&self, at: &'static Location<'static>, known: Loop) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(Loops::key(at), known);
+    /// Whether threads may get on by themselves there.
+    pub(super) fn advances(&self, at: &'static Location<'static>) -> bool {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        matches!(known.get(&Loops::key(at)), Some(Known::Advances))
+    }
+
+    pub(super) fn learn(&self, at: &'static Location<'static>, round: u64, is: Loop) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.entry(Loops::key(at)).or_insert_with(|| Known::Waits(HashSet::new()));
+        match (is, known) {
+            (Loop::Advances, known) => *known = Known::Advances,
+            (Loop::Waits, Known::Waits(rounds)) => {
+                rounds.insert(round);
+            }
+            (Loop::Waits, Known::Advances) => {}
+        }
     }
 }
 
@@ -59,6 +91,7 @@ impl Loops {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trial {
     pub at: &'static Location<'static>,
+    pub round: u64,
     state: u64,
     rounds: u32,
     operations: u32,
@@ -69,6 +102,11 @@ pub(super) struct Trial {
 pub(super) struct States {
     threads: Vec<u64>,
     variables: Vec<u64>,
+    /// Small values of variables whose value is known, for [`Loops`]: others may be addresses, which no two executions
+    /// have in common.
+    values: Vec<u32>,
+    /// For each thread, the operations that it has done since it last gave way, and the values that they found.
+    rounds: Vec<u64>,
     sum: u64,
     /// From where threads went on after they had given way.
     left: HashSet<(usize, u64)>,
@@ -81,9 +119,11 @@ pub(super) struct States {
 
 impl States {
     pub fn clear(&mut self) {
-        let States { threads, variables, sum, left, held, changed, trial } = self;
+        let States { threads, variables, values, rounds, sum, left, held, changed, trial } = self;
         threads.clear();
         variables.clear();
+        values.clear();
+        rounds.clear();
         left.clear();
         held.clear();
         *sum = 0;
@@ -147,6 +187,9 @@ impl States {
         let place = std::ptr::from_ref(op.at) as u64;
         let next = mix(mix(self.thread(thread), place ^ (op.name.as_ptr() as u64).rotate_left(32)), found);
         self.set_thread(thread, next);
+        let value = variable.and_then(|v| self.values.get(v)).copied().unwrap_or(0);
+        let round = self.round(thread);
+        *round = mix(mix(*round, place), value.into());
         if let Some(variable) = variable.filter(|_| op.write) {
             self.changed = (variable, found);
             self.set_variable(variable, mix(found, next) | 1);
@@ -162,6 +205,18 @@ impl States {
     /// The value that a variable has now.
     pub fn value_is(&mut self, variable: usize, value: u64) {
         self.set_variable(variable, mix(value, 5) | 1);
+        if variable >= self.values.len() {
+            self.values.resize(variable + 1, 0);
+        }
+        self.values[variable] = u32::try_from(value).unwrap_or(0);
+    }
+
+    /// What the thread has done since it last gave way.
+    pub fn round(&mut self, thread: usize) -> &mut u64 {
+        if thread >= self.rounds.len() {
+            self.rounds.resize(thread + 1, 0);
+        }
+        &mut self.rounds[thread]
     }
 
     /// The last operation has taken a lock.
@@ -189,8 +244,14 @@ impl States {
         self.set_thread(thread, place);
     }
 
+    /// The thread has given way where it may get on by itself, so that it is never again as it was.
+    pub fn gets_on(&mut self, thread: usize) {
+        self.set_thread(thread, mix(self.thread(thread), 8));
+    }
+
     /// The thread goes on after it gave way.
     pub fn goes_on(&mut self, thread: usize, now: std::time::Duration) {
+        *self.round(thread) = 0;
         let state = self.state(now);
         self.left.insert((thread, state));
     }
@@ -200,14 +261,8 @@ impl States {
         self.left.contains(&(thread, self.state(now)))
     }
 
-    /// This is none, it turns out.
-    pub fn advances(&mut self, thread: usize, now: std::time::Duration) {
-        let state = self.state(now);
-        self.left.remove(&(thread, state));
-    }
-
-    pub fn try_out(&mut self, at: &'static Location<'static>, now: std::time::Duration) {
-        self.trial = Some(Trial { at, state: self.state(now), rounds: ROUNDS, operations: OPERATIONS });
+    pub fn try_out(&mut self, at: &'static Location<'static>, round: u64, now: std::time::Duration) {
+        self.trial = Some(Trial { at, round, state: self.state(now), rounds: ROUNDS, operations: OPERATIONS });
     }
 
     /// What another operation of the thread that is tried out says of the loop.
@@ -291,7 +346,7 @@ pub(crate) fn give_way(name: &'static str, at: &'static Location<'static>, here:
     // SAFETY: as in `with`; the reference is not used over `point`.
     unsafe {
         (*rt).sees(Refine::YIELDS);
-        let again = (&mut *rt).gives_way_again(here);
+        let again = (&mut *rt).gives_way_again(at, here);
         if !again {
             super::point(Op::local(name, at));
             (&mut *rt).gives_way(at, here);

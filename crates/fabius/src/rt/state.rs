@@ -156,7 +156,7 @@ impl Rt {
     /// Whether the thread, whose operation can be done, need not leave it to others to go on.
     fn may_go_on(&self, id: usize) -> bool {
         if self.repeats(id) {
-            return !(0..self.threads.len()).any(|other| self.is_able(other));
+            return !(0..self.threads.len()).any(|other| self.is_able(other)) && self.is_its_turn(id);
         }
         if !self.fair.allows(self, id) {
             self.left_out.set(self.threads[id].op().map(|op| op.at));
@@ -168,6 +168,12 @@ impl Rt {
     /// Whether the thread would do what it has done before, while nothing has changed.
     fn repeats(&self, id: usize) -> bool {
         self.threads[id].gave_way && self.states.repeats(id, self.now)
+    }
+
+    /// Whether none of those that could go on has waited for longer, where all repeat themselves.
+    fn is_its_turn(&self, id: usize) -> bool {
+        let since = |id: usize| (self.threads[id].went_on, id);
+        (0..self.threads.len()).all(|other| !self.can_go_on(other) || since(id) <= since(other))
     }
 
     /// Whether the thread can go on and does not only repeat itself.
@@ -208,25 +214,28 @@ impl Rt {
     pub(super) fn goes_on(&mut self, id: usize) {
         self.states.goes_on(id, self.now);
         let thread = &mut self.threads[id];
-        (thread.gave_way, thread.idle) = (false, 0);
+        (thread.gave_way, thread.idle, thread.went_on) = (false, 0, self.steps);
     }
 
     /// Where the running thread gives way without having made a step since it last did, or tries a loop out: nobody can
     /// see that it does, and it goes on. Says whether that is so.
-    pub(super) fn gives_way_again(&mut self, here: Here) -> bool {
+    pub(super) fn gives_way_again(&mut self, at: &'static Location<'static>, here: Here) -> bool {
         let (me, now) = (self.current, self.now);
         let thread = &mut self.threads[me];
-        let idle = thread.gave_way && thread.idle < IDLE;
-        if self.alone || idle {
+        if self.alone {
             thread.idle += 1;
             self.states.gives_way(me, here, thread.top);
+            if let Some(known) = self.states.went_round(now) {
+                self.learn(known);
+            }
+            return true;
         }
-        if self.alone
-            && let Some(known) = self.states.went_round(now)
-        {
-            self.learn(known);
+        let idle = thread.gave_way && thread.idle < IDLE;
+        if idle {
+            thread.idle += 1;
+            self.finds_repetition(at, here);
         }
-        self.alone || idle
+        idle
     }
 
     /// The running thread has given way.
@@ -234,26 +243,43 @@ impl Rt {
         if !self.settings.refine.contains(Refine::YIELDS) {
             return;
         }
-        let (me, now) = (self.current, self.now);
+        let me = self.current;
         let thread = &mut self.threads[me];
         (thread.gave_way, thread.idle) = (true, 0);
-        self.states.gives_way(me, here, thread.top);
-        let known = if self.states.repeats(me, now) { Some(self.loops.get(at)) } else { None };
-        match known {
-            Some(Some(Loop::Waits)) => thread.rounds = 0,
-            Some(None) if !self.settings.record => {
-                self.states.try_out(at, now);
-                self.alone = true;
-            }
-            Some(_) => {
-                self.states.advances(me, now);
-                thread.rounds += 1;
-            }
-            None => thread.rounds += 1,
+        let waits = self.finds_repetition(at, here) == Some(Loop::Waits);
+        let thread = &mut self.threads[me];
+        match waits {
+            true => thread.rounds = 0,
+            false if self.alone => {}
+            false => thread.rounds += 1,
         }
         if thread.rounds > 0 && thread.rounds.is_multiple_of(PATIENCE) {
             self.fair.yields(me);
         }
+    }
+
+    /// The running thread has given way: whether it is where it was before, and what is known of that.
+    fn finds_repetition(&mut self, at: &'static Location<'static>, here: Here) -> Option<Loop> {
+        let (me, now) = (self.current, self.now);
+        if self.loops.advances(at) {
+            self.states.gets_on(me);
+            return None;
+        }
+        self.states.gives_way(me, here, self.threads[me].top);
+        if !self.states.repeats(me, now) {
+            return None;
+        }
+        let round = *self.states.round(me);
+        let known = self.loops.get(at, round);
+        match known {
+            Some(Loop::Waits) => {}
+            None if !self.settings.record => {
+                self.states.try_out(at, round, now);
+                self.alone = true;
+            }
+            _ => self.states.gets_on(me),
+        }
+        known
     }
 
     /// Makes the next operation at once, in a loop that is tried out. Says whether it did.
@@ -283,7 +309,7 @@ impl Rt {
     /// A loop was tried out.
     fn learn(&mut self, known: Loop) {
         if let Some(trial) = self.states.trial.take() {
-            self.loops.learn(trial.at, known);
+            self.loops.learn(trial.at, trial.round, known);
         }
         self.alone = false;
         self.astray = true;

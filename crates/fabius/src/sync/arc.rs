@@ -41,10 +41,15 @@ impl Shared {
         Shared { object: Object::new(), owned: crate::alloc::own(what, Location::caller()) }
     }
 
-    /// A look at the counts.
+    /// A look at the counts. What it orders, std says: a count that is only told orders nothing, and who finds that others
+    /// own the value, or that nobody does any more, comes after none of them.
     fn look(&self, name: &'static str, write: bool, at: &'static Location<'static>) {
         rt::observe(Refine::COUNTS);
         rt::point(Op { write, ..Op::read(name, self.object.id(), at) }.ordered());
+    }
+
+    /// The operation comes after all drops.
+    fn comes_after_drops(&self, at: &'static Location<'static>) {
         rt::edges(&self.object, Did::Load(Ordering::Acquire), at);
     }
 }
@@ -87,10 +92,12 @@ impl<T> Arc<T> {
     /// The pointer, if there are others.
     #[track_caller]
     pub fn try_unwrap(this: Arc<T>) -> Result<T, Arc<T>> {
-        this.shared.look("try_unwrap", true, Location::caller());
+        let at = Location::caller();
+        this.shared.look("try_unwrap", true, at);
         let (value, shared) = this.into_parts();
         match Std::try_unwrap(value) {
             Ok(value) => {
+                shared.comes_after_drops(at);
                 crate::alloc::disown(shared.owned);
                 Ok(value)
             }
@@ -102,9 +109,12 @@ impl<T> Arc<T> {
     #[track_caller]
     pub fn into_inner(this: Arc<T>) -> Option<T> {
         // Dropping what `try_unwrap` gives back would be another step, and nobody would get the value.
-        this.shared.look("into_inner", true, Location::caller());
+        let at = Location::caller();
+        this.shared.look("into_inner", true, at);
         let (value, shared) = this.into_parts();
+        rt::edges(&shared.object, Did::Change(Ordering::Release), at);
         let value = Std::into_inner(value)?;
+        shared.comes_after_drops(at);
         crate::alloc::disown(shared.owned);
         Some(value)
     }
@@ -207,7 +217,9 @@ impl<T: ?Sized> Arc<T> {
     /// As in std: a scheduling point.
     #[track_caller]
     pub fn get_mut(this: &mut Arc<T>) -> Option<&mut T> {
-        this.shared.look("get_mut", true, Location::caller());
+        let at = Location::caller();
+        this.shared.look("get_mut", true, at);
+        this.shared.comes_after_drops(at);
         Std::get_mut(&mut this.value)
     }
 
@@ -217,9 +229,12 @@ impl<T: ?Sized> Arc<T> {
     where
         T: Clone + Sized,
     {
-        this.shared.look("make_mut", true, Location::caller());
+        let at = Location::caller();
+        this.shared.look("make_mut", true, at);
         if Std::strong_count(&this.value) > 1 {
             *this = Arc::new((**this).clone());
+        } else {
+            this.shared.comes_after_drops(at);
         }
         Std::make_mut(&mut this.value)
     }
@@ -284,8 +299,12 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     pub fn upgrade(&self) -> Option<Arc<T>> {
         let shared = self.shared.as_ref()?;
-        shared.look("upgrade", true, Location::caller());
+        let at = Location::caller();
+        shared.look("upgrade", true, at);
         let value = self.value.upgrade();
+        if value.is_some() {
+            shared.comes_after_drops(at);
+        }
         rt::note(|| if value.is_some() { "alive" } else { "gone" }.into());
         Some(Arc { value: std::mem::ManuallyDrop::new(value?), shared: shared.clone() })
     }
