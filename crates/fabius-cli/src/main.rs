@@ -88,12 +88,14 @@ fn asked(command: &Command) -> (When, bool) {
         Command::Check(args) => of(&args.answer),
         Command::Verify(args) => of(&args.answer),
         Command::Trace(args) => of(&args.answer),
+        Command::Run(args) => of(&args.answer),
         Command::Translate(args) => (args.output.color, false),
         Command::Replay(args) => (args.output.color, args.json),
         Command::Report(args) => (args.colour.color, false),
         Command::Compare(args) => (args.output.color, args.json),
         Command::Fmt(args) => (args.output.color, false),
         Command::Explain { output, .. } => (output.color, false),
+        Command::Cc(_) | Command::Cpp(_) => (When::Auto, false),
         Command::Completions { .. } | Command::Schema { .. } | Command::Man { .. } => (When::Auto, false),
     }
 }
@@ -104,6 +106,7 @@ fn sarif_of(command: &Command) -> Option<(&Path, &Path)> {
         Command::Check(args) => (&args.answer.sarif, args.files.first().filter(|_| args.files.len() == 1)?),
         Command::Verify(args) => (&args.answer.sarif, &args.file),
         Command::Trace(args) => (&args.answer.sarif, &args.file),
+        Command::Run(args) => (&args.answer.sarif, &args.program),
         Command::Replay(args) => (&args.sarif, &args.trace),
         _ => return None,
     };

@@ -524,7 +524,9 @@ impl<'a> Replay<'a> {
             | BugKind::Livelock
             | BugKind::Panic
             | BugKind::Leak
-            | BugKind::Unmatched => {
+            | BugKind::Unmatched
+            | BugKind::Crash
+            | BugKind::Memory => {
                 format!("{kind:?}")
             }
         };

@@ -29,4 +29,8 @@ pub enum BugKind {
     Leak,
     /// A message that is never received.
     Unmatched,
+    /// The end of the process by a signal, `abort` or an exception that nobody catches (native programs).
+    Crash,
+    /// A use of heap memory that was freed, or that was never part of a block (native programs).
+    Memory,
 }

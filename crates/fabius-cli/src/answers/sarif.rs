@@ -79,6 +79,8 @@ fn rule(kind: BugKind) -> Value {
         }
         BugKind::Panic => ("Panic", "Some schedule makes the code panic."),
         BugKind::Leak => ("Leak", "Some schedule ends without giving something back."),
+        BugKind::Crash => ("Crash", "Some schedule ends the process by a signal, by abort, or by an exception."),
+        BugKind::Memory => ("Memory error", "Some schedule uses memory of the heap that was freed or is of no block."),
         BugKind::Unmatched => ("Unmatched message", "Some order of the messages leaves one that is never received."),
     };
     json!({

@@ -59,6 +59,31 @@ Exit codes:
   2  bad input or usage, or an output that could not be written
   3  unknown: a limit or Ctrl-C stopped the search";
 
+pub const RUN_HELP: &str = "\
+The program runs in a process of its own, its threads one at a time, again and again: without preemptions
+first, then with one, two, .. Memory is restored in between. So the first bug found needs the fewest.
+Data races become scheduling points; if nothing else fails, they are the bug.
+
+Examples:
+  fabius cc queue_test.c -o queue_test
+  fabius run ./queue_test
+  fabius run ./queue_test --trace bug.json --html bug.html
+  fabius run ./queue_test --replay bug.json
+  fabius run ./queue_test --strategy pct:3 --executions 100000 -- --items 4
+
+Exit codes:
+  0  no bug within the bounds that the answer names, or verified
+  1  bug
+  2  bad input or usage, or an output that could not be written
+  3  unknown: a limit or Ctrl-C stopped the search, or the program needs what is not supported";
+
+pub const CC_HELP: &str = "\
+All arguments are the compiler's. `fabius cc --with gcc-13 ..` names the compiler; -v prints its command.
+
+Examples:
+  fabius cc -O1 test.c -o test
+  make CC=\"fabius cc\" CXX=\"fabius c++\"";
+
 pub const TRANSLATE_HELP: &str = "\
 The printed program is one of Fabius again. It makes guesses of states and takes back (`assume`) those that
 were wrong; it fails its last assertion in the executions in which the concurrent program fails one.

@@ -5,6 +5,7 @@ pub mod check;
 pub mod common;
 pub mod compare;
 mod help;
+pub mod native;
 pub mod replay;
 pub mod trace;
 pub mod values;
@@ -15,6 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use common::ColourArgs;
 use compare::CompareArgs;
 use help::*;
+use native::{CompileArgs, RunArgs};
 use replay::{ReplayArgs, ReportArgs};
 use std::path::PathBuf;
 use trace::TraceArgs;
@@ -39,6 +41,15 @@ pub enum Command {
     /// Finds another order of the messages of a recorded run that is a bug, or shows that there is none on its path.
     #[command(after_help = TRACE_HELP)]
     Trace(Box<TraceArgs>),
+    /// Explores a C or C++ program that `fabius cc` has built.
+    #[command(after_help = RUN_HELP)]
+    Run(Box<RunArgs>),
+    /// Compiles C, as gcc does, to a program for `fabius run`.
+    #[command(after_help = CC_HELP, disable_help_flag = true, disable_version_flag = true)]
+    Cc(CompileArgs),
+    /// Compiles C++, as g++ does, to a program for `fabius run`.
+    #[command(name = "c++", after_help = CC_HELP, disable_help_flag = true, disable_version_flag = true)]
+    Cpp(CompileArgs),
     /// Prints a concurrent program as a sequential one, or as one with fewer concepts.
     #[command(after_help = TRANSLATE_HELP)]
     Translate(TranslateArgs),

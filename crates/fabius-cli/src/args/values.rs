@@ -1,6 +1,7 @@
 //! Parsers of the values of options.
 
 use fabius_trace::SchedulerKind;
+use fabius_native::Walk;
 use fabius_verify::Strategy;
 use fabius_verify::compare::{WAYS, Way};
 use std::time::Duration;
@@ -36,6 +37,22 @@ pub fn parse_strategy(text: &str) -> Result<Strategy, String> {
         return number.map(Strategy::Pct);
     }
     Err(unknown(text, &["iterative", "dfs", "random", "pct:D"]))
+}
+
+pub fn parse_walk(text: &str) -> Result<Walk, String> {
+    match text {
+        "iterative" => return Ok(Walk::Iterative),
+        "dfs" => return Ok(Walk::DepthFirst),
+        "random" => return Ok(Walk::Random),
+        "pos" => return Ok(Walk::Pos),
+        "urw" => return Ok(Walk::Urw),
+        "surw" => return Ok(Walk::Surw),
+        _ => {}
+    }
+    if let Some(number) = numbered(text, "pct", "pct:3") {
+        return number.map(Walk::Pct);
+    }
+    Err(unknown(text, &["iterative", "dfs", "random", "pct:D", "pos", "urw", "surw"]))
 }
 
 pub fn parse_way(text: &str) -> Result<Way, String> {

@@ -2,9 +2,11 @@
 
 mod check;
 mod compare;
+mod compile;
 mod explain;
 mod fmt;
 mod manual;
+mod native;
 mod replay;
 mod report;
 mod trace;
@@ -15,6 +17,7 @@ use crate::answers::documents;
 use crate::args::Command;
 use crate::failure::Failure;
 use crate::files;
+use fabius_native::Language;
 
 /// Runs a command; returns the exit code.
 pub fn run(command: &Command) -> Result<u8, Failure> {
@@ -22,6 +25,9 @@ pub fn run(command: &Command) -> Result<u8, Failure> {
         Command::Check(args) => check::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Trace(args) => trace::run(args),
+        Command::Run(args) => native::run(args),
+        Command::Cc(args) => compile::run(Language::C, args),
+        Command::Cpp(args) => compile::run(Language::Cpp, args),
         Command::Translate(args) => translate::run(args),
         Command::Replay(args) => replay::run(args),
         Command::Report(args) => report::run(args),

@@ -1,0 +1,85 @@
+//! The options of `fabius run`, `fabius cc` and `fabius c++`.
+
+use super::common::{AnswerArgs, BoundArg, PointsArg};
+use super::values::{parse_duration, parse_scheduler, parse_size, parse_walk};
+use clap::Args;
+use fabius_native::Walk;
+use fabius_trace::SchedulerKind;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+#[derive(Debug, Args)]
+pub struct CompileArgs {
+    /// What the compiler is given. `--with COMPILER` in front of it names another compiler than `gcc` or `g++`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARG")]
+    pub args: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The program, built with `fabius cc` or `fabius c++`
+    #[arg(value_name = "PROGRAM")]
+    pub program: PathBuf,
+    /// What the program is given, behind `--`
+    #[arg(last = true, value_name = "ARG")]
+    pub args: Vec<OsString>,
+
+    /// What deviations from an undisturbed run are counted [default: preemptions, or what --scheduler asks for]
+    #[arg(long, value_name = "BOUND", help_heading = "Bounds")]
+    pub bound: Option<BoundArg>,
+    /// Explore schedules with at most N such deviations [default: no limit; 2 behind a data race]
+    #[arg(long, value_name = "N", help_heading = "Bounds")]
+    pub max: Option<u32>,
+    /// Steps after which an execution is given up
+    #[arg(long, value_name = "N", default_value_t = 100_000, help_heading = "Bounds")]
+    pub max_steps: u32,
+
+    /// Who is next: bag, bounded-bag:K, round-robin, depth-first [default: bag; round-robin for delays]
+    #[arg(long, value_name = "SCHEDULER", value_parser = parse_scheduler, help_heading = "Search")]
+    pub scheduler: Option<SchedulerKind>,
+    /// In which order schedules are tried: iterative, dfs, random, pct:D, pos, urw, surw
+    #[arg(long, value_name = "STRATEGY", value_parser = parse_walk, default_value = "iterative", help_heading = "Search")]
+    pub strategy: Walk,
+    /// Where a thread may be preempted: before every access to memory that may be shared, or at synchronization, atomics,
+    /// volatiles and what was seen to race
+    #[arg(long, value_name = "POINTS", default_value = "sync", help_heading = "Search")]
+    pub points: PointsArg,
+    /// Repeat executions that differ from others in nothing that can be seen
+    #[arg(long, help_heading = "Search")]
+    pub no_reduction: bool,
+    /// Seed of the random strategies
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Search")]
+    pub seed: u64,
+
+    /// Stop at the first data race, instead of looking for what it leads to
+    #[arg(long, help_heading = "What is a bug")]
+    pub first_race: bool,
+    /// Report heap memory that is not freed at the end
+    #[arg(long, help_heading = "What is a bug")]
+    pub leaks: bool,
+
+    /// Stop when the program's process uses this much memory: 512M, 4G
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
+    pub memory: Option<u64>,
+    /// Stop after this time: 500ms, 30s, 5m, 1h
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Limits")]
+    pub time: Option<Duration>,
+    /// Stop after this many executions [default for random strategies: 10000; 50000 behind a data race]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    pub executions: Option<u64>,
+
+    /// Run the execution of a saved trace again and show what the program prints
+    #[arg(long, value_name = "FILE.json", help_heading = "Replay")]
+    pub replay: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub answer: AnswerArgs,
+}
+
+impl RunArgs {
+    /// The files that are read.
+    pub fn inputs(&self) -> Vec<&Path> {
+        std::iter::once(&self.program).chain(&self.replay).map(PathBuf::as_path).collect()
+    }
+}

@@ -1,0 +1,46 @@
+//! Whether the process is under control, and who runs: the program or the explorer.
+
+use fabius_native_protocol::{FD, LINK};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
+
+const NOT_KNOWN: u8 = 0;
+const FREE: u8 = 1;
+const CONTROLLED: u8 = 2;
+
+static MODE: AtomicU8 = AtomicU8::new(NOT_KNOWN);
+
+static IN_PROGRAM: AtomicBool = AtomicBool::new(false);
+
+/// Whether the process was started by `fabius run`. Otherwise the program runs as if it had not been linked with us.
+pub fn is_controlled() -> bool {
+    match MODE.load(Relaxed) {
+        NOT_KNOWN => {
+            let mut text = [0u8; 64];
+            let path = format_fd();
+            // SAFETY: reads a link into a buffer; this is called before anything else works, so straight from the kernel.
+            let length =
+                unsafe { libc::syscall(libc::SYS_readlink, path.as_ptr(), text.as_mut_ptr(), text.len()) };
+            let is = length > 0 && &text[..length as usize] == LINK.as_bytes();
+            MODE.store(if is { CONTROLLED } else { FREE }, Relaxed);
+            is
+        }
+        mode => mode == CONTROLLED,
+    }
+}
+
+const fn format_fd() -> [u8; 19] {
+    assert!(FD == 1000);
+    *b"/proc/self/fd/1000\0"
+}
+
+/// Whether code of the program runs on a fiber of ours: only then calls are handled; all others go to where they would.
+#[inline(always)]
+pub fn in_program() -> bool {
+    IN_PROGRAM.load(Relaxed)
+}
+
+/// The program goes on, or the explorer.
+#[inline(always)]
+pub fn set_in_program(is: bool) {
+    IN_PROGRAM.store(is, Relaxed);
+}

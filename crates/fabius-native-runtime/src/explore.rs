@@ -1,0 +1,278 @@
+//! From a request to an answer: explores, begins again when data races show that there must be more scheduling points, and
+//! runs what fails twice more to write it down.
+
+use crate::rt::rt;
+use crate::system::Program;
+use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
+use fabius_explore::system::{Choose, End, StepLog, System};
+use fabius_explore::{shrink, stateless, walk};
+use fabius_native_protocol as protocol;
+use fabius_native_protocol::{Answer, Failed, Recorded, RecordedStep, Request, Walk, What};
+use fabius_trace::{Bound, BugKind, Schedule, Turn};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// The search must stop.
+pub static STOP: AtomicBool = AtomicBool::new(false);
+
+/// What is still explored after a data race was seen, in the hope of a failure that it leads to, unless the request says how
+/// much.
+const BEHIND_RACES: (u32, u64) = (2, 50_000);
+
+/// Does what is asked.
+pub fn run(request: &Request) -> Answer {
+    match &request.what {
+        What::Explore => explore(request),
+        What::Replay(schedule) => replay(schedule),
+    }
+}
+
+fn explore(request: &Request) -> Answer {
+    let began = Instant::now();
+    let mut reduction = request.reduction;
+    let (mut executions, mut options, mut outcome);
+    loop {
+        let rt = rt();
+        (rt.again, rt.unannounced, rt.unfair) = (false, false, false);
+        rt.limits.clear();
+        STOP.store(false, Relaxed);
+        let races = rt.races.racy > 0 && !rt.settings.race_is_bug;
+        options = of(request, reduction, races, began);
+        outcome = search(&options);
+        executions = rt.header.executions.load(Relaxed);
+        let asked = rt.header.stop.load(Relaxed) != 0 || outcome.cut == Some(Cut::Time);
+        if rt.unannounced && reduction && !asked {
+            // Somebody looks at what is not announced: executions that seem alike need not be.
+            reduction = false;
+            continue;
+        }
+        if !rt.again || asked {
+            break;
+        }
+    }
+    let mut bug = outcome.bug.take();
+    let racy = rt().races.racy;
+    if bug.is_none() && racy > 0 && !rt().settings.race_is_bug {
+        rt().settings.race_is_bug = true;
+        STOP.store(false, Relaxed);
+        let found = search(&Options { deadline: None, ..options.clone() });
+        bug = found.bug;
+    }
+    let mut answer = Answer {
+        levels: outcome.levels,
+        completed: outcome.completed,
+        exhausted: outcome.exhausted,
+        cut: outcome.cut.map(said),
+        executions,
+        racy,
+        modules: modules(),
+        ..Answer::default()
+    };
+    if let Some(found) = bug {
+        failed(&options, found, &mut answer);
+    }
+    let rt = rt();
+    answer.limits = rt.limits.iter().cloned().collect();
+    answer.limits.sort();
+    if rt.unfair {
+        answer.limits.push("a thread gave way many times without coming back to where it was, and had to wait".into());
+    }
+    answer
+}
+
+fn of(request: &Request, reduction: bool, races: bool, began: Instant) -> Options {
+    let strategy = match request.walk {
+        Walk::Iterative => Strategy::Iterative,
+        Walk::DepthFirst => Strategy::DepthFirst,
+        Walk::Random => Strategy::Random,
+        Walk::Pct(changes) => Strategy::Pct(changes),
+        Walk::Pos => Strategy::Pos,
+        Walk::Urw => Strategy::Urw,
+        Walk::Surw => Strategy::Surw,
+    };
+    let in_order = strategy == Strategy::Iterative && races;
+    Options {
+        bound: request.bound,
+        max: request.max.or((in_order && request.bound != Bound::None).then_some(BEHIND_RACES.0)),
+        scheduler: request.scheduler,
+        strategy,
+        executions: request.executions.or(in_order.then_some(BEHIND_RACES.1)),
+        deadline: request.time.map(|t| began + Duration::from_millis(t)),
+        seed: request.seed,
+        max_steps: request.max_steps,
+        reduction: if reduction { Reduction::Classes } else { Reduction::None },
+        at_first_bug: true,
+        ..Options::default()
+    }
+}
+
+fn search(options: &Options) -> Outcome {
+    let look = |progress: &Progress| {
+        let header = rt().header;
+        header.bound.store(progress.bound, Relaxed);
+        if header.stop.load(Relaxed) != 0 {
+            STOP.store(true, Relaxed);
+        }
+    };
+    let monitor = Monitor { stop: &STOP, progress: &look };
+    match options.strategy {
+        Strategy::Iterative | Strategy::DepthFirst => stateless::search(&Program, options, &monitor, &|_| {}),
+        _ => walk::search(&Program, options, &monitor),
+    }
+}
+
+fn said(cut: Cut) -> protocol::Cut {
+    match cut {
+        Cut::Time => protocol::Cut::Time,
+        Cut::Interrupted => protocol::Cut::Interrupted,
+        Cut::Executions => protocol::Cut::Executions,
+        Cut::Memory => protocol::Cut::Said("memory".into()),
+        Cut::Steps => protocol::Cut::Said("an execution has more steps than `--max-steps`".into()),
+        Cut::Nondeterminism => protocol::Cut::Said(NONDETERMINISTIC.into()),
+        Cut::Program(..) => protocol::Cut::Said("a limit inside the program".into()),
+    }
+}
+
+const NONDETERMINISTIC: &str = "the program behaves differently when the same schedule is run again";
+
+/// Puts a bug into the answer, made as simple as possible and run twice.
+fn failed(options: &Options, found: Found, answer: &mut Answer) {
+    let found = shrink::shrink(&Program, &Options { strategy: Strategy::Iterative, ..options.clone() }, &found);
+    let (first, second) = (once(&found.schedule), once(&found.schedule));
+    match (first, second) {
+        (Some(Once { kind: Some(kind), number, message, run }), Some(second))
+            if number == second.number && Some(kind) == second.kind =>
+        {
+            answer.bug = Some(Failed {
+                kind,
+                message,
+                cost: found.cost,
+                schedule: found.schedule,
+                delays: found.delays,
+                run,
+            });
+            answer.cut = None;
+        }
+        (first, _) => {
+            let what = match (&found.what, first) {
+                (_, Some(first)) => first.message,
+                (Bug::Fault(kind, _), None) => format!("{kind:?}"),
+                _ => "a deadlock".into(),
+            };
+            answer.cut = Some(protocol::Cut::Said(format!("{NONDETERMINISTIC}; in one run: {what}")));
+            answer.exhausted = false;
+        }
+    }
+}
+
+/// Runs one schedule and shows what the program prints.
+fn replay(schedule: &Schedule) -> Answer {
+    let run = once(schedule);
+    let mut answer = Answer { executions: 1, modules: modules(), ..Answer::default() };
+    match run {
+        Some(Once { kind: Some(kind), message, run, .. }) => {
+            let cost = run.steps.iter().filter(|s| s.preempts).count() as u32;
+            let (schedule, delays) = (schedule.clone(), vec![0; schedule.len()]);
+            answer.bug = Some(Failed { kind, message, cost, schedule, delays, run });
+        }
+        Some(Once { kind: None, run, .. }) => answer.replayed = Some(run),
+        None => answer.cut = Some(protocol::Cut::Said("the schedule does not fit the program".into())),
+    }
+    answer
+}
+
+/// What came of one run.
+struct Once {
+    /// What failed, if anything did.
+    kind: Option<BugKind>,
+    message: String,
+    run: Recorded,
+    number: u64,
+}
+
+/// Outcomes of choices that are given.
+struct Given<'a>(std::slice::Iter<'a, u32>);
+
+impl Choose for Given<'_> {
+    fn choose(&mut self, alternatives: u32) -> u32 {
+        self.0.next().copied().unwrap_or(0).min(alternatives - 1)
+    }
+}
+
+/// Runs a schedule and writes everything down; `None` if it does not fit.
+fn once(schedule: &Schedule) -> Option<Once> {
+    let mut log = StepLog::default();
+    let began = Program.initial(&mut Given([].iter()), &mut log);
+    rt().record = true;
+    let mut fits = began.is_ok();
+    for turn in schedule.iter().filter(|t| t.task != Turn::START) {
+        let exists = (turn.task as usize) < rt().threads.len();
+        if !exists || !Program.possible(&(), turn.task) {
+            fits = false;
+            break;
+        }
+        let before = rt().current;
+        let preempts = before != turn.task as usize
+            && rt().threads.get(before).is_some_and(|t| !t.gave_way)
+            && rt().is_ready(before);
+        rt().recorder.steps.push(RecordedStep {
+            thread: turn.task,
+            preempts,
+            choices: turn.choices.clone(),
+            ..RecordedStep::default()
+        });
+        log.clear();
+        match Program.step(&mut (), turn.task, &mut Given(turn.choices.iter()), &mut log) {
+            Ok(End::Dropped) | Err(_) => break,
+            Ok(_) => {}
+        }
+    }
+    let rt = rt();
+    rt.record = false;
+    let failure = rt.failure.clone();
+    let (kind, message) = match failure {
+        _ if !fits => return None,
+        Some(failure) => (Some(failure.kind), failure.message),
+        None => deadlock().unwrap_or_default(),
+    };
+    let number = rt.recorder.number;
+    Some(Once { kind, message, run: rt.recorded(), number })
+}
+
+/// If nobody can go on, why.
+fn deadlock() -> Option<(Option<BugKind>, String)> {
+    let rt = rt();
+    let left = (0..rt.threads.len()).filter(|t| !rt.threads[*t].finished).count();
+    let stuck = !rt.over && left > 0 && (0..rt.threads.len()).all(|t| !rt.is_ready(t));
+    if !stuck {
+        return None;
+    }
+    let spins = rt.threads.iter().any(|t| !t.finished && t.repeats == Some(rt.steps));
+    Some(if spins {
+        (Some(BugKind::Livelock), "threads wait in loops for what never comes".into())
+    } else {
+        (Some(BugKind::Deadlock), "deadlock: no thread can go on".into())
+    })
+}
+
+/// Where the program and its libraries are in memory.
+fn modules() -> Vec<protocol::Module> {
+    let mut modules: Vec<protocol::Module> = Vec::new();
+    for line in crate::image::maps().lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [range, _, offset, _, _, file] = words[..] else { continue };
+        let number = |text: &str| u64::from_str_radix(text, 16).ok();
+        let Some((Some(begin), Some(end))) = range.split_once('-').map(|(b, e)| (number(b), number(e))) else { continue };
+        if !file.starts_with('/') {
+            continue;
+        }
+        match modules.last_mut().filter(|m| m.file == file) {
+            Some(module) => module.end = end,
+            None => {
+                let base = begin - number(offset).unwrap_or(0);
+                modules.push(protocol::Module { file: file.into(), base, begin, end });
+            }
+        }
+    }
+    modules
+}

@@ -1,0 +1,265 @@
+//! Fibers: stacks with a block of thread-local storage each, between which the one real thread switches.
+//!
+//! Such a block is made by the dynamic linker, as for any thread; the C library's own part is a copy of the first thread's,
+//! with its own identity. So `errno`, the exceptions under way of C++ and all `thread_local` are the fiber's own.
+
+use crate::arena::{OURS, map_at};
+use crate::control::set_in_program;
+use crate::real::next;
+use std::arch::global_asm;
+
+/// Bytes of stack.
+const STACK: usize = 8 << 20;
+
+/// From one fiber's memory to the next.
+const STRIDE: usize = 16 << 20;
+
+/// Where the memory of fibers begins.
+pub const BASE: usize = OURS.start + (1 << 40);
+
+/// The most fibers.
+pub const MOST: usize = 4096;
+
+/// So much is cleared beyond the deepest place that was seen of a stack: the C library calls more deeply between points.
+const BEYOND: usize = 16 << 10;
+
+/// What a fiber consists of. The first runs on the real thread's own storage.
+pub struct Fiber {
+    /// The address of its thread control block: what `pthread_self` says.
+    pub block: usize,
+    /// First address above its stack.
+    top: usize,
+    /// Where it waits.
+    pub at: usize,
+    /// The lowest place of the stack that was seen in use.
+    pub lowest: usize,
+    is_first: bool,
+}
+
+/// What is the same for all fibers.
+pub struct Shape {
+    /// Bytes of thread-local storage below the block.
+    below: usize,
+    /// Bytes of the block itself.
+    block: usize,
+    /// What both look like in a new thread.
+    fresh: Vec<u8>,
+    /// The real thread's block.
+    pub first: usize,
+}
+
+/// Where the explorer waits while the program runs, and its block.
+static mut EXPLORER: (usize, usize) = (0, 0);
+
+global_asm!(
+    ".global fabius_switch",
+    ".type fabius_switch,@function",
+    "fabius_switch:",
+    ".cfi_startproc",
+    "push rbp",
+    "push rbx",
+    "push r12",
+    "push r13",
+    "push r14",
+    "push r15",
+    "sub rsp, 8",
+    "stmxcsr [rsp]",
+    "fnstcw [rsp+4]",
+    "mov [rdi], rsp",
+    "mov rsp, rsi",
+    "cmp byte ptr [rip + {has_wrfsbase}], 0",
+    "je 3f",
+    "wrfsbase rdx",
+    "jmp 4f",
+    "3:",
+    "mov eax, 158",
+    "mov edi, 0x1002",
+    "mov rsi, rdx",
+    "syscall",
+    "4:",
+    "ldmxcsr [rsp]",
+    "fldcw [rsp+4]",
+    "add rsp, 8",
+    "pop r15",
+    "pop r14",
+    "pop r13",
+    "pop r12",
+    "pop rbx",
+    "pop rbp",
+    "ret",
+    ".cfi_endproc",
+    // The first function of every fiber. What ends a thread from inside (`pthread_exit`) unwinds to here.
+    ".global fabius_fiber_entry",
+    ".type fabius_fiber_entry,@function",
+    "fabius_fiber_entry:",
+    ".cfi_startproc",
+    ".cfi_undefined rip",
+    "xor ebp, ebp",
+    "sub rsp, 288",
+    "mov rdi, rsp",
+    "xor esi, esi",
+    "call __sigsetjmp@PLT",
+    "test eax, eax",
+    "jne 5f",
+    "mov rdi, rsp",
+    "call __pthread_register_cancel@PLT",
+    "lea rdi, [rsp + 256]",
+    "call {begin}",
+    "mov rax, [rsp + 256]",
+    "mov rdi, [rsp + 264]",
+    "mov rsi, [rsp + 272]",
+    "mov rdx, [rsp + 280]",
+    "call rax",
+    "mov rdi, rax",
+    "call {returned}",
+    "5:",
+    "call {end}",
+    "ud2",
+    ".cfi_endproc",
+    has_wrfsbase = sym HAS_WRFSBASE,
+    begin = sym crate::threads::begin,
+    returned = sym crate::threads::returned,
+    end = sym crate::threads::end,
+);
+
+static mut HAS_WRFSBASE: u8 = 0;
+
+unsafe extern "C-unwind" {
+    fn fabius_switch(save: *mut usize, to: usize, block: usize);
+    fn fabius_fiber_entry();
+}
+
+fn thread_pointer() -> usize {
+    let block: usize;
+    // SAFETY: the block's first word is its own address.
+    unsafe { std::arch::asm!("mov {}, fs:[0]", out(reg) block, options(nostack, pure, readonly)) };
+    block
+}
+
+impl Shape {
+    /// Learns what storage of threads looks like, and moves the explorer, which calls this on the real thread, to a block of
+    /// its own.
+    pub fn learn() -> Shape {
+        // SAFETY: reads what the kernel says of the processor.
+        unsafe { HAS_WRFSBASE = u8::from(libc::getauxval(26) & 2 != 0) };
+        let (mut size, mut align) = (0usize, 0usize);
+        // SAFETY: writes two numbers.
+        unsafe { next!(fn _dl_get_tls_static_info(*mut usize, *mut usize))(&mut size, &mut align) };
+        // SAFETY: a constant of the C library for debuggers.
+        let block = unsafe { *(crate::real::next_address(c"_thread_db_sizeof_pthread") as *const u32) } as usize;
+        let first = thread_pointer();
+        let mut shape = Shape { below: size - block, block, fresh: Vec::new(), first };
+        let mine = shape.make_block(MOST);
+        // SAFETY: what was just made.
+        shape.fresh = unsafe {
+            std::slice::from_raw_parts((mine - shape.below) as *const u8, shape.below + block).to_vec()
+        };
+        shape.set_thread_pointer(mine);
+        shape
+    }
+
+    fn set_thread_pointer(&self, block: usize) {
+        // SAFETY: a valid block; what the compiler has read through the register is the same in both.
+        unsafe {
+            libc::syscall(libc::SYS_arch_prctl, 0x1002, block);
+            EXPLORER.1 = block;
+        }
+    }
+
+    /// The bytes of thread-local storage of a block.
+    pub fn storage(&self, block: usize) -> std::ops::Range<usize> {
+        block - self.below..block
+    }
+
+    fn make_block(&self, number: usize) -> usize {
+        let room = (self.below + self.block + 8192).next_multiple_of(4096);
+        let at = BASE + number * STRIDE + 4096 + STACK;
+        if map_at(at, room).is_none() {
+            crate::say::fatal(&[b"no memory for thread-local storage"]);
+        }
+        let block = (at + room - self.block) & !63;
+        // SAFETY: there is room for the storage below and the block above; the C library's part is copied.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.first as *const u8, block as *mut u8, self.block);
+            next!(fn _dl_allocate_tls(*mut u8) -> *mut u8)(block as *mut u8);
+            *(block as *mut usize) = block;
+            *((block + 16) as *mut usize) = block;
+        }
+        block
+    }
+}
+
+impl Fiber {
+    /// Memory for the fiber with this number; number 0 uses the real thread's storage.
+    pub fn new(shape: &Shape, number: usize) -> Option<Fiber> {
+        let bottom = BASE + number * STRIDE + 4096;
+        map_at(bottom, STACK)?;
+        let is_first = number == 0;
+        let block = if is_first { shape.first } else { shape.make_block(number) };
+        Some(Fiber { block, top: bottom + STACK, at: 0, lowest: bottom + STACK, is_first })
+    }
+
+    /// Makes it as if it had never run.
+    pub fn reset(&mut self, shape: &Shape) {
+        let bottom = self.top - STACK;
+        let from = self.lowest.min(self.at.max(bottom)).saturating_sub(BEYOND).max(bottom);
+        // SAFETY: the stack is the fiber's, which does not run.
+        unsafe {
+            if self.top - from > 256 << 10 {
+                libc::syscall(libc::SYS_madvise, bottom, STACK, libc::MADV_DONTNEED);
+            } else {
+                std::ptr::write_bytes(from as *mut u8, 0, self.top - from);
+            }
+        }
+        self.lowest = self.top;
+        if !self.is_first {
+            let dtv = (self.block + 8) as *mut usize;
+            // SAFETY: the block has this size; all words that are a block's own are put back.
+            unsafe {
+                let own = *dtv;
+                let start = (self.block - shape.below) as *mut u8;
+                std::ptr::copy_nonoverlapping(shape.fresh.as_ptr(), start, shape.fresh.len());
+                *(self.block as *mut usize) = self.block;
+                *dtv = own;
+                *((self.block + 16) as *mut usize) = self.block;
+            }
+        }
+        // What `fabius_switch` takes from the stack: control words, six registers, where to return to.
+        let at = self.top - 192;
+        // SAFETY: on the fiber's stack.
+        unsafe {
+            let words = at as *mut usize;
+            *words = 0x0000_037f_0000_1f80;
+            *words.add(7) = fabius_fiber_entry as *const () as usize;
+        }
+        self.at = at;
+    }
+
+    /// Lets the fiber run until it leaves.
+    #[inline]
+    pub fn enter(&mut self) {
+        set_in_program(true);
+        // SAFETY: the fiber waits where it left, or at its beginning.
+        unsafe { fabius_switch(&raw mut EXPLORER.0, self.at, self.block) };
+        set_in_program(false);
+    }
+
+    /// Gives control to the explorer. Called on the fiber itself.
+    #[inline]
+    pub fn leave(&mut self) {
+        // SAFETY: the explorer waits in `enter`.
+        unsafe { fabius_switch(&raw mut self.at, EXPLORER.0, EXPLORER.1) };
+        set_in_program(true);
+    }
+
+    /// What is in use of the stack of a fiber that waits.
+    pub fn in_use(&self) -> std::ops::Range<usize> {
+        self.at..self.top
+    }
+
+    /// Whether an address is in the page below the stack or not far below that.
+    pub fn is_below(&self, address: usize) -> bool {
+        let bottom = self.top - STACK;
+        (bottom - 4096..bottom).contains(&address)
+    }
+}

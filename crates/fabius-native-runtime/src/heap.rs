@@ -1,0 +1,243 @@
+//! The program's heap. Each thread has a region of its own, so that an address depends on what the thread has done alone. No
+//! address is used twice in an execution, and every 16 bytes have a state, so that a use of what was freed is seen.
+
+use crate::arena::{OURS, map_at};
+use crate::control::in_program;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Where the first thread's region begins: low, for programs that keep addresses in 32 bits.
+const LOW: usize = 0x2000_0000;
+
+/// Where the other regions begin, and how large they are.
+const HIGH: usize = 1 << 32;
+const REGION: usize = 1 << 32;
+
+/// How many regions there are besides the first one; threads beyond share them.
+const REGIONS: usize = 63;
+
+/// The region of what is allocated for the explorer by the C library: it is never restored.
+const HOST: usize = REGIONS + 1;
+
+/// Where the states are of the heap's 16 bytes.
+const STATES: usize = OURS.start + (2 << 40);
+
+/// Bytes before every block: its size and where it begins.
+const HEADER: usize = 16;
+
+/// What fresh memory holds, and what was freed.
+const FRESH: u8 = 0xbe;
+const FREED: u8 = 0xdf;
+
+const NONE: u8 = 0;
+const LIVE: u8 = 1;
+const GONE: u8 = 2;
+
+#[derive(Clone, Copy)]
+struct Region {
+    next: usize,
+    /// What is behind this is given back before the next execution.
+    kept: usize,
+}
+
+struct Heap {
+    regions: [Region; HOST + 1],
+    lock: AtomicBool,
+    /// Bytes taken since the program began, and how many may be.
+    used: usize,
+    most: usize,
+}
+
+static mut HEAP: Heap =
+    Heap { regions: [Region { next: 0, kept: 0 }; HOST + 1], lock: AtomicBool::new(false), used: 0, most: usize::MAX };
+
+fn heap() -> &'static mut Heap {
+    // SAFETY: before `main` the lock is held around every use; afterwards there is one thread.
+    unsafe { &mut *(&raw mut HEAP) }
+}
+
+fn begins(region: usize) -> usize {
+    if region == 0 { LOW } else { HIGH + (region - 1) * REGION }
+}
+
+fn ends(region: usize) -> usize {
+    if region == 0 { HIGH - (16 << 20) } else { begins(region) + REGION }
+}
+
+/// Whether an address is of the program's heap.
+#[inline(always)]
+pub fn contains(address: usize) -> bool {
+    (LOW..HIGH + REGIONS * REGION).contains(&address)
+}
+
+fn is_ours(address: usize) -> bool {
+    (LOW..HIGH + HOST * REGION).contains(&address)
+}
+
+#[inline(always)]
+fn state_of(address: usize) -> *mut u8 {
+    (STATES + (address >> 4)) as *mut u8
+}
+
+/// What is wrong with a use of the heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misuse {
+    /// It was freed.
+    Freed,
+    /// It is between blocks.
+    Outside,
+    /// It is not the beginning of a block.
+    NoBlock,
+}
+
+/// Whether these bytes may be used.
+#[inline(always)]
+pub fn check(address: usize, size: usize) -> Option<Misuse> {
+    // SAFETY: the states of addresses of the heap are mapped with it; see `map`.
+    unsafe {
+        let (first, last) = (*state_of(address), *state_of(address + size.max(1) - 1));
+        match (first, last) {
+            (LIVE, LIVE) => None,
+            (GONE, _) | (_, GONE) => Some(Misuse::Freed),
+            _ => Some(Misuse::Outside),
+        }
+    }
+}
+
+/// A lock for the time before `main`, when the program may have threads that nobody controls.
+fn locked<R>(f: impl FnOnce(&mut Heap) -> R) -> R {
+    let heap = heap();
+    while heap.lock.swap(true, Ordering::Acquire) {
+        std::hint::spin_loop();
+    }
+    let result = f(heap);
+    heap.lock.store(false, Ordering::Release);
+    result
+}
+
+fn map(region: usize) -> bool {
+    let (begin, end) = (begins(region), ends(region));
+    let states = (STATES + (begin >> 4), (end - begin) >> 4);
+    map_at(begin, end - begin).is_some() && map_at(states.0, states.1).is_some()
+}
+
+/// A block for the thread, or null. Its bytes are not zero.
+pub fn allocate(thread: usize, size: usize, align: usize, zero: bool) -> *mut u8 {
+    let region = match () {
+        () if in_program() => if thread == 0 { 0 } else { (thread - 1) % REGIONS + 1 },
+        () if crate::rt::is_running() => HOST,
+        () => 0,
+    };
+    let at = locked(|heap| {
+        if heap.regions[region].next == 0 {
+            if !map(region) {
+                return 0;
+            }
+            heap.regions[region] = Region { next: begins(region), kept: begins(region) };
+        }
+        let align = align.max(16);
+        let next = heap.regions[region].next;
+        let at = (next + HEADER).next_multiple_of(align);
+        let Some(end) = at.checked_add(size).and_then(|end| end.checked_add(31)).map(|end| end & !15) else { return 0 };
+        if end > ends(region) || region != HOST && heap.used + (end - next) > heap.most {
+            return 0;
+        }
+        heap.used += end - next;
+        heap.regions[region].next = end;
+        at
+    });
+    if at == 0 {
+        return std::ptr::null_mut();
+    }
+    // SAFETY: the block and its states are mapped and nobody else's.
+    unsafe {
+        *((at - HEADER) as *mut usize) = size;
+        std::ptr::write_bytes(at as *mut u8, if zero { 0 } else { FRESH }, size);
+        std::ptr::write_bytes(state_of(at), LIVE, size.max(1).div_ceil(16));
+    }
+    at as *mut u8
+}
+
+/// The size of a block that may be used.
+pub fn size_of(block: *mut u8) -> Result<usize, Misuse> {
+    let at = block as usize;
+    if !is_ours(at) || at % 16 != 0 {
+        return Err(Misuse::NoBlock);
+    }
+    // SAFETY: a block of the heap has its size before it and a state.
+    unsafe {
+        match (*state_of(at), *state_of(at - 16)) {
+            (GONE, _) => Err(Misuse::Freed),
+            (LIVE, NONE) => Ok(*((at - HEADER) as *const usize)),
+            _ => Err(Misuse::NoBlock),
+        }
+    }
+}
+
+/// Gives a block back.
+pub fn free(block: *mut u8) -> Result<(), Misuse> {
+    let size = size_of(block)?;
+    // SAFETY: a block of this size.
+    unsafe {
+        std::ptr::write_bytes(state_of(block as usize), GONE, size.max(1).div_ceil(16));
+        std::ptr::write_bytes(block, FREED, size.min(4096));
+    }
+    Ok(())
+}
+
+/// What there is now is part of the program's beginning. Returns the bytes to restore.
+pub fn keep(most: usize) -> Vec<std::ops::Range<usize>> {
+    let heap = heap();
+    heap.used = 0;
+    heap.most = most;
+    let mut kept = Vec::new();
+    for (number, region) in heap.regions.iter_mut().enumerate().take(HOST) {
+        region.kept = region.next;
+        if region.next != 0 {
+            kept.push(begins(number)..region.next);
+            let states = state_of(begins(number)) as usize;
+            kept.push(states..state_of(region.next) as usize + 1);
+        }
+    }
+    kept
+}
+
+/// Gives back what was allocated since.
+pub fn reset() {
+    let heap = heap();
+    heap.used = 0;
+    for region in heap.regions.iter_mut().take(HOST).filter(|r| r.next > r.kept) {
+        let bytes = region.next - region.kept;
+        // SAFETY: what is behind `kept` belongs to an execution that is over.
+        unsafe {
+            if bytes > 1 << 20 {
+                let page = region.kept.next_multiple_of(4096);
+                libc::syscall(libc::SYS_madvise, page, region.next - page, libc::MADV_DONTNEED);
+            }
+            std::ptr::write_bytes(state_of(region.kept), NONE, (bytes >> 4) + 1);
+        }
+        region.next = region.kept;
+    }
+}
+
+/// What is in use, for a number of the state.
+pub fn in_use() -> impl Iterator<Item = std::ops::Range<usize>> {
+    let regions = &heap().regions;
+    (0..HOST).filter(|r| regions[*r].next != 0).map(|r| begins(r)..regions[r].next)
+}
+
+/// The blocks that were allocated since the beginning and are still there.
+pub fn left() -> (usize, usize) {
+    let regions = &heap().regions;
+    let (mut blocks, mut bytes) = (0, 0);
+    for region in &regions[..HOST] {
+        let mut before = NONE;
+        for at in (region.kept..region.next).step_by(16) {
+            // SAFETY: states of the heap.
+            let state = unsafe { *state_of(at) };
+            blocks += usize::from(state == LIVE && before != LIVE);
+            bytes += 16 * usize::from(state == LIVE);
+            before = state;
+        }
+    }
+    (blocks, bytes)
+}

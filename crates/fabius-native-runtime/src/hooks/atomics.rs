@@ -1,0 +1,209 @@
+//! Atomic operations, as the compiler calls them.
+
+use super::entries;
+use super::tsan::{check_heap, touch};
+use crate::control::in_program;
+use crate::op::Op;
+use crate::rt::rt;
+use crate::threads::point;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst, fence};
+
+fn acquires(order: i32) -> bool {
+    matches!(order & 0xffff, 1 | 2 | 4 | 5)
+}
+
+fn releases(order: i32) -> bool {
+    matches!(order & 0xffff, 3..=5)
+}
+
+fn announce(name: &'static str, address: usize, size: usize, write: bool, pc: usize) {
+    check_heap(address, size, write, pc);
+    point(Op { object: address & !7, write, ..Op::new(name, pc) });
+    check_heap(address, size, write, pc);
+    touch(name, address, size, write, true, pc);
+}
+
+fn written_down(old: u64, new: Option<u64>) {
+    let rt = rt();
+    if rt.record {
+        rt.values(Some(old), new);
+    }
+}
+
+macro_rules! of_size {
+    ($module:ident, $int:ty, $atomic:ty, $($load:ident $store:ident $exchange:ident $add:ident $sub:ident $and:ident $or:ident
+        $xor:ident $nand:ident $strong:ident $weak:ident $value:ident)*) => {
+        mod $module {
+            use super::*;
+
+            const SIZE: usize = size_of::<$int>();
+
+            fn at(address: *mut $int) -> &'static $atomic {
+                // SAFETY: the program accesses this atomically now.
+                unsafe { <$atomic>::from_ptr(address) }
+            }
+
+            pub(super) extern "C-unwind" fn load(address: *mut $int, order: i32, pc: usize) -> $int {
+                if !in_program() {
+                    return at(address).load(SeqCst);
+                }
+                announce("atomic load", address as usize, SIZE, false, pc);
+                rt().clocks.load(rt().current, address as usize, acquires(order));
+                let value = at(address).load(SeqCst);
+                written_down(value.into(), None);
+                value
+            }
+
+            pub(super) extern "C-unwind" fn store(address: *mut $int, value: $int, order: i32, pc: usize) {
+                if !in_program() {
+                    return at(address).store(value, SeqCst);
+                }
+                announce("atomic store", address as usize, SIZE, true, pc);
+                rt().clocks.store(rt().current, address as usize, releases(order));
+                let old = at(address).swap(value, SeqCst);
+                written_down(old.into(), Some(value.into()));
+            }
+
+            fn modify(name: &'static str, address: *mut $int, order: i32, pc: usize, f: impl Fn($int) -> $int) -> $int {
+                let atomic = at(address);
+                if !in_program() {
+                    return atomic.fetch_update(SeqCst, SeqCst, |old| Some(f(old))).unwrap_or_else(|old| old);
+                }
+                announce(name, address as usize, SIZE, true, pc);
+                let (rt, key) = (rt(), address as usize);
+                rt.clocks.load(rt.current, key, acquires(order));
+                rt.clocks.modify(rt.current, key, releases(order));
+                let old = atomic.load(SeqCst);
+                atomic.store(f(old), SeqCst);
+                written_down(old.into(), Some(f(old).into()));
+                old
+            }
+
+            pub(super) extern "C-unwind" fn exchange(address: *mut $int, value: $int, order: i32, pc: usize) -> $int {
+                modify("atomic exchange", address, order, pc, |_| value)
+            }
+            pub(super) extern "C-unwind" fn add(address: *mut $int, value: $int, order: i32, pc: usize) -> $int {
+                modify("atomic add", address, order, pc, |old| old.wrapping_add(value))
+            }
+            pub(super) extern "C-unwind" fn sub(address: *mut $int, value: $int, order: i32, pc: usize) -> $int {
+                modify("atomic sub", address, order, pc, |old| old.wrapping_sub(value))
+            }
+            pub(super) extern "C-unwind" fn and(address: *mut $int, value: $int, order: i32, pc: usize) -> $int {
+                modify("atomic and", address, order, pc, |old| old & value)
+            }
+            pub(super) extern "C-unwind" fn or(address: *mut $int, value: $int, order: i32, pc: usize) -> $int {
+                modify("atomic or", address, order, pc, |old| old | value)
+            }
+            pub(super) extern "C-unwind" fn xor(address: *mut $int, value: $int, order: i32, pc: usize) -> $int {
+                modify("atomic xor", address, order, pc, |old| old ^ value)
+            }
+            pub(super) extern "C-unwind" fn nand(address: *mut $int, value: $int, order: i32, pc: usize) -> $int {
+                modify("atomic nand", address, order, pc, |old| !(old & value))
+            }
+
+            pub(super) extern "C-unwind" fn compare(
+                address: *mut $int,
+                expected: *mut $int,
+                value: $int,
+                order: i32,
+                failure: i32,
+                pc: usize,
+            ) -> i32 {
+                // SAFETY: the program gives a valid address for what it expects.
+                let found = value_of(address, unsafe { *expected }, value, order, failure, pc);
+                match found {
+                    Ok(_) => 1,
+                    Err(found) => {
+                        // SAFETY: as above.
+                        unsafe { *expected = found };
+                        0
+                    }
+                }
+            }
+
+            pub(super) extern "C-unwind" fn compare_value(
+                address: *mut $int,
+                expected: $int,
+                value: $int,
+                order: i32,
+                failure: i32,
+                pc: usize,
+            ) -> $int {
+                value_of(address, expected, value, order, failure, pc).unwrap_or_else(|found| found)
+            }
+
+            fn value_of(
+                address: *mut $int,
+                expected: $int,
+                value: $int,
+                order: i32,
+                failure: i32,
+                pc: usize,
+            ) -> Result<$int, $int> {
+                let atomic = at(address);
+                if !in_program() {
+                    return atomic.compare_exchange(expected, value, SeqCst, SeqCst);
+                }
+                announce("compare-exchange", address as usize, SIZE, true, pc);
+                let (rt, key) = (rt(), address as usize);
+                let found = atomic.load(SeqCst);
+                if found != expected {
+                    rt.clocks.load(rt.current, key, acquires(failure));
+                    written_down(found.into(), None);
+                    return Err(found);
+                }
+                rt.clocks.load(rt.current, key, acquires(order));
+                rt.clocks.modify(rt.current, key, releases(order));
+                atomic.store(value, SeqCst);
+                written_down(found.into(), Some(value.into()));
+                Ok(found)
+            }
+        }
+        $( entries! {
+            $load: "rdx" => $module::load;
+            $store: "rcx" => $module::store;
+            $exchange: "rcx" => $module::exchange;
+            $add: "rcx" => $module::add;
+            $sub: "rcx" => $module::sub;
+            $and: "rcx" => $module::and;
+            $or: "rcx" => $module::or;
+            $xor: "rcx" => $module::xor;
+            $nand: "rcx" => $module::nand;
+            $strong: "r9" => $module::compare;
+            $weak: "r9" => $module::compare;
+            $value: "r9" => $module::compare_value;
+        } )*
+    };
+}
+
+of_size!(bits8, u8, AtomicU8, __tsan_atomic8_load __tsan_atomic8_store __tsan_atomic8_exchange __tsan_atomic8_fetch_add
+    __tsan_atomic8_fetch_sub __tsan_atomic8_fetch_and __tsan_atomic8_fetch_or __tsan_atomic8_fetch_xor
+    __tsan_atomic8_fetch_nand __tsan_atomic8_compare_exchange_strong __tsan_atomic8_compare_exchange_weak
+    __tsan_atomic8_compare_exchange_val);
+of_size!(bits16, u16, AtomicU16, __tsan_atomic16_load __tsan_atomic16_store __tsan_atomic16_exchange
+    __tsan_atomic16_fetch_add __tsan_atomic16_fetch_sub __tsan_atomic16_fetch_and __tsan_atomic16_fetch_or
+    __tsan_atomic16_fetch_xor __tsan_atomic16_fetch_nand __tsan_atomic16_compare_exchange_strong
+    __tsan_atomic16_compare_exchange_weak __tsan_atomic16_compare_exchange_val);
+of_size!(bits32, u32, AtomicU32, __tsan_atomic32_load __tsan_atomic32_store __tsan_atomic32_exchange
+    __tsan_atomic32_fetch_add __tsan_atomic32_fetch_sub __tsan_atomic32_fetch_and __tsan_atomic32_fetch_or
+    __tsan_atomic32_fetch_xor __tsan_atomic32_fetch_nand __tsan_atomic32_compare_exchange_strong
+    __tsan_atomic32_compare_exchange_weak __tsan_atomic32_compare_exchange_val);
+of_size!(bits64, u64, AtomicU64, __tsan_atomic64_load __tsan_atomic64_store __tsan_atomic64_exchange
+    __tsan_atomic64_fetch_add __tsan_atomic64_fetch_sub __tsan_atomic64_fetch_and __tsan_atomic64_fetch_or
+    __tsan_atomic64_fetch_xor __tsan_atomic64_fetch_nand __tsan_atomic64_compare_exchange_strong
+    __tsan_atomic64_compare_exchange_weak __tsan_atomic64_compare_exchange_val);
+
+entries! {
+    __tsan_atomic_thread_fence: "rsi" => thread_fence;
+    __tsan_atomic_signal_fence: "rsi" => signal_fence;
+}
+
+extern "C-unwind" fn thread_fence(order: i32, _: usize) {
+    fence(SeqCst);
+    if in_program() {
+        let rt = rt();
+        rt.clocks.fence(rt.current, acquires(order), releases(order));
+    }
+}
+
+extern "C-unwind" fn signal_fence(_: i32, _: usize) {}

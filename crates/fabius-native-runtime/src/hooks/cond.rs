@@ -1,0 +1,132 @@
+//! Condition variables. Who waits for one is known of the threads; the variable's own bytes are not used.
+//!
+//! To wait is three points, as in the C library: to become one who waits, to give the mutex back, to get it again.
+
+use super::{entries, mutex};
+use crate::control::in_program;
+use crate::op::{Op, Wait};
+use crate::real::next;
+use crate::rt::rt;
+use crate::threads::{Waited, point};
+
+entries! {
+    pthread_cond_destroy: "rsi" => destroy;
+    pthread_cond_wait: "rdx" => wait;
+    pthread_cond_timedwait: "rcx" => timedwait;
+    pthread_cond_clockwait: "r8" => clockwait;
+    pthread_cond_signal: "rsi" => signal;
+    pthread_cond_broadcast: "rsi" => broadcast;
+}
+
+extern "C-unwind" fn destroy(cond: usize, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_cond_destroy(usize) -> i32)(cond) };
+    }
+    point(Op::new("pthread_cond_destroy", pc).on(cond));
+    if waiting(cond).next().is_some() {
+        // The C library would wait until everybody has left.
+        crate::threads::not_supported("pthread_cond_destroy while threads wait");
+    }
+    0
+}
+
+/// The threads that wait and have not been woken, the longest first.
+pub fn waiting(cond: usize) -> impl Iterator<Item = usize> {
+    let mut found: Vec<(u64, usize)> = (0..rt().threads.len())
+        .filter(|number| rt().threads[*number].waits_for == cond)
+        .map(|number| (rt().threads[number].waits_since, number))
+        .collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, number)| number)
+}
+
+/// Waits under control.
+pub fn wait_here(name: &'static str, cond: usize, mutex: usize, deadline: Option<u64>, pc: usize) -> i32 {
+    mutex::check(mutex, pc);
+    point(Op::new(name, pc).on(cond));
+    let since = rt().steps;
+    let thread = rt().me();
+    (thread.waits_for, thread.waits_since, thread.woken) = (cond, since, false);
+    point(Op::new("give the mutex back", pc).on(mutex));
+    let given = mutex::release(mutex, pc);
+    if given != 0 {
+        rt().me().waits_for = 0;
+        return given;
+    }
+    let waited = point(Op::new("wait to be woken", pc).reads(cond).when(Wait::Woken).until(deadline));
+    rt().me().waits_for = 0;
+    mutex::lock_here("get the mutex again", mutex, None, pc);
+    if waited == Waited::TimedOut { libc::ETIMEDOUT } else { 0 }
+}
+
+extern "C-unwind" fn wait(cond: usize, mutex: usize, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_cond_wait(usize, usize) -> i32)(cond, mutex) };
+    }
+    wait_here("pthread_cond_wait", cond, mutex, None, pc)
+}
+
+extern "C-unwind" fn timedwait(cond: usize, mutex: usize, until: *const libc::timespec, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe {
+            next!(fn pthread_cond_timedwait(usize, usize, *const libc::timespec) -> i32)(cond, mutex, until)
+        };
+    }
+    wait_here("pthread_cond_timedwait", cond, mutex, Some(super::time::deadline(until)), pc)
+}
+
+extern "C-unwind" fn clockwait(cond: usize, mutex: usize, clock: i32, until: *const libc::timespec, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe {
+            next!(fn pthread_cond_clockwait(usize, usize, i32, *const libc::timespec) -> i32)(cond, mutex, clock, until)
+        };
+    }
+    wait_here("pthread_cond_clockwait", cond, mutex, Some(super::time::deadline(until)), pc)
+}
+
+/// Wakes a thread. To be woken orders nothing that the mutex does not order.
+pub fn wake(thread: usize) {
+    let woken = &mut rt().threads[thread];
+    (woken.woken, woken.waits_for) = (true, 0);
+}
+
+/// Wakes one of those who wait: any of them.
+pub fn signal_here(name: &'static str, cond: usize, pc: usize) -> i32 {
+    point(Op::new(name, pc).on(cond));
+    let waiting: Vec<usize> = waiting(cond).collect();
+    if !waiting.is_empty() {
+        let chosen = rt().choose(waiting.len() as u32) as usize;
+        wake(waiting[chosen]);
+    }
+    0
+}
+
+/// Wakes all of them.
+pub fn broadcast_here(name: &'static str, cond: usize, pc: usize) -> i32 {
+    point(Op::new(name, pc).on(cond));
+    let all: Vec<usize> = waiting(cond).collect();
+    for thread in all {
+        wake(thread);
+    }
+    0
+}
+
+extern "C-unwind" fn signal(cond: usize, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_cond_signal(usize) -> i32)(cond) };
+    }
+    signal_here("pthread_cond_signal", cond, pc)
+}
+
+extern "C-unwind" fn broadcast(cond: usize, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_cond_broadcast(usize) -> i32)(cond) };
+    }
+    broadcast_here("pthread_cond_broadcast", cond, pc)
+}

@@ -1,0 +1,49 @@
+//! The functions that the program calls and that are ours: the compiler's instrumentation, threads, locks, time, memory,
+//! and the end of the process. A file for each family.
+//!
+//! An entry keeps the registers in which the program left its state, adds the place of the call as a last argument, and goes
+//! on to a function of the same name. Outside of the program (before `main`, in the explorer, without control, in a child of
+//! `fork`) everything goes to where it would without us.
+
+pub mod atomics;
+pub mod barrier;
+pub mod c11;
+pub mod cond;
+pub mod files;
+pub mod futex;
+pub mod keys;
+pub mod memory;
+pub mod mutex;
+pub mod once;
+pub mod process;
+pub mod rwlock;
+pub mod semaphore;
+pub mod thread;
+pub mod time;
+pub mod tsan;
+pub mod unsupported;
+
+/// Entries: the name of the function, the register of its last argument and one more, and what handles it.
+macro_rules! entries {
+    ($($name:ident: $register:literal => $target:path;)*) => { $(
+        #[doc = concat!("`", stringify!($name), "`, as the program calls it.")]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C-unwind" fn $name() {
+            std::arch::naked_asm!(
+                "mov [rip + {registers}], rsp",
+                "mov [rip + {registers} + 8], rbx",
+                "mov [rip + {registers} + 16], rbp",
+                "mov [rip + {registers} + 24], r12",
+                "mov [rip + {registers} + 32], r13",
+                "mov [rip + {registers} + 40], r14",
+                "mov [rip + {registers} + 48], r15",
+                concat!("mov ", $register, ", [rsp]"),
+                "jmp {target}",
+                registers = sym $crate::state::REGISTERS,
+                target = sym $target,
+            )
+        }
+    )* };
+}
+pub(crate) use entries;

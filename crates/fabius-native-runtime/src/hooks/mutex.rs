@@ -1,0 +1,177 @@
+//! Mutexes. Who holds one is written into its own bytes, where the C library has the same fields: so restoring memory
+//! restores it, and static initializers work.
+
+use super::entries;
+use crate::control::in_program;
+use crate::op::{Op, Wait};
+use crate::real::next;
+use crate::rt::rt;
+use crate::threads::{Waited, fail, point};
+use fabius_trace::BugKind;
+
+/// The fields of a `pthread_mutex_t`.
+#[repr(C)]
+struct Mutex {
+    lock: i32,
+    count: u32,
+    owner: i32,
+    users: u32,
+    kind: i32,
+}
+
+const RECURSIVE: i32 = 1;
+const CHECKED: i32 = 2;
+const ROBUST: i32 = 16;
+const DESTROYED: i32 = -1;
+
+fn at(mutex: usize) -> &'static mut Mutex {
+    // SAFETY: the program gives the address of a mutex.
+    unsafe { &mut *(mutex as *mut Mutex) }
+}
+
+/// Whether the thread could take it now.
+pub fn is_free(mutex: usize, thread: usize) -> bool {
+    let m = at(mutex);
+    m.lock == 0 || m.owner == thread as i32 + 1 && matches!(m.kind & 3, RECURSIVE | CHECKED)
+}
+
+/// Who holds it.
+pub fn owner(mutex: usize) -> Option<usize> {
+    let m = at(mutex);
+    (m.lock != 0).then(|| m.owner as usize - 1)
+}
+
+/// What the thread has to do to get it, which is possible now.
+pub fn take(mutex: usize) -> i32 {
+    let rt = rt();
+    let m = at(mutex);
+    if m.lock != 0 {
+        if m.kind & 3 == CHECKED {
+            return libc::EDEADLK;
+        }
+        m.count += 1;
+        return 0;
+    }
+    (m.lock, m.owner, m.count) = (1, rt.current as i32 + 1, 1);
+    rt.clocks.acquire(rt.current, mutex);
+    0
+}
+
+/// Gives it back; `true` if the thread held it.
+pub fn release(mutex: usize, pc: usize) -> i32 {
+    let rt = rt();
+    let m = at(mutex);
+    if m.lock == 0 || m.owner != rt.current as i32 + 1 {
+        if matches!(m.kind & 3, RECURSIVE | CHECKED) {
+            return libc::EPERM;
+        }
+        let what = if m.lock == 0 { "that nobody holds" } else { "that another thread holds" };
+        fail(BugKind::SyncMisuse, format!("a mutex is unlocked {what}"), pc);
+    }
+    m.count -= 1;
+    if m.count == 0 {
+        (m.lock, m.owner) = (0, 0);
+        rt.clocks.release(rt.current, mutex);
+    }
+    0
+}
+
+/// Ends the execution if it is no mutex that can be used.
+pub fn check(mutex: usize, pc: usize) {
+    super::tsan::check_heap(mutex, 40, true, pc);
+    if at(mutex).kind == DESTROYED {
+        fail(BugKind::SyncMisuse, "a mutex is used that was destroyed", pc);
+    }
+    if at(mutex).kind & ROBUST != 0 {
+        crate::threads::not_supported("robust mutexes");
+    }
+}
+
+entries! {
+    pthread_mutex_init: "rdx" => init;
+    pthread_mutex_destroy: "rsi" => destroy;
+    pthread_mutex_lock: "rsi" => lock;
+    pthread_mutex_trylock: "rsi" => trylock;
+    pthread_mutex_timedlock: "rdx" => timedlock;
+    pthread_mutex_clocklock: "rcx" => clocklock;
+    pthread_mutex_unlock: "rsi" => unlock;
+}
+
+extern "C-unwind" fn init(mutex: usize, attributes: usize, _: usize) -> i32 {
+    // SAFETY: as the program calls it.
+    unsafe { next!(fn pthread_mutex_init(usize, usize) -> i32)(mutex, attributes) }
+}
+
+extern "C-unwind" fn destroy(mutex: usize, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_mutex_destroy(usize) -> i32)(mutex) };
+    }
+    point(Op::new("pthread_mutex_destroy", pc).on(mutex));
+    check(mutex, pc);
+    if at(mutex).lock != 0 {
+        fail(BugKind::SyncMisuse, "a mutex is destroyed that is held", pc);
+    }
+    at(mutex).kind = DESTROYED;
+    0
+}
+
+/// Locks under control.
+pub fn lock_here(name: &'static str, mutex: usize, deadline: Option<u64>, pc: usize) -> i32 {
+    check(mutex, pc);
+    let waited = point(Op::new(name, pc).on(mutex).when(Wait::Mutex).until(deadline));
+    check(mutex, pc);
+    if waited == Waited::TimedOut { libc::ETIMEDOUT } else { take(mutex) }
+}
+
+extern "C-unwind" fn lock(mutex: usize, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_mutex_lock(usize) -> i32)(mutex) };
+    }
+    lock_here("pthread_mutex_lock", mutex, None, pc)
+}
+
+extern "C-unwind" fn trylock(mutex: usize, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_mutex_trylock(usize) -> i32)(mutex) };
+    }
+    check(mutex, pc);
+    point(Op::new("pthread_mutex_trylock", pc).on(mutex));
+    check(mutex, pc);
+    let m = at(mutex);
+    if m.lock != 0 && !(m.kind & 3 == RECURSIVE && is_free(mutex, rt().current)) {
+        return libc::EBUSY;
+    }
+    take(mutex)
+}
+
+extern "C-unwind" fn timedlock(mutex: usize, until: *const libc::timespec, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_mutex_timedlock(usize, *const libc::timespec) -> i32)(mutex, until) };
+    }
+    lock_here("pthread_mutex_timedlock", mutex, Some(super::time::deadline(until)), pc)
+}
+
+extern "C-unwind" fn clocklock(mutex: usize, clock: i32, until: *const libc::timespec, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe {
+            next!(fn pthread_mutex_clocklock(usize, i32, *const libc::timespec) -> i32)(mutex, clock, until)
+        };
+    }
+    lock_here("pthread_mutex_clocklock", mutex, Some(super::time::deadline(until)), pc)
+}
+
+extern "C-unwind" fn unlock(mutex: usize, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_mutex_unlock(usize) -> i32)(mutex) };
+    }
+    check(mutex, pc);
+    point(Op::new("pthread_mutex_unlock", pc).on(mutex));
+    check(mutex, pc);
+    release(mutex, pc)
+}

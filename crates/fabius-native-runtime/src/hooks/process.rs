@@ -1,0 +1,202 @@
+//! The end of the process, failed assertions, signals, `fork`.
+
+use super::entries;
+use crate::control::{in_program, is_controlled, set_in_program};
+use crate::op::Op;
+use crate::real::next;
+use crate::rt::{is_running, rt};
+use crate::threads::{fail, point, stop_here};
+use fabius_trace::BugKind;
+use std::ffi::{CStr, c_char};
+
+/// What is to be done at the end, from before `main`.
+pub static mut EARLY: Vec<(usize, usize)> = Vec::new();
+
+entries! {
+    exit: "rsi" => exit_entry;
+    _exit: "rsi" => end_at_once;
+    _Exit: "rsi" => end_at_once;
+    quick_exit: "rsi" => end_at_once;
+    abort: "rdi" => abort_here;
+    __assert_fail: "r8" => assert_fail;
+    __assert_perror_fail: "r8" => assert_perror_fail;
+    __cxa_atexit: "rcx" => cxa_atexit;
+    on_exit: "rdx" => on_exit_here;
+    at_quick_exit: "rsi" => at_quick_exit_here;
+    fork: "rdi" => fork_here;
+    sigaction: "rcx" => sigaction_here;
+    signal: "rdx" => signal_here;
+}
+
+/// The process ends, with all that is to be done then.
+pub fn exit_here(_: i32, pc: usize) -> ! {
+    point(Op::new("exit", pc));
+    while let Some((function, argument)) = rt().at_exit.pop() {
+        // SAFETY: the program gave the function for this.
+        unsafe { std::mem::transmute::<usize, extern "C-unwind" fn(usize, i32)>(function)(argument, 0) };
+    }
+    over()
+}
+
+/// The process has ended.
+fn over() -> ! {
+    if rt().shows_output {
+        // SAFETY: writes out what is buffered.
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+    }
+    if let Some(leak) = rt().leak() {
+        fail(BugKind::Leak, leak, 0);
+    }
+    rt().over = true;
+    stop_here()
+}
+
+extern "C-unwind" fn exit_entry(code: i32, pc: usize) {
+    if !in_program() {
+        if is_controlled() && !is_running() {
+            crate::say::fatal(&[b"the program ends before `main` begins"]);
+        }
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn exit(i32))(code) };
+    }
+    exit_here(code, pc)
+}
+
+extern "C-unwind" fn end_at_once(code: i32, pc: usize) {
+    if !in_program() {
+        // SAFETY: ends the process.
+        unsafe { libc::syscall(libc::SYS_exit_group, code) };
+        return;
+    }
+    point(Op::new("_exit", pc));
+    rt().over = true;
+    stop_here()
+}
+
+extern "C-unwind" fn abort_here(pc: usize) {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn abort())() };
+    }
+    let message = match uncaught() {
+        Some(name) => format!("an exception of type {name} is not caught"),
+        None => "abort".into(),
+    };
+    fail(BugKind::Crash, message, pc)
+}
+
+/// The type of the exception under way, as the compiler writes it.
+fn uncaught() -> Option<String> {
+    // SAFETY: looks a function up, which needs no C++ in the program.
+    unsafe {
+        let function = libc::dlsym(libc::RTLD_DEFAULT, c"__cxa_current_exception_type".as_ptr());
+        if function.is_null() {
+            return None;
+        }
+        let current = std::mem::transmute::<*mut libc::c_void, extern "C" fn() -> *const *const c_char>(function)();
+        if current.is_null() {
+            return None;
+        }
+        let name = CStr::from_ptr(*current.add(1)).to_string_lossy().into_owned();
+        Some(name)
+    }
+}
+
+fn text(text: *const c_char) -> String {
+    if text.is_null() {
+        return "?".into();
+    }
+    // SAFETY: the compiler gives strings.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+extern "C-unwind" fn assert_fail(what: *const c_char, file: *const c_char, line: u32, function: *const c_char, pc: usize) {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe {
+            next!(fn __assert_fail(*const c_char, *const c_char, u32, *const c_char))(what, file, line, function)
+        };
+    }
+    failed(format!("assert({}) fails", text(what)), text(file), line, pc)
+}
+
+extern "C-unwind" fn assert_perror_fail(error: i32, file: *const c_char, line: u32, function: *const c_char, pc: usize) {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe {
+            next!(fn __assert_perror_fail(i32, *const c_char, u32, *const c_char))(error, file, line, function)
+        };
+    }
+    failed(format!("assert_perror({error}) fails"), text(file), line, pc)
+}
+
+fn failed(message: String, file: String, line: u32, pc: usize) -> ! {
+    let at = rt().calls(pc);
+    let line = Some((file, line));
+    rt().failure = Some(crate::rt::Failure { kind: BugKind::Assertion, message, at, line });
+    stop_here()
+}
+
+extern "C-unwind" fn cxa_atexit(function: usize, argument: usize, library: usize, _: usize) -> i32 {
+    if in_program() {
+        rt().at_exit.push((function, argument));
+    } else if is_controlled() && !is_running() {
+        // SAFETY: before `main` one thread does this.
+        unsafe { (*(&raw mut EARLY)).push((function, argument)) };
+    } else {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn __cxa_atexit(usize, usize, usize) -> i32)(function, argument, library) };
+    }
+    0
+}
+
+extern "C-unwind" fn on_exit_here(_: usize, _: usize, _: usize) -> i32 {
+    super::thread::refuse("on_exit");
+    0
+}
+
+extern "C-unwind" fn at_quick_exit_here(_: usize, _: usize) -> i32 {
+    super::thread::refuse("at_quick_exit");
+    0
+}
+
+extern "C-unwind" fn fork_here(pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn fork() -> i32)() };
+    }
+    point(Op::new("fork", pc));
+    // SAFETY: as the program calls it.
+    let child = unsafe { next!(fn fork() -> i32)() };
+    if child == 0 {
+        // The child goes on by itself, with the one thread that it has.
+        set_in_program(false);
+    } else {
+        rt().limits.insert("the program forks: what its children do is not explored".into());
+    }
+    child
+}
+
+extern "C-unwind" fn sigaction_here(signal: i32, new: *const libc::sigaction, old: *mut libc::sigaction, _: usize) -> i32 {
+    // SAFETY: as the program calls it.
+    unsafe {
+        let mut before = std::mem::zeroed();
+        let real = next!(fn sigaction(i32, *const libc::sigaction, *mut libc::sigaction) -> i32);
+        let result = real(signal, new, &mut before);
+        if in_program() && result == 0 && !new.is_null() {
+            rt().handlers.push((signal, before));
+        }
+        if !old.is_null() && result == 0 {
+            *old = before;
+        }
+        result
+    }
+}
+
+extern "C-unwind" fn signal_here(signal: i32, handler: usize, pc: usize) -> usize {
+    // SAFETY: an action is plain data.
+    let (mut new, mut old): (libc::sigaction, libc::sigaction) = unsafe { std::mem::zeroed() };
+    new.sa_sigaction = handler;
+    new.sa_flags = libc::SA_RESTART;
+    if sigaction_here(signal, &new, &mut old, pc) == 0 { old.sa_sigaction } else { usize::MAX }
+}

@@ -1,0 +1,109 @@
+//! Semaphores. The value is where the C library has it.
+
+use super::entries;
+use crate::control::in_program;
+use crate::op::{Op, Wait};
+use crate::real::next;
+use crate::rt::rt;
+use crate::threads::{Waited, point};
+
+fn value(semaphore: usize) -> &'static mut u32 {
+    // SAFETY: the program gives the address of a semaphore.
+    unsafe { &mut *(semaphore as *mut u32) }
+}
+
+/// Whether it is above zero.
+pub fn is_up(semaphore: usize) -> bool {
+    *value(semaphore) > 0
+}
+
+entries! {
+    sem_wait: "rsi" => wait;
+    sem_trywait: "rsi" => trywait;
+    sem_timedwait: "rdx" => timedwait;
+    sem_clockwait: "rcx" => clockwait;
+    sem_post: "rsi" => post;
+    sem_getvalue: "rdx" => getvalue;
+}
+
+fn error(number: i32) -> i32 {
+    // SAFETY: the thread's own `errno`.
+    unsafe { *libc::__errno_location() = number };
+    -1
+}
+
+fn take(name: &'static str, semaphore: usize, deadline: Option<u64>, pc: usize) -> i32 {
+    super::tsan::check_heap(semaphore, 32, true, pc);
+    let waited = point(Op::new(name, pc).on(semaphore).when(Wait::Semaphore).until(deadline));
+    if waited == Waited::TimedOut {
+        return error(libc::ETIMEDOUT);
+    }
+    taken(semaphore);
+    super::thread::is_cancelled_here();
+    0
+}
+
+fn taken(semaphore: usize) {
+    *value(semaphore) -= 1;
+    rt().clocks.acquire(rt().current, semaphore);
+}
+
+extern "C-unwind" fn wait(semaphore: usize, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn sem_wait(usize) -> i32)(semaphore) };
+    }
+    take("sem_wait", semaphore, None, pc)
+}
+
+extern "C-unwind" fn trywait(semaphore: usize, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn sem_trywait(usize) -> i32)(semaphore) };
+    }
+    point(Op::new("sem_trywait", pc).on(semaphore));
+    if !is_up(semaphore) {
+        return error(libc::EAGAIN);
+    }
+    taken(semaphore);
+    0
+}
+
+type Until = *const libc::timespec;
+
+extern "C-unwind" fn timedwait(semaphore: usize, until: Until, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn sem_timedwait(usize, Until) -> i32)(semaphore, until) };
+    }
+    take("sem_timedwait", semaphore, Some(super::time::deadline(until)), pc)
+}
+
+extern "C-unwind" fn clockwait(semaphore: usize, clock: i32, until: Until, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn sem_clockwait(usize, i32, Until) -> i32)(semaphore, clock, until) };
+    }
+    take("sem_clockwait", semaphore, Some(super::time::deadline(until)), pc)
+}
+
+extern "C-unwind" fn post(semaphore: usize, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn sem_post(usize) -> i32)(semaphore) };
+    }
+    super::tsan::check_heap(semaphore, 32, true, pc);
+    point(Op::new("sem_post", pc).on(semaphore));
+    *value(semaphore) += 1;
+    rt().clocks.release(rt().current, semaphore);
+    0
+}
+
+extern "C-unwind" fn getvalue(semaphore: usize, result: *mut i32, pc: usize) -> i32 {
+    if in_program() {
+        point(Op::new("sem_getvalue", pc).reads(semaphore));
+    }
+    // SAFETY: the program wants the value there.
+    unsafe { *result = *value(semaphore) as i32 };
+    0
+}

@@ -1,0 +1,260 @@
+//! Threads: made, joined, ended.
+
+use super::entries;
+use crate::control::in_program;
+use crate::op::{Op, Wait};
+use crate::real::next;
+use crate::rt::rt;
+use crate::threads::{give_way, not_supported, point, spawn};
+use fabius_explore::system::end_of;
+
+entries! {
+    pthread_create: "r8" => create;
+    pthread_join: "rdx" => join;
+    pthread_tryjoin_np: "rdx" => tryjoin;
+    pthread_timedjoin_np: "rcx" => timedjoin;
+    pthread_clockjoin_np: "r8" => clockjoin;
+    pthread_detach: "rsi" => detach;
+    pthread_exit: "rsi" => exit;
+    pthread_self: "rdi" => myself;
+    pthread_cancel: "rsi" => cancel;
+    pthread_testcancel: "rdi" => testcancel;
+    pthread_setcancelstate: "rdx" => setcancelstate;
+    pthread_kill: "rdx" => kill;
+    sched_yield: "rdi" => yield_here;
+    pthread_yield: "rdi" => yield_here;
+}
+
+/// The number of a thread by what the program calls it.
+pub fn number_of(thread: usize) -> Option<usize> {
+    let rt = rt();
+    rt.fibers[..rt.threads.len()].iter().position(|fiber| fiber.block == thread)
+}
+
+/// Makes a thread under control.
+pub fn create_here(name: &'static str, function: usize, argument: usize, detached: bool, pc: usize) -> Result<usize, i32> {
+    let number = rt().threads.len();
+    point(Op { object: end_of(number as u32) as usize, write: true, ..Op::new(name, pc) });
+    match spawn(function, argument, detached) {
+        Some(number) => Ok(rt().fibers[number].block),
+        None => Err(libc::EAGAIN),
+    }
+}
+
+extern "C-unwind" fn create(
+    thread: *mut usize,
+    attributes: *const libc::pthread_attr_t,
+    function: usize,
+    argument: usize,
+    pc: usize,
+) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe {
+            next!(fn pthread_create(*mut usize, *const libc::pthread_attr_t, usize, usize) -> i32)(
+                thread, attributes, function, argument,
+            )
+        };
+    }
+    let mut state = 0;
+    if !attributes.is_null() {
+        // SAFETY: the program gives valid attributes.
+        unsafe { next!(fn pthread_attr_getdetachstate(*const libc::pthread_attr_t, *mut i32) -> i32)(attributes, &mut state) };
+    }
+    match create_here("pthread_create", function, argument, state == libc::PTHREAD_CREATE_DETACHED, pc) {
+        Ok(made) => {
+            // SAFETY: the program wants the identity there.
+            unsafe { *thread = made };
+            0
+        }
+        Err(error) => error,
+    }
+}
+
+/// Waits for the end of a thread under control.
+pub fn join_here(name: &'static str, thread: usize, deadline: Option<u64>, pc: usize) -> Result<usize, i32> {
+    let Some(other) = number_of(thread) else { return Err(libc::ESRCH) };
+    let me = rt().current;
+    if other == me {
+        return Err(libc::EDEADLK);
+    }
+    if rt().threads[other].detached || rt().threads[other].joined {
+        return Err(libc::EINVAL);
+    }
+    let end = end_of(other as u32) as usize;
+    let waited = point(Op::new(name, pc).reads(end).when(Wait::End(other)).until(deadline));
+    if waited == crate::threads::Waited::TimedOut {
+        return Err(libc::ETIMEDOUT);
+    }
+    let rt = rt();
+    rt.clocks.learn(me, other);
+    rt.threads[other].joined = true;
+    Ok(rt.threads[other].result)
+}
+
+fn give_result(joined: Result<usize, i32>, result: *mut usize) -> i32 {
+    match joined {
+        Ok(value) => {
+            if !result.is_null() {
+                // SAFETY: the program wants the result there.
+                unsafe { *result = value };
+            }
+            0
+        }
+        Err(error) => error,
+    }
+}
+
+extern "C-unwind" fn join(thread: usize, result: *mut usize, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_join(usize, *mut usize) -> i32)(thread, result) };
+    }
+    give_result(join_here("pthread_join", thread, None, pc), result)
+}
+
+extern "C-unwind" fn tryjoin(thread: usize, result: *mut usize, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_tryjoin_np(usize, *mut usize) -> i32)(thread, result) };
+    }
+    let Some(other) = number_of(thread) else { return libc::ESRCH };
+    point(Op::new("pthread_tryjoin_np", pc).reads(end_of(other as u32) as usize));
+    rt().unannounced = true;
+    if !rt().threads[other].finished {
+        return libc::EBUSY;
+    }
+    give_result(join_here("pthread_tryjoin_np", thread, None, pc), result)
+}
+
+extern "C-unwind" fn timedjoin(thread: usize, result: *mut usize, until: *const libc::timespec, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe {
+            next!(fn pthread_timedjoin_np(usize, *mut usize, *const libc::timespec) -> i32)(thread, result, until)
+        };
+    }
+    give_result(join_here("pthread_timedjoin_np", thread, Some(super::time::deadline(until)), pc), result)
+}
+
+extern "C-unwind" fn clockjoin(
+    thread: usize,
+    result: *mut usize,
+    clock: i32,
+    until: *const libc::timespec,
+    pc: usize,
+) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe {
+            next!(fn pthread_clockjoin_np(usize, *mut usize, i32, *const libc::timespec) -> i32)(
+                thread, result, clock, until,
+            )
+        };
+    }
+    give_result(join_here("pthread_clockjoin_np", thread, Some(super::time::deadline(until)), pc), result)
+}
+
+extern "C-unwind" fn detach(thread: usize, _: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_detach(usize) -> i32)(thread) };
+    }
+    let Some(other) = number_of(thread) else { return libc::ESRCH };
+    let other = &mut rt().threads[other];
+    if std::mem::replace(&mut other.detached, true) { libc::EINVAL } else { 0 }
+}
+
+extern "C-unwind" fn exit(result: usize, _: usize) {
+    if in_program() {
+        rt().me().result = result;
+    }
+    // SAFETY: unwinds to where the thread began, and runs cleanup handlers on the way.
+    unsafe { next!(fn pthread_exit(usize))(result) }
+}
+
+extern "C-unwind" fn myself(_: usize) -> usize {
+    if in_program() {
+        return rt().fibers[rt().current].block;
+    }
+    // SAFETY: as the program calls it.
+    unsafe { next!(fn pthread_self() -> usize)() }
+}
+
+/// Ends the thread if somebody has asked for that.
+pub fn is_cancelled_here() {
+    let me = rt().me();
+    if me.cancelled && me.cancellable {
+        me.cancellable = false;
+        me.result = usize::MAX;
+        // SAFETY: as `pthread_exit(PTHREAD_CANCELED)`.
+        unsafe { next!(fn pthread_exit(usize))(usize::MAX) }
+    }
+}
+
+extern "C-unwind" fn cancel(thread: usize, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_cancel(usize) -> i32)(thread) };
+    }
+    let Some(other) = number_of(thread) else { return libc::ESRCH };
+    point(Op::new("pthread_cancel", pc));
+    rt().unannounced = true;
+    rt().threads[other].cancelled = true;
+    0
+}
+
+extern "C-unwind" fn testcancel(_: usize) {
+    if in_program() {
+        point(Op::new("pthread_testcancel", 0));
+        is_cancelled_here();
+    }
+}
+
+extern "C-unwind" fn setcancelstate(state: i32, old: *mut i32, _: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_setcancelstate(i32, *mut i32) -> i32)(state, old) };
+    }
+    let was = std::mem::replace(&mut rt().me().cancellable, state == 0);
+    if !old.is_null() {
+        // SAFETY: the program wants the old state there.
+        unsafe { *old = i32::from(!was) };
+    }
+    0
+}
+
+extern "C-unwind" fn kill(thread: usize, signal: i32, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_kill(usize, i32) -> i32)(thread, signal) };
+    }
+    let Some(other) = number_of(thread) else { return libc::ESRCH };
+    point(Op::new("pthread_kill", pc));
+    rt().unannounced = true;
+    if signal == 0 {
+        return 0;
+    }
+    if other == rt().current {
+        // SAFETY: the thread's own signal.
+        return unsafe { next!(fn raise(i32) -> i32)(signal) };
+    }
+    rt().threads[other].signals.push(signal);
+    0
+}
+
+extern "C-unwind" fn yield_here(pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn sched_yield() -> i32)() };
+    }
+    give_way("sched_yield", 0, pc);
+    0
+}
+
+/// What cannot be done under control.
+pub fn refuse(name: &str) {
+    if in_program() {
+        not_supported(name);
+    }
+}

@@ -1,0 +1,227 @@
+//! What the compiler inserts for `-fsanitize=thread`: a call before each access to memory, and around functions.
+
+use crate::control::in_program;
+use crate::heap::{self, Misuse};
+use crate::op::Op;
+use crate::races::Touch;
+use crate::rt::rt;
+use crate::state::REGISTERS;
+use crate::threads::{fail, point};
+use fabius_trace::{BugKind, Points};
+
+/// Accesses to so many bytes.
+macro_rules! accesses {
+    ($($name:ident: $size:literal, $kind:ident;)*) => { $(
+        #[doc = concat!("`", stringify!($name), "`, as the compiler calls it.")]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C-unwind" fn $name() {
+            std::arch::naked_asm!(
+                "mov [rip + {registers}], rsp",
+                "mov [rip + {registers} + 8], rbx",
+                "mov [rip + {registers} + 16], rbp",
+                "mov [rip + {registers} + 24], r12",
+                "mov [rip + {registers} + 32], r13",
+                "mov [rip + {registers} + 40], r14",
+                "mov [rip + {registers} + 48], r15",
+                concat!("mov esi, ", $size),
+                "mov rdx, [rsp]",
+                "jmp {target}",
+                registers = sym REGISTERS,
+                target = sym $kind,
+            )
+        }
+    )* };
+}
+
+accesses! {
+    __tsan_read1: 1, read; __tsan_read2: 2, read; __tsan_read4: 4, read; __tsan_read8: 8, read; __tsan_read16: 16, read;
+    __tsan_write1: 1, write; __tsan_write2: 2, write; __tsan_write4: 4, write; __tsan_write8: 8, write;
+    __tsan_write16: 16, write;
+    __tsan_unaligned_read2: 2, read; __tsan_unaligned_read4: 4, read; __tsan_unaligned_read8: 8, read;
+    __tsan_unaligned_read16: 16, read;
+    __tsan_unaligned_write2: 2, write; __tsan_unaligned_write4: 4, write; __tsan_unaligned_write8: 8, write;
+    __tsan_unaligned_write16: 16, write;
+    __tsan_read_write1: 1, write; __tsan_read_write2: 2, write; __tsan_read_write4: 4, write;
+    __tsan_read_write8: 8, write; __tsan_read_write16: 16, write;
+    __tsan_unaligned_read_write2: 2, write; __tsan_unaligned_read_write4: 4, write;
+    __tsan_unaligned_read_write8: 8, write; __tsan_unaligned_read_write16: 16, write;
+    __tsan_volatile_read1: 1, volatile_read; __tsan_volatile_read2: 2, volatile_read;
+    __tsan_volatile_read4: 4, volatile_read; __tsan_volatile_read8: 8, volatile_read;
+    __tsan_volatile_read16: 16, volatile_read;
+    __tsan_volatile_write1: 1, volatile_write; __tsan_volatile_write2: 2, volatile_write;
+    __tsan_volatile_write4: 4, volatile_write; __tsan_volatile_write8: 8, volatile_write;
+    __tsan_volatile_write16: 16, volatile_write;
+    __tsan_unaligned_volatile_read2: 2, volatile_read; __tsan_unaligned_volatile_read4: 4, volatile_read;
+    __tsan_unaligned_volatile_read8: 8, volatile_read; __tsan_unaligned_volatile_read16: 16, volatile_read;
+    __tsan_unaligned_volatile_write2: 2, volatile_write; __tsan_unaligned_volatile_write4: 4, volatile_write;
+    __tsan_unaligned_volatile_write8: 8, volatile_write; __tsan_unaligned_volatile_write16: 16, volatile_write;
+    __tsan_vptr_read: 8, read;
+}
+
+super::entries! {
+    __tsan_read_range: "rdx" => read_range;
+    __tsan_write_range: "rdx" => write_range;
+    __tsan_vptr_update: "rdx" => vptr_update;
+}
+
+extern "C-unwind" fn read(address: usize, size: usize, pc: usize) {
+    if in_program() {
+        plain("read", address, size, false, pc);
+    }
+}
+
+extern "C-unwind" fn write(address: usize, size: usize, pc: usize) {
+    if in_program() {
+        plain("write", address, size, true, pc);
+    }
+}
+
+extern "C-unwind" fn volatile_read(address: usize, size: usize, pc: usize) {
+    if in_program() {
+        volatile(address, size, false, pc);
+    }
+}
+
+extern "C-unwind" fn volatile_write(address: usize, size: usize, pc: usize) {
+    if in_program() {
+        volatile(address, size, true, pc);
+    }
+}
+
+extern "C-unwind" fn read_range(address: usize, size: usize, pc: usize) {
+    if in_program() && size > 0 {
+        plain("read", address, size, false, pc);
+    }
+}
+
+extern "C-unwind" fn write_range(address: usize, size: usize, pc: usize) {
+    if in_program() && size > 0 {
+        plain("write", address, size, true, pc);
+    }
+}
+
+extern "C-unwind" fn vptr_update(address: usize, value: usize, pc: usize) {
+    // SAFETY: the program is about to write there.
+    if in_program() && unsafe { *(address as *const usize) } != value {
+        plain("write", address, 8, true, pc);
+    }
+}
+
+/// Ends the execution if these bytes of the heap may not be used.
+#[inline(always)]
+pub fn check_heap(address: usize, size: usize, write: bool, pc: usize) {
+    if heap::contains(address)
+        && let Some(misuse) = heap::check(address, size)
+    {
+        let what = if write { "written" } else { "read" };
+        let how = match misuse {
+            Misuse::Freed => "memory that was freed is",
+            Misuse::Outside | Misuse::NoBlock => "memory of the heap outside of any block is",
+        };
+        fail(BugKind::Memory, format!("{how} {what}"), pc);
+    }
+}
+
+/// An access that synchronizes with nothing.
+#[inline]
+pub fn plain(name: &'static str, address: usize, size: usize, write: bool, pc: usize) {
+    check_heap(address, size, write, pc);
+    let rt = rt();
+    let mut at = address;
+    while at < address + size {
+        // One point for each eight bytes: what is announced is one variable.
+        if rt.settings.points == Points::All || rt.races.is_racy(at) {
+            point(access(name, at, write, pc));
+            if heap::contains(address) {
+                check_heap(address, size, write, pc);
+            }
+        }
+        at = (at & !7) + 8;
+    }
+    touch(name, address, size, write, false, pc);
+}
+
+fn access(name: &'static str, address: usize, write: bool, pc: usize) -> Op {
+    Op { object: address & !7, write, ..Op::new(name, pc) }
+}
+
+/// Notes an access for the detection of data races.
+#[inline]
+pub fn touch(name: &str, address: usize, size: usize, write: bool, atomic: bool, pc: usize) {
+    let rt = crate::rt::rt();
+    if rt.record && !atomic {
+        rt.access(name, address, size, write, pc);
+    } else if rt.record {
+        rt.remember(address, size, write);
+    }
+    let touch = Touch { thread: rt.current, address, size, write, atomic };
+    if let Some(first) = rt.races.touch(touch, &rt.clocks) {
+        raced(first, address, size, write, pc);
+    }
+}
+
+#[cold]
+fn raced(first: usize, address: usize, size: usize, write: bool, pc: usize) {
+    let rt = rt();
+    if rt.record {
+        rt.raced(first, write);
+    }
+    if rt.settings.race_is_bug {
+        fail(BugKind::DataRace, "two accesses race: nothing orders them, and one of them writes", pc);
+    }
+    for at in (address & !7..address + size).step_by(8) {
+        if rt.races.mark(at) {
+            rt.again = true;
+            crate::explore::STOP.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+}
+
+/// An access to a volatile variable: a point, like a relaxed atomic one.
+fn volatile(address: usize, size: usize, write: bool, pc: usize) {
+    check_heap(address, size, write, pc);
+    let name = if write { "volatile write" } else { "volatile read" };
+    point(access(name, address, write, pc));
+    touch(name, address, size, write, true, pc);
+    let rt = rt();
+    if rt.record {
+        let now = crate::record::value(address, size);
+        rt.values(now, None);
+    }
+}
+
+/// A function begins, called from there.
+///
+/// # Safety
+/// None is needed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __tsan_func_entry(called_from: usize) {
+    if in_program() && rt().record {
+        let here = std::ptr::from_ref(&called_from) as usize;
+        let calls = &mut rt().me().calls;
+        // What `longjmp` has left behind is below.
+        while calls.last().is_some_and(|(_, stack)| *stack <= here) {
+            calls.pop();
+        }
+        calls.push((called_from, here));
+    }
+}
+
+/// A function ends.
+///
+/// # Safety
+/// None is needed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __tsan_func_exit() {
+    if in_program() && rt().record {
+        rt().me().calls.pop();
+    }
+}
+
+/// The compiler's greeting.
+///
+/// # Safety
+/// None is needed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __tsan_init() {}

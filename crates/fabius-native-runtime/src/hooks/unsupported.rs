@@ -1,0 +1,49 @@
+//! Functions that wait for what is not known here, or that a program under control must not call: the execution ends, and the
+//! answer names the function.
+
+use crate::control::in_program;
+
+macro_rules! refused {
+    ($($name:ident)*) => { $(
+        #[doc = concat!("`", stringify!($name), "`, as the program calls it.")]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C-unwind" fn $name() {
+            extern "C-unwind" fn address() -> usize {
+                if in_program() {
+                    crate::threads::not_supported(stringify!($name));
+                }
+                static NEXT: crate::real::Next = crate::real::Next::new(
+                    match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                        Ok(name) => name,
+                        Err(_) => unreachable!(),
+                    },
+                );
+                NEXT.address()
+            }
+            std::arch::naked_asm!(
+                "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push rax",
+                "call {address}",
+                "mov r11, rax",
+                "pop rax", "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
+                "jmp r11",
+                address = sym address,
+            )
+        }
+    )* };
+}
+
+refused! {
+    execve execv execvp execvpe execl execlp execle posix_spawn posix_spawnp vfork clone
+    poll ppoll select pselect epoll_wait epoll_pwait
+    accept accept4 connect recv recvfrom recvmsg send sendto sendmsg
+    pause sigwait sigwaitinfo sigtimedwait sigsuspend
+    msgrcv mq_receive mq_timedreceive mq_send mq_timedsend semop semtimedop
+    lockf flock alarm setitimer timer_create
+    pthread_sigqueue pthread_mutex_consistent pthread_mutexattr_setrobust
+    swapcontext makecontext
+    __tsan_atomic128_load __tsan_atomic128_store __tsan_atomic128_exchange __tsan_atomic128_fetch_add
+    __tsan_atomic128_fetch_sub __tsan_atomic128_fetch_and __tsan_atomic128_fetch_or __tsan_atomic128_fetch_xor
+    __tsan_atomic128_fetch_nand __tsan_atomic128_compare_exchange_strong __tsan_atomic128_compare_exchange_weak
+    __tsan_atomic128_compare_exchange_val
+}

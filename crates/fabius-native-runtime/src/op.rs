@@ -1,0 +1,74 @@
+//! What a thread is about to do at a scheduling point.
+
+/// An operation that a thread has announced. It is done when the scheduler picks the thread.
+#[derive(Clone, Copy)]
+pub struct Op {
+    /// The name of the function, or what the access is called.
+    pub name: &'static str,
+    /// The address that it accesses; 0 if none.
+    pub object: usize,
+    /// Whether it may change it.
+    pub write: bool,
+    /// What it waits for.
+    pub wait: Wait,
+    /// Whether it may give up waiting.
+    pub deadline: Option<u64>,
+    /// The place in the program.
+    pub pc: usize,
+}
+
+/// What has to be so that an operation can be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Nothing.
+    Not,
+    /// A mutex is free, or the thread's own and counting.
+    Mutex,
+    /// A read-write lock has no writer.
+    Read,
+    /// It has neither writers nor readers.
+    Write,
+    /// A spin lock is free.
+    Spin,
+    /// A semaphore is above zero.
+    Semaphore,
+    /// Somebody has woken the thread.
+    Woken,
+    /// That thread has ended.
+    End(usize),
+    /// Nobody runs the initializer.
+    Once,
+    /// Nobody runs the initializer of a local static.
+    Guard,
+    /// There is something to read from or room to write to a file.
+    File(i32, i16),
+    /// All other threads have ended.
+    Others,
+}
+
+impl Op {
+    /// An operation that is always possible and touches nothing that others see.
+    pub fn new(name: &'static str, pc: usize) -> Op {
+        Op { name, object: 0, write: false, wait: Wait::Not, deadline: None, pc }
+    }
+
+    /// The same, of an object that it changes.
+    pub fn on(self, object: usize) -> Op {
+        Op { object, write: true, ..self }
+    }
+
+    /// The same, of an object that it only looks at.
+    pub fn reads(self, object: usize) -> Op {
+        Op { object, ..self }
+    }
+
+    /// The same, but not before this is so.
+    pub fn when(self, wait: Wait) -> Op {
+        Op { wait, ..self }
+    }
+
+    /// The same, but no longer than until then.
+    pub fn until(self, deadline: Option<u64>) -> Op {
+        Op { deadline, ..self }
+    }
+}

@@ -1,0 +1,183 @@
+//! Data races: for every byte who wrote it last and who has read it since.
+//!
+//! Paper: FastTrack: Efficient and Precise Dynamic Race Detection (PLDI 2009), sections 3 and 4.
+//!
+//! Deviations:
+//! 1. Bytes, not variables: what threads access may overlap in part.
+//! 2. Accesses are atomic or not; two atomic ones do not race.
+//! 3. What earlier executions left needs no clearing, because clocks only grow.
+
+use crate::clocks::Clocks;
+
+/// Who and when: a thread in 14 bits, whether the access was atomic, and the thread's time in 48 bits. 0: nobody.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Epoch(u64);
+
+const SHARED: u64 = 1 << 63;
+const ATOMIC: u64 = 1 << 62;
+
+impl Epoch {
+    fn new(thread: usize, time: u64, atomic: bool) -> Epoch {
+        Epoch((thread as u64 & 0x3fff) << 48 | time | if atomic { ATOMIC } else { 0 })
+    }
+
+    fn thread(self) -> usize {
+        (self.0 >> 48 & 0x3fff) as usize
+    }
+
+    fn time(self) -> u64 {
+        self.0 & 0xffff_ffff_ffff
+    }
+
+    fn is_atomic(self) -> bool {
+        self.0 & ATOMIC != 0
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Cell {
+    write: Epoch,
+    /// An epoch, or the number of a list in [`Races::readers`] and of the execution that it belongs to.
+    read: u64,
+}
+
+const PAGE: usize = 4096;
+
+struct Page {
+    cells: [Cell; PAGE],
+    /// Whether somewhere in these eight bytes a race was seen, so that accesses are scheduling points.
+    racy: [bool; PAGE / 8],
+}
+
+/// What is known of every byte.
+pub struct Races {
+    /// Pages by the upper and the middle bits of addresses.
+    tables: Vec<Option<Box<Table>>>,
+    readers: Vec<Vec<Epoch>>,
+    execution: u64,
+    /// Eight bytes that are points.
+    pub racy: u32,
+}
+
+type Table = [Option<Box<Page>>; 1 << 18];
+
+/// An access to memory.
+#[derive(Clone, Copy)]
+pub struct Touch {
+    /// Who.
+    pub thread: usize,
+    /// Where.
+    pub address: usize,
+    /// Bytes.
+    pub size: usize,
+    /// Whether it writes.
+    pub write: bool,
+    /// Whether it is atomic.
+    pub atomic: bool,
+}
+
+fn zeroed<T>() -> Box<T> {
+    // SAFETY: tables and pages are valid if all bytes are zero: no page, no epoch, not racy.
+    unsafe {
+        let layout = std::alloc::Layout::new::<T>();
+        let memory = std::alloc::alloc_zeroed(layout);
+        if memory.is_null() {
+            crate::say::fatal(&[b"no memory to look for data races"]);
+        }
+        Box::from_raw(memory.cast())
+    }
+}
+
+impl Races {
+    /// Nothing known.
+    pub fn new() -> Races {
+        Races { tables: (0..1 << 17).map(|_| None).collect(), readers: Vec::new(), execution: 0, racy: 0 }
+    }
+
+    /// A new execution begins.
+    pub fn begin(&mut self) {
+        self.execution = (self.execution + 1) & 0x7fff_ffff;
+        self.readers.clear();
+    }
+
+    #[inline(always)]
+    fn page(&mut self, address: usize) -> &mut Page {
+        let table = self.tables[address >> 30 & 0x1_ffff].get_or_insert_with(zeroed);
+        table[address >> 12 & 0x3_ffff].get_or_insert_with(zeroed)
+    }
+
+    /// Whether an access is a scheduling point because a race was seen there.
+    #[inline(always)]
+    pub fn is_racy(&mut self, address: usize) -> bool {
+        self.page(address).racy[address % PAGE / 8]
+    }
+
+    /// From now on accesses to these bytes are points. Whether that is news.
+    pub fn mark(&mut self, address: usize) -> bool {
+        let racy = &mut self.page(address).racy[address % PAGE / 8];
+        let news = !std::mem::replace(racy, true);
+        self.racy += u32::from(news);
+        news
+    }
+
+    /// Notes an access; the first byte at which it races.
+    #[inline]
+    pub fn touch(&mut self, touch: Touch, clocks: &Clocks) -> Option<usize> {
+        let mut raced = None;
+        let epoch = Epoch::new(touch.thread, clocks.now(touch.thread), touch.atomic);
+        for address in touch.address..touch.address + touch.size {
+            let cell = self.page(address).cells[address % PAGE];
+            if touch.write && cell.write == epoch && cell.read == 0 || !touch.write && cell.read == epoch.0 {
+                continue;
+            }
+            if self.byte(cell, epoch, touch, address, clocks) {
+                raced = raced.or(Some(address));
+            }
+        }
+        raced
+    }
+
+    /// Whether it races with what is known of the byte.
+    fn byte(&mut self, mut cell: Cell, epoch: Epoch, touch: Touch, address: usize, clocks: &Clocks) -> bool {
+        let races = |other: Epoch| {
+            other.0 != 0
+                && other.thread() != touch.thread
+                && !(touch.atomic && other.is_atomic())
+                && !clocks.knows(touch.thread, other.thread(), other.time())
+        };
+        let mut raced = races(cell.write);
+        let stale = cell.read & SHARED != 0 && cell.read >> 32 & 0x7fff_ffff != self.execution;
+        if stale {
+            cell.read = 0;
+        }
+        let shared = (cell.read & SHARED != 0).then_some((cell.read & 0xffff_ffff) as usize);
+        if touch.write {
+            raced |= match shared {
+                Some(list) => self.readers[list].iter().any(|r| races(*r)),
+                None => races(Epoch(cell.read)),
+            };
+            cell = Cell { write: epoch, read: 0 };
+        } else {
+            let before = Epoch(cell.read);
+            match shared {
+                Some(list) => {
+                    let list = &mut self.readers[list];
+                    list.retain(|r| r.thread() != touch.thread);
+                    list.push(epoch);
+                }
+                None if before.0 == 0
+                    || before.thread() == touch.thread
+                    || clocks.knows(touch.thread, before.thread(), before.time()) =>
+                {
+                    cell.read = epoch.0;
+                }
+                None => {
+                    cell.read = SHARED | self.execution << 32 | self.readers.len() as u64;
+                    self.readers.push(vec![before, epoch]);
+                }
+            }
+        }
+        self.page(address).cells[address % PAGE] = cell;
+        raced
+    }
+}

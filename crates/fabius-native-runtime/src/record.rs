@@ -1,0 +1,139 @@
+//! What happens in one execution, written down.
+
+use crate::rt::{Rt, Thread};
+use fabius_native_protocol::{Event, Race, Recorded, RecordedStep, ThreadEnd};
+
+/// Events of one step that are kept.
+const MOST: usize = 400;
+
+/// What was written down so far.
+#[derive(Default)]
+pub struct Recorder {
+    /// The steps.
+    pub steps: Vec<RecordedStep>,
+    /// The last access to each byte range, for the first one of a race: by thread, address, size, whether it writes.
+    accesses: Vec<(usize, usize, usize, bool, (u32, u32))>,
+    /// A race.
+    pub race: Option<Race>,
+    /// A write whose new value is not known yet: step, event.
+    pending: Option<(usize, usize)>,
+    /// A number of all accesses, to compare two executions by.
+    pub number: u64,
+}
+
+impl Rt {
+    /// An event at a place.
+    pub fn event_at(&self, pc: usize) -> Event {
+        Event { stack: self.calls(pc), ..Event::default() }
+    }
+
+    /// The calls that are under way, and the place at which the innermost of them is.
+    pub fn calls(&self, pc: usize) -> Vec<u64> {
+        let thread: &Thread = &self.threads[self.current];
+        let calls = thread.calls.iter().map(|(pc, _)| *pc as u64);
+        calls.chain((pc != 0).then_some(pc as u64)).collect()
+    }
+
+    /// Writes an event down.
+    pub fn event(&mut self, event: Event) {
+        self.recorder.settle();
+        let words = [self.current as u64, event.address, event.stack.last().copied().unwrap_or(0)];
+        for word in words {
+            self.recorder.number = (self.recorder.number ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        }
+        let Some(step) = self.recorder.steps.last_mut() else { return };
+        if step.events.len() < MOST {
+            step.events.push(event);
+        } else {
+            step.left_out += 1;
+        }
+    }
+
+    /// Writes an access to memory down.
+    pub fn access(&mut self, name: &str, address: usize, size: usize, write: bool, pc: usize) {
+        let old = value(address, size);
+        self.event(Event { name: name.into(), address: address as u64, size: size as u32, old, ..self.event_at(pc) });
+        let at = self.recorder.here();
+        if write && old.is_some() {
+            self.recorder.pending = Some((at.0 as usize, at.1 as usize));
+        }
+        self.recorder.accesses.push((self.current, address, size, write, at));
+    }
+
+    /// Two accesses race; the second is the one that was written down last.
+    pub fn raced(&mut self, address: usize, write: bool) {
+        let me = self.current;
+        let first = self.recorder.accesses.iter().rev().skip(1).find(|(thread, from, size, writes, _)| {
+            *thread != me && (*from..*from + *size).contains(&address) && (write || *writes)
+        });
+        if let (Some(first), None) = (first, &self.recorder.race) {
+            self.recorder.race = Some(Race { first: first.4, second: self.recorder.here(), address: address as u64 });
+        }
+    }
+
+    /// What the last event found and left.
+    pub fn values(&mut self, old: Option<u64>, new: Option<u64>) {
+        if let Some(event) = self.recorder.steps.last_mut().and_then(|s| s.events.last_mut()) {
+            (event.old, event.new) = (old, new);
+        }
+    }
+
+    /// Everything, and how the threads are now.
+    pub fn recorded(&mut self) -> Recorded {
+        self.recorder.settle();
+        let threads = (0..self.threads.len()).map(|number| {
+            let thread = &self.threads[number];
+            let waits = (!thread.finished).then(|| Event {
+                name: thread.op.name.into(),
+                address: thread.op.object as u64,
+                stack: thread.calls.iter().map(|c| c.0 as u64).chain([thread.op.pc as u64]).collect(),
+                note: thread.repeats.is_some().then(|| "repeats itself".into()),
+                ..Event::default()
+            });
+            let holder = self.holder(&thread.op).filter(|_| waits.is_some()).map(|h| h as u32);
+            ThreadEnd { function: if number == 0 { 0 } else { thread.function as u64 }, waits, holder }
+        });
+        let threads = threads.collect();
+        let (failed_at, failed_line) = self.failure.as_ref().map(|f| (f.at.clone(), f.line.clone())).unwrap_or_default();
+        let Recorder { steps, race, .. } = std::mem::take(&mut self.recorder);
+        Recorded { steps, threads, race, failed_at, failed_line }
+    }
+}
+
+impl Recorder {
+    fn here(&self) -> (u32, u32) {
+        let step = self.steps.len().saturating_sub(1);
+        let events = self.steps.last().map_or(0, |s| s.events.len());
+        (step as u32, events.saturating_sub(1) as u32)
+    }
+
+    /// The write that was under way has been done.
+    fn settle(&mut self) {
+        let Some((step, event)) = self.pending.take() else { return };
+        if let Some(event) = self.steps.get_mut(step).and_then(|s| s.events.get_mut(event)) {
+            event.new = value(event.address as usize, event.size as usize);
+        }
+    }
+}
+
+/// What is in memory now.
+pub fn value(address: usize, size: usize) -> Option<u64> {
+    // SAFETY: the program accesses this now, or has done so in this step.
+    unsafe {
+        match size {
+            1 => Some(u64::from(*(address as *const u8))),
+            2 => Some(u64::from((address as *const u16).read_unaligned())),
+            4 => Some(u64::from((address as *const u32).read_unaligned())),
+            8 => Some((address as *const u64).read_unaligned()),
+            _ => None,
+        }
+    }
+}
+
+impl Rt {
+    /// The access that was written down last is to this memory.
+    pub fn remember(&mut self, address: usize, size: usize, write: bool) {
+        let at = self.recorder.here();
+        self.recorder.accesses.push((self.current, address, size, write, at));
+    }
+}

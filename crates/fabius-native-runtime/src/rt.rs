@@ -1,0 +1,246 @@
+//! The execution under way: one for the process.
+
+use crate::clocks::Clocks;
+use crate::fiber::{Fiber, Shape};
+use crate::image::Image;
+use crate::op::Op;
+use crate::races::Races;
+use crate::record::Recorder;
+use fabius_explore::system::{Born, Choose};
+use fabius_native_protocol::Header;
+use fabius_trace::{BugKind, Points};
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+/// How executions are run.
+#[derive(Clone, Copy)]
+pub struct Settings {
+    /// Where threads may be switched.
+    pub points: Points,
+    /// Whether a data race ends the search.
+    pub race_is_bug: bool,
+    /// Whether memory that is left is a bug.
+    pub leaks: bool,
+}
+
+/// A thread of the program.
+pub struct Thread {
+    /// What it does next.
+    pub op: Op,
+    /// Whether it has ended.
+    pub finished: bool,
+    /// Whether nobody will join it.
+    pub detached: bool,
+    /// Whether somebody has.
+    pub joined: bool,
+    /// Whether it has been asked to end.
+    pub cancelled: bool,
+    /// Whether it may be asked to end.
+    pub cancellable: bool,
+    /// What it returns.
+    pub result: usize,
+    /// It has given way, and has made no step since.
+    pub gave_way: bool,
+    /// It was woken.
+    pub woken: bool,
+    /// The condition or word that it waits for; 0: none.
+    pub waits_for: usize,
+    /// The step in which it began to wait for a condition: who waits longer is first in lists.
+    pub waits_since: u64,
+    /// It waits until another thread makes a step, because it repeats itself; the number of steps then.
+    pub repeats: Option<u64>,
+    /// How many steps it has made since another thread made one.
+    pub alone: u32,
+    /// How often it has given way since another thread made a step.
+    pub yields: u32,
+    /// It was seen to repeat itself without giving way.
+    pub spins: bool,
+    /// Where it is.
+    pub place: crate::state::Place,
+    /// What it runs.
+    pub function: usize,
+    /// With which argument.
+    pub argument: usize,
+    /// Values of its keys, with the generation of the key.
+    pub values: HashMap<u32, usize, crate::state::Fixed>,
+    /// Signals that others sent it.
+    pub signals: Vec<i32>,
+    /// Calls that are under way and where on the stack, if they are written down.
+    pub calls: Vec<(usize, usize)>,
+}
+
+/// What was set up before `main`.
+#[derive(Default)]
+pub struct Before {
+    /// What is to be done when the process ends.
+    pub at_exit: Vec<(usize, usize)>,
+    /// Keys: destructors.
+    pub keys: Vec<Option<usize>>,
+    /// The first thread's values of them.
+    pub values: Vec<(u32, usize)>,
+}
+
+/// Why an execution failed.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What kind.
+    pub kind: BugKind,
+    /// In words.
+    pub message: String,
+    /// Where: the calls it is in.
+    pub at: Vec<u64>,
+    /// The file and line of a failed assertion.
+    pub line: Option<(String, u32)>,
+}
+
+/// Everything.
+pub struct Rt {
+    /// What fibers look like.
+    pub shape: Shape,
+    /// The program's beginning.
+    pub image: Image,
+    /// Fibers by number of thread; there may be more of them than threads.
+    pub fibers: Vec<Fiber>,
+    /// The threads of the execution.
+    pub threads: Vec<Thread>,
+    /// Who runs.
+    pub current: usize,
+    /// How to run.
+    pub settings: Settings,
+    /// Who decides choices within the step.
+    pub choose: Option<*mut dyn Choose>,
+    /// Threads born in the step.
+    pub born: Vec<Born>,
+    /// The process would have ended.
+    pub over: bool,
+    /// A bug.
+    pub failure: Option<Failure>,
+    /// Why the execution cannot be followed further, though it has no bug.
+    pub limit: Option<String>,
+    /// Everything that was not explored, and why.
+    pub limits: HashSet<String, crate::state::Fixed>,
+    /// Virtual time in nanoseconds since the beginning.
+    pub now: u64,
+    /// Steps of the execution.
+    pub steps: u64,
+    /// What happened before what.
+    pub clocks: Clocks,
+    /// Data races.
+    pub races: Races,
+    /// Locations were found that must be points: the search begins again.
+    pub again: bool,
+    /// The order of steps is seen otherwise than by what they announce: nothing may be left out.
+    pub unannounced: bool,
+    /// Whether what happens is written down.
+    pub record: bool,
+    /// What has happened.
+    pub recorder: Recorder,
+    /// What is to be done when the process ends, in order: functions, arguments.
+    pub at_exit: Vec<(usize, usize)>,
+    /// Keys of thread-specific values: destructors.
+    pub keys: Vec<Option<usize>>,
+    /// What both were before `main`.
+    pub before: Before,
+    /// Handlers of signals were changed.
+    pub handlers: Vec<(i32, libc::sigaction)>,
+    /// Random numbers that the program asked for.
+    pub random: u64,
+    /// States from which threads went on.
+    pub left: HashSet<(usize, u64), crate::state::Fixed>,
+    /// What the other process sees.
+    pub header: &'static Header,
+    /// Decisions of the execution under way, for the other process.
+    pub decisions: *mut u32,
+    /// A thread had to wait for others that did not repeat itself: not everything was explored.
+    pub unfair: bool,
+    /// What the program has mapped.
+    pub mapped: Vec<(usize, usize)>,
+    /// Whether what the program prints is shown.
+    pub shows_output: bool,
+    /// Descriptors that were open before `main`, in order.
+    pub open: Vec<u32>,
+}
+
+static RT: AtomicPtr<Rt> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Whether the program is being run under control.
+pub fn is_running() -> bool {
+    !RT.load(Relaxed).is_null()
+}
+
+/// The execution under way.
+#[inline(always)]
+pub fn rt() -> &'static mut Rt {
+    // SAFETY: set before the program runs; there is one thread, and nobody keeps what this gives over a switch.
+    unsafe { &mut *RT.load(Relaxed) }
+}
+
+/// The program begins to be run under control.
+pub fn set(rt: Box<Rt>) {
+    RT.store(Box::into_raw(rt), Relaxed);
+}
+
+impl Rt {
+    /// The thread that runs.
+    #[inline(always)]
+    pub fn me(&mut self) -> &mut Thread {
+        &mut self.threads[self.current]
+    }
+
+    /// One of so many alternatives, as the search decides.
+    pub fn choose(&mut self, alternatives: u32) -> u32 {
+        match self.choose {
+            // SAFETY: the pointer is valid during the step, and choices are made only in one.
+            Some(choose) if alternatives > 1 => {
+                let chosen = unsafe { (*choose).choose(alternatives) };
+                self.decided(chosen | fabius_native_protocol::CHOICE);
+                chosen
+            }
+            _ => 0,
+        }
+    }
+
+    /// Tells the other process of a decision.
+    pub fn decided(&mut self, decision: u32) {
+        let at = self.header.decisions.load(Relaxed) as usize;
+        if at < fabius_native_protocol::MOST_DECISIONS {
+            // SAFETY: there is room for that many.
+            unsafe { *self.decisions.add(at) = decision };
+            self.header.decisions.store(at as u32 + 1, Relaxed);
+        }
+    }
+}
+
+impl Rt {
+    /// Makes everything as it was before `main`.
+    pub fn restore(&mut self) {
+        self.image.restore();
+        crate::heap::reset();
+        // SAFETY: undoes what the program did; straight to the kernel.
+        unsafe {
+            for (at, size) in self.mapped.drain(..) {
+                libc::syscall(libc::SYS_munmap, at, size);
+            }
+            for (signal, action) in self.handlers.drain(..).rev() {
+                libc::sigaction(signal, &action, std::ptr::null_mut());
+            }
+            let mut from = 0;
+            for open in self.open.iter().copied().chain([u32::MAX]) {
+                if open > from {
+                    libc::syscall(libc::SYS_close_range, from, open - 1, 0);
+                }
+                from = open.saturating_add(1);
+            }
+        }
+        self.threads.clear();
+        self.born.clear();
+        (self.over, self.failure, self.limit) = (false, None, None);
+        (self.now, self.steps, self.random, self.current) = (0, 0, 0, 0);
+        self.clocks.begin();
+        self.races.begin();
+        self.left.clear();
+        self.at_exit.clone_from(&self.before.at_exit);
+        self.keys.clone_from(&self.before.keys);
+        self.recorder = Recorder::default();
+    }
+}

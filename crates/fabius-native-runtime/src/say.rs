@@ -1,0 +1,22 @@
+//! Words to the user where nothing else works any more.
+
+/// Says what makes it impossible to go on, and ends the process with status 125.
+pub fn fatal(parts: &[&[u8]]) -> ! {
+    write(b"fabius: ");
+    for part in parts {
+        write(part);
+    }
+    write(b"\n");
+    // SAFETY: ends the process.
+    unsafe { libc::syscall(libc::SYS_exit_group, 125) };
+    unreachable!("the process has ended")
+}
+
+fn write(part: &[u8]) {
+    // SAFETY: writes a slice; straight to the kernel, because `write` is interposed. The second descriptor may be closed.
+    unsafe {
+        if libc::syscall(libc::SYS_write, crate::start::STDERR, part.as_ptr(), part.len()) < 0 {
+            libc::syscall(libc::SYS_write, 2, part.as_ptr(), part.len());
+        }
+    }
+}

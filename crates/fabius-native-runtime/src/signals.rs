@@ -1,0 +1,66 @@
+//! Signals that mean that the program has failed, and the one by which the other process says that it stands still.
+
+use crate::control::in_program;
+use crate::rt::{is_running, rt};
+use crate::threads::{fail, give_up};
+use fabius_trace::BugKind;
+use std::ffi::c_void;
+
+/// The signal of the other process.
+const STANDS_STILL: i32 = fabius_native_protocol::STANDS_STILL;
+
+const STACK: usize = 256 << 10;
+
+/// Sets handlers up.
+pub fn set_up() {
+    let stack = Vec::leak(vec![0u8; STACK]);
+    let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast::<c_void>(), ss_flags: 0, ss_size: STACK };
+    // SAFETY: the stack is ours for good.
+    unsafe { libc::sigaltstack(&stack, std::ptr::null_mut()) };
+    for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS, STANDS_STILL] {
+        // SAFETY: an action is plain data; the program has not begun.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = handle as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER | libc::SA_RESTART;
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
+    }
+}
+
+extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel gives valid descriptions.
+    let (address, pc, code) = unsafe {
+        let context = &*context.cast::<libc::ucontext_t>();
+        let at = context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
+        ((*info).si_addr() as usize, at, (*info).si_code)
+    };
+    if !is_running() || !in_program() {
+        if signal == STANDS_STILL {
+            return;
+        }
+        crate::say::fatal(&[b"the explorer itself has failed, or the program before `main`"]);
+    }
+    let is_ours = crate::image::is_own(pc);
+    if signal == STANDS_STILL {
+        if !is_ours {
+            give_up("no scheduling point was reached for seconds: a loop that nothing in the program's own code ends");
+        }
+        return;
+    }
+    // What fails in a function of ours fails where that was called.
+    let pc = if is_ours { crate::state::called_from() } else { pc + 1 };
+    let me = rt().current;
+    let sent = code <= 0;
+    let (kind, message) = match signal {
+        libc::SIGFPE if !sent => (BugKind::DivisionByZero, "an integer is divided by zero".into()),
+        libc::SIGSEGV | libc::SIGBUS if !sent && rt().fibers[me].is_below(address) => {
+            (BugKind::Crash, "the stack of the thread is used up".into())
+        }
+        libc::SIGSEGV if !sent && address < 4096 => (BugKind::NullDereference, "a null pointer is followed".into()),
+        libc::SIGSEGV | libc::SIGBUS => (BugKind::Crash, format!("address {address:#x} cannot be accessed")),
+        libc::SIGILL => (BugKind::Crash, "an instruction that the processor does not know".into()),
+        _ => (BugKind::Crash, format!("signal {signal}")),
+    };
+    fail(kind, message, pc)
+}

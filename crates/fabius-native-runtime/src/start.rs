@@ -1,0 +1,184 @@
+//! The beginning: `__libc_start_main` is ours, so that control is taken after static constructors and before `main`.
+
+use crate::control::is_controlled;
+use crate::fiber::Shape;
+use crate::image::Image;
+use crate::real::next;
+use crate::rt::{Before, Rt, Settings};
+use crate::{arena, explore, heap, hooks, rt, signals, threads};
+use fabius_native_protocol::{ANSWER_AT, FD, Header, REQUEST_AT, Request, SCHEDULE_AT, STATE_DONE, STATE_RUNS, What};
+use std::sync::atomic::Ordering::Relaxed;
+
+type Main = unsafe extern "C" fn(usize, usize, usize) -> i32;
+
+static mut PROGRAM: usize = 0;
+
+/// Where the shared file is in memory.
+const SHARED: usize = arena::OURS.start + (4 << 40);
+
+/// A copy of the standard error that the process began with.
+pub const STDERR: i32 = FD + 1;
+
+/// Calls the program's `main`, or the explorer instead.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __libc_start_main(
+    main: Main,
+    argc: i32,
+    argv: usize,
+    init: usize,
+    fini: usize,
+    linker_fini: usize,
+    stack: usize,
+) -> i32 {
+    // SAFETY: as the C library's.
+    unsafe {
+        let real = next!(fn __libc_start_main(Main, i32, usize, usize, usize, usize, usize) -> i32);
+        if !is_controlled() {
+            return real(main, argc, argv, init, fini, linker_fini, stack);
+        }
+        PROGRAM = main as usize;
+        real(instead_of_main, argc, argv, init, fini, linker_fini, stack)
+    }
+}
+
+/// Takes control, and never gives it back.
+unsafe extern "C" fn instead_of_main(argc: usize, argv: usize, envp: usize) -> i32 {
+    // SAFETY: static constructors have run; the process is ours now.
+    unsafe {
+        let (header, request) = shared();
+        header.state.store(STATE_RUNS, Relaxed);
+        libc::syscall(libc::SYS_fcntl, FD, libc::F_SETFD, libc::FD_CLOEXEC);
+        let arguments = copy_of_arguments(argc, argv);
+        threads::MAIN = (PROGRAM, argc, arguments, envp);
+        let single = libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr()).cast::<u8>();
+        if !single.is_null() {
+            *single = 0;
+        }
+        let shows_output = matches!(request.what, What::Replay(_));
+        redirect(shows_output);
+        signals::set_up();
+        let shape = Shape::learn();
+        let (keys, values) = hooks::keys::before();
+        let at_exit = (*(&raw const hooks::process::EARLY)).clone();
+        let kept = heap::keep(request.heap as usize);
+        let image = Image::take(kept);
+        rt::set(Box::new(Rt {
+            shape,
+            image,
+            fibers: Vec::new(),
+            threads: Vec::new(),
+            current: 0,
+            settings: Settings {
+                points: request.points,
+                race_is_bug: request.first_race,
+                leaks: request.leaks,
+            },
+            choose: None,
+            born: Vec::new(),
+            over: false,
+            failure: None,
+            limit: None,
+            limits: Default::default(),
+            now: 0,
+            steps: 0,
+            clocks: Default::default(),
+            races: crate::races::Races::new(),
+            again: false,
+            unannounced: false,
+            record: false,
+            recorder: Default::default(),
+            at_exit: Vec::new(),
+            keys: Vec::new(),
+            before: Before { at_exit, keys, values },
+            handlers: Vec::new(),
+            random: 0,
+            left: Default::default(),
+            header,
+            decisions: (SHARED + SCHEDULE_AT as usize) as *mut u32,
+            unfair: false,
+            mapped: Vec::new(),
+            shows_output,
+            open: open(),
+        }));
+        let answer = explore::run(&request);
+        let text = serde_json::to_vec(&answer).unwrap_or_default();
+        let mut written = 0;
+        while written < text.len() {
+            let rest = &text[written..];
+            let at = ANSWER_AT as usize + written;
+            let got = libc::syscall(libc::SYS_pwrite64, FD, rest.as_ptr(), rest.len(), at);
+            if got <= 0 {
+                crate::say::fatal(&[b"the answer cannot be written"]);
+            }
+            written += got as usize;
+        }
+        header.answer.store(text.len() as u64, Relaxed);
+        header.state.store(STATE_DONE, Relaxed);
+        libc::syscall(libc::SYS_exit_group, 0);
+    }
+    0
+}
+
+/// The beginning of the shared file, and what is asked.
+unsafe fn shared() -> (&'static Header, Request) {
+    let flags = libc::MAP_SHARED | libc::MAP_FIXED_NOREPLACE;
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: the other process has made the file as large as this.
+    unsafe {
+        let got = libc::syscall(libc::SYS_mmap, SHARED, ANSWER_AT, protection, flags, FD, 0usize);
+        if got as usize != SHARED {
+            crate::say::fatal(&[b"the shared file cannot be mapped"]);
+        }
+        let header = &*(SHARED as *const Header);
+        let length = header.request.load(Relaxed) as usize;
+        let text = std::slice::from_raw_parts((SHARED + REQUEST_AT as usize) as *const u8, length);
+        match serde_json::from_slice(text) {
+            Ok(request) => (header, request),
+            Err(_) => crate::say::fatal(&[b"the request is of another version; build the program again"]),
+        }
+    }
+}
+
+/// The program's arguments on its heap, where they are restored.
+unsafe fn copy_of_arguments(argc: usize, argv: usize) -> usize {
+    // SAFETY: the kernel gives `argc` strings and a null.
+    unsafe {
+        let copy = heap::allocate(0, (argc + 1) * 8, 16, true).cast::<usize>();
+        for number in 0..argc {
+            let text = *(argv as *const usize).add(number) as *const i8;
+            let length = libc::strlen(text) + 1;
+            let block = heap::allocate(0, length, 16, true);
+            std::ptr::copy_nonoverlapping(text.cast::<u8>(), block, length);
+            *copy.add(number) = block as usize;
+        }
+        copy as usize
+    }
+}
+
+/// Nothing is read, and nothing printed but in a replay.
+unsafe fn redirect(shows_output: bool) {
+    // SAFETY: moves descriptors about.
+    unsafe {
+        libc::syscall(libc::SYS_dup3, 2, STDERR, libc::O_CLOEXEC);
+        let null = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, c"/dev/null".as_ptr(), libc::O_RDWR) as i32;
+        libc::syscall(libc::SYS_dup2, null, 0);
+        if !shows_output {
+            libc::syscall(libc::SYS_dup2, null, 1);
+            libc::syscall(libc::SYS_dup2, null, 2);
+        }
+        if null > 2 {
+            libc::syscall(libc::SYS_close, null);
+        }
+    }
+}
+
+/// The descriptors that are open.
+fn open() -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let mut open: Vec<u32> = entries.filter_map(|e| e.file_name().to_str().and_then(|n| n.parse().ok())).collect();
+    open.sort_unstable();
+    open
+}

@@ -1,0 +1,86 @@
+//! The program as the explorer sees it: a [`System`] whose state is the process.
+
+use crate::rt::rt;
+use crate::threads::spawn;
+use fabius_explore::system::{Access, Choose, End, Fault, Limit, StepLog, System, TaskId};
+use fabius_native_protocol::START;
+use fabius_trace::Span;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The program.
+pub struct Program;
+
+impl System for Program {
+    type State = ();
+
+    fn initial(&self, _: &mut dyn Choose, log: &mut StepLog) -> Result<(), Fault> {
+        let rt = rt();
+        rt.restore();
+        rt.header.executions.fetch_add(1, Relaxed);
+        rt.header.decisions.store(0, Relaxed);
+        rt.decided(START);
+        spawn(0, 0, true);
+        log.born.append(&mut rt.born);
+        Ok(())
+    }
+
+    fn has_buffers(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn ready(&self, (): &(), task: TaskId) -> bool {
+        rt().is_ready(task as usize)
+    }
+
+    #[inline]
+    fn next_access(&self, (): &(), task: TaskId) -> Option<Access> {
+        let op = &rt().threads[task as usize].op;
+        let (variable, write) = (op.object as u64, op.write);
+        (variable != 0).then_some(Access { variable, write, sync: true, span: Span::default() })
+    }
+
+    fn announces(&self) -> bool {
+        true
+    }
+
+    fn possible(&self, (): &(), task: TaskId) -> bool {
+        rt().is_possible(task as usize)
+    }
+
+    fn gave_way(&self, (): &(), task: TaskId) -> bool {
+        rt().threads[task as usize].gave_way
+    }
+
+    fn step(&self, (): &mut (), task: TaskId, choose: &mut dyn Choose, log: &mut StepLog) -> Result<End, Fault> {
+        let rt = rt();
+        let me = task as usize;
+        rt.current = me;
+        rt.decided(task);
+        rt.header.steps.fetch_add(1, Relaxed);
+        rt.goes_on(me);
+        let choose: *mut (dyn Choose + '_) = choose;
+        // SAFETY: only the lifetime changes, and the pointer is forgotten before it ends.
+        rt.choose =
+            Some(unsafe { std::mem::transmute::<*mut (dyn Choose + '_), *mut (dyn Choose + 'static)>(choose) });
+        rt.fibers[me].enter();
+        let rt = crate::rt::rt();
+        rt.choose = None;
+        log.born.append(&mut rt.born);
+        if let Some(failure) = &rt.failure {
+            return Err(Fault::Bug(failure.kind, Span::default()));
+        }
+        if let Some(limit) = rt.limit.take() {
+            rt.limits.insert(limit);
+            return Err(Fault::Limit(Limit::EndlessStep, Span::default()));
+        }
+        if rt.over {
+            return Ok(End::Dropped);
+        }
+        if rt.threads[me].finished {
+            return Ok(End::Finished);
+        }
+        rt.look_for_repetition();
+        Ok(End::Point)
+    }
+}

@@ -1,0 +1,54 @@
+//! The command line of the compiler.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::Command;
+
+/// What is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// C.
+    C,
+    /// C++.
+    Cpp,
+}
+
+/// Functions of the C library whose accesses are seen where the program itself calls them.
+const WRAPPED: &[&str] = &[
+    "memcpy", "memmove", "memset", "memcmp", "strlen", "strcpy", "strncpy", "strcat", "strcmp", "strncmp", "strchr", "strdup",
+];
+
+/// The command that compiles and links as the arguments say, with the instrumentation and our library, which is in `library`.
+///
+/// # Errors
+/// What cannot be built for exploration.
+pub fn compile(language: Language, with: Option<&OsStr>, library: &Path, args: &[OsString]) -> Result<Command, String> {
+    let compiler = with.map_or_else(
+        || OsString::from(if language == Language::C { "gcc" } else { "g++" }),
+        OsStr::to_os_string,
+    );
+    if compiler.to_string_lossy().contains("clang") {
+        return Err("clang is not supported yet; gcc is".into());
+    }
+    let is = |what: &str| args.iter().any(|a| a == what);
+    if let Some(bad) = ["-static", "-static-libtsan", "-static-pie"].into_iter().find(|a| is(a)) {
+        return Err(format!("`{bad}` cannot be explored: the C library has to be a shared one"));
+    }
+    if let Some(bad) = args.iter().find(|a| a.to_string_lossy().starts_with("-fsanitize=")) {
+        return Err(format!("`{}` cannot be explored: the program has one instrumentation, which is ours", bad.display()));
+    }
+    let mut command = Command::new(compiler);
+    command.args(["-fsanitize=thread", "--param=tsan-distinguish-volatile=1", "-Wno-tsan", "-fno-omit-frame-pointer"]);
+    if !args.iter().any(|a| a.to_string_lossy().starts_with("-g")) {
+        command.arg("-g");
+    }
+    let links = !["-c", "-S", "-E", "-fsyntax-only", "-M", "-MM"].into_iter().any(is);
+    if links {
+        let mut path = OsString::from("-Wl,-rpath,");
+        path.push(library);
+        command.arg("-L").arg(library).arg(path).arg("-Wl,-z,now");
+        command.args(WRAPPED.iter().map(|name| format!("-Wl,--wrap={name}")));
+    }
+    command.args(args);
+    Ok(command)
+}

@@ -1,0 +1,17 @@
+//! C and C++ programs with threads, explored as they are: built with the compiler's instrumentation for the thread sanitizer
+//! and our library instead of its own, run in a process that is watched, and explored there.
+
+mod compile;
+mod library;
+mod report;
+mod shared;
+mod source;
+mod symbols;
+mod trace;
+mod worker;
+
+pub use compile::{Language, compile};
+pub use fabius_native_protocol::Walk;
+pub use library::install;
+pub use report::{Plan, Problem, Report, Target, explore, replay};
+pub use worker::Progress;

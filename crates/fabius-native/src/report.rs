@@ -1,0 +1,218 @@
+//! From a program and a plan to a verdict.
+
+pub use crate::worker::Target;
+use crate::symbols::Symbols;
+use crate::trace::{About, trace};
+use crate::worker::{self, Ended, Progress, Watch};
+use fabius_native_protocol::{Answer, Cut, Failed, Recorded, RecordedStep, Request, Walk, What};
+use fabius_trace::{Bound, Bounds, BugKind, LevelStats, Points, Reason, Schedule, SchedulerKind, Verdict};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// What to explore, within what.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What costs something.
+    pub bound: Bound,
+    /// The largest cost.
+    pub max: Option<u32>,
+    /// The scheduler.
+    pub scheduler: SchedulerKind,
+    /// How to walk.
+    pub walk: Walk,
+    /// Where threads may be switched.
+    pub points: Points,
+    /// Whether the first data race ends the search.
+    pub first_race: bool,
+    /// Whether memory that is left at the end is a bug.
+    pub leaks: bool,
+    /// Whether executions are left out that differ from others in nothing.
+    pub reduction: bool,
+    /// Executions to stop after.
+    pub executions: Option<u64>,
+    /// Time to stop after.
+    pub time: Option<Duration>,
+    /// Bytes that the process may take.
+    pub memory: Option<u64>,
+    /// Steps after which an execution is given up.
+    pub max_steps: u32,
+    /// Seed of random strategies.
+    pub seed: u64,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The answer.
+    pub verdict: Verdict,
+    /// What was explored at each bound.
+    pub levels: Vec<LevelStats>,
+    /// Executions.
+    pub executions: u64,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// What is not said by the verdict: what was not explored.
+    pub limits: Vec<String>,
+    /// Locations with data races that became scheduling points.
+    pub racy: u32,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// The program cannot be run.
+    CannotRun(String),
+    /// The program was not built by `fabius cc`, or ends before its `main`.
+    NotOurs(String),
+    /// The library in the process has failed, and has said why.
+    Failed,
+}
+
+/// Bytes of heap that an execution may take.
+const HEAP: u64 = 2 << 30;
+
+fn request(what: What, plan: &Plan) -> Request {
+    Request {
+        what,
+        bound: plan.bound,
+        max: plan.max,
+        scheduler: plan.scheduler,
+        walk: plan.walk,
+        points: plan.points,
+        executions: plan.executions,
+        time: plan.time.map(|t| t.as_millis() as u64),
+        seed: plan.seed,
+        max_steps: plan.max_steps,
+        reduction: plan.reduction,
+        first_race: plan.first_race,
+        leaks: plan.leaks,
+        heap: HEAP,
+    }
+}
+
+/// Explores a program.
+///
+/// # Errors
+/// If it cannot be explored.
+pub fn explore(
+    target: &Target,
+    plan: &Plan,
+    stop: &AtomicBool,
+    progress: &dyn Fn(&Progress),
+) -> Result<Report, Problem> {
+    let watch = Watch { stop, progress, memory: plan.memory };
+    run(target, plan, What::Explore, &watch)
+}
+
+/// Runs one schedule of a program; what it prints is shown.
+///
+/// # Errors
+/// If it cannot be run.
+pub fn replay(target: &Target, plan: &Plan, schedule: Schedule) -> Result<Report, Problem> {
+    let watch = Watch { stop: &AtomicBool::new(false), progress: &|_| {}, memory: None };
+    run(target, plan, What::Replay(schedule), &watch)
+}
+
+fn run(target: &Target, plan: &Plan, what: What, watch: &Watch<'_>) -> Result<Report, Problem> {
+    let began = Instant::now();
+    let cannot = |e: std::io::Error| Problem::CannotRun(format!("`{}` cannot be run: {e}", target.program.display()));
+    let is_replay = matches!(what, What::Replay(_));
+    let answer = match worker::run(target, &request(what, plan), watch).map_err(cannot)? {
+        Ended::Answered(answer) => *answer,
+        Ended::Failed => return Err(Problem::Failed),
+        Ended::Early(status) => {
+            return Err(Problem::NotOurs(format!(
+                "`{}` {} before it could be explored: was it built with `fabius cc` or `fabius c++`?",
+                target.program.display(),
+                worker::words(status)
+            )));
+        }
+        Ended::Died { status, schedule, executions } => died(target, plan, watch, schedule, status, executions)?,
+        Ended::TooLarge { executions } => {
+            let cut = Some(Cut::Said("memory".into()));
+            Answer { cut, executions, ..Answer::default() }
+        }
+        Ended::Late { executions } => Answer { cut: Some(Cut::Time), executions, ..Answer::default() },
+    };
+    Ok(report(target, plan, answer, began, is_replay))
+}
+
+/// The process has died in an execution: runs that again up to its last step, to be sure and to tell what led there.
+fn died(
+    target: &Target,
+    plan: &Plan,
+    watch: &Watch<'_>,
+    schedule: Schedule,
+    status: std::process::ExitStatus,
+    executions: u64,
+) -> Result<Answer, Problem> {
+    let cannot = |e: std::io::Error| Problem::CannotRun(e.to_string());
+    let again = worker::run(target, &request(What::Replay(schedule.clone()), plan), watch).map_err(cannot)?;
+    let message = format!("the process of the program {}", worker::words(status));
+    if !matches!(&again, Ended::Died { status: other, .. } if *other == status) {
+        let said = format!("{message} in an execution, and not when the same schedule was run again");
+        return Ok(Answer { cut: Some(Cut::Said(said)), executions, ..Answer::default() });
+    }
+    let Some((last, before)) = schedule.split_last() else {
+        return Ok(Answer { cut: Some(Cut::Said(message)), executions, ..Answer::default() });
+    };
+    let first = worker::run(target, &request(What::Replay(before.to_vec()), plan), watch).map_err(cannot)?;
+    let (mut run, modules) = match first {
+        Ended::Answered(answer) => (answer.replayed.unwrap_or_default(), answer.modules),
+        _ => (Recorded::default(), Vec::new()),
+    };
+    let waiting = run.threads.get(last.task as usize).and_then(|t| t.waits.clone());
+    run.failed_at = waiting.as_ref().map(|w| w.stack.clone()).unwrap_or_default();
+    run.steps.push(RecordedStep {
+        thread: last.task,
+        choices: last.choices.clone(),
+        events: waiting.into_iter().collect(),
+        ..RecordedStep::default()
+    });
+    let cost = run.steps.iter().filter(|s| s.preempts).count() as u32;
+    let message = format!("{message} in or after the last step that is shown");
+    let delays = vec![0; schedule.len()];
+    let bug = Failed { kind: BugKind::Crash, message, cost, schedule, delays, run };
+    Ok(Answer { bug: Some(bug), executions, modules, ..Answer::default() })
+}
+
+fn report(target: &Target, plan: &Plan, answer: Answer, began: Instant, is_replay: bool) -> Report {
+    let bounds = Bounds {
+        bound: plan.bound,
+        completed: answer.completed,
+        scheduler: plan.scheduler,
+        points: plan.points,
+        instances: Vec::new(),
+        any: Vec::new(),
+        limits: answer.limits.clone(),
+    };
+    let verdict = match (&answer.bug, &answer.cut) {
+        (Some(failed), _) => {
+            let program = target.program.display().to_string();
+            let about =
+                About { program: &program, bound: plan.bound, scheduler: plan.scheduler, points: plan.points };
+            Verdict::Bug { trace: Box::new(trace(failed, &Symbols::read(&answer.modules), &about)) }
+        }
+        (None, Some(Cut::Time)) => Verdict::Unknown { reason: Reason::Time, bounds },
+        (None, Some(Cut::Interrupted)) => Verdict::Unknown { reason: Reason::Interrupted, bounds },
+        (None, Some(Cut::Executions)) => Verdict::Unknown { reason: Reason::Executions, bounds },
+        (None, Some(Cut::Said(message))) => {
+            let message = match answer.limits.first() {
+                Some(limit) if message == "a limit inside the program" => limit.clone(),
+                _ => message.clone(),
+            };
+            Verdict::Unknown { reason: Reason::Program { message }, bounds }
+        }
+        (None, None) if is_replay => Verdict::NoBugWithinBounds { bounds },
+        (None, None) if answer.exhausted && answer.limits.is_empty() => Verdict::Verified,
+        (None, None) => Verdict::NoBugWithinBounds { bounds },
+    };
+    Report {
+        verdict,
+        levels: answer.levels,
+        executions: answer.executions,
+        elapsed: began.elapsed(),
+        limits: answer.limits,
+        racy: answer.racy,
+    }
+}

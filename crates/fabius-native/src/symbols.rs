@@ -1,0 +1,99 @@
+//! From addresses to functions, lines and variables.
+
+use addr2line::Loader;
+use fabius_native_protocol::Module;
+use std::collections::HashMap;
+
+/// What is known of a program and its libraries.
+pub struct Symbols {
+    modules: Vec<(Module, Option<Loader>)>,
+}
+
+/// A place in the source.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// The file.
+    pub file: String,
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+    /// The function, as written in the source where that is known.
+    pub function: String,
+}
+
+impl Symbols {
+    /// Reads what the files say.
+    pub fn read(modules: &[Module]) -> Symbols {
+        Symbols { modules: modules.iter().map(|m| (m.clone(), Loader::new(&m.file).ok())).collect() }
+    }
+
+    fn find(&self, address: u64) -> Option<(&Loader, u64)> {
+        // What is not initialized follows the mapped part of a file.
+        let module = self.modules.iter().filter(|(m, _)| m.begin <= address && address < m.end + (1 << 30));
+        let (module, loader) = module.max_by_key(|(m, _)| m.begin)?;
+        let loader = loader.as_ref()?;
+        // A program that is not position independent is where its file says.
+        let relative = if module.begin < 0x1_0000_0000 && module.base == 0x40_0000 { address } else { address - module.base };
+        Some((loader, relative))
+    }
+
+    /// The functions that an address of code is in, innermost first; more than one where they are inlined. `after` is
+    /// behind a call.
+    pub fn places(&self, after: u64) -> Vec<Place> {
+        let Some((loader, address)) = self.find(after.saturating_sub(1)) else { return Vec::new() };
+        let mut places = Vec::new();
+        if let Ok(mut frames) = loader.find_frames(address) {
+            while let Ok(Some(frame)) = frames.next() {
+                let name = frame.function.as_ref().and_then(|f| f.demangle().ok().map(|n| n.into_owned()));
+                let location = frame.location;
+                places.push(Place {
+                    file: location.as_ref().and_then(|l| l.file).unwrap_or_default().to_string(),
+                    line: location.as_ref().and_then(|l| l.line).unwrap_or(0),
+                    column: location.as_ref().and_then(|l| l.column).unwrap_or(0),
+                    function: name.unwrap_or_default(),
+                });
+            }
+        }
+        if places.is_empty()
+            && let Some(name) = loader.find_symbol(address)
+        {
+            places.push(Place { function: demangled(name), ..Place::default() });
+        }
+        places
+    }
+
+    /// The name of what is at an address of data.
+    pub fn variable(&self, address: u64) -> Option<String> {
+        let (loader, relative) = self.find(address)?;
+        let symbol = loader.find_symbol_info(relative)?;
+        let offset = relative - symbol.address();
+        let name = demangled(symbol.name());
+        // Far behind a symbol is something else.
+        (offset < 1 << 26).then(|| if offset == 0 { name.clone() } else { format!("{name}+{offset}") })
+    }
+
+    /// The name of the function at an address.
+    pub fn function(&self, address: u64) -> Option<String> {
+        self.places(address + 1).last().map(|p| p.function.clone()).filter(|n| !n.is_empty())
+    }
+}
+
+/// A name as in the source.
+pub fn demangled(name: &str) -> String {
+    addr2line::demangle_auto(name.into(), None).into_owned()
+}
+
+/// Names for objects of the heap and the stacks, in the order in which they are met.
+#[derive(Default)]
+pub struct Nameless {
+    known: HashMap<u64, usize>,
+}
+
+impl Nameless {
+    /// The name of an object at this address that has no other name.
+    pub fn name(&mut self, address: u64) -> String {
+        let next = self.known.len() + 1;
+        format!("memory #{}", self.known.entry(address).or_insert(next))
+    }
+}

@@ -1,0 +1,195 @@
+//! The program's process: started, watched, and what is left of it when it dies.
+
+use crate::shared::Shared;
+use fabius_native_protocol::{Answer, FD, Request, STANDS_STILL, STATE_BEGAN, What};
+use fabius_trace::Schedule;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// What is run.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// The folder of the library.
+    pub library: PathBuf,
+}
+
+/// How far the search is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// The cost that is being explored.
+    pub bound: u32,
+    /// Executions so far.
+    pub executions: u64,
+    /// Steps so far.
+    pub steps: u64,
+}
+
+/// How a process has ended.
+pub enum Ended {
+    /// With an answer.
+    Answered(Box<Answer>),
+    /// Before `main`, with this status.
+    Early(ExitStatus),
+    /// In the middle of an execution.
+    Died {
+        /// How.
+        status: ExitStatus,
+        /// What the execution had decided.
+        schedule: Schedule,
+        /// Executions so far.
+        executions: u64,
+    },
+    /// Its explorer failed and has said so.
+    Failed,
+    /// It took more memory than it may.
+    TooLarge {
+        /// Executions so far.
+        executions: u64,
+    },
+    /// It did not end in time.
+    Late {
+        /// Executions so far.
+        executions: u64,
+    },
+}
+
+/// How often the process is looked at.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Processor time without a scheduling point after which the process is told so.
+const STILL: Duration = Duration::from_secs(3);
+
+/// The status with which the library ends a process that it cannot go on with.
+const GIVES_UP: i32 = 125;
+
+/// What ends a search from outside, and who is told how far it is.
+pub struct Watch<'a> {
+    /// Set to end the search.
+    pub stop: &'a AtomicBool,
+    /// Called a few times a second.
+    pub progress: &'a dyn Fn(&Progress),
+    /// Bytes that the process may use.
+    pub memory: Option<u64>,
+}
+
+/// Runs the program with a request.
+///
+/// # Errors
+/// If the process cannot be started.
+pub fn run(target: &Target, request: &Request, watch: &Watch<'_>) -> io::Result<Ended> {
+    let shared = Shared::new(request)?;
+    let began = Instant::now();
+    let mut child = start(target, &shared, matches!(request.what, What::Replay(_)))?;
+    let late = request.time.map(|t| began + Duration::from_millis(t) + Duration::from_secs(10));
+    let header = shared.header();
+    let (mut last, mut tick, mut asked) = ((0, cpu_time(&child)), 0u32, false);
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        std::thread::sleep(if tick < 10 { TICK / 10 } else { TICK });
+        tick += 1;
+        if watch.stop.load(Relaxed) && !asked {
+            header.stop.store(1, Relaxed);
+            asked = true;
+        }
+        let executions = header.executions.load(Relaxed);
+        let steps = header.steps.load(Relaxed);
+        if tick % 10 == 0 {
+            (watch.progress)(&Progress { bound: header.bound.load(Relaxed), executions, steps });
+            if watch.memory.is_some_and(|most| memory(&child) > most) {
+                end(&mut child);
+                return Ok(Ended::TooLarge { executions });
+            }
+        }
+        let cpu = cpu_time(&child);
+        if steps != last.0 {
+            last = (steps, cpu);
+        } else if cpu.saturating_sub(last.1) > STILL {
+            // SAFETY: a signal to our own child.
+            unsafe { libc::kill(child.id() as i32, STANDS_STILL) };
+            last.1 = cpu;
+        }
+        if late.is_some_and(|l| Instant::now() > l) {
+            end(&mut child);
+            return Ok(Ended::Late { executions });
+        }
+    };
+    if let Some(answer) = shared.answer()? {
+        return Ok(Ended::Answered(Box::new(answer)));
+    }
+    Ok(match status.code() {
+        Some(GIVES_UP) => Ended::Failed,
+        _ if header.state.load(Relaxed) == STATE_BEGAN => Ended::Early(status),
+        _ => Ended::Died { status, schedule: shared.schedule(), executions: header.executions.load(Relaxed) },
+    })
+}
+
+fn start(target: &Target, shared: &Shared, shows_output: bool) -> io::Result<Child> {
+    let mut command = Command::new(&target.program);
+    command.args(&target.args).stdin(Stdio::null());
+    if !shows_output {
+        command.stdout(Stdio::null());
+    }
+    let mut path = target.library.as_os_str().to_os_string();
+    if let Some(more) = std::env::var_os("LD_LIBRARY_PATH") {
+        path.push(":");
+        path.push(more);
+    }
+    command.env("LD_BIND_NOW", "1").env("LD_LIBRARY_PATH", path);
+    let file = shared.file.as_raw_fd();
+    // SAFETY: only calls of the kernel between `fork` and `exec`.
+    unsafe {
+        command.pre_exec(move || {
+            if libc::dup2(file, FD) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+            libc::setrlimit(libc::RLIMIT_CORE, &none);
+            Ok(())
+        });
+    }
+    command.spawn()
+}
+
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// The processor time that a process has taken.
+fn cpu_time(child: &Child) -> Duration {
+    let text = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
+    let numbers = text.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let ticks: u64 = numbers.split_whitespace().skip(11).take(2).filter_map(|n| n.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 10)
+}
+
+/// The memory that a process uses.
+fn memory(child: &Child) -> u64 {
+    let path = format!("/proc/{}/statm", child.id());
+    let text = std::fs::read_to_string(Path::new(&path)).unwrap_or_default();
+    text.split_whitespace().nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0) * 4096
+}
+
+/// How a process ended, in words.
+pub fn words(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(9), _) => "is killed (signal 9)".into(),
+        (Some(signal), _) => format!("ends by signal {signal}"),
+        (None, Some(code)) => format!("ends with status {code}"),
+        (None, None) => "ends".into(),
+    }
+}
