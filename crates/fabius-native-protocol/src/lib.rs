@@ -12,7 +12,9 @@ pub use header::{CHOICE, Header, MOST_DECISIONS, STATE_BEGAN, STATE_DONE, STATE_
 pub use request::{Request, Walk, What};
 
 /// The descriptor of the shared file in the program's process.
-pub const FD: i32 = 1000;
+///
+/// Low: the kernel looks at all numbers up to the highest whenever those are closed that an execution has left open.
+pub const FD: i32 = 60;
 
 /// The name of the shared file, by which the library in the program's process knows that it is under control.
 pub const NAME: &str = "fabius-native-2";

@@ -28,9 +28,9 @@ pub fn is_controlled() -> bool {
     }
 }
 
-const fn format_fd() -> [u8; 19] {
-    assert!(FD == 1000);
-    *b"/proc/self/fd/1000\0"
+const fn format_fd() -> [u8; 17] {
+    assert!(FD == 60);
+    *b"/proc/self/fd/60\0"
 }
 
 /// Whether code of the program runs on a fiber of ours: only then calls are handled; all others go to where they would.

@@ -257,6 +257,11 @@ impl Fiber {
         self.at..self.top
     }
 
+    /// Whether an address is of its stack.
+    pub fn holds(&self, address: usize) -> bool {
+        (self.top - STACK..self.top).contains(&address)
+    }
+
     /// Whether an address is in the page below the stack or not far below that.
     pub fn is_below(&self, address: usize) -> bool {
         let bottom = self.top - STACK;

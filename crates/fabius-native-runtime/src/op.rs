@@ -38,6 +38,8 @@ pub enum Wait {
     End(usize),
     /// Nobody runs the initializer.
     Once,
+    /// Nobody else has locked a stream.
+    Stream,
     /// Nobody runs the initializer of a local static.
     Guard,
     /// There is something to read from or room to write to a file.

@@ -155,6 +155,8 @@ pub struct Rt {
     pub unfair: bool,
     /// What the program has mapped.
     pub mapped: Vec<(usize, usize)>,
+    /// Streams that are locked by `flockfile`: by whom, and how often.
+    pub streams: HashMap<usize, (usize, u32), crate::state::Fixed>,
     /// Whether what the program prints is shown.
     pub shows_output: bool,
     /// Descriptors that were open before `main`, in order.
@@ -232,6 +234,7 @@ impl Rt {
                 from = open.saturating_add(1);
             }
         }
+        self.streams.clear();
         self.threads.clear();
         self.born.clear();
         (self.over, self.failure, self.limit) = (false, None, None);

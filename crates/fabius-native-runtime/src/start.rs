@@ -100,6 +100,7 @@ unsafe extern "C" fn instead_of_main(argc: usize, argv: usize, envp: usize) -> i
             decisions: (SHARED + SCHEDULE_AT as usize) as *mut u32,
             unfair: false,
             mapped: Vec::new(),
+            streams: Default::default(),
             shows_output,
             open: open(),
         }));
@@ -179,6 +180,9 @@ unsafe fn redirect(shows_output: bool) {
 fn open() -> Vec<u32> {
     let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let mut open: Vec<u32> = entries.filter_map(|e| e.file_name().to_str().and_then(|n| n.parse().ok())).collect();
+    // The one by which they were listed is not open any more.
+    // SAFETY: asks the kernel about a descriptor.
+    open.retain(|fd| unsafe { libc::syscall(libc::SYS_fcntl, *fd, libc::F_GETFD) } >= 0);
     open.sort_unstable();
     open
 }

@@ -116,9 +116,9 @@ impl Rt {
                 hash.word(word as u64);
             }
             let fiber = &self.fibers[number];
-            if thread.place != Place::default() {
-                hash.bytes(thread.place.stack()..fiber.in_use().end);
-            }
+            let used = fiber.in_use();
+            let from = if thread.place == Place::default() { used.start } else { thread.place.stack() };
+            hash.bytes(from..used.end);
             hash.bytes(self.shape.storage(fiber.block));
         }
         Some(hash.finish())

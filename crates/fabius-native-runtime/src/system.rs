@@ -75,7 +75,10 @@ impl System for Program {
             return Err(Fault::Limit(Limit::EndlessStep, Span::default()));
         }
         if rt.over {
-            return Ok(End::Dropped);
+            // What other threads would have done does not happen.
+            rt.threads[me].finished = true;
+            let all = rt.threads.iter().all(|t| t.finished);
+            return Ok(if all { End::Finished } else { End::Dropped });
         }
         if rt.threads[me].finished {
             return Ok(End::Finished);

@@ -113,12 +113,16 @@ pub fn point(op: Op) -> Waited {
     let rt = rt();
     let me = rt.current;
     let place = Place::here();
+    // Where nobody called us, as at the end of a thread, there is no place.
+    let place = if rt.fibers[me].holds(place.stack()) { place } else { Place::default() };
     let thread = &mut rt.threads[me];
     thread.op = op;
     thread.place = place;
     thread.gave_way |= op.deadline.is_some();
     let fiber = &mut rt.fibers[me];
-    fiber.lowest = fiber.lowest.min(place.stack());
+    if place.stack() != 0 {
+        fiber.lowest = fiber.lowest.min(place.stack());
+    }
     fiber.leave();
     let rt = crate::rt::rt();
     let waited = match op.deadline {
@@ -192,6 +196,7 @@ impl Rt {
             Wait::Woken => self.threads[thread].woken,
             Wait::End(other) => self.threads[other].finished,
             Wait::Once => once::is_free(op.object),
+            Wait::Stream => self.streams.get(&op.object).is_none_or(|(owner, _)| *owner == thread),
             Wait::Guard => once::guard_is_free(op.object),
             Wait::File(file, events) => crate::hooks::files::is_ready(file, events),
             Wait::Others => self.threads.iter().enumerate().all(|(other, t)| other == thread || t.finished),
@@ -214,6 +219,7 @@ impl Rt {
         match op.wait {
             Wait::Mutex => crate::hooks::mutex::owner(op.object),
             Wait::End(other) => Some(other),
+            Wait::Stream => self.streams.get(&op.object).map(|(owner, _)| *owner),
             Wait::Read | Wait::Write => crate::hooks::rwlock::writer(op.object),
             _ => None,
         }

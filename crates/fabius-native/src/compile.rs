@@ -39,6 +39,8 @@ pub fn compile(language: Language, with: Option<&OsStr>, library: &Path, args: &
     }
     let mut command = Command::new(compiler);
     command.args(["-fsanitize=thread", "--param=tsan-distinguish-volatile=1", "-Wno-tsan", "-fno-omit-frame-pointer"]);
+    // What the compiler expands by itself is not instrumented.
+    command.args(WRAPPED.iter().map(|name| format!("-fno-builtin-{name}")));
     if !args.iter().any(|a| a.to_string_lossy().starts_with("-g")) {
         command.arg("-g");
     }

@@ -40,12 +40,19 @@ impl Symbols {
 
     /// The functions that an address of code is in, innermost first; more than one where they are inlined. `after` is
     /// behind a call.
+    /// Our own functions are none.
     pub fn places(&self, after: u64) -> Vec<Place> {
+        let mut places = self.all_places(after);
+        places.retain(|p| !p.function.starts_with("fabius_"));
+        places
+    }
+
+    fn all_places(&self, after: u64) -> Vec<Place> {
         let Some((loader, address)) = self.find(after.saturating_sub(1)) else { return Vec::new() };
         let mut places = Vec::new();
         if let Ok(mut frames) = loader.find_frames(address) {
             while let Ok(Some(frame)) = frames.next() {
-                let name = frame.function.as_ref().and_then(|f| f.demangle().ok().map(|n| n.into_owned()));
+                let name = frame.function.as_ref().and_then(|f| f.raw_name().ok().map(|n| demangled(&n)));
                 let location = frame.location;
                 places.push(Place {
                     file: location.as_ref().and_then(|l| l.file).unwrap_or_default().to_string(),
@@ -81,7 +88,8 @@ impl Symbols {
 
 /// A name as in the source.
 pub fn demangled(name: &str) -> String {
-    addr2line::demangle_auto(name.into(), None).into_owned()
+    let is_mangled = name.starts_with("_Z") || name.starts_with("_R");
+    if is_mangled { addr2line::demangle_auto(name.into(), None).into_owned() } else { name.into() }
 }
 
 /// Names for objects of the heap and the stacks, in the order in which they are met.

@@ -161,7 +161,7 @@ impl Names<'_> {
                 old: value(old, event.size),
                 new: value(new, event.size),
             }),
-            (Some(object), Some(old), _) => note = Some(format!("{object} = {}", value(old, event.size))),
+            (Some(object), Some(old), _) if !object.starts_with("memory #") => note = Some(format!("{object} = {}", value(old, event.size))),
             _ => {}
         }
         Action {
@@ -179,7 +179,7 @@ impl Names<'_> {
     fn words(&mut self, stack: &[u64]) -> String {
         let (place, functions) = self.place(stack);
         match (place.line, functions.last()) {
-            (0, None) => "an unknown place".into(),
+            (0, None) => UNKNOWN.into(),
             (0, Some(function)) => function.clone(),
             (line, _) => format!("{}:{line}", self.short(&place.file)),
         }
@@ -195,6 +195,17 @@ fn value(bits: u64, size: u32) -> String {
         _ if bits > 0xffff_ffff && (bits as i64) > 0 => format!("{bits:#x}"),
         _ => (bits as i64).to_string(),
     }
+}
+
+const UNKNOWN: &str = "an unknown place";
+
+/// The type of an exception as in the source.
+fn uncaught(message: &str) -> String {
+    let words = message.split(' ').map(|word| {
+        let name = crate::symbols::demangled(&format!("_ZTS{word}"));
+        name.strip_prefix("typeinfo name for ").map_or_else(|| word.to_string(), str::to_string)
+    });
+    if message.contains("exception") { words.collect::<Vec<_>>().join(" ") } else { message.into() }
 }
 
 /// What failed, with the places.
@@ -237,8 +248,16 @@ fn message(failed: &Failed, lanes: &[Lane], names: &mut Names<'_>) -> String {
         },
         _ => match (&run.failed_line, run.failed_at.is_empty()) {
             (Some((file, line)), _) => format!("{}, at {}:{line}", failed.message, names.short(file)),
-            (None, false) => format!("{}, at {}", failed.message, names.words(&run.failed_at)),
-            (None, true) => failed.message.clone(),
+            (None, _) => {
+                let last = run.steps.iter().rev().flat_map(|s| s.events.iter().rev()).map(|e| &e.stack);
+                let places = std::iter::once(&run.failed_at).chain(last.take(1)).map(|stack| names.words(stack));
+                let place = places.filter(|p| p != UNKNOWN).collect::<Vec<_>>();
+                let message = uncaught(&failed.message);
+                match place.first() {
+                    Some(place) => format!("{message}, at {place}"),
+                    None => message,
+                }
+            }
         },
     }
 }

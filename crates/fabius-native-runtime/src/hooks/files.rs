@@ -1,13 +1,19 @@
-//! Reads and writes that may wait for another thread of the program: they do so at a scheduling point.
+//! Reads and writes that may wait for another thread of the program: they do so at a scheduling point. Streams that are
+//! locked over other calls. Within a call the C library's own lock of a stream is never waited for: nobody is switched there.
 
 use super::entries;
 use crate::control::in_program;
 use crate::op::{Op, Wait};
+use crate::real::next;
+use crate::rt::rt;
 use crate::threads::point;
 
 entries! {
     read: "rcx" => read_here;
     write: "rcx" => write_here;
+    flockfile: "rsi" => flockfile_here;
+    ftrylockfile: "rsi" => ftrylockfile_here;
+    funlockfile: "rsi" => funlockfile_here;
 }
 
 /// Whether a file is ready for this.
@@ -31,7 +37,7 @@ fn may_wait(file: i32) -> bool {
 fn wait(name: &'static str, file: i32, events: i16, pc: usize) {
     if in_program() && may_wait(file) {
         // Both ends are one object: what is written to the one is read from the other.
-        crate::rt::rt().unannounced = true;
+        rt().unannounced = true;
         point(Op::new(name, pc).when(Wait::File(file, events)));
     }
 }
@@ -50,4 +56,50 @@ extern "C-unwind" fn write_here(file: i32, buffer: usize, size: usize, pc: usize
     wait("write", file, libc::POLLOUT, pc);
     // SAFETY: as the program calls it.
     result(unsafe { libc::syscall(libc::SYS_write, file, buffer, size) })
+}
+
+extern "C-unwind" fn flockfile_here(stream: usize, pc: usize) {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn flockfile(usize))(stream) };
+    }
+    point(Op::new("flockfile", pc).on(stream).when(Wait::Stream));
+    locked(stream);
+}
+
+fn locked(stream: usize) {
+    let me = rt().current;
+    rt().streams.entry(stream).or_insert((me, 0)).1 += 1;
+    rt().clocks.acquire(me, stream);
+}
+
+extern "C-unwind" fn ftrylockfile_here(stream: usize, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn ftrylockfile(usize) -> i32)(stream) };
+    }
+    point(Op::new("ftrylockfile", pc).on(stream));
+    if rt().streams.get(&stream).is_some_and(|(owner, _)| *owner != rt().current) {
+        return 1;
+    }
+    locked(stream);
+    0
+}
+
+extern "C-unwind" fn funlockfile_here(stream: usize, pc: usize) {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn funlockfile(usize))(stream) };
+    }
+    point(Op::new("funlockfile", pc).on(stream));
+    let me = rt().current;
+    if let Some((owner, count)) = rt().streams.get_mut(&stream)
+        && *owner == me
+    {
+        *count -= 1;
+        if *count == 0 {
+            rt().streams.remove(&stream);
+            rt().clocks.release(me, stream);
+        }
+    }
 }

@@ -1,0 +1,2 @@
+// expect: verified
+void main(void) {}

@@ -1,0 +1,21 @@
+// expect: verified
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static int data;
+static atomic_int ready;
+static void *publish(void *unused) {
+    data = 1;
+    atomic_thread_fence(memory_order_release);
+    atomic_store_explicit(&ready, 1, memory_order_relaxed);
+    return unused;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, publish, 0);
+    if (atomic_load_explicit(&ready, memory_order_relaxed)) {
+        atomic_thread_fence(memory_order_acquire);
+        assert(data == 1);
+    }
+    pthread_join(thread, 0);
+}

@@ -1,0 +1,17 @@
+// expect: verified
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static int data;
+static atomic_int ready;
+static void *publish(void *unused) {
+    data = 1;
+    atomic_store_explicit(&ready, 1, memory_order_release);
+    return unused;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, publish, 0);
+    if (atomic_load_explicit(&ready, memory_order_acquire)) assert(data == 1);
+    pthread_join(thread, 0);
+}
