@@ -16,8 +16,8 @@ pub struct Answer {
     pub cut: Option<Cut>,
     /// Executions that were run.
     pub executions: u64,
-    /// Locations at which data races were seen and which became scheduling points.
-    pub racy: u32,
+    /// Addresses of data that became scheduling points because data races were seen there.
+    pub data_points: Vec<u64>,
     /// What was not explored although nothing cut the search short.
     pub limits: Vec<String>,
     /// What happened in a replay that did not fail.

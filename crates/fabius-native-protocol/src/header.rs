@@ -20,6 +20,8 @@ pub struct Header {
     pub decisions: AtomicU32,
     /// Set from outside to end the search.
     pub stop: AtomicU32,
+    /// How many addresses of data are scheduling points; they are at [`POINTS_AT`](crate::POINTS_AT).
+    pub data_points: AtomicU32,
 }
 
 /// The process has not come to the program's `main`.
@@ -34,6 +36,9 @@ pub const CHOICE: u32 = 1 << 31;
 
 /// Stands for the beginning, before the first step, among the decisions of the execution under way.
 pub const START: u32 = CHOICE - 1;
+
+/// As many addresses of data as are kept.
+pub const MOST_POINTS: usize = 1 << 20;
 
 /// As many decisions as are kept of the execution under way.
 pub const MOST_DECISIONS: usize = 1 << 21;

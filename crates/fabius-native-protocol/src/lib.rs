@@ -8,7 +8,7 @@ mod header;
 mod request;
 
 pub use answer::{Answer, Cut, Event, Failed, Module, Race, Recorded, RecordedStep, ThreadEnd};
-pub use header::{CHOICE, Header, MOST_DECISIONS, STATE_BEGAN, STATE_DONE, STATE_RUNS, START};
+pub use header::{CHOICE, Header, MOST_DECISIONS, MOST_POINTS, STATE_BEGAN, STATE_DONE, STATE_RUNS, START};
 pub use request::{Request, Walk, What};
 
 /// The descriptor of the shared file in the program's process.
@@ -27,6 +27,9 @@ pub const REQUEST_AT: u64 = 4096;
 
 /// Where the decisions of the execution under way are, each four bytes.
 pub const SCHEDULE_AT: u64 = 16 << 20;
+
+/// Where the addresses of data are that are scheduling points, each eight bytes.
+pub const POINTS_AT: u64 = 24 << 20;
 
 /// Where the answer is.
 pub const ANSWER_AT: u64 = 32 << 20;

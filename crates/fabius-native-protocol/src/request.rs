@@ -16,6 +16,8 @@ pub struct Request {
     pub walk: Walk,
     /// Where threads may be switched.
     pub points: Points,
+    /// Addresses of data that are scheduling points from the beginning.
+    pub data_points: Vec<u64>,
     /// Executions to stop after.
     pub executions: Option<u64>,
     /// Milliseconds to stop after.

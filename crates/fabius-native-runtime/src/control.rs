@@ -29,7 +29,7 @@ pub fn is_controlled() -> bool {
 }
 
 const fn format_fd() -> [u8; 17] {
-    assert!(FD == 60);
+    const { assert!(FD == 60) };
     *b"/proc/self/fd/60\0"
 }
 

@@ -36,7 +36,7 @@ fn explore(request: &Request) -> Answer {
         (rt.again, rt.unannounced, rt.unfair) = (false, false, false);
         rt.limits.clear();
         STOP.store(false, Relaxed);
-        let races = rt.races.racy > 0 && !rt.settings.race_is_bug;
+        let races = !rt.races.marked.is_empty() && !rt.settings.race_is_bug;
         options = of(request, reduction, races, began);
         outcome = search(&options);
         executions = rt.header.executions.load(Relaxed);
@@ -51,8 +51,7 @@ fn explore(request: &Request) -> Answer {
         }
     }
     let mut bug = outcome.bug.take();
-    let racy = rt().races.racy;
-    if bug.is_none() && racy > 0 && !rt().settings.race_is_bug {
+    if bug.is_none() && !rt().races.marked.is_empty() && !rt().settings.race_is_bug {
         rt().settings.race_is_bug = true;
         STOP.store(false, Relaxed);
         let found = search(&Options { deadline: None, ..options.clone() });
@@ -64,7 +63,7 @@ fn explore(request: &Request) -> Answer {
         exhausted: outcome.exhausted,
         cut: outcome.cut.map(said),
         executions,
-        racy,
+        data_points: rt().races.marked.clone(),
         modules: modules(),
         ..Answer::default()
     };

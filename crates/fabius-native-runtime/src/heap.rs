@@ -51,8 +51,9 @@ static mut HEAP: Heap =
     Heap { regions: [Region { next: 0, kept: 0 }; HOST + 1], lock: AtomicBool::new(false), used: 0, most: usize::MAX };
 
 fn heap() -> &'static mut Heap {
+    let heap = &raw mut HEAP;
     // SAFETY: before `main` the lock is held around every use; afterwards there is one thread.
-    unsafe { &mut *(&raw mut HEAP) }
+    unsafe { &mut *heap }
 }
 
 fn begins(region: usize) -> usize {
@@ -160,7 +161,7 @@ pub fn allocate(thread: usize, size: usize, align: usize, zero: bool) -> *mut u8
 /// The size of a block that may be used.
 pub fn size_of(block: *mut u8) -> Result<usize, Misuse> {
     let at = block as usize;
-    if !is_ours(at) || at % 16 != 0 {
+    if !is_ours(at) || !at.is_multiple_of(16) {
         return Err(Misuse::NoBlock);
     }
     // SAFETY: a block of the heap has its size before it and a state.

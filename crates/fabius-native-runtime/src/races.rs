@@ -55,8 +55,8 @@ pub struct Races {
     tables: Vec<Option<Box<Table>>>,
     readers: Vec<Vec<Epoch>>,
     execution: u64,
-    /// Eight bytes that are points.
-    pub racy: u32,
+    /// Addresses of eight bytes each that are points.
+    pub marked: Vec<u64>,
 }
 
 type Table = [Option<Box<Page>>; 1 << 18];
@@ -91,7 +91,7 @@ fn zeroed<T>() -> Box<T> {
 impl Races {
     /// Nothing known.
     pub fn new() -> Races {
-        Races { tables: (0..1 << 17).map(|_| None).collect(), readers: Vec::new(), execution: 0, racy: 0 }
+        Races { tables: (0..1 << 17).map(|_| None).collect(), readers: Vec::new(), execution: 0, marked: Vec::new() }
     }
 
     /// A new execution begins.
@@ -116,7 +116,9 @@ impl Races {
     pub fn mark(&mut self, address: usize) -> bool {
         let racy = &mut self.page(address).racy[address % PAGE / 8];
         let news = !std::mem::replace(racy, true);
-        self.racy += u32::from(news);
+        if news {
+            self.marked.push(address as u64);
+        }
         news
     }
 

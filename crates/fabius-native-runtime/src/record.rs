@@ -6,13 +6,22 @@ use fabius_native_protocol::{Event, Race, Recorded, RecordedStep, ThreadEnd};
 /// Events of one step that are kept.
 const MOST: usize = 400;
 
+/// An access that was written down.
+struct Accessed {
+    thread: usize,
+    bytes: std::ops::Range<usize>,
+    write: bool,
+    /// Its step and event.
+    at: (u32, u32),
+}
+
 /// What was written down so far.
 #[derive(Default)]
 pub struct Recorder {
     /// The steps.
     pub steps: Vec<RecordedStep>,
-    /// The last access to each byte range, for the first one of a race: by thread, address, size, whether it writes.
-    accesses: Vec<(usize, usize, usize, bool, (u32, u32))>,
+    /// All accesses, to find the first one of a race.
+    accesses: Vec<Accessed>,
     /// A race.
     pub race: Option<Race>,
     /// A write whose new value is not known yet: step, event.
@@ -57,17 +66,17 @@ impl Rt {
         if write && old.is_some() {
             self.recorder.pending = Some((at.0 as usize, at.1 as usize));
         }
-        self.recorder.accesses.push((self.current, address, size, write, at));
+        self.remember(address, size, write);
     }
 
     /// Two accesses race; the second is the one that was written down last.
     pub fn raced(&mut self, address: usize, write: bool) {
         let me = self.current;
-        let first = self.recorder.accesses.iter().rev().skip(1).find(|(thread, from, size, writes, _)| {
-            *thread != me && (*from..*from + *size).contains(&address) && (write || *writes)
-        });
+        let before = self.recorder.accesses.iter().rev().skip(1);
+        let mut before = before.filter(|a| a.thread != me && a.bytes.contains(&address));
+        let first = before.find(|a| write || a.write);
         if let (Some(first), None) = (first, &self.recorder.race) {
-            self.recorder.race = Some(Race { first: first.4, second: self.recorder.here(), address: address as u64 });
+            self.recorder.race = Some(Race { first: first.at, second: self.recorder.here(), address: address as u64 });
         }
     }
 
@@ -134,6 +143,6 @@ impl Rt {
     /// The access that was written down last is to this memory.
     pub fn remember(&mut self, address: usize, size: usize, write: bool) {
         let at = self.recorder.here();
-        self.recorder.accesses.push((self.current, address, size, write, at));
+        self.recorder.accesses.push(Accessed { thread: self.current, bytes: address..address + size, write, at });
     }
 }

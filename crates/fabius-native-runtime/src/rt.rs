@@ -151,6 +151,8 @@ pub struct Rt {
     pub header: &'static Header,
     /// Decisions of the execution under way, for the other process.
     pub decisions: *mut u32,
+    /// And of data that are points.
+    pub points: *mut u64,
     /// A thread had to wait for others that did not repeat itself: not everything was explored.
     pub unfair: bool,
     /// What the program has mapped.
@@ -200,6 +202,18 @@ impl Rt {
             }
             _ => 0,
         }
+    }
+
+    /// From now on accesses to these eight bytes are scheduling points. Whether that is news.
+    pub fn mark(&mut self, address: usize) -> bool {
+        let number = self.races.marked.len();
+        let news = self.races.mark(address);
+        if news && number < fabius_native_protocol::MOST_POINTS {
+            // SAFETY: there is room for that many.
+            unsafe { *self.points.add(number) = address as u64 };
+            self.header.data_points.store(number as u32 + 1, Relaxed);
+        }
+        news
     }
 
     /// Tells the other process of a decision.

@@ -6,7 +6,7 @@ use crate::image::Image;
 use crate::real::next;
 use crate::rt::{Before, Rt, Settings};
 use crate::{arena, explore, heap, hooks, rt, signals, threads};
-use fabius_native_protocol::{ANSWER_AT, FD, Header, REQUEST_AT, Request, SCHEDULE_AT, STATE_DONE, STATE_RUNS, What};
+use fabius_native_protocol::{ANSWER_AT, FD, Header, POINTS_AT, REQUEST_AT, Request, SCHEDULE_AT, STATE_DONE, STATE_RUNS, What};
 use std::sync::atomic::Ordering::Relaxed;
 
 type Main = unsafe extern "C" fn(usize, usize, usize) -> i32;
@@ -62,7 +62,8 @@ unsafe extern "C" fn instead_of_main(argc: usize, argv: usize, envp: usize) -> i
         signals::set_up();
         let shape = Shape::learn();
         let (keys, values) = hooks::keys::before();
-        let at_exit = (*(&raw const hooks::process::EARLY)).clone();
+        let early = &raw const hooks::process::EARLY;
+        let at_exit = (*early).clone();
         let kept = heap::keep(request.heap as usize);
         let image = Image::take(kept);
         rt::set(Box::new(Rt {
@@ -98,12 +99,16 @@ unsafe extern "C" fn instead_of_main(argc: usize, argv: usize, envp: usize) -> i
             left: Default::default(),
             header,
             decisions: (SHARED + SCHEDULE_AT as usize) as *mut u32,
+            points: (SHARED + POINTS_AT as usize) as *mut u64,
             unfair: false,
             mapped: Vec::new(),
             streams: Default::default(),
             shows_output,
             open: open(),
         }));
+        for address in &request.data_points {
+            rt::rt().mark(*address as usize);
+        }
         let answer = explore::run(&request);
         let text = serde_json::to_vec(&answer).unwrap_or_default();
         let mut written = 0;

@@ -54,10 +54,10 @@ impl Rt {
         let thread = &mut self.threads[me];
         thread.alone += 1;
         thread.yields += u32::from(thread.gave_way);
-        if thread.gave_way || self.is_watched(me) {
-            if let Some(state) = self.state() {
-                self.left.insert((me, state));
-            }
+        if (self.threads[me].gave_way || self.is_watched(me))
+            && let Some(state) = self.state()
+        {
+            self.left.insert((me, state));
         }
         self.threads[me].gave_way = false;
     }

@@ -25,7 +25,8 @@ pub fn install(cache: &Path) -> io::Result<PathBuf> {
             continue;
         }
         // Others may do the same at the same time: the name appears with all of the bytes.
-        let part = folder.join(format!("{name}.{}", std::process::id()));
+        let (process, thread) = (std::process::id(), std::thread::current().id());
+        let part = folder.join(format!("{name}.{process}.{thread:?}"));
         std::fs::write(&part, BYTES)?;
         std::fs::rename(&part, &path)?;
     }

@@ -3,9 +3,9 @@
 pub use crate::worker::Target;
 use crate::symbols::Symbols;
 use crate::trace::{About, trace};
-use crate::worker::{self, Ended, Progress, Watch};
+use crate::worker::{self, Died, Ended, Progress, Watch};
 use fabius_native_protocol::{Answer, Cut, Failed, Recorded, RecordedStep, Request, Walk, What};
-use fabius_trace::{Bound, Bounds, BugKind, LevelStats, Points, Reason, Schedule, SchedulerKind, Verdict};
+use fabius_trace::{Bound, Bounds, BugKind, ErrorTrace, LevelStats, Points, Reason, SchedulerKind, Verdict};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -54,7 +54,7 @@ pub struct Report {
     /// What is not said by the verdict: what was not explored.
     pub limits: Vec<String>,
     /// Locations with data races that became scheduling points.
-    pub racy: u32,
+    pub racy: usize,
 }
 
 /// Why there is no answer.
@@ -71,8 +71,9 @@ pub enum Problem {
 /// Bytes of heap that an execution may take.
 const HEAP: u64 = 2 << 30;
 
-fn request(what: What, plan: &Plan) -> Request {
+fn request(what: What, plan: &Plan, data_points: Vec<u64>) -> Request {
     Request {
+        data_points,
         what,
         bound: plan.bound,
         max: plan.max,
@@ -101,23 +102,23 @@ pub fn explore(
     progress: &dyn Fn(&Progress),
 ) -> Result<Report, Problem> {
     let watch = Watch { stop, progress, memory: plan.memory };
-    run(target, plan, What::Explore, &watch)
+    run(target, plan, What::Explore, Vec::new(), &watch)
 }
 
-/// Runs one schedule of a program; what it prints is shown.
+/// Runs the schedule of a trace again; what it prints is shown.
 ///
 /// # Errors
 /// If it cannot be run.
-pub fn replay(target: &Target, plan: &Plan, schedule: Schedule) -> Result<Report, Problem> {
+pub fn replay(target: &Target, plan: &Plan, trace: &ErrorTrace) -> Result<Report, Problem> {
     let watch = Watch { stop: &AtomicBool::new(false), progress: &|_| {}, memory: None };
-    run(target, plan, What::Replay(schedule), &watch)
+    run(target, plan, What::Replay(trace.schedule()), trace.data_points.clone(), &watch)
 }
 
-fn run(target: &Target, plan: &Plan, what: What, watch: &Watch<'_>) -> Result<Report, Problem> {
+fn run(target: &Target, plan: &Plan, what: What, points: Vec<u64>, watch: &Watch<'_>) -> Result<Report, Problem> {
     let began = Instant::now();
     let cannot = |e: std::io::Error| Problem::CannotRun(format!("`{}` cannot be run: {e}", target.program.display()));
     let is_replay = matches!(what, What::Replay(_));
-    let answer = match worker::run(target, &request(what, plan), watch).map_err(cannot)? {
+    let answer = match worker::run(target, &request(what, plan, points), watch).map_err(cannot)? {
         Ended::Answered(answer) => *answer,
         Ended::Failed => return Err(Problem::Failed),
         Ended::Early(status) => {
@@ -127,7 +128,7 @@ fn run(target: &Target, plan: &Plan, what: What, watch: &Watch<'_>) -> Result<Re
                 worker::words(status)
             )));
         }
-        Ended::Died { status, schedule, executions } => died(target, plan, watch, schedule, status, executions)?,
+        Ended::Died(died) => died_in(target, plan, watch, died)?,
         Ended::TooLarge { executions } => {
             let cut = Some(Cut::Said("memory".into()));
             Answer { cut, executions, ..Answer::default() }
@@ -138,25 +139,19 @@ fn run(target: &Target, plan: &Plan, what: What, watch: &Watch<'_>) -> Result<Re
 }
 
 /// The process has died in an execution: runs that again up to its last step, to be sure and to tell what led there.
-fn died(
-    target: &Target,
-    plan: &Plan,
-    watch: &Watch<'_>,
-    schedule: Schedule,
-    status: std::process::ExitStatus,
-    executions: u64,
-) -> Result<Answer, Problem> {
+fn died_in(target: &Target, plan: &Plan, watch: &Watch<'_>, died: Died) -> Result<Answer, Problem> {
+    let Died { status, schedule, executions, data_points } = died;
     let cannot = |e: std::io::Error| Problem::CannotRun(e.to_string());
-    let again = worker::run(target, &request(What::Replay(schedule.clone()), plan), watch).map_err(cannot)?;
+    let again = worker::run(target, &request(What::Replay(schedule.clone()), plan, data_points.clone()), watch).map_err(cannot)?;
     let message = format!("the process of the program {}", worker::words(status));
-    if !matches!(&again, Ended::Died { status: other, .. } if *other == status) {
+    if !matches!(&again, Ended::Died(other) if other.status == status) {
         let said = format!("{message} in an execution, and not when the same schedule was run again");
         return Ok(Answer { cut: Some(Cut::Said(said)), executions, ..Answer::default() });
     }
     let Some((last, before)) = schedule.split_last() else {
         return Ok(Answer { cut: Some(Cut::Said(message)), executions, ..Answer::default() });
     };
-    let first = worker::run(target, &request(What::Replay(before.to_vec()), plan), watch).map_err(cannot)?;
+    let first = worker::run(target, &request(What::Replay(before.to_vec()), plan, data_points.clone()), watch).map_err(cannot)?;
     let (mut run, modules) = match first {
         Ended::Answered(answer) => (answer.replayed.unwrap_or_default(), answer.modules),
         _ => (Recorded::default(), Vec::new()),
@@ -173,7 +168,7 @@ fn died(
     let message = format!("{message} in or after the last step that is shown");
     let delays = vec![0; schedule.len()];
     let bug = Failed { kind: BugKind::Crash, message, cost, schedule, delays, run };
-    Ok(Answer { bug: Some(bug), executions, modules, ..Answer::default() })
+    Ok(Answer { bug: Some(bug), executions, data_points, modules, ..Answer::default() })
 }
 
 fn report(target: &Target, plan: &Plan, answer: Answer, began: Instant, is_replay: bool) -> Report {
@@ -188,9 +183,10 @@ fn report(target: &Target, plan: &Plan, answer: Answer, began: Instant, is_repla
     };
     let verdict = match (&answer.bug, &answer.cut) {
         (Some(failed), _) => {
+            let data_points = &answer.data_points;
             let program = target.program.display().to_string();
             let about =
-                About { program: &program, bound: plan.bound, scheduler: plan.scheduler, points: plan.points };
+                About { program: &program, bound: plan.bound, scheduler: plan.scheduler, points: plan.points, data_points };
             Verdict::Bug { trace: Box::new(trace(failed, &Symbols::read(&answer.modules), &about)) }
         }
         (None, Some(Cut::Time)) => Verdict::Unknown { reason: Reason::Time, bounds },
@@ -213,6 +209,6 @@ fn report(target: &Target, plan: &Plan, answer: Answer, began: Instant, is_repla
         executions: answer.executions,
         elapsed: began.elapsed(),
         limits: answer.limits,
-        racy: answer.racy,
+        racy: answer.data_points.len(),
     }
 }

@@ -1,7 +1,7 @@
 //! The file in memory that is shared with the program's process.
 
 use fabius_native_protocol::{
-    ANSWER_AT, Answer, CHOICE, Header, MOST_DECISIONS, NAME, REQUEST_AT, Request, SCHEDULE_AT, START,
+    ANSWER_AT, Answer, CHOICE, Header, MOST_DECISIONS, MOST_POINTS, NAME, POINTS_AT, REQUEST_AT, Request, SCHEDULE_AT, START,
 };
 use fabius_trace::{Schedule, Turn};
 use std::ffi::CString;
@@ -84,6 +84,15 @@ impl Shared {
             }
         }
         schedule
+    }
+}
+
+impl Shared {
+    /// The addresses of data that are scheduling points.
+    pub fn data_points(&self) -> Vec<u64> {
+        let count = (self.header().data_points.load(Relaxed) as usize).min(MOST_POINTS);
+        // SAFETY: within the mapping.
+        (0..count).map(|n| unsafe { *self.memory.byte_add(POINTS_AT as usize).cast::<u64>().add(n) }).collect()
     }
 }
 

@@ -18,6 +18,8 @@ pub struct About<'a> {
     pub scheduler: SchedulerKind,
     /// Where threads may be switched.
     pub points: Points,
+    /// And at which data.
+    pub data_points: &'a [u64],
 }
 
 struct Names<'a> {
@@ -71,6 +73,7 @@ pub fn trace(failed: &Failed, symbols: &Symbols, about: &About<'_>) -> ErrorTrac
     });
     ErrorTrace {
         version: TRACE_VERSION,
+        data_points: about.data_points.to_vec(),
         program: ProgramId { file: about.program.into(), hash: String::new(), consts: Vec::new(), instances: Vec::new() },
         kind: failed.kind,
         message,

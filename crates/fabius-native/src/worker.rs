@@ -41,14 +41,7 @@ pub enum Ended {
     /// Before `main`, with this status.
     Early(ExitStatus),
     /// In the middle of an execution.
-    Died {
-        /// How.
-        status: ExitStatus,
-        /// What the execution had decided.
-        schedule: Schedule,
-        /// Executions so far.
-        executions: u64,
-    },
+    Died(Died),
     /// Its explorer failed and has said so.
     Failed,
     /// It took more memory than it may.
@@ -61,6 +54,18 @@ pub enum Ended {
         /// Executions so far.
         executions: u64,
     },
+}
+
+/// What is left of a process that has died in the middle of an execution.
+pub struct Died {
+    /// How.
+    pub status: ExitStatus,
+    /// What the execution had decided.
+    pub schedule: Schedule,
+    /// Executions so far.
+    pub executions: u64,
+    /// Addresses of data that were scheduling points.
+    pub data_points: Vec<u64>,
 }
 
 /// How often the process is looked at.
@@ -131,7 +136,12 @@ pub fn run(target: &Target, request: &Request, watch: &Watch<'_>) -> io::Result<
     Ok(match status.code() {
         Some(GIVES_UP) => Ended::Failed,
         _ if header.state.load(Relaxed) == STATE_BEGAN => Ended::Early(status),
-        _ => Ended::Died { status, schedule: shared.schedule(), executions: header.executions.load(Relaxed) },
+        _ => Ended::Died(Died {
+            status,
+            schedule: shared.schedule(),
+            executions: header.executions.load(Relaxed),
+            data_points: shared.data_points(),
+        }),
     })
 }
 

@@ -78,6 +78,7 @@ pub fn replay(
     let links = std::mem::take(&mut replay.links).finish(replay.race.as_ref(), name);
     Ok(ErrorTrace {
         version: TRACE_VERSION,
+        data_points: Vec::new(),
         program: id.clone(),
         kind,
         message,

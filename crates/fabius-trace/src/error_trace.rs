@@ -24,6 +24,9 @@ pub struct ErrorTrace {
     pub scheduler: SchedulerKind,
     /// Scheduling points the steps are cut at.
     pub points: Points,
+    /// Addresses of data at which threads may be switched as well, because it was seen to race (native programs).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub data_points: Vec<u64>,
     /// For a livelock, the step from which on everything repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycle: Option<u32>,

@@ -372,6 +372,7 @@ pub(crate) fn trace(found: &Found, rerun: &Rerun, at: &'static Location<'static>
     }
     ErrorTrace {
         version: TRACE_VERSION,
+        data_points: Vec::new(),
         program: ProgramId {
             file: at.file().to_string(),
             hash: String::new(),

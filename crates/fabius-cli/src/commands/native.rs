@@ -25,7 +25,7 @@ pub fn run(args: &RunArgs) -> Result<u8, Failure> {
     let plan = plan(args);
     let target = Target { program: found(&args.program), args: args.args.clone(), library: library()? };
     let report = match &args.replay {
-        Some(path) => fabius_native::replay(&target, &plan, read_trace(path)?.schedule()),
+        Some(path) => fabius_native::replay(&target, &plan, &read_trace(path)?),
         None => explore(args, &target, &plan),
     };
     let report = report.map_err(|problem| match problem {

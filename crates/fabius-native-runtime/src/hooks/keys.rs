@@ -16,8 +16,9 @@ entries! {
 }
 
 fn early() -> &'static mut [(bool, usize, usize); 1024] {
+    let keys = &raw mut EARLY;
     // SAFETY: before `main` there is one thread that makes keys.
-    unsafe { &mut *(&raw mut EARLY) }
+    unsafe { &mut *keys }
 }
 
 extern "C-unwind" fn create(key: *mut u32, destructor: usize, _: usize) -> i32 {

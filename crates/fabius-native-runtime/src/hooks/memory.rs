@@ -150,7 +150,7 @@ extern "C-unwind" fn memalign_here(align: usize, size: usize, _: usize) -> *mut 
 }
 
 extern "C-unwind" fn posix_memalign_here(block: *mut *mut u8, align: usize, size: usize, pc: usize) -> i32 {
-    if !align.is_power_of_two() || align % 8 != 0 {
+    if !align.is_power_of_two() || !align.is_multiple_of(8) {
         return libc::EINVAL;
     }
     let new = memalign_here(align, size, pc);

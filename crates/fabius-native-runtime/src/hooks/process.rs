@@ -141,8 +141,9 @@ extern "C-unwind" fn cxa_atexit(function: usize, argument: usize, library: usize
     if in_program() {
         rt().at_exit.push((function, argument));
     } else if is_controlled() && !is_running() {
+        let early = &raw mut EARLY;
         // SAFETY: before `main` one thread does this.
-        unsafe { (*(&raw mut EARLY)).push((function, argument)) };
+        unsafe { (*early).push((function, argument)) };
     } else {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn __cxa_atexit(usize, usize, usize) -> i32)(function, argument, library) };

@@ -171,7 +171,7 @@ fn raced(first: usize, address: usize, size: usize, write: bool, pc: usize) {
         fail(BugKind::DataRace, "two accesses race: nothing orders them, and one of them writes", pc);
     }
     for at in (address & !7..address + size).step_by(8) {
-        if rt.races.mark(at) {
+        if rt.mark(at) {
             rt.again = true;
             crate::explore::STOP.store(true, std::sync::atomic::Ordering::Relaxed);
         }

@@ -1,0 +1,153 @@
+//! What the options of a search do, on small programs.
+
+mod common;
+
+use common::{bug, build_text, plan, run, told};
+use fabius_native::{Plan, Walk, replay};
+use fabius_trace::{Bound, BugKind, LinkKind, Mark, Points, SchedulerKind};
+
+const LOST_UPDATE: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+static int count;
+static void *add(void *unused) {
+    int seen = count;
+    count = seen + 1;
+    return unused;
+}
+int main(void) {
+    pthread_t a, b;
+    pthread_create(&a, 0, add, 0);
+    pthread_create(&b, 0, add, 0);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+    printf("counted to %d\n", count);
+    assert(count == 2);
+}
+"#;
+
+const LEAK: &str = "#include <stdlib.h>\nint main(void) { return malloc(10) == 0; }\n";
+
+#[test]
+fn every_strategy_finds_the_lost_update() {
+    let target = build_text("strategies.c", LOST_UPDATE);
+    for walk in [Walk::DepthFirst, Walk::Random, Walk::Pct(3), Walk::Pos, Walk::Urw, Walk::Surw] {
+        let report = run(&target, &Plan { walk, points: Points::All, executions: Some(10_000), ..plan() });
+        assert_eq!(bug(&report).kind, BugKind::Assertion, "{walk:?}");
+    }
+}
+
+#[test]
+fn bounds_count_what_they_say() {
+    let target = build_text("bounds.c", LOST_UPDATE);
+    let of = |bound, scheduler, max| {
+        told(&run(&target, &Plan { bound, scheduler, max, points: Points::All, ..plan() }))
+    };
+    assert_eq!(of(Bound::Preemptions, SchedulerKind::Bag, None), "bug assertion 1");
+    // With no preemption there is the race, but nobody is interrupted in the middle.
+    assert_eq!(of(Bound::Preemptions, SchedulerKind::Bag, Some(0)), "bug data_race 0");
+    assert_eq!(of(Bound::Delays, SchedulerKind::RoundRobin, None), "bug assertion 1");
+}
+
+#[test]
+fn points_at_every_access_find_no_cheaper_bug() {
+    let target = build_text("points.c", LOST_UPDATE);
+    for points in [Points::Sync, Points::All] {
+        assert_eq!(told(&run(&target, &Plan { points, ..plan() })), "bug assertion 1");
+    }
+}
+
+#[test]
+fn reduction_changes_no_answer() {
+    let target = build_text("reduction.c", LOST_UPDATE);
+    let all = |reduction| run(&target, &Plan { reduction, points: Points::All, ..plan() });
+    assert_eq!(told(&all(true)), told(&all(false)));
+    let target = build_text("reduced.c", "#include <pthread.h>\nstatic pthread_mutex_t a, b;\n\
+        static void *use(void *m) { for (int i = 0; i < 2; i++) { pthread_mutex_lock(m); pthread_mutex_unlock(m); } return 0; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, use, &a); use(&b); pthread_join(t, 0); }\n");
+    let all = |reduction| run(&target, &Plan { reduction, ..plan() });
+    let (with, without) = (all(true), all(false));
+    assert_eq!((told(&with), told(&without)), ("verified".to_string(), "verified".to_string()));
+    assert!(with.executions < without.executions);
+}
+
+#[test]
+fn the_first_race_ends_the_search_if_asked() {
+    let target = build_text("first_race.c", LOST_UPDATE);
+    let report = run(&target, &Plan { first_race: true, ..plan() });
+    let trace = bug(&report);
+    assert_eq!((trace.kind, trace.cost), (BugKind::DataRace, 0));
+    assert!(trace.message.contains("count") && trace.message.contains("first_race.c:8"), "{}", trace.message);
+    assert!(trace.links.iter().any(|l| l.kind == LinkKind::Race), "the two accesses are linked");
+}
+
+#[test]
+fn memory_that_is_left_is_a_bug_if_asked() {
+    let target = build_text("leak.c", LEAK);
+    assert_eq!(told(&run(&target, &plan())), "verified");
+    assert_eq!(told(&run(&target, &Plan { leaks: true, ..plan() })), "bug leak 0");
+}
+
+#[test]
+fn a_trace_names_lines_functions_variables_and_values_and_can_be_run_again() {
+    let target = build_text("trace.c", LOST_UPDATE);
+    let report = run(&target, &plan());
+    let trace = bug(&report);
+    assert!(trace.message.contains("assert(count == 2) fails") && trace.message.contains("trace.c:18"));
+    assert_eq!(trace.lanes.iter().map(|l| l.name.as_str()).collect::<Vec<_>>(), ["main#0", "add#1", "add#2"]);
+    assert_eq!(trace.steps.iter().filter(|s| s.mark == Some(Mark::Preemption)).count(), 1);
+    let actions: Vec<_> = trace.steps.iter().flat_map(|s| &s.actions).collect();
+    let write = actions.iter().find(|a| a.text == "count = seen + 1;").expect("the line is shown");
+    assert!(write.stack.last().is_some_and(|f| f == "add"));
+    let change = &write.changes[0];
+    assert_eq!((change.variable.as_str(), change.old.as_str(), change.new.as_str()), ("count", "0", "1"));
+    let again = replay(&target, &plan(), trace).expect("it can be run again");
+    assert_eq!((bug(&again).kind, bug(&again).cost), (BugKind::Assertion, 1));
+}
+
+#[test]
+fn a_schedule_that_does_not_fit_is_refused() {
+    let target = build_text("misfit.c", LOST_UPDATE);
+    let mut trace = bug(&run(&target, &plan())).clone();
+    trace.steps[0].turn.task = 9;
+    let report = replay(&target, &plan(), &trace).expect("it can be run");
+    assert!(told(&report).contains("does not fit"), "{}", told(&report));
+}
+
+#[test]
+fn arguments_are_given_to_the_program_and_restored() {
+    let text = r#"
+#include <assert.h>
+#include <string.h>
+int main(int argc, char **argv) {
+    assert(argc == 2 && strcmp(argv[1], "three") == 0);
+    argv[1][0] = 'x';
+}
+"#;
+    let mut target = build_text("arguments.c", text);
+    target.args = vec!["three".into()];
+    assert_eq!(told(&run(&target, &plan())), "verified");
+}
+
+#[test]
+fn a_program_that_is_not_ours_is_refused() {
+    let mut target = build_text("ours.c", LEAK);
+    target.program = "/bin/true".into();
+    let problem = fabius_native::explore(&target, &plan(), &std::sync::atomic::AtomicBool::new(false), &|_| {});
+    assert!(matches!(problem, Err(fabius_native::Problem::NotOurs(_))), "{problem:?}");
+}
+
+#[test]
+fn without_control_a_program_runs_as_ever() {
+    let target = build_text("free.c", LOST_UPDATE);
+    let output = std::process::Command::new(&target.program).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("counted to "));
+}
+
+#[test]
+fn a_limit_of_executions_is_no_answer() {
+    let target = build_text("few.c", LEAK);
+    let report = run(&target, &Plan { walk: Walk::Random, executions: Some(3), ..plan() });
+    assert_eq!((told(&report).as_str(), report.executions), ("unknown Executions", 3));
+}
