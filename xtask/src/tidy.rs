@@ -26,6 +26,9 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("fabius-html", &["fabius-trace"]),
     ("fabius-sequential", &["fabius-lang", "fabius-smt", "fabius-trace"]),
     ("fabius-messages", &["fabius-explore", "fabius-smt", "fabius-trace"]),
+    ("fabius-native-protocol", &["fabius-trace"]),
+    ("fabius-native-runtime", &["fabius-explore", "fabius-native-protocol", "fabius-trace"]),
+    ("fabius-native", &["fabius-native-protocol", "fabius-trace"]),
     (
         "fabius-verify",
         &[
@@ -48,6 +51,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "fabius-lang",
             "fabius-semantics",
             "fabius-messages",
+            "fabius-native",
             "fabius-html",
             "fabius-curves",
         ],

@@ -8,7 +8,7 @@ mod header;
 mod request;
 
 pub use answer::{Answer, Cut, Event, Failed, Module, Race, Recorded, RecordedStep, ThreadEnd};
-pub use header::{CHOICE, Header, MOST_DECISIONS, MOST_POINTS, STATE_BEGAN, STATE_DONE, STATE_RUNS, START};
+pub use header::{CHOICE, Header, MOST_DECISIONS, MOST_POINTS, START, STATE_BEGAN, STATE_DONE, STATE_RUNS};
 pub use request::{Request, Walk, What};
 
 /// The descriptor of the shared file in the program's process.

@@ -85,6 +85,7 @@ unsafe impl GlobalAlloc for Arena {
 pub fn map_at(at: usize, bytes: usize) -> Option<usize> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     // SAFETY: a fresh mapping that replaces none; the call goes to the kernel, not to what the program calls.
-    let got = unsafe { libc::syscall(libc::SYS_mmap, at, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0usize) };
+    let got =
+        unsafe { libc::syscall(libc::SYS_mmap, at, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0usize) };
     (got as usize == at).then_some(at)
 }

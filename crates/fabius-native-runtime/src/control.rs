@@ -18,8 +18,7 @@ pub fn is_controlled() -> bool {
             let mut text = [0u8; 64];
             let path = format_fd();
             // SAFETY: reads a link into a buffer; this is called before anything else works, so straight from the kernel.
-            let length =
-                unsafe { libc::syscall(libc::SYS_readlink, path.as_ptr(), text.as_mut_ptr(), text.len()) };
+            let length = unsafe { libc::syscall(libc::SYS_readlink, path.as_ptr(), text.as_mut_ptr(), text.len()) };
             let is = length > 0 && &text[..length as usize] == LINK.as_bytes();
             MODE.store(if is { CONTROLLED } else { FREE }, Relaxed);
             is
@@ -43,4 +42,16 @@ pub fn in_program() -> bool {
 #[inline(always)]
 pub fn set_in_program(is: bool) {
     IN_PROGRAM.store(is, Relaxed);
+}
+
+static RUNNING: AtomicBool = AtomicBool::new(false);
+
+/// Whether the explorer has begun.
+pub fn is_running() -> bool {
+    RUNNING.load(Relaxed)
+}
+
+/// The explorer begins.
+pub fn set_running() {
+    RUNNING.store(true, Relaxed);
 }

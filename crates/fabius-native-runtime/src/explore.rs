@@ -1,7 +1,7 @@
 //! From a request to an answer: explores, begins again when data races show that there must be more scheduling points, and
 //! runs what fails twice more to write it down.
 
-use crate::rt::rt;
+use crate::rt::{STOP, rt};
 use crate::system::Program;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
 use fabius_explore::system::{Choose, End, StepLog, System};
@@ -9,11 +9,8 @@ use fabius_explore::{shrink, stateless, walk};
 use fabius_native_protocol as protocol;
 use fabius_native_protocol::{Answer, Failed, Recorded, RecordedStep, Request, Walk, What};
 use fabius_trace::{Bound, BugKind, Schedule, Turn};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-
-/// The search must stop.
-pub static STOP: AtomicBool = AtomicBool::new(false);
 
 /// What is still explored after a data race was seen, in the hope of a failure that it leads to, unless the request says how
 /// much.
@@ -142,14 +139,8 @@ fn failed(options: &Options, found: Found, answer: &mut Answer) {
         (Some(Once { kind: Some(kind), number, message, run }), Some(second))
             if number == second.number && Some(kind) == second.kind =>
         {
-            answer.bug = Some(Failed {
-                kind,
-                message,
-                cost: found.cost,
-                schedule: found.schedule,
-                delays: found.delays,
-                run,
-            });
+            answer.bug =
+                Some(Failed { kind, message, cost: found.cost, schedule: found.schedule, delays: found.delays, run });
             answer.cut = None;
         }
         (first, _) => {
@@ -261,7 +252,9 @@ fn modules() -> Vec<protocol::Module> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [range, _, offset, _, _, file] = words[..] else { continue };
         let number = |text: &str| u64::from_str_radix(text, 16).ok();
-        let Some((Some(begin), Some(end))) = range.split_once('-').map(|(b, e)| (number(b), number(e))) else { continue };
+        let Some((Some(begin), Some(end))) = range.split_once('-').map(|(b, e)| (number(b), number(e))) else {
+            continue;
+        };
         if !file.starts_with('/') {
             continue;
         }

@@ -104,22 +104,19 @@ global_asm!(
     "mov rdi, rsp",
     "call __pthread_register_cancel@PLT",
     "lea rdi, [rsp + 256]",
-    "call {begin}",
+    "call fabius_thread_begin",
     "mov rax, [rsp + 256]",
     "mov rdi, [rsp + 264]",
     "mov rsi, [rsp + 272]",
     "mov rdx, [rsp + 280]",
     "call rax",
     "mov rdi, rax",
-    "call {returned}",
+    "call fabius_thread_returned",
     "5:",
-    "call {end}",
+    "call fabius_thread_end",
     "ud2",
     ".cfi_endproc",
     has_wrfsbase = sym HAS_WRFSBASE,
-    begin = sym crate::threads::begin,
-    returned = sym crate::threads::returned,
-    end = sym crate::threads::end,
 );
 
 static mut HAS_WRFSBASE: u8 = 0;
@@ -151,9 +148,8 @@ impl Shape {
         let mut shape = Shape { below: size - block, block, fresh: Vec::new(), first };
         let mine = shape.make_block(MOST);
         // SAFETY: what was just made.
-        shape.fresh = unsafe {
-            std::slice::from_raw_parts((mine - shape.below) as *const u8, shape.below + block).to_vec()
-        };
+        shape.fresh =
+            unsafe { std::slice::from_raw_parts((mine - shape.below) as *const u8, shape.below + block).to_vec() };
         shape.set_thread_pointer(mine);
         shape
     }

@@ -2,7 +2,7 @@
 //! address is used twice in an execution, and every 16 bytes have a state, so that a use of what was freed is seen.
 
 use crate::arena::{OURS, map_at};
-use crate::control::in_program;
+use crate::control::{in_program, is_running};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where the first thread's region begins: low, for programs that keep addresses in 32 bits.
@@ -124,8 +124,14 @@ fn map(region: usize) -> bool {
 /// A block for the thread, or null. Its bytes are not zero.
 pub fn allocate(thread: usize, size: usize, align: usize, zero: bool) -> *mut u8 {
     let region = match () {
-        () if in_program() => if thread == 0 { 0 } else { (thread - 1) % REGIONS + 1 },
-        () if crate::rt::is_running() => HOST,
+        () if in_program() => {
+            if thread == 0 {
+                0
+            } else {
+                (thread - 1) % REGIONS + 1
+            }
+        }
+        () if is_running() => HOST,
         () => 0,
     };
     let at = locked(|heap| {

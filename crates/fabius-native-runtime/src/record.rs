@@ -1,34 +1,8 @@
 //! What happens in one execution, written down.
 
+use crate::recorder::{Accessed, MOST, Recorder, value};
 use crate::rt::{Rt, Thread};
-use fabius_native_protocol::{Event, Race, Recorded, RecordedStep, ThreadEnd};
-
-/// Events of one step that are kept.
-const MOST: usize = 400;
-
-/// An access that was written down.
-struct Accessed {
-    thread: usize,
-    bytes: std::ops::Range<usize>,
-    write: bool,
-    /// Its step and event.
-    at: (u32, u32),
-}
-
-/// What was written down so far.
-#[derive(Default)]
-pub struct Recorder {
-    /// The steps.
-    pub steps: Vec<RecordedStep>,
-    /// All accesses, to find the first one of a race.
-    accesses: Vec<Accessed>,
-    /// A race.
-    pub race: Option<Race>,
-    /// A write whose new value is not known yet: step, event.
-    pending: Option<(usize, usize)>,
-    /// A number of all accesses, to compare two executions by.
-    pub number: u64,
-}
+use fabius_native_protocol::{Event, Race, Recorded, ThreadEnd};
 
 impl Rt {
     /// An event at a place.
@@ -103,39 +77,10 @@ impl Rt {
             ThreadEnd { function: if number == 0 { 0 } else { thread.function as u64 }, waits, holder }
         });
         let threads = threads.collect();
-        let (failed_at, failed_line) = self.failure.as_ref().map(|f| (f.at.clone(), f.line.clone())).unwrap_or_default();
+        let (failed_at, failed_line) =
+            self.failure.as_ref().map(|f| (f.at.clone(), f.line.clone())).unwrap_or_default();
         let Recorder { steps, race, .. } = std::mem::take(&mut self.recorder);
         Recorded { steps, threads, race, failed_at, failed_line }
-    }
-}
-
-impl Recorder {
-    fn here(&self) -> (u32, u32) {
-        let step = self.steps.len().saturating_sub(1);
-        let events = self.steps.last().map_or(0, |s| s.events.len());
-        (step as u32, events.saturating_sub(1) as u32)
-    }
-
-    /// The write that was under way has been done.
-    fn settle(&mut self) {
-        let Some((step, event)) = self.pending.take() else { return };
-        if let Some(event) = self.steps.get_mut(step).and_then(|s| s.events.get_mut(event)) {
-            event.new = value(event.address as usize, event.size as usize);
-        }
-    }
-}
-
-/// What is in memory now.
-pub fn value(address: usize, size: usize) -> Option<u64> {
-    // SAFETY: the program accesses this now, or has done so in this step.
-    unsafe {
-        match size {
-            1 => Some(u64::from(*(address as *const u8))),
-            2 => Some(u64::from((address as *const u16).read_unaligned())),
-            4 => Some(u64::from((address as *const u32).read_unaligned())),
-            8 => Some((address as *const u64).read_unaligned()),
-            _ => None,
-        }
     }
 }
 

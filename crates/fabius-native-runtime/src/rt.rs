@@ -4,13 +4,14 @@ use crate::clocks::Clocks;
 use crate::fiber::{Fiber, Shape};
 use crate::image::Image;
 use crate::op::Op;
+use crate::place::{Fixed, Place};
 use crate::races::Races;
-use crate::record::Recorder;
+use crate::recorder::Recorder;
 use fabius_explore::system::{Born, Choose};
 use fabius_native_protocol::Header;
 use fabius_trace::{BugKind, Points};
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
 
 /// How executions are run.
 #[derive(Clone, Copy)]
@@ -56,13 +57,13 @@ pub struct Thread {
     /// It was seen to repeat itself without giving way.
     pub spins: bool,
     /// Where it is.
-    pub place: crate::state::Place,
+    pub place: Place,
     /// What it runs.
     pub function: usize,
     /// With which argument.
     pub argument: usize,
     /// Values of its keys, with the generation of the key.
-    pub values: HashMap<u32, usize, crate::state::Fixed>,
+    pub values: HashMap<u32, usize, Fixed>,
     /// Signals that others sent it.
     pub signals: Vec<i32>,
     /// Calls that are under way and where on the stack, if they are written down.
@@ -118,7 +119,7 @@ pub struct Rt {
     /// Why the execution cannot be followed further, though it has no bug.
     pub limit: Option<String>,
     /// Everything that was not explored, and why.
-    pub limits: HashSet<String, crate::state::Fixed>,
+    pub limits: HashSet<String, Fixed>,
     /// Virtual time in nanoseconds since the beginning.
     pub now: u64,
     /// Steps of the execution.
@@ -146,7 +147,7 @@ pub struct Rt {
     /// Random numbers that the program asked for.
     pub random: u64,
     /// States from which threads went on.
-    pub left: HashSet<(usize, u64), crate::state::Fixed>,
+    pub left: HashSet<(usize, u64), Fixed>,
     /// What the other process sees.
     pub header: &'static Header,
     /// Decisions of the execution under way, for the other process.
@@ -158,19 +159,17 @@ pub struct Rt {
     /// What the program has mapped.
     pub mapped: Vec<(usize, usize)>,
     /// Streams that are locked by `flockfile`: by whom, and how often.
-    pub streams: HashMap<usize, (usize, u32), crate::state::Fixed>,
+    pub streams: HashMap<usize, (usize, u32), Fixed>,
     /// Whether what the program prints is shown.
     pub shows_output: bool,
     /// Descriptors that were open before `main`, in order.
     pub open: Vec<u32>,
 }
 
-static RT: AtomicPtr<Rt> = AtomicPtr::new(std::ptr::null_mut());
+/// The search must stop.
+pub static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Whether the program is being run under control.
-pub fn is_running() -> bool {
-    !RT.load(Relaxed).is_null()
-}
+static RT: AtomicPtr<Rt> = AtomicPtr::new(std::ptr::null_mut());
 
 /// The execution under way.
 #[inline(always)]
@@ -182,6 +181,7 @@ pub fn rt() -> &'static mut Rt {
 /// The program begins to be run under control.
 pub fn set(rt: Box<Rt>) {
     RT.store(Box::into_raw(rt), Relaxed);
+    crate::control::set_running();
 }
 
 impl Rt {

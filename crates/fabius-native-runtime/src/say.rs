@@ -1,5 +1,10 @@
 //! Words to the user where nothing else works any more.
 
+use fabius_native_protocol::FD;
+
+/// A copy of the standard error that the process began with.
+pub const STDERR: i32 = FD + 1;
+
 /// Says what makes it impossible to go on, and ends the process with status 125.
 pub fn fatal(parts: &[&[u8]]) -> ! {
     write(b"fabius: ");
@@ -15,7 +20,7 @@ pub fn fatal(parts: &[&[u8]]) -> ! {
 fn write(part: &[u8]) {
     // SAFETY: writes a slice; straight to the kernel, because `write` is interposed. The second descriptor may be closed.
     unsafe {
-        if libc::syscall(libc::SYS_write, crate::start::STDERR, part.as_ptr(), part.len()) < 0 {
+        if libc::syscall(libc::SYS_write, STDERR, part.as_ptr(), part.len()) < 0 {
             libc::syscall(libc::SYS_write, 2, part.as_ptr(), part.len());
         }
     }

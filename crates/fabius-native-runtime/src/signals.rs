@@ -1,7 +1,7 @@
 //! Signals that mean that the program has failed, and the one by which the other process says that it stands still.
 
-use crate::control::in_program;
-use crate::rt::{is_running, rt};
+use crate::control::{in_program, is_running};
+use crate::rt::rt;
 use crate::threads::{fail, give_up};
 use fabius_trace::BugKind;
 use std::ffi::c_void;
@@ -49,7 +49,7 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut c_vo
         return;
     }
     // What fails in a function of ours fails where that was called.
-    let pc = if is_ours { crate::state::called_from() } else { pc + 1 };
+    let pc = if is_ours { crate::place::called_from() } else { pc + 1 };
     let me = rt().current;
     let sent = code <= 0;
     let (kind, message) = match signal {

@@ -5,8 +5,11 @@ use crate::fiber::Shape;
 use crate::image::Image;
 use crate::real::next;
 use crate::rt::{Before, Rt, Settings};
-use crate::{arena, explore, heap, hooks, rt, signals, threads};
-use fabius_native_protocol::{ANSWER_AT, FD, Header, POINTS_AT, REQUEST_AT, Request, SCHEDULE_AT, STATE_DONE, STATE_RUNS, What};
+use crate::say::STDERR;
+use crate::{arena, explore, heap, hooks, lifetime, rt, signals};
+use fabius_native_protocol::{
+    ANSWER_AT, FD, Header, POINTS_AT, REQUEST_AT, Request, SCHEDULE_AT, STATE_DONE, STATE_RUNS, What,
+};
 use std::sync::atomic::Ordering::Relaxed;
 
 type Main = unsafe extern "C" fn(usize, usize, usize) -> i32;
@@ -15,9 +18,6 @@ static mut PROGRAM: usize = 0;
 
 /// Where the shared file is in memory.
 const SHARED: usize = arena::OURS.start + (4 << 40);
-
-/// A copy of the standard error that the process began with.
-pub const STDERR: i32 = FD + 1;
 
 /// Calls the program's `main`, or the explorer instead.
 ///
@@ -52,7 +52,7 @@ unsafe extern "C" fn instead_of_main(argc: usize, argv: usize, envp: usize) -> i
         header.state.store(STATE_RUNS, Relaxed);
         libc::syscall(libc::SYS_fcntl, FD, libc::F_SETFD, libc::FD_CLOEXEC);
         let arguments = copy_of_arguments(argc, argv);
-        threads::MAIN = (PROGRAM, argc, arguments, envp);
+        lifetime::MAIN = (PROGRAM, argc, arguments, envp);
         let single = libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr()).cast::<u8>();
         if !single.is_null() {
             *single = 0;
@@ -72,11 +72,7 @@ unsafe extern "C" fn instead_of_main(argc: usize, argv: usize, envp: usize) -> i
             fibers: Vec::new(),
             threads: Vec::new(),
             current: 0,
-            settings: Settings {
-                points: request.points,
-                race_is_bug: request.first_race,
-                leaks: request.leaks,
-            },
+            settings: Settings { points: request.points, race_is_bug: request.first_race, leaks: request.leaks },
             choose: None,
             born: Vec::new(),
             over: false,

@@ -5,31 +5,9 @@
 //! and its libraries, the heap, stacks and registers, thread-local storage.
 
 use crate::clocks::Mixed;
-use crate::rt::Rt;
-use std::hash::{BuildHasherDefault, Hasher};
-
-/// Hashes without a key, so that executions are alike.
-pub type Fixed = BuildHasherDefault<Mixed>;
-
-/// Where the program called us: the stack pointer, and the registers that a call preserves.
-pub static mut REGISTERS: [usize; 7] = [0; 7];
-
-/// A place in a thread.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place([usize; 7]);
-
-impl Place {
-    /// From where the program called us last.
-    pub fn here() -> Place {
-        // SAFETY: written by our own entry of the call that is under way.
-        Place(unsafe { REGISTERS })
-    }
-
-    /// The stack pointer.
-    pub fn stack(self) -> usize {
-        self.0[0]
-    }
-}
+use crate::place::Place;
+use crate::rt::{Rt, Thread};
+use std::hash::Hasher;
 
 /// Steps that a thread makes by itself until it is looked at whether it repeats itself, and how many are compared then;
 /// after twice as many again.
@@ -69,7 +47,7 @@ impl Rt {
 
     /// After a step: who would only repeat himself waits.
     pub fn look_for_repetition(&mut self) {
-        let waits = |t: &crate::rt::Thread| !t.finished && t.gave_way;
+        let waits = |t: &Thread| !t.finished && t.gave_way;
         let current = self.current;
         let watched = self.is_watched(current) && !self.threads[current].finished;
         if self.left.is_empty() || !(watched || self.threads.iter().any(waits)) {
@@ -112,7 +90,7 @@ impl Rt {
             if thread.finished {
                 continue;
             }
-            for word in thread.place.0 {
+            for word in thread.place.words() {
                 hash.word(word as u64);
             }
             let fiber = &self.fibers[number];
@@ -156,10 +134,4 @@ impl Hash {
     fn finish(self) -> u64 {
         self.0.finish()
     }
-}
-
-/// The place from which the program called us last.
-pub fn called_from() -> usize {
-    // SAFETY: our own entry has written where the return address is.
-    unsafe { *(REGISTERS[0] as *const usize) }
 }

@@ -61,8 +61,7 @@ impl System for Program {
         rt.goes_on(me);
         let choose: *mut (dyn Choose + '_) = choose;
         // SAFETY: only the lifetime changes, and the pointer is forgotten before it ends.
-        rt.choose =
-            Some(unsafe { std::mem::transmute::<*mut (dyn Choose + '_), *mut (dyn Choose + 'static)>(choose) });
+        rt.choose = Some(unsafe { std::mem::transmute::<*mut (dyn Choose + '_), *mut (dyn Choose + 'static)>(choose) });
         rt.fibers[me].enter();
         let rt = crate::rt::rt();
         rt.choose = None;

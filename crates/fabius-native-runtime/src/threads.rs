@@ -1,57 +1,12 @@
-//! The threads of an execution: their beginnings, scheduling points and ends.
+//! The threads of an execution: how they are made, and their scheduling points.
 
-use crate::op::{Op, Wait};
-use crate::rt::{Failure, Rt, Thread, rt};
-use crate::state::Place;
-use crate::{heap, real::next};
+use crate::op::Op;
+use crate::place::Place;
+use crate::real::next;
+use crate::rt::{Failure, Thread, rt};
 use fabius_explore::system::Born;
 use fabius_native_protocol::Event;
 use fabius_trace::BugKind;
-
-/// What the first function of a fiber is to call: a function and three arguments.
-#[repr(C)]
-pub struct Call([usize; 4]);
-
-/// The arguments of `main`, and `main`.
-pub static mut MAIN: (usize, usize, usize, usize) = (0, 0, 0, 0);
-
-/// A fiber runs for the first time.
-pub extern "C-unwind" fn begin(call: &mut Call) {
-    // SAFETY: sets up tables of the C library for this thread.
-    unsafe { next!(fn __ctype_init())() };
-    let rt = rt();
-    let me = rt.current;
-    let thread = &rt.threads[me];
-    // SAFETY: written before the program runs.
-    let main = unsafe { MAIN };
-    *call = if me == 0 { Call([main.0, main.1, main.2, main.3]) } else { Call([thread.function, thread.argument, 0, 0]) };
-}
-
-/// The function of a fiber has returned.
-pub extern "C-unwind" fn returned(result: usize) {
-    let rt = rt();
-    if rt.current == 0 {
-        crate::hooks::process::exit_here(result as i32, 0);
-    }
-    rt.me().result = result;
-}
-
-/// A thread ends, whether its function has returned or not.
-pub extern "C-unwind" fn end() {
-    // SAFETY: runs destructors of thread-local variables of C++.
-    unsafe { next!(fn __call_tls_dtors())() };
-    crate::hooks::keys::run_destructors();
-    let me = rt().current;
-    if me == 0 {
-        // `pthread_exit` in the first thread: the process ends with the last one.
-        rt().me().detached = true;
-        point(Op::new("pthread_exit", 0).when(Wait::Others));
-        crate::hooks::process::exit_here(0, 0);
-    }
-    rt().threads[me].finished = true;
-    rt().fibers[me].leave();
-    crate::say::fatal(&[b"a thread that has ended was run"]);
-}
 
 /// Makes a thread that will call the function; its number, or `None` if there are too many.
 pub fn spawn(function: usize, argument: usize, detached: bool) -> Option<usize> {
@@ -180,55 +135,4 @@ pub fn stop_here() -> ! {
     let me = rt.current;
     rt.fibers[me].leave();
     crate::say::fatal(&[b"an execution that is over was continued"])
-}
-
-impl Rt {
-    /// Whether what an operation waits for is so.
-    pub fn is_so(&self, thread: usize, op: &Op) -> bool {
-        use crate::hooks::{mutex, once, rwlock, semaphore};
-        match op.wait {
-            Wait::Not => true,
-            Wait::Mutex => mutex::is_free(op.object, thread),
-            Wait::Read => rwlock::is_free(op.object, false),
-            Wait::Write => rwlock::is_free(op.object, true),
-            Wait::Spin => rwlock::spin_is_free(op.object),
-            Wait::Semaphore => semaphore::is_up(op.object),
-            Wait::Woken => self.threads[thread].woken,
-            Wait::End(other) => self.threads[other].finished,
-            Wait::Once => once::is_free(op.object),
-            Wait::Stream => self.streams.get(&op.object).is_none_or(|(owner, _)| *owner == thread),
-            Wait::Guard => once::guard_is_free(op.object),
-            Wait::File(file, events) => crate::hooks::files::is_ready(file, events),
-            Wait::Others => self.threads.iter().enumerate().all(|(other, t)| other == thread || t.finished),
-        }
-    }
-
-    /// Whether the thread's next step is possible.
-    pub fn is_possible(&self, thread: usize) -> bool {
-        let t = &self.threads[thread];
-        !t.finished && (t.op.deadline.is_some() || self.is_so(thread, &t.op))
-    }
-
-    /// The same, but for one who repeats himself.
-    pub fn is_ready(&self, thread: usize) -> bool {
-        self.threads[thread].repeats != Some(self.steps) && self.is_possible(thread)
-    }
-
-    /// Who holds what an operation waits for.
-    pub fn holder(&self, op: &Op) -> Option<usize> {
-        match op.wait {
-            Wait::Mutex => crate::hooks::mutex::owner(op.object),
-            Wait::End(other) => Some(other),
-            Wait::Stream => self.streams.get(&op.object).map(|(owner, _)| *owner),
-            Wait::Read | Wait::Write => crate::hooks::rwlock::writer(op.object),
-            _ => None,
-        }
-    }
-
-    /// Whether all blocks of the heap were freed.
-    pub fn leak(&self) -> Option<String> {
-        let (blocks, bytes) = heap::left();
-        let s = if blocks == 1 { "" } else { "s" };
-        (self.settings.leaks && blocks > 0).then(|| format!("{blocks} block{s} of {bytes} bytes left at the end"))
-    }
 }

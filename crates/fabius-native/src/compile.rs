@@ -15,7 +15,8 @@ pub enum Language {
 
 /// Functions of the C library whose accesses are seen where the program itself calls them.
 const WRAPPED: &[&str] = &[
-    "memcpy", "memmove", "memset", "memcmp", "strlen", "strcpy", "strncpy", "strcat", "strcmp", "strncmp", "strchr", "strdup",
+    "memcpy", "memmove", "memset", "memcmp", "strlen", "strcpy", "strncpy", "strcat", "strcmp", "strncmp", "strchr",
+    "strdup",
 ];
 
 /// The command that compiles and links as the arguments say, with the instrumentation and our library, which is in `library`.
@@ -23,10 +24,8 @@ const WRAPPED: &[&str] = &[
 /// # Errors
 /// What cannot be built for exploration.
 pub fn compile(language: Language, with: Option<&OsStr>, library: &Path, args: &[OsString]) -> Result<Command, String> {
-    let compiler = with.map_or_else(
-        || OsString::from(if language == Language::C { "gcc" } else { "g++" }),
-        OsStr::to_os_string,
-    );
+    let compiler =
+        with.map_or_else(|| OsString::from(if language == Language::C { "gcc" } else { "g++" }), OsStr::to_os_string);
     if compiler.to_string_lossy().contains("clang") {
         return Err("clang is not supported yet; gcc is".into());
     }
@@ -35,7 +34,10 @@ pub fn compile(language: Language, with: Option<&OsStr>, library: &Path, args: &
         return Err(format!("`{bad}` cannot be explored: the C library has to be a shared one"));
     }
     if let Some(bad) = args.iter().find(|a| a.to_string_lossy().starts_with("-fsanitize=")) {
-        return Err(format!("`{}` cannot be explored: the program has one instrumentation, which is ours", bad.display()));
+        return Err(format!(
+            "`{}` cannot be explored: the program has one instrumentation, which is ours",
+            bad.display()
+        ));
     }
     let mut command = Command::new(compiler);
     command.args(["-fsanitize=thread", "--param=tsan-distinguish-volatile=1", "-Wno-tsan", "-fno-omit-frame-pointer"]);

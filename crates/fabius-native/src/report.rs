@@ -1,8 +1,8 @@
 //! From a program and a plan to a verdict.
 
-pub use crate::worker::Target;
 use crate::symbols::Symbols;
 use crate::trace::{About, trace};
+pub use crate::worker::Target;
 use crate::worker::{self, Died, Ended, Progress, Watch};
 use fabius_native_protocol::{Answer, Cut, Failed, Recorded, RecordedStep, Request, Walk, What};
 use fabius_trace::{Bound, Bounds, BugKind, ErrorTrace, LevelStats, Points, Reason, SchedulerKind, Verdict};
@@ -142,7 +142,8 @@ fn run(target: &Target, plan: &Plan, what: What, points: Vec<u64>, watch: &Watch
 fn died_in(target: &Target, plan: &Plan, watch: &Watch<'_>, died: Died) -> Result<Answer, Problem> {
     let Died { status, schedule, executions, data_points } = died;
     let cannot = |e: std::io::Error| Problem::CannotRun(e.to_string());
-    let again = worker::run(target, &request(What::Replay(schedule.clone()), plan, data_points.clone()), watch).map_err(cannot)?;
+    let again = worker::run(target, &request(What::Replay(schedule.clone()), plan, data_points.clone()), watch)
+        .map_err(cannot)?;
     let message = format!("the process of the program {}", worker::words(status));
     if !matches!(&again, Ended::Died(other) if other.status == status) {
         let said = format!("{message} in an execution, and not when the same schedule was run again");
@@ -151,7 +152,8 @@ fn died_in(target: &Target, plan: &Plan, watch: &Watch<'_>, died: Died) -> Resul
     let Some((last, before)) = schedule.split_last() else {
         return Ok(Answer { cut: Some(Cut::Said(message)), executions, ..Answer::default() });
     };
-    let first = worker::run(target, &request(What::Replay(before.to_vec()), plan, data_points.clone()), watch).map_err(cannot)?;
+    let first = worker::run(target, &request(What::Replay(before.to_vec()), plan, data_points.clone()), watch)
+        .map_err(cannot)?;
     let (mut run, modules) = match first {
         Ended::Answered(answer) => (answer.replayed.unwrap_or_default(), answer.modules),
         _ => (Recorded::default(), Vec::new()),
@@ -185,8 +187,13 @@ fn report(target: &Target, plan: &Plan, answer: Answer, began: Instant, is_repla
         (Some(failed), _) => {
             let data_points = &answer.data_points;
             let program = target.program.display().to_string();
-            let about =
-                About { program: &program, bound: plan.bound, scheduler: plan.scheduler, points: plan.points, data_points };
+            let about = About {
+                program: &program,
+                bound: plan.bound,
+                scheduler: plan.scheduler,
+                points: plan.points,
+                data_points,
+            };
             Verdict::Bug { trace: Box::new(trace(failed, &Symbols::read(&answer.modules), &about)) }
         }
         (None, Some(Cut::Time)) => Verdict::Unknown { reason: Reason::Time, bounds },

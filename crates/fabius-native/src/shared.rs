@@ -1,7 +1,8 @@
 //! The file in memory that is shared with the program's process.
 
 use fabius_native_protocol::{
-    ANSWER_AT, Answer, CHOICE, Header, MOST_DECISIONS, MOST_POINTS, NAME, POINTS_AT, REQUEST_AT, Request, SCHEDULE_AT, START,
+    ANSWER_AT, Answer, CHOICE, Header, MOST_DECISIONS, MOST_POINTS, NAME, POINTS_AT, REQUEST_AT, Request, SCHEDULE_AT,
+    START,
 };
 use fabius_trace::{Schedule, Turn};
 use std::ffi::CString;

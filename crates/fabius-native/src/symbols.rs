@@ -34,7 +34,8 @@ impl Symbols {
         let (module, loader) = module.max_by_key(|(m, _)| m.begin)?;
         let loader = loader.as_ref()?;
         // A program that is not position independent is where its file says.
-        let relative = if module.begin < 0x1_0000_0000 && module.base == 0x40_0000 { address } else { address - module.base };
+        let relative =
+            if module.begin < 0x1_0000_0000 && module.base == 0x40_0000 { address } else { address - module.base };
         Some((loader, relative))
     }
 

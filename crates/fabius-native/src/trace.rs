@@ -4,8 +4,8 @@ use crate::source::Sources;
 use crate::symbols::{Nameless, Place, Symbols};
 use fabius_native_protocol::{Event, Failed, RecordedStep, ThreadEnd};
 use fabius_trace::{
-    Action, After, Bound, BugKind, Change, ErrorTrace, Lane, LaneKind, LineCol, Link, LinkKind, Mark, Points, ProgramId,
-    SchedulerKind, Span, Step, TRACE_VERSION, Turn,
+    Action, After, Bound, BugKind, Change, ErrorTrace, Lane, LaneKind, LineCol, Link, LinkKind, Mark, Points,
+    ProgramId, SchedulerKind, Span, Step, TRACE_VERSION, Turn,
 };
 
 /// How the trace came about.
@@ -74,7 +74,12 @@ pub fn trace(failed: &Failed, symbols: &Symbols, about: &About<'_>) -> ErrorTrac
     ErrorTrace {
         version: TRACE_VERSION,
         data_points: about.data_points.to_vec(),
-        program: ProgramId { file: about.program.into(), hash: String::new(), consts: Vec::new(), instances: Vec::new() },
+        program: ProgramId {
+            file: about.program.into(),
+            hash: String::new(),
+            consts: Vec::new(),
+            instances: Vec::new(),
+        },
         kind: failed.kind,
         message,
         span: Span::default(),
@@ -164,7 +169,9 @@ impl Names<'_> {
                 old: value(old, event.size),
                 new: value(new, event.size),
             }),
-            (Some(object), Some(old), _) if !object.starts_with("memory #") => note = Some(format!("{object} = {}", value(old, event.size))),
+            (Some(object), Some(old), _) if !object.starts_with("memory #") => {
+                note = Some(format!("{object} = {}", value(old, event.size)))
+            }
             _ => {}
         }
         Action {
@@ -241,7 +248,12 @@ fn message(failed: &Failed, lanes: &[Lane], names: &mut Names<'_>) -> String {
                         let places = (names.words(&first.stack), names.words(&second.stack));
                         format!(
                             "data race on {object}: {} of {} at {}, and {} of {} at {}",
-                            first.name, name(a), places.0, second.name, name(b), places.1
+                            first.name,
+                            name(a),
+                            places.0,
+                            second.name,
+                            name(b),
+                            places.1
                         )
                     }
                     _ => failed.message.clone(),

@@ -41,9 +41,8 @@ fn every_strategy_finds_the_lost_update() {
 #[test]
 fn bounds_count_what_they_say() {
     let target = build_text("bounds.c", LOST_UPDATE);
-    let of = |bound, scheduler, max| {
-        told(&run(&target, &Plan { bound, scheduler, max, points: Points::All, ..plan() }))
-    };
+    let of =
+        |bound, scheduler, max| told(&run(&target, &Plan { bound, scheduler, max, points: Points::All, ..plan() }));
     assert_eq!(of(Bound::Preemptions, SchedulerKind::Bag, None), "bug assertion 1");
     // With no preemption there is the race, but nobody is interrupted in the middle.
     assert_eq!(of(Bound::Preemptions, SchedulerKind::Bag, Some(0)), "bug data_race 0");
@@ -63,9 +62,12 @@ fn reduction_changes_no_answer() {
     let target = build_text("reduction.c", LOST_UPDATE);
     let all = |reduction| run(&target, &Plan { reduction, points: Points::All, ..plan() });
     assert_eq!(told(&all(true)), told(&all(false)));
-    let target = build_text("reduced.c", "#include <pthread.h>\nstatic pthread_mutex_t a, b;\n\
+    let target = build_text(
+        "reduced.c",
+        "#include <pthread.h>\nstatic pthread_mutex_t a, b;\n\
         static void *use(void *m) { for (int i = 0; i < 2; i++) { pthread_mutex_lock(m); pthread_mutex_unlock(m); } return 0; }\n\
-        int main(void) { pthread_t t; pthread_create(&t, 0, use, &a); use(&b); pthread_join(t, 0); }\n");
+        int main(void) { pthread_t t; pthread_create(&t, 0, use, &a); use(&b); pthread_join(t, 0); }\n",
+    );
     let all = |reduction| run(&target, &Plan { reduction, ..plan() });
     let (with, without) = (all(true), all(false));
     assert_eq!((told(&with), told(&without)), ("verified".to_string(), "verified".to_string()));

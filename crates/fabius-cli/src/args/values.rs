@@ -1,7 +1,7 @@
 //! Parsers of the values of options.
 
-use fabius_trace::SchedulerKind;
 use fabius_native::Walk;
+use fabius_trace::SchedulerKind;
 use fabius_verify::Strategy;
 use fabius_verify::compare::{WAYS, Way};
 use std::time::Duration;

@@ -15,8 +15,7 @@ pub fn run(language: Language, args: &CompileArgs) -> Result<u8, Failure> {
     let library = library()?;
     let mut command = fabius_native::compile(language, with, &library, args).map_err(usage)?;
     if args.iter().any(|a| a == "-v") {
-        let words: Vec<String> =
-            command.get_args().map(|a| a.to_string_lossy().into_owned()).collect();
+        let words: Vec<String> = command.get_args().map(|a| a.to_string_lossy().into_owned()).collect();
         eprintln!("{} {}", command.get_program().display(), words.join(" "));
     }
     let status = command.status().map_err(|e| {

@@ -1,9 +1,9 @@
 //! `fabius run`: explores a C or C++ program that `fabius cc` has built.
 
 use crate::answers::checked::Question;
+use crate::answers::give::write_sarif;
 use crate::answers::shown::shown;
 use crate::answers::{documents, lanes, page, sarif, text};
-use crate::answers::give::write_sarif;
 use crate::args::native::RunArgs;
 use crate::failure::{self, Failure, input};
 use crate::outputs::refuse_losses;
@@ -112,6 +112,7 @@ fn answer(args: &RunArgs, plan: &Plan, found: fabius_native::Report, id: &Progra
         levels: found.levels,
         completed,
         total_states: None,
+        outcomes: None,
         memory: 0,
         elapsed: found.elapsed,
     };

@@ -183,7 +183,10 @@ extern "C-unwind" fn call_once_here(flag: usize, function: extern "C-unwind" fn(
 extern "C-unwind" fn tss_create_here(key: *mut u32, destructor: usize, _: usize) -> i32 {
     // SAFETY: calls our own with what the program gives.
     of(unsafe {
-        libc::pthread_key_create(key, std::mem::transmute::<usize, Option<unsafe extern "C" fn(*mut libc::c_void)>>(destructor))
+        libc::pthread_key_create(
+            key,
+            std::mem::transmute::<usize, Option<unsafe extern "C" fn(*mut libc::c_void)>>(destructor),
+        )
     })
 }
 

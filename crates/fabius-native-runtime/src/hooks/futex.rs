@@ -3,8 +3,8 @@
 use super::cond::{waiting, wake};
 use crate::control::in_program;
 use crate::op::{Op, Wait};
+use crate::place::REGISTERS;
 use crate::rt::rt;
-use crate::state::REGISTERS;
 use crate::threads::{Waited, point};
 
 /// `syscall`, as the program calls it.
@@ -75,7 +75,7 @@ extern "C-unwind" fn futex(
         return kernel([word, operation, value, time as usize, word2, value3]);
     }
 
-    let pc = crate::state::called_from();
+    let pc = crate::place::called_from();
     match operation as i32 & 0x7f {
         kind @ (libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET) => {
             let absolute = kind == libc::FUTEX_WAIT_BITSET;

@@ -1,9 +1,9 @@
 //! Thread-specific values by keys. Always ours under control, before `main` too: a key made there is used later.
 
 use super::entries;
-use crate::control::{in_program, is_controlled};
+use crate::control::{in_program, is_controlled, is_running};
 use crate::real::next;
-use crate::rt::{is_running, rt};
+use crate::rt::rt;
 
 /// Keys and the first thread's values from before `main`: destructors, by key.
 pub static mut EARLY: [(bool, usize, usize); 1024] = [(false, 0, 0); 1024];

@@ -8,6 +8,7 @@
 pub mod atomics;
 pub mod barrier;
 pub mod c11;
+pub mod cancel;
 pub mod cond;
 pub mod files;
 pub mod futex;
@@ -40,7 +41,7 @@ macro_rules! entries {
                 "mov [rip + {registers} + 48], r15",
                 concat!("mov ", $register, ", [rsp]"),
                 "jmp {target}",
-                registers = sym $crate::state::REGISTERS,
+                registers = sym $crate::place::REGISTERS,
                 target = sym $target,
             )
         }

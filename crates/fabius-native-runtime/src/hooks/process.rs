@@ -1,10 +1,10 @@
 //! The end of the process, failed assertions, signals, `fork`.
 
 use super::entries;
-use crate::control::{in_program, is_controlled, set_in_program};
+use crate::control::{in_program, is_controlled, is_running, set_in_program};
 use crate::op::Op;
 use crate::real::next;
-use crate::rt::{is_running, rt};
+use crate::rt::rt;
 use crate::threads::{fail, point, stop_here};
 use fabius_trace::BugKind;
 use std::ffi::{CStr, c_char};
@@ -44,8 +44,10 @@ fn over() -> ! {
         // SAFETY: writes out what is buffered.
         unsafe { libc::fflush(std::ptr::null_mut()) };
     }
-    if let Some(leak) = rt().leak() {
-        fail(BugKind::Leak, leak, 0);
+    let (blocks, bytes) = crate::heap::left();
+    if rt().settings.leaks && blocks > 0 {
+        let s = if blocks == 1 { "" } else { "s" };
+        fail(BugKind::Leak, format!("{blocks} block{s} of {bytes} bytes left at the end"), 0);
     }
     rt().over = true;
     stop_here()
@@ -110,7 +112,13 @@ fn text(text: *const c_char) -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
-extern "C-unwind" fn assert_fail(what: *const c_char, file: *const c_char, line: u32, function: *const c_char, pc: usize) {
+extern "C-unwind" fn assert_fail(
+    what: *const c_char,
+    file: *const c_char,
+    line: u32,
+    function: *const c_char,
+    pc: usize,
+) {
     if !in_program() {
         // SAFETY: as the program calls it.
         return unsafe {
@@ -120,7 +128,13 @@ extern "C-unwind" fn assert_fail(what: *const c_char, file: *const c_char, line:
     failed(format!("assert({}) fails", text(what)), text(file), line, pc)
 }
 
-extern "C-unwind" fn assert_perror_fail(error: i32, file: *const c_char, line: u32, function: *const c_char, pc: usize) {
+extern "C-unwind" fn assert_perror_fail(
+    error: i32,
+    file: *const c_char,
+    line: u32,
+    function: *const c_char,
+    pc: usize,
+) {
     if !in_program() {
         // SAFETY: as the program calls it.
         return unsafe {
@@ -152,12 +166,12 @@ extern "C-unwind" fn cxa_atexit(function: usize, argument: usize, library: usize
 }
 
 extern "C-unwind" fn on_exit_here(_: usize, _: usize, _: usize) -> i32 {
-    super::thread::refuse("on_exit");
+    refuse("on_exit");
     0
 }
 
 extern "C-unwind" fn at_quick_exit_here(_: usize, _: usize) -> i32 {
-    super::thread::refuse("at_quick_exit");
+    refuse("at_quick_exit");
     0
 }
 
@@ -178,7 +192,12 @@ extern "C-unwind" fn fork_here(pc: usize) -> i32 {
     child
 }
 
-extern "C-unwind" fn sigaction_here(signal: i32, new: *const libc::sigaction, old: *mut libc::sigaction, _: usize) -> i32 {
+extern "C-unwind" fn sigaction_here(
+    signal: i32,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+    _: usize,
+) -> i32 {
     // SAFETY: as the program calls it.
     unsafe {
         let mut before = std::mem::zeroed();
@@ -200,4 +219,11 @@ extern "C-unwind" fn signal_here(signal: i32, handler: usize, pc: usize) -> usiz
     new.sa_sigaction = handler;
     new.sa_flags = libc::SA_RESTART;
     if sigaction_here(signal, &new, &mut old, pc) == 0 { old.sa_sigaction } else { usize::MAX }
+}
+
+/// What cannot be done under control.
+fn refuse(name: &str) {
+    if in_program() {
+        crate::threads::not_supported(name);
+    }
 }

@@ -39,7 +39,7 @@ fn take(name: &'static str, semaphore: usize, deadline: Option<u64>, pc: usize) 
         return error(libc::ETIMEDOUT);
     }
     taken(semaphore);
-    super::thread::is_cancelled_here();
+    super::cancel::is_cancelled_here();
     0
 }
 

@@ -5,7 +5,7 @@ use crate::control::in_program;
 use crate::op::{Op, Wait};
 use crate::real::next;
 use crate::rt::rt;
-use crate::threads::{give_way, not_supported, point, spawn};
+use crate::threads::{give_way, point, spawn};
 use fabius_explore::system::end_of;
 
 entries! {
@@ -32,7 +32,13 @@ pub fn number_of(thread: usize) -> Option<usize> {
 }
 
 /// Makes a thread under control.
-pub fn create_here(name: &'static str, function: usize, argument: usize, detached: bool, pc: usize) -> Result<usize, i32> {
+pub fn create_here(
+    name: &'static str,
+    function: usize,
+    argument: usize,
+    detached: bool,
+    pc: usize,
+) -> Result<usize, i32> {
     let number = rt().threads.len();
     point(Op { object: end_of(number as u32) as usize, write: true, ..Op::new(name, pc) });
     match spawn(function, argument, detached) {
@@ -59,7 +65,9 @@ extern "C-unwind" fn create(
     let mut state = 0;
     if !attributes.is_null() {
         // SAFETY: the program gives valid attributes.
-        unsafe { next!(fn pthread_attr_getdetachstate(*const libc::pthread_attr_t, *mut i32) -> i32)(attributes, &mut state) };
+        unsafe {
+            next!(fn pthread_attr_getdetachstate(*const libc::pthread_attr_t, *mut i32) -> i32)(attributes, &mut state)
+        };
     }
     match create_here("pthread_create", function, argument, state == libc::PTHREAD_CREATE_DETACHED, pc) {
         Ok(made) => {
@@ -181,17 +189,6 @@ extern "C-unwind" fn myself(_: usize) -> usize {
     unsafe { next!(fn pthread_self() -> usize)() }
 }
 
-/// Ends the thread if somebody has asked for that.
-pub fn is_cancelled_here() {
-    let me = rt().me();
-    if me.cancelled && me.cancellable {
-        me.cancellable = false;
-        me.result = usize::MAX;
-        // SAFETY: as `pthread_exit(PTHREAD_CANCELED)`.
-        unsafe { next!(fn pthread_exit(usize))(usize::MAX) }
-    }
-}
-
 extern "C-unwind" fn cancel(thread: usize, pc: usize) -> i32 {
     if !in_program() {
         // SAFETY: as the program calls it.
@@ -207,7 +204,7 @@ extern "C-unwind" fn cancel(thread: usize, pc: usize) -> i32 {
 extern "C-unwind" fn testcancel(_: usize) {
     if in_program() {
         point(Op::new("pthread_testcancel", 0));
-        is_cancelled_here();
+        super::cancel::is_cancelled_here();
     }
 }
 
@@ -250,11 +247,4 @@ extern "C-unwind" fn yield_here(pc: usize) -> i32 {
     }
     give_way("sched_yield", 0, pc);
     0
-}
-
-/// What cannot be done under control.
-pub fn refuse(name: &str) {
-    if in_program() {
-        not_supported(name);
-    }
 }

@@ -43,9 +43,9 @@ fn now() -> u64 {
 }
 
 fn slept(name: &'static str, nanoseconds: u64, pc: usize) {
-    super::thread::is_cancelled_here();
+    super::cancel::is_cancelled_here();
     give_way(name, nanoseconds, pc);
-    super::thread::is_cancelled_here();
+    super::cancel::is_cancelled_here();
 }
 
 extern "C-unwind" fn sleep_here(seconds: u32, pc: usize) -> u32 {
@@ -90,7 +90,8 @@ extern "C-unwind" fn clock_nanosleep_here(
             next!(fn clock_nanosleep(i32, i32, Time, *mut libc::timespec) -> i32)(clock, flags, time, rest)
         };
     }
-    let length = if flags & libc::TIMER_ABSTIME != 0 { deadline(time).saturating_sub(rt().now) } else { nanoseconds(time) };
+    let length =
+        if flags & libc::TIMER_ABSTIME != 0 { deadline(time).saturating_sub(rt().now) } else { nanoseconds(time) };
     slept("clock_nanosleep", length, pc);
     0
 }

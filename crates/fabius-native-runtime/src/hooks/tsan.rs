@@ -3,9 +3,9 @@
 use crate::control::in_program;
 use crate::heap::{self, Misuse};
 use crate::op::Op;
+use crate::place::REGISTERS;
 use crate::races::Touch;
 use crate::rt::rt;
-use crate::state::REGISTERS;
 use crate::threads::{fail, point};
 use fabius_trace::{BugKind, Points};
 
@@ -173,7 +173,7 @@ fn raced(first: usize, address: usize, size: usize, write: bool, pc: usize) {
     for at in (address & !7..address + size).step_by(8) {
         if rt.mark(at) {
             rt.again = true;
-            crate::explore::STOP.store(true, std::sync::atomic::Ordering::Relaxed);
+            crate::rt::STOP.store(true, std::sync::atomic::Ordering::Relaxed);
         }
     }
 }
@@ -186,7 +186,7 @@ fn volatile(address: usize, size: usize, write: bool, pc: usize) {
     touch(name, address, size, write, true, pc);
     let rt = rt();
     if rt.record {
-        let now = crate::record::value(address, size);
+        let now = crate::recorder::value(address, size);
         rt.values(now, None);
     }
 }

@@ -1,0 +1,127 @@
+//! `fabius cc` and `fabius run`, as a user calls them.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const ACCOUNT: &str = r#"#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+static int balance;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *deposit(void *unused) {
+    pthread_mutex_lock(&lock);
+    int seen = balance;
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&lock);
+    balance = seen + 1;
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+int main(int argc, char **argv) {
+    pthread_t a, b;
+    pthread_create(&a, 0, deposit, 0);
+    if (argc == 1) pthread_create(&b, 0, deposit, 0);
+    pthread_join(a, 0);
+    if (argc == 1) pthread_join(b, 0);
+    printf("the balance is %d\n", balance);
+    assert(balance == (argc == 1 ? 2 : 1));
+}
+"#;
+
+/// A folder for one test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("native").join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join("account.c"), ACCOUNT).unwrap();
+        Folder(path)
+    }
+
+    fn fabius(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fabius"));
+        command.args(args).current_dir(&self.0).env("XDG_CACHE_HOME", self.0.join("cache"));
+        command.output().unwrap()
+    }
+
+    fn build(&self) {
+        let built = self.fabius(&["cc", "-O1", "account.c", "-o", "account"]);
+        assert!(built.status.success(), "{}", text(&built.stderr));
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn a_bug_is_shown_saved_and_run_again() {
+    let folder = Folder::new("bug");
+    folder.build();
+    let run = folder.fabius(&["run", "./account", "--trace", "bug.json", "--html", "bug.html"]);
+    let shown = text(&run.stdout);
+    assert_eq!(run.status.code(), Some(1), "{shown}{}", text(&run.stderr));
+    assert!(shown.starts_with("bug: assert(balance == (argc == 1 ? 2 : 1)) fails, at account.c:22\n"), "{shown}");
+    assert!(shown.contains("with 1 preemption; with fewer there is no bug"), "{shown}");
+    assert!(shown.contains("balance: 0 -> 1"), "{shown}");
+    assert!(!shown.contains("the balance is"), "what the program prints is not shown: {shown}");
+    let page = std::fs::read_to_string(folder.0.join("bug.html")).unwrap();
+    assert!(page.contains("int seen = balance;"));
+    let again = folder.fabius(&["run", "./account", "--replay", "bug.json"]);
+    let shown = text(&again.stdout);
+    assert_eq!(again.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("the balance is 1") && shown.contains("account.c:22"), "{shown}");
+}
+
+#[test]
+fn a_document_has_the_form_of_every_answer() {
+    let folder = Folder::new("json");
+    folder.build();
+    let run = folder.fabius(&["run", "./account", "--json"]);
+    assert_eq!(run.status.code(), Some(1));
+    let document: Value = serde_json::from_slice(&run.stdout).unwrap();
+    let schema: Value = serde_json::from_slice(&folder.fabius(&["schema", "answer"]).stdout).unwrap();
+    assert!(jsonschema::is_valid(&schema, &document), "{document:#}");
+    assert_eq!(
+        (&document["verdict"], &document["kind"], &document["cost"]),
+        (&"bug".into(), &"assertion".into(), &1.into())
+    );
+}
+
+#[test]
+fn what_has_no_bug_is_verified_and_arguments_are_the_programs() {
+    let folder = Folder::new("verified");
+    folder.build();
+    let run = folder.fabius(&["run", "./account", "--", "one"]);
+    assert_eq!((run.status.code(), text(&run.stdout).as_str()), (Some(0), "verified: no schedule breaks ./account\n"));
+}
+
+#[test]
+fn a_limit_makes_no_proof() {
+    let folder = Folder::new("limit");
+    folder.build();
+    let run = folder.fabius(&["run", "./account", "--max", "0"]);
+    let shown = text(&run.stdout);
+    assert_eq!(run.status.code(), Some(0));
+    assert!(shown.starts_with("no bug within bounds: every schedule with at most 0 preemptions"), "{shown}");
+}
+
+#[test]
+fn what_cannot_be_run_or_compiled_is_said() {
+    let folder = Folder::new("bad");
+    let missing = folder.fabius(&["run", "./nothing"]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(text(&missing.stderr).contains("`./nothing` cannot be run"), "{}", text(&missing.stderr));
+    let other = folder.fabius(&["run", "/bin/true"]);
+    assert_eq!(other.status.code(), Some(2));
+    assert!(text(&other.stderr).contains("was it built with `fabius cc`"), "{}", text(&other.stderr));
+    let fixed = folder.fabius(&["cc", "-static", "account.c"]);
+    assert_eq!(fixed.status.code(), Some(2));
+    assert!(text(&fixed.stderr).contains("`-static` cannot be explored"), "{}", text(&fixed.stderr));
+    std::fs::write(folder.0.join("wrong.c"), "int main(void) { return }\n").unwrap();
+    assert_eq!(folder.fabius(&["cc", "wrong.c"]).status.code(), Some(1), "the exit code is the compiler's");
+}

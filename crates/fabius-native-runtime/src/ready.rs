@@ -1,0 +1,48 @@
+//! Who can go on.
+
+use crate::hooks::{files, mutex, once, rwlock, semaphore};
+use crate::op::{Op, Wait};
+use crate::rt::Rt;
+
+impl Rt {
+    /// Whether what an operation waits for is so.
+    pub fn is_so(&self, thread: usize, op: &Op) -> bool {
+        match op.wait {
+            Wait::Not => true,
+            Wait::Mutex => mutex::is_free(op.object, thread),
+            Wait::Read => rwlock::is_free(op.object, false),
+            Wait::Write => rwlock::is_free(op.object, true),
+            Wait::Spin => rwlock::spin_is_free(op.object),
+            Wait::Semaphore => semaphore::is_up(op.object),
+            Wait::Woken => self.threads[thread].woken,
+            Wait::End(other) => self.threads[other].finished,
+            Wait::Once => once::is_free(op.object),
+            Wait::Stream => self.streams.get(&op.object).is_none_or(|(owner, _)| *owner == thread),
+            Wait::Guard => once::guard_is_free(op.object),
+            Wait::File(file, events) => files::is_ready(file, events),
+            Wait::Others => self.threads.iter().enumerate().all(|(other, t)| other == thread || t.finished),
+        }
+    }
+
+    /// Whether the thread's next step is possible.
+    pub fn is_possible(&self, thread: usize) -> bool {
+        let t = &self.threads[thread];
+        !t.finished && (t.op.deadline.is_some() || self.is_so(thread, &t.op))
+    }
+
+    /// The same, but for one who repeats himself.
+    pub fn is_ready(&self, thread: usize) -> bool {
+        self.threads[thread].repeats != Some(self.steps) && self.is_possible(thread)
+    }
+
+    /// Who holds what an operation waits for.
+    pub fn holder(&self, op: &Op) -> Option<usize> {
+        match op.wait {
+            Wait::Mutex => mutex::owner(op.object),
+            Wait::End(other) => Some(other),
+            Wait::Stream => self.streams.get(&op.object).map(|(owner, _)| *owner),
+            Wait::Read | Wait::Write => rwlock::writer(op.object),
+            _ => None,
+        }
+    }
+}
