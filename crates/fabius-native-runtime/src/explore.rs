@@ -54,6 +54,11 @@ fn explore(request: &Request) -> Answer {
         let found = search(&Options { deadline: None, ..options.clone() });
         bug = found.bug;
     }
+    let repeats = bug.is_some() || first_execution() == first_execution();
+    if !repeats {
+        outcome.cut = Some(Cut::Nondeterminism);
+        outcome.exhausted = false;
+    }
     let mut answer = Answer {
         levels: outcome.levels,
         completed: outcome.completed,
@@ -227,6 +232,35 @@ fn once(schedule: &Schedule) -> Option<Once> {
     };
     let number = rt.recorder.number;
     Some(Once { kind, message, run: rt.recorded(), number })
+}
+
+/// Steps after which the comparison of two executions ends.
+const COMPARED: u32 = 10_000;
+
+/// A number of all accesses of the execution in which nobody is preempted.
+fn first_execution() -> u64 {
+    let mut log = StepLog::default();
+    if Program.initial(&mut Given([].iter()), &mut log).is_err() {
+        return 0;
+    }
+    rt().record = true;
+    let mut current = 0;
+    for _ in 0..COMPARED {
+        let threads = rt().threads.len();
+        let next = (0..threads).map(|n| (current + n) % threads).find(|t| rt().is_ready(*t));
+        let Some(next) = next else { break };
+        current = next;
+        log.clear();
+        match Program.step(&mut (), next as u32, &mut Given([].iter()), &mut log) {
+            Ok(End::Dropped) | Err(_) => break,
+            Ok(_) => {}
+        }
+    }
+    let rt = rt();
+    rt.record = false;
+    let number = rt.recorder.number;
+    rt.recorder = Default::default();
+    number
 }
 
 /// If nobody can go on, why.

@@ -122,6 +122,8 @@ pub struct Rt {
     pub limits: HashSet<String, Fixed>,
     /// Virtual time in nanoseconds since the beginning.
     pub now: u64,
+    /// Whether the program has ever looked at the time.
+    pub clock_read: bool,
     /// Steps of the execution.
     pub steps: u64,
     /// What happened before what.

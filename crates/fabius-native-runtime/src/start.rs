@@ -80,6 +80,7 @@ unsafe extern "C" fn instead_of_main(argc: usize, argv: usize, envp: usize) -> i
             limit: None,
             limits: Default::default(),
             now: 0,
+            clock_read: false,
             steps: 0,
             clocks: Default::default(),
             races: crate::races::Races::new(),

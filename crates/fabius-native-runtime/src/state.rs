@@ -84,7 +84,19 @@ impl Rt {
             // The states of the heap's blocks follow from what was called.
             hash.bytes(part);
         }
+        hash.word(if self.clock_read { self.now } else { 0 });
+        hash.word(self.random);
+        hash.word(self.at_exit.len() as u64);
         for (number, thread) in self.threads.iter().enumerate() {
+            // Values of keys are few, and in no particular order.
+            let values = thread.values.iter().map(|(key, value)| {
+                let mut one = Hash::default();
+                one.word(u64::from(*key));
+                one.word(*value as u64);
+                one.finish()
+            });
+            hash.word(values.fold(0, u64::wrapping_add));
+            hash.word(u64::from(thread.cancelled) | (thread.signals.len() as u64) << 1);
             hash.word(thread.op.name.as_ptr() as u64);
             hash.word(u64::from(thread.finished) | u64::from(thread.woken) << 1);
             if thread.finished {

@@ -133,7 +133,11 @@ fn run(target: &Target, plan: &Plan, what: What, points: Vec<u64>, watch: &Watch
             let cut = Some(Cut::Said("memory".into()));
             Answer { cut, executions, ..Answer::default() }
         }
-        Ended::Late { executions } => Answer { cut: Some(Cut::Time), executions, ..Answer::default() },
+        Ended::Late { executions } => {
+            let stopped = watch.stop.load(std::sync::atomic::Ordering::Relaxed);
+            let cut = Some(if stopped { Cut::Interrupted } else { Cut::Time });
+            Answer { cut, executions, ..Answer::default() }
+        }
     };
     Ok(report(target, plan, answer, began, is_replay))
 }

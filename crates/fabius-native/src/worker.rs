@@ -74,6 +74,9 @@ const TICK: Duration = Duration::from_millis(20);
 /// Processor time without a scheduling point after which the process is told so.
 const STILL: Duration = Duration::from_secs(3);
 
+/// How long a process that is asked to stop may take to say what it has found.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// The status with which the library ends a process that it cannot go on with.
 const GIVES_UP: i32 = 125;
 
@@ -97,16 +100,17 @@ pub fn run(target: &Target, request: &Request, watch: &Watch<'_>) -> io::Result<
     let mut child = start(target, &shared, matches!(request.what, What::Replay(_)))?;
     let late = request.time.map(|t| began + Duration::from_millis(t) + Duration::from_secs(10));
     let header = shared.header();
-    let (mut last, mut tick, mut asked) = ((0, cpu_time(&child)), 0u32, false);
+    let (mut last, mut tick) = ((0, cpu_time(&child)), 0u32);
+    let mut asked: Option<Instant> = None;
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break status;
         }
         std::thread::sleep(if tick < 10 { TICK / 10 } else { TICK });
         tick += 1;
-        if watch.stop.load(Relaxed) && !asked {
+        if watch.stop.load(Relaxed) {
             header.stop.store(1, Relaxed);
-            asked = true;
+            asked.get_or_insert_with(Instant::now);
         }
         let executions = header.executions.load(Relaxed);
         let steps = header.steps.load(Relaxed);
@@ -125,7 +129,7 @@ pub fn run(target: &Target, request: &Request, watch: &Watch<'_>) -> io::Result<
             unsafe { libc::kill(child.id() as i32, STANDS_STILL) };
             last.1 = cpu;
         }
-        if late.is_some_and(|l| Instant::now() > l) {
+        if late.is_some_and(|l| Instant::now() > l) || asked.is_some_and(|a| a.elapsed() > PATIENCE) {
             end(&mut child);
             return Ok(Ended::Late { executions });
         }
@@ -164,6 +168,8 @@ fn start(target: &Target, shared: &Shared, shows_output: bool) -> io::Result<Chi
             if libc::dup2(file, FD) < 0 {
                 return Err(io::Error::last_os_error());
             }
+            // Ctrl-C is for us; the process is told.
+            libc::setpgid(0, 0);
             libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

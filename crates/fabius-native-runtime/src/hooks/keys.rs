@@ -27,6 +27,8 @@ extern "C-unwind" fn create(key: *mut u32, destructor: usize, _: usize) -> i32 {
         return unsafe { next!(fn pthread_key_create(*mut u32, usize) -> i32)(key, destructor) };
     }
     let found = if in_program() {
+        // Which number a key gets is a matter of who comes first.
+        rt().unannounced |= rt().threads.len() > 1;
         let keys = &mut rt().keys;
         let free = keys.iter().position(Option::is_none).unwrap_or(keys.len());
         if free == keys.len() {
