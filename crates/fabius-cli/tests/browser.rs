@@ -143,7 +143,11 @@ fn the_page_of_a_rust_test_has_its_threads_and_its_race() {
     let report = fabius::Config::new().name("browser_data_race").explore(|| {
         let shared = std::sync::Arc::new(Shared(fabius::cell::UnsafeCell::new(0)));
         let theirs = shared.clone();
-        let other = fabius::thread::spawn(move || theirs.0.with_mut(|_| ()));
+        let other = fabius::thread::spawn(move || {
+            // What comes before its first operation would belong to the step of the other.
+            fabius::thread::yield_now();
+            theirs.0.with_mut(|_| ());
+        });
         shared.0.with_mut(|_| ());
         let _ = other.join();
     });

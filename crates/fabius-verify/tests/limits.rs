@@ -69,7 +69,8 @@ fn comparisons_end_within_a_step() {
             let way = Way::named(name).expect("it is a strategy");
             let program = fabius_lang::compile(source, &Default::default()).expect("it is checked above");
             let id = program_id("limits.fab", source, &[], &[]);
-            let time = Some(Duration::from_millis(200));
+            // So short that no limit on statements is reached before.
+            let time = Some(Duration::from_millis(1));
             let extent = Extent { executions: 10, seeds: 1, time, memory: None, points: Points::All };
             for (stop, why) in [(false, Reason::Time), (true, Reason::Interrupted)] {
                 let measured =
@@ -85,7 +86,7 @@ fn graphs_end_within_a_step() {
     for source in ENDLESS {
         let program = fabius_lang::compile(source, &Default::default()).expect("it is checked above");
         let id = program_id("limits.fab", source, &[], &[]);
-        let plan = Plan { time: Some(Duration::from_millis(200)), ..Plan::default() };
+        let plan = Plan { time: Some(Duration::from_millis(1)), ..Plan::default() };
         for (stop, why) in [(false, Reason::Time), (true, Reason::Interrupted)] {
             let drawn = graph(&program, &id, &plan, None, None, 500, &AtomicBool::new(stop));
             assert_eq!(drawn, Err(GraphError::Cut(why)), "{source}");
