@@ -163,6 +163,8 @@ fn failed(options: &Options, found: Found, answer: &mut Answer) {
 /// Runs one schedule and shows what the program prints.
 fn replay(schedule: &Schedule) -> Answer {
     let run = once(schedule);
+    // SAFETY: writes out what the program has printed, whose memory is as the execution has left it.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
     let mut answer = Answer { executions: 1, modules: modules(), ..Answer::default() };
     match run {
         Some(Once { kind: Some(kind), message, run, .. }) => {
