@@ -55,7 +55,7 @@ impl Report {
             let _ = writeln!(text, "to look at: {}", path.with_extension("html").display());
         }
         let _ = write!(text, "found after {}", self.effort());
-        Some(text)
+        Some(printable(&text))
     }
 
     fn effort(&self) -> String {
@@ -71,7 +71,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("fabius: ")?;
         match &self.verdict {
-            Verdict::Bug { trace } => write!(f, "fails: {}", trace.message)?,
+            Verdict::Bug { trace } => write!(f, "fails: {}", printable(&trace.message))?,
             Verdict::Verified => {
                 f.write_str("no failing execution; all were explored, under sequential consistency, with races judged by the orderings")?
             }
@@ -91,6 +91,13 @@ impl fmt::Display for Report {
         }
         write!(f, "; {}", self.effort())
     }
+}
+
+/// The text without anything that moves a terminal's cursor or turns the text around it: a space in the place of each.
+fn printable(text: &str) -> String {
+    let turns =
+        |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|c| if c != '\n' && (c.is_control() || turns(c)) { ' ' } else { c }).collect()
 }
 
 fn within(bounds: &Bounds) -> String {

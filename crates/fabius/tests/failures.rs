@@ -194,3 +194,18 @@ fn a_result_that_nobody_asks_for_and_that_panics_when_dropped_is_a_failure() {
     });
     says(&text(&report), &["the result of a thread panicked when it was dropped", "not like this"]);
 }
+
+#[test]
+fn control_characters_of_the_test_are_not_printed() {
+    let report = Config::new().name("control_characters").explore(|| {
+        thread::Builder::new()
+            .name("red \x1b[31m".into())
+            .spawn(|| panic!("clears \x1b[2J\u{9b}3J \u{202e}backwards"))
+            .unwrap()
+            .join()
+            .unwrap();
+    });
+    let text = format!("{}{report}", report.failure().expect("it fails"));
+    assert!(text.contains("clears") || text.contains("red"), "{text}");
+    assert!(!text.chars().any(|c| c != '\n' && (c.is_control() || c == '\u{202e}')), "{text:?}");
+}
