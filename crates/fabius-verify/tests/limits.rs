@@ -70,9 +70,9 @@ fn comparisons_end_within_a_step() {
             let program = fabius_lang::compile(source, &Default::default()).expect("it is checked above");
             let id = program_id("limits.fab", source, &[], &[]);
             // So short that no limit on statements is reached before.
-            let time = Some(Duration::from_millis(1));
-            let extent = Extent { executions: 10, seeds: 1, time, memory: None, points: Points::All };
-            for (stop, why) in [(false, Reason::Time), (true, Reason::Interrupted)] {
+            let short = Some(Duration::from_millis(1));
+            for (stop, time, why) in [(false, short, Reason::Time), (true, None, Reason::Interrupted)] {
+                let extent = Extent { executions: 10, seeds: 1, time, memory: None, points: Points::All };
                 let measured =
                     measure(&program, &id, &way, &extent, &AtomicBool::new(stop), &|_| {}).expect("it is a plan");
                 assert_eq!(measured.runs[0].cut, Some(why), "{name}\n{source}");
@@ -86,8 +86,9 @@ fn graphs_end_within_a_step() {
     for source in ENDLESS {
         let program = fabius_lang::compile(source, &Default::default()).expect("it is checked above");
         let id = program_id("limits.fab", source, &[], &[]);
-        let plan = Plan { time: Some(Duration::from_millis(1)), ..Plan::default() };
-        for (stop, why) in [(false, Reason::Time), (true, Reason::Interrupted)] {
+        let short = Some(Duration::from_millis(1));
+        for (stop, time, why) in [(false, short, Reason::Time), (true, None, Reason::Interrupted)] {
+            let plan = Plan { time, ..Plan::default() };
             let drawn = graph(&program, &id, &plan, None, None, 500, &AtomicBool::new(stop));
             assert_eq!(drawn, Err(GraphError::Cut(why)), "{source}");
         }
