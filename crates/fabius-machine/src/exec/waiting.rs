@@ -1,0 +1,66 @@
+//! Guards: whether a task that waits may go on.
+
+use super::{Exec, bug};
+use crate::code::Instr;
+use fabius_explore::system::{Access, End, Fault, TaskId, end_of};
+use fabius_trace::BugKind;
+
+impl Exec<'_> {
+    /// Stands at an `await` or `join`: the end of the step, if the task may not pass.
+    pub(super) fn waits(&mut self, index: usize, guard: u32, here: usize) -> Result<Option<End>, Fault> {
+        let told = self.log.accesses.len();
+        if self.passes(index, guard, here)? {
+            return Ok(None);
+        }
+        // Only what lets the task pass is an access.
+        self.log.accesses.truncate(told);
+        let task = &mut self.state.tasks[index];
+        task.pc = here as u32;
+        if task.id == task.buffer {
+            return Ok(Some(End::Point));
+        }
+        task.on_stack = false;
+        Ok(Some(End::Wait))
+    }
+
+    /// Whether an `await` or `join` lets the task pass; its reads are told.
+    fn passes(&mut self, index: usize, guard: u32, here: usize) -> Result<bool, Fault> {
+        let guard = self.program.code.guards[guard as usize];
+        let code = &self.program.code;
+        let mut pc = guard.entry as usize;
+        let value = loop {
+            let at = pc;
+            pc += 1;
+            match code.instrs[at] {
+                Instr::Value { a } => break self.read(index, a, at, 0),
+                Instr::Jump { to } => pc = to as usize,
+                Instr::Unless { cmp, a, b, to } => {
+                    if !cmp.holds(self.read(index, a, at, 0), self.read(index, b, at, 1)) {
+                        pc = to as usize;
+                    }
+                }
+                other => self.plain(index, other, at)?,
+            }
+        };
+        if !guard.join {
+            return Ok(value != 0);
+        }
+        let span = code.infos[here].a;
+        if value == 0 {
+            return bug(BugKind::NullDereference, span);
+        }
+        let task = (value - 1) as TaskId;
+        if self.state.index(task).is_some() {
+            return Ok(false);
+        }
+        if self.log.want_accesses {
+            self.log.accesses.push(Access { variable: end_of(task), write: false, sync: true, span });
+        }
+        Ok(true)
+    }
+
+    /// Whether the task, which stands at an `await` or `join`, may pass. An error lets it go on, into the error.
+    pub(crate) fn may_pass(&mut self, index: usize, guard: u32, here: usize) -> bool {
+        self.passes(index, guard, here).unwrap_or(true)
+    }
+}
