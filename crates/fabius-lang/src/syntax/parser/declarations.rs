@@ -1,0 +1,214 @@
+//! Declarations.
+
+use super::super::ast::*;
+use super::super::lexer::TokenKind as T;
+use super::{Dialect, Failed, Parsed, Parser};
+use fabius_trace::Span;
+
+/// Words that a declaration begins with.
+const STARTS: &[&str] =
+    &["const", "enum", "record", "var", "sync", "data", "level", "interleave", "proc", "init", "buffer", "process"];
+
+impl Parser<'_> {
+    pub(super) fn item(&mut self) -> Item {
+        let start = self.span();
+        let node = match self.item_kind() {
+            Ok(kind) => kind,
+            Err(Failed) => {
+                self.skip_to_item(start);
+                ItemKind::Error
+            }
+        };
+        Spanned { node, span: start.to(self.last_span()) }
+    }
+    fn skip_to_item(&mut self, start: Span) {
+        if self.span() == start {
+            self.bump();
+        }
+        let mut depth = 0;
+        loop {
+            match self.peek() {
+                T::End => return,
+                T::LBrace => depth += 1,
+                T::RBrace => {
+                    depth -= 1;
+                    if depth <= 0 {
+                        self.bump();
+                        return;
+                    }
+                }
+                T::Semi if depth == 0 => {
+                    self.bump();
+                    if self.begins_line() {
+                        return;
+                    }
+                    continue;
+                }
+                T::Name if depth == 0 && STARTS.contains(&self.text()) && self.span() != start => return,
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+    fn item_kind(&mut self) -> Parsed<ItemKind> {
+        if self.peek() != T::Name {
+            return self.unexpected("a declaration (`var`, `proc`, `init`, ..)", None);
+        }
+        match self.text().to_string().as_str() {
+            "const" => self.constant(),
+            "enum" => {
+                self.bump();
+                let name = self.name("the name of an enum")?;
+                self.expect(T::LBrace, "`{`")?;
+                let names = self.list(T::RBrace, |p| p.name("a name"))?;
+                Ok(ItemKind::Enum { name, names })
+            }
+            "record" => {
+                self.bump();
+                let name = self.name("the name of a record")?;
+                self.expect(T::LBrace, "`{`")?;
+                let fields = self.list(T::RBrace, Parser::record_field)?;
+                Ok(ItemKind::Record { name, fields })
+            }
+            "var" | "sync" | "data" | "thread" => self.variable(),
+            "level" => {
+                self.bump();
+                let mut names = vec![self.name("the name of a level")?];
+                while self.eat(T::Lt) {
+                    names.push(self.name("the name of a level")?);
+                }
+                self.semicolon()?;
+                Ok(ItemKind::Levels(names))
+            }
+            "interleave" => {
+                self.bump();
+                if !self.eat_word("explicit") {
+                    return self.unexpected("`explicit`", None);
+                }
+                self.semicolon()?;
+                Ok(ItemKind::InterleaveExplicit)
+            }
+            "inline" if self.dialect == Dialect::Prelude => {
+                self.bump();
+                self.proc(true)
+            }
+            "proc" => self.proc(false),
+            "init" => {
+                self.bump();
+                Ok(ItemKind::Init(self.block()?))
+            }
+            "buffer" => {
+                self.bump();
+                let name = self.name("the name of a buffer")?;
+                Ok(ItemKind::Buffer { name, body: self.block()? })
+            }
+            "process" => self.process(),
+            _ => self.no_declaration(),
+        }
+    }
+    /// What stands where a declaration should begin, and is often meant as one.
+    fn no_declaration(&mut self) -> Parsed<ItemKind> {
+        match self.text() {
+            "int" | "bool" => {
+                let name = if self.peek_at(1) == T::Name { self.text_at(1) } else { "x" };
+                let help = format!("variables are declared `var {name}: {};`", self.text());
+                self.unexpected("a declaration", Some(help))
+            }
+            "fn" | "def" | "func" | "function" | "void" => self
+                .unexpected("a declaration", Some("procedures are declared `proc name(a: int) -> int { .. }`".into())),
+            _ => self.unexpected("a declaration (`var`, `proc`, `init`, ..)", None),
+        }
+    }
+    fn constant(&mut self) -> Parsed<ItemKind> {
+        self.bump();
+        let name = self.name("the name of a constant")?;
+        let ty = if self.eat(T::Colon) { Some(self.ty()?) } else { None };
+        self.expect(T::Eq, "`=` and the value of the constant")?;
+        let value = self.expr()?;
+        self.semicolon()?;
+        Ok(ItemKind::Const { name, ty, value })
+    }
+    fn record_field(&mut self) -> Parsed<Field> {
+        let kind = if self.eat_word("sync") {
+            VarKind::Sync
+        } else if self.eat_word("data") {
+            VarKind::Data
+        } else {
+            VarKind::Inferred
+        };
+        let name = self.name("the name of a field")?;
+        self.expect(T::Colon, "`:` and a type")?;
+        let ty = self.ty()?;
+        let init = if self.eat(T::Eq) { Some(self.expr()?) } else { None };
+        Ok(Field { kind, name, ty, init })
+    }
+    fn variable(&mut self) -> Parsed<ItemKind> {
+        let kind = match self.text() {
+            "sync" => VarKind::Sync,
+            "data" => VarKind::Data,
+            "thread" => VarKind::PerThread,
+            _ => VarKind::Inferred,
+        };
+        if kind != VarKind::Inferred {
+            self.bump();
+        }
+        if !self.eat_word("var") {
+            return self.unexpected("`var`", None);
+        }
+        let name = self.name("the name of a variable")?;
+        self.expect(T::Colon, "`:` and the type of the variable")?;
+        let ty = self.ty()?;
+        let init = if self.eat(T::Eq) { Some(self.expr()?) } else { None };
+        self.semicolon()?;
+        Ok(ItemKind::Var { kind, name, ty, init })
+    }
+    fn process(&mut self) -> Parsed<ItemKind> {
+        self.bump();
+        let name = self.name("the name of a process")?;
+        self.expect(T::LBracket, "`[` and how many copies there are, or `[*]`")?;
+        let count = if self.peek() == T::Star && self.peek_at(1) == T::RBracket {
+            self.bump();
+            None
+        } else {
+            Some(self.expr()?)
+        };
+        self.expect(T::RBracket, "`]`")?;
+        Ok(ItemKind::Process { name, count, body: self.block()? })
+    }
+    fn proc(&mut self, inline: bool) -> Parsed<ItemKind> {
+        self.bump();
+        let name = self.name("the name of a procedure")?;
+        self.expect(T::LParen, "`(` and parameters")?;
+        let params = self.list(T::RParen, Parser::parameter)?;
+        let mut results = Vec::new();
+        if self.eat(T::Arrow) {
+            if self.eat(T::LParen) {
+                results = self.list(T::RParen, |p| p.ty())?;
+            } else {
+                let no_record = std::mem::replace(&mut self.no_record, true);
+                let ty = self.ty();
+                self.no_record = no_record;
+                results.push(ty?);
+            }
+        }
+        if self.peek() == T::Colon {
+            return self.unexpected("`{` or `->`", Some("result types follow `->`".into()));
+        }
+        let body = self.block()?;
+        Ok(ItemKind::Proc { inline, name, params, results, body })
+    }
+    fn parameter(&mut self) -> Parsed<Param> {
+        let place = self.dialect == Dialect::Prelude && self.is_word("place") && self.peek_at(1) == T::Name;
+        if place {
+            self.bump();
+        }
+        let name = self.name("the name of a parameter")?;
+        let ty = if place && self.peek() != T::Colon {
+            None
+        } else {
+            self.expect(T::Colon, "`:` and the type of the parameter")?;
+            Some(self.ty()?)
+        };
+        Ok(Param { place, name, ty })
+    }
+}

@@ -1,0 +1,311 @@
+//! Statements.
+
+use super::super::ast::*;
+use super::super::lexer::TokenKind as T;
+use super::{Failed, Parsed, Parser};
+use fabius_trace::Span;
+
+/// Words that a statement begins with.
+const STARTS: &[&str] = &[
+    "let", "var", "if", "while", "loop", "for", "choose", "return", "assert", "assume", "await", "atomic", "join",
+    "break", "continue", "yield", "zield", "spawn", "post",
+];
+
+impl Parser<'_> {
+    pub(super) fn block(&mut self) -> Parsed<Block> {
+        self.nested(|p| {
+            let no_record = std::mem::replace(&mut p.no_record, false);
+            let start = p.expect(T::LBrace, "`{`")?;
+            let mut stmts = Vec::new();
+            while !matches!(p.peek(), T::RBrace | T::End) {
+                let from = p.span();
+                let node = match p.stmt() {
+                    Ok(kind) => kind,
+                    Err(Failed) => {
+                        p.skip_to_stmt(from);
+                        StmtKind::Error
+                    }
+                };
+                stmts.push(Spanned { node, span: from.to(p.last_span()) });
+            }
+            p.no_record = no_record;
+            if p.peek() == T::End {
+                let end = p.span();
+                // After E0104 the rest of the file was not read.
+                if p.diagnostics.last().is_none_or(|d| d.code != "E0104") {
+                    p.report(
+                        "E0105",
+                        "this block is never closed".into(),
+                        start,
+                        "opened here".into(),
+                        Some("add `}`".into()),
+                    );
+                }
+                return Ok(Spanned { node: stmts, span: start.to(end) });
+            }
+            let end = p.bump();
+            Ok(Spanned { node: stmts, span: start.to(end) })
+        })
+    }
+    fn skip_to_stmt(&mut self, from: Span) {
+        self.no_record = false;
+        let mut depth = 0;
+        let mut first = self.span() == from;
+        loop {
+            match self.peek() {
+                T::End => return,
+                T::Semi if depth == 0 => {
+                    self.bump();
+                    return;
+                }
+                T::LBrace => depth += 1,
+                T::RBrace if depth == 0 => return,
+                T::RBrace => {
+                    depth -= 1;
+                    // `else` and `or` go on with the statement that is skipped.
+                    if depth == 0 && !(self.peek_at(1) == T::Name && ["else", "or"].contains(&self.text_at(1))) {
+                        self.bump();
+                        return;
+                    }
+                }
+                T::Name if depth == 0 && !first && STARTS.contains(&self.text()) && self.begins_line() => return,
+                _ => {}
+            }
+            first = false;
+            self.bump();
+        }
+    }
+    fn stmt(&mut self) -> Parsed<StmtKind> {
+        if self.peek() == T::LBrace {
+            return Ok(StmtKind::Block(self.block()?));
+        }
+        let word = if self.peek() == T::Name { self.text().to_string() } else { String::new() };
+        match word.as_str() {
+            "break" => self.one_word(StmtKind::Break),
+            "continue" => self.one_word(StmtKind::Continue),
+            "yield" => self.one_word(StmtKind::Yield),
+            "zield" => self.one_word(StmtKind::Zield),
+            "skip" => self.one_word(StmtKind::Skip),
+            "progress" => self.one_word(StmtKind::Progress),
+            "let" | "var" => self.local(word == "var"),
+            "return" => self.return_stmt(),
+            "if" => self.if_stmt(),
+            "while" => {
+                self.bump();
+                let guard = self.guard()?;
+                Ok(StmtKind::While { guard, body: self.block()? })
+            }
+            "loop" => {
+                self.bump();
+                Ok(StmtKind::Loop(self.block()?))
+            }
+            "for" => self.for_stmt(),
+            "choose" => {
+                self.bump();
+                let mut blocks = vec![self.block()?];
+                while self.eat_word("or") {
+                    blocks.push(self.block()?);
+                }
+                Ok(StmtKind::Choose(blocks))
+            }
+            "atomic" => {
+                self.bump();
+                Ok(StmtKind::Atomic(self.block()?))
+            }
+            "join" => self.one_expr(StmtKind::Join),
+            "assume" => self.one_expr(StmtKind::Assume),
+            "await" => self.one_expr(StmtKind::Await),
+            "assert" => self.assert(),
+            "print" => {
+                self.bump();
+                self.expect(T::LParen, "`(`")?;
+                let values = self.list(T::RParen, |p| p.expr())?;
+                self.semicolon()?;
+                Ok(StmtKind::Print(values))
+            }
+            _ => self.expr_stmt(),
+        }
+    }
+    fn one_word(&mut self, kind: StmtKind) -> Parsed<StmtKind> {
+        self.bump();
+        self.semicolon()?;
+        Ok(kind)
+    }
+    fn one_expr(&mut self, make: fn(Expr) -> StmtKind) -> Parsed<StmtKind> {
+        self.bump();
+        let e = self.expr()?;
+        self.semicolon()?;
+        Ok(make(e))
+    }
+    fn local(&mut self, mutable: bool) -> Parsed<StmtKind> {
+        self.bump();
+        let names = if self.eat(T::LParen) {
+            self.list(T::RParen, |p| p.name("a name"))?
+        } else {
+            vec![self.name("the name of a variable")?]
+        };
+        let ty = if self.eat(T::Colon) { Some(self.ty()?) } else { None };
+        let init = if self.eat(T::Eq) { Some(self.rhs()?) } else { None };
+        self.semicolon()?;
+        Ok(StmtKind::Local { mutable, names, ty, init })
+    }
+    fn return_stmt(&mut self) -> Parsed<StmtKind> {
+        self.bump();
+        let mut values = Vec::new();
+        if self.peek() == T::LParen && self.is_tuple() {
+            self.bump();
+            values = self.list(T::RParen, |p| p.expr())?;
+        } else if self.peek() != T::Semi {
+            values.push(self.rhs()?);
+        }
+        self.semicolon()?;
+        Ok(StmtKind::Return(values))
+    }
+    fn for_stmt(&mut self) -> Parsed<StmtKind> {
+        self.bump();
+        let name = self.name("the name of a variable")?;
+        if !self.eat_word("in") {
+            return self.unexpected("`in`", Some("write `for i in 0..n - 1 { .. }`; both ends are included".into()));
+        }
+        let no_record = std::mem::replace(&mut self.no_record, true);
+        let bounds = (|| {
+            let lo = self.bound()?;
+            self.expect(T::DotDot, "`..`")?;
+            Ok((lo, self.bound()?))
+        })();
+        self.no_record = no_record;
+        let (lo, hi) = bounds?;
+        Ok(StmtKind::For { name, lo, hi, body: self.block()? })
+    }
+    fn assert(&mut self) -> Parsed<StmtKind> {
+        self.bump();
+        let condition = self.expr()?;
+        let mut message = None;
+        if self.eat(T::Comma) {
+            if self.peek() != T::Text {
+                return self.unexpected("a message in double quotes", None);
+            }
+            let node = unescape(self.text());
+            message = Some(Spanned { node, span: self.bump() });
+        }
+        self.semicolon()?;
+        Ok(StmtKind::Assert(condition, message))
+    }
+    fn if_stmt(&mut self) -> Parsed<StmtKind> {
+        self.bump();
+        let guard = self.guard()?;
+        let then = self.block()?;
+        let (mut otherwise, mut else_if) = (None, false);
+        if self.eat_word("else") {
+            if self.is_word("if") {
+                else_if = true;
+                let start = self.span();
+                let node = self.nested(|p| p.if_stmt())?;
+                let span = start.to(self.last_span());
+                otherwise = Some(Spanned { node: vec![Spanned { node, span }], span });
+            } else {
+                otherwise = Some(self.block()?);
+            }
+        }
+        Ok(StmtKind::If { guard, then, otherwise, else_if })
+    }
+    /// Whether the parenthesis here holds several items.
+    fn is_tuple(&self) -> bool {
+        let mut depth = 0;
+        for token in &self.tokens[self.at..] {
+            match token.kind {
+                T::LParen | T::LBracket | T::LBrace => depth += 1,
+                T::RParen | T::RBracket | T::RBrace => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return false;
+                    }
+                }
+                T::Comma if depth == 1 => return true,
+                T::Semi | T::End => return false,
+                _ => {}
+            }
+        }
+        false
+    }
+    fn expr_stmt(&mut self) -> Parsed<StmtKind> {
+        let start = self.at;
+        if ["int", "bool"].contains(&self.text()) && self.peek_at(1) == T::Name {
+            let help = format!("declare it `var {}: {} = ..;`", self.text_at(1), self.text());
+            return self.unexpected("a statement", Some(help));
+        }
+        let targets = if self.peek() == T::LParen && self.is_tuple() {
+            self.bump();
+            self.list(T::RParen, |p| p.expr())?
+        } else {
+            if !matches!(self.peek(), T::Name | T::LParen) {
+                return self.unexpected("a statement", None);
+            }
+            vec![self.rhs()?]
+        };
+        let op = match self.peek() {
+            T::Eq => None,
+            T::PlusEq => Some(BinaryOp::Add),
+            T::MinusEq => Some(BinaryOp::Sub),
+            T::StarEq => Some(BinaryOp::Mul),
+            T::SlashEq => Some(BinaryOp::Div),
+            T::PercentEq => Some(BinaryOp::Rem),
+            _ => return self.no_assignment(targets, start),
+        };
+        self.bump();
+        let value = self.rhs()?;
+        self.semicolon()?;
+        Ok(StmtKind::Assign { targets, op, value })
+    }
+    /// Behind expressions that are not assigned to: a call, or what is wrong.
+    fn no_assignment(&mut self, mut targets: Vec<Expr>, start: usize) -> Parsed<StmtKind> {
+        let callable = matches!(
+            targets.last().map(|t| &t.node),
+            Some(
+                ExprKind::Call(..)
+                    | ExprKind::Method(..)
+                    | ExprKind::Spawn(..)
+                    | ExprKind::Post(..)
+                    | ExprKind::New(..)
+            )
+        );
+        if targets.len() == 1 && callable {
+            let node = targets.remove(0);
+            self.semicolon()?;
+            return Ok(StmtKind::Expr(node));
+        }
+        if matches!(self.peek(), T::ColonEq | T::PlusPlus | T::MinusMinus) {
+            self.semicolon()?;
+        }
+        if targets.len() == 1 && self.at != start && self.peek() == T::Semi {
+            let span = targets[0].span;
+            self.report(
+                "E0106",
+                "this expression has no effect".into(),
+                span,
+                "not a statement".into(),
+                Some("assign it, or remove it".into()),
+            );
+            return Err(Failed);
+        }
+        self.unexpected("`=`", None)
+    }
+}
+
+/// The text of a string token without quotes and escapes.
+fn unescape(token: &str) -> String {
+    let inner = token.get(1..token.len().saturating_sub(1)).unwrap_or("");
+    let mut out = String::new();
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some('n') => out.push('\n'),
+                Some(other) => out.push(other),
+                None => {}
+            },
+            other => out.push(other),
+        }
+    }
+    out
+}

@@ -1,0 +1,69 @@
+//! Types.
+
+use super::super::ast::*;
+use super::super::lexer::TokenKind as T;
+use super::{KEYWORDS, Parsed, Parser};
+
+/// Words of the language that are types.
+const BUILTIN: &[&str] = &["bool", "int", "thread", "thread_set", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
+
+impl Parser<'_> {
+    pub(super) fn ty(&mut self) -> Parsed<Type> {
+        self.nested(|p| p.ty_unguarded())
+    }
+    fn ty_unguarded(&mut self) -> Parsed<Type> {
+        let start = self.span();
+        // `u8 + ..` and `u8..` go on after the type (`x as u8 + 1`); only other names can begin the bound of a range.
+        let is_word = KEYWORDS.contains(&self.text());
+        let node = if self.peek() == T::Name && (is_word || self.peek_at(1) != T::DotDot) {
+            self.named_type(is_word)?
+        } else if self.eat(T::LBracket) {
+            let element = self.ty()?;
+            if !self.eat(T::Semi) {
+                return self
+                    .unexpected("`;` and the length of the array", Some("an array type is written `[int; 4]`".into()));
+            }
+            let length = self.expr()?;
+            self.expect(T::RBracket, "`]`")?;
+            TypeKind::Array(Box::new(element), Box::new(length))
+        } else if matches!(self.peek(), T::Number | T::Minus | T::LParen | T::Name) {
+            self.range_type()?
+        } else {
+            return self.unexpected("a type", None);
+        };
+        Ok(Spanned { node, span: start.to(self.last_span()) })
+    }
+    /// A type that begins with a word.
+    fn named_type(&mut self, is_word: bool) -> Parsed<TypeKind> {
+        match self.text() {
+            "map" => {
+                self.bump();
+                self.expect(T::LBracket, "`[` and the type of the keys")?;
+                let key = self.ty()?;
+                self.expect(T::RBracket, "`]`")?;
+                Ok(TypeKind::Map(Box::new(key), Box::new(self.ty()?)))
+            }
+            "ref" => {
+                self.bump();
+                Ok(TypeKind::Ref(self.name("the name of a record")?))
+            }
+            _ if !is_word && matches!(self.peek_at(1), T::Plus | T::Minus | T::Star) => self.range_type(),
+            text if is_word && !BUILTIN.contains(&text) => self.unexpected("a type", None),
+            text => {
+                let text = text.to_string();
+                self.bump();
+                Ok(TypeKind::Named(text))
+            }
+        }
+    }
+    fn range_type(&mut self) -> Parsed<TypeKind> {
+        let lo = self.bound()?;
+        self.expect(T::DotDot, "`..`")?;
+        let hi = self.bound()?;
+        Ok(TypeKind::Range(Box::new(lo), Box::new(hi)))
+    }
+    /// A bound of a range: binds tighter than comparisons.
+    pub(super) fn bound(&mut self) -> Parsed<Expr> {
+        self.binary(4)
+    }
+}
