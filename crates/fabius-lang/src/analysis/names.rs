@@ -1,4 +1,4 @@
-//! "Did you mean": the known name that is nearest to a misspelt one.
+//! Names in messages: "did you mean", with the known name that is nearest to a misspelt one; lists and counts.
 
 /// The candidate that most likely was meant, if one is near enough.
 pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -33,6 +33,16 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     table[a.len()][b.len()]
+}
+
+/// `1 argument`, `2 arguments`.
+pub(super) fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Names for a sentence.
+pub(super) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

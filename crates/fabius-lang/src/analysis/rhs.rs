@@ -3,8 +3,8 @@
 use super::Choices;
 use super::checker::{Binding, Checker, Frame, Inline, Signature};
 use super::constant::{constant, is_integer};
-use super::expr::{count, list, strip};
-use super::names::nearest;
+use super::expr::strip;
+use super::names::{count, list, nearest};
 use crate::program::*;
 use crate::syntax::ast;
 use fabius_trace::Span;

@@ -445,7 +445,7 @@ impl Checker<'_> {
         };
         let Some(typed) = produced else { return };
         if typed.len() != wanted.len() {
-            let message = format!("this procedure returns {}", super::expr::count(wanted.len(), "value"));
+            let message = format!("this procedure returns {}", super::names::count(wanted.len(), "value"));
             self.error("E0303", span, message, format!("{} given", typed.len())).help =
                 Some("say what it returns after the parameters: `proc p() -> int`".into());
             return;
