@@ -1,5 +1,6 @@
 //! Handles and references as numbers, sets of threads as arrays, objects as columns of arrays.
 
+use super::{Body, Maker};
 use crate::build::*;
 use fabius_lang::program::*;
 
@@ -78,29 +79,16 @@ pub(super) fn resized(records: &[Record], value: &Value, ty: &Type) -> Value {
     }
 }
 
-/// How the parts of a procedure change from the source to the version that is made.
-pub(super) struct Mapping<'a> {
-    pub(super) ty: &'a dyn Fn(&Type) -> Type,
-    pub(super) records: &'a [Record],
-    pub(super) heap: &'a Heap,
-    /// Parameters of the source.
-    pub(super) params: usize,
-    pub(super) me: Option<Place>,
-}
-
-impl Mapping<'_> {
-    pub(super) fn local(&self, l: LocalId) -> LocalId {
-        if self.me.is_some() && l >= self.params { l + 1 } else { l }
-    }
-
-    pub(super) fn place(&self, p: &Place) -> Place {
+/// The parts of a procedure of the source in the version that is made.
+impl Maker<'_> {
+    pub(super) fn place(&self, p: &Place, body: &Body) -> Place {
         let base = match &p.base {
-            Base::Local(l) => Base::Local(self.local(*l)),
+            Base::Local(l) => Base::Local(body.local(*l)),
             other => other.clone(),
         };
         let step = |s: &Projection| match s {
             Projection::Index { index, lo, len } => {
-                Projection::Index { index: Box::new(self.expr(index)), lo: *lo, len: *len }
+                Projection::Index { index: Box::new(self.expr(index, body)), lo: *lo, len: *len }
             }
             field => field.clone(),
         };
@@ -108,39 +96,39 @@ impl Mapping<'_> {
         let mut moved = base;
         if let (Base::Heap(object, r), Some(Projection::Field(f))) = (&p.base, p.path.first()) {
             moved = self.heap.fields[*r][*f].base.clone();
-            path[0] = Projection::Index { index: Box::new(self.expr(object)), lo: 1, len: self.heap.objects };
+            path[0] = Projection::Index { index: Box::new(self.expr(object, body)), lo: 1, len: self.heap.objects };
         }
-        Place { base: moved, path, ty: (self.ty)(&p.ty), span: p.span }
+        Place { base: moved, path, ty: self.ty(&p.ty), span: p.span }
     }
 
-    pub(super) fn expr(&self, e: &Expr) -> Expr {
-        let boxed = |e: &Expr| Box::new(self.expr(e));
+    pub(super) fn expr(&self, e: &Expr, body: &Body) -> Expr {
+        let boxed = |e: &Expr| Box::new(self.expr(e, body));
         let kind = match &e.kind {
-            ExprKind::Const(v) => ExprKind::Const(resized(self.records, v, &(self.ty)(&e.ty))),
-            ExprKind::Read(p) => ExprKind::Read(self.place(p)),
+            ExprKind::Const(v) => ExprKind::Const(resized(&self.program.records, v, &self.ty(&e.ty))),
+            ExprKind::Read(p) => ExprKind::Read(self.place(p, body)),
             ExprKind::Unary(op, a) => ExprKind::Unary(*op, boxed(a)),
             ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, boxed(a), boxed(b)),
             ExprKind::IfElse(a, b, c) => ExprKind::IfElse(boxed(a), boxed(b), boxed(c)),
-            ExprKind::Tuple(parts) => ExprKind::Tuple(parts.iter().map(|p| self.expr(p)).collect()),
+            ExprKind::Tuple(parts) => ExprKind::Tuple(parts.iter().map(|p| self.expr(p, body)).collect()),
             ExprKind::Cast(a) => ExprKind::Cast(boxed(a)),
-            ExprKind::SelfHandle => match &self.me {
+            ExprKind::SelfHandle => match &body.me {
                 Some(me) => return Expr { span: e.span, ..read(me) },
                 None => unreachable!("`self` is a handle"),
             },
             ExprKind::SetContains(set, member) => {
                 let ExprKind::Read(p) = &set.kind else { unreachable!("sets are variables") };
-                let member = self.expr(member);
-                return Expr { span: e.span, ..read(&element(self.place(p), member)) };
+                let member = self.expr(member, body);
+                return Expr { span: e.span, ..read(&element(self.place(p, body), member)) };
             }
             ExprKind::SetIsEmpty(set) => {
                 let ExprKind::Read(p) = &set.kind else { unreachable!("sets are variables") };
-                let p = self.place(p);
+                let p = self.place(p, body);
                 let Type::Array { len, .. } = p.ty else { unreachable!("a set is an array") };
                 let contains = |i: i64| read(&element(p.clone(), number(i)));
                 return (1..i64::from(len)).fold(boolean(true), |none, i| and(none, not(contains(i))));
             }
         };
-        let ty = match (self.ty)(&e.ty) {
+        let ty = match self.ty(&e.ty) {
             // Handles are compared as numbers.
             Type::Range(..) if matches!(e.ty, Type::Thread | Type::Ref(_)) => Type::Int,
             ty => ty,

@@ -11,7 +11,11 @@
 //! 3. Inside of `atomic` there are no points, so procedures that are called there have a second version without. There is
 //!    also one for each level, so that a post is known to go up or not.
 
+mod calls;
 mod census;
+mod checks;
+mod choices;
+mod control;
 mod data;
 mod points;
 mod prefix;
@@ -130,6 +134,8 @@ struct Maker<'a> {
 /// A procedure under construction.
 struct Body {
     locals: Vec<Local>,
+    /// Parameters of the source.
+    params: usize,
     mode: Mode,
     /// The level at which it runs.
     level: Level,
@@ -137,6 +143,13 @@ struct Body {
     at: At,
     /// Says whether control stands at a scheduling point, where the paths to here differ.
     fresh: Option<Place>,
+}
+
+impl Body {
+    /// The number that a local of the source has here: the task's handle stands behind the parameters.
+    fn local(&self, l: LocalId) -> LocalId {
+        if self.me.is_some() && l >= self.params { l + 1 } else { l }
+    }
 }
 
 /// Writes everything out.
@@ -430,16 +443,16 @@ impl Maker<'_> {
             Mode::Free | Mode::Task | Mode::Thread => Mode::Free,
             Mode::Atomic | Mode::AtOnce => mode,
         };
-        let mut body = Body { locals, mode: inside, level, me, at, fresh: None };
+        let mut body = Body { locals, params: source.params, mode: inside, level, me, at, fresh: None };
         let mut out = Vec::new();
         let prefix = if mode == Mode::Thread { self.prefix(&source.body) } else { 0 };
-        self.block(&source.body[..prefix], &mut body, source.params, &mut out);
+        self.block(&source.body[..prefix], &mut body, &mut out);
         if mode == Mode::Thread && prefix < source.body.len() {
             // What comes before belongs to the step that makes the thread.
             self.prefix_has_ended(&mut out);
             body.at = At::Point;
         }
-        self.block(&source.body[prefix..], &mut body, source.params, &mut out);
+        self.block(&source.body[prefix..], &mut body, &mut out);
         self.begin(&mut body, &mut out);
         let proc = &mut self.program.procs[id];
         (proc.locals, proc.params, proc.body) = (body.locals, params, out);
@@ -484,9 +497,9 @@ impl Maker<'_> {
         id
     }
 
-    fn block(&mut self, block: &[Stmt], body: &mut Body, params: usize, out: &mut Block) {
+    fn block(&mut self, block: &[Stmt], body: &mut Body, out: &mut Block) {
         for s in block {
-            self.stmt(s, body, params, out);
+            self.stmt(s, body, out);
         }
     }
 }

@@ -6,12 +6,13 @@
 use super::{At, Body, Maker, Mode, code};
 use crate::build::*;
 use fabius_lang::program::*;
+use fabius_trace::Span;
 
 impl Maker<'_> {
     /// A block inside of another one, and how it ends.
-    pub(super) fn nested(&mut self, block: &Block, body: &mut Body, params: usize) -> (Block, At) {
+    pub(super) fn nested(&mut self, block: &Block, body: &mut Body) -> (Block, At) {
         let mut out = Vec::new();
-        self.block(block, body, params, &mut out);
+        self.block(block, body, &mut out);
         (out, std::mem::replace(&mut body.at, At::Within))
     }
 
@@ -109,6 +110,19 @@ impl Maker<'_> {
             out.push(when(no, others));
         }
         self.begin(body, out);
+    }
+
+    /// Whether a handle is null, and whether one may go on behind `join`.
+    pub(super) fn has_ended(&self, handle: Expr) -> (Expr, Expr) {
+        let Some((_, finished)) = self.handles.clone() else { unreachable!("`join` has a handle") };
+        let null = eq(handle.clone(), number(0));
+        (null.clone(), or(null, read(&element(finished, handle))))
+    }
+
+    pub(super) fn wait(&mut self, e: Expr, span: Span, body: &mut Body, out: &mut Block) {
+        self.pause(&e, body, out);
+        self.check_exprs(std::slice::from_ref(&e), span, out);
+        out.push(Stmt { span, ..assume(e) });
     }
 }
 
