@@ -140,6 +140,18 @@ pub enum Bug {
     Livelock,
 }
 
+impl Bug {
+    /// Which of several bugs at the same cost and depth is reported.
+    pub(crate) fn rank(&self) -> u8 {
+        match self {
+            Bug::Fault(..) => 0,
+            Bug::Race(_) => 1,
+            Bug::Deadlock => 2,
+            Bug::Livelock => 3,
+        }
+    }
+}
+
 /// What cut a search short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {

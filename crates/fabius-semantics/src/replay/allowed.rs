@@ -1,0 +1,68 @@
+//! Whether the rules let a task run now.
+
+use super::Replay;
+use crate::config::{Config, Task, Whereabouts};
+use crate::rules::may_dispatch;
+use crate::run::is_ready;
+use crate::value::TaskId;
+use fabius_explore::system::{BufferId, DECLARED_BUFFER, End, System};
+
+impl Replay<'_> {
+    /// Why the rules do not let the task run now.
+    pub(super) fn may_not_run(&self, config: &Config, task: TaskId) -> Option<String> {
+        let name = self.names.of_task(task);
+        if !self.reference.ready(config, task) {
+            return Some(format!("{name} waits and cannot go on"));
+        }
+        let (n, _) = config.task(task)?;
+        if let Some(owner) = self.in_control(config)
+            && owner != n
+        {
+            return Some(match self.last {
+                Some(_) => {
+                    format!("{name} is on another buffer, and {} has not given up control", self.names.of_buffer(owner))
+                }
+                None => format!("{name} is not on the buffer that begins"),
+            });
+        }
+        (!self.can_go(config, task)).then(|| format!("a task of a higher level runs before {name}"))
+    }
+
+    /// The buffer that alone may go on: the one that begins, or one that has not come to a point where control is handed
+    /// over; not if it cannot go on.
+    pub(super) fn in_control(&self, config: &Config) -> Option<BufferId> {
+        let owner = match self.last {
+            None => DECLARED_BUFFER,
+            Some((n, _, End::Yield | End::Interrupted | End::Finished)) => n,
+            Some((_, _, End::Point | End::Wait | End::Dropped)) => return None,
+        };
+        self.buffer_can_go(config, owner).then_some(owner)
+    }
+
+    fn buffer_can_go(&self, config: &Config, n: BufferId) -> bool {
+        let tasks: Vec<TaskId> = config.tasks().filter(|(b, _)| *b == n).map(|(_, t)| t.id).collect();
+        tasks.into_iter().any(|t| self.reference.ready(config, t) && self.can_go(config, t))
+    }
+
+    /// The premises about levels: of DISPATCH for a pending task, of all other rules for a running one.
+    fn can_go(&self, config: &Config, task: TaskId) -> bool {
+        match config.find(task) {
+            Some(Whereabouts::Stack(n, at)) => {
+                let buffer = &config.buffers[&n];
+                at + 1 == buffer.stack.len() && buffer.may_go_on()
+            }
+            Some(Whereabouts::Pending(n, at)) => {
+                let mut buffer = config.buffers[&n].clone();
+                let level = buffer.pending[at].level;
+                let waits =
+                    |t: &Task| t.level >= level && !is_ready(self.program, &self.reference.layout, config, n, t);
+                if buffer.innermost().is_some_and(waits) {
+                    let waiting = buffer.stack.pop().expect("it was just seen");
+                    buffer.pending.push(waiting);
+                }
+                may_dispatch(&buffer, at)
+            }
+            None => false,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What a step does, written down while it runs.
+
+use crate::config::Config;
+use crate::rules::Note;
+use crate::run::Observer;
+use crate::show::{Names, Variables, one_line, values_in};
+use fabius_explore::system::BufferId;
+use fabius_lang::program::{Base, ExprKind, Guard, Place, Program, Stmt, StmtKind, Type};
+use fabius_trace::Action;
+
+/// Writes down what a step does.
+pub(super) struct Teller<'a> {
+    program: &'a Program,
+    pub(super) names: Names,
+    pub(super) actions: Vec<Action>,
+    /// The configuration in front of the last statement.
+    before: Option<Config>,
+    buffer: BufferId,
+    /// What the last statement reads, with values.
+    pub(super) values: Option<Vec<String>>,
+    pub(super) condition: Option<String>,
+    pub(super) said: Option<String>,
+    /// Types of what the last statement prints.
+    printed: Vec<Type>,
+    /// Whether the last statement is told.
+    told: bool,
+}
+
+impl<'a> Teller<'a> {
+    pub(super) fn new(program: &'a Program, names: Names) -> Self {
+        Teller {
+            program,
+            names,
+            actions: Vec::new(),
+            before: None,
+            buffer: 0,
+            values: None,
+            condition: None,
+            said: None,
+            printed: Vec::new(),
+            told: false,
+        }
+    }
+}
+
+/// Statements that only the front end sees, or whose parts are told instead.
+fn is_silent(program: &Program, proc: usize, stmt: &Stmt) -> bool {
+    let is_temporary = |p: &Place| matches!(p.base, Base::Local(l) if p.path.is_empty() && program.procs[proc].locals[l].name.starts_with('$'));
+    match &stmt.kind {
+        StmtKind::Atomic(_) | StmtKind::Skip => true,
+        StmtKind::Assign(p, e) => is_temporary(p) && matches!(e.kind, ExprKind::Const(_)),
+        StmtKind::While(Guard::Expr(e), _) => {
+            matches!(e.kind, ExprKind::Const(_))
+        }
+        _ => false,
+    }
+}
+
+impl Observer for Teller<'_> {
+    fn before(&mut self, config: &Config, n: BufferId, stmt: Option<&Stmt>) {
+        self.buffer = n;
+        self.names.refresh(self.program, config);
+        self.told = false;
+        let Some(stmt) = stmt else { return };
+        let task = config.buffers[&n].innermost().expect("a task is running");
+        let proc = task.frames.last().expect("a task has a frame").proc;
+        self.before = Some(config.clone());
+        self.values = Some(values_in(self.program, config, n, stmt, &self.names));
+        let source = &self.program.source;
+        (self.condition, self.said) = match &stmt.kind {
+            StmtKind::Assert(e, _, said) => (Some(one_line(e.span.text(source))), said.clone()),
+            _ => (None, None),
+        };
+        let text = stmt.span.text(source);
+        let head = match &stmt.kind {
+            StmtKind::If(..) | StmtKind::While(..) => text.split('{').next().unwrap_or(text),
+            _ => text,
+        };
+        let stack = task.frames.iter().map(|f| self.program.procs[f.proc].name.clone()).collect();
+        let action = Action {
+            file: None,
+            span: stmt.span,
+            at: stmt.span.line_col(source),
+            text: one_line(head).trim_end_matches(';').to_string(),
+            stack,
+            changes: Vec::new(),
+            note: None,
+        };
+        self.printed = match &stmt.kind {
+            StmtKind::Print(es) => es.iter().map(|e| e.ty.clone()).collect(),
+            _ => Vec::new(),
+        };
+        self.told = !is_silent(self.program, proc, stmt);
+        // The statements of an expansion of the library are those of one call.
+        let again = self.actions.last().is_some_and(|a| a.span == action.span && a.text == action.text);
+        if self.told && !again {
+            self.actions.push(action);
+        }
+    }
+
+    fn after(&mut self, config: &Config, note: Option<Note>) {
+        self.names.refresh(self.program, config);
+        if !self.told {
+            return;
+        }
+        let before = self.before.take().unwrap_or_default();
+        let changed = Variables::of(self.program).changes(&before, config, self.buffer, &self.names);
+        let note = note.map(|n| match n {
+            Note::Chose(b) => format!("chose {b}"),
+            Note::Printed(values) => {
+                let variables = Variables::of(self.program);
+                let parts = self.printed.iter().zip(&values);
+                let shown: Vec<String> = parts.map(|(ty, v)| variables.show(ty, v, &self.names)).collect();
+                format!("printed ({})", shown.join(", "))
+            }
+        });
+        if let Some(action) = self.actions.last_mut() {
+            action.changes.extend(changed);
+            action.note = note.or(action.note.take());
+        }
+    }
+}
