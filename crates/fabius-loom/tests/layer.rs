@@ -1,5 +1,6 @@
 //! The interface, as a test that is written for loom uses it.
 
+use fabius_loom as loom;
 use loom::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use loom::sync::{Arc, Mutex, Notify};
 use loom::{cell::UnsafeCell, thread};

@@ -5,6 +5,7 @@
 //! is the same and what differs.
 //!
 //! ```should_panic
+//! use fabius_shuttle as shuttle;
 //! use shuttle::sync::{Arc, Mutex};
 //! use shuttle::thread;
 //!

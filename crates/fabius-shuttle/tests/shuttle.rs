@@ -1,5 +1,6 @@
 //! What a test that was written for shuttle relies on.
 
+use fabius_shuttle as shuttle;
 use shuttle::future;
 use shuttle::rand::Rng;
 use shuttle::scheduler::{

@@ -1,0 +1,3 @@
+//! The interface of loom 0.5, which is a part of that of loom 0.7, for `[patch.crates-io]`: cargo replaces a package by one of the same name.
+
+pub use fabius_loom::*;
