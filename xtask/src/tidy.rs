@@ -59,6 +59,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("fabius", &["fabius-explore", "fabius-html", "fabius-trace"]),
     ("fabius-loom", &["fabius"]),
     ("fabius-shuttle", &["fabius"]),
+    ("loom", &["fabius-loom"]),
+    ("shuttle", &["fabius-shuttle"]),
     ("stdmodel", &[]),
     ("testkit", &["fabius-lang", "fabius-trace"]),
     ("xtask", &["fabius-curves", "fabius-explore", "fabius-lang", "fabius-machine", "fabius-trace", "testkit"]),

@@ -2,6 +2,7 @@
 
 use fabius::Config;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// loom's `Builder`, with its fields.
@@ -31,24 +32,24 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// loom's defaults; `LOOM_MAX_BRANCHES`, `LOOM_MAX_PERMUTATIONS`, `LOOM_MAX_DURATION` (seconds) and
-    /// `LOOM_MAX_PREEMPTIONS` are read as in loom.
+    /// loom's defaults; the variables `LOOM_MAX_BRANCHES`, `LOOM_MAX_PERMUTATIONS`, `LOOM_MAX_DURATION` (seconds),
+    /// `LOOM_MAX_PREEMPTIONS`, `LOOM_CHECKPOINT_FILE`, `LOOM_CHECKPOINT_INTERVAL`, `LOOM_LOCATION` and `LOOM_LOG` are read as in
+    /// loom.
+    ///
+    /// # Panics
+    /// If a variable cannot be read.
     pub fn new() -> Builder {
-        let number = |name: &str| -> Option<usize> {
-            let value = std::env::var(name).ok()?;
-            Some(value.parse().unwrap_or_else(|_| panic!("{name} must be a number, not `{value}`")))
-        };
         Builder {
             max_threads: crate::MAX_THREADS,
-            max_branches: number("LOOM_MAX_BRANCHES").unwrap_or(1000),
-            max_permutations: number("LOOM_MAX_PERMUTATIONS"),
-            max_duration: number("LOOM_MAX_DURATION").map(|s| Duration::from_secs(s as u64)),
-            preemption_bound: number("LOOM_MAX_PREEMPTIONS"),
-            checkpoint_file: None,
-            checkpoint_interval: 20_000,
+            max_branches: variable("LOOM_MAX_BRANCHES").unwrap_or(1000),
+            max_permutations: variable("LOOM_MAX_PERMUTATIONS"),
+            max_duration: variable("LOOM_MAX_DURATION").map(Duration::from_secs),
+            preemption_bound: variable("LOOM_MAX_PREEMPTIONS"),
+            checkpoint_file: variable("LOOM_CHECKPOINT_FILE"),
+            checkpoint_interval: variable("LOOM_CHECKPOINT_INTERVAL").unwrap_or(20_000),
             expect_explicit_explore: false,
-            location: false,
-            log: false,
+            location: std::env::var("LOOM_LOCATION").is_ok(),
+            log: std::env::var("LOOM_LOG").is_ok(),
         }
     }
 
@@ -58,7 +59,8 @@ impl Builder {
         self
     }
 
-    /// Runs the closure in every interleaving.
+    /// Runs the closure in every interleaving. What `FABIUS_JOBS`, `FABIUS_TIME` and `FABIUS_PREEMPTIONS` say takes the place of
+    /// what the fields say; see [`Config::environment`].
     ///
     /// # Panics
     /// If one fails.
@@ -79,8 +81,14 @@ impl Builder {
         if let Some(time) = self.max_duration {
             config = config.time(time);
         }
-        config.check(f);
+        config.environment().check(f);
     }
+}
+
+/// What a variable of the environment says.
+fn variable<T: FromStr>(name: &str) -> Option<T> {
+    let value = std::env::var(name).ok()?;
+    Some(value.parse().unwrap_or_else(|_| panic!("invalid value for `{name}`: `{value}`")))
 }
 
 impl Default for Builder {

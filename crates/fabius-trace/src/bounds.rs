@@ -1,11 +1,14 @@
+#[cfg(feature = "documents")]
 use schemars::JsonSchema;
+#[cfg(feature = "documents")]
 use serde::{Deserialize, Serialize};
 
 /// What a deviation of the schedule costs.
 ///
 /// Contexts, preemptions: Iterative Context Bounding (PLDI 2007); delays: Delay-Bounded Scheduling (POPL 2011).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", serde(rename_all = "snake_case"))]
 pub enum Bound {
     /// Nothing costs anything: the whole space.
     None,
@@ -22,8 +25,9 @@ pub enum Bound {
 }
 
 /// Which deterministic or nondeterministic scheduler the search is relative to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", serde(rename_all = "kebab-case"))]
 pub enum SchedulerKind {
     /// Any pending task may be next.
     Bag,
@@ -36,8 +40,9 @@ pub enum SchedulerKind {
 }
 
 /// Where a running thread may be preempted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", serde(rename_all = "snake_case"))]
 pub enum Points {
     /// Before every access to shared state.
     All,
@@ -46,7 +51,8 @@ pub enum Points {
 }
 
 /// The bounds within which an answer holds. Everything that restricted the search is in here.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
 pub struct Bounds {
     /// What was bounded.
     pub bound: Bound,
@@ -59,15 +65,16 @@ pub struct Bounds {
     /// Copies of each `process p[*]` that were explored.
     pub instances: Vec<(String, u32)>,
     /// The processes of which any number of copies was looked at.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub any: Vec<String>,
     /// What else was left out, in sentences: loops that were not followed any further, for instance.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub limits: Vec<String>,
 }
 
 /// What was explored at one value of the bound. Counts are cumulative: they include the levels below.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
 pub struct LevelStats {
     /// Value of the bound.
     pub bound: u32,

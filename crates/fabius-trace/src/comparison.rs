@@ -1,13 +1,16 @@
 use crate::{Bound, BugKind, LevelStats, Reason};
+#[cfg(feature = "documents")]
 use schemars::JsonSchema;
+#[cfg(feature = "documents")]
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// How strategies get on with programs: what `fabius compare --json` prints, and what `fabius::compare` saves of a Rust test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
 pub struct Comparison {
     /// Version of this format; readers refuse others.
-    #[schemars(extend("const" = COMPARISON_VERSION))]
+    #[cfg_attr(feature = "documents", schemars(extend("const" = COMPARISON_VERSION)))]
     pub version: u32,
     /// The programs, in the order of the command line.
     pub programs: Vec<Compared>,
@@ -17,7 +20,8 @@ pub struct Comparison {
 pub const COMPARISON_VERSION: u32 = 1;
 
 /// A program, and how strategies get on with it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
 pub struct Compared {
     /// The file as the user gave it, or the name of the test.
     pub name: String,
@@ -28,8 +32,9 @@ pub struct Compared {
 }
 
 /// What is counted to tell how much of a program has been seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", serde(rename_all = "snake_case"))]
 pub enum Counted {
     /// Distinct states.
     States,
@@ -38,21 +43,23 @@ pub enum Counted {
 }
 
 /// What one strategy did.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
 pub struct Measured {
     /// As on the command line: `icb`, `delay:round-robin`, `pct:3`.
     pub strategy: String,
     /// What the strategy counts, if it goes from the least cost to higher ones.
     pub bound: Bound,
     /// If it does: what is within each bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Option::is_none"))]
     pub coverage: Option<Coverage>,
     /// One execution after the other from the beginning; once, or for each seed.
     pub runs: Vec<Run>,
 }
 
 /// What is within each bound.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
 pub struct Coverage {
     /// What was seen at each value of the bound. Counts include the levels below; the last level may be unfinished.
     pub levels: Vec<LevelStats>,
@@ -67,7 +74,8 @@ pub struct Coverage {
 }
 
 /// Executions, one after the other.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
 pub struct Run {
     /// Seed of a random strategy.
     pub seed: Option<u64>,
@@ -84,7 +92,8 @@ pub struct Run {
 }
 
 /// A point of a curve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
 pub struct Grown {
     /// After so many executions ..
     pub executions: u64,

@@ -1,12 +1,15 @@
 use crate::{Bound, BugKind, LineCol, Points, SchedulerKind, Span};
+#[cfg(feature = "documents")]
 use schemars::JsonSchema;
+#[cfg(feature = "documents")]
 use serde::{Deserialize, Serialize};
 
 /// A schedule that breaks a program, with what each step did. Serialises to the `--trace` file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
 pub struct ErrorTrace {
     /// Version of this format; readers refuse others.
-    #[schemars(extend("const" = TRACE_VERSION))]
+    #[cfg_attr(feature = "documents", schemars(extend("const" = TRACE_VERSION)))]
     pub version: u32,
     /// The program the trace belongs to.
     pub program: ProgramId,
@@ -25,17 +28,17 @@ pub struct ErrorTrace {
     /// Scheduling points the steps are cut at.
     pub points: Points,
     /// Addresses of data at which threads may be switched as well, because it was seen to race (native programs).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub data_points: Vec<u64>,
     /// For a livelock, the step from which on everything repeats.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Option::is_none"))]
     pub cycle: Option<u32>,
     /// Threads or task buffers, in order of their columns.
     pub lanes: Vec<Lane>,
     /// The steps, in order.
     pub steps: Vec<Step>,
     /// Which steps belong together, in order of the later ones.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub links: Vec<Link>,
 }
 
@@ -43,7 +46,8 @@ pub struct ErrorTrace {
 pub const TRACE_VERSION: u32 = 2;
 
 /// Two steps, the first of which is why the second can happen, or is in conflict with it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
 pub struct Link {
     /// What the first is to the second.
     pub kind: LinkKind,
@@ -52,13 +56,14 @@ pub struct Link {
     /// The later step, from 0.
     pub to: u32,
     /// What is between them: a message, a variable.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Option::is_none"))]
     pub label: Option<String>,
 }
 
 /// What a step is to another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", serde(rename_all = "snake_case"))]
 pub enum LinkKind {
     /// It makes the thread that takes its first step there.
     Spawn,
@@ -75,7 +80,8 @@ pub enum LinkKind {
 }
 
 /// Which program a trace belongs to, and how it was configured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
 pub struct ProgramId {
     /// Path as the user gave it.
     pub file: String,
@@ -88,7 +94,8 @@ pub struct ProgramId {
 }
 
 /// A column of the trace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
 pub struct Lane {
     /// Name for people, for instance `add#1`.
     pub name: String,
@@ -97,8 +104,9 @@ pub struct Lane {
 }
 
 /// What a lane stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", serde(rename_all = "snake_case"))]
 pub enum LaneKind {
     /// A thread.
     Thread,
@@ -125,41 +133,44 @@ pub fn wide_of_parts(parts: &[u32]) -> u64 {
 }
 
 /// One decision: this task runs until its next scheduling point, making these choices.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
 pub struct Turn {
     /// Number of the task: threads and tasks are numbered from 0 in the order of their creation in this execution.
     pub task: u32,
     /// The outcome of each nondeterministic choice in the step, in order, as an index into its alternatives.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub choices: Vec<u32>,
 }
 
 /// A step of a trace: a turn and what happened in it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
 pub struct Step {
     /// The decision.
     pub turn: Turn,
     /// Column.
     pub lane: u32,
     /// Name of the task, where a lane runs several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Option::is_none"))]
     pub task_name: Option<String>,
     /// Why the step costs something, or what else is notable about the switch to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Option::is_none"))]
     pub mark: Option<Mark>,
     /// Name of the priority level that the step runs at, where there are several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Option::is_none"))]
     pub level: Option<String>,
     /// What the step did, statement by statement.
     pub actions: Vec<Action>,
     /// What has become of the task, if it cannot simply go on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Option::is_none"))]
     pub after: Option<After>,
 }
 
 /// What becomes of a task by its step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", serde(rename_all = "snake_case"))]
 pub enum After {
     /// It waits for something that is not so yet.
     Waits,
@@ -168,8 +179,9 @@ pub enum After {
 }
 
 /// What is notable about the switch to a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", serde(rename_all = "snake_case"))]
 pub enum Mark {
     /// The thread that ran before could have gone on.
     Preemption,
@@ -187,34 +199,36 @@ pub enum Mark {
 }
 
 /// One statement executed in a step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
 pub struct Action {
     /// Where.
     pub span: Span,
     /// The same for people.
     pub at: LineCol,
     /// The file, where it is not the program's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Option::is_none"))]
     pub file: Option<String>,
     /// The statement's source text, on one line.
     pub text: String,
     /// Procedures the statement is in, outermost first.
     pub stack: Vec<String>,
     /// Variables whose value changed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub changes: Vec<Change>,
     /// What else happened, for instance `printed (1, 2)` or `blocks`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Option::is_none"))]
     pub note: Option<String>,
 }
 
 /// A variable that changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
 pub struct Change {
     /// For instance `pendingIo`, `a[2].next`, `node@1.next` (a heap object), `t` (a local).
     pub variable: String,
     /// Whose it is.
-    #[serde(default, skip_serializing_if = "Scope::is_shared")]
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Scope::is_shared"))]
     pub scope: Scope,
     /// Value before.
     pub old: String,
@@ -223,8 +237,9 @@ pub struct Change {
 }
 
 /// Whose a variable is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", serde(rename_all = "snake_case"))]
 pub enum Scope {
     /// Everybody's.
     #[default]
@@ -238,6 +253,7 @@ pub enum Scope {
 }
 
 impl Scope {
+    #[cfg(feature = "documents")]
     fn is_shared(&self) -> bool {
         *self == Scope::Shared
     }

@@ -1,8 +1,11 @@
+#[cfg(feature = "documents")]
 use schemars::JsonSchema;
+#[cfg(feature = "documents")]
 use serde::{Deserialize, Serialize};
 
 /// A half-open range of byte offsets in the source text of one program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
 pub struct Span {
     /// Offset of the first byte.
     pub start: u32,
@@ -38,7 +41,8 @@ impl Span {
 }
 
 /// A position for people: line and column, both counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
 pub struct LineCol {
     /// Line, from 1.
     pub line: u32,

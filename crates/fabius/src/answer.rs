@@ -41,7 +41,10 @@ pub(crate) fn show(
         (trace.bound, trace.scheduler, trace.cost) = (bound, scheduler, found.cost);
     }
     report.text = Some(crate::report::render(&trace, &rerun, &name, &schedule));
-    report.saved = crate::report::save(config, &trace, &name);
+    #[cfg(feature = "traces")]
+    {
+        report.saved = crate::save::save(config, &trace, &name);
+    }
     report.replay = Some(schedule);
     report.verdict = Verdict::Bug { trace: Box::new(trace) };
 }

@@ -20,13 +20,14 @@ use std::time::Instant;
 
 /// Checks a test under every schedule, those with the fewest preemptions first.
 ///
-/// The answer of a test that does not fail says within which bounds. See [`Config`] for other strategies.
+/// The answer of a test that does not fail says within which bounds. See [`Config`] for other strategies, and
+/// [`Config::environment`] for the variables that choose one.
 ///
 /// # Panics
-/// If an execution fails; the message shows it.
+/// If an execution fails; the message shows it. If a variable of the environment cannot be read.
 #[track_caller]
 pub fn check_default<F: Fn() + Sync>(test: F) -> Report {
-    check(&Config::default(), &test, Location::caller())
+    check(&Config::default().environment(), &test, Location::caller())
 }
 
 impl Config {

@@ -1,7 +1,8 @@
 //! Strategies side by side on one test, for the curves of `fabius compare`.
 
 use crate::config::{Config, Plan};
-use crate::report::{self, Report};
+use crate::report::Report;
+use crate::save;
 use fabius_explore::search::Strategy;
 use fabius_trace::{
     Bound, COMPARISON_VERSION, Compared, Comparison, Counted, Coverage, Measured, Reason, Run, SchedulerKind, Verdict,
@@ -56,7 +57,7 @@ pub fn compare<F: Fn() + Sync>(name: &str, configs: &[Config], test: F) -> io::R
     let strategies = ways.into_iter().map(|(_, measured)| measured).collect();
     let compared = Compared { name: name.into(), counted: Counted::Classes, strategies };
     let comparison = Comparison { version: COMPARISON_VERSION, programs: vec![compared] };
-    let path = report::folder()?.join(format!("{}.comparison.json", report::file_name(name)));
+    let path = save::folder()?.join(format!("{}.comparison.json", save::file_name(name)));
     std::fs::write(&path, serde_json::to_string_pretty(&comparison)?)?;
     Ok(path)
 }

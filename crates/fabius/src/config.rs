@@ -21,6 +21,8 @@ pub struct Config {
     pub(crate) panics: bool,
     pub(crate) reduction: bool,
     pub(crate) name: Option<String>,
+    #[cfg(feature = "traces")]
+    pub(crate) saves: bool,
     /// Set when another check of a portfolio has found something.
     pub(crate) cancel: Option<Arc<AtomicBool>>,
 }
@@ -52,6 +54,8 @@ impl Default for Config {
             panics: false,
             reduction: true,
             name: None,
+            #[cfg(feature = "traces")]
+            saves: true,
             cancel: None,
         }
     }
@@ -197,7 +201,13 @@ impl Config {
         Config { reduction: false, ..self }
     }
 
-    /// The name under which the trace of a failure is saved; by default that of the test.
+    /// Saves no trace of a failure. `FABIUS_TRACES=none` in the environment does so for all tests.
+    #[cfg(feature = "traces")]
+    pub fn save_no_trace(self) -> Config {
+        Config { saves: false, ..self }
+    }
+
+    /// The name under which the trace of a failure is saved, if it is; by default that of the test.
     pub fn name(self, name: &str) -> Config {
         Config { name: Some(name.to_string()), ..self }
     }

@@ -48,8 +48,10 @@ mod answer;
 pub mod cell;
 mod check;
 mod command;
+#[cfg(feature = "traces")]
 mod compare;
 mod config;
+mod environment;
 pub mod future;
 pub mod hint;
 mod local;
@@ -58,12 +60,15 @@ mod replay;
 mod report;
 mod rerun;
 mod rt;
+#[cfg(feature = "traces")]
+mod save;
 pub mod sync;
 mod system;
 pub mod thread;
 pub mod time;
 
 pub use check::{check_default as check, portfolio};
+#[cfg(feature = "traces")]
 pub use compare::compare;
 pub use config::Config;
 pub use fabius_trace::{Bound, BugKind, ErrorTrace, Grown, LevelStats, Verdict};

@@ -1,9 +1,7 @@
 //! What a check says: a line if the test does not fail, the failing execution in lanes if it does.
 
 use crate::command;
-use crate::config::Config;
 use crate::rerun::Rerun;
-use fabius_html::{Page, Tone};
 use fabius_trace::{Bound, Bounds, ErrorTrace, Grown, LevelStats, Mark, Reason, SchedulerKind, Verdict};
 use std::fmt::{self, Write};
 use std::path::PathBuf;
@@ -28,7 +26,7 @@ pub struct Report {
     pub elapsed: Duration,
     /// The schedule of the failing execution, for [`crate::replay`].
     pub replay: Option<String>,
-    /// Where the trace of the failing execution was saved.
+    /// Where the trace of the failing execution was saved, with the feature `traces`.
     pub saved: Option<PathBuf>,
     pub(crate) text: Option<String>,
 }
@@ -53,6 +51,9 @@ impl Report {
         if let Some(path) = &self.saved {
             let _ = writeln!(text, "the whole trace: {}", path.display());
             let _ = writeln!(text, "to look at: {}", path.with_extension("html").display());
+        }
+        if cfg!(not(feature = "traces")) {
+            let _ = writeln!(text, "as a web page to step through: with the feature `traces` of fabius");
         }
         let _ = write!(text, "found after {}", self.effort());
         Some(printable(&text))
@@ -227,49 +228,4 @@ fn trim(out: &mut String) {
 
 fn short(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
-}
-
-/// Saves the trace below `target/fabius`, and as a web page beside it. A trace that cannot be saved is still shown.
-pub(crate) fn save(config: &Config, trace: &ErrorTrace, check: &str) -> Option<PathBuf> {
-    let name = config.name.clone().or_else(command::test_name)?;
-    let path = folder().ok()?.join(format!("{}.json", file_name(&name)));
-    std::fs::write(&path, serde_json::to_string_pretty(trace).ok()?).ok()?;
-    let sources = fabius_html::sources_of(trace, source);
-    let page = Page {
-        verdict: "bug",
-        tone: Tone::Bug,
-        headline: &trace.message,
-        facts: Vec::new(),
-        command: Some(command::again(check, &crate::rerun::encode(&trace.schedule()))),
-        levels: &[],
-        trace: Some(trace),
-        sources: &sources,
-    };
-    std::fs::write(path.with_extension("html"), fabius_html::page(&page)).ok()?;
-    Some(path)
-}
-
-/// The name of a test as that of a file.
-pub(crate) fn file_name(name: &str) -> String {
-    name.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
-}
-
-/// The folder for what is saved.
-pub(crate) fn folder() -> std::io::Result<PathBuf> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(find_target, |d| Some(PathBuf::from(d)));
-    let folder = target.ok_or(std::io::ErrorKind::NotFound)?.join("fabius");
-    std::fs::create_dir_all(&folder)?;
-    Ok(folder)
-}
-
-/// The text of a source file: cargo names it from the workspace's folder, and runs the test in the package's.
-fn source(file: &str) -> Option<String> {
-    let here = std::env::current_dir().ok()?;
-    here.ancestors().find_map(|a| std::fs::read_to_string(a.join(file)).ok())
-}
-
-/// The nearest `target` folder above the current one.
-fn find_target() -> Option<PathBuf> {
-    let here = std::env::current_dir().ok()?;
-    here.ancestors().map(|a| a.join("target")).find(|t| t.is_dir())
 }

@@ -5,6 +5,7 @@ use fabius::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use fabius::sync::{Arc, LazyLock, Mutex, Once, OnceLock, RwLock, RwLockWriteGuard, mpsc};
 use fabius::{BugKind, Config, Report, thread};
 use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Output};
 use std::sync::atomic::AtomicUsize as Count;
@@ -306,6 +307,25 @@ fn raw_pointers_keep_counts_and_leaks_are_found() {
     assert!(!report.is_bug(), "{}", report.failure().unwrap());
     let report = config().find_leaks().explore(balanced(false));
     assert_eq!(report.trace().map(|t| t.kind), Some(BugKind::Leak), "{report}");
+}
+
+#[test]
+fn a_raw_pointer_can_be_borrowed_from_many_times() {
+    let report = config().find_leaks().explore(|| {
+        let raw = Arc::into_raw(Arc::new(AtomicUsize::new(0))).expose_provenance();
+        let pointer = move || std::ptr::with_exposed_provenance::<AtomicUsize>(raw);
+        // SAFETY: the pointer stands for a count, which is given back at the end.
+        let borrow = move || ManuallyDrop::new(unsafe { Arc::from_raw(pointer()) });
+        let owner = (*borrow()).clone();
+        let other = thread::spawn(move || owner.fetch_add(1, SeqCst));
+        borrow().fetch_add(1, SeqCst);
+        other.join().unwrap();
+        assert_eq!(borrow().load(SeqCst), 2);
+        assert_eq!(Arc::strong_count(&borrow()), 1);
+        // SAFETY: as above.
+        drop(unsafe { Arc::from_raw(pointer()) });
+    });
+    assert!(!report.is_bug(), "{}", report.failure().unwrap());
 }
 
 #[test]

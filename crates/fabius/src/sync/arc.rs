@@ -11,7 +11,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::panic::Location;
 use std::pin::Pin;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc as Std, LazyLock, Mutex, PoisonError};
 
 /// [`std::sync::Arc`] under the scheduler.
@@ -33,12 +33,32 @@ struct Shared {
     object: Object,
     /// Number among the values that are owned in this execution; 0 outside of one.
     owned: u64,
+    /// Whether it is in [`RAW`].
+    raw: AtomicBool,
 }
 
 impl Shared {
     #[track_caller]
     fn new(what: &'static str) -> Shared {
-        Shared { object: Object::new(), owned: crate::alloc::own(what, Location::caller()) }
+        let owned = crate::alloc::own(what, Location::caller());
+        Shared { object: Object::new(), owned, raw: AtomicBool::new(false) }
+    }
+
+    /// The value has a pointer that may come back.
+    fn points_to(self: &Std<Shared>, address: usize) {
+        if !self.raw.load(Ordering::Relaxed) {
+            // One that is there was left behind by a value that is gone.
+            with_raw(|all| all.insert(address, self.clone()));
+            self.raw.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The last owner is gone, or has taken the value.
+    fn ends(&self, address: usize) {
+        if self.raw.load(Ordering::Relaxed) {
+            with_raw(|all| all.remove(&address));
+        }
+        crate::alloc::disown(self.owned);
     }
 
     /// A look at the counts. What it orders, std says: a count that is only told orders nothing, and who finds that others
@@ -54,9 +74,10 @@ impl Shared {
     }
 }
 
-/// What belongs to the pointers that [`Arc::into_raw`] has made, and how many of them there are, by address. Two values
-/// that are alive never have the same, because the counts of each come before it.
-type Raw = HashMap<usize, (Std<Shared>, usize)>;
+/// What belongs to the values that somebody has a raw pointer to, by address, as long as they are alive: a pointer may come
+/// back any number of times, because [`Arc::from_raw`] in a `ManuallyDrop` is a way to borrow. Two values that are alive never
+/// have the same address, because the counts of each come before it.
+type Raw = HashMap<usize, Std<Shared>>;
 
 static RAW: LazyLock<Mutex<Raw>> = LazyLock::new(Mutex::default);
 
@@ -94,11 +115,12 @@ impl<T> Arc<T> {
     pub fn try_unwrap(this: Arc<T>) -> Result<T, Arc<T>> {
         let at = Location::caller();
         this.shared.look("try_unwrap", true, at);
+        let address = Std::as_ptr(&this.value).addr();
         let (value, shared) = this.into_parts();
         match Std::try_unwrap(value) {
             Ok(value) => {
                 shared.comes_after_drops(at);
-                crate::alloc::disown(shared.owned);
+                shared.ends(address);
                 Ok(value)
             }
             Err(value) => Err(Arc { value: std::mem::ManuallyDrop::new(value), shared }),
@@ -111,11 +133,12 @@ impl<T> Arc<T> {
         // Dropping what `try_unwrap` gives back would be another step, and nobody would get the value.
         let at = Location::caller();
         this.shared.look("into_inner", true, at);
+        let address = Std::as_ptr(&this.value).addr();
         let (value, shared) = this.into_parts();
         rt::edges(&shared.object, Did::Change(Ordering::Release), at);
         let value = Std::into_inner(value)?;
         shared.comes_after_drops(at);
-        crate::alloc::disown(shared.owned);
+        shared.ends(address);
         Some(value)
     }
 
@@ -140,11 +163,7 @@ impl<T: ?Sized> Arc<T> {
     pub fn into_raw(this: Arc<T>) -> *const T {
         let (value, shared) = this.into_parts();
         let raw = Std::into_raw(value);
-        with_raw(|all| match all.get_mut(&raw.addr()) {
-            Some((known, count)) if Std::ptr_eq(known, &shared) => *count += 1,
-            // One that is there was left behind by a value that is gone.
-            _ => drop(all.insert(raw.addr(), (shared, 1))),
-        });
+        shared.points_to(raw.addr());
         raw
     }
 
@@ -154,16 +173,8 @@ impl<T: ?Sized> Arc<T> {
     /// As for [`std::sync::Arc::from_raw`].
     #[track_caller]
     pub unsafe fn from_raw(raw: *const T) -> Arc<T> {
-        let shared = with_raw(|all| {
-            let (shared, count) = all.get_mut(&raw.addr())?;
-            let shared = shared.clone();
-            *count -= 1;
-            if *count == 0 {
-                all.remove(&raw.addr());
-            }
-            Some(shared)
-        });
-        // A pointer that `as_ptr` made, with a count that was added to it.
+        let shared = with_raw(|all| all.get(&raw.addr()).cloned());
+        // A pointer that was made from a reference to the value.
         let shared = shared.unwrap_or_else(|| Std::new(Shared::new("Arc")));
         // SAFETY: the caller's.
         Arc { value: std::mem::ManuallyDrop::new(unsafe { Std::from_raw(raw) }), shared }
@@ -177,9 +188,7 @@ impl<T: ?Sized> Arc<T> {
     pub unsafe fn increment_strong_count(raw: *const T) {
         // SAFETY: the caller's: the pointer stands for a count, so what is made of it is not dropped.
         let this = std::mem::ManuallyDrop::new(unsafe { Arc::from_raw(raw) });
-        let more = (*this).clone();
-        Arc::into_raw(std::mem::ManuallyDrop::into_inner(this));
-        Arc::into_raw(more);
+        Arc::into_raw((*this).clone());
     }
 
     /// As in std.
@@ -251,7 +260,9 @@ impl<T: ?Sized> Arc<T> {
 
     /// As in std.
     pub fn as_ptr(this: &Arc<T>) -> *const T {
-        Std::as_ptr(&this.value)
+        let raw = Std::as_ptr(&this.value);
+        this.shared.points_to(raw.addr());
+        raw
     }
 }
 
@@ -266,7 +277,7 @@ impl<T: ?Sized> Drop for Arc<T> {
         let last = Std::strong_count(&self.value) == 1;
         if last {
             rt::edges(&self.shared.object, Did::Load(Ordering::Acquire), self.shared.object.made);
-            crate::alloc::disown(self.shared.owned);
+            self.shared.ends(Std::as_ptr(&self.value).addr());
             rt::with(|rt| rt.last_drops += 1);
         }
         // SAFETY: it is dropped once, here.
@@ -427,7 +438,7 @@ impl<T: ?Sized + fmt::Display> fmt::Display for Arc<T> {
 
 impl<T: ?Sized> fmt::Pointer for Arc<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Pointer::fmt(&Arc::as_ptr(self), f)
+        fmt::Pointer::fmt(&Std::as_ptr(&self.value), f)
     }
 }
 

@@ -1,0 +1,111 @@
+//! What the environment says of a check whose test has no [`Config`]: `fabius::check`, and the models of the loom layer.
+
+use crate::config::{Config, Plan};
+use fabius_trace::{Bound, SchedulerKind};
+use std::time::Duration;
+
+impl Config {
+    /// As this, but for what the environment says: `FABIUS_JOBS`, `FABIUS_TIME` (`500ms`, `30s`, `5m`, `1h`, or seconds), and
+    /// `FABIUS_PREEMPTIONS` (a number, or `none` for all executions).
+    ///
+    /// [`crate::check()`] does so by itself.
+    ///
+    /// # Panics
+    /// If a variable cannot be read.
+    pub fn environment(self) -> Config {
+        self.variables(|name| {
+            let value = std::env::var_os(name)?;
+            let text = value.to_str().unwrap_or_else(|| panic!("{name} is not Unicode: {}", value.display()));
+            Some(text.to_string())
+        })
+    }
+
+    fn variables(mut self, variable: impl Fn(&str) -> Option<String>) -> Config {
+        if let Some(text) = variable("FABIUS_JOBS") {
+            self.jobs = number("FABIUS_JOBS", &text, 1) as usize;
+        }
+        if let Some(text) = variable("FABIUS_TIME") {
+            let time = duration(&text);
+            self.time = Some(
+                time.unwrap_or_else(|| wrong("FABIUS_TIME", &text, "a time, for instance `500ms`, `30s` or `5m`")),
+            );
+        }
+        if let Some(text) = variable("FABIUS_PREEMPTIONS") {
+            self.plan = match text.as_str() {
+                "none" => Plan::Exhaustive,
+                _ => {
+                    let max = Some(number("FABIUS_PREEMPTIONS", &text, 0));
+                    Plan::Iterative { bound: Bound::Preemptions, scheduler: SchedulerKind::Bag, max }
+                }
+            };
+        }
+        self
+    }
+}
+
+fn wrong(name: &str, text: &str, wanted: &str) -> ! {
+    panic!("{name} must be {wanted}, not `{text}`")
+}
+
+fn number(name: &str, text: &str, least: u32) -> u32 {
+    match text.parse() {
+        Ok(number) if number >= least => number,
+        _ => wrong(name, text, &format!("a number from {least} on")),
+    }
+}
+
+fn duration(text: &str) -> Option<Duration> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().ok()?;
+    let factor = match unit {
+        "ms" => return Some(Duration::from_millis(number)),
+        "" | "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        _ => return None,
+    };
+    number.checked_mul(factor).filter(|seconds| *seconds <= 1 << 40).map(Duration::from_secs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::catch_unwind;
+
+    fn with(name: &'static str, value: &'static str) -> Config {
+        Config::new().variables(|n| (n == name).then(|| value.to_string()))
+    }
+
+    #[test]
+    fn variables_say_what_is_checked() {
+        assert_eq!(with("FABIUS_JOBS", "2").jobs, 2);
+        assert_eq!(with("FABIUS_TIME", "500ms").time, Some(Duration::from_millis(500)));
+        assert_eq!(with("FABIUS_TIME", "90").time, Some(Duration::from_secs(90)));
+        assert_eq!(with("FABIUS_TIME", "2m").time, Some(Duration::from_secs(120)));
+        assert_eq!(with("FABIUS_PREEMPTIONS", "none").plan, Plan::Exhaustive);
+        let two = Config::new().preemptions(2).plan;
+        assert_eq!(with("FABIUS_PREEMPTIONS", "2").plan, two);
+        assert_eq!(Config::new().preemptions(2).variables(|_| None).plan, two);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let wrong = [
+            ("FABIUS_JOBS", "0"),
+            ("FABIUS_JOBS", ""),
+            ("FABIUS_TIME", "1w"),
+            ("FABIUS_TIME", "s"),
+            ("FABIUS_TIME", "9999999999999h"),
+            ("FABIUS_PREEMPTIONS", "-1"),
+        ];
+        for (name, value) in wrong {
+            let panic = catch_unwind(|| with(name, value)).unwrap_err();
+            let text = panic.downcast_ref::<String>().unwrap();
+            assert!(
+                text.starts_with(&format!("{name} must be ")) && text.ends_with(&format!("not `{value}`")),
+                "{text}"
+            );
+        }
+    }
+}
