@@ -26,7 +26,6 @@ WORK = Path(tempfile.gettempdir()) / "fabius-peer-tests"
 # Name, version, the flags for rustc, of cargo test, and the variables that the crate's own CI sets; a part of the tests' names.
 CRATES = [
     ("async-event", "0.2.1", "--cfg async_event_loom", "--lib", {}, "loom"),
-    ("async-lock", "3.5.0", "--cfg loom", "--test loom --features loom", {}, ""),
     ("bytes", "1.12.1", "--cfg loom", "--lib", {}, ""),
     ("concurrent-queue", "2.5.0", "--cfg loom", "--test loom --features loom", {}, ""),
     ("cordyceps", "0.3.5", "--cfg loom", "--lib --all-features", {}, "loom"),

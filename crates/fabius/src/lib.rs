@@ -39,6 +39,10 @@
 //! A *preemption* is a switch away from a thread that could go on and has not just yielded. These are the costs of the same
 //! program as a model, for `fabius check`.
 //!
+//! # Features
+//! `traces` saves a failing execution below `target/fabius`, as JSON and as a web page to step through, and adds `compare`.
+//! `FABIUS_TRACES` in the environment names another folder, or `none`.
+//!
 //! # What a test must not do
 //! The closure must be deterministic but for the schedule and [`any`]: no randomness, no clock, no state that survives from
 //! one execution to the next.
