@@ -5,7 +5,8 @@ use crate::node::{Context, Node, Script, Stop};
 use crate::race::{Classes, Conflict, HappensBefore, Runner};
 use crate::search::Found;
 use crate::system::{ANONYMOUS, Access, End, StepLog, System, TaskId};
-use fabius_trace::{Schedule, Turn};
+use crate::taken::Taken;
+use fabius_trace::Turn;
 
 /// An execution so far.
 pub(crate) struct Execution<'a, 'b, S: System> {
@@ -27,8 +28,7 @@ pub(crate) struct Spare {
     tasks: Option<HappensBefore>,
     log: StepLog,
     trail: Vec<Option<Access>>,
-    schedule: Schedule,
-    delays: Vec<u32>,
+    taken: Taken,
     pending_delays: u32,
     steps: u32,
     /// Numbers of creation of the unfinished tasks.
@@ -64,8 +64,7 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         let choices = script.choices();
         spare.classes.begin(&choices);
         if !choices.is_empty() {
-            spare.schedule.push(Turn { task: Turn::START, choices });
-            spare.delays.push(0);
+            spare.taken.step(Turn::START, choices.into_iter(), 0);
         }
         spare.born(None);
         Ok(Execution { context, node, cost: 0, script, spare })
@@ -81,9 +80,9 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         self.spare.steps
     }
 
-    /// What has happened so far.
-    pub fn schedule(&self) -> &Schedule {
-        &self.spare.schedule
+    /// What was done so far.
+    pub fn taken(&self) -> &Taken {
+        &self.spare.taken
     }
 
     /// The number of creation of an unfinished task.
@@ -177,29 +176,32 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         let number = spare.numbers[index(pick.task)];
         let result = context.apply(&mut self.node, mv, &mut self.script, &mut spare.log);
         spare.steps += 1;
-        let choices = if self.script.taken().is_empty() { Vec::new() } else { self.script.choices() };
-        spare.delays.push(std::mem::take(&mut spare.pending_delays));
+        let choices = self.script.taken();
+        spare.taken.step(number, choices.iter().map(|(chosen, _)| *chosen), std::mem::take(&mut spare.pending_delays));
         if announces {
             context.system.take_trail(&mut self.node.state, &mut spare.trail);
         }
+        let chosen = choices.iter().map(|(chosen, _)| *chosen);
         let runner = Runner { task: pick.task, buffer: pick.buffer };
         if let Ok(end) = result {
             match &mut spare.tasks {
-                Some(order) => order.step(runner, &spare.log.accesses, &choices),
+                Some(order) => order.step(runner, &spare.log.accesses, chosen),
                 None if announces && choices.is_empty() => spare.classes.announced(pick.task, announced, other),
                 None if announces => {
                     let accesses: Vec<Access> = announced.into_iter().chain(other).collect();
-                    spare.classes.step(pick.task, &accesses, choices.iter().copied());
+                    spare.classes.step(pick.task, &accesses, chosen);
                 }
                 None if spare.log.accesses.iter().any(|a| a.sync) || !choices.is_empty() => {
-                    spare.classes.step(pick.task, &spare.log.accesses, choices.iter().copied());
+                    spare.classes.step(pick.task, &spare.log.accesses, chosen);
                 }
                 None => {}
             }
             for access in &spare.trail {
                 spare.classes.announced(pick.task, *access, None);
             }
-            spare.born(Some(runner));
+            if !spare.log.born.is_empty() {
+                spare.born(Some(runner));
+            }
             if end == Some(End::Finished) {
                 match &mut spare.tasks {
                     Some(order) => order.finished(runner),
@@ -210,19 +212,17 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
                 }
             }
         }
-        spare.schedule.push(Turn { task: number, choices });
         for _ in 0..spare.trail.len() {
             spare.steps += 1;
-            spare.delays.push(0);
-            spare.schedule.push(Turn { task: number, choices: Vec::new() });
+            spare.taken.plain(number);
         }
         result.map(|_| ())
     }
 
     /// The schedule so far as that of a bug.
     pub fn found(self, what: crate::search::Bug) -> Found {
-        let Spare { schedule, delays, .. } = self.spare;
-        Found { what, cost: self.cost, schedule, delays, cycle: None }
+        let taken = self.spare.taken;
+        Found { what, cost: self.cost, schedule: taken.schedule(), delays: taken.delays(), cycle: None }
     }
 }
 
@@ -230,8 +230,7 @@ impl Spare {
     fn clear(&mut self) {
         self.classes.clear();
         self.tasks = None;
-        self.schedule.clear();
-        self.delays.clear();
+        self.taken.clear();
         self.pending_delays = 0;
         self.steps = 0;
         self.numbers.clear();

@@ -23,5 +23,6 @@ pub mod stateful;
 pub mod stateful_depth_first;
 pub mod stateless;
 pub mod system;
+pub mod taken;
 mod visited;
 pub mod walk;

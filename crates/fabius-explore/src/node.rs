@@ -109,6 +109,7 @@ impl<'a, S: System> Context<'a, S> {
     }
 
     /// Makes a move. Says how the step ended, if it was one.
+    #[inline]
     pub fn apply(
         &self,
         node: &mut Node<S::State>,
@@ -126,6 +127,7 @@ impl<'a, S: System> Context<'a, S> {
         }
     }
 
+    #[inline]
     fn run(
         &self,
         node: &mut Node<S::State>,
@@ -134,14 +136,19 @@ impl<'a, S: System> Context<'a, S> {
         log: &mut StepLog,
     ) -> Result<End, Stop> {
         // A bag of threads is the same before and after.
-        let level = if node.dispatcher.is_bag() { 0 } else { node.dispatcher.take(pick, &self.view(&node.state)) };
+        let is_bag = node.dispatcher.is_bag();
+        let level = if is_bag { 0 } else { node.dispatcher.take(pick, &self.view(&node.state)) };
         let end = self.system.step(&mut node.state, pick.task, choose, log)?;
+        if is_bag && end == End::Point && log.born.is_empty() && log.finished.is_empty() && !self.counts_rounds() && node.detector.is_none() {
+            node.ran = Some(pick.buffer);
+            return Ok(end);
+        }
         if end == End::Dropped {
             return Err(self.dropped(node, pick, log));
         }
         let view = Seen { system: self.system, state: &node.state, compare: self.compare };
         node.dispatcher.born(&log.born, Some(pick.buffer), &view);
-        if !node.dispatcher.is_bag() {
+        if !is_bag {
             node.dispatcher.give_back(pick, level, end, &view);
         } else if end == End::Finished {
             node.dispatcher.take(pick, &view);
@@ -196,7 +203,20 @@ impl<'a, S: System> Context<'a, S> {
         last(self.options.bound, node.ran, &node.dispatcher, &self.view(&node.state))
     }
 
+    /// The same where all moves from here are known.
+    #[inline]
+    pub fn last_among(&self, node: &Node<S::State>, moves: &[Move]) -> Last {
+        match node.ran {
+            Some(ran) if self.options.bound == Bound::Preemptions && node.dispatcher.is_bag() => {
+                let goes_on = moves.iter().any(|mv| matches!(mv, Move::Run(pick) if pick.task == ran));
+                if goes_on && !self.system.gave_way(&node.state, ran) { Last::Ran(ran) } else { Last::Free }
+            }
+            _ => self.last(node),
+        }
+    }
+
     /// What a move costs.
+    #[inline]
     pub fn price(&self, node: &Node<S::State>, last: Last, mv: &Move) -> u32 {
         match (last, mv) {
             (Last::At(at), Move::Run(pick)) => u32::from(node.order.position(pick.buffer) < at),

@@ -257,7 +257,7 @@ impl<T> Search<'_, T> {
             signature,
             is_complete,
             steps,
-            schedule: run.schedule(),
+            taken: run.taken(),
         });
         self.signatures.insert(signature);
         (!is_complete && context.options.deadlock).then_some(Stop::Bug(Bug::Deadlock))

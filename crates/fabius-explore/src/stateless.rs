@@ -17,7 +17,8 @@ use crate::reached::{Class, Reached};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
 use crate::system::System;
-use fabius_trace::{Bound, LevelStats, Schedule, SchedulerKind, Turn};
+use crate::taken::Taken;
+use fabius_trace::{Bound, LevelStats, SchedulerKind, Turn};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -35,8 +36,8 @@ pub struct Complete<'a, S> {
     pub is_complete: bool,
     /// How many steps it has.
     pub steps: u32,
-    /// What happened.
-    pub schedule: &'a Schedule,
+    /// What was done.
+    pub taken: &'a Taken,
 }
 
 /// Called with every complete execution; in parallel if there are several jobs.
@@ -429,7 +430,7 @@ impl<S: System + Sync> Search<'_, S> {
             if moves.is_empty() || options.scheduler != SchedulerKind::Bag && self.context.is_final(&run.node) {
                 return self.end(run, out);
             }
-            let last = run.last();
+            let last = self.context.last_among(&run.node, moves);
             if let (Last::Free, Some(reached), Bound::Preemptions) = (last, &self.reached, options.bound) {
                 reached.free(run.signature(), run.cost);
             }
@@ -478,7 +479,7 @@ impl<S: System + Sync> Search<'_, S> {
             signature,
             is_complete,
             steps,
-            schedule: run.schedule(),
+            taken: run.taken(),
         });
         out.complete = Some(signature);
         (!is_complete && self.context.options.deadlock).then_some(Stop::Bug(Bug::Deadlock))

@@ -178,7 +178,9 @@ fn walk<S: System>(
         run.script.set(std::iter::empty());
         run.script.roll(rng.clone());
         rng.u64(..);
-        if let Err(stop) = run.go(mv) {
+        let last = context.last_among(&run.node, moves);
+        let cost = run.cost + context.price(&run.node, last, &mv);
+        if let Err(stop) = run.go_at(mv, cost) {
             let steps = run.steps();
             let (bug, limit) = match stop {
                 Stop::Bug(what) => (Some(run.found(what)), None),

@@ -150,7 +150,7 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
     let monitor = Monitor { stop: system.stop, progress: &look };
     let first = OnceLock::new();
     let note = |complete: Complete<'_, Execution>| {
-        first.get_or_init(|| complete.schedule.clone());
+        first.get_or_init(|| complete.taken.schedule());
     };
     match config.plan {
         Plan::Iterative { bound, scheduler, max } => {

@@ -87,15 +87,7 @@ impl Classes {
         }
         self.sum = self.sum.wrapping_add(step);
         self.threads[at] = step;
-        let conflict = self.conflict;
-        for access in sync() {
-            let variable = self.variable(access.variable);
-            if conflict.writes(access) {
-                *variable = Variable { write: step, reads: 0 };
-            } else {
-                variable.reads = variable.reads.wrapping_add(mix(step, 1));
-            }
-        }
+        accesses.iter().filter(|a| a.sync).for_each(|access| self.touched(*access, step));
     }
 
     /// A step of a task with two accesses at most and no choices.
@@ -104,14 +96,23 @@ impl Classes {
         let (sum, step) = self.after(task, access, other);
         self.sum = sum;
         self.threads[index(task)] = step;
-        for access in access.into_iter().chain(other) {
-            let writes = self.conflict.writes(&access);
-            let variable = self.variable(access.variable);
-            if writes {
-                *variable = Variable { write: step, reads: 0 };
-            } else {
-                variable.reads = variable.reads.wrapping_add(mix(step, 1));
-            }
+        if let Some(access) = access {
+            self.touched(access, step);
+        }
+        if let Some(other) = other {
+            self.touched(other, step);
+        }
+    }
+
+    /// A step has accessed a variable.
+    #[inline]
+    fn touched(&mut self, access: Access, step: u128) {
+        let writes = self.conflict.writes(&access);
+        let variable = self.variable(access.variable);
+        if writes {
+            *variable = Variable { write: step, reads: 0 };
+        } else {
+            variable.reads = variable.reads.wrapping_add(mix(step, 1));
         }
     }
 

@@ -74,11 +74,11 @@ impl HappensBefore {
     }
 
     /// A step of the task with the outcomes of its choices.
-    pub fn step(&mut self, runner: Runner, accesses: &[Access], choices: &[u32]) {
+    pub fn step(&mut self, runner: Runner, accesses: &[Access], choices: impl Iterator<Item = u32>) {
         let named = self.tasks.get_mut(&runner.task).expect("a task is born before it runs");
         for choice in choices {
             named.choices += 1;
-            self.signature = self.signature.wrapping_add(hash(&[named.name, named.choices.into(), (*choice).into()]));
+            self.signature = self.signature.wrapping_add(hash(&[named.name, named.choices.into(), choice.into()]));
         }
         let name = named.name;
         self.spawned.clear();

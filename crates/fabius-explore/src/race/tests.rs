@@ -203,7 +203,7 @@ fn signature(e: &Execution, mode: Conflict) -> u128 {
     let mut hb = HappensBefore::new(mode);
     (0..e.initial).for_each(|t| hb.born(None, &thread(t)));
     for step in &e.steps {
-        hb.step(runner(step.thread), &step.accesses, &[]);
+        hb.step(runner(step.thread), &step.accesses, std::iter::empty());
         if let Some(child) = step.spawns {
             hb.born(Some(runner(step.thread)), &thread(child));
         }
@@ -278,7 +278,7 @@ fn tasks_of_one_buffer_are_ordered_and_choices_and_tasks_count() {
     let run = |order: [(Runner, u32); 2]| {
         let mut hb = HappensBefore::new(Conflict::All);
         [a, b].iter().for_each(|r| hb.born(None, &Born { task: r.task, buffer: 9, level: 0 }));
-        order.iter().for_each(|(r, choice)| hb.step(*r, &[data], &[*choice]));
+        order.iter().for_each(|(r, choice)| hb.step(*r, &[data], std::iter::once(*choice)));
         hb.signature()
     };
     let all: BTreeSet<u128> =

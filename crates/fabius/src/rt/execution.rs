@@ -55,7 +55,9 @@ impl Execution {
         rt.born.clear();
         rt.current = id;
         rt.steps += 1;
-        if rt.threads[id].gave_way {
+        let thread = &rt.threads[id];
+        let at = thread.op().map(|op| op.at);
+        if thread.gave_way {
             rt.goes_on(id);
         }
         if rt.steps + RECENT > rt.settings.max_steps {
@@ -66,7 +68,6 @@ impl Execution {
             fair.before(rt, id);
             rt.fair = fair;
         }
-        let at = rt.threads[id].op().map(|op| op.at);
         let (rt, watched) = (self.0, self.1);
         // SAFETY: no reference is held.
         inside(rt, choose, || unsafe {

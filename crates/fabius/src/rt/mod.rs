@@ -208,30 +208,31 @@ fn must_not_switch(rt: &Rt) -> bool {
 /// A scheduling point: announces the operation and returns when it is to be done. Says whether it gave up waiting.
 ///
 /// Outside of an execution it returns at once.
-#[inline]
+#[inline(always)]
 pub(crate) fn point(op: Op) -> bool {
     let rt = RT.get();
-    if rt.is_null() {
-        return false;
-    }
+    if rt.is_null() { false } else { announce(rt, &op) }
+}
+
+fn announce(rt: *mut Rt, op: &Op) -> bool {
     // SAFETY: as in `with`; the reference is not used over `suspend`.
     unsafe {
         let this = &mut *rt;
         if must_not_switch(this) {
-            return unwinding::at_once(rt, &op);
+            return unwinding::at_once(rt, op);
         }
         if this.last_drops > 0 {
             this.sees(Refine::COUNTS);
         }
         let me = this.current;
-        if this.ahead > 0 && this.goes_ahead(&op) {
+        if this.ahead > 0 && this.goes_ahead(op) {
             return false;
         }
-        if this.alone && this.tries(&op) {
+        if this.alone && this.tries(op) {
             return false;
         }
         let thread = &mut this.threads[me];
-        thread.op = &op;
+        thread.op = op;
         if op.ready.is_none() && op.deadline.is_none() {
             this.unconditional |= bit(me);
         }
@@ -247,11 +248,11 @@ pub(crate) fn point(op: Op) -> bool {
         if this.want_accesses && op.variable != Op::NOTHING {
             this.log(op.variable, op.write, true);
         }
-        this.does(me, &op);
+        this.does(me, op);
         if this.settings.record {
-            this.recorder.operation(me, &op);
+            this.recorder.operation(me, op);
         }
-        this.put_in_order(&op);
+        this.put_in_order(op);
         std::mem::take(&mut this.threads[me].timed_out)
     }
 }

@@ -1,0 +1,55 @@
+//! The steps of an execution so far, kept small: most make no choices and come after no delay.
+
+use fabius_trace::{Schedule, Turn};
+
+/// What was done.
+#[derive(Clone, Debug, Default)]
+pub struct Taken {
+    /// Who made each step, by its number of creation, or [`Turn::START`].
+    tasks: Vec<u32>,
+    /// The outcomes of choices, each with the step in which it was made.
+    choices: Vec<(u32, u32)>,
+    /// The steps that come after delays, and how many.
+    delays: Vec<(u32, u32)>,
+}
+
+impl Taken {
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        self.tasks.clear();
+        self.choices.clear();
+        self.delays.clear();
+    }
+
+    /// A step without choices, after no delay.
+    #[inline]
+    pub(crate) fn plain(&mut self, task: u32) {
+        self.tasks.push(task);
+    }
+
+    /// A step.
+    #[inline]
+    pub(crate) fn step(&mut self, task: u32, choices: impl Iterator<Item = u32>, delays: u32) {
+        let number = self.tasks.len() as u32;
+        self.choices.extend(choices.map(|choice| (number, choice)));
+        if delays > 0 {
+            self.delays.push((number, delays));
+        }
+        self.tasks.push(task);
+    }
+
+    /// The same as a schedule.
+    pub fn schedule(&self) -> Schedule {
+        let mut schedule: Schedule =
+            self.tasks.iter().map(|&task| Turn { task, choices: Vec::new() }).collect();
+        self.choices.iter().for_each(|(step, choice)| schedule[*step as usize].choices.push(*choice));
+        schedule
+    }
+
+    /// The delays before each step.
+    pub(crate) fn delays(&self) -> Vec<u32> {
+        let mut delays = vec![0; self.tasks.len()];
+        self.delays.iter().for_each(|(step, number)| delays[*step as usize] = *number);
+        delays
+    }
+}
