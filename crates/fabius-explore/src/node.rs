@@ -332,7 +332,14 @@ impl Script {
         self.at = 0;
     }
 
+    #[inline]
     fn forget(&mut self) {
+        if self.passed.is_some() || self.is_cyclic {
+            self.forget_points();
+        }
+    }
+
+    fn forget_points(&mut self) {
         if let Some(passed) = self.passed.take() {
             let bytes: u64 = passed.points.keys().map(|point| bytes_of(point)).sum();
             self.room = self.room.map(|room| room.saturating_add(bytes));

@@ -17,8 +17,8 @@ use crate::dispatcher::Move;
 use crate::execution::Execution;
 use crate::scheduler::Pick;
 use crate::search::Strategy;
-use crate::system::{Access, BufferId, System};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use crate::system::{Access, BufferId, DECLARED_BUFFER, System};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the walks before have shown.
 #[derive(Debug, Default)]
@@ -82,13 +82,30 @@ pub(crate) struct Picker<'a> {
     pub watches: bool,
     pub seen: Seen,
     /// PCT, POS: priorities of threads.
-    priorities: HashMap<BufferId, u64>,
+    priorities: Priorities,
     /// PCT: steps at which the thread that would go on falls to the lowest priority so far.
     changes: BTreeSet<u32>,
     low: u64,
     /// SURW: the variable, and whose access to it comes next.
     interesting: Option<u64>,
     intended: Option<usize>,
+    /// Memory for the next pick.
+    picks: Vec<Pick>,
+}
+
+/// Of threads and buffers; 0: none yet.
+#[derive(Default)]
+struct Priorities(Vec<u64>);
+
+impl Priorities {
+    #[inline]
+    fn of(&mut self, buffer: BufferId) -> &mut u64 {
+        let at = (buffer & !DECLARED_BUFFER) as usize * 2 + usize::from(buffer & DECLARED_BUFFER != 0);
+        if at >= self.0.len() {
+            self.0.resize(at + 1, 0);
+        }
+        &mut self.0[at]
+    }
 }
 
 impl<'a> Picker<'a> {
@@ -105,7 +122,8 @@ impl<'a> Picker<'a> {
             rng,
             watches: strategy == Strategy::Surw,
             seen: Seen::default(),
-            priorities: HashMap::new(),
+            priorities: Priorities::default(),
+            picks: Vec::new(),
             changes,
             low: 1 << 20,
             interesting,
@@ -119,22 +137,20 @@ impl<'a> Picker<'a> {
         if self.strategy == Strategy::Random && !self.watches {
             return moves[alone.unwrap_or_else(|| self.rng.usize(..moves.len()))];
         }
-        let picks: Vec<Pick> = moves
-            .iter()
-            .filter_map(|m| match m {
-                Move::Run(pick) => Some(*pick),
-                Move::Delay(_) => None,
-            })
-            .collect();
+        let mut picks = std::mem::take(&mut self.picks);
+        picks.clear();
+        picks.extend(moves.iter().filter_map(|m| match m {
+            Move::Run(pick) => Some(*pick),
+            Move::Delay(_) => None,
+        }));
         let number = |p: &Pick| run.number_of(p.task).unwrap_or(0) as usize;
         let at = match self.strategy {
             _ if alone.is_some() => alone.unwrap_or(0),
             Strategy::Pct(_) => self.by_priority(&picks, run.steps()),
             Strategy::Pos => self.by_partial_order(&picks, run),
             Strategy::Urw => {
-                let left: Vec<u32> =
-                    picks.iter().map(|p| self.left(&self.known.steps, &self.seen.taken, number(p))).collect();
-                self.weighted(&left)
+                let (done, rng) = (&self.seen.taken, &mut self.rng);
+                weighted(rng, || picks.iter().map(|p| left(&self.known.steps, done, number(p))))
             }
             Strategy::Surw => self.selectively(&picks, run),
             _ => self.rng.usize(..picks.len()),
@@ -146,7 +162,9 @@ impl<'a> Picker<'a> {
         {
             count(self.seen.accesses.entry(access.variable).or_default(), thread);
         }
-        Move::Run(picks[at])
+        let picked = picks[at];
+        self.picks = picks;
+        Move::Run(picked)
     }
 
     /// A step that touches nothing that another could see: it may as well be made at once, and nothing is decided.
@@ -159,33 +177,17 @@ impl<'a> Picker<'a> {
         })?
     }
 
-    /// How much a thread is expected to do still; at least 1.
-    fn left(&self, known: &[u32], done: &[u32], thread: usize) -> u32 {
-        let of = |counts: &[u32]| counts.get(thread).copied().unwrap_or(0);
-        of(known).saturating_sub(of(done)).max(1)
-    }
-
-    fn weighted(&mut self, weights: &[u32]) -> usize {
-        let mut ticket = self.rng.u32(..weights.iter().sum::<u32>());
-        weights
-            .iter()
-            .position(|w| {
-                let wins = ticket < *w;
-                ticket = ticket.wrapping_sub(*w);
-                wins
-            })
-            .expect("the ticket is below the sum")
-    }
-
-    fn highest(&self, picks: &[Pick]) -> usize {
-        let priority = |at: &usize| (self.priorities[&picks[*at].buffer], picks[*at].buffer);
+    fn highest(&mut self, picks: &[Pick]) -> usize {
+        let priority = |at: &usize| (*self.priorities.of(picks[*at].buffer), picks[*at].buffer);
         (0..picks.len()).max_by_key(priority).expect("there is a move")
     }
 
     fn give_priorities(&mut self, picks: &[Pick]) {
         for pick in picks {
-            let rng = &mut self.rng;
-            self.priorities.entry(pick.buffer).or_insert_with(|| (1 << 21) + rng.u64(..1 << 40));
+            let priority = self.priorities.of(pick.buffer);
+            if *priority == 0 {
+                *priority = (1 << 21) + self.rng.u64(..1 << 40);
+            }
         }
     }
 
@@ -195,11 +197,12 @@ impl<'a> Picker<'a> {
             self.changes.pop_first();
             self.low -= 1;
             let falls = picks[self.highest(picks)].buffer;
-            self.priorities.insert(falls, self.low);
+            *self.priorities.of(falls) = self.low;
         }
-        let chosen = picks[self.highest(picks)].buffer;
-        let tasks: Vec<usize> = (0..picks.len()).filter(|at| picks[*at].buffer == chosen).collect();
-        tasks[self.rng.usize(..tasks.len())]
+        let highest = self.highest(picks);
+        let chosen = picks[highest].buffer;
+        let tasks = || (0..picks.len()).filter(|at| picks[*at].buffer == chosen);
+        tasks().nth(self.rng.usize(..tasks().count())).unwrap_or(highest)
     }
 
     fn by_partial_order<S: System>(&mut self, picks: &[Pick], run: &Execution<'_, '_, S>) -> usize {
@@ -213,7 +216,7 @@ impl<'a> Picker<'a> {
         // The next event of the thread, and those that raced with this one, draw anew.
         for (at, pick) in picks.iter().enumerate() {
             if at == chosen || races(run.announced(pick.task)) {
-                self.priorities.remove(&pick.buffer);
+                *self.priorities.of(pick.buffer) = 0;
             }
         }
         chosen
@@ -226,17 +229,35 @@ impl<'a> Picker<'a> {
         let (known, empty) = (self.known.variables.get(&variable), Vec::new());
         if self.intended.is_none_or(|t| !picks.iter().any(|p| number(p) == t)) {
             let done = self.seen.accesses.get(&variable).unwrap_or(&empty);
-            let of = |p: &Pick| self.left(known.unwrap_or(&empty), done, number(p));
-            let weights: Vec<u32> = picks.iter().map(of).collect();
-            self.intended = Some(number(&picks[self.weighted(&weights)]));
+            let of = |p: &Pick| left(known.unwrap_or(&empty), done, number(p));
+            self.intended = Some(number(&picks[weighted(&mut self.rng, || picks.iter().map(of))]));
         }
-        let may: Vec<usize> = (0..picks.len())
-            .filter(|at| !is_interesting(&picks[*at]) || Some(number(&picks[*at])) == self.intended)
-            .collect();
-        let at = if may.is_empty() { self.rng.usize(..picks.len()) } else { may[self.rng.usize(..may.len())] };
+        let may =
+            || (0..picks.len()).filter(|at| !is_interesting(&picks[*at]) || Some(number(&picks[*at])) == self.intended);
+        let at = match may().count() {
+            0 => self.rng.usize(..picks.len()),
+            several => may().nth(self.rng.usize(..several)).unwrap_or(0),
+        };
         if is_interesting(&picks[at]) {
             self.intended = None;
         }
         at
     }
+}
+
+/// How much a thread is expected to do still; at least 1.
+fn left(known: &[u32], done: &[u32], thread: usize) -> u32 {
+    let of = |counts: &[u32]| counts.get(thread).copied().unwrap_or(0);
+    of(known).saturating_sub(of(done)).max(1)
+}
+
+/// One of the numbers of weights, by their weights.
+fn weighted<I: Iterator<Item = u32>>(rng: &mut fastrand::Rng, weights: impl Fn() -> I) -> usize {
+    let mut ticket = rng.u32(..weights().sum::<u32>());
+    let wins = |weight: u32| {
+        let wins = ticket < weight;
+        ticket = ticket.wrapping_sub(weight);
+        wins
+    };
+    weights().position(wins).expect("the ticket is below the sum")
 }

@@ -46,14 +46,18 @@ impl<'a> Test<'a> {
     }
 
     /// What the explorer must know of the state after a step.
+    #[inline]
     fn look(&self, execution: &mut Execution, log: &mut StepLog) -> Result<(), Fault> {
+        let rt = execution.get();
+        if rt.has_news() || self.settings.leaks { self.look_closer(execution, log) } else { Ok(()) }
+    }
+
+    fn look_closer(&self, execution: &mut Execution, log: &mut StepLog) -> Result<(), Fault> {
         let rt = execution.get_mut();
         if let Some(at) = rt.left_out.take() {
             *self.left_out.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
         }
-        if !rt.take_dirty() && !self.settings.leaks {
-            return Ok(());
-        }
+        rt.is_seen();
         if rt.observed != Refine::default() && !self.settings.refine.contains(rt.observed) {
             self.observed.fetch_or(rt.observed.0, Ordering::Relaxed);
             self.stop.store(true, Ordering::Relaxed);

@@ -154,6 +154,7 @@ impl Rt {
     }
 
     /// Whether the thread, whose operation can be done, need not leave it to others to go on.
+    #[inline(never)]
     fn may_go_on(&self, id: usize) -> bool {
         if self.repeats(id) {
             return !(0..self.threads.len()).any(|other| self.is_able(other)) && self.is_its_turn(id);
@@ -206,8 +207,13 @@ impl Rt {
 
     /// Whether the last step did anything that the explorer must know, but for its announced operation.
     #[inline]
-    pub fn take_dirty(&mut self) -> bool {
-        std::mem::take(&mut self.dirty)
+    pub fn has_news(&self) -> bool {
+        self.dirty || self.left_out.get().is_some()
+    }
+
+    /// The explorer knows of it.
+    pub fn is_seen(&mut self) {
+        self.dirty = false;
     }
 
     /// The thread makes a step after it gave way.
