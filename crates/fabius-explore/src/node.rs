@@ -139,7 +139,13 @@ impl<'a, S: System> Context<'a, S> {
         let is_bag = node.dispatcher.is_bag();
         let level = if is_bag { 0 } else { node.dispatcher.take(pick, &self.view(&node.state)) };
         let end = self.system.step(&mut node.state, pick.task, choose, log)?;
-        if is_bag && end == End::Point && log.born.is_empty() && log.finished.is_empty() && !self.counts_rounds() && node.detector.is_none() {
+        if is_bag
+            && end == End::Point
+            && log.born.is_empty()
+            && log.finished.is_empty()
+            && !self.counts_rounds()
+            && node.detector.is_none()
+        {
             node.ran = Some(pick.buffer);
             return Ok(end);
         }

@@ -201,6 +201,11 @@ impl<'a> Picker<'a> {
         }
         let highest = self.highest(picks);
         let chosen = picks[highest].buffer;
+        if chosen < DECLARED_BUFFER {
+            // Draws a number as where there are several tasks.
+            self.rng.usize(..1);
+            return highest;
+        }
         let tasks = || (0..picks.len()).filter(|at| picks[*at].buffer == chosen);
         tasks().nth(self.rng.usize(..tasks().count())).unwrap_or(highest)
     }

@@ -20,9 +20,11 @@ use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress};
 use crate::stateless::{Complete, Listener};
 use crate::system::{Access, System, TaskId, end_of};
 use fabius_trace::{LevelStats, Turn};
-use std::collections::{HashMap, HashSet};
+use hashbrown::HashMap;
+use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 
 /// Searches. Only for systems of threads that announce their accesses.
 pub fn search<S: System>(
@@ -34,6 +36,7 @@ pub fn search<S: System>(
     let context = Context { system, options, compare: None };
     let mut search = Search {
         frames: Vec::new(),
+        spare: Vec::new(),
         start: Script::default(),
         listener,
         level: LevelStats::default(),
@@ -99,9 +102,11 @@ struct Memory {
     moves: Vec<Move>,
     script: Script,
     spare: Spare,
+    order: Order,
 }
 
 /// A dispatch point of the current execution, and the step that was taken there.
+#[derive(Default)]
 struct Frame {
     /// Who can go on, and what they access.
     ready: Vec<(TaskId, Option<Access>)>,
@@ -121,6 +126,15 @@ struct Frame {
 }
 
 impl Frame {
+    /// Back to nothing, with its memory.
+    fn clear(&mut self) {
+        self.ready.clear();
+        [&mut self.sleep, &mut self.backtrack, &mut self.done].into_iter().for_each(Vec::clear);
+        self.script.restart();
+        self.access = None;
+        self.clock.clear();
+    }
+
     fn access_of(&self, task: TaskId) -> Option<Access> {
         self.ready.iter().find(|(t, _)| *t == task).and_then(|(_, access)| *access)
     }
@@ -156,11 +170,21 @@ struct Order {
     /// For each thread what comes before its next step.
     threads: Vec<Vec<u32>>,
     /// For each variable the frames that accessed it.
-    variables: HashMap<u64, Vec<usize>>,
+    variables: HashMap<u64, Vec<usize>, Xxh3DefaultBuilder>,
+}
+
+impl Order {
+    /// Back to the beginning, with its memory.
+    fn clear(&mut self) {
+        self.threads.iter_mut().for_each(Vec::clear);
+        self.variables.values_mut().for_each(Vec::clear);
+    }
 }
 
 struct Search<'a, T> {
     frames: Vec<Frame>,
+    /// Frames that are not in use.
+    spare: Vec<Frame>,
     /// Choices before the first dispatch point.
     start: Script,
     listener: Listener<'a, T>,
@@ -186,7 +210,8 @@ impl<T> Search<'_, T> {
             }
         };
         self.start = std::mem::replace(&mut run.script, std::mem::take(&mut memory.script));
-        let mut order = Order::default();
+        let mut order = std::mem::take(&mut memory.order);
+        order.clear();
         let mut depth = 0;
         loop {
             if depth == self.frames.len() {
@@ -234,6 +259,7 @@ impl<T> Search<'_, T> {
             }
         }
         (memory.script, memory.spare) = run.into_spare();
+        memory.order = order;
         None
     }
 
@@ -269,20 +295,25 @@ impl<T> Search<'_, T> {
             Move::Run(pick) => Some(pick.task),
             Move::Delay(_) => None,
         });
-        let ready: Vec<_> = tasks.map(|task| (task, run.announced(task))).collect();
-        let mut sleep = Vec::new();
+        let mut frame = self.spare.pop().unwrap_or_default();
+        frame.clear();
+        frame.ready.extend(tasks.map(|task| (task, run.announced(task))));
         let mut last = None;
         if let Some(parent) = self.frames.last() {
             let asleep = parent.sleep.iter().chain(&parent.done).copied();
-            sleep.extend(asleep.filter(|t| *t != parent.chosen && !conflict(parent.access, parent.access_of(*t))));
+            let stays = |t: &TaskId| *t != parent.chosen && !conflict(parent.access, parent.access_of(*t));
+            frame.sleep.extend(asleep.filter(stays));
             last = Some(parent.chosen);
         }
-        let awake = |t: &TaskId| !sleep.contains(t);
-        let go_on = last.filter(|t| ready.iter().any(|(r, _)| r == t) && awake(t));
-        let Some(chosen) = go_on.or_else(|| ready.iter().map(|(t, _)| *t).find(awake)) else { return false };
-        let backtrack = vec![chosen];
-        let (done, script, clock) = (Vec::new(), Script::default(), Vec::new());
-        self.frames.push(Frame { ready, sleep, backtrack, done, chosen, script, access: None, clock });
+        let awake = |t: &TaskId| !frame.sleep.contains(t);
+        let go_on = last.filter(|t| frame.is_ready(*t) && awake(t));
+        let Some(chosen) = go_on.or_else(|| frame.ready.iter().map(|(t, _)| *t).find(awake)) else {
+            self.spare.push(frame);
+            return false;
+        };
+        frame.backtrack.push(chosen);
+        frame.chosen = chosen;
+        self.frames.push(frame);
         true
     }
 
@@ -311,8 +342,9 @@ impl<T> Search<'_, T> {
             if access.variable & end_of(0) != 0 && !access.write {
                 // A thread that has ended: its last step.
                 let ended = (access.variable & !end_of(0)) as usize;
-                let ended = order.threads.get(ended).cloned().unwrap_or_default();
-                join(&mut clock, &ended);
+                if let Some(ended) = order.threads.get(ended) {
+                    join(&mut clock, ended);
+                }
             }
             history = order.variables.entry(access.variable).or_default();
             // Back to the last that wrote, which is after all before it.
@@ -328,8 +360,9 @@ impl<T> Search<'_, T> {
         }
         let frames = &self.frames;
         let unordered = |j: &usize| at(&clock, frames[*j].chosen) < at(&frames[*j].clock, frames[*j].chosen);
-        let mine = clock.clone();
         let racing: Vec<usize> = before.iter().copied().filter(|j| unordered(j)).collect();
+        // What came before without them is needed only where they race.
+        let mine = if racing.is_empty() { Vec::new() } else { clock.clone() };
         for j in &before {
             join(&mut clock, &frames[*j].clock);
         }
@@ -338,10 +371,10 @@ impl<T> Search<'_, T> {
         }
         clock[me] += 1;
         for child in born {
-            order.threads[child as usize] = clock.clone();
+            order.threads[child as usize].clone_from(&clock);
         }
-        order.threads[me] = clock.clone();
-        self.frames[depth].clock = clock;
+        self.frames[depth].clock.clone_from(&clock);
+        order.threads[me] = clock;
         for j in &racing {
             let immediate = !racing.iter().any(|k| k > j && self.frames[*k].is_after(&self.frames[*j]));
             if !immediate || self.race(*j, depth) {
@@ -413,7 +446,7 @@ impl<T> Search<'_, T> {
                 frame.script = Script::default();
                 return true;
             }
-            self.frames.pop();
+            self.spare.extend(self.frames.pop());
         }
         self.start.advance()
     }

@@ -473,14 +473,7 @@ impl<S: System + Sync> Search<'_, S> {
             return None;
         }
         let (cost, steps, signature) = (run.cost, run.steps(), run.signature());
-        (self.listener)(Complete {
-            state: &run.node.state,
-            cost,
-            signature,
-            is_complete,
-            steps,
-            taken: run.taken(),
-        });
+        (self.listener)(Complete { state: &run.node.state, cost, signature, is_complete, steps, taken: run.taken() });
         out.complete = Some(signature);
         (!is_complete && self.context.options.deadlock).then_some(Stop::Bug(Bug::Deadlock))
     }

@@ -40,8 +40,7 @@ impl Taken {
 
     /// The same as a schedule.
     pub fn schedule(&self) -> Schedule {
-        let mut schedule: Schedule =
-            self.tasks.iter().map(|&task| Turn { task, choices: Vec::new() }).collect();
+        let mut schedule: Schedule = self.tasks.iter().map(|&task| Turn { task, choices: Vec::new() }).collect();
         self.choices.iter().for_each(|(step, choice)| schedule[*step as usize].choices.push(*choice));
         schedule
     }
