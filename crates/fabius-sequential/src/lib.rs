@@ -5,6 +5,7 @@
 //! whoever wants a division by zero reported asserts that there is none.
 
 pub mod bmc;
+pub mod counted;
 pub mod export;
 pub mod horn;
 pub mod summaries;

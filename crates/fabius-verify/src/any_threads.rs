@@ -10,9 +10,10 @@ use crate::{Report, program_id, with_instances};
 use fabius_lang::program::{Program, StmtKind};
 use fabius_sequential::bmc::{Depth, Outcome};
 use fabius_sequential::horn;
+use fabius_sequential::summaries::counting::{Counting, count};
 use fabius_sequential::summaries::interfaces::{Composed, Threads, compose};
-use fabius_sequential::summaries::views::{Invariant, Template, invariant};
-use fabius_sequential::summaries::{GaveUp, NODES};
+use fabius_sequential::summaries::views::{Invariant, invariant};
+use fabius_sequential::summaries::{GaveUp, NODES, Template};
 use fabius_smt::{Embedded, Limits};
 use fabius_trace::{ProgramId, Reason, Schedule, Turn, Verdict};
 use fabius_translate::explicit::Trace;
@@ -83,14 +84,24 @@ fn decide(
     count: u32,
     work: &mut Work<'_>,
 ) -> Result<Verdict, ProofError> {
-    let may_converge = plan.incremental && !source.is_cut() && id.instances.is_empty();
-    // Clauses may take for ever where an invariant is found at once.
-    if may_converge && plan.engine == Engine::Horn && count == 1 && converges(source, FEW_NODES, work)? {
+    let leaves_out = source.is_cut() || !id.instances.is_empty();
+    let may_converge = plan.incremental && !leaves_out;
+    // Rounds take long, and clauses may take for ever, where all rounds are decided at once.
+    let asks_first = match plan.engine {
+        Engine::Automatic => !leaves_out && count >= CONVERGED,
+        Engine::Horn => may_converge && count == 1,
+        Engine::Interfaces | Engine::Summaries | Engine::Bmc => false,
+    };
+    let known = if asks_first { always(source, FEW_NODES, work)? } else { Always::Open };
+    if may_converge && known == Always::Holds {
         return Ok(Verdict::Verified);
     }
     let mut bounds = proof_bounds(plan.sequentialization, id);
     bounds.any = any_of(program);
     bounds.limits.clone_from(&source.limits().to_vec());
+    if known == Always::Holds {
+        return Ok(Verdict::NoBugWithinBounds { bounds });
+    }
     Ok(match say(program, plan, source, count, work)? {
         Said::Bug { rounds, threads } => {
             let least = Least { rounds, threads };
@@ -102,7 +113,12 @@ fn decide(
                 }
             }
         }
-        Said::NoBug { .. } if may_converge && count == CONVERGED && converges(source, NODES, work)? => {
+        Said::NoBug { .. }
+            if may_converge
+                && count == CONVERGED
+                && known == Always::Open
+                && always(source, NODES, work)? == Always::Holds =>
+        {
             Verdict::Verified
         }
         Said::NoBug { limits } => {
@@ -171,28 +187,48 @@ fn say(
 /// After so many rounds without a bug, an invariant of all rounds is looked for.
 const CONVERGED: u32 = 2;
 
-/// Whether some invariant shows that no number of threads and rounds has a bug.
-fn converges(source: &Parameterized, nodes: usize, work: &mut Work<'_>) -> Result<bool, ProofError> {
+/// What is known of any number of threads and of rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Always {
+    /// No assertion fails.
+    Holds,
+    /// Some assertion fails, in some number of rounds.
+    Fails,
+    Open,
+}
+
+/// Looks at all rounds: for an invariant over views, and where that is not enough, by counting threads.
+fn always(source: &Parameterized, nodes: usize, work: &mut Work<'_>) -> Result<Always, ProofError> {
     let (program, declared, any) = source.template();
     let figures = std::mem::take(&mut work.figures);
-    let answer = by_diagrams(work, move |limits, progress| {
-        let template = Template { program: &program, declared: &declared, any: &any };
-        invariant(&template, nodes, limits, progress)
+    let shared = program.clone();
+    let [one, all] = [(declared.clone(), any.clone()), (declared, any)];
+    let by_views = by_diagrams(work, move |limits, progress| {
+        invariant(&Template { program: &shared, declared: &one.0, any: &one.1 }, nodes, limits, progress)
     })?;
+    let answer = match by_views {
+        Ok(Invariant::Holds) => Ok(Counting::Holds),
+        Ok(Invariant::Recursive) => Ok(Counting::Recursive),
+        Err(why @ (GaveUp::Stopped | GaveUp::Memory)) => Err(why),
+        Ok(Invariant::Open) | Err(GaveUp::NotFinite(_)) => by_diagrams(work, move |limits, progress| {
+            count(&Template { program: &program, declared: &all.0, any: &all.1 }, nodes, limits, progress)
+        })?,
+    };
     // The figures are those of the engine, if one was asked.
     if !figures.is_empty() {
         work.figures = figures;
     }
     let why = match answer {
-        Ok(Invariant::Holds) => return Ok(true),
-        Ok(Invariant::Open) => None,
-        Ok(Invariant::Recursive) => Some("procedures are recursive".to_string()),
-        Err(GaveUp::NotFinite(name)) => Some(no_size(&name, source.program())),
-        Err(GaveUp::Stopped) => Some("there was no time".into()),
-        Err(GaveUp::Memory) => Some("there was no memory".into()),
+        Ok(Counting::Holds) => return Ok(Always::Holds),
+        Ok(Counting::Fails) => return Ok(Always::Fails),
+        Ok(Counting::Recursive) => "procedures are recursive".to_string(),
+        Ok(Counting::TooMany) => "there are too many states".to_string(),
+        Err(GaveUp::NotFinite(name)) => no_size(&name, source.program()),
+        Err(GaveUp::Stopped) => "there was no time".into(),
+        Err(GaveUp::Memory) => "there was no memory".into(),
     };
-    *work.open = why.map(|why| format!("no invariant of all rounds was found: {why}"));
-    Ok(false)
+    *work.open = Some(format!("no invariant of all rounds was found: {why}"));
+    Ok(Always::Open)
 }
 
 /// The processes of any number.

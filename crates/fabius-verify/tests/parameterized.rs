@@ -3,9 +3,10 @@
 
 use fabius_lang::program::*;
 use fabius_lang::{Choices, Options, compile};
+use fabius_sequential::summaries::counting::{Counting, count};
 use fabius_sequential::summaries::interfaces::{Composed, Threads, compose};
-use fabius_sequential::summaries::views::{Invariant, Template, invariant};
-use fabius_sequential::summaries::{self, NODES, Question, Reached};
+use fabius_sequential::summaries::views::{Invariant, invariant};
+use fabius_sequential::summaries::{self, NODES, Question, Reached, Template};
 use fabius_smt::Limits;
 use fabius_trace::{Bound, Verdict};
 use fabius_translate::explicit::Trace;
@@ -63,6 +64,14 @@ fn invariant_of(source: &Parameterized) -> Invariant {
     let (program, declared, any) = source.template();
     let template = Template { program: &program, declared: &declared, any: &any };
     let answer = invariant(&template, NODES, &Limits { deadline: None, stop: &Arc::default() }, &mut |_| {});
+    answer.expect("it is sequential").0.expect("nothing is too large")
+}
+
+/// What is known by counting threads.
+fn counting_of(source: &Parameterized) -> Counting {
+    let (program, declared, any) = source.template();
+    let template = Template { program: &program, declared: &declared, any: &any };
+    let answer = count(&template, NODES, &Limits { deadline: None, stop: &Arc::default() }, &mut |_| {});
     answer.expect("it is sequential").0.expect("nothing is too large")
 }
 
@@ -192,13 +201,16 @@ fn the_lazy_translation_runs_nothing_that_no_execution_reaches() {
     assert!(!reach(&taken_back, &[]).failing.is_empty());
 }
 
-/// Whether explicit threads fail, `threads` of those of any number.
-fn explicit_fails(program: &Program, threads: u32, rounds: u32) -> bool {
+/// Whether explicit threads fail, `threads` of those of any number, within so many rounds.
+fn explicit_fails(program: &Program, threads: u32, rounds: Option<u32>) -> bool {
     let instances = [("many".to_string(), threads)];
     let id = program_id("test.fab", &program.source, &[], &instances);
     let program = with_instances(program.clone(), &instances).expect("there is such a process");
-    let plan = Plan { bound: Bound::Rounds, max: Some(rounds - 1), deadlock: false, ..Plan::default() };
-    let verdict = check(&program, &id, &plan, &AtomicBool::new(false), &|_| {}).expect("it can be checked").verdict;
+    let bounded = |rounds: u32| Plan { bound: Bound::Rounds, max: Some(rounds - 1), ..Plan::default() };
+    let plan = rounds.map_or(Plan { bound: Bound::None, ..Plan::default() }, bounded);
+    let verdict = check(&program, &id, &Plan { deadlock: false, ..plan }, &AtomicBool::new(false), &|_| {})
+        .expect("it can be checked")
+        .verdict;
     matches!(verdict, Verdict::Bug { .. })
 }
 
@@ -230,7 +242,15 @@ fn disagreement(of: &Random) -> Option<String> {
     let in_order = program(&of.in_order_of_rounds().source());
     let source =
         parameterized(&compiled, Trace::Off, fabius_translate::Caps::default()).expect("it has what is needed");
-    let invariant = invariant_of(&source);
+    let (invariant, counting) = (invariant_of(&source), counting_of(&source));
+    if invariant == Invariant::Holds && counting != Counting::Holds {
+        return Some(format!("an invariant holds, and yet counting says {counting:?}"));
+    }
+    for threads in 0..=3 {
+        if counting != Counting::Fails && explicit_fails(&compiled, threads, None) {
+            return Some(format!("{threads} threads fail, and yet counting says {counting:?}"));
+        }
+    }
     for rounds in 1..=2 {
         let lazily = !reach(&lazy(&source, rounds).program, &[]).failing.is_empty();
         let eagerly = !reach(&eager(&source, rounds).program, &[]).failing.is_empty();
@@ -242,6 +262,9 @@ fn disagreement(of: &Random) -> Option<String> {
         if fails && invariant == Invariant::Holds {
             return Some(format!("{rounds} rounds: {composed:?}, and yet there is an invariant"));
         }
+        if fails && counting != Counting::Fails {
+            return Some(format!("{rounds} rounds: {composed:?}, and yet counting says {counting:?}"));
+        }
         let least = match composed {
             Composed::Fails { rounds: in_rounds, threads } if in_rounds == rounds => threads,
             _ => 4,
@@ -252,7 +275,7 @@ fn disagreement(of: &Random) -> Option<String> {
             return Some(format!("{rounds} rounds: {wrong}"));
         }
         for threads in 0..=3 {
-            let explicitly = explicit_fails(&in_order, threads, rounds);
+            let explicitly = explicit_fails(&in_order, threads, Some(rounds));
             if (explicitly && !fails) || (least <= 3 && explicitly != (threads >= least)) {
                 return Some(format!("{rounds} rounds, {threads} threads: {explicitly}; {composed:?}"));
             }
@@ -293,4 +316,37 @@ fn some_random_programs_have_an_invariant_and_some_fail() {
         }
     }
     assert!(hold >= 5 && open >= 5, "{hold} hold, {open} are open");
+}
+
+/// What counting says fails is shown by so many threads, explored one by one; and some of it by no two rounds.
+#[test]
+fn counting_is_exact_on_random_programs() {
+    let (mut hold, mut fail) = (0, 0);
+    for seed in 0..100 {
+        let text = random(seed).source();
+        match counting_of(&source_of(&text)) {
+            Counting::Holds => hold += 1,
+            Counting::Fails => {
+                fail += 1;
+                assert!((0..=4).any(|n| explicit_fails(&program(&text), n, None)), "seed {seed}: nobody fails\n{text}");
+            }
+            other => panic!("seed {seed}: {other:?}\n{text}"),
+        }
+    }
+    assert!(hold >= 10 && fail >= 10, "{hold} hold, {fail} fail");
+}
+
+/// Integers without a size are as wide as they get in what is reachable.
+#[test]
+fn integers_are_counted_as_far_as_they_go() {
+    let of = |most: u32, wrong: u32| {
+        let text = format!(
+            "var n: int;\nprocess p[*] {{\n    atomic {{ await n < {most}; n += 1; }}\n    assert n != {wrong};\n    atomic {{ n -= 1; }}\n}}\n"
+        );
+        counting_of(&source_of(&text))
+    };
+    for most in [1, 3, 4, 9] {
+        assert_eq!(of(most, most + 1), Counting::Holds, "{most}");
+        assert_eq!(of(most, most), Counting::Fails, "{most}");
+    }
 }

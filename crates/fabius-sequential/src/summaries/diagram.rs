@@ -2,7 +2,10 @@
 
 use oxidd::bcdd::{BCDDFunction, BCDDManagerRef, new_manager};
 use oxidd::util::{AllocResult, OutOfMemory};
-use oxidd::{BooleanFunction, BooleanFunctionQuant, BooleanOperator, FunctionSubst, Manager, ManagerRef, Subst};
+use oxidd::{
+    BooleanFunction, BooleanFunctionQuant, BooleanOperator, Function, FunctionSubst, HasLevel, Manager, ManagerRef,
+    Node, Subst,
+};
 
 /// A set of valuations.
 pub type Set = BCDDFunction;
@@ -97,4 +100,41 @@ pub fn and_exists(a: &Set, b: &Set, cube: &Set) -> Done<Set> {
 /// Those in the first and not in the second.
 pub fn without(a: &Set, b: &Set) -> Done<Set> {
     a.and(&b.not()?)
+}
+
+/// The valuations in a set, as the values of these variables, of which alone it depends; `None` if there are more than so
+/// many.
+pub fn members(set: &Set, variables: &[u32], most: usize) -> Option<Vec<Vec<bool>>> {
+    let mut order: Vec<usize> = (0..variables.len()).collect();
+    order.sort_unstable_by_key(|i| variables[*i]);
+    let (mut all, mut open) = (Vec::new(), vec![(set.clone(), 0, vec![false; variables.len()])]);
+    while let Some((set, depth, mut values)) = open.pop() {
+        if !set.satisfiable() {
+            continue;
+        }
+        let Some(i) = order.get(depth).copied() else {
+            debug_assert!(set.valid(), "the set depends on other variables");
+            if all.len() == most {
+                return None;
+            }
+            all.push(values);
+            continue;
+        };
+        let (yes, no) = match set.cofactors() {
+            Some(both) if top(&set) == Some(variables[i]) => both,
+            _ => (set.clone(), set),
+        };
+        open.push((no, depth + 1, values.clone()));
+        values[i] = true;
+        open.push((yes, depth + 1, values));
+    }
+    Some(all)
+}
+
+/// The first variable that a set depends on. (The order of variables never changes.)
+fn top(set: &Set) -> Option<u32> {
+    set.with_manager_shared(|m, edge| match m.get_node(edge) {
+        Node::Inner(node) => Some(node.level()),
+        Node::Terminal(_) => None,
+    })
 }

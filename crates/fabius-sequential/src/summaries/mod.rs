@@ -14,13 +14,17 @@
 //!    begins anew.
 
 pub(crate) mod circuit;
+pub mod counting;
 pub(crate) mod diagram;
 pub(crate) mod graph;
 pub mod interfaces;
 pub(crate) mod layout;
 mod reach;
+mod steps;
 pub(crate) mod values;
 pub mod views;
+
+pub use steps::Template;
 
 use diagram::{Diagrams, Set};
 use fabius_lang::program::{GlobalId, Program};

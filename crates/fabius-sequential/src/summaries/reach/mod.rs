@@ -49,6 +49,8 @@ pub struct Reach<'a> {
     /// (now, argument; next, results).
     summaries: Vec<Set>,
     too_narrow: BTreeSet<Leaf>,
+    /// Where a value did not fit.
+    overflows: Set,
     failing: BTreeSet<Span>,
     printed: Vec<Set>,
     pub statistics: Statistics,
@@ -66,7 +68,7 @@ impl<'a> Reach<'a> {
     ) -> Reach<'a> {
         let none = |n: usize| vec![d.none.clone(); n];
         let empty: Vec<Vec<Set>> = graphs.iter().map(|g| none(g.edges.len())).collect();
-        let (summaries, printed) = (none(graphs.len()), none(prints));
+        let (summaries, printed, overflows) = (none(graphs.len()), none(prints), d.none.clone());
         let mut callers = vec![Vec::new(); graphs.len()];
         for (p, graph) in graphs.iter().enumerate() {
             for (at, edges) in graph.edges.iter().enumerate() {
@@ -91,6 +93,7 @@ impl<'a> Reach<'a> {
             todo: BTreeSet::new(),
             summaries,
             too_narrow: BTreeSet::new(),
+            overflows,
             failing: BTreeSet::new(),
             printed,
             statistics,
@@ -216,7 +219,9 @@ impl<'a> Reach<'a> {
         if width.is_int && value.len() > width.bits {
             let short = circuit::wrapped(&self.d, value, width.bits, true);
             let same = circuit::equal(&self.d, &short, value)?;
-            if without(set, &same)?.satisfiable() {
+            let overflows = without(set, &same)?;
+            if overflows.satisfiable() {
+                self.overflows = self.overflows.or(&overflows)?;
                 self.too_narrow.insert(leaf);
             }
         }
@@ -271,6 +276,11 @@ impl<'a> Reach<'a> {
 
     pub fn has_failed(&self) -> bool {
         !self.failing.is_empty()
+    }
+
+    /// The states in which a value did not fit, so far.
+    pub fn overflows(&self) -> &Set {
+        &self.overflows
     }
 
     /// Stops if an integer needs more bits.
