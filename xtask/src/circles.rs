@@ -80,7 +80,8 @@ impl Paths<'_> {
         let mut at = 0;
         while at < self.tokens.len() {
             let token = self.tokens[at].as_str();
-            if token == "use" {
+            // `use<'a>` in a type captures lifetimes.
+            if token == "use" && self.tokens.get(at + 1).is_some_and(|t| t != "<") {
                 let public = at > 0 && (self.tokens[at - 1] == "pub" || self.tokens[at - 1] == ")");
                 let mut leaves = Vec::new();
                 at = self.tree(at + 1, Vec::new(), &mut leaves);
@@ -120,8 +121,12 @@ impl Paths<'_> {
                 "{" => {
                     at += 1;
                     while self.tokens.get(at).is_some_and(|t| t != "}") {
+                        let begin = at;
                         at = self.tree(at, path.clone(), leaves);
                         at += usize::from(self.tokens.get(at).is_some_and(|t| t == ","));
+                        if at == begin {
+                            return at;
+                        }
                     }
                     return at + 1;
                 }
@@ -284,5 +289,7 @@ mod tests {
                  const C: char = '\"'; fn f<'a>(x: &'a str) {}\n#[cfg(test)]\nmod tests { use crate::b::X; }";
         assert!(found(&[("a", a), ("b", "use crate::a::X;")]).is_empty());
         assert_eq!(found(&[("a", "const C: char = '\"'; use crate::b::X;"), ("b", "use crate::a::X;")]), ["a b"]);
+        let captures = "fn f() -> impl Iterator<Item = u8> + use<> { g(); crate::b::h() }";
+        assert_eq!(found(&[("a", captures), ("b", "use crate::a::X;")]), ["a b"]);
     }
 }
