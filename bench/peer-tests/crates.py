@@ -6,6 +6,7 @@ source of a crate is in this repository: cargo fetches them, and the copies are 
 one line that is added to the copy of loom prints how many executions a model took.
 
 Usage: bench/peer-tests/crates.py [CRATE..] [--only TEXT] [--seconds N] [--tool loom|fabius]
+Environment: FABIUS (the workspace; default: that of the script)
 """
 
 import argparse
@@ -20,7 +21,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(os.environ.get("FABIUS") or Path(__file__).resolve().parents[2])
 WORK = Path(tempfile.gettempdir()) / "fabius-peer-tests"
 
 # Name, version, the flags for rustc, of cargo test, and the variables that the crate's own CI sets; a part of the tests' names.

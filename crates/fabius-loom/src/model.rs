@@ -11,7 +11,8 @@ use std::time::Duration;
 pub struct Builder {
     /// Without effect: there is no limit on threads.
     pub max_threads: usize,
-    /// Steps of an execution after which it fails.
+    /// How long an execution may be: it fails after twenty times as many steps. A loop that yields goes around some times
+    /// before it is believed to repeat itself, where loom lets others go first.
     pub max_branches: usize,
     /// Executions at most.
     pub max_permutations: Option<usize>,
@@ -30,6 +31,9 @@ pub struct Builder {
     /// Without effect.
     pub log: bool,
 }
+
+/// Steps of an execution for each that loom would allow.
+const STEPS_FOR_A_BRANCH: usize = 20;
 
 impl Builder {
     /// loom's defaults; the variables `LOOM_MAX_BRANCHES`, `LOOM_MAX_PERMUTATIONS`, `LOOM_MAX_DURATION` (seconds),
@@ -69,7 +73,7 @@ impl Builder {
     where
         F: Fn() + Sync + Send + 'static,
     {
-        let steps = u32::try_from(self.max_branches).unwrap_or(u32::MAX);
+        let steps = u32::try_from(self.max_branches.saturating_mul(STEPS_FOR_A_BRANCH)).unwrap_or(u32::MAX);
         let mut config = Config::new().find_leaks().every_panic_fails().max_steps(steps);
         config = match self.preemption_bound {
             Some(most) => config.preemptions(u32::try_from(most).unwrap_or(u32::MAX)),
