@@ -128,7 +128,7 @@ def run(binary, test, environment, folder, seconds):
     text = output.decode(errors="replace")
     if ended == "ok" and re.search(r"\.\.\. ignored|0 passed", text):
         ended = "ignored"
-    executions = sum(int(n) for n in re.findall(r"loom: (\d+) executions$|; (\d+) executions? in ", text) for n in n if n)
+    executions = sum(int(n) for n in re.findall(r"loom: (\d+) executions\b|; (\d+) executions? in ", text) for n in n if n)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return ended, cpu, executions, text
 
