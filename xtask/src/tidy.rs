@@ -60,6 +60,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("fabius-loom", &["fabius"]),
     ("fabius-shuttle", &["fabius"]),
     ("fabius-parking-lot", &["fabius"]),
+    ("fabius-crossbeam-channel", &["fabius"]),
     ("loom", &["fabius-loom"]),
     ("shuttle", &["fabius-shuttle"]),
     ("stdmodel", &[]),

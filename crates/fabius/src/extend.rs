@@ -3,7 +3,7 @@
 //!
 //! Not for tests, and not stable: it changes whenever they need it to.
 
-use crate::rt::{self, Holder, Inside, Op, Renew, Rt};
+use crate::rt::{self, Edges, Holder, Inside, Op, Renew, Rt};
 use crate::sync::Finally;
 use crate::time::Instant;
 use std::panic::Location;
@@ -28,8 +28,9 @@ impl<S: State> Renew for Renewed<S> {
     }
 }
 
-/// A resource. What is done to it is a scheduling point, and orders what is done to it before and after.
-pub struct Resource<S: State>(Inside<Renewed<S>>);
+/// A resource. What is done to it is a scheduling point, and orders what is done to it before and after, unless it is made by
+/// [`Resource::unordered`].
+pub struct Resource<S: State>(Inside<Renewed<S>>, Edges);
 
 /// What a thread waits for: this of the state.
 struct Wanted<'a, S: State, F> {
@@ -80,7 +81,22 @@ impl<S: State> Resource<S> {
     /// A resource whose state outside of executions is this.
     #[track_caller]
     pub const fn new(state: S) -> Resource<S> {
-        Resource(Inside::new(Renewed(state)))
+        Resource(Inside::new(Renewed(state)), Edges::All)
+    }
+
+    /// One whose operations order nothing by themselves.
+    #[track_caller]
+    pub const fn unordered(state: S) -> Resource<S> {
+        Resource(Inside::new(Renewed(state)), Edges::Itself)
+    }
+
+    /// The operation that was just done, on another resource, comes between those on this one.
+    pub fn orders(&self) {
+        rt::comes_between(self.0.id());
+    }
+
+    fn write(&self, name: &'static str, at: &'static Location<'static>) -> Op {
+        Op { edges: self.1, ..Op::write(name, self.0.id(), at) }
     }
 
     /// Something is done outside of an execution.
@@ -101,7 +117,7 @@ impl<S: State> Resource<S> {
         change: impl FnOnce(&mut S) -> R,
     ) -> Option<R> {
         let wanted = Wanted { resource: self, ready };
-        let op = Op::write(name, self.0.id(), at).until(until.map(Instant::since_the_beginning));
+        let op = self.write(name, at).until(until.map(Instant::since_the_beginning));
         let timed_out = rt::point(ready_of(op, &wanted));
         if timed_out { None } else { self.0.with(|state| change(&mut state.0)) }
     }
@@ -118,7 +134,7 @@ impl<S: State> Resource<S> {
             let _changed = Finally(|| {
                 result = change.take().and_then(|change| self.0.with(|state| change(&mut state.0)));
             });
-            rt::point(Op::write(name, self.0.id(), at));
+            rt::point(self.write(name, at));
         }
         result
     }
