@@ -8,12 +8,14 @@
 //! A channel belongs to the execution that makes it. The README says what differs.
 
 mod channel;
+mod handle;
 mod monitor;
 mod receiver;
 mod select;
 mod select_macro;
 mod sender;
 mod timer;
+mod times;
 
 pub use crossbeam_channel::{
     ReadyTimeoutError, RecvError, RecvTimeoutError, SelectTimeoutError, SendError, SendTimeoutError, TryReadyError,
@@ -22,7 +24,7 @@ pub use crossbeam_channel::{
 pub use receiver::{IntoIter, Iter, Receiver, TryIter};
 pub use select::{Select, SelectedOperation};
 pub use sender::Sender;
-pub use timer::{after, at, never, tick};
+pub use times::{after, at, never, tick};
 
 /// As in crossbeam-channel.
 #[track_caller]

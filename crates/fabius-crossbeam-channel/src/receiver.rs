@@ -1,8 +1,8 @@
 //! The side that receives.
 
 use crate::channel::{Channel, Operation, Slot, Taken, Token, is_full, take};
+use crate::handle::Handle;
 use crate::monitor::{self, At};
-use crate::select::Handle;
 use crate::timer::Timer;
 use crate::{RecvError, RecvTimeoutError, TryRecvError};
 use fabius::time::Instant;

@@ -1,6 +1,7 @@
 //! Waiting for one of several operations.
 
 use crate::channel::{Operation, Token};
+use crate::handle::Handle;
 use crate::monitor::{self, At};
 use crate::{
     ReadyTimeoutError, Receiver, RecvError, SelectTimeoutError, SendError, Sender, TryReadyError, TrySelectError,
@@ -12,20 +13,6 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A side of a channel in a selection.
-pub(crate) trait Handle {
-    /// Whether the operation can be done now, but for who waits in that selection.
-    fn is_ready(&self, except: Option<&Arc<Token>>) -> bool;
-    /// Reserves what the operation needs, if the other side is there.
-    fn commit(&self, operation: &Operation);
-    /// The selection waits.
-    fn enter(&self, operation: &Operation);
-    /// It waits no more.
-    fn leave(&self, operation: &Operation);
-    /// When time makes it ready.
-    fn due(&self) -> Option<Instant>;
-}
 
 /// Which of several that are ready is taken.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The side that sends.
 
 use crate::channel::{Channel, Operation, Token, take};
+use crate::handle::Handle;
 use crate::monitor::{self, At};
-use crate::select::Handle;
 use crate::{SendError, SendTimeoutError, TrySendError};
 use fabius::time::Instant;
 use std::fmt;

@@ -1,8 +1,7 @@
-//! Channels of which time sends, in virtual time.
+//! When time sends.
 
-use crate::receiver::{Receiver, Source};
 use fabius::time::Instant;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// When the next message comes.
@@ -17,6 +16,11 @@ struct State {
 }
 
 impl Timer {
+    /// The first message comes then, and the others after so long each.
+    pub fn new(next: Option<Instant>, interval: Option<Duration>) -> Timer {
+        Timer(Mutex::new(State { next, interval, aside: None }))
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -50,29 +54,4 @@ impl Timer {
     pub fn fired(&self) -> Option<Instant> {
         self.state().aside.take()
     }
-}
-
-fn timer(next: Option<Instant>, interval: Option<Duration>) -> Receiver<Instant> {
-    let timer = Timer(Mutex::new(State { next, interval, aside: None }));
-    Receiver(Source::Time(Arc::new(timer), |due| due))
-}
-
-/// As in crossbeam-channel, in virtual time.
-pub fn after(duration: Duration) -> Receiver<Instant> {
-    timer(Instant::now().checked_add(duration), None)
-}
-
-/// As in crossbeam-channel, in virtual time.
-pub fn at(when: Instant) -> Receiver<Instant> {
-    timer(Some(when), None)
-}
-
-/// As in crossbeam-channel, in virtual time.
-pub fn tick(duration: Duration) -> Receiver<Instant> {
-    timer(Instant::now().checked_add(duration), Some(duration))
-}
-
-/// As in crossbeam-channel.
-pub fn never<T>() -> Receiver<T> {
-    Receiver(Source::Never)
 }
