@@ -65,7 +65,7 @@ struct Start {
 pub(super) struct Trial {
     start: Start,
     copy: Vec<u64>,
-    /// The thread's stack.
+    /// The part of the thread's stack that it uses or may use.
     stack: Range<usize>,
     ranges: [(usize, usize); RANGES],
     ranges_used: usize,
@@ -448,7 +448,7 @@ pub(super) unsafe fn begins(stack: Range<usize>, top: usize, allow: impl FnOnce(
     unsafe {
         {
             let this = &mut *trial;
-            this.stack = stack;
+            this.stack = stack.start..top;
             this.reads.clear();
             this.writes.clear();
             this.accessed.clear();
@@ -540,7 +540,7 @@ pub(super) fn work(stack: Range<usize>, top: usize) -> bool {
             .is_ok_and(|status| status.lines().any(|l| l.starts_with("TracerPid:") && !l.ends_with("\t0")));
         // SAFETY: the handler does only what a handler may; it leaves the registers that are asked for, or goes back to
         // where the trial began.
-        let trapped = !traced
+        !traced
             && unsafe {
                 let mut action: libc::sigaction = zeroed();
                 action.sa_sigaction = on_trap as *const () as usize;
@@ -555,7 +555,6 @@ pub(super) fn work(stack: Range<usize>, top: usize) -> bool {
                         false
                     }
                 }
-            };
-        trapped
+            }
     })
 }
