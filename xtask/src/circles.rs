@@ -80,7 +80,8 @@ impl Paths<'_> {
         let mut at = 0;
         while at < self.tokens.len() {
             let token = self.tokens[at].as_str();
-            if token == "use" {
+            // Not what a type captures.
+            if token == "use" && self.tokens.get(at + 1).is_none_or(|t| t != "<") {
                 let public = at > 0 && (self.tokens[at - 1] == "pub" || self.tokens[at - 1] == ")");
                 let mut leaves = Vec::new();
                 at = self.tree(at + 1, Vec::new(), &mut leaves);
