@@ -140,6 +140,7 @@ macro_rules! atomic {
                 }
                 let old = self.value();
                 let new = f(old);
+                rt::changes(&self.value);
                 self.value.store(new, Ordering::Relaxed);
                 rt::edges(&self.object, did, at);
                 rt::value_is(&self.object, || bits(new));
@@ -221,6 +222,7 @@ macro_rules! atomic {
                     rt::note(|| "fails for no reason".into());
                     return Err(old);
                 }
+                rt::changes(&self.value);
                 self.value.store(new, Ordering::Relaxed);
                 rt::edges(&self.object, Did::Change(success), at);
                 rt::value_is(&self.object, || bits(new));
