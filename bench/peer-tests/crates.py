@@ -42,7 +42,7 @@ CRATES = [
     ("st3", "0.4.1", "--cfg st3_loom", "--test integration", {}, "loom"),
     ("tachyonix", "0.3.1", "--cfg tachyonix_loom", "--lib", {}, "loom"),
     ("thingbuf", "0.1.6", "--cfg loom", "--lib", {"LOOM_MAX_PREEMPTIONS": "2"}, ""),
-    ("tokio", "1.54.1", "--cfg loom --cfg tokio_unstable", "--lib --features full", {"LOOM_MAX_PREEMPTIONS": "2", "LOOM_MAX_BRANCHES": "10000"}, ""),
+    ("tokio", "1.54.1", "--cfg loom --cfg tokio_unstable", "--lib --features full,test-util", {"LOOM_MAX_PREEMPTIONS": "2", "LOOM_MAX_BRANCHES": "10000"}, ""),
 ]
 LOOMS = {"0.7": "0.7.2", "0.5": "0.5.6"}
 
