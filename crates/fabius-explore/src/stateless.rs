@@ -13,6 +13,7 @@ use crate::dispatcher::{Last, Move, depends_on_last};
 use crate::execution::{Execution, Spare};
 use crate::growth::Growth;
 use crate::node::{Context, Script, Stop};
+use crate::others::{CHOICE, Entry, Others};
 use crate::reached::{Class, Reached};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
@@ -75,28 +76,13 @@ struct Item {
     cost: u32,
     /// What the prefix comes to, if that is known.
     comes_to: Option<Class>,
-    /// If the prefix ends with the outcome of a choice: the least of those that are left, this one included. Each becomes
-    /// an item when the one above it is taken, because there may be billions.
-    down_to: Option<u32>,
+    /// Instead of one prefix: those of the other outcomes of a step. There is at least one.
+    others: Option<Box<Others>>,
 }
 
-/// A decision, and how often it is made in a row; or the outcome of a choice, and [`CHOICE`].
-type Entry = (u32, u32);
-
-/// Marks the outcome of a choice in a path: no decision is made so often.
-const CHOICE: u32 = 0;
-
 impl Item {
-    /// The same prefix with the next outcome of the choice that it ends with, if one is left.
-    fn next_outcome(&self) -> Option<Item> {
-        let least = self.down_to?;
-        let (outcome, _) = *self.path.last()?;
-        if outcome <= least {
-            return None;
-        }
-        let mut path = self.path.clone();
-        path[self.path.len() - 1] = (outcome - 1, CHOICE);
-        Some(Item { path, cost: self.cost, comes_to: None, down_to: Some(least) })
+    fn new(path: Box<[Entry]>, cost: u32, comes_to: Option<Class>) -> Item {
+        Item { path, cost, comes_to, others: None }
     }
 }
 
@@ -117,6 +103,20 @@ struct Shared {
     limit: Option<Cut>,
     reported: Option<Instant>,
     depth: u32,
+}
+
+impl Shared {
+    /// Takes what is next of this level.
+    fn next_item(&mut self) -> Option<Item> {
+        let top = self.work.last_mut()?;
+        let Some(others) = &mut top.others else { return self.work.pop() };
+        let (path, goes_on) = others.next();
+        let item = Item::new(path, top.cost, None);
+        if !goes_on {
+            self.work.pop();
+        }
+        Some(item)
+    }
 }
 
 struct Search<'a, S: System> {
@@ -140,7 +140,7 @@ impl<S: System + Sync> Search<'_, S> {
         let mut levels = Vec::new();
         let mut completed = None;
         let mut exhausted = false;
-        self.lock().work.push(Item { path: Box::default(), cost: 0, comes_to: None, down_to: None });
+        self.lock().work.push(Item::new(Box::default(), 0, None));
         let mut bound = if in_order { 0 } else { options.max.unwrap_or(u32::MAX) };
         loop {
             self.level(bound);
@@ -215,8 +215,7 @@ impl<S: System + Sync> Search<'_, S> {
             if shared.cut.is_some() || enough && shared.bug.is_some() {
                 return None;
             }
-            if let Some(item) = shared.work.pop() {
-                shared.work.extend(item.next_outcome());
+            if let Some(item) = shared.next_item() {
                 shared.busy += 1;
                 return Some(item);
             }
@@ -538,21 +537,16 @@ impl Findings {
             }
             _ => self.here.iter().copied().chain([(number, 1)]).collect(),
         };
-        let item = Item { path, cost, comes_to, down_to: None };
+        let item = Item::new(path, cost, comes_to);
         if cost <= bound { self.work.push(item) } else { self.next.push(item) }
     }
 
     /// The other outcomes of the choices in the last step, of which the first `fixed` are given.
     fn others(&mut self, script: &Script, fixed: usize, cost: u32) {
-        let taken = script.taken();
-        for at in fixed..taken.len() {
-            let (chosen, of) = taken[at];
-            if chosen + 1 < of {
-                let before = taken[..at].iter().map(|(chosen, _)| (*chosen, CHOICE));
-                let path = self.here.iter().copied().chain(before).chain([(of - 1, CHOICE)]).collect();
-                self.work.push(Item { path, cost, comes_to: None, down_to: Some(chosen + 1) });
-            }
-        }
+        let others = Others::new(&self.here, script.taken(), fixed);
+        self.work.extend(
+            others.map(|others| Item { others: Some(Box::new(others)), ..Item::new(Box::default(), cost, None) }),
+        );
     }
 
     /// Appends the outcomes of the last step to the path.
