@@ -1,13 +1,15 @@
 //! From a request to an answer: explores, begins again when data races show that there must be more scheduling points, and
 //! runs what fails twice more to write it down.
 
-use crate::rt::{STOP, rt};
+use crate::rt::rt;
 use crate::system::Program;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
 use fabius_explore::system::{Choose, End, StepLog, System};
 use fabius_explore::{shrink, stateless, walk};
 use fabius_native_protocol as protocol;
-use fabius_native_protocol::{Answer, Failed, Recorded, RecordedStep, Request, Walk, What};
+use fabius_native_protocol::{
+    Answer, Failed, Isolation, NONDETERMINISTIC, Recorded, RecordedStep, Request, Walk, What,
+};
 use fabius_trace::{Bound, BugKind, Schedule, Turn};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -32,25 +34,33 @@ fn explore(request: &Request) -> Answer {
         let rt = rt();
         (rt.again, rt.unannounced, rt.unfair) = (false, false, false);
         rt.limits.clear();
-        STOP.store(false, Relaxed);
+        rt.header.halt.store(false, Relaxed);
         let races = !rt.races.marked.is_empty() && !rt.settings.race_is_bug;
         options = of(request, reduction, races, began);
         outcome = search(&options);
-        executions = rt.header.executions.load(Relaxed);
+        executions = rt.header.executions();
         let asked = rt.header.stop.load(Relaxed) != 0 || outcome.cut == Some(Cut::Time);
         if rt.unannounced && reduction && !asked {
             // Somebody looks at what is not announced: executions that seem alike need not be.
             reduction = false;
             continue;
         }
-        if !rt.again || asked {
+        if !rt.again || asked || rt.not_restored.is_some() {
             break;
         }
+    }
+    if let Some(why) = rt().not_restored.take() {
+        return Answer {
+            cut: Some(protocol::Cut::Interrupted),
+            executions,
+            not_restored: Some(why),
+            ..Answer::default()
+        };
     }
     let mut bug = outcome.bug.take();
     if bug.is_none() && !rt().races.marked.is_empty() && !rt().settings.race_is_bug {
         rt().settings.race_is_bug = true;
-        STOP.store(false, Relaxed);
+        rt().header.halt.store(false, Relaxed);
         let found = search(&Options { deadline: None, ..options.clone() });
         bug = found.bug;
     }
@@ -99,6 +109,8 @@ fn of(request: &Request, reduction: bool, races: bool, began: Instant) -> Option
         strategy,
         executions: request.executions.or(in_order.then_some(BEHIND_RACES.1)),
         deadline: request.time.map(|t| began + Duration::from_millis(t)),
+        jobs: if request.isolation == Isolation::Process { 1 } else { request.jobs },
+        workers: crate::crew::PROCESSES,
         seed: request.seed,
         max_steps: request.max_steps,
         reduction: if reduction { Reduction::Classes } else { Reduction::None },
@@ -112,10 +124,10 @@ fn search(options: &Options) -> Outcome {
         let header = rt().header;
         header.bound.store(progress.bound, Relaxed);
         if header.stop.load(Relaxed) != 0 {
-            STOP.store(true, Relaxed);
+            header.halt.store(true, Relaxed);
         }
     };
-    let monitor = Monitor { stop: &STOP, progress: &look };
+    let monitor = Monitor { stop: &rt().header.halt, progress: &look };
     match options.strategy {
         Strategy::Iterative | Strategy::DepthFirst => stateless::search(&Program, options, &monitor, &|_| {}),
         _ => walk::search(&Program, options, &monitor),
@@ -133,8 +145,6 @@ fn said(cut: Cut) -> protocol::Cut {
         Cut::Program(..) => protocol::Cut::Said("a limit inside the program".into()),
     }
 }
-
-const NONDETERMINISTIC: &str = "the program behaves differently when the same schedule is run again";
 
 /// Puts a bug into the answer, made as simple as possible and run twice.
 fn failed(options: &Options, found: Found, answer: &mut Answer) {

@@ -13,11 +13,13 @@ compile_error!("native programs are explored on x86-64 Linux with glibc");
 mod arena;
 mod clocks;
 mod control;
+mod crew;
 mod explore;
 mod fiber;
 mod heap;
 mod hooks;
 mod image;
+mod isolate;
 mod lifetime;
 mod op;
 mod place;
@@ -29,10 +31,11 @@ mod recorder;
 mod rt;
 mod say;
 mod signals;
+mod stacks;
 mod start;
 mod state;
 mod system;
 mod threads;
 
 #[global_allocator]
-static ARENA: arena::Arena = arena::Arena::new();
+static ARENA: arena::Arena = arena::Arena;

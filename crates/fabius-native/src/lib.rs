@@ -11,7 +11,7 @@ mod trace;
 mod worker;
 
 pub use compile::{Language, compile};
-pub use fabius_native_protocol::Walk;
+pub use fabius_native_protocol::{Isolation, MOST_WORKERS, Walk};
 pub use library::install;
 pub use report::{Plan, Problem, Report, Target, explore, replay};
 pub use worker::Progress;

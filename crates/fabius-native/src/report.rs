@@ -4,7 +4,9 @@ use crate::symbols::Symbols;
 use crate::trace::{About, trace};
 pub use crate::worker::Target;
 use crate::worker::{self, Died, Ended, Progress, Watch};
-use fabius_native_protocol::{Answer, Cut, Failed, Recorded, RecordedStep, Request, Walk, What};
+use fabius_native_protocol::{
+    Answer, Cut, Failed, Isolation, NONDETERMINISTIC, Recorded, RecordedStep, Request, Walk, What,
+};
 use fabius_trace::{Bound, Bounds, BugKind, ErrorTrace, LevelStats, Points, Reason, SchedulerKind, Verdict};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -38,6 +40,10 @@ pub struct Plan {
     pub max_steps: u32,
     /// Seed of random strategies.
     pub seed: u64,
+    /// How an execution begins with what was there at the beginning; `None`: by restored memory, as long as that is enough.
+    pub isolation: Option<Isolation>,
+    /// How many processes explore.
+    pub jobs: usize,
 }
 
 /// What was found.
@@ -53,6 +59,10 @@ pub struct Report {
     pub elapsed: Duration,
     /// What is not said by the verdict: what was not explored.
     pub limits: Vec<String>,
+    /// Why restored memory is not enough.
+    pub not_restored: Option<String>,
+    /// What else is to be said, which makes the verdict no weaker.
+    pub notes: Vec<String>,
     /// Locations with data races that became scheduling points.
     pub racy: usize,
 }
@@ -73,6 +83,8 @@ const HEAP: u64 = 2 << 30;
 
 fn request(what: What, plan: &Plan, data_points: Vec<u64>) -> Request {
     Request {
+        isolation: plan.isolation.unwrap_or(Isolation::Memory),
+        jobs: plan.jobs,
         data_points,
         what,
         bound: plan.bound,
@@ -102,7 +114,16 @@ pub fn explore(
     progress: &dyn Fn(&Progress),
 ) -> Result<Report, Problem> {
     let watch = Watch { stop, progress, memory: plan.memory };
-    run(target, plan, What::Explore, Vec::new(), &watch)
+    let began = Instant::now();
+    let first = run(target, plan, What::Explore, Vec::new(), &watch)?;
+    let (None, Some(why)) = (plan.isolation, &first.not_restored) else { return Ok(first) };
+    // What is left of the time.
+    let time = plan.time.map(|t| t.saturating_sub(began.elapsed()));
+    let plan = Plan { isolation: Some(Isolation::Process), time, ..plan.clone() };
+    let mut again = run(target, &plan, What::Explore, Vec::new(), &watch)?;
+    again.notes.push(format!("every execution was run in a process of its own: {why}"));
+    again.elapsed = began.elapsed();
+    Ok(again)
 }
 
 /// Runs the schedule of a trace again; what it prints is shown.
@@ -214,7 +235,11 @@ fn report(target: &Target, plan: &Plan, answer: Answer, began: Instant, is_repla
         (None, None) if answer.exhausted && answer.limits.is_empty() => Verdict::Verified,
         (None, None) => Verdict::NoBugWithinBounds { bounds },
     };
+    let differs = matches!(&answer.cut, Some(Cut::Said(message)) if message.starts_with(NONDETERMINISTIC));
+    let not_restored = answer.not_restored.or_else(|| differs.then(|| NONDETERMINISTIC.to_string()));
     Report {
+        not_restored,
+        notes: Vec::new(),
         verdict,
         levels: answer.levels,
         executions: answer.executions,

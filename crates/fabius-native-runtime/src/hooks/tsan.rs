@@ -173,7 +173,7 @@ fn raced(first: usize, address: usize, size: usize, write: bool, pc: usize) {
     for at in (address & !7..address + size).step_by(8) {
         if rt.mark(at) {
             rt.again = true;
-            crate::rt::STOP.store(true, std::sync::atomic::Ordering::Relaxed);
+            rt.header.halt.store(true, std::sync::atomic::Ordering::Relaxed);
         }
     }
 }

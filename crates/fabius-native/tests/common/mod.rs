@@ -29,6 +29,8 @@ pub fn plan() -> Plan {
         memory: None,
         max_steps: 100_000,
         seed: 0,
+        isolation: None,
+        jobs: 1,
     }
 }
 
