@@ -69,6 +69,8 @@ pub struct Failed {
     pub delays: Vec<u32>,
     /// What happens in it.
     pub run: Recorded,
+    /// A number of all its accesses.
+    pub number: u64,
 }
 
 /// An execution, step by step.

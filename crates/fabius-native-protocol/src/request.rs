@@ -47,6 +47,8 @@ pub enum What {
     Explore,
     /// Run one schedule and write down what happens; what the program prints is shown.
     Replay(Schedule),
+    /// The same, and nothing is shown.
+    Repeat(Schedule),
 }
 
 /// How an execution begins with what was there at the beginning.

@@ -22,19 +22,23 @@ const BEHIND_RACES: (u32, u64) = (2, 50_000);
 pub fn run(request: &Request) -> Answer {
     match &request.what {
         What::Explore => explore(request),
-        What::Replay(schedule) => replay(schedule),
+        What::Replay(schedule) | What::Repeat(schedule) => replay(schedule),
     }
 }
 
 fn explore(request: &Request) -> Answer {
     let began = Instant::now();
     let mut reduction = request.reduction;
-    let (mut executions, mut options, mut outcome);
+    let (mut executions, mut options, mut outcome, mut first);
     loop {
+        forget();
+        first = first_execution();
+        let found_races = rt().again;
+        forget();
+        if found_races {
+            continue;
+        }
         let rt = rt();
-        (rt.again, rt.unannounced, rt.unfair) = (false, false, false);
-        rt.limits.clear();
-        rt.header.halt.store(false, Relaxed);
         let races = !rt.races.marked.is_empty() && !rt.settings.race_is_bug;
         options = of(request, reduction, races, began);
         outcome = search(&options);
@@ -64,7 +68,7 @@ fn explore(request: &Request) -> Answer {
         let found = search(&Options { deadline: None, ..options.clone() });
         bug = found.bug;
     }
-    let repeats = bug.is_some() || first_execution() == first_execution();
+    let repeats = bug.is_some() || first == first_execution();
     if !repeats {
         outcome.cut = Some(Cut::Nondeterminism);
         outcome.exhausted = false;
@@ -89,6 +93,14 @@ fn explore(request: &Request) -> Answer {
         answer.limits.push("a thread gave way many times without coming back to where it was, and had to wait".into());
     }
     answer
+}
+
+/// What was found out so far is not to be known any more.
+fn forget() {
+    let rt = rt();
+    (rt.again, rt.unannounced, rt.unfair) = (false, false, false);
+    rt.limits.clear();
+    rt.header.halt.store(false, Relaxed);
 }
 
 fn of(request: &Request, reduction: bool, races: bool, began: Instant) -> Options {
@@ -146,16 +158,23 @@ fn said(cut: Cut) -> protocol::Cut {
     }
 }
 
+/// How long a schedule is made simpler.
+const SHRINKING: Duration = Duration::from_secs(3);
+
 /// Puts a bug into the answer, made as simple as possible and run twice.
 fn failed(options: &Options, found: Found, answer: &mut Answer) {
-    let found = shrink::shrink(&Program, &Options { strategy: Strategy::Iterative, ..options.clone() }, &found);
+    // Long executions take their time, and what was found is an answer as it is.
+    let enough = Instant::now() + SHRINKING;
+    let deadline = Some(options.deadline.map_or(enough, |deadline| deadline.min(enough)));
+    let options = Options { strategy: Strategy::Iterative, deadline, ..options.clone() };
+    let found = shrink::shrink(&Program, &options, &found);
     let (first, second) = (once(&found.schedule), once(&found.schedule));
     match (first, second) {
         (Some(Once { kind: Some(kind), number, message, run }), Some(second))
             if number == second.number && Some(kind) == second.kind =>
         {
-            answer.bug =
-                Some(Failed { kind, message, cost: found.cost, schedule: found.schedule, delays: found.delays, run });
+            let Found { cost, schedule, delays, .. } = found;
+            answer.bug = Some(Failed { kind, message, cost, schedule, delays, run, number });
             answer.cut = None;
         }
         (first, _) => {
@@ -177,10 +196,10 @@ fn replay(schedule: &Schedule) -> Answer {
     unsafe { libc::fflush(std::ptr::null_mut()) };
     let mut answer = Answer { executions: 1, modules: modules(), ..Answer::default() };
     match run {
-        Some(Once { kind: Some(kind), message, run, .. }) => {
+        Some(Once { kind: Some(kind), message, run, number }) => {
             let cost = run.steps.iter().filter(|s| s.preempts).count() as u32;
             let (schedule, delays) = (schedule.clone(), vec![0; schedule.len()]);
-            answer.bug = Some(Failed { kind, message, cost, schedule, delays, run });
+            answer.bug = Some(Failed { kind, message, cost, schedule, delays, run, number });
         }
         Some(Once { kind: None, run, .. }) => answer.replayed = Some(run),
         None => answer.cut = Some(protocol::Cut::Said("the schedule does not fit the program".into())),
@@ -251,6 +270,14 @@ const COMPARED: u32 = 10_000;
 
 /// A number of all accesses of the execution in which nobody is preempted.
 fn first_execution() -> u64 {
+    let counted = &rt().worker().executions;
+    let before = counted.load(Relaxed);
+    let number = undisturbed();
+    counted.store(before, Relaxed);
+    number
+}
+
+fn undisturbed() -> u64 {
     let mut log = StepLog::default();
     if Program.initial(&mut Given([].iter()), &mut log).is_err() {
         return 0;

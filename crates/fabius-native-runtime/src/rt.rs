@@ -52,10 +52,6 @@ pub struct Thread {
     pub waits_since: u64,
     /// It waits until another thread makes a step, because it repeats itself; the number of steps then.
     pub repeats: Option<u64>,
-    /// How many steps it has made since another thread made one.
-    pub alone: u32,
-    /// How often it has given way since another thread made a step.
-    pub yields: u32,
     /// It was seen to repeat itself without giving way.
     pub spins: bool,
     /// Where it is.
@@ -70,6 +66,17 @@ pub struct Thread {
     pub signals: Vec<i32>,
     /// Calls that are under way and where on the stack, if they are written down.
     pub calls: Vec<(usize, usize)>,
+}
+
+/// The steps that one thread has made since another one made one.
+#[derive(Clone, Copy, Default)]
+pub struct Streak {
+    /// Who.
+    pub thread: usize,
+    /// How many; what cannot be done twice, as to make or join a thread, begins again.
+    pub steps: u32,
+    /// In how many of them it gave way.
+    pub yields: u32,
 }
 
 /// What was set up before `main`.
@@ -106,8 +113,14 @@ pub struct Rt {
     pub fibers: Vec<Fiber>,
     /// The threads of the execution.
     pub threads: Vec<Thread>,
+    /// For each thread, whether it waits for nothing: nobody has to ask further.
+    pub free: Vec<bool>,
     /// Who runs.
     pub current: usize,
+    /// The steps made last.
+    pub streak: Streak,
+    /// The step after which somebody was last seen to repeat himself; 0: never.
+    pub repeated: u64,
     /// How to run.
     pub settings: Settings,
     /// Who decides choices within the step.
@@ -256,6 +269,8 @@ impl Rt {
         }
         self.streams.clear();
         self.threads.clear();
+        self.free.clear();
+        (self.streak, self.repeated) = (Streak::default(), 0);
         self.born.clear();
         (self.over, self.failure, self.limit) = (false, None, None);
         (self.now, self.steps, self.random, self.current) = (0, 0, 0, 0);
@@ -330,7 +345,10 @@ impl Rt {
             header,
             fibers: Vec::new(),
             threads: Vec::new(),
+            free: Vec::new(),
             current: 0,
+            streak: Streak::default(),
+            repeated: 0,
             choose: None,
             born: Vec::new(),
             over: false,

@@ -8,6 +8,7 @@ mod shared;
 mod source;
 mod symbols;
 mod trace;
+mod unseen;
 mod worker;
 
 pub use compile::{Language, compile};

@@ -2,12 +2,14 @@
 
 use crate::symbols::Symbols;
 use crate::trace::{About, trace};
+use crate::unseen::unseen;
 pub use crate::worker::Target;
 use crate::worker::{self, Died, Ended, Progress, Watch};
 use fabius_native_protocol::{
-    Answer, Cut, Failed, Isolation, NONDETERMINISTIC, Recorded, RecordedStep, Request, Walk, What,
+    Answer, Cut, Failed, Isolation, Module, NONDETERMINISTIC, Recorded, RecordedStep, Request, Walk, What,
 };
 use fabius_trace::{Bound, Bounds, BugKind, ErrorTrace, LevelStats, Points, Reason, SchedulerKind, Verdict};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -132,14 +134,15 @@ pub fn explore(
 /// If it cannot be run.
 pub fn replay(target: &Target, plan: &Plan, trace: &ErrorTrace) -> Result<Report, Problem> {
     let watch = Watch { stop: &AtomicBool::new(false), progress: &|_| {}, memory: None };
-    run(target, plan, What::Replay(trace.schedule()), trace.data_points.clone(), &watch)
+    run(target, &for_kind(plan, trace.kind), What::Replay(trace.schedule()), trace.data_points.clone(), &watch)
 }
 
 fn run(target: &Target, plan: &Plan, what: What, points: Vec<u64>, watch: &Watch<'_>) -> Result<Report, Problem> {
     let began = Instant::now();
     let cannot = |e: std::io::Error| Problem::CannotRun(format!("`{}` cannot be run: {e}", target.program.display()));
     let is_replay = matches!(what, What::Replay(_));
-    let answer = match worker::run(target, &request(what, plan, points), watch).map_err(cannot)? {
+    let isolation = plan.isolation.unwrap_or(Isolation::Memory);
+    let mut answer = match worker::run(target, &request(what.clone(), plan, points), watch).map_err(cannot)? {
         Ended::Answered(answer) => *answer,
         Ended::Failed => return Err(Problem::Failed),
         Ended::Early(status) => {
@@ -160,14 +163,60 @@ fn run(target: &Target, plan: &Plan, what: What, points: Vec<u64>, watch: &Watch
             Answer { cut, executions, ..Answer::default() }
         }
     };
+    if let (What::Explore, Isolation::Memory, Some(failed)) = (&what, isolation, &answer.bug)
+        && !is_confirmed(target, plan, failed, &answer.data_points, watch).map_err(cannot)?
+    {
+        // It may come from what earlier executions have left behind.
+        let cut = Some(Cut::Said(NONDETERMINISTIC.into()));
+        answer = Answer { cut, executions: answer.executions, ..Answer::default() };
+    }
+    if !is_replay && answer.bug.is_none() {
+        answer.limits.extend(not_seen(&answer.modules));
+    }
     Ok(report(target, plan, answer, began, is_replay))
+}
+
+/// Whether a bug is the same in a process in which nothing else was run before.
+fn is_confirmed(
+    target: &Target,
+    plan: &Plan,
+    failed: &Failed,
+    data_points: &[u64],
+    watch: &Watch<'_>,
+) -> std::io::Result<bool> {
+    let plan = for_kind(plan, failed.kind);
+    let request = request(What::Repeat(failed.schedule.clone()), &plan, data_points.to_vec());
+    let Ended::Answered(again) = worker::run(target, &request, watch)? else { return Ok(false) };
+    Ok(again.bug.is_some_and(|bug| (bug.kind, bug.number) == (failed.kind, failed.number)))
+}
+
+/// With what it takes to see a bug of this kind.
+fn for_kind(plan: &Plan, kind: BugKind) -> Plan {
+    Plan {
+        first_race: plan.first_race || kind == BugKind::DataRace,
+        leaks: plan.leaks || kind == BugKind::Leak,
+        ..plan.clone()
+    }
+}
+
+/// What is not seen of the program and of libraries that are not the system's.
+fn not_seen(modules: &[Module]) -> Vec<String> {
+    let own = modules.iter().filter(|m| {
+        let systems = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"].iter().any(|folder| m.file.starts_with(folder));
+        !systems && !m.file.contains("libfabius_native") && !m.file.contains("libtsan")
+    });
+    own.filter_map(|m| {
+        let name = Path::new(&m.file).file_name().unwrap_or_default().display().to_string();
+        unseen(&m.file).map(|what| format!("what memory is used for is not seen everywhere in {name}: {what}"))
+    })
+    .collect()
 }
 
 /// The process has died in an execution: runs that again up to its last step, to be sure and to tell what led there.
 fn died_in(target: &Target, plan: &Plan, watch: &Watch<'_>, died: Died) -> Result<Answer, Problem> {
     let Died { status, schedule, executions, data_points } = died;
     let cannot = |e: std::io::Error| Problem::CannotRun(e.to_string());
-    let again = worker::run(target, &request(What::Replay(schedule.clone()), plan, data_points.clone()), watch)
+    let again = worker::run(target, &request(What::Repeat(schedule.clone()), plan, data_points.clone()), watch)
         .map_err(cannot)?;
     let message = format!("the process of the program {}", worker::words(status));
     if !matches!(&again, Ended::Died(other) if other.status == status) {
@@ -177,7 +226,7 @@ fn died_in(target: &Target, plan: &Plan, watch: &Watch<'_>, died: Died) -> Resul
     let Some((last, before)) = schedule.split_last() else {
         return Ok(Answer { cut: Some(Cut::Said(message)), executions, ..Answer::default() });
     };
-    let first = worker::run(target, &request(What::Replay(before.to_vec()), plan, data_points.clone()), watch)
+    let first = worker::run(target, &request(What::Repeat(before.to_vec()), plan, data_points.clone()), watch)
         .map_err(cannot)?;
     let (mut run, modules) = match first {
         Ended::Answered(answer) => (answer.replayed.unwrap_or_default(), answer.modules),
@@ -194,7 +243,7 @@ fn died_in(target: &Target, plan: &Plan, watch: &Watch<'_>, died: Died) -> Resul
     let cost = run.steps.iter().filter(|s| s.preempts).count() as u32;
     let message = format!("{message} in or after the last step that is shown");
     let delays = vec![0; schedule.len()];
-    let bug = Failed { kind: BugKind::Crash, message, cost, schedule, delays, run };
+    let bug = Failed { kind: BugKind::Crash, message, cost, schedule, delays, run, number: 0 };
     Ok(Answer { bug: Some(bug), executions, data_points, modules, ..Answer::default() })
 }
 

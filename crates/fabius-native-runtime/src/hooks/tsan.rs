@@ -226,6 +226,20 @@ pub unsafe extern "C" fn __tsan_func_exit() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __tsan_init() {}
 
+/// Accesses of this thread are not to be looked at, says the compiler where nobody but the runtime sees them.
+///
+/// # Safety
+/// None is needed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __tsan_ignore_thread_begin() {}
+
+/// They are again.
+///
+/// # Safety
+/// None is needed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __tsan_ignore_thread_end() {}
+
 super::entries! {
     __tsan_acquire: "rsi" => acquire;
     __tsan_release: "rsi" => release;
