@@ -68,7 +68,9 @@ fn explore(request: &Request) -> Answer {
         let found = search(&Options { deadline: None, ..options.clone() });
         bug = found.bug;
     }
-    let repeats = bug.is_some() || first == first_execution();
+    // Who has no answer anyway, for instance because a loop never ends, need not be asked again.
+    let has_none = matches!(outcome.cut, Some(Cut::Program(..) | Cut::Time | Cut::Interrupted));
+    let repeats = bug.is_some() || has_none || first == first_execution();
     if !repeats {
         outcome.cut = Some(Cut::Nondeterminism);
         outcome.exhausted = false;

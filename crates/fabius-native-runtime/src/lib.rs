@@ -28,6 +28,7 @@ mod ready;
 mod real;
 mod record;
 mod recorder;
+mod restore;
 mod rt;
 mod say;
 mod signals;
