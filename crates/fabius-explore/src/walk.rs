@@ -47,7 +47,7 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
         let seen = picker.seen;
         known.learn(&seen);
     }
-    let found = first_of(options.jobs, count, &over, |run| {
+    let found = first_of((options.jobs, options.workers), count, &over, |run| {
         let stop = if monitor.stop.load(Ordering::Relaxed) {
             Some(Cut::Interrupted)
         } else if options.deadline.is_some_and(|d| Instant::now() >= d) {
