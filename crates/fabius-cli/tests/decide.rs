@@ -7,7 +7,7 @@ use common::{expect, fabius, folder, json};
 #[test]
 fn a_file_alone_is_decided() {
     let found = fabius(&["examples/bluetooth.fab"]);
-    expect(&found, 1, &["`!stopped`", "8 steps with 1 preemption; with fewer", "answered by exploration after"]);
+    expect(&found, 1, &["`!stopped`", "answered by ", "replay it: "]);
     let same = fabius(&["decide", "examples/bluetooth.fab", "--engine", "explore"]);
     expect(&same, 1, &["8 steps with 1 preemption; with fewer", "answered by exploration after"]);
     expect(&fabius(&["examples/bluetooth_fixed.fab"]), 0, &["verified: all 227 states were explored"]);
@@ -27,7 +27,7 @@ fn any_number_of_threads_is_decided() {
     expect(
         &fabius(&["examples/bluetooth_any_fixed.fab"]),
         0,
-        &["verified", "answered by any number of threads", "exploration: every schedule"],
+        &["verified", "answered by any number of threads", "exploration: "],
     );
     expect(&fabius(&["examples/bluetooth_any.fab", "--engine", "any"]), 1, &["`!stopped`"]);
     // Given numbers leave nothing open.
@@ -49,7 +49,7 @@ fn one_engine_alone_may_not_fit() {
 #[test]
 fn a_limit_says_what_was_covered() {
     let given = ["examples/request_sizes.fab", "--time", "2s"];
-    expect(&fabius(&given), 3, &["unknown: the time limit was reached", "bounded model checking: every schedule with"]);
+    expect(&fabius(&given), 3, &["unknown: the time limit was reached", "bounded model checking: "]);
 }
 
 #[test]
