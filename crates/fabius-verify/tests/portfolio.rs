@@ -3,7 +3,7 @@
 use fabius_lang::program::Program;
 use fabius_trace::{BugKind, Verdict};
 use fabius_verify::portfolio::{Ask, Decided, Member, MemberError, decide};
-use fabius_verify::{Plan, check, program_id};
+use fabius_verify::{Plan, check, program_id, with_instances};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use testkit::generate::{Shape, random};
@@ -99,4 +99,26 @@ fn limits_hold_for_all_together() {
     let all = decided(source, &Ask { time: Some(Duration::from_millis(300)), ..ask(None) }).expect("it fits");
     assert!(matches!(all.report.verdict, Verdict::Unknown { .. }), "{:?}", all.report.verdict);
     assert!(all.told.len() >= 2 && began.elapsed() < Duration::from_secs(60));
+}
+
+/// Two are dropped, three are not.
+#[test]
+fn more_copies_are_tried_where_fewer_say_nothing() {
+    let source = "var n: 0..4;\nprocess p[*] {\n    n += 1;\n    assert n != 3;\n    assume n > 2;\n}\n";
+    let alone = decided(source, &ask(Some(Member::Exploration))).expect("it fits");
+    let Verdict::Bug { trace } = &alone.report.verdict else { panic!("{:?}", alone.report.verdict) };
+    assert_eq!(trace.program.instances, [("p".to_string(), 3)]);
+}
+
+/// A number that is given belongs to the program that a bug is replayed in.
+#[test]
+fn given_numbers_are_part_of_the_answer() {
+    let source = "var n: 0..9;\nprocess p[*] { n += 1; }\nprocess q[*] { assert n < 2; }\n";
+    let given = [("p".to_string(), 2)];
+    let program = with_instances(program(source), &given).expect("it has the process");
+    let id = program_id("test.fab", source, &[], &given);
+    let ask = ask(Some(Member::Exploration));
+    let found = decide(&program, &id, &ask, &AtomicBool::new(false), &mut |_, _| {}).expect("it fits");
+    let Verdict::Bug { trace } = &found.report.verdict else { panic!("{:?}", found.report.verdict) };
+    assert_eq!(trace.program.instances, [("p".to_string(), 2), ("q".to_string(), 2)]);
 }

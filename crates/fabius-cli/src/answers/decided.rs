@@ -40,7 +40,8 @@ fn covered(told: &Told) -> String {
     };
     match &report.verdict {
         Verdict::Bug { trace } => format!("found this: {}", trace.message),
-        Verdict::Verified => "no schedule breaks the program".into(),
+        Verdict::Verified if report.limits.is_empty() => "no schedule breaks the program".into(),
+        Verdict::Verified => format!("{}; otherwise no schedule breaks the program", report.limits.join(", and ")),
         Verdict::NoBugWithinBounds { bounds } => format!("{} was explored, without a bug", bounds.words()),
         Verdict::Unknown { bounds, reason } => {
             let sofar = match bounds.completed {

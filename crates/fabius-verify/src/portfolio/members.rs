@@ -70,11 +70,14 @@ fn some_of_each(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, Memb
         let instances: Vec<(String, u32)> = of_any.map(|p| (p.name.clone(), count)).collect();
         let unfit = |e: crate::PlanError| MemberError::Check(crate::CheckError::Plan(e));
         let program = with_instances(work.program.clone(), &instances).map_err(unfit)?;
+        let instances = [work.id.instances.clone(), instances].concat();
         let id = program_id(&work.id.file, &program.source, &work.id.consts, &instances);
         let report = explore(work, &program, &id, news)?;
         match (&report.verdict, finished) {
             (Verdict::NoBugWithinBounds { .. }, _) => finished = Some(report),
-            (Verdict::Unknown { .. }, Some(before)) => return Ok(before),
+            // What needs more of them is dropped with fewer.
+            (verdict, before) if verdict.is_vacuous() && count < COPIES => finished = before,
+            (Verdict::Unknown { reason, .. }, Some(before)) => return Ok(until(before, reason.clone())),
             _ => return Ok(report),
         }
     }
@@ -109,6 +112,7 @@ fn deepen(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, MemberErro
             objects: Some(caps.objects + 4 * step),
             incremental: false,
             solver: SolverChoice::Embedded,
+            memory: work.ask.memory,
             time: work.left(),
         };
         let proof = prove(&work.program, &work.id, &plan, &work.stop, &|p| news(Now::Proving(*p)));
@@ -143,6 +147,7 @@ fn any_threads(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, Membe
         objects: None,
         incremental: true,
         solver: SolverChoice::Embedded,
+        memory: work.ask.memory,
         time: work.left(),
     };
     let proof = prove(&work.program, &work.id, &plan, &work.stop, &|p| news(Now::Proving(*p)));

@@ -1,7 +1,8 @@
 //! All engines that fit a program, side by side: the first definite answer is the answer.
 //!
-//! Who answers first may depend on the machine, what is answered does not: every bug is replayed, and if one engine says
-//! that there is none and another one shows one, that is an error of Fabius, and reported as such.
+//! Who answers first may depend on the machine, and so may whether a deadlock is found where a proof leaves deadlocks out;
+//! the answer then says so. Every bug is replayed, and if one engine says that there is none and another one shows one, that
+//! is an error of Fabius, and reported as such.
 
 mod members;
 
@@ -65,7 +66,7 @@ pub struct Ask {
     pub is_explorable: bool,
     /// Time for all together.
     pub time: Option<Duration>,
-    /// Bytes for states.
+    /// Bytes: of states for exploration, of the process for the others.
     pub memory: Option<u64>,
     /// Processors to use, at least 1.
     pub jobs: usize,
@@ -111,6 +112,9 @@ impl MemberError {
 /// How much later those begin that are not the first: small programs are decided by then, and always by the same member.
 const HEAD_START: Duration = Duration::from_millis(100);
 
+/// How long somebody who looks for deadlocks is waited for at least, once no assertion is known to fail.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// How often limits are looked at.
 const OFTEN: Duration = Duration::from_millis(10);
 
@@ -138,7 +142,7 @@ pub fn decide(
     race.stop.store(true, Ordering::Relaxed);
     race.hear_the_others();
     ended?;
-    race.answer(stop)
+    race.answer()
 }
 
 /// A member that is asked.
@@ -161,6 +165,8 @@ struct Race {
     winner: Option<Member>,
     /// When an answer is taken that leaves something out.
     settled: Option<(Instant, Member)>,
+    /// What stopped all of them before there was an answer.
+    cut: Option<Reason>,
     sender: Sender<Message>,
     receiver: Receiver<Message>,
 }
@@ -187,7 +193,18 @@ impl Race {
         let deadline = ask.time.and_then(|time| began.checked_add(time));
         let ask = Ask { jobs, ..ask.clone() };
         let work = Work { program: program.clone(), id: id.clone(), ask, deadline, stop: Arc::clone(&stop) };
-        Race { work: Arc::new(work), began, deadline, stop, runners, winner: None, settled: None, sender, receiver }
+        Race {
+            work: Arc::new(work),
+            began,
+            deadline,
+            stop,
+            runners,
+            winner: None,
+            settled: None,
+            cut: None,
+            sender,
+            receiver,
+        }
     }
 
     /// Runs the members until one has answered, all have ended, or a limit is hit.
@@ -198,8 +215,13 @@ impl Race {
             if let Some((_, member)) = self.settled.filter(|(at, _)| is_over || now >= *at) {
                 self.winner = self.winner.or(Some(member));
             }
-            let is_late = stop.load(Ordering::Relaxed) || self.deadline.is_some_and(|d| now >= d);
-            if is_over || is_late || self.winner.is_some() {
+            if self.winner.is_none() {
+                self.cut = match stop.load(Ordering::Relaxed) {
+                    true => Some(Reason::Interrupted),
+                    false => self.deadline.filter(|d| now >= *d).map(|_| Reason::Time),
+                };
+            }
+            if is_over || self.cut.is_some() || self.winner.is_some() {
                 return Ok(());
             }
             self.start()?;
@@ -255,15 +277,20 @@ impl Race {
                 Verdict::Bug { .. } => self.winner = self.winner.or(Some(member)),
                 Verdict::Verified if report.limits.is_empty() => self.winner = self.winner.or(Some(member)),
                 // The others may still find what it does not look for.
-                Verdict::Verified => self.settled = Some((Instant::now() + elapsed / 2 + HEAD_START, member)),
+                Verdict::Verified => self.settled = Some((Instant::now() + elapsed / 2 + PATIENCE, member)),
                 // So many copies were asked for, and all was explored.
                 Verdict::NoBugWithinBounds { .. }
                     if member == Member::Exploration && !is_parameterized(&self.work.program) =>
                 {
                     self.winner = self.winner.or(Some(member));
                 }
-                // Nothing is known, and nobody will know more.
-                verdict if verdict.is_vacuous() => self.winner = self.winner.or(Some(member)),
+                // Nothing is known, and nobody will know more, unless of more copies.
+                verdict
+                    if verdict.is_vacuous()
+                        && !(member == Member::Exploration && is_parameterized(&self.work.program)) =>
+                {
+                    self.winner = self.winner.or(Some(member));
+                }
                 Verdict::NoBugWithinBounds { .. } | Verdict::Unknown { .. } => {}
             }
         }
@@ -289,7 +316,7 @@ impl Race {
         }
     }
 
-    fn answer(self, stop: &AtomicBool) -> Result<Decided, MemberError> {
+    fn answer(self) -> Result<Decided, MemberError> {
         let elapsed = self.began.elapsed();
         let told: Vec<Told> = self
             .runners
@@ -301,32 +328,40 @@ impl Race {
             return Err(MemberError::Proof(ProofError::Internal(wrong)));
         }
         let report = |told: &Told| told.outcome.as_ref().and_then(|o| o.as_ref().ok()).cloned();
-        let best = match self.winner {
-            Some(winner) => told.iter().find(|t| t.member == winner),
-            None => told.iter().filter(|t| report(t).is_some()).max_by_key(|t| worth(&report(t).expect("it has one"))),
-        };
-        if let Some((best, mut report)) = best.and_then(|t| Some((t.member, report(t)?))) {
-            report.elapsed = elapsed;
-            // Who was stopped by us was stopped by what stopped us.
-            if let Verdict::Unknown { reason, .. } = &mut report.verdict
-                && *reason == Reason::Interrupted
-                && !stop.load(Ordering::Relaxed)
-            {
-                *reason = Reason::Time;
-            }
-            return Ok(Decided { report, by: best, told });
+        let has_bug = |told: &&Told| report(told).is_some_and(|r| matches!(r.verdict, Verdict::Bug { .. }));
+        let winner = told.iter().find(|t| self.winner == Some(t.member));
+        // A bug that is heard of late is one that the winner did not look for.
+        let bug = winner.filter(has_bug).or_else(|| told.iter().find(has_bug));
+        let most =
+            || told.iter().filter(|t| report(t).is_some()).max_by_key(|t| worth(&report(t).expect("it has one")));
+        let best = bug.or(winner).or_else(most);
+        if let Some((best, report)) = best.and_then(|t| Some((t.member, report(t)?))) {
+            let verdict = cut_short(report.verdict, self.cut);
+            return Ok(Decided { report: Report { verdict, elapsed, ..report }, by: best, told });
         }
         let error = told.iter().find_map(|t| t.outcome.as_ref().and_then(|o| o.as_ref().err()).cloned());
         Err(match (error, told.first()) {
             (Some(error), _) => error,
             // Nobody has stopped in time.
             (None, Some(first)) => {
-                let reason = if stop.load(Ordering::Relaxed) { Reason::Interrupted } else { Reason::Time };
+                let reason = self.cut.unwrap_or(Reason::Time);
                 let report = members::nothing_known(first.member, &self.work.id, reason, elapsed);
                 return Ok(Decided { report, by: first.member, told });
             }
             (None, None) => MemberError::Unfit("no engine fits this program".into()),
         })
+    }
+}
+
+/// The answer when something stopped all: bounds are what was finished until then. Who was stopped by us was stopped by what
+/// stopped us.
+fn cut_short(verdict: Verdict, by: Option<Reason>) -> Verdict {
+    match (verdict, by) {
+        (Verdict::NoBugWithinBounds { bounds }, Some(reason)) => Verdict::Unknown { reason, bounds },
+        (Verdict::Unknown { reason: Reason::Interrupted, bounds }, by) => {
+            Verdict::Unknown { reason: by.unwrap_or(Reason::Time), bounds }
+        }
+        (verdict, _) => verdict,
     }
 }
 
@@ -388,5 +423,44 @@ mod tests {
         assert!(disagreement(&[verified(&["deadlocks were not looked for"]), told(other, failing, &[])]).is_some());
         assert!(disagreement(&[verified(&["deadlocks were not looked for"]), told(other, stuck, &[])]).is_none());
         assert!(disagreement(&[verified(&[])]).is_none());
+    }
+
+    /// Answers as if these had said this before all were stopped.
+    fn answered(said: Vec<Told>, winner: Option<Member>, cut: Option<Reason>) -> Decided {
+        let source = "process p[*] { skip; }\n";
+        let program = fabius_lang::compile(source, &fabius_lang::Options::default()).expect("it is a program");
+        let ask = Ask { only: None, is_explorable: true, time: None, memory: None, jobs: 1 };
+        let mut race = Race::new(&program, &program_id("test.fab", source, &[], &[]), &ask);
+        let runner = |t: Told| Runner { member: t.member, at: Instant::now(), has_begun: true, outcome: t.outcome };
+        race.runners = said.into_iter().map(runner).collect();
+        (race.winner, race.cut) = (winner, cut);
+        race.answer().expect("there is an answer")
+    }
+
+    #[test]
+    fn a_deadlock_that_is_heard_of_late_is_the_answer() {
+        let verified = told(Member::AnyThreads, Verdict::Verified, &["deadlocks were not looked for"]);
+        let stuck = told(Member::Exploration, bug("init { await false; }\n"), &[]);
+        let decided = answered(vec![verified, stuck], Some(Member::AnyThreads), None);
+        assert_eq!(decided.by, Member::Exploration);
+        assert!(matches!(decided.report.verdict, Verdict::Bug { .. }), "{:?}", decided.report.verdict);
+    }
+
+    #[test]
+    fn what_is_cut_short_is_unknown_with_what_was_finished() {
+        let work = program_id("test.fab", "", &[], &[("p".into(), 2)]);
+        let Verdict::Unknown { bounds, .. } =
+            members::nothing_known(Member::Exploration, &work, Reason::Time, Duration::ZERO).verdict
+        else {
+            panic!("nothing is known");
+        };
+        let finished = || told(Member::Exploration, Verdict::NoBugWithinBounds { bounds: bounds.clone() }, &[]);
+        let open = || Told { member: Member::AnyThreads, outcome: None };
+        for reason in [Reason::Time, Reason::Interrupted] {
+            let verdict = answered(vec![open(), finished()], None, Some(reason.clone())).report.verdict;
+            assert_eq!(verdict, Verdict::Unknown { reason, bounds: bounds.clone() });
+        }
+        let verdict = answered(vec![open(), finished()], None, None).report.verdict;
+        assert_eq!(verdict, Verdict::NoBugWithinBounds { bounds: bounds.clone() });
     }
 }
