@@ -575,3 +575,20 @@ fn any_number_of_threads_is_no_more_than_that() {
     expect(&fabius(&given), 0, &["no bug within bounds", "1 x a, any number of b"]);
     expect(&fabius(&given[..5]), 1, &["`n < 2`"]);
 }
+
+#[test]
+fn what_a_limit_cuts_is_not_written_and_what_was_there_stays() {
+    let cut = "nothing was written: the time limit was reached";
+    let bluetooth = "examples/bluetooth.fab";
+    let output = fabius(&["translate", bluetooth, "--time", "0ms"]);
+    expect(&output, 3, &[cut]);
+    assert!(output.stdout.is_empty());
+    let kept = write("kept.smt2", "mine");
+    expect(&fabius(&["verify", bluetooth, "--rounds", "2", "--time", "0ms", "--dump", "smt2", &kept]), 3, &[cut]);
+    assert_eq!(std::fs::read_to_string(&kept).expect("it is there"), "mine");
+    let graph = write("kept.dot", "mine");
+    let words = "kept.dot` was not written: the time limit was reached";
+    expect(&fabius(&["check", "examples/peterson.fab", "--time", "0ms", "--dot", &graph]), 3, &["unknown", words]);
+    assert_eq!(std::fs::read_to_string(&graph).expect("it is there"), "mine");
+    expect(&fabius(&["verify", bluetooth, "--rounds", "2", "--memory", "1K"]), 3, &["the memory limit was reached"]);
+}
