@@ -112,7 +112,7 @@ impl MemberError {
 /// How much later those begin that are not the first: small programs are decided by then, and always by the same member.
 const HEAD_START: Duration = Duration::from_millis(100);
 
-/// How long somebody who looks for deadlocks is waited for at least, once no assertion is known to fail.
+/// How long others are waited for at least, once somebody has an answer that leaves something out.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often limits are looked at.
@@ -264,6 +264,11 @@ impl Race {
         Ok(())
     }
 
+    /// Until when the others are waited for once somebody has an answer that leaves something out.
+    fn patience(&self) -> Instant {
+        Instant::now() + self.began.elapsed() / 2 + PATIENCE
+    }
+
     /// Notes what a member says. An error of Fabius ends everything.
     fn note(&mut self, member: Member, outcome: Result<Report, MemberError>) -> Result<(), MemberError> {
         if let Err(error) = &outcome
@@ -272,12 +277,11 @@ impl Race {
             return Err(error.clone());
         }
         if let Ok(report) = &outcome {
-            let elapsed = self.began.elapsed();
             match &report.verdict {
                 Verdict::Bug { .. } => self.winner = self.winner.or(Some(member)),
                 Verdict::Verified if report.limits.is_empty() => self.winner = self.winner.or(Some(member)),
                 // The others may still find what it does not look for.
-                Verdict::Verified => self.settled = Some((Instant::now() + elapsed / 2 + PATIENCE, member)),
+                Verdict::Verified => self.settled = Some((self.patience(), member)),
                 // So many copies were asked for, and all was explored.
                 Verdict::NoBugWithinBounds { .. }
                     if member == Member::Exploration && !is_parameterized(&self.work.program) =>
@@ -285,12 +289,13 @@ impl Race {
                     self.winner = self.winner.or(Some(member));
                 }
                 // Nothing is known, and nobody will know more, unless of more copies.
-                verdict
-                    if verdict.is_vacuous()
-                        && !(member == Member::Exploration && is_parameterized(&self.work.program)) =>
-                {
-                    self.winner = self.winner.or(Some(member));
+                verdict if verdict.is_vacuous() && member == Member::Exploration => {
+                    if !is_parameterized(&self.work.program) {
+                        self.winner = self.winner.or(Some(member));
+                    }
                 }
+                // An execution that does not complete may fail behind the bounds of who says so.
+                verdict if verdict.is_vacuous() => self.settled = Some((self.patience(), member)),
                 Verdict::NoBugWithinBounds { .. } | Verdict::Unknown { .. } => {}
             }
         }
@@ -405,7 +410,7 @@ mod tests {
         Told { member, outcome: Some(Ok(Report { limits, ..of_verdict(verdict) })) }
     }
 
-    fn bug(source: &str) -> Verdict {
+    fn checked(source: &str) -> Verdict {
         let program = fabius_lang::compile(source, &fabius_lang::Options::default()).expect("it is a program");
         let id = program_id("test.fab", source, &[], &[]);
         check(&program, &id, &Plan::default(), &AtomicBool::new(false), &|_| {}).expect("it can be checked").verdict
@@ -413,8 +418,8 @@ mod tests {
 
     #[test]
     fn a_bug_of_what_is_verified_is_an_error_of_fabius() {
-        let failing = bug("init { assert false; }\n");
-        let stuck = bug("init { await false; }\n");
+        let failing = checked("init { assert false; }\n");
+        let stuck = checked("init { await false; }\n");
         let (one, other) = (Member::AnyThreads, Member::Exploration);
         let verified = |limits: &[&str]| told(one, Verdict::Verified, limits);
         let wrong = disagreement(&[verified(&[]), told(other, failing.clone(), &[])]).expect("they disagree");
@@ -440,10 +445,25 @@ mod tests {
     #[test]
     fn a_deadlock_that_is_heard_of_late_is_the_answer() {
         let verified = told(Member::AnyThreads, Verdict::Verified, &["deadlocks were not looked for"]);
-        let stuck = told(Member::Exploration, bug("init { await false; }\n"), &[]);
+        let stuck = told(Member::Exploration, checked("init { await false; }\n"), &[]);
         let decided = answered(vec![verified, stuck], Some(Member::AnyThreads), None);
         assert_eq!(decided.by, Member::Exploration);
         assert!(matches!(decided.report.verdict, Verdict::Bug { .. }), "{:?}", decided.report.verdict);
+    }
+
+    #[test]
+    fn who_explores_is_waited_for_where_no_execution_completes() {
+        let source = "init { assume false; }\n";
+        let program = fabius_lang::compile(source, &fabius_lang::Options::default()).expect("it is a program");
+        let ask = Ask { only: None, is_explorable: true, time: None, memory: None, jobs: 1 };
+        let mut race = Race::new(&program, &program_id("test.fab", source, &[], &[]), &ask);
+        let nothing = checked(source);
+        assert!(nothing.is_vacuous(), "{nothing:?}");
+        for (member, winner) in [(Member::BoundedModelChecking, None), (Member::Exploration, Some(Member::Exploration))]
+        {
+            race.note(member, Ok(of_verdict(nothing.clone()))).expect("it is no error");
+            assert_eq!((race.winner, race.settled.is_some()), (winner, true));
+        }
     }
 
     #[test]
