@@ -18,6 +18,7 @@ mod instruction;
 mod limit;
 #[cfg(target_os = "linux")]
 mod look;
+mod moved;
 mod object;
 mod op;
 mod orders;
