@@ -52,20 +52,28 @@ unsafe impl<T> Sync for Plain<T> {}
 // SAFETY: as above.
 unsafe impl<T> Send for Plain<T> {}
 
-#[test]
-fn words_that_overlap_are_copied_and_looked_at() {
-    is_found("fifteen bytes", || {
+fn copies_bytes<const SIZE: usize, const AT: usize>() {
+    is_found(&format!("byte {AT} of {SIZE}"), || {
         with_a_change(
-            Plain(UnsafeCell::new([0u8; 15])),
+            Plain(UnsafeCell::new(std::array::from_fn::<u8, SIZE, _>(|at| 100 + at as u8))),
             |bytes| {
                 // SAFETY: nobody refers to it.
                 let copy = black_box(unsafe { *bytes.0.get() });
-                copy[14] == 1
+                copy[AT] == 1
             },
             // SAFETY: as above.
-            |bytes| unsafe { (*bytes.0.get())[14] = 1 },
+            |bytes| unsafe { (*bytes.0.get())[AT] = 1 },
         );
     });
+}
+
+#[test]
+fn words_that_overlap_are_copied_and_looked_at() {
+    copies_bytes::<15, 3>();
+    copies_bytes::<15, 14>();
+    copies_bytes::<14, 3>();
+    copies_bytes::<14, 13>();
+    copies_bytes::<24, 20>();
 }
 
 type Ends = (AtomicPtr<u64>, AtomicPtr<u64>, usize);

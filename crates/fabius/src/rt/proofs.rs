@@ -122,7 +122,8 @@ impl Proof {
                 inputs.elsewhere |= of_others;
                 found = Some(there);
             }
-            if let (Is::Address | Is::Value, Some(was), Some(is)) = (is, read.word(), found.and_then(|found| found.word()))
+            if let (Is::Address | Is::Value, Some(was), Some(is)) =
+                (is, read.word(), found.and_then(|found| found.word()))
             {
                 words.add(was, is);
             }
