@@ -103,6 +103,8 @@ pub(crate) struct Thread {
     /// The keys of those that have been destroyed.
     pub ending: Vec<usize>,
     pub spawned_at: &'static Location<'static>,
+    /// Who has joined it.
+    pub joined_by: Option<usize>,
     /// An object that stands for the thread itself: its park token.
     pub object: Object,
 }
@@ -429,6 +431,7 @@ pub(crate) fn spawn(beginning: Beginning) -> usize {
             locals: Vec::new(),
             ending: Vec::new(),
             spawned_at: at,
+            joined_by: None,
             object: Object::new(),
         });
         if this.want_accesses && id > 0 {
