@@ -4,7 +4,7 @@ use crate::names::Names;
 use fabius_lang::program::Program;
 use fabius_lang::{Choices, Options};
 use fabius_trace::{Diagnostic, ErrorTrace, Span};
-use line_index::{LineIndex, TextSize, WideEncoding, WideLineCol};
+use line_index::{LineIndex, TextSize, WideEncoding};
 use lsp_types::{Position, Range};
 
 /// A program that is open in an editor.
@@ -43,13 +43,20 @@ impl Document {
 
     /// The byte at a position; beyond the end of a line it is that end.
     pub fn offset(&self, position: Position) -> u32 {
-        let end = self.text.len() as u32;
-        let Some(line) = self.lines.line(position.line) else { return end };
-        let wide = WideLineCol { line: position.line, col: position.character };
-        let within = self.lines.to_utf8(WideEncoding::Utf16, wide).and_then(|at| self.lines.offset(at));
+        // Editors name what is behind the last by the largest number there is.
+        let last = self.lines.line_col(self.lines.len()).line;
+        let Some(line) = Some(position.line).filter(|line| *line <= last).and_then(|line| self.lines.line(line)) else {
+            return self.text.len() as u32;
+        };
         let text = &self.text[usize::from(line.start())..usize::from(line.end())];
-        let last = line.start() + TextSize::of(text.trim_end_matches(['\n', '\r']));
-        within.unwrap_or(last).min(last).into()
+        let text = text.trim_end_matches(['\n', '\r']);
+        let mut left = position.character as usize;
+        let within = text.char_indices().find(|(_, c)| {
+            let is_there = left < c.len_utf16();
+            left = left.saturating_sub(c.len_utf16());
+            is_there
+        });
+        u32::from(line.start()) + within.map_or(text.len(), |(at, _)| at) as u32
     }
 
     /// Where a byte stands.
@@ -97,6 +104,9 @@ mod tests {
         assert_eq!(document.offset(Position::new(0, 6)), x);
         assert_eq!(document.offset(Position::new(0, 99)), x + 1);
         assert_eq!(document.offset(Position::new(1, 4)), document.text.find('y').unwrap() as u32);
-        assert_eq!(document.offset(Position::new(7, 0)), document.text.len() as u32);
+        let end = document.text.len() as u32;
+        for beyond in [Position::new(1, u32::MAX), Position::new(7, 0), Position::new(u32::MAX, u32::MAX)] {
+            assert_eq!(document.offset(beyond), end);
+        }
     }
 }
