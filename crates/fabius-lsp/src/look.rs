@@ -66,7 +66,7 @@ fn message(d: &Diagnostic) -> String {
 fn step_in_words(bug: &fabius_trace::ErrorTrace, step: &Step) -> String {
     let lane = bug.lanes.get(step.lane as usize).map_or("", |lane| lane.name.as_str());
     let who = step.task_name.as_deref().unwrap_or(lane);
-    let all: Vec<String> = step.actions.iter().map(|action| action_in_words(action)).collect();
+    let all: Vec<String> = step.actions.iter().map(action_in_words).collect();
     format!("{who}: {}", all.join("; "))
 }
 

@@ -114,3 +114,23 @@ fn spread(
         }
     }
 }
+
+/// For each scalar of a value, in order, which leaf it is in.
+pub fn leaf_of_each(program: &Program, ty: &Type, next: &mut usize, all: &mut Vec<usize>) {
+    match ty {
+        Type::Record(r) => {
+            program.records[*r].fields.iter().for_each(|field| leaf_of_each(program, &field.ty, next, all));
+        }
+        Type::Array { len, element, .. } => {
+            let first = *next;
+            for _ in 0..*len {
+                *next = first;
+                leaf_of_each(program, element, next, all);
+            }
+        }
+        _ => {
+            all.push(*next);
+            *next += 1;
+        }
+    }
+}

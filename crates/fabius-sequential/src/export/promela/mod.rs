@@ -11,6 +11,7 @@
 //!   as the text says ([`Sizes`]); a program that needs more violates `_enough_threads`, `_enough_objects`.
 //! * `int` has 32 bits.
 
+mod calls;
 mod expr;
 mod layout;
 mod stmt;
@@ -53,6 +54,15 @@ fn refused<T>(what: &str, span: Span, help: &str) -> Result<T, Refused> {
     Err(Refused { what: what.into(), span, help: help.into() })
 }
 
+/// Whether a statement stands within a step that has begun.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    /// There is a scheduling point before each access.
+    Thread,
+    /// There is none.
+    Atomic,
+}
+
 /// Text and what it is written of.
 struct Writer<'a> {
     program: &'a Program,
@@ -72,7 +82,7 @@ struct Writer<'a> {
     declared: String,
     labels: usize,
     /// Procedures that are being written out, the innermost last.
-    calls: Vec<stmt::Call>,
+    calls: Vec<calls::Call>,
     /// Statements so far.
     statements: usize,
 }

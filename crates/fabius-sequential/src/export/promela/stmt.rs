@@ -1,34 +1,14 @@
 //! Statements: one step of Promela for each access to shared state, gotos for loops and calls.
 
+use super::calls::Call;
 use super::expr::{Text, all};
 use super::layout::{self, Leaf, Scalar, word};
-use super::{Refused, Writer, refused};
+use super::{Refused, Within, Writer, refused};
 use fabius_lang::program::*;
 use fabius_trace::Span;
 
 /// Statements of a program at most: procedures are written out at each call.
 const MOST: usize = 100_000;
-
-/// A procedure that is being written out.
-pub struct Call {
-    pub proc: ProcId,
-    pub locals: Vec<Vec<Leaf>>,
-    /// Where its results go.
-    results: Vec<Vec<Leaf>>,
-    /// What stands behind it.
-    end: String,
-    /// For each loop around: where it begins, and what stands behind it.
-    loops: Vec<(String, String)>,
-}
-
-/// Whether a statement stands within a step that has begun.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Within {
-    /// There is a scheduling point before each access.
-    Thread,
-    /// There is none.
-    Atomic,
-}
 
 impl Writer<'_> {
     pub fn call(&self) -> &Call {
@@ -39,7 +19,7 @@ impl Writer<'_> {
         self.calls.last_mut().expect("statements stand in procedures")
     }
 
-    fn label(&mut self, what: &str) -> String {
+    pub fn label(&mut self, what: &str) -> String {
         self.labels += 1;
         format!("_{what}{}", self.labels)
     }
@@ -50,7 +30,7 @@ impl Writer<'_> {
         let mut lines = Vec::new();
         let mut by_leaf: Vec<Vec<&String>> = vec![Vec::new(); leaves.len()];
         let mut numbers = Vec::new();
-        leaf_of_each(program, ty, &mut 0, &mut numbers);
+        layout::leaf_of_each(program, ty, &mut 0, &mut numbers);
         numbers.iter().zip(&values).for_each(|(leaf, value)| by_leaf[*leaf].push(value));
         for (leaf, values) in leaves.iter().zip(by_leaf) {
             let word = word(&leaf.ty, program, span)?;
@@ -87,31 +67,7 @@ impl Writer<'_> {
         Ok((std::mem::replace(&mut self.out, text), locals))
     }
 
-    /// Begins to write out a procedure.
-    fn enter(&mut self, id: ProcId, span: Span) -> Result<Vec<Vec<Leaf>>, Refused> {
-        let program = self.program;
-        if self.calls.iter().any(|call| call.proc == id) {
-            return refused("recursion in Promela", span, "write a loop");
-        }
-        let proc = &program.procs[id];
-        let mut locals = Vec::new();
-        for local in &proc.locals {
-            let leaves = layout::leaves(program, &mut self.names, &local.name, &local.ty, None);
-            self.declare(&leaves, &local.ty, span)?;
-            locals.push(leaves);
-        }
-        let mut results = Vec::new();
-        for ty in &proc.results {
-            let leaves = layout::leaves(program, &mut self.names, "result", ty, None);
-            self.declare(&leaves, ty, span)?;
-            results.push(leaves);
-        }
-        let end = self.label("return");
-        self.calls.push(Call { proc: id, locals: locals.clone(), results, end, loops: Vec::new() });
-        Ok(locals)
-    }
-
-    fn declare(&mut self, leaves: &[Leaf], ty: &Type, span: Span) -> Result<(), Refused> {
+    pub fn declare(&mut self, leaves: &[Leaf], ty: &Type, span: Span) -> Result<(), Refused> {
         let init = ty.default_value(&self.program.records);
         let lines = self.declarations(leaves, ty, &init, span)?;
         lines.iter().for_each(|line| self.declared += &format!("    {line}\n"));
@@ -126,7 +82,7 @@ impl Writer<'_> {
         Ok(name)
     }
 
-    fn block(&mut self, block: &Block, within: Within) -> Result<(), Refused> {
+    pub fn block(&mut self, block: &Block, within: Within) -> Result<(), Refused> {
         block.iter().try_for_each(|s| self.stmt(s, within))
     }
 
@@ -142,7 +98,7 @@ impl Writer<'_> {
     }
 
     /// Begins a step: `enabled` says when it can be made. Between this and [`Writer::made`] stands what it does.
-    fn step(&mut self, within: Within, enabled: Option<&str>) {
+    pub fn step(&mut self, within: Within, enabled: Option<&str>) {
         let waits = within == Within::Thread && self.drops;
         if waits {
             self.line("_running--;");
@@ -157,13 +113,13 @@ impl Writer<'_> {
         }
     }
 
-    fn made(&mut self) {
+    pub fn made(&mut self) {
         self.depth -= 1;
         self.line("};");
     }
 
     /// What must hold here, or else it is a bug.
-    fn sound(&mut self, conditions: &[String]) {
+    pub fn sound(&mut self, conditions: &[String]) {
         all(conditions).into_iter().for_each(|condition| self.line(&format!("assert({condition});")));
     }
 
@@ -306,7 +262,7 @@ impl Writer<'_> {
     }
 
     /// Puts a value in a place, if it fits.
-    fn store(&mut self, place: &Place, value: &Text, span: Span) -> Result<(), Refused> {
+    pub fn store(&mut self, place: &Place, value: &Text, span: Span) -> Result<(), Refused> {
         let (scalars, sound) = self.place(place)?;
         self.sound(&[value.sound.clone(), sound].concat());
         self.put(&scalars, &value.scalars, span)
@@ -461,116 +417,6 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A call: the arguments are one step with the statement, the body follows.
-    fn written_out(
-        &mut self,
-        results: &[Option<LocalId>],
-        id: ProcId,
-        args: &[Expr],
-        (here, within): (Within, Within),
-        span: Span,
-    ) -> Result<(), Refused> {
-        let program = self.program;
-        let proc = &program.procs[id];
-        let args = args.iter().map(|e| self.expr(e)).collect::<Result<Vec<_>, _>>()?;
-        let locals = self.enter(id, span)?;
-        self.step(here, None);
-        for arg in &args {
-            self.sound(&arg.sound);
-        }
-        let types = proc.locals.iter().map(|local| &local.ty);
-        let (mut to, mut values) = (Vec::new(), Vec::new());
-        for (n, (leaves, ty)) in locals.iter().zip(types).enumerate() {
-            to.extend(layout::scalars(program, leaves, None, ty));
-            match args.get(n) {
-                Some(arg) => values.extend(arg.scalars.clone()),
-                None => values.extend(self.constant(&ty.default_value(&program.records))),
-            }
-        }
-        let returned = self.call().results.clone();
-        for (leaves, ty) in returned.iter().zip(&proc.results) {
-            to.extend(layout::scalars(program, leaves, None, ty));
-            values.extend(self.constant(&ty.default_value(&program.records)));
-        }
-        self.put_apart(&to, &values)?;
-        self.made();
-        self.block(&proc.body, within)?;
-        let call = self.calls.pop().expect("it was entered");
-        self.line(&format!("{}: skip;", call.end));
-        let caller = self.call();
-        let mut stored = (Vec::new(), Vec::new());
-        for ((result, leaves), ty) in results.iter().zip(&call.results).zip(&proc.results) {
-            let Some(local) = result else { continue };
-            let to = &program.procs[caller.proc].locals[*local].ty;
-            stored.0.extend(layout::scalars(program, &caller.locals[*local], None, to));
-            let from = layout::scalars(program, leaves, None, ty);
-            stored.1.extend(from.into_iter().map(|scalar| scalar.text));
-        }
-        self.step(Within::Atomic, None);
-        self.put_apart(&stored.0, &stored.1)?;
-        self.made();
-        Ok(())
-    }
-
-    /// Assigns scalars that no value reads.
-    fn put_apart(&mut self, to: &[Scalar], values: &[String]) -> Result<(), Refused> {
-        for (scalar, value) in to.iter().zip(values) {
-            self.sound(&self.fits(value, &scalar.ty).into_iter().collect::<Vec<_>>());
-            self.line(&format!("{} = {value};", scalar.text));
-        }
-        self.line("skip");
-        Ok(())
-    }
-
-    fn return_(&mut self, values: &[Expr], here: Within) -> Result<(), Refused> {
-        let program = self.program;
-        let values = values.iter().map(|e| self.expr(e)).collect::<Result<Vec<_>, _>>()?;
-        self.step(here, None);
-        let call = self.call();
-        let end = call.end.clone();
-        let mut to = Vec::new();
-        for (leaves, ty) in call.results.iter().zip(&program.procs[call.proc].results) {
-            to.extend(layout::scalars(program, leaves, None, ty));
-        }
-        for value in &values {
-            self.sound(&value.sound);
-        }
-        let values: Vec<String> = values.into_iter().flat_map(|value| value.scalars).collect();
-        self.put_apart(&to, &values)?;
-        self.made();
-        self.line(&format!("goto {end};"));
-        Ok(())
-    }
-
-    fn spawn(&mut self, result: Option<LocalId>, id: ProcId, args: &[Expr], here: Within) -> Result<(), Refused> {
-        let program = self.program;
-        self.step(here, None);
-        let mut given = vec!["_threads".to_string()];
-        for (arg, local) in args.iter().zip(&program.procs[id].locals) {
-            let arg = self.expr(arg)?;
-            self.sound(&arg.sound);
-            let leaves = layout::leaves(program, &mut self.names, "_", &local.ty, None);
-            for (scalar, value) in layout::scalars(program, &leaves, None, &local.ty).iter().zip(&arg.scalars) {
-                self.sound(&self.fits(value, &scalar.ty).into_iter().collect::<Vec<_>>());
-            }
-            given.extend(arg.scalars);
-        }
-        self.line("assert(_threads < _THREADS || _enough_threads);");
-        self.line("_threads++;");
-        if self.drops {
-            self.line("_running++;");
-        }
-        let entry = self.entry_name(id);
-        self.line(&format!("run {entry}({});", given.join(", ")));
-        if let Some(local) = result {
-            let call = self.call();
-            let name = call.locals[local][0].name.clone();
-            self.line(&format!("{name} = _threads;"));
-        }
-        self.made();
-        Ok(())
-    }
-
     fn changed_set(
         &mut self,
         place: &Place,
@@ -598,24 +444,4 @@ impl Writer<'_> {
 /// A constant that was written as text.
 fn number(text: &Text) -> Option<i64> {
     text.one().trim_matches(['(', ')']).parse().ok()
-}
-
-/// For each scalar of a value, in order, which leaf it is in.
-fn leaf_of_each(program: &Program, ty: &Type, next: &mut usize, all: &mut Vec<usize>) {
-    match ty {
-        Type::Record(r) => {
-            program.records[*r].fields.iter().for_each(|field| leaf_of_each(program, &field.ty, next, all));
-        }
-        Type::Array { len, element, .. } => {
-            let first = *next;
-            for _ in 0..*len {
-                *next = first;
-                leaf_of_each(program, element, next, all);
-            }
-        }
-        _ => {
-            all.push(*next);
-            *next += 1;
-        }
-    }
 }
