@@ -3,7 +3,6 @@
 use crate::control::in_program;
 use crate::heap::{self, Misuse};
 use crate::op::Op;
-use crate::place::REGISTERS;
 use crate::races::Touch;
 use crate::rt::rt;
 use crate::threads::{fail, point};
@@ -11,27 +10,9 @@ use fabius_trace::{BugKind, Points};
 
 /// Accesses to so many bytes.
 macro_rules! accesses {
-    ($($name:ident: $size:literal, $kind:ident;)*) => { $(
-        #[doc = concat!("`", stringify!($name), "`, as the compiler calls it.")]
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        pub unsafe extern "C-unwind" fn $name() {
-            std::arch::naked_asm!(
-                "mov [rip + {registers}], rsp",
-                "mov [rip + {registers} + 8], rbx",
-                "mov [rip + {registers} + 16], rbp",
-                "mov [rip + {registers} + 24], r12",
-                "mov [rip + {registers} + 32], r13",
-                "mov [rip + {registers} + 40], r14",
-                "mov [rip + {registers} + 48], r15",
-                concat!("mov esi, ", $size),
-                "mov rdx, [rsp]",
-                "jmp {target}",
-                registers = sym REGISTERS,
-                target = sym $kind,
-            )
-        }
-    )* };
+    ($($name:ident: $size:literal, $kind:ident;)*) => {
+        $( super::entry! { $name: [concat!("mov esi, ", $size), "mov rdx, [rsp]"] => $kind } )*
+    };
 }
 
 accesses! {
