@@ -58,6 +58,32 @@ fn points_at_every_access_find_no_cheaper_bug() {
 }
 
 #[test]
+fn a_write_of_many_bytes_is_many_points_and_does_not_repeat_itself() {
+    let text = "#include <pthread.h>\n#include <string.h>\nstatic char text[1600];\n\
+        static void *fill(void *v) { memset(text, 1, sizeof text); return v; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, fill, 0); pthread_join(t, 0); return text[7] - text[1599]; }\n";
+    let target = build_text("long_access.c", text);
+    assert_eq!(told(&run(&target, &Plan { points: Points::All, ..plan() })), "verified");
+}
+
+#[test]
+fn the_accesses_of_a_race_are_those_that_nothing_orders() {
+    let text = "#include <pthread.h>\n#include <stdatomic.h>\nstatic atomic_int number, flag;\n\
+        static void *set(void *v) {\n    *(int *)&number = 1;\n\
+            atomic_store_explicit(&number, 2, memory_order_relaxed);\n\
+            atomic_store_explicit(&flag, 1, memory_order_relaxed);\n    return v;\n}\n\
+        int main(void) {\n    pthread_t t;\n    pthread_create(&t, 0, set, 0);\n\
+            int is_set = atomic_load_explicit(&flag, memory_order_relaxed)\n\
+                && atomic_load_explicit(&number, memory_order_relaxed);\n\
+            pthread_join(t, 0);\n    return is_set;\n}\n";
+    let target = build_text("behind.c", text);
+    let report = run(&target, &plan());
+    let message = &bug(&report).message;
+    assert!(message.contains("write of set#1 at") && message.contains("behind.c:5"), "{message}");
+    assert!(message.contains("atomic load of main#0 at") && message.contains("behind.c:14"), "{message}");
+}
+
+#[test]
 fn reduction_changes_no_answer() {
     let target = build_text("reduction.c", LOST_UPDATE);
     let all = |reduction| run(&target, &Plan { reduction, points: Points::All, ..plan() });

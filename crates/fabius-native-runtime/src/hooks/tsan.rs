@@ -130,28 +130,28 @@ fn access(name: &'static str, address: usize, write: bool, pc: usize) -> Op {
 /// Notes an access for the detection of data races.
 #[inline]
 pub fn touch(name: &str, address: usize, size: usize, write: bool, atomic: bool, pc: usize) {
-    let rt = crate::rt::rt();
-    if rt.record && !atomic {
-        rt.access(name, address, size, write, pc);
-    } else if rt.record {
-        rt.remember(address, size, write);
-    }
+    let rt = rt();
     let touch = Touch { thread: rt.current, address, size, write, atomic };
-    if let Some(first) = rt.races.touch(touch, &rt.clocks) {
-        raced(first, address, size, write, pc);
+    if rt.record && !atomic {
+        rt.access(name, touch, pc);
+    } else if rt.record {
+        rt.remember(touch);
+    }
+    if let Some(byte) = rt.races.touch(touch, &rt.clocks) {
+        raced(byte, touch, pc);
     }
 }
 
 #[cold]
-fn raced(first: usize, address: usize, size: usize, write: bool, pc: usize) {
+fn raced(byte: usize, touch: Touch, pc: usize) {
     let rt = rt();
     if rt.record {
-        rt.raced(first, write);
+        rt.raced(byte, touch);
     }
     if rt.settings.race_is_bug {
         fail(BugKind::DataRace, "two accesses race: nothing orders them, and one of them writes", pc);
     }
-    for at in (address & !7..address + size).step_by(8) {
+    for at in (touch.address & !7..touch.address + touch.size).step_by(8) {
         if rt.mark(at) {
             rt.again = true;
             rt.header.halt.store(true, std::sync::atomic::Ordering::Relaxed);
