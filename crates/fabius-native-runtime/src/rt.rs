@@ -273,6 +273,10 @@ impl Rt {
             before: self.before.clone(),
             open: self.open.clone(),
             clock_read: self.clock_read,
+            // What the last execution has left is in the copy of the process, too.
+            mapped: self.mapped.clone(),
+            protected: self.protected.clone(),
+            handlers: self.handlers.clone(),
             ..Rt::new(self.shape, self.image, self.settings, self.header)
         };
         (twin.process, twin.points, twin.shows_output) = (self.process, self.points, self.shows_output);
