@@ -161,6 +161,47 @@ fn a_trace_names_lines_functions_variables_and_values_and_can_be_run_again() {
 }
 
 #[test]
+fn parts_of_variables_have_their_names() {
+    let text = r#"
+#include <assert.h>
+#include <pthread.h>
+struct node { struct node *next; int value; };
+static struct { pthread_mutex_t lock; struct { long low; union { int whole; char parts[4]; }; } inner; } queue;
+static struct node table[3];
+static short grid[2][3];
+static int flags[4];
+static void *set(void *unused) {
+    pthread_mutex_lock(&queue.lock);
+    queue.inner.low = 5;
+    queue.inner.whole = 1 << 24;
+    queue.inner.parts[1] = 1;
+    table[1].value = 2;
+    table[2].next = &table[1];
+    grid[1][2] = 3;
+    flags[2] = 4;
+    pthread_mutex_unlock(&queue.lock);
+    return unused;
+}
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, 0, set, 0);
+    pthread_join(t, 0);
+    pthread_mutex_lock(&queue.lock);
+    assert(flags[2] == 0);
+}
+"#;
+    let report = run(&build_text("parts.c", text), &plan());
+    let actions = bug(&report).steps.iter().flat_map(|s| &s.actions);
+    let changed: Vec<&str> = actions.flat_map(|a| &a.changes).map(|c| c.variable.as_str()).collect();
+    let parts = ["queue.inner.low", "queue.inner.whole", "queue.inner.parts[1]", "table[1].value", "table[2].next"];
+    assert_eq!(changed, [&parts[..], &["grid[1][2]", "flags[2]"]].concat());
+    let text = "#include <pthread.h>\nstatic struct { int used; pthread_mutex_t lock[2]; } account;\n\
+        int main(void) { pthread_mutex_lock(&account.lock[1]); pthread_mutex_lock(&account.lock[1]); }\n";
+    let report = run(&build_text("locked.c", text), &plan());
+    assert!(bug(&report).message.contains("pthread_mutex_lock account.lock[1] at"), "{}", bug(&report).message);
+}
+
+#[test]
 fn a_schedule_that_does_not_fit_is_refused() {
     let target = build_text("misfit.c", LOST_UPDATE);
     let mut trace = bug(&run(&target, &plan())).clone();
