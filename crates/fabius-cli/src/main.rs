@@ -10,6 +10,7 @@ mod args;
 mod commands;
 mod failure;
 mod files;
+mod native;
 mod outputs;
 mod paint;
 mod program;

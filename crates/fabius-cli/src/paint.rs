@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use unicode_width::UnicodeWidthChar;
 
 /// Width of reports that do not go to a terminal.
-pub const DEFAULT_WIDTH: usize = 100;
+const DEFAULT_WIDTH: usize = 100;
 
 /// Whether to write colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +86,9 @@ pub struct Style {
 }
 
 impl Style {
+    /// For files.
+    pub const IN_FILES: Style = Style { paint: Paint::Plain, width: DEFAULT_WIDTH };
+
     /// For standard output.
     pub fn of_stdout(when: When) -> Style {
         Style { paint: Paint::of_stdout(when), width: stdout_width() }

@@ -42,10 +42,14 @@ impl Folder {
         Folder(path)
     }
 
-    fn fabius(&self, args: &[&str]) -> Output {
+    fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fabius"));
         command.args(args).current_dir(&self.0).env("XDG_CACHE_HOME", self.0.join("cache"));
-        command.output().unwrap()
+        command
+    }
+
+    fn fabius(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
     }
 
     fn build(&self) {
@@ -90,6 +94,73 @@ fn a_document_has_the_form_of_every_answer() {
         (&document["verdict"], &document["kind"], &document["cost"]),
         (&"bug".into(), &"assertion".into(), &1.into())
     );
+}
+
+#[test]
+fn the_answer_is_a_test_case_of_junit() {
+    let folder = Folder::new("junit");
+    folder.build();
+    let case = |args: &[&str]| {
+        let run = folder.fabius(&[&["run", "./account", "--junit", "x.xml"], args].concat());
+        let report = std::fs::read_to_string(folder.0.join("x.xml")).unwrap();
+        let report = quick_junit::Report::deserialize_from_str(&report).expect("the report is JUnit XML");
+        (run.status.code(), report.test_suites[0].test_cases[0].clone())
+    };
+    let (code, bug) = case(&[]);
+    assert_eq!((code, bug.name.as_str()), (Some(1), "./account"));
+    let quick_junit::TestCaseStatus::NonSuccess { message: Some(message), description: Some(text), .. } = &bug.status
+    else {
+        panic!("{:?}", bug.status)
+    };
+    assert!(message.as_str().contains("fails, at account.c:22"), "{message:?}");
+    assert!(text.as_str().contains("with 1 preemption") && text.as_str().contains("int seen = balance;"), "{text:?}");
+    let (code, good) = case(&["--", "one"]);
+    assert_eq!(code, Some(0));
+    assert!(matches!(good.status, quick_junit::TestCaseStatus::Success { .. }));
+    assert!(good.system_out.is_some_and(|out| out.as_str().starts_with("verified")));
+}
+
+#[test]
+fn gdb_stops_where_an_execution_fails() {
+    if Command::new("gdb").arg("--version").output().is_err() {
+        eprintln!("NOT TESTED: there is no gdb on this machine");
+        return;
+    }
+    let folder = Folder::new("gdb");
+    folder.build();
+    folder.fabius(&["run", "./account", "--trace", "bug.json"]);
+    let orders = folder.0.join("orders");
+    std::fs::write(&orders, "frame function main\nprint balance\nkill\nquit\n").unwrap();
+    let mut command = folder.command(&["run", "./account", "--replay", "bug.json", "--gdb"]);
+    let output = command.stdin(std::fs::File::open(orders).unwrap()).output().unwrap();
+    let shown = text(&output.stdout);
+    assert!(shown.contains("in main (") && shown.contains("account.c:22"), "{shown}{}", text(&output.stderr));
+    assert!(shown.contains("$1 = 1"), "{shown}");
+    assert_eq!(folder.fabius(&["run", "./account", "--gdb"]).status.code(), Some(2), "there is nothing to replay");
+}
+
+#[test]
+fn strategies_are_compared() {
+    let folder = Folder::new("compare");
+    folder.build();
+    let ways = "icb,delay:round-robin,dfs,random,pct:2";
+    let run = folder.fabius(&["compare", "./account", "--strategies", ways, "--executions", "500", "--json"]);
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+    let comparison: Value = serde_json::from_slice(&run.stdout).unwrap();
+    let schema: Value = serde_json::from_slice(&folder.fabius(&["schema", "comparison"]).stdout).unwrap();
+    assert!(jsonschema::is_valid(&schema, &comparison), "{comparison:#}");
+    let program = &comparison["programs"][0];
+    assert_eq!((&program["name"], &program["counted"]), (&"./account".into(), &"classes".into()));
+    let strategies = program["strategies"].as_array().unwrap();
+    assert_eq!(strategies.len(), 5);
+    for way in &strategies[..2] {
+        assert_eq!(way["coverage"]["bug_cost"], 1, "{way:#}");
+    }
+    for way in &strategies[3..] {
+        let runs = way["runs"].as_array().unwrap();
+        assert_eq!(runs.len(), 5);
+        assert!(runs.iter().all(|run| run["bug"] == "assertion"), "{way:#}");
+    }
 }
 
 #[test]

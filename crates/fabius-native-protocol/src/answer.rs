@@ -1,4 +1,4 @@
-use fabius_trace::{BugKind, LevelStats, Schedule};
+use fabius_trace::{BugKind, Grown, LevelStats, Schedule};
 use serde::{Deserialize, Serialize};
 
 /// What came of a request.
@@ -16,6 +16,8 @@ pub struct Answer {
     pub cut: Option<Cut>,
     /// Executions that were run.
     pub executions: u64,
+    /// How many happens-before classes the last search had seen after so many executions.
+    pub growth: Vec<Grown>,
     /// Addresses of data that became scheduling points because data races were seen there.
     pub data_points: Vec<u64>,
     /// What was not explored although nothing cut the search short.

@@ -42,5 +42,8 @@ pub const ANSWER_AT: u64 = POINTS_AT + 8 * MOST_POINTS as u64;
 /// What is said when two executions with one schedule differ.
 pub const NONDETERMINISTIC: &str = "the program behaves differently when the same schedule is run again";
 
+/// The function of the library that is called where an execution fails, for debuggers.
+pub const FAILS: &str = "fabius_fails";
+
 /// The signal that says that no scheduling point was reached for long.
 pub const STANDS_STILL: i32 = 63;

@@ -63,6 +63,11 @@ impl Clocks {
         time <= self.base || self.threads[thread].get(other).is_some_and(|t| time <= *t)
     }
 
+    /// Whether it is known to all threads, and so to all that will be.
+    pub fn all_know(&self, other: usize, time: u64) -> bool {
+        (0..self.threads.len()).all(|thread| self.knows(thread, other, time))
+    }
+
     /// The thread learns what was released.
     pub fn acquire(&mut self, thread: usize, key: usize) {
         if let Some(clock) = self.released.get(&key) {

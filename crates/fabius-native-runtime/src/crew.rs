@@ -43,6 +43,8 @@ fn run(jobs: usize, work: &(dyn Fn() + Sync)) {
         }
         AT_WORK[number].store(process, Relaxed);
     }
+    // One may have ended before it was known.
+    ended();
     work();
     for task in tasks {
         let status = wait_for(AT_WORK[task.number].swap(0, Relaxed));

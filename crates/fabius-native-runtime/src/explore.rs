@@ -3,6 +3,7 @@
 
 use crate::rt::rt;
 use crate::system::Program;
+use crate::threads::fabius_fails;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
 use fabius_explore::system::{Choose, End, StepLog, System};
 use fabius_explore::{shrink, stateless, walk};
@@ -80,6 +81,7 @@ fn explore(request: &Request) -> Answer {
         completed: outcome.completed,
         exhausted: outcome.exhausted,
         cut: outcome.cut.map(said),
+        growth: outcome.growth,
         executions,
         data_points: rt().races.marked.clone(),
         modules: modules(),
@@ -261,7 +263,7 @@ fn once(schedule: &Schedule) -> Option<Once> {
     let (kind, message) = match failure {
         _ if !fits => return None,
         Some(failure) => (Some(failure.kind), failure.message),
-        None => deadlock().unwrap_or_default(),
+        None => deadlock().inspect(|_| fabius_fails()).unwrap_or_default(),
     };
     let number = rt.recorder.number;
     Some(Once { kind, message, run: rt.recorded(), number })

@@ -78,6 +78,19 @@ impl Image {
         }
     }
 
+    /// What is put back, or is of the heap, may be written again in these pages.
+    pub fn make_writable(&self, pages: &Range<usize>) {
+        let parts = self.copies.iter().map(|(part, _)| part).chain(&self.views).cloned();
+        for part in parts.chain(crate::heap::in_use()) {
+            let both = pages.start.max(part.start & !4095)..pages.end.min(part.end.next_multiple_of(4096));
+            if !both.is_empty() {
+                let protection = libc::PROT_READ | libc::PROT_WRITE;
+                // SAFETY: this is how the pages were when the image was taken.
+                unsafe { libc::syscall(libc::SYS_mprotect, both.start, both.len(), protection) };
+            }
+        }
+    }
+
     /// The parts that are small enough to be looked at often; `None` if there are others.
     pub fn small(&self) -> Option<impl Iterator<Item = Range<usize>>> {
         self.views.is_empty().then(|| self.copies.iter().map(|(part, _)| part.clone()))

@@ -5,15 +5,20 @@
 //! Deviations:
 //! 1. Bytes, not variables: what threads access may overlap in part.
 //! 2. Accesses are atomic or not; two atomic ones do not race.
-//! 3. What earlier executions left needs no clearing, because clocks only grow.
+//! 3. An atomic access does not race with another one, so it does not stand for what it followed: that is kept besides.
+//! 4. What earlier executions left needs no clearing, because clocks only grow.
 
-use crate::clocks::Clocks;
+use crate::clocks::{Clocks, Mixed};
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 /// Who and when: a thread in 14 bits, whether the access was atomic, and the thread's time in 48 bits. 0: nobody.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Epoch(u64);
 
+/// Of reads: they are in a list. Of writes: there is more in [`Races::followed`].
 const SHARED: u64 = 1 << 63;
+const FOLLOWED: u64 = 1 << 63;
 const ATOMIC: u64 = 1 << 62;
 
 impl Epoch {
@@ -54,6 +59,9 @@ pub struct Races {
     /// Pages by the upper and the middle bits of addresses.
     tables: Vec<Option<Box<Table>>>,
     readers: Vec<Vec<Epoch>>,
+    /// Accesses that an atomic one has followed and that may race with what does not race with that one; whether they
+    /// write.
+    followed: HashMap<usize, Vec<(Epoch, bool)>, BuildHasherDefault<Mixed>>,
     execution: u64,
     /// Addresses of eight bytes each that are points.
     pub marked: Vec<u64>,
@@ -76,6 +84,17 @@ pub struct Touch {
     pub atomic: bool,
 }
 
+impl Touch {
+    /// Whether both access this byte so that they race unless something orders them.
+    pub fn races(&self, other: &Touch, byte: usize) -> bool {
+        let bytes = self.address..self.address + self.size;
+        bytes.contains(&byte)
+            && self.thread != other.thread
+            && (self.write || other.write)
+            && !(self.atomic && other.atomic)
+    }
+}
+
 fn zeroed<T>() -> Box<T> {
     // SAFETY: tables and pages are valid if all bytes are zero: no page, no epoch, not racy.
     unsafe {
@@ -91,13 +110,20 @@ fn zeroed<T>() -> Box<T> {
 impl Races {
     /// Nothing known.
     pub fn new() -> Races {
-        Races { tables: (0..1 << 17).map(|_| None).collect(), readers: Vec::new(), execution: 0, marked: Vec::new() }
+        Races {
+            tables: (0..1 << 17).map(|_| None).collect(),
+            readers: Vec::new(),
+            followed: HashMap::default(),
+            execution: 0,
+            marked: Vec::new(),
+        }
     }
 
     /// A new execution begins.
     pub fn begin(&mut self) {
         self.execution = (self.execution + 1) & 0x7fff_ffff;
         self.readers.clear();
+        self.followed.clear();
     }
 
     #[inline(always)]
@@ -147,12 +173,36 @@ impl Races {
                 && !(touch.atomic && other.is_atomic())
                 && !clocks.knows(touch.thread, other.thread(), other.time())
         };
+        let followed = cell.write.0 & FOLLOWED != 0;
+        cell.write.0 &= !FOLLOWED;
         let mut raced = races(cell.write);
         let stale = cell.read & SHARED != 0 && cell.read >> 32 & 0x7fff_ffff != self.execution;
         if stale {
             cell.read = 0;
         }
         let shared = (cell.read & SHARED != 0).then_some((cell.read & 0xffff_ffff) as usize);
+        let mut kept = if followed { self.followed.remove(&address).unwrap_or_default() } else { Vec::new() };
+        raced |= kept.iter().any(|(other, write)| (*write || touch.write) && races(*other));
+        if touch.atomic {
+            let read = Epoch(cell.read);
+            let reads = shared.map_or(std::slice::from_ref(&read), |list| &self.readers[list]);
+            for (other, write) in reads.iter().map(|r| (*r, false)).chain([(cell.write, true)]) {
+                let is_kept = match other.is_atomic() {
+                    _ if other.0 == 0 => false,
+                    true => touch.write && !clocks.knows(touch.thread, other.thread(), other.time()),
+                    false => !clocks.all_know(other.thread(), other.time()),
+                };
+                if is_kept {
+                    kept.retain(|(old, wrote)| {
+                        (old.thread(), old.is_atomic(), *wrote) != (other.thread(), other.is_atomic(), write)
+                    });
+                    kept.push((other, write));
+                }
+            }
+        } else if touch.write {
+            // Who races with what it followed races with it, too.
+            kept.clear();
+        }
         if touch.write {
             raced |= match shared {
                 Some(list) => self.readers[list].iter().any(|r| races(*r)),
@@ -178,6 +228,10 @@ impl Races {
                     self.readers.push(vec![before, epoch]);
                 }
             }
+        }
+        if !kept.is_empty() {
+            cell.write.0 |= FOLLOWED;
+            self.followed.insert(address, kept);
         }
         self.page(address).cells[address % PAGE] = cell;
         raced

@@ -1,5 +1,6 @@
 //! What happens in one execution, written down.
 
+use crate::races::Touch;
 use crate::recorder::{Accessed, MOST, Recorder, value};
 use crate::rt::{Rt, Thread};
 use fabius_native_protocol::{Event, Race, Recorded, ThreadEnd};
@@ -33,24 +34,25 @@ impl Rt {
     }
 
     /// Writes an access to memory down.
-    pub fn access(&mut self, name: &str, address: usize, size: usize, write: bool, pc: usize) {
-        let old = value(address, size);
-        self.event(Event { name: name.into(), address: address as u64, size: size as u32, old, ..self.event_at(pc) });
+    pub fn access(&mut self, name: &str, touch: Touch, pc: usize) {
+        let old = value(touch.address, touch.size);
+        let (address, size) = (touch.address as u64, touch.size as u32);
+        self.event(Event { name: name.into(), address, size, old, ..self.event_at(pc) });
         let at = self.recorder.here();
-        if write && old.is_some() {
+        if touch.write && old.is_some() {
             self.recorder.pending = Some((at.0 as usize, at.1 as usize));
         }
-        self.remember(address, size, write);
+        self.remember(touch);
     }
 
-    /// Two accesses race; the second is the one that was written down last.
-    pub fn raced(&mut self, address: usize, write: bool) {
-        let me = self.current;
+    /// Two accesses race at this byte; the second is the one that was written down last.
+    pub fn raced(&mut self, byte: usize, second: Touch) {
         let before = self.recorder.accesses.iter().rev().skip(1);
-        let mut before = before.filter(|a| a.thread != me && a.bytes.contains(&address));
-        let first = before.find(|a| write || a.write);
+        let first = before
+            .filter(|a| a.touch.races(&second, byte))
+            .find(|a| !self.clocks.knows(second.thread, a.touch.thread, a.time));
         if let (Some(first), None) = (first, &self.recorder.race) {
-            self.recorder.race = Some(Race { first: first.at, second: self.recorder.here(), address: address as u64 });
+            self.recorder.race = Some(Race { first: first.at, second: self.recorder.here(), address: byte as u64 });
         }
     }
 
@@ -85,9 +87,9 @@ impl Rt {
 }
 
 impl Rt {
-    /// The access that was written down last is to this memory.
-    pub fn remember(&mut self, address: usize, size: usize, write: bool) {
-        let at = self.recorder.here();
-        self.recorder.accesses.push(Accessed { thread: self.current, bytes: address..address + size, write, at });
+    /// The access that was written down last is this one.
+    pub fn remember(&mut self, touch: Touch) {
+        let (time, at) = (self.clocks.now(touch.thread), self.recorder.here());
+        self.recorder.accesses.push(Accessed { touch, time, at });
     }
 }

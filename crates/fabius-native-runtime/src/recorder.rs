@@ -1,5 +1,6 @@
 //! What was written down of an execution so far.
 
+use crate::races::Touch;
 use fabius_native_protocol::{Race, RecordedStep};
 
 /// Events of one step that are kept.
@@ -7,12 +8,10 @@ pub const MOST: usize = 400;
 
 /// An access that was written down.
 pub struct Accessed {
-    /// Who.
-    pub thread: usize,
-    /// Where.
-    pub bytes: std::ops::Range<usize>,
-    /// Whether it writes.
-    pub write: bool,
+    /// Who, where and how.
+    pub touch: Touch,
+    /// The thread's time.
+    pub time: u64,
     /// Its step and event.
     pub at: (u32, u32),
 }

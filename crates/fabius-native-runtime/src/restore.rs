@@ -13,6 +13,7 @@ impl Rt {
                 crate::isolate::renew();
                 self.handlers.clear();
                 self.mapped.clear();
+                self.protected.clear();
                 // Their memory was that of the process before.
                 self.fibers.clear();
             }
@@ -24,6 +25,8 @@ impl Rt {
         self.born.clear();
         (self.over, self.failure, self.limit) = (false, None, None);
         (self.now, self.steps, self.random, self.current) = (0, 0, 0, 0);
+        self.unreadable.clear();
+        (self.maps_file, self.moved) = (false, 0);
         self.clocks.begin();
         self.races.begin();
         self.left.clear();
@@ -33,12 +36,15 @@ impl Rt {
     }
 
     fn put_back(&mut self) {
+        for pages in self.protected.drain(..) {
+            self.image.make_writable(&pages);
+        }
         self.image.restore();
         crate::heap::reset();
         // SAFETY: undoes what the program did; straight to the kernel.
         unsafe {
-            for (at, size) in self.mapped.drain(..) {
-                libc::syscall(libc::SYS_munmap, at, size);
+            for part in self.mapped.drain(..) {
+                libc::syscall(libc::SYS_munmap, part.start, part.len());
             }
             for (signal, action) in self.handlers.drain(..).rev() {
                 libc::sigaction(signal, &action, std::ptr::null_mut());

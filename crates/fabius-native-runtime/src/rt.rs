@@ -11,6 +11,7 @@ use fabius_explore::system::{Born, Choose};
 use fabius_native_protocol::{Header, Isolation, MOST_DECISIONS, MOST_POINTS, Worker};
 use fabius_trace::{BugKind, Points};
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// How executions are run.
@@ -178,7 +179,15 @@ pub struct Rt {
     /// A thread had to wait for others that did not repeat itself: not everything was explored.
     pub unfair: bool,
     /// What the program has mapped.
-    pub mapped: Vec<(usize, usize)>,
+    pub mapped: Vec<Range<usize>>,
+    /// Of which pages it has changed who may use them.
+    pub protected: Vec<Range<usize>>,
+    /// What it must not read now.
+    pub unreadable: Vec<Range<usize>>,
+    /// It has mapped a file, behind whose end there is nothing to look at.
+    pub maps_file: bool,
+    /// Bytes that it has read from files and written to pipes, and how often it has changed who may use memory.
+    pub moved: u64,
     /// Streams that are locked by `flockfile`: by whom, and how often.
     pub streams: HashMap<usize, (usize, u32), Fixed>,
     /// Whether what the program prints is shown.
@@ -264,6 +273,10 @@ impl Rt {
             before: self.before.clone(),
             open: self.open.clone(),
             clock_read: self.clock_read,
+            // What the last execution has left is in the copy of the process, too.
+            mapped: self.mapped.clone(),
+            protected: self.protected.clone(),
+            handlers: self.handlers.clone(),
             ..Rt::new(self.shape, self.image, self.settings, self.header)
         };
         (twin.process, twin.points, twin.shows_output) = (self.process, self.points, self.shows_output);
@@ -326,6 +339,10 @@ impl Rt {
             points: std::ptr::null_mut(),
             unfair: false,
             mapped: Vec::new(),
+            protected: Vec::new(),
+            unreadable: Vec::new(),
+            maps_file: false,
+            moved: 0,
             streams: HashMap::default(),
             shows_output: false,
             not_restored: None,

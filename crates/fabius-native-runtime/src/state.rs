@@ -8,6 +8,7 @@ use crate::clocks::Mixed;
 use crate::place::Place;
 use crate::rt::{Rt, Streak, Thread};
 use std::hash::Hasher;
+use std::ops::Range;
 
 /// Steps that a thread makes by itself until it is looked at whether it repeats itself, and how many are compared then;
 /// after twice as many again.
@@ -76,9 +77,17 @@ impl Rt {
 
     /// A number of everything; `None` if that is too much to be looked at.
     fn state(&self) -> Option<u64> {
+        if self.maps_file {
+            return None;
+        }
         let mut hash = Hash::default();
         let mut size = 0;
-        for part in self.image.small()?.chain(crate::heap::in_use()) {
+        let mut parts: Vec<_> =
+            self.image.small()?.chain(crate::heap::in_use()).chain(self.mapped.iter().cloned()).collect();
+        for hidden in &self.unreadable {
+            parts = without(parts, hidden);
+        }
+        for part in parts {
             size += part.len();
             if size > MOST {
                 return None;
@@ -88,6 +97,7 @@ impl Rt {
         }
         hash.word(if self.clock_read { self.now } else { 0 });
         hash.word(self.random);
+        hash.word(self.moved);
         hash.word(self.at_exit.len() as u64);
         for (number, thread) in self.threads.iter().enumerate() {
             // Values of keys are few, and in no particular order.
@@ -99,7 +109,9 @@ impl Rt {
             });
             hash.word(values.fold(0, u64::wrapping_add));
             hash.word(u64::from(thread.cancelled) | (thread.signals.len() as u64) << 1);
+            // An access to many bytes is many points, at the same place of the program.
             hash.word(thread.op.name.as_ptr() as u64);
+            hash.word(thread.op.object as u64);
             hash.word(u64::from(thread.finished) | u64::from(thread.woken) << 1);
             if thread.finished {
                 continue;
@@ -117,6 +129,12 @@ impl Rt {
     }
 }
 
+/// These parts of memory but for that one.
+pub fn without(parts: Vec<Range<usize>>, gone: &Range<usize>) -> Vec<Range<usize>> {
+    let left = |part: Range<usize>| [part.start..part.end.min(gone.start), part.start.max(gone.end)..part.end];
+    parts.into_iter().flat_map(left).filter(|part| !part.is_empty()).collect()
+}
+
 #[derive(Default)]
 struct Hash(Mixed);
 
@@ -125,7 +143,7 @@ impl Hash {
         self.0.write_u64(word);
     }
 
-    fn bytes(&mut self, part: std::ops::Range<usize>) {
+    fn bytes(&mut self, part: Range<usize>) {
         let (mut a, mut b) = (0x9e37_79b9_7f4a_7c15_u64, 0xd1b5_4a32_d192_ed03_u64);
         let mut at = part.start.next_multiple_of(8);
         while at + 16 <= part.end {

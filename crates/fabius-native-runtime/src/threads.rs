@@ -114,11 +114,19 @@ pub fn give_way(name: &'static str, nanoseconds: u64, pc: usize) {
     point(Op::new(name, pc));
 }
 
+/// Called where an execution fails: a debugger stops here. Its name is [`fabius_native_protocol::FAILS`].
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C-unwind" fn fabius_fails() {
+    std::hint::black_box(());
+}
+
 /// The execution has failed; nothing of it runs any more.
 pub fn fail(kind: BugKind, message: impl Into<String>, pc: usize) -> ! {
     let rt = rt();
     let at = rt.calls(pc);
     rt.failure.get_or_insert(Failure { kind, message: message.into(), at, line: None });
+    fabius_fails();
     stop_here()
 }
 

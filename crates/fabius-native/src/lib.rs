@@ -2,6 +2,7 @@
 //! and our library instead of its own, run in a process that is watched, and explored there.
 
 mod compile;
+mod fields;
 mod library;
 mod report;
 mod shared;
@@ -14,5 +15,5 @@ mod worker;
 pub use compile::{Language, compile};
 pub use fabius_native_protocol::{Isolation, MOST_WORKERS, Walk};
 pub use library::install;
-pub use report::{Plan, Problem, Report, Target, explore, replay};
+pub use report::{Plan, Problem, Report, Target, debug, explore, replay};
 pub use worker::Progress;

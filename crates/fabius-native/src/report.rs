@@ -8,8 +8,9 @@ use crate::worker::{self, Died, Ended, Progress, Watch};
 use fabius_native_protocol::{
     Answer, Cut, Failed, Isolation, Module, NONDETERMINISTIC, Recorded, RecordedStep, Request, Walk, What,
 };
-use fabius_trace::{Bound, Bounds, BugKind, ErrorTrace, LevelStats, Points, Reason, SchedulerKind, Verdict};
+use fabius_trace::{Bound, Bounds, BugKind, ErrorTrace, Grown, LevelStats, Points, Reason, SchedulerKind, Verdict};
 use std::path::Path;
+use std::process::ExitStatus;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -57,6 +58,8 @@ pub struct Report {
     pub levels: Vec<LevelStats>,
     /// Executions.
     pub executions: u64,
+    /// How many happens-before classes the last search had seen after so many executions.
+    pub growth: Vec<Grown>,
     /// How long it took.
     pub elapsed: Duration,
     /// What is not said by the verdict: what was not explored.
@@ -135,6 +138,15 @@ pub fn explore(
 pub fn replay(target: &Target, plan: &Plan, trace: &ErrorTrace) -> Result<Report, Problem> {
     let watch = Watch { stop: &AtomicBool::new(false), progress: &|_| {}, memory: None };
     run(target, &for_kind(plan, trace.kind), What::Replay(trace.schedule()), trace.data_points.clone(), &watch)
+}
+
+/// Runs the schedule of a trace again in gdb, which stops where it fails; how gdb has ended.
+///
+/// # Errors
+/// If gdb cannot be started.
+pub fn debug(target: &Target, plan: &Plan, trace: &ErrorTrace) -> std::io::Result<ExitStatus> {
+    let what = What::Replay(trace.schedule());
+    worker::debug(target, &request(what, &for_kind(plan, trace.kind), trace.data_points.clone()))
 }
 
 fn run(target: &Target, plan: &Plan, what: What, points: Vec<u64>, watch: &Watch<'_>) -> Result<Report, Problem> {
@@ -292,6 +304,7 @@ fn report(target: &Target, plan: &Plan, answer: Answer, began: Instant, is_repla
         verdict,
         levels: answer.levels,
         executions: answer.executions,
+        growth: answer.growth,
         elapsed: began.elapsed(),
         limits: answer.limits,
         racy: answer.data_points.len(),

@@ -1,12 +1,27 @@
 //! From addresses to functions, lines and variables.
 
+use crate::fields::Fields;
 use addr2line::Loader;
 use fabius_native_protocol::Module;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// What is known of a program and its libraries.
 pub struct Symbols {
-    modules: Vec<(Module, Option<Loader>)>,
+    modules: Vec<(Module, Option<Binary>)>,
+}
+
+/// What a file says.
+struct Binary {
+    loader: Loader,
+    /// Read when it is asked for.
+    fields: OnceCell<Option<Fields>>,
+}
+
+impl Binary {
+    fn read(file: &str) -> Option<Binary> {
+        Some(Binary { loader: Loader::new(file).ok()?, fields: OnceCell::new() })
+    }
 }
 
 /// A place in the source.
@@ -25,18 +40,18 @@ pub struct Place {
 impl Symbols {
     /// Reads what the files say.
     pub fn read(modules: &[Module]) -> Symbols {
-        Symbols { modules: modules.iter().map(|m| (m.clone(), Loader::new(&m.file).ok())).collect() }
+        Symbols { modules: modules.iter().map(|m| (m.clone(), Binary::read(&m.file))).collect() }
     }
 
-    fn find(&self, address: u64) -> Option<(&Loader, u64)> {
+    fn find(&self, address: u64) -> Option<(&Module, &Binary, u64)> {
         // What is not initialized follows the mapped part of a file.
         let module = self.modules.iter().filter(|(m, _)| m.begin <= address && address < m.end + (1 << 30));
-        let (module, loader) = module.max_by_key(|(m, _)| m.begin)?;
-        let loader = loader.as_ref()?;
+        let (module, binary) = module.max_by_key(|(m, _)| m.begin)?;
+        let binary = binary.as_ref()?;
         // A program that is not position independent is where its file says.
         let relative =
             if module.begin < 0x1_0000_0000 && module.base == 0x40_0000 { address } else { address - module.base };
-        Some((loader, relative))
+        Some((module, binary, relative))
     }
 
     /// The functions that an address of code is in, innermost first; more than one where they are inlined. `after` is
@@ -49,7 +64,7 @@ impl Symbols {
     }
 
     fn all_places(&self, after: u64) -> Vec<Place> {
-        let Some((loader, address)) = self.find(after.saturating_sub(1)) else { return Vec::new() };
+        let Some((_, Binary { loader, .. }, address)) = self.find(after.saturating_sub(1)) else { return Vec::new() };
         let mut places = Vec::new();
         if let Ok(mut frames) = loader.find_frames(address) {
             while let Ok(Some(frame)) = frames.next() {
@@ -71,12 +86,17 @@ impl Symbols {
         places
     }
 
-    /// The name of what is at an address of data.
-    pub fn variable(&self, address: u64) -> Option<String> {
-        let (loader, relative) = self.find(address)?;
-        let symbol = loader.find_symbol_info(relative)?;
+    /// The name of so many bytes at an address of data: a variable, and which part of it. No bytes: it is not known how many.
+    pub fn variable(&self, address: u64, bytes: u64) -> Option<String> {
+        let (module, binary, relative) = self.find(address)?;
+        let symbol = binary.loader.find_symbol_info(relative)?;
         let offset = relative - symbol.address();
         let name = demangled(symbol.name());
+        let fields = binary.fields.get_or_init(|| Fields::read(&module.file));
+        let part = fields.as_ref().and_then(|fields| fields.part(relative, bytes));
+        if let Some((_, part)) = part.filter(|(begin, _)| *begin == symbol.address()) {
+            return Some(name + &part);
+        }
         // Far behind a symbol is something else.
         (offset < 1 << 26).then(|| if offset == 0 { name.clone() } else { format!("{name}+{offset}") })
     }

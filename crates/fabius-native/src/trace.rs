@@ -69,7 +69,7 @@ pub fn trace(failed: &Failed, symbols: &Symbols, about: &About<'_>) -> ErrorTrac
         kind: LinkKind::Race,
         from: race.first.0,
         to: race.second.0,
-        label: names.object(race.address),
+        label: names.object(race.address, 1),
     });
     ErrorTrace {
         version: TRACE_VERSION,
@@ -145,17 +145,18 @@ impl Names<'_> {
         (places.get(at).cloned().unwrap_or_default(), functions)
     }
 
-    fn object(&mut self, address: u64) -> Option<String> {
+    /// The name of so many bytes; 0: it is not known how many.
+    fn object(&mut self, address: u64, bytes: u64) -> Option<String> {
         // The end of a thread, and nothing.
         if address == 0 || address >> 63 != 0 {
             return None;
         }
-        Some(self.symbols.variable(address).unwrap_or_else(|| self.nameless.name(address)))
+        Some(self.symbols.variable(address, bytes).unwrap_or_else(|| self.nameless.name(address)))
     }
 
     fn action(&mut self, event: &Event) -> Action {
         let (place, stack) = self.place(&event.stack);
-        let object = self.object(event.address);
+        let object = self.object(event.address, event.size.into());
         let text = self.sources.line(&place.file, place.line).unwrap_or_else(|| match &object {
             Some(object) => format!("{} {object}", event.name),
             None => event.name.clone(),
@@ -227,7 +228,7 @@ fn message(failed: &Failed, lanes: &[Lane], names: &mut Names<'_>) -> String {
             let mut parts = Vec::new();
             for (number, thread) in run.threads.iter().enumerate() {
                 let Some(waits) = &thread.waits else { continue };
-                let object = names.object(waits.address).map(|o| format!(" {o}")).unwrap_or_default();
+                let object = names.object(waits.address, 0).map(|o| format!(" {o}")).unwrap_or_default();
                 let held = thread.holder.map(|h| format!(", which {} has", name(h)));
                 let held = held.filter(|_| !waits.name.contains("join"));
                 let place = names.words(&waits.stack);
@@ -242,7 +243,7 @@ fn message(failed: &Failed, lanes: &[Lane], names: &mut Names<'_>) -> String {
                     let step = run.steps.get(at.0 as usize)?;
                     Some((step.thread, step.events.get(at.1 as usize)?))
                 };
-                let object = names.object(race.address).unwrap_or_default();
+                let object = names.object(race.address, 1).unwrap_or_default();
                 match (event(race.first), event(race.second)) {
                     (Some((a, first)), Some((b, second))) => {
                         let places = (names.words(&first.stack), names.words(&second.stack));

@@ -1,7 +1,7 @@
 //! The program's process: started, watched, and what is left of it when it dies.
 
 use crate::shared::Shared;
-use fabius_native_protocol::{Answer, FD, Header, MOST_WORKERS, Request, STANDS_STILL, STATE_BEGAN, What};
+use fabius_native_protocol::{Answer, FAILS, FD, Header, MOST_WORKERS, Request, STANDS_STILL, STATE_BEGAN, What};
 use fabius_trace::Schedule;
 use std::ffi::OsString;
 use std::io;
@@ -141,18 +141,58 @@ pub fn run(target: &Target, request: &Request, watch: &Watch<'_>) -> io::Result<
     })
 }
 
+/// Runs the program with a request in gdb, which stops where it fails; how gdb has ended.
+///
+/// # Errors
+/// If gdb cannot be started.
+pub fn debug(target: &Target, request: &Request) -> io::Result<ExitStatus> {
+    let shared = Shared::new(request)?;
+    let mut command = Command::new("gdb");
+    let mut orders = vec!["set startup-with-shell off".into(), "set breakpoint pending on".into()];
+    for (name, value) in environment(target) {
+        orders.push(format!("set environment {name} {}", value.display()));
+    }
+    orders.extend([format!("break {FAILS}"), "run".into(), "backtrace".into()]);
+    command.arg("-quiet");
+    for order in orders {
+        command.arg("-ex").arg(order);
+    }
+    command.arg("--args").arg(&target.program).args(&target.args);
+    share(&mut command, &shared, Signals::Shared);
+    command.status()
+}
+
 fn start(target: &Target, shared: &Shared, shows_output: bool) -> io::Result<Child> {
     let mut command = Command::new(&target.program);
-    command.args(&target.args).stdin(Stdio::null());
+    command.args(&target.args).stdin(Stdio::null()).envs(environment(target));
     if !shows_output {
         command.stdout(Stdio::null());
     }
+    share(&mut command, shared, Signals::Ours);
+    command.spawn()
+}
+
+/// What the program's environment needs.
+fn environment(target: &Target) -> [(&'static str, OsString); 2] {
     let mut path = target.library.as_os_str().to_os_string();
     if let Some(more) = std::env::var_os("LD_LIBRARY_PATH") {
         path.push(":");
         path.push(more);
     }
-    command.env("LD_BIND_NOW", "1").env("LD_LIBRARY_PATH", path);
+    [("LD_BIND_NOW", "1".into()), ("LD_LIBRARY_PATH", path)]
+}
+
+/// Who is meant by Ctrl-C.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Signals {
+    /// This process alone: the other one is told.
+    Ours,
+    /// Both.
+    Shared,
+}
+
+/// The process that this starts has the shared file, addresses that do not change, and ends with this one.
+fn share(command: &mut Command, shared: &Shared, signals: Signals) {
     let file = shared.file.as_raw_fd();
     // SAFETY: only calls of the kernel between `fork` and `exec`.
     unsafe {
@@ -160,8 +200,9 @@ fn start(target: &Target, shared: &Shared, shows_output: bool) -> io::Result<Chi
             if libc::dup2(file, FD) < 0 {
                 return Err(io::Error::last_os_error());
             }
-            // Ctrl-C is for us; the process is told.
-            libc::setpgid(0, 0);
+            if signals == Signals::Ours {
+                libc::setpgid(0, 0);
+            }
             libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -169,7 +210,6 @@ fn start(target: &Target, shared: &Shared, shows_output: bool) -> io::Result<Chi
             Ok(())
         });
     }
-    command.spawn()
 }
 
 fn end(child: &mut Child) {

@@ -58,6 +58,32 @@ fn points_at_every_access_find_no_cheaper_bug() {
 }
 
 #[test]
+fn a_write_of_many_bytes_is_many_points_and_does_not_repeat_itself() {
+    let text = "#include <pthread.h>\n#include <string.h>\nstatic char text[1600];\n\
+        static void *fill(void *v) { memset(text, 1, sizeof text); return v; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, fill, 0); pthread_join(t, 0); return text[7] - text[1599]; }\n";
+    let target = build_text("long_access.c", text);
+    assert_eq!(told(&run(&target, &Plan { points: Points::All, ..plan() })), "verified");
+}
+
+#[test]
+fn the_accesses_of_a_race_are_those_that_nothing_orders() {
+    let text = "#include <pthread.h>\n#include <stdatomic.h>\nstatic atomic_int number, flag;\n\
+        static void *set(void *v) {\n    *(int *)&number = 1;\n\
+            atomic_store_explicit(&number, 2, memory_order_relaxed);\n\
+            atomic_store_explicit(&flag, 1, memory_order_relaxed);\n    return v;\n}\n\
+        int main(void) {\n    pthread_t t;\n    pthread_create(&t, 0, set, 0);\n\
+            int is_set = atomic_load_explicit(&flag, memory_order_relaxed)\n\
+                && atomic_load_explicit(&number, memory_order_relaxed);\n\
+            pthread_join(t, 0);\n    return is_set;\n}\n";
+    let target = build_text("behind.c", text);
+    let report = run(&target, &plan());
+    let message = &bug(&report).message;
+    assert!(message.contains("write of set#1 at") && message.contains("behind.c:5"), "{message}");
+    assert!(message.contains("atomic load of main#0 at") && message.contains("behind.c:14"), "{message}");
+}
+
+#[test]
 fn reduction_changes_no_answer() {
     let target = build_text("reduction.c", LOST_UPDATE);
     let all = |reduction| run(&target, &Plan { reduction, points: Points::All, ..plan() });
@@ -132,6 +158,47 @@ fn a_trace_names_lines_functions_variables_and_values_and_can_be_run_again() {
     assert_eq!((change.variable.as_str(), change.old.as_str(), change.new.as_str()), ("count", "0", "1"));
     let again = replay(&target, &plan(), trace).expect("it can be run again");
     assert_eq!((bug(&again).kind, bug(&again).cost), (BugKind::Assertion, 1));
+}
+
+#[test]
+fn parts_of_variables_have_their_names() {
+    let text = r#"
+#include <assert.h>
+#include <pthread.h>
+struct node { struct node *next; int value; };
+static struct { pthread_mutex_t lock; struct { long low; union { int whole; char parts[4]; }; } inner; } queue;
+static struct node table[3];
+static short grid[2][3];
+static int flags[4];
+static void *set(void *unused) {
+    pthread_mutex_lock(&queue.lock);
+    queue.inner.low = 5;
+    queue.inner.whole = 1 << 24;
+    queue.inner.parts[1] = 1;
+    table[1].value = 2;
+    table[2].next = &table[1];
+    grid[1][2] = 3;
+    flags[2] = 4;
+    pthread_mutex_unlock(&queue.lock);
+    return unused;
+}
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, 0, set, 0);
+    pthread_join(t, 0);
+    pthread_mutex_lock(&queue.lock);
+    assert(flags[2] == 0);
+}
+"#;
+    let report = run(&build_text("parts.c", text), &plan());
+    let actions = bug(&report).steps.iter().flat_map(|s| &s.actions);
+    let changed: Vec<&str> = actions.flat_map(|a| &a.changes).map(|c| c.variable.as_str()).collect();
+    let parts = ["queue.inner.low", "queue.inner.whole", "queue.inner.parts[1]", "table[1].value", "table[2].next"];
+    assert_eq!(changed, [&parts[..], &["grid[1][2]", "flags[2]"]].concat());
+    let text = "#include <pthread.h>\nstatic struct { int used; pthread_mutex_t lock[2]; } account;\n\
+        int main(void) { pthread_mutex_lock(&account.lock[1]); pthread_mutex_lock(&account.lock[1]); }\n";
+    let report = run(&build_text("locked.c", text), &plan());
+    assert!(bug(&report).message.contains("pthread_mutex_lock account.lock[1] at"), "{}", bug(&report).message);
 }
 
 #[test]

@@ -19,10 +19,14 @@ use std::time::{Duration, Instant};
 pub struct Way {
     /// The name.
     pub name: String,
-    strategy: Strategy,
-    bound: Bound,
-    max: Option<u32>,
-    scheduler: SchedulerKind,
+    /// How schedules are chosen.
+    pub strategy: Strategy,
+    /// What costs something.
+    pub bound: Bound,
+    /// The largest cost.
+    pub max: Option<u32>,
+    /// The scheduler.
+    pub scheduler: SchedulerKind,
 }
 
 /// The names of all ways; `N` and `D` stand for numbers of at least 1, `D` for one of at most [`MAX_STEPS`].

@@ -2,13 +2,14 @@
 
 use super::again::{found_again, replay_command};
 use super::checked::{Checked, Question};
+use super::junit::{self, Case};
 use super::page::{self, About};
 use super::sarif::{self, Answered};
-use super::{documents, junit, text};
+use super::{documents, text};
 use crate::args::common::AnswerArgs;
 use crate::failure::{Failure, output};
 use crate::files;
-use crate::paint::{DEFAULT_WIDTH, Ink, Paint, Style, printable};
+use crate::paint::{Ink, Style, printable};
 use crate::program::Loaded;
 use fabius_trace::Verdict;
 use fabius_verify::{Plan, Report};
@@ -62,20 +63,25 @@ pub fn write_sarif(path: &Path, answers: &[Answered<'_>], exit_code: u8) -> Resu
     files::write(path, &format!("{:#}\n", sarif::document(answers, exit_code, &here)))
 }
 
+fn answered(checked: &Checked) -> Answered<'_> {
+    let source = checked.outcome.as_ref().map_or("", |(loaded, _)| &loaded.source);
+    let answer = checked.outcome.as_ref().map(|(_, report)| &report.verdict);
+    Answered { file: &checked.file, source, answer }
+}
+
 /// Writes the answers about several files as SARIF.
 pub fn write_sarif_of_all(path: &Path, all: &[Checked], exit_code: u8) -> Result<(), Failure> {
-    fn answered(checked: &Checked) -> Answered<'_> {
-        let source = checked.outcome.as_ref().map_or("", |(loaded, _)| &loaded.source);
-        let answer = checked.outcome.as_ref().map(|(_, report)| &report.verdict);
-        Answered { file: &checked.file, source, answer }
-    }
     write_sarif(path, &all.iter().map(answered).collect::<Vec<_>>(), exit_code)
 }
 
 /// Writes the answers as JUnit XML.
 pub fn write_junit(path: &Path, plan: &Plan, all: &[Checked]) -> Result<(), Failure> {
-    let style = Style { paint: Paint::Plain, width: DEFAULT_WIDTH };
-    files::write(path, &junit::document(all, |checked| text::told(checked, plan, style)))
+    let cases = all.iter().map(|checked| Case {
+        answered: answered(checked),
+        text: text::told(checked, plan, Style::IN_FILES),
+        elapsed: checked.elapsed,
+    });
+    files::write(path, &junit::document("check", &cases.collect::<Vec<_>>()))
 }
 
 /// What became of the files of an answer.

@@ -1,36 +1,44 @@
-//! The answers about several files as JUnit XML: a test case for each file.
+//! Answers as JUnit XML: a test case for each program.
 //!
 //! A bug is a failure, with its schedule. What is unknown, and bad input, is an error: the question was not answered. What
 //! was explored stands in the output of the others, so that no bound reads like a proof.
 
-use super::checked::Checked;
-use super::sarif::name_of;
+use super::sarif::{Answered, name_of};
 use fabius_trace::Verdict;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use std::time::Duration;
 
-/// The document. `text` says an answer for people.
-pub fn document(all: &[Checked], text: impl Fn(&Checked) -> String) -> String {
-    let mut suite = TestSuite::new("fabius check");
-    suite.set_time(all.iter().map(|c| c.elapsed).sum());
-    for checked in all {
+/// What became of a program.
+pub struct Case<'a> {
+    /// The answer.
+    pub answered: Answered<'a>,
+    /// The answer for people.
+    pub text: String,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// The document about what a command has answered.
+pub fn document(command: &str, cases: &[Case<'_>]) -> String {
+    let mut suite = TestSuite::new(format!("fabius {command}"));
+    suite.set_time(cases.iter().map(|c| c.elapsed).sum());
+    for Case { answered, text, elapsed } in cases {
         let failed = |kind, r#type: String, message: String| {
             let mut status = TestCaseStatus::non_success(kind);
-            status.set_type(r#type).set_message(message).set_description(text(checked));
+            status.set_type(r#type).set_message(message).set_description(text);
             status
         };
-        let status = match &checked.outcome {
-            Ok((_, report)) => match &report.verdict {
-                Verdict::Bug { trace } => failed(NonSuccessKind::Failure, name_of(trace.kind), trace.message.clone()),
-                Verdict::Unknown { reason, .. } => failed(NonSuccessKind::Error, "unknown".into(), reason.words()),
-                Verdict::Verified | Verdict::NoBugWithinBounds { .. } => TestCaseStatus::success(),
-            },
+        let status = match answered.answer {
+            Ok(Verdict::Bug { trace }) => failed(NonSuccessKind::Failure, name_of(trace.kind), trace.message.clone()),
+            Ok(Verdict::Unknown { reason, .. }) => failed(NonSuccessKind::Error, "unknown".into(), reason.words()),
+            Ok(Verdict::Verified | Verdict::NoBugWithinBounds { .. }) => TestCaseStatus::success(),
             Err(failure) => failed(NonSuccessKind::Error, "bad input".into(), failure.message()),
         };
         let good = matches!(status, TestCaseStatus::Success { .. });
-        let mut case = TestCase::new(checked.file.as_str(), status);
-        case.set_classname("fabius.check").set_time(checked.elapsed);
+        let mut case = TestCase::new(answered.file, status);
+        case.set_classname(format!("fabius.{command}")).set_time(*elapsed);
         if good {
-            case.set_system_out(text(checked));
+            case.set_system_out(text);
         }
         suite.add_test_case(case);
     }

@@ -79,7 +79,13 @@ pub struct RunArgs {
     /// Run the execution of a saved trace again and show what the program prints
     #[arg(long, value_name = "FILE.json", help_heading = "Replay")]
     pub replay: Option<PathBuf>,
+    /// Run it in gdb, which stops where it fails
+    #[arg(long, requires = "replay", help_heading = "Replay")]
+    pub gdb: bool,
 
+    /// Write the answer as JUnit XML
+    #[arg(long, value_name = "FILE.xml", help_heading = "Output")]
+    pub junit: Option<PathBuf>,
     #[command(flatten)]
     pub answer: AnswerArgs,
 }
@@ -88,5 +94,11 @@ impl RunArgs {
     /// The files that are read.
     pub fn inputs(&self) -> Vec<&Path> {
         std::iter::once(&self.program).chain(&self.replay).map(PathBuf::as_path).collect()
+    }
+
+    /// The files that are written.
+    pub fn outputs(&self) -> Vec<(&'static str, &Path)> {
+        let junit = self.junit.as_deref().map(|path| ("--junit", path));
+        self.answer.outputs().into_iter().chain(junit).collect()
     }
 }

@@ -1,11 +1,13 @@
 //! `fabius compare`: strategies side by side, as tables and as curves.
 
 mod charts;
+mod native;
 mod tables;
 
 use crate::answers::documents;
 use crate::args::compare::CompareArgs;
 use crate::failure::{self, Failure, input, output, usage};
+use crate::native::{is_program, target};
 use crate::outputs::refuse_losses;
 use crate::paint::Paint;
 use crate::program::{Loaded, load};
@@ -13,9 +15,10 @@ use crate::progress::Ticker;
 use crate::{files, stop};
 use charts::Drawn;
 use fabius_lang::Choices;
+use fabius_native::Target;
 use fabius_trace::{COMPARISON_VERSION, Compared, Comparison, Counted};
 use fabius_verify::Plan;
-use fabius_verify::compare::{Extent, measure};
+use fabius_verify::compare::{Extent, Way, measure};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What a file of the command line is.
 enum Subject {
     Program(Box<Loaded>),
+    Native(String, Target),
     Measured(Vec<Compared>),
 }
 
@@ -48,6 +52,7 @@ pub fn run(args: &CompareArgs) -> Result<u8, Failure> {
     for subject in subjects {
         let new = match subject {
             Subject::Program(loaded) => vec![compare(&loaded, args, &stop)?],
+            Subject::Native(name, target) => vec![compare_native(name, &target, args, &stop)?],
             Subject::Measured(programs) => programs,
         };
         for compared in &new {
@@ -88,6 +93,7 @@ fn names(subjects: &[Subject]) -> Vec<&str> {
     for subject in subjects {
         match subject {
             Subject::Program(loaded) => names.push(&loaded.id.file),
+            Subject::Native(name, _) => names.push(name),
             Subject::Measured(programs) => names.extend(programs.iter().map(|p| p.name.as_str())),
         }
     }
@@ -97,6 +103,9 @@ fn names(subjects: &[Subject]) -> Vec<&str> {
 fn subject(file: &Path, args: &CompareArgs) -> Result<Subject, Failure> {
     if file.extension().is_some_and(|e| e == "json") {
         return read(file).map(|comparison| Subject::Measured(comparison.programs));
+    }
+    if is_program(file) {
+        return Ok(Subject::Native(file.display().to_string(), target(file, &[])?));
     }
     let loaded = load(file, &args.program, Choices::Finite)?;
     Plan::default().validate(&loaded.program)?;
@@ -122,18 +131,32 @@ fn read(path: &Path) -> Result<Comparison, Failure> {
     }
 }
 
-fn compare(loaded: &Loaded, args: &CompareArgs, stop: &AtomicBool) -> Result<Compared, Failure> {
-    let extent = Extent {
+fn extent(args: &CompareArgs) -> Extent {
+    Extent {
         executions: args.executions,
         seeds: args.seeds,
         time: Some(args.time),
         memory: args.memory,
         points: args.points.into(),
+    }
+}
+
+fn compare_native(name: String, target: &Target, args: &CompareArgs, stop: &AtomicBool) -> Result<Compared, Failure> {
+    let one = |way: &Way| {
+        let ticker = Ticker::of(&format!("{name}, {}", way.name));
+        let measured = native::measure(target, way, &extent(args), stop, &|p| ticker.tick(p));
+        ticker.clear();
+        measured
     };
-    let one = |way: &fabius_verify::compare::Way| {
+    let strategies = args.strategies.iter().map(one).collect::<Result<_, _>>()?;
+    Ok(Compared { name, counted: Counted::Classes, strategies })
+}
+
+fn compare(loaded: &Loaded, args: &CompareArgs, stop: &AtomicBool) -> Result<Compared, Failure> {
+    let one = |way: &Way| {
         let what = format!("{}, {}", loaded.id.file, way.name);
         let ticker = Ticker::of(&what);
-        let measured = measure(&loaded.program, &loaded.id, way, &extent, stop, &|p| ticker.tick(p));
+        let measured = measure(&loaded.program, &loaded.id, way, &extent(args), stop, &|p| ticker.tick(p));
         ticker.clear();
         measured.map_err(failure::of_check)
     };

@@ -1,8 +1,8 @@
 //! `fabius cc` and `fabius c++`: the compiler with what makes a program one that can be explored.
 
-use super::native::library;
 use crate::args::native::CompileArgs;
 use crate::failure::{Failure, usage};
+use crate::native::library;
 use fabius_native::Language;
 use std::os::unix::process::ExitStatusExt;
 

@@ -2,10 +2,13 @@
 
 use crate::answers::checked::Question;
 use crate::answers::give::write_sarif;
+use crate::answers::junit::{self, Case};
+use crate::answers::sarif::Answered;
 use crate::answers::shown::shown;
-use crate::answers::{documents, lanes, page, sarif, text};
+use crate::answers::{documents, lanes, page, text};
 use crate::args::native::RunArgs;
 use crate::failure::{self, Failure, input};
+use crate::native::{target, unexplored};
 use crate::outputs::refuse_losses;
 use crate::paint::{Ink, Style, printable};
 use crate::progress::Ticker;
@@ -16,28 +19,33 @@ use fabius_native::{Isolation, Plan, Problem, Target, Walk};
 use fabius_trace::{Bound, BugKind, ErrorTrace, ProgramId, SchedulerKind, Verdict};
 use fabius_verify::{Progress, Report};
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &RunArgs) -> Result<u8, Failure> {
-    refuse_losses(&args.inputs(), &args.answer.outputs())?;
+    refuse_losses(&args.inputs(), &args.outputs())?;
     let plan = plan(args);
-    let target = Target { program: found(&args.program), args: args.args.clone(), library: library()? };
+    let target = target(&args.program, &args.args)?;
+    if let (Some(path), true) = (&args.replay, args.gdb) {
+        return debug(&target, &plan, &read_trace(path)?);
+    }
     let report = match &args.replay {
         Some(path) => fabius_native::replay(&target, &plan, &read_trace(path)?),
         None => explore(args, &target, &plan),
     };
-    let report = report.map_err(|problem| match problem {
-        Problem::CannotRun(message) => input(message),
-        Problem::NotOurs(message) => {
-            input(message).help("build it with `fabius cc`, or with the flags that `fabius cc -v` prints")
-        }
-        Problem::Failed => failure::internal("the library in the program's process has given up; see above".into()),
-    })?;
+    let report = report.map_err(unexplored)?;
     let file = args.program.display().to_string();
     let id = ProgramId { file, hash: String::new(), consts: Vec::new(), instances: Vec::new() };
     answer(args, &plan, report, &id)
+}
+
+/// Runs the execution of a trace in the debugger; returns the debugger's exit code.
+fn debug(target: &Target, plan: &Plan, trace: &ErrorTrace) -> Result<u8, Failure> {
+    // Ctrl-C is for the debugger.
+    let _interrupted = stop::on_interrupt();
+    let status = fabius_native::debug(target, plan, trace)
+        .map_err(|error| input(format!("`gdb` cannot be run: {error}")).help("install it, or leave `--gdb` out"))?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(failure::BAD_INPUT))
 }
 
 fn explore(args: &RunArgs, target: &Target, plan: &Plan) -> Result<fabius_native::Report, Problem> {
@@ -50,11 +58,6 @@ fn explore(args: &RunArgs, target: &Target, plan: &Plan) -> Result<fabius_native
     let report = fabius_native::explore(target, plan, &stop::on_interrupt(), &tick);
     ticker.clear();
     report
-}
-
-/// A name without a folder is a file here.
-fn found(program: &Path) -> PathBuf {
-    if program.components().count() == 1 { Path::new(".").join(program) } else { program.to_path_buf() }
 }
 
 fn plan(args: &RunArgs) -> Plan {
@@ -89,17 +92,6 @@ fn plan(args: &RunArgs) -> Plan {
     }
 }
 
-/// The folder of the library, which is written there if it is not.
-pub fn library() -> Result<PathBuf, Failure> {
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home).unwrap_or_else(std::env::temp_dir);
-    let cache = cache.join("fabius");
-    fabius_native::install(&cache).map_err(|e| {
-        failure::output(format!("the library for native programs cannot be written to `{}`: {e}", cache.display()))
-            .help("name another folder by `XDG_CACHE_HOME`")
-    })
-}
-
 /// Gives the answer; returns the exit code.
 fn answer(args: &RunArgs, plan: &Plan, found: fabius_native::Report, id: &ProgramId) -> Result<u8, Failure> {
     let least = plan.walk == Walk::Iterative && plan.bound != Bound::None && args.replay.is_none();
@@ -118,11 +110,7 @@ fn answer(args: &RunArgs, plan: &Plan, found: fabius_native::Report, id: &Progra
         memory: 0,
         elapsed: found.elapsed,
     };
-    let written = write(args, &report, id);
-    if args.answer.json {
-        files::print(&documents::text(&documents::Answer::of(&report, question, id)))?;
-    } else {
-        let style = Style::of_stdout(args.answer.output.color);
+    let told = |style| {
         let mut text = match &report.verdict {
             Verdict::Bug { trace } => bug(trace, least, style),
             _ if args.replay.is_some() => "the execution does not fail\n".to_string(),
@@ -134,6 +122,14 @@ fn answer(args: &RunArgs, plan: &Plan, found: fabius_native::Report, id: &Progra
         for note in &found.notes {
             text += &format!("{note}\n");
         }
+        text
+    };
+    let written = write(args, &report, id, &told(Style::IN_FILES));
+    if args.answer.json {
+        files::print(&documents::text(&documents::Answer::of(&report, question, id)))?;
+    } else {
+        let style = Style::of_stdout(args.answer.output.color);
+        let mut text = told(style);
         if args.answer.stats {
             text += &text::statistics(&report, style);
             let rate = found.executions as f64 / found.elapsed.as_secs_f64().max(0.001);
@@ -145,7 +141,8 @@ fn answer(args: &RunArgs, plan: &Plan, found: fabius_native::Report, id: &Progra
     Ok(report.verdict.exit_code())
 }
 
-fn write(args: &RunArgs, report: &Report, id: &ProgramId) -> Result<(), Failure> {
+/// Writes the files that the options ask for; `told` is the answer for people.
+fn write(args: &RunArgs, report: &Report, id: &ProgramId, told: &str) -> Result<(), Failure> {
     let bug = if let Verdict::Bug { trace } = &report.verdict { Some(trace.as_ref()) } else { None };
     let trace = match (bug, &args.answer.trace) {
         (Some(trace), Some(path)) => {
@@ -154,9 +151,11 @@ fn write(args: &RunArgs, report: &Report, id: &ProgramId) -> Result<(), Failure>
         }
         _ => Ok(()),
     };
-    let answered = sarif::Answered { file: &id.file, source: "", answer: Ok(&report.verdict) };
+    let answered = || Answered { file: &id.file, source: "", answer: Ok(&report.verdict) };
     let sarif =
-        args.answer.sarif.as_ref().map_or(Ok(()), |path| write_sarif(path, &[answered], report.verdict.exit_code()));
+        args.answer.sarif.as_ref().map_or(Ok(()), |path| write_sarif(path, &[answered()], report.verdict.exit_code()));
+    let case = || Case { answered: answered(), text: told.into(), elapsed: report.elapsed };
+    let junit = args.junit.as_ref().map_or(Ok(()), |path| files::write(path, &junit::document("run", &[case()])));
     let page = match (&args.answer.html, bug) {
         (Some(path), Some(trace)) => {
             let sources = sources_of(trace, |file| {
@@ -173,7 +172,7 @@ fn write(args: &RunArgs, report: &Report, id: &ProgramId) -> Result<(), Failure>
         }
         (None, _) => Ok(()),
     };
-    trace.and(sarif).and(page)
+    trace.and(sarif).and(junit).and(page)
 }
 
 /// The command that runs a bug again, where its trace is saved.

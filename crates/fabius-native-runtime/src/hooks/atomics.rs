@@ -20,7 +20,6 @@ fn announce(name: &'static str, address: usize, size: usize, write: bool, pc: us
     check_heap(address, size, write, pc);
     point(Op { object: address & !7, write, ..Op::new(name, pc) });
     check_heap(address, size, write, pc);
-    touch(name, address, size, write, true, pc);
 }
 
 fn written_down(old: u64, new: Option<u64>) {
@@ -48,6 +47,7 @@ macro_rules! of_size {
                     return at(address).load(SeqCst);
                 }
                 announce("atomic load", address as usize, SIZE, false, pc);
+                touch("atomic load", address as usize, SIZE, false, true, pc);
                 rt().clocks.load(rt().current, address as usize, acquires(order));
                 let value = at(address).load(SeqCst);
                 written_down(value.into(), None);
@@ -59,6 +59,7 @@ macro_rules! of_size {
                     return at(address).store(value, SeqCst);
                 }
                 announce("atomic store", address as usize, SIZE, true, pc);
+                touch("atomic store", address as usize, SIZE, true, true, pc);
                 rt().clocks.store(rt().current, address as usize, releases(order));
                 let old = at(address).swap(value, SeqCst);
                 written_down(old.into(), Some(value.into()));
@@ -70,6 +71,7 @@ macro_rules! of_size {
                     return atomic.fetch_update(SeqCst, SeqCst, |old| Some(f(old))).unwrap_or_else(|old| old);
                 }
                 announce(name, address as usize, SIZE, true, pc);
+                touch(name, address as usize, SIZE, true, true, pc);
                 let (rt, key) = (rt(), address as usize);
                 rt.clocks.load(rt.current, key, acquires(order));
                 rt.clocks.modify(rt.current, key, releases(order));
@@ -147,6 +149,8 @@ macro_rules! of_size {
                 announce("compare-exchange", address as usize, SIZE, true, pc);
                 let (rt, key) = (rt(), address as usize);
                 let found = atomic.load(SeqCst);
+                // Where it fails it only reads.
+                touch("compare-exchange", key, SIZE, found == expected, true, pc);
                 if found != expected {
                     rt.clocks.load(rt.current, key, acquires(failure));
                     written_down(found.into(), None);

@@ -79,6 +79,9 @@ extern "C-unwind" fn timedwait(cond: usize, mutex: usize, until: *const libc::ti
             next!(fn pthread_cond_timedwait(usize, usize, *const libc::timespec) -> i32)(cond, mutex, until)
         };
     }
+    if super::time::is_invalid(until) {
+        return libc::EINVAL;
+    }
     wait_here("pthread_cond_timedwait", cond, mutex, Some(super::time::deadline(until)), pc)
 }
 
@@ -88,6 +91,9 @@ extern "C-unwind" fn clockwait(cond: usize, mutex: usize, clock: i32, until: *co
         return unsafe {
             next!(fn pthread_cond_clockwait(usize, usize, i32, *const libc::timespec) -> i32)(cond, mutex, clock, until)
         };
+    }
+    if super::time::is_invalid(until) {
+        return libc::EINVAL;
     }
     wait_here("pthread_cond_clockwait", cond, mutex, Some(super::time::deadline(until)), pc)
 }

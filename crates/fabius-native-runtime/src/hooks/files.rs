@@ -23,39 +23,65 @@ pub fn is_ready(file: i32, events: i16) -> bool {
     unsafe { libc::syscall(libc::SYS_poll, &raw mut poll, 1, 0) != 0 }
 }
 
-/// Whether operations on it may wait for another thread.
-fn may_wait(file: i32) -> bool {
+/// What threads may speak to each other through, as a key of what happens before what: a pipe, by the number that both of its
+/// ends have. Sockets, and events (which have no type), count as one.
+fn connection(file: i32) -> Option<usize> {
+    if !in_program() {
+        return None;
+    }
     // SAFETY: asks the kernel about a file.
     unsafe {
         let mut about: libc::stat = std::mem::zeroed();
-        let kind = if libc::fstat(file, &mut about) == 0 { about.st_mode & libc::S_IFMT } else { libc::S_IFREG };
-        let flags = libc::fcntl(file, libc::F_GETFL);
-        matches!(kind, libc::S_IFIFO | libc::S_IFSOCK) && flags & libc::O_NONBLOCK == 0
+        if libc::fstat(file, &mut about) != 0 {
+            return None;
+        }
+        match about.st_mode & libc::S_IFMT {
+            libc::S_IFIFO => Some(1 << 63 | about.st_ino as usize),
+            libc::S_IFSOCK | 0 => Some(1 << 63),
+            _ => None,
+        }
     }
 }
 
-fn wait(name: &'static str, file: i32, events: i16, pc: usize) {
-    if in_program() && may_wait(file) {
-        // Both ends are one object: what is written to the one is read from the other.
-        rt().unannounced = true;
-        point(Op::new(name, pc).when(Wait::File(file, events)));
-    }
-}
-
-fn result(got: libc::c_long) -> isize {
-    got as isize
+/// The point before a thread reads or writes there.
+fn arrive(name: &'static str, file: i32, events: i16, pc: usize) {
+    // Both ends are one object: what is written to the one is read from the other.
+    rt().unannounced = true;
+    // SAFETY: asks the kernel about a file.
+    let waits = unsafe { libc::fcntl(file, libc::F_GETFL) } & libc::O_NONBLOCK == 0;
+    let wait = if waits { Wait::File(file, events) } else { Wait::Not };
+    point(Op::new(name, pc).when(wait));
 }
 
 extern "C-unwind" fn read_here(file: i32, buffer: usize, size: usize, pc: usize) -> isize {
-    wait("read", file, libc::POLLIN, pc);
+    let connection = connection(file);
+    if connection.is_some() {
+        arrive("read", file, libc::POLLIN, pc);
+    }
     // SAFETY: as the program calls it.
-    result(unsafe { libc::syscall(libc::SYS_read, file, buffer, size) })
+    let got = unsafe { libc::syscall(libc::SYS_read, file, buffer, size) } as isize;
+    if in_program() && got > 0 {
+        rt().moved += got as u64;
+        if let Some(key) = connection {
+            rt().clocks.acquire(rt().current, key);
+        }
+    }
+    got
 }
 
 extern "C-unwind" fn write_here(file: i32, buffer: usize, size: usize, pc: usize) -> isize {
-    wait("write", file, libc::POLLOUT, pc);
+    let connection = connection(file);
+    if let Some(key) = connection {
+        arrive("write", file, libc::POLLOUT, pc);
+        rt().clocks.release(rt().current, key);
+    }
     // SAFETY: as the program calls it.
-    result(unsafe { libc::syscall(libc::SYS_write, file, buffer, size) })
+    let got = unsafe { libc::syscall(libc::SYS_write, file, buffer, size) } as isize;
+    // Nobody in the program reads what goes to its output.
+    if connection.is_some() && got > 0 && !rt().open.contains(&(file as u32)) {
+        rt().moved += got as u64;
+    }
+    got
 }
 
 extern "C-unwind" fn flockfile_here(stream: usize, pc: usize) {

@@ -6,9 +6,11 @@ use crate::control::{in_program, is_controlled};
 use crate::heap::{self, Misuse};
 use crate::real::next;
 use crate::rt::rt;
+use crate::state::without;
 use crate::threads::fail;
 use fabius_trace::BugKind;
 use std::ffi::c_void;
+use std::ops::Range;
 
 unsafe extern "C" {
     fn __libc_malloc(size: usize) -> *mut u8;
@@ -33,6 +35,7 @@ entries! {
     mmap: "rax" => mmap_here;
     mmap64: "rax" => mmap_here;
     munmap: "rdx" => munmap_here;
+    mprotect: "rcx" => mprotect_here;
     __tsan_memcpy: "rcx" => memcpy_here;
     __tsan_memmove: "rcx" => memcpy_here;
     __tsan_memset: "rcx" => memset_here;
@@ -187,14 +190,45 @@ extern "C-unwind" fn mmap_here(at: usize, size: usize, protection: i32, flags: i
         if flags & libc::MAP_SHARED != 0 && file >= 0 {
             rt().limits.insert("the program maps a file that is shared: what it writes there is not undone".into());
         }
-        rt().mapped.push((got, size.next_multiple_of(4096)));
+        let part = got..got + size.next_multiple_of(4096);
+        rt().mapped.push(part.clone());
+        rt().maps_file |= flags & libc::MAP_ANONYMOUS == 0;
+        protected(&part, protection);
     }
     got
 }
 
+extern "C-unwind" fn mprotect_here(at: usize, size: usize, protection: i32, _: usize) -> i32 {
+    // SAFETY: as the program calls it, straight to the kernel.
+    let got = unsafe { libc::syscall(libc::SYS_mprotect, at, size, protection) } as i32;
+    if in_program() && got == 0 {
+        let part = at..at + size.next_multiple_of(4096);
+        rt().protected.push(part.clone());
+        protected(&part, protection);
+    }
+    got
+}
+
+/// Who may use this memory has changed.
+fn protected(part: &Range<usize>, protection: i32) {
+    let rt = rt();
+    rt.moved += 1;
+    rt.unreadable = without(std::mem::take(&mut rt.unreadable), part);
+    if protection & libc::PROT_READ == 0 {
+        rt.unreadable.push(part.clone());
+    }
+}
+
 extern "C-unwind" fn munmap_here(at: usize, size: usize, _: usize) -> i32 {
     // SAFETY: as the program calls it, straight to the kernel.
-    unsafe { libc::syscall(libc::SYS_munmap, at, size) as i32 }
+    let got = unsafe { libc::syscall(libc::SYS_munmap, at, size) } as i32;
+    if in_program() && got == 0 {
+        let gone = at..at + size.next_multiple_of(4096);
+        let rt = rt();
+        rt.mapped = without(std::mem::take(&mut rt.mapped), &gone);
+        protected(&gone, libc::PROT_READ);
+    }
+    got
 }
 
 fn reads(address: usize, size: usize, pc: usize) {

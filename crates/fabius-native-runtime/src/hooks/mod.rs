@@ -24,9 +24,9 @@ pub mod time;
 pub mod tsan;
 pub mod unsupported;
 
-/// Entries: the name of the function, the register of its last argument and one more, and what handles it.
-macro_rules! entries {
-    ($($name:ident: $register:literal => $target:path;)*) => { $(
+/// A function that the program calls: keeps its registers, does these instructions, and goes on to what handles it.
+macro_rules! entry {
+    ($name:ident: [$($instruction:expr),*] => $target:path) => {
         #[doc = concat!("`", stringify!($name), "`, as the program calls it.")]
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
@@ -39,12 +39,20 @@ macro_rules! entries {
                 "mov [rip + {registers} + 32], r13",
                 "mov [rip + {registers} + 40], r14",
                 "mov [rip + {registers} + 48], r15",
-                concat!("mov ", $register, ", [rsp]"),
+                $($instruction,)*
                 "jmp {target}",
                 registers = sym $crate::place::REGISTERS,
                 target = sym $target,
             )
         }
-    )* };
+    };
+}
+pub(crate) use entry;
+
+/// Entries: the name of the function, the register of its last argument and one more, and what handles it.
+macro_rules! entries {
+    ($($name:ident: $register:literal => $target:path;)*) => {
+        $( $crate::hooks::entry! { $name: [concat!("mov ", $register, ", [rsp]")] => $target } )*
+    };
 }
 pub(crate) use entries;

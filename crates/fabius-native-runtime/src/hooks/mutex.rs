@@ -147,10 +147,21 @@ extern "C-unwind" fn trylock(mutex: usize, pc: usize) -> i32 {
     take(mutex)
 }
 
+/// Who waits until what is no time gets only what is free.
+fn at_once(mutex: usize, pc: usize) -> i32 {
+    match trylock(mutex, pc) {
+        libc::EBUSY => libc::EINVAL,
+        other => other,
+    }
+}
+
 extern "C-unwind" fn timedlock(mutex: usize, until: *const libc::timespec, pc: usize) -> i32 {
     if !in_program() {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn pthread_mutex_timedlock(usize, *const libc::timespec) -> i32)(mutex, until) };
+    }
+    if super::time::is_invalid(until) {
+        return at_once(mutex, pc);
     }
     lock_here("pthread_mutex_timedlock", mutex, Some(super::time::deadline(until)), pc)
 }
@@ -161,6 +172,9 @@ extern "C-unwind" fn clocklock(mutex: usize, clock: i32, until: *const libc::tim
         return unsafe {
             next!(fn pthread_mutex_clocklock(usize, i32, *const libc::timespec) -> i32)(mutex, clock, until)
         };
+    }
+    if super::time::is_invalid(until) {
+        return at_once(mutex, pc);
     }
     lock_here("pthread_mutex_clocklock", mutex, Some(super::time::deadline(until)), pc)
 }

@@ -5,7 +5,7 @@ use crate::control::{in_program, is_controlled, is_running, set_in_program};
 use crate::op::Op;
 use crate::real::next;
 use crate::rt::rt;
-use crate::threads::{fail, point, stop_here};
+use crate::threads::{fabius_fails, fail, point, stop_here};
 use fabius_native_protocol::Isolation;
 use fabius_trace::BugKind;
 use std::ffi::{CStr, c_char};
@@ -153,6 +153,7 @@ fn failed(message: String, file: String, line: u32, pc: usize) -> ! {
     let at = rt().calls(pc);
     let line = Some((file, line));
     rt().failure = Some(crate::rt::Failure { kind: BugKind::Assertion, message, at, line });
+    fabius_fails();
     stop_here()
 }
 

@@ -136,6 +136,9 @@ extern "C-unwind" fn timedrdlock(lock: usize, until: Until, pc: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn pthread_rwlock_timedrdlock(usize, Until) -> i32)(lock, until) };
     }
+    if super::time::is_invalid(until) {
+        return libc::EINVAL;
+    }
     take("pthread_rwlock_timedrdlock", lock, false, Some(super::time::deadline(until)), pc)
 }
 
@@ -143,6 +146,9 @@ extern "C-unwind" fn timedwrlock(lock: usize, until: Until, pc: usize) -> i32 {
     if !in_program() {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn pthread_rwlock_timedwrlock(usize, Until) -> i32)(lock, until) };
+    }
+    if super::time::is_invalid(until) {
+        return libc::EINVAL;
     }
     take("pthread_rwlock_timedwrlock", lock, true, Some(super::time::deadline(until)), pc)
 }
@@ -152,6 +158,9 @@ extern "C-unwind" fn clockrdlock(lock: usize, clock: i32, until: Until, pc: usiz
         // SAFETY: as the program calls it.
         return unsafe { next!(fn pthread_rwlock_clockrdlock(usize, i32, Until) -> i32)(lock, clock, until) };
     }
+    if super::time::is_invalid(until) {
+        return libc::EINVAL;
+    }
     take("pthread_rwlock_clockrdlock", lock, false, Some(super::time::deadline(until)), pc)
 }
 
@@ -159,6 +168,9 @@ extern "C-unwind" fn clockwrlock(lock: usize, clock: i32, until: Until, pc: usiz
     if !in_program() {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn pthread_rwlock_clockwrlock(usize, i32, Until) -> i32)(lock, clock, until) };
+    }
+    if super::time::is_invalid(until) {
+        return libc::EINVAL;
     }
     take("pthread_rwlock_clockwrlock", lock, true, Some(super::time::deadline(until)), pc)
 }

@@ -79,6 +79,9 @@ extern "C-unwind" fn timedwait(semaphore: usize, until: Until, pc: usize) -> i32
         // SAFETY: as the program calls it.
         return unsafe { next!(fn sem_timedwait(usize, Until) -> i32)(semaphore, until) };
     }
+    if super::time::is_invalid(until) {
+        return error(libc::EINVAL);
+    }
     take("sem_timedwait", semaphore, Some(super::time::deadline(until)), pc)
 }
 
@@ -86,6 +89,9 @@ extern "C-unwind" fn clockwait(semaphore: usize, clock: i32, until: Until, pc: u
     if !in_program() {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn sem_clockwait(usize, i32, Until) -> i32)(semaphore, clock, until) };
+    }
+    if super::time::is_invalid(until) {
+        return error(libc::EINVAL);
     }
     take("sem_clockwait", semaphore, Some(super::time::deadline(until)), pc)
 }
@@ -97,6 +103,9 @@ extern "C-unwind" fn post(semaphore: usize, pc: usize) -> i32 {
     }
     super::tsan::check_heap(semaphore, 32, true, pc);
     point(Op::new("sem_post", pc).on(semaphore));
+    if *value(semaphore) == i32::MAX as u32 {
+        return error(libc::EOVERFLOW);
+    }
     *value(semaphore) += 1;
     rt().clocks.release(rt().current, semaphore);
     0

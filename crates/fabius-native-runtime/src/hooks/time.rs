@@ -31,6 +31,12 @@ pub fn nanoseconds(time: *const libc::timespec) -> u64 {
     (time.tv_sec.max(0) as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec.max(0) as u64)
 }
 
+/// Whether it is no time at all.
+pub fn is_invalid(time: *const libc::timespec) -> bool {
+    // SAFETY: the program gives the address of a time.
+    unsafe { !(0..1_000_000_000).contains(&(*time).tv_nsec) }
+}
+
 /// A point in time as nanoseconds since the execution began.
 pub fn deadline(time: *const libc::timespec) -> u64 {
     nanoseconds(time).saturating_sub(EPOCH)
@@ -74,6 +80,11 @@ extern "C-unwind" fn nanosleep_here(time: Time, rest: *mut libc::timespec, pc: u
         // SAFETY: as the program calls it.
         return unsafe { next!(fn nanosleep(Time, *mut libc::timespec) -> i32)(time, rest) };
     }
+    if is_invalid(time) {
+        // SAFETY: the thread's own `errno`.
+        unsafe { *libc::__errno_location() = libc::EINVAL };
+        return -1;
+    }
     slept("nanosleep", nanoseconds(time), pc);
     0
 }
@@ -90,6 +101,9 @@ extern "C-unwind" fn clock_nanosleep_here(
         return unsafe {
             next!(fn clock_nanosleep(i32, i32, Time, *mut libc::timespec) -> i32)(clock, flags, time, rest)
         };
+    }
+    if is_invalid(time) {
+        return libc::EINVAL;
     }
     let length =
         if flags & libc::TIMER_ABSTIME != 0 { deadline(time).saturating_sub(rt().now) } else { nanoseconds(time) };

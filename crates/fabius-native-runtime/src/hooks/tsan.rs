@@ -3,7 +3,6 @@
 use crate::control::in_program;
 use crate::heap::{self, Misuse};
 use crate::op::Op;
-use crate::place::REGISTERS;
 use crate::races::Touch;
 use crate::rt::rt;
 use crate::threads::{fail, point};
@@ -11,27 +10,9 @@ use fabius_trace::{BugKind, Points};
 
 /// Accesses to so many bytes.
 macro_rules! accesses {
-    ($($name:ident: $size:literal, $kind:ident;)*) => { $(
-        #[doc = concat!("`", stringify!($name), "`, as the compiler calls it.")]
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        pub unsafe extern "C-unwind" fn $name() {
-            std::arch::naked_asm!(
-                "mov [rip + {registers}], rsp",
-                "mov [rip + {registers} + 8], rbx",
-                "mov [rip + {registers} + 16], rbp",
-                "mov [rip + {registers} + 24], r12",
-                "mov [rip + {registers} + 32], r13",
-                "mov [rip + {registers} + 40], r14",
-                "mov [rip + {registers} + 48], r15",
-                concat!("mov esi, ", $size),
-                "mov rdx, [rsp]",
-                "jmp {target}",
-                registers = sym REGISTERS,
-                target = sym $kind,
-            )
-        }
-    )* };
+    ($($name:ident: $size:literal, $kind:ident;)*) => {
+        $( super::entry! { $name: [concat!("mov esi, ", $size), "mov rdx, [rsp]"] => $kind } )*
+    };
 }
 
 accesses! {
@@ -149,28 +130,28 @@ fn access(name: &'static str, address: usize, write: bool, pc: usize) -> Op {
 /// Notes an access for the detection of data races.
 #[inline]
 pub fn touch(name: &str, address: usize, size: usize, write: bool, atomic: bool, pc: usize) {
-    let rt = crate::rt::rt();
-    if rt.record && !atomic {
-        rt.access(name, address, size, write, pc);
-    } else if rt.record {
-        rt.remember(address, size, write);
-    }
+    let rt = rt();
     let touch = Touch { thread: rt.current, address, size, write, atomic };
-    if let Some(first) = rt.races.touch(touch, &rt.clocks) {
-        raced(first, address, size, write, pc);
+    if rt.record && !atomic {
+        rt.access(name, touch, pc);
+    } else if rt.record {
+        rt.remember(touch);
+    }
+    if let Some(byte) = rt.races.touch(touch, &rt.clocks) {
+        raced(byte, touch, pc);
     }
 }
 
 #[cold]
-fn raced(first: usize, address: usize, size: usize, write: bool, pc: usize) {
+fn raced(byte: usize, touch: Touch, pc: usize) {
     let rt = rt();
     if rt.record {
-        rt.raced(first, write);
+        rt.raced(byte, touch);
     }
     if rt.settings.race_is_bug {
         fail(BugKind::DataRace, "two accesses race: nothing orders them, and one of them writes", pc);
     }
-    for at in (address & !7..address + size).step_by(8) {
+    for at in (touch.address & !7..touch.address + touch.size).step_by(8) {
         if rt.mark(at) {
             rt.again = true;
             rt.header.halt.store(true, std::sync::atomic::Ordering::Relaxed);
