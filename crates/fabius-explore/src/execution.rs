@@ -124,6 +124,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         self.spare.classes.after(task, self.announced(task), self.also_announced(task))
     }
 
+    /// The number of the last step of a task.
+    pub fn last_step_of(&self, task: TaskId) -> u128 {
+        self.spare.classes.last_step_of(task)
+    }
+
     /// Whether the system says what a step accesses before it is made.
     pub fn announces(&self) -> bool {
         self.context.system.announces()
@@ -147,7 +152,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
 
     /// The same with any script, which is in [`Execution::script`].
     pub fn go(&mut self, mv: Move) -> Result<(), Stop> {
-        self.go_at(mv, self.cost + self.price(&mv))
+        let result = self.go_at(mv, self.cost + self.price(&mv));
+        if matches!(mv, Move::Run(_)) {
+            self.cost += self.script.deviations() * self.context.price_of_deviation();
+        }
+        result
     }
 
     /// A step of a task without choices, and up to so many more of the same; how many there were. Only for systems that

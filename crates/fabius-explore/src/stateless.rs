@@ -12,7 +12,7 @@
 use crate::dispatcher::{Last, Move, depends_on_last};
 use crate::execution::{Execution, Spare};
 use crate::growth::Growth;
-use crate::node::{Context, Script, Stop};
+use crate::node::{Context, Of, Script, Stop, above, lowest};
 use crate::reached::{Class, Reached};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
@@ -75,9 +75,19 @@ struct Item {
     cost: u32,
     /// What the prefix comes to, if that is known.
     comes_to: Option<Class>,
-    /// If the prefix ends with the outcome of a choice: the least of those that are left, this one included. Each becomes
-    /// an item when the one above it is taken, because there may be billions.
-    down_to: Option<u32>,
+    /// If the prefix ends with the outcome of a choice: which others are left. Each becomes an item when the one before it is
+    /// taken, because there may be billions.
+    left: Left,
+}
+
+/// Outcomes of a choice that are left to be tried.
+#[derive(Clone, Copy)]
+enum Left {
+    None,
+    /// Those below, down to this one.
+    DownTo(u32),
+    /// These bits.
+    Bits(u64),
 }
 
 /// A decision, and how often it is made in a row; or the outcome of a choice, and [`CHOICE`].
@@ -89,14 +99,15 @@ const CHOICE: u32 = 0;
 impl Item {
     /// The same prefix with the next outcome of the choice that it ends with, if one is left.
     fn next_outcome(&self) -> Option<Item> {
-        let least = self.down_to?;
         let (outcome, _) = *self.path.last()?;
-        if outcome <= least {
-            return None;
-        }
+        let (next, left) = match self.left {
+            Left::None => return None,
+            Left::DownTo(least) => (Some(outcome - 1).filter(|next| *next >= least)?, self.left),
+            Left::Bits(bits) => (lowest(bits)?, Left::Bits(bits & (bits - 1))),
+        };
         let mut path = self.path.clone();
-        path[self.path.len() - 1] = (outcome - 1, CHOICE);
-        Some(Item { path, cost: self.cost, comes_to: None, down_to: Some(least) })
+        path[self.path.len() - 1] = (next, CHOICE);
+        Some(Item { path, cost: self.cost, comes_to: None, left })
     }
 }
 
@@ -140,7 +151,7 @@ impl<S: System + Sync> Search<'_, S> {
         let mut levels = Vec::new();
         let mut completed = None;
         let mut exhausted = false;
-        self.lock().work.push(Item { path: Box::default(), cost: 0, comes_to: None, down_to: None });
+        self.lock().work.push(Item { path: Box::default(), cost: 0, comes_to: None, left: Left::None });
         let mut bound = if in_order { 0 } else { options.max.unwrap_or(u32::MAX) };
         loop {
             self.level(bound);
@@ -294,8 +305,12 @@ impl<S: System + Sync> Search<'_, S> {
         let Move::Run(pick) = mv else { return None };
         self.reached.as_ref()?;
         let (number, last) = run.signature_after(pick.task);
+        Some(self.class(number, last))
+    }
+
+    fn class(&self, number: u128, last: u128) -> Class {
         let matters = depends_on_last(self.context.options.bound);
-        Some(Class { number, last: if matters { last as u64 | 1 } else { Class::ANYBODY } })
+        Class { number, last: if matters { last as u64 | 1 } else { Class::ANYBODY } }
     }
 
     /// Runs one execution: the prefix, and then on with the first move that the bound allows and that comes to something
@@ -306,6 +321,7 @@ impl<S: System + Sync> Search<'_, S> {
         }
         out.executions += 1;
         let start = choices_at(&item.path, 0);
+        let price = self.context.price_of_deviation();
         let mut script = std::mem::take(&mut out.script);
         script.set(start.iter().map(|(c, _)| *c));
         out.here.clear();
@@ -314,7 +330,7 @@ impl<S: System + Sync> Search<'_, S> {
             Err((stop, script)) => {
                 // Nobody would look at the others of a search that has ended, and there may be a million.
                 if !matches!(stop, Stop::Cut(Cut::Time | Cut::Memory | Cut::Interrupted)) {
-                    out.others(&script, start.len(), 0);
+                    out.others(&script, start.len(), Priced { cost: 0, deviation: price, bound });
                 }
                 return out.stopped(stop, || {
                     let turn = Turn { task: Turn::START, choices: script.choices() };
@@ -323,11 +339,15 @@ impl<S: System + Sync> Search<'_, S> {
             }
         };
         if start.len() == item.path.len() {
-            out.others(&run.script, start.len(), 0);
+            out.others(&run.script, start.len(), Priced { cost: 0, deviation: price, bound });
         }
         out.taken(&run.script);
-        match self.repeat(item, start.len(), &mut run, out) {
+        match self.repeat(item, start.len(), bound, &mut run, out) {
             Repeated::Stopped(stop) => return out.stopped(stop, || run.found(Bug::Deadlock)),
+            Repeated::Known => {
+                (out.script, out.spare) = run.into_spare();
+                return;
+            }
             Repeated::Differs => {
                 out.limit = out.limit.or(Some(Cut::Nondeterminism));
                 return;
@@ -349,9 +369,17 @@ impl<S: System + Sync> Search<'_, S> {
     }
 
     /// Runs a prefix.
-    fn repeat(&self, item: &Item, start: usize, run: &mut Execution<'_, '_, S>, out: &mut Findings) -> Repeated {
+    fn repeat(
+        &self,
+        item: &Item,
+        start: usize,
+        bound: u32,
+        run: &mut Execution<'_, '_, S>,
+        out: &mut Findings,
+    ) -> Repeated {
         let mut moves = std::mem::take(&mut out.moves);
         let mut at = start;
+        let mut last = None;
         while at < item.path.len() {
             let (decision, times) = item.path[at];
             let choices = choices_at(&item.path, at + 1);
@@ -379,6 +407,7 @@ impl<S: System + Sync> Search<'_, S> {
                     let Some(mv) = moves.get(decision as usize) else { return Repeated::Differs };
                     *mv
                 };
+                last = Some(mv);
                 let is_last = time + 1 == times;
                 let choices = if is_last { choices } else { &[] };
                 run.script.set(choices.iter().map(|(c, _)| *c));
@@ -394,7 +423,8 @@ impl<S: System + Sync> Search<'_, S> {
                 let is_new = is_last && is_end;
                 if is_new {
                     out.transitions += u64::from(matches!(mv, Move::Run(_)));
-                    out.others(&run.script, choices.len(), item.cost);
+                    let deviation = self.context.price_of_deviation();
+                    out.others(&run.script, choices.len(), Priced { cost: item.cost, deviation, bound });
                 }
                 out.taken(&run.script);
                 if let Err(stop) = result {
@@ -406,7 +436,18 @@ impl<S: System + Sync> Search<'_, S> {
         if item.comes_to.is_some_and(|class| class.number != run.signature()) && run.script.taken().is_empty() {
             return Repeated::Differs;
         }
-        Repeated::There
+        let is_new = last.is_none_or(|mv| self.has_come_to_something_new(run, &mv, item.cost));
+        if is_new { Repeated::There } else { Repeated::Known }
+    }
+
+    /// After a step with choices, whose class is known only now: whether what follows has to be explored. Notes that it is.
+    fn has_come_to_something_new(&self, run: &Execution<'_, '_, S>, mv: &Move, cost: u32) -> bool {
+        let Move::Run(pick) = mv else { return true };
+        if self.reached.is_none() || run.script.taken().is_empty() {
+            return true;
+        }
+        let class = self.class(run.signature(), run.last_step_of(pick.task));
+        self.is_new(Some(class), cost)
     }
 
     /// Runs on to the end, or to where all that can follow is being explored elsewhere.
@@ -456,11 +497,15 @@ impl<S: System + Sync> Search<'_, S> {
             out.went(decision(number, &mv), 1);
             run.script.set(std::iter::empty());
             let result = run.go_at(mv, cost);
-            out.others(&run.script, 0, run.cost);
+            let deviation = self.context.price_of_deviation();
+            out.others(&run.script, 0, Priced { cost: run.cost, deviation, bound });
             out.taken(&run.script);
             out.depth = run.steps();
             if let Err(stop) = result {
                 return Some(stop);
+            }
+            if !self.has_come_to_something_new(run, &mv, run.cost) {
+                return None;
             }
         }
     }
@@ -486,6 +531,19 @@ enum Repeated {
     Stopped(Stop),
     /// It did not behave as before.
     Differs,
+    /// It has come to what is explored elsewhere.
+    Known,
+}
+
+/// What outcomes of choices cost.
+#[derive(Clone, Copy)]
+struct Priced {
+    /// Of the step as it was made.
+    cost: u32,
+    /// Of a deviation, besides.
+    deviation: u32,
+    /// Of what is explored now.
+    bound: u32,
 }
 
 /// The outcomes of choices that stand in a path from here on.
@@ -538,26 +596,34 @@ impl Findings {
             }
             _ => self.here.iter().copied().chain([(number, 1)]).collect(),
         };
-        let item = Item { path, cost, comes_to, down_to: None };
+        let item = Item { path, cost, comes_to, left: Left::None };
         if cost <= bound { self.work.push(item) } else { self.next.push(item) }
     }
 
     /// The other outcomes of the choices in the last step, of which the first `fixed` are given.
-    fn others(&mut self, script: &Script, fixed: usize, cost: u32) {
+    fn others(&mut self, script: &Script, fixed: usize, priced: Priced) {
         let taken = script.taken();
         for at in fixed..taken.len() {
-            let (chosen, of) = taken[at];
-            if chosen + 1 < of {
-                let before = taken[..at].iter().map(|(chosen, _)| (*chosen, CHOICE));
-                let path = self.here.iter().copied().chain(before).chain([(of - 1, CHOICE)]).collect();
-                self.work.push(Item { path, cost, comes_to: None, down_to: Some(chosen + 1) });
+            let chosen = taken[at].chosen;
+            let (other, left, cost) = match taken[at].of {
+                Of::Many(of) => (Some(of - 1).filter(|o| *o > chosen), Left::DownTo(chosen + 1), priced.cost),
+                Of::Deviations(possible) => {
+                    let bits = above(possible, chosen);
+                    (lowest(bits), Left::Bits(bits & bits.wrapping_sub(1)), priced.cost + priced.deviation)
+                }
+            };
+            if let Some(other) = other {
+                let before = taken[..at].iter().map(|t| (t.chosen, CHOICE));
+                let path = self.here.iter().copied().chain(before).chain([(other, CHOICE)]).collect();
+                let item = Item { path, cost, comes_to: None, left };
+                if cost <= priced.bound { self.work.push(item) } else { self.next.push(item) }
             }
         }
     }
 
     /// Appends the outcomes of the last step to the path.
     fn taken(&mut self, script: &Script) {
-        self.here.extend(script.taken().iter().map(|(chosen, _)| (*chosen, CHOICE)));
+        self.here.extend(script.telling().iter().map(|t| (t.chosen, CHOICE)));
     }
 }
 

@@ -75,6 +75,8 @@ pub enum LinkKind {
     Message,
     /// It synchronizes with it.
     HappensBefore,
+    /// It stores what is loaded there, though a newer store is there.
+    Finds,
     /// Nothing orders the two, and they race.
     Race,
 }

@@ -8,14 +8,17 @@
 //! of the test observes them ([`Refine`]). Releases are operations like others: a thread that is preempted in front of
 //! one makes others wait, and it costs nothing to switch away from who waits.
 
+mod clock;
 mod clocks;
 mod execution;
 mod failure;
 mod fair;
 mod fiber;
+mod history;
 mod limit;
 #[cfg(target_os = "linux")]
 mod look;
+mod memory;
 mod object;
 mod op;
 mod orders;
@@ -26,16 +29,19 @@ mod panics;
 mod places;
 mod record;
 mod repetition;
+mod sc_order;
 mod settings;
 mod state;
 mod unwinding;
 mod watch;
 
-pub(crate) use clocks::{Did, Race, Touched, comes_after, comes_between, edges, fence};
+pub(crate) use clock::Did;
+pub(crate) use clocks::{Race, Touched, comes_after, comes_between};
 pub(crate) use execution::Execution;
 pub(crate) use failure::{Failure, SHARED};
 pub(crate) use fiber::{Job, usual_stack};
 pub(crate) use limit::Limit;
+pub(crate) use memory::{Found, Ways, does, edges, fence, find, forgotten, remains};
 pub(crate) use object::{Inside, Object, Renew, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Edges, Holder, Op};
 pub(crate) use orders::{Order, Orders};
@@ -150,6 +156,13 @@ pub(crate) struct Rt {
     /// Values that live as long as the execution.
     pub statics: HashMap<usize, Rc<dyn Any>>,
     clocks: Clocks,
+    /// How often operations on atomics have deviated, and whether they would have more often.
+    pub deviations: u32,
+    pub kept_from_deviating: bool,
+    /// Whether a thread has gone on from where it was before: what can follow has been seen from there.
+    has_been_here: bool,
+    /// Whether an atomic has more stores than are kept.
+    pub forgets_stores: bool,
     pub race: Option<Race>,
     states: States,
     pub loops: Loops,

@@ -18,11 +18,13 @@
 //!    operations on such values, the thread runs on by itself for [`ROUNDS`] rounds ([`Loops`]). If it leaves the loop,
 //!    repetition there is never taken for one again, and the thread counts as another one after each round; and the
 //!    check begins anew, because that execution has gone astray.
-//! 5. If all threads that could go on repeat themselves, they go on in turn.
+//! 5. If all threads that could go on repeat themselves, they go on in turn. What follows then can follow the first time, so
+//!    that from there on no operation deviates from sequential consistency: in the end every load finds the newest store.
 
 use super::{Object, Op, Refine};
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rounds that a thread makes by itself where a repetition is met for the first time.
@@ -176,6 +178,13 @@ impl States {
         self.set_thread(thread, mix(self.thread(thread), what));
     }
 
+    /// An operation of a thread finds an older store.
+    pub fn deviates(&mut self, thread: usize, newer: u32) {
+        self.learns(thread, newer.into());
+        let round = self.round(thread);
+        *round = mix(*round, newer.into());
+    }
+
     /// A thread makes an operation that finds a variable, or the end of a thread.
     pub fn operation(&mut self, thread: usize, op: &Op) {
         let variable = usize::try_from(op.variable).ok().filter(|v| *v < 1 << 32);
@@ -209,6 +218,15 @@ impl States {
             self.values.resize(variable + 1, 0);
         }
         self.values[variable] = u32::try_from(value).unwrap_or(0);
+    }
+
+    /// A variable whose value is known has older values that can be found.
+    pub fn remains(&mut self, variable: usize, there: &[(u64, Ordering)]) {
+        if there.len() > 1 {
+            let value = self.variable(variable);
+            let number = there.iter().fold(value, |number, (value, order)| mix(mix(number, *value), *order as u64));
+            self.set_variable(variable, number | 1);
+        }
     }
 
     /// What the thread has done since it last gave way.

@@ -46,6 +46,10 @@ impl Rt {
         }
         self.states.clear();
         self.clocks.clear();
+        self.deviations = 0;
+        self.kept_from_deviating = false;
+        self.has_been_here = false;
+        self.forgets_stores = false;
         self.race = None;
         self.alone = false;
         self.astray = false;
@@ -218,6 +222,7 @@ impl Rt {
 
     /// The thread makes a step after it gave way.
     pub(super) fn goes_on(&mut self, id: usize) {
+        self.has_been_here |= self.repeats(id);
         self.states.goes_on(id, self.now);
         let thread = &mut self.threads[id];
         (thread.gave_way, thread.idle, thread.went_on) = (false, 0, self.steps);
@@ -449,6 +454,10 @@ impl Default for Rt {
             orders: None,
             statics: HashMap::new(),
             clocks: Clocks::default(),
+            deviations: 0,
+            kept_from_deviating: false,
+            has_been_here: false,
+            forgets_stores: false,
             race: None,
             states: States::default(),
             loops: Loops::default(),

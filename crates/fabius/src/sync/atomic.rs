@@ -7,7 +7,7 @@
 //! [`UnsafeCell`](crate::cell::UnsafeCell) is found where a `Release` or an `Acquire` is missing. Bugs that need a stale
 //! value are not found.
 
-use crate::rt::{self, Did, Object, Op};
+use crate::rt::{self, Did, Found, Object, Op, Ways};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::panic::Location;
@@ -138,13 +138,31 @@ macro_rules! atomic {
                 if !self.point(name, true, at) {
                     return self.change_outside(f);
                 }
-                let old = self.value();
-                let new = f(old);
-                self.value.store(new, Ordering::Relaxed);
-                rt::edges(&self.object, did, at);
-                rt::value_is(&self.object, || bits(new));
-                rt::note(|| format!("{old:?} -> {new:?}"));
-                old
+                let found = rt::find(&self.object, self.value(), |_| Ways::only(did));
+                self.put(&found, did, f(found.value), at);
+                found.value
+            }
+
+            /// Stores a value behind what was found.
+            #[inline]
+            fn put(&self, found: &Found<$ty>, did: Did, new: $ty, at: &'static Location<'static>) {
+                rt::does(&self.object, found, did, Some(new), at);
+                if found.newer == 0 {
+                    self.value.store(new, Ordering::Relaxed);
+                }
+                rt::value_is(&self.object, || bits(self.value()));
+                rt::remains(&self.object, bits::<$ty>);
+                rt::note(|| match found.newer {
+                    0 => format!("{:?} -> {new:?}", found.value),
+                    _ => format!("{:?} -> {new:?}, late: {:?} is newer", found.value, found.newest),
+                });
+            }
+
+            /// Loads what was found.
+            #[inline]
+            fn get(&self, found: &Found<$ty>, did: Did, at: &'static Location<'static>) -> $ty {
+                rt::does(&self.object, found, did, None, at);
+                found.value
             }
 
             /// As in std: a scheduling point.
@@ -156,9 +174,14 @@ macro_rules! atomic {
                 if !self.point("load", false, at) {
                     return self.value.load(Ordering::SeqCst);
                 }
-                rt::edges(&self.object, Did::Load(order), at);
-                rt::note(|| format!("{:?}", self.value()));
-                self.value()
+                let did = Did::Load(order);
+                let found = rt::find(&self.object, self.value(), |_| Ways::only(did));
+                let value = self.get(&found, did, at);
+                rt::note(|| match found.newer {
+                    0 => format!("{value:?}"),
+                    _ => format!("{value:?}, stale: {:?} is newer", found.newest),
+                });
+                value
             }
 
             /// As in std: a scheduling point.
@@ -185,7 +208,7 @@ macro_rules! atomic {
             pub fn compare_exchange(&self, current: $ty, new: $ty, success: Ordering, failure: Ordering) -> Result<$ty, $ty> {
                 check_orderings!(load failure);
                 let orders = (success, failure);
-                self.exchange("compare_exchange", orders, Location::caller(), current, new, || false)
+                self.exchange("compare_exchange", orders, Location::caller(), current, new, false)
             }
 
             #[cold]
@@ -203,29 +226,36 @@ macro_rules! atomic {
                 at: &'static Location<'static>,
                 current: $ty,
                 new: $ty,
-                fails: impl Fn() -> bool,
+                may_fail: bool,
             ) -> Result<$ty, $ty> {
                 if !self.point(name, true, at) {
                     return self.value.compare_exchange(current, new, Ordering::SeqCst, Ordering::SeqCst);
                 }
-                let old = self.value();
-                if old != current {
-                    rt::edges(&self.object, Did::Load(failure), at);
-                    rt::unchanged();
-                    rt::note(|| format!("{old:?} -> {old:?}"));
-                    return Err(old);
+                let fails = Did::Load(failure);
+                let ways = |old| {
+                    let succeeds = old == current;
+                    let first = if succeeds { Did::Change(success) } else { fails };
+                    Ways { first: Some(first), second: (succeeds && may_fail).then_some(fails) }
+                };
+                let found = rt::find(&self.object, self.value(), ways);
+                let by_itself = found.ways.second.is_some() && (found.ways.first.is_none() || rt::choose_freely(2, at) == 1);
+                let done = if by_itself { found.ways.second } else { found.ways.first };
+                match done {
+                    Some(did @ Did::Change(_)) => {
+                        self.put(&found, did, new, at);
+                        Ok(found.value)
+                    }
+                    _ => {
+                        let old = self.get(&found, fails, at);
+                        rt::unchanged();
+                        rt::note(|| match (by_itself, found.newer) {
+                            (true, _) => "fails for no reason".into(),
+                            (false, 0) => format!("{old:?} -> {old:?}"),
+                            (false, _) => format!("{old:?} -> {old:?}, stale: {:?} is newer", found.newest),
+                        });
+                        Err(old)
+                    }
                 }
-                if fails() {
-                    rt::edges(&self.object, Did::Load(failure), at);
-                    rt::unchanged();
-                    rt::note(|| "fails for no reason".into());
-                    return Err(old);
-                }
-                self.value.store(new, Ordering::Relaxed);
-                rt::edges(&self.object, Did::Change(success), at);
-                rt::value_is(&self.object, || bits(new));
-                rt::note(|| format!("{old:?} -> {new:?}"));
-                Ok(old)
             }
 
             /// As in std: a scheduling point. Fails for no reason only if [`crate::Config::spurious_failures`] is on.
@@ -237,9 +267,8 @@ macro_rules! atomic {
             pub fn compare_exchange_weak(&self, current: $ty, new: $ty, success: Ordering, failure: Ordering) -> Result<$ty, $ty> {
                 check_orderings!(load failure);
                 let at = Location::caller();
-                let spurious = || rt::with(|rt| rt.settings.spurious).unwrap_or(false);
-                let fails = || spurious() && rt::choose_freely(2, at) == 1;
-                self.exchange("compare_exchange_weak", (success, failure), at, current, new, fails)
+                let may_fail = rt::with(|rt| rt.settings.spurious).unwrap_or(false);
+                self.exchange("compare_exchange_weak", (success, failure), at, current, new, may_fail)
             }
 
             /// As in std: a scheduling point.
@@ -251,7 +280,7 @@ macro_rules! atomic {
                     order => order,
                 };
                 let orders = (order, failure);
-                let (Ok(old) | Err(old)) = self.exchange("compare_and_swap", orders, Location::caller(), current, new, || false);
+                let (Ok(old) | Err(old)) = self.exchange("compare_and_swap", orders, Location::caller(), current, new, false);
                 old
             }
 

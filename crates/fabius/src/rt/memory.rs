@@ -1,0 +1,190 @@
+//! Operations on atomics: which store each one finds, and where its own takes its place.
+//!
+//! Under sequential consistency it is the newest, and nothing is kept. With deviations it is a choice of the search: the
+//! newest costs nothing, any other that [`super::history`] and [`super::sc_order`] allow as much as a preemption.
+
+use super::clock::{Did, Place};
+use super::clocks::Done;
+use super::history::{MOST, Word};
+use super::{Object, Refine, Rt};
+use std::sync::atomic::Ordering::{self, SeqCst};
+
+/// How an operation can come out if it finds some value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ways {
+    pub first: Option<Did>,
+    /// For no reason.
+    pub second: Option<Did>,
+}
+
+impl Ways {
+    #[inline(always)]
+    pub fn only(did: Did) -> Ways {
+        Ways { first: Some(did), second: None }
+    }
+
+    fn are_none(self) -> bool {
+        self.first.is_none() && self.second.is_none()
+    }
+
+    /// Those that remain.
+    fn filter(self, mut is_left: impl FnMut(Did) -> bool) -> Ways {
+        Ways { first: self.first.filter(|did| is_left(*did)), second: self.second.filter(|did| is_left(*did)) }
+    }
+}
+
+/// What an operation finds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found<T> {
+    pub value: T,
+    /// The value of the newest store.
+    pub newest: T,
+    /// How many stores are newer than the one that it finds.
+    pub newer: u32,
+    pub ways: Ways,
+}
+
+/// The store that an operation finds, or behind which it stores; `newest` is the value of the atomic.
+#[inline(always)]
+pub(crate) fn find<T: Copy + PartialEq>(object: &Object, newest: T, ways: impl Fn(T) -> Ways) -> Found<T> {
+    let first = ways(newest);
+    super::with(|rt| {
+        let is_weak = |did: Option<Did>| did.is_some_and(|did| did.order() != SeqCst);
+        let found = Found { value: newest, newest, newer: 0, ways: first };
+        if !rt.settings.refine.contains(Refine::WEAK) {
+            if (is_weak(first.first) || is_weak(first.second)) && rt.settings.deviations > 0 {
+                rt.sees(Refine::WEAK.with(Refine::RACES));
+            }
+            return found;
+        }
+        rt.finds(object, found, ways)
+    })
+    .unwrap_or(Found { value: newest, newest, newer: 0, ways: first })
+}
+
+/// The operation comes out like this, and has stored a value, if it does.
+#[inline]
+pub(crate) fn does<T: Copy>(object: &Object, found: &Found<T>, did: Did, stored: Option<T>, at: Place) {
+    super::with(|rt| {
+        if rt.settings.refine.contains(Refine::RACES) {
+            let word = stored.map_or_else(|| Word::of(0), Word::of);
+            rt.does_to_atomic(object, found.newer, did, word, at);
+        }
+    });
+}
+
+/// What of an older store remains to be found, besides the newest, as a number; the values as numbers by `bits`.
+pub(crate) fn remains<T: Copy>(object: &Object, bits: impl Fn(T) -> u64) {
+    super::with(|rt| {
+        if rt.settings.refine.contains(Refine::WEAK.with(Refine::YIELDS)) {
+            let atomic = object.id_in(rt);
+            // SAFETY: all stores of an atomic are of its type.
+            let bits = |word: &Word| bits(unsafe { word.get() });
+            let threads = &rt.threads;
+            let there = rt.clocks.there(atomic as usize, |thread| !threads[thread].finished, bits);
+            rt.states.remains(atomic as usize, &there);
+        }
+    });
+}
+
+impl Rt {
+    fn finds<T: Copy + PartialEq>(&mut self, object: &Object, usual: Found<T>, ways: impl Fn(T) -> Ways) -> Found<T> {
+        let (thread, atomic) = (self.current, object.id_in(self) as usize);
+        // SAFETY: all stores of an atomic are of its type.
+        let value = |word: &Word| unsafe { word.get::<T>() };
+        let newest = usual.value;
+        let history = self.clocks.history(atomic, |word| value(word) == newest, Word::of(newest));
+        let values: Vec<T> = history.stores.iter().map(|store| value(&store.value)).collect();
+        let floor = self.clocks.floor(thread, atomic);
+        let last = values.len() - 1;
+        if floor == last || self.abandoned {
+            return usual;
+        }
+        if self.alone {
+            // A loop that is tried out finds what it has found.
+            let again = ways(values[floor]);
+            let only_loads = again.first.is_some_and(|did| !did.stores());
+            let found = Found { value: values[floor], newest, newer: (last - floor) as u32, ways: again };
+            return if only_loads { found } else { usual };
+        }
+        let mut possible = 0;
+        let mut all = Vec::new();
+        for (newer, position) in (floor..=last).rev().enumerate().take(MOST) {
+            let ways = ways(values[position]).filter(|did| self.is_possible(did, position == last, Done {
+                thread,
+                atomic,
+                did,
+                position,
+                place: std::panic::Location::caller(),
+            }));
+            possible |= u64::from(!ways.are_none()) << newer;
+            all.push(ways);
+        }
+        let newer = self.deviate(possible);
+        Found { value: values[last - newer as usize], newest, newer, ways: all[newer as usize] }
+    }
+
+    fn is_possible(&mut self, did: Did, is_newest: bool, done: Done) -> bool {
+        is_newest || self.clocks.has_room(done, did) && self.clocks.allows(done)
+    }
+
+    /// How an operation departs from what is usual, decided by the search.
+    fn deviate(&mut self, possible: u64) -> u32 {
+        let Some(choose) = self.choose else { return 0 };
+        let is_enough = self.deviations >= self.settings.deviations;
+        self.kept_from_deviating |= is_enough && !self.has_been_here && possible > 1;
+        // SAFETY: the pointer is valid during the step, and a choice is made only in one.
+        let chosen = unsafe { (*choose).deviate(if is_enough || self.has_been_here { 1 } else { possible }) };
+        if chosen > 0 {
+            self.deviations += 1;
+            if self.settings.refine.contains(Refine::YIELDS) {
+                self.states.deviates(self.current, chosen);
+            }
+        }
+        chosen
+    }
+
+    fn does_to_atomic(&mut self, object: &Object, newer: u32, did: Did, value: Word, place: Place) {
+        let (thread, atomic) = (self.current, object.id_in(self) as usize);
+        let position = self.clocks.position(atomic, newer);
+        let step = self.recorder.step;
+        if newer > 0 && did.loads() && self.settings.record {
+            self.recorder.finds.push((self.clocks.step_of(atomic, position), step));
+        }
+        self.clocks.atomic(Done { thread, atomic, did, position, place }, value, step);
+        if did.stores() && self.clocks.deviates {
+            let threads = &self.threads;
+            self.forgets_stores |= self.clocks.prune(atomic, |thread| !threads[thread].finished);
+        }
+    }
+}
+
+/// What an operation on a count orders, which was just done. A count is no memory of the test's: nothing of it is stale.
+#[inline]
+pub(crate) fn edges(count: &Object, did: Did, at: Place) {
+    super::with(|rt| {
+        if rt.settings.refine.contains(Refine::RACES) {
+            let (thread, atomic) = (rt.current, count.id_in(rt) as usize);
+            let history = rt.clocks.history(atomic, |_| true, Word::of(0));
+            history.stores.drain(..history.stores.len() - 1);
+            rt.clocks.atomic(Done { thread, atomic, did, position: 0, place: at }, Word::of(0), 0);
+        }
+    });
+}
+
+/// What an answer says if stores were forgotten.
+pub(crate) fn forgotten() -> String {
+    format!(
+        "an atomic has more than {MOST} stores that a load could find; the oldest were forgotten. \
+         `Config::sequentially_consistent` explores without stale reads"
+    )
+}
+
+/// A fence.
+pub(crate) fn fence(order: Ordering) {
+    super::with(|rt| {
+        if rt.settings.refine.contains(Refine::RACES) {
+            rt.clocks.fence(rt.current, order);
+        }
+    });
+}
