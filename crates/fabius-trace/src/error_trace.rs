@@ -21,8 +21,11 @@ pub struct ErrorTrace {
     pub span: Span,
     /// What the cost counts.
     pub bound: Bound,
-    /// The cost of the schedule under `bound`.
+    /// The cost of the schedule: what `bound` counts, and the stale reads.
     pub cost: u32,
+    /// How many operations found an older store than the newest, or stored before others (Rust tests).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stale: u32,
     /// Scheduler the cost is relative to.
     pub scheduler: SchedulerKind,
     /// Scheduling points the steps are cut at.
@@ -40,6 +43,11 @@ pub struct ErrorTrace {
     /// Which steps belong together, in order of the later ones.
     #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub links: Vec<Link>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Version of the trace format written by this version of Fabius. `docs/schema/trace.json` describes it.

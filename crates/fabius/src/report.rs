@@ -159,7 +159,7 @@ pub(crate) fn render(trace: &ErrorTrace, rerun: &Rerun, check: &str, schedule: &
         let _ = writeln!(out, "  {detail}");
     }
     let operations = rerun.rows.len();
-    let cost = trace.bound.count(trace.cost);
+    let cost = trace.price();
     let _ = writeln!(out, "{} threads, {operations} operations, {cost}", trace.lanes.len());
     let _ = writeln!(out);
     let places: Vec<String> = rerun.rows.iter().map(|r| format!("{}:{}", short(&r.file), r.line)).collect();

@@ -7,8 +7,8 @@ use fabius_explore::race::{Party, Race, Runner};
 use fabius_explore::search::{Bug, Found};
 use fabius_explore::system::{Choose, Fault, StepLog, System, TaskId};
 use fabius_trace::{
-    Action, After, Bound, BugKind, ErrorTrace, Lane, LaneKind, LineCol, Link, LinkKind, Mark, Points, ProgramId, Schedule,
-    SchedulerKind, Span, Step, TRACE_VERSION, Turn,
+    Action, After, Bound, BugKind, ErrorTrace, Lane, LaneKind, LineCol, Link, LinkKind, Mark, Points, ProgramId,
+    Schedule, SchedulerKind, Span, Step, TRACE_VERSION, Turn,
 };
 use std::cell::Cell;
 use std::panic::Location;
@@ -323,8 +323,7 @@ pub(crate) fn encode(schedule: &Schedule, refine: Refine) -> String {
         let silent = turn.choices.iter().rev().take_while(|choice| **choice == 0).count();
         turn.choices[..turn.choices.len() - silent].to_vec()
     };
-    let schedule: Schedule =
-        schedule.iter().map(|turn| Turn { choices: choices_of(turn), ..turn.clone() }).collect();
+    let schedule: Schedule = schedule.iter().map(|turn| Turn { choices: choices_of(turn), ..turn.clone() }).collect();
     let mut at = 0;
     while at < schedule.len() {
         let turn = &schedule[at];
@@ -403,6 +402,7 @@ pub(crate) fn trace(found: &Found, rerun: &Rerun, at: &'static Location<'static>
     }
     ErrorTrace {
         version: TRACE_VERSION,
+        stale: rerun.deviations,
         data_points: Vec::new(),
         program: ProgramId {
             file: at.file().to_string(),

@@ -77,7 +77,8 @@ fn random_programs_have_exactly_their_outcomes_at_their_least_costs() {
 
 #[test]
 fn all_outcomes_are_found_without_a_bound() {
-    for (program, facts) in read(LITMUS).chain(read(RANDOM)).filter(|(_, f)| f.race.is_empty() && f.blocked.is_empty()) {
+    for (program, facts) in read(LITMUS).chain(read(RANDOM)).filter(|(_, f)| f.race.is_empty() && f.blocked.is_empty())
+    {
         let (seen, report) = explored(&Config::new().exhaustive(), &program);
         let expected: BTreeSet<String> = facts.outcomes.into_keys().collect();
         assert_eq!(seen, expected, "{}", program.name);

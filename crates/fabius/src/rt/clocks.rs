@@ -250,7 +250,8 @@ impl Clocks {
         let Done { thread, atomic, did, position, place } = done;
         let order = did.order();
         self.goes_to(thread, Some(atomic));
-        let this = entry(&mut self.threads, thread);
+        self.thread(thread);
+        let this = &mut self.threads[thread];
         let history = &mut entry(&mut self.objects, atomic).history;
         let event = Event { thread, index: this.clock[thread] };
         let ahead = if self.order.is_empty() { Clock::new() } else { this.clock.clone() };

@@ -110,13 +110,13 @@ impl Rt {
         let mut possible = 0;
         let mut all = Vec::new();
         for (newer, position) in (floor..=last).rev().enumerate().take(MOST) {
-            let ways = ways(values[position]).filter(|did| self.is_possible(did, position == last, Done {
-                thread,
-                atomic,
-                did,
-                position,
-                place: std::panic::Location::caller(),
-            }));
+            let ways = ways(values[position]).filter(|did| {
+                self.is_possible(
+                    did,
+                    position == last,
+                    Done { thread, atomic, did, position, place: std::panic::Location::caller() },
+                )
+            });
             possible |= u64::from(!ways.are_none()) << newer;
             all.push(ways);
         }

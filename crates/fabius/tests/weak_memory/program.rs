@@ -21,8 +21,22 @@ pub enum Op {
     Write(usize, Value, Ordering),
     Add(String, usize, Value, Ordering),
     Exchange(String, usize, Value, Ordering),
-    Compare { register: String, variable: usize, expected: Value, new: Value, success: Ordering, failure: Ordering },
-    CompareWeak { registers: [String; 2], variable: usize, expected: Value, new: Value, success: Ordering, failure: Ordering },
+    Compare {
+        register: String,
+        variable: usize,
+        expected: Value,
+        new: Value,
+        success: Ordering,
+        failure: Ordering,
+    },
+    CompareWeak {
+        registers: [String; 2],
+        variable: usize,
+        expected: Value,
+        new: Value,
+        success: Ordering,
+        failure: Ordering,
+    },
     Fence(Ordering),
     ReadCell(String, usize),
     WriteCell(usize, Value),
@@ -113,8 +127,13 @@ impl Program {
             variables.entry(name).or_default().0 = value.parse().expect("a number");
         }
         let variables: Vec<_> = variables.into_iter().map(|(n, (v, cell))| (n.to_string(), v, cell)).collect();
-        let mut program =
-            Program { name: name.into(), threads: Vec::new(), variables, mutexes: mutexes.into_iter().collect(), spawned };
+        let mut program = Program {
+            name: name.into(),
+            threads: Vec::new(),
+            variables,
+            mutexes: mutexes.into_iter().collect(),
+            spawned,
+        };
         program.threads = texts.iter().map(|ops| ops.iter().map(|words| program.op(words)).collect()).collect();
         program
     }
