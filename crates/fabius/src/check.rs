@@ -272,6 +272,7 @@ fn conclude(
     let cut = outcomes().find_map(|o| o.cut.filter(|c| *c != Cut::Executions));
     if system.forgets_stores.load(Ordering::Relaxed) {
         let message = rt::forgotten();
+        let bounds = Bounds { completed: None, ..bounds };
         report.verdict = Verdict::Unknown { reason: Reason::Program { message }, bounds };
         report.elapsed = began.elapsed();
         return report;

@@ -202,14 +202,8 @@ impl Clocks {
         self.objects[atomic].history.stores[position].step
     }
 
-    /// What there is to be found by these threads: see [`History::there`].
-    pub fn there(
-        &self,
-        atomic: usize,
-        live: impl Fn(usize) -> bool,
-        bits: impl Fn(&Word) -> u64,
-    ) -> Vec<(u64, Ordering)> {
-        let clocks = self.threads.iter().enumerate().filter(|(thread, _)| live(*thread)).map(|(_, t)| &t.clock);
+    /// What there is to be found: see [`History::there`].
+    pub fn there(&self, atomic: usize, clocks: &[Clock], bits: impl Fn(&Word) -> u64) -> Vec<(u64, Ordering)> {
         self.objects[atomic].history.there(clocks, bits)
     }
 
@@ -304,10 +298,23 @@ impl Clocks {
         self.tick(thread);
     }
 
-    /// Drops the stores of an atomic that none of these threads can find. Says whether a limit made it forget others.
-    pub fn prune(&mut self, atomic: usize, live: impl Fn(usize) -> bool) -> bool {
-        let clocks = self.threads.iter().enumerate().filter(|(thread, _)| live(*thread)).map(|(_, t)| &t.clock);
+    /// Whether an atomic has so many stores that it is worth looking for those that nobody can find.
+    pub fn has_many_stores(&self, atomic: usize) -> bool {
+        self.objects[atomic].history.is_long()
+    }
+
+    /// Drops the stores of an atomic that no thread with one of these clocks can find. Says whether a limit made it forget
+    /// others.
+    pub fn prune(&mut self, atomic: usize, clocks: &[Clock]) -> bool {
         self.objects[atomic].history.prune(clocks)
+    }
+
+    /// The clock of a thread that goes on when others have ended, at least.
+    pub fn clock_after(&self, thread: usize, waits_for: impl Iterator<Item = usize>) -> Clock {
+        let of = |thread: usize| self.threads.get(thread).map_or(&[][..], |t| &t.clock);
+        let mut clock = of(thread).to_vec();
+        waits_for.for_each(|ended| join(&mut clock, of(ended)));
+        clock
     }
 
     pub fn fence(&mut self, thread: usize, order: Ordering) {

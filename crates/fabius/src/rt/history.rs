@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering::{self, Relaxed, SeqCst};
 pub(super) const MOST: usize = 64;
 
 /// With so many it is worth looking for those that nobody can find.
-const MANY: usize = 8;
+const MANY: usize = 3;
 
 /// A value of any atomic.
 #[derive(Clone, Copy)]
@@ -188,11 +188,12 @@ impl History {
         }
     }
 
+    pub fn is_long(&self) -> bool {
+        self.stores.len() >= MANY
+    }
+
     /// Drops what no thread with one of these clocks can find. Says whether a limit made it forget more than that.
-    pub fn prune<'a>(&mut self, clocks: impl Iterator<Item = &'a Clock>) -> bool {
-        if self.stores.len() < MANY {
-            return false;
-        }
+    pub fn prune(&mut self, clocks: &[Clock]) -> bool {
         let (mut floor, mut known) = (usize::MAX, usize::MAX);
         for clock in clocks {
             floor = floor.min(self.floor(clock));
@@ -210,12 +211,8 @@ impl History {
     }
 
     /// What there is to be found by threads with these clocks: values, and by what kind of store.
-    pub fn there<'a>(
-        &self,
-        clocks: impl Iterator<Item = &'a Clock>,
-        bits: impl Fn(&Word) -> u64,
-    ) -> Vec<(u64, Ordering)> {
-        let floor = clocks.map(|clock| self.floor(clock)).min().unwrap_or(0);
+    pub fn there(&self, clocks: &[Clock], bits: impl Fn(&Word) -> u64) -> Vec<(u64, Ordering)> {
+        let floor = clocks.iter().map(|clock| self.floor(clock)).min().unwrap_or(0);
         let left = self.stores.iter().skip(floor);
         let mut there: Vec<_> = left.map(|store| (bits(&store.value), store.order)).collect();
         there.sort_by_key(|(bits, order)| (*bits, *order as u8));

@@ -3,7 +3,7 @@
 //! Under sequential consistency it is the newest, and nothing is kept. With deviations it is a choice of the search: the
 //! newest costs nothing, any other that [`super::history`] and [`super::sc_order`] allow as much as a preemption.
 
-use super::clock::{Did, Place};
+use super::clock::{Clock, Did, Place};
 use super::clocks::Done;
 use super::history::{MOST, Word};
 use super::{Object, Refine, Rt};
@@ -80,8 +80,7 @@ pub(crate) fn remains<T: Copy>(object: &Object, bits: impl Fn(T) -> u64) {
             let atomic = object.id_in(rt);
             // SAFETY: all stores of an atomic are of its type.
             let bits = |word: &Word| bits(unsafe { word.get() });
-            let threads = &rt.threads;
-            let there = rt.clocks.there(atomic as usize, |thread| !threads[thread].finished, bits);
+            let there = rt.clocks.there(atomic as usize, &rt.clocks_of_all(), bits);
             rt.states.remains(atomic as usize, &there);
         }
     });
@@ -152,10 +151,21 @@ impl Rt {
             self.recorder.finds.push((self.clocks.step_of(atomic, position), step));
         }
         self.clocks.atomic(Done { thread, atomic, did, position, place }, value, step);
-        if did.stores() && self.clocks.deviates {
-            let threads = &self.threads;
-            self.forgets_stores |= self.clocks.prune(atomic, |thread| !threads[thread].finished);
+        if did.stores() && self.clocks.deviates && self.clocks.has_many_stores(atomic) {
+            let clocks = self.clocks_of_all();
+            self.forgets_stores |= self.clocks.prune(atomic, &clocks);
         }
+    }
+
+    /// What each thread knows when it goes on, at least. Who waits for the end of another knows what that has done.
+    fn clocks_of_all(&self) -> Vec<Clock> {
+        let waits_for = |thread: &usize| self.threads[*thread].op().and_then(|op| op.joins);
+        let live = (0..self.threads.len()).filter(|thread| !self.threads[*thread].finished);
+        live.map(|thread| {
+            let all = std::iter::successors(waits_for(&thread), waits_for).take(self.threads.len());
+            self.clocks.clock_after(thread, all)
+        })
+        .collect()
     }
 }
 

@@ -2,10 +2,13 @@
 //!
 //! Outside of a check they are std's, with [`Ordering::SeqCst`].
 //!
-//! Values are sequentially consistent, whatever ordering is given: an operation takes effect at once for all threads, and a
-//! load finds the last store. But what comes before what is as the orderings say, so that a data race on an
-//! [`UnsafeCell`](crate::cell::UnsafeCell) is found where a `Release` or an `Acquire` is missing. Bugs that need a stale
-//! value are not found.
+//! What comes before what is as the orderings say, so that a data race on an [`UnsafeCell`](crate::cell::UnsafeCell) is found
+//! where a `Release` or an `Acquire` is missing. As soon as a test uses an ordering weaker than `SeqCst`, a load may also find
+//! an older store than the newest, and a store may take its place before others in the order in which they change the
+//! variable, where the model RC11 allows that: C++20's without load buffering, which is Rust's. Each such deviation from
+//! sequential consistency costs as much as a preemption, so that what needs neither is tried first;
+//! [`Config::stale`](crate::Config::stale) and
+//! [`Config::sequentially_consistent`](crate::Config::sequentially_consistent) limit them.
 
 use crate::rt::{self, Did, Found, Object, Op, Ways};
 use std::cell::UnsafeCell;
@@ -15,7 +18,7 @@ use std::sync::atomic as std_atomic;
 pub use std::sync::atomic::{Ordering, compiler_fence};
 use std::sync::{Mutex, PoisonError};
 
-/// As in std, for what is ordered: values are sequentially consistent.
+/// As in std.
 ///
 /// # Panics
 /// If `order` is `Relaxed`, as in std.
@@ -30,12 +33,28 @@ pub fn spin_loop_hint() {
     crate::hint::spin_loop();
 }
 
+/// What std says of orderings that make no sense.
 macro_rules! check_orderings {
     (load $order:expr) => {
-        assert!(!matches!($order, Ordering::Release | Ordering::AcqRel), "there is no such thing as a release load")
+        match $order {
+            Ordering::Release => panic!("there is no such thing as a release load"),
+            Ordering::AcqRel => panic!("there is no such thing as an acquire-release load"),
+            _ => {}
+        }
     };
     (store $order:expr) => {
-        assert!(!matches!($order, Ordering::Acquire | Ordering::AcqRel), "there is no such thing as an acquire store")
+        match $order {
+            Ordering::Acquire => panic!("there is no such thing as an acquire store"),
+            Ordering::AcqRel => panic!("there is no such thing as an acquire-release store"),
+            _ => {}
+        }
+    };
+    (failure $order:expr) => {
+        match $order {
+            Ordering::Release => panic!("there is no such thing as a release failure ordering"),
+            Ordering::AcqRel => panic!("there is no such thing as an acquire-release failure ordering"),
+            _ => {}
+        }
     };
 }
 
@@ -206,7 +225,7 @@ macro_rules! atomic {
             #[track_caller]
             #[inline]
             pub fn compare_exchange(&self, current: $ty, new: $ty, success: Ordering, failure: Ordering) -> Result<$ty, $ty> {
-                check_orderings!(load failure);
+                check_orderings!(failure failure);
                 let orders = (success, failure);
                 self.exchange("compare_exchange", orders, Location::caller(), current, new, false)
             }
@@ -265,7 +284,7 @@ macro_rules! atomic {
             #[track_caller]
             #[inline]
             pub fn compare_exchange_weak(&self, current: $ty, new: $ty, success: Ordering, failure: Ordering) -> Result<$ty, $ty> {
-                check_orderings!(load failure);
+                check_orderings!(failure failure);
                 let at = Location::caller();
                 let may_fail = rt::with(|rt| rt.settings.spurious).unwrap_or(false);
                 self.exchange("compare_exchange_weak", (success, failure), at, current, new, may_fail)
