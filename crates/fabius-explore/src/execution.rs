@@ -186,11 +186,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         let result = context.apply(&mut self.node, mv, &mut self.script, &mut spare.log);
         spare.steps += 1;
         let choices = self.script.taken();
-        spare.taken.step(number, choices.iter().map(|(chosen, _)| *chosen), std::mem::take(&mut spare.pending_delays));
+        spare.taken.step(number, choices.iter().map(|c| c.chosen), std::mem::take(&mut spare.pending_delays));
         if announces {
             context.system.take_trail(&mut self.node.state, &mut spare.trail);
         }
-        let chosen = choices.iter().map(|(chosen, _)| *chosen);
+        let chosen = choices.iter().map(|c| c.chosen);
         let runner = Runner { task: pick.task, buffer: pick.buffer };
         if let Ok(end) = result {
             match &mut spare.tasks {

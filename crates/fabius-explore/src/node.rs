@@ -308,7 +308,7 @@ impl<S: Snapshot> Context<'_, S> {
 
 /// An outcome of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub(crate) struct Chosen {
     pub chosen: u32,
     pub of: Of,
 }
@@ -322,14 +322,14 @@ pub(crate) enum Of {
     Deviations(u64),
 }
 
-impl Taken {
+impl Chosen {
     /// The next outcome of the same choice, if there is one.
-    fn next(self) -> Option<Taken> {
+    fn next(self) -> Option<Chosen> {
         let chosen = match self.of {
             Of::Many(of) => Some(self.chosen + 1).filter(|next| *next < of),
             Of::Deviations(possible) => lowest(above(possible, self.chosen)),
         };
-        chosen.map(|chosen| Taken { chosen, ..self })
+        chosen.map(|chosen| Chosen { chosen, ..self })
     }
 
     /// Whether it costs something.
@@ -351,7 +351,7 @@ pub(crate) fn lowest(bits: u64) -> Option<u32> {
 /// Goes through all outcomes of the nondeterministic choices in a step, one by one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Script {
-    taken: Vec<Taken>,
+    taken: Vec<Chosen>,
     at: usize,
     /// Chooses at random where nothing is given.
     random: Option<fastrand::Rng>,
@@ -404,7 +404,7 @@ impl Script {
         self.taken.clear();
         self.forget();
         self.random = None;
-        self.taken.extend(choices.map(|chosen| Taken { chosen, of: Of::Many(chosen + 1) }));
+        self.taken.extend(choices.map(|chosen| Chosen { chosen, of: Of::Many(chosen + 1) }));
         self.at = 0;
     }
 
@@ -433,13 +433,13 @@ impl Script {
     }
 
     /// What was chosen.
-    pub fn taken(&self) -> &[Taken] {
+    pub fn taken(&self) -> &[Chosen] {
         &self.taken[..self.at]
     }
 
     /// The same without what would be chosen anyhow if nothing were said: the last operations do not deviate.
-    pub fn telling(&self) -> &[Taken] {
-        let usual = |t: &&Taken| matches!(t.of, Of::Deviations(_)) && t.chosen == 0;
+    pub fn telling(&self) -> &[Chosen] {
+        let usual = |t: &&Chosen| matches!(t.of, Of::Deviations(_)) && t.chosen == 0;
         let silent = self.taken().iter().rev().take_while(usual).count();
         &self.taken[..self.at - silent]
     }
@@ -483,11 +483,11 @@ impl Choose for Script {
     fn choose(&mut self, alternatives: u32) -> u32 {
         if self.at == self.taken.len() {
             let chosen = self.random.as_mut().map_or(0, |rng| rng.u32(..alternatives));
-            self.taken.push(Taken { chosen, of: Of::Many(alternatives) });
+            self.taken.push(Chosen { chosen, of: Of::Many(alternatives) });
         }
         // Given choices do not know of how many they were, and may be meant for others.
         let chosen = self.taken[self.at].chosen.min(alternatives - 1);
-        self.taken[self.at] = Taken { chosen, of: Of::Many(alternatives) };
+        self.taken[self.at] = Chosen { chosen, of: Of::Many(alternatives) };
         self.at += 1;
         chosen
     }
@@ -495,11 +495,11 @@ impl Choose for Script {
     fn deviate(&mut self, possible: u64) -> u32 {
         if self.at == self.taken.len() {
             let chosen = self.random.as_mut().map_or(0, |rng| deviation(rng, possible));
-            self.taken.push(Taken { chosen, of: Of::Deviations(possible) });
+            self.taken.push(Chosen { chosen, of: Of::Deviations(possible) });
         }
         let given = self.taken[self.at].chosen;
         let chosen = if given < u64::BITS && possible >> given & 1 == 1 { given } else { 0 };
-        self.taken[self.at] = Taken { chosen, of: Of::Deviations(possible) };
+        self.taken[self.at] = Chosen { chosen, of: Of::Deviations(possible) };
         self.at += 1;
         chosen
     }

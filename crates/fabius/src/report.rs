@@ -11,7 +11,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// The answer. [`Verdict::Verified`]: every execution was explored, under sequential consistency.
+    /// The answer. [`Verdict::Verified`]: every execution was explored; under which memory, the text says.
     pub verdict: Verdict,
     /// What was explored at each value of the bound.
     pub levels: Vec<LevelStats>,

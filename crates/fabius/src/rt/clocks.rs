@@ -4,8 +4,8 @@
 //! C++20 [intro.races], [atomics.fences].
 //!
 //! Deviations:
-//! 1. Values are those of sequential consistency: a load finds the last store. What that store, and the sequence of
-//!    read-modify-write operations behind it, has released is one clock of the atomic.
+//! 1. What a store, and the release sequence that it is part of, has released is one clock; a load acquires that of the
+//!    store that it finds: see [`super::history`].
 //! 2. All reads of a cell since its last write are kept, not only one: executions are short.
 //! 3. A load that finds what was stored without an edge is remembered, so that the report of a race can say which
 //!    ordering would have made one.

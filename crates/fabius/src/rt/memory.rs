@@ -131,7 +131,9 @@ impl Rt {
     fn deviate(&mut self, possible: u64) -> u32 {
         let Some(choose) = self.choose else { return 0 };
         let is_enough = self.deviations >= self.settings.deviations;
-        self.kept_from_deviating |= is_enough && !self.has_been_here && possible > 1;
+        if is_enough && !self.has_been_here && possible > 1 {
+            (self.kept_from_deviating, self.dirty) = (true, true);
+        }
         // SAFETY: the pointer is valid during the step, and a choice is made only in one.
         let chosen = unsafe { (*choose).deviate(if is_enough || self.has_been_here { 1 } else { possible }) };
         if chosen > 0 {
@@ -153,7 +155,9 @@ impl Rt {
         self.clocks.atomic(Done { thread, atomic, did, position, place }, value, step);
         if did.stores() && self.clocks.deviates && self.clocks.has_many_stores(atomic) {
             let clocks = self.clocks_of_all();
-            self.forgets_stores |= self.clocks.prune(atomic, &clocks);
+            if self.clocks.prune(atomic, &clocks) {
+                (self.forgets_stores, self.dirty) = (true, true);
+            }
         }
     }
 
