@@ -173,7 +173,7 @@ fn a_sequence_lock_needs_its_fences() {
             if let Some(order) = order {
                 fence(order);
             }
-            if before % 2 == 0 && sequence.load(Relaxed) == before {
+            if before & 1 == 0 && sequence.load(Relaxed) == before {
                 assert_eq!(first, second, "torn");
             }
             writer.join().unwrap();
