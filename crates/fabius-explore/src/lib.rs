@@ -12,6 +12,7 @@ pub mod livelock;
 mod node;
 mod order;
 mod pick;
+mod prefixes;
 pub mod race;
 mod reached;
 mod retrace;

@@ -10,9 +10,10 @@
 //!    run: see `reached.rs`.
 
 use crate::dispatcher::{Last, Move, depends_on_last};
-use crate::execution::{Execution, Spare};
+use crate::execution::Execution;
 use crate::growth::Growth;
-use crate::node::{Context, Of, Script, Stop, above, lowest};
+use crate::node::{Context, Stop};
+use crate::prefixes::{Findings, Item, Left, Priced, choices_at};
 use crate::reached::{Class, Reached};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
@@ -64,51 +65,6 @@ where
         began: Instant::now(),
     };
     search.run()
-}
-
-/// A prefix to be continued: at every dispatch point the task that runs (if threads are in a bag) or the position of the
-/// move among [`Context::moves`], and behind it the outcomes of choices in the step, which are marked ([`CHOICE`]). Choices
-/// before the first dispatch point stand first. Each entry comes with how often it is repeated: most steps go on with one thread,
-/// and the prefixes of a long execution would fill the memory otherwise.
-struct Item {
-    path: Box<[Entry]>,
-    cost: u32,
-    /// What the prefix comes to, if that is known.
-    comes_to: Option<Class>,
-    /// If the prefix ends with the outcome of a choice: which others are left. Each becomes an item when the one before it is
-    /// taken, because there may be billions.
-    left: Left,
-}
-
-/// Outcomes of a choice that are left to be tried.
-#[derive(Clone, Copy)]
-enum Left {
-    None,
-    /// Those below, down to this one.
-    DownTo(u32),
-    /// These bits.
-    Bits(u64),
-}
-
-/// A decision, and how often it is made in a row; or the outcome of a choice, and [`CHOICE`].
-type Entry = (u32, u32);
-
-/// Marks the outcome of a choice in a path: no decision is made so often.
-const CHOICE: u32 = 0;
-
-impl Item {
-    /// The same prefix with the next outcome of the choice that it ends with, if one is left.
-    fn next_outcome(&self) -> Option<Item> {
-        let (outcome, _) = *self.path.last()?;
-        let (next, left) = match self.left {
-            Left::None => return None,
-            Left::DownTo(least) => (Some(outcome - 1).filter(|next| *next >= least)?, self.left),
-            Left::Bits(bits) => (lowest(bits)?, Left::Bits(bits & (bits - 1))),
-        };
-        let mut path = self.path.clone();
-        path[self.path.len() - 1] = (next, CHOICE);
-        Some(Item { path, cost: self.cost, comes_to: None, left })
-    }
 }
 
 #[derive(Default)]
@@ -533,98 +489,6 @@ enum Repeated {
     Differs,
     /// It has come to what is explored elsewhere.
     Known,
-}
-
-/// What outcomes of choices cost.
-#[derive(Clone, Copy)]
-struct Priced {
-    /// Of the step as it was made.
-    cost: u32,
-    /// Of a deviation, besides.
-    deviation: u32,
-    /// Of what is explored now.
-    bound: u32,
-}
-
-/// The outcomes of choices that stand in a path from here on.
-fn choices_at(path: &[Entry], at: usize) -> &[Entry] {
-    let rest = &path[at..];
-    &rest[..rest.iter().take_while(|(_, times)| *times == CHOICE).count()]
-}
-
-/// What executions add, and memory for the next one.
-#[derive(Default)]
-struct Findings {
-    work: Vec<Item>,
-    next: Vec<Item>,
-    executions: u64,
-    complete: Option<u128>,
-    transitions: u64,
-    bug: Option<Found>,
-    limit: Option<Cut>,
-    depth: u32,
-    /// The path so far.
-    here: Vec<Entry>,
-    moves: Vec<Move>,
-    script: Script,
-    spare: Spare,
-}
-
-impl Findings {
-    fn stopped(&mut self, stop: Stop, found: impl FnOnce() -> Found) {
-        match stop {
-            Stop::Bug(what) => self.bug = Some(Found { what, ..found() }),
-            Stop::Cut(cut) => self.limit = self.limit.or(Some(cut)),
-            Stop::Dropped => {}
-        }
-    }
-
-    /// Appends a move to the path, so many times.
-    #[inline]
-    fn went(&mut self, decision: u32, times: u32) {
-        match self.here.last_mut() {
-            Some(last) if last.0 == decision && last.1 != CHOICE => last.1 += times,
-            _ => self.here.push((decision, times)),
-        }
-    }
-
-    /// A move that is not made now.
-    fn leave(&mut self, number: u32, cost: u32, comes_to: Option<Class>, bound: u32) {
-        let path = match self.here.split_last() {
-            Some((last, before)) if last.0 == number && last.1 != CHOICE => {
-                before.iter().copied().chain([(number, last.1 + 1)]).collect()
-            }
-            _ => self.here.iter().copied().chain([(number, 1)]).collect(),
-        };
-        let item = Item { path, cost, comes_to, left: Left::None };
-        if cost <= bound { self.work.push(item) } else { self.next.push(item) }
-    }
-
-    /// The other outcomes of the choices in the last step, of which the first `fixed` are given.
-    fn others(&mut self, script: &Script, fixed: usize, priced: Priced) {
-        let taken = script.taken();
-        for at in fixed..taken.len() {
-            let chosen = taken[at].chosen;
-            let (other, left, cost) = match taken[at].of {
-                Of::Many(of) => (Some(of - 1).filter(|o| *o > chosen), Left::DownTo(chosen + 1), priced.cost),
-                Of::Deviations(possible) => {
-                    let bits = above(possible, chosen);
-                    (lowest(bits), Left::Bits(bits & bits.wrapping_sub(1)), priced.cost + priced.deviation)
-                }
-            };
-            if let Some(other) = other {
-                let before = taken[..at].iter().map(|t| (t.chosen, CHOICE));
-                let path = self.here.iter().copied().chain(before).chain([(other, CHOICE)]).collect();
-                let item = Item { path, cost, comes_to: None, left };
-                if cost <= priced.bound { self.work.push(item) } else { self.next.push(item) }
-            }
-        }
-    }
-
-    /// Appends the outcomes of the last step to the path.
-    fn taken(&mut self, script: &Script) {
-        self.here.extend(script.telling().iter().map(|t| (t.chosen, CHOICE)));
-    }
 }
 
 /// Runs `one` for every number below `count` until it answers or it is time to stop, on several threads; the answer to the
