@@ -24,7 +24,7 @@ pub struct ErrorTrace {
     /// The cost of the schedule: what `bound` counts, and the stale reads.
     pub cost: u32,
     /// How many operations found an older store than the newest, or stored before others (Rust tests).
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "is_zero"))]
     pub stale: u32,
     /// Scheduler the cost is relative to.
     pub scheduler: SchedulerKind,
@@ -45,6 +45,7 @@ pub struct ErrorTrace {
     pub links: Vec<Link>,
 }
 
+#[cfg(feature = "documents")]
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
