@@ -6,6 +6,7 @@ source of a crate is in this repository: cargo fetches them, and the copies are 
 one line that is added to the copy of loom prints how many executions a model took.
 
 Usage: bench/peer-tests/crates.py [CRATE..] [--only TEXT] [--seconds N] [--tool loom|fabius]
+Environment: FABIUS (the workspace; default: that of the script)
 """
 
 import argparse
@@ -20,7 +21,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(os.environ.get("FABIUS") or Path(__file__).resolve().parents[2])
 WORK = Path(tempfile.gettempdir()) / "fabius-peer-tests"
 
 # Name, version, the flags for rustc, of cargo test, and the variables that the crate's own CI sets; a part of the tests' names.
@@ -41,7 +42,7 @@ CRATES = [
     ("st3", "0.4.1", "--cfg st3_loom", "--test integration", {}, "loom"),
     ("tachyonix", "0.3.1", "--cfg tachyonix_loom", "--lib", {}, "loom"),
     ("thingbuf", "0.1.6", "--cfg loom", "--lib", {"LOOM_MAX_PREEMPTIONS": "2"}, ""),
-    ("tokio", "1.54.1", "--cfg loom --cfg tokio_unstable", "--lib --features full", {"LOOM_MAX_PREEMPTIONS": "2", "LOOM_MAX_BRANCHES": "10000"}, ""),
+    ("tokio", "1.54.1", "--cfg loom --cfg tokio_unstable", "--lib --features full,test-util", {"LOOM_MAX_PREEMPTIONS": "2", "LOOM_MAX_BRANCHES": "10000"}, ""),
 ]
 LOOMS = {"0.7": "0.7.2", "0.5": "0.5.6"}
 
@@ -127,7 +128,7 @@ def run(binary, test, environment, folder, seconds):
     text = output.decode(errors="replace")
     if ended == "ok" and re.search(r"\.\.\. ignored|0 passed", text):
         ended = "ignored"
-    executions = sum(int(n) for n in re.findall(r"loom: (\d+) executions$|; (\d+) executions? in ", text) for n in n if n)
+    executions = sum(int(n) for n in re.findall(r"loom: (\d+) executions\b|; (\d+) executions? in ", text) for n in n if n)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return ended, cpu, executions, text
 

@@ -59,6 +59,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("fabius", &["fabius-explore", "fabius-html", "fabius-trace"]),
     ("fabius-loom", &["fabius"]),
     ("fabius-shuttle", &["fabius"]),
+    ("fabius-parking-lot", &["fabius"]),
+    ("fabius-crossbeam-channel", &["fabius"]),
     ("loom", &["fabius-loom"]),
     ("shuttle", &["fabius-shuttle"]),
     ("stdmodel", &[]),

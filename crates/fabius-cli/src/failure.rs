@@ -2,6 +2,7 @@
 
 use crate::paint::{printable, printable_lines, printable_source};
 use fabius_lang::diagnostic::Diagnostic;
+use fabius_trace::Reason;
 use fabius_verify::prove::ProofError;
 use fabius_verify::{CheckError, PlanError, ReplayError};
 use schemars::JsonSchema;
@@ -9,6 +10,9 @@ use serde::Serialize;
 
 /// Exit code for bad input, bad usage and outputs that could not be written.
 pub const BAD_INPUT: u8 = 2;
+
+/// Exit code of what a limit cut, or the user.
+pub const UNKNOWN: u8 = 3;
 
 /// An input or an output that does not work: an answer to the user, not a bug of Fabius, except for `Internal`.
 #[derive(Debug)]
@@ -140,6 +144,11 @@ pub fn internal(message: String) -> Failure {
     Failure::Plain { kind: Kind::Internal, message, help: Some(help.into()) }
 }
 
+/// A limit was hit before there was anything to write.
+pub fn nothing_written(reason: &Reason) -> Failure {
+    output(format!("nothing was written: {}", reason.words()))
+}
+
 /// Why a program could not be verified or translated.
 pub fn of_proof(error: ProofError, source: &str, file: &str) -> Failure {
     match error {
@@ -176,6 +185,7 @@ pub fn of_proof(error: ProofError, source: &str, file: &str) -> Failure {
             message: format!("{what}, and this engine needs one"),
             help: Some("give it a range, for instance `0..7`; or use `--engine bmc` or `--engine horn`".into()),
         },
+        ProofError::GaveUp(reason) => nothing_written(&reason),
         ProofError::Internal(message) => internal(message),
     }
 }

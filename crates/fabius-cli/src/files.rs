@@ -1,6 +1,7 @@
 //! Reading and writing the user's files.
 
-use crate::failure::{Failure, input, output};
+use crate::args::common::When;
+use crate::failure::{Failure, UNKNOWN, input, output};
 use crate::paint::{Paint, for_terminal, printable_source};
 use std::io::{ErrorKind, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -76,6 +77,13 @@ fn write_new(path: &Path, contents: &str) -> std::io::Result<()> {
     let mut file = std::fs::File::create(path)?;
     file.write_all(contents.as_bytes())?;
     file.flush()
+}
+
+/// Says on standard error why a limit left an output unwritten; returns the exit code.
+pub fn unwritten(failure: &Failure, colour: When) -> u8 {
+    let paint = Paint::of_stderr(colour);
+    tell(paint, &failure.text(paint.style()));
+    UNKNOWN
 }
 
 /// Writes lines to standard output, without colours. A reader that has gone away (`| head`) is no failure.

@@ -11,6 +11,7 @@ pub mod links;
 pub mod livelock;
 mod node;
 mod order;
+mod others;
 mod pick;
 mod prefixes;
 pub mod race;

@@ -332,6 +332,27 @@ impl Chosen {
         chosen.map(|chosen| Chosen { chosen, ..self })
     }
 
+    /// How many outcomes there are that cost the same; the ways to deviate do not count.
+    pub fn alternatives(self) -> u32 {
+        match self.of {
+            Of::Many(of) => of,
+            Of::Deviations(_) => self.chosen + 1,
+        }
+    }
+
+    /// The ways to deviate that come after this one.
+    pub fn other_ways(self) -> impl Iterator<Item = u32> {
+        let mut left = match self.of {
+            Of::Many(_) => 0,
+            Of::Deviations(possible) => above(possible, self.chosen),
+        };
+        std::iter::from_fn(move || {
+            let way = lowest(left)?;
+            left &= left - 1;
+            Some(way)
+        })
+    }
+
     /// Whether it costs something.
     pub fn deviates(self) -> bool {
         matches!(self.of, Of::Deviations(_)) && self.chosen > 0
@@ -339,12 +360,12 @@ impl Chosen {
 }
 
 /// The bits above one.
-pub(crate) fn above(bits: u64, bit: u32) -> u64 {
+fn above(bits: u64, bit: u32) -> u64 {
     bits & !(u64::MAX >> (u64::BITS - 1 - bit))
 }
 
 /// The lowest bit, if there is one.
-pub(crate) fn lowest(bits: u64) -> Option<u32> {
+fn lowest(bits: u64) -> Option<u32> {
     (bits != 0).then(|| bits.trailing_zeros())
 }
 

@@ -2,7 +2,8 @@
 
 use crate::dispatcher::Move;
 use crate::execution::Spare;
-use crate::node::{Of, Script, Stop, above, lowest};
+use crate::node::{Script, Stop};
+use crate::others::{CHOICE, Entry, Others};
 use crate::reached::Class;
 use crate::search::{Cut, Found};
 
@@ -15,39 +16,13 @@ pub(crate) struct Item {
     pub cost: u32,
     /// What the prefix comes to, if that is known.
     pub comes_to: Option<Class>,
-    /// If the prefix ends with the outcome of a choice: which others are left. Each becomes an item when the one before it is
-    /// taken, because there may be billions.
-    pub left: Left,
+    /// Instead of one prefix: those of the other outcomes of a step. There is at least one.
+    pub others: Option<Box<Others>>,
 }
-
-/// Outcomes of a choice that are left to be tried.
-#[derive(Clone, Copy)]
-pub(crate) enum Left {
-    None,
-    /// Those below, down to this one.
-    DownTo(u32),
-    /// These bits.
-    Bits(u64),
-}
-
-/// A decision, and how often it is made in a row; or the outcome of a choice, and [`CHOICE`].
-pub(crate) type Entry = (u32, u32);
-
-/// Marks the outcome of a choice in a path: no decision is made so often.
-pub(crate) const CHOICE: u32 = 0;
 
 impl Item {
-    /// The same prefix with the next outcome of the choice that it ends with, if one is left.
-    pub fn next_outcome(&self) -> Option<Item> {
-        let (outcome, _) = *self.path.last()?;
-        let (next, left) = match self.left {
-            Left::None => return None,
-            Left::DownTo(least) => (Some(outcome - 1).filter(|next| *next >= least)?, self.left),
-            Left::Bits(bits) => (lowest(bits)?, Left::Bits(bits & (bits - 1))),
-        };
-        let mut path = self.path.clone();
-        path[self.path.len() - 1] = (next, CHOICE);
-        Some(Item { path, cost: self.cost, comes_to: None, left })
+    pub fn new(path: Box<[Entry]>, cost: u32, comes_to: Option<Class>) -> Item {
+        Item { path, cost, comes_to, others: None }
     }
 }
 
@@ -112,26 +87,23 @@ impl Findings {
             }
             _ => self.here.iter().copied().chain([(number, 1)]).collect(),
         };
-        let item = Item { path, cost, comes_to, left: Left::None };
+        let item = Item::new(path, cost, comes_to);
         if cost <= bound { self.work.push(item) } else { self.next.push(item) }
     }
 
     /// The other outcomes of the choices in the last step, of which the first `fixed` are given.
     pub fn others(&mut self, script: &Script, fixed: usize, priced: Priced) {
         let taken = script.taken();
+        let others = Others::new(&self.here, taken, fixed);
+        self.work.extend(
+            others.map(|others| Item { others: Some(Box::new(others)), ..Item::new(Box::default(), priced.cost, None) }),
+        );
+        let cost = priced.cost + priced.deviation;
         for at in fixed..taken.len() {
-            let chosen = taken[at].chosen;
-            let (other, left, cost) = match taken[at].of {
-                Of::Many(of) => (Some(of - 1).filter(|o| *o > chosen), Left::DownTo(chosen + 1), priced.cost),
-                Of::Deviations(possible) => {
-                    let bits = above(possible, chosen);
-                    (lowest(bits), Left::Bits(bits & bits.wrapping_sub(1)), priced.cost + priced.deviation)
-                }
-            };
-            if let Some(other) = other {
-                let before = taken[..at].iter().map(|t| (t.chosen, CHOICE));
-                let path = self.here.iter().copied().chain(before).chain([(other, CHOICE)]).collect();
-                let item = Item { path, cost, comes_to: None, left };
+            let before = || taken[..at].iter().map(|t| (t.chosen, CHOICE));
+            for way in taken[at].other_ways() {
+                let path = self.here.iter().copied().chain(before()).chain([(way, CHOICE)]).collect();
+                let item = Item::new(path, cost, None);
                 if cost <= priced.bound { self.work.push(item) } else { self.next.push(item) }
             }
         }

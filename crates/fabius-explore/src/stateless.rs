@@ -13,7 +13,7 @@ use crate::dispatcher::{Last, Move, depends_on_last};
 use crate::execution::Execution;
 use crate::growth::Growth;
 use crate::node::{Context, Stop};
-use crate::prefixes::{Findings, Item, Left, Priced, choices_at};
+use crate::prefixes::{Findings, Item, Priced, choices_at};
 use crate::reached::{Class, Reached};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
@@ -86,6 +86,20 @@ struct Shared {
     depth: u32,
 }
 
+impl Shared {
+    /// Takes what is next of this level.
+    fn next_item(&mut self) -> Option<Item> {
+        let top = self.work.last_mut()?;
+        let Some(others) = &mut top.others else { return self.work.pop() };
+        let (path, goes_on) = others.next();
+        let item = Item::new(path, top.cost, None);
+        if !goes_on {
+            self.work.pop();
+        }
+        Some(item)
+    }
+}
+
 struct Search<'a, S: System> {
     context: Context<'a, S>,
     monitor: &'a Monitor<'a>,
@@ -107,7 +121,7 @@ impl<S: System + Sync> Search<'_, S> {
         let mut levels = Vec::new();
         let mut completed = None;
         let mut exhausted = false;
-        self.lock().work.push(Item { path: Box::default(), cost: 0, comes_to: None, left: Left::None });
+        self.lock().work.push(Item::new(Box::default(), 0, None));
         let mut bound = if in_order { 0 } else { options.max.unwrap_or(u32::MAX) };
         loop {
             self.level(bound);
@@ -182,8 +196,7 @@ impl<S: System + Sync> Search<'_, S> {
             if shared.cut.is_some() || enough && shared.bug.is_some() {
                 return None;
             }
-            if let Some(item) = shared.work.pop() {
-                shared.work.extend(item.next_outcome());
+            if let Some(item) = shared.next_item() {
                 shared.busy += 1;
                 return Some(item);
             }

@@ -11,7 +11,8 @@ use std::time::Duration;
 pub struct Builder {
     /// Without effect: there is no limit on threads.
     pub max_threads: usize,
-    /// Steps of an execution after which it fails.
+    /// How long an execution may be: it fails after so many steps; after twenty times as many if that is loom's default or
+    /// more. A loop that yields goes around some times before it is believed to repeat itself, where loom lets others go first.
     pub max_branches: usize,
     /// Executions at most.
     pub max_permutations: Option<usize>,
@@ -31,6 +32,12 @@ pub struct Builder {
     pub log: bool,
 }
 
+/// loom's default for the length of an execution.
+const MAX_BRANCHES: usize = 1000;
+
+/// Steps of an execution for each that loom would allow, in long executions.
+const STEPS_FOR_A_BRANCH: usize = 20;
+
 impl Builder {
     /// loom's defaults; the variables `LOOM_MAX_BRANCHES`, `LOOM_MAX_PERMUTATIONS`, `LOOM_MAX_DURATION` (seconds),
     /// `LOOM_MAX_PREEMPTIONS`, `LOOM_CHECKPOINT_FILE`, `LOOM_CHECKPOINT_INTERVAL`, `LOOM_LOCATION` and `LOOM_LOG` are read as in
@@ -41,7 +48,7 @@ impl Builder {
     pub fn new() -> Builder {
         Builder {
             max_threads: crate::MAX_THREADS,
-            max_branches: variable("LOOM_MAX_BRANCHES").unwrap_or(1000),
+            max_branches: variable("LOOM_MAX_BRANCHES").unwrap_or(MAX_BRANCHES),
             max_permutations: variable("LOOM_MAX_PERMUTATIONS"),
             max_duration: variable("LOOM_MAX_DURATION").map(Duration::from_secs),
             preemption_bound: variable("LOOM_MAX_PREEMPTIONS"),
@@ -69,7 +76,11 @@ impl Builder {
     where
         F: Fn() + Sync + Send + 'static,
     {
-        let steps = u32::try_from(self.max_branches).unwrap_or(u32::MAX);
+        let steps = match self.max_branches {
+            most if most < MAX_BRANCHES => most,
+            most => most.saturating_mul(STEPS_FOR_A_BRANCH),
+        };
+        let steps = u32::try_from(steps).unwrap_or(u32::MAX);
         let mut config = Config::new().find_leaks().every_panic_fails().max_steps(steps);
         config = match self.preemption_bound {
             Some(most) => config.preemptions(u32::try_from(most).unwrap_or(u32::MAX)),

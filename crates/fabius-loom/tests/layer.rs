@@ -139,3 +139,14 @@ fn two_owners_whose_value_does_shared_operations_when_it_is_dropped() {
         other.join().unwrap();
     });
 }
+
+#[test]
+#[should_panic(expected = "no end after 2 steps")]
+fn a_short_limit_on_branches_is_kept() {
+    let mut builder = loom::model::Builder::new();
+    builder.max_branches = 2;
+    builder.check(|| {
+        let number = AtomicUsize::new(0);
+        (0..3).for_each(|n| number.store(n, SeqCst));
+    });
+}

@@ -15,7 +15,6 @@ pub mod replay;
 pub mod semantics;
 mod syntax;
 pub mod system;
-mod watch;
 
 pub use decide::{Enumerated, Error, Plan, Refinement, Report, decide, dump};
 pub use explain::{codes, explain};

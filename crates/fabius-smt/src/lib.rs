@@ -16,12 +16,14 @@ mod simplify;
 mod small;
 pub mod smtlib;
 mod term;
+mod watch;
 
 pub use choice::SolverChoice;
 pub use embedded::Embedded;
 pub use evaluate::{Model, evaluate};
 pub use external::{External, find_solver, run_script};
 pub use term::{Kind, Op, Sort, Term, Terms, Value};
+pub use watch::Watch;
 
 use std::time::Instant;
 

@@ -1,6 +1,7 @@
 //! How much of a program is translated: threads, objects, iterations, calls. What was cut off by a default that nobody asked
 //! for leaves the answer open.
 
+use crate::bounds::proof_bounds;
 use crate::proof::{Proof, ProofPlan};
 use crate::vacuous;
 use fabius_explore::search::{Monitor, Options};
@@ -10,12 +11,21 @@ use fabius_lang::program::{
 };
 use fabius_machine::{Machine, StepLimits};
 use fabius_smt::Limits;
-use fabius_trace::{Bound, Points, Reason, Span, Verdict};
+use fabius_trace::{Bound, Points, ProgramId, Reason, Span, Verdict};
 
 /// Says what the answer leaves out: no cap that nothing exceeds; and nothing is known if a default cut something off, or if
 /// there is nothing to be known.
-pub(crate) fn tell(program: &Program, plan: &ProofPlan, limits: &Limits<'_>, proof: &mut Proof) {
-    let Verdict::NoBugWithinBounds { bounds } = &mut proof.report.verdict else { return };
+pub(crate) fn tell(program: &Program, id: &ProgramId, plan: &ProofPlan, limits: &Limits<'_>, proof: &mut Proof) {
+    let is_vacuous = || vacuous::is_surely_vacuous(program, limits.deadline, limits.stop);
+    let bounds = match &mut proof.report.verdict {
+        Verdict::NoBugWithinBounds { bounds } => bounds,
+        Verdict::Verified if is_vacuous() => {
+            let bounds = proof_bounds(plan.sequentialization, id);
+            proof.report.verdict = Verdict::Unknown { reason: vacuous::reason(), bounds };
+            return;
+        }
+        _ => return,
+    };
     let caps = plan.caps();
     let mut cut = std::mem::take(&mut proof.cut);
     let kinds = [(Counted::Tasks, caps.tasks, plan.tasks), (Counted::Objects, caps.objects, plan.objects)];
@@ -33,7 +43,7 @@ pub(crate) fn tell(program: &Program, plan: &ProofPlan, limits: &Limits<'_>, pro
             cut.push(words);
         }
     }
-    let reason = if vacuous::is_surely_vacuous(program, limits) {
+    let reason = if is_vacuous() {
         vacuous::reason()
     } else if !cut.is_empty() {
         Reason::Program { message: cut.join("; ") }

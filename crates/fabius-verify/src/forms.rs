@@ -1,7 +1,7 @@
 //! The translations, one after the other, and what they make as text.
 
+use crate::in_time::{Budget, within};
 use crate::proof::{ProofError, Sequentialization};
-use crate::stack::with_stack;
 use fabius_lang::program::Program;
 use fabius_translate::explicit::{Trace, explicit};
 use fabius_translate::linear_interface::{lazy::lazy, parameterized};
@@ -64,9 +64,16 @@ pub enum Form {
 /// The translated program as source text.
 ///
 /// # Errors
-/// [`ProofError::Unsupported`].
-pub fn text_of(program: &Program, what: Sequentialization, form: Form, caps: Caps) -> Result<String, ProofError> {
-    with_stack(|| text_in(program, what, form, caps))
+/// [`ProofError::Unsupported`], [`ProofError::GaveUp`].
+pub fn text_of(
+    program: &Program,
+    what: Sequentialization,
+    form: Form,
+    caps: Caps,
+    budget: Budget<'_>,
+) -> Result<String, ProofError> {
+    let program = program.clone();
+    within(budget, move || text_in(&program, what, form, caps))
 }
 
 fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -> Result<String, ProofError> {

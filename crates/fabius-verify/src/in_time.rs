@@ -1,10 +1,14 @@
-//! Work that looks at limits too seldom: one operation on decision diagrams may take longer than all that is left.
+//! Work that looks at limits too seldom: one operation on decision diagrams, or a translation, may take longer than all that
+//! is left.
 
-use crate::stack::with_room;
-use fabius_smt::Limits;
+use crate::proof::ProofError;
+use crate::stack::{no_thread, with_room};
+use fabius_smt::{Limits, Watch};
+use fabius_trace::Reason;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often limits are looked at.
 const OFTEN: Duration = Duration::from_millis(20);
@@ -62,11 +66,43 @@ where
     }
 }
 
+/// When to give up.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget<'a> {
+    /// After this time.
+    pub time: Option<Duration>,
+    /// At so many bytes of the process; without, most of what is available.
+    pub memory: Option<u64>,
+    /// When this is set.
+    pub stop: &'a Arc<AtomicBool>,
+}
+
+/// Does some work within a budget.
+///
+/// # Errors
+/// Its own, and [`ProofError::GaveUp`].
+pub(crate) fn within<T: Send + 'static>(
+    budget: Budget<'_>,
+    work: impl FnOnce() -> Result<T, ProofError> + Send + 'static,
+) -> Result<T, ProofError> {
+    let watch = Watch::begin(budget.stop, budget.memory);
+    let deadline = budget.time.and_then(|time| Instant::now().checked_add(time));
+    let limits = Limits { deadline, stop: &watch.stop };
+    let done = match limits.are_hit() {
+        true => None,
+        false => in_time(&limits, &mut |()| {}, move |_, _| work()).map_err(no_thread)?,
+    };
+    match done {
+        Some(done) => done,
+        None if watch.is_full() => Err(ProofError::GaveUp(Reason::Memory)),
+        None if budget.stop.load(Ordering::Relaxed) => Err(ProofError::GaveUp(Reason::Interrupted)),
+        None => Err(ProofError::GaveUp(Reason::Time)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicBool;
-    use std::time::Instant;
 
     #[test]
     fn what_does_not_end_is_left_behind() {

@@ -9,6 +9,7 @@ mod by_horn;
 mod by_summaries;
 mod caps;
 pub mod compare;
+mod dead_ends;
 mod forms;
 pub mod graph;
 mod in_time;

@@ -4,7 +4,7 @@ use crate::Report;
 use fabius_lang::program::Program;
 use fabius_sequential::bmc::{Depth, Statistics};
 use fabius_smt::SolverChoice;
-use fabius_trace::{Bound, SchedulerKind};
+use fabius_trace::{Bound, Reason, SchedulerKind};
 use fabius_translate::linear_interface::is_parameterized;
 use fabius_translate::{Caps, Unsupported};
 use std::time::Duration;
@@ -123,6 +123,8 @@ pub struct ProofPlan {
     pub solver: SolverChoice,
     /// Time.
     pub time: Option<Duration>,
+    /// Memory for all of it, in bytes; without, most of what is available.
+    pub memory: Option<u64>,
 }
 
 /// Iterations of each loop, and active calls of each procedure, unless the plan says how many.
@@ -186,6 +188,8 @@ pub enum ProofError {
     },
     /// Something has no finite size, says this sentence, and the engine needs one.
     NotFinite(String),
+    /// A limit was hit before there was anything to write.
+    GaveUp(Reason),
     /// An error of Fabius.
     Internal(String),
 }

@@ -1,18 +1,20 @@
 //! Symbolic verification: translate to a sequential program, look for a failing assertion, and lift what is found.
 
-use crate::bounds::{of_bmc, of_verdict};
+use crate::bounds::{cut_by, of_bmc, of_verdict, proof_bounds};
 use crate::caps::tell;
 use crate::forms::unparsed;
 pub use crate::forms::{Form, text_of, translate};
+pub use crate::in_time::Budget;
+use crate::in_time::{in_time, within};
 pub use crate::proof::{Engine, Figures, MOST, Proof, ProofError, ProofPlan, ProofProgress, Sequentialization};
-use crate::stack::with_stack;
+use crate::stack::no_thread;
 use crate::work::Work;
 use crate::{any_threads, by_bmc, by_horn, by_summaries};
 use fabius_lang::program::Program;
 use fabius_sequential::bmc::{Bmc, Statistics};
 pub use fabius_smt::SolverChoice;
-use fabius_smt::{Embedded, Limits};
-use fabius_trace::{ProgramId, Verdict};
+use fabius_smt::{Embedded, Limits, Watch};
+use fabius_trace::{Bounds, ProgramId, Reason, Verdict};
 pub use fabius_translate::Caps;
 use fabius_translate::explicit::Trace;
 pub use fabius_translate::linear_interface::is_parameterized;
@@ -39,9 +41,11 @@ pub enum Dump {
 /// The question that verification answers, for another tool.
 ///
 /// # Errors
-/// [`ProofError::Unsupported`].
-pub fn dump(program: &Program, plan: &ProofPlan, format: Dump) -> Result<String, ProofError> {
-    with_stack(|| dumped(program, plan, format))
+/// [`ProofError::Unsupported`], [`ProofError::GaveUp`].
+pub fn dump(program: &Program, plan: &ProofPlan, format: Dump, stop: &Arc<AtomicBool>) -> Result<String, ProofError> {
+    let budget = Budget { time: plan.time, memory: plan.memory, stop };
+    let (program, plan) = (program.clone(), plan.clone());
+    within(budget, move || dumped(&program, &plan, format))
 }
 
 fn dumped(program: &Program, plan: &ProofPlan, format: Dump) -> Result<String, ProofError> {
@@ -80,37 +84,100 @@ pub fn prove(
     progress: &(dyn Fn(&ProofProgress) + Sync),
 ) -> Result<Proof, ProofError> {
     let began = Instant::now();
-    let limits = Limits { deadline: plan.time.and_then(|t| began.checked_add(t)), stop };
-    let widest = plan.sequentialization;
-    with_stack(|| {
-        let (mut last, mut open) = (None, None);
-        for step in 0.. {
-            let mut plan = plan.clone();
-            if plan.incremental {
-                plan.sequentialization = plan.sequentialization.raised(step);
-            }
-            let mut proof = attempt(program, id, &plan, &limits, &mut open, &mut |sequentialization, statistics| {
-                progress(&ProofProgress { sequentialization, statistics, elapsed: began.elapsed() });
-            })?;
-            proof.report.elapsed = began.elapsed();
-            let is_last = plan.sequentialization == widest;
-            let goes_on = !is_last && matches!(proof.report.verdict, Verdict::NoBugWithinBounds { .. });
-            if !goes_on {
-                tell(program, &plan, &limits, &mut proof);
-                return Ok(match (proof.report.verdict.clone(), last) {
-                    (Verdict::Unknown { reason, .. }, Some(finished)) => {
-                        proof.report.verdict = Verdict::Unknown { reason, bounds: finished };
-                        proof
-                    }
-                    _ => proof,
-                });
-            }
-            if let Verdict::NoBugWithinBounds { bounds } = proof.report.verdict {
-                last = Some(bounds);
-            }
+    let watch = Watch::begin(stop, plan.memory);
+    let limits = Limits { deadline: plan.time.and_then(|t| began.checked_add(t)), stop: &watch.stop };
+    let mut left = Left { finished: None, statistics: Statistics::default() };
+    let mut hear = |news: News| match news {
+        News::Progress(now) => {
+            left.statistics = now.statistics;
+            progress(&now);
         }
-        unreachable!("the bounds are raised without end")
-    })
+        News::Finished(bounds) => left.finished = Some(bounds),
+    };
+    let work = {
+        let (program, id, plan) = (program.clone(), id.clone(), plan.clone());
+        move |limits: &Limits<'_>, tell: &mut dyn FnMut(News)| raised(&program, &id, &plan, began, limits, tell)
+    };
+    let done = match limits.are_hit() {
+        true => None,
+        false => in_time(&limits, &mut hear, work).map_err(no_thread)?,
+    };
+    let mut proof = match done {
+        Some(done) => done?,
+        None => left.proof(cut_by(&limits), plan, id),
+    };
+    proof.report.elapsed = began.elapsed();
+    if let Verdict::Unknown { reason: reason @ Reason::Interrupted, .. } = &mut proof.report.verdict
+        && watch.is_full()
+    {
+        *reason = Reason::Memory;
+    }
+    Ok(proof)
+}
+
+/// What is heard of the work.
+enum News {
+    Progress(ProofProgress),
+    /// There is no bug within these bounds.
+    Finished(Bounds),
+}
+
+/// What is known of work that nobody waits for any more.
+struct Left {
+    finished: Option<Bounds>,
+    statistics: Statistics,
+}
+
+impl Left {
+    fn proof(self, reason: Reason, plan: &ProofPlan, id: &ProgramId) -> Proof {
+        let none = || Bounds { completed: None, ..proof_bounds(plan.sequentialization, id) };
+        Proof {
+            report: of_verdict(Verdict::Unknown { reason, bounds: self.finished.unwrap_or_else(none) }),
+            statistics: self.statistics,
+            solver: Vec::new(),
+            replaying: Duration::ZERO,
+            cut: Vec::new(),
+        }
+    }
+}
+
+/// Tries with the bounds of the plan, or raises them in turn up to those.
+fn raised(
+    program: &Program,
+    id: &ProgramId,
+    plan: &ProofPlan,
+    began: Instant,
+    limits: &Limits<'_>,
+    tell_news: &mut dyn FnMut(News),
+) -> Result<Proof, ProofError> {
+    let widest = plan.sequentialization;
+    let (mut last, mut open) = (None, None);
+    for step in 0.. {
+        let mut plan = plan.clone();
+        if plan.incremental {
+            plan.sequentialization = plan.sequentialization.raised(step);
+        }
+        let mut proof = attempt(program, id, &plan, limits, &mut open, &mut |sequentialization, statistics| {
+            tell_news(News::Progress(ProofProgress { sequentialization, statistics, elapsed: began.elapsed() }));
+        })?;
+        let is_last = plan.sequentialization == widest;
+        let goes_on = !is_last && matches!(proof.report.verdict, Verdict::NoBugWithinBounds { .. });
+        if !goes_on {
+            tell(program, id, &plan, limits, &mut proof);
+            return Ok(match (proof.report.verdict.clone(), last) {
+                (Verdict::Unknown { reason, .. }, Some(finished)) => {
+                    proof.report.verdict = Verdict::Unknown { reason, bounds: finished };
+                    proof
+                }
+                _ => proof,
+            });
+        }
+        if let Verdict::NoBugWithinBounds { bounds } = proof.report.verdict {
+            tell_news(News::Finished(bounds.clone()));
+            last = Some(bounds);
+        }
+    }
+    unreachable!("the bounds are raised without end")
 }
 
 fn attempt(

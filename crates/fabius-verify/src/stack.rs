@@ -2,24 +2,9 @@
 
 use crate::proof::ProofError;
 use std::io;
-use std::sync::Mutex;
-use std::thread::{Builder, scope};
+use std::thread::Builder;
 
-/// Terms are as deep as executions are long.
-pub fn with_stack<T: Send>(work: impl FnOnce() -> Result<T, ProofError> + Send) -> Result<T, ProofError> {
-    let work = Mutex::new(Some(work));
-    scope(|scope| {
-        let worker = with_room(|builder| {
-            builder.spawn_scoped(scope, || {
-                let work = work.lock().expect("nobody has panicked with it").take();
-                work.expect("it is started once")()
-            })
-        });
-        worker.map_err(no_thread)?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
-}
-
-/// Starts a thread with much stack, or as much as there is.
+/// Starts a thread with much stack, or as much as there is: terms are as deep as executions are long.
 pub fn with_room<T>(mut start: impl FnMut(Builder) -> io::Result<T>) -> io::Result<T> {
     let mut size = STACK;
     loop {

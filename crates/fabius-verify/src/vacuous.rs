@@ -1,16 +1,19 @@
 //! Whether an answer says anything: if all executions are dropped, whatever is asserted holds.
 
 use crate::Plan;
+use crate::dead_ends::{stops_every_thread, with_assumptions};
 use fabius_explore::complete::some_execution;
 use fabius_explore::search::{Cut, Monitor, Options, Outcome};
 use fabius_lang::program::{ExprKind, Program, StmtKind, Value};
 use fabius_machine::{Machine, StepLimits};
-use fabius_smt::Limits;
 use fabius_trace::{Bound, Points, Reason};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 /// The reason that is given.
 pub fn reason() -> Reason {
-    let message = "no execution completes: each is dropped by an `assume` that fails or a choice of nothing";
+    let message = "no execution completes: each is dropped by an `assume` that fails or a choice of nothing, \
+                   or does not leave a loop without scheduling points";
     Reason::Vacuous { message: message.into() }
 }
 
@@ -38,9 +41,12 @@ pub fn is_vacuous(
     options: &Options,
     monitor: &Monitor<'_>,
 ) -> Result<bool, Cut> {
-    // Executions that a bound of depth cuts off are followed as far as it says.
-    if !may_drop(program) || plan.bound == Bound::Depth {
+    if !may_drop(program) {
         return Ok(false);
+    }
+    // Executions that a bound of depth cuts off are none that are dropped, unless all are.
+    if plan.bound == Bound::Depth && !outcome.exhausted {
+        return Ok(is_surely_vacuous(program, options.deadline, monitor.stop));
     }
     let counts_executions = plan.stateless || crate::is_random(plan.strategy);
     let level = outcome.levels.last();
@@ -57,15 +63,20 @@ pub fn is_vacuous(
 /// Bytes of states that are looked at on behalf of a symbolic engine, which does not know.
 const FEW_BYTES: u64 = 32 << 20;
 
-/// Whether all executions of a program are known to be dropped, with little effort.
-pub fn is_surely_vacuous(program: &Program, limits: &Limits<'_>) -> bool {
-    if !may_drop(program) || program.processes.iter().any(|p| p.count.is_none()) {
+/// Whether no execution of a program is known to complete, with little effort. The loops that a step does not leave are dead
+/// ends like assumptions that never hold.
+pub fn is_surely_vacuous(program: &Program, deadline: Option<Instant>, stop: &AtomicBool) -> bool {
+    let marked = with_assumptions(program.clone());
+    if !may_drop(&marked) {
         return false;
     }
-    let (deadline, memory) = (limits.deadline, Some(FEW_BYTES));
+    if program.processes.iter().any(|p| p.count.is_none()) {
+        return stops_every_thread(&marked);
+    }
+    let memory = Some(FEW_BYTES);
     let options = Options { bound: Bound::None, memory, deadline, ..Options::default() };
-    let monitor = Monitor { stop: limits.stop, progress: &|_| {} };
-    let limits = StepLimits { deadline, memory, stop: Some(limits.stop) };
-    let engine = Machine::new(program, Points::All).within(limits);
+    let monitor = Monitor { stop, progress: &|_| {} };
+    let limits = StepLimits { deadline, memory, stop: Some(stop) };
+    let engine = Machine::new(&marked, Points::All).within(limits);
     some_execution(&engine, &options, &monitor, &|state| engine.is_dropped(state)) == Ok(false)
 }

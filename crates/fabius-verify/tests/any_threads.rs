@@ -30,6 +30,7 @@ fn plan(rounds: u32, engine: Engine) -> ProofPlan {
         engine,
         solver: SolverChoice::Embedded,
         time: Some(Duration::from_secs(600)),
+        memory: None,
     }
 }
 

@@ -18,6 +18,7 @@ fn plan() -> ProofPlan {
         incremental: false,
         solver: SolverChoice::Embedded,
         time: None,
+        memory: None,
     }
 }
 
@@ -83,4 +84,38 @@ fn loops_and_calls_beyond_the_default_are_not_ruled_out() {
 fn verification_of_no_execution_is_none() {
     assert!(said("var x: int; init { x = 1; assume x == 2; assert false; }", &plan()).is_vacuous());
     assert!(!said("var x: int; init { x = any int; assume x == 2; assert x == 2; }", &plan()).is_vacuous());
+}
+
+/// Each of these comes to a loop without a scheduling point, or to an assumption that never holds, however it is scheduled.
+const WITHOUT_END: [&str; 6] = [
+    "init { var n = 0; loop { let b: bool = *; n = n + 1; } }",
+    "var x: int; init { x = 1; var n = 0; loop { n = 0; } }",
+    "var x: bool; process w[2] { x = true; var b: bool = false; loop { b = !b; } }",
+    "var x: bool; process w[*] { x = true; var b: bool = false; loop { b = !b; } }",
+    "var x: bool; process w[*] { if x { assume false; } else { atomic { x = true; loop { skip; } } } }",
+    "var x: bool; process w[*] { assume false; x = true; } process v[1] { loop { skip; } }",
+];
+
+/// In each of these something else goes on, too.
+const WITH_AN_END: [&str; 6] = [
+    "var x: bool; process w[*] { if x { loop { skip; } } x = true; }",
+    "var x: bool; process w[*] { loop { x = !x; } }",
+    "var x: bool; process w[*] { loop { break; } x = true; }",
+    "var x: bool; process w[*] { assume false; } process v[1] { x = true; }",
+    "var x: bool; process w[*] { await x; assume false; }",
+    "var x: bool; process w[2] { loop { if * { return; } } }",
+];
+
+#[test]
+fn verification_of_no_execution_is_none_for_any_number_of_threads_either() {
+    for (source, vacuous) in WITHOUT_END.map(|s| (s, true)).into_iter().chain(WITH_AN_END.map(|s| (s, false))) {
+        let any = source.contains("[*]");
+        let rounds = if any { Sequentialization::AnyThreads(1) } else { Sequentialization::Rounds(2) };
+        for (incremental, unwind) in [(false, None), (false, Some(3)), (true, None)] {
+            let engine = Engine::Automatic;
+            let plan = ProofPlan { sequentialization: rounds, engine, incremental, unwind, ..plan() };
+            let verdict = said(source, &plan);
+            assert_eq!(verdict.is_vacuous(), vacuous, "{plan:?}\n{source}\n{verdict:?}");
+        }
+    }
 }

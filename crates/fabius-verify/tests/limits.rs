@@ -3,8 +3,9 @@
 use fabius_trace::{Points, Reason, Verdict};
 use fabius_verify::compare::{Extent, Way, measure};
 use fabius_verify::graph::{GraphError, graph};
-use fabius_verify::prove::{Caps, Form, Sequentialization, text_of};
+use fabius_verify::prove::{Budget, Caps, Form, ProofError, Sequentialization, text_of};
 use fabius_verify::{Plan, Strategy, check, program_id};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -116,6 +117,16 @@ fn a_long_chain_of_calls_is_explored_as_far_as_calls_go_and_translated() {
 
 fn translated(source: &str) {
     let program = fabius_lang::compile(source, &Default::default()).expect("it was just checked");
-    let text = text_of(&program, Sequentialization::Rounds(2), Form::Sequential, Caps::default());
+    let [stop, stopped] = [false, true].map(|set| Arc::new(AtomicBool::new(set)));
+    let none = Budget { time: None, memory: None, stop: &stop };
+    let text = |budget| text_of(&program, Sequentialization::Rounds(2), Form::Sequential, Caps::default(), budget);
+    for (reason, budget) in [
+        (Reason::Time, Budget { time: Some(Duration::ZERO), ..none }),
+        (Reason::Memory, Budget { memory: Some(1 << 10), ..none }),
+        (Reason::Interrupted, Budget { stop: &stopped, ..none }),
+    ] {
+        assert_eq!(text(budget), Err(ProofError::GaveUp(reason)));
+    }
+    let text = text(none);
     assert!(text.is_ok_and(|text| text.contains("init {")));
 }

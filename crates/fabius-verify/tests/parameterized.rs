@@ -226,6 +226,7 @@ fn shown(program: &Program, rounds: u32) -> Result<(), String> {
         incremental: false,
         solver: SolverChoice::Embedded,
         time: None,
+        memory: None,
     };
     let id = program_id("test.fab", &program.source, &[], &[]);
     let proof = prove(program, &id, &plan, &Arc::new(AtomicBool::new(false)), &|_| {}).map_err(|e| format!("{e:?}"))?;

@@ -22,6 +22,7 @@ fn proof_plan(sequentialization: Sequentialization) -> ProofPlan {
         engine: Engine::Bmc,
         solver: SolverChoice::Embedded,
         time: Some(Duration::from_secs(900)),
+        memory: None,
     }
 }
 

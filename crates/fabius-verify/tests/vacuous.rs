@@ -1,6 +1,6 @@
 //! An answer about no execution is none.
 
-use fabius_trace::{Points, Reason, Verdict};
+use fabius_trace::{Bound, Points, Reason, Verdict};
 use fabius_verify::{Plan, Strategy, check, program_id};
 use std::sync::atomic::AtomicBool;
 
@@ -62,4 +62,17 @@ fn what_needs_more_than_the_bound_is_vacuous_within_it() {
     let within = |max| said(source, &Plan { max: Some(max), ..Plan::default() });
     assert!(matches!(within(0), Verdict::Unknown { reason: Reason::Vacuous { .. }, .. }), "{:?}", within(0));
     assert!(!within(1).is_vacuous(), "{:?}", within(1));
+}
+
+#[test]
+fn a_bound_of_depth_hides_no_vacuous_answer() {
+    let within = |source: &str, max| said(source, &Plan { bound: Bound::Depth, max, ..Plan::default() });
+    let dropped = "var x: 0..3; process p[2] { x = 1; x = 2; assume false; }";
+    for max in [None, Some(1), Some(20)] {
+        assert!(within(dropped, max).is_vacuous(), "{:?}", within(dropped, max));
+    }
+    let one_goes_on = "var x: 0..3; process p[2] { x = 1; x = 2; assume x == 2; }";
+    for max in [None, Some(1), Some(20)] {
+        assert!(!within(one_goes_on, max).is_vacuous(), "{:?}", within(one_goes_on, max));
+    }
 }

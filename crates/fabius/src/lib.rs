@@ -58,6 +58,8 @@ mod command;
 mod compare;
 mod config;
 mod environment;
+#[doc(hidden)]
+pub mod extend;
 pub mod future;
 pub mod hint;
 mod local;

@@ -15,11 +15,18 @@ pub(crate) fn elapsed() -> Duration {
     rt::with(|rt| rt.now).unwrap_or_else(|| BEGAN.elapsed())
 }
 
+/// How long there have been instants: a year, so that one can subtract.
+const BEFORE: Duration = Duration::from_secs(365 * 24 * 3600);
+
 impl Instant {
     /// As in std.
     pub fn now() -> Instant {
-        // A year on, so that earlier instants exist.
-        Instant(elapsed() + Duration::from_secs(365 * 24 * 3600))
+        Instant(elapsed() + BEFORE)
+    }
+
+    /// The virtual time of it.
+    pub(crate) fn since_the_beginning(self) -> Duration {
+        self.0.saturating_sub(BEFORE)
     }
 
     /// As in std.

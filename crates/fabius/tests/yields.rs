@@ -197,6 +197,33 @@ fn loops_that_only_wait_are_explored_completely() {
         a.join().unwrap();
         b.join().unwrap();
     });
+    is_verified("a lock that is tried", || {
+        let lock = Arc::new(Mutex::new(0));
+        let add = |lock: &Mutex<u32>| {
+            loop {
+                if let Ok(mut value) = lock.try_lock() {
+                    break *value += 1;
+                }
+                hint::spin_loop();
+            }
+        };
+        let theirs = lock.clone();
+        let other = thread::spawn(move || add(&theirs));
+        add(&lock);
+        other.join().unwrap();
+        assert_eq!(*lock.lock().unwrap(), 2);
+    });
+    is_verified("a flag on the stack", || {
+        let flag = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !flag.load(SeqCst) {
+                    thread::yield_now();
+                }
+            });
+            flag.store(true, SeqCst);
+        });
+    });
     is_verified("a clock that must pass", || {
         let (mine, theirs) = pair();
         let other = thread::spawn(move || {
@@ -324,5 +351,82 @@ fn threads_that_all_repeat_themselves_go_on_in_turn() {
             threads.into_iter().for_each(|t| t.join().unwrap());
         });
         assert!(!report.is_bug(), "{}", report.failure().unwrap_or_default());
+    }
+}
+
+#[test]
+fn a_loop_may_begin_to_count_when_a_lock_says_so() {
+    #[inline(never)]
+    fn wait(state: &AtomicU32, mode: &Mutex<u32>, rounds: &Hidden, until: u32) -> bool {
+        while state.load(SeqCst) != until {
+            if *mode.lock().unwrap() == 1 && rounds.add() == 8 {
+                return false;
+            }
+            hint::spin_loop();
+        }
+        true
+    }
+    let test = || {
+        let mine = Arc::new((AtomicU32::new(0), Mutex::new(0)));
+        let other = mine.clone();
+        let child = thread::spawn(move || {
+            other.0.store(1, SeqCst);
+            assert!(wait(&other.0, &other.1, &Box::new(Hidden::new()), 2), "gave up");
+        });
+        wait(&mine.0, &mine.1, &Hidden::new(), 1);
+        *mine.1.lock().unwrap() = 1;
+        mine.0.store(2, SeqCst);
+        child.join().unwrap();
+    };
+    let report = explore(Config::new().exhaustive(), test);
+    assert!(report.is_bug(), "{report}");
+}
+
+#[test]
+fn who_counts_unseen_is_never_taken_for_one_who_waits() {
+    let test = |most: u32| {
+        move || {
+            let (mine, theirs) = pair();
+            let other = thread::spawn(move || theirs.0.store(1, SeqCst));
+            let rounds = Box::new(Hidden::new());
+            while mine.0.load(SeqCst) == 0 {
+                assert!(rounds.add() < most, "too many rounds");
+                thread::yield_now();
+            }
+            other.join().unwrap();
+        }
+    };
+    let report = explore(Config::new().executions(3000), test(12));
+    assert!(report.is_bug(), "{report}");
+    // There are too many rounds for that, but the answer must not be that all were explored.
+    let report = explore(Config::new().executions(3000), test(1500));
+    assert!(!report.to_string().contains("all were explored"), "{report}");
+}
+
+#[test]
+fn turns_over_what_is_not_seen_cost_nothing() {
+    let test = || {
+        let shared = Arc::new((AtomicU32::new(0), Hidden::new()));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            while theirs.1.get() < 3 {
+                if theirs.0.load(SeqCst) == 1 {
+                    theirs.1.add();
+                    theirs.0.store(0, SeqCst);
+                }
+                thread::yield_now();
+            }
+        });
+        while shared.1.get() < 3 {
+            shared.0.store(1, SeqCst);
+            thread::yield_now();
+        }
+        assert_eq!(shared.1.get(), 0, "they took turns");
+        other.join().unwrap();
+    };
+    for config in [Config::new(), Config::new().preemptions(1)] {
+        let report = explore(config, test);
+        let trace = report.trace().unwrap_or_else(|| panic!("{report}"));
+        assert_eq!(trace.cost, 0, "{}", report.failure().unwrap_or_default());
     }
 }

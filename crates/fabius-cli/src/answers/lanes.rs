@@ -9,8 +9,9 @@ const NARROWEST: usize = 26;
 /// The steps of a trace.
 pub fn draw(trace: &ErrorTrace, style: Style) -> String {
     let Style { paint, width: columns } = style;
-    let used: Vec<usize> =
-        (0..trace.lanes.len()).filter(|l| trace.steps.iter().any(|s| s.lane as usize == *l)).collect();
+    let columns_of = columns_of(trace);
+    let column_of = |lane: u32| columns_of.get(lane as usize).copied().flatten().unwrap_or(0);
+    let used: Vec<usize> = (0..trace.lanes.len()).filter(|l| columns_of[*l].is_some()).collect();
     let gutter = gutter_width(trace);
     let room = columns.saturating_sub(gutter + 2);
     let lane_width = (room / used.len().max(1)).min(48);
@@ -27,8 +28,7 @@ pub fn draw(trace: &ErrorTrace, style: Style) -> String {
             out += &rule("from here on everything repeats", gutter, room, paint);
         }
         if let Some(Mark::Message { from }) = step.mark {
-            let sender = used.iter().position(|l| *l == from as usize).unwrap_or(0);
-            let receiver = used.iter().position(|l| *l == step.lane as usize).unwrap_or(0);
+            let (sender, receiver) = (column_of(from), column_of(step.lane));
             let names = (&trace.lanes[from as usize].name, &trace.lanes[step.lane as usize].name);
             let label = step.actions.first().map_or("", |a| a.text.as_str());
             let lines = if wide {
@@ -44,7 +44,7 @@ pub fn draw(trace: &ErrorTrace, style: Style) -> String {
         if let Some(text) = &marks[number] {
             out += &rule(text, gutter, room, paint);
         }
-        let column = used.iter().position(|l| *l == step.lane as usize).unwrap_or(0);
+        let column = column_of(step.lane);
         let name = trace.lanes.get(step.lane as usize).map_or("", |l| l.name.as_str());
         let head = match (&step.task_name, wide) {
             (Some(task), true) => Some(format!("[{task}]")),
@@ -67,6 +67,20 @@ pub fn draw(trace: &ErrorTrace, style: Style) -> String {
         }
     }
     out
+}
+
+/// The column of each lane that makes a step.
+fn columns_of(trace: &ErrorTrace) -> Vec<Option<usize>> {
+    let mut columns = vec![None; trace.lanes.len()];
+    for step in &trace.steps {
+        if let Some(column) = columns.get_mut(step.lane as usize) {
+            *column = Some(0);
+        }
+    }
+    for (number, column) in columns.iter_mut().flatten().enumerate() {
+        *column = number;
+    }
+    columns
 }
 
 /// A message from one column to another.

@@ -47,8 +47,11 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
         Verdict::Unknown { reason, bounds } => {
             let why = printable(&reason.words());
             let so_far = match bounds.completed {
-                Some(_) => format!("\nUntil then {} was explored, without a bug.\n", bounds.words()),
-                None => "\n".to_string(),
+                // Of no execution nothing was found out.
+                Some(_) if !report.verdict.is_vacuous() => {
+                    format!("\nUntil then {} was explored, without a bug.\n", bounds.words())
+                }
+                _ => "\n".to_string(),
             };
             format!("{}: {why}{so_far}", paint.ink(Ink::Strong, "unknown"))
         }

@@ -1,7 +1,7 @@
 //! The options of `fabius verify` and `fabius translate`.
 
 use super::common::{AnswerArgs, ColourArgs, ProgramArgs, SolverArgs};
-use super::values::parse_duration;
+use super::values::{parse_duration, parse_size};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -59,6 +59,17 @@ pub enum DelayedArg {
     DepthFirst,
 }
 
+/// When to give up.
+#[derive(Debug, Args)]
+pub struct LimitArgs {
+    /// Stop after this time: 500ms, 30s, 5m, 1h
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Limits")]
+    pub time: Option<Duration>,
+    /// Stop at this much memory of the process: 512M, 4G [default: four fifths of what is available]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
+    pub memory: Option<u64>,
+}
+
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
     /// The program.
@@ -81,9 +92,8 @@ pub struct VerifyArgs {
     #[command(flatten)]
     pub solver: SolverArgs,
 
-    /// Stop after this time: 500ms, 30s, 5m, 1h
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Limits")]
-    pub time: Option<Duration>,
+    #[command(flatten)]
+    pub limits: LimitArgs,
 
     /// Write the question for another tool, and answer nothing: the formula (smt2), Horn clauses (horn), or the sequential program (fab, boogie, c)
     #[arg(long, num_args = 2, value_names = ["FORMAT", "FILE"], help_heading = "Output", conflicts_with_all = ["trace", "json"])]
@@ -128,6 +138,8 @@ pub struct TranslateArgs {
     pub to: FormArg,
     #[command(flatten)]
     pub sequential: SequentialArgs,
+    #[command(flatten)]
+    pub limits: LimitArgs,
     #[command(flatten)]
     pub output: ColourArgs,
 }

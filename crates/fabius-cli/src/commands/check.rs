@@ -5,7 +5,7 @@ use crate::answers::several::{Table, notes};
 use crate::answers::{documents, dot, give, text};
 use crate::args::check::CheckArgs;
 use crate::args::common::AnswerArgs;
-use crate::failure::{self, Failure, usage};
+use crate::failure::{self, Failure, UNKNOWN, usage};
 use crate::outputs::refuse_losses;
 use crate::paint::{Paint, Style, printable};
 use crate::program::{Loaded, load};
@@ -44,8 +44,8 @@ fn one(file: &Path, args: &CheckArgs, plan: &Plan) -> Result<u8, Failure> {
     let graph = write_graph(args, &left, &loaded, &found.verdict, &stop);
     let document = documents::Answer::of(&found, plan.into(), &loaded.id);
     let code = give::answer(&found, plan.into(), &loaded, &args.answer, text::statistics, &document)?;
-    junit.and(graph)?;
-    Ok(code)
+    let drawn = junit.and(graph)?;
+    Ok(if let Drawn::Cut = drawn { worst([code, UNKNOWN].into_iter()) } else { code })
 }
 
 /// Several files: a line for each, and the worst answer decides. A file that cannot be checked is reported with its
@@ -107,6 +107,14 @@ fn refuse_what_is_for_one_file(args: &CheckArgs) -> Result<(), Failure> {
     }
 }
 
+/// What came of the graph of states.
+enum Drawn {
+    /// It was written, or nobody asked for it.
+    Done,
+    /// A limit was hit before all states of it were known, which has been said.
+    Cut,
+}
+
 /// Writes the graph of the states that were explored, if that is asked for: up to the cost of the bug, or as far as
 /// `--max` says, within what is left of the limits.
 fn write_graph(
@@ -115,30 +123,33 @@ fn write_graph(
     loaded: &Loaded,
     verdict: &Verdict,
     stop: &AtomicBool,
-) -> Result<(), Failure> {
-    let Some(path) = &args.dot else { return Ok(()) };
+) -> Result<Drawn, Failure> {
+    let Some(path) = &args.dot else { return Ok(Drawn::Done) };
     let trace = if let Verdict::Bug { trace } = verdict { Some(trace.as_ref()) } else { None };
     let max = trace.filter(|_| plan.bound != Bound::None).map(|t| t.cost).or(plan.max);
     let most = dot::MOST_STATES;
-    let graph =
-        graph::graph(&loaded.program, &loaded.id, plan, max, trace, most, stop).map_err(|error| match error {
-            GraphError::TooLarge => failure::output(format!(
-                "`{}` was not written: the graph has more than {most} states or {} steps",
-                path.display(),
-                graph::steps_within(most)
-            ))
-            .help(match max {
+    let unwritten = |why: String| failure::output(format!("`{}` was not written: {why}", path.display()));
+    let graph = match graph::graph(&loaded.program, &loaded.id, plan, max, trace, most, stop) {
+        Ok(graph) => graph,
+        Err(GraphError::TooLarge) => {
+            let why = format!("the graph has more than {most} states or {} steps", graph::steps_within(most));
+            return Err(unwritten(why).help(match max {
                 Some(0) => "make the program smaller, with `--const` or `--instances`",
                 _ => "draw a part: `--max 0`, then 1; or a smaller program, with `--const` or `--instances`",
-            }),
-            GraphError::Cut(why) => failure::output(format!("`{}` was not written: {}", path.display(), why.words())),
-            GraphError::Internal(message) => failure::internal(message),
-        })?;
+            }));
+        }
+        Err(GraphError::Cut(why)) => {
+            files::unwritten(&unwritten(why.words()), args.answer.output.color);
+            return Ok(Drawn::Cut);
+        }
+        Err(GraphError::Internal(message)) => return Err(failure::internal(message)),
+    };
     let what = match (plan.bound, max) {
         (Bound::None, _) | (_, None) => "all states".to_string(),
         (bound, Some(n)) => format!("states that schedules with at most {} reach", bound.count(n)),
     };
-    files::write(path, &dot::document(&graph, &format!("{}: {what}", loaded.id.file)))
+    files::write(path, &dot::document(&graph, &format!("{}: {what}", loaded.id.file)))?;
+    Ok(Drawn::Done)
 }
 
 /// What the options ask for, with the defaults that depend on each other.

@@ -6,7 +6,7 @@ use crate::answers::messages::{Answer, good, statistics, text};
 use crate::answers::page::About;
 use crate::args::common::AnswerArgs;
 use crate::args::trace::{BufferingArg, EncodingArg, PairsArg, PathsArg, PropertyArg, TraceArgs};
-use crate::failure::{Failure, input, internal, no_solver};
+use crate::failure::{Failure, input, internal, no_solver, nothing_written};
 use crate::outputs::refuse_losses;
 use crate::paint::{Ink, Style, printable};
 use crate::program::load_trace;
@@ -24,22 +24,24 @@ use std::time::Instant;
 pub fn run(args: &TraceArgs) -> Result<u8, Failure> {
     let began = Instant::now();
     refuse_losses(&args.inputs(), &args.outputs())?;
+    let stop = stop::on_interrupt();
     let loaded = load_trace(&args.file)?;
     let mut plan = plan(args);
     // Reading the run is part of the time.
     plan.time = plan.time.map(|time| time.saturating_sub(began.elapsed()));
-    let stop = stop::on_interrupt();
     if let [format, path] = args.dump.as_slice() {
         if format != "smt2" {
             return Err(input(format!("`{format}` is no format to write")).help("traces are written as smt2"));
         }
-        let text = fabius_messages::dump(&loaded.ctp, &plan, &stop);
-        let text = text.map_err(|reason| {
-            let wrong = input(format!("nothing is written: {}", reason.words()));
-            if plan.precision == Precision::Exact { wrong.help("leave out `--pairs exact`") } else { wrong }
-        })?;
-        files::write(Path::new(path), &text)?;
-        return Ok(0);
+        return match fabius_messages::dump(&loaded.ctp, &plan, &stop) {
+            Ok(text) => files::write(Path::new(path), &text).map(|()| 0),
+            Err(reason) => {
+                let nothing = nothing_written(&reason);
+                let exact = plan.precision == Precision::Exact;
+                let nothing = if exact { nothing.help("leave out `--pairs exact`") } else { nothing };
+                Ok(files::unwritten(&nothing, args.answer.output.color))
+            }
+        };
     }
     let report = fabius_messages::decide(&loaded.ctp, &loaded.id, &plan, &stop).map_err(wrong)?;
     let sides = match args.paths {

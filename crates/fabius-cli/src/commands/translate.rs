@@ -1,15 +1,17 @@
 //! `fabius translate`.
 
 use crate::args::verify::{FormArg, SequentialArgs, TranslateArgs};
-use crate::failure::{self, Failure};
-use crate::files;
+use crate::failure::{self, Failure, nothing_written};
 use crate::program::load;
 use crate::sequential::sequentialization;
+use crate::{files, stop};
 use fabius_lang::Choices;
-use fabius_verify::prove::{Caps, Form, text_of};
+use fabius_verify::prove::{Budget, Caps, Form, ProofError, text_of};
+use std::time::Instant;
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &TranslateArgs) -> Result<u8, Failure> {
+    let (began, stop) = (Instant::now(), stop::on_interrupt());
     let loaded = load(&args.file, &args.sequential.program, Choices::Unbounded)?;
     let form = match args.to {
         FormArg::Explicit => Form::Explicit,
@@ -22,8 +24,11 @@ pub fn run(args: &TranslateArgs) -> Result<u8, Failure> {
     let SequentialArgs { tasks, objects, .. } = args.sequential;
     let default = Caps::default();
     let caps = Caps { tasks: tasks.unwrap_or(default.tasks), objects: objects.unwrap_or(default.objects) };
-    let text = text_of(&loaded.program, what, form, caps)
-        .map_err(|e| failure::of_proof(e, &loaded.source, &loaded.id.file))?;
-    files::print_source(&text)?;
-    Ok(0)
+    // Reading the program is part of the time.
+    let time = args.limits.time.map(|time| time.saturating_sub(began.elapsed()));
+    match text_of(&loaded.program, what, form, caps, Budget { time, memory: args.limits.memory, stop: &stop }) {
+        Ok(text) => files::print_source(&text).map(|()| 0),
+        Err(ProofError::GaveUp(reason)) => Ok(files::unwritten(&nothing_written(&reason), args.output.color)),
+        Err(error) => Err(failure::of_proof(error, &loaded.source, &loaded.id.file)),
+    }
 }

@@ -3,7 +3,7 @@
 use crate::answers::checked::Question;
 use crate::answers::{documents, give};
 use crate::args::verify::{EngineArg, VerifyArgs};
-use crate::failure::{self, Failure, input};
+use crate::failure::{self, Failure, input, nothing_written};
 use crate::outputs::refuse_losses;
 use crate::paint::{Ink, Style};
 use crate::program::{Loaded, load};
@@ -12,7 +12,7 @@ use crate::sequential::sequentialization;
 use crate::{files, stop};
 use fabius_lang::Choices;
 use fabius_trace::Points;
-use fabius_verify::prove::{self, Dump, Engine, Proof, ProofPlan, Sequentialization};
+use fabius_verify::prove::{self, Dump, Engine, Proof, ProofError, ProofPlan, Sequentialization};
 use std::path::Path;
 use std::time::Instant;
 
@@ -20,17 +20,21 @@ use std::time::Instant;
 pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     let began = Instant::now();
     refuse_losses(&args.inputs(), &args.outputs())?;
+    let stop = stop::on_interrupt();
     let loaded = load(&args.file, &args.sequential.program, Choices::Unbounded)?;
     let mut plan = plan(args, &loaded)?;
     // Reading the program is part of the time.
     plan.time = plan.time.map(|time| time.saturating_sub(began.elapsed()));
     let wrong = |e| failure::of_proof(e, &loaded.source, &loaded.id.file);
     if let [format, path] = args.dump.as_slice() {
-        let text = prove::dump(&loaded.program, &plan, format_named(format)?).map_err(wrong)?;
-        files::write(Path::new(path), &text)?;
-        return Ok(0);
+        return match prove::dump(&loaded.program, &plan, format_named(format)?, &stop) {
+            Ok(text) => files::write(Path::new(path), &text).map(|()| 0),
+            Err(ProofError::GaveUp(reason)) => {
+                Ok(files::unwritten(&nothing_written(&reason), args.answer.output.color))
+            }
+            Err(error) => Err(wrong(error)),
+        };
     }
-    let stop = stop::on_interrupt();
     let ticker = Ticker::new(!args.answer.json);
     let outcome = prove::prove(&loaded.program, &loaded.id, &plan, &stop, &|p| ticker.proof(p));
     ticker.clear();
@@ -63,7 +67,8 @@ fn plan(args: &VerifyArgs, loaded: &Loaded) -> Result<ProofPlan, Failure> {
         objects: args.sequential.objects,
         incremental: args.incremental,
         solver: args.solver.choice(),
-        time: args.time,
+        time: args.limits.time,
+        memory: args.limits.memory,
     })
 }
 

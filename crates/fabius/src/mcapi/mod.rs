@@ -35,7 +35,7 @@ mod value;
 use crate::rt::{self, Object, Op, Rt};
 use record::Written;
 pub use record::{record, record_guided, record_paths};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::panic::Location;
@@ -79,47 +79,48 @@ pub struct Domain(Arc<Network>);
 
 struct Network {
     mode: Mode,
-    inboxes: RefCell<BTreeMap<Port, Arc<Inbox>>>,
+    inboxes: Shared<BTreeMap<Port, Arc<Inbox>>>,
     /// What each node did, in the language of traces.
-    record: RefCell<Vec<Written>>,
+    record: Shared<Vec<Written>>,
     guide: Guide,
     /// How many outcomes of each node have been decided.
-    decided: RefCell<BTreeMap<usize, usize>>,
+    decided: Shared<BTreeMap<usize, usize>>,
 }
 
 /// The messages to an endpoint.
 struct Inbox {
     object: Object,
-    owner: Cell<Option<usize>>,
+    owner: Shared<Option<usize>>,
     /// Sent and not arrived, by the endpoint that they come from.
-    channels: RefCell<BTreeMap<Port, VecDeque<i64>>>,
-    arrived: RefCell<Vec<i64>>,
+    channels: Shared<BTreeMap<Port, VecDeque<i64>>>,
+    arrived: Shared<Vec<i64>>,
     /// Receives that were posted, and those that are completed.
-    posted: Cell<usize>,
-    received: Cell<usize>,
+    posted: Shared<usize>,
+    received: Shared<usize>,
     /// Where the first messages come from.
     guide: Vec<Port>,
 }
 
-// SAFETY: all threads of an execution are fibers of one operating system thread.
-unsafe impl Send for Network {}
-// SAFETY: as above.
-unsafe impl Sync for Network {}
-// SAFETY: as above.
-unsafe impl Send for Inbox {}
-// SAFETY: as above.
-unsafe impl Sync for Inbox {}
+/// What threads share. Nobody waits for it: nothing is a scheduling point while it is borrowed.
+#[derive(Default)]
+struct Shared<T>(std::sync::Mutex<T>);
+
+impl<T> Shared<T> {
+    fn borrow(&self) -> std::sync::MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
 
 impl Inbox {
     #[track_caller]
     fn new() -> Inbox {
         Inbox {
             object: Object::new(),
-            owner: Cell::new(None),
-            channels: RefCell::default(),
-            arrived: RefCell::default(),
-            posted: Cell::new(0),
-            received: Cell::new(0),
+            owner: Shared::default(),
+            channels: Shared::default(),
+            arrived: Shared::default(),
+            posted: Shared::default(),
+            received: Shared::default(),
             guide: Vec::new(),
         }
     }
@@ -144,11 +145,12 @@ impl Inbox {
                 channels.iter().filter(|(p, q)| !q.is_empty() && may(p)).map(|(p, _)| *p).collect();
             drop(channels);
             let Some(port) = waiting.get(rt::choose(waiting.len() as u32) as usize) else { return };
-            let message = self.channels.borrow_mut().get_mut(port).and_then(VecDeque::pop_front);
-            self.arrived.borrow_mut().extend(message);
+            let message = self.channels.borrow().get_mut(port).and_then(VecDeque::pop_front);
+            self.arrived.borrow().extend(message);
             rt::note(|| format!("the next message is from {port}"));
         }
-        self.received.set(self.received.get().max(n));
+        let mut received = self.received.borrow();
+        *received = n.max(*received);
     }
 }
 
@@ -174,14 +176,14 @@ impl Domain {
     #[track_caller]
     fn guided(mode: Mode, guide: Guide) -> Domain {
         rt::must(|_| ());
-        let (inboxes, record, decided) = (RefCell::default(), RefCell::default(), RefCell::default());
+        let (inboxes, record, decided) = (Shared::default(), Shared::default(), Shared::default());
         Domain(Arc::new(Network { mode, inboxes, record, guide, decided }))
     }
 
     /// What the guide says of the next outcome of a node.
     fn outcome(&self, node: usize) -> Option<usize> {
         let network = &self.0;
-        let mut decided = network.decided.borrow_mut();
+        let mut decided = network.decided.borrow();
         let number = decided.entry(node).or_insert(0);
         *number += 1;
         network.guide.outcomes.get(&network.record.borrow()[node].name)?.get(*number - 1).copied()
@@ -194,7 +196,7 @@ impl Domain {
     pub fn initialize(&self, name: &str) -> Node {
         let is_word = name.chars().all(|c| c.is_alphanumeric() || c == '_') && name.starts_with(char::is_alphabetic);
         assert!(is_word, "`{name}` is no name of a node: write a word of letters, digits and `_`");
-        let mut record = self.0.record.borrow_mut();
+        let mut record = self.0.record.borrow();
         assert!(record.iter().all(|other| other.name != name), "there is a node `{name}` already");
         record.push(Written::new(name));
         Node { domain: self.clone(), number: record.len() - 1 }
@@ -202,7 +204,7 @@ impl Domain {
 
     #[track_caller]
     fn inbox(&self, port: Port) -> Arc<Inbox> {
-        self.0.inboxes.borrow_mut().entry(port).or_insert_with(|| Arc::new(self.new_inbox(port))).clone()
+        self.0.inboxes.borrow().entry(port).or_insert_with(|| Arc::new(self.new_inbox(port))).clone()
     }
 
     #[track_caller]
@@ -217,7 +219,7 @@ impl Domain {
 
     fn write(&self, node: usize, command: String) {
         if self.0.mode == Mode::Record {
-            self.0.record.borrow_mut()[node].push(command);
+            self.0.record.borrow()[node].push(command);
             rt::with(|rt| rt.orders.as_mut().map(|orders| orders.command(rt.current, node)));
         }
     }
@@ -244,7 +246,7 @@ impl Node {
     #[track_caller]
     pub fn endpoint_create(&self, port: Port) -> Endpoint {
         let inbox = self.domain.inbox(port);
-        let before = inbox.owner.replace(Some(self.number));
+        let before = inbox.owner.borrow().replace(self.number);
         assert!(before.is_none(), "endpoint {port} has been created before");
         Endpoint { domain: self.domain.clone(), node: self.number, port, inbox }
     }
@@ -267,7 +269,7 @@ impl fmt::Debug for Endpoint {
 impl Endpoint {
     /// The node's name and the number of its next request.
     fn next_request(&self) -> (String, usize) {
-        self.domain.0.record.borrow_mut()[self.node].next_request()
+        self.domain.0.record.borrow()[self.node].next_request()
     }
 
     /// `mcapi_msg_send_i`: hands a message to the network.
@@ -277,7 +279,7 @@ impl Endpoint {
         let inbox = self.domain.inbox(to);
         rt::point(Op::write("msg_send_i", inbox.object.id(), Location::caller()));
         rt::note(|| format!("{} to {to}", message.number()));
-        inbox.channels.borrow_mut().entry(self.port).or_default().push_back(message.number());
+        inbox.channels.borrow().entry(self.port).or_default().push_back(message.number());
         let (node, number) = self.next_request();
         let name = format!("{node}_s{number}");
         let text = message.text_at(self.node);
@@ -288,8 +290,10 @@ impl Endpoint {
     /// `mcapi_msg_recv_i`: asks for the next message.
     #[track_caller]
     pub fn msg_recv_i(&self) -> Request {
-        let place = self.inbox.posted.get();
-        self.inbox.posted.set(place + 1);
+        let mut posted = self.inbox.posted.borrow();
+        let place = *posted;
+        *posted += 1;
+        drop(posted);
         let (node, number) = self.next_request();
         let name = format!("{node}_r{number}");
         let variable = format!("{node}_x{number}");
@@ -393,7 +397,7 @@ impl Request {
             let requests: &[&Request] = &[self];
             let test = Op::write("test", object, at);
             rt::point(if guided == Some(1) { test.when(&requests, one_may_complete) } else { test });
-            let already = waits.inbox.received.get() > waits.place;
+            let already = *waits.inbox.received.borrow() > waits.place;
             completed = already || waits.may_complete() && guided.map_or_else(|| rt::choose(2) == 0, |yes| yes == 1);
         }
         rt::note(|| if completed { "completed" } else { "pending" }.into());
@@ -409,7 +413,7 @@ impl Request {
     /// # Panics
     /// If the request is no receive, or not completed.
     pub fn message(&self) -> Value {
-        let completed = self.waits.as_ref().filter(|w| w.inbox.received.get() > w.place);
+        let completed = self.waits.as_ref().filter(|w| *w.inbox.received.borrow() > w.place);
         let waits = completed.expect("only a completed receive has a message");
         let number = waits.inbox.arrived.borrow()[waits.place];
         Value::received(number, &waits.variable, self.node, &self.domain)

@@ -69,7 +69,7 @@ const LONGEST: usize = 200;
 fn shortened(text: String, of: &Option<(usize, Domain)>, number: i64) -> String {
     match of {
         Some((node, domain)) if text.len() > LONGEST && domain.0.mode == Mode::Record => {
-            let name = domain.0.record.borrow_mut()[*node].next_value();
+            let name = domain.0.record.borrow()[*node].next_value();
             domain.write(*node, format!("{name} = {text}"));
             name
         }

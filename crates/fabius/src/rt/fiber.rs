@@ -136,6 +136,11 @@ impl Fiber {
         self.slot.top
     }
 
+    /// The addresses of the stack that can be used.
+    pub fn stack(&self) -> std::ops::Range<usize> {
+        self.slot.bounds.map_or(0..0, |bounds| bounds.guard().end..bounds.highest)
+    }
+
     /// Runs the job until it gives control back or ends.
     pub fn resume(&mut self) {
         let before = RUNNING.replace(&raw const *self.slot);

@@ -275,6 +275,8 @@ impl Sight<'_> {
             // Waiting ends in a call of C's library or of the kernel.
             let in_kernel = self.frames.first().is_none_or(|f| f.owner() == Owner::Library);
             let names: Vec<_> = self.called().iter().map(|f| f.name.replace(['<', '>'], "")).collect();
+            // A layer for another library has that library's name in its own.
+            let names: Vec<_> = names.into_iter().filter(|name: &String| !name.starts_with("fabius_")).collect();
             let is_called = |what: &&Blocking| names.iter().any(|name| name.contains(what.function));
             if in_kernel { BLOCKING.iter().find(is_called) } else { None }
         })

@@ -15,6 +15,8 @@ mod failure;
 mod fair;
 mod fiber;
 mod history;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
+mod instruction;
 mod limit;
 #[cfg(target_os = "linux")]
 mod look;
@@ -27,11 +29,14 @@ mod overflow;
 mod panics;
 #[cfg(target_os = "linux")]
 mod places;
+mod proofs;
 mod record;
 mod repetition;
 mod sc_order;
 mod settings;
 mod state;
+#[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64", not(miri))), path = "no_trial.rs")]
+mod trial;
 mod unwinding;
 mod watch;
 
@@ -46,8 +51,9 @@ pub(crate) use object::{Inside, Object, Renew, begins as check_begins, is_over a
 pub(crate) use op::{Edges, Holder, Op};
 pub(crate) use orders::{Order, Orders};
 pub(crate) use panics::{Panic, capture_panics, note_panic};
+pub(crate) use proofs::Loops;
 pub(crate) use record::Recorder;
-pub(crate) use repetition::{Here, Loops, give_way, gives_back, holds, touches, unchanged, value_is};
+pub(crate) use repetition::{Here, changes, give_way, gives_back, holds, touches, unchanged, value_is};
 pub(crate) use settings::{Refine, Settings};
 pub(crate) use unwinding::{ELSEWHERE, halt};
 
@@ -55,7 +61,7 @@ use clocks::Clocks;
 use fabius_explore::system::{Access, Born, Choose, TaskId, end_of};
 use fair::Fair;
 use fiber::{Exit, Fiber};
-use repetition::{Loop, States};
+use repetition::States;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -166,9 +172,11 @@ pub(crate) struct Rt {
     pub race: Option<Race>,
     states: States,
     pub loops: Loops,
-    /// The running thread tries a loop out and makes no steps.
+    /// It is being tried out what the running thread does next.
     alone: bool,
-    /// The execution has gone astray because a loop was tried out.
+    /// What was to be done otherwise.
+    before_trial: Settings,
+    /// The execution has learnt something of the test's loops with which the check must begin anew.
     pub astray: bool,
     fair: Fair,
     /// Where a thread was kept from going on that did not repeat itself, so that others are not left behind.
@@ -241,7 +249,8 @@ fn announce(rt: *mut Rt, op: &Op) -> bool {
         if this.ahead > 0 && this.goes_ahead(op) {
             return false;
         }
-        if this.alone && this.tries(op) {
+        if this.alone {
+            this.tries(op);
             return false;
         }
         let thread = &mut this.threads[me];
@@ -297,7 +306,7 @@ pub(crate) fn also(op: Op) {
             return;
         }
         let me = rt.current;
-        if rt.want_accesses {
+        if rt.want_accesses && !rt.alone {
             rt.log(op.variable, op.write, true);
         }
         rt.does(me, &op);
@@ -356,7 +365,7 @@ pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>)
     }
     // SAFETY: as in `with`.
     let this = unsafe { &mut *rt };
-    if !this.settings.refine.contains(Refine::RACES) {
+    if !this.settings.refine.contains(Refine::RACES) && !this.alone {
         this.sees(Refine::RACES);
         return;
     }
@@ -368,10 +377,13 @@ pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>)
     if this.settings.refine.contains(Refine::YIELDS) {
         this.states.operation(me, &Op { write, ..Op::read(name, variable, at) });
     }
+    if this.alone {
+        return;
+    }
     if let Some(orders) = &mut this.orders {
         orders.touch(me, variable.into(), write, name, at);
     }
-    if this.want_accesses && !this.alone {
+    if this.want_accesses {
         this.log(variable.into(), write, false);
     }
     if let Err(race) = this.clocks.data(this.current, variable as usize, write, at) {

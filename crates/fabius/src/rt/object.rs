@@ -21,8 +21,8 @@ pub(crate) struct Object {
 }
 
 /// Executions are numbered in blocks of 2^16, which belong to the operating system thread that runs them. No number is
-/// used twice.
-static NEXT_BLOCK: AtomicU64 = AtomicU64::new(1);
+/// used twice, nor is one that a test is likely to have as a value of its own.
+static NEXT_BLOCK: AtomicU64 = AtomicU64::new(0x5eed_9bd1_0000);
 
 /// The blocks of the checks that are under way, for each operating system thread.
 static RUNNING: Mutex<Vec<Weak<Mutex<Vec<u64>>>>> = Mutex::new(Vec::new());

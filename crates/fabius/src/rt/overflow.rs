@@ -96,6 +96,9 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, context: *mut
     // SAFETY: the kernel hands out valid pointers. What is read is that of the thread that was interrupted, which runs in
     // the fiber and not in here.
     unsafe {
+        if super::trial::has_probed(context) {
+            return;
+        }
         let address = (*info).si_addr() as usize;
         let running = fiber::running().filter(|bounds| bounds.guard().contains(&address));
         let Some(bounds) = running else {

@@ -4,99 +4,52 @@
 //! Paper: Fair Stateless Model Checking (PLDI 2008), section 2: what a yield says of a loop. There the repetition is
 //! guessed from the yields alone, and executions are lost in which a thread that yields goes on before the others.
 //!
-//! The state of an execution is one number, a sum of one for each thread and one for each variable:
+//! The state of an execution is one number, a sum of one for each thread and one for each variable, and the last step that
+//! may have changed memory which is not seen:
 //!
 //! 1. A thread's is that of what it has done: each operation is mixed in with the number of the variable that it finds.
 //!    So it grows without end; but at a yield it becomes the number of what is on the thread's stack and in the registers
-//!    that a call preserves: all that the code of the thread goes on with, but for the heap, see 4.
+//!    that a call preserves: all that the code of the thread goes on with, but for the rest of memory, see 4.
 //! 2. A variable's is that of its value where that is known (atomics); else each operation that may change it mixes in
 //!    the number of the thread. Who finds that it changed nothing says so; and a lock that is given back is as before it
 //!    was taken if nobody has written to what it protects.
 //! 3. A thread that has given way and would go on from a state from which it went on before would do the same again, and
 //!    all that can follow can follow the first time at no higher cost. It waits until another thread has made a step.
-//! 4. What a thread counts on the heap is not seen. So where a repetition is met for the first time at a line, with such
-//!    operations on such values, the thread runs on by itself for [`ROUNDS`] rounds ([`Loops`]). If it leaves the loop,
-//!    repetition there is never taken for one again, and the thread counts as another one after each round; and the
-//!    check begins anew, because that execution has gone astray.
-//! 5. If all threads that could go on repeat themselves, they go on in turn. What follows then can follow the first time, so
+//! 4. What is on the heap, in statics, or belongs to others is not seen. So a step counts as one that changes it, unless
+//!    it is known not to: when a thread gives way in a loop, a trial shows what it would do by itself until it gives way
+//!    again, and whether that writes to any such memory (`proofs.rs`, `trial.rs`). As long as its steps are those of the
+//!    trial, operation by operation, and what it reads elsewhere is still the same, they change nothing. Two states with the same
+//!    number have then the same memory: all steps in between were known to leave it alone.
+//! 5. Trials are made at lines only where a thread has come back to where it was, but for such memory. When the first
+//!    does, the check begins anew.
+//! 6. If all threads that could go on repeat themselves, they go on in turn. What follows then can follow the first time, so
 //!    that from there on no operation deviates from sequential consistency: in the end every load finds the newest store.
 
-use super::{Object, Op, Refine};
+use super::proofs::{Inputs, Proof, Round};
+use super::{Object, Op, Refine, trial};
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rounds that a thread makes by itself where a repetition is met for the first time.
-pub(super) const ROUNDS: u32 = 1000;
-
-/// Operations that it may make in these.
-const OPERATIONS: u32 = 100_000;
-
-/// Rounds of a loop that are told apart. One with more may get on by itself, for all that is known.
-const DIFFERENT: usize = 100;
-
-/// What is known of the loops of a test, by the lines at which they give way; shared by all executions of a check.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Loops(Arc<Mutex<HashMap<usize, Known>>>);
-
-/// What is known of a loop.
+/// A thread whose steps are those of a trial, so far.
 #[derive(Debug)]
-enum Known {
-    /// Whoever goes round so waits.
-    Waits(HashSet<u64>),
-    Advances,
+struct Follows {
+    proof: Arc<Proof>,
+    inputs: Inputs,
+    /// Operations that it has made.
+    made: usize,
+    /// The last step that may have changed what is not seen, when it began.
+    hidden: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Loop {
-    /// Who repeats itself there does so until somebody else does something.
-    Waits,
-    /// Who seems to repeat itself there may get on by itself.
-    Advances,
-}
-
-impl Loops {
-    fn key(at: &'static Location<'static>) -> usize {
-        std::ptr::from_ref(at) as usize
-    }
-
-    /// What is known of a round of the loop.
-    pub(super) fn get(&self, at: &'static Location<'static>, round: u64) -> Option<Loop> {
-        match self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&Loops::key(at))? {
-            Known::Advances => Some(Loop::Advances),
-            Known::Waits(rounds) if rounds.contains(&round) => Some(Loop::Waits),
-            Known::Waits(rounds) => (rounds.len() >= DIFFERENT).then_some(Loop::Advances),
-        }
-    }
-
-    /// Whether threads may get on by themselves there.
-    pub(super) fn advances(&self, at: &'static Location<'static>) -> bool {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        matches!(known.get(&Loops::key(at)), Some(Known::Advances))
-    }
-
-    pub(super) fn learn(&self, at: &'static Location<'static>, round: u64, is: Loop) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = known.entry(Loops::key(at)).or_insert_with(|| Known::Waits(HashSet::new()));
-        match (is, known) {
-            (Loop::Advances, known) => *known = Known::Advances,
-            (Loop::Waits, Known::Waits(rounds)) => {
-                rounds.insert(round);
-            }
-            (Loop::Waits, Known::Advances) => {}
-        }
-    }
-}
-
-/// A thread that runs on by itself in a loop.
+/// A lock that is held: by whom, its state before it was taken, and since.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Trial {
-    pub at: &'static Location<'static>,
-    pub round: u64,
-    state: u64,
-    rounds: u32,
-    operations: u32,
+struct Held {
+    thread: usize,
+    lock: usize,
+    before: u64,
+    since: u64,
 }
 
 /// The state of an execution as numbers.
@@ -104,41 +57,48 @@ pub(super) struct Trial {
 pub(super) struct States {
     threads: Vec<u64>,
     variables: Vec<u64>,
-    /// Small values of variables whose value is known, for [`Loops`]: others may be addresses, which no two executions
-    /// have in common.
-    values: Vec<u32>,
-    /// For each thread, the operations that it has done since it last gave way, and the values that they found.
+    /// What each thread has done since it last gave way.
     rounds: Vec<u64>,
+    /// Places where threads gave way, in the order in which they were first come to: addresses of memory, which are
+    /// part of them, differ from execution to execution.
+    places: HashMap<u64, u64>,
     sum: u64,
-    /// From where threads went on after they had given way.
+    /// How many steps may have changed memory that is not seen.
+    hidden: u64,
+    /// From where threads went on after they had given way; and the same without the memory that is not seen.
     left: HashSet<(usize, u64)>,
-    /// Locks that are held, by holder: before they were taken and since.
-    held: HashMap<(usize, usize), (u64, u64)>,
+    left_nearly: HashSet<(usize, u64)>,
+    follows: Vec<Option<Follows>>,
+    held: Vec<Held>,
     /// The last change, which may turn out to be none.
     changed: (usize, u64),
-    pub trial: Option<Trial>,
 }
 
 impl States {
     pub fn clear(&mut self) {
-        let States { threads, variables, values, rounds, sum, left, held, changed, trial } = self;
+        let States { threads, variables, rounds, places, sum, hidden, left, left_nearly, follows, held, changed } =
+            self;
         threads.clear();
         variables.clear();
-        values.clear();
         rounds.clear();
+        places.clear();
         left.clear();
+        left_nearly.clear();
+        follows.clear();
         held.clear();
-        *sum = 0;
-        *changed = (0, 0);
-        *trial = None;
+        (*sum, *hidden, *changed) = (0, 0, (0, 0));
     }
 
-    /// The state of everything, at a time.
-    pub fn state(&self, now: std::time::Duration) -> u64 {
+    fn state_nearly(&self, now: std::time::Duration) -> u64 {
         mix(self.sum, now.as_nanos() as u64)
     }
 
-    fn variable(&self, variable: usize) -> u64 {
+    /// The state of everything, at a time.
+    fn state(&self, now: std::time::Duration) -> u64 {
+        mix(self.state_nearly(now), self.hidden)
+    }
+
+    pub fn variable(&self, variable: usize) -> u64 {
         self.variables.get(variable).copied().unwrap_or(0)
     }
 
@@ -171,18 +131,50 @@ impl States {
         let name = mix(self.thread(parent), 3);
         self.set_thread(thread, name);
         self.set_thread(parent, mix(name, 4));
+        self.may_change(parent);
     }
 
     /// A thread was told something.
     pub fn learns(&mut self, thread: usize, what: u64) {
         self.set_thread(thread, mix(self.thread(thread), what));
+        self.may_change(thread);
+    }
+
+    /// Time has passed.
+    pub fn time_passes(&mut self) {
+        self.hidden += 1;
+    }
+
+    /// The step that the thread makes may change what is not seen.
+    fn may_change(&mut self, thread: usize) {
+        if let Some(follows) = self.follows.get_mut(thread) {
+            *follows = None;
+        }
+        self.hidden += 1;
+    }
+
+    /// The thread has made an operation: whether it still does what a trial has shown.
+    fn makes(&mut self, thread: usize, number: u64, found: Option<(usize, u64)>) {
+        if let Some(trial) = trial::current() {
+            return trial.operation(number, found);
+        }
+        let hidden = self.hidden;
+        let as_shown = self.follows.get_mut(thread).and_then(Option::as_mut).is_some_and(|follows| {
+            let Follows { proof, inputs, made, hidden: then } = follows;
+            *made += 1;
+            let is_next = proof.numbers.get(*made - 1) == Some(&number);
+            // Who has changed what is not seen may have left alone what matters here.
+            let changed = std::mem::replace(then, hidden) != hidden;
+            is_next && (!changed && !inputs.elsewhere || inputs.are_there())
+        });
+        if !as_shown {
+            self.may_change(thread);
+        }
     }
 
     /// An operation of a thread finds an older store.
     pub fn deviates(&mut self, thread: usize, newer: u32) {
         self.learns(thread, newer.into());
-        let round = self.round(thread);
-        *round = mix(*round, newer.into());
     }
 
     /// A thread makes an operation that finds a variable, or the end of a thread.
@@ -194,11 +186,15 @@ impl States {
             (None, None) => 0,
         };
         let place = std::ptr::from_ref(op.at) as u64;
-        let next = mix(mix(self.thread(thread), place ^ (op.name.as_ptr() as u64).rotate_left(32)), found);
+        let does = place ^ (op.name.as_ptr() as u64).rotate_left(32);
+        let next = mix(mix(self.thread(thread), does), found);
         self.set_thread(thread, next);
-        let value = variable.and_then(|v| self.values.get(v)).copied().unwrap_or(0);
-        let round = self.round(thread);
-        *round = mix(mix(*round, place), value.into());
+        if thread >= self.rounds.len() {
+            self.rounds.resize(thread + 1, 0);
+        }
+        let round = mix(mix(self.rounds[thread], does), found);
+        self.rounds[thread] = round;
+        self.makes(thread, round, variable.map(|variable| (variable, found)));
         if let Some(variable) = variable.filter(|_| op.write) {
             self.changed = (variable, found);
             self.set_variable(variable, mix(found, next) | 1);
@@ -214,10 +210,6 @@ impl States {
     /// The value that a variable has now.
     pub fn value_is(&mut self, variable: usize, value: u64) {
         self.set_variable(variable, mix(value, 5) | 1);
-        if variable >= self.values.len() {
-            self.values.resize(variable + 1, 0);
-        }
-        self.values[variable] = u32::try_from(value).unwrap_or(0);
     }
 
     /// A variable whose value is known has older values that can be found.
@@ -229,49 +221,56 @@ impl States {
         }
     }
 
-    /// What the thread has done since it last gave way.
-    pub fn round(&mut self, thread: usize) -> &mut u64 {
-        if thread >= self.rounds.len() {
-            self.rounds.resize(thread + 1, 0);
-        }
-        &mut self.rounds[thread]
-    }
-
     /// The last operation has taken a lock.
     pub fn holds(&mut self, thread: usize) {
         let (lock, before) = self.changed;
-        self.held.insert((thread, lock), (before, self.variable(lock)));
+        let since = self.variable(lock);
+        self.touches(thread, lock);
+        self.held.push(Held { thread, lock, before, since });
     }
 
     /// What a lock protects may have been changed.
     pub fn touches(&mut self, thread: usize, lock: usize) {
-        self.held.remove(&(thread, lock));
+        self.held.retain(|held| (held.thread, held.lock) != (thread, lock));
     }
 
     /// The last operation has given a lock back.
     pub fn gives_back(&mut self, thread: usize) {
         let (lock, value) = self.changed;
-        if let Some((before, _)) = self.held.remove(&(thread, lock)).filter(|(_, since)| *since == value) {
-            self.set_variable(lock, before);
+        let held = self.held.iter().position(|held| (held.thread, held.lock) == (thread, lock));
+        if let Some(held) = held.map(|at| self.held.swap_remove(at)).filter(|held| held.since == value) {
+            self.set_variable(lock, held.before);
         }
     }
 
     /// The thread has given way here; `top` is where its stack begins.
     pub fn gives_way(&mut self, thread: usize, here: Here, top: usize) {
-        let place = here.number(top).map_or_else(|| mix(self.thread(thread), 6), |place| mix(place, 7));
+        let places = self.places.len() as u64;
+        let place = here.number(top).map(|place| *self.places.entry(place).or_insert(places));
+        let place = place.map_or_else(|| mix(self.thread(thread), 6), |place| mix(place, 7));
         self.set_thread(thread, place);
+        if let Some(round) = self.rounds.get_mut(thread) {
+            *round = 0;
+        }
     }
 
-    /// The thread has given way where it may get on by itself, so that it is never again as it was.
-    pub fn gets_on(&mut self, thread: usize) {
-        self.set_thread(thread, mix(self.thread(thread), 8));
+    /// A round begins: what is known of it.
+    pub fn begins(&mut self, thread: usize, round: Round) {
+        if thread >= self.follows.len() {
+            self.follows.resize_with(thread + 1, || None);
+        }
+        match round {
+            Round::ChangesNothing(proof, inputs) => {
+                self.follows[thread] = Some(Follows { proof, inputs, made: 0, hidden: self.hidden });
+            }
+            _ => self.may_change(thread),
+        }
     }
 
     /// The thread goes on after it gave way.
     pub fn goes_on(&mut self, thread: usize, now: std::time::Duration) {
-        *self.round(thread) = 0;
-        let state = self.state(now);
-        self.left.insert((thread, state));
+        self.left.insert((thread, self.state(now)));
+        self.left_nearly.insert((thread, self.state_nearly(now)));
     }
 
     /// Whether it went on from such a state before.
@@ -279,27 +278,23 @@ impl States {
         self.left.contains(&(thread, self.state(now)))
     }
 
-    pub fn try_out(&mut self, at: &'static Location<'static>, round: u64, now: std::time::Duration) {
-        self.trial = Some(Trial { at, round, state: self.state(now), rounds: ROUNDS, operations: OPERATIONS });
+    /// The same, for all that is seen.
+    pub fn repeats_nearly(&self, thread: usize, now: std::time::Duration) -> bool {
+        self.left_nearly.contains(&(thread, self.state_nearly(now)))
     }
 
-    /// What another operation of the thread that is tried out says of the loop.
-    pub fn tried(&mut self) -> Option<Loop> {
-        let trial = self.trial.as_mut()?;
-        trial.operations = trial.operations.saturating_sub(1);
-        (trial.operations == 0).then_some(Loop::Advances)
-    }
-
-    /// What another round says of it.
-    pub fn went_round(&mut self, now: std::time::Duration) -> Option<Loop> {
-        let state = self.state(now);
-        let trial = self.trial.as_mut()?;
-        trial.rounds -= 1;
-        match () {
-            () if trial.state != state => Some(Loop::Advances),
-            () if trial.rounds == 0 => Some(Loop::Waits),
-            () => None,
-        }
+    /// Makes room for what a trial may add, and says where all this is.
+    pub fn lend(&mut self, allow: &mut impl FnMut(usize, usize)) {
+        const MORE: usize = 64;
+        self.threads.reserve(MORE);
+        self.variables.reserve(MORE);
+        self.rounds.reserve(MORE);
+        self.held.reserve(MORE);
+        let words = size_of::<u64>();
+        allow(self.threads.as_ptr() as usize, self.threads.capacity() * words);
+        allow(self.variables.as_ptr() as usize, self.variables.capacity() * words);
+        allow(self.rounds.as_ptr() as usize, self.rounds.capacity() * words);
+        allow(self.held.as_ptr() as usize, self.held.capacity() * size_of::<Held>());
     }
 }
 
@@ -326,6 +321,18 @@ pub(crate) fn value_is(object: &Object, value: impl FnOnce() -> u64) {
         if rt.settings.refine.contains(Refine::YIELDS) {
             let object = object.id_in(rt) as usize;
             rt.states.value_is(object, value());
+        }
+    });
+}
+
+/// An operation is about to change the memory of a variable, which is seen by what is said of the variable.
+#[inline]
+pub(crate) fn changes<T>(what: &T) {
+    super::with(|rt| {
+        if rt.alone
+            && let Some(trial) = trial::current()
+        {
+            trial.allow(std::ptr::from_ref(what) as usize, size_of::<T>());
         }
     });
 }
@@ -361,19 +368,24 @@ pub(crate) fn give_way(name: &'static str, at: &'static Location<'static>, here:
     if rt.is_null() {
         return std::thread::yield_now();
     }
-    // SAFETY: as in `with`; the reference is not used over `point`.
+    let op = Op::local(name, at);
+    // SAFETY: as in `with`; no reference is used over `point`, nor over a trial.
     unsafe {
         (*rt).sees(Refine::YIELDS);
-        let again = (&mut *rt).gives_way_again(at, here);
-        if !again {
-            super::point(Op::local(name, at));
-            (&mut *rt).gives_way(at, here);
+        if (&mut *rt).gives_way_again(&op) {
+            return;
+        }
+        super::point(op);
+        let Some(start) = (&mut *rt).gives_way(at, here) else { return };
+        // The trial goes on with what the caller does next, and comes back here.
+        if let Some(outcome) = trial::begins((&*rt).stack(), (&*rt).top(), |trial| (&mut *rt).tries_out(trial)) {
+            (&mut *rt).has_tried_out(at, start, outcome);
         }
     }
 }
 
 /// Two numbers in order as one.
-fn mix(a: u64, b: u64) -> u64 {
+pub(super) fn mix(a: u64, b: u64) -> u64 {
     let product = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(b ^ 0xd1b5_4a32_d192_ed03);
     let folded = (product >> 64) as u64 ^ product as u64;
     folded.wrapping_add(a.rotate_left(17)) ^ b.rotate_left(41)
@@ -383,9 +395,9 @@ fn mix(a: u64, b: u64) -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Here {
     /// The registers that a call preserves; `None` where nobody has written down which these are.
-    registers: Option<[u64; 6]>,
+    pub registers: Option<[u64; 6]>,
     /// An address in the frame of the function, below what it has saved.
-    frame: usize,
+    pub frame: usize,
 }
 
 impl Here {

@@ -1,14 +1,16 @@
 //! What an execution knows of itself: who can go on, what the last step did, what has gone wrong.
 
-use super::{
-    Edges, Failure, Here, Loop, Loops, Object, Op, RECENT, Recorder, Refine, Rt, Settings, States, Thread, bit,
-};
+use super::proofs::{Loops, Proof, Round, Start};
+use super::repetition::mix;
+use super::trial::{self, End, Outcome, Trial};
+use super::{Edges, Failure, Here, Object, Op, RECENT, Recorder, Refine, Rt, Settings, States, Thread, bit};
 use crate::rt::clocks::Clocks;
 use crate::rt::fair::Fair;
 use fabius_explore::system::{Access, Born, TaskId};
 use fabius_trace::Span;
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::panic::Location;
 use std::time::Duration;
 
@@ -123,6 +125,7 @@ impl Rt {
             return;
         }
         self.now = self.now.max(first);
+        self.states.time_passes();
         let now = self.now;
         for thread in &mut self.threads {
             if waits(thread).is_some_and(|deadline| deadline <= now) {
@@ -228,103 +231,137 @@ impl Rt {
         (thread.gave_way, thread.idle, thread.went_on) = (false, 0, self.steps);
     }
 
-    /// Where the running thread gives way without having made a step since it last did, or tries a loop out: nobody can
-    /// see that it does, and it goes on. Says whether that is so.
-    pub(super) fn gives_way_again(&mut self, at: &'static Location<'static>, here: Here) -> bool {
-        let (me, now) = (self.current, self.now);
+    /// Where the running thread gives way without having made a step since it last did: nobody can see that it does, and
+    /// it goes on. Says whether that is so. A trial ends where it is not.
+    pub(super) fn gives_way_again(&mut self, op: &Op) -> bool {
+        let me = self.current;
         let thread = &mut self.threads[me];
-        if self.alone {
+        if let Some(trial) = trial::current() {
             thread.idle += 1;
-            self.states.gives_way(me, here, thread.top);
-            if let Some(known) = self.states.went_round(now) {
-                self.learn(known);
+            if trial.points > 0 {
+                self.states.operation(me, op);
+                trial::ends(End::Round);
+            }
+            if thread.idle >= IDLE {
+                trial::ends(End::Other);
             }
             return true;
         }
         let idle = thread.gave_way && thread.idle < IDLE;
         if idle {
             thread.idle += 1;
-            self.finds_repetition(at, here);
         }
         idle
     }
 
-    /// The running thread has given way.
-    pub(super) fn gives_way(&mut self, at: &'static Location<'static>, here: Here) {
+    /// The running thread has given way. If it must be tried out what it does next, says from where.
+    pub(super) fn gives_way(&mut self, at: &'static Location<'static>, here: Here) -> Option<Start> {
         if !self.settings.refine.contains(Refine::YIELDS) {
-            return;
+            return None;
         }
-        let me = self.current;
+        let (me, top) = (self.current, self.top());
         let thread = &mut self.threads[me];
         (thread.gave_way, thread.idle) = (true, 0);
-        let waits = self.finds_repetition(at, here) == Some(Loop::Waits);
+        self.states.gives_way(me, here, top);
+        let (Some(registers), None) = (here.registers, &self.orders) else {
+            self.begins_round(Round::Changes);
+            return None;
+        };
+        let how = mix(self.settings.refine.0.into(), self.now.as_nanos() as u64);
+        let start = Start { place: mix(top as u64, how), stack: self.stack().start, frame: here.frame, registers };
+        match self.loops.round(at, &start, self.epoch, |variable| self.states.variable(variable)) {
+            Round::Unknown if trial::work(self.stack(), top) => return Some(start),
+            Round::NoLoop if !self.settings.record && self.states.repeats_nearly(me, self.now) => {
+                self.loops.add(at);
+                self.begins_anew();
+                self.begins_round(Round::NoLoop);
+            }
+            round => self.begins_round(round),
+        }
+        None
+    }
+
+    /// A trial of the running thread begins: what it may change, because it is put back.
+    pub(super) fn tries_out(&mut self, trial: &mut Trial) {
+        let mut allow = |address, size| trial.allow(address, size);
+        allow(std::ptr::from_ref(self) as usize, size_of::<Rt>());
+        allow(self.threads.as_ptr() as usize, self.threads.capacity() * size_of::<Thread>());
+        self.states.lend(&mut allow);
+        self.before_trial = self.settings;
+        self.alone = true;
+        // Nobody is told.
+        self.settings.record = false;
+        self.settings.refine.0 &= !Refine::RACES.0;
+    }
+
+    /// A trial has come to its end.
+    pub(super) fn has_tried_out(&mut self, at: &'static Location<'static>, start: Start, outcome: Outcome) {
+        self.alone = false;
+        self.settings = self.before_trial;
+        let me = self.current;
+        let others = |address: usize| {
+            let of = |(id, thread): (usize, &Thread)| {
+                id != me && thread.fiber.as_ref().is_some_and(|fiber| fiber.stack().contains(&address))
+            };
+            self.threads.iter().enumerate().any(of)
+        };
+        let (round, is_last) = self.loops.learn(at, Proof::new(start, outcome, self.epoch, others));
+        if is_last {
+            self.begins_anew();
+        }
+        self.begins_round(round);
+    }
+
+    /// The running thread has given way and goes on with a round of which so much is known.
+    fn begins_round(&mut self, round: Round) {
+        let me = self.current;
+        self.states.begins(me, round);
+        let waits = self.states.repeats(me, self.now);
         let thread = &mut self.threads[me];
-        match waits {
-            true => thread.rounds = 0,
-            false if self.alone => {}
-            false => thread.rounds += 1,
+        if waits {
+            thread.rounds = 0;
+        } else {
+            thread.rounds += 1;
         }
         if thread.rounds > 0 && thread.rounds.is_multiple_of(PATIENCE) {
             self.fair.yields(me);
         }
     }
 
-    /// The running thread has given way: whether it is where it was before, and what is known of that.
-    fn finds_repetition(&mut self, at: &'static Location<'static>, here: Here) -> Option<Loop> {
-        let (me, now) = (self.current, self.now);
-        if self.loops.advances(at) {
-            self.states.gets_on(me);
-            return None;
+    /// The check has learnt something of its loops that it should have known from the beginning.
+    fn begins_anew(&mut self) {
+        if !self.settings.record {
+            self.astray = true;
+            self.dirty = true;
         }
-        self.states.gives_way(me, here, self.threads[me].top);
-        if !self.states.repeats(me, now) {
-            return None;
-        }
-        let round = *self.states.round(me);
-        let known = self.loops.get(at, round);
-        match known {
-            Some(Loop::Waits) => {}
-            None if !self.settings.record => {
-                self.states.try_out(at, round, now);
-                self.alone = true;
-            }
-            _ => self.states.gets_on(me),
-        }
-        known
     }
 
-    /// Makes the next operation at once, in a loop that is tried out. Says whether it did.
+    /// The stack of the running thread.
+    pub(super) fn stack(&self) -> Range<usize> {
+        self.threads[self.current].fiber.as_ref().map_or(0..0, |fiber| fiber.stack())
+    }
+
+    /// Where the part of it begins that the thread uses.
+    pub(super) fn top(&self) -> usize {
+        self.threads[self.current].top
+    }
+
+    /// Makes the next operation of a trial.
     #[cold]
-    pub(super) fn tries(&mut self, op: &Op) -> bool {
+    pub(super) fn tries(&mut self, op: &Op) {
         let me = self.current;
         // SAFETY: the object outlives the operation.
         let ready = op.ready.is_none_or(|(ready, object)| unsafe { ready(object, self, me) });
-        if !ready || op.deadline.is_some() {
-            self.learn(Loop::Advances);
-            return false;
-        }
+        let Some(trial) = trial::current().filter(|_| ready && op.deadline.is_none()) else { trial::ends(End::Other) };
+        trial.points += 1;
         self.states.operation(me, op);
-        if let Some(known) = self.states.tried() {
-            self.learn(known);
-        }
-        true
     }
 
     /// The running thread does what nobody does who only waits.
     pub(super) fn leaves_the_loop(&mut self) {
         if self.alone {
-            self.learn(Loop::Advances);
+            trial::ends(End::Other);
         }
-    }
-
-    /// A loop was tried out.
-    fn learn(&mut self, known: Loop) {
-        if let Some(trial) = self.states.trial.take() {
-            self.loops.learn(trial.at, trial.round, known);
-        }
-        self.alone = false;
-        self.astray = true;
-        self.dirty = true;
     }
 
     /// What the last step did.
@@ -462,6 +499,7 @@ impl Default for Rt {
             states: States::default(),
             loops: Loops::default(),
             alone: false,
+            before_trial: Settings::default(),
             astray: false,
             fair: Fair::default(),
             left_out: Cell::new(None),

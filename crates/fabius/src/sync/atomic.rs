@@ -167,6 +167,7 @@ macro_rules! atomic {
             fn put(&self, found: &Found<$ty>, did: Did, new: $ty, at: &'static Location<'static>) {
                 rt::does(&self.object, found, did, Some(new), at);
                 if found.newer == 0 {
+                    rt::changes(&self.value);
                     self.value.store(new, Ordering::Relaxed);
                 }
                 rt::value_is(&self.object, || bits(self.value()));

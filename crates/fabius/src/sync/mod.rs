@@ -20,7 +20,7 @@ pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 /// Does what is left to do, also if the thread is unwound at a scheduling point in between.
-struct Finally<F: FnMut()>(F);
+pub(crate) struct Finally<F: FnMut()>(pub(crate) F);
 
 impl<F: FnMut()> Drop for Finally<F> {
     fn drop(&mut self) {

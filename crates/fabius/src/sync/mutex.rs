@@ -102,6 +102,7 @@ impl RawMutex {
     /// The current thread has it. Only in an execution that has claimed the object, when the lock is free.
     #[inline]
     pub fn take(&self, at: &'static Location<'static>) {
+        rt::changes(self);
         rt::with(|rt| {
             self.holder.store(rt.current as u32 + 1, Ordering::Relaxed);
             self.taken_in.store(rt.epoch, Ordering::Relaxed);
@@ -142,6 +143,7 @@ impl RawMutex {
     /// Whoever has the guard gives it back.
     #[inline]
     pub fn free(&self) {
+        rt::changes(self);
         self.holder.store(FREE, Ordering::Release);
     }
 

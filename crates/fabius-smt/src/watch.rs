@@ -14,7 +14,7 @@ const SHARE: (u64, u64) = (4, 5);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Somebody who looks, until it is dropped.
-pub(crate) struct Watch {
+pub struct Watch {
     /// Set when the work must end: by the user, or for lack of memory.
     pub stop: Arc<AtomicBool>,
     is_full: Arc<AtomicBool>,
@@ -26,8 +26,9 @@ impl Watch {
     /// Begins to look: at the user's wish to stop, and whether so many bytes are in use.
     pub fn begin(user: &Arc<AtomicBool>, memory: Option<u64>) -> Watch {
         let [stop, is_full, is_over] = [(); 3].map(|()| Arc::new(AtomicBool::new(false)));
-        stop.store(user.load(Ordering::Relaxed), Ordering::Relaxed);
         let limits = Room::new(memory);
+        is_full.store(limits.is_used_up(), Ordering::Relaxed);
+        stop.store(user.load(Ordering::Relaxed) || is_full.load(Ordering::Relaxed), Ordering::Relaxed);
         let (user, sets, full, over) = (user.clone(), stop.clone(), is_full.clone(), is_over.clone());
         let look = move || {
             while !over.load(Ordering::Relaxed) {

@@ -1,0 +1,334 @@
+//! The side that receives.
+
+use crate::channel::{Channel, Operation, Slot, Taken, Token, is_full, take};
+use crate::handle::Handle;
+use crate::monitor::{self, At};
+use crate::timer::Timer;
+use crate::{RecvError, RecvTimeoutError, TryRecvError};
+use fabius::time::Instant;
+use std::fmt;
+use std::iter::FusedIterator;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// As in crossbeam-channel.
+pub struct Receiver<T>(pub(crate) Source<T>);
+
+/// Where messages come from.
+pub(crate) enum Source<T> {
+    Channel(Arc<Channel<T>>),
+    /// The function makes a message of an instant; the message is one.
+    Time(Arc<Timer>, fn(Instant) -> T),
+    Never,
+}
+
+impl<T> UnwindSafe for Receiver<T> {}
+impl<T> RefUnwindSafe for Receiver<T> {}
+
+/// Waits for a message that was promised.
+fn promised<T>(slot: &Slot<T>, at: At) -> T {
+    monitor::wait("received", at, || is_full(slot), None);
+    take(slot).expect("who promises a message sends it")
+}
+
+impl<T> Channel<T> {
+    fn receive_until(&self, until: Option<Instant>, at: At) -> Result<T, RecvTimeoutError> {
+        if self.look(|state| state.capacity) == Some(0) {
+            return self.take_over(until, at);
+        }
+        let is_ready = || self.look(|state| state.senders == 0 || state.has_message(None));
+        if !monitor::wait("receive", at, is_ready, until) {
+            return Err(RecvTimeoutError::Timeout);
+        }
+        self.change(|state| state.queue.pop_front()).ok_or(RecvTimeoutError::Disconnected)
+    }
+
+    /// Receives where there is no queue.
+    fn take_over(&self, until: Option<Instant>, at: At) -> Result<T, RecvTimeoutError> {
+        monitor::point("receive", at);
+        let slot = Arc::new(Mutex::new(None));
+        let now = self.change(|state| {
+            let now = state.message(None);
+            if now.is_none() && state.senders > 0 {
+                state.wanted.push_back(slot.clone());
+            }
+            now
+        });
+        match now {
+            Some(Taken::Now(message)) => return Ok(message),
+            Some(Taken::Later(slot)) => return Ok(promised(&slot, at)),
+            None => {}
+        }
+        let is_over = || is_full(&slot) || self.look(|state| state.senders == 0);
+        let in_time = monitor::wait("received", at, is_over, until);
+        let was_promised = self.change(|state| {
+            let before = state.wanted.len();
+            state.wanted.retain(|other| !Arc::ptr_eq(other, &slot));
+            state.wanted.len() == before && (state.senders > 0 || is_full(&slot) || !in_time)
+        });
+        match take(&slot) {
+            Some(message) => Ok(message),
+            None if was_promised => Ok(promised(&slot, at)),
+            None if in_time => Err(RecvTimeoutError::Disconnected),
+            None => Err(RecvTimeoutError::Timeout),
+        }
+    }
+
+    fn try_receive(&self, at: At) -> Result<T, TryRecvError> {
+        monitor::point("try_recv", at);
+        let (now, senders) = self.change(|state| (state.message(None), state.senders));
+        match now {
+            Some(Taken::Now(message)) => Ok(message),
+            Some(Taken::Later(slot)) => Ok(promised(&slot, at)),
+            None if senders == 0 => Err(TryRecvError::Disconnected),
+            None => Err(TryRecvError::Empty),
+        }
+    }
+}
+
+impl<T> Receiver<T> {
+    pub(crate) fn new(channel: Arc<Channel<T>>) -> Receiver<T> {
+        Receiver(Source::Channel(channel))
+    }
+
+    fn receive_until(&self, until: Option<Instant>, at: At) -> Result<T, RecvTimeoutError> {
+        let due = match &self.0 {
+            Source::Channel(channel) => return channel.receive_until(until, at),
+            Source::Time(timer, _) => timer.due(),
+            Source::Never => None,
+        };
+        let first = due.into_iter().chain(until).min();
+        monitor::wait("receive", at, || first.is_some_and(|first| first <= Instant::now()), first);
+        match &self.0 {
+            Source::Time(timer, make) => timer.fire().map(make).ok_or(RecvTimeoutError::Timeout),
+            _ => Err(RecvTimeoutError::Timeout),
+        }
+    }
+
+    /// As in crossbeam-channel: a scheduling point.
+    #[track_caller]
+    pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        let at = Location::caller();
+        match &self.0 {
+            Source::Channel(channel) => channel.try_receive(at),
+            Source::Time(timer, make) => {
+                monitor::point("try_recv", at);
+                timer.fire().map(make).ok_or(TryRecvError::Empty)
+            }
+            Source::Never => Err(TryRecvError::Empty),
+        }
+    }
+
+    /// As in crossbeam-channel: a scheduling point; waits for a message.
+    #[track_caller]
+    pub fn recv(&self) -> Result<T, RecvError> {
+        self.receive_until(None, Location::caller()).map_err(|_| RecvError)
+    }
+
+    /// As in crossbeam-channel, in virtual time.
+    #[track_caller]
+    pub fn recv_timeout(&self, limit: Duration) -> Result<T, RecvTimeoutError> {
+        self.receive_until(Instant::now().checked_add(limit), Location::caller())
+    }
+
+    /// As in crossbeam-channel, in virtual time.
+    #[track_caller]
+    pub fn recv_deadline(&self, until: Instant) -> Result<T, RecvTimeoutError> {
+        self.receive_until(Some(until), Location::caller())
+    }
+
+    /// As in crossbeam-channel: a scheduling point.
+    #[track_caller]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// As in crossbeam-channel: a scheduling point.
+    #[track_caller]
+    pub fn is_full(&self) -> bool {
+        Some(self.len()) == self.capacity()
+    }
+
+    /// As in crossbeam-channel: a scheduling point.
+    #[track_caller]
+    pub fn len(&self) -> usize {
+        monitor::point("len", Location::caller());
+        match &self.0 {
+            Source::Channel(channel) => channel.look(|state| state.queue.len()),
+            Source::Time(timer, _) => usize::from(timer.is_due()),
+            Source::Never => 0,
+        }
+    }
+
+    /// As in crossbeam-channel.
+    pub fn capacity(&self) -> Option<usize> {
+        match &self.0 {
+            Source::Channel(channel) => channel.look(|state| state.capacity),
+            Source::Time(..) => Some(1),
+            Source::Never => Some(0),
+        }
+    }
+
+    /// As in crossbeam-channel.
+    pub fn iter(&self) -> Iter<'_, T> {
+        Iter(self)
+    }
+
+    /// As in crossbeam-channel.
+    pub fn try_iter(&self) -> TryIter<'_, T> {
+        TryIter(self)
+    }
+
+    /// As in crossbeam-channel.
+    pub fn same_channel(&self, other: &Receiver<T>) -> bool {
+        match (&self.0, &other.0) {
+            (Source::Channel(one), Source::Channel(other)) => Arc::ptr_eq(one, other),
+            (Source::Time(one, _), Source::Time(other, _)) => Arc::ptr_eq(one, other),
+            (Source::Never, Source::Never) => true,
+            _ => false,
+        }
+    }
+
+    /// Receives what a selection has got.
+    pub(crate) fn receive_selected(&self, operation: &Operation, at: At) -> Result<T, RecvError> {
+        match &self.0 {
+            Source::Channel(channel) => match channel.change(|state| state.aside(operation)) {
+                Some(Taken::Now(message)) => Ok(message),
+                Some(Taken::Later(slot)) => Ok(promised(&slot, at)),
+                None => Err(RecvError),
+            },
+            Source::Time(timer, make) => timer.fired().map(make).ok_or(RecvError),
+            Source::Never => Err(RecvError),
+        }
+    }
+}
+
+impl<T> Handle for Receiver<T> {
+    fn is_ready(&self, except: Option<&Arc<Token>>) -> bool {
+        match &self.0 {
+            Source::Channel(channel) => channel.look(|state| state.senders == 0 || state.has_message(except)),
+            Source::Time(timer, _) => timer.is_due(),
+            Source::Never => false,
+        }
+    }
+
+    fn commit(&self, operation: &Operation) {
+        match &self.0 {
+            Source::Channel(channel) => channel.change(|state| state.set_aside(operation)),
+            Source::Time(timer, _) => timer.set_aside(),
+            Source::Never => {}
+        }
+    }
+
+    fn enter(&self, operation: &Operation) {
+        if let Source::Channel(channel) = &self.0 {
+            channel.change(|state| state.wait_to_receive(operation));
+        }
+    }
+
+    fn leave(&self, operation: &Operation) {
+        if let Source::Channel(channel) = &self.0 {
+            channel.change(|state| state.leave(operation));
+        }
+    }
+
+    fn due(&self) -> Option<Instant> {
+        if let Source::Time(timer, _) = &self.0 { timer.due() } else { None }
+    }
+}
+
+impl<T> Clone for Receiver<T> {
+    fn clone(&self) -> Receiver<T> {
+        Receiver(match &self.0 {
+            Source::Channel(channel) => {
+                channel.change(|state| state.receivers += 1);
+                Source::Channel(channel.clone())
+            }
+            Source::Time(timer, make) => Source::Time(timer.clone(), *make),
+            Source::Never => Source::Never,
+        })
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        if let Source::Channel(channel) = &self.0 {
+            let mut left = Vec::new();
+            monitor::finally("drop a receiver", Location::caller(), || {
+                channel.change(|state| {
+                    state.receivers -= 1;
+                    // As in crossbeam-channel, messages go with the last receiver.
+                    if state.receivers == 0 {
+                        left.extend(state.queue.drain(..));
+                    }
+                });
+            });
+            drop(left);
+        }
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("Receiver { .. }")
+    }
+}
+
+/// As in crossbeam-channel.
+pub struct Iter<'a, T>(&'a Receiver<T>);
+
+/// As in crossbeam-channel.
+pub struct TryIter<'a, T>(&'a Receiver<T>);
+
+/// As in crossbeam-channel.
+pub struct IntoIter<T>(Receiver<T>);
+
+impl<T> Iterator for Iter<'_, T> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.0.recv().ok()
+    }
+}
+
+impl<T> Iterator for TryIter<'_, T> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.0.try_recv().ok()
+    }
+}
+
+impl<T> Iterator for IntoIter<T> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.0.recv().ok()
+    }
+}
+
+impl<T> FusedIterator for Iter<'_, T> {}
+impl<T> FusedIterator for IntoIter<T> {}
+
+impl<'a, T> IntoIterator for &'a Receiver<T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
+    }
+}
+
+impl<T> IntoIterator for Receiver<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+
+    fn into_iter(self) -> IntoIter<T> {
+        IntoIter(self)
+    }
+}

@@ -1,0 +1,318 @@
+//! What the documentation of crossbeam-channel says, in every execution.
+
+use fabius::{BugKind, Config, Report, thread, time::Instant};
+use fabius_crossbeam_channel::{
+    Receiver, RecvError, RecvTimeoutError, Select, SendError, SendTimeoutError, Sender, TryRecvError, TrySendError,
+    after, at, bounded, never, select, select_biased, tick, unbounded,
+};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn explore(test: impl Fn() + Sync) -> Report {
+    Config::new().name("crossbeam_channel").explore(test)
+}
+
+#[track_caller]
+fn holds(test: impl Fn() + Sync) {
+    let report = explore(test);
+    assert!(report.failure().is_none(), "{}", report.failure().unwrap());
+}
+
+/// The outcomes of a test in all executions.
+#[track_caller]
+fn outcomes<T: Ord + Send>(test: impl Fn() -> T + Sync) -> BTreeSet<T> {
+    let all = std::sync::Mutex::new(BTreeSet::new());
+    let report = Config::new().iterative_preemptions().explore(|| {
+        let outcome = test();
+        all.lock().unwrap().insert(outcome);
+    });
+    assert!(report.failure().is_none(), "{}", report.failure().unwrap());
+    all.into_inner().unwrap()
+}
+
+#[test]
+fn messages_come_in_order() {
+    holds(|| {
+        let (sender, receiver) = unbounded();
+        let other = thread::spawn(move || (0..3).for_each(|n| sender.send(n).unwrap()));
+        assert_eq!(receiver.iter().collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!((receiver.recv(), receiver.try_recv()), (Err(RecvError), Err(TryRecvError::Disconnected)));
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_full_channel_makes_senders_wait() {
+    let lengths = outcomes(|| {
+        let (sender, receiver) = bounded(1);
+        let theirs = receiver.clone();
+        let other = thread::spawn(move || (theirs.recv().unwrap(), theirs.recv().unwrap()));
+        sender.send(1).unwrap();
+        let full = matches!(sender.try_send(2), Err(TrySendError::Full(2)));
+        if full {
+            sender.send(2).unwrap();
+        }
+        assert_eq!(other.join().unwrap(), (1, 2));
+        assert!(receiver.is_empty() && !sender.is_full());
+        assert_eq!((sender.capacity(), receiver.len()), (Some(1), 0));
+        full
+    });
+    assert_eq!(lengths, BTreeSet::from([false, true]));
+}
+
+#[test]
+fn nobody_is_left() {
+    holds(|| {
+        let (sender, receiver) = bounded(1);
+        sender.send(1).unwrap();
+        let other = thread::spawn(move || drop(receiver));
+        assert_eq!(sender.send(2), Err(SendError(2)));
+        assert_eq!(sender.try_send(3), Err(TrySendError::Disconnected(3)));
+        other.join().unwrap();
+        let (sender, receiver) = bounded::<i32>(0);
+        let other = thread::spawn(move || drop(sender));
+        assert_eq!(receiver.recv(), Err(RecvError));
+        other.join().unwrap();
+        let (sender, receiver) = bounded(0);
+        let other = thread::spawn(move || drop(receiver));
+        assert_eq!(sender.send(5), Err(SendError(5)));
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn nobody_sends_and_all_wait() {
+    let report = explore(|| {
+        let (_sender, receiver) = bounded::<()>(1);
+        let _ = receiver.recv();
+    });
+    assert_eq!(report.trace().map(|t| t.kind), Some(BugKind::Deadlock));
+}
+
+#[test]
+fn without_a_queue_sending_waits_for_who_receives() {
+    holds(|| {
+        let (sender, receiver) = bounded(0);
+        let done = std::sync::Arc::new(fabius::sync::atomic::AtomicBool::new(false));
+        let theirs = done.clone();
+        let other = thread::spawn(move || {
+            sender.send(7).unwrap();
+            assert!(theirs.load(fabius::sync::atomic::Ordering::SeqCst), "it was taken before anybody received");
+        });
+        done.store(true, fabius::sync::atomic::Ordering::SeqCst);
+        assert_eq!(receiver.recv(), Ok(7));
+        other.join().unwrap();
+    });
+    let tried = outcomes(|| {
+        let (sender, receiver) = bounded(0);
+        let other = thread::spawn(move || receiver.recv_timeout(SECOND).is_ok());
+        let sent = sender.try_send(1).is_ok();
+        assert_eq!(other.join().unwrap(), sent);
+        sent
+    });
+    assert_eq!(tried, BTreeSet::from([false, true]));
+}
+
+#[test]
+fn time_is_up_when_nothing_else_can_go_on() {
+    holds(|| {
+        let (sender, receiver) = bounded(0);
+        let began = Instant::now();
+        assert_eq!(receiver.recv_timeout(SECOND), Err(RecvTimeoutError::Timeout));
+        assert_eq!(sender.send_timeout(3, SECOND), Err(SendTimeoutError::Timeout(3)));
+        assert!(began.elapsed() >= 2 * SECOND);
+        let (sender, receiver) = bounded(1);
+        sender.send_timeout(1, SECOND).unwrap();
+        assert_eq!(sender.send_deadline(2, Instant::now() + SECOND), Err(SendTimeoutError::Timeout(2)));
+        assert_eq!(receiver.recv_deadline(Instant::now() + SECOND), Ok(1));
+    });
+}
+
+#[test]
+fn time_sends() {
+    holds(|| {
+        let began = Instant::now();
+        let (once, twice, nothing) = (after(3 * SECOND), tick(2 * SECOND), never::<Instant>());
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            select! {
+                recv(once) -> _ => seen.push("after"),
+                recv(twice) -> due => seen.push(if due.is_ok() { "tick" } else { "?" }),
+                recv(nothing) -> _ => seen.push("never"),
+            }
+        }
+        assert_eq!(seen, ["tick", "after", "tick"]);
+        assert!(began.elapsed() >= 4 * SECOND && once.try_recv().is_err());
+        assert_eq!(at(began).recv(), Ok(began));
+    });
+}
+
+#[test]
+fn a_selection_takes_any_that_is_ready() {
+    let first = outcomes(|| {
+        let ((s1, r1), (s2, r2)) = (unbounded(), unbounded());
+        s1.send(1).unwrap();
+        s2.send(2).unwrap();
+        select! {
+            recv(r1) -> message => message.unwrap(),
+            recv(&r2) -> message => { message.unwrap() }
+        }
+    });
+    assert_eq!(first, BTreeSet::from([1, 2]));
+    let biased = outcomes(|| {
+        let ((s1, r1), (s2, r2)) = (unbounded(), unbounded());
+        s1.send(1).unwrap();
+        s2.send(2).unwrap();
+        select_biased! {
+            recv(r1) -> message => message.unwrap(),
+            recv(r2) -> message => message.unwrap(),
+        }
+    });
+    assert_eq!(biased, BTreeSet::from([1]));
+}
+
+#[test]
+fn a_selection_waits_or_has_a_default() {
+    let seen = outcomes(|| {
+        let (sender, receiver) = unbounded();
+        let (_keep, nothing) = unbounded::<i32>();
+        let other = thread::spawn(move || sender.send(1).unwrap());
+        let now = select! {
+            recv(receiver) -> message => message.unwrap(),
+            default => 0,
+        };
+        let later = select! {
+            recv(nothing) -> _ => unreachable!(),
+            recv(receiver) -> message => if now == 0 { message.unwrap() } else { assert!(message.is_err()); 2 },
+        };
+        let late = select! {
+            recv(nothing) -> _ => unreachable!(),
+            default(SECOND) => 9,
+        };
+        other.join().unwrap();
+        (now, later, late)
+    });
+    assert_eq!(seen, BTreeSet::from([(0, 1, 9), (1, 2, 9)]));
+}
+
+/// Two threads that select, one of which can send to the other.
+fn two_selections(capacity: usize) -> BTreeSet<(bool, bool)> {
+    outcomes(|| {
+        let (sender, receiver): (Sender<i32>, Receiver<i32>) = bounded(capacity);
+        let (_keep, nothing) = bounded::<i32>(0);
+        let quiet = nothing.clone();
+        let other = thread::spawn(move || {
+            select! {
+                send(sender, 5) -> result => { result.unwrap(); true }
+                recv(quiet) -> _ => false,
+            }
+        });
+        let got = select! {
+            recv(nothing) -> _ => false,
+            recv(receiver) -> message => message == Ok(5),
+        };
+        (other.join().unwrap(), got)
+    })
+}
+
+#[test]
+fn selections_meet() {
+    assert_eq!(two_selections(0), BTreeSet::from([(true, true)]));
+    assert_eq!(two_selections(1), BTreeSet::from([(true, true)]));
+}
+
+#[test]
+fn a_selection_meets_who_waits() {
+    holds(|| {
+        let ((to, from), (back, home)) = (bounded(0), bounded(0));
+        let other = thread::spawn(move || {
+            let got = from.recv().unwrap();
+            back.send(got + 1).unwrap();
+        });
+        let mut answer = None;
+        for _ in 0..2 {
+            select! {
+                send(to, 1) -> result => result.unwrap(),
+                recv(home) -> message => { answer = message.ok(); break }
+            }
+        }
+        assert_eq!(answer, Some(2));
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_selection_that_was_chosen_is_not_chosen_again() {
+    holds(|| {
+        let ((s1, r1), (s2, r2)) = (bounded(0), bounded(0));
+        let one = thread::spawn(move || s1.send_timeout(1, SECOND).is_ok());
+        let two = thread::spawn(move || s2.send_timeout(2, SECOND).is_ok());
+        let got = select! {
+            recv(r1) -> message => message.unwrap(),
+            recv(r2) -> message => message.unwrap(),
+        };
+        let sent = (one.join().unwrap(), two.join().unwrap());
+        assert_eq!(sent, (got == 1, got == 2));
+    });
+}
+
+#[test]
+fn operations_are_selected_one_by_one() {
+    holds(|| {
+        let ((s1, r1), (s2, r2)) = (bounded(1), unbounded::<i32>());
+        let mut select = Select::new();
+        let (send, receive) = (select.send(&s1), select.recv(&r2));
+        assert_eq!((select.ready(), select.try_ready()), (send, Ok(send)));
+        let operation = select.select();
+        assert_eq!(operation.index(), send);
+        // The place is reserved.
+        assert!(s1.try_send(0).is_err());
+        operation.send(&s1, 4).unwrap();
+        assert!(select.try_select().is_err() && select.select_timeout(SECOND).is_err());
+        select.remove(send);
+        s2.send(6).unwrap();
+        let operation = select.select();
+        assert_eq!((operation.index(), operation.recv(&r2)), (receive, Ok(6)));
+        assert_eq!(r1.recv(), Ok(4));
+    });
+}
+
+struct Cell(fabius::cell::UnsafeCell<i32>);
+
+// SAFETY: accesses are checked for races.
+unsafe impl Sync for Cell {}
+
+#[test]
+fn a_message_orders_and_another_channel_does_not() {
+    fn test(through: bool) -> impl Fn() + Sync {
+        move || {
+            let cell = std::sync::Arc::new(Cell(fabius::cell::UnsafeCell::new(0)));
+            let theirs = cell.clone();
+            let ((sender, receiver), (other_sender, other_receiver)) = (unbounded(), unbounded());
+            let other = thread::spawn(move || {
+                // SAFETY: one thread of an execution runs at a time.
+                theirs.0.with_mut(|value| unsafe { *value = 1 });
+                sender.send(()).unwrap();
+            });
+            other_sender.send(()).unwrap();
+            if through {
+                receiver.recv().unwrap()
+            } else {
+                other_receiver.recv().unwrap()
+            }
+            cell.0.with(|_| ());
+            other.join().unwrap();
+        }
+    }
+    holds(test(true));
+    assert_eq!(explore(test(false)).trace().map(|t| t.kind), Some(BugKind::DataRace));
+}
+
+#[test]
+#[should_panic(expected = "only inside of `fabius::check`")]
+fn outside_of_a_check_there_are_none() {
+    let (sender, _receiver) = unbounded();
+    let _ = sender.send(1);
+}

@@ -1,0 +1,155 @@
+//! What happens once.
+
+use fabius::extend::{self, Holding, Resource, State};
+use std::fmt;
+use std::panic::Location;
+
+/// As in parking_lot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnceState {
+    /// Nobody has called.
+    New,
+    /// An earlier call panicked.
+    Poisoned,
+    /// A call is under way.
+    InProgress,
+    /// A call has returned.
+    Done,
+}
+
+impl OnceState {
+    /// Whether an earlier call panicked.
+    pub fn poisoned(self) -> bool {
+        self == OnceState::Poisoned
+    }
+
+    /// Whether a call has returned.
+    pub fn done(self) -> bool {
+        self == OnceState::Done
+    }
+}
+
+/// As in parking_lot. What has happened outside of executions has happened in each.
+pub struct Once {
+    inside: Resource<Call>,
+    outside: parking_lot::Once,
+}
+
+/// What has become of the call in an execution.
+struct Call {
+    state: OnceState,
+    by: Option<Holding>,
+}
+
+impl Default for Call {
+    fn default() -> Call {
+        Call { state: OnceState::New, by: None }
+    }
+}
+
+impl State for Call {
+    fn holders(&self) -> Vec<Holding> {
+        self.by.into_iter().collect()
+    }
+}
+
+impl Once {
+    /// As in parking_lot.
+    #[track_caller]
+    pub const fn new() -> Once {
+        Once { inside: Resource::new(Call { state: OnceState::New, by: None }), outside: parking_lot::Once::new() }
+    }
+
+    /// As in parking_lot: what it says of a call that has returned orders what that has done.
+    #[track_caller]
+    pub fn state(&self) -> OnceState {
+        let outside = match self.outside.state() {
+            parking_lot::OnceState::New => OnceState::New,
+            parking_lot::OnceState::Poisoned => OnceState::Poisoned,
+            parking_lot::OnceState::InProgress => OnceState::InProgress,
+            parking_lot::OnceState::Done => OnceState::Done,
+        };
+        if outside != OnceState::New || !extend::is_inside() {
+            return outside;
+        }
+        self.inside.change("state", Location::caller(), |call| call.state).unwrap_or(OnceState::New)
+    }
+
+    /// As in parking_lot.
+    ///
+    /// # Panics
+    /// If an earlier call panicked.
+    #[track_caller]
+    pub fn call_once(&self, f: impl FnOnce()) {
+        if !extend::is_inside() {
+            self.inside.outside();
+            return self.outside.call_once(f);
+        }
+        self.call(Location::caller(), |before| {
+            assert!(before != OnceState::Poisoned, "Once instance has previously been poisoned");
+            f();
+        });
+    }
+
+    /// As in parking_lot.
+    #[track_caller]
+    pub fn call_once_force(&self, f: impl FnOnce(OnceState)) {
+        if !extend::is_inside() {
+            self.inside.outside();
+            return self.outside.call_once_force(|state| {
+                f(if state.poisoned() { OnceState::Poisoned } else { OnceState::New });
+            });
+        }
+        self.call(Location::caller(), f);
+    }
+
+    /// Waits for a call that is under way, and calls `f` if none has returned.
+    fn call(&self, at: &'static Location<'static>, f: impl FnOnce(OnceState)) {
+        if self.outside.state().done() {
+            return;
+        }
+        let me = extend::me();
+        let begin = |call: &mut Call| {
+            let before = call.state;
+            if before != OnceState::Done {
+                *call = Call { state: OnceState::InProgress, by: Some((me, at)) };
+            }
+            before
+        };
+        let is_not_running = |call: &Call| call.state != OnceState::InProgress;
+        let before = self.inside.when("once", at, is_not_running, None, begin).unwrap_or(OnceState::Done);
+        if before == OnceState::Done {
+            return;
+        }
+        let mut finish = Finish { once: self, state: OnceState::Poisoned, at };
+        f(before);
+        finish.state = OnceState::Done;
+    }
+}
+
+/// Marks the end of the call, also if it panics.
+struct Finish<'a> {
+    once: &'a Once,
+    state: OnceState,
+    at: &'static Location<'static>,
+}
+
+impl Drop for Finish<'_> {
+    fn drop(&mut self) {
+        let state = self.state;
+        self.once.inside.change("done", self.at, |call| *call = Call { state, by: None });
+    }
+}
+
+impl Default for Once {
+    #[track_caller]
+    fn default() -> Once {
+        Once::new()
+    }
+}
+
+impl fmt::Debug for Once {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("Once { .. }")
+    }
+}

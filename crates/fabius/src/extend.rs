@@ -1,0 +1,173 @@
+//! What crates need that offer the interface of another library on top of this one: a resource that threads of an execution
+//! use, with state that begins anew in every execution.
+//!
+//! Not for tests, and not stable: it changes whenever they need it to.
+
+use crate::rt::{self, Edges, Holder, Inside, Op, Renew, Rt};
+use crate::sync::Finally;
+use crate::time::Instant;
+use std::panic::Location;
+
+/// Who has something, and where it was taken.
+pub type Holding = (usize, &'static Location<'static>);
+
+/// The state of a resource.
+pub trait State: Default + Send + 'static {
+    /// Whom a thread waits for that cannot have it, for people.
+    fn holders(&self) -> Vec<Holding> {
+        Vec::new()
+    }
+}
+
+#[derive(Default)]
+struct Renewed<S>(S);
+
+impl<S: State> Renew for Renewed<S> {
+    fn renew(&mut self) {
+        *self = Renewed::default();
+    }
+}
+
+/// A resource. What is done to it is a scheduling point, and orders what is done to it before and after, unless it is made by
+/// [`Resource::unordered`].
+pub struct Resource<S: State>(Inside<Renewed<S>>, Edges);
+
+/// What a thread waits for: this of the state.
+struct Wanted<'a, S: State, F> {
+    resource: &'a Resource<S>,
+    ready: F,
+}
+
+unsafe fn is_ready<S: State, F: Fn(&S) -> bool>(wanted: *const (), rt: &Rt, _: usize) -> bool {
+    // SAFETY: it is only used with a `Wanted` of these types, on the stack of the thread that waits.
+    let wanted = unsafe { &*wanted.cast::<Wanted<'_, S, F>>() };
+    wanted.resource.0.peek(rt, |state| (wanted.ready)(&state.0)).unwrap_or(false)
+}
+
+unsafe fn holders<S: State, F>(wanted: *const (), rt: &Rt) -> Vec<Holder> {
+    // SAFETY: as above.
+    let wanted = unsafe { &*wanted.cast::<Wanted<'_, S, F>>() };
+    wanted.resource.0.peek(rt, |state| state.0.holders()).unwrap_or_default()
+}
+
+/// Whether the caller is part of an execution.
+#[inline]
+pub fn is_inside() -> bool {
+    !rt::current().is_null()
+}
+
+/// The number of the thread, inside of an execution.
+#[inline]
+pub fn me() -> usize {
+    rt::must(|rt| rt.current)
+}
+
+/// One of so many alternatives, decided by the search.
+pub fn choose(alternatives: usize) -> usize {
+    rt::choose(u32::try_from(alternatives).unwrap_or(u32::MAX)) as usize
+}
+
+/// The thread has taken something that others wait for.
+pub fn holds() {
+    rt::holds();
+}
+
+/// It has given that back.
+pub fn gives_back() {
+    rt::gives_back();
+}
+
+impl<S: State> Resource<S> {
+    /// A resource whose state outside of executions is this.
+    #[track_caller]
+    pub const fn new(state: S) -> Resource<S> {
+        Resource(Inside::new(Renewed(state)), Edges::All)
+    }
+
+    /// One whose operations order nothing by themselves.
+    #[track_caller]
+    pub const fn unordered(state: S) -> Resource<S> {
+        Resource(Inside::new(Renewed(state)), Edges::Itself)
+    }
+
+    /// The operation that was just done, on another resource, comes between those on this one.
+    pub fn orders(&self) {
+        rt::comes_between(self.0.id());
+    }
+
+    fn write(&self, name: &'static str, at: &'static Location<'static>) -> Op {
+        Op { edges: self.1, ..Op::write(name, self.0.id(), at) }
+    }
+
+    /// Something is done outside of an execution.
+    ///
+    /// # Panics
+    /// If a check on another operating system thread has it.
+    pub fn outside(&self) {
+        self.0.object.outside();
+    }
+
+    /// Waits until this holds of the state, and changes it; `None` if time is up. Inside of an execution.
+    pub fn when<R>(
+        &self,
+        name: &'static str,
+        at: &'static Location<'static>,
+        ready: impl Fn(&S) -> bool,
+        until: Option<Instant>,
+        change: impl FnOnce(&mut S) -> R,
+    ) -> Option<R> {
+        let wanted = Wanted { resource: self, ready };
+        let op = self.write(name, at).until(until.map(Instant::since_the_beginning));
+        let timed_out = rt::point(ready_of(op, &wanted));
+        if timed_out { None } else { self.0.with(|state| change(&mut state.0)) }
+    }
+
+    /// Changes the state, whatever it is, also if the stack is unwound. Inside of an execution.
+    pub fn change<R>(
+        &self,
+        name: &'static str,
+        at: &'static Location<'static>,
+        change: impl FnOnce(&mut S) -> R,
+    ) -> Option<R> {
+        let (mut change, mut result) = (Some(change), None);
+        {
+            let _changed = Finally(|| {
+                result = change.take().and_then(|change| self.0.with(|state| change(&mut state.0)));
+            });
+            rt::point(self.write(name, at));
+        }
+        result
+    }
+
+    /// Tries to change the state; `None`, which orders nothing, if it does not. Inside of an execution.
+    pub fn attempt<R>(
+        &self,
+        name: &'static str,
+        at: &'static Location<'static>,
+        change: impl FnOnce(&mut S) -> Option<R>,
+    ) -> Option<R> {
+        rt::point(Op::write(name, self.0.id(), at).ordered());
+        let result = self.0.with(|state| change(&mut state.0)).flatten();
+        rt::note(|| if result.is_some() { "taken" } else { "not to be had" }.into());
+        match result {
+            Some(_) => rt::comes_between(self.0.id()),
+            None => rt::unchanged(),
+        }
+        result
+    }
+
+    /// Looks at the state, which orders nothing. Inside of an execution.
+    pub fn look<R>(&self, name: &'static str, at: &'static Location<'static>, look: impl FnOnce(&S) -> R) -> Option<R> {
+        rt::point(Op::read(name, self.0.id(), at).ordered());
+        self.0.with(|state| look(&state.0))
+    }
+
+    /// The state without a scheduling point, for what nobody can tell.
+    pub fn peek<R>(&self, look: impl FnOnce(&S) -> R) -> Option<R> {
+        self.0.with(|state| look(&state.0))
+    }
+}
+
+fn ready_of<S: State, F: Fn(&S) -> bool>(op: Op, wanted: &Wanted<'_, S, F>) -> Op {
+    op.when(wanted, is_ready::<S, F>).held_by(holders::<S, F>)
+}

@@ -1,0 +1,249 @@
+//! Which memory an instruction of x86-64 reads and writes.
+
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
+    UsedMemory,
+};
+use libc::c_int;
+
+/// What an instruction does with a piece of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+    Both,
+}
+
+/// A piece of memory that an instruction accesses, before its registers are known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub access: Access,
+    pub size: usize,
+    /// Whether it is counted from the beginning of what belongs to the operating system thread.
+    local: bool,
+    base: Option<c_int>,
+    index: Option<c_int>,
+    scale: u64,
+    displacement: u64,
+}
+
+impl Place {
+    /// Where it is, with these registers.
+    pub fn address(&self, registers: &[libc::greg_t], local: u64) -> usize {
+        let of = |register: Option<c_int>| register.map_or(0, |register| registers[register as usize] as u64);
+        let from = if self.local { local } else { 0 };
+        let index = of(self.index).wrapping_mul(self.scale);
+        from.wrapping_add(of(self.base)).wrapping_add(index).wrapping_add(self.displacement) as usize
+    }
+}
+
+/// What is known of an instruction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    address: usize,
+    /// It does more than to compute with registers and this memory: a call of the kernel, an operation that other
+    /// operating system threads see at once, the clock.
+    pub is_more: bool,
+    /// It is one round of a loop over memory, which ends when the counter is zero.
+    pub repeats: bool,
+    /// It only copies words between registers and memory.
+    pub copies: bool,
+    /// The registers whose words it does something else with, as bits.
+    uses: u32,
+    places: [Option<Place>; 3],
+}
+
+impl Known {
+    /// The words in registers that it does not only copy.
+    pub fn used(&self, registers: &[libc::greg_t]) -> impl Iterator<Item = u64> + use<> {
+        let uses = self.uses;
+        let words: [u64; 17] = std::array::from_fn(|number| registers[number] as u64);
+        words.into_iter().enumerate().filter(move |(number, _)| uses >> number & 1 != 0).map(|(_, word)| word)
+    }
+
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
+        self.places.iter().flatten()
+    }
+}
+
+/// What is known of instructions, by their addresses. Looking one up takes no memory, so that a signal handler can.
+pub(super) struct Instructions {
+    known: Box<[Known]>,
+    factory: InstructionInfoFactory,
+}
+
+const KNOWN: usize = 1 << 12;
+
+/// The longest instruction.
+const LONGEST: usize = 15;
+
+impl Instructions {
+    pub fn new() -> Instructions {
+        let nothing = Known { address: 0, is_more: true, repeats: false, copies: false, uses: 0, places: [None; 3] };
+        let known = vec![nothing; KNOWN].into_boxed_slice();
+        let mut this = Instructions { known, factory: InstructionInfoFactory::new() };
+        // Makes the tables of the decoder now.
+        let nop = [0x90; LONGEST];
+        this.look(nop.as_ptr() as usize);
+        this
+    }
+
+    /// The instruction at an address, which is about to be run.
+    pub fn get(&mut self, address: usize) -> Known {
+        let slot = (address ^ address >> 12) % KNOWN;
+        if self.known[slot].address != address {
+            self.known[slot] = self.look(address);
+        }
+        self.known[slot]
+    }
+
+    fn look(&mut self, address: usize) -> Known {
+        // The last instruction of a program may end where its memory ends, which is at the end of a page.
+        let within = LONGEST.min(4096 - address % 4096);
+        let mut instruction = Instruction::default();
+        for length in [within, LONGEST] {
+            // SAFETY: the first bytes are about to be run; the others are on the same page, or belong to it as well.
+            let code = unsafe { std::slice::from_raw_parts(address as *const u8, length) };
+            instruction = Decoder::with_ip(64, code, address as u64, DecoderOptions::NONE).decode();
+            if !instruction.is_invalid() {
+                break;
+            }
+        }
+        let repeats = instruction.has_rep_prefix() || instruction.has_repne_prefix();
+        let (is_more, copies) = (is_more(&instruction), copies(&instruction));
+        let mut known = Known { address, is_more, repeats, copies, uses: 0, places: [None; 3] };
+        let info = self.factory.info(&instruction);
+        let used = info.used_memory();
+        let mut uses = |register: Register| {
+            if let Some(number) = number(register.full_register()) {
+                known.uses |= 1 << number;
+            }
+        };
+        if copies {
+            used.iter().for_each(|memory| [memory.base(), memory.index()].into_iter().for_each(&mut uses));
+        } else {
+            info.used_registers().iter().filter(|r| r.access() != OpAccess::Write).for_each(|r| uses(r.register()));
+        }
+        known.is_more |= used.len() > known.places.len();
+        for (place, used) in known.places.iter_mut().zip(used) {
+            match described(used, &instruction) {
+                Some(described) => *place = described,
+                None => known.is_more = true,
+            }
+        }
+        known
+    }
+}
+
+/// Whether it copies whole words and does nothing else with them.
+fn copies(instruction: &Instruction) -> bool {
+    let is_word = |i: u32| match instruction.op_kind(i) {
+        OpKind::Register => instruction.op_register(i).is_gpr64(),
+        OpKind::Memory => instruction.memory_size().size() == 8,
+        _ => false,
+    };
+    let moves = matches!(instruction.mnemonic(), Mnemonic::Mov | Mnemonic::Push | Mnemonic::Pop);
+    moves && (0..instruction.op_count()).all(is_word)
+}
+
+fn is_more(instruction: &Instruction) -> bool {
+    use Mnemonic as M;
+    let memory = (0..instruction.op_count()).any(|i| instruction.op_kind(i) == OpKind::Memory);
+    let flow = matches!(
+        instruction.flow_control(),
+        FlowControl::Interrupt | FlowControl::Exception | FlowControl::XbeginXabortXend
+    );
+    let named = matches!(
+        instruction.mnemonic(),
+        M::Syscall
+            | M::Sysenter
+            | M::Rdtsc
+            | M::Rdtscp
+            | M::Rdpmc
+            | M::Rdrand
+            | M::Rdseed
+            | M::Cpuid
+            | M::Pushf
+            | M::Pushfd
+            | M::Pushfq
+            | M::Popf
+            | M::Popfd
+            | M::Popfq
+            | M::Rdfsbase
+            | M::Rdgsbase
+            | M::Wrfsbase
+            | M::Wrgsbase
+            | M::Rdpkru
+            | M::Wrpkru
+            | M::Ldmxcsr
+            | M::Vldmxcsr
+            | M::Fldcw
+            | M::Fldenv
+    );
+    // To exchange with memory locks it without a prefix.
+    let locks = instruction.has_lock_prefix() || instruction.mnemonic() == M::Xchg && memory;
+    let strange = instruction.is_invalid()
+        || instruction.is_privileged()
+        || instruction.is_vsib()
+        || instruction.op_mask() != Register::None;
+    flow || named || locks || strange
+}
+
+/// The memory; an inner `None` if none is accessed, and an outer one if it cannot be said.
+fn described(used: &UsedMemory, instruction: &Instruction) -> Option<Option<Place>> {
+    let access = match used.access() {
+        OpAccess::None | OpAccess::NoMemAccess => return Some(None),
+        OpAccess::Read | OpAccess::CondRead => Access::Read,
+        OpAccess::Write | OpAccess::CondWrite => Access::Write,
+        OpAccess::ReadWrite | OpAccess::ReadCondWrite => Access::Both,
+    };
+    // Of a loop over memory, what one round accesses.
+    let size = match used.memory_size().size() {
+        0 => instruction.memory_size().size(),
+        size => size,
+    };
+    let local = match used.segment() {
+        Register::FS => true,
+        Register::GS => return None,
+        _ => false,
+    };
+    let is_64 = |register: Register| register == Register::None || register.is_gpr64() || register == Register::RIP;
+    if size == 0 || size > 64 || !is_64(used.base()) || !is_64(used.index()) {
+        return None;
+    }
+    // What is relative to the instruction is given from zero.
+    let base = number(used.base());
+    let scale = used.scale().into();
+    Some(Some(Place {
+        access,
+        size,
+        local,
+        base,
+        index: number(used.index()),
+        scale,
+        displacement: used.displacement(),
+    }))
+}
+
+/// Where a signal's context has the register.
+fn number(register: Register) -> Option<c_int> {
+    Some(match register {
+        Register::RAX => libc::REG_RAX,
+        Register::RBX => libc::REG_RBX,
+        Register::RCX => libc::REG_RCX,
+        Register::RDX => libc::REG_RDX,
+        Register::RSI => libc::REG_RSI,
+        Register::RDI => libc::REG_RDI,
+        Register::RBP => libc::REG_RBP,
+        Register::RSP => libc::REG_RSP,
+        Register::R8 => libc::REG_R8,
+        Register::R9 => libc::REG_R9,
+        Register::R10 => libc::REG_R10,
+        Register::R11 => libc::REG_R11,
+        Register::R12 => libc::REG_R12,
+        Register::R13 => libc::REG_R13,
+        Register::R14 => libc::REG_R14,
+        Register::R15 => libc::REG_R15,
+        _ => return None,
+    })
+}

@@ -1,0 +1,69 @@
+//! Where nothing can be tried out: see `trial.rs`.
+
+use std::ops::Range;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Round,
+    Other,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Read {
+    pub address: usize,
+    pub size: usize,
+    pub value: [u8; 64],
+    pub rewritten: bool,
+}
+
+/// There is none.
+pub(super) struct Trial {
+    pub points: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Outcome {
+    pub end: End,
+    pub reads: Vec<Read>,
+    pub accessed: Vec<usize>,
+    pub used: Vec<u64>,
+    pub numbers: Vec<u64>,
+    pub found: Vec<(usize, u64)>,
+}
+
+impl Trial {
+    pub fn allow(&mut self, _: usize, _: usize) {}
+
+    pub fn operation(&mut self, _: u64, _: Option<(usize, u64)>) {}
+}
+
+pub(super) fn work(_: Range<usize>, _: usize) -> bool {
+    false
+}
+
+pub(super) fn current() -> Option<&'static mut Trial> {
+    None
+}
+
+pub(super) fn probe(_: usize, _: usize) -> Option<Read> {
+    None
+}
+
+/// # Safety
+/// None is needed.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code))]
+pub(super) unsafe fn has_probed(_: *mut std::ffi::c_void) -> bool {
+    false
+}
+
+pub(super) fn ends(end: End) -> ! {
+    unreachable!("{end:?} of a trial that never began")
+}
+
+/// # Safety
+/// None is needed.
+pub(super) unsafe fn begins(_: Range<usize>, _: usize, _: impl FnOnce(&mut Trial)) -> Option<Outcome> {
+    let (reads, accessed, used) = (Vec::new(), Vec::new(), Vec::new());
+    let (numbers, found) = (Vec::new(), Vec::new());
+    Some(Outcome { end: End::Other, reads, accessed, used, numbers, found })
+}

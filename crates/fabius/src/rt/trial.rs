@@ -1,0 +1,560 @@
+//! Trials: what a thread that has given way would do by itself until it gives way again, found out without doing it.
+//!
+//! The thread goes on, instruction by instruction: the processor traps after each one, and the handler of that signal
+//! looks at the next one before it is run. It may write to the thread's own stack; to what this crate keeps of the execution
+//! and to variables that it knows, which is written down; and nowhere else. It may not call the kernel, nor do what other
+//! operating system threads see at once. If it is about to, or comes to the next give-way, the trial is over: what was
+//! written is put back, and so are the stack and the registers, and the thread is where it was. So a trial has no effect.
+//!
+//! Only on Linux on x86-64. Elsewhere, or where traps do not come, nothing can be tried out, and no repetition is seen.
+
+use super::instruction::{Access, Instructions, Known};
+use libc::{c_int, c_void, greg_t, siginfo_t};
+use std::cell::{Cell, RefCell, UnsafeCell};
+use std::mem::{MaybeUninit, zeroed};
+use std::ops::Range;
+use std::ptr;
+use std::sync::OnceLock;
+
+/// Instructions of one trial.
+const INSTRUCTIONS: u32 = 20_000;
+/// Operations of one trial.
+const OPERATIONS: usize = 64;
+/// Pieces of memory that a trial may read, and may write to.
+const READS: usize = 1000;
+const WRITES: usize = 2000;
+/// Words that a trial may use.
+const USES: usize = 4000;
+const RANGES: usize = 48;
+/// Words of the stack that are put back, at most.
+const WORDS: usize = 1 << 16;
+
+/// How a trial has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// It has come to the next give-way, and has changed nothing but its stack and variables that are known.
+    Round,
+    /// It would have done something else.
+    Other,
+}
+
+/// Memory that was read, with what was found; not what the round itself has put on its stack, nor what the crate keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Read {
+    pub address: usize,
+    pub size: usize,
+    pub value: [u8; 64],
+    /// Whether the round has written there later.
+    pub rewritten: bool,
+}
+
+/// Where a trial begins: what a call preserves, the stack pointer, and how many words of the stack were copied.
+#[repr(C)]
+#[derive(Default)]
+struct Start {
+    rbx: u64,
+    rbp: u64,
+    r12: u64,
+    r13: u64,
+    r14: u64,
+    r15: u64,
+    rsp: u64,
+    words: u64,
+}
+
+pub(super) struct Trial {
+    start: Start,
+    copy: Vec<u64>,
+    /// The part of the thread's stack that it uses or may use.
+    stack: Range<usize>,
+    ranges: [(usize, usize); RANGES],
+    ranges_used: usize,
+    reads: Vec<Read>,
+    writes: Vec<Read>,
+    /// Where it has read and written, but for its stack.
+    accessed: Vec<usize>,
+    /// Words with which it has done more than to copy them.
+    used: Vec<u64>,
+    /// For each word of the stack that is put back, which bytes it has written.
+    written: Vec<u8>,
+    left: u32,
+    local: u64,
+    instructions: Instructions,
+    end: End,
+    /// The operations: the numbers of the thread after each, and what they found for the first time.
+    numbers: [u64; OPERATIONS],
+    numbers_used: usize,
+    found: [(usize, u64); OPERATIONS],
+    found_used: usize,
+    /// How many of them were points.
+    pub points: u32,
+}
+
+/// What a trial has found out.
+#[derive(Clone, Debug)]
+pub(super) struct Outcome {
+    pub end: End,
+    pub reads: Vec<Read>,
+    pub accessed: Vec<usize>,
+    pub used: Vec<u64>,
+    pub numbers: Vec<u64>,
+    pub found: Vec<(usize, u64)>,
+}
+
+thread_local! {
+    static TRIAL: RefCell<Option<Box<Trial>>> = const { RefCell::new(None) };
+    /// The trial under way.
+    static UNDER_WAY: Cell<*mut Trial> = const { Cell::new(ptr::null_mut()) };
+}
+
+// Saves the registers and the stack up to its top, and returns 0 with traps on. The handler makes it return a second time,
+// with 1.
+std::arch::global_asm!(
+    ".globl fabius_trial_begins",
+    ".hidden fabius_trial_begins",
+    ".type fabius_trial_begins, @function",
+    "fabius_trial_begins:",
+    "mov [rdi], rbx",
+    "mov [rdi + 8], rbp",
+    "mov [rdi + 16], r12",
+    "mov [rdi + 24], r13",
+    "mov [rdi + 32], r14",
+    "mov [rdi + 40], r15",
+    "mov [rdi + 48], rsp",
+    "mov rcx, rdx",
+    "sub rcx, rsp",
+    "shr rcx, 3",
+    "mov [rdi + 56], rcx",
+    "mov rdi, rsi",
+    "mov rsi, rsp",
+    "cld",
+    "rep movsq",
+    "pushfq",
+    "or qword ptr [rsp], 0x100",
+    "popfq",
+    "xor eax, eax",
+    "ret",
+    ".size fabius_trial_begins, . - fabius_trial_begins",
+);
+
+unsafe extern "C" {
+    fn fabius_trial_begins(start: *mut Start, copy: *mut u64, top: usize) -> u64;
+}
+
+/// The flag that asks for a trap after the next instruction.
+const TRAP: greg_t = 0x100;
+
+/// The handler sees that a thread has come here, and ends the trial.
+#[inline(never)]
+extern "C" fn comes_to_an_end(end: u64) {
+    std::hint::black_box(end);
+}
+
+/// Ends the trial that the caller is part of; does not return.
+pub(super) fn ends(end: End) -> ! {
+    comes_to_an_end(u64::from(end == End::Round));
+    eprintln!("fabius: no trap came while a loop was tried out; the process ends");
+    std::process::abort();
+}
+
+/// The trial that the caller is part of.
+pub(super) fn current() -> Option<&'static mut Trial> {
+    // SAFETY: it lives until the thread ends, and the handler uses it only between two instructions.
+    unsafe { UNDER_WAY.get().as_mut() }
+}
+
+impl Trial {
+    fn new() -> Box<Trial> {
+        Box::new(Trial {
+            start: Start::default(),
+            copy: Vec::new(),
+            stack: 0..0,
+            ranges: [(0, 0); RANGES],
+            ranges_used: 0,
+            reads: Vec::with_capacity(READS),
+            writes: Vec::with_capacity(WRITES),
+            accessed: Vec::with_capacity(READS),
+            used: Vec::with_capacity(USES),
+            written: Vec::new(),
+            left: 0,
+            local: 0,
+            instructions: Instructions::new(),
+            end: End::Other,
+            numbers: [0; OPERATIONS],
+            numbers_used: 0,
+            found: [(0, 0); OPERATIONS],
+            found_used: 0,
+            points: 0,
+        })
+    }
+
+    /// What lies here may be written to: it belongs to the crate.
+    pub fn allow(&mut self, address: usize, size: usize) {
+        if self.ranges_used < RANGES {
+            self.ranges[self.ranges_used] = (address, size);
+            self.ranges_used += 1;
+        }
+    }
+
+    /// An operation was made, which has found a variable.
+    pub fn operation(&mut self, number: u64, found: Option<(usize, u64)>) {
+        if self.numbers_used == OPERATIONS {
+            ends(End::Other);
+        }
+        self.numbers[self.numbers_used] = number;
+        self.numbers_used += 1;
+        if let Some((variable, value)) = found
+            && !self.found[..self.found_used].iter().any(|(v, _)| *v == variable)
+        {
+            self.found[self.found_used] = (variable, value);
+            self.found_used += 1;
+        }
+    }
+
+    fn is_allowed(&self, address: usize, size: usize) -> bool {
+        let within = |&(from, length): &(usize, usize)| address >= from && address + size <= from + length;
+        self.ranges[..self.ranges_used].iter().any(within)
+    }
+
+    fn is_on_the_stack(&self, address: usize, size: usize) -> bool {
+        address >= self.stack.start && address + size <= self.stack.end
+    }
+
+    /// Before an instruction: whether the trial goes on with it.
+    ///
+    /// # Safety
+    /// The instruction is about to be run, with these registers.
+    unsafe fn goes_on(&mut self, registers: &[greg_t]) -> bool {
+        let known: Known = self.instructions.get(registers[libc::REG_RIP as usize] as usize);
+        if known.is_more || self.left == 0 || !self.is_on_the_stack(registers[libc::REG_RSP as usize] as usize, 8) {
+            return false;
+        }
+        self.left -= 1;
+        for word in known.used(registers) {
+            if !self.uses(word) {
+                return false;
+            }
+        }
+        let accesses = !known.repeats || registers[libc::REG_RCX as usize] != 0;
+        for place in known.places().filter(|_| accesses) {
+            let address = place.address(registers, self.local);
+            // SAFETY: the instruction would access this memory as well.
+            let allowed = unsafe {
+                (place.access == Access::Write || self.reads_from(address, place.size))
+                    && (place.access == Access::Read || self.writes_to(address, place.size))
+            };
+            let copied = known.copies || place.access == Access::Write;
+            // SAFETY: as above.
+            let used = copied || unsafe { self.uses_memory(address, place.size) };
+            if !allowed || !used {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The same for all words that some of this memory belongs to.
+    unsafe fn uses_memory(&mut self, address: usize, size: usize) -> bool {
+        let words = (address & !7..address + size).step_by(8);
+        let first = (size == 8).then_some(address);
+        // SAFETY: the caller sees to it that the memory is there, and so is the whole of each aligned word.
+        words.chain(first).all(|at| self.uses(unsafe { (at as *const u64).read_unaligned() }))
+    }
+
+    /// Writes down that a word is not only copied. Says whether there is room for it.
+    fn uses(&mut self, word: u64) -> bool {
+        self.used.contains(&word)
+            || self.used.len() < USES && {
+                self.used.push(word);
+                true
+            }
+    }
+
+    /// The bytes of the stack that were there when the trial began, as words and bits.
+    fn own(&self, address: usize, size: usize) -> impl Iterator<Item = (usize, u8)> + use<> {
+        let from = self.start.rsp as usize;
+        (address..address + size).filter_map(move |at| {
+            let at = at.checked_sub(from)?;
+            Some((at / 8, 1 << (at % 8)))
+        })
+    }
+
+    /// Writes down that there was an access. Says whether there is room for it.
+    fn accesses(&mut self, address: usize) -> bool {
+        self.accessed.contains(&address)
+            || self.accessed.len() < READS && {
+                self.accessed.push(address);
+                true
+            }
+    }
+
+    /// Writes down what is read. Says whether there is room for it.
+    unsafe fn reads_from(&mut self, address: usize, size: usize) -> bool {
+        if self.is_on_the_stack(address, size) {
+            if self.own(address, size).all(|(word, bit)| self.written[word] & bit != 0) {
+                return true;
+            }
+        } else if !self.accesses(address) {
+            return false;
+        } else if self.is_allowed(address, size) {
+            return true;
+        }
+        if self.reads.iter().any(|r| r.address == address && r.size == size) {
+            return true;
+        }
+        // SAFETY: the caller sees to it that the memory is there.
+        self.reads.len() < READS && {
+            self.reads.push(unsafe { Read::now(address, size) });
+            true
+        }
+    }
+
+    /// Writes down what is overwritten, if it may be.
+    unsafe fn writes_to(&mut self, address: usize, size: usize) -> bool {
+        if self.is_on_the_stack(address, size) {
+            for (word, bit) in self.own(address, size) {
+                self.written[word] |= bit;
+            }
+            return true;
+        }
+        let mine = ptr::from_ref(self) as usize;
+        if address >= mine && address + size <= mine + size_of::<Trial>() {
+            return true;
+        }
+        // SAFETY: the caller sees to it that the memory is there.
+        self.is_allowed(address, size) && self.accesses(address) && self.writes.len() < WRITES && {
+            self.writes.push(unsafe { Read::now(address, size) });
+            true
+        }
+    }
+
+    /// Everything is as it was when the trial began, and the thread goes on there.
+    ///
+    /// # Safety
+    /// The handler runs, on a stack of its own, and the registers are those that it goes back to.
+    unsafe fn is_over(&mut self, registers: &mut [greg_t], end: End) {
+        self.end = end;
+        let Start { rbx, rbp, r12, r13, r14, r15, rsp, words } = self.start;
+        // SAFETY: what was written to or copied is still there: nobody has given memory back, which would be to write.
+        unsafe {
+            for before in self.writes.drain(..).rev() {
+                ptr::copy_nonoverlapping(before.value.as_ptr(), before.address as *mut u8, before.size);
+            }
+            ptr::copy_nonoverlapping(self.copy.as_ptr(), rsp as *mut u64, words as usize);
+        }
+        let back = self.copy[0];
+        let set = [
+            (libc::REG_RBX, rbx),
+            (libc::REG_RBP, rbp),
+            (libc::REG_R12, r12),
+            (libc::REG_R13, r13),
+            (libc::REG_R14, r14),
+            (libc::REG_R15, r15),
+            (libc::REG_RSP, rsp + 8),
+            (libc::REG_RIP, back),
+            (libc::REG_RAX, 1),
+        ];
+        for (register, value) in set {
+            registers[register as usize] = value as greg_t;
+        }
+        // No trap, and copies go upwards, as calls expect.
+        registers[libc::REG_EFL as usize] &= !(TRAP | 0x400);
+        UNDER_WAY.set(ptr::null_mut());
+    }
+
+    fn outcome(&self) -> Outcome {
+        // A variable may have been read before it was known to be one.
+        let reads = self.reads.iter().filter(|r| !self.is_allowed(r.address, r.size));
+        let is_own = |r: &Read| self.is_on_the_stack(r.address, r.size);
+        let is_rewritten = |r: &Read| self.own(r.address, r.size).any(|(word, bit)| self.written[word] & bit != 0);
+        let reads = reads.map(|r| Read { rewritten: is_own(r) && is_rewritten(r), ..*r }).collect();
+        let numbers = self.numbers[..self.numbers_used].to_vec();
+        let (accessed, used) = (self.accessed.clone(), self.used.clone());
+        Outcome { end: self.end, reads, accessed, used, numbers, found: self.found[..self.found_used].to_vec() }
+    }
+}
+
+impl Read {
+    /// # Safety
+    /// The memory is there.
+    unsafe fn now(address: usize, size: usize) -> Read {
+        let mut value = [0; 64];
+        // SAFETY: as asked for; a size is at most 64.
+        unsafe { ptr::copy_nonoverlapping(address as *const u8, value.as_mut_ptr(), size) };
+        Read { address, size, value, rewritten: false }
+    }
+}
+
+// Copies memory that may not be there any more.
+std::arch::global_asm!(
+    ".globl fabius_probe",
+    ".globl fabius_probe_copies",
+    ".globl fabius_probe_fails",
+    ".hidden fabius_probe",
+    ".hidden fabius_probe_copies",
+    ".hidden fabius_probe_fails",
+    "fabius_probe:",
+    "mov rcx, rdx",
+    "fabius_probe_copies:",
+    "rep movsb",
+    "mov eax, 1",
+    "ret",
+    "fabius_probe_fails:",
+    "xor eax, eax",
+    "ret",
+);
+
+unsafe extern "C" {
+    fn fabius_probe(to: *mut u8, from: usize, size: usize) -> u64;
+    fn fabius_probe_copies();
+    fn fabius_probe_fails();
+}
+
+/// What is found in memory; `None` if there is none.
+pub(super) fn probe(address: usize, size: usize) -> Option<Read> {
+    let mut value = [0; 64];
+    // SAFETY: a size is at most 64, and what is not there is not read.
+    (unsafe { fabius_probe(value.as_mut_ptr(), address, size) } == 1).then_some(Read {
+        address,
+        size,
+        value,
+        rewritten: false,
+    })
+}
+
+/// Memory was touched that is not there: whether that was [`probe`], which goes on.
+///
+/// # Safety
+/// The handler of that fault runs, with this context.
+pub(super) unsafe fn has_probed(context: *mut c_void) -> bool {
+    // SAFETY: the kernel hands out a valid context.
+    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let is_probe = registers[libc::REG_RIP as usize] as usize == fabius_probe_copies as *const () as usize;
+    if is_probe {
+        registers[libc::REG_RIP as usize] = fabius_probe_fails as *const () as greg_t;
+    }
+    is_probe
+}
+
+/// Begins a trial of the thread that has this stack, which has its top there. Returns twice: first as a part of the trial,
+/// without an outcome; and then, when all is as it was, with one.
+///
+/// # Safety
+/// The caller runs on the stack. `allow` says what belongs to this crate and may be written to.
+#[inline(never)]
+pub(super) unsafe fn begins(stack: Range<usize>, top: usize, allow: impl FnOnce(&mut Trial)) -> Option<Outcome> {
+    let trial: *mut Trial = TRIAL.with(|trial| &raw mut **trial.borrow_mut().get_or_insert_with(Trial::new));
+    // SAFETY: the trial lives until the thread ends. Between the two returns nobody else refers to it.
+    unsafe {
+        {
+            let this = &mut *trial;
+            this.stack = stack.start..top;
+            this.reads.clear();
+            this.writes.clear();
+            this.accessed.clear();
+            this.used.clear();
+            (this.ranges_used, this.numbers_used, this.found_used) = (0, 0, 0);
+            (this.left, this.points, this.end) = (INSTRUCTIONS, 0, End::Other);
+            std::arch::asm!("mov {}, fs:[0]", out(reg) this.local, options(nostack, readonly));
+            let words = (top - ptr::from_ref(&trial) as usize) / 8 + 512;
+            if words > WORDS {
+                return Some(this.outcome());
+            }
+            if this.copy.len() < words {
+                this.copy.resize(words, 0);
+            }
+            this.written.clear();
+            this.written.resize(words, 0);
+            this.allow(UNDER_WAY.with(Cell::as_ptr) as usize, size_of::<usize>());
+            this.allow(trial as usize, size_of::<Trial>());
+            allow(this);
+        }
+        let before = handler_stack();
+        let (start, copy) = (&raw mut (*trial).start, (*trial).copy.as_mut_ptr());
+        UNDER_WAY.set(trial);
+        if fabius_trial_begins(start, copy, top) == 0 {
+            return None;
+        }
+        libc::sigaltstack(&before, ptr::null_mut());
+        Some((*trial).outcome())
+    }
+}
+
+/// The stack of the handler, which needs more than std gives it. Returns the one before.
+unsafe fn handler_stack() -> libc::stack_t {
+    const SIZE: usize = 128 << 10;
+    thread_local! {
+        static STACK: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    let memory = STACK.with(|stack| {
+        let mut stack = stack.borrow_mut();
+        stack.resize(SIZE, 0);
+        stack.as_mut_ptr()
+    });
+    // SAFETY: the memory lives until the thread ends, and the signal reaches it again.
+    unsafe {
+        let mut before: libc::stack_t = zeroed();
+        let new = libc::stack_t { ss_sp: memory.cast(), ss_flags: 0, ss_size: SIZE };
+        libc::sigaltstack(&new, &mut before);
+        let mut traps: libc::sigset_t = zeroed();
+        libc::sigemptyset(&mut traps);
+        libc::sigaddset(&mut traps, libc::SIGTRAP);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &traps, ptr::null_mut());
+        before
+    }
+}
+
+/// What was done with the signal before.
+struct Before(UnsafeCell<MaybeUninit<libc::sigaction>>);
+
+// SAFETY: it is written once, before the handler that reads it is installed.
+unsafe impl Sync for Before {}
+
+static BEFORE: Before = Before(UnsafeCell::new(MaybeUninit::uninit()));
+
+unsafe extern "C" fn on_trap(signal: c_int, _: *mut siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel hands out a valid context; the trial is that of this thread, which stands still.
+    unsafe {
+        let Some(trial) = UNDER_WAY.get().as_mut() else {
+            // Not ours: as if there were no handler.
+            libc::sigaction(signal, (*BEFORE.0.get()).as_ptr(), ptr::null_mut());
+            libc::raise(signal);
+            return;
+        };
+        let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+        if registers[libc::REG_RIP as usize] as usize == comes_to_an_end as *const () as usize {
+            let end = if registers[libc::REG_RDI as usize] == 1 { End::Round } else { End::Other };
+            trial.is_over(registers, end);
+        } else if !trial.goes_on(registers) {
+            trial.is_over(registers, End::Other);
+        }
+    }
+}
+
+/// Whether trials work here. The caller runs on the stack, which has its top there.
+pub(super) fn work(stack: Range<usize>, top: usize) -> bool {
+    static WORK: OnceLock<bool> = OnceLock::new();
+    *WORK.get_or_init(|| {
+        // A debugger has use for traps itself.
+        let traced = std::fs::read_to_string("/proc/self/status")
+            .is_ok_and(|status| status.lines().any(|l| l.starts_with("TracerPid:") && !l.ends_with("\t0")));
+        // SAFETY: the handler does only what a handler may; it leaves the registers that are asked for, or goes back to
+        // where the trial began.
+        !traced
+            && unsafe {
+                let mut action: libc::sigaction = zeroed();
+                action.sa_sigaction = on_trap as *const () as usize;
+                action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+                libc::sigaction(libc::SIGTRAP, ptr::null(), (*BEFORE.0.get()).as_mut_ptr());
+                libc::sigaction(libc::SIGTRAP, &action, ptr::null_mut());
+                match begins(stack, top, |_| ()) {
+                    Some(outcome) => outcome.end == End::Round,
+                    None => {
+                        comes_to_an_end(1);
+                        UNDER_WAY.set(ptr::null_mut());
+                        false
+                    }
+                }
+            }
+    })
+}
