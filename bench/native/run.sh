@@ -1,5 +1,6 @@
 #!/bin/bash
-# Executions per second of processor time, random schedules, data races looked for in every execution.
+# Executions per second of processor time and the time of a scheduling point; random schedules, data races looked for in every
+# execution.
 #
 #   cargo build --release -p fabius-cli && bench/native/run.sh target/release/fabius
 set -eu
@@ -13,15 +14,17 @@ measure() {
     TIMEFORMAT='%U %S'
     local times
     times=$( { time "$fabius" run "$out/program" --strategy random --executions "$count" --seed 1 --max-steps 1000000 \
-        > "$out/answer" || true; } 2>&1 | tail -1)
-    local found
+        --stats > "$out/answer" || true; } 2>&1 | tail -1)
+    local found points
+    points=$(awk '$1 == "0" { print $NF }' "$out/answer" | tail -1)
     found=$(head -1 "$out/answer")
-    awk -v t="$times" -v n="$count" -v name="$1" -v found="$found" \
-        'BEGIN { split(t, s, " "); printf "%-28s %9.0f executions per CPU second   %s\n", name, n / (s[1] + s[2]), found }'
+    awk -v t="$times" -v n="$count" -v name="$1" -v found="$found" -v p="${points:-0}" \
+        'BEGIN { split(t, s, " "); c = s[1] + s[2]; point = p > 0 ? sprintf("%5.0f ns a point", c / p * 1e9) : ""
+            printf "%-28s %9.0f executions per CPU second %16s   %s\n", name, n / c, point, found }'
 }
 for program in account bluetooth stack ring philosophers; do
     measure "$program" "$program.c"
 done
-for threads in 2 10 50 100; do
-    count=$((20000 / threads)) measure "account, $threads threads" -DTHREADS="$threads" account.c
+for threads in 2 5 10 20 50 100; do
+    count=$((2000000 / threads / threads + 400)) measure "account, $threads threads" -DTHREADS="$threads" account.c
 done

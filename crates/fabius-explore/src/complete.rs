@@ -70,12 +70,12 @@ pub fn some_execution<S: Snapshot>(
 /// How many outcomes the choices before the first step have.
 pub fn beginnings<S: Snapshot>(system: &S, options: &Options, monitor: &Monitor<'_>) -> u64 {
     let context = Context { system, options, compare: Some(S::compare_anonymous) };
-    let mut script = Script::of(options);
+    let mut script = Script::merging(options);
     let mut log = context.log();
-    let mut count = 0;
+    let mut count: u64 = 0;
     loop {
         let stopped = matches!(context.initial(&mut script, &mut log), Err(Stop::Cut(cut)) if cut.is_final());
-        count += 1;
+        count = count.saturating_add(script.weight());
         if stopped || monitor.stop.load(Ordering::Relaxed) || !script.advance() {
             return count;
         }

@@ -4,6 +4,7 @@ pub mod codec;
 pub mod complete;
 pub mod dispatcher;
 mod execution;
+pub mod flat;
 pub mod graph;
 pub mod growth;
 mod intern;

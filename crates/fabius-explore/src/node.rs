@@ -382,6 +382,10 @@ pub(crate) struct Script {
     outcomes: u32,
     /// Whether some outcome has passed a point twice.
     is_cyclic: bool,
+    /// Whether outcomes that come to where others have been are left to those.
+    merges: bool,
+    /// Whether the last one was.
+    has_met: bool,
     /// Whether cycles of choices are followed to a limit.
     goes_round: bool,
     /// Bytes that are left for points, and one more; `None` if nobody counts them.
@@ -398,11 +402,28 @@ impl Script {
         }
     }
 
+    /// The same for a search that stores states: outcomes that lead to the same place inside of a step are made once from there
+    /// on, unless each counts for itself.
+    pub fn merging(options: &Options) -> Script {
+        Script { merges: !options.livelock && options.races.is_none(), ..Script::of(options) }
+    }
+
     /// Begins with the first outcome.
     pub fn restart(&mut self) {
         self.taken.clear();
         self.forget();
         self.at = 0;
+        self.has_met = false;
+    }
+
+    /// Whether the last outcome was left to others that have been where it came to.
+    pub fn has_met(&self) -> bool {
+        self.has_met
+    }
+
+    /// How many outcomes the last one stands for.
+    pub fn weight(&self) -> u64 {
+        self.passed.as_ref().map_or(1, |passed| passed.others.saturating_add(1))
     }
 
     #[inline]
@@ -439,13 +460,17 @@ impl Script {
         self.taken.truncate(self.at);
         self.at = 0;
         self.outcomes = self.outcomes.wrapping_add(1);
+        self.has_met = false;
         while let Some(last) = self.taken.pop() {
             if let Some(next) = last.next() {
                 self.taken.push(next);
-                return true;
+                break;
             }
         }
-        false
+        if let Some(passed) = &mut self.passed {
+            passed.close(self.taken.len());
+        }
+        !self.taken.is_empty()
     }
 
     /// The same outcomes once more.
@@ -476,10 +501,44 @@ impl Script {
     }
 }
 
-/// Points inside of a step, and the number of the last outcome that has passed each.
+/// Points inside of a step.
 #[derive(Clone, Debug, Default)]
 struct Passed {
-    points: BTreeMap<Box<[u8]>, u32>,
+    points: BTreeMap<Box<[u8]>, usize>,
+    known: Vec<Point>,
+    /// Those that not all outcomes have been made from, in the order in which they are passed.
+    open: Vec<usize>,
+    /// How many outcomes the last one stands for, beyond itself; and all before it.
+    others: u64,
+    counted: u64,
+}
+
+/// A point inside of a step.
+#[derive(Clone, Debug)]
+struct Point {
+    /// How many choices lead to it.
+    choices: usize,
+    /// The last outcome that has passed it.
+    outcome: u32,
+    /// How many outcomes were counted when it was first passed; afterwards how many there are from it on.
+    count: u64,
+    is_open: bool,
+}
+
+impl Passed {
+    /// An outcome has been made; the next one differs in the last of so many choices.
+    fn close(&mut self, choices: usize) {
+        self.counted = self.counted.saturating_add(self.others).saturating_add(1);
+        self.others = 0;
+        while let Some(last) = self.open.last()
+            && self.known[*last].choices >= choices
+        {
+            let point = &mut self.known[*last];
+            point.count = self.counted.saturating_sub(point.count);
+            point.is_open = false;
+            self.open.pop();
+        }
+    }
 }
 
 /// What a point takes, with its entry in a table.
@@ -541,11 +600,26 @@ impl Choose for Script {
         }
         let mut point = Vec::new();
         describe(&mut point);
-        let left = |room: NonZeroU64| NonZeroU64::new(room.get().saturating_sub(bytes_of(&point)));
-        self.room = self.room.map(|room| left(room).unwrap_or(NonZeroU64::MIN));
-        let before = self.passed.get_or_insert_default().points.insert(point.into(), self.outcomes);
-        self.is_cyclic |= before == Some(self.outcomes);
-        // Without cycles all outcomes are few, and none is left out. Those that are given have been here before.
-        self.is_cyclic && before.is_some() && self.at == self.taken.len()
+        // Those that are given have been here before.
+        let is_given = self.at < self.taken.len();
+        let passed = self.passed.get_or_insert_default();
+        let Some(point) = passed.points.get(point.as_slice()).map(|known| &mut passed.known[*known]) else {
+            let left = |room: NonZeroU64| NonZeroU64::new(room.get().saturating_sub(bytes_of(&point)));
+            self.room = self.room.map(|room| left(room).unwrap_or(NonZeroU64::MIN));
+            let known = passed.known.len();
+            passed.known.push(Point { choices: self.at, outcome: self.outcomes, count: passed.counted, is_open: true });
+            passed.points.insert(point.into(), known);
+            passed.open.push(known);
+            return false;
+        };
+        let before = std::mem::replace(&mut point.outcome, self.outcomes);
+        self.is_cyclic |= before == self.outcomes;
+        if self.merges && !point.is_open && !is_given {
+            self.has_met = true;
+            passed.others = point.count.saturating_sub(1);
+            return true;
+        }
+        // Without cycles all outcomes are few, and none is left out.
+        self.is_cyclic && !is_given
     }
 }

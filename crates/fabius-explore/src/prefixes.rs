@@ -96,7 +96,8 @@ impl Findings {
         let taken = script.taken();
         let others = Others::new(&self.here, taken, fixed);
         self.work.extend(
-            others.map(|others| Item { others: Some(Box::new(others)), ..Item::new(Box::default(), priced.cost, None) }),
+            others
+                .map(|others| Item { others: Some(Box::new(others)), ..Item::new(Box::default(), priced.cost, None) }),
         );
         let cost = priced.cost + priced.deviation;
         for at in fixed..taken.len() {

@@ -41,8 +41,10 @@ pub struct Options {
     pub deadlock: bool,
     /// Whether a fair cycle without progress is a bug.
     pub livelock: bool,
-    /// Number of worker threads.
+    /// Number of workers.
     pub jobs: usize,
+    /// What a worker is.
+    pub workers: Workers,
     /// Bytes for states.
     pub memory: Option<u64>,
     /// When to give up.
@@ -71,6 +73,7 @@ impl Default for Options {
             deadlock: true,
             livelock: false,
             jobs: 1,
+            workers: Workers::default(),
             memory: None,
             deadline: None,
             executions: None,
@@ -79,6 +82,24 @@ impl Default for Options {
             at_first_bug: false,
             seed: 0,
         }
+    }
+}
+
+/// Runs the same work so many times at once, and comes back when all of it is done; the caller does it, too.
+#[derive(Clone, Copy, Debug)]
+pub struct Workers(pub fn(usize, &(dyn Fn() + Sync)));
+
+impl Default for Workers {
+    /// Threads.
+    fn default() -> Workers {
+        Workers(|jobs, work| {
+            std::thread::scope(|scope| {
+                for _ in 1..jobs {
+                    scope.spawn(work);
+                }
+                work();
+            });
+        })
     }
 }
 

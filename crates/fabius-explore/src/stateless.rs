@@ -16,7 +16,7 @@ use crate::node::{Context, Stop};
 use crate::prefixes::{Findings, Item, Priced, choices_at};
 use crate::reached::{Class, Reached};
 use crate::scheduler::Pick;
-use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
+use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy, Workers};
 use crate::system::System;
 use crate::taken::Taken;
 use fabius_trace::{Bound, LevelStats, SchedulerKind, Turn};
@@ -172,12 +172,7 @@ impl<S: System + Sync> Search<'_, S> {
         // Depth-first search stops at the first bug, which must not depend on who is faster.
         let in_order = self.context.options.strategy == Strategy::Iterative;
         let jobs = if in_order { self.context.options.jobs.max(1) } else { 1 };
-        std::thread::scope(|scope| {
-            for _ in 1..jobs {
-                scope.spawn(|| self.work(bound));
-            }
-            self.work(bound);
-        });
+        (self.context.options.workers.0)(jobs, &|| self.work(bound));
     }
 
     fn work(&self, bound: u32) {
@@ -504,10 +499,10 @@ enum Repeated {
     Known,
 }
 
-/// Runs `one` for every number below `count` until it answers or it is time to stop, on several threads; the answer to the
+/// Runs `one` for every number below `count` until it answers or it is time to stop, by several workers; the answer to the
 /// lowest number.
 pub(crate) fn first_of<T: Send>(
-    jobs: usize,
+    (jobs, workers): (usize, Workers),
     count: u64,
     stop: &AtomicBool,
     one: impl Fn(u64) -> Option<T> + Sync,
@@ -527,11 +522,6 @@ pub(crate) fn first_of<T: Send>(
             }
         }
     };
-    std::thread::scope(|scope| {
-        for _ in 1..jobs.max(1) {
-            scope.spawn(work);
-        }
-        work();
-    });
+    (workers.0)(jobs, &work);
     best.into_inner().expect("no worker has panicked")
 }

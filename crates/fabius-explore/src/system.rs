@@ -236,3 +236,66 @@ pub trait Snapshot: System<State: Clone> {
     /// (finished, or dropped by a lossy scheduler).
     fn reorder_anonymous(&self, state: &mut Self::State, order: &[TaskId]);
 }
+
+/// What a search without bounds asks in addition, of systems of threads: states in few bits, on which most steps are made
+/// as they are.
+///
+/// A packed state is a multiple of four bytes long, and begins with two that name its kind. All states of a kind have one length;
+/// those of kind 0 have any: four bytes behind the kind say how many follow, but for what is missing to a multiple of four.
+pub trait Packed: Snapshot {
+    /// A packed state that is looked at, and what the last step made of it.
+    type Cursor;
+
+    /// A cursor, at no state yet.
+    fn cursor(&self) -> Self::Cursor;
+
+    /// Puts a state where a step would have put it.
+    fn pack(&self, state: &Self::State, cursor: &mut Self::Cursor);
+
+    /// The state that a packed one stands for.
+    fn unpack(&self, packed: &[u8], cursor: &mut Self::Cursor) -> Self::State;
+
+    /// Moves to a packed state.
+    fn load(&self, packed: &[u8], cursor: &mut Self::Cursor);
+
+    /// How many unfinished tasks the state has.
+    fn tasks(&self, cursor: &Self::Cursor) -> usize;
+
+    /// Which task this one is, in increasing order.
+    fn task(&self, cursor: &Self::Cursor, index: usize) -> TaskId;
+
+    /// Whether the task can go on in the state.
+    fn ready_at(&self, cursor: &mut Self::Cursor, index: usize) -> bool;
+
+    /// Makes the step of a task that is ready; `None` if that takes [`Packed::step_at`]. Nothing but the end is told.
+    fn quick_step_at(&self, cursor: &mut Self::Cursor, index: usize, choose: &mut dyn Choose) -> Option<End>;
+
+    /// Makes the step of a task that is ready.
+    ///
+    /// # Errors
+    /// As [`System::step`].
+    fn step_at(
+        &self,
+        cursor: &mut Self::Cursor,
+        index: usize,
+        choose: &mut dyn Choose,
+        log: &mut StepLog,
+    ) -> Result<End, Fault>;
+
+    /// What the last step has made of the state.
+    fn packed<'a>(&self, cursor: &'a Self::Cursor) -> &'a [u8];
+
+    /// Of what the last step has made: whether there is an unfinished task, and whether one can go on.
+    fn outlook(&self, cursor: &mut Self::Cursor) -> Outlook;
+}
+
+/// Who is left in a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outlook {
+    /// Somebody can go on.
+    GoesOn,
+    /// Somebody is left, and nobody can go on.
+    Stuck,
+    /// Everybody has finished.
+    Complete,
+}

@@ -3,6 +3,7 @@
 mod analysis;
 pub mod diagnostic;
 mod explain;
+pub mod live;
 pub mod program;
 mod render;
 pub mod syntax;

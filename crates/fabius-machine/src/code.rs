@@ -248,6 +248,8 @@ pub(crate) enum Instr {
     NotNull {
         a: Arg,
     },
+    /// In front of a statement that chooses: outcomes of earlier choices that come here alike go on as one.
+    Meet,
     Jump {
         to: u32,
     },
@@ -366,6 +368,8 @@ pub(crate) struct Site {
     /// Where the caller goes on.
     pub(crate) back: u32,
     pub(crate) caller: usize,
+    /// Locals of the caller that are dead while the call is under way: entry of [`Code::dead`].
+    pub(crate) dead: u32,
 }
 
 /// `spawn` or `post`.
@@ -420,4 +424,8 @@ pub(crate) struct Code {
     pub(crate) proc_of: Vec<u32>,
     /// How many temporaries there are.
     pub(crate) temps: u32,
+    /// Sets of dead locals, as words of the frame from and to. The first is empty.
+    pub(crate) dead: Vec<Vec<(u32, u32)>>,
+    /// For each program counter, the locals that are dead for a task that stands there: entry of [`Code::dead`].
+    pub(crate) dead_at: Vec<u32>,
 }

@@ -23,6 +23,8 @@ pub(crate) struct Run {
 pub(crate) struct Layout {
     pub(crate) words: u32,
     pub(crate) runs: Vec<Run>,
+    /// For each word its least value and how many bits tell its values apart; no bits: a number of any size.
+    pub(crate) fields: Vec<(i64, Option<u32>)>,
     /// Offsets of references.
     pub(crate) refs: Vec<u32>,
     /// Offsets of thread handles.
@@ -54,6 +56,10 @@ impl Layout {
                     _ => {}
                 }
                 let pack = pack(program, ty);
+                self.fields.push(match ty.finite_range(&program.enums) {
+                    Some((lo, hi)) if pack != Pack::Number => (lo, Some(64 - hi.abs_diff(lo).leading_zeros())),
+                    _ => (0, None),
+                });
                 match self.runs.last_mut() {
                     Some(run) if run.pack == pack => run.count += 1,
                     _ => self.runs.push(Run { pack, count: 1 }),

@@ -5,10 +5,12 @@ mod compile;
 mod exec;
 mod layout;
 mod limits;
+mod packed;
 mod repetition;
 mod state;
 mod system;
 
 pub use limits::StepLimits;
+pub use packed::Cursor;
 pub use state::State;
 pub use system::Machine;

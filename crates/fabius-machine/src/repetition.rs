@@ -1,17 +1,20 @@
-//! Loops inside of a step that come back to where they were.
+//! Outcomes of choices inside of a step that come to where others have been.
 //!
-//! `while * { }` may go round any number of times, and each number is an outcome of its choices. All that can follow when a
-//! step comes back, by choices, to a state in which it has been can also follow from the first time, so the longer way is
-//! dropped. A loop without choices is left alone: it has no end, which is a limit that is reported.
+//! `choose { a } or { b }` ten times in a step has a thousand outcomes, and mostly few places that they lead to; `while * { }` may
+//! go round any number of times, and each number is an outcome. In front of each choice but the first of a step the search is told
+//! where the step is. All that can follow can also follow from the first time, so whoever comes there again is dropped, if the
+//! search says so. A loop without choices is left alone: it has no end, which is a limit that is reported.
 
 use crate::exec::Exec;
 use fabius_explore::system::Access;
 
 impl Exec<'_> {
-    /// Whether the step of this task, which is about to jump from here, has been here in the same state before.
+    /// Whether the step of this task, which is in front of a choice, need not go on from here. Between statements no temporary
+    /// matters, nor does a dead local.
     pub(crate) fn comes_back(&mut self, index: usize, here: usize) -> bool {
-        let (state, log, temps) = (&mut *self.state, &*self.log, &self.temps);
-        state.tasks[index].pc = here as u32;
+        self.state.tasks[index].pc = here as u32;
+        self.state.forget(index, self.program);
+        let (state, log) = (&*self.state, &*self.log);
         let mut accesses: Vec<&Access> = log.accesses.iter().collect();
         accesses.sort_by_key(|a| (a.variable, a.write, a.sync, a.span.start, a.span.end));
         accesses.dedup();
@@ -21,7 +24,7 @@ impl Exec<'_> {
             let parts = [state.words.len(), state.tasks.len(), state.own.len(), state.heap.len(), state.finished.len()];
             parts.iter().chain(&[log.born.len(), log.finished.len()]).for_each(|n| put(*n as i64));
             put(i64::from(state.started) << 1 | i64::from(log.progress));
-            state.words.iter().chain(temps).for_each(|word| put(*word));
+            state.words.iter().for_each(|word| put(*word));
             for task in &state.tasks {
                 put(i64::from(task.id) << 32 | i64::from(task.buffer));
                 put(i64::from(task.level) << 33 | i64::from(task.on_stack) << 32 | i64::from(task.pc));

@@ -178,6 +178,24 @@ impl State {
         Frames { words: &self.words, next: Some(task.frame as usize) }
     }
 
+    /// Gives the locals of a task that are dead where it stands their first values.
+    pub(crate) fn forget(&mut self, index: usize, program: &Compiled) {
+        let task = self.tasks[index];
+        let mut dead = program.code.dead_at[task.pc as usize];
+        let mut next = Some(task.frame as usize);
+        while let Some(base) = next {
+            let [proc, site, distance] = [1, 2, 3].map(|i| self.words[base - HEADER + i - 1]);
+            let initial = &program.locals[proc as usize].initial;
+            for (from, to) in &program.code.dead[dead as usize] {
+                let (from, to) = (*from as usize, *to as usize);
+                self.words[base + from..base + to].copy_from_slice(&initial[from..to]);
+            }
+            let Ok(site) = usize::try_from(site) else { return };
+            dead = program.code.sites[site].dead;
+            next = Some(base - distance as usize);
+        }
+    }
+
     /// Drops heap objects and finished tasks to which nothing refers any more.
     pub(crate) fn collect(&mut self, program: &Compiled) {
         if self.heap.is_empty() && self.finished.is_empty() {

@@ -5,6 +5,7 @@ use crate::compile::{Compiled, compile};
 use crate::exec::{Exec, operand, peek};
 use crate::layout::{Layout, Pack};
 use crate::limits::StepLimits;
+use crate::packed::packing::Packing;
 use crate::state::{HEADER, Object, State, Task};
 use fabius_explore::codec::{get, put};
 use fabius_explore::system::{ANONYMOUS, Access, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
@@ -17,8 +18,9 @@ use std::cmp::Ordering;
 pub struct Machine<'a> {
     limits: StepLimits<'a>,
     source: Program,
-    program: Compiled,
+    pub(crate) program: Compiled,
     has_buffers: bool,
+    pub(crate) packing: Packing,
 }
 
 struct First;
@@ -38,6 +40,7 @@ impl<'a> Machine<'a> {
             program: compile(program, points),
             has_buffers: program.has_buffers(),
             source: program.clone(),
+            packing: Packing::default(),
         }
     }
 
@@ -71,6 +74,7 @@ impl System for Machine<'_> {
         let mut state = State::default();
         if self.exec(&mut state, choose, log).initial()? {
             log.born.retain(|b| state.index(b.task).is_some());
+            (0..state.tasks.len()).for_each(|index| state.forget(index, &self.program));
             state.collect(&self.program);
             return Ok(state);
         }
@@ -119,6 +123,11 @@ impl System for Machine<'_> {
         let end = end?;
         if !log.born.is_empty() {
             log.born.retain(|b| state.index(b.task).is_some());
+        }
+        // Who is dropped stands nowhere.
+        let stand = log.born.iter().map(|b| b.task).chain([task]).filter(|_| end != End::Dropped);
+        for index in stand.filter_map(|task| state.index(task)).collect::<Vec<_>>() {
+            state.forget(index, &self.program);
         }
         state.collect(&self.program);
         Ok(end)

@@ -20,6 +20,8 @@ pub struct Answer {
     pub data_points: Vec<u64>,
     /// What was not explored although nothing cut the search short.
     pub limits: Vec<String>,
+    /// Why executions should have processes of their own.
+    pub not_restored: Option<String>,
     /// What happened in a replay that did not fail.
     pub replayed: Option<Recorded>,
     /// Where the program and its libraries are in memory.
@@ -67,6 +69,8 @@ pub struct Failed {
     pub delays: Vec<u32>,
     /// What happens in it.
     pub run: Recorded,
+    /// A number of all its accesses.
+    pub number: u64,
 }
 
 /// An execution, step by step.

@@ -8,8 +8,10 @@ mod header;
 mod request;
 
 pub use answer::{Answer, Cut, Event, Failed, Module, Race, Recorded, RecordedStep, ThreadEnd};
-pub use header::{CHOICE, Header, MOST_DECISIONS, MOST_POINTS, START, STATE_BEGAN, STATE_DONE, STATE_RUNS};
-pub use request::{Request, Walk, What};
+pub use header::{
+    CHOICE, Header, MOST_DECISIONS, MOST_POINTS, MOST_WORKERS, START, STATE_BEGAN, STATE_DONE, STATE_RUNS, Worker,
+};
+pub use request::{Isolation, Request, Walk, What};
 
 /// The descriptor of the shared file in the program's process.
 ///
@@ -17,22 +19,28 @@ pub use request::{Request, Walk, What};
 pub const FD: i32 = 60;
 
 /// The name of the shared file, by which the library in the program's process knows that it is under control.
-pub const NAME: &str = "fabius-native-2";
+pub const NAME: &str = "fabius-native-3";
 
 /// What `/proc/self/fd` says of the shared file.
-pub const LINK: &str = "/memfd:fabius-native-2 (deleted)";
+pub const LINK: &str = "/memfd:fabius-native-3 (deleted)";
 
 /// Where the request is in the shared file.
 pub const REQUEST_AT: u64 = 4096;
 
-/// Where the decisions of the execution under way are, each four bytes.
+/// Where the decisions of the first worker's execution are, each four bytes.
 pub const SCHEDULE_AT: u64 = 16 << 20;
 
+/// From the decisions of one worker to those of the next.
+pub const SCHEDULE_SIZE: u64 = 4 * MOST_DECISIONS as u64;
+
 /// Where the addresses of data are that are scheduling points, each eight bytes.
-pub const POINTS_AT: u64 = 24 << 20;
+pub const POINTS_AT: u64 = SCHEDULE_AT + MOST_WORKERS as u64 * SCHEDULE_SIZE;
 
 /// Where the answer is.
-pub const ANSWER_AT: u64 = 32 << 20;
+pub const ANSWER_AT: u64 = POINTS_AT + 8 * MOST_POINTS as u64;
+
+/// What is said when two executions with one schedule differ.
+pub const NONDETERMINISTIC: &str = "the program behaves differently when the same schedule is run again";
 
 /// The signal that says that no scheduling point was reached for long.
 pub const STANDS_STILL: i32 = 63;

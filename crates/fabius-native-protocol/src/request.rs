@@ -32,6 +32,10 @@ pub struct Request {
     pub first_race: bool,
     /// Whether memory that is still allocated at the end is a bug.
     pub leaks: bool,
+    /// How an execution begins with what was there at the beginning.
+    pub isolation: Isolation,
+    /// How many processes explore.
+    pub jobs: usize,
     /// Bytes of heap that an execution may use.
     pub heap: u64,
 }
@@ -43,6 +47,17 @@ pub enum What {
     Explore,
     /// Run one schedule and write down what happens; what the program prints is shown.
     Replay(Schedule),
+    /// The same, and nothing is shown.
+    Repeat(Schedule),
+}
+
+/// How an execution begins with what was there at the beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Isolation {
+    /// The memory of the process is put back.
+    Memory,
+    /// It has a process of its own.
+    Process,
 }
 
 /// How the tree of choices is walked.

@@ -1,13 +1,15 @@
 //! From a request to an answer: explores, begins again when data races show that there must be more scheduling points, and
 //! runs what fails twice more to write it down.
 
-use crate::rt::{STOP, rt};
+use crate::rt::rt;
 use crate::system::Program;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
 use fabius_explore::system::{Choose, End, StepLog, System};
 use fabius_explore::{shrink, stateless, walk};
 use fabius_native_protocol as protocol;
-use fabius_native_protocol::{Answer, Failed, Recorded, RecordedStep, Request, Walk, What};
+use fabius_native_protocol::{
+    Answer, Failed, Isolation, NONDETERMINISTIC, Recorded, RecordedStep, Request, Walk, What,
+};
 use fabius_trace::{Bound, BugKind, Schedule, Turn};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -20,41 +22,55 @@ const BEHIND_RACES: (u32, u64) = (2, 50_000);
 pub fn run(request: &Request) -> Answer {
     match &request.what {
         What::Explore => explore(request),
-        What::Replay(schedule) => replay(schedule),
+        What::Replay(schedule) | What::Repeat(schedule) => replay(schedule),
     }
 }
 
 fn explore(request: &Request) -> Answer {
     let began = Instant::now();
     let mut reduction = request.reduction;
-    let (mut executions, mut options, mut outcome);
+    let (mut executions, mut options, mut outcome, mut first);
     loop {
+        forget();
+        first = first_execution();
+        let found_races = rt().again;
+        forget();
+        if found_races {
+            continue;
+        }
         let rt = rt();
-        (rt.again, rt.unannounced, rt.unfair) = (false, false, false);
-        rt.limits.clear();
-        STOP.store(false, Relaxed);
         let races = !rt.races.marked.is_empty() && !rt.settings.race_is_bug;
         options = of(request, reduction, races, began);
         outcome = search(&options);
-        executions = rt.header.executions.load(Relaxed);
+        executions = rt.header.executions();
         let asked = rt.header.stop.load(Relaxed) != 0 || outcome.cut == Some(Cut::Time);
         if rt.unannounced && reduction && !asked {
             // Somebody looks at what is not announced: executions that seem alike need not be.
             reduction = false;
             continue;
         }
-        if !rt.again || asked {
+        if !rt.again || asked || rt.not_restored.is_some() {
             break;
         }
+    }
+    if let Some(why) = rt().not_restored.take() {
+        return Answer {
+            cut: Some(protocol::Cut::Interrupted),
+            executions,
+            not_restored: Some(why),
+            ..Answer::default()
+        };
     }
     let mut bug = outcome.bug.take();
     if bug.is_none() && !rt().races.marked.is_empty() && !rt().settings.race_is_bug {
         rt().settings.race_is_bug = true;
-        STOP.store(false, Relaxed);
+        rt().header.halt.store(false, Relaxed);
         let found = search(&Options { deadline: None, ..options.clone() });
         bug = found.bug;
     }
-    let repeats = bug.is_some() || first_execution() == first_execution();
+    // Who has no answer anyway, for instance because a loop never ends, need not be asked again.
+    let has_none = matches!(outcome.cut, Some(Cut::Program(..) | Cut::Time | Cut::Interrupted));
+    let repeats = bug.is_some() || has_none || first == first_execution();
     if !repeats {
         outcome.cut = Some(Cut::Nondeterminism);
         outcome.exhausted = false;
@@ -81,6 +97,14 @@ fn explore(request: &Request) -> Answer {
     answer
 }
 
+/// What was found out so far is not to be known any more.
+fn forget() {
+    let rt = rt();
+    (rt.again, rt.unannounced, rt.unfair) = (false, false, false);
+    rt.limits.clear();
+    rt.header.halt.store(false, Relaxed);
+}
+
 fn of(request: &Request, reduction: bool, races: bool, began: Instant) -> Options {
     let strategy = match request.walk {
         Walk::Iterative => Strategy::Iterative,
@@ -99,6 +123,8 @@ fn of(request: &Request, reduction: bool, races: bool, began: Instant) -> Option
         strategy,
         executions: request.executions.or(in_order.then_some(BEHIND_RACES.1)),
         deadline: request.time.map(|t| began + Duration::from_millis(t)),
+        jobs: if request.isolation == Isolation::Process { 1 } else { request.jobs },
+        workers: crate::crew::PROCESSES,
         seed: request.seed,
         max_steps: request.max_steps,
         reduction: if reduction { Reduction::Classes } else { Reduction::None },
@@ -112,10 +138,10 @@ fn search(options: &Options) -> Outcome {
         let header = rt().header;
         header.bound.store(progress.bound, Relaxed);
         if header.stop.load(Relaxed) != 0 {
-            STOP.store(true, Relaxed);
+            header.halt.store(true, Relaxed);
         }
     };
-    let monitor = Monitor { stop: &STOP, progress: &look };
+    let monitor = Monitor { stop: &rt().header.halt, progress: &look };
     match options.strategy {
         Strategy::Iterative | Strategy::DepthFirst => stateless::search(&Program, options, &monitor, &|_| {}),
         _ => walk::search(&Program, options, &monitor),
@@ -134,18 +160,23 @@ fn said(cut: Cut) -> protocol::Cut {
     }
 }
 
-const NONDETERMINISTIC: &str = "the program behaves differently when the same schedule is run again";
+/// How long a schedule is made simpler.
+const SHRINKING: Duration = Duration::from_secs(3);
 
 /// Puts a bug into the answer, made as simple as possible and run twice.
 fn failed(options: &Options, found: Found, answer: &mut Answer) {
-    let found = shrink::shrink(&Program, &Options { strategy: Strategy::Iterative, ..options.clone() }, &found);
+    // Long executions take their time, and what was found is an answer as it is.
+    let enough = Instant::now() + SHRINKING;
+    let deadline = Some(options.deadline.map_or(enough, |deadline| deadline.min(enough)));
+    let options = Options { strategy: Strategy::Iterative, deadline, ..options.clone() };
+    let found = shrink::shrink(&Program, &options, &found);
     let (first, second) = (once(&found.schedule), once(&found.schedule));
     match (first, second) {
         (Some(Once { kind: Some(kind), number, message, run }), Some(second))
             if number == second.number && Some(kind) == second.kind =>
         {
-            answer.bug =
-                Some(Failed { kind, message, cost: found.cost, schedule: found.schedule, delays: found.delays, run });
+            let Found { cost, schedule, delays, .. } = found;
+            answer.bug = Some(Failed { kind, message, cost, schedule, delays, run, number });
             answer.cut = None;
         }
         (first, _) => {
@@ -167,10 +198,10 @@ fn replay(schedule: &Schedule) -> Answer {
     unsafe { libc::fflush(std::ptr::null_mut()) };
     let mut answer = Answer { executions: 1, modules: modules(), ..Answer::default() };
     match run {
-        Some(Once { kind: Some(kind), message, run, .. }) => {
+        Some(Once { kind: Some(kind), message, run, number }) => {
             let cost = run.steps.iter().filter(|s| s.preempts).count() as u32;
             let (schedule, delays) = (schedule.clone(), vec![0; schedule.len()]);
-            answer.bug = Some(Failed { kind, message, cost, schedule, delays, run });
+            answer.bug = Some(Failed { kind, message, cost, schedule, delays, run, number });
         }
         Some(Once { kind: None, run, .. }) => answer.replayed = Some(run),
         None => answer.cut = Some(protocol::Cut::Said("the schedule does not fit the program".into())),
@@ -241,6 +272,14 @@ const COMPARED: u32 = 10_000;
 
 /// A number of all accesses of the execution in which nobody is preempted.
 fn first_execution() -> u64 {
+    let counted = &rt().worker().executions;
+    let before = counted.load(Relaxed);
+    let number = undisturbed();
+    counted.store(before, Relaxed);
+    number
+}
+
+fn undisturbed() -> u64 {
     let mut log = StepLog::default();
     if Program.initial(&mut Given([].iter()), &mut log).is_err() {
         return 0;

@@ -3,9 +3,10 @@
 //! Such a block is made by the dynamic linker, as for any thread; the C library's own part is a copy of the first thread's,
 //! with its own identity. So `errno`, the exceptions under way of C++ and all `thread_local` are the fiber's own.
 
-use crate::arena::{OURS, map_at};
+use crate::arena::{OURS, map_at, map_shared_at};
 use crate::control::set_in_program;
 use crate::real::next;
+use fabius_native_protocol::MOST_WORKERS;
 use std::arch::global_asm;
 
 /// Bytes of stack.
@@ -24,6 +25,7 @@ pub const MOST: usize = 4096;
 const BEYOND: usize = 16 << 10;
 
 /// What a fiber consists of. The first runs on the real thread's own storage.
+#[derive(Clone)]
 pub struct Fiber {
     /// The address of its thread control block: what `pthread_self` says.
     pub block: usize,
@@ -133,6 +135,14 @@ fn thread_pointer() -> usize {
     block
 }
 
+fn set_thread_pointer(block: usize) {
+    // SAFETY: a valid block; what the compiler has read through the register is the same in both.
+    unsafe {
+        libc::syscall(libc::SYS_arch_prctl, 0x1002, block);
+        EXPLORER.1 = block;
+    }
+}
+
 impl Shape {
     /// Learns what storage of threads looks like, and moves the explorer, which calls this on the real thread, to a block of
     /// its own.
@@ -146,20 +156,12 @@ impl Shape {
         let block = unsafe { *(crate::real::next_address(c"_thread_db_sizeof_pthread") as *const u32) } as usize;
         let first = thread_pointer();
         let mut shape = Shape { below: size - block, block, fresh: Vec::new(), first };
-        let mine = shape.make_block(MOST);
+        let mine = shape.make_block(MOST, map_shared_at);
         // SAFETY: what was just made.
         shape.fresh =
             unsafe { std::slice::from_raw_parts((mine - shape.below) as *const u8, shape.below + block).to_vec() };
-        shape.set_thread_pointer(mine);
+        set_thread_pointer(mine);
         shape
-    }
-
-    fn set_thread_pointer(&self, block: usize) {
-        // SAFETY: a valid block; what the compiler has read through the register is the same in both.
-        unsafe {
-            libc::syscall(libc::SYS_arch_prctl, 0x1002, block);
-            EXPLORER.1 = block;
-        }
     }
 
     /// The bytes of thread-local storage of a block.
@@ -167,10 +169,14 @@ impl Shape {
         block - self.below..block
     }
 
-    fn make_block(&self, number: usize) -> usize {
-        let room = (self.below + self.block + 8192).next_multiple_of(4096);
+    fn room(&self) -> usize {
+        (self.below + self.block + 8192).next_multiple_of(4096)
+    }
+
+    fn make_block(&self, number: usize, map: fn(usize, usize) -> Option<usize>) -> usize {
+        let room = self.room();
         let at = BASE + number * STRIDE + 4096 + STACK;
-        if map_at(at, room).is_none() {
+        if map(at, room).is_none() {
             crate::say::fatal(&[b"no memory for thread-local storage"]);
         }
         let block = (at + room - self.block) & !63;
@@ -185,13 +191,57 @@ impl Shape {
     }
 }
 
+/// The explorer's stack, which all processes share that explore one after the other; the address above it.
+pub fn explorer_stack() -> usize {
+    let bottom = BASE + MOST * STRIDE + 4096;
+    if map_shared_at(bottom, STACK).is_none() {
+        crate::say::fatal(&[b"no memory for the explorer's stack"]);
+    }
+    bottom + STACK
+}
+
+/// Memory for the stack on which this process handles signals.
+pub fn signal_stack(bytes: usize) -> Option<usize> {
+    map_at(BASE + (MOST + MOST_WORKERS + crate::arena::worker()) * STRIDE, bytes)
+}
+
+/// A stack and thread-local storage for an explorer in a process of its own.
+pub struct Berth {
+    /// First address above the stack.
+    pub top: usize,
+    block: usize,
+    room: usize,
+}
+
+impl Berth {
+    /// That of the worker with this number.
+    pub fn new(shape: &Shape, number: usize) -> Berth {
+        let bottom = BASE + (MOST + number) * STRIDE + 4096;
+        if map_at(bottom, STACK).is_none() {
+            crate::say::fatal(&[b"no memory for a worker's stack"]);
+        }
+        Berth { top: bottom + STACK, block: shape.make_block(MOST + number, map_at), room: shape.room() }
+    }
+
+    /// From here on the storage is that of this process.
+    pub fn enter(&self) {
+        set_thread_pointer(self.block);
+    }
+
+    /// Gives the memory back.
+    pub fn leave(self) {
+        // SAFETY: nobody uses it any more.
+        unsafe { libc::syscall(libc::SYS_munmap, self.top - STACK, STACK + self.room) };
+    }
+}
+
 impl Fiber {
     /// Memory for the fiber with this number; number 0 uses the real thread's storage.
     pub fn new(shape: &Shape, number: usize) -> Option<Fiber> {
         let bottom = BASE + number * STRIDE + 4096;
         map_at(bottom, STACK)?;
         let is_first = number == 0;
-        let block = if is_first { shape.first } else { shape.make_block(number) };
+        let block = if is_first { shape.first } else { shape.make_block(number, map_at) };
         Some(Fiber { block, top: bottom + STACK, at: 0, lowest: bottom + STACK, is_first })
     }
 

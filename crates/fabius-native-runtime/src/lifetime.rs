@@ -52,6 +52,7 @@ extern "C-unwind" fn fabius_thread_end() {
         exit_here(0, 0);
     }
     rt().threads[me].finished = true;
+    rt().free[me] = false;
     rt().fibers[me].leave();
     crate::say::fatal(&[b"a thread that has ended was run"]);
 }

@@ -13,6 +13,8 @@ pub struct Op {
     pub wait: Wait,
     /// Whether it may give up waiting.
     pub deadline: Option<u64>,
+    /// Whether the thread may be asked to end while it waits.
+    pub cancels: bool,
     /// The place in the program.
     pub pc: usize,
 }
@@ -51,7 +53,7 @@ pub enum Wait {
 impl Op {
     /// An operation that is always possible and touches nothing that others see.
     pub fn new(name: &'static str, pc: usize) -> Op {
-        Op { name, object: 0, write: false, wait: Wait::Not, deadline: None, pc }
+        Op { name, object: 0, write: false, wait: Wait::Not, deadline: None, cancels: false, pc }
     }
 
     /// The same, of an object that it changes.
@@ -67,6 +69,11 @@ impl Op {
     /// The same, but not before this is so.
     pub fn when(self, wait: Wait) -> Op {
         Op { wait, ..self }
+    }
+
+    /// The same, but not if the thread is asked to end while it waits.
+    pub fn or_cancelled(self) -> Op {
+        Op { cancels: true, ..self }
     }
 
     /// The same, but no longer than until then.

@@ -27,11 +27,23 @@ impl Rt {
     /// Whether the thread's next step is possible.
     pub fn is_possible(&self, thread: usize) -> bool {
         let t = &self.threads[thread];
-        !t.finished && (t.op.deadline.is_some() || self.is_so(thread, &t.op))
+        !t.finished && (t.op.deadline.is_some() || self.is_so(thread, &t.op) || self.is_cancelled(thread))
+    }
+
+    /// Whether the thread ends instead of waiting.
+    pub fn is_cancelled(&self, thread: usize) -> bool {
+        let t = &self.threads[thread];
+        t.op.cancels && t.cancelled && t.cancellable
     }
 
     /// The same, but for one who repeats himself.
+    #[inline(always)]
     pub fn is_ready(&self, thread: usize) -> bool {
+        // Threads may be many, and this is asked of each before every step.
+        self.free[thread] && self.repeated != self.steps || self.is_ready_to_act(thread)
+    }
+
+    fn is_ready_to_act(&self, thread: usize) -> bool {
         self.threads[thread].repeats != Some(self.steps) && self.is_possible(thread)
     }
 

@@ -8,10 +8,10 @@ use crate::place::{Fixed, Place};
 use crate::races::Races;
 use crate::recorder::Recorder;
 use fabius_explore::system::{Born, Choose};
-use fabius_native_protocol::Header;
+use fabius_native_protocol::{Header, Isolation, MOST_DECISIONS, MOST_POINTS, Worker};
 use fabius_trace::{BugKind, Points};
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// How executions are run.
 #[derive(Clone, Copy)]
@@ -22,6 +22,8 @@ pub struct Settings {
     pub race_is_bug: bool,
     /// Whether memory that is left is a bug.
     pub leaks: bool,
+    /// How an execution begins with what was there at the beginning.
+    pub isolation: Isolation,
 }
 
 /// A thread of the program.
@@ -50,10 +52,6 @@ pub struct Thread {
     pub waits_since: u64,
     /// It waits until another thread makes a step, because it repeats itself; the number of steps then.
     pub repeats: Option<u64>,
-    /// How many steps it has made since another thread made one.
-    pub alone: u32,
-    /// How often it has given way since another thread made a step.
-    pub yields: u32,
     /// It was seen to repeat itself without giving way.
     pub spins: bool,
     /// Where it is.
@@ -70,8 +68,19 @@ pub struct Thread {
     pub calls: Vec<(usize, usize)>,
 }
 
+/// The steps that one thread has made since another one made one.
+#[derive(Clone, Copy, Default)]
+pub struct Streak {
+    /// Who.
+    pub thread: usize,
+    /// How many; what cannot be done twice, as to make or join a thread, begins again.
+    pub steps: u32,
+    /// In how many of them it gave way.
+    pub yields: u32,
+}
+
 /// What was set up before `main`.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Before {
     /// What is to be done when the process ends.
     pub at_exit: Vec<(usize, usize)>,
@@ -97,15 +106,21 @@ pub struct Failure {
 /// Everything.
 pub struct Rt {
     /// What fibers look like.
-    pub shape: Shape,
+    pub shape: &'static Shape,
     /// The program's beginning.
-    pub image: Image,
+    pub image: &'static Image,
     /// Fibers by number of thread; there may be more of them than threads.
     pub fibers: Vec<Fiber>,
     /// The threads of the execution.
     pub threads: Vec<Thread>,
+    /// For each thread, whether it waits for nothing: nobody has to ask further.
+    pub free: Vec<bool>,
     /// Who runs.
     pub current: usize,
+    /// The steps made last.
+    pub streak: Streak,
+    /// The step after which somebody was last seen to repeat himself; 0: never.
+    pub repeated: u64,
     /// How to run.
     pub settings: Settings,
     /// Who decides choices within the step.
@@ -152,6 +167,10 @@ pub struct Rt {
     pub left: HashSet<(usize, u64), Fixed>,
     /// What the other process sees.
     pub header: &'static Header,
+    /// Which worker this is.
+    pub number: usize,
+    /// What the program is told that its process is called.
+    pub process: u32,
     /// Decisions of the execution under way, for the other process.
     pub decisions: *mut u32,
     /// And of data that are points.
@@ -164,12 +183,11 @@ pub struct Rt {
     pub streams: HashMap<usize, (usize, u32), Fixed>,
     /// Whether what the program prints is shown.
     pub shows_output: bool,
+    /// What happened that restoring memory does not undo.
+    pub not_restored: Option<String>,
     /// Descriptors that were open before `main`, in order.
     pub open: Vec<u32>,
 }
-
-/// The search must stop.
-pub static STOP: AtomicBool = AtomicBool::new(false);
 
 static RT: AtomicPtr<Rt> = AtomicPtr::new(std::ptr::null_mut());
 
@@ -181,8 +199,8 @@ pub fn rt() -> &'static mut Rt {
 }
 
 /// The program begins to be run under control.
-pub fn set(rt: Box<Rt>) {
-    RT.store(Box::into_raw(rt), Relaxed);
+pub fn set(rt: *mut Rt) {
+    RT.store(rt, Relaxed);
     crate::control::set_running();
 }
 
@@ -208,58 +226,110 @@ impl Rt {
 
     /// From now on accesses to these eight bytes are scheduling points. Whether that is news.
     pub fn mark(&mut self, address: usize) -> bool {
-        let number = self.races.marked.len();
         let news = self.races.mark(address);
-        if news && number < fabius_native_protocol::MOST_POINTS {
-            // SAFETY: there is room for that many.
-            unsafe { *self.points.add(number) = address as u64 };
-            self.header.data_points.store(number as u32 + 1, Relaxed);
+        if news {
+            let number = self.header.data_points.fetch_add(1, Relaxed) as usize;
+            if number < MOST_POINTS {
+                // SAFETY: there is room for that many.
+                unsafe { *self.points.add(number) = address as u64 };
+            }
         }
         news
     }
 
+    /// What the other process sees of this worker.
+    #[inline(always)]
+    pub fn worker(&self) -> &'static Worker {
+        &self.header.workers[self.number]
+    }
+
     /// Tells the other process of a decision.
     pub fn decided(&mut self, decision: u32) {
-        let at = self.header.decisions.load(Relaxed) as usize;
-        if at < fabius_native_protocol::MOST_DECISIONS {
+        let at = self.worker().decisions.load(Relaxed) as usize;
+        if at < MOST_DECISIONS {
             // SAFETY: there is room for that many.
             unsafe { *self.decisions.add(at) = decision };
-            self.header.decisions.store(at as u32 + 1, Relaxed);
+            self.worker().decisions.store(at as u32 + 1, Relaxed);
         }
     }
 }
 
 impl Rt {
-    /// Makes everything as it was before `main`.
-    pub fn restore(&mut self) {
-        self.image.restore();
-        crate::heap::reset();
-        // SAFETY: undoes what the program did; straight to the kernel.
-        unsafe {
-            for (at, size) in self.mapped.drain(..) {
-                libc::syscall(libc::SYS_munmap, at, size);
-            }
-            for (signal, action) in self.handlers.drain(..).rev() {
-                libc::sigaction(signal, &action, std::ptr::null_mut());
-            }
-            let mut from = 0;
-            for open in self.open.iter().copied().chain([u32::MAX]) {
-                if open > from {
-                    libc::syscall(libc::SYS_close_range, from, open - 1, 0);
-                }
-                from = open.saturating_add(1);
-            }
+    /// The same for another worker, without what was found out so far but the data that are points.
+    pub fn twin(&self, number: usize) -> Rt {
+        let mut twin = Rt {
+            fibers: self.fibers.clone(),
+            number,
+            decisions: self.decisions.wrapping_add(number * MOST_DECISIONS),
+            before: self.before.clone(),
+            open: self.open.clone(),
+            clock_read: self.clock_read,
+            ..Rt::new(self.shape, self.image, self.settings, self.header)
+        };
+        (twin.process, twin.points, twin.shows_output) = (self.process, self.points, self.shows_output);
+        for address in &self.races.marked {
+            twin.races.mark(*address as usize);
         }
-        self.streams.clear();
-        self.threads.clear();
-        self.born.clear();
-        (self.over, self.failure, self.limit) = (false, None, None);
-        (self.now, self.steps, self.random, self.current) = (0, 0, 0, 0);
-        self.clocks.begin();
-        self.races.begin();
-        self.left.clear();
-        self.at_exit.clone_from(&self.before.at_exit);
-        self.keys.clone_from(&self.before.keys);
-        self.recorder = Recorder::default();
+        twin
+    }
+
+    /// Learns what another worker has found out.
+    pub fn learn(&mut self, other: &Rt) {
+        for address in &other.races.marked {
+            self.races.mark(*address as usize);
+        }
+        self.again |= other.again;
+        self.unannounced |= other.unannounced;
+        self.unfair |= other.unfair;
+        self.clock_read |= other.clock_read;
+        self.limits.extend(other.limits.iter().cloned());
+        self.not_restored = self.not_restored.take().or_else(|| other.not_restored.clone());
+    }
+
+    /// Before the first execution.
+    pub fn new(shape: &'static Shape, image: &'static Image, settings: Settings, header: &'static Header) -> Rt {
+        Rt {
+            shape,
+            image,
+            settings,
+            header,
+            fibers: Vec::new(),
+            threads: Vec::new(),
+            free: Vec::new(),
+            current: 0,
+            streak: Streak::default(),
+            repeated: 0,
+            choose: None,
+            born: Vec::new(),
+            over: false,
+            failure: None,
+            limit: None,
+            limits: HashSet::default(),
+            now: 0,
+            clock_read: false,
+            steps: 0,
+            clocks: Clocks::default(),
+            races: Races::new(),
+            again: false,
+            unannounced: false,
+            record: false,
+            recorder: Recorder::default(),
+            at_exit: Vec::new(),
+            keys: Vec::new(),
+            before: Before::default(),
+            handlers: Vec::new(),
+            random: 0,
+            left: HashSet::default(),
+            number: 0,
+            process: 0,
+            decisions: std::ptr::null_mut(),
+            points: std::ptr::null_mut(),
+            unfair: false,
+            mapped: Vec::new(),
+            streams: HashMap::default(),
+            shows_output: false,
+            not_restored: None,
+            open: Vec::new(),
+        }
     }
 }

@@ -5,6 +5,7 @@ use crate::rt::rt;
 use crate::threads::{fail, give_up};
 use fabius_trace::BugKind;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The signal of the other process.
 const STANDS_STILL: i32 = fabius_native_protocol::STANDS_STILL;
@@ -13,8 +14,8 @@ const STACK: usize = 256 << 10;
 
 /// Sets handlers up.
 pub fn set_up() {
-    let stack = Vec::leak(vec![0u8; STACK]);
-    let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast::<c_void>(), ss_flags: 0, ss_size: STACK };
+    let Some(stack) = crate::fiber::signal_stack(STACK) else { crate::say::fatal(&[b"no memory for signals"]) };
+    let stack = libc::stack_t { ss_sp: stack as *mut c_void, ss_flags: 0, ss_size: STACK };
     // SAFETY: the stack is ours for good.
     unsafe { libc::sigaltstack(&stack, std::ptr::null_mut()) };
     for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS, STANDS_STILL] {
@@ -25,6 +26,24 @@ pub fn set_up() {
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER | libc::SA_RESTART;
             libc::sigaction(signal, &action, std::ptr::null_mut());
         }
+    }
+}
+
+static ENDED: AtomicUsize = AtomicUsize::new(0);
+
+/// From now on this is called when a process that comes from this one ends.
+pub fn tell_of_children(ended: fn()) {
+    extern "C" fn child(_: i32) {
+        // SAFETY: written below.
+        unsafe { std::mem::transmute::<usize, fn()>(ENDED.load(Relaxed))() };
+    }
+    ENDED.store(ended as usize, Relaxed);
+    // SAFETY: an action is plain data.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = child as *const () as usize;
+        action.sa_flags = libc::SA_ONSTACK | libc::SA_RESTART;
+        libc::sigaction(libc::SIGCHLD, &action, std::ptr::null_mut());
     }
 }
 

@@ -6,9 +6,9 @@ use crate::image::Image;
 use crate::real::next;
 use crate::rt::{Before, Rt, Settings};
 use crate::say::STDERR;
-use crate::{arena, explore, heap, hooks, lifetime, rt, signals};
+use crate::{arena, explore, fiber, heap, hooks, isolate, lifetime, rt, signals, stacks};
 use fabius_native_protocol::{
-    ANSWER_AT, FD, Header, POINTS_AT, REQUEST_AT, Request, SCHEDULE_AT, STATE_DONE, STATE_RUNS, What,
+    ANSWER_AT, FD, Header, Isolation, POINTS_AT, REQUEST_AT, Request, SCHEDULE_AT, STATE_DONE, STATE_RUNS, What,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -60,55 +60,54 @@ unsafe extern "C" fn instead_of_main(argc: usize, argv: usize, envp: usize) -> i
         let shows_output = matches!(request.what, What::Replay(_));
         redirect(shows_output);
         signals::set_up();
-        let shape = Shape::learn();
+        let top = fiber::explorer_stack();
+        let shape = Box::leak(Box::new(Shape::learn()));
         let (keys, values) = hooks::keys::before();
         let early = &raw const hooks::process::EARLY;
         let at_exit = (*early).clone();
         let kept = heap::keep(request.heap as usize);
-        let image = Image::take(kept);
-        rt::set(Box::new(Rt {
-            shape,
-            image,
-            fibers: Vec::new(),
-            threads: Vec::new(),
-            current: 0,
-            settings: Settings { points: request.points, race_is_bug: request.first_race, leaks: request.leaks },
-            choose: None,
-            born: Vec::new(),
-            over: false,
-            failure: None,
-            limit: None,
-            limits: Default::default(),
-            now: 0,
-            clock_read: false,
-            steps: 0,
-            clocks: Default::default(),
-            races: crate::races::Races::new(),
-            again: false,
-            unannounced: false,
-            record: false,
-            recorder: Default::default(),
-            at_exit: Vec::new(),
-            keys: Vec::new(),
+        let image = Box::leak(Box::new(Image::take(kept)));
+        let settings = Settings {
+            points: request.points,
+            race_is_bug: request.first_race,
+            leaks: request.leaks,
+            isolation: request.isolation,
+        };
+        rt::set(Box::into_raw(Box::new(Rt {
             before: Before { at_exit, keys, values },
-            handlers: Vec::new(),
-            random: 0,
-            left: Default::default(),
-            header,
+            process: stacks::process(),
             decisions: (SHARED + SCHEDULE_AT as usize) as *mut u32,
             points: (SHARED + POINTS_AT as usize) as *mut u64,
-            unfair: false,
-            mapped: Vec::new(),
-            streams: Default::default(),
             shows_output,
             open: open(),
-        }));
+            ..Rt::new(shape, image, settings, header)
+        })));
         for address in &request.data_points {
             rt::rt().mark(*address as usize);
         }
-        let answer = explore::run(&request);
-        let text = serde_json::to_vec(&answer).unwrap_or_default();
-        let mut written = 0;
+        let isolation = request.isolation;
+        let request = std::ptr::from_mut(Box::leak(Box::new(request))) as usize;
+        match isolation {
+            Isolation::Process => isolate::run(top, explorer, request),
+            Isolation::Memory => stacks::fabius_call_on(top, explorer, request),
+        }
+    }
+    0
+}
+
+/// The explorer, from its first word to its last.
+extern "C" fn explorer(request: usize) {
+    // SAFETY: a request that was leaked for this.
+    let request = unsafe { &*(request as *const Request) };
+    match request.isolation {
+        Isolation::Process => isolate::begin(),
+        Isolation::Memory => rt::rt().worker().process.store(stacks::process(), Relaxed),
+    }
+    let answer = explore::run(request);
+    let text = serde_json::to_vec(&answer).unwrap_or_default();
+    let mut written = 0;
+    // SAFETY: writes a slice to the shared file and ends the process.
+    unsafe {
         while written < text.len() {
             let rest = &text[written..];
             let at = ANSWER_AT as usize + written;
@@ -118,11 +117,11 @@ unsafe extern "C" fn instead_of_main(argc: usize, argv: usize, envp: usize) -> i
             }
             written += got as usize;
         }
+        let header = rt::rt().header;
         header.answer.store(text.len() as u64, Relaxed);
         header.state.store(STATE_DONE, Relaxed);
         libc::syscall(libc::SYS_exit_group, 0);
     }
-    0
 }
 
 /// The beginning of the shared file, and what is asked.

@@ -6,7 +6,7 @@
 
 use crate::clocks::Mixed;
 use crate::place::Place;
-use crate::rt::{Rt, Thread};
+use crate::rt::{Rt, Streak, Thread};
 use std::hash::Hasher;
 
 /// Steps that a thread makes by itself until it is looked at whether it repeats itself, and how many are compared then;
@@ -24,14 +24,11 @@ impl Rt {
     /// The thread is about to go on.
     pub fn goes_on(&mut self, me: usize) {
         self.steps += 1;
-        for (other, thread) in self.threads.iter_mut().enumerate() {
-            if other != me {
-                (thread.alone, thread.yields) = (0, 0);
-            }
+        if self.streak.thread != me {
+            self.streak = Streak { thread: me, ..Streak::default() };
         }
-        let thread = &mut self.threads[me];
-        thread.alone += 1;
-        thread.yields += u32::from(thread.gave_way);
+        self.streak.steps += 1;
+        self.streak.yields += u32::from(self.threads[me].gave_way);
         if (self.threads[me].gave_way || self.is_watched(me))
             && let Some(state) = self.state()
         {
@@ -41,8 +38,8 @@ impl Rt {
     }
 
     fn is_watched(&self, thread: usize) -> bool {
-        let t = &self.threads[thread];
-        t.spins || t.alone >= ALONE && t.alone - (1 << t.alone.ilog2()) < WINDOW
+        let alone = if self.streak.thread == thread { self.streak.steps } else { 0 };
+        self.threads[thread].spins || alone >= ALONE && alone - (1 << alone.ilog2()) < WINDOW
     }
 
     /// After a step: who would only repeat himself waits.
@@ -65,8 +62,13 @@ impl Rt {
                 let thread = &mut self.threads[number];
                 thread.repeats = Some(steps);
                 thread.spins |= is_current && !thread.gave_way;
-            } else if thread.yields > YIELDS && (0..self.threads.len()).any(|o| o != number && self.is_ready(o)) {
+                self.repeated = steps;
+            } else if self.streak.thread == number
+                && self.streak.yields > YIELDS
+                && (0..self.threads.len()).any(|o| o != number && self.is_ready(o))
+            {
                 self.threads[number].repeats = Some(self.steps);
+                self.repeated = self.steps;
                 self.unfair = true;
             }
         }

@@ -16,8 +16,8 @@ impl System for Program {
     fn initial(&self, _: &mut dyn Choose, log: &mut StepLog) -> Result<(), Fault> {
         let rt = rt();
         rt.restore();
-        rt.header.executions.fetch_add(1, Relaxed);
-        rt.header.decisions.store(0, Relaxed);
+        rt.worker().executions.fetch_add(1, Relaxed);
+        rt.worker().decisions.store(0, Relaxed);
         rt.decided(START);
         spawn(0, 0, true);
         log.born.append(&mut rt.born);
@@ -57,7 +57,7 @@ impl System for Program {
         let me = task as usize;
         rt.current = me;
         rt.decided(task);
-        rt.header.steps.fetch_add(1, Relaxed);
+        rt.worker().steps.fetch_add(1, Relaxed);
         rt.goes_on(me);
         let choose: *mut (dyn Choose + '_) = choose;
         // SAFETY: only the lifetime changes, and the pointer is forgotten before it ends.
@@ -76,6 +76,7 @@ impl System for Program {
         if rt.over {
             // What other threads would have done does not happen.
             rt.threads[me].finished = true;
+            rt.free[me] = false;
             let all = rt.threads.iter().all(|t| t.finished);
             return Ok(if all { End::Finished } else { End::Dropped });
         }

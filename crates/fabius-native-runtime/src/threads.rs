@@ -1,6 +1,6 @@
 //! The threads of an execution: how they are made, and their scheduling points.
 
-use crate::op::Op;
+use crate::op::{Op, Wait};
 use crate::place::Place;
 use crate::real::next;
 use crate::rt::{Failure, Thread, rt};
@@ -19,12 +19,12 @@ pub fn spawn(function: usize, argument: usize, detached: bool) -> Option<usize> 
         // What the linker allocates for it outlives the execution.
         let before = crate::control::in_program();
         crate::control::set_in_program(false);
-        let fiber = crate::fiber::Fiber::new(&rt.shape, number);
+        let fiber = crate::fiber::Fiber::new(rt.shape, number);
         crate::control::set_in_program(before);
         let fiber = fiber?;
         rt.fibers.push(fiber);
     }
-    rt.fibers[number].reset(&rt.shape);
+    rt.fibers[number].reset(rt.shape);
     let parent = (number > 0).then_some(rt.current);
     rt.clocks.born(parent, number);
     rt.threads.push(Thread {
@@ -40,8 +40,6 @@ pub fn spawn(function: usize, argument: usize, detached: bool) -> Option<usize> 
         waits_for: 0,
         waits_since: 0,
         repeats: None,
-        alone: 0,
-        yields: 0,
         spins: false,
         place: Place::default(),
         function,
@@ -50,6 +48,8 @@ pub fn spawn(function: usize, argument: usize, detached: bool) -> Option<usize> 
         signals: Vec::new(),
         calls: Vec::new(),
     });
+    rt.free.push(true);
+    rt.streak.steps = 0;
     rt.born.push(Born { task: number as u32, buffer: number as u32, level: 0 });
     Some(number)
 }
@@ -61,6 +61,8 @@ pub enum Waited {
     Done,
     /// It gave up waiting.
     TimedOut,
+    /// It was asked to end.
+    Cancelled,
 }
 
 /// A scheduling point: announces the operation, and comes back when it is to be done.
@@ -70,6 +72,7 @@ pub fn point(op: Op) -> Waited {
     let place = Place::here();
     // Where nobody called us, as at the end of a thread, there is no place.
     let place = if rt.fibers[me].holds(place.stack()) { place } else { Place::default() };
+    rt.free[me] = op.wait == Wait::Not;
     let thread = &mut rt.threads[me];
     thread.op = op;
     thread.place = place;
@@ -81,6 +84,7 @@ pub fn point(op: Op) -> Waited {
     fiber.leave();
     let rt = crate::rt::rt();
     let waited = match op.deadline {
+        _ if rt.is_cancelled(me) && !rt.is_so(me, &op) => Waited::Cancelled,
         Some(deadline) if !rt.is_so(me, &op) => {
             rt.now = rt.now.max(deadline);
             Waited::TimedOut

@@ -13,6 +13,44 @@ pub enum Language {
     Cpp,
 }
 
+/// Whose options the compiler has.
+#[derive(Clone, Copy)]
+enum Family {
+    Gcc,
+    Clang,
+}
+
+impl Family {
+    fn of(compiler: &OsStr) -> Family {
+        let name = Path::new(compiler).file_name().unwrap_or(compiler);
+        if name.to_string_lossy().contains("clang") { Family::Clang } else { Family::Gcc }
+    }
+
+    /// What makes the instrumentation tell volatile accesses from others, and reads before writes.
+    fn flags(self) -> &'static [&'static str] {
+        match self {
+            Family::Gcc => &["--param=tsan-distinguish-volatile=1", "-Wno-tsan"],
+            Family::Clang => &[
+                "-mllvm",
+                "-tsan-instrument-read-before-write=1",
+                "-mllvm",
+                "-tsan-distinguish-volatile=1",
+                "-Wno-unused-command-line-argument",
+            ],
+        }
+    }
+
+    /// gcc finds our library under the name of its own; clang would link a static one, and gets ours by its name.
+    fn link_flags(self) -> &'static [&'static str] {
+        match self {
+            Family::Gcc => &[],
+            Family::Clang => {
+                &["-fno-sanitize-link-runtime", "-Wl,--push-state,--no-as-needed", "-ltsan", "-Wl,--pop-state"]
+            }
+        }
+    }
+}
+
 /// Functions of the C library whose accesses are seen where the program itself calls them.
 const WRAPPED: &[&str] = &[
     "memcpy", "memmove", "memset", "memcmp", "strlen", "strcpy", "strncpy", "strcat", "strcmp", "strncmp", "strchr",
@@ -26,9 +64,7 @@ const WRAPPED: &[&str] = &[
 pub fn compile(language: Language, with: Option<&OsStr>, library: &Path, args: &[OsString]) -> Result<Command, String> {
     let compiler =
         with.map_or_else(|| OsString::from(if language == Language::C { "gcc" } else { "g++" }), OsStr::to_os_string);
-    if compiler.to_string_lossy().contains("clang") {
-        return Err("clang is not supported yet; gcc is".into());
-    }
+    let family = Family::of(&compiler);
     let is = |what: &str| args.iter().any(|a| a == what);
     if let Some(bad) = ["-static", "-static-libtsan", "-static-pie"].into_iter().find(|a| is(a)) {
         return Err(format!("`{bad}` cannot be explored: the C library has to be a shared one"));
@@ -40,7 +76,7 @@ pub fn compile(language: Language, with: Option<&OsStr>, library: &Path, args: &
         ));
     }
     let mut command = Command::new(compiler);
-    command.args(["-fsanitize=thread", "--param=tsan-distinguish-volatile=1", "-Wno-tsan", "-fno-omit-frame-pointer"]);
+    command.args(["-fsanitize=thread", "-fno-omit-frame-pointer"]).args(family.flags());
     // What the compiler expands by itself is not instrumented.
     command.args(WRAPPED.iter().map(|name| format!("-fno-builtin-{name}")));
     if !args.iter().any(|a| a.to_string_lossy().starts_with("-g")) {
@@ -50,7 +86,7 @@ pub fn compile(language: Language, with: Option<&OsStr>, library: &Path, args: &
     if links {
         let mut path = OsString::from("-Wl,-rpath,");
         path.push(library);
-        command.arg("-L").arg(library).arg(path).arg("-Wl,-z,now");
+        command.arg("-L").arg(library).arg(path).arg("-Wl,-z,now").args(family.link_flags());
         command.args(WRAPPED.iter().map(|name| format!("-Wl,--wrap={name}")));
     }
     command.args(args);

@@ -8,10 +8,11 @@ mod shared;
 mod source;
 mod symbols;
 mod trace;
+mod unseen;
 mod worker;
 
 pub use compile::{Language, compile};
-pub use fabius_native_protocol::Walk;
+pub use fabius_native_protocol::{Isolation, MOST_WORKERS, Walk};
 pub use library::install;
 pub use report::{Plan, Problem, Report, Target, explore, replay};
 pub use worker::Progress;

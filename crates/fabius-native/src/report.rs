@@ -2,10 +2,14 @@
 
 use crate::symbols::Symbols;
 use crate::trace::{About, trace};
+use crate::unseen::unseen;
 pub use crate::worker::Target;
 use crate::worker::{self, Died, Ended, Progress, Watch};
-use fabius_native_protocol::{Answer, Cut, Failed, Recorded, RecordedStep, Request, Walk, What};
+use fabius_native_protocol::{
+    Answer, Cut, Failed, Isolation, Module, NONDETERMINISTIC, Recorded, RecordedStep, Request, Walk, What,
+};
 use fabius_trace::{Bound, Bounds, BugKind, ErrorTrace, LevelStats, Points, Reason, SchedulerKind, Verdict};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -38,6 +42,10 @@ pub struct Plan {
     pub max_steps: u32,
     /// Seed of random strategies.
     pub seed: u64,
+    /// How an execution begins with what was there at the beginning; `None`: by restored memory, as long as that is enough.
+    pub isolation: Option<Isolation>,
+    /// How many processes explore.
+    pub jobs: usize,
 }
 
 /// What was found.
@@ -53,6 +61,10 @@ pub struct Report {
     pub elapsed: Duration,
     /// What is not said by the verdict: what was not explored.
     pub limits: Vec<String>,
+    /// Why restored memory is not enough.
+    pub not_restored: Option<String>,
+    /// What else is to be said, which makes the verdict no weaker.
+    pub notes: Vec<String>,
     /// Locations with data races that became scheduling points.
     pub racy: usize,
 }
@@ -73,6 +85,8 @@ const HEAP: u64 = 2 << 30;
 
 fn request(what: What, plan: &Plan, data_points: Vec<u64>) -> Request {
     Request {
+        isolation: plan.isolation.unwrap_or(Isolation::Memory),
+        jobs: plan.jobs,
         data_points,
         what,
         bound: plan.bound,
@@ -102,7 +116,16 @@ pub fn explore(
     progress: &dyn Fn(&Progress),
 ) -> Result<Report, Problem> {
     let watch = Watch { stop, progress, memory: plan.memory };
-    run(target, plan, What::Explore, Vec::new(), &watch)
+    let began = Instant::now();
+    let first = run(target, plan, What::Explore, Vec::new(), &watch)?;
+    let (None, Some(why)) = (plan.isolation, &first.not_restored) else { return Ok(first) };
+    // What is left of the time.
+    let time = plan.time.map(|t| t.saturating_sub(began.elapsed()));
+    let plan = Plan { isolation: Some(Isolation::Process), time, ..plan.clone() };
+    let mut again = run(target, &plan, What::Explore, Vec::new(), &watch)?;
+    again.notes.push(format!("every execution was run in a process of its own: {why}"));
+    again.elapsed = began.elapsed();
+    Ok(again)
 }
 
 /// Runs the schedule of a trace again; what it prints is shown.
@@ -111,14 +134,15 @@ pub fn explore(
 /// If it cannot be run.
 pub fn replay(target: &Target, plan: &Plan, trace: &ErrorTrace) -> Result<Report, Problem> {
     let watch = Watch { stop: &AtomicBool::new(false), progress: &|_| {}, memory: None };
-    run(target, plan, What::Replay(trace.schedule()), trace.data_points.clone(), &watch)
+    run(target, &for_kind(plan, trace.kind), What::Replay(trace.schedule()), trace.data_points.clone(), &watch)
 }
 
 fn run(target: &Target, plan: &Plan, what: What, points: Vec<u64>, watch: &Watch<'_>) -> Result<Report, Problem> {
     let began = Instant::now();
     let cannot = |e: std::io::Error| Problem::CannotRun(format!("`{}` cannot be run: {e}", target.program.display()));
     let is_replay = matches!(what, What::Replay(_));
-    let answer = match worker::run(target, &request(what, plan, points), watch).map_err(cannot)? {
+    let isolation = plan.isolation.unwrap_or(Isolation::Memory);
+    let mut answer = match worker::run(target, &request(what.clone(), plan, points), watch).map_err(cannot)? {
         Ended::Answered(answer) => *answer,
         Ended::Failed => return Err(Problem::Failed),
         Ended::Early(status) => {
@@ -139,14 +163,60 @@ fn run(target: &Target, plan: &Plan, what: What, points: Vec<u64>, watch: &Watch
             Answer { cut, executions, ..Answer::default() }
         }
     };
+    if let (What::Explore, Isolation::Memory, Some(failed)) = (&what, isolation, &answer.bug)
+        && !is_confirmed(target, plan, failed, &answer.data_points, watch).map_err(cannot)?
+    {
+        // It may come from what earlier executions have left behind.
+        let cut = Some(Cut::Said(NONDETERMINISTIC.into()));
+        answer = Answer { cut, executions: answer.executions, ..Answer::default() };
+    }
+    if !is_replay && answer.bug.is_none() {
+        answer.limits.extend(not_seen(&answer.modules));
+    }
     Ok(report(target, plan, answer, began, is_replay))
+}
+
+/// Whether a bug is the same in a process in which nothing else was run before.
+fn is_confirmed(
+    target: &Target,
+    plan: &Plan,
+    failed: &Failed,
+    data_points: &[u64],
+    watch: &Watch<'_>,
+) -> std::io::Result<bool> {
+    let plan = for_kind(plan, failed.kind);
+    let request = request(What::Repeat(failed.schedule.clone()), &plan, data_points.to_vec());
+    let Ended::Answered(again) = worker::run(target, &request, watch)? else { return Ok(false) };
+    Ok(again.bug.is_some_and(|bug| (bug.kind, bug.number) == (failed.kind, failed.number)))
+}
+
+/// With what it takes to see a bug of this kind.
+fn for_kind(plan: &Plan, kind: BugKind) -> Plan {
+    Plan {
+        first_race: plan.first_race || kind == BugKind::DataRace,
+        leaks: plan.leaks || kind == BugKind::Leak,
+        ..plan.clone()
+    }
+}
+
+/// What is not seen of the program and of libraries that are not the system's.
+fn not_seen(modules: &[Module]) -> Vec<String> {
+    let own = modules.iter().filter(|m| {
+        let systems = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"].iter().any(|folder| m.file.starts_with(folder));
+        !systems && !m.file.contains("libfabius_native") && !m.file.contains("libtsan")
+    });
+    own.filter_map(|m| {
+        let name = Path::new(&m.file).file_name().unwrap_or_default().display().to_string();
+        unseen(&m.file).map(|what| format!("what memory is used for is not seen everywhere in {name}: {what}"))
+    })
+    .collect()
 }
 
 /// The process has died in an execution: runs that again up to its last step, to be sure and to tell what led there.
 fn died_in(target: &Target, plan: &Plan, watch: &Watch<'_>, died: Died) -> Result<Answer, Problem> {
     let Died { status, schedule, executions, data_points } = died;
     let cannot = |e: std::io::Error| Problem::CannotRun(e.to_string());
-    let again = worker::run(target, &request(What::Replay(schedule.clone()), plan, data_points.clone()), watch)
+    let again = worker::run(target, &request(What::Repeat(schedule.clone()), plan, data_points.clone()), watch)
         .map_err(cannot)?;
     let message = format!("the process of the program {}", worker::words(status));
     if !matches!(&again, Ended::Died(other) if other.status == status) {
@@ -156,7 +226,7 @@ fn died_in(target: &Target, plan: &Plan, watch: &Watch<'_>, died: Died) -> Resul
     let Some((last, before)) = schedule.split_last() else {
         return Ok(Answer { cut: Some(Cut::Said(message)), executions, ..Answer::default() });
     };
-    let first = worker::run(target, &request(What::Replay(before.to_vec()), plan, data_points.clone()), watch)
+    let first = worker::run(target, &request(What::Repeat(before.to_vec()), plan, data_points.clone()), watch)
         .map_err(cannot)?;
     let (mut run, modules) = match first {
         Ended::Answered(answer) => (answer.replayed.unwrap_or_default(), answer.modules),
@@ -173,7 +243,7 @@ fn died_in(target: &Target, plan: &Plan, watch: &Watch<'_>, died: Died) -> Resul
     let cost = run.steps.iter().filter(|s| s.preempts).count() as u32;
     let message = format!("{message} in or after the last step that is shown");
     let delays = vec![0; schedule.len()];
-    let bug = Failed { kind: BugKind::Crash, message, cost, schedule, delays, run };
+    let bug = Failed { kind: BugKind::Crash, message, cost, schedule, delays, run, number: 0 };
     Ok(Answer { bug: Some(bug), executions, data_points, modules, ..Answer::default() })
 }
 
@@ -214,7 +284,11 @@ fn report(target: &Target, plan: &Plan, answer: Answer, began: Instant, is_repla
         (None, None) if answer.exhausted && answer.limits.is_empty() => Verdict::Verified,
         (None, None) => Verdict::NoBugWithinBounds { bounds },
     };
+    let differs = matches!(&answer.cut, Some(Cut::Said(message)) if message.starts_with(NONDETERMINISTIC));
+    let not_restored = answer.not_restored.or_else(|| differs.then(|| NONDETERMINISTIC.to_string()));
     Report {
+        not_restored,
+        notes: Vec::new(),
         verdict,
         levels: answer.levels,
         executions: answer.executions,

@@ -1,8 +1,8 @@
 //! The file in memory that is shared with the program's process.
 
 use fabius_native_protocol::{
-    ANSWER_AT, Answer, CHOICE, Header, MOST_DECISIONS, MOST_POINTS, NAME, POINTS_AT, REQUEST_AT, Request, SCHEDULE_AT,
-    START,
+    ANSWER_AT, Answer, CHOICE, Header, MOST_DECISIONS, MOST_POINTS, MOST_WORKERS, NAME, POINTS_AT, REQUEST_AT, Request,
+    SCHEDULE_AT, SCHEDULE_SIZE, START,
 };
 use fabius_trace::{Schedule, Turn};
 use std::ffi::CString;
@@ -71,13 +71,15 @@ impl Shared {
         serde_json::from_slice(&text).map(Some).map_err(io::Error::other)
     }
 
-    /// What the execution under way has decided so far.
+    /// What the execution under way of the worker that has died has decided so far.
     pub fn schedule(&self) -> Schedule {
-        let count = (self.header().decisions.load(Relaxed) as usize).min(MOST_DECISIONS);
+        let number = (self.header().died.load(Relaxed) as usize).min(MOST_WORKERS - 1);
+        let count = (self.header().workers[number].decisions.load(Relaxed) as usize).min(MOST_DECISIONS);
+        let at = SCHEDULE_AT as usize + number * SCHEDULE_SIZE as usize;
         let mut schedule: Schedule = Vec::new();
         for number in 0..count {
             // SAFETY: within the mapping.
-            let decision = unsafe { *self.memory.byte_add(SCHEDULE_AT as usize).cast::<u32>().add(number) };
+            let decision = unsafe { *self.memory.byte_add(at).cast::<u32>().add(number) };
             match schedule.last_mut() {
                 Some(turn) if decision & CHOICE != 0 => turn.choices.push(decision & !CHOICE),
                 _ if decision == START => {}

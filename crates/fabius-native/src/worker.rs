@@ -1,13 +1,13 @@
 //! The program's process: started, watched, and what is left of it when it dies.
 
 use crate::shared::Shared;
-use fabius_native_protocol::{Answer, FD, Request, STANDS_STILL, STATE_BEGAN, What};
+use fabius_native_protocol::{Answer, FD, Header, MOST_WORKERS, Request, STANDS_STILL, STATE_BEGAN, What};
 use fabius_trace::Schedule;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -100,7 +100,7 @@ pub fn run(target: &Target, request: &Request, watch: &Watch<'_>) -> io::Result<
     let mut child = start(target, &shared, matches!(request.what, What::Replay(_)))?;
     let late = request.time.map(|t| began + Duration::from_millis(t) + Duration::from_secs(10));
     let header = shared.header();
-    let (mut last, mut tick) = ((0, cpu_time(&child)), 0u32);
+    let (mut watched, mut tick) = (Vec::new(), 0u32);
     let mut asked: Option<Instant> = None;
     let status = loop {
         if let Some(status) = child.try_wait()? {
@@ -112,23 +112,15 @@ pub fn run(target: &Target, request: &Request, watch: &Watch<'_>) -> io::Result<
             header.stop.store(1, Relaxed);
             asked.get_or_insert_with(Instant::now);
         }
-        let executions = header.executions.load(Relaxed);
-        let steps = header.steps.load(Relaxed);
+        let executions = header.executions();
         if tick % 10 == 0 {
-            (watch.progress)(&Progress { bound: header.bound.load(Relaxed), executions, steps });
-            if watch.memory.is_some_and(|most| memory(&child) > most) {
+            (watch.progress)(&Progress { bound: header.bound.load(Relaxed), executions, steps: header.steps() });
+            if watch.memory.is_some_and(|most| memory(header, &child) > most) {
                 end(&mut child);
                 return Ok(Ended::TooLarge { executions });
             }
         }
-        let cpu = cpu_time(&child);
-        if steps != last.0 {
-            last = (steps, cpu);
-        } else if cpu.saturating_sub(last.1) > STILL {
-            // SAFETY: a signal to our own child.
-            unsafe { libc::kill(child.id() as i32, STANDS_STILL) };
-            last.1 = cpu;
-        }
+        watch_over(header, &mut watched);
         if late.is_some_and(|l| Instant::now() > l) || asked.is_some_and(|a| a.elapsed() > PATIENCE) {
             end(&mut child);
             return Ok(Ended::Late { executions });
@@ -143,7 +135,7 @@ pub fn run(target: &Target, request: &Request, watch: &Watch<'_>) -> io::Result<
         _ => Ended::Died(Died {
             status,
             schedule: shared.schedule(),
-            executions: header.executions.load(Relaxed),
+            executions: header.executions(),
             data_points: shared.data_points(),
         }),
     })
@@ -185,19 +177,52 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
+/// Tells workers that reach no scheduling point any more. What they were doing when they were looked at last is in `watched`.
+fn watch_over(header: &Header, watched: &mut Vec<Watched>) {
+    watched.resize(MOST_WORKERS, Watched::default());
+    for (worker, last) in header.workers.iter().zip(watched) {
+        let process = worker.process.load(Relaxed);
+        if process == 0 {
+            continue;
+        }
+        let (steps, cpu) = (worker.steps.load(Relaxed), cpu_time(process));
+        if (process, steps) != (last.process, last.steps) {
+            *last = Watched { process, steps, cpu };
+        } else if cpu.saturating_sub(last.cpu) > STILL {
+            // SAFETY: a signal to a process that comes from our own child.
+            unsafe { libc::kill(process as i32, STANDS_STILL) };
+            last.cpu = cpu;
+        }
+    }
+}
+
+/// A worker as it was.
+#[derive(Clone, Copy, Default)]
+struct Watched {
+    process: u32,
+    steps: u64,
+    cpu: Duration,
+}
+
 /// The processor time that a process has taken.
-fn cpu_time(child: &Child) -> Duration {
-    let text = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
+fn cpu_time(process: u32) -> Duration {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let numbers = text.rsplit_once(')').map_or("", |(_, rest)| rest);
     let ticks: u64 = numbers.split_whitespace().skip(11).take(2).filter_map(|n| n.parse::<u64>().ok()).sum();
     Duration::from_millis(ticks * 10)
 }
 
-/// The memory that a process uses.
-fn memory(child: &Child) -> u64 {
-    let path = format!("/proc/{}/statm", child.id());
-    let text = std::fs::read_to_string(Path::new(&path)).unwrap_or_default();
-    text.split_whitespace().nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0) * 4096
+/// The memory that all processes use: what they share, once.
+fn memory(header: &Header, child: &Child) -> u64 {
+    let of = |process: u32| {
+        let text = std::fs::read_to_string(format!("/proc/{process}/statm")).unwrap_or_default();
+        let mut pages = text.split_whitespace().skip(1).map(|n| n.parse::<u64>().unwrap_or(0) * 4096);
+        (pages.next().unwrap_or(0), pages.next().unwrap_or(0))
+    };
+    let workers = header.workers.iter().map(|w| w.process.load(Relaxed)).filter(|p| *p != 0 && *p != child.id());
+    let (resident, _) = of(child.id());
+    let others = workers.map(of).map(|(resident, shared)| resident.saturating_sub(shared));
+    resident + others.sum::<u64>()
 }
 
 /// How a process ended, in words.

@@ -85,6 +85,32 @@ fn the_first_race_ends_the_search_if_asked() {
 }
 
 #[test]
+fn several_processes_explore_what_one_explores() {
+    let text = "#include <pthread.h>\nstatic int volatile x, y;\n\
+        static void *use(void *v) { for (int i = 0; i < 3; i++) { x++; y--; } return v; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, use, 0); use(0); pthread_join(t, 0); }\n";
+    let target = build_text("processes.c", text);
+    let of = |jobs| {
+        let report = run(&target, &Plan { jobs, reduction: false, max: Some(2), ..plan() });
+        (told(&report), report.executions, report.levels.iter().map(|l| l.executions).collect::<Vec<_>>())
+    };
+    let one = of(1);
+    assert!(one.1 > 100, "there is something to share: {one:?}");
+    assert_eq!(of(3), one);
+    let walk = |jobs| run(&target, &Plan { jobs, walk: Walk::Random, executions: Some(500), ..plan() }).executions;
+    assert_eq!((walk(1), walk(4)), (500, 500));
+}
+
+#[test]
+fn executions_that_differ_get_processes_of_their_own_and_the_answer_says_so() {
+    let text = "#include <sys/stat.h>\nint main(void) { return umask(077) == 077 ? *(volatile int *)0 : 0; }\n";
+    let target = build_text("mask.c", text);
+    let report = run(&target, &plan());
+    assert_eq!(told(&report), "verified");
+    assert!(report.notes.iter().any(|n| n.contains("a process of its own")), "{:?}", report.notes);
+}
+
+#[test]
 fn memory_that_is_left_is_a_bug_if_asked() {
     let target = build_text("leak.c", LEAK);
     assert_eq!(told(&run(&target, &plan())), "verified");

@@ -1,6 +1,8 @@
-//! Every program of `tests/programs` is built and explored, and has the verdict that its header states:
+//! Every program of `tests/programs` is built and explored, and has the verdict that its header states, whether memory is
+//! restored, each execution has a process of its own, or several processes explore:
 //!
 //! ```text
+//! // flags: -std=c++20                  (options of the compiler, if it needs any)
 //! // expect: verified
 //! // expect: bounded                     (nothing found, and the answer says what was not explored)
 //! // expect: bug KIND COST               (with the least preemptions)
@@ -9,8 +11,10 @@
 
 mod common;
 
-use common::{build, library, plan, run, told};
+use common::{build_with, library, plan, run, told};
+use fabius_native::{Isolation, Plan};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn sources() -> Vec<PathBuf> {
@@ -20,11 +24,11 @@ fn sources() -> Vec<PathBuf> {
     sources
 }
 
-#[test]
-fn every_program_has_the_verdict_that_it_states() {
+/// Builds and explores all programs in every one of these ways.
+fn all_are_as_stated(compiler: Option<&str>, plans: &[Plan]) {
     let sources = sources();
     let next = AtomicUsize::new(0);
-    let wrong = std::sync::Mutex::new(Vec::new());
+    let wrong = Mutex::new(Vec::new());
     library();
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -32,12 +36,16 @@ fn every_program_has_the_verdict_that_it_states() {
                 while let Some(source) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let text = std::fs::read_to_string(source).unwrap();
                     let expected = text.lines().find_map(|l| l.strip_prefix("// expect: ")).expect("an expectation");
-                    let report = run(&build(source), &plan());
-                    let got = told(&report);
-                    let is = if expected.starts_with("unknown") { got.starts_with(expected) } else { got == expected };
-                    if !is {
-                        let name = source.file_name().unwrap().to_string_lossy().into_owned();
-                        wrong.lock().unwrap().push(format!("{name}: expected {expected}, got {got}"));
+                    let target = build_with(compiler, source);
+                    for plan in plans {
+                        let got = told(&run(&target, plan));
+                        let is =
+                            if expected.starts_with("unknown") { got.starts_with(expected) } else { got == expected };
+                        if !is {
+                            let name = source.file_name().unwrap().display().to_string();
+                            let how = format!("isolation {:?}, {} jobs", plan.isolation, plan.jobs);
+                            wrong.lock().unwrap().push(format!("{name}: expected {expected}, got {got} with {how}"));
+                        }
                     }
                 }
             });
@@ -45,4 +53,19 @@ fn every_program_has_the_verdict_that_it_states() {
     });
     let wrong = wrong.into_inner().unwrap();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_program_has_the_verdict_that_it_states() {
+    let forked = Plan { isolation: Some(Isolation::Process), ..plan() };
+    all_are_as_stated(None, &[plan(), forked, Plan { jobs: 3, ..plan() }]);
+}
+
+#[test]
+fn clang_builds_them_as_well() {
+    if std::process::Command::new("clang++").arg("--version").output().is_err() {
+        eprintln!("NOT TESTED: there is no clang++ on this machine");
+        return;
+    }
+    all_are_as_stated(Some("clang"), &[plan()]);
 }

@@ -106,6 +106,11 @@ impl Control {
         self.0.last_mut().expect("a way is never empty")
     }
 
+    /// A block of the statement at depth `d` of the way.
+    pub fn block<'p>(&self, proc: &'p Proc, d: usize, which: usize) -> Option<&'p Block> {
+        inner(self.at(proc, d)?, which)
+    }
+
     /// The statement at depth `d` of the way.
     fn at<'p>(&self, proc: &'p Proc, d: usize) -> Option<&'p Stmt> {
         let mut block = &proc.body;

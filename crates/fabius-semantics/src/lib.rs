@@ -9,6 +9,7 @@ mod collect;
 pub mod config;
 pub mod control;
 pub mod eval;
+pub mod forget;
 pub mod layout;
 mod replay;
 pub mod rules;

@@ -1,6 +1,7 @@
 //! The reference semantics as a [`System`].
 
 use crate::config::{Config, Whereabouts};
+use crate::forget::Alive;
 use crate::layout::Layout;
 use crate::rules::Note;
 use crate::run::{Blind, Observer, Run, is_ready};
@@ -16,6 +17,7 @@ pub struct Reference {
     pub(crate) program: Program,
     /// Facts about it.
     pub(crate) layout: Layout,
+    alive: Alive,
 }
 
 /// A choice that is always the first.
@@ -30,7 +32,7 @@ impl Choose for First {
 impl Reference {
     /// The interpreter with these scheduling points.
     pub fn new(program: &Program, points: Points) -> Reference {
-        Reference { layout: Layout::of(program, points), program: program.clone() }
+        Reference { layout: Layout::of(program, points), alive: Alive::of(program), program: program.clone() }
     }
 
     /// As [`System::step`]; calls `watch` with the configuration after every statement.
@@ -65,6 +67,7 @@ impl Reference {
         let mut config = run.initial()?;
         if let Some(config) = &mut config {
             log.born.retain(|b| config.find(b.task).is_some());
+            self.alive.forget(&self.program, config);
             config.collect();
         }
         Ok(config)
@@ -82,6 +85,7 @@ impl Reference {
         let mut run = Run { program: &self.program, layout: &self.layout, choose, log, observer };
         let end = run.step(config, task)?;
         log.born.retain(|b| config.find(b.task).is_some());
+        self.alive.forget(&self.program, config);
         config.collect();
         Ok(end)
     }

@@ -23,8 +23,8 @@ mod work;
 
 use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome};
-use fabius_explore::system::{Limit, Snapshot};
-use fabius_explore::{shrink, stateful, stateful_depth_first, stateless, walk};
+use fabius_explore::system::{Limit, Packed};
+use fabius_explore::{flat, shrink, stateful, stateful_depth_first, stateless, walk};
 use fabius_lang::program::Program;
 use fabius_machine::{Machine, StepLimits};
 use fabius_semantics::{Departure, Ending, Settings};
@@ -334,12 +334,13 @@ fn options(plan: &Plan, began: Instant) -> Options {
 
 fn explore<S>(engine: &S, plan: &Plan, options: &Options, monitor: &Monitor<'_>) -> Outcome
 where
-    S: Snapshot + Sync,
+    S: Packed + Sync,
     S::State: Send,
 {
     let mut outcome = match (plan.strategy, plan.stateless) {
         (strategy, _) if is_random(strategy) => walk::search(engine, options, monitor),
         (_, true) => stateless::search(engine, options, monitor, &|_| {}),
+        (_, false) if flat::answers(engine, options) => flat::search(engine, options, monitor),
         (Strategy::Iterative, false) => stateful::search(engine, options, monitor, &|_| {}),
         (_, false) => stateful_depth_first::search(engine, options, monitor, &|_| {}),
     };

@@ -48,6 +48,10 @@ pub struct RunArgs {
     /// Repeat executions that differ from others in nothing that can be seen
     #[arg(long, help_heading = "Search")]
     pub no_reduction: bool,
+    /// Run every execution in a process of its own, instead of restoring memory: slower, and exact where files or the system's
+    /// state matter [default: only where executions do not repeat themselves]
+    #[arg(long, help_heading = "Search")]
+    pub fork: bool,
     /// Seed of the random strategies
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Search")]
     pub seed: u64,
@@ -59,6 +63,9 @@ pub struct RunArgs {
     #[arg(long, help_heading = "What is a bug")]
     pub leaks: bool,
 
+    /// Processes to explore with, up to 32; with `--fork` there is one
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=32), help_heading = "Limits")]
+    pub jobs: u16,
     /// Stop when the program's process uses this much memory: 512M, 4G
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
     pub memory: Option<u64>,

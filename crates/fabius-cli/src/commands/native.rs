@@ -12,7 +12,7 @@ use crate::progress::Ticker;
 use crate::saved::read_trace;
 use crate::{files, stop};
 use fabius_html::sources_of;
-use fabius_native::{Plan, Problem, Target, Walk};
+use fabius_native::{Isolation, Plan, Problem, Target, Walk};
 use fabius_trace::{Bound, BugKind, ErrorTrace, ProgramId, SchedulerKind, Verdict};
 use fabius_verify::{Progress, Report};
 use std::io::IsTerminal;
@@ -84,6 +84,8 @@ fn plan(args: &RunArgs) -> Plan {
         memory: args.memory,
         max_steps: args.max_steps,
         seed: args.seed,
+        isolation: args.fork.then_some(Isolation::Process),
+        jobs: args.jobs.into(),
     }
 }
 
@@ -128,6 +130,9 @@ fn answer(args: &RunArgs, plan: &Plan, found: fabius_native::Report, id: &Progra
         };
         if found.racy > 0 && !matches!(&report.verdict, Verdict::Bug { trace } if trace.kind == BugKind::DataRace) {
             text += &format!("there are data races as well, at {} locations: `--first-race` shows one\n", found.racy);
+        }
+        for note in &found.notes {
+            text += &format!("{note}\n");
         }
         if args.answer.stats {
             text += &text::statistics(&report, style);

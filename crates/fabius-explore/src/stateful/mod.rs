@@ -154,15 +154,16 @@ where
 
     /// The initial states: one for each outcome of the choices before the first dispatch.
     fn begin(&mut self) {
-        let mut script = Script::of(self.context.options);
+        let mut script = Script::merging(self.context.options);
         let mut worker: Option<Worker<'a, S>> = None;
         let mut outcomes = 0u32;
         let mut log = self.context.log();
         loop {
             match self.context.initial(&mut script, &mut log) {
+                Ok(_) if script.has_met() => {}
                 Ok(node) => {
                     let worker = worker.get_or_insert_with(|| {
-                        Worker::new(&node, self.context.log(), Script::of(self.context.options))
+                        Worker::new(&node, self.context.log(), Script::merging(self.context.options))
                     });
                     worker.next = node;
                     if let (state, true) = self.arrive(worker, ROOT, 0, 0) {
@@ -299,7 +300,7 @@ where
         stop: &Mutex<Option<Cut>>,
     ) -> Option<Worker<'a, S>> {
         let node = self.any_initial()?;
-        let mut worker = Worker::new(&node, self.context.log(), Script::of(self.context.options));
+        let mut worker = Worker::new(&node, self.context.log(), Script::merging(self.context.options));
         let mut reported = Instant::now();
         loop {
             let begin = next.fetch_add(64, Ordering::Relaxed);
@@ -363,7 +364,7 @@ where
 
     /// A node to overwrite.
     fn any_initial(&self) -> Option<Node<S::State>> {
-        let mut script = Script::of(self.context.options);
+        let mut script = Script::merging(self.context.options);
         loop {
             match self.context.initial(&mut script, &mut StepLog::default()) {
                 Ok(node) => return Some(node),

@@ -56,8 +56,11 @@ where
         let mut outcomes = 0u32;
         loop {
             worker.next.clone_from(&worker.base);
-            worker.transitions += u64::from(matches!(mv, Move::Run(_)));
-            match self.context.apply(&mut worker.next, mv, &mut worker.script, &mut worker.log) {
+            let end = self.context.apply(&mut worker.next, mv, &mut worker.script, &mut worker.log);
+            if let Move::Run(_) = mv {
+                worker.transitions = worker.transitions.saturating_add(worker.script.weight());
+            }
+            match end {
                 Ok(_) => {
                     let (to, _) = self.arrive(worker, arrival, at_cost, steps);
                     if let (true, Move::Run(pick)) = (self.context.options.livelock, mv) {

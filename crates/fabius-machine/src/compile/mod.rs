@@ -2,11 +2,13 @@
 //!
 //! Every procedure that is called inside `atomic` has a second version, without scheduling points.
 
+mod dead;
 mod expr;
 mod scan;
 
 use crate::code::{Area, Arg, Code, Fix, Fork, Guard, Info, Instr, Loc, Op, Site};
 use crate::layout::{Layout, words_of};
+use dead::Dead;
 use expr::Val;
 use fabius_lang::program::{
     Access, Block, Check, Class, Expr, Guard as Test, Interleave, Place, ProcId, Program, Stmt, StmtKind, Type, Value,
@@ -72,7 +74,7 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
     let single = program.has_single_buffer();
     let mut c = Compiler {
         program,
-        code: Code::default(),
+        code: Code { dead: vec![Vec::new()], ..Code::default() },
         point: match (program.interleave, points) {
             _ if single => None,
             (Interleave::Explicit, _) => None,
@@ -89,6 +91,7 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
         next_temp: 0,
         target: None,
         loops: Vec::new(),
+        dead: Dead::of(program),
         entries: vec![[None, None]; program.procs.len()],
         wanted: Vec::new(),
     };
@@ -120,6 +123,8 @@ pub(crate) struct Compiler<'p> {
     target: Option<Span>,
     /// Heads of the enclosing loops, and the jumps that leave them.
     loops: Vec<(u32, Vec<usize>)>,
+    /// What is dead where.
+    dead: Dead,
     entries: Vec<[Option<u32>; 2]>,
     /// Versions of procedures whose code is needed.
     wanted: Vec<(ProcId, bool)>,
@@ -140,7 +145,9 @@ impl<'p> Compiler<'p> {
         let p = &program.procs[proc];
         (self.proc, self.in_atomic) = (proc, in_atomic);
         self.entries[proc][usize::from(in_atomic)] = Some(self.here());
+        self.dead.begin(p);
         self.block(&p.body);
+        self.stands_at_end();
         // The end of the body returns the default of every result.
         self.next_temp = 0;
         let mut words = Vec::new();
@@ -152,6 +159,7 @@ impl<'p> Compiler<'p> {
         self.give_back(&words, p.span);
         let end = self.code.instrs.len();
         self.code.proc_of.resize(end, proc as u32);
+        self.code.dead_at.resize(end, 0);
     }
 
     /// Where a task goes on that stops: behind what does nothing, and in front of the next point but one.
@@ -206,6 +214,7 @@ impl<'p> Compiler<'p> {
 
     fn statement(&mut self, s: &'p Stmt) {
         self.next_temp = 0;
+        self.dead.next_statement();
         let info = Info { at: s.span, ..Info::default() };
         if !matches!(s.kind, StmtKind::While(..)) {
             self.point_before(s);
@@ -329,6 +338,20 @@ impl<'p> Compiler<'p> {
 
     /// Whether others may run before the statement, or see it.
     fn point_before(&mut self, s: &Stmt) {
+        self.stands();
+        self.point_if_any(s);
+        self.stands();
+        let chooses = match &s.kind {
+            StmtKind::If(test, ..) | StmtKind::While(test, _) => matches!(test, Test::Star),
+            StmtKind::Any(..) | StmtKind::SetRemoveAny(_) => true,
+            _ => false,
+        };
+        if chooses {
+            self.emit(Instr::Meet, Info { at: s.span, ..Info::default() });
+        }
+    }
+
+    fn point_if_any(&mut self, s: &Stmt) {
         if self.in_atomic {
             return;
         }
@@ -460,9 +483,10 @@ impl<'p> Compiler<'p> {
         let args = self.arguments(callee, args, s.span);
         self.want(callee, self.in_atomic);
         let site = self.code.sites.len() as u32;
+        let dead = self.dead_during_call();
         let at = self.emit(Instr::Call { site }, Info { at: s.span, ..Info::default() });
         let (caller, in_atomic) = (self.proc, self.in_atomic);
-        self.code.sites.push(Site { callee, in_atomic, args, back: at as u32 + 1, caller });
+        self.code.sites.push(Site { callee, in_atomic, args, back: at as u32 + 1, caller, dead });
         // Behind the call the results are in the first temporaries.
         let program = self.program;
         let mut from = Arg::new(Area::Temp, 0);

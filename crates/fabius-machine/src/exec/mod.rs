@@ -7,7 +7,7 @@
 mod births;
 mod operands;
 mod plain;
-mod values;
+pub(crate) mod values;
 mod waiting;
 
 pub(crate) use operands::{operand, peek};
@@ -107,7 +107,7 @@ impl Exec<'_> {
         let mut fuel = MAX_STATEMENTS;
         let mut index = self.state.index(id).expect("the task is unfinished");
         let mut pc = self.state.tasks[index].pc as usize;
-        // Whether there was a choice since the last jump back.
+        // Whether there was a choice.
         let mut chose = false;
         macro_rules! rest {
             ($pc:expr, $end:expr) => {{
@@ -135,7 +135,9 @@ impl Exec<'_> {
                     let before = fuel;
                     fuel = fuel.saturating_sub(burnt);
                     self.burn(before, fuel, chose, here)?;
-                    if std::mem::take(&mut chose) && self.comes_back(index, here) {
+                }
+                Instr::Meet => {
+                    if chose && self.comes_back(index, here) {
                         // The other way makes the same accesses, and goes on.
                         self.log.accesses.clear();
                         return Ok(End::Dropped);

@@ -9,7 +9,7 @@ use fabius_trace::{BugKind, Span};
 const MAX_IN_SET: i64 = 64;
 
 /// The offset of an element.
-pub(super) fn offset(shape: Shape, index: i64, span: Span) -> Result<i64, Fault> {
+pub(crate) fn offset(shape: Shape, index: i64, span: Span) -> Result<i64, Fault> {
     let i = index.wrapping_sub(shape.lo);
     if index < shape.lo || i >= i64::from(shape.len) || i < 0 {
         return bug(BugKind::IndexOutOfBounds, span);
@@ -17,7 +17,7 @@ pub(super) fn offset(shape: Shape, index: i64, span: Span) -> Result<i64, Fault>
     Ok(i * i64::from(shape.stride))
 }
 
-pub(super) fn arith(op: Op, a: i64, b: i64, span: Span) -> Result<i64, Fault> {
+pub(crate) fn arith(op: Op, a: i64, b: i64, span: Span) -> Result<i64, Fault> {
     let exact = |v: Option<i64>| v.ok_or(Fault::Limit(Limit::Integer, span));
     let divides = matches!(op, Op::DivInt | Op::RemInt | Op::DivWrap | Op::RemWrap | Op::DivU64 | Op::RemU64);
     if divides && b == 0 {
@@ -47,7 +47,7 @@ pub(super) fn arith(op: Op, a: i64, b: i64, span: Span) -> Result<i64, Fault> {
     })
 }
 
-pub(super) fn fixed(fix: Fix, n: i64, span: Span) -> Result<i64, Fault> {
+pub(crate) fn fixed(fix: Fix, n: i64, span: Span) -> Result<i64, Fault> {
     Ok(match fix {
         Fix::No => n,
         Fix::Signed(8) => i64::from(n as i8),

@@ -44,6 +44,7 @@ pub fn waiting(cond: usize) -> impl Iterator<Item = usize> {
 /// Waits under control.
 pub fn wait_here(name: &'static str, cond: usize, mutex: usize, deadline: Option<u64>, pc: usize) -> i32 {
     mutex::check(mutex, pc);
+    super::cancel::is_cancelled_here();
     point(Op::new(name, pc).on(cond));
     let since = rt().steps;
     let thread = rt().me();
@@ -54,9 +55,12 @@ pub fn wait_here(name: &'static str, cond: usize, mutex: usize, deadline: Option
         rt().me().waits_for = 0;
         return given;
     }
-    let waited = point(Op::new("wait to be woken", pc).reads(cond).when(Wait::Woken).until(deadline));
+    let waited = point(Op::new("wait to be woken", pc).reads(cond).when(Wait::Woken).until(deadline).or_cancelled());
     rt().me().waits_for = 0;
     mutex::lock_here("get the mutex again", mutex, None, pc);
+    if waited == Waited::Cancelled {
+        super::cancel::is_cancelled_here();
+    }
     if waited == Waited::TimedOut { libc::ETIMEDOUT } else { 0 }
 }
 

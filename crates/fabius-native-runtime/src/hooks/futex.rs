@@ -1,7 +1,7 @@
 //! `syscall`, of which futexes are ours: C++ waits by them for atomics, latches, semaphores and futures.
 
 use super::cond::{waiting, wake};
-use crate::control::in_program;
+use crate::control::{in_program, is_running};
 use crate::op::{Op, Wait};
 use crate::place::REGISTERS;
 use crate::rt::rt;
@@ -72,6 +72,8 @@ extern "C-unwind" fn futex(
     value3: usize,
 ) -> isize {
     if !in_program() {
+        // The explorer's own locks are in memory that its processes share: a private wait would be missed by the others.
+        let operation = if is_running() { operation & !(libc::FUTEX_PRIVATE_FLAG as usize) } else { operation };
         return kernel([word, operation, value, time as usize, word2, value3]);
     }
 

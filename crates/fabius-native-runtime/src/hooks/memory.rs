@@ -33,6 +33,9 @@ entries! {
     mmap: "rax" => mmap_here;
     mmap64: "rax" => mmap_here;
     munmap: "rdx" => munmap_here;
+    __tsan_memcpy: "rcx" => memcpy_here;
+    __tsan_memmove: "rcx" => memcpy_here;
+    __tsan_memset: "rcx" => memset_here;
     __wrap_memcpy: "rcx" => memcpy_here;
     __wrap_memmove: "rcx" => memcpy_here;
     __wrap_memset: "rcx" => memset_here;

@@ -46,6 +46,11 @@ impl Drop for Unfinished {
     fn drop(&mut self) {
         if *once_at(self.0) == RUNS {
             *once_at(self.0) = 0;
+            let rt = rt();
+            // There is no scheduling point on the way out of an exception, so nothing announces this.
+            rt.unannounced = true;
+            // Who tries next knows what was done, as C++ has it.
+            rt.clocks.release(rt.current, self.0);
         }
     }
 }
@@ -64,6 +69,7 @@ pub fn once_here(name: &'static str, once: usize, function: extern "C-unwind" fn
     point(Op::new(name, pc).on(once).when(Wait::Once));
     if *once_at(once) != DONE {
         *once_at(once) = RUNS;
+        rt().clocks.acquire(rt().current, once);
         let unfinished = Unfinished(once);
         function();
         std::mem::forget(unfinished);

@@ -6,6 +6,7 @@ use crate::op::Op;
 use crate::real::next;
 use crate::rt::rt;
 use crate::threads::{fail, point, stop_here};
+use fabius_native_protocol::Isolation;
 use fabius_trace::BugKind;
 use std::ffi::{CStr, c_char};
 
@@ -24,6 +25,10 @@ entries! {
     on_exit: "rdx" => on_exit_here;
     at_quick_exit: "rsi" => at_quick_exit_here;
     fork: "rdi" => fork_here;
+    getpid: "rdi" => getpid_here;
+    gettid: "rdi" => gettid_here;
+    kill: "rdx" => kill_here;
+    dlopen: "rdx" => dlopen_here;
     sigaction: "rcx" => sigaction_here;
     signal: "rdx" => signal_here;
 }
@@ -190,6 +195,44 @@ extern "C-unwind" fn fork_here(pc: usize) -> i32 {
         rt().limits.insert("the program forks: what its children do is not explored".into());
     }
     child
+}
+
+/// The same number in every execution, whichever process runs it.
+extern "C-unwind" fn getpid_here(_: usize) -> i32 {
+    if in_program() { rt().process as i32 } else { crate::stacks::process() as i32 }
+}
+
+extern "C-unwind" fn gettid_here(_: usize) -> i32 {
+    if in_program() {
+        return rt().process as i32 + rt().current as i32;
+    }
+    // SAFETY: asks the kernel.
+    unsafe { libc::syscall(libc::SYS_gettid) as i32 }
+}
+
+extern "C-unwind" fn kill_here(process: i32, signal: i32, _: usize) -> i32 {
+    let is_this = in_program() && process == rt().process as i32;
+    let process = if is_this { crate::stacks::process() as i32 } else { process };
+    // SAFETY: as the program calls it.
+    unsafe { next!(fn kill(i32, i32) -> i32)(process, signal) }
+}
+
+/// What a library that is loaded leaves in the linker is not undone by restoring memory.
+extern "C-unwind" fn dlopen_here(file: *const c_char, flags: i32, _: usize) -> usize {
+    if in_program() && rt().settings.isolation == Isolation::Memory && !file.is_null() {
+        let name = text(file);
+        let rt = rt();
+        rt.not_restored = Some(format!("the program loads the library {name}"));
+        rt.header.halt.store(true, std::sync::atomic::Ordering::Relaxed);
+        crate::threads::give_up("a library is loaded");
+    }
+    let inside = in_program();
+    // What the linker does is not the program's.
+    set_in_program(false);
+    // SAFETY: as the program calls it. The linker looks at who calls it only for names that are relative to that.
+    let library = unsafe { next!(fn dlopen(*const c_char, i32) -> usize)(file, flags) };
+    set_in_program(inside);
+    library
 }
 
 extern "C-unwind" fn sigaction_here(

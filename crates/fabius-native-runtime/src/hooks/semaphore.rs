@@ -34,12 +34,15 @@ fn error(number: i32) -> i32 {
 
 fn take(name: &'static str, semaphore: usize, deadline: Option<u64>, pc: usize) -> i32 {
     super::tsan::check_heap(semaphore, 32, true, pc);
-    let waited = point(Op::new(name, pc).on(semaphore).when(Wait::Semaphore).until(deadline));
+    super::cancel::is_cancelled_here();
+    let waited = point(Op::new(name, pc).on(semaphore).when(Wait::Semaphore).until(deadline).or_cancelled());
     if waited == Waited::TimedOut {
         return error(libc::ETIMEDOUT);
     }
+    if waited == Waited::Cancelled {
+        super::cancel::is_cancelled_here();
+    }
     taken(semaphore);
-    super::cancel::is_cancelled_here();
     0
 }
 

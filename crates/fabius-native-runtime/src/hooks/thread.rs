@@ -90,13 +90,17 @@ pub fn join_here(name: &'static str, thread: usize, deadline: Option<u64>, pc: u
         return Err(libc::EINVAL);
     }
     let end = end_of(other as u32) as usize;
-    let waited = point(Op::new(name, pc).reads(end).when(Wait::End(other)).until(deadline));
+    let waited = point(Op::new(name, pc).reads(end).when(Wait::End(other)).until(deadline).or_cancelled());
+    if waited == crate::threads::Waited::Cancelled {
+        super::cancel::is_cancelled_here();
+    }
     if waited == crate::threads::Waited::TimedOut {
         return Err(libc::ETIMEDOUT);
     }
     let rt = rt();
     rt.clocks.learn(me, other);
     rt.threads[other].joined = true;
+    rt.streak.steps = 0;
     Ok(rt.threads[other].result)
 }
 

@@ -173,7 +173,7 @@ fn raced(first: usize, address: usize, size: usize, write: bool, pc: usize) {
     for at in (address & !7..address + size).step_by(8) {
         if rt.mark(at) {
             rt.again = true;
-            crate::rt::STOP.store(true, std::sync::atomic::Ordering::Relaxed);
+            rt.header.halt.store(true, std::sync::atomic::Ordering::Relaxed);
         }
     }
 }
@@ -225,6 +225,20 @@ pub unsafe extern "C" fn __tsan_func_exit() {
 /// None is needed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __tsan_init() {}
+
+/// Accesses of this thread are not to be looked at, says the compiler where nobody but the runtime sees them.
+///
+/// # Safety
+/// None is needed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __tsan_ignore_thread_begin() {}
+
+/// They are again.
+///
+/// # Safety
+/// None is needed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __tsan_ignore_thread_end() {}
 
 super::entries! {
     __tsan_acquire: "rsi" => acquire;

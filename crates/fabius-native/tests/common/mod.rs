@@ -29,17 +29,29 @@ pub fn plan() -> Plan {
         memory: None,
         max_steps: 100_000,
         seed: 0,
+        isolation: None,
+        jobs: 1,
     }
 }
 
+/// Builds a program by gcc.
 pub fn build(source: &Path) -> Target {
+    build_with(None, source)
+}
+
+/// Builds a program, by another compiler than gcc if one is named. It may ask for options of its own by `// flags:`.
+pub fn build_with(compiler: Option<&str>, source: &Path) -> Target {
     let library = library();
     let name = source.file_name().unwrap().to_string_lossy().replace('.', "_");
-    let program = folder().join(name);
+    let program = folder().join(compiler.unwrap_or_default().to_string() + &name);
     let is_cpp = source.extension().is_some_and(|e| e == "cpp");
     let language = if is_cpp { Language::Cpp } else { Language::C };
-    let args = ["-w", "-o"].map(OsString::from).into_iter().chain([program.clone().into(), source.into()]);
-    let status = compile(language, None, &library, &args.collect::<Vec<_>>()).unwrap().status().unwrap();
+    let with = compiler.map(|c| OsString::from(if is_cpp { format!("{c}++") } else { c.to_string() }));
+    let text = std::fs::read_to_string(source).unwrap();
+    let flags = text.lines().find_map(|l| l.strip_prefix("// flags: ")).unwrap_or_default();
+    let flags = flags.split_whitespace().chain(["-w", "-o"]).map(OsString::from);
+    let args: Vec<OsString> = flags.chain([program.clone().into(), source.into()]).collect();
+    let status = compile(language, with.as_deref(), &library, &args).unwrap().status().unwrap();
     assert!(status.success(), "{} does not compile", source.display());
     Target { program, args: Vec::new(), library }
 }

@@ -213,6 +213,17 @@ impl Clocks {
         self.objects[atomic].history.floor(&self.threads[thread].clock)
     }
 
+    /// The oldest stores that the thread can find, of all atomics where that is not the newest.
+    pub fn oldest(&mut self, thread: usize) -> impl Iterator<Item = (usize, Word)> {
+        self.thread(thread);
+        let clock = &self.threads[thread].clock;
+        self.objects.iter().enumerate().filter_map(|(atomic, object)| {
+            let stores = &object.history.stores;
+            let floor = if stores.len() > 1 { object.history.floor(clock) } else { return None };
+            (floor + 1 < stores.len()).then(|| (atomic, stores[floor].value))
+        })
+    }
+
     /// Whether the order of sequentially consistent operations lets an operation come out so.
     pub fn allows(&mut self, done: Done) -> bool {
         if self.order.is_empty() {

@@ -36,6 +36,13 @@ impl Word {
         Word(word)
     }
 
+    /// The same for the same value, but for addresses.
+    pub fn number(&self) -> u64 {
+        // SAFETY: all of it is set: by zeros, and then by a value without padding.
+        let number = u128::from_le_bytes(unsafe { self.0.as_ptr().cast::<[u8; 16]>().read() });
+        number as u64 ^ ((number >> 64) as u64).rotate_left(32)
+    }
+
     /// # Safety
     /// It was made of a `T`.
     pub unsafe fn get<T: Copy>(&self) -> T {

@@ -57,7 +57,12 @@ pub(crate) fn find<T: Copy + PartialEq>(object: &Object, newest: T, ways: impl F
             }
             return found;
         }
-        rt.finds(object, found, ways)
+        let found = if rt.alone { rt.finds_again(object, found, ways) } else { rt.finds(object, found, ways) };
+        if rt.settings.refine.contains(Refine::YIELDS) {
+            let unusual = if found.value == newest { 0 } else { Word::of(found.value).number() | 1 };
+            rt.states.finds(rt.current, unusual);
+        }
+        found
     })
     .unwrap_or(Found { value: newest, newest, newer: 0, ways: first })
 }
@@ -76,7 +81,7 @@ pub(crate) fn does<T: Copy>(object: &Object, found: &Found<T>, did: Did, stored:
 /// What of an older store remains to be found, besides the newest, as a number; the values as numbers by `bits`.
 pub(crate) fn remains<T: Copy>(object: &Object, bits: impl Fn(T) -> u64) {
     super::with(|rt| {
-        if rt.settings.refine.contains(Refine::WEAK.with(Refine::YIELDS)) {
+        if rt.settings.refine.contains(Refine::WEAK.with(Refine::YIELDS)) && !rt.alone {
             let atomic = object.id_in(rt);
             // SAFETY: all stores of an atomic are of its type.
             let bits = |word: &Word| bits(unsafe { word.get() });
@@ -99,13 +104,6 @@ impl Rt {
         if floor == last || self.abandoned {
             return usual;
         }
-        if self.alone {
-            // A loop that is tried out finds what it has found.
-            let again = ways(values[floor]);
-            let only_loads = again.first.is_some_and(|did| !did.stores());
-            let found = Found { value: values[floor], newest, newer: (last - floor) as u32, ways: again };
-            return if only_loads { found } else { usual };
-        }
         let mut possible = 0;
         let mut all = Vec::new();
         for (newer, position) in (floor..=last).rev().enumerate().take(MOST) {
@@ -123,6 +121,18 @@ impl Rt {
         Found { value: values[last - newer as usize], newest, newer, ways: all[newer as usize] }
     }
 
+    /// What an operation finds in a trial, which leaves alone what is kept of stores: the newest, or the oldest that the
+    /// thread can find, as is to be tried out.
+    fn finds_again<T: Copy>(&mut self, object: &Object, usual: Found<T>, ways: impl Fn(T) -> Ways) -> Found<T> {
+        let atomic = object.id_in(self) as usize;
+        let Some((_, word)) = self.oldest.iter().find(|(of, _)| *of == atomic) else { return usual };
+        // SAFETY: all stores of an atomic are of its type.
+        let value = unsafe { word.get::<T>() };
+        let ways = ways(value);
+        let only_loads = ways.first.is_some_and(|did| !did.stores());
+        if only_loads { Found { value, newer: 1, ways, ..usual } } else { usual }
+    }
+
     fn is_possible(&mut self, did: Did, is_newest: bool, done: Done) -> bool {
         is_newest || self.clocks.has_room(done, did) && self.clocks.allows(done)
     }
@@ -138,9 +148,6 @@ impl Rt {
         let chosen = unsafe { (*choose).deviate(if is_enough || self.has_been_here { 1 } else { possible }) };
         if chosen > 0 {
             self.deviations += 1;
-            if self.settings.refine.contains(Refine::YIELDS) {
-                self.states.deviates(self.current, chosen);
-            }
         }
         chosen
     }

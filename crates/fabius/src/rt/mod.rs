@@ -61,6 +61,8 @@ use clocks::Clocks;
 use fabius_explore::system::{Access, Born, Choose, TaskId, end_of};
 use fair::Fair;
 use fiber::{Exit, Fiber};
+use history::Word;
+use proofs::Round;
 use repetition::States;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -167,6 +169,10 @@ pub(crate) struct Rt {
     pub kept_from_deviating: bool,
     /// Whether a thread has gone on from where it was before: what can follow has been seen from there.
     has_been_here: bool,
+    /// In a trial: the oldest stores that the thread can find, if that is tried out; and what is known of the round if it
+    /// finds the newest.
+    oldest: Vec<(usize, Word)>,
+    usual_round: Option<Round>,
     /// Whether an atomic has more stores than are kept.
     pub forgets_stores: bool,
     pub race: Option<Race>,

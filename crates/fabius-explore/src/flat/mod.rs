@@ -1,0 +1,417 @@
+//! Stateful search of threads without a bound, in breadth: each state once, in few bytes.
+//!
+//! The answer is that of [`crate::stateful`], state by state and bug by bug; what is missing is all that only bounds,
+//! schedulers, races and livelocks need.
+
+mod rows;
+mod store;
+
+use crate::node::{Context, Script, Stop};
+use crate::retrace::{self, Target};
+use crate::search::{Bug, Cut, Monitor, Options, Outcome, Progress, Strategy};
+use crate::system::{End, Outlook, Packed, StepLog};
+use fabius_trace::{Bound, LevelStats, SchedulerKind};
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+use store::{Store, Writer};
+
+/// The parent of initial states.
+const ROOT: u32 = u32::MAX;
+/// States that a worker takes at once.
+const BATCH: usize = 64;
+/// Outcomes of one step's choices after which the clock is looked at.
+const OUTCOMES: u32 = 16;
+
+/// Whether this search answers what is asked.
+pub fn answers<S: Packed>(system: &S, options: &Options) -> bool {
+    options.bound == Bound::None
+        && options.scheduler == SchedulerKind::Bag
+        && options.strategy == Strategy::Iterative
+        && options.races.is_none()
+        && !options.livelock
+        && !system.has_buffers()
+}
+
+/// Searches.
+pub fn search<S>(system: &S, options: &Options, monitor: &Monitor<'_>) -> Outcome
+where
+    S: Packed + Sync,
+    S::State: Send,
+{
+    let context = Context { system, options, compare: Some(S::compare_anonymous) };
+    let store = Store::new(options.jobs.max(1));
+    let mut search = Search { context, monitor, store, began: Instant::now(), sum: Sum::default() };
+    search.begin();
+    search.run()
+}
+
+struct Search<'a, S: Packed> {
+    context: Context<'a, S>,
+    monitor: &'a Monitor<'a>,
+    store: Store,
+    began: Instant,
+    sum: Sum,
+}
+
+/// What workers have found out.
+#[derive(Default)]
+struct Sum {
+    transitions: u64,
+    finals: u64,
+    /// A limit inside the program that was hit somewhere.
+    limit: Option<Cut>,
+    /// What ended the search early.
+    cut: Option<Cut>,
+    bug: Option<Candidate>,
+}
+
+/// A bug as a worker sees it.
+struct Candidate {
+    what: Bug,
+    /// The state that fails, or whose step does.
+    state: u32,
+    /// The step, by its place among those that are possible, and its choices.
+    last: Option<(usize, Vec<u32>)>,
+    order: (Vec<u8>, usize, Vec<u32>),
+}
+
+struct Worker<'b, S: Packed> {
+    cursor: S::Cursor,
+    script: Script,
+    log: StepLog,
+    rows: Writer<'b>,
+    /// The state that is looked at.
+    packed: Vec<u8>,
+    sum: Sum,
+}
+
+/// What of a level is still to be looked at: from where to where, by whose rows they are.
+struct Frontier {
+    rows: Vec<(usize, usize)>,
+    current: usize,
+}
+
+impl<'a, S> Search<'a, S>
+where
+    S: Packed + Sync,
+    S::State: Send,
+{
+    fn worker(&self, me: usize) -> Worker<'_, S> {
+        Worker {
+            cursor: self.context.system.cursor(),
+            script: Script::merging(self.context.options),
+            log: self.context.log(),
+            rows: self.store.writer(me),
+            packed: Vec::new(),
+            sum: Sum::default(),
+        }
+    }
+
+    /// The initial states: one for each outcome of the choices before the first step.
+    fn begin(&mut self) {
+        let mut script = Script::merging(self.context.options);
+        let mut worker = self.worker(0);
+        let mut log = self.context.log();
+        let mut outcomes = 0u32;
+        loop {
+            match self.context.initial(&mut script, &mut log) {
+                Ok(_) if script.has_met() => {}
+                Ok(node) => {
+                    self.context.system.pack(&node.state, &mut worker.cursor);
+                    self.arrive(&mut worker, ROOT);
+                }
+                Err(Stop::Bug(what)) => {
+                    let choices = script.choices();
+                    let order = (Vec::new(), 0, choices.clone());
+                    worker.sum.offer(Candidate { what, state: ROOT, last: Some((0, choices)), order });
+                }
+                Err(Stop::Cut(cut)) => {
+                    worker.sum.limit = worker.sum.limit.or(Some(cut));
+                    if cut.is_final() {
+                        break;
+                    }
+                }
+                Err(Stop::Dropped) => {}
+            }
+            if !script.advance() {
+                break;
+            }
+            outcomes += 1;
+            if outcomes.is_multiple_of(OUTCOMES)
+                && let Some(cut) = self.is_over()
+            {
+                worker.sum.limit = worker.sum.limit.or(Some(cut));
+                break;
+            }
+        }
+        let sum = std::mem::take(&mut worker.sum);
+        drop(worker);
+        self.sum.add(sum);
+    }
+
+    fn run(mut self) -> Outcome {
+        let mut from = self.store.begins();
+        let mut before = 0;
+        let mut exhausted = false;
+        for steps in 0.. {
+            let to = self.store.ends();
+            exhausted = from == to && self.sum.cut.is_none();
+            if from == to || self.sum.cut.is_some() {
+                break;
+            }
+            let rows = from.into_iter().zip(to.iter().copied()).collect();
+            let states = self.store.len();
+            self.level(Frontier { rows, current: 0 }, states - before, steps);
+            (from, before) = (to, states);
+            // A level is always finished, so that the answer does not depend on the number of workers.
+            if self.sum.bug.is_some() {
+                break;
+            }
+        }
+        self.finish(exhausted)
+    }
+
+    /// Makes all steps of the states of a level.
+    fn level(&mut self, frontier: Frontier, states: usize, steps: u32) {
+        let jobs = self.context.options.jobs.clamp(1, states.div_ceil(256).max(1));
+        let frontier = Mutex::new(frontier);
+        let stop: Mutex<Option<Cut>> = Mutex::new(None);
+        let this: &Self = self;
+        let sums: Vec<Sum> = if jobs == 1 {
+            vec![this.work(0, &frontier, &stop, steps)]
+        } else {
+            std::thread::scope(|scope| {
+                let (frontier, stop) = (&frontier, &stop);
+                let spawn = |me| scope.spawn(move || this.work(me, frontier, stop, steps));
+                let handles: Vec<_> = (0..jobs).map(spawn).collect();
+                handles.into_iter().map(|h| h.join().unwrap_or_else(|p| std::panic::resume_unwind(p))).collect()
+            })
+        };
+        sums.into_iter().for_each(|sum| self.sum.add(sum));
+        self.sum.cut = self.sum.cut.or(stop.into_inner().expect("no worker has panicked"));
+    }
+
+    fn work(&self, me: usize, frontier: &Mutex<Frontier>, stop: &Mutex<Option<Cut>>, steps: u32) -> Sum {
+        let mut worker = self.worker(me);
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut reported = Instant::now();
+        loop {
+            self.take(&mut lock(frontier), &mut batch);
+            if batch.is_empty() || lock(stop).is_some() {
+                return std::mem::take(&mut worker.sum);
+            }
+            for state in &batch {
+                // A single step of a large system takes long.
+                if worker.sum.cut.is_some() || self.is_over().is_some() {
+                    break;
+                }
+                self.expand(&mut worker, *state);
+            }
+            worker.rows.pause();
+            if let Some(cut) = worker.sum.cut.or_else(|| self.must_stop()) {
+                *lock(stop) = Some(cut);
+            }
+            if reported.elapsed() > Duration::from_millis(200) {
+                reported = Instant::now();
+                self.report(&worker.sum, steps);
+            }
+        }
+    }
+
+    /// Takes some of the states that are left.
+    fn take(&self, frontier: &mut Frontier, batch: &mut Vec<u32>) {
+        batch.clear();
+        while let Some((from, to)) = frontier.rows.get_mut(frontier.current) {
+            while batch.len() < BATCH
+                && let Some(number) = self.store.advance(frontier.current, from, *to)
+            {
+                batch.push(number);
+            }
+            if batch.len() == BATCH {
+                return;
+            }
+            frontier.current += 1;
+        }
+    }
+
+    /// Makes all steps of a state.
+    fn expand(&self, worker: &mut Worker<'_, S>, state: u32) {
+        let system = self.context.system;
+        worker.packed.clear();
+        self.store.read(state, &mut worker.packed);
+        system.load(&worker.packed, &mut worker.cursor);
+        let mut number = 0;
+        for index in 0..system.tasks(&worker.cursor) {
+            if system.ready_at(&mut worker.cursor, index) {
+                self.step(worker, state, index, number);
+                number += 1;
+            }
+        }
+    }
+
+    /// Makes the step of a task in all of its outcomes.
+    fn step(&self, worker: &mut Worker<'_, S>, state: u32, index: usize, number: usize) {
+        let system = self.context.system;
+        worker.script.restart();
+        let mut outcomes = 0u32;
+        loop {
+            let Worker { cursor, script, log, .. } = worker;
+            let end = match system.quick_step_at(cursor, index, script) {
+                Some(end) => Ok(end),
+                None => {
+                    script.rewind();
+                    log.clear();
+                    system.step_at(cursor, index, script, log)
+                }
+            };
+            worker.sum.transitions = worker.sum.transitions.saturating_add(worker.script.weight());
+            match end.map_err(Stop::from) {
+                Ok(End::Dropped) | Err(Stop::Dropped) => {}
+                Ok(_) => self.arrive(worker, state),
+                Err(Stop::Bug(what)) => {
+                    let choices = worker.script.choices();
+                    let order = (self.encoded(&worker.packed, &mut worker.cursor), number, choices.clone());
+                    worker.sum.offer(Candidate { what, state, last: Some((number, choices)), order });
+                    // Elsewhere now.
+                    system.load(&worker.packed, &mut worker.cursor);
+                }
+                Err(Stop::Cut(cut)) => {
+                    worker.sum.limit = worker.sum.limit.or(Some(cut));
+                    if cut.is_final() {
+                        worker.sum.cut = Some(cut);
+                        return;
+                    }
+                }
+            }
+            if !worker.script.advance() {
+                return;
+            }
+            outcomes += 1;
+            if outcomes.is_multiple_of(OUTCOMES)
+                && let Some(cut) = self.is_over()
+            {
+                worker.sum.limit = worker.sum.limit.or(Some(cut));
+                return;
+            }
+        }
+    }
+
+    /// Stores what the last step has made.
+    fn arrive(&self, worker: &mut Worker<'_, S>, parent: u32) {
+        let system = self.context.system;
+        let Some((state, new)) = worker.rows.intern(system.packed(&worker.cursor), parent) else {
+            worker.sum.limit = worker.sum.limit.or(Some(Cut::Memory));
+            worker.sum.cut = Some(Cut::Memory);
+            return;
+        };
+        if !new {
+            return;
+        }
+        let outlook = system.outlook(&mut worker.cursor);
+        worker.sum.finals += u64::from(outlook != Outlook::GoesOn);
+        if outlook == Outlook::Stuck && self.context.options.deadlock {
+            let packed = system.packed(&worker.cursor).to_vec();
+            let order = (self.encoded(&packed, &mut system.cursor()), 0, Vec::new());
+            worker.sum.offer(Candidate { what: Bug::Deadlock, state, last: None, order });
+        }
+    }
+
+    /// The state as other searches store it.
+    fn encoded(&self, packed: &[u8], cursor: &mut S::Cursor) -> Vec<u8> {
+        let system = self.context.system;
+        let state = system.unpack(packed, cursor);
+        system.load(packed, cursor);
+        let tasks: Vec<_> = (0..system.tasks(cursor)).map(|index| system.task(cursor, index)).collect();
+        let mut out = Vec::new();
+        crate::codec::put_set(&tasks, &mut out);
+        system.encode(&state, &mut out);
+        out
+    }
+
+    fn must_stop(&self) -> Option<Cut> {
+        self.is_over().or_else(|| {
+            let limit = self.context.options.memory?;
+            (self.store.memory() as u64 > limit).then_some(Cut::Memory)
+        })
+    }
+
+    /// Whether somebody or the clock says so.
+    fn is_over(&self) -> Option<Cut> {
+        if self.monitor.stop.load(Ordering::Relaxed) {
+            return Some(Cut::Interrupted);
+        }
+        self.context.options.deadline.is_some_and(|d| Instant::now() >= d).then_some(Cut::Time)
+    }
+
+    fn report(&self, sum: &Sum, steps: u32) {
+        (self.monitor.progress)(&Progress {
+            bound: 0,
+            executions: 0,
+            states: self.store.len() as u64,
+            transitions: self.sum.transitions + sum.transitions,
+            frontier: 0,
+            depth: steps,
+            memory: self.store.memory() as u64,
+            elapsed: self.began.elapsed(),
+        });
+    }
+
+    fn finish(mut self, exhausted: bool) -> Outcome {
+        let bug = self.sum.bug.take();
+        let bug = bug.map(|candidate| {
+            let way = self.way_to(candidate.state);
+            retrace::retrace(&self.context, &way, candidate.last, candidate.what)
+        });
+        let cut = self.sum.cut.or(self.sum.limit);
+        let states = self.store.len() as u64;
+        Outcome {
+            memory: self.store.memory() as u64,
+            exhausted: exhausted && cut.is_none() && bug.is_none(),
+            completed: (exhausted && self.sum.limit.is_none() && bug.is_none()).then_some(0),
+            levels: vec![LevelStats { bound: 0, executions: 0, states, transitions: self.sum.transitions }],
+            finals: self.sum.finals,
+            growth: Vec::new(),
+            cut: if bug.is_some() { None } else { cut },
+            bug,
+        }
+    }
+
+    /// The states on the way to one.
+    fn way_to(&self, mut state: u32) -> Vec<Target> {
+        let mut cursor = self.context.system.cursor();
+        let mut way = Vec::new();
+        while state != ROOT {
+            let mut packed = Vec::new();
+            let parent = self.store.read(state, &mut packed);
+            way.push(Target { state: self.encoded(&packed, &mut cursor), last: None, step: None });
+            state = parent;
+        }
+        way.reverse();
+        way
+    }
+}
+
+impl Sum {
+    fn add(&mut self, other: Sum) {
+        self.transitions += other.transitions;
+        self.finals += other.finals;
+        self.limit = self.limit.or(other.limit);
+        self.cut = self.cut.or(other.cut);
+        if let Some(bug) = other.bug {
+            self.offer(bug);
+        }
+    }
+
+    /// Of several bugs that take as many steps, the same one is kept whatever the order.
+    fn offer(&mut self, new: Candidate) {
+        let better = |old: &Candidate| (new.what.rank(), &new.order) < (old.what.rank(), &old.order);
+        if self.bug.as_ref().is_none_or(better) {
+            self.bug = Some(new);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("no worker has panicked")
+}

@@ -1,0 +1,277 @@
+//! States in few bits, and steps on them.
+//!
+//! A state is the number of its shape and, for each word, as many bits as its type has values. A cursor holds the words of one
+//! state; a step changes some of them, and only these are written into a copy of its bits. Whatever changes the shape takes the
+//! interpreter of whole states.
+
+mod code;
+pub(crate) mod packing;
+mod run;
+mod shape;
+mod slot;
+
+use crate::state::State;
+use crate::system::Machine;
+use code::{Op, PackedCode};
+use fabius_explore::system::{Choose, End, Fault, Outlook, Packed, Snapshot, StepLog, System, TaskId};
+use run::Run;
+use shape::Shape;
+use slot::PADDING;
+use std::sync::Arc;
+
+/// A state that is looked at, and what the last step made of it.
+#[derive(Debug)]
+pub struct Cursor {
+    shape: Arc<Shape>,
+    shapes: Vec<Arc<Shape>>,
+    /// Constants, temporaries, shared variables, where tasks stand, words of tasks, own variables, heap objects, and the
+    /// frames of calls within a step.
+    words: Vec<i64>,
+    packed: Vec<u8>,
+    /// What the last step changed, and what that was before.
+    changes: Vec<(u32, i64)>,
+    /// What operands are relative to.
+    bases: [usize; 4],
+    calls: Vec<Call>,
+    /// The state as a whole, if it was asked for, or is stored so.
+    state: State,
+    is_whole: bool,
+    has_no_shape: bool,
+    /// What the last step made, packed; and as a whole, if it was made so.
+    result: Vec<u8>,
+    next: State,
+    next_is_whole: bool,
+    spare: Vec<i64>,
+}
+
+/// A call within a step.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    caller: usize,
+    back: u32,
+    /// Behind the callee's locals.
+    end: usize,
+}
+
+impl Cursor {
+    /// Takes the last step back.
+    #[inline]
+    fn undo(&mut self) {
+        for (at, old) in self.changes.drain(..).rev() {
+            self.words[at as usize] = old;
+        }
+    }
+}
+
+impl Machine<'_> {
+    fn packed_code(&self) -> &PackedCode {
+        self.packing.code.get_or_init(|| PackedCode::of(&self.program))
+    }
+
+    /// Whether a task can go on, with the words as they are.
+    fn can_go_on(&self, cursor: &mut Cursor, index: usize) -> bool {
+        let code = self.packed_code();
+        let unit = cursor.shape.units[index];
+        let stand = cursor.words[unit.stands as usize] as usize;
+        let Op::Await { guard } = code.ops[code.stands[unit.proc as usize][stand] as usize] else { return true };
+        cursor.bases = [0, unit.frame as usize, unit.own as usize, 0];
+        if let Some(passes) = (Run { program: &self.program, code, cursor }).passes(guard) {
+            return passes;
+        }
+        let mut state = State::default();
+        cursor.shape.state(&self.program, code, &cursor.words, &mut state);
+        self.ready(&state, unit.id)
+    }
+
+    /// Writes what a step has changed into a copy of the bits; false if they do not fit.
+    fn write_changes(&self, cursor: &mut Cursor) -> bool {
+        let Cursor { shape, words, changes, packed, result, .. } = cursor;
+        let ahead = self.packed_code().ahead;
+        result.clear();
+        result.extend_from_slice(packed);
+        let mut numbers = false;
+        for (at, old) in changes {
+            let at = *at as usize;
+            if at >= shape.words || words[at] == *old {
+                continue;
+            }
+            if shape.collects && shape.identities[at - ahead] {
+                return false;
+            }
+            match shape.small.get(shape.slot_of[at - ahead] as usize) {
+                Some(slot) => slot.set(words[at], result),
+                None => numbers = true,
+            }
+        }
+        if numbers {
+            let of_all = || shape.numbers.iter().map(|slot| words[slot.at as usize]);
+            if slot::width(of_all()) != shape.width {
+                return false;
+            }
+            shape.numbers.iter().zip(of_all()).for_each(|(slot, word)| slot.set_number(word, result));
+        }
+        true
+    }
+
+    /// Packs `next`.
+    fn pack_next(&self, cursor: &mut Cursor) {
+        let Cursor { next, spare, result, .. } = cursor;
+        let code = self.packed_code();
+        spare.clear();
+        spare.resize(code.ahead, 0);
+        let all_stand = shape::words_of(&self.program, code, next, spare);
+        let width = slot::width(shape::numbers_of(&self.program, next));
+        match self.packing.shapes.of(&self.program, code, next, width).filter(|_| all_stand) {
+            Some(shape) => shape.pack(spare, result),
+            None => {
+                result.clear();
+                result.extend([0; 6]);
+                self.encode(next, result);
+                let length = (result.len() - 6) as u32;
+                result[2..6].copy_from_slice(&length.to_le_bytes());
+                result.resize(result.len().next_multiple_of(4) + PADDING, 0);
+            }
+        }
+        cursor.next_is_whole = true;
+    }
+
+    /// Turns the words into a state, if that has not been done.
+    fn make_whole(&self, cursor: &mut Cursor) {
+        if !cursor.is_whole {
+            cursor.shape.state(&self.program, self.packed_code(), &cursor.words, &mut cursor.state);
+            cursor.is_whole = true;
+        }
+    }
+}
+
+impl Packed for Machine<'_> {
+    type Cursor = Cursor;
+
+    fn cursor(&self) -> Cursor {
+        let mut words = self.program.code.consts.clone();
+        words.resize(self.packed_code().ahead, 0);
+        Cursor {
+            shape: Arc::default(),
+            shapes: Vec::new(),
+            words,
+            packed: Vec::new(),
+            changes: Vec::new(),
+            bases: [0; 4],
+            calls: Vec::new(),
+            state: State::default(),
+            is_whole: false,
+            has_no_shape: true,
+            result: Vec::new(),
+            next: State::default(),
+            next_is_whole: false,
+            spare: Vec::new(),
+        }
+    }
+
+    fn pack(&self, state: &State, cursor: &mut Cursor) {
+        cursor.next.clone_from(state);
+        self.pack_next(cursor);
+    }
+
+    fn unpack(&self, packed: &[u8], cursor: &mut Cursor) -> State {
+        self.load(packed, cursor);
+        self.make_whole(cursor);
+        cursor.state.clone()
+    }
+
+    fn load(&self, packed: &[u8], cursor: &mut Cursor) {
+        cursor.packed.clear();
+        cursor.packed.extend_from_slice(packed);
+        cursor.packed.extend([0; PADDING]);
+        cursor.changes.clear();
+        let kind = u16::from_le_bytes([packed[0], packed[1]]);
+        if kind == 0 {
+            self.decode(&packed[6..], &mut cursor.state);
+            (cursor.is_whole, cursor.has_no_shape) = (true, true);
+            return;
+        }
+        if cursor.has_no_shape || cursor.shape.kind != kind {
+            let known = cursor.shapes.len();
+            if usize::from(kind) > known {
+                cursor.shapes.extend(self.packing.shapes.from(known));
+            }
+            cursor.shape = cursor.shapes[usize::from(kind) - 1].clone();
+            let ahead = self.packed_code().ahead;
+            cursor.words.truncate(ahead);
+            cursor.words.extend_from_slice(&cursor.shape.template_words[ahead..]);
+        }
+        (cursor.is_whole, cursor.has_no_shape) = (false, false);
+        cursor.shape.unpack(&cursor.packed, &mut cursor.words);
+    }
+
+    fn tasks(&self, cursor: &Cursor) -> usize {
+        if cursor.has_no_shape { cursor.state.tasks.len() } else { cursor.shape.units.len() }
+    }
+
+    fn task(&self, cursor: &Cursor, index: usize) -> TaskId {
+        if cursor.has_no_shape { cursor.state.tasks[index].id } else { cursor.shape.units[index].id }
+    }
+
+    #[inline]
+    fn ready_at(&self, cursor: &mut Cursor, index: usize) -> bool {
+        if cursor.has_no_shape {
+            return self.ready(&cursor.state, cursor.state.tasks[index].id);
+        }
+        cursor.undo();
+        self.can_go_on(cursor, index)
+    }
+
+    #[inline]
+    fn quick_step_at(&self, cursor: &mut Cursor, index: usize, choose: &mut dyn Choose) -> Option<End> {
+        if cursor.has_no_shape {
+            return None;
+        }
+        cursor.undo();
+        let unit = cursor.shape.units[index];
+        let end = Run { program: &self.program, code: self.packed_code(), cursor }.step(unit, choose);
+        if end == Some(End::Dropped) {
+            return end;
+        }
+        if end.is_none() || !self.write_changes(cursor) {
+            cursor.undo();
+            return None;
+        }
+        cursor.next_is_whole = false;
+        end
+    }
+
+    fn step_at(
+        &self,
+        cursor: &mut Cursor,
+        index: usize,
+        choose: &mut dyn Choose,
+        log: &mut StepLog,
+    ) -> Result<End, Fault> {
+        cursor.undo();
+        self.make_whole(cursor);
+        let task = cursor.state.tasks[index].id;
+        cursor.next.clone_from(&cursor.state);
+        let end = self.step(&mut cursor.next, task, choose, log)?;
+        if end != End::Dropped {
+            self.pack_next(cursor);
+        }
+        Ok(end)
+    }
+
+    fn packed<'a>(&self, cursor: &'a Cursor) -> &'a [u8] {
+        &cursor.result[..cursor.result.len() - PADDING]
+    }
+
+    fn outlook(&self, cursor: &mut Cursor) -> Outlook {
+        let any = if cursor.next_is_whole {
+            let next = &cursor.next;
+            if next.tasks.is_empty() {
+                return Outlook::Complete;
+            }
+            next.tasks.iter().any(|task| self.ready(next, task.id))
+        } else {
+            (0..cursor.shape.units.len()).any(|index| self.can_go_on(cursor, index))
+        };
+        if any { Outlook::GoesOn } else { Outlook::Stuck }
+    }
+}

@@ -1,0 +1,275 @@
+//! Shapes: everything of a state but its words and where its tasks stand.
+//!
+//! States of one shape have the same tasks with the same active procedures, the same heap objects, the same finished tasks that
+//! somebody knows. A step that is made on the packed form leaves the shape as it is. The width of numbers of any size is part
+//! of the shape, too: the least that holds all of a state, so that equal states have equal bytes.
+
+use super::code::{NOWHERE, PackedCode};
+use super::slot::{PADDING, Places, Slot, bits};
+use crate::compile::Compiled;
+use crate::layout::Layout;
+use crate::state::{HEADER, State};
+use fabius_explore::codec::put;
+use fabius_explore::system::TaskId;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// Most shapes, and most slots of all of them together: states of further shapes are stored as they are.
+const MOST_SHAPES: usize = 4096;
+const MOST_SLOTS: usize = 1 << 19;
+/// Bytes of the number of the shape in front of a packed state.
+const KIND: usize = 2;
+
+/// A task of a shape.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unit {
+    pub(super) id: TaskId,
+    /// The word that says where it stands.
+    pub(super) stands: u32,
+    /// Its running procedure, and the first of that one's locals.
+    pub(super) proc: u32,
+    pub(super) frame: u32,
+    /// The first of its own variables.
+    pub(super) own: u32,
+}
+
+/// A heap object of a shape.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) number: i64,
+    pub(super) first: u32,
+}
+
+/// See above.
+#[derive(Debug, Default)]
+pub(super) struct Shape {
+    pub(super) kind: u16,
+    pub(super) width: u8,
+    pub(super) units: Vec<Unit>,
+    pub(super) objects: Vec<Place>,
+    pub(super) small: Vec<Slot>,
+    pub(super) numbers: Vec<Slot>,
+    /// For each word from the shared variables on, its slot: small ones first.
+    pub(super) slot_of: Vec<u32>,
+    /// Words, with constants and temporaries.
+    pub(super) words: usize,
+    /// Bytes of a packed state, with its kind.
+    pub(super) bytes: usize,
+    /// Whether a reference or a handle that is given up may leave something behind that nobody knows any more.
+    pub(super) collects: bool,
+    /// For each word from the shared variables on, whether it is a reference, a handle or a set of threads.
+    pub(super) identities: Vec<bool>,
+    /// A state of the shape.
+    pub(super) template: State,
+    /// The words of such a state.
+    pub(super) template_words: Vec<i64>,
+}
+
+/// The shapes that were met.
+#[derive(Debug, Default)]
+pub(super) struct Shapes {
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// Kinds by structure and width; `None`: there is no room for it.
+    kinds: HashMap<Vec<u8>, Option<u16>>,
+    shapes: Vec<Arc<Shape>>,
+    slots: usize,
+}
+
+impl Shapes {
+    /// The shape of a state with numbers of this width, if there is room for it.
+    pub(super) fn of(&self, program: &Compiled, code: &PackedCode, state: &State, width: u8) -> Option<Arc<Shape>> {
+        let mut key = vec![width];
+        structure(state, &mut key);
+        let mut known = self.known.lock().expect("no search has panicked");
+        if let Some(kind) = known.kinds.get(&key) {
+            return kind.map(|kind| known.shapes[usize::from(kind) - 1].clone());
+        }
+        let has_room = known.shapes.len() < MOST_SHAPES && known.slots < MOST_SLOTS;
+        if !has_room {
+            return None;
+        }
+        let kind = known.shapes.len() as u16 + 1;
+        let shape = Arc::new(Shape::new(program, code, state, width, kind));
+        known.slots += shape.slot_of.len();
+        known.shapes.push(shape.clone());
+        known.kinds.insert(key, Some(kind));
+        Some(shape)
+    }
+
+    /// The shapes from this one on.
+    pub(super) fn from(&self, first: usize) -> Vec<Arc<Shape>> {
+        self.known.lock().expect("no search has panicked").shapes[first..].to_vec()
+    }
+}
+
+/// Appends everything but the words and where tasks stand.
+fn structure(state: &State, out: &mut Vec<u8>) {
+    put(state.tasks.len() as u64, out);
+    for task in &state.tasks {
+        put(u64::from(task.id), out);
+        for (proc, site, _) in state.frames(task) {
+            put(proc as u64, out);
+            put(site.map_or(0, |site| site as u64 + 1), out);
+        }
+    }
+    put(state.own.len() as u64, out);
+    state.own.iter().for_each(|(buffer, _)| put(u64::from(*buffer), out));
+    put(state.heap.len() as u64, out);
+    for object in &state.heap {
+        put(u64::from(object.number), out);
+        put(u64::from(object.record), out);
+    }
+    put((state.finished.len() as u64) << 1 | u64::from(state.started), out);
+    state.finished.iter().for_each(|task| put(u64::from(*task), out));
+}
+
+/// Appends the words of a state, with where its tasks stand behind the shared variables; false if a task stands where none
+/// should.
+pub(super) fn words_of(program: &Compiled, code: &PackedCode, state: &State, out: &mut Vec<i64>) -> bool {
+    let globals = program.globals.words as usize;
+    out.extend_from_slice(&state.words[..globals]);
+    let mut all_stand = true;
+    for task in &state.tasks {
+        let stand = code.stand_of[task.pc as usize];
+        all_stand &= stand != NOWHERE;
+        out.push(i64::from(stand));
+    }
+    out.extend_from_slice(&state.words[globals..]);
+    state.own.iter().for_each(|(_, words)| out.extend_from_slice(words));
+    state.heap.iter().for_each(|object| out.extend_from_slice(&object.words));
+    all_stand
+}
+
+/// The words of a state that are numbers of any size.
+pub(super) fn numbers_of<'a>(program: &'a Compiled, state: &'a State) -> impl Iterator<Item = i64> + 'a {
+    let of = |layout: &'a Layout, words: &'a [i64]| {
+        let fields = layout.fields.iter().zip(words);
+        fields.filter(|((_, bits), _)| bits.is_none()).map(|(_, word)| *word)
+    };
+    let frames = state.tasks.iter().flat_map(|task| state.frames(task));
+    let frames = frames.flat_map(move |(proc, _, base)| of(&program.locals[proc], &state.words[base..]));
+    let own = state.own.iter().flat_map(move |(_, words)| of(&program.own, words));
+    let heap = state.heap.iter().flat_map(move |o| of(&program.records[o.record as usize].0, &o.words));
+    of(&program.globals, &state.words).chain(frames).chain(own).chain(heap)
+}
+
+impl Shape {
+    fn new(program: &Compiled, code: &PackedCode, state: &State, width: u8, kind: u16) -> Shape {
+        let ahead = code.ahead;
+        let mut template_words = vec![0; ahead];
+        words_of(program, code, state, &mut template_words);
+        let words = template_words.len();
+        let mut shape = Shape {
+            kind,
+            width,
+            units: Vec::new(),
+            objects: Vec::new(),
+            small: Vec::new(),
+            numbers: Vec::new(),
+            slot_of: vec![u32::MAX; words - ahead],
+            words,
+            bytes: 0,
+            collects: !state.heap.is_empty() || !state.finished.is_empty(),
+            identities: vec![false; words - ahead],
+            template: state.clone(),
+            template_words,
+        };
+        let mut places = Places::behind(KIND);
+        let mut numbers: Vec<usize> = Vec::new();
+        let mut lay = |shape: &mut Shape, places: &mut Places, layout: &Layout, first: usize| {
+            for (i, (lo, bits)) in layout.fields.iter().enumerate() {
+                match bits {
+                    Some(bits) => shape.small.push(places.small((first + i) as u32, *lo, *bits)),
+                    None => numbers.push(first + i),
+                }
+            }
+            for word in layout.refs.iter().chain(&layout.handles).chain(&layout.sets) {
+                shape.identities[first - ahead + *word as usize] = true;
+            }
+        };
+        let globals = program.globals.words as usize;
+        let stands = ahead + globals;
+        for (i, task) in state.tasks.iter().enumerate() {
+            let proc = code_proc(state, task.frame);
+            let bits = usize::BITS - (code.stands[proc].len().max(1) - 1).leading_zeros();
+            shape.small.push(places.small((stands + i) as u32, 0, bits));
+        }
+        lay(&mut shape, &mut places, &program.globals, ahead);
+        // Words of tasks begin behind where they stand.
+        let moved = stands + state.tasks.len() - globals;
+        let mut at = moved + state.words.len();
+        let own: HashMap<u32, usize> = state.own.iter().enumerate().map(|(i, (b, _))| (*b, i)).collect();
+        let own_words = program.own.words as usize;
+        for (i, task) in state.tasks.iter().enumerate() {
+            for (proc, _, base) in state.frames(task) {
+                lay(&mut shape, &mut places, &program.locals[proc], moved + base);
+            }
+            shape.units.push(Unit {
+                id: task.id,
+                stands: (stands + i) as u32,
+                proc: code_proc(state, task.frame) as u32,
+                frame: (moved + task.frame as usize) as u32,
+                own: (at + own.get(&task.buffer).map_or(0, |i| i * own_words)) as u32,
+            });
+        }
+        for _ in &state.own {
+            lay(&mut shape, &mut places, &program.own, at);
+            at += own_words;
+        }
+        for object in &state.heap {
+            shape.objects.push(Place { number: i64::from(object.number), first: at as u32 });
+            lay(&mut shape, &mut places, &program.records[object.record as usize].0, at);
+            at += object.words.len();
+        }
+        shape.numbers.extend(numbers.into_iter().map(|at| places.number(at as u32, bits(width))));
+        for (i, slot) in shape.small.iter().chain(&shape.numbers).enumerate() {
+            shape.slot_of[slot.at as usize - ahead] = i as u32;
+        }
+        shape.bytes = places.bytes().next_multiple_of(4);
+        shape
+    }
+
+    /// Writes all words; `out` gets the packed state and room behind it.
+    pub(super) fn pack(&self, words: &[i64], out: &mut Vec<u8>) {
+        out.clear();
+        out.extend_from_slice(&self.kind.to_le_bytes());
+        out.resize(self.bytes + PADDING, 0);
+        self.small.iter().for_each(|slot| slot.set(words[slot.at as usize], out));
+        self.numbers.iter().for_each(|slot| slot.set_number(words[slot.at as usize], out));
+    }
+
+    /// Reads all words that are not the same in every state of the shape.
+    #[inline]
+    pub(super) fn unpack(&self, packed: &[u8], words: &mut [i64]) {
+        self.small.iter().for_each(|slot| words[slot.at as usize] = slot.get(packed));
+        self.numbers.iter().for_each(|slot| words[slot.at as usize] = slot.get_number(packed));
+    }
+
+    /// Turns words into a state.
+    pub(super) fn state(&self, program: &Compiled, code: &PackedCode, words: &[i64], state: &mut State) {
+        state.clone_from(&self.template);
+        let words = &words[code.ahead..self.words];
+        let (globals, rest) = words.split_at(program.globals.words as usize);
+        let (stands, rest) = rest.split_at(self.units.len());
+        let (of_tasks, mut rest) = rest.split_at(state.words.len() - globals.len());
+        state.words[..globals.len()].copy_from_slice(globals);
+        state.words[globals.len()..].copy_from_slice(of_tasks);
+        for ((task, unit), stand) in state.tasks.iter_mut().zip(&self.units).zip(stands) {
+            task.pc = code.stands[unit.proc as usize][*stand as usize];
+        }
+        let parts = state.own.iter_mut().map(|(_, words)| words).chain(state.heap.iter_mut().map(|o| &mut o.words));
+        for part in parts {
+            let (these, others) = rest.split_at(part.len());
+            part.copy_from_slice(these);
+            rest = others;
+        }
+    }
+}
+
+fn code_proc(state: &State, frame: u32) -> usize {
+    state.words[frame as usize - HEADER] as usize
+}

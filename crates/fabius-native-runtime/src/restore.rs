@@ -1,0 +1,55 @@
+//! What makes everything as it was before `main`.
+
+use crate::recorder::Recorder;
+use crate::rt::{Rt, Streak};
+use fabius_native_protocol::Isolation;
+
+impl Rt {
+    /// Makes everything as it was before `main`.
+    pub fn restore(&mut self) {
+        match self.settings.isolation {
+            Isolation::Memory => self.put_back(),
+            Isolation::Process => {
+                crate::isolate::renew();
+                self.handlers.clear();
+                self.mapped.clear();
+                // Their memory was that of the process before.
+                self.fibers.clear();
+            }
+        }
+        self.streams.clear();
+        self.threads.clear();
+        self.free.clear();
+        (self.streak, self.repeated) = (Streak::default(), 0);
+        self.born.clear();
+        (self.over, self.failure, self.limit) = (false, None, None);
+        (self.now, self.steps, self.random, self.current) = (0, 0, 0, 0);
+        self.clocks.begin();
+        self.races.begin();
+        self.left.clear();
+        self.at_exit.clone_from(&self.before.at_exit);
+        self.keys.clone_from(&self.before.keys);
+        self.recorder = Recorder::default();
+    }
+
+    fn put_back(&mut self) {
+        self.image.restore();
+        crate::heap::reset();
+        // SAFETY: undoes what the program did; straight to the kernel.
+        unsafe {
+            for (at, size) in self.mapped.drain(..) {
+                libc::syscall(libc::SYS_munmap, at, size);
+            }
+            for (signal, action) in self.handlers.drain(..).rev() {
+                libc::sigaction(signal, &action, std::ptr::null_mut());
+            }
+            let mut from = 0;
+            for open in self.open.iter().copied().chain([u32::MAX]) {
+                if open > from {
+                    libc::syscall(libc::SYS_close_range, from, open - 1, 0);
+                }
+                from = open.saturating_add(1);
+            }
+        }
+    }
+}

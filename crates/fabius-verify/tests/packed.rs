@@ -1,0 +1,119 @@
+//! The search over packed states says what the search over whole states of the reference says: the same states, transitions
+//! and ends, bugs of the same kind, length and cost, with one worker and with two.
+
+use fabius_explore::search::{Cut, Monitor, Options, Outcome};
+use fabius_explore::{flat, stateful};
+use fabius_lang::program::Program;
+use fabius_machine::Machine;
+use fabius_semantics::Reference;
+use fabius_trace::{Bound, Points};
+use fabius_verify::{Plan, check, program_id};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use testkit::corpus::programs;
+use testkit::generate::{Model, Shape, random};
+
+fn options(deadlock: bool, jobs: usize) -> Options {
+    // A few programs have billions of outcomes of choices: they are not compared.
+    let deadline = Some(Instant::now() + Duration::from_secs(20));
+    Options { bound: Bound::None, deadlock, jobs, memory: Some(20_000_000), deadline, ..Options::default() }
+}
+
+fn shape_of(outcome: &Outcome) -> String {
+    let bug = outcome.bug.as_ref().map(|b| (b.what, b.cost, b.schedule.len(), &b.delays));
+    format!("{bug:?} {:?} {:?} {} {}", outcome.levels, outcome.completed, outcome.exhausted, outcome.finals)
+}
+
+fn packed(program: &Program, options: &Options) -> Outcome {
+    let monitor = Monitor { stop: &AtomicBool::new(false), progress: &|_| {} };
+    let machine = Machine::new(program, Points::All);
+    assert!(flat::answers(&machine, options), "it answers");
+    flat::search(&machine, options, &monitor)
+}
+
+/// How the two differ, if they do.
+fn difference(source: &str) -> Option<String> {
+    let program = fabius_lang::compile(source, &Default::default()).expect("random programs compile");
+    let monitor = Monitor { stop: &AtomicBool::new(false), progress: &|_| {} };
+    for deadlock in [true, false] {
+        let whole = stateful::search(&Reference::new(&program, Points::All), &options(deadlock, 1), &monitor, &|_| {});
+        if whole.cut.is_some_and(Cut::is_final) {
+            // The reference takes more for a state, and more time.
+            continue;
+        }
+        for jobs in [1, 2] {
+            let packed = packed(&program, &options(deadlock, jobs));
+            let same_cut = whole.cut.is_some() == packed.cut.is_some();
+            if shape_of(&whole) != shape_of(&packed) || !same_cut {
+                return Some(format!("deadlock {deadlock} jobs {jobs}: {} | {}", shape_of(&whole), shape_of(&packed)));
+            }
+        }
+    }
+    // What is found is replayed.
+    let plan = Plan { bound: Bound::None, ..Plan::default() };
+    let id = program_id("random.fab", source, &[], &[]);
+    check(&program, &id, &plan, &AtomicBool::new(false), &|_| {}).err().map(|e| format!("{e:?}"))
+}
+
+fn agree(seeds: std::ops::Range<u64>) {
+    for shape in [Shape::Threads, Shape::Spawned] {
+        for seed in seeds.clone() {
+            let model = random(seed, shape);
+            if difference(&model.source()).is_some() {
+                let small: Model = model.shrink(|m| difference(&m.source()).is_some());
+                panic!("{:?}\n{}", difference(&small.source()), small.source());
+            }
+        }
+    }
+}
+
+#[test]
+fn packed_and_whole_states_agree_on_random_programs() {
+    agree(0..500);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn packed_and_whole_states_agree_on_many_random_programs() {
+    agree(1000..51_000);
+}
+
+#[test]
+fn packed_and_whole_states_agree_on_all_programs() {
+    let monitor = Monitor { stop: &AtomicBool::new(false), progress: &|_| {} };
+    let (mut compared, mut wrong) = (0, Vec::new());
+    for file in programs(&["corpus", "examples", "bench/models"]) {
+        let source = std::fs::read_to_string(&file).expect("the file can be read");
+        let program = fabius_lang::compile(&source, &Default::default());
+        let Some(program) = program.ok().filter(|p| !p.has_buffers()) else { continue };
+        let machine = Machine::new(&program, Points::All);
+        let whole = stateful::search(&machine, &options(true, 1), &monitor, &|_| {});
+        if whole.cut.is_some() {
+            continue;
+        }
+        compared += 1;
+        for jobs in [1, 2] {
+            let packed = packed(&program, &options(true, jobs));
+            if shape_of(&whole) != shape_of(&packed) {
+                wrong.push(format!("{}: {} | {}", file.display(), shape_of(&whole), shape_of(&packed)));
+            }
+        }
+    }
+    assert!(compared > 60, "only {compared} programs were compared");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A step with many choices that meet again.
+fn choices(count: u32) -> String {
+    format!(
+        "const N = {count};\nvar x: int;\ninit {{ for i in 1..N {{ choose {{ x = x + 1; }} or {{ skip; }} }} assert x <= N; }}"
+    )
+}
+
+#[test]
+fn outcomes_that_meet_are_counted_as_the_reference_counts_them() {
+    assert_eq!(difference(&choices(8)), None);
+    let many = fabius_lang::compile(&choices(40), &Default::default()).expect("it compiles");
+    let outcome = packed(&many, &options(true, 1));
+    assert!(outcome.exhausted && outcome.levels[0].transitions > 1 << 39, "{:?} {:?}", outcome.levels, outcome.cut);
+}
