@@ -67,7 +67,9 @@ fn against_threads(fabius: &Path, program: &Path) -> Result<Vec<Series>, String>
         for (i, k) in ROUNDS.iter().enumerate() {
             let (rounds, most) = (k.to_string(), (k - 1).to_string());
             let check = ["check", "--bound", "rounds", "--max", &most, "--instances", &instances];
-            for (column, asked) in [(2 * i, &["verify", "--rounds", &rounds, "--engine", "interfaces"][..]), (2 * i + 1, &check)] {
+            for (column, asked) in
+                [(2 * i, &["verify", "--rounds", &rounds, "--engine", "interfaces"][..]), (2 * i + 1, &check)]
+            {
                 let seconds = if given_up[column] { None } else { of(fabius, program, asked)? };
                 given_up[column] |= seconds.is_none();
                 lines[column].points.extend(Series::line("", seconds.map(|s| (f64::from(n), s.max(LEAST)))).points);

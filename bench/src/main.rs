@@ -4,12 +4,14 @@
 //! `cargo run --release --manifest-path bench/Cargo.toml -- figures`
 //! `cargo run --release --manifest-path bench/Cargo.toml -- drivers`
 //! `cargo run --release --manifest-path bench/Cargo.toml -- any-threads [--plot FILE.svg]`
+//! `cargo run --release --manifest-path bench/Cargo.toml -- portfolio [--all]`
 //! `cargo run --release --manifest-path bench/Cargo.toml -- messages [--plot FILE.svg] [FAMILY..]`
 
 mod any_threads;
 mod drivers;
 mod figures;
 mod messages;
+mod portfolio;
 mod process;
 mod spin;
 
@@ -22,9 +24,10 @@ fn main() -> ExitCode {
         Some("figures") => figures::run(),
         Some("drivers") => drivers::run(),
         Some("any-threads") => any_threads::run(&arguments.collect::<Vec<_>>()),
+        Some("portfolio") => portfolio::run(&arguments.collect::<Vec<_>>()),
         Some("messages") => messages::run(arguments.collect()),
         _ => Err(
-            "usage: fabius-bench spin [--runs N] [NAME..] | figures | drivers | any-threads [--plot FILE.svg] | messages [--plot FILE.svg] [FAMILY..]"
+            "usage: fabius-bench spin [--runs N] [NAME..] | figures | drivers | any-threads [--plot FILE.svg] | portfolio [--all] | messages [--plot FILE.svg] [FAMILY..]"
                 .into(),
         ),
     };

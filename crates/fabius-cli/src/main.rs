@@ -31,7 +31,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // The default would panic when the reader of a pipe goes away.
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(args::with_command(std::env::args_os().collect())) {
         Ok(cli) => cli,
         Err(error) => {
             let code = if error.use_stderr() { BAD_INPUT } else { 0 };
@@ -85,6 +85,7 @@ fn report_failure(failure: &Failure, command: &Command) {
 fn asked(command: &Command) -> (When, bool) {
     let of = |answer: &AnswerArgs| (answer.output.color, answer.json);
     match command {
+        Command::Decide(args) => of(&args.answer),
         Command::Check(args) => of(&args.answer),
         Command::Verify(args) => of(&args.answer),
         Command::Trace(args) => of(&args.answer),
@@ -104,6 +105,7 @@ fn asked(command: &Command) -> (When, bool) {
 fn sarif_of(command: &Command) -> Option<(&Path, &Path)> {
     let (sarif, file) = match command {
         Command::Check(args) => (&args.answer.sarif, args.files.first().filter(|_| args.files.len() == 1)?),
+        Command::Decide(args) => (&args.answer.sarif, &args.file),
         Command::Verify(args) => (&args.answer.sarif, &args.file),
         Command::Trace(args) => (&args.answer.sarif, &args.file),
         Command::Run(args) => (&args.answer.sarif, &args.program),

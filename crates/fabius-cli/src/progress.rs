@@ -1,8 +1,11 @@
 //! Progress on a terminal: one line, written again every second.
 
-use crate::paint::{clip, printable, progress_width};
+use crate::files;
+use crate::paint::{Paint, clip, printable, progress_width};
 use fabius_verify::Progress;
+use fabius_verify::portfolio::{Member, Now};
 use fabius_verify::prove::ProofProgress;
+use std::cell::{Cell, RefCell};
 use std::io::Write;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -64,6 +67,82 @@ impl Ticker {
     /// Takes the line away.
     pub fn clear(&self) {
         if self.next.lock().is_ok_and(|next| next.1) {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+/// How far each of several engines is: a line on a terminal, and where there is none, or no limit of time, one word to say
+/// that it takes long.
+pub struct Board {
+    /// How many columns there are; nothing if nobody is there to see it.
+    columns: Option<usize>,
+    /// Whether to say once that it takes long.
+    patience: Cell<Option<Duration>>,
+    began: Instant,
+    next: Cell<Instant>,
+    /// Whether there is a line to clear.
+    is_written: Cell<bool>,
+    /// What each engine last said.
+    latest: RefCell<Vec<(Member, String)>>,
+}
+
+/// After this long without a limit it is said what goes on.
+const LONG: Duration = Duration::from_secs(10);
+
+impl Board {
+    /// Silent for the first second.
+    pub fn new(wanted: bool, is_unlimited: bool) -> Board {
+        let began = Instant::now();
+        Board {
+            columns: progress_width().filter(|_| wanted),
+            patience: Cell::new((wanted && is_unlimited).then_some(LONG)),
+            began,
+            next: Cell::new(began + Duration::from_secs(1)),
+            is_written: Cell::new(false),
+            latest: RefCell::default(),
+        }
+    }
+
+    /// Called when an engine is further.
+    pub fn tell(&self, member: Member, now: &Now) {
+        let text = match now {
+            Now::Exploring(p) if p.states > 0 => format!("bound {}, {} states", p.bound, p.states),
+            Now::Exploring(p) => format!("{} executions", p.executions),
+            Now::Proving(p) => {
+                let (bound, _) = p.sequentialization.cost();
+                let what = bound.count(p.sequentialization.most());
+                format!("at most {what}, question {}", p.statistics.queries + 1)
+            }
+        };
+        let mut latest = self.latest.borrow_mut();
+        match latest.iter_mut().find(|(m, _)| *m == member) {
+            Some((_, old)) => *old = text,
+            None => latest.push((member, text)),
+        }
+        let (now, elapsed) = (Instant::now(), self.began.elapsed());
+        let all: Vec<String> = latest.iter().map(|(m, text)| format!("{}: {text}", m.name())).collect();
+        if self.patience.get().is_some_and(|long| elapsed >= long) {
+            self.patience.set(None);
+            self.clear();
+            let text = format!(
+                "after {:.0} s: {}\n(`--time` limits this; Ctrl-C ends it and says what is known)\n",
+                elapsed.as_secs_f64(),
+                all.join("; ")
+            );
+            files::tell(Paint::Plain, &text);
+        }
+        let Some(columns) = self.columns.filter(|_| now >= self.next.get()) else { return };
+        self.next.set(now + Duration::from_secs(1));
+        self.is_written.set(true);
+        let line = format!("{:.0} s: {}", elapsed.as_secs_f64(), all.join("; "));
+        // Nothing is lost if the terminal is gone.
+        let _ = write!(std::io::stderr(), "\r\x1b[K{}", clip(&line, columns.saturating_sub(1)));
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        if self.is_written.replace(false) {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
     }

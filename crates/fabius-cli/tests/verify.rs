@@ -139,10 +139,10 @@ fn translations_are_formatted_programs() {
 fn a_translated_program_fails_where_its_source_does() {
     let path = write(
         "race.fab",
-        "var x: 0..2;\nproc inc() {\n    x = x + 1;\n}\ninit {\n    let a = spawn inc();\n    let b = spawn inc();\n    \
-         join a;\n    join b;\n    assert x == 2;\n}\n",
+        "var x: 0..2;\nproc inc() {\n    x = x + 1;\n}\ninit {\n    let a = spawn inc();\n    x = x + 1;\n    \
+         join a;\n    assert x == 2;\n}\n",
     );
-    for (rounds, code) in [("2", 0), ("3", 1)] {
+    for (rounds, code) in [("1", 0), ("2", 1)] {
         let output = fabius(&["translate", &path, "--rounds", rounds]);
         let printed = write(&format!("race-{rounds}.fab"), &String::from_utf8_lossy(&output.stdout));
         expect(&fabius(&["check", &printed, "--strategy", "dfs", "--bound", "none"]), code, &[]);
@@ -574,4 +574,21 @@ fn any_number_of_threads_is_no_more_than_that() {
     let given = ["verify", &path, "--rounds", "2", "--incremental", "--instances", "a=1"];
     expect(&fabius(&given), 0, &["no bug within bounds", "1 x a, any number of b"]);
     expect(&fabius(&given[..5]), 1, &["`n < 2`"]);
+}
+
+#[test]
+fn what_a_limit_cuts_is_not_written_and_what_was_there_stays() {
+    let cut = "nothing was written: the time limit was reached";
+    let bluetooth = "examples/bluetooth.fab";
+    let output = fabius(&["translate", bluetooth, "--time", "0ms"]);
+    expect(&output, 3, &[cut]);
+    assert!(output.stdout.is_empty());
+    let kept = write("kept.smt2", "mine");
+    expect(&fabius(&["verify", bluetooth, "--rounds", "2", "--time", "0ms", "--dump", "smt2", &kept]), 3, &[cut]);
+    assert_eq!(std::fs::read_to_string(&kept).expect("it is there"), "mine");
+    let graph = write("kept.dot", "mine");
+    let words = "kept.dot` was not written: the time limit was reached";
+    expect(&fabius(&["check", "examples/peterson.fab", "--time", "0ms", "--dot", &graph]), 3, &["unknown", words]);
+    assert_eq!(std::fs::read_to_string(&graph).expect("it is there"), "mine");
+    expect(&fabius(&["verify", bluetooth, "--rounds", "2", "--memory", "1K"]), 3, &["the memory limit was reached"]);
 }

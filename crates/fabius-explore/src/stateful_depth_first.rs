@@ -54,7 +54,7 @@ pub fn search<S: Snapshot>(
     let mut reported = began;
     let mut cut = None;
     let mut bug = None;
-    let mut script = Script::of(options);
+    let mut script = Script::merging(options);
     let mut log = context.log();
     'roots: loop {
         match context.initial(&mut script, &mut log) {
@@ -201,10 +201,12 @@ impl<S: Snapshot> Search<'_, '_, S> {
             return Ok(());
         }
         let number = frame.next;
-        let mut script = frame.script.take().unwrap_or_else(|| Script::of(self.context.options));
+        let mut script = frame.script.take().unwrap_or_else(|| Script::merging(self.context.options));
         let mut log = self.context.log();
         let result = self.context.apply(base, mv, &mut script, &mut log);
-        self.transitions += u64::from(matches!(mv, Move::Run(_)));
+        if matches!(mv, Move::Run(_)) {
+            self.transitions = self.transitions.saturating_add(script.weight());
+        }
         let choices = script.choices();
         if script.advance() {
             frame.script = Some(script);

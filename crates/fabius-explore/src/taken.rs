@@ -52,3 +52,22 @@ impl Taken {
         delays
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_and_delays_stand_at_the_steps_that_they_belong_to() {
+        let mut taken = Taken::default();
+        taken.step(Turn::START, [3].into_iter(), 0);
+        taken.plain(0);
+        taken.step(1, [2, 0].into_iter(), 2);
+        taken.step(0, std::iter::empty(), 1);
+        let turn = |task, choices: &[u32]| Turn { task, choices: choices.to_vec() };
+        assert_eq!(taken.schedule(), [turn(Turn::START, &[3]), turn(0, &[]), turn(1, &[2, 0]), turn(0, &[])]);
+        assert_eq!(taken.delays(), [0, 0, 2, 1]);
+        taken.clear();
+        assert!(taken.schedule().is_empty() && taken.delays().is_empty());
+    }
+}

@@ -14,6 +14,7 @@ mod forms;
 pub mod graph;
 mod in_time;
 mod plan;
+pub mod portfolio;
 mod proof;
 pub mod prove;
 mod stack;

@@ -28,7 +28,7 @@ pub fn schema(of: SchemaOf) -> Schema {
     let (name, title, version, mut schema) = match of {
         SchemaOf::Answer => {
             let schema = settings().into_root_schema_for::<Document<'_, Answer<'_>>>();
-            ("answer", "fabius check --json, fabius verify --json", FORMAT, schema)
+            ("answer", "fabius decide --json, fabius check --json, fabius verify --json", FORMAT, schema)
         }
         SchemaOf::Several => {
             let schema = settings().into_root_schema_for::<Document<'_, Several<'_>>>();
@@ -70,7 +70,7 @@ pub fn escaped(json: &str) -> String {
     out
 }
 
-/// The answer of `fabius check` about one file, and of `fabius verify`.
+/// The answer of `fabius check` about one file, of `fabius verify`, and of `fabius decide`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer<'a> {
     /// Version of this format.
@@ -99,6 +99,9 @@ pub struct Answer<'a> {
     /// Of `fabius verify`: where the time went.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<ProofStatistics>,
+    /// Of `fabius decide`: the engines that were asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    engines: Option<Vec<Engine>>,
     /// The program.
     program: &'a ProgramId,
     /// Time for the answer.
@@ -160,6 +163,7 @@ impl<'a> Answer<'a> {
             total_states: report.total_states,
             trace,
             proof: None,
+            engines: None,
             program,
             elapsed_seconds: report.elapsed.as_secs_f64(),
             memory_bytes: report.memory,
@@ -182,6 +186,11 @@ impl<'a> Answer<'a> {
         };
         Answer { proof: Some(statistics), ..self }
     }
+
+    /// The same with who was asked.
+    pub fn with_engines(self, engines: Vec<Engine>) -> Answer<'a> {
+        Answer { engines: Some(engines), ..self }
+    }
 }
 
 /// What an answer has besides its name.
@@ -196,6 +205,27 @@ pub fn bug_or_reason(verdict: &Verdict) -> (Option<&ErrorTrace>, Option<&Reason>
 /// Numbers that a solver gives.
 pub fn solver(numbers: &[(&'static str, u64)]) -> BTreeMap<String, u64> {
     numbers.iter().map(|(name, n)| (name.replace(' ', "_"), *n)).collect()
+}
+
+/// An engine that was asked.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Engine {
+    /// Its name.
+    pub name: &'static str,
+    /// What it did.
+    pub state: EngineState,
+    /// What it had covered when the answer was given, or why it does not fit, in a sentence.
+    pub covered: String,
+}
+
+/// What an engine did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineState {
+    /// The answer is its own.
+    Answered,
+    /// It was asked, too.
+    Asked,
 }
 
 /// Where the time of a verification went.

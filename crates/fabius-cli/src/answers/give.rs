@@ -31,7 +31,10 @@ pub fn answer(
     let about = About {
         file: &loaded.id.file,
         source: &loaded.source,
-        good: "no schedule breaks the program".into(),
+        good: match found.limits.join(", and ") {
+            none if none.is_empty() => "no schedule breaks the program".into(),
+            limits => format!("{limits}; otherwise no schedule breaks the program"),
+        },
         facts,
         levels: &found.levels,
     };

@@ -3,6 +3,7 @@
 
 pub mod again;
 pub mod checked;
+pub mod decided;
 pub mod documents;
 pub mod dot;
 pub mod give;

@@ -30,12 +30,15 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
                 },
                 n => format!("all {n} states were explored; "),
             });
+            let (but, otherwise) = match report.limits.join(", and ") {
+                none if none.is_empty() => (none, ""),
+                limits => (format!(", but {}", printable(&limits)), "otherwise "),
+            };
             format!(
-                "{}: {}no schedule breaks {}\n{}",
+                "{}{but}: {}{otherwise}no schedule breaks {}\n",
                 paint.ink(Ink::Good, "verified"),
                 states.unwrap_or_default(),
                 printable(&id.file),
-                left_out(&report.limits)
             )
         }
         Verdict::NoBugWithinBounds { bounds } => format!(

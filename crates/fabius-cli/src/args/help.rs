@@ -7,6 +7,26 @@ Exit codes:
   2  bad input or usage, or an output that could not be written
   3  unknown: a limit or Ctrl-C stopped the search";
 
+pub const DECIDE_HELP: &str = "\
+`fabius FILE` is short for `fabius decide FILE`, for `fabius trace FILE` if the file is a recorded run (.ctp), and
+for `fabius replay FILE` if it is a saved trace (.json).
+
+Exploration, bounded model checking and, where there are processes of any number, engines for these work side by
+side, with bounds that grow. The first bug or proof is the answer; whatever it is, a bug is replayed before it is
+shown. The answer says who gave it, and what the others had covered by then.
+
+Examples:
+  fabius examples/bluetooth.fab
+  fabius examples/bluetooth_any_fixed.fab
+  fabius examples/fig10.fab --const N=6 --time 30s
+  fabius examples/account.fab --engine bmc
+
+Exit codes:
+  0  no bug within the bounds that the answer names, or verified
+  1  bug
+  2  bad input or usage, or an output that could not be written
+  3  unknown: a limit or Ctrl-C stopped the search";
+
 pub const CHECK_HELP: &str = "\
 By default schedules are explored in order of their preemptions: none, one, two, .. until every schedule
 has been explored or a limit stops the search. So the first bug found needs the fewest preemptions.

@@ -4,6 +4,7 @@
 pub mod check;
 pub mod common;
 pub mod compare;
+pub mod decide;
 mod help;
 pub mod native;
 pub mod replay;
@@ -12,13 +13,15 @@ pub mod values;
 pub mod verify;
 
 use check::CheckArgs;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use common::ColourArgs;
 use compare::CompareArgs;
+use decide::DecideArgs;
 use help::*;
 use native::{CompileArgs, RunArgs};
 use replay::{ReplayArgs, ReportArgs};
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use trace::TraceArgs;
 use verify::{TranslateArgs, VerifyArgs};
 
@@ -30,8 +33,23 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// The command line with the command that is meant, if a file stands in its place.
+pub fn with_command(mut args: Vec<OsString>) -> Vec<OsString> {
+    let Some(first) = args.get(1) else { return args };
+    let (text, path) = (first.to_string_lossy(), Path::new(first));
+    let is_command = || Cli::command().get_subcommands().any(|c| c.get_name() == text) || text == "help";
+    let looks_like_file = text.contains(['.', '/']) || text == "-" || path.is_file();
+    if (text == "-" || !text.starts_with('-')) && looks_like_file && !is_command() {
+        args.insert(1, decide::command_for(path).into());
+    }
+    args
+}
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Asks all engines that fit a program, side by side; `fabius FILE` is short for it.
+    #[command(after_help = DECIDE_HELP)]
+    Decide(Box<DecideArgs>),
     /// Explores the schedules of a program and reports the simplest one that breaks it.
     #[command(after_help = CHECK_HELP)]
     Check(Box<CheckArgs>),
@@ -126,8 +144,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_file_in_place_of_a_command_means_what_fits_its_kind() {
+        let with = |args: &[&str]| {
+            let all = ["fabius"].iter().chain(args).map(OsString::from).collect();
+            with_command(all).iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(with(&["a.fab", "--json"]), "decide a.fab --json");
+        assert_eq!(with(&["./a", "--json"]), "decide ./a --json");
+        assert_eq!(with(&["-"]), "decide -");
+        assert_eq!(with(&["run.ctp"]), "trace run.ctp");
+        assert_eq!(with(&["bug.json"]), "replay bug.json");
+        for kept in ["check a.fab", "c++ a.cpp", "help check", "chekc a.fab", "--version", "--help", ""] {
+            let args: Vec<&str> = kept.split_whitespace().collect();
+            assert_eq!(with(&args), kept);
+        }
+    }
+
+    #[test]
     fn the_table_of_options_is_consistent() {
-        use clap::CommandFactory;
         Cli::command().debug_assert();
     }
 }

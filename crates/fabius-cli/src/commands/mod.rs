@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod compile;
+mod decide;
 mod explain;
 mod fmt;
 mod manual;
@@ -22,6 +23,7 @@ use fabius_native::Language;
 /// Runs a command; returns the exit code.
 pub fn run(command: &Command) -> Result<u8, Failure> {
     match command {
+        Command::Decide(args) => decide::run(args),
         Command::Check(args) => check::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Trace(args) => trace::run(args),

@@ -211,8 +211,8 @@ fn join_waits_for_the_end_of_the_thread() {
 
 #[test]
 fn the_number_of_a_finished_thread_is_free_when_no_handle_is_left() {
-    let numbers = |first: &str| {
-        let source = format!("var x: int; proc p() {{ x = 1; }} init {{ {first} x = 2; spawn p(); x = 3; }}");
+    let numbers = |first: &str, last: &str| {
+        let source = format!("var x: int; proc p() {{ x = 1; }} init {{ {first} x = 2; spawn p(); x = 3; {last} }}");
         let mut w = World::new(&source);
         w.go(0);
         w.finish(1);
@@ -222,8 +222,9 @@ fn the_number_of_a_finished_thread_is_free_when_no_handle_is_left() {
         }
         (remembered, w.tasks[1], w.tasks[2])
     };
-    assert_eq!(numbers("spawn p();"), (0, 1, 1));
-    assert_eq!(numbers("let h = spawn p();"), (1, 1, 2), "`h` still names it");
+    assert_eq!(numbers("spawn p();", ""), (0, 1, 1));
+    assert_eq!(numbers("let h = spawn p();", "join h;"), (1, 1, 2), "`h` still names it");
+    assert_eq!(numbers("let h = spawn p();", ""), (0, 1, 1), "nobody asks for `h` any more");
 }
 
 #[test]

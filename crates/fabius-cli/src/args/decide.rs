@@ -1,0 +1,62 @@
+//! The options of `fabius decide`, for which `fabius FILE` is short.
+
+use super::common::{AnswerArgs, ProgramArgs};
+use super::values::{parse_duration, parse_size};
+use clap::{Args, ValueEnum};
+use fabius_verify::portfolio::Member;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Debug, Args)]
+pub struct DecideArgs {
+    /// The program.
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// Ask this engine alone [default: all that fit, side by side]
+    #[arg(long, value_name = "NAME", help_heading = "Search")]
+    pub engine: Option<MemberArg>,
+    /// Processors to use [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
+    pub jobs: Option<u32>,
+    /// Stop an engine at this much memory, of states for exploration and of the process for the others: 512M, 4G
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
+    pub memory: Option<u64>,
+    /// Stop after this time: 500ms, 30s, 5m, 1h
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Limits")]
+    pub time: Option<Duration>,
+    #[command(flatten)]
+    pub answer: AnswerArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MemberArg {
+    /// All schedules in order of their preemptions, as `fabius check` does; of processes of any number two, three and four of each
+    Explore,
+    /// Bounded model checking with bounds that grow, as `fabius verify` does
+    Bmc,
+    /// Any number of threads, in more and more rounds or in all, as `fabius verify --threads any --incremental` does
+    Any,
+    /// Schedules at random, as `fabius check --strategy random` does
+    Random,
+}
+
+impl From<MemberArg> for Member {
+    fn from(arg: MemberArg) -> Member {
+        match arg {
+            MemberArg::Explore => Member::Exploration,
+            MemberArg::Bmc => Member::BoundedModelChecking,
+            MemberArg::Any => Member::AnyThreads,
+            MemberArg::Random => Member::RandomWalks,
+        }
+    }
+}
+
+/// The command that is meant by a file alone: what fits its kind.
+pub fn command_for(file: &std::path::Path) -> &'static str {
+    match file.extension().and_then(|e| e.to_str()) {
+        Some("ctp") => "trace",
+        Some("json") => "replay",
+        _ => "decide",
+    }
+}

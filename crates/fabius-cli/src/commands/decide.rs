@@ -1,0 +1,53 @@
+//! `fabius decide`, or `fabius FILE`: all engines that fit, side by side.
+
+use crate::answers::checked::Question;
+use crate::answers::decided::{engines, others};
+use crate::answers::{documents, give, text};
+use crate::args::decide::DecideArgs;
+use crate::failure::{self, Failure, input};
+use crate::outputs::refuse_losses;
+use crate::paint::Style;
+use crate::program::load;
+use crate::progress::Board;
+use crate::{files, stop};
+use fabius_lang::{Choices, Options};
+use fabius_trace::Points;
+use fabius_verify::portfolio::{self, Ask, MemberError};
+use std::time::Instant;
+
+/// Runs the command; returns the exit code.
+pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
+    let began = Instant::now();
+    refuse_losses(&[args.file.as_path()], &args.answer.outputs())?;
+    let loaded = load(&args.file, &args.program, Choices::Unbounded)?;
+    let finite = Options { consts: args.program.consts.clone(), choices: Choices::Finite };
+    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+    let ask = Ask {
+        only: args.engine.map(Into::into),
+        is_explorable: fabius_lang::compile(&loaded.source, &finite).is_ok(),
+        // Reading the program is part of the time.
+        time: args.time.map(|time| time.saturating_sub(began.elapsed())),
+        memory: args.memory,
+        jobs: args.jobs.map_or_else(processors, |n| n as usize),
+    };
+    let stop = stop::on_interrupt();
+    let board = Board::new(!args.answer.json, args.time.is_none());
+    let outcome = portfolio::decide(&loaded.program, &loaded.id, &ask, &stop, &mut |member, now| {
+        board.tell(member, &now);
+    });
+    board.clear();
+    let decided = outcome.map_err(|error| match error {
+        MemberError::Check(error) => failure::of_check(error),
+        MemberError::Proof(error) => failure::of_proof(error, &loaded.source, &loaded.id.file),
+        MemberError::Unfit(why) => input(why).help("ask all engines that fit: leave out `--engine`"),
+    })?;
+    let (bound, scheduler, least) = decided.by.cost();
+    let question = Question { bound, scheduler, points: Points::All, least };
+    let document = documents::Answer::of(&decided.report, question, &loaded.id).with_engines(engines(&decided));
+    let code = give::answer(&decided.report, question, &loaded, &args.answer, text::statistics, &document)?;
+    if !args.answer.json {
+        let style = Style::of_stdout(args.answer.output.color);
+        files::print_in(style.paint, &others(&decided))?;
+    }
+    Ok(code)
+}

@@ -1,0 +1,80 @@
+//! `fabius FILE`: all engines that fit, side by side, as a user meets them.
+
+mod common;
+
+use common::{expect, fabius, folder, json};
+
+#[test]
+fn a_file_alone_is_decided() {
+    let found = fabius(&["examples/bluetooth.fab"]);
+    expect(&found, 1, &["`!stopped`", "answered by ", "replay it: "]);
+    let same = fabius(&["decide", "examples/bluetooth.fab", "--engine", "explore"]);
+    expect(&same, 1, &["8 steps with 1 preemption; with fewer", "answered by exploration after"]);
+    expect(&fabius(&["examples/bluetooth_fixed.fab"]), 0, &["verified: all 227 states were explored"]);
+}
+
+#[test]
+fn what_cannot_be_explored_is_solved() {
+    let document = json(&fabius(&["examples/account.fab", "--json"]));
+    assert_eq!((&document["verdict"], &document["kind"]), (&"bug".into(), &"assertion".into()));
+    let states: Vec<_> = document["engines"].as_array().expect("engines were asked").iter().collect();
+    assert_eq!(states.len(), 1, "{states:?}");
+    assert_eq!((&states[0]["name"], &states[0]["state"]), (&"bounded model checking".into(), &"answered".into()));
+}
+
+#[test]
+fn any_number_of_threads_is_decided() {
+    expect(
+        &fabius(&["examples/bluetooth_any_fixed.fab"]),
+        0,
+        &["verified", "answered by any number of threads", "exploration: "],
+    );
+    expect(&fabius(&["examples/bluetooth_any.fab", "--engine", "any"]), 1, &["`!stopped`"]);
+    // Given numbers leave nothing open.
+    expect(&fabius(&["examples/bluetooth_any_fixed.fab", "--instances", "add=2"]), 0, &["2 x add was explored"]);
+}
+
+/// Nobody looked for deadlocks, and there is one.
+#[test]
+fn what_a_proof_leaves_out_is_in_its_first_line() {
+    let file = folder("decide_deadlock").join("stuck.fab");
+    std::fs::write(&file, "var x: bool;\nprocess p[*] { await x; }\n").expect("it can be written");
+    let page = file.with_extension("html");
+    let file = file.display().to_string();
+    let given = [file.as_str(), "--engine", "any", "--html", page.to_str().expect("it is text")];
+    let words = format!("verified, but deadlocks were not looked for: otherwise no schedule breaks {file}\n");
+    expect(&fabius(&given), 0, &[words.as_str()]);
+    let page = std::fs::read_to_string(page).expect("it was written");
+    assert!(page.contains("deadlocks were not looked for; otherwise no schedule breaks"), "{page}");
+    let document = json(&fabius(&[&file, "--engine", "any", "--json"]));
+    assert_eq!(document["bounds"]["limits"], serde_json::json!(["deadlocks were not looked for"]));
+    expect(&fabius(&[&file, "--engine", "explore"]), 1, &["deadlock"]);
+}
+
+#[test]
+fn one_engine_alone_may_not_fit() {
+    expect(
+        &fabius(&["examples/bluetooth.fab", "--engine", "any"]),
+        2,
+        &["no process of this program is of any number"],
+    );
+    expect(&fabius(&["examples/account.fab", "--engine", "explore"]), 2, &["cannot be tried value by value"]);
+    expect(&fabius(&["examples/bluetooth.fab", "--engine", "bmc"]), 1, &["answered by bounded model checking"]);
+    expect(&fabius(&["examples/bluetooth.fab", "--engine", "random"]), 1, &["answered by random walks"]);
+}
+
+#[test]
+fn a_limit_says_what_was_covered() {
+    let given = ["examples/request_sizes.fab", "--time", "2s"];
+    expect(&fabius(&given), 3, &["unknown: the time limit was reached", "bounded model checking: "]);
+}
+
+#[test]
+fn the_kind_of_a_file_says_what_is_meant() {
+    expect(&fabius(&["examples/mcapi.ctp"]), 1, &["bug"]);
+    let trace = folder("decide").join("bug.json").display().to_string();
+    expect(&fabius(&["examples/bluetooth.fab", "--trace", &trace]), 1, &["fabius replay"]);
+    expect(&fabius(&[&trace]), 1, &["`!stopped`"]);
+    expect(&fabius(&["chekc", "examples/bluetooth.fab"]), 2, &["unrecognized subcommand"]);
+    expect(&fabius(&["no_such_file.fab"]), 2, &["no_such_file.fab"]);
+}

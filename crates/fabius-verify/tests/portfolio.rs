@@ -1,0 +1,124 @@
+//! All engines side by side say what each of them says alone.
+
+use fabius_lang::program::Program;
+use fabius_trace::{BugKind, Verdict};
+use fabius_verify::portfolio::{Ask, Decided, Member, MemberError, decide};
+use fabius_verify::{Plan, check, program_id, with_instances};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use testkit::generate::{Shape, random};
+
+fn program(source: &str) -> Program {
+    fabius_lang::compile(source, &Default::default()).unwrap_or_else(|e| panic!("{source}\n{e:?}"))
+}
+
+fn ask(only: Option<Member>) -> Ask {
+    Ask { only, is_explorable: true, time: None, memory: None, jobs: 2 }
+}
+
+fn decided(source: &str, ask: &Ask) -> Result<Decided, MemberError> {
+    let id = program_id("test.fab", source, &[], &[]);
+    decide(&program(source), &id, ask, &AtomicBool::new(false), &mut |_, _| {})
+}
+
+fn has_bug(verdict: &Verdict) -> Option<bool> {
+    match verdict {
+        Verdict::Bug { .. } => Some(true),
+        Verdict::Verified | Verdict::NoBugWithinBounds { .. } => Some(false),
+        Verdict::Unknown { .. } => None,
+    }
+}
+
+#[test]
+fn random_programs_are_answered_as_by_exploration() {
+    let (mut bugs, mut none) = (0, 0);
+    for seed in 0..40 {
+        let shape = if seed % 2 == 0 { Shape::Threads } else { Shape::Spawned };
+        let source = random(seed, shape).source();
+        let id = program_id("test.fab", &source, &[], &[]);
+        let alone = check(&program(&source), &id, &Plan::default(), &AtomicBool::new(false), &|_| {});
+        let Some(alone) = has_bug(&alone.expect("it can be checked").verdict) else { continue };
+        let all = decided(&source, &ask(None)).unwrap_or_else(|e| panic!("seed {seed}: {e:?}\n{source}"));
+        assert_eq!(has_bug(&all.report.verdict), Some(alone), "seed {seed}\n{source}");
+        let walks = decided(&source, &Ask { time: Some(Duration::from_millis(50)), ..ask(Some(Member::RandomWalks)) });
+        if walks.is_ok_and(|w| has_bug(&w.report.verdict) == Some(true)) {
+            assert!(alone, "seed {seed}\n{source}");
+        }
+        *(if alone { &mut bugs } else { &mut none }) += 1;
+    }
+    assert!(bugs >= 3 && none >= 3, "{bugs} with bugs, {none} without");
+}
+
+/// Two of a kind that need one deep loop: bounds are raised until the bug is reached.
+#[test]
+fn bounds_grow_by_themselves() {
+    let source = "var x: int;\ninit {\n    while x < 20 {\n        x += 1;\n    }\n    assert x != 20;\n}\n";
+    let alone = decided(source, &ask(Some(Member::BoundedModelChecking))).expect("it fits");
+    assert!(matches!(alone.report.verdict, Verdict::Bug { .. }), "{:?}", alone.report.verdict);
+}
+
+#[test]
+fn any_number_of_threads_is_answered_with_and_without_deadlocks() {
+    let counted = "var n: 0..3;\nprocess p[*] {\n    atomic { assume n < 3; n += 1; }\n    assert n > 0;\n    atomic { n -= 1; }\n}\n";
+    let all = decided(counted, &ask(None)).expect("it fits");
+    assert_eq!((all.by, &all.report.verdict), (Member::AnyThreads, &Verdict::Verified));
+    // No assertion fails, but two threads wait for ever: who does not look for that waits for who does.
+    let stuck = "var x: bool;\nprocess p[*] { await x; }\n";
+    let all = decided(stuck, &ask(None)).expect("it fits");
+    match &all.report.verdict {
+        Verdict::Bug { trace } => assert_eq!((all.by, trace.kind), (Member::Exploration, BugKind::Deadlock)),
+        // On a slow machine nobody finds it in time, and it is said that nobody was waited for.
+        verdict => assert_eq!((verdict, all.report.limits.len()), (&Verdict::Verified, 1)),
+    }
+    let alone = decided(stuck, &ask(Some(Member::Exploration))).expect("it fits");
+    assert!(matches!(alone.report.verdict, Verdict::Bug { .. }), "{:?}", alone.report.verdict);
+    let alone = decided(stuck, &ask(Some(Member::AnyThreads))).expect("it fits");
+    assert_eq!(alone.report.limits, ["deadlocks were not looked for"]);
+}
+
+#[test]
+fn who_does_not_fit_says_why() {
+    let source = "init { assert true; }\n";
+    let Err(MemberError::Unfit(why)) = decided(source, &ask(Some(Member::AnyThreads))) else { panic!("it fits") };
+    assert!(why.contains("any number"), "{why}");
+    let ask = Ask { is_explorable: false, ..ask(Some(Member::Exploration)) };
+    assert!(matches!(decided(source, &ask), Err(MemberError::Unfit(_))));
+}
+
+#[test]
+fn an_answer_about_nothing_is_final() {
+    let all = decided("init { assume false; assert false; }\n", &ask(None)).expect("it fits");
+    assert!(all.report.verdict.is_vacuous(), "{all:?}");
+}
+
+#[test]
+fn limits_hold_for_all_together() {
+    // More states than can be explored, and rounds without end.
+    let source = "var a: u32;\nvar b: u32;\nprocess p[3] { while true { a += 1; b = b + a; } }\n";
+    let began = std::time::Instant::now();
+    let all = decided(source, &Ask { time: Some(Duration::from_millis(300)), ..ask(None) }).expect("it fits");
+    assert!(matches!(all.report.verdict, Verdict::Unknown { .. }), "{:?}", all.report.verdict);
+    assert!(all.told.len() >= 2 && began.elapsed() < Duration::from_secs(60));
+}
+
+/// Two are dropped, three are not.
+#[test]
+fn more_copies_are_tried_where_fewer_say_nothing() {
+    let source = "var n: 0..4;\nprocess p[*] {\n    n += 1;\n    assert n != 3;\n    assume n > 2;\n}\n";
+    let alone = decided(source, &ask(Some(Member::Exploration))).expect("it fits");
+    let Verdict::Bug { trace } = &alone.report.verdict else { panic!("{:?}", alone.report.verdict) };
+    assert_eq!(trace.program.instances, [("p".to_string(), 3)]);
+}
+
+/// A number that is given belongs to the program that a bug is replayed in.
+#[test]
+fn given_numbers_are_part_of_the_answer() {
+    let source = "var n: 0..9;\nprocess p[*] { n += 1; }\nprocess q[*] { assert n < 2; }\n";
+    let given = [("p".to_string(), 2)];
+    let program = with_instances(program(source), &given).expect("it has the process");
+    let id = program_id("test.fab", source, &[], &given);
+    let ask = ask(Some(Member::Exploration));
+    let found = decide(&program, &id, &ask, &AtomicBool::new(false), &mut |_, _| {}).expect("it fits");
+    let Verdict::Bug { trace } = &found.report.verdict else { panic!("{:?}", found.report.verdict) };
+    assert_eq!(trace.program.instances, [("p".to_string(), 2), ("q".to_string(), 2)]);
+}
