@@ -322,3 +322,102 @@ fn orderings_that_make_no_sense_panic_as_in_std() {
     });
     assert!(text(&report).contains("there is no such thing as a release load"), "{}", text(&report));
 }
+
+/// A thread is told that a value was stored, and waits; in each round it looks at the value, and where it finds this one it
+/// counts, where nobody sees it.
+fn counts_what_it_finds(what: usize, most: u32) -> impl Fn() + Sync {
+    move || {
+        let [value, says] = two();
+        let is_over = Arc::new(AtomicUsize::new(0));
+        let (theirs, told, over) = (value.clone(), says.clone(), is_over.clone());
+        let writer = thread::spawn(move || {
+            theirs.store(1, Relaxed);
+            told.store(1, Relaxed);
+            over.store(1, Relaxed);
+        });
+        while says.load(Relaxed) == 0 {
+            hint::spin_loop();
+        }
+        let rounds = Box::new(std::sync::atomic::AtomicU32::new(0));
+        while is_over.load(Relaxed) == 0 {
+            if value.load(Relaxed) == what {
+                assert!(rounds.fetch_add(1, Relaxed) < most, "too many rounds");
+            }
+            hint::spin_loop();
+        }
+        writer.join().unwrap();
+    }
+}
+
+#[test]
+fn who_counts_only_what_is_stale_is_never_taken_for_one_who_waits() {
+    let cost = |report: &Report| report.trace().unwrap_or_else(|| panic!("{report}")).cost;
+    // Each round finds the older value once more.
+    assert_eq!(cost(&Config::new().explore(counts_what_it_finds(0, 3))), 4);
+    assert_eq!(cost(&Config::new().explore(counts_what_it_finds(1, 3))), 0);
+    for what in [0, 1] {
+        let report = Config::new().executions(3000).explore(counts_what_it_finds(what, 1500));
+        assert!(!report.is_bug() && !report.to_string().contains("all were explored"), "{report}");
+    }
+}
+
+#[test]
+fn loops_that_look_at_several_values_end() {
+    let report = Config::new().explore(|| {
+        let [x, y] = two();
+        let (a, b) = (x.clone(), y.clone());
+        let writer = thread::spawn(move || {
+            a.store(1, Relaxed);
+            a.store(2, Relaxed);
+            b.store(1, Release);
+        });
+        while y.load(Acquire) == 0 && x.load(Relaxed) < 3 {
+            hint::spin_loop();
+        }
+        assert_eq!(x.load(Relaxed), 2);
+        writer.join().unwrap();
+    });
+    assert_eq!(report.verdict, Verdict::Verified, "{}", text(&report));
+}
+
+#[test]
+fn a_lock_that_spins_is_explored_completely() {
+    let report = Config::new().explore(|| {
+        let [lock, value] = two();
+        let add = |lock: &AtomicUsize, value: &AtomicUsize| {
+            while lock.swap(1, Acquire) == 1 {
+                hint::spin_loop();
+            }
+            let old = value.load(Relaxed);
+            value.store(old + 1, Relaxed);
+            lock.store(0, Release);
+        };
+        let (theirs, other) = (lock.clone(), value.clone());
+        let thread = thread::spawn(move || add(&theirs, &other));
+        add(&lock, &value);
+        thread.join().unwrap();
+        assert_eq!(value.load(Relaxed), 2);
+    });
+    assert_eq!(report.verdict, Verdict::Verified, "{}", text(&report));
+}
+
+#[test]
+fn what_a_loop_stores_can_be_found_by_others() {
+    // The other thread needs three rounds of the first, and one step of its own between the second and the third.
+    let report = Config::new().executions(20_000).explore(|| {
+        let [x, is_over] = two();
+        let (theirs, over) = (x.clone(), is_over.clone());
+        let reader = thread::spawn(move || {
+            let found = [1, 0, 1, 0].map(|value| theirs.load(Relaxed) == value);
+            over.store(1, Relaxed);
+            found.iter().all(|is| *is)
+        });
+        while is_over.load(Relaxed) == 0 {
+            x.store(1, Relaxed);
+            x.store(0, Relaxed);
+            hint::spin_loop();
+        }
+        assert!(!reader.join().unwrap(), "all were found");
+    });
+    assert!(report.is_bug(), "{report}");
+}

@@ -202,11 +202,6 @@ impl Clocks {
         self.objects[atomic].history.stores[position].step
     }
 
-    /// What there is to be found: see [`History::there`].
-    pub fn there(&self, atomic: usize, clocks: &[Clock], bits: impl Fn(&Word) -> u64) -> Vec<(u64, Ordering)> {
-        self.objects[atomic].history.there(clocks, bits)
-    }
-
     /// The position of the oldest store that an operation of the thread may find.
     pub fn floor(&mut self, thread: usize, atomic: usize) -> usize {
         self.thread(thread);

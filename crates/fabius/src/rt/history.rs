@@ -216,14 +216,4 @@ impl History {
         }
         cut > free
     }
-
-    /// What there is to be found by threads with these clocks: values, and by what kind of store.
-    pub fn there(&self, clocks: &[Clock], bits: impl Fn(&Word) -> u64) -> Vec<(u64, Ordering)> {
-        let floor = clocks.iter().map(|clock| self.floor(clock)).min().unwrap_or(0);
-        let left = self.stores.iter().skip(floor);
-        let mut there: Vec<_> = left.map(|store| (bits(&store.value), store.order)).collect();
-        there.sort_by_key(|(bits, order)| (*bits, *order as u8));
-        there.dedup();
-        there
-    }
 }

@@ -69,24 +69,16 @@ pub(crate) fn find<T: Copy + PartialEq>(object: &Object, newest: T, ways: impl F
 
 /// The operation comes out like this, and has stored a value, if it does.
 #[inline]
-pub(crate) fn does<T: Copy>(object: &Object, found: &Found<T>, did: Did, stored: Option<T>, at: Place) {
+pub(crate) fn does<T: Copy + PartialEq>(object: &Object, found: &Found<T>, did: Did, stored: Option<T>, at: Place) {
     super::with(|rt| {
+        // Others could find one store more after each round.
+        let is_new = stored.is_some_and(|new| !did.loads() || new != found.value);
+        if is_new && rt.settings.refine.contains(Refine::WEAK) {
+            rt.leaves_the_loop();
+        }
         if rt.settings.refine.contains(Refine::RACES) {
             let word = stored.map_or_else(|| Word::of(0), Word::of);
             rt.does_to_atomic(object, found.newer, did, word, at);
-        }
-    });
-}
-
-/// What of an older store remains to be found, besides the newest, as a number; the values as numbers by `bits`.
-pub(crate) fn remains<T: Copy>(object: &Object, bits: impl Fn(T) -> u64) {
-    super::with(|rt| {
-        if rt.settings.refine.contains(Refine::WEAK.with(Refine::YIELDS)) && !rt.alone {
-            let atomic = object.id_in(rt);
-            // SAFETY: all stores of an atomic are of its type.
-            let bits = |word: &Word| bits(unsafe { word.get() });
-            let there = rt.clocks.there(atomic as usize, &rt.clocks_of_all(), bits);
-            rt.states.remains(atomic as usize, &there);
         }
     });
 }
@@ -122,15 +114,16 @@ impl Rt {
     }
 
     /// What an operation finds in a trial, which leaves alone what is kept of stores: the newest, or the oldest that the
-    /// thread can find, as is to be tried out.
+    /// thread can find, as is to be tried out. Where it cannot in truth, it does something else
+    /// than was tried out.
     fn finds_again<T: Copy>(&mut self, object: &Object, usual: Found<T>, ways: impl Fn(T) -> Ways) -> Found<T> {
         let atomic = object.id_in(self) as usize;
         let Some((_, word)) = self.oldest.iter().find(|(of, _)| *of == atomic) else { return usual };
         // SAFETY: all stores of an atomic are of its type.
         let value = unsafe { word.get::<T>() };
         let ways = ways(value);
-        let only_loads = ways.first.is_some_and(|did| !did.stores());
-        if only_loads { Found { value, newer: 1, ways, ..usual } } else { usual }
+        let loads = ways.first.is_some_and(Did::loads);
+        if loads { Found { value, newer: 1, ways, ..usual } } else { usual }
     }
 
     fn is_possible(&mut self, did: Did, is_newest: bool, done: Done) -> bool {

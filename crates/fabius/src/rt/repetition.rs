@@ -21,18 +21,22 @@
 //!    trial, operation by operation, and what it reads elsewhere is still the same, they change nothing. Two states with the same
 //!    number have then the same memory: all steps in between were known to leave it alone.
 //!    Where the thread may find older stores, there are two trials: one in which all operations find the newest, and one in
-//!    which loads find the oldest that the thread can. That is enough: who finds one in between cannot find older ones again.
+//!    which loads find the oldest that the thread can. A round that is neither counts as one that changes something; there
+//!    are few of those, because who finds a store in between cannot find older ones again. And a trial ends at a store that
+//!    others could find: see 7.
 //! 5. Trials are made at lines only where a thread has come back to where it was, but for such memory. When the first
 //!    does, the check begins anew.
 //! 6. If all threads that could go on repeat themselves, they go on in turn. What follows then can follow the first time, so
 //!    that from there on no operation deviates from sequential consistency: in the end every load finds the newest store.
+//! 7. Which stores can be found is not part of the state. Between two states with the same number nobody has stored anything
+//!    that can be found, but for changes that left a value as it was. So all have only learnt, and who knows more can find
+//!    less: what can follow the second time can follow the first time, older stores included.
 
 use super::proofs::{Inputs, Proof, Round};
 use super::{Object, Op, Refine, trial};
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// A thread whose steps are those of a trial, so far.
 #[derive(Debug)]
@@ -231,15 +235,6 @@ impl States {
     /// The value that a variable has now.
     pub fn value_is(&mut self, variable: usize, value: u64) {
         self.set_variable(variable, mix(value, 5) | 1);
-    }
-
-    /// A variable whose value is known has older values that can be found.
-    pub fn remains(&mut self, variable: usize, there: &[(u64, Ordering)]) {
-        if there.len() > 1 {
-            let value = self.variable(variable);
-            let number = there.iter().fold(value, |number, (value, order)| mix(mix(number, *value), *order as u64));
-            self.set_variable(variable, number | 1);
-        }
     }
 
     /// The last operation has taken a lock.

@@ -171,7 +171,6 @@ macro_rules! atomic {
                     self.value.store(new, Ordering::Relaxed);
                 }
                 rt::value_is(&self.object, || bits(self.value()));
-                rt::remains(&self.object, bits::<$ty>);
                 rt::note(|| match found.newer {
                     0 => format!("{:?} -> {new:?}", found.value),
                     _ => format!("{:?} -> {new:?}, late: {:?} is newer", found.value, found.newest),
