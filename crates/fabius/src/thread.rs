@@ -217,8 +217,17 @@ impl ThreadId {
     fn join(self, at: &'static Location<'static>) {
         let op = Op { joins: Some(self.0), ..self.end("join", at) };
         rt::point(op.when(&self, has_finished));
-        rt::with(|rt| rt.orders.as_mut().map(|orders| orders.joined(rt.current, self.0)));
+        rt::with(|rt| {
+            rt.threads[self.0].joined_by = Some(rt.current);
+            rt.orders.as_mut().map(|orders| orders.joined(rt.current, self.0))
+        });
         rt::note(|| format!("thread {}", self.0));
+    }
+
+    fn is_joined_by_current(self) -> bool {
+        // While a stack is unwound, who joins does not always wait.
+        let is_joined = |rt: &Rt, thread: &rt::Thread| thread.finished && thread.joined_by == Some(rt.current);
+        rt::with(|rt| is_joined(rt, &rt.threads[self.0])) == Some(true)
     }
 }
 
@@ -440,9 +449,12 @@ where
     // SAFETY: no reference is held over a point; threads may spawn others in the meantime.
     while let Some(id) = unsafe { (&*threads.get()).get(next).map(|(id, _)| *id) } {
         next += 1;
-        rt::wait_for(id.0, || {
-            id.join(at);
-        });
+        // Who has joined it need not do so again, which would be a step more.
+        if !id.is_joined_by_current() {
+            rt::wait_for(id.0, || {
+                id.join(at);
+            });
+        }
     }
     // SAFETY: no thread of the scope runs any more.
     let joined = unsafe { std::mem::take(&mut *threads.get()) };

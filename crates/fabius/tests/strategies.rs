@@ -126,3 +126,14 @@ fn a_portfolio_ends_with_the_first_bug() {
     let reports = fabius::portfolio(&[without_end, Config::new().preemptions(2)], narrow_window);
     assert!(reports[1].is_bug(), "{}", reports[1]);
 }
+
+#[test]
+fn the_end_of_a_scope_does_not_join_again() {
+    let report = Config::new().name("scope").delays_depth_first(0).explore(|| {
+        thread::scope(|scope| {
+            scope.spawn(|| ()).join().unwrap();
+            scope.spawn(thread::park);
+        });
+    });
+    assert!(report.is_bug(), "{report}");
+}

@@ -47,16 +47,23 @@ pub(super) struct Known {
     /// It is one round of a loop over memory, which ends when the counter is zero.
     pub repeats: bool,
     /// It only copies words between registers and memory.
-    pub copies: bool,
-    /// The registers whose words it does something else with, as bits.
-    uses: u32,
+    copies: bool,
+    /// The registers that it reads, as bits; and those of them that make addresses of memory.
+    reads: u32,
+    addresses: u32,
     places: [Option<Place>; 3],
 }
 
 impl Known {
+    /// Whether it only copies words that lie at multiples of their size. What is copied to elsewhere may be looked at in
+    /// parts of which no word consists.
+    pub fn only_copies(&self, registers: &[libc::greg_t], local: u64) -> bool {
+        self.copies && self.places().all(|place| place.address(registers, local).is_multiple_of(8))
+    }
+
     /// The words in registers that it does not only copy.
-    pub fn used(&self, registers: &[libc::greg_t]) -> impl Iterator<Item = u64> + use<> {
-        let uses = self.uses;
+    pub fn used(&self, registers: &[libc::greg_t], local: u64) -> impl Iterator<Item = u64> + use<> {
+        let uses = if self.only_copies(registers, local) { self.addresses } else { self.reads };
         let words: [u64; 17] = std::array::from_fn(|number| registers[number] as u64);
         words.into_iter().enumerate().filter(move |(number, _)| uses >> number & 1 != 0).map(|(_, word)| word)
     }
@@ -79,7 +86,15 @@ const LONGEST: usize = 15;
 
 impl Instructions {
     pub fn new() -> Instructions {
-        let nothing = Known { address: 0, is_more: true, repeats: false, copies: false, uses: 0, places: [None; 3] };
+        let nothing = Known {
+            address: 0,
+            is_more: true,
+            repeats: false,
+            copies: false,
+            reads: 0,
+            addresses: 0,
+            places: [None; 3],
+        };
         let known = vec![nothing; KNOWN].into_boxed_slice();
         let mut this = Instructions { known, factory: InstructionInfoFactory::new() };
         // Makes the tables of the decoder now.
@@ -111,19 +126,13 @@ impl Instructions {
         }
         let repeats = instruction.has_rep_prefix() || instruction.has_repne_prefix();
         let (is_more, copies) = (is_more(&instruction), copies(&instruction));
-        let mut known = Known { address, is_more, repeats, copies, uses: 0, places: [None; 3] };
+        let mut known = Known { address, is_more, repeats, copies, reads: 0, addresses: 0, places: [None; 3] };
         let info = self.factory.info(&instruction);
         let used = info.used_memory();
-        let mut uses = |register: Register| {
-            if let Some(number) = number(register.full_register()) {
-                known.uses |= 1 << number;
-            }
-        };
-        if copies {
-            used.iter().for_each(|memory| [memory.base(), memory.index()].into_iter().for_each(&mut uses));
-        } else {
-            info.used_registers().iter().filter(|r| r.access() != OpAccess::Write).for_each(|r| uses(r.register()));
-        }
+        let bit = |register: Register| number(register.full_register()).map_or(0, |number| 1 << number);
+        let read = info.used_registers().iter().filter(|r| r.access() != OpAccess::Write);
+        known.reads = read.fold(0, |bits, r| bits | bit(r.register()));
+        known.addresses = used.iter().fold(0, |bits, memory| bits | bit(memory.base()) | bit(memory.index()));
         known.is_more |= used.len() > known.places.len();
         for (place, used) in known.places.iter_mut().zip(used) {
             match described(used, &instruction) {
@@ -173,6 +182,8 @@ fn is_more(instruction: &Instruction) -> bool {
             | M::Rdgsbase
             | M::Wrfsbase
             | M::Wrgsbase
+            | M::Rdpid
+            | M::Lsl
             | M::Rdpkru
             | M::Wrpkru
             | M::Ldmxcsr
@@ -194,8 +205,9 @@ fn described(used: &UsedMemory, instruction: &Instruction) -> Option<Option<Plac
     let access = match used.access() {
         OpAccess::None | OpAccess::NoMemAccess => return Some(None),
         OpAccess::Read | OpAccess::CondRead => Access::Read,
-        OpAccess::Write | OpAccess::CondWrite => Access::Write,
-        OpAccess::ReadWrite | OpAccess::ReadCondWrite => Access::Both,
+        OpAccess::Write => Access::Write,
+        // What is not overwritten is still there.
+        OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite => Access::Both,
     };
     // Of a loop over memory, what one round accesses.
     let size = match used.memory_size().size() {

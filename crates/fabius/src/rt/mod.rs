@@ -21,6 +21,7 @@ mod limit;
 #[cfg(target_os = "linux")]
 mod look;
 mod memory;
+mod moved;
 mod object;
 mod op;
 mod orders;
@@ -110,6 +111,8 @@ pub(crate) struct Thread {
     /// The keys of those that have been destroyed.
     pub ending: Vec<usize>,
     pub spawned_at: &'static Location<'static>,
+    /// Who has joined it.
+    pub joined_by: Option<usize>,
     /// An object that stands for the thread itself: its park token.
     pub object: Object,
 }
@@ -447,6 +450,7 @@ pub(crate) fn spawn(beginning: Beginning) -> usize {
             locals: Vec::new(),
             ending: Vec::new(),
             spawned_at: at,
+            joined_by: None,
             object: Object::new(),
         });
         if this.want_accesses && id > 0 {

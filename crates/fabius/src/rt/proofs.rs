@@ -8,6 +8,7 @@
 //! run again at all. So a word through which the trial has reached memory may be another address, and what was reached
 //! through it is then looked for there.
 
+use super::moved::Moved;
 use super::trial::{End, Outcome, Read, probe};
 use std::collections::HashMap;
 use std::panic::Location;
@@ -27,8 +28,10 @@ const REACH: usize = 4096;
 pub(super) struct Start {
     /// The stack, and what else is known beforehand.
     pub place: u64,
-    /// The lowest address of the stack, and where it begins there: what lies in between belongs to this crate.
+    /// The lowest address of the stack, and its end.
     pub stack: usize,
+    pub top: usize,
+    /// Where the code's part of it begins: what lies below belongs to this crate.
     pub frame: usize,
     pub registers: [u64; 6],
 }
@@ -92,12 +95,12 @@ impl Proof {
     }
 
     /// Whether all that the round reads is as it was; if so, what that is.
-    fn holds(&self, registers: [u64; 6], execution: u64) -> Option<Inputs> {
-        let mut moved: Vec<(usize, usize)> = Vec::new();
-        for (number, (was, is)) in self.start.registers.into_iter().zip(registers).enumerate() {
+    fn holds(&self, start: &Start, execution: u64) -> Option<Inputs> {
+        let mut words = Moved::default();
+        for (number, (was, is)) in self.start.registers.into_iter().zip(start.registers).enumerate() {
             match (self.used[number], self.bases[number]) {
-                (true, true) => moved.push((was as usize, is as usize)),
                 (true, false) if was != is => return None,
+                (true, _) => words.add(was, is),
                 _ => {}
             }
         }
@@ -105,13 +108,7 @@ impl Proof {
         for Input { read, is, elsewhere: of_others } in &self.inputs {
             let mut found: Option<Read> = None;
             // It may have been reached through any of these.
-            let through = moved.iter().filter(|(was, _)| read.address.wrapping_sub(*was) < REACH);
-            let mut lie: Vec<usize> =
-                through.map(|(was, is)| is.wrapping_add(read.address.wrapping_sub(*was))).collect();
-            if lie.is_empty() {
-                lie.push(read.address);
-            }
-            for address in lie {
+            for address in words.places(read.address, REACH) {
                 let there = probe(address, read.size)?;
                 let as_before = match is {
                     Is::Value => there.value == read.value,
@@ -127,11 +124,13 @@ impl Proof {
                 inputs.elsewhere |= of_others;
                 found = Some(there);
             }
-            if let (Is::Address, Some(was), Some(is)) = (is, read.word(), found.and_then(|found| found.word())) {
-                moved.push((was as usize, is as usize));
+            if let (Is::Address | Is::Value, Some(was), Some(is)) =
+                (is, read.word(), found.and_then(|found| found.word()))
+            {
+                words.add(was, is);
             }
         }
-        Some(inputs)
+        words.cannot_be_told(&(start.stack..start.top)).then_some(inputs)
     }
 }
 
@@ -210,7 +209,7 @@ impl Loops {
             let Some(proofs) = line.proofs.get_mut(&start.place) else { return Round::Unknown };
             let holds = |proof: &Arc<Proof>| {
                 let found = proof.found.iter().all(|(variable, was)| state(*variable) == *was);
-                if found { proof.holds(start.registers, execution) } else { None }
+                if found { proof.holds(start, execution) } else { None }
             };
             let Some((number, inputs)) = (0..proofs.len()).find_map(|n| Some((n, holds(&proofs[n])?))) else {
                 return Round::Unknown;

@@ -271,7 +271,8 @@ impl Rt {
             return None;
         };
         let how = mix(self.settings.refine.0.into(), self.now.as_nanos() as u64);
-        let start = Start { place: mix(top as u64, how), stack: self.stack().start, frame: here.frame, registers };
+        let place = mix(top as u64, how);
+        let start = Start { place, stack: self.stack().start, top, frame: here.frame, registers };
         match self.loops.round(at, &start, self.epoch, |variable| self.states.variable(variable)) {
             Round::Unknown if trial::work(self.stack(), top) => return Some(start),
             Round::NoLoop if !self.settings.record && self.states.repeats_nearly(me, self.now) => {

@@ -241,7 +241,7 @@ impl Trial {
             return false;
         }
         self.left -= 1;
-        for word in known.used(registers) {
+        for word in known.used(registers, self.local) {
             if !self.uses(word) {
                 return false;
             }
@@ -254,7 +254,7 @@ impl Trial {
                 (place.access == Access::Write || self.reads_from(address, place.size))
                     && (place.access == Access::Read || self.writes_to(address, place.size))
             };
-            let copied = known.copies || place.access == Access::Write;
+            let copied = known.only_copies(registers, self.local) || place.access == Access::Write;
             // SAFETY: as above.
             let used = copied || unsafe { self.uses_memory(address, place.size) };
             if !allowed || !used {

@@ -1,0 +1,195 @@
+//! Rounds of loops that look like those that were tried out, and do more.
+
+use fabius::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use fabius::{Config, hint, thread};
+use std::cell::UnsafeCell;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicU32 as Unseen, Ordering::Relaxed};
+
+/// Every search that explores all finds the failure.
+fn is_found(what: &str, test: impl Fn() + Sync) {
+    for config in [Config::new(), Config::new().exhaustive(), Config::new().jobs(2)] {
+        let report = config.name("rounds").every_panic_fails().executions(20_000).explore(&test);
+        assert!(report.is_bug(), "{what}: {report}");
+    }
+}
+
+/// Waits until the number is so high. Each round is counted where `counts` says so; gives up after eight.
+#[inline(always)]
+fn waits(number: &AtomicU32, until: u32, rounds: &Unseen, counts: impl Fn() -> bool) {
+    loop {
+        hint::spin_loop();
+        if number.load(SeqCst) >= until {
+            return;
+        }
+        if counts() {
+            assert!(rounds.fetch_add(1, Relaxed) < 8, "gave up");
+        }
+    }
+}
+
+/// A thread waits until the number is 2. The other waits until it does so, changes what is shared, and only then ends the
+/// wait. So the first round that is tried out comes before the change.
+fn with_a_change<S: Send + Sync + 'static>(shared: S, counts: fn(&S) -> bool, change: fn(&S)) {
+    let all = Arc::new((AtomicU32::new(0), Unseen::new(0), shared));
+    let theirs = all.clone();
+    let other = thread::spawn(move || {
+        theirs.0.store(1, SeqCst);
+        waits(&theirs.0, 2, &theirs.1, || counts(&theirs.2));
+    });
+    waits(&all.0, 1, &all.1, || false);
+    change(&all.2);
+    all.0.store(1, SeqCst);
+    all.0.store(2, SeqCst);
+    other.join().unwrap();
+}
+
+struct Plain<T>(UnsafeCell<T>);
+
+// SAFETY: threads of a test run one at a time.
+unsafe impl<T> Sync for Plain<T> {}
+// SAFETY: as above.
+unsafe impl<T> Send for Plain<T> {}
+
+fn copies_bytes<const SIZE: usize, const AT: usize>() {
+    is_found(&format!("byte {AT} of {SIZE}"), || {
+        with_a_change(
+            Plain(UnsafeCell::new(std::array::from_fn::<u8, SIZE, _>(|at| 100 + at as u8))),
+            |bytes| {
+                // SAFETY: nobody refers to it.
+                let copy = black_box(unsafe { *bytes.0.get() });
+                copy[AT] == 1
+            },
+            // SAFETY: as above.
+            |bytes| unsafe { (*bytes.0.get())[AT] = 1 },
+        );
+    });
+}
+
+#[test]
+fn words_that_overlap_are_copied_and_looked_at() {
+    copies_bytes::<15, 3>();
+    copies_bytes::<15, 14>();
+    copies_bytes::<14, 3>();
+    copies_bytes::<14, 13>();
+    copies_bytes::<24, 20>();
+}
+
+type Ends = (AtomicPtr<u64>, AtomicPtr<u64>, usize);
+
+fn ends() -> Ends {
+    let first = Box::into_raw(Box::new([0u64; 4])).cast::<u64>();
+    let other = Box::into_raw(Box::new([0u64; 4])) as usize;
+    (AtomicPtr::new(first), AtomicPtr::new(first), other)
+}
+
+#[test]
+fn addresses_are_compared_with_each_other() {
+    is_found("two that were the same", || {
+        with_a_change(
+            ends(),
+            |(head, tail, _)| {
+                let (head, tail) = (head.load(Relaxed), tail.load(Relaxed));
+                // SAFETY: what they point to is never given back.
+                let sum = unsafe { *head + *tail };
+                sum == 0 && head != tail
+            },
+            |(_, tail, other)| tail.store(*other as *mut u64, Relaxed),
+        );
+    });
+    is_found("two that were different", || {
+        let (head, tail, other) = ends();
+        with_a_change(
+            (head, AtomicPtr::new(other as *mut u64), tail),
+            |(head, tail, _)| {
+                let (head, tail) = (head.load(Relaxed), tail.load(Relaxed));
+                // SAFETY: as above.
+                let sum = unsafe { *head + *tail };
+                sum == 0 && head == tail
+            },
+            |(head, tail, _)| tail.store(head.load(Relaxed), Relaxed),
+        );
+    });
+}
+
+#[test]
+fn an_address_with_a_mark_is_another() {
+    is_found("a mark", || {
+        with_a_change(
+            ends(),
+            |(head, _, _)| {
+                let marked = head.load(Relaxed);
+                // SAFETY: as above; without the mark it is aligned.
+                let value = unsafe { marked.map_addr(|a| a & !1).read() };
+                value == 0 && marked.addr() & 1 == 1
+            },
+            |(head, _, _)| head.store(head.load(Relaxed).map_addr(|a| a | 1), Relaxed),
+        );
+    });
+}
+
+#[test]
+fn an_address_within_an_array_is_compared_with_its_end() {
+    is_found("a cursor", || {
+        with_a_change(
+            ends(),
+            |(first, cursor, _)| {
+                let (first, cursor) = (first.load(Relaxed), cursor.load(Relaxed));
+                // SAFETY: as above; it is within the array.
+                let value = unsafe { *first + *cursor };
+                value == 0 && cursor == first.wrapping_add(2)
+            },
+            |(_, cursor, _)| cursor.store(cursor.load(Relaxed).wrapping_add(2), Relaxed),
+        );
+    });
+}
+
+#[test]
+fn an_address_is_compared_with_that_of_a_static() {
+    static LAST: [u64; 4] = [0; 4];
+    is_found("a sentinel", || {
+        with_a_change(
+            ends(),
+            |(head, _, _)| {
+                let head = head.load(Relaxed);
+                // SAFETY: as above.
+                unsafe { *head == 0 && head.cast_const() == black_box(LAST.as_ptr()) }
+            },
+            |(head, _, _)| head.store(LAST.as_ptr().cast_mut(), Relaxed),
+        );
+    });
+}
+
+/// The words of a thread's stack are changed by others: std atomics, which are plain words there.
+#[test]
+fn what_others_write_to_a_stack_is_seen() {
+    is_found("read and written", || {
+        let number = AtomicU32::new(0);
+        let ready = Unseen::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while number.load(SeqCst) == 0 {
+                    hint::spin_loop();
+                }
+                ready.store(1, Relaxed);
+                number.store(2, SeqCst);
+                number.store(3, SeqCst);
+            });
+            let rounds = Box::new(Unseen::new(0));
+            number.store(1, SeqCst);
+            loop {
+                hint::spin_loop();
+                ready.store(0, Relaxed);
+                if number.load(SeqCst) == 3 {
+                    return;
+                }
+                if ready.load(Relaxed) == 1 {
+                    rounds.store(1, Relaxed);
+                    continue;
+                }
+                assert!(rounds.load(Relaxed) == 0, "went on");
+            }
+        });
+    });
+}
