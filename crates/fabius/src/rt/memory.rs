@@ -18,7 +18,6 @@ pub(crate) struct Ways {
 }
 
 impl Ways {
-    #[inline(always)]
     pub fn only(did: Did) -> Ways {
         Ways { first: Some(did), second: None }
     }
@@ -33,6 +32,29 @@ impl Ways {
     }
 }
 
+/// Who looks at an operation on an atomic besides the search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Watched {
+    /// It is outside of an execution.
+    Outside,
+    /// The value is all that matters.
+    No,
+    Yes,
+}
+
+/// Who looks at an operation with these orderings.
+#[inline(always)]
+pub(crate) fn watched(orders: [Ordering; 2]) -> Watched {
+    let is_weak = orders.iter().any(|order| *order != SeqCst);
+    super::with(|rt| {
+        let settings = &rt.settings;
+        let looks = settings.refine.0 & (Refine::WEAK.0 | Refine::RACES.0 | Refine::YIELDS.0) != 0;
+        let is_watched = looks || settings.record || is_weak && settings.deviations > 0;
+        if is_watched { Watched::Yes } else { Watched::No }
+    })
+    .unwrap_or(Watched::Outside)
+}
+
 /// What an operation finds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found<T> {
@@ -45,7 +67,6 @@ pub(crate) struct Found<T> {
 }
 
 /// The store that an operation finds, or behind which it stores; `newest` is the value of the atomic.
-#[inline(always)]
 pub(crate) fn find<T: Copy + PartialEq>(object: &Object, newest: T, ways: impl Fn(T) -> Ways) -> Found<T> {
     let first = ways(newest);
     super::with(|rt| {

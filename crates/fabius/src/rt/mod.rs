@@ -47,7 +47,7 @@ pub(crate) use execution::Execution;
 pub(crate) use failure::{Failure, SHARED};
 pub(crate) use fiber::{Job, usual_stack};
 pub(crate) use limit::Limit;
-pub(crate) use memory::{Found, Ways, does, edges, fence, find, forgotten};
+pub(crate) use memory::{Found, Watched, Ways, does, edges, fence, find, forgotten, watched};
 pub(crate) use object::{Inside, Object, Renew, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Edges, Holder, Op};
 pub(crate) use orders::{Order, Orders};

@@ -10,7 +10,7 @@
 //! [`Config::stale`](crate::Config::stale) and
 //! [`Config::sequentially_consistent`](crate::Config::sequentially_consistent) limit them.
 
-use crate::rt::{self, Did, Found, Object, Op, Ways};
+use crate::rt::{self, Did, Found, Object, Op, Watched, Ways};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::panic::Location;
@@ -145,25 +145,34 @@ macro_rules! atomic {
                 self.value.load(Ordering::Relaxed)
             }
 
-            /// Announces the operation. Says whether that is inside of an execution.
+            /// Announces the operation. Says who looks at it.
             #[inline]
-            fn point(&self, name: &'static str, write: bool, at: &'static Location<'static>) -> bool {
+            fn point(&self, name: &'static str, write: bool, orders: [Ordering; 2], at: &'static Location<'static>) -> Watched {
                 rt::point(Op { write, ..Op::read(name, self.object.id(), at) }.ordered());
-                !rt::current().is_null()
+                rt::watched(orders)
             }
 
             #[inline]
             fn change(&self, name: &'static str, did: Did, at: &'static Location<'static>, f: impl Fn($ty) -> $ty) -> $ty {
-                if !self.point(name, true, at) {
-                    return self.change_outside(f);
+                match self.point(name, true, [did.order(); 2], at) {
+                    Watched::Outside => self.change_outside(f),
+                    Watched::No => {
+                        let old = self.value();
+                        self.value.store(f(old), Ordering::Relaxed);
+                        old
+                    }
+                    Watched::Yes => self.change_watched(did, at, f),
                 }
+            }
+
+            #[inline(never)]
+            fn change_watched(&self, did: Did, at: &'static Location<'static>, f: impl Fn($ty) -> $ty) -> $ty {
                 let found = rt::find(&self.object, self.value(), |_| Ways::only(did));
                 self.put(&found, did, f(found.value), at);
                 found.value
             }
 
             /// Stores a value behind what was found.
-            #[inline]
             fn put(&self, found: &Found<$ty>, did: Did, new: $ty, at: &'static Location<'static>) {
                 rt::does(&self.object, found, did, Some(new), at);
                 if found.newer == 0 {
@@ -178,7 +187,6 @@ macro_rules! atomic {
             }
 
             /// Loads what was found.
-            #[inline]
             fn get(&self, found: &Found<$ty>, did: Did, at: &'static Location<'static>) -> $ty {
                 rt::does(&self.object, found, did, None, at);
                 found.value
@@ -190,9 +198,15 @@ macro_rules! atomic {
             pub fn load(&self, order: Ordering) -> $ty {
                 check_orderings!(load order);
                 let at = Location::caller();
-                if !self.point("load", false, at) {
-                    return self.value.load(Ordering::SeqCst);
+                match self.point("load", false, [order; 2], at) {
+                    Watched::Outside => self.value.load(Ordering::SeqCst),
+                    Watched::No => self.value(),
+                    Watched::Yes => self.load_watched(order, at),
                 }
+            }
+
+            #[inline(never)]
+            fn load_watched(&self, order: Ordering, at: &'static Location<'static>) -> $ty {
                 let did = Did::Load(order);
                 let found = rt::find(&self.object, self.value(), |_| Ways::only(did));
                 let value = self.get(&found, did, at);
@@ -247,9 +261,29 @@ macro_rules! atomic {
                 new: $ty,
                 may_fail: bool,
             ) -> Result<$ty, $ty> {
-                if !self.point(name, true, at) {
-                    return self.value.compare_exchange(current, new, Ordering::SeqCst, Ordering::SeqCst);
+                match self.point(name, true, [success, failure], at) {
+                    Watched::Outside => self.value.compare_exchange(current, new, Ordering::SeqCst, Ordering::SeqCst),
+                    Watched::No if !may_fail => {
+                        let old = self.value();
+                        if old != current {
+                            return Err(old);
+                        }
+                        self.value.store(new, Ordering::Relaxed);
+                        Ok(old)
+                    }
+                    _ => self.exchange_watched((success, failure), at, current, new, may_fail),
                 }
+            }
+
+            #[inline(never)]
+            fn exchange_watched(
+                &self,
+                (success, failure): (Ordering, Ordering),
+                at: &'static Location<'static>,
+                current: $ty,
+                new: $ty,
+                may_fail: bool,
+            ) -> Result<$ty, $ty> {
                 let fails = Did::Load(failure);
                 let ways = |old| {
                     let succeeds = old == current;
