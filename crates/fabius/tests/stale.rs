@@ -352,11 +352,11 @@ fn counts_what_it_finds(what: usize, most: u32) -> impl Fn() + Sync {
 #[test]
 fn who_counts_only_what_is_stale_is_never_taken_for_one_who_waits() {
     let cost = |report: &Report| report.trace().unwrap_or_else(|| panic!("{report}")).cost;
-    // Each round finds the older value once more.
-    assert_eq!(cost(&Config::new().explore(counts_what_it_finds(0, 3))), 4);
-    assert_eq!(cost(&Config::new().explore(counts_what_it_finds(1, 3))), 0);
+    // The other thread is interrupted once. Each of four rounds finds the older value.
+    assert_eq!(cost(&Config::new().explore(counts_what_it_finds(0, 3))), 5);
+    assert_eq!(cost(&Config::new().explore(counts_what_it_finds(1, 3))), 1);
     for what in [0, 1] {
-        let report = Config::new().executions(3000).explore(counts_what_it_finds(what, 1500));
+        let report = Config::new().exhaustive().executions(200).explore(counts_what_it_finds(what, 1500));
         assert!(!report.is_bug() && !report.to_string().contains("all were explored"), "{report}");
     }
 }
@@ -368,13 +368,12 @@ fn loops_that_look_at_several_values_end() {
         let (a, b) = (x.clone(), y.clone());
         let writer = thread::spawn(move || {
             a.store(1, Relaxed);
-            a.store(2, Relaxed);
             b.store(1, Release);
         });
-        while y.load(Acquire) == 0 && x.load(Relaxed) < 3 {
+        while y.load(Acquire) == 0 && x.load(Relaxed) < 2 {
             hint::spin_loop();
         }
-        assert_eq!(x.load(Relaxed), 2);
+        assert_eq!(x.load(Relaxed), 1);
         writer.join().unwrap();
     });
     assert_eq!(report.verdict, Verdict::Verified, "{}", text(&report));
@@ -402,22 +401,21 @@ fn a_lock_that_spins_is_explored_completely() {
 }
 
 #[test]
-fn what_a_loop_stores_can_be_found_by_others() {
-    // The other thread needs three rounds of the first, and one step of its own between the second and the third.
-    let report = Config::new().executions(20_000).explore(|| {
+fn loops_that_store_are_not_proven_to_wait() {
+    // In each round there is one store more that the other thread can find.
+    let report = Config::new().exhaustive().executions(60).explore(|| {
         let [x, is_over] = two();
         let (theirs, over) = (x.clone(), is_over.clone());
         let reader = thread::spawn(move || {
-            let found = [1, 0, 1, 0].map(|value| theirs.load(Relaxed) == value);
+            _ = theirs.load(Relaxed);
             over.store(1, Relaxed);
-            found.iter().all(|is| *is)
         });
         while is_over.load(Relaxed) == 0 {
             x.store(1, Relaxed);
             x.store(0, Relaxed);
             hint::spin_loop();
         }
-        assert!(!reader.join().unwrap(), "all were found");
+        reader.join().unwrap();
     });
-    assert!(report.is_bug(), "{report}");
+    assert!(!report.is_bug() && !report.to_string().contains("all were explored"), "{report}");
 }
