@@ -70,11 +70,12 @@ impl Report {
         }
     }
 
-    /// What is counted with what a bound counts.
+    /// What is counted with what a bound counts, or that nothing is.
     fn together(&self, bounds: &Bounds) -> &'static str {
         match self.stale {
-            Some(1..) if bounds.bound != Bound::None => " and stale reads together",
-            _ => "",
+            Some(1..) if bounds.bound == Bound::None => "",
+            Some(1..) => " and stale reads together",
+            None | Some(0) => ", under sequential consistency",
         }
     }
 

@@ -150,6 +150,8 @@ fn a_limit_on_stale_reads_is_kept_and_said() {
     assert!(Config::new().stale(2).explore(needs_two).is_bug());
     let report = Config::new().preemptions(1).explore(needs_two);
     assert!(report.to_string().contains("within 1 preemptions and stale reads together"), "{report}");
+    let report = Config::new().preemptions(1).sequentially_consistent().explore(needs_two);
+    assert!(report.to_string().contains("within 1 preemptions, under sequential consistency;"), "{report}");
     let report = Config::new().stale(3).explore(passes_a_value(Release, Acquire));
     assert_eq!(report.verdict, Verdict::Verified, "a limit that is not met limits nothing");
     assert!(report.to_string().contains("with at most 3 stale reads"), "{report}");
