@@ -97,7 +97,9 @@ fn asked(command: &Command) -> (When, bool) {
         Command::Fmt(args) => (args.output.color, false),
         Command::Explain { output, .. } => (output.color, false),
         Command::Cc(_) | Command::Cpp(_) => (When::Auto, false),
-        Command::Completions { .. } | Command::Schema { .. } | Command::Man { .. } => (When::Auto, false),
+        Command::Completions { .. } | Command::Schema { .. } | Command::Lsp { .. } | Command::Man { .. } => {
+            (When::Auto, false)
+        }
     }
 }
 

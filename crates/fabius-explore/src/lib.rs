@@ -13,6 +13,7 @@ pub mod livelock;
 mod node;
 mod order;
 mod others;
+mod passed;
 mod pick;
 mod prefixes;
 pub mod race;

@@ -2,13 +2,12 @@
 
 use crate::dispatcher::{Compare, Dispatcher, Last, Move, Seen, cost, last, moves};
 use crate::order::Order;
+use crate::passed::{Arrival, Passed};
 use crate::race::{Detector, Race, Runner};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Options};
 use crate::system::{ANONYMOUS, BufferId, Choose, End, Fault, Limit, Snapshot, StepLog, System, TaskId};
 use fabius_trace::{Bound, WIDE_PARTS, wide_of_parts};
-use std::collections::BTreeMap;
-use std::num::NonZeroU64;
 
 /// A dispatch point: no task is running.
 #[derive(Debug)]
@@ -388,18 +387,14 @@ pub(crate) struct Script {
     has_met: bool,
     /// Whether cycles of choices are followed to a limit.
     goes_round: bool,
-    /// Bytes that are left for points, and one more; `None` if nobody counts them.
-    room: Option<NonZeroU64>,
+    /// Bytes that points may take, if there is a limit.
+    room: Option<u64>,
 }
 
 impl Script {
     /// Begins with the first outcome, for a search with these options: one for cycles looks at those of choices, too.
     pub fn of(options: &Options) -> Script {
-        Script {
-            goes_round: options.livelock,
-            room: options.memory.and_then(|most| NonZeroU64::new(most.saturating_add(1))),
-            ..Script::default()
-        }
+        Script { goes_round: options.livelock, room: options.memory, ..Script::default() }
     }
 
     /// The same for a search that stores states: outcomes that lead to the same place inside of a step are made once from there
@@ -423,22 +418,25 @@ impl Script {
 
     /// How many outcomes the last one stands for.
     pub fn weight(&self) -> u64 {
-        self.passed.as_ref().map_or(1, |passed| passed.others.saturating_add(1))
+        self.passed.as_ref().map_or(1, |passed| passed.weight())
     }
 
     #[inline]
     fn forget(&mut self) {
-        if self.passed.is_some() || self.is_cyclic {
-            self.forget_points();
-        }
-    }
-
-    fn forget_points(&mut self) {
-        if let Some(passed) = self.passed.take() {
-            let bytes: u64 = passed.points.keys().map(|point| bytes_of(point)).sum();
-            self.room = self.room.map(|room| room.saturating_add(bytes));
+        if self.passed.is_some() {
+            self.passed = None;
         }
         self.is_cyclic = false;
+    }
+
+    /// Bytes that its points and choices take.
+    pub fn memory(&self) -> u64 {
+        size_of_val(self.taken.as_slice()) as u64 + self.passed.as_ref().map_or(0, |passed| passed.memory())
+    }
+
+    /// From here on its points may take so many bytes.
+    pub fn allow(&mut self, room: Option<u64>) {
+        self.room = room;
     }
 
     /// One outcome, given.
@@ -501,51 +499,6 @@ impl Script {
     }
 }
 
-/// Points inside of a step.
-#[derive(Clone, Debug, Default)]
-struct Passed {
-    points: BTreeMap<Box<[u8]>, usize>,
-    known: Vec<Point>,
-    /// Those that not all outcomes have been made from, in the order in which they are passed.
-    open: Vec<usize>,
-    /// How many outcomes the last one stands for, beyond itself; and all before it.
-    others: u64,
-    counted: u64,
-}
-
-/// A point inside of a step.
-#[derive(Clone, Debug)]
-struct Point {
-    /// How many choices lead to it.
-    choices: usize,
-    /// The last outcome that has passed it.
-    outcome: u32,
-    /// How many outcomes were counted when it was first passed; afterwards how many there are from it on.
-    count: u64,
-    is_open: bool,
-}
-
-impl Passed {
-    /// An outcome has been made; the next one differs in the last of so many choices.
-    fn close(&mut self, choices: usize) {
-        self.counted = self.counted.saturating_add(self.others).saturating_add(1);
-        self.others = 0;
-        while let Some(last) = self.open.last()
-            && self.known[*last].choices >= choices
-        {
-            let point = &mut self.known[*last];
-            point.count = self.counted.saturating_sub(point.count);
-            point.is_open = false;
-            self.open.pop();
-        }
-    }
-}
-
-/// What a point takes, with its entry in a table.
-fn bytes_of(point: &[u8]) -> u64 {
-    point.len() as u64 + 64
-}
-
 /// Of so many operations that may deviate, about one does in a random execution.
 const SELDOM: u32 = 8;
 
@@ -591,32 +544,20 @@ impl Choose for Script {
     }
 
     fn is_full(&self) -> bool {
-        self.room == Some(NonZeroU64::MIN)
+        self.room.is_some_and(|room| self.memory() > room)
     }
 
-    fn comes_back(&mut self, describe: &mut dyn FnMut(&mut Vec<u8>)) -> bool {
+    fn comes_back(&mut self, describe: &mut dyn FnMut(&mut Vec<i64>)) -> bool {
         if self.random.is_some() || self.goes_round {
             return false;
         }
-        let mut point = Vec::new();
-        describe(&mut point);
         // Those that are given have been here before.
         let is_given = self.at < self.taken.len();
         let passed = self.passed.get_or_insert_default();
-        let Some(point) = passed.points.get(point.as_slice()).map(|known| &mut passed.known[*known]) else {
-            let left = |room: NonZeroU64| NonZeroU64::new(room.get().saturating_sub(bytes_of(&point)));
-            self.room = self.room.map(|room| left(room).unwrap_or(NonZeroU64::MIN));
-            let known = passed.known.len();
-            passed.known.push(Point { choices: self.at, outcome: self.outcomes, count: passed.counted, is_open: true });
-            passed.points.insert(point.into(), known);
-            passed.open.push(known);
-            return false;
-        };
-        let before = std::mem::replace(&mut point.outcome, self.outcomes);
-        self.is_cyclic |= before == self.outcomes;
-        if self.merges && !point.is_open && !is_given {
+        let Some(Arrival { point, twice }) = passed.arrive(describe, self.at, self.outcomes) else { return false };
+        self.is_cyclic |= twice;
+        if self.merges && !is_given && passed.leave_to(point) {
             self.has_met = true;
-            passed.others = point.count.saturating_sub(1);
             return true;
         }
         // Without cycles all outcomes are few, and none is left out.

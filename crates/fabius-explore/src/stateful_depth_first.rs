@@ -29,6 +29,13 @@ struct Frame {
     script: Option<Script>,
 }
 
+impl Frame {
+    /// Bytes in use, about, without the points of its script.
+    fn memory(&self) -> u64 {
+        (size_of::<Frame>() + self.state.capacity() + self.moves.capacity() * size_of::<Move>()) as u64
+    }
+}
+
 /// Searches, on one thread.
 pub fn search<S: Snapshot>(
     system: &S,
@@ -49,6 +56,7 @@ pub fn search<S: Snapshot>(
         limit: None,
         cut: None,
         bytes: 0,
+        passing: 0,
     };
     let began = Instant::now();
     let mut reported = began;
@@ -56,15 +64,22 @@ pub fn search<S: Snapshot>(
     let mut bug = None;
     let mut script = Script::merging(options);
     let mut log = context.log();
+    // Transitions would not do: one outcome may count for many.
+    let mut moves = 0u64;
     'roots: loop {
-        match context.initial(&mut script, &mut log) {
+        search.passing = 0;
+        script.allow(search.room());
+        let initial = context.initial(&mut script, &mut log);
+        search.passing = script.memory();
+        match initial {
             Ok(node) => {
                 let mut base = node.clone();
                 bug = search.enter(node, 0).err();
                 while bug.is_none() && !search.path.is_empty() {
                     bug = search.advance(&mut base).err();
                     cut = search.cut;
-                    if cut.is_none() && search.transitions.is_multiple_of(256) {
+                    moves += 1;
+                    if cut.is_none() && moves.is_multiple_of(256) {
                         cut = search.must_stop(monitor);
                         if reported.elapsed() > Duration::from_millis(200) {
                             reported = Instant::now();
@@ -125,7 +140,10 @@ struct Search<'a, 'b, S: Snapshot> {
     limit: Option<Cut>,
     /// What ended a step, and with it the search.
     cut: Option<Cut>,
+    /// Bytes for states.
     bytes: u64,
+    /// Bytes for the path and for points inside of its steps.
+    passing: u64,
 }
 
 type Found = crate::search::Found;
@@ -138,8 +156,17 @@ impl<S: Snapshot> Search<'_, '_, S> {
         } else if options.deadline.is_some_and(|d| Instant::now() >= d) {
             Some(Cut::Time)
         } else {
-            options.memory.filter(|limit| self.bytes > *limit).map(|_| Cut::Memory)
+            options.memory.filter(|limit| self.memory() > *limit).map(|_| Cut::Memory)
         }
+    }
+
+    fn memory(&self) -> u64 {
+        self.bytes + self.passing
+    }
+
+    /// Bytes that are left.
+    fn room(&self) -> Option<u64> {
+        self.context.options.memory.map(|limit| limit.saturating_sub(self.memory()))
     }
 
     fn progress(&self, began: Instant) -> Progress {
@@ -149,7 +176,7 @@ impl<S: Snapshot> Search<'_, '_, S> {
             transitions: self.transitions,
             frontier: self.path.len() as u64,
             depth: self.path.len() as u32,
-            memory: self.bytes,
+            memory: self.memory(),
             elapsed: began.elapsed(),
             ..Progress::default()
         }
@@ -178,6 +205,7 @@ impl<S: Snapshot> Search<'_, '_, S> {
             (self.visit)(Visit { state: &node.state, is_final, is_complete, cost: at_cost });
         }
         let frame = Frame { state: key.0, last, cost: at_cost, moves, next: 0, script: None };
+        self.passing += frame.memory();
         self.path.push(frame);
         if self.context.options.deadlock && self.context.is_deadlock(&node) {
             return Err(self.found(None, Bug::Deadlock));
@@ -187,8 +215,10 @@ impl<S: Snapshot> Search<'_, '_, S> {
 
     /// Makes the next move of the last node on the path, or takes that node off.
     fn advance(&mut self, base: &mut Node<S::State>) -> Result<(), Found> {
+        let room = self.room();
         let frame = self.path.last_mut().expect("the path is not empty");
         let Some(mv) = frame.moves.get(frame.next).copied() else {
+            self.passing -= frame.memory();
             self.path.pop();
             return Ok(());
         };
@@ -202,13 +232,17 @@ impl<S: Snapshot> Search<'_, '_, S> {
         }
         let number = frame.next;
         let mut script = frame.script.take().unwrap_or_else(|| Script::merging(self.context.options));
+        let before = script.memory();
+        script.allow(room.map(|room| room.saturating_add(before)));
         let mut log = self.context.log();
         let result = self.context.apply(base, mv, &mut script, &mut log);
         if matches!(mv, Move::Run(_)) {
             self.transitions = self.transitions.saturating_add(script.weight());
         }
         let choices = script.choices();
+        self.passing -= before;
         if script.advance() {
+            self.passing += script.memory();
             frame.script = Some(script);
         } else {
             frame.next += 1;

@@ -147,7 +147,7 @@ pub trait Choose {
 
     /// Told, after a choice, of a point inside of the step and all that matters there (what has happened in the step, too).
     /// Says whether the rest need not be run, because the same point was or will be passed with other outcomes.
-    fn comes_back(&mut self, describe: &mut dyn FnMut(&mut Vec<u8>)) -> bool {
+    fn comes_back(&mut self, describe: &mut dyn FnMut(&mut Vec<i64>)) -> bool {
         let _ = describe;
         false
     }

@@ -18,34 +18,34 @@ impl Exec<'_> {
         let mut accesses: Vec<&Access> = log.accesses.iter().collect();
         accesses.sort_by_key(|a| (a.variable, a.write, a.sync, a.span.start, a.span.end));
         accesses.dedup();
-        let describe = &mut |out: &mut Vec<u8>| {
-            let mut put = |number: i64| out.extend(number.to_le_bytes());
-            put(index as i64);
+        let describe = &mut |out: &mut Vec<i64>| {
+            let pair = |high: u32, low: u32| i64::from(high) << 32 | i64::from(low);
+            out.push(index as i64);
             let parts = [state.words.len(), state.tasks.len(), state.own.len(), state.heap.len(), state.finished.len()];
-            parts.iter().chain(&[log.born.len(), log.finished.len()]).for_each(|n| put(*n as i64));
-            put(i64::from(state.started) << 1 | i64::from(log.progress));
-            state.words.iter().for_each(|word| put(*word));
+            out.extend(parts.iter().chain(&[log.born.len(), log.finished.len()]).map(|n| *n as i64));
+            out.push(i64::from(state.started) << 1 | i64::from(log.progress));
+            out.extend_from_slice(&state.words);
             for task in &state.tasks {
-                put(i64::from(task.id) << 32 | i64::from(task.buffer));
-                put(i64::from(task.level) << 33 | i64::from(task.on_stack) << 32 | i64::from(task.pc));
-                put(i64::from(task.start) << 32 | i64::from(task.end));
-                put(i64::from(task.frame) << 32 | i64::from(task.depth));
+                out.push(pair(task.id, task.buffer));
+                out.push(i64::from(task.level) << 33 | i64::from(task.on_stack) << 32 | i64::from(task.pc));
+                out.push(pair(task.start, task.end));
+                out.push(pair(task.frame, task.depth));
             }
             for (buffer, words) in &state.own {
-                put(i64::from(*buffer));
-                words.iter().for_each(|word| put(*word));
+                out.push(i64::from(*buffer));
+                out.extend_from_slice(words);
             }
             for object in &state.heap {
-                put(i64::from(object.number) << 32 | i64::from(object.record));
-                put(object.words.len() as i64);
-                object.words.iter().for_each(|word| put(*word));
+                out.push(pair(object.number, object.record));
+                out.push(object.words.len() as i64);
+                out.extend_from_slice(&object.words);
             }
-            state.finished.iter().for_each(|task| put(i64::from(*task)));
-            log.born.iter().for_each(|born| put(i64::from(born.task)));
+            out.extend(state.finished.iter().map(|task| i64::from(*task)));
+            out.extend(log.born.iter().map(|born| i64::from(born.task)));
             for access in &accesses {
-                put(access.variable as i64);
-                put(i64::from(access.write) << 1 | i64::from(access.sync));
-                put(i64::from(access.span.start) << 32 | i64::from(access.span.end));
+                out.push(access.variable as i64);
+                out.push(i64::from(access.write) << 1 | i64::from(access.sync));
+                out.push(pair(access.span.start, access.span.end));
             }
         };
         self.choose.comes_back(describe)

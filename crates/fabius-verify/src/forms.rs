@@ -3,6 +3,7 @@
 use crate::in_time::{Budget, within};
 use crate::proof::{ProofError, Sequentialization};
 use fabius_lang::program::Program;
+use fabius_sequential::export::promela::{Refused, Sizes, promela};
 use fabius_translate::explicit::{Trace, explicit};
 use fabius_translate::linear_interface::{lazy::lazy, parameterized};
 use fabius_translate::relay::relay;
@@ -59,6 +60,8 @@ pub enum Form {
     YieldFree,
     /// There are no tasks.
     Sequential,
+    /// A program of threads for SPIN, whole.
+    Promela,
 }
 
 /// The translated program as source text.
@@ -83,13 +86,18 @@ fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -
         Sequentialization::Rounds(k) | Sequentialization::AnyThreads(k) => (k, 2),
         Sequentialization::Delays(_) => (2, 2),
     };
+    if form == Form::Promela {
+        let sizes = Sizes { threads: caps.tasks, objects: caps.objects };
+        let refused = |r: Refused| ProofError::Unsupported(Unsupported { what: r.what, span: r.span, help: r.help });
+        return promela(program, sizes).map_err(refused);
+    }
     let source = || explicit(program, off, caps);
     let translated = match form {
         Form::Explicit => source().map(|e| e.into_program()),
         Form::SharedMemory => source().and_then(|e| fabius_translate::synce::synce(&e)),
         Form::SingleBuffer => source().and_then(|e| single_buffer(e, zields)).map(|p| p.into_program()),
         Form::YieldFree => source().and_then(|e| yield_free(e, zields, yields)).map(|p| p.into_program()),
-        Form::Sequential => return unparsed(&translate(program, what, off, caps)?.program),
+        Form::Sequential | Form::Promela => return unparsed(&translate(program, what, off, caps)?.program),
     };
     unparsed(&translated.map_err(ProofError::Unsupported)?)
 }

@@ -1,6 +1,6 @@
 //! Limits hold within one step, and deep or wide programs are answered.
 
-use fabius_trace::{Points, Reason, Verdict};
+use fabius_trace::{Bound, Points, Reason, Verdict};
 use fabius_verify::compare::{Extent, Way, measure};
 use fabius_verify::graph::{GraphError, graph};
 use fabius_verify::prove::{Budget, Caps, Form, ProofError, Sequentialization, text_of};
@@ -44,6 +44,16 @@ fn time_is_over_within_a_step() {
 }
 
 #[test]
+fn time_is_over_after_a_step_that_counts_for_many() {
+    let source = "var x: int; proc p() { x = 0; } init { spawn p(); x = 1; \
+                  if * { for j in 1..100 { if * { skip; } } assume false; } loop { x = x + 1; } }";
+    for plan in plans(Plan { time: Some(Duration::from_millis(200)), bound: Bound::None, ..Plan::default() }) {
+        let verdict = said(source, &plan, false);
+        assert_eq!(reason(&verdict), Some(&Reason::Time), "{plan:?}");
+    }
+}
+
+#[test]
 fn a_step_is_interrupted() {
     for source in ENDLESS {
         for plan in plans(Plan::default()) {
@@ -61,6 +71,36 @@ fn memory_is_full_within_a_step() {
             assert_eq!(reason(&verdict), Some(&Reason::Memory), "{plan:?}\n{source}");
         }
     }
+}
+
+/// A step of which each outcome is a state; one that has none, and many places between its choices.
+const WIDE: [&str; 2] = [
+    "var y: int; init { let a: int = any 0..4000000; let b: int = any 0..4000000; y = a * 5000000 + b; }",
+    "var y: int; init { let a: int = any 0..4000000; let b: int = any 0..3; assume a + b < 0; y = 1; }",
+];
+
+/// Many steps, each with many places between choices.
+const LONG: &str =
+    "var y: int; proc p() { y = 0; } init { spawn p(); for i in 1..100 { y = i; for j in 1..100 { if * { skip; } } } }";
+
+#[test]
+fn memory_is_full_between_outcomes_of_a_step() {
+    let preemptions = Plan { memory: Some(1 << 20), ..Plan::default() };
+    let none = Plan { bound: Bound::None, ..preemptions.clone() };
+    for source in WIDE {
+        for plan in plans(preemptions.clone()).into_iter().chain(plans(none.clone())) {
+            let verdict = said(source, &plan, false);
+            assert_eq!(reason(&verdict), Some(&Reason::Memory), "{plan:?}\n{source}");
+        }
+    }
+}
+
+#[test]
+fn the_path_of_depth_first_search_is_within_memory() {
+    let plan = Plan { bound: Bound::None, strategy: Strategy::DepthFirst, ..Plan::default() };
+    assert_eq!(said(LONG, &plan, false), Verdict::Verified);
+    let verdict = said(LONG, &Plan { memory: Some(1 << 20), ..plan }, false);
+    assert_eq!(reason(&verdict), Some(&Reason::Memory));
 }
 
 #[test]

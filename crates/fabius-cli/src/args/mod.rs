@@ -103,6 +103,12 @@ pub enum Command {
         /// Which document.
         of: SchemaOf,
     },
+    /// Serves an editor by the Language Server Protocol, through standard input and output.
+    Lsp {
+        /// As editors say it; nothing else can be said.
+        #[arg(long, hide = true)]
+        stdio: bool,
+    },
     /// Prints the manual page, or writes one for each command.
     #[command(after_help = "Examples:\n  fabius man | man -l -\n  fabius man --dir ~/.local/share/man/man1")]
     Man {

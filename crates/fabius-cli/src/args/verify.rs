@@ -156,4 +156,6 @@ pub enum FormArg {
     YieldFree,
     /// No tasks or threads
     Sequential,
+    /// A program of threads in Promela, for SPIN
+    Promela,
 }

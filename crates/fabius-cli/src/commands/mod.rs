@@ -6,6 +6,7 @@ mod compile;
 mod decide;
 mod explain;
 mod fmt;
+mod lsp;
 mod manual;
 mod native;
 mod replay;
@@ -38,6 +39,7 @@ pub fn run(command: &Command) -> Result<u8, Failure> {
         Command::Explain { code, .. } => explain::run(code.as_deref()),
         Command::Completions { shell } => manual::completions(*shell),
         Command::Schema { of } => files::print(&documents::text(&documents::schema(*of))).map(|()| 0),
+        Command::Lsp { .. } => lsp::run(),
         Command::Man { dir } => manual::pages(dir.as_deref()),
     }
 }

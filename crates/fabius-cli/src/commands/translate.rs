@@ -19,6 +19,7 @@ pub fn run(args: &TranslateArgs) -> Result<u8, Failure> {
         FormArg::SharedMemory => Form::SharedMemory,
         FormArg::YieldFree => Form::YieldFree,
         FormArg::Sequential => Form::Sequential,
+        FormArg::Promela => Form::Promela,
     };
     let what = sequentialization(&args.sequential, &loaded)?;
     let SequentialArgs { tasks, objects, .. } = args.sequential;

@@ -20,7 +20,7 @@ use store::{Store, Writer};
 const ROOT: u32 = u32::MAX;
 /// States that a worker takes at once.
 const BATCH: usize = 64;
-/// Outcomes of one step's choices after which the clock is looked at.
+/// Outcomes of one step's choices after which the limits are looked at.
 const OUTCOMES: u32 = 16;
 
 /// Whether this search answers what is asked.
@@ -129,6 +129,7 @@ where
                 Err(Stop::Cut(cut)) => {
                     worker.sum.limit = worker.sum.limit.or(Some(cut));
                     if cut.is_final() {
+                        worker.sum.cut = Some(cut);
                         break;
                     }
                 }
@@ -139,9 +140,9 @@ where
             }
             outcomes += 1;
             if outcomes.is_multiple_of(OUTCOMES)
-                && let Some(cut) = self.is_over()
+                && let Some(cut) = self.must_stop_within(&mut worker.rows, &script)
             {
-                worker.sum.limit = worker.sum.limit.or(Some(cut));
+                worker.sum.cut = Some(cut);
                 break;
             }
         }
@@ -201,6 +202,7 @@ where
             if batch.is_empty() || lock(stop).is_some() {
                 return std::mem::take(&mut worker.sum);
             }
+            worker.script.allow(self.room());
             for state in &batch {
                 // A single step of a large system takes long.
                 if worker.sum.cut.is_some() || self.is_over().is_some() {
@@ -289,9 +291,9 @@ where
             }
             outcomes += 1;
             if outcomes.is_multiple_of(OUTCOMES)
-                && let Some(cut) = self.is_over()
+                && let Some(cut) = self.must_stop_within(&mut worker.rows, &worker.script)
             {
-                worker.sum.limit = worker.sum.limit.or(Some(cut));
+                worker.sum.cut = Some(cut);
                 return;
             }
         }
@@ -336,6 +338,22 @@ where
         })
     }
 
+    /// The same between outcomes of a step, which may be very many.
+    fn must_stop_within(&self, rows: &mut Writer<'_>, script: &Script) -> Option<Cut> {
+        rows.pause();
+        self.is_over().or_else(|| {
+            let limit = self.context.options.memory?;
+            (self.store.memory() as u64 + script.memory() > limit).then_some(Cut::Memory)
+        })
+    }
+
+    /// What each worker may take for points inside of a step.
+    fn room(&self) -> Option<u64> {
+        let options = self.context.options;
+        let left = options.memory?.saturating_sub(self.store.memory() as u64);
+        Some(left / options.jobs.max(1) as u64)
+    }
+
     /// Whether somebody or the clock says so.
     fn is_over(&self) -> Option<Cut> {
         if self.monitor.stop.load(Ordering::Relaxed) {
@@ -349,7 +367,7 @@ where
             bound: 0,
             executions: 0,
             states: self.store.len() as u64,
-            transitions: self.sum.transitions + sum.transitions,
+            transitions: self.sum.transitions.saturating_add(sum.transitions),
             frontier: 0,
             depth: steps,
             memory: self.store.memory() as u64,
@@ -394,7 +412,7 @@ where
 
 impl Sum {
     fn add(&mut self, other: Sum) {
-        self.transitions += other.transitions;
+        self.transitions = self.transitions.saturating_add(other.transitions);
         self.finals += other.finals;
         self.limit = self.limit.or(other.limit);
         self.cut = self.cut.or(other.cut);

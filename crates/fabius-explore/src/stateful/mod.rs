@@ -179,6 +179,7 @@ where
                 Err(Stop::Cut(cut)) => {
                     self.limit = self.limit.or(Some(cut));
                     if cut.is_final() {
+                        self.cut = Some(cut);
                         break;
                     }
                 }
@@ -188,10 +189,8 @@ where
                 break;
             }
             outcomes += 1;
-            if outcomes.is_multiple_of(OUTCOMES)
-                && let Some(cut) = self.is_over()
-            {
-                self.limit = self.limit.or(Some(cut));
+            if let Some(cut) = self.must_stop_within(outcomes, &script) {
+                self.cut = Some(cut);
                 break;
             }
         }
@@ -280,7 +279,7 @@ where
         for (key, mut items) in worker.work {
             self.work.entry(key).or_default().append(&mut items);
         }
-        self.transitions += worker.transitions;
+        self.transitions = self.transitions.saturating_add(worker.transitions);
         self.finals += worker.finals;
         self.limit = self.limit.or(worker.limit);
         self.edges.extend(worker.edges);
@@ -307,6 +306,7 @@ where
             if begin >= items.len() || lock(stop).is_some() {
                 return Some(worker);
             }
+            worker.script.allow(self.room());
             for item in &items[begin..items.len().min(begin + 64)] {
                 // A single move of a large system takes long.
                 if worker.cut.is_some() || self.is_over().is_some() {
@@ -327,6 +327,22 @@ where
     fn must_stop(&self) -> Option<Cut> {
         let memory = || self.context.options.memory.filter(|limit| self.memory() > *limit).map(|_| Cut::Memory);
         self.is_over().or_else(memory)
+    }
+
+    /// The same after so many outcomes of a step, which may be very many.
+    fn must_stop_within(&self, outcomes: u32, script: &Script) -> Option<Cut> {
+        let over = || if outcomes.is_multiple_of(OUTCOMES) { self.is_over() } else { None };
+        let memory = || {
+            let limit = self.context.options.memory.filter(|_| outcomes.is_multiple_of(64 * OUTCOMES))?;
+            (self.memory() + script.memory() > limit).then_some(Cut::Memory)
+        };
+        over().or_else(memory)
+    }
+
+    /// What each worker may take for points inside of a step.
+    fn room(&self) -> Option<u64> {
+        let options = self.context.options;
+        Some(options.memory?.saturating_sub(self.memory()) / options.jobs.max(1) as u64)
     }
 
     /// Whether somebody or the clock says so.
@@ -354,7 +370,7 @@ where
             bound: key.0,
             executions: 0,
             states: self.distinct_states(),
-            transitions: self.transitions + worker.transitions,
+            transitions: self.transitions.saturating_add(worker.transitions),
             frontier: (pending + left) as u64,
             depth: key.1,
             memory: self.memory(),

@@ -1,6 +1,6 @@
 //! Makes the moves of a state, and stores where they lead.
 
-use super::{Candidate, EdgeRecord, Item, OUTCOMES, SHARD_BITS, SHARDS, Search, Visit, Worker, index, lock};
+use super::{Candidate, EdgeRecord, Item, SHARD_BITS, SHARDS, Search, Visit, Worker, index, lock};
 use crate::dispatcher::{Last, Move, depends_on_last};
 use crate::node::{Node, Stop};
 use crate::search::Bug;
@@ -88,10 +88,8 @@ where
                 break;
             }
             outcomes += 1;
-            if outcomes.is_multiple_of(OUTCOMES)
-                && let Some(cut) = self.is_over()
-            {
-                worker.limit = worker.limit.or(Some(cut));
+            if let Some(cut) = self.must_stop_within(outcomes, &worker.script) {
+                worker.cut = Some(cut);
                 break;
             }
         }

@@ -415,7 +415,7 @@ pub(super) fn builtin_type(name: &str) -> Option<Type> {
 }
 
 /// A type as people write it.
-pub(crate) fn show_type(ty: &Type, records: &[Record], enums: &[Enum]) -> String {
+pub fn show_type(ty: &Type, records: &[Record], enums: &[Enum]) -> String {
     match ty {
         Type::Bool => "bool".into(),
         Type::Int => "int".into(),

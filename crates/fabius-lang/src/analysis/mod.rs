@@ -19,6 +19,7 @@ use checker::report;
 use declare::BodyKind;
 use fabius_trace::Span;
 
+pub use checker::show_type;
 pub use walk::erase_spans;
 
 /// What a program is compiled with.
@@ -40,8 +41,8 @@ pub enum Choices {
     Unbounded,
 }
 
-/// The library of synchronization objects.
-const PRELUDE: &str = include_str!("../prelude.fab");
+/// The library of synchronization objects, in the language itself: a record for each, its operations named after it.
+pub const LIBRARY: &str = include_str!("../prelude.fab");
 
 /// Compiles a program.
 ///
@@ -53,7 +54,7 @@ pub fn compile(source: &str, options: &Options) -> Result<Program, Vec<Diagnosti
         report(&mut diagnostics, "E0307", Span::default(), "the source is larger than 4 GB", "too large");
         return Err(diagnostics);
     }
-    let (prelude, wrong) = parse_prelude(PRELUDE);
+    let (prelude, wrong) = parse_prelude(LIBRARY);
     assert!(wrong.is_empty(), "the library parses: {wrong:?}");
     let program = lower(source, &prelude, &file, options, &mut diagnostics);
     if diagnostics.is_empty() {

@@ -137,10 +137,15 @@ impl Exec<'_> {
                     self.burn(before, fuel, chose, here)?;
                 }
                 Instr::Meet => {
-                    if chose && self.comes_back(index, here) {
-                        // The other way makes the same accesses, and goes on.
-                        self.log.accesses.clear();
-                        return Ok(End::Dropped);
+                    if chose {
+                        if self.comes_back(index, here) {
+                            // The other way makes the same accesses, and goes on.
+                            self.log.accesses.clear();
+                            return Ok(End::Dropped);
+                        }
+                        if self.choose.is_full() {
+                            return limit(Limit::Memory, code.infos[here].at);
+                        }
                     }
                 }
                 Instr::Unless { cmp, a, b, to } => {

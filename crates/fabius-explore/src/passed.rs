@@ -1,0 +1,98 @@
+//! Points inside of a step, between choices: which ones there were, and how many outcomes there are from each on.
+
+use hashbrown::HashMap;
+use hashbrown::hash_map::EntryRef;
+use xxhash_rust::xxh3::Xxh3DefaultBuilder;
+
+/// What a point takes besides its words: its entry in a table, and what is known of it.
+const BYTES: u64 = 128;
+
+/// The points of a step's outcomes so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Passed {
+    points: HashMap<Box<[i64]>, usize, Xxh3DefaultBuilder>,
+    known: Vec<Point>,
+    /// Those that not all outcomes have been made from, in the order in which they are passed.
+    open: Vec<usize>,
+    /// How many outcomes the last one stands for, beyond itself; and all before it.
+    others: u64,
+    counted: u64,
+    bytes: u64,
+    /// The words of the point that is looked for.
+    words: Vec<i64>,
+}
+
+/// A point inside of a step.
+#[derive(Clone, Debug)]
+struct Point {
+    /// How many choices lead to it.
+    choices: usize,
+    /// The last outcome that has passed it.
+    outcome: u32,
+    /// How many outcomes were counted when it was first passed; afterwards how many there are from it on.
+    count: u64,
+    is_open: bool,
+}
+
+/// A point that has been passed before.
+pub(crate) struct Arrival {
+    pub point: usize,
+    /// Whether by the same outcome.
+    pub twice: bool,
+}
+
+impl Passed {
+    /// An outcome, by its number, is at a point, which so many choices lead to.
+    pub fn arrive(&mut self, describe: &mut dyn FnMut(&mut Vec<i64>), choices: usize, outcome: u32) -> Option<Arrival> {
+        self.words.clear();
+        describe(&mut self.words);
+        let words = self.words.as_slice();
+        match self.points.entry_ref(words) {
+            EntryRef::Occupied(known) => {
+                let point = *known.get();
+                let before = std::mem::replace(&mut self.known[point].outcome, outcome);
+                Some(Arrival { point, twice: before == outcome })
+            }
+            EntryRef::Vacant(free) => {
+                free.insert(self.known.len());
+                self.bytes += size_of_val(words) as u64 + BYTES;
+                self.open.push(self.known.len());
+                self.known.push(Point { choices, outcome, count: self.counted, is_open: true });
+                None
+            }
+        }
+    }
+
+    /// Leaves what follows to those that have been at the point, if all outcomes have been made from there.
+    pub fn leave_to(&mut self, point: usize) -> bool {
+        let Point { is_open, count, .. } = self.known[point];
+        if !is_open {
+            self.others = count.saturating_sub(1);
+        }
+        !is_open
+    }
+
+    /// How many outcomes the last one stands for.
+    pub fn weight(&self) -> u64 {
+        self.others.saturating_add(1)
+    }
+
+    /// Bytes in use, about.
+    pub fn memory(&self) -> u64 {
+        self.bytes + size_of_val(self.words.as_slice()) as u64
+    }
+
+    /// An outcome has been made; the next one differs in the last of so many choices.
+    pub fn close(&mut self, choices: usize) {
+        self.counted = self.counted.saturating_add(self.others).saturating_add(1);
+        self.others = 0;
+        while let Some(last) = self.open.last()
+            && self.known[*last].choices >= choices
+        {
+            let point = &mut self.known[*last];
+            point.count = self.counted.saturating_sub(point.count);
+            point.is_open = false;
+            self.open.pop();
+        }
+    }
+}

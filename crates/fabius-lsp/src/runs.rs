@@ -1,0 +1,115 @@
+//! "Check this file": the command line itself, asked about the text that the editor holds.
+
+use crossbeam_channel::Sender;
+use fabius_trace::ErrorTrace;
+use lsp_types::Uri;
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// How long the engines are given.
+const TIME: &str = "60s";
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Answer {
+    /// Which run.
+    pub run: u64,
+    /// Of which file.
+    pub uri: Uri,
+    /// The first line of the answer, or why there is none.
+    pub said: String,
+    /// The bug, if there is one.
+    pub bug: Option<ErrorTrace>,
+}
+
+/// The runs under way, one at most for each file.
+#[derive(Debug)]
+pub struct Runs {
+    fabius: PathBuf,
+    answers: Sender<Answer>,
+    under_way: HashMap<Uri, (u64, Child)>,
+    count: u64,
+}
+
+impl Runs {
+    /// Nothing runs yet. `fabius` is the command, and answers go to `answers`.
+    pub fn new(fabius: PathBuf, answers: Sender<Answer>) -> Runs {
+        Runs { fabius, answers, under_way: HashMap::new(), count: 0 }
+    }
+
+    /// Begins to check a text, in place of what is being checked of this file.
+    ///
+    /// # Errors
+    /// Why the command cannot be run.
+    pub fn begin(&mut self, uri: &Uri, text: String) -> Result<(), String> {
+        self.stop(uri);
+        self.count += 1;
+        let run = self.count;
+        let trace = std::env::temp_dir().join(format!("fabius-editor-{}-{run}.json", std::process::id()));
+        let mut child = Command::new(&self.fabius)
+            .args(["decide", "-", "--color", "never", "--time", TIME, "--trace"])
+            .arg(&trace)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("`{}` cannot be run: {error}", self.fabius.display()))?;
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        self.under_way.insert(uri.clone(), (run, child));
+        let (answers, uri) = (self.answers.clone(), uri.clone());
+        std::thread::spawn(move || {
+            // If the command has ended before it read everything, what it says tells why.
+            let _ = stdin.map(|mut pipe| pipe.write_all(text.as_bytes()));
+            // It says little on standard error: that pipe is not full before the other one is closed.
+            let (answer, errors) = (all_of(stdout), all_of(stderr));
+            let bug = read_trace(&trace);
+            let mut lines = answer.lines().chain(errors.lines()).filter(|line| !line.trim().is_empty());
+            let said = lines.next().unwrap_or("stopped").to_string();
+            // The server may have ended meanwhile.
+            let _ = answers.send(Answer { run, uri, said, bug });
+        });
+        Ok(())
+    }
+
+    /// Stops what runs about this file.
+    pub fn stop(&mut self, uri: &Uri) {
+        if let Some((_, mut child)) = self.under_way.remove(uri) {
+            // It may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// Whether an answer is that of the last run about its file, which is then over.
+    pub fn is_last(&mut self, answer: &Answer) -> bool {
+        let is_last = self.under_way.get(&answer.uri).is_some_and(|(run, _)| *run == answer.run);
+        if is_last {
+            self.stop(&answer.uri);
+        }
+        is_last
+    }
+}
+
+impl Drop for Runs {
+    fn drop(&mut self) {
+        let all: Vec<Uri> = self.under_way.keys().cloned().collect();
+        all.iter().for_each(|uri| self.stop(uri));
+    }
+}
+
+fn all_of(pipe: Option<impl Read>) -> String {
+    let mut bytes = Vec::new();
+    // What was read before an error is what there is to show.
+    let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The trace that was written, which is removed.
+fn read_trace(file: &Path) -> Option<ErrorTrace> {
+    let text = std::fs::read_to_string(file).ok()?;
+    // Nobody else knows of it.
+    let _ = std::fs::remove_file(file);
+    serde_json::from_str(&text).ok()
+}
