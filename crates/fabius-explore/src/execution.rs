@@ -124,6 +124,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         self.spare.classes.after(task, self.announced(task), self.also_announced(task))
     }
 
+    /// The number of the last step of a task.
+    pub fn last_step_of(&self, task: TaskId) -> u128 {
+        self.spare.classes.last_step_of(task)
+    }
+
     /// Whether the system says what a step accesses before it is made.
     pub fn announces(&self) -> bool {
         self.context.system.announces()
@@ -147,7 +152,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
 
     /// The same with any script, which is in [`Execution::script`].
     pub fn go(&mut self, mv: Move) -> Result<(), Stop> {
-        self.go_at(mv, self.cost + self.price(&mv))
+        let result = self.go_at(mv, self.cost + self.price(&mv));
+        if matches!(mv, Move::Run(_)) {
+            self.cost += self.script.deviations() * self.context.price_of_deviation();
+        }
+        result
     }
 
     /// A step of a task without choices, and up to so many more of the same; how many there were. Only for systems that
@@ -177,11 +186,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         let result = context.apply(&mut self.node, mv, &mut self.script, &mut spare.log);
         spare.steps += 1;
         let choices = self.script.taken();
-        spare.taken.step(number, choices.iter().map(|(chosen, _)| *chosen), std::mem::take(&mut spare.pending_delays));
+        spare.taken.step(number, choices.iter().map(|c| c.chosen), std::mem::take(&mut spare.pending_delays));
         if announces {
             context.system.take_trail(&mut self.node.state, &mut spare.trail);
         }
-        let chosen = choices.iter().map(|(chosen, _)| *chosen);
+        let chosen = choices.iter().map(|c| c.chosen);
         let runner = Runner { task: pick.task, buffer: pick.buffer };
         if let Ok(end) = result {
             match &mut spare.tasks {

@@ -15,6 +15,7 @@ mod order;
 mod others;
 mod passed;
 mod pick;
+mod prefixes;
 pub mod race;
 mod reached;
 mod retrace;

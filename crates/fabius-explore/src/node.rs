@@ -239,6 +239,11 @@ impl<'a, S: System> Context<'a, S> {
         }
     }
 
+    /// What it costs that an operation deviates.
+    pub fn price_of_deviation(&self) -> u32 {
+        u32::from(self.options.bound != Bound::None)
+    }
+
     fn counts_rounds(&self) -> bool {
         self.options.bound == Bound::Rounds
     }
@@ -300,11 +305,73 @@ impl<S: Snapshot> Context<'_, S> {
     }
 }
 
+/// An outcome of a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Chosen {
+    pub chosen: u32,
+    pub of: Of,
+}
+
+/// What the outcome is one of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// So many alternatives.
+    Many(u32),
+    /// Ways to deviate, as bits; the first is to do what is usual.
+    Deviations(u64),
+}
+
+impl Chosen {
+    /// The next outcome of the same choice, if there is one.
+    fn next(self) -> Option<Chosen> {
+        let chosen = match self.of {
+            Of::Many(of) => Some(self.chosen + 1).filter(|next| *next < of),
+            Of::Deviations(possible) => lowest(above(possible, self.chosen)),
+        };
+        chosen.map(|chosen| Chosen { chosen, ..self })
+    }
+
+    /// How many outcomes there are that cost the same; the ways to deviate do not count.
+    pub fn alternatives(self) -> u32 {
+        match self.of {
+            Of::Many(of) => of,
+            Of::Deviations(_) => self.chosen + 1,
+        }
+    }
+
+    /// The ways to deviate that come after this one.
+    pub fn other_ways(self) -> impl Iterator<Item = u32> {
+        let mut left = match self.of {
+            Of::Many(_) => 0,
+            Of::Deviations(possible) => above(possible, self.chosen),
+        };
+        std::iter::from_fn(move || {
+            let way = lowest(left)?;
+            left &= left - 1;
+            Some(way)
+        })
+    }
+
+    /// Whether it costs something.
+    pub fn deviates(self) -> bool {
+        matches!(self.of, Of::Deviations(_)) && self.chosen > 0
+    }
+}
+
+/// The bits above one.
+fn above(bits: u64, bit: u32) -> u64 {
+    bits & !(u64::MAX >> (u64::BITS - 1 - bit))
+}
+
+/// The lowest bit, if there is one.
+fn lowest(bits: u64) -> Option<u32> {
+    (bits != 0).then(|| bits.trailing_zeros())
+}
+
 /// Goes through all outcomes of the nondeterministic choices in a step, one by one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Script {
-    /// What was chosen, of how many.
-    taken: Vec<(u32, u32)>,
+    taken: Vec<Chosen>,
     at: usize,
     /// Chooses at random where nothing is given.
     random: Option<fastrand::Rng>,
@@ -377,7 +444,7 @@ impl Script {
         self.taken.clear();
         self.forget();
         self.random = None;
-        self.taken.extend(choices.map(|c| (c, c + 1)));
+        self.taken.extend(choices.map(|chosen| Chosen { chosen, of: Of::Many(chosen + 1) }));
         self.at = 0;
     }
 
@@ -392,12 +459,11 @@ impl Script {
         self.at = 0;
         self.outcomes = self.outcomes.wrapping_add(1);
         self.has_met = false;
-        while let Some((chosen, of)) = self.taken.last_mut() {
-            if *chosen + 1 < *of {
-                *chosen += 1;
+        while let Some(last) = self.taken.pop() {
+            if let Some(next) = last.next() {
+                self.taken.push(next);
                 break;
             }
-            self.taken.pop();
         }
         if let Some(passed) = &mut self.passed {
             passed.close(self.taken.len());
@@ -410,32 +476,69 @@ impl Script {
         self.at = 0;
     }
 
-    /// What was chosen, of how many.
-    pub fn taken(&self) -> &[(u32, u32)] {
+    /// What was chosen.
+    pub fn taken(&self) -> &[Chosen] {
         &self.taken[..self.at]
+    }
+
+    /// The same without what would be chosen anyhow if nothing were said: the last operations do not deviate.
+    pub fn telling(&self) -> &[Chosen] {
+        let usual = |t: &&Chosen| matches!(t.of, Of::Deviations(_)) && t.chosen == 0;
+        let silent = self.taken().iter().rev().take_while(usual).count();
+        &self.taken[..self.at - silent]
+    }
+
+    /// How often the step deviated.
+    pub fn deviations(&self) -> u32 {
+        self.taken().iter().filter(|t| t.deviates()).count() as u32
     }
 
     /// What was chosen.
     pub fn choices(&self) -> Vec<u32> {
-        self.taken[..self.at].iter().map(|(chosen, _)| *chosen).collect()
+        self.taken().iter().map(|t| t.chosen).collect()
     }
+}
+
+/// Of so many operations that may deviate, about one does in a random execution.
+const SELDOM: u32 = 8;
+
+/// A way to deviate, picked at random; mostly none.
+fn deviation(rng: &mut fastrand::Rng, possible: u64) -> u32 {
+    let others = above(possible, 0);
+    if others == 0 || rng.u32(..SELDOM) > 0 {
+        return 0;
+    }
+    let ways: Vec<u32> = (1..u64::BITS).filter(|way| others >> way & 1 == 1).collect();
+    ways[rng.usize(..ways.len())]
 }
 
 impl Choose for Script {
     fn choose(&mut self, alternatives: u32) -> u32 {
         if self.at == self.taken.len() {
             let chosen = self.random.as_mut().map_or(0, |rng| rng.u32(..alternatives));
-            self.taken.push((chosen, alternatives));
+            self.taken.push(Chosen { chosen, of: Of::Many(alternatives) });
         }
         // Given choices do not know of how many they were, and may be meant for others.
-        let given = self.taken[self.at].0;
-        self.taken[self.at] = (given.min(alternatives - 1), alternatives);
+        let chosen = self.taken[self.at].chosen.min(alternatives - 1);
+        self.taken[self.at] = Chosen { chosen, of: Of::Many(alternatives) };
         self.at += 1;
-        self.taken[self.at - 1].0
+        chosen
+    }
+
+    fn deviate(&mut self, possible: u64) -> u32 {
+        if self.at == self.taken.len() {
+            let chosen = self.random.as_mut().map_or(0, |rng| deviation(rng, possible));
+            self.taken.push(Chosen { chosen, of: Of::Deviations(possible) });
+        }
+        let given = self.taken[self.at].chosen;
+        let chosen = if given < u64::BITS && possible >> given & 1 == 1 { given } else { 0 };
+        self.taken[self.at] = Chosen { chosen, of: Of::Deviations(possible) };
+        self.at += 1;
+        chosen
     }
 
     fn choose_wide(&mut self, most: u64) -> Option<u64> {
-        let parts: Vec<u32> = self.taken.get(self.at..self.at + WIDE_PARTS)?.iter().map(|(c, _)| *c).collect();
+        let parts: Vec<u32> = self.taken.get(self.at..self.at + WIDE_PARTS)?.iter().map(|t| t.chosen).collect();
         self.at += WIDE_PARTS;
         Some(wide_of_parts(&parts)).filter(|choice| *choice <= most)
     }

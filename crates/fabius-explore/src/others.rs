@@ -1,5 +1,7 @@
 //! Prefixes of executions that differ in the outcomes of choices in their last step.
 
+use crate::node::Chosen;
+
 /// A decision, and how often it is made in a row; or the outcome of a choice, and [`CHOICE`].
 pub(crate) type Entry = (u32, u32);
 
@@ -18,13 +20,13 @@ pub(crate) struct Others {
 }
 
 impl Others {
-    /// `taken` are what was chosen, of how many; the first `fixed` are given.
-    pub(crate) fn new(here: &[Entry], taken: &[(u32, u32)], fixed: usize) -> Option<Others> {
-        if !taken.iter().skip(fixed).any(|(chosen, of)| chosen + 1 < *of) {
+    /// `taken` are what was chosen; the first `fixed` are given. Deviations cost something else, and do not belong here.
+    pub(crate) fn new(here: &[Entry], taken: &[Chosen], fixed: usize) -> Option<Others> {
+        if !taken.iter().skip(fixed).any(|t| t.chosen + 1 < t.alternatives()) {
             return None;
         }
-        let path = here.iter().copied().chain(taken.iter().map(|(chosen, _)| (*chosen, CHOICE))).collect();
-        let of = taken.iter().skip(fixed).map(|(_, of)| *of).collect();
+        let path = here.iter().copied().chain(taken.iter().map(|t| (t.chosen, CHOICE))).collect();
+        let of = taken.iter().skip(fixed).map(|t| t.alternatives()).collect();
         let mut others = Others { path, of, outcome: 0 };
         others.outcome = others.of.last().map_or(0, |of| of.saturating_sub(1));
         others.settle().then_some(others)
@@ -55,12 +57,17 @@ impl Others {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::node::Of;
     use std::collections::HashSet;
+
+    fn one(chosen: u32, of: u32) -> Chosen {
+        Chosen { chosen, of: Of::Many(of) }
+    }
 
     /// All paths, the first one included, in the order in which they are run.
     fn all(here: &[Entry], of: &[u32], fixed: usize) -> Vec<Vec<u32>> {
-        let first: Vec<(u32, u32)> = of.iter().map(|of| (0, *of)).collect();
-        let mut paths = vec![first.iter().map(|(chosen, _)| *chosen).collect::<Vec<u32>>()];
+        let first: Vec<Chosen> = of.iter().map(|of| one(0, *of)).collect();
+        let mut paths = vec![first.iter().map(|t| t.chosen).collect::<Vec<u32>>()];
         let mut open: Vec<Others> = Others::new(here, &first, fixed).into_iter().collect();
         while let Some(others) = open.last_mut() {
             let (path, goes_on) = others.next();
@@ -69,10 +76,10 @@ mod tests {
             }
             // What follows the outcome that was given chooses the first one each time.
             let given = path.len() - here.len();
-            let mut taken: Vec<(u32, u32)> =
-                path[here.len()..].iter().map(|(chosen, _)| (*chosen, chosen + 1)).collect();
-            taken.extend(of[given..].iter().map(|of| (0, *of)));
-            paths.push(taken.iter().map(|(chosen, _)| *chosen).collect());
+            let mut taken: Vec<Chosen> =
+                path[here.len()..].iter().map(|(chosen, _)| one(*chosen, chosen + 1)).collect();
+            taken.extend(of[given..].iter().map(|of| one(0, *of)));
+            paths.push(taken.iter().map(|t| t.chosen).collect());
             open.extend(Others::new(here, &taken, given));
         }
         paths
@@ -90,8 +97,19 @@ mod tests {
     }
 
     #[test]
+    fn deviations_are_no_other_outcomes_but_are_kept_in_front_of_them() {
+        let deviates = Chosen { chosen: 0, of: Of::Deviations(0b101) };
+        assert!(Others::new(&[], &[deviates, deviates], 0).is_none());
+        let mut others = Others::new(&[], &[deviates, one(0, 2), deviates], 0).expect("there is one");
+        let (path, goes_on) = others.next();
+        assert_eq!((&path[..], goes_on), (&[(0, CHOICE), (1, CHOICE)][..], false));
+        assert_eq!(deviates.other_ways().collect::<Vec<u32>>(), [2]);
+        assert_eq!(one(0, 3).other_ways().count(), 0);
+    }
+
+    #[test]
     fn other_outcomes_take_the_room_of_one_path() {
-        let taken = vec![(0, 2); 100_000];
+        let taken = vec![one(0, 2); 100_000];
         let others = Others::new(&[], &taken, 0).expect("there are others");
         assert!(others.path.capacity() <= 2 * taken.len() && others.of.capacity() <= 2 * taken.len());
     }

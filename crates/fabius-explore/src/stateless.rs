@@ -10,10 +10,10 @@
 //!    run: see `reached.rs`.
 
 use crate::dispatcher::{Last, Move, depends_on_last};
-use crate::execution::{Execution, Spare};
+use crate::execution::Execution;
 use crate::growth::Growth;
-use crate::node::{Context, Script, Stop};
-use crate::others::{CHOICE, Entry, Others};
+use crate::node::{Context, Stop};
+use crate::prefixes::{Findings, Item, Priced, choices_at};
 use crate::reached::{Class, Reached};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy, Workers};
@@ -65,25 +65,6 @@ where
         began: Instant::now(),
     };
     search.run()
-}
-
-/// A prefix to be continued: at every dispatch point the task that runs (if threads are in a bag) or the position of the
-/// move among [`Context::moves`], and behind it the outcomes of choices in the step, which are marked ([`CHOICE`]). Choices
-/// before the first dispatch point stand first. Each entry comes with how often it is repeated: most steps go on with one thread,
-/// and the prefixes of a long execution would fill the memory otherwise.
-struct Item {
-    path: Box<[Entry]>,
-    cost: u32,
-    /// What the prefix comes to, if that is known.
-    comes_to: Option<Class>,
-    /// Instead of one prefix: those of the other outcomes of a step. There is at least one.
-    others: Option<Box<Others>>,
-}
-
-impl Item {
-    fn new(path: Box<[Entry]>, cost: u32, comes_to: Option<Class>) -> Item {
-        Item { path, cost, comes_to, others: None }
-    }
 }
 
 #[derive(Default)]
@@ -288,8 +269,12 @@ impl<S: System + Sync> Search<'_, S> {
         let Move::Run(pick) = mv else { return None };
         self.reached.as_ref()?;
         let (number, last) = run.signature_after(pick.task);
+        Some(self.class(number, last))
+    }
+
+    fn class(&self, number: u128, last: u128) -> Class {
         let matters = depends_on_last(self.context.options.bound);
-        Some(Class { number, last: if matters { last as u64 | 1 } else { Class::ANYBODY } })
+        Class { number, last: if matters { last as u64 | 1 } else { Class::ANYBODY } }
     }
 
     /// Runs one execution: the prefix, and then on with the first move that the bound allows and that comes to something
@@ -300,6 +285,7 @@ impl<S: System + Sync> Search<'_, S> {
         }
         out.executions += 1;
         let start = choices_at(&item.path, 0);
+        let price = self.context.price_of_deviation();
         let mut script = std::mem::take(&mut out.script);
         script.set(start.iter().map(|(c, _)| *c));
         out.here.clear();
@@ -308,7 +294,7 @@ impl<S: System + Sync> Search<'_, S> {
             Err((stop, script)) => {
                 // Nobody would look at the others of a search that has ended, and there may be a million.
                 if !matches!(stop, Stop::Cut(Cut::Time | Cut::Memory | Cut::Interrupted)) {
-                    out.others(&script, start.len(), 0);
+                    out.others(&script, start.len(), Priced { cost: 0, deviation: price, bound });
                 }
                 return out.stopped(stop, || {
                     let turn = Turn { task: Turn::START, choices: script.choices() };
@@ -317,11 +303,15 @@ impl<S: System + Sync> Search<'_, S> {
             }
         };
         if start.len() == item.path.len() {
-            out.others(&run.script, start.len(), 0);
+            out.others(&run.script, start.len(), Priced { cost: 0, deviation: price, bound });
         }
         out.taken(&run.script);
-        match self.repeat(item, start.len(), &mut run, out) {
+        match self.repeat(item, start.len(), bound, &mut run, out) {
             Repeated::Stopped(stop) => return out.stopped(stop, || run.found(Bug::Deadlock)),
+            Repeated::Known => {
+                (out.script, out.spare) = run.into_spare();
+                return;
+            }
             Repeated::Differs => {
                 out.limit = out.limit.or(Some(Cut::Nondeterminism));
                 return;
@@ -343,9 +333,17 @@ impl<S: System + Sync> Search<'_, S> {
     }
 
     /// Runs a prefix.
-    fn repeat(&self, item: &Item, start: usize, run: &mut Execution<'_, '_, S>, out: &mut Findings) -> Repeated {
+    fn repeat(
+        &self,
+        item: &Item,
+        start: usize,
+        bound: u32,
+        run: &mut Execution<'_, '_, S>,
+        out: &mut Findings,
+    ) -> Repeated {
         let mut moves = std::mem::take(&mut out.moves);
         let mut at = start;
+        let mut last = None;
         while at < item.path.len() {
             let (decision, times) = item.path[at];
             let choices = choices_at(&item.path, at + 1);
@@ -373,6 +371,7 @@ impl<S: System + Sync> Search<'_, S> {
                     let Some(mv) = moves.get(decision as usize) else { return Repeated::Differs };
                     *mv
                 };
+                last = Some(mv);
                 let is_last = time + 1 == times;
                 let choices = if is_last { choices } else { &[] };
                 run.script.set(choices.iter().map(|(c, _)| *c));
@@ -388,7 +387,8 @@ impl<S: System + Sync> Search<'_, S> {
                 let is_new = is_last && is_end;
                 if is_new {
                     out.transitions += u64::from(matches!(mv, Move::Run(_)));
-                    out.others(&run.script, choices.len(), item.cost);
+                    let deviation = self.context.price_of_deviation();
+                    out.others(&run.script, choices.len(), Priced { cost: item.cost, deviation, bound });
                 }
                 out.taken(&run.script);
                 if let Err(stop) = result {
@@ -400,7 +400,18 @@ impl<S: System + Sync> Search<'_, S> {
         if item.comes_to.is_some_and(|class| class.number != run.signature()) && run.script.taken().is_empty() {
             return Repeated::Differs;
         }
-        Repeated::There
+        let is_new = last.is_none_or(|mv| self.has_come_to_something_new(run, &mv, item.cost));
+        if is_new { Repeated::There } else { Repeated::Known }
+    }
+
+    /// After a step with choices, whose class is known only now: whether what follows has to be explored. Notes that it is.
+    fn has_come_to_something_new(&self, run: &Execution<'_, '_, S>, mv: &Move, cost: u32) -> bool {
+        let Move::Run(pick) = mv else { return true };
+        if self.reached.is_none() || run.script.taken().is_empty() {
+            return true;
+        }
+        let class = self.class(run.signature(), run.last_step_of(pick.task));
+        self.is_new(Some(class), cost)
     }
 
     /// Runs on to the end, or to where all that can follow is being explored elsewhere.
@@ -450,11 +461,15 @@ impl<S: System + Sync> Search<'_, S> {
             out.went(decision(number, &mv), 1);
             run.script.set(std::iter::empty());
             let result = run.go_at(mv, cost);
-            out.others(&run.script, 0, run.cost);
+            let deviation = self.context.price_of_deviation();
+            out.others(&run.script, 0, Priced { cost: run.cost, deviation, bound });
             out.taken(&run.script);
             out.depth = run.steps();
             if let Err(stop) = result {
                 return Some(stop);
+            }
+            if !self.has_come_to_something_new(run, &mv, run.cost) {
+                return None;
             }
         }
     }
@@ -480,74 +495,8 @@ enum Repeated {
     Stopped(Stop),
     /// It did not behave as before.
     Differs,
-}
-
-/// The outcomes of choices that stand in a path from here on.
-fn choices_at(path: &[Entry], at: usize) -> &[Entry] {
-    let rest = &path[at..];
-    &rest[..rest.iter().take_while(|(_, times)| *times == CHOICE).count()]
-}
-
-/// What executions add, and memory for the next one.
-#[derive(Default)]
-struct Findings {
-    work: Vec<Item>,
-    next: Vec<Item>,
-    executions: u64,
-    complete: Option<u128>,
-    transitions: u64,
-    bug: Option<Found>,
-    limit: Option<Cut>,
-    depth: u32,
-    /// The path so far.
-    here: Vec<Entry>,
-    moves: Vec<Move>,
-    script: Script,
-    spare: Spare,
-}
-
-impl Findings {
-    fn stopped(&mut self, stop: Stop, found: impl FnOnce() -> Found) {
-        match stop {
-            Stop::Bug(what) => self.bug = Some(Found { what, ..found() }),
-            Stop::Cut(cut) => self.limit = self.limit.or(Some(cut)),
-            Stop::Dropped => {}
-        }
-    }
-
-    /// Appends a move to the path, so many times.
-    #[inline]
-    fn went(&mut self, decision: u32, times: u32) {
-        match self.here.last_mut() {
-            Some(last) if last.0 == decision && last.1 != CHOICE => last.1 += times,
-            _ => self.here.push((decision, times)),
-        }
-    }
-
-    /// A move that is not made now.
-    fn leave(&mut self, number: u32, cost: u32, comes_to: Option<Class>, bound: u32) {
-        let path = match self.here.split_last() {
-            Some((last, before)) if last.0 == number && last.1 != CHOICE => {
-                before.iter().copied().chain([(number, last.1 + 1)]).collect()
-            }
-            _ => self.here.iter().copied().chain([(number, 1)]).collect(),
-        };
-        let item = Item::new(path, cost, comes_to);
-        if cost <= bound { self.work.push(item) } else { self.next.push(item) }
-    }
-
-    /// The other outcomes of the choices in the last step, of which the first `fixed` are given.
-    fn others(&mut self, script: &Script, fixed: usize, cost: u32) {
-        let others = Others::new(&self.here, script.taken(), fixed);
-        self.work.extend(
-            others.map(|others| Item { others: Some(Box::new(others)), ..Item::new(Box::default(), cost, None) }),
-        );
-    }
-
-    /// Appends the outcomes of the last step to the path.
-    fn taken(&mut self, script: &Script) {
-        self.here.extend(script.taken().iter().map(|(chosen, _)| (*chosen, CHOICE)));
-    }
+    /// It has come to what is explored elsewhere.
+    Known,
 }
 
 /// Runs `one` for every number below `count` until it answers or it is time to stop, by several workers; the answer to the

@@ -131,6 +131,13 @@ pub trait Choose {
     /// Picks one of `alternatives` (at least 1) and returns its index.
     fn choose(&mut self, alternatives: u32) -> u32;
 
+    /// Picks how an operation departs from what it does by itself: 0, it does not, and every other way costs as much as a
+    /// preemption. `possible` has a bit for each way, and always that of 0.
+    fn deviate(&mut self, possible: u64) -> u32 {
+        let chosen = self.choose(u64::BITS - possible.leading_zeros());
+        if possible >> chosen & 1 == 1 { chosen } else { 0 }
+    }
+
     /// Picks a number from 0 to `most`, which is more than 32 bits count. `None` if there are too many to try: only given
     /// choices are wide. In a schedule such a choice is [`WIDE_PARTS`](fabius_trace::WIDE_PARTS) numbers.
     fn choose_wide(&mut self, most: u64) -> Option<u64> {

@@ -180,7 +180,9 @@ fn walk<S: System>(
         rng.u64(..);
         let last = context.last_among(&run.node, moves);
         let cost = run.cost + context.price(&run.node, last, &mv);
-        if let Err(stop) = run.go_at(mv, cost) {
+        let result = run.go_at(mv, cost);
+        run.cost += run.script.deviations() * context.price_of_deviation();
+        if let Err(stop) = result {
             let steps = run.steps();
             let (bug, limit) = match stop {
                 Stop::Bug(what) => (Some(run.found(what)), None),

@@ -165,7 +165,7 @@ fn facts_of(trace: &ErrorTrace) -> Vec<(String, String)> {
     let steps = Bound::Depth.count(trace.steps.len() as u32);
     facts.push(("length".into(), steps));
     if !matches!(trace.bound, Bound::None | Bound::Depth) {
-        facts.push(("cost".into(), trace.bound.count(trace.cost)));
+        facts.push(("cost".into(), trace.price()));
     }
     if trace.scheduler != SchedulerKind::Bag {
         facts.push(("scheduler".into(), trace.scheduler.words()));

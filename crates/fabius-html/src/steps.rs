@@ -152,6 +152,7 @@ fn said(link: &Link) -> Markup {
         LinkKind::Join => "joins what ended in",
         LinkKind::Message => "receives from",
         LinkKind::HappensBefore => "after",
+        LinkKind::Finds => "finds the older store of",
         LinkKind::Race => "races with",
     };
     html! {

@@ -66,8 +66,8 @@ impl Builder {
         self
     }
 
-    /// Runs the closure in every interleaving. What `FABIUS_JOBS`, `FABIUS_TIME` and `FABIUS_PREEMPTIONS` say takes the place of
-    /// what the fields say; see [`Config::environment`].
+    /// Runs the closure in every interleaving, with stale reads. What `FABIUS_JOBS`, `FABIUS_TIME`, `FABIUS_PREEMPTIONS` and
+    /// `FABIUS_STALE_READS` say takes the place of what the fields say; see [`Config::environment`].
     ///
     /// # Panics
     /// If one fails.

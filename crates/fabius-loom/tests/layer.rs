@@ -1,7 +1,8 @@
 //! The interface, as a test that is written for loom uses it.
 
 use fabius_loom as loom;
-use loom::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use loom::sync::atomic::AtomicUsize;
+use loom::sync::atomic::Ordering::{Relaxed, SeqCst};
 use loom::sync::{Arc, Mutex, Notify};
 use loom::{cell::UnsafeCell, thread};
 use std::rc::Rc;
@@ -15,6 +16,22 @@ fn a_model_is_explored() {
         n.fetch_add(1, SeqCst);
         t.join().unwrap();
         assert_eq!(n.load(SeqCst), 2);
+    });
+}
+
+#[test]
+#[should_panic(expected = "stale: 1 is newer")]
+fn values_may_be_stale() {
+    loom::model(|| {
+        let all = [0, 0].map(|value| Arc::new(AtomicUsize::new(value)));
+        let theirs = all.clone();
+        let t = thread::spawn(move || {
+            theirs[0].store(1, Relaxed);
+            theirs[1].load(Relaxed)
+        });
+        all[1].store(1, Relaxed);
+        let mine = all[0].load(Relaxed);
+        assert!(mine == 1 || t.join().unwrap() == 1);
     });
 }
 

@@ -351,6 +351,7 @@ pub fn trace(
     let lanes = ctp.nodes.iter().map(|n| Lane { name: n.name.clone(), kind: LaneKind::Node }).collect();
     Ok(ErrorTrace {
         version: TRACE_VERSION,
+        stale: 0,
         data_points: Vec::new(),
         program: id.clone(),
         kind,

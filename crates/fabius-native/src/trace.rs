@@ -73,6 +73,7 @@ pub fn trace(failed: &Failed, symbols: &Symbols, about: &About<'_>) -> ErrorTrac
     });
     ErrorTrace {
         version: TRACE_VERSION,
+        stale: 0,
         data_points: about.data_points.to_vec(),
         program: ProgramId {
             file: about.program.into(),

@@ -21,8 +21,11 @@ pub struct ErrorTrace {
     pub span: Span,
     /// What the cost counts.
     pub bound: Bound,
-    /// The cost of the schedule under `bound`.
+    /// The cost of the schedule: what `bound` counts, and the stale reads.
     pub cost: u32,
+    /// How many operations found an older store than the newest, or stored before others (Rust tests).
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "is_zero"))]
+    pub stale: u32,
     /// Scheduler the cost is relative to.
     pub scheduler: SchedulerKind,
     /// Scheduling points the steps are cut at.
@@ -40,6 +43,12 @@ pub struct ErrorTrace {
     /// Which steps belong together, in order of the later ones.
     #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub links: Vec<Link>,
+}
+
+#[cfg(feature = "documents")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Version of the trace format written by this version of Fabius. `docs/schema/trace.json` describes it.
@@ -75,6 +84,8 @@ pub enum LinkKind {
     Message,
     /// It synchronizes with it.
     HappensBefore,
+    /// It stores what is loaded there, though a newer store is there.
+    Finds,
     /// Nothing orders the two, and they race.
     Race,
 }

@@ -68,6 +68,16 @@ impl Reason {
 }
 
 impl ErrorTrace {
+    /// What the schedule costs: `1 preemption`, `0 preemptions, 2 stale reads`.
+    pub fn price(&self) -> String {
+        let counted = self.bound.count(self.cost.saturating_sub(self.stale));
+        match self.stale {
+            0 => counted,
+            1 => format!("{counted}, 1 stale read"),
+            many => format!("{counted}, {many} stale reads"),
+        }
+    }
+
     /// For each step, what stands in front of it, if anything: deviations are numbered.
     pub fn marks(&self) -> Vec<Option<String>> {
         let mut deviations = 0u32;

@@ -11,8 +11,8 @@ use std::panic::Location;
 
 /// How executions are run at first.
 pub(crate) fn settings(config: &Config) -> Settings {
-    let Config { spurious, leaks, panics, max_steps, .. } = *config;
-    Settings { spurious, leaks, panics, max_steps, ..Settings::default() }
+    let Config { spurious, deviations, leaks, panics, max_steps, .. } = *config;
+    Settings { spurious, deviations, leaks, panics, max_steps, ..Settings::default() }
 }
 
 /// An execution could not be run to its end. A step without an end is most likely a mistake of the test, so that is shown
@@ -34,7 +34,7 @@ pub(crate) fn show(
     asked: Option<(Bound, SchedulerKind)>,
     at: &'static Location<'static>,
 ) {
-    let schedule = rerun::encode(&found.schedule);
+    let schedule = rerun::encode(&found.schedule, rerun.refine);
     let name = command::name_of(config, at);
     let mut trace = rerun::trace(&found, &rerun, at);
     if let Some((bound, scheduler)) = asked {
@@ -43,7 +43,7 @@ pub(crate) fn show(
     report.text = Some(crate::report::render(&trace, &rerun, &name, &schedule));
     #[cfg(feature = "traces")]
     {
-        report.saved = crate::save::save(config, &trace, &name);
+        report.saved = crate::save::save(config, &trace, &name, &schedule);
     }
     report.replay = Some(schedule);
     report.verdict = Verdict::Bug { trace: Box::new(trace) };

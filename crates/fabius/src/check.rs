@@ -5,7 +5,7 @@ use crate::answer;
 use crate::command;
 use crate::config::{Config, DEFAULT_EXECUTIONS, DEFAULT_WALKS, Plan};
 use crate::replay;
-use crate::report::Report;
+use crate::report::{Report, at_most};
 use crate::rerun::{self, Twice};
 use crate::rt::{self, Execution, Loops, Refine};
 use crate::system::Test;
@@ -161,9 +161,10 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
         Plan::Exhaustive => {
             // Who waits because it would repeat itself is not a matter of what happened before what alone.
             let refine = system.settings.refine;
-            // Nor does it know of steps with two accesses.
+            // Nor does it know of steps with two accesses, nor of deviations.
             let both = Refine::RELEASES.with(Refine::WAITS);
-            let sources = config.reduction && !refine.contains(Refine::YIELDS) && !refine.contains(both);
+            let plain = !refine.contains(Refine::YIELDS) && !refine.contains(Refine::WEAK) && !refine.contains(both);
+            let sources = config.reduction && plain;
             let options = Options { bound: Bound::None, ..base };
             let search = if sources {
                 sources::search(system, &options, &monitor, &note)
@@ -223,6 +224,7 @@ fn conclude(
         replay: None,
         text: None,
         saved: None,
+        stale: system.settings.refine.contains(Refine::WEAK).then_some(config.deviations),
     };
     if let Some(found) = outcomes().find_map(|o| o.bug.as_ref()) {
         let found = shrink_bug(system, &explored.options, found);
@@ -268,9 +270,21 @@ fn conclude(
     }
     let whole = explored.search.as_ref().is_some_and(|o| o.exhausted);
     let cut = outcomes().find_map(|o| o.cut.filter(|c| *c != Cut::Executions));
+    if system.forgets_stores.load(Ordering::Relaxed) {
+        let message = rt::forgotten();
+        let bounds = Bounds { completed: None, ..bounds };
+        report.verdict = Verdict::Unknown { reason: Reason::Program { message }, bounds };
+        report.elapsed = began.elapsed();
+        return report;
+    }
     let left_out = *system.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_capped = system.kept_from_deviating.load(Ordering::Relaxed);
     report.verdict = match (cut, left_out) {
         (_, Some(at)) if whole => Verdict::Unknown { reason: Reason::Program { message: left_behind(at) }, bounds },
+        _ if whole && is_capped => {
+            let limits = vec![format!("with {} in each execution", at_most(config.deviations))];
+            Verdict::NoBugWithinBounds { bounds: Bounds { bound: Bound::None, limits, ..bounds } }
+        }
         _ if whole => Verdict::Verified,
         (Some(cut), _) => Verdict::Unknown { reason: reason(cut), bounds },
         (None, Some(at)) if bounds.completed.is_some() => {

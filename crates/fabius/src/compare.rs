@@ -65,8 +65,9 @@ pub fn compare<F: Fn() + Sync>(name: &str, configs: &[Config], test: F) -> io::R
 /// Whether two random searches differ in their seed at most.
 fn are_runs_of_one(one: &Config, other: &Config) -> bool {
     let all_but_seed = |config: &Config| {
-        let Config { plan, executions, time, jobs, max_steps, spurious, leaks, panics, reduction, .. } = *config;
-        (plan, executions, time, jobs, max_steps, spurious, leaks, panics, reduction)
+        let Config { plan, executions, time, jobs, max_steps, spurious, deviations, leaks, panics, reduction, .. } =
+            *config;
+        (plan, executions, time, jobs, max_steps, spurious, deviations, leaks, panics, reduction)
     };
     matches!(one.plan, Plan::Walks(_)) && all_but_seed(one) == all_but_seed(other)
 }

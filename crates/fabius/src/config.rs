@@ -17,6 +17,8 @@ pub struct Config {
     pub(crate) jobs: usize,
     pub(crate) max_steps: u32,
     pub(crate) spurious: bool,
+    /// How often operations on atomics may deviate in one execution.
+    pub(crate) deviations: u32,
     pub(crate) leaks: bool,
     pub(crate) panics: bool,
     pub(crate) reduction: bool,
@@ -50,6 +52,7 @@ impl Default for Config {
             jobs: 1,
             max_steps: 20_000,
             spurious: false,
+            deviations: u32::MAX,
             leaks: false,
             panics: false,
             reduction: true,
@@ -184,6 +187,19 @@ impl Config {
     /// `compare_exchange_weak` may also fail for no reason.
     pub fn spurious_failures(self) -> Config {
         Config { spurious: true, ..self }
+    }
+
+    /// At most so many deviations from sequential consistency in one execution. A deviation is a load that finds an older store
+    /// though a newer one is there, or a store that takes its place before others: see [`crate::sync::atomic`]. Each costs as
+    /// much as a preemption. Without this there is no limit to them but that on the sum.
+    pub fn stale(self, most: u32) -> Config {
+        Config { deviations: most, ..self }
+    }
+
+    /// Every load finds the newest store, and every store comes last, whatever ordering is given. Data races are still judged
+    /// by the orderings.
+    pub fn sequentially_consistent(self) -> Config {
+        self.stale(0)
     }
 
     /// An `Arc` or a tracked allocation that is alive at the end of an execution is a bug.

@@ -5,8 +5,9 @@ use fabius_trace::{Bound, SchedulerKind};
 use std::time::Duration;
 
 impl Config {
-    /// As this, but for what the environment says: `FABIUS_JOBS`, `FABIUS_TIME` (`500ms`, `30s`, `5m`, `1h`, or seconds), and
-    /// `FABIUS_PREEMPTIONS` (a number, or `none` for all executions).
+    /// As this, but for what the environment says: `FABIUS_JOBS`, `FABIUS_TIME` (`500ms`, `30s`, `5m`, `1h`, or seconds),
+    /// `FABIUS_PREEMPTIONS` (a number, or `none` for all executions), and `FABIUS_STALE_READS` (a number: see
+    /// [`Config::stale`]).
     ///
     /// [`crate::check()`] does so by itself.
     ///
@@ -38,6 +39,9 @@ impl Config {
                     Plan::Iterative { bound: Bound::Preemptions, scheduler: SchedulerKind::Bag, max }
                 }
             };
+        }
+        if let Some(text) = variable("FABIUS_STALE_READS") {
+            self.deviations = number("FABIUS_STALE_READS", &text, 0);
         }
         self
     }
@@ -84,6 +88,7 @@ mod tests {
         assert_eq!(with("FABIUS_TIME", "90").time, Some(Duration::from_secs(90)));
         assert_eq!(with("FABIUS_TIME", "2m").time, Some(Duration::from_secs(120)));
         assert_eq!(with("FABIUS_PREEMPTIONS", "none").plan, Plan::Exhaustive);
+        assert_eq!(with("FABIUS_STALE_READS", "0").deviations, 0);
         let two = Config::new().preemptions(2).plan;
         assert_eq!(with("FABIUS_PREEMPTIONS", "2").plan, two);
         assert_eq!(Config::new().preemptions(2).variables(|_| None).plan, two);
@@ -98,6 +103,7 @@ mod tests {
             ("FABIUS_TIME", "s"),
             ("FABIUS_TIME", "9999999999999h"),
             ("FABIUS_PREEMPTIONS", "-1"),
+            ("FABIUS_STALE_READS", "none"),
         ];
         for (name, value) in wrong {
             let panic = catch_unwind(|| with(name, value)).unwrap_err();

@@ -25,9 +25,10 @@
 //! execution; inside of it, use this crate's [`thread`], [`sync`], [`cell`] and [`time`] in place of std's.
 //!
 //! # What is assumed
-//! **Sequentially consistent values**: every atomic operation takes effect at once for all threads, and a load finds the last
-//! store, whatever its `Ordering`. A bug that needs a stale value is not found. What comes before what is as the orderings
-//! say, so that a data race on a [`cell::UnsafeCell`] behind a missing `Release` or `Acquire` is.
+//! **The memory of C++20 and Rust without load buffering**: where an `Ordering` weaker than `SeqCst` is used, a load may find
+//! a stale value, and a store may come late (see [`sync::atomic`]); a bug that needs a load to find a store that has not been
+//! made yet is not found. A data race on a [`cell::UnsafeCell`] behind a missing `Release` or `Acquire` is. Locks, channels
+//! and the like are never stale.
 //!
 //! # Steps and costs
 //! A thread announces each operation and does it when it is picked: a *step* is one operation and what follows it up to the
@@ -37,7 +38,8 @@
 //! lock, and one that takes it again.
 //!
 //! A *preemption* is a switch away from a thread that could go on and has not just yielded. These are the costs of the same
-//! program as a model, for `fabius check`.
+//! program as a model, for `fabius check`. A stale read or a late store costs as much, and the simplest failing execution has
+//! the least sum.
 //!
 //! # Features
 //! `traces` saves a failing execution below `target/fabius`, as JSON and as a web page to step through, and adds `compare`.

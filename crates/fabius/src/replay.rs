@@ -35,11 +35,12 @@ pub(crate) fn report(
 ) -> Report {
     let began = Instant::now();
     rt::capture_panics();
-    let schedule = match decode(schedule) {
-        Ok(schedule) => schedule,
+    let (schedule, refine) = match decode(schedule) {
+        Ok(decoded) => decoded,
         Err(part) => panic!("the schedule has a part that cannot be read: `{part}`; it looks like `0*3,1,2:0.1`"),
     };
     let mut settings = answer::settings(config);
+    settings.refine = refine;
     loop {
         let stop = AtomicBool::new(false);
         let system = Test::new(test, settings, Loops::default(), &stop);
@@ -67,6 +68,7 @@ pub(crate) fn report(
             text: None,
             growth: Vec::new(),
             saved: None,
+            stale: None,
         };
         if let Some(limit) = limit {
             answer::cannot_go_on(&mut report, &limit, NO_BOUNDS);

@@ -11,7 +11,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// The answer. [`Verdict::Verified`]: every execution was explored, under sequential consistency.
+    /// The answer. [`Verdict::Verified`]: every execution was explored; under which memory, the text says.
     pub verdict: Verdict,
     /// What was explored at each value of the bound.
     pub levels: Vec<LevelStats>,
@@ -29,6 +29,8 @@ pub struct Report {
     /// Where the trace of the failing execution was saved, with the feature `traces`.
     pub saved: Option<PathBuf>,
     pub(crate) text: Option<String>,
+    /// How many deviations an execution may have, if the test uses an ordering that allows any.
+    pub(crate) stale: Option<u32>,
 }
 
 impl Report {
@@ -59,6 +61,24 @@ impl Report {
         Some(printable(&text))
     }
 
+    /// Under which memory.
+    fn memory(&self) -> String {
+        match self.stale {
+            None | Some(0) => "under sequential consistency, with races judged by the orderings".into(),
+            Some(u32::MAX) => "with stale reads".into(),
+            Some(most) => format!("with {} in each execution", at_most(most)),
+        }
+    }
+
+    /// What is counted with what a bound counts, or that nothing is.
+    fn together(&self, bounds: &Bounds) -> &'static str {
+        match self.stale {
+            Some(1..) if bounds.bound == Bound::None => "",
+            Some(1..) => " and stale reads together",
+            None | Some(0) => ", under sequential consistency",
+        }
+    }
+
     fn effort(&self) -> String {
         let all = self.executions + self.walks;
         let seconds = self.elapsed.as_secs_f64();
@@ -73,17 +93,15 @@ impl fmt::Display for Report {
         f.write_str("fabius: ")?;
         match &self.verdict {
             Verdict::Bug { trace } => write!(f, "fails: {}", printable(&trace.message))?,
-            Verdict::Verified => {
-                f.write_str("no failing execution; all were explored, under sequential consistency, with races judged by the orderings")?
-            }
+            Verdict::Verified => write!(f, "no failing execution; all were explored, {}", self.memory())?,
             Verdict::NoBugWithinBounds { bounds } => {
-                write!(f, "no failing execution {}", within(bounds))?;
+                write!(f, "no failing execution {}{}", within(bounds), self.together(bounds))?;
                 bounds.limits.iter().try_for_each(|limit| write!(f, ", but {limit}"))?;
             }
             Verdict::Unknown { reason, bounds } => {
                 write!(f, "no failing execution so far; cut short by {}", cut_by(reason))?;
                 if bounds.completed.is_some() {
-                    write!(f, "; none {}", within(bounds))?;
+                    write!(f, "; none {}{}", within(bounds), self.together(bounds))?;
                 }
             }
         }
@@ -99,6 +117,11 @@ fn printable(text: &str) -> String {
     let turns =
         |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().map(|c| if c != '\n' && (c.is_control() || turns(c)) { ' ' } else { c }).collect()
+}
+
+/// How many deviations there are at most.
+pub(crate) fn at_most(deviations: u32) -> String {
+    format!("at most {deviations} stale read{}", if deviations == 1 { "" } else { "s" })
 }
 
 fn within(bounds: &Bounds) -> String {
@@ -137,7 +160,7 @@ pub(crate) fn render(trace: &ErrorTrace, rerun: &Rerun, check: &str, schedule: &
         let _ = writeln!(out, "  {detail}");
     }
     let operations = rerun.rows.len();
-    let cost = trace.bound.count(trace.cost);
+    let cost = trace.price();
     let _ = writeln!(out, "{} threads, {operations} operations, {cost}", trace.lanes.len());
     let _ = writeln!(out);
     let places: Vec<String> = rerun.rows.iter().map(|r| format!("{}:{}", short(&r.file), r.line)).collect();

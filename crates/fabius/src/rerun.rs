@@ -1,14 +1,14 @@
 //! Runs one schedule and writes down what happens.
 
-use crate::rt::{self, ELSEWHERE, Execution, Limit, Panic, Rt, Settings};
+use crate::rt::{self, ELSEWHERE, Execution, Limit, Panic, Refine, Rt, Settings};
 use crate::system::Test;
 use fabius_explore::links::Links;
 use fabius_explore::race::{Party, Race, Runner};
 use fabius_explore::search::{Bug, Found};
 use fabius_explore::system::{Choose, Fault, StepLog, System, TaskId};
 use fabius_trace::{
-    Action, After, Bound, BugKind, ErrorTrace, Lane, LaneKind, LineCol, Link, Mark, Points, ProgramId, Schedule,
-    SchedulerKind, Span, Step, TRACE_VERSION, Turn,
+    Action, After, Bound, BugKind, ErrorTrace, Lane, LaneKind, LineCol, Link, LinkKind, Mark, Points, ProgramId,
+    Schedule, SchedulerKind, Span, Step, TRACE_VERSION, Turn,
 };
 use std::cell::Cell;
 use std::panic::Location;
@@ -36,6 +36,9 @@ pub(crate) struct Rerun {
     pub after: Vec<Option<After>>,
     /// Which turns belong together.
     pub links: Vec<Link>,
+    /// What was reckoned with, and how often operations on atomics deviated.
+    pub refine: Refine,
+    pub deviations: u32,
     /// What was run: the schedule, and how it went on.
     pub schedule: Schedule,
 }
@@ -227,6 +230,16 @@ impl Rerun {
     }
 
     fn fill(&mut self, rt: &Rt) {
+        self.refine = rt.settings.refine;
+        self.deviations = rt.deviations;
+        let found = rt.recorder.finds.iter().filter(|(from, to)| *from > 0 && *to > 0);
+        self.links.extend(found.map(|(from, to)| Link {
+            kind: LinkKind::Finds,
+            from: *from as u32 - 1,
+            to: *to as u32 - 1,
+            label: None,
+        }));
+        self.links.sort_by_key(|link| (link.to, link.from));
         self.lanes = (0..rt.threads.len()).map(|t| rt.name_of(t)).collect();
         self.rows = rt
             .recorder
@@ -296,9 +309,21 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or("")
 }
 
-/// A schedule as text: threads by their numbers, `*` for how often in a row, `:` before the outcomes of choices.
-pub(crate) fn encode(schedule: &Schedule) -> String {
+/// What a schedule begins with if operations on atomics choose which store they find.
+const WEAK: &str = "weak";
+
+/// A schedule as text: threads by their numbers, `*` for how often in a row, `:` before the outcomes of choices, but for
+/// first alternatives at their end.
+pub(crate) fn encode(schedule: &Schedule, refine: Refine) -> String {
     let mut parts: Vec<String> = Vec::new();
+    if refine.contains(Refine::WEAK) {
+        parts.push(WEAK.into());
+    }
+    let choices_of = |turn: &Turn| {
+        let silent = turn.choices.iter().rev().take_while(|choice| **choice == 0).count();
+        turn.choices[..turn.choices.len() - silent].to_vec()
+    };
+    let schedule: Schedule = schedule.iter().map(|turn| Turn { choices: choices_of(turn), ..turn.clone() }).collect();
     let mut at = 0;
     while at < schedule.len() {
         let turn = &schedule[at];
@@ -320,10 +345,15 @@ pub(crate) fn encode(schedule: &Schedule) -> String {
 ///
 /// # Errors
 /// The part that cannot be read.
-pub(crate) fn decode(text: &str) -> Result<Schedule, String> {
+pub(crate) fn decode(text: &str) -> Result<(Schedule, Refine), String> {
     let mut schedule = Vec::new();
+    let mut refine = Refine::default();
     for part in text.split([',', ' ']).map(str::trim).filter(|p| !p.is_empty()) {
         let bad = || part.to_string();
+        if part == WEAK {
+            refine = Refine::WEAK.with(Refine::RACES);
+            continue;
+        }
         let (head, choices) = part.split_once(':').map_or((part, ""), |(head, choices)| (head, choices));
         let (task, count) = head.split_once('*').unwrap_or((head, "1"));
         let task = if task == "start" { Turn::START } else { task.parse::<TaskId>().map_err(|_| bad())? };
@@ -335,7 +365,7 @@ pub(crate) fn decode(text: &str) -> Result<Schedule, String> {
         }
         schedule.extend(std::iter::repeat_n(turn, count));
     }
-    Ok(schedule)
+    Ok((schedule, refine))
 }
 
 /// The trace of what was run once more.
@@ -372,6 +402,7 @@ pub(crate) fn trace(found: &Found, rerun: &Rerun, at: &'static Location<'static>
     }
     ErrorTrace {
         version: TRACE_VERSION,
+        stale: rerun.deviations,
         data_points: Vec::new(),
         program: ProgramId {
             file: at.file().to_string(),
@@ -386,7 +417,7 @@ pub(crate) fn trace(found: &Found, rerun: &Rerun, at: &'static Location<'static>
         message: rerun.message.clone(),
         span: Span::default(),
         bound: Bound::Preemptions,
-        cost,
+        cost: cost + rerun.deviations,
         scheduler: SchedulerKind::Bag,
         points: Points::Sync,
         cycle: None,

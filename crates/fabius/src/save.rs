@@ -11,7 +11,7 @@ const VARIABLE: &str = "FABIUS_TRACES";
 
 /// Saves the trace below `target/fabius`, and as a web page beside it, unless none is wanted. A trace that cannot be saved is
 /// still shown.
-pub(crate) fn save(config: &Config, trace: &ErrorTrace, check: &str) -> Option<PathBuf> {
+pub(crate) fn save(config: &Config, trace: &ErrorTrace, check: &str, schedule: &str) -> Option<PathBuf> {
     let name = config.name.clone().or_else(command::test_name)?;
     let asked_for = std::env::var_os(VARIABLE);
     if !config.saves || asked_for.as_ref().is_some_and(|asked_for| asked_for == "none") {
@@ -26,7 +26,7 @@ pub(crate) fn save(config: &Config, trace: &ErrorTrace, check: &str) -> Option<P
         tone: Tone::Bug,
         headline: &trace.message,
         facts: Vec::new(),
-        command: Some(command::again(check, &crate::rerun::encode(&trace.schedule()))),
+        command: Some(command::again(check, schedule)),
         levels: &[],
         trace: Some(trace),
         sources: &sources,

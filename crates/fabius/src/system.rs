@@ -19,6 +19,10 @@ pub(crate) struct Test<'a> {
     pub astray: AtomicBool,
     /// Where a thread was kept from going on so that others are not left behind.
     pub left_out: Mutex<Option<&'static Location<'static>>>,
+    /// Whether operations on atomics would have deviated more often than they may.
+    pub kept_from_deviating: AtomicBool,
+    /// Whether stores were forgotten that could have been found.
+    pub forgets_stores: AtomicBool,
     /// Why executions cannot go on though the test has not failed.
     pub limit: OnceLock<rt::Limit>,
     /// Set when the check must begin anew, or cannot go on.
@@ -29,7 +33,9 @@ impl<'a> Test<'a> {
     pub fn new(body: &'a (dyn Fn() + Sync), settings: Settings, loops: Loops, stop: &'a AtomicBool) -> Test<'a> {
         rt::check_begins();
         let (observed, astray, left_out) = (AtomicU8::new(0), AtomicBool::new(false), Mutex::new(None));
-        Test { body, settings, observed, loops, astray, left_out, limit: OnceLock::new(), stop }
+        let (kept_from_deviating, forgets_stores) = (AtomicBool::new(false), AtomicBool::new(false));
+        let limit = OnceLock::new();
+        Test { body, settings, observed, loops, astray, left_out, kept_from_deviating, forgets_stores, limit, stop }
     }
 
     /// The body of the first thread.
@@ -56,6 +62,12 @@ impl<'a> Test<'a> {
         let rt = execution.get_mut();
         if let Some(at) = rt.left_out.take() {
             *self.left_out.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
+        }
+        if rt.kept_from_deviating {
+            self.kept_from_deviating.store(true, Ordering::Relaxed);
+        }
+        if rt.forgets_stores {
+            self.forgets_stores.store(true, Ordering::Relaxed);
         }
         rt.is_seen();
         if rt.observed != Refine::default() && !self.settings.refine.contains(rt.observed) {

@@ -3,7 +3,7 @@
 //! The first thread only spawns and joins the others. So without a preemption the others run one after another, in any
 //! order. With one, a single thread is interrupted once, and as long as it waits, others run as a whole; it may come back
 //! after any of them. An outcome is written as what the threads read, in their order, and then what the variables are in the
-//! end, where that matters. All accesses are relaxed, which changes nothing.
+//! end, where that matters. Accesses are relaxed, and sequential consistency is asked for.
 
 use fabius::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use fabius::sync::{Arc, Mutex};
@@ -98,7 +98,7 @@ fn by_definition((threads, finals): Program<'_>) -> BTreeMap<String, u32> {
 }
 
 fn at_random() -> [Config; 5] {
-    let new = Config::new;
+    let new = || Config::new().sequentially_consistent();
     [new().random(500), new().pct(3, 500), new().pos(500), new().urw(500), new().surw(500)]
 }
 
@@ -110,11 +110,11 @@ fn litmus(program: Program<'_>, take: [&str; 3]) {
         for outcome in outcomes.split_whitespace() {
             assert!(expected.insert(outcome.to_string()), "{outcome} is written twice");
         }
-        let config = Config::new().preemptions(k);
+        let config = Config::new().sequentially_consistent().preemptions(k);
         assert_eq!(explored(config.clone(), || run(program)), expected, "{k} preemptions");
         assert_eq!(explored(config.without_reduction(), || run(program)), expected, "{k} preemptions, plain");
     }
-    let new = Config::new;
+    let new = || Config::new().sequentially_consistent();
     for config in [new().exhaustive(), new().exhaustive().without_reduction(), new().iterative_preemptions()] {
         assert_eq!(explored(config.clone(), || run(program)), expected, "{config:?}");
         assert_eq!(config.explore(|| drop(run(program))).verdict, Verdict::Verified);
@@ -227,10 +227,14 @@ fn any_program_has_the_outcomes_that_its_interleavings_have() {
         let program: Program<'_> = (&threads, 2);
         let expected = by_definition(program);
         let all: BTreeSet<String> = expected.keys().cloned().collect();
-        assert_eq!(explored(Config::new().exhaustive(), || run(program)), all, "{number}: {threads:?}");
+        assert_eq!(
+            explored(Config::new().sequentially_consistent().exhaustive(), || run(program)),
+            all,
+            "{number}: {threads:?}"
+        );
         for k in 0..3 {
             let within = || expected.iter().filter(|(_, least)| **least <= k).map(|(outcome, _)| outcome.clone());
-            let seen = explored(Config::new().preemptions(k), || run(program));
+            let seen = explored(Config::new().sequentially_consistent().preemptions(k), || run(program));
             assert_eq!(seen, within().collect(), "{number}, {k} preemptions: {threads:?}");
             taken[k as usize] += expected.values().filter(|least| **least == k).count();
         }
@@ -262,9 +266,13 @@ fn a_step_under_a_lock_is_not_divided() {
     };
     for (together, expected) in [(true, &["01", "10"][..]), (false, &["01", "10", "11"])] {
         let expected: BTreeSet<String> = expected.iter().map(ToString::to_string).collect();
-        for config in [Config::new().exhaustive(), Config::new().iterative_preemptions(), Config::new().random(200)] {
+        for config in [
+            Config::new().sequentially_consistent().exhaustive(),
+            Config::new().sequentially_consistent().iterative_preemptions(),
+            Config::new().sequentially_consistent().random(200),
+        ] {
             assert_eq!(explored(config, || test(together)), expected);
         }
-        assert_eq!(explored(Config::new().preemptions(0), || test(together)).len(), 2);
+        assert_eq!(explored(Config::new().sequentially_consistent().preemptions(0), || test(together)).len(), 2);
     }
 }

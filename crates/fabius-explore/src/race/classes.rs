@@ -72,6 +72,11 @@ impl Classes {
         (self.sum.wrapping_add(step), step)
     }
 
+    /// The number of the last step of a task.
+    pub fn last_step_of(&self, task: TaskId) -> u128 {
+        self.threads[index(task)]
+    }
+
     /// A step of the task with the outcomes of its choices.
     pub fn step(&mut self, task: TaskId, accesses: &[Access], choices: impl Iterator<Item = u32>) {
         let sync = || accesses.iter().filter(|a| a.sync);

@@ -81,6 +81,7 @@ pub fn replay(
     let links = std::mem::take(&mut replay.links).finish(replay.race.as_ref(), name);
     Ok(ErrorTrace {
         version: TRACE_VERSION,
+        stale: 0,
         data_points: Vec::new(),
         program: id.clone(),
         kind,

@@ -4,8 +4,8 @@
 //! C++20 [intro.races], [atomics.fences].
 //!
 //! Deviations:
-//! 1. Values are those of sequential consistency: a load finds the last store. What that store, and the sequence of
-//!    read-modify-write operations behind it, has released is one clock of the atomic.
+//! 1. What a store, and the release sequence that it is part of, has released is one clock; a load acquires that of the
+//!    store that it finds: see [`super::history`].
 //! 2. All reads of a cell since its last write are kept, not only one: executions are short.
 //! 3. A load that finds what was stored without an edge is remembered, so that the report of a race can say which
 //!    ordering would have made one.
@@ -13,33 +13,12 @@
 //! Operations of locks, channels and the like order everything that touches the same object: what reads it comes after
 //! what changed it, and what changes it after all before. Their orders are those that std documents, or stronger.
 
+use super::clock::{Clock, Did, Event, Place, acquires, at, join, releases};
+use super::history::{History, Store, Word};
+use super::sc_order::{Access, ScOrder};
 use super::{Op, Refine};
 use std::panic::Location;
-use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Release, SeqCst};
-
-type Place = &'static Location<'static>;
-
-/// For each thread, how much of it comes before.
-type Clock = Vec<u32>;
-
-fn join(clock: &mut Clock, other: &[u32]) {
-    if clock.len() < other.len() {
-        clock.resize(other.len(), 0);
-    }
-    clock.iter_mut().zip(other).for_each(|(mine, other)| *mine = (*mine).max(*other));
-}
-
-fn at(clock: &[u32], thread: usize) -> u32 {
-    clock.get(thread).copied().unwrap_or(0)
-}
-
-fn acquires(order: Ordering) -> bool {
-    matches!(order, Acquire | AcqRel | SeqCst)
-}
-
-fn releases(order: Ordering) -> bool {
-    matches!(order, Release | AcqRel | SeqCst)
-}
+use std::sync::atomic::Ordering::{self, SeqCst};
 
 #[derive(Debug, Default)]
 struct Thread {
@@ -50,6 +29,9 @@ struct Thread {
     fenced: Clock,
     /// Loads that found what made no edge.
     missed: Vec<Missed>,
+    /// What its last event accessed, and its clock ahead of the accesses to that in a row.
+    last: Option<usize>,
+    entry: Clock,
 }
 
 #[derive(Debug, Default)]
@@ -57,25 +39,16 @@ struct Object {
     /// What comes before its next reader, and before its next writer.
     written: Clock,
     touched: Clock,
-    /// What a load of an atomic acquires.
-    released: Clock,
-    store: Option<Store>,
-}
-
-/// The last store to an atomic.
-#[derive(Clone, Debug)]
-struct Store {
-    before: Clock,
-    place: Place,
-    order: Ordering,
+    /// Of an atomic: the last store, or, with deviations, all that can be found.
+    history: History,
 }
 
 /// A load that found a store and made no edge with it.
 #[derive(Debug)]
 struct Missed {
-    store: Store,
-    place: Place,
-    order: Ordering,
+    before: Clock,
+    stored: (Place, Ordering),
+    loaded: (Place, Ordering),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -101,19 +74,25 @@ pub(crate) struct Race {
     pub remedy: Option<String>,
 }
 
-/// How an operation on an atomic came out.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Did {
-    Load(Ordering),
-    Store(Ordering),
-    Change(Ordering),
-}
-
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
     threads: Vec<Thread>,
     objects: Vec<Object>,
     data: Vec<Data>,
+    order: ScOrder,
+    /// Whether operations on atomics may deviate.
+    pub deviates: bool,
+}
+
+/// An operation on an atomic: how it came out, at which store.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Done {
+    pub thread: usize,
+    pub atomic: usize,
+    pub did: Did,
+    /// The store that it found, or behind which it stored.
+    pub position: usize,
+    pub place: Place,
 }
 
 fn entry<T: Default>(list: &mut Vec<T>, number: usize) -> &mut T {
@@ -128,6 +107,7 @@ impl Clocks {
         self.threads.clear();
         self.objects.clear();
         self.data.clear();
+        self.order.clear();
     }
 
     fn thread(&mut self, thread: usize) -> &mut Thread {
@@ -147,7 +127,26 @@ impl Clocks {
         self.thread(thread).clock[thread] += 1;
     }
 
+    /// The thread does something to a variable, or to none.
+    fn goes_to(&mut self, thread: usize, variable: Option<usize>) {
+        if !self.deviates {
+            return;
+        }
+        let is_needed = !self.order.is_empty();
+        let this = self.thread(thread);
+        if variable.is_none() || this.last != variable {
+            this.last = variable;
+            this.entry.clear();
+            if is_needed {
+                this.entry.extend_from_slice(&this.clock);
+            }
+        }
+        let index = this.clock[thread];
+        self.order.goes_to(Event { thread, index }, variable);
+    }
+
     pub fn born(&mut self, parent: usize, child: usize) {
+        self.goes_to(parent, None);
         let before = self.clock(parent);
         join(&mut self.thread(child).clock, &before);
         self.tick(parent);
@@ -155,12 +154,15 @@ impl Clocks {
 
     /// A thread waited for the end of another.
     pub fn joined(&mut self, thread: usize, ended: usize) {
+        self.goes_to(ended, None);
+        self.goes_to(thread, None);
         let before = self.clock(ended);
         join(&mut self.thread(thread).clock, &before);
     }
 
     /// An operation on a lock, a channel or the like.
     pub fn touches(&mut self, thread: usize, object: usize, write: bool) {
+        self.goes_to(thread, Some(object));
         let mut clock = self.clock(thread);
         let object = entry(&mut self.objects, object);
         if write {
@@ -175,43 +177,154 @@ impl Clocks {
         self.tick(thread);
     }
 
-    /// An operation on an atomic.
-    pub fn atomic(&mut self, thread: usize, atomic: usize, did: Did, place: Place) {
-        let (loads, stores, order) = match did {
-            Did::Load(order) => (true, false, order),
-            Did::Store(order) => (false, true, order),
-            Did::Change(order) => (true, true, order),
-        };
+    /// The stores of an atomic; if it holds another value than the newest, somebody who owns it has changed it.
+    pub fn history(&mut self, atomic: usize, is_newest: impl Fn(&Word) -> bool, value: Word) -> &mut History {
+        let history = &mut entry(&mut self.objects, atomic).history;
+        if !history.stores.last().is_some_and(|newest| is_newest(&newest.value)) {
+            *history = History { stores: vec![Store::initial(value)], ..History::default() };
+        }
+        history
+    }
+
+    /// The position of the store than which so many are newer.
+    pub fn position(&mut self, atomic: usize, newer: u32) -> usize {
+        let stores = entry(&mut self.objects, atomic).history.stores.len();
+        stores.saturating_sub(1 + newer as usize)
+    }
+
+    /// Whether an operation that comes out so can have its place behind the store.
+    pub fn has_room(&self, done: Done, did: Did) -> bool {
+        !did.stores() || self.objects[done.atomic].history.has_room_behind(done.position)
+    }
+
+    /// The step of the store at a position.
+    pub fn step_of(&self, atomic: usize, position: usize) -> usize {
+        self.objects[atomic].history.stores[position].step
+    }
+
+    /// The position of the oldest store that an operation of the thread may find.
+    pub fn floor(&mut self, thread: usize, atomic: usize) -> usize {
         self.thread(thread);
-        let object = entry(&mut self.objects, atomic);
+        self.objects[atomic].history.floor(&self.threads[thread].clock)
+    }
+
+    /// The oldest stores that the thread can find, of all atomics where that is not the newest.
+    pub fn oldest(&mut self, thread: usize) -> impl Iterator<Item = (usize, Word)> {
+        self.thread(thread);
+        let clock = &self.threads[thread].clock;
+        self.objects.iter().enumerate().filter_map(|(atomic, object)| {
+            let stores = &object.history.stores;
+            let floor = if stores.len() > 1 { object.history.floor(clock) } else { return None };
+            (floor + 1 < stores.len()).then(|| (atomic, stores[floor].value))
+        })
+    }
+
+    /// Whether the order of sequentially consistent operations lets an operation come out so.
+    pub fn allows(&mut self, done: Done) -> bool {
+        if self.order.is_empty() {
+            return true;
+        }
+        let this = &self.threads[done.thread];
+        let history = &self.objects[done.atomic].history;
+        let mut clock = this.clock.clone();
+        if done.did.loads() && acquires(done.did.order()) {
+            join(&mut clock, &history.stores[done.position].released);
+        }
+        let index = this.clock[done.thread];
+        let is_first = this.last != Some(done.atomic);
+        self.order.allows(&Access {
+            event: Event { thread: done.thread, index },
+            variable: done.atomic,
+            clock: &clock,
+            ahead: &this.clock,
+            entry: if is_first { &this.clock } else { &this.entry },
+            is_strong: done.did.order() == SeqCst,
+            stores: done.did.stores(),
+            history,
+            position: done.position,
+        })
+    }
+
+    /// An operation on an atomic, with what it stored, if it did.
+    pub fn atomic(&mut self, done: Done, value: Word, step: usize) {
+        let Done { thread, atomic, did, position, place } = done;
+        let order = did.order();
+        self.goes_to(thread, Some(atomic));
+        self.thread(thread);
         let this = &mut self.threads[thread];
-        if loads && acquires(order) {
-            join(&mut this.clock, &object.released);
-        } else if loads {
-            join(&mut this.found, &object.released);
-        }
-        if loads && let Some(store) = &object.store {
-            let unseen = store.before.iter().enumerate().any(|(t, c)| *c > at(&this.clock, t));
-            if unseen {
-                this.missed.push(Missed { store: store.clone(), place, order });
+        let history = &mut entry(&mut self.objects, atomic).history;
+        let event = Event { thread, index: this.clock[thread] };
+        let ahead = if self.order.is_empty() { Clock::new() } else { this.clock.clone() };
+        let source = history.stores.get(position);
+        if let Some(source) = source.filter(|_| did.loads()) {
+            let what = if acquires(order) { &mut this.clock } else { &mut this.found };
+            join(what, &source.released);
+            let unseen = source.before.iter().enumerate().any(|(t, c)| *c > at(&this.clock, t));
+            if let Some(stored) = source.place.filter(|_| unseen) {
+                let before = source.before.clone();
+                this.missed.push(Missed { before, stored: (stored, source.order), loaded: (place, order) });
             }
         }
-        if stores {
-            let before = if releases(order) { &this.clock } else { &this.fenced };
-            if !loads {
-                object.released.clear();
-            }
-            join(&mut object.released, before);
+        if self.deviates && (order == SeqCst || !self.order.is_empty()) {
+            let (is_strong, stores) = (order == SeqCst, did.stores());
+            let (clock, entry, history) = (&this.clock, &this.entry, &*history);
+            let access =
+                Access { event, variable: atomic, clock, ahead: &ahead, entry, is_strong, stores, history, position };
+            self.order.access(&access);
+        }
+        if did.stores() {
+            let mut released = if releases(order) { this.clock.clone() } else { this.fenced.clone() };
             let mut before = this.clock.clone();
-            if let Some(store) = object.store.as_ref().filter(|_| loads) {
-                join(&mut before, &store.before);
+            if let Some(source) = source.filter(|_| did.loads()) {
+                join(&mut released, &source.released);
+                join(&mut before, &source.before);
             }
-            object.store = Some(Store { before, place, order });
+            let fences = self.order.fences_in(&this.clock);
+            let store = Store {
+                writer: Some(event),
+                value,
+                released,
+                before,
+                fences,
+                place: Some(place),
+                order,
+                changes: did.loads(),
+                reads: Vec::new(),
+                step,
+            };
+            if self.deviates {
+                history.stores.insert(position + 1, store);
+            } else {
+                history.stores.clear();
+                history.stores.push(store);
+            }
+        } else if self.deviates {
+            history.found(position, event, order == SeqCst, self.order.fences_in(&this.clock));
         }
         self.tick(thread);
     }
 
+    /// Whether an atomic has so many stores that it is worth looking for those that nobody can find.
+    pub fn has_many_stores(&self, atomic: usize) -> bool {
+        self.objects[atomic].history.is_long()
+    }
+
+    /// Drops the stores of an atomic that no thread with one of these clocks can find. Says whether a limit made it forget
+    /// others.
+    pub fn prune(&mut self, atomic: usize, clocks: &[Clock]) -> bool {
+        self.objects[atomic].history.prune(clocks)
+    }
+
+    /// The clock of a thread that goes on when others have ended, at least.
+    pub fn clock_after(&self, thread: usize, waits_for: impl Iterator<Item = usize>) -> Clock {
+        let of = |thread: usize| self.threads.get(thread).map_or(&[][..], |t| &t.clock);
+        let mut clock = of(thread).to_vec();
+        waits_for.for_each(|ended| join(&mut clock, of(ended)));
+        clock
+    }
+
     pub fn fence(&mut self, thread: usize, order: Ordering) {
+        self.goes_to(thread, None);
         let this = self.thread(thread);
         if acquires(order) {
             let found = std::mem::take(&mut this.found);
@@ -220,11 +333,17 @@ impl Clocks {
         if releases(order) {
             this.fenced.clone_from(&this.clock);
         }
+        if self.deviates && order == SeqCst {
+            let this = &self.threads[thread];
+            let event = Event { thread, index: this.clock[thread] };
+            self.order.fence(event, &this.clock, self.objects.iter().map(|object| &object.history));
+        }
         self.tick(thread);
     }
 
     /// An access to a cell.
     pub fn data(&mut self, thread: usize, cell: usize, write: bool, place: Place) -> Result<(), Race> {
+        self.goes_to(thread, Some(cell));
         let clock = self.clock(thread);
         let second = Touched { thread, place, clock: at(&clock, thread) };
         let data = entry(&mut self.data, cell);
@@ -239,37 +358,29 @@ impl Clocks {
             data.reads.retain(|t| t.thread != thread);
             data.reads.push(second);
         }
+        if self.deviates {
+            self.tick(thread);
+        }
         Ok(())
     }
 
     /// Which orderings would have put an earlier access before what the thread does now.
     fn remedy(&self, thread: usize, first: Touched) -> Option<String> {
         let missed = &self.threads.get(thread)?.missed;
-        let Missed { store, place, order } =
-            missed.iter().find(|m| at(&m.store.before, first.thread) >= first.clock)?;
+        let found = missed.iter().find(|m| at(&m.before, first.thread) >= first.clock)?;
+        let ((stored, releasing), (loaded, acquiring)) = (found.stored, found.loaded);
         let at = |place: Place| format!("{}:{}", place.file(), place.line());
-        let release = format!("`Release` at {}", at(store.place));
-        let acquire = format!("`Acquire` at {}", at(place));
-        let would = match (releases(store.order), acquires(*order)) {
+        let release = format!("`Release` at {}", at(stored));
+        let acquire = format!("`Acquire` at {}", at(loaded));
+        let would = match (releases(releasing), acquires(acquiring)) {
             (false, false) => format!("{release} and {acquire} would order them"),
             (false, true) => format!("{release} would order them"),
             (true, false) => format!("{acquire} would order them"),
             (true, true) => return None,
         };
-        let stored = format!("the load at {} finds what is stored at {}", at(place), at(store.place));
+        let stored = format!("the load at {} finds what is stored at {}", at(loaded), at(stored));
         Some(format!("{stored}, and makes no edge: {would}"))
     }
-}
-
-/// What the operation on an atomic that was just done orders.
-#[inline]
-pub(crate) fn edges(atomic: &super::Object, did: Did, at: Place) {
-    super::with(|rt| {
-        if rt.settings.refine.contains(Refine::RACES) {
-            let atomic = atomic.id_in(rt) as usize;
-            rt.clocks.atomic(rt.current, atomic, did, at);
-        }
-    });
 }
 
 /// The operation that was just done comes after what has changed an object, as one that reads it does.
@@ -286,15 +397,6 @@ fn also_edges(op: &Op) {
     super::with(|rt| {
         if rt.settings.refine.contains(Refine::RACES) {
             rt.clocks.touches(rt.current, op.variable as usize, op.write);
-        }
-    });
-}
-
-/// A fence.
-pub(crate) fn fence(order: Ordering) {
-    super::with(|rt| {
-        if rt.settings.refine.contains(Refine::RACES) {
-            rt.clocks.fence(rt.current, order);
         }
     });
 }

@@ -1,7 +1,7 @@
 //! An execution from its beginning to its end, step by step.
 
 use super::watch::Watched;
-use super::{Beginning, Job, Loops, RECENT, Rt, SPARE, Settings, inside, object, run, spawn, usual_stack};
+use super::{Beginning, Job, Loops, RECENT, Refine, Rt, SPARE, Settings, inside, object, run, spawn, usual_stack};
 use fabius_explore::system::Choose;
 use std::panic::Location;
 
@@ -21,6 +21,7 @@ impl Execution {
         rt.epoch = object::next_epoch();
         object::begins();
         rt.settings = settings;
+        rt.clocks.deviates = settings.refine.contains(Refine::WEAK);
         rt.loops.clone_from(loops);
         rt.want_accesses = want_accesses;
         let rt = Box::into_raw(rt);

@@ -8,16 +8,19 @@
 //! of the test observes them ([`Refine`]). Releases are operations like others: a thread that is preempted in front of
 //! one makes others wait, and it costs nothing to switch away from who waits.
 
+mod clock;
 mod clocks;
 mod execution;
 mod failure;
 mod fair;
 mod fiber;
+mod history;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
 mod instruction;
 mod limit;
 #[cfg(target_os = "linux")]
 mod look;
+mod memory;
 mod moved;
 mod object;
 mod op;
@@ -30,6 +33,7 @@ mod places;
 mod proofs;
 mod record;
 mod repetition;
+mod sc_order;
 mod settings;
 mod state;
 #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64", not(miri))), path = "no_trial.rs")]
@@ -37,11 +41,13 @@ mod trial;
 mod unwinding;
 mod watch;
 
-pub(crate) use clocks::{Did, Race, Touched, comes_after, comes_between, edges, fence};
+pub(crate) use clock::Did;
+pub(crate) use clocks::{Race, Touched, comes_after, comes_between};
 pub(crate) use execution::Execution;
 pub(crate) use failure::{Failure, SHARED};
 pub(crate) use fiber::{Job, usual_stack};
 pub(crate) use limit::Limit;
+pub(crate) use memory::{Found, Watched, Ways, does, edges, fence, find, forgotten, watched};
 pub(crate) use object::{Inside, Object, Renew, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Edges, Holder, Op};
 pub(crate) use orders::{Order, Orders};
@@ -56,6 +62,8 @@ use clocks::Clocks;
 use fabius_explore::system::{Access, Born, Choose, TaskId, end_of};
 use fair::Fair;
 use fiber::{Exit, Fiber};
+use history::Word;
+use proofs::Round;
 use repetition::States;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -159,6 +167,17 @@ pub(crate) struct Rt {
     /// Values that live as long as the execution.
     pub statics: HashMap<usize, Rc<dyn Any>>,
     clocks: Clocks,
+    /// How often operations on atomics have deviated, and whether they would have more often.
+    pub deviations: u32,
+    pub kept_from_deviating: bool,
+    /// Whether a thread has gone on from where it was before: what can follow has been seen from there.
+    has_been_here: bool,
+    /// In a trial: the oldest stores that the thread can find, if that is tried out; and what is known of the round if it
+    /// finds the newest.
+    oldest: Vec<(usize, Word)>,
+    usual_round: Option<Round>,
+    /// Whether an atomic has more stores than are kept.
+    pub forgets_stores: bool,
     pub race: Option<Race>,
     states: States,
     pub loops: Loops,

@@ -28,6 +28,7 @@ pub(super) struct Outcome {
     pub accessed: Vec<usize>,
     pub used: Vec<u64>,
     pub numbers: Vec<u64>,
+    pub unusual: Vec<u64>,
     pub found: Vec<(usize, u64)>,
 }
 
@@ -35,6 +36,8 @@ impl Trial {
     pub fn allow(&mut self, _: usize, _: usize) {}
 
     pub fn operation(&mut self, _: u64, _: Option<(usize, u64)>) {}
+
+    pub fn finds(&mut self, _: u64) {}
 }
 
 pub(super) fn work(_: Range<usize>, _: usize) -> bool {
@@ -64,6 +67,6 @@ pub(super) fn ends(end: End) -> ! {
 /// None is needed.
 pub(super) unsafe fn begins(_: Range<usize>, _: usize, _: impl FnOnce(&mut Trial)) -> Option<Outcome> {
     let (reads, accessed, used) = (Vec::new(), Vec::new(), Vec::new());
-    let (numbers, found) = (Vec::new(), Vec::new());
-    Some(Outcome { end: End::Other, reads, accessed, used, numbers, found })
+    let (numbers, unusual, found) = (Vec::new(), Vec::new(), Vec::new());
+    Some(Outcome { end: End::Other, reads, accessed, used, numbers, unusual, found })
 }

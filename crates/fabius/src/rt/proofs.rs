@@ -69,11 +69,13 @@ pub(super) struct Proof {
     found: Vec<(usize, u64)>,
     /// What the thread has done after each operation.
     pub numbers: Vec<u64>,
+    /// What each operation has found if that is not the newest, as a number, or 0.
+    pub unusual: Vec<u64>,
 }
 
 impl Proof {
     pub fn new(start: Start, outcome: Outcome, execution: u64, elsewhere: impl Fn(usize) -> bool) -> Proof {
-        let Outcome { end, mut reads, accessed, used, numbers, found } = outcome;
+        let Outcome { end, mut reads, accessed, used, numbers, unusual, found } = outcome;
         // What is only copied does not matter; nor what this crate has on the stack.
         let is_own = |r: &Read| (start.stack..start.frame).contains(&r.address);
         reads.retain(|r| !is_own(r) && r.word().is_none_or(|word| used.contains(&word)));
@@ -89,7 +91,7 @@ impl Proof {
         let bases = start.registers.map(is_base);
         let used = start.registers.map(|word| used.contains(&word));
         let inputs = reads.into_iter().map(input).collect();
-        Proof { start, changes_nothing: end == End::Round, bases, used, inputs, found, numbers }
+        Proof { start, changes_nothing: end == End::Round, bases, used, inputs, found, numbers, unusual }
     }
 
     /// Whether all that the round reads is as it was; if so, what that is.

@@ -20,6 +20,8 @@ pub(crate) struct Record {
 pub(crate) struct Recorder {
     pub records: Vec<Record>,
     pub step: usize,
+    /// Steps with a load that found an older store, and the steps of that store.
+    pub finds: Vec<(usize, usize)>,
     /// Addresses in the order in which they were met.
     addresses: Vec<String>,
 }

@@ -20,9 +20,17 @@
 //!    again, and whether that writes to any such memory (`proofs.rs`, `trial.rs`). As long as its steps are those of the
 //!    trial, operation by operation, and what it reads elsewhere is still the same, they change nothing. Two states with the same
 //!    number have then the same memory: all steps in between were known to leave it alone.
+//!    Where the thread may find older stores, there are two trials: one in which all operations find the newest, and one in
+//!    which loads find the oldest that the thread can. A round that is neither counts as one that changes something; there
+//!    are few of those, because who finds a store in between cannot find older ones again. And a trial ends at a store that
+//!    others could find: see 7.
 //! 5. Trials are made at lines only where a thread has come back to where it was, but for such memory. When the first
 //!    does, the check begins anew.
-//! 6. If all threads that could go on repeat themselves, they go on in turn.
+//! 6. If all threads that could go on repeat themselves, they go on in turn. What follows then can follow the first time, so
+//!    that from there on no operation deviates from sequential consistency: in the end every load finds the newest store.
+//! 7. Which stores can be found is not part of the state. Between two states with the same number nobody has stored anything
+//!    that can be found, but for changes that left a value as it was. So all have only learnt, and who knows more can find
+//!    less: what can follow the second time can follow the first time, older stores included.
 
 use super::proofs::{Inputs, Proof, Round};
 use super::{Object, Op, Refine, trial};
@@ -66,7 +74,8 @@ pub(super) struct States {
     /// From where threads went on after they had given way; and the same without the memory that is not seen.
     left: HashSet<(usize, u64)>,
     left_nearly: HashSet<(usize, u64)>,
-    follows: Vec<Option<Follows>>,
+    /// By thread; more than one where it may find older stores.
+    follows: Vec<Vec<Follows>>,
     held: Vec<Held>,
     /// The last change, which may turn out to be none.
     changed: (usize, u64),
@@ -146,7 +155,7 @@ impl States {
     /// The step that the thread makes may change what is not seen.
     fn may_change(&mut self, thread: usize) {
         if let Some(follows) = self.follows.get_mut(thread) {
-            *follows = None;
+            follows.clear();
         }
         self.hidden += 1;
     }
@@ -157,16 +166,39 @@ impl States {
             return trial.operation(number, found);
         }
         let hidden = self.hidden;
-        let as_shown = self.follows.get_mut(thread).and_then(Option::as_mut).is_some_and(|follows| {
+        let still = |follows: &mut Follows| {
             let Follows { proof, inputs, made, hidden: then } = follows;
             *made += 1;
             let is_next = proof.numbers.get(*made - 1) == Some(&number);
             // Who has changed what is not seen may have left alone what matters here.
             let changed = std::mem::replace(then, hidden) != hidden;
             is_next && (!changed && !inputs.elsewhere || inputs.are_there())
+        };
+        self.retain(thread, still);
+    }
+
+    /// A step that is none of a trial any more may change what is not seen.
+    fn retain(&mut self, thread: usize, still: impl FnMut(&mut Follows) -> bool) {
+        let as_shown = self.follows.get_mut(thread).is_some_and(|follows| {
+            follows.retain_mut(still);
+            !follows.is_empty()
         });
         if !as_shown {
             self.may_change(thread);
+        }
+    }
+
+    /// The operation that the thread has just made finds a value that is not the newest, as a number, or 0 if it is.
+    pub fn finds(&mut self, thread: usize, unusual: u64) {
+        if unusual != 0 {
+            self.set_thread(thread, mix(self.thread(thread), unusual));
+        }
+        match trial::current() {
+            Some(trial) => trial.finds(unusual),
+            None => self.retain(thread, |follows| {
+                let Follows { proof, made, .. } = follows;
+                made.checked_sub(1).and_then(|last| proof.unusual.get(last)).is_some_and(|shown| *shown == unusual)
+            }),
         }
     }
 
@@ -238,16 +270,20 @@ impl States {
         }
     }
 
-    /// A round begins: what is known of it.
-    pub fn begins(&mut self, thread: usize, round: Round) {
+    /// A round begins: what is known of the ways that it can take.
+    pub fn begins(&mut self, thread: usize, rounds: impl Iterator<Item = Round>) {
         if thread >= self.follows.len() {
-            self.follows.resize_with(thread + 1, || None);
+            self.follows.resize_with(thread + 1, Vec::new);
         }
-        match round {
-            Round::ChangesNothing(proof, inputs) => {
-                self.follows[thread] = Some(Follows { proof, inputs, made: 0, hidden: self.hidden });
-            }
-            _ => self.may_change(thread),
+        let hidden = self.hidden;
+        let follows = &mut self.follows[thread];
+        follows.clear();
+        follows.extend(rounds.filter_map(|round| match round {
+            Round::ChangesNothing(proof, inputs) => Some(Follows { proof, inputs, made: 0, hidden }),
+            _ => None,
+        }));
+        if follows.is_empty() {
+            self.may_change(thread);
         }
     }
 
@@ -360,10 +396,12 @@ pub(crate) fn give_way(name: &'static str, at: &'static Location<'static>, here:
             return;
         }
         super::point(op);
-        let Some(start) = (&mut *rt).gives_way(at, here) else { return };
-        // The trial goes on with what the caller does next, and comes back here.
-        if let Some(outcome) = trial::begins((&*rt).stack(), (&*rt).top(), |trial| (&mut *rt).tries_out(trial)) {
-            (&mut *rt).has_tried_out(at, start, outcome);
+        let mut next = (&mut *rt).gives_way(at, here);
+        while let Some(start) = next {
+            // The trial goes on with what the caller does next, and comes back here.
+            let outcome = trial::begins((&*rt).stack(), (&*rt).top(), |trial| (&mut *rt).tries_out(trial));
+            let Some(outcome) = outcome else { return };
+            next = (&mut *rt).has_tried_out(at, start, outcome);
         }
     }
 }

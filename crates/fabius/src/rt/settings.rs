@@ -20,6 +20,8 @@ impl Refine {
     pub const YIELDS: Refine = Refine(16);
     /// Threads wait for notifications, and release a lock in the same step.
     pub const WAITS: Refine = Refine(32);
+    /// An ordering is weaker than sequentially consistent: operations on atomics may deviate. Goes with [`Refine::RACES`].
+    pub const WEAK: Refine = Refine(64);
 
     pub fn contains(self, other: Refine) -> bool {
         self.0 & other.0 == other.0
@@ -36,6 +38,9 @@ pub(crate) struct Settings {
     pub refine: Refine,
     /// Whether every operation is written down.
     pub record: bool,
+    /// How often operations on atomics may deviate in one execution: a load finds an older store, a store takes its place
+    /// before others.
+    pub deviations: u32,
     /// Whether weak compare-and-exchange may fail for no reason.
     pub spurious: bool,
     /// Whether what is not given back at the end is a bug.
@@ -55,6 +60,7 @@ impl Default for Settings {
         Settings {
             refine: Refine::default(),
             record: false,
+            deviations: 0,
             spurious: false,
             leaks: false,
             panics: false,

@@ -1,5 +1,6 @@
 //! What an execution knows of itself: who can go on, what the last step did, what has gone wrong.
 
+use super::history::Word;
 use super::proofs::{Loops, Proof, Round, Start};
 use super::repetition::mix;
 use super::trial::{self, End, Outcome, Trial};
@@ -48,6 +49,12 @@ impl Rt {
         }
         self.states.clear();
         self.clocks.clear();
+        self.deviations = 0;
+        self.kept_from_deviating = false;
+        self.has_been_here = false;
+        self.oldest.clear();
+        self.usual_round = None;
+        self.forgets_stores = false;
         self.race = None;
         self.alone = false;
         self.astray = false;
@@ -221,6 +228,7 @@ impl Rt {
 
     /// The thread makes a step after it gave way.
     pub(super) fn goes_on(&mut self, id: usize) {
+        self.has_been_here |= self.repeats(id);
         self.states.goes_on(id, self.now);
         let thread = &mut self.threads[id];
         (thread.gave_way, thread.idle, thread.went_on) = (false, 0, self.steps);
@@ -259,7 +267,7 @@ impl Rt {
         (thread.gave_way, thread.idle) = (true, 0);
         self.states.gives_way(me, here, top);
         let (Some(registers), None) = (here.registers, &self.orders) else {
-            self.begins_round(Round::Changes);
+            self.begins_round(Round::Changes, None);
             return None;
         };
         let how = mix(self.settings.refine.0.into(), self.now.as_nanos() as u64);
@@ -270,9 +278,31 @@ impl Rt {
             Round::NoLoop if !self.settings.record && self.states.repeats_nearly(me, self.now) => {
                 self.loops.add(at);
                 self.begins_anew();
-                self.begins_round(Round::NoLoop);
+                self.begins_round(Round::NoLoop, None);
             }
-            round => self.begins_round(round),
+            round => return self.is_usual(at, start, round),
+        }
+        None
+    }
+
+    /// So much is known of the round that is about to begin, if it finds the newest stores. If it may find older ones and
+    /// it must be tried out what it does then, says from where.
+    fn is_usual(&mut self, at: &'static Location<'static>, start: Start, usual: Round) -> Option<Start> {
+        if self.settings.refine.contains(Refine::WEAK) && !matches!(usual, Round::NoLoop) && !self.has_been_here {
+            self.oldest.extend(self.clocks.oldest(self.current));
+        }
+        if self.oldest.is_empty() {
+            self.begins_round(usual, None);
+            return None;
+        }
+        let number = |place, (atomic, word): &(usize, Word)| mix(mix(place, *atomic as u64), word.number());
+        let start = Start { place: self.oldest.iter().fold(start.place, number), ..start };
+        match self.loops.round(at, &start, self.epoch, |variable| self.states.variable(variable)) {
+            Round::Unknown if trial::work(self.stack(), self.top()) => {
+                self.usual_round = Some(usual);
+                return Some(start);
+            }
+            round => self.begins_round(usual, Some(round)),
         }
         None
     }
@@ -283,6 +313,7 @@ impl Rt {
         allow(std::ptr::from_ref(self) as usize, size_of::<Rt>());
         allow(self.threads.as_ptr() as usize, self.threads.capacity() * size_of::<Thread>());
         self.states.lend(&mut allow);
+        allow(self.oldest.as_ptr() as usize, self.oldest.capacity() * size_of::<(usize, Word)>());
         self.before_trial = self.settings;
         self.alone = true;
         // Nobody is told.
@@ -290,8 +321,13 @@ impl Rt {
         self.settings.refine.0 &= !Refine::RACES.0;
     }
 
-    /// A trial has come to its end.
-    pub(super) fn has_tried_out(&mut self, at: &'static Location<'static>, start: Start, outcome: Outcome) {
+    /// A trial has come to its end. If there must be another one, says from where.
+    pub(super) fn has_tried_out(
+        &mut self,
+        at: &'static Location<'static>,
+        start: Start,
+        outcome: Outcome,
+    ) -> Option<Start> {
         self.alone = false;
         self.settings = self.before_trial;
         let me = self.current;
@@ -305,13 +341,17 @@ impl Rt {
         if is_last {
             self.begins_anew();
         }
-        self.begins_round(round);
+        let Some(usual) = self.usual_round.take() else { return self.is_usual(at, start, round) };
+        self.begins_round(usual, Some(round));
+        None
     }
 
-    /// The running thread has given way and goes on with a round of which so much is known.
-    fn begins_round(&mut self, round: Round) {
+    /// The running thread has given way and goes on with a round of which so much is known: if it finds the newest stores,
+    /// and if it finds the oldest ones that it can.
+    fn begins_round(&mut self, usual: Round, with_oldest: Option<Round>) {
         let me = self.current;
-        self.states.begins(me, round);
+        self.oldest.clear();
+        self.states.begins(me, std::iter::once(usual).chain(with_oldest));
         let waits = self.states.repeats(me, self.now);
         let thread = &mut self.threads[me];
         if waits {
@@ -487,6 +527,12 @@ impl Default for Rt {
             orders: None,
             statics: HashMap::new(),
             clocks: Clocks::default(),
+            deviations: 0,
+            kept_from_deviating: false,
+            has_been_here: false,
+            oldest: Vec::new(),
+            usual_round: None,
+            forgets_stores: false,
             race: None,
             states: States::default(),
             loops: Loops::default(),

@@ -83,6 +83,7 @@ pub(super) struct Trial {
     end: End,
     /// The operations: the numbers of the thread after each, and what they found for the first time.
     numbers: [u64; OPERATIONS],
+    unusual: [u64; OPERATIONS],
     numbers_used: usize,
     found: [(usize, u64); OPERATIONS],
     found_used: usize,
@@ -98,6 +99,7 @@ pub(super) struct Outcome {
     pub accessed: Vec<usize>,
     pub used: Vec<u64>,
     pub numbers: Vec<u64>,
+    pub unusual: Vec<u64>,
     pub found: Vec<(usize, u64)>,
 }
 
@@ -181,6 +183,7 @@ impl Trial {
             instructions: Instructions::new(),
             end: End::Other,
             numbers: [0; OPERATIONS],
+            unusual: [0; OPERATIONS],
             numbers_used: 0,
             found: [(0, 0); OPERATIONS],
             found_used: 0,
@@ -202,12 +205,20 @@ impl Trial {
             ends(End::Other);
         }
         self.numbers[self.numbers_used] = number;
+        self.unusual[self.numbers_used] = 0;
         self.numbers_used += 1;
         if let Some((variable, value)) = found
             && !self.found[..self.found_used].iter().any(|(v, _)| *v == variable)
         {
             self.found[self.found_used] = (variable, value);
             self.found_used += 1;
+        }
+    }
+
+    /// What the last operation has found, see [`super::States::finds`].
+    pub fn finds(&mut self, unusual: u64) {
+        if let Some(last) = self.numbers_used.checked_sub(1) {
+            self.unusual[last] = unusual;
         }
     }
 
@@ -369,8 +380,10 @@ impl Trial {
         let is_rewritten = |r: &Read| self.own(r.address, r.size).any(|(word, bit)| self.written[word] & bit != 0);
         let reads = reads.map(|r| Read { rewritten: is_own(r) && is_rewritten(r), ..*r }).collect();
         let numbers = self.numbers[..self.numbers_used].to_vec();
+        let unusual = self.unusual[..self.numbers_used].to_vec();
         let (accessed, used) = (self.accessed.clone(), self.used.clone());
-        Outcome { end: self.end, reads, accessed, used, numbers, found: self.found[..self.found_used].to_vec() }
+        let found = self.found[..self.found_used].to_vec();
+        Outcome { end: self.end, reads, accessed, used, numbers, unusual, found }
     }
 }
 

@@ -2,12 +2,15 @@
 //!
 //! Outside of a check they are std's, with [`Ordering::SeqCst`].
 //!
-//! Values are sequentially consistent, whatever ordering is given: an operation takes effect at once for all threads, and a
-//! load finds the last store. But what comes before what is as the orderings say, so that a data race on an
-//! [`UnsafeCell`](crate::cell::UnsafeCell) is found where a `Release` or an `Acquire` is missing. Bugs that need a stale
-//! value are not found.
+//! What comes before what is as the orderings say, so that a data race on an [`UnsafeCell`](crate::cell::UnsafeCell) is found
+//! where a `Release` or an `Acquire` is missing. As soon as a test uses an ordering weaker than `SeqCst`, a load may also find
+//! an older store than the newest, and a store may take its place before others in the order in which they change the
+//! variable, where the model RC11 allows that: C++20's without load buffering, which is Rust's. Each such deviation from
+//! sequential consistency costs as much as a preemption, so that what needs neither is tried first;
+//! [`Config::stale`](crate::Config::stale) and
+//! [`Config::sequentially_consistent`](crate::Config::sequentially_consistent) limit them.
 
-use crate::rt::{self, Did, Object, Op};
+use crate::rt::{self, Did, Found, Object, Op, Watched, Ways};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::panic::Location;
@@ -15,7 +18,7 @@ use std::sync::atomic as std_atomic;
 pub use std::sync::atomic::{Ordering, compiler_fence};
 use std::sync::{Mutex, PoisonError};
 
-/// As in std, for what is ordered: values are sequentially consistent.
+/// As in std.
 ///
 /// # Panics
 /// If `order` is `Relaxed`, as in std.
@@ -30,12 +33,28 @@ pub fn spin_loop_hint() {
     crate::hint::spin_loop();
 }
 
+/// What std says of orderings that make no sense.
 macro_rules! check_orderings {
     (load $order:expr) => {
-        assert!(!matches!($order, Ordering::Release | Ordering::AcqRel), "there is no such thing as a release load")
+        match $order {
+            Ordering::Release => panic!("there is no such thing as a release load"),
+            Ordering::AcqRel => panic!("there is no such thing as an acquire-release load"),
+            _ => {}
+        }
     };
     (store $order:expr) => {
-        assert!(!matches!($order, Ordering::Acquire | Ordering::AcqRel), "there is no such thing as an acquire store")
+        match $order {
+            Ordering::Acquire => panic!("there is no such thing as an acquire store"),
+            Ordering::AcqRel => panic!("there is no such thing as an acquire-release store"),
+            _ => {}
+        }
+    };
+    (failure $order:expr) => {
+        match $order {
+            Ordering::Release => panic!("there is no such thing as a release failure ordering"),
+            Ordering::AcqRel => panic!("there is no such thing as an acquire-release failure ordering"),
+            _ => {}
+        }
     };
 }
 
@@ -126,26 +145,51 @@ macro_rules! atomic {
                 self.value.load(Ordering::Relaxed)
             }
 
-            /// Announces the operation. Says whether that is inside of an execution.
+            /// Announces the operation. Says who looks at it.
             #[inline]
-            fn point(&self, name: &'static str, write: bool, at: &'static Location<'static>) -> bool {
+            fn point(&self, name: &'static str, write: bool, orders: [Ordering; 2], at: &'static Location<'static>) -> Watched {
                 rt::point(Op { write, ..Op::read(name, self.object.id(), at) }.ordered());
-                !rt::current().is_null()
+                rt::watched(orders)
             }
 
             #[inline]
             fn change(&self, name: &'static str, did: Did, at: &'static Location<'static>, f: impl Fn($ty) -> $ty) -> $ty {
-                if !self.point(name, true, at) {
-                    return self.change_outside(f);
+                match self.point(name, true, [did.order(); 2], at) {
+                    Watched::Outside => self.change_outside(f),
+                    Watched::No => {
+                        let old = self.value();
+                        self.value.store(f(old), Ordering::Relaxed);
+                        old
+                    }
+                    Watched::Yes => self.change_watched(did, at, f),
                 }
-                let old = self.value();
-                let new = f(old);
-                rt::changes(&self.value);
-                self.value.store(new, Ordering::Relaxed);
-                rt::edges(&self.object, did, at);
-                rt::value_is(&self.object, || bits(new));
-                rt::note(|| format!("{old:?} -> {new:?}"));
-                old
+            }
+
+            #[inline(never)]
+            fn change_watched(&self, did: Did, at: &'static Location<'static>, f: impl Fn($ty) -> $ty) -> $ty {
+                let found = rt::find(&self.object, self.value(), |_| Ways::only(did));
+                self.put(&found, did, f(found.value), at);
+                found.value
+            }
+
+            /// Stores a value behind what was found.
+            fn put(&self, found: &Found<$ty>, did: Did, new: $ty, at: &'static Location<'static>) {
+                rt::does(&self.object, found, did, Some(new), at);
+                if found.newer == 0 {
+                    rt::changes(&self.value);
+                    self.value.store(new, Ordering::Relaxed);
+                }
+                rt::value_is(&self.object, || bits(self.value()));
+                rt::note(|| match found.newer {
+                    0 => format!("{:?} -> {new:?}", found.value),
+                    _ => format!("{:?} -> {new:?}, late: {:?} is newer", found.value, found.newest),
+                });
+            }
+
+            /// Loads what was found.
+            fn get(&self, found: &Found<$ty>, did: Did, at: &'static Location<'static>) -> $ty {
+                rt::does(&self.object, found, did, None, at);
+                found.value
             }
 
             /// As in std: a scheduling point.
@@ -154,12 +198,23 @@ macro_rules! atomic {
             pub fn load(&self, order: Ordering) -> $ty {
                 check_orderings!(load order);
                 let at = Location::caller();
-                if !self.point("load", false, at) {
-                    return self.value.load(Ordering::SeqCst);
+                match self.point("load", false, [order; 2], at) {
+                    Watched::Outside => self.value.load(Ordering::SeqCst),
+                    Watched::No => self.value(),
+                    Watched::Yes => self.load_watched(order, at),
                 }
-                rt::edges(&self.object, Did::Load(order), at);
-                rt::note(|| format!("{:?}", self.value()));
-                self.value()
+            }
+
+            #[inline(never)]
+            fn load_watched(&self, order: Ordering, at: &'static Location<'static>) -> $ty {
+                let did = Did::Load(order);
+                let found = rt::find(&self.object, self.value(), |_| Ways::only(did));
+                let value = self.get(&found, did, at);
+                rt::note(|| match found.newer {
+                    0 => format!("{value:?}"),
+                    _ => format!("{value:?}, stale: {:?} is newer", found.newest),
+                });
+                value
             }
 
             /// As in std: a scheduling point.
@@ -184,9 +239,9 @@ macro_rules! atomic {
             #[track_caller]
             #[inline]
             pub fn compare_exchange(&self, current: $ty, new: $ty, success: Ordering, failure: Ordering) -> Result<$ty, $ty> {
-                check_orderings!(load failure);
+                check_orderings!(failure failure);
                 let orders = (success, failure);
-                self.exchange("compare_exchange", orders, Location::caller(), current, new, || false)
+                self.exchange("compare_exchange", orders, Location::caller(), current, new, false)
             }
 
             #[cold]
@@ -204,30 +259,56 @@ macro_rules! atomic {
                 at: &'static Location<'static>,
                 current: $ty,
                 new: $ty,
-                fails: impl Fn() -> bool,
+                may_fail: bool,
             ) -> Result<$ty, $ty> {
-                if !self.point(name, true, at) {
-                    return self.value.compare_exchange(current, new, Ordering::SeqCst, Ordering::SeqCst);
+                match self.point(name, true, [success, failure], at) {
+                    Watched::Outside => self.value.compare_exchange(current, new, Ordering::SeqCst, Ordering::SeqCst),
+                    Watched::No if !may_fail => {
+                        let old = self.value();
+                        if old != current {
+                            return Err(old);
+                        }
+                        self.value.store(new, Ordering::Relaxed);
+                        Ok(old)
+                    }
+                    _ => self.exchange_watched((success, failure), at, current, new, may_fail),
                 }
-                let old = self.value();
-                if old != current {
-                    rt::edges(&self.object, Did::Load(failure), at);
-                    rt::unchanged();
-                    rt::note(|| format!("{old:?} -> {old:?}"));
-                    return Err(old);
+            }
+
+            #[inline(never)]
+            fn exchange_watched(
+                &self,
+                (success, failure): (Ordering, Ordering),
+                at: &'static Location<'static>,
+                current: $ty,
+                new: $ty,
+                may_fail: bool,
+            ) -> Result<$ty, $ty> {
+                let fails = Did::Load(failure);
+                let ways = |old| {
+                    let succeeds = old == current;
+                    let first = if succeeds { Did::Change(success) } else { fails };
+                    Ways { first: Some(first), second: (succeeds && may_fail).then_some(fails) }
+                };
+                let found = rt::find(&self.object, self.value(), ways);
+                let by_itself = found.ways.second.is_some() && (found.ways.first.is_none() || rt::choose_freely(2, at) == 1);
+                let done = if by_itself { found.ways.second } else { found.ways.first };
+                match done {
+                    Some(did @ Did::Change(_)) => {
+                        self.put(&found, did, new, at);
+                        Ok(found.value)
+                    }
+                    _ => {
+                        let old = self.get(&found, fails, at);
+                        rt::unchanged();
+                        rt::note(|| match (by_itself, found.newer) {
+                            (true, _) => "fails for no reason".into(),
+                            (false, 0) => format!("{old:?} -> {old:?}"),
+                            (false, _) => format!("{old:?} -> {old:?}, stale: {:?} is newer", found.newest),
+                        });
+                        Err(old)
+                    }
                 }
-                if fails() {
-                    rt::edges(&self.object, Did::Load(failure), at);
-                    rt::unchanged();
-                    rt::note(|| "fails for no reason".into());
-                    return Err(old);
-                }
-                rt::changes(&self.value);
-                self.value.store(new, Ordering::Relaxed);
-                rt::edges(&self.object, Did::Change(success), at);
-                rt::value_is(&self.object, || bits(new));
-                rt::note(|| format!("{old:?} -> {new:?}"));
-                Ok(old)
             }
 
             /// As in std: a scheduling point. Fails for no reason only if [`crate::Config::spurious_failures`] is on.
@@ -237,11 +318,10 @@ macro_rules! atomic {
             #[track_caller]
             #[inline]
             pub fn compare_exchange_weak(&self, current: $ty, new: $ty, success: Ordering, failure: Ordering) -> Result<$ty, $ty> {
-                check_orderings!(load failure);
+                check_orderings!(failure failure);
                 let at = Location::caller();
-                let spurious = || rt::with(|rt| rt.settings.spurious).unwrap_or(false);
-                let fails = || spurious() && rt::choose_freely(2, at) == 1;
-                self.exchange("compare_exchange_weak", (success, failure), at, current, new, fails)
+                let may_fail = rt::with(|rt| rt.settings.spurious).unwrap_or(false);
+                self.exchange("compare_exchange_weak", (success, failure), at, current, new, may_fail)
             }
 
             /// As in std: a scheduling point.
@@ -253,7 +333,7 @@ macro_rules! atomic {
                     order => order,
                 };
                 let orders = (order, failure);
-                let (Ok(old) | Err(old)) = self.exchange("compare_and_swap", orders, Location::caller(), current, new, || false);
+                let (Ok(old) | Err(old)) = self.exchange("compare_and_swap", orders, Location::caller(), current, new, false);
                 old
             }
 

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const SETTINGS: Settings = Settings {
     refine: Refine(Refine::RELEASES.0 | Refine::COUNTS.0 | Refine::RACES.0),
     record: false,
+    deviations: 0,
     spurious: false,
     leaks: false,
     panics: false,

@@ -1,0 +1,72 @@
+//! Vector clocks, and what orderings do to them.
+
+use std::panic::Location;
+use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Release, SeqCst};
+
+pub(super) type Place = &'static Location<'static>;
+
+/// For each thread, how many of its events come before.
+pub(super) type Clock = Vec<u32>;
+
+pub(super) fn join(clock: &mut Clock, other: &[u32]) {
+    if clock.len() < other.len() {
+        clock.resize(other.len(), 0);
+    }
+    clock.iter_mut().zip(other).for_each(|(mine, other)| *mine = (*mine).max(*other));
+}
+
+pub(super) fn at(clock: &[u32], thread: usize) -> u32 {
+    clock.get(thread).copied().unwrap_or(0)
+}
+
+/// An event, by its thread and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    pub thread: usize,
+    pub index: u32,
+}
+
+impl Event {
+    /// Whether it comes before what has this clock.
+    pub fn is_in(self, clock: &[u32]) -> bool {
+        at(clock, self.thread) >= self.index
+    }
+
+    pub fn put_in(self, clock: &mut Clock) {
+        if clock.len() <= self.thread {
+            clock.resize(self.thread + 1, 0);
+        }
+        clock[self.thread] = clock[self.thread].max(self.index);
+    }
+}
+
+pub(super) fn acquires(order: Ordering) -> bool {
+    matches!(order, Acquire | AcqRel | SeqCst)
+}
+
+pub(super) fn releases(order: Ordering) -> bool {
+    matches!(order, Release | AcqRel | SeqCst)
+}
+
+/// How an operation on an atomic comes out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Did {
+    Load(Ordering),
+    Store(Ordering),
+    Change(Ordering),
+}
+
+impl Did {
+    pub fn order(self) -> Ordering {
+        let (Did::Load(order) | Did::Store(order) | Did::Change(order)) = self;
+        order
+    }
+
+    pub fn loads(self) -> bool {
+        !matches!(self, Did::Store(_))
+    }
+
+    pub fn stores(self) -> bool {
+        !matches!(self, Did::Load(_))
+    }
+}

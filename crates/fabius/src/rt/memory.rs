@@ -1,0 +1,225 @@
+//! Operations on atomics: which store each one finds, and where its own takes its place.
+//!
+//! Under sequential consistency it is the newest, and nothing is kept. With deviations it is a choice of the search: the
+//! newest costs nothing, any other that [`super::history`] and [`super::sc_order`] allow as much as a preemption.
+
+use super::clock::{Clock, Did, Place};
+use super::clocks::Done;
+use super::history::{MOST, Word};
+use super::{Object, Refine, Rt};
+use std::sync::atomic::Ordering::{self, SeqCst};
+
+/// How an operation can come out if it finds some value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ways {
+    pub first: Option<Did>,
+    /// For no reason.
+    pub second: Option<Did>,
+}
+
+impl Ways {
+    pub fn only(did: Did) -> Ways {
+        Ways { first: Some(did), second: None }
+    }
+
+    fn are_none(self) -> bool {
+        self.first.is_none() && self.second.is_none()
+    }
+
+    /// Those that remain.
+    fn filter(self, mut is_left: impl FnMut(Did) -> bool) -> Ways {
+        Ways { first: self.first.filter(|did| is_left(*did)), second: self.second.filter(|did| is_left(*did)) }
+    }
+}
+
+/// Who looks at an operation on an atomic besides the search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Watched {
+    /// It is outside of an execution.
+    Outside,
+    /// The value is all that matters.
+    No,
+    Yes,
+}
+
+/// Who looks at an operation with these orderings.
+#[inline(always)]
+pub(crate) fn watched(orders: [Ordering; 2]) -> Watched {
+    let is_weak = orders.iter().any(|order| *order != SeqCst);
+    super::with(|rt| {
+        let settings = &rt.settings;
+        let looks = settings.refine.0 & (Refine::WEAK.0 | Refine::RACES.0 | Refine::YIELDS.0) != 0;
+        let is_watched = looks || settings.record || is_weak && settings.deviations > 0;
+        if is_watched { Watched::Yes } else { Watched::No }
+    })
+    .unwrap_or(Watched::Outside)
+}
+
+/// What an operation finds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found<T> {
+    pub value: T,
+    /// The value of the newest store.
+    pub newest: T,
+    /// How many stores are newer than the one that it finds.
+    pub newer: u32,
+    pub ways: Ways,
+}
+
+/// The store that an operation finds, or behind which it stores; `newest` is the value of the atomic.
+pub(crate) fn find<T: Copy + PartialEq>(object: &Object, newest: T, ways: impl Fn(T) -> Ways) -> Found<T> {
+    let first = ways(newest);
+    super::with(|rt| {
+        let is_weak = |did: Option<Did>| did.is_some_and(|did| did.order() != SeqCst);
+        let found = Found { value: newest, newest, newer: 0, ways: first };
+        if !rt.settings.refine.contains(Refine::WEAK) {
+            if (is_weak(first.first) || is_weak(first.second)) && rt.settings.deviations > 0 {
+                rt.sees(Refine::WEAK.with(Refine::RACES));
+            }
+            return found;
+        }
+        let found = if rt.alone { rt.finds_again(object, found, ways) } else { rt.finds(object, found, ways) };
+        if rt.settings.refine.contains(Refine::YIELDS) {
+            let unusual = if found.value == newest { 0 } else { Word::of(found.value).number() | 1 };
+            rt.states.finds(rt.current, unusual);
+        }
+        found
+    })
+    .unwrap_or(Found { value: newest, newest, newer: 0, ways: first })
+}
+
+/// The operation comes out like this, and has stored a value, if it does.
+#[inline]
+pub(crate) fn does<T: Copy + PartialEq>(object: &Object, found: &Found<T>, did: Did, stored: Option<T>, at: Place) {
+    super::with(|rt| {
+        // Others could find one store more after each round.
+        let is_new = stored.is_some_and(|new| !did.loads() || new != found.value);
+        if is_new && rt.settings.refine.contains(Refine::WEAK) {
+            rt.leaves_the_loop();
+        }
+        if rt.settings.refine.contains(Refine::RACES) {
+            let word = stored.map_or_else(|| Word::of(0), Word::of);
+            rt.does_to_atomic(object, found.newer, did, word, at);
+        }
+    });
+}
+
+impl Rt {
+    fn finds<T: Copy + PartialEq>(&mut self, object: &Object, usual: Found<T>, ways: impl Fn(T) -> Ways) -> Found<T> {
+        let (thread, atomic) = (self.current, object.id_in(self) as usize);
+        // SAFETY: all stores of an atomic are of its type.
+        let value = |word: &Word| unsafe { word.get::<T>() };
+        let newest = usual.value;
+        let history = self.clocks.history(atomic, |word| value(word) == newest, Word::of(newest));
+        let values: Vec<T> = history.stores.iter().map(|store| value(&store.value)).collect();
+        let floor = self.clocks.floor(thread, atomic);
+        let last = values.len() - 1;
+        if floor == last || self.abandoned {
+            return usual;
+        }
+        let mut possible = 0;
+        let mut all = Vec::new();
+        for (newer, position) in (floor..=last).rev().enumerate().take(MOST) {
+            let ways = ways(values[position]).filter(|did| {
+                self.is_possible(
+                    did,
+                    position == last,
+                    Done { thread, atomic, did, position, place: std::panic::Location::caller() },
+                )
+            });
+            possible |= u64::from(!ways.are_none()) << newer;
+            all.push(ways);
+        }
+        let newer = self.deviate(possible);
+        Found { value: values[last - newer as usize], newest, newer, ways: all[newer as usize] }
+    }
+
+    /// What an operation finds in a trial, which leaves alone what is kept of stores: the newest, or the oldest that the
+    /// thread can find, as is to be tried out. Where it cannot in truth, it does something else
+    /// than was tried out.
+    fn finds_again<T: Copy>(&mut self, object: &Object, usual: Found<T>, ways: impl Fn(T) -> Ways) -> Found<T> {
+        let atomic = object.id_in(self) as usize;
+        let Some((_, word)) = self.oldest.iter().find(|(of, _)| *of == atomic) else { return usual };
+        // SAFETY: all stores of an atomic are of its type.
+        let value = unsafe { word.get::<T>() };
+        let ways = ways(value);
+        let loads = ways.first.is_some_and(Did::loads);
+        if loads { Found { value, newer: 1, ways, ..usual } } else { usual }
+    }
+
+    fn is_possible(&mut self, did: Did, is_newest: bool, done: Done) -> bool {
+        is_newest || self.clocks.has_room(done, did) && self.clocks.allows(done)
+    }
+
+    /// How an operation departs from what is usual, decided by the search.
+    fn deviate(&mut self, possible: u64) -> u32 {
+        let Some(choose) = self.choose else { return 0 };
+        let is_enough = self.deviations >= self.settings.deviations;
+        if is_enough && !self.has_been_here && possible > 1 {
+            (self.kept_from_deviating, self.dirty) = (true, true);
+        }
+        // SAFETY: the pointer is valid during the step, and a choice is made only in one.
+        let chosen = unsafe { (*choose).deviate(if is_enough || self.has_been_here { 1 } else { possible }) };
+        if chosen > 0 {
+            self.deviations += 1;
+        }
+        chosen
+    }
+
+    fn does_to_atomic(&mut self, object: &Object, newer: u32, did: Did, value: Word, place: Place) {
+        let (thread, atomic) = (self.current, object.id_in(self) as usize);
+        let position = self.clocks.position(atomic, newer);
+        let step = self.recorder.step;
+        if newer > 0 && did.loads() && self.settings.record {
+            self.recorder.finds.push((self.clocks.step_of(atomic, position), step));
+        }
+        self.clocks.atomic(Done { thread, atomic, did, position, place }, value, step);
+        if did.stores() && self.clocks.deviates && self.clocks.has_many_stores(atomic) {
+            let clocks = self.clocks_of_all();
+            if self.clocks.prune(atomic, &clocks) {
+                (self.forgets_stores, self.dirty) = (true, true);
+            }
+        }
+    }
+
+    /// What each thread knows when it goes on, at least. Who waits for the end of another knows what that has done.
+    fn clocks_of_all(&self) -> Vec<Clock> {
+        let waits_for = |thread: &usize| self.threads[*thread].op().and_then(|op| op.joins);
+        let live = (0..self.threads.len()).filter(|thread| !self.threads[*thread].finished);
+        live.map(|thread| {
+            let all = std::iter::successors(waits_for(&thread), waits_for).take(self.threads.len());
+            self.clocks.clock_after(thread, all)
+        })
+        .collect()
+    }
+}
+
+/// What an operation on a count orders, which was just done. A count is no memory of the test's: nothing of it is stale.
+#[inline]
+pub(crate) fn edges(count: &Object, did: Did, at: Place) {
+    super::with(|rt| {
+        if rt.settings.refine.contains(Refine::RACES) {
+            let (thread, atomic) = (rt.current, count.id_in(rt) as usize);
+            let history = rt.clocks.history(atomic, |_| true, Word::of(0));
+            history.stores.drain(..history.stores.len() - 1);
+            rt.clocks.atomic(Done { thread, atomic, did, position: 0, place: at }, Word::of(0), 0);
+        }
+    });
+}
+
+/// What an answer says if stores were forgotten.
+pub(crate) fn forgotten() -> String {
+    format!(
+        "an atomic has more than {MOST} stores that a load could find; the oldest were forgotten. \
+         `Config::sequentially_consistent` explores without stale reads"
+    )
+}
+
+/// A fence.
+pub(crate) fn fence(order: Ordering) {
+    super::with(|rt| {
+        if rt.settings.refine.contains(Refine::RACES) {
+            rt.clocks.fence(rt.current, order);
+        }
+    });
+}

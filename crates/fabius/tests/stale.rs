@@ -1,0 +1,423 @@
+//! Stale reads and late stores in tests: what is found, what it costs, how it is said, and what limits it.
+
+use fabius::cell::UnsafeCell;
+use fabius::sync::Arc;
+use fabius::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
+use fabius::sync::atomic::{AtomicUsize, fence};
+use fabius::{Config, Report, Verdict, hint, thread};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+fn two() -> [Arc<AtomicUsize>; 2] {
+    [0, 0].map(|value| Arc::new(AtomicUsize::new(value)))
+}
+
+/// One thread stores a value and then a flag; who sees the flag expects the value.
+fn passes_a_value(store: Ordering, load: Ordering) -> impl Fn() + Sync {
+    move || {
+        let [value, flag] = two();
+        let (theirs, says) = (value.clone(), flag.clone());
+        let writer = thread::spawn(move || {
+            theirs.store(7, Relaxed);
+            says.store(1, store);
+        });
+        if flag.load(load) == 1 {
+            assert_eq!(value.load(Relaxed), 7, "the value is missing");
+        }
+        writer.join().unwrap();
+    }
+}
+
+fn text(report: &Report) -> String {
+    report.failure().unwrap_or_else(|| report.to_string())
+}
+
+#[test]
+fn a_value_that_is_passed_needs_release_and_acquire() {
+    for (store, load, fails) in [(Relaxed, Relaxed, true), (Release, Relaxed, true), (Relaxed, Acquire, true)]
+        .into_iter()
+        .chain([(Release, Acquire, false), (SeqCst, SeqCst, false), (Release, SeqCst, false)])
+    {
+        for config in [Config::new(), Config::new().exhaustive(), Config::new().without_reduction()] {
+            let report = config.explore(passes_a_value(store, load));
+            assert_eq!(report.is_bug(), fails, "{store:?} {load:?} {}", text(&report));
+            assert!(fails || report.to_string().contains("all were explored, with stale reads;"), "{report}");
+        }
+        let report = Config::new().sequentially_consistent().explore(passes_a_value(store, load));
+        assert_eq!(report.verdict, Verdict::Verified, "{}", text(&report));
+        assert!(report.to_string().contains("under sequential consistency, with races judged by"), "{report}");
+    }
+}
+
+#[test]
+fn what_is_sequentially_consistent_has_no_deviations() {
+    let report = Config::new().explore(|| {
+        let [x, y] = two();
+        let (a, b) = (x.clone(), y.clone());
+        let other = thread::spawn(move || {
+            a.store(1, SeqCst);
+            b.load(SeqCst)
+        });
+        y.store(1, SeqCst);
+        let mine = x.load(SeqCst);
+        assert!(mine == 1 || other.join().unwrap() == 1);
+    });
+    assert_eq!(report.verdict, Verdict::Verified);
+    assert!(report.to_string().contains("under sequential consistency"), "{report}");
+}
+
+#[test]
+fn a_report_shows_what_is_stale_and_is_replayed() {
+    let test = passes_a_value(Relaxed, Relaxed);
+    let report = Config::new().name("stale").explore(&test);
+    let said = text(&report);
+    for part in ["the value is missing", "load (0, stale: 7 is newer)", "1 stale read"] {
+        assert!(said.contains(part), "`{part}` is missing in\n{said}");
+    }
+    let trace = report.trace().unwrap();
+    assert_eq!((trace.stale, trace.cost), (1, report.levels.last().unwrap().bound));
+    let schedule = report.replay.as_deref().unwrap();
+    assert!(schedule.starts_with("weak,"), "{schedule}");
+    let again = catch_unwind(AssertUnwindSafe(|| fabius::replay(schedule, &test)));
+    let again = *again.expect_err("it fails again").downcast::<String>().unwrap();
+    assert!(again.contains("load (0, stale: 7 is newer)"), "{again}");
+}
+
+#[test]
+fn the_store_that_was_found_is_linked() {
+    let report = Config::new().explore(|| {
+        let [x, flag] = two();
+        let (theirs, says) = (x.clone(), flag.clone());
+        let writer = thread::spawn(move || {
+            theirs.store(1, Relaxed);
+            theirs.store(2, Relaxed);
+            says.store(1, Relaxed);
+        });
+        assert!(flag.load(Relaxed) != 1 || x.load(Relaxed) != 1);
+        writer.join().unwrap();
+    });
+    let said = text(&report);
+    assert!(said.contains("load (1, stale: 2 is newer)"), "{said}");
+    let trace = report.trace().unwrap();
+    let found: Vec<_> = trace.links.iter().filter(|l| format!("{:?}", l.kind) == "Finds").collect();
+    assert_eq!(found.len(), 1, "{:?}", trace.links);
+    let of = |step: u32| &trace.steps[step as usize].actions[0];
+    assert_eq!((of(found[0].from).note.as_deref(), of(found[0].to).text.as_str()), (Some("0 -> 1"), "load"));
+}
+
+#[test]
+fn stores_take_their_place_before_others() {
+    // Each thread's second store comes before the other's first: nobody's second is the last.
+    let test = || {
+        let [x, y] = two();
+        let (a, b) = (x.clone(), y.clone());
+        let other = thread::spawn(move || {
+            b.store(1, Relaxed);
+            a.store(2, Relaxed);
+        });
+        x.store(1, Relaxed);
+        y.store(2, Relaxed);
+        other.join().unwrap();
+        assert!((x.load(Relaxed), y.load(Relaxed)) != (1, 1));
+    };
+    let said = text(&Config::new().explore(test));
+    assert!(said.contains("late: ") && said.contains("1 stale read"), "{said}");
+    assert_eq!(Config::new().sequentially_consistent().explore(test).verdict, Verdict::Verified);
+}
+
+/// Two threads read twice what two others store, each with its own order.
+fn needs_two() {
+    let all: Vec<_> = (0..2)
+        .map(|_| {
+            let [x, y] = two();
+            let (a, b) = (x.clone(), y.clone());
+            let other = thread::spawn(move || {
+                a.store(1, Relaxed);
+                b.load(Relaxed)
+            });
+            y.store(1, Relaxed);
+            (x.load(Relaxed), other.join().unwrap())
+        })
+        .collect();
+    assert!(all.iter().any(|both| *both != (0, 0)), "both pairs are reordered");
+}
+
+#[test]
+fn a_limit_on_stale_reads_is_kept_and_said() {
+    let report = Config::new().stale(1).explore(needs_two);
+    assert!(!report.is_bug(), "{}", text(&report));
+    assert_ne!(report.verdict, Verdict::Verified);
+    assert!(report.to_string().contains("with at most 1 stale read in each execution"), "{report}");
+    assert!(Config::new().stale(2).explore(needs_two).is_bug());
+    let report = Config::new().preemptions(1).explore(needs_two);
+    assert!(report.to_string().contains("within 1 preemptions and stale reads together"), "{report}");
+    let report = Config::new().preemptions(1).sequentially_consistent().explore(needs_two);
+    assert!(report.to_string().contains("within 1 preemptions, under sequential consistency;"), "{report}");
+    let report = Config::new().stale(3).explore(passes_a_value(Release, Acquire));
+    assert_eq!(report.verdict, Verdict::Verified, "a limit that is not met limits nothing");
+    assert!(report.to_string().contains("with at most 3 stale reads"), "{report}");
+}
+
+#[test]
+fn a_sequence_lock_needs_its_fences() {
+    let seqlock = |order: Option<Ordering>| {
+        move || {
+            let sequence = Arc::new(AtomicUsize::new(0));
+            let data = two();
+            let (theirs, written) = (sequence.clone(), data.clone());
+            let writer = thread::spawn(move || {
+                theirs.store(1, Relaxed);
+                fence(Release);
+                written.iter().for_each(|word| word.store(1, Relaxed));
+                theirs.store(2, Release);
+            });
+            let before = sequence.load(Acquire);
+            let [first, second] = [0, 1].map(|word: usize| data[word].load(Relaxed));
+            if let Some(order) = order {
+                fence(order);
+            }
+            if before & 1 == 0 && sequence.load(Relaxed) == before {
+                assert_eq!(first, second, "torn");
+            }
+            writer.join().unwrap();
+        }
+    };
+    assert_eq!(Config::new().explore(seqlock(Some(Acquire))).verdict, Verdict::Verified);
+    let report = Config::new().explore(seqlock(None));
+    assert!(text(&report).contains("torn"), "{}", text(&report));
+    assert_eq!(Config::new().sequentially_consistent().explore(seqlock(None)).verdict, Verdict::Verified);
+}
+
+#[test]
+fn loops_that_wait_end() {
+    let test = || {
+        let [value, flag] = two();
+        let (theirs, says) = (value.clone(), flag.clone());
+        let writer = thread::spawn(move || {
+            theirs.store(7, Relaxed);
+            says.store(1, Release);
+        });
+        while flag.load(Acquire) == 0 {
+            hint::spin_loop();
+        }
+        assert_eq!(value.load(Relaxed), 7);
+        writer.join().unwrap();
+    };
+    for config in [Config::new(), Config::new().exhaustive(), Config::new().without_reduction(), Config::new().stale(2)]
+    {
+        let report = config.max_steps(500).explore(test);
+        assert!(!report.is_bug(), "{}", text(&report));
+        let capped = report.to_string().contains("with at most 2 stale reads");
+        assert!(report.verdict == Verdict::Verified || capped, "{report}");
+    }
+}
+
+#[test]
+fn random_executions_deviate_too() {
+    for config in [Config::new().random(500), Config::new().pct(3, 500), Config::new().pos(500)] {
+        assert!(config.explore(passes_a_value(Relaxed, Relaxed)).is_bug(), "{config:?}");
+        assert!(!config.explore(passes_a_value(Release, Acquire)).is_bug(), "{config:?}");
+        assert!(!config.sequentially_consistent().explore(passes_a_value(Relaxed, Relaxed)).is_bug());
+    }
+}
+
+#[test]
+fn who_owns_an_atomic_changes_it_for_all() {
+    let report = Config::new().explore(|| {
+        let mut x = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| x.store(1, Relaxed));
+        });
+        assert_eq!(x.load(Relaxed), 1, "the scope has ended");
+        *x.get_mut() = 5;
+        let x = Arc::new(x);
+        let theirs = x.clone();
+        assert_eq!(thread::spawn(move || theirs.load(Relaxed)).join().unwrap(), 5);
+        assert_eq!(x.load(Relaxed), 5);
+    });
+    assert_eq!(report.verdict, Verdict::Verified, "{}", text(&report));
+}
+
+#[test]
+fn stores_that_are_forgotten_make_the_answer_unknown() {
+    let counts = |times: usize| {
+        move || {
+            let x = Arc::new(AtomicUsize::new(0));
+            let theirs = x.clone();
+            let other = thread::spawn(move || theirs.load(Relaxed));
+            (0..times).for_each(|_| _ = x.fetch_add(1, Relaxed));
+            other.join().unwrap();
+        }
+    };
+    let report = Config::new().preemptions(1).explore(counts(100));
+    assert!(matches!(report.verdict, Verdict::Unknown { .. }), "{report}");
+    assert!(
+        report.to_string().contains("more than 64 stores") && !report.to_string().contains("none within"),
+        "{report}"
+    );
+    let report = Config::new().preemptions(1).explore(counts(50));
+    assert!(matches!(report.verdict, Verdict::NoBugWithinBounds { .. }), "{report}");
+    // Nobody else can find the older ones.
+    let report = Config::new().explore(|| {
+        let x = AtomicUsize::new(0);
+        (0..100).for_each(|_| _ = x.fetch_add(1, Relaxed));
+    });
+    assert_eq!(report.verdict, Verdict::Verified, "{report}");
+}
+
+#[test]
+fn a_race_that_a_stale_read_leads_to_is_found() {
+    // Both threads see that the other has not begun.
+    struct Cell(UnsafeCell<u32>);
+    // SAFETY: fibers never access it at the same time.
+    unsafe impl Sync for Cell {}
+    // SAFETY: as above.
+    unsafe impl Send for Cell {}
+    let test = |order: Ordering| {
+        move || {
+            let [x, y] = two();
+            let mine = std::sync::Arc::new(Cell(UnsafeCell::new(0)));
+            let (a, b, theirs) = (x.clone(), y.clone(), mine.clone());
+            let enter = move |own: &AtomicUsize, other: &AtomicUsize, cell: &Cell| {
+                own.store(1, Relaxed);
+                fence(order);
+                if other.load(Relaxed) == 0 {
+                    // SAFETY: as above.
+                    cell.0.with_mut(|place| unsafe { *place += 1 });
+                }
+            };
+            let other = thread::spawn(move || enter(&a, &b, &theirs));
+            enter(&y, &x, &mine);
+            other.join().unwrap();
+        }
+    };
+    let report = Config::new().explore(test(AcqRel));
+    assert!(text(&report).contains("data race") && text(&report).contains("stale: 1 is newer"), "{}", text(&report));
+    assert_eq!(Config::new().explore(test(SeqCst)).verdict, Verdict::Verified);
+}
+
+/// What a call panics with.
+fn panic_of<R>(call: impl FnOnce() -> R) -> String {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(call)) else { panic!("it does not panic") };
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_string());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).expect("a text")
+}
+
+#[test]
+fn orderings_that_make_no_sense_panic_as_in_std() {
+    let (ours, std) = (AtomicUsize::new(0), std::sync::atomic::AtomicUsize::new(0));
+    for order in [Release, AcqRel] {
+        assert_eq!(panic_of(|| ours.load(order)), panic_of(|| std.load(order)));
+        let mine = panic_of(|| ours.compare_exchange(0, 1, SeqCst, order));
+        assert_eq!(mine, panic_of(|| std.compare_exchange(0, 1, SeqCst, order)));
+        let mine = panic_of(|| ours.compare_exchange_weak(0, 1, SeqCst, order));
+        assert_eq!(mine, panic_of(|| std.compare_exchange_weak(0, 1, SeqCst, order)));
+        let mine = panic_of(|| ours.fetch_update(SeqCst, order, Some));
+        assert_eq!(mine, panic_of(|| std.fetch_update(SeqCst, order, Some)));
+    }
+    for order in [Acquire, AcqRel] {
+        assert_eq!(panic_of(|| ours.store(1, order)), panic_of(|| std.store(1, order)));
+    }
+    let none = [Relaxed][usize::from(false)];
+    assert_eq!(panic_of(|| fence(none)), panic_of(|| std::sync::atomic::fence(none)));
+    let report = Config::new().explore(|| {
+        let _ = AtomicUsize::new(0).load(Release);
+    });
+    assert!(text(&report).contains("there is no such thing as a release load"), "{}", text(&report));
+}
+
+/// A thread is told that a value was stored, and waits; in each round it looks at the value, and where it finds this one it
+/// counts, where nobody sees it.
+fn counts_what_it_finds(what: usize, most: u32) -> impl Fn() + Sync {
+    move || {
+        let [value, says] = two();
+        let is_over = Arc::new(AtomicUsize::new(0));
+        let (theirs, told, over) = (value.clone(), says.clone(), is_over.clone());
+        let writer = thread::spawn(move || {
+            theirs.store(1, Relaxed);
+            told.store(1, Relaxed);
+            over.store(1, Relaxed);
+        });
+        while says.load(Relaxed) == 0 {
+            hint::spin_loop();
+        }
+        let rounds = Box::new(std::sync::atomic::AtomicU32::new(0));
+        while is_over.load(Relaxed) == 0 {
+            if value.load(Relaxed) == what {
+                assert!(rounds.fetch_add(1, Relaxed) < most, "too many rounds");
+            }
+            hint::spin_loop();
+        }
+        writer.join().unwrap();
+    }
+}
+
+#[test]
+fn who_counts_only_what_is_stale_is_never_taken_for_one_who_waits() {
+    let cost = |report: &Report| report.trace().unwrap_or_else(|| panic!("{report}")).cost;
+    // The other thread is interrupted once. Each of four rounds finds the older value.
+    assert_eq!(cost(&Config::new().explore(counts_what_it_finds(0, 3))), 5);
+    assert_eq!(cost(&Config::new().explore(counts_what_it_finds(1, 3))), 1);
+    for what in [0, 1] {
+        let report = Config::new().exhaustive().executions(200).explore(counts_what_it_finds(what, 1500));
+        assert!(!report.is_bug() && !report.to_string().contains("all were explored"), "{report}");
+    }
+}
+
+#[test]
+fn loops_that_look_at_several_values_end() {
+    let report = Config::new().explore(|| {
+        let [x, y] = two();
+        let (a, b) = (x.clone(), y.clone());
+        let writer = thread::spawn(move || {
+            a.store(1, Relaxed);
+            b.store(1, Release);
+        });
+        while y.load(Acquire) == 0 && x.load(Relaxed) < 2 {
+            hint::spin_loop();
+        }
+        assert_eq!(x.load(Relaxed), 1);
+        writer.join().unwrap();
+    });
+    assert_eq!(report.verdict, Verdict::Verified, "{}", text(&report));
+}
+
+#[test]
+fn a_lock_that_spins_is_explored_completely() {
+    let report = Config::new().explore(|| {
+        let [lock, value] = two();
+        let add = |lock: &AtomicUsize, value: &AtomicUsize| {
+            while lock.swap(1, Acquire) == 1 {
+                hint::spin_loop();
+            }
+            let old = value.load(Relaxed);
+            value.store(old + 1, Relaxed);
+            lock.store(0, Release);
+        };
+        let (theirs, other) = (lock.clone(), value.clone());
+        let thread = thread::spawn(move || add(&theirs, &other));
+        add(&lock, &value);
+        thread.join().unwrap();
+        assert_eq!(value.load(Relaxed), 2);
+    });
+    assert_eq!(report.verdict, Verdict::Verified, "{}", text(&report));
+}
+
+#[test]
+fn loops_that_store_are_not_proven_to_wait() {
+    // In each round there is one store more that the other thread can find.
+    let report = Config::new().exhaustive().executions(60).explore(|| {
+        let [x, is_over] = two();
+        let (theirs, over) = (x.clone(), is_over.clone());
+        let reader = thread::spawn(move || {
+            _ = theirs.load(Relaxed);
+            over.store(1, Relaxed);
+        });
+        while is_over.load(Relaxed) == 0 {
+            x.store(1, Relaxed);
+            x.store(0, Relaxed);
+            hint::spin_loop();
+        }
+        reader.join().unwrap();
+    });
+    assert!(!report.is_bug() && !report.to_string().contains("all were explored"), "{report}");
+}
