@@ -7,6 +7,7 @@
 
 mod answers;
 mod args;
+mod c;
 mod commands;
 mod failure;
 mod files;

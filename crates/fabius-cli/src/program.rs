@@ -2,8 +2,8 @@
 
 use crate::args::common::ProgramArgs;
 use crate::failure::Failure;
-use crate::files;
 use crate::paint::Paint;
+use crate::{c, files};
 use fabius_lang::program::Program;
 use fabius_lang::{Choices, Options};
 use fabius_messages::ctp::Ctp;
@@ -26,6 +26,12 @@ pub fn load(path: &Path, args: &ProgramArgs, choices: Choices) -> Result<Loaded,
 pub fn compile(source: String, path: &Path, args: &ProgramArgs, choices: Choices) -> Result<Loaded, Failure> {
     let ProgramArgs { instances, consts } = args;
     let file = path.display().to_string();
+    if c::is_c(path) {
+        let id = fabius_verify::program_id(&file, &source, consts, instances);
+        let fabius_c::Loaded { source, program } = c::load(path, consts)?;
+        let program = fabius_verify::with_instances(program, instances)?;
+        return Ok(Loaded { source, program, id });
+    }
     let program = fabius_lang::compile(&source, &Options { consts: consts.clone(), choices })
         .map_err(|diagnostics| Failure::Source { source: source.clone(), file: file.clone(), diagnostics })?;
     let warnings = fabius_lang::warnings(&program);

@@ -90,6 +90,8 @@ pub enum Limit {
     Tasks,
     /// Too many heap objects at once.
     Heap,
+    /// More than the program's front end follows; the statement says of what.
+    Program,
     /// The search's time was over within a step.
     Time,
     /// A step took more memory than the search has.

@@ -11,7 +11,7 @@ mod unparse;
 pub mod walk;
 mod warnings;
 
-pub use analysis::{Choices, LIBRARY, Options, compile, erase_spans, show_type};
+pub use analysis::{Choices, LIBRARY, Options, compile, erase_spans, finish_program as finish, show_type};
 pub use explain::{codes, explain};
 pub use render::{SHOWN, Style, render};
 pub use syntax::parser::KEYWORDS;

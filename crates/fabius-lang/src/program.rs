@@ -308,6 +308,14 @@ pub enum Check {
     Assertion,
     /// A precondition of the synchronization library.
     SyncMisuse,
+    /// A pointer that is null (C).
+    Null,
+    /// Beyond the end of an object (C).
+    OutOfBounds,
+    /// Memory that is freed, or was never there (C).
+    Memory,
+    /// Not a bug of the program, but more than is followed: a limit.
+    Bound,
 }
 
 /// A guard.

@@ -1,6 +1,7 @@
 //! The instruction set. Every variable is a sequence of words (`i64`); records and arrays are flattened. An operand is
 //! a word in one of five areas; an address is a word plus an offset computed at run time.
 
+use fabius_lang::program::Check;
 use fabius_trace::Span;
 
 /// Where an operand lives.
@@ -314,7 +315,7 @@ pub(crate) enum Instr {
         cmp: Cmp,
         a: Arg,
         b: Arg,
-        misuse: bool,
+        check: Check,
     },
     Progress,
     /// A task of a higher level that was just posted, or was posted inside the atomic block that ends, interrupts here.

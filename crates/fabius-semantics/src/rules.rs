@@ -335,6 +335,11 @@ impl<'a> Small<'a> {
         let kind = match check {
             Check::Assertion => BugKind::Assertion,
             Check::SyncMisuse => BugKind::SyncMisuse,
+            Check::Null => BugKind::NullDereference,
+            Check::OutOfBounds => BugKind::IndexOutOfBounds,
+            Check::Memory => BugKind::Memory,
+            Check::Bound if !self.eval(e)?.is_true() => return Err(Fault::Limit(Limit::Program, span)),
+            Check::Bound => return self.advance(),
         };
         if self.eval(e)?.is_true() { self.advance() } else { Err(Fault::Bug(kind, span)) }
     }

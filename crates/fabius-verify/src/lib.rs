@@ -414,6 +414,7 @@ fn reason(cut: Cut, program: &Program) -> Reason {
                 Limit::Integer => "an `int` beyond 64 bits",
                 Limit::Tasks => "more than 65,535 tasks at once",
                 Limit::Heap => "more than 65,535 heap objects at once",
+                Limit::Program => "more than is followed",
                 // These are limits of the search.
                 Limit::Time | Limit::Memory | Limit::Interrupted => "a step was given up",
             };

@@ -31,8 +31,9 @@ pub struct CheckArgs {
     pub strategy: Option<Strategy>,
     /// Where a thread may be preempted: before every access to shared state, or to synchronization variables only
     /// (and then every execution is checked for data races)
-    #[arg(long, value_name = "POINTS", default_value = "all", help_heading = "Search")]
-    pub points: PointsArg,
+    /// [default: all; sync for C]
+    #[arg(long, value_name = "POINTS", help_heading = "Search")]
+    pub points: Option<PointsArg>,
     /// Enumerate executions without storing states
     #[arg(long, help_heading = "Search")]
     pub stateless: bool,

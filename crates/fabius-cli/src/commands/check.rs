@@ -10,9 +10,9 @@ use crate::outputs::refuse_losses;
 use crate::paint::{Paint, Style, printable};
 use crate::program::{Loaded, load};
 use crate::progress::Ticker;
-use crate::{files, stop};
+use crate::{c, files, stop};
 use fabius_lang::Choices;
-use fabius_trace::{Bound, SchedulerKind, Verdict};
+use fabius_trace::{Bound, Points, SchedulerKind, Verdict};
 use fabius_verify::graph::{self, GraphError};
 use fabius_verify::{Plan, Strategy};
 use std::path::{Path, PathBuf};
@@ -172,7 +172,12 @@ fn plan(args: &CheckArgs) -> Plan {
         max: args.max,
         scheduler,
         strategy,
-        points: args.points.into(),
+        // As CHESS: data races are bugs of a C program, so that points at synchronization are enough.
+        points: match args.points {
+            Some(points) => points.into(),
+            None if args.files.iter().all(|f| c::is_c(f)) => Points::Sync,
+            None => Points::All,
+        },
         stateless: args.stateless,
         races: args.races,
         deadlock: !args.no_deadlock,

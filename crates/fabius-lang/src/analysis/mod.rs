@@ -65,6 +65,19 @@ pub fn compile(source: &str, options: &Options) -> Result<Program, Vec<Diagnosti
     Err(diagnostics)
 }
 
+/// Says of every statement of a program what it touches, as [`Stmt::access`] wants it. The classes of variables are known.
+/// For front ends that make core programs themselves.
+///
+/// # Errors
+/// Calls inside `atomic` of procedures that wait.
+pub fn finish_program(program: &mut Program) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    access::check_atomic(program, &mut diagnostics);
+    access::assign(program);
+    dropping::assign(program);
+    diagnostics
+}
+
 fn lower(
     source: &str,
     prelude: &ast::File,

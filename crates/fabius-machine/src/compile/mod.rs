@@ -11,7 +11,7 @@ use crate::layout::{Layout, words_of};
 use dead::Dead;
 use expr::Val;
 use fabius_lang::program::{
-    Access, Block, Check, Class, Expr, Guard as Test, Interleave, Place, ProcId, Program, Stmt, StmtKind, Type, Value,
+    Access, Block, Class, Expr, Guard as Test, Interleave, Place, ProcId, Program, Stmt, StmtKind, Type, Value,
 };
 use fabius_trace::{Points, Span};
 use std::collections::HashMap;
@@ -301,9 +301,8 @@ impl<'p> Compiler<'p> {
             }
             StmtKind::Assert(e, check, _) => {
                 let (cmp, a, b) = self.test(e);
-                let misuse = *check == Check::SyncMisuse;
                 let info = Info { at: s.span, a: a.span, b: b.span, ..Info::default() };
-                self.emit(Instr::Assert { cmp, a: a.arg, b: b.arg, misuse }, info);
+                self.emit(Instr::Assert { cmp, a: a.arg, b: b.arg, check: *check }, info);
             }
             StmtKind::Print(es) => {
                 for e in es {

@@ -4,7 +4,22 @@ use super::values::{arith, fixed, offset};
 use super::{Exec, bug, limit};
 use crate::code::{Copy, Instr};
 use fabius_explore::system::{Fault, Limit};
-use fabius_trace::BugKind;
+use fabius_lang::program::Check;
+use fabius_trace::{BugKind, Span};
+
+/// What it means that a check does not hold.
+#[cold]
+fn violated(check: Check, span: Span) -> Result<(), Fault> {
+    let kind = match check {
+        Check::Assertion => BugKind::Assertion,
+        Check::SyncMisuse => BugKind::SyncMisuse,
+        Check::Null => BugKind::NullDereference,
+        Check::OutOfBounds => BugKind::IndexOutOfBounds,
+        Check::Memory => BugKind::Memory,
+        Check::Bound => return limit(Limit::Program, span),
+    };
+    bug(kind, span)
+}
 
 impl Exec<'_> {
     /// The common ones, which are those of guards.
@@ -50,10 +65,9 @@ impl Exec<'_> {
                 let to = self.element(index, base, at, shape, here)?;
                 self.write(index, to, v, here);
             }
-            Instr::Assert { cmp, a, b, misuse } => {
+            Instr::Assert { cmp, a, b, check } => {
                 if !cmp.holds(self.read(index, a, here, 0), self.read(index, b, here, 1)) {
-                    let kind = if misuse { BugKind::SyncMisuse } else { BugKind::Assertion };
-                    return bug(kind, self.program.code.infos[here].at);
+                    return violated(check, self.program.code.infos[here].at);
                 }
             }
             Instr::Progress => self.log.progress = true,

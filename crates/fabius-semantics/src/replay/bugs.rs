@@ -51,8 +51,10 @@ impl Replay<'_> {
             }
             BugKind::SyncMisuse => format!("misuse of a synchronization object{said}: `{text}`"),
             BugKind::DivisionByZero => format!("division by zero: `{text}`{values}"),
-            BugKind::IndexOutOfBounds => format!("index out of bounds: `{text}`{values}"),
+            BugKind::IndexOutOfBounds => format!("index out of bounds{said}: `{text}`{values}"),
+            BugKind::NullDereference if teller.said.is_some() => format!("null dereference{said}: `{text}`"),
             BugKind::NullDereference => format!("`null` has no fields and no end: `{text}`{values}"),
+            BugKind::Memory => format!("misuse of memory{said}: `{text}`"),
             BugKind::RangeOverflow => format!("a value outside the range of its variable: `{text}`{values}"),
             BugKind::Deadlock
             | BugKind::DataRace
@@ -60,8 +62,7 @@ impl Replay<'_> {
             | BugKind::Panic
             | BugKind::Leak
             | BugKind::Unmatched
-            | BugKind::Crash
-            | BugKind::Memory => {
+            | BugKind::Crash => {
                 format!("{kind:?}")
             }
         };

@@ -6,7 +6,7 @@ use crate::run::Observer;
 use crate::show::{Names, Variables, one_line, values_in};
 use fabius_explore::system::BufferId;
 use fabius_lang::program::{Base, ExprKind, Guard, Place, Program, Stmt, StmtKind, Type};
-use fabius_trace::Action;
+use fabius_trace::{Action, Span};
 
 /// Writes down what a step does.
 pub(super) struct Teller<'a> {
@@ -47,6 +47,8 @@ impl<'a> Teller<'a> {
 fn is_silent(program: &Program, proc: usize, stmt: &Stmt) -> bool {
     let is_temporary = |p: &Place| matches!(p.base, Base::Local(l) if p.path.is_empty() && program.procs[proc].locals[l].name.starts_with('$'));
     match &stmt.kind {
+        // Front ends mark so what is in no source text.
+        _ if stmt.span == Span::default() => true,
         StmtKind::Atomic(_) | StmtKind::Skip => true,
         StmtKind::Assign(p, e) => is_temporary(p) && matches!(e.kind, ExprKind::Const(_)),
         StmtKind::While(Guard::Expr(e), _) => {

@@ -227,6 +227,7 @@ pub fn explicit(source: &Program, trace: Trace, caps: Caps) -> Result<Explicit, 
     if source.any_stmt(|s| matches!(s.kind, StmtKind::New(..))) {
         limits.push(caps.words_of_objects());
     }
+    limits.extend(bounds_of(source));
     if has_handles && tasks.is_none() {
         limits.push(caps.words_of_tasks());
     }
@@ -239,6 +240,19 @@ pub fn explicit(source: &Program, trace: Trace, caps: Caps) -> Result<Explicit, 
     private.remove(&stop);
     private.insert(failed);
     Ok(Explicit { program, has_init: source.init.is_some(), starts, stop, failed, private, tasks, caps, limits })
+}
+
+/// What the front end does not follow, in its words.
+fn bounds_of(source: &Program) -> BTreeSet<String> {
+    let mut words = BTreeSet::new();
+    for proc in &source.procs {
+        each(&proc.body, &mut |s| {
+            if let StmtKind::Assert(_, Check::Bound, Some(said)) = &s.kind {
+                words.insert(format!("not followed: {said}"));
+            }
+        });
+    }
+    words
 }
 
 /// The globals that are part of the shared state: all that are changed, but for those of one thread.

@@ -77,7 +77,12 @@ impl Maker<'_> {
             }
             StmtKind::Assert(e, check, message) => {
                 let e = self.evaluated_one(e, s, body, out);
-                out.push(Stmt { span: at, ..stmt(StmtKind::Assert(e, *check, message.clone())) });
+                // What is not followed further is no failure.
+                let kind = match check {
+                    Check::Bound => StmtKind::Assume(e),
+                    _ => StmtKind::Assert(e, *check, message.clone()),
+                };
+                out.push(Stmt { span: at, ..stmt(kind) });
             }
             StmtKind::Print(es) => {
                 let es = self.evaluated(es, s, body, out);

@@ -1,0 +1,223 @@
+//! From files to the core program.
+
+use crate::core::*;
+use crate::lines::Lines;
+use crate::lower::*;
+use crate::preprocess::preprocess;
+use crate::refusal::{Refusal, Result};
+use fabius_lang::program::*;
+use fabius_trace::{Diagnostic, Span};
+use lang_c::ast::TranslationUnit;
+use lang_c::driver::{Config, Flavor, parse_preprocessed};
+use std::path::PathBuf;
+
+/// How C files are read.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Options for the preprocessor: `-DN=4`, `-Iinclude`.
+    pub preprocessor: Vec<String>,
+    /// Bounds that the program does not say.
+    pub limits: Limits,
+}
+
+/// A program that was read.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The user's text: that of the file, or of several one after the other.
+    pub source: String,
+    /// The program.
+    pub program: Program,
+}
+
+/// Why C files are no program.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// They cannot be read or preprocessed.
+    Plain(String),
+    /// Places in the text.
+    Source {
+        /// The user's text.
+        source: String,
+        /// What is wrong.
+        diagnostics: Vec<Diagnostic>,
+    },
+}
+
+/// How often the program is lowered at most; what is found out grows with each pass.
+const PASSES: usize = 12;
+
+/// Reads C files, which are one program.
+///
+/// # Errors
+/// What cannot be read, is wrong or is not taken.
+pub fn load(files: &[PathBuf], options: &Options) -> std::result::Result<Loaded, Failure> {
+    let own = files.iter().map(|f| {
+        let text =
+            std::fs::read_to_string(f).map_err(|e| Failure::Plain(format!("cannot read `{}`: {e}", f.display())))?;
+        Ok((f.display().to_string(), text))
+    });
+    let own: Vec<(String, String)> = own.collect::<std::result::Result<_, _>>()?;
+    let text = preprocess(files, &options.preprocessor).map_err(Failure::Plain)?;
+    let lines = Lines::new(&text, &own);
+    let refuse = |refusals: Vec<Refusal>| {
+        let mut diagnostics: Vec<Diagnostic> = refusals.into_iter().map(Refusal::diagnostic).collect();
+        diagnostics.sort_by_key(|d| d.span.start);
+        diagnostics.dedup();
+        Failure::Source { source: lines.source.clone(), diagnostics }
+    };
+    let config = Config { cpp_command: String::new(), cpp_options: Vec::new(), flavor: Flavor::GnuC11 };
+    let parsed = parse_preprocessed(&config, text).map_err(|e| {
+        let span = lines.span(e.offset.min(e.source.len()), (e.offset + 1).min(e.source.len()));
+        let mut expected: Vec<&str> = e.expected.into_iter().collect();
+        expected.sort_unstable();
+        let some = if expected.len() <= 6 { format!(": expected {}", expected.join(", ")) } else { String::new() };
+        refuse(vec![Refusal {
+            code: "E0601",
+            span,
+            message: format!("the C program does not parse{some}"),
+            help: None,
+        }])
+    })?;
+    let mut session = Session::default();
+    for _ in 0..PASSES {
+        match pass(&lines, &parsed.unit, &mut session, &options.limits) {
+            Ok(Some(program)) => return Ok(Loaded { source: lines.source.clone(), program }),
+            Ok(None) => {}
+            Err(refusals) => return Err(refuse(refusals)),
+        }
+    }
+    let message = "what pointers mean is not found out".to_string();
+    Err(refuse(vec![Refusal { code: "E0603", span: Span::default(), message, help: None }]))
+}
+
+/// Lowers the program once; `None` if something new was found out.
+fn pass(
+    lines: &Lines,
+    unit: &TranslationUnit,
+    session: &mut Session,
+    limits: &Limits,
+) -> std::result::Result<Option<Program>, Vec<Refusal>> {
+    let mut lower = Lower {
+        lines,
+        session,
+        found: Default::default(),
+        found_known: Default::default(),
+        found_calls: Default::default(),
+        limits,
+        scopes: vec![Scope::default()],
+        declared: Vec::new(),
+        functions: Default::default(),
+        objects: Vec::new(),
+        by_key: Default::default(),
+        strings: Default::default(),
+        next_address: crate::memory::FIRST,
+        globals: Vec::new(),
+        global_names: Default::default(),
+        procs: Vec::new(),
+        wanted: Vec::new(),
+        processes: Vec::new(),
+        wrappers: Default::default(),
+        levels: 1,
+        body: Body::default(),
+        errors: Vec::new(),
+    };
+    lower.declare_file(unit);
+    lower.make_known();
+    let init = match lower.start() {
+        Ok(init) => init,
+        Err(e) => {
+            lower.errors.push(e);
+            return Err(lower.errors);
+        }
+    };
+    let same = lower.found == lower.session.facts && lower.found_calls == lower.session.calls;
+    let program = lower.finish(init);
+    let errors = std::mem::take(&mut lower.errors);
+    lower.session.facts = std::mem::take(&mut lower.found);
+    lower.session.calls = std::mem::take(&mut lower.found_calls);
+    lower.session.known = std::mem::take(&mut lower.found_known);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    if !same {
+        return Ok(None);
+    }
+    let mut program = program;
+    let diagnostics = fabius_lang::finish(&mut program);
+    if !diagnostics.is_empty() {
+        let refusal = |d: Diagnostic| Refusal { code: "E0603", span: d.span, message: d.message, help: d.help };
+        return Err(diagnostics.into_iter().map(refusal).collect());
+    }
+    Ok(Some(program))
+}
+
+impl<'a> Lower<'a, '_> {
+    /// `main`, and all that it needs.
+    fn start(&mut self) -> Result<ProcId> {
+        let no_main = || Refusal {
+            code: "E0602",
+            span: Span::default(),
+            message: "the program has no `main`".into(),
+            help: Some("give all files of the program: `fabius check main.c queue.c`".into()),
+        };
+        let Some(main) = self.functions.get("main") else { return Err(no_main()) };
+        let Some(definition) = main.definition else { return Err(no_main()) };
+        let signature = main.signature.clone();
+        let span = self.span(definition.node.declarator.span);
+        let proc = self.proc_of("main");
+        // Those that `main` is given: one argument, the program's name, which nobody looks at.
+        let values: Vec<Expr> =
+            signature.params.iter().enumerate().map(|(i, ty)| constant(i64::from(i == 0), ty.core(), span)).collect();
+        while let Some(name) = self.wanted.pop() {
+            self.function(&name)?;
+        }
+        self.body = Body::default();
+        let results = signature.result.is_scalar().then_some(None);
+        self.push(StmtKind::Call(results.into_iter().collect(), proc, values), span);
+        // The process ends with `main`: threads that still run are stopped.
+        if let Some(children) = self.global_names.get("$children").copied() {
+            let left = binary(BinaryOp::Ne, read(self.global(children, span)), constant(0, INT, span));
+            let left = match self.global_names.get("$unjoined").copied() {
+                Some(unjoined) => binary(BinaryOp::Or, left, read(self.global(unjoined, span))),
+                None => left,
+            };
+            let stop = vec![stmt(StmtKind::Assume(boolean(false, span)), span)];
+            self.push(StmtKind::If(Guard::Expr(left), stop, Vec::new()), span);
+        }
+        let body = std::mem::take(&mut self.body);
+        self.procs.push(Some(Proc {
+            name: "main".into(),
+            locals: body.locals,
+            params: 0,
+            results: Vec::new(),
+            body: body.out,
+            span,
+        }));
+        Ok(self.procs.len() - 1)
+    }
+
+    /// What was made, as a program.
+    fn finish(&mut self, init: ProcId) -> Program {
+        let empty = || Proc {
+            name: "nothing".into(),
+            locals: Vec::new(),
+            params: 0,
+            results: Vec::new(),
+            body: Vec::new(),
+            span: Span::default(),
+        };
+        let levels = (0..self.levels.max(1)).map(|n| format!("level{n}")).collect();
+        Program {
+            source: self.lines.source.as_str().into(),
+            records: Vec::new(),
+            enums: Vec::new(),
+            levels,
+            interleave: Interleave::Implicit,
+            globals: std::mem::take(&mut self.globals),
+            procs: std::mem::take(&mut self.procs).into_iter().map(|p| p.unwrap_or_else(empty)).collect(),
+            init: Some(init),
+            buffers: Vec::new(),
+            processes: std::mem::take(&mut self.processes),
+        }
+    }
+}

@@ -1,0 +1,496 @@
+//! Declarations: from specifiers and declarators to types and names.
+
+use crate::lower::*;
+use crate::memory::*;
+use crate::refusal::{Result, unsupported, wrong};
+use crate::types::{self, CHAR, CType, INT, Signature, Struct, StructId};
+use fabius_lang::program::{Class, Value};
+use fabius_trace::Span;
+use lang_c::ast;
+use lang_c::ast::{
+    DeclarationSpecifier, DerivedDeclarator, SpecifierQualifier, StorageClassSpecifier, TypeQualifier, TypeSpecifier,
+};
+use lang_c::span::Node;
+use std::rc::Rc;
+
+/// What stands in front of a declarator.
+#[derive(Default)]
+pub(crate) struct Specifiers<'a> {
+    types: Vec<&'a Node<TypeSpecifier>>,
+    atomic: bool,
+    pub typedef: bool,
+    pub is_extern: bool,
+    pub is_static: bool,
+    pub per_thread: bool,
+}
+
+impl<'a> Specifiers<'a> {
+    pub fn of(all: &'a [Node<DeclarationSpecifier>]) -> Specifiers<'a> {
+        let mut s = Specifiers::default();
+        for each in all {
+            match &each.node {
+                DeclarationSpecifier::TypeSpecifier(t) => s.types.push(t),
+                DeclarationSpecifier::TypeQualifier(q) => s.atomic |= q.node == TypeQualifier::Atomic,
+                DeclarationSpecifier::StorageClass(c) => match c.node {
+                    StorageClassSpecifier::Typedef => s.typedef = true,
+                    StorageClassSpecifier::Extern => s.is_extern = true,
+                    StorageClassSpecifier::Static => s.is_static = true,
+                    StorageClassSpecifier::ThreadLocal => s.per_thread = true,
+                    StorageClassSpecifier::Auto | StorageClassSpecifier::Register => {}
+                },
+                _ => {}
+            }
+        }
+        s
+    }
+
+    fn of_qualifiers(all: &'a [Node<SpecifierQualifier>]) -> Specifiers<'a> {
+        let mut s = Specifiers::default();
+        for each in all {
+            match &each.node {
+                SpecifierQualifier::TypeSpecifier(t) => s.types.push(t),
+                SpecifierQualifier::TypeQualifier(q) => s.atomic |= q.node == TypeQualifier::Atomic,
+                SpecifierQualifier::Extension(_) => {}
+            }
+        }
+        s
+    }
+}
+
+impl<'a> Lower<'a, '_> {
+    /// The type that specifiers name.
+    pub fn base_type(&mut self, s: &Specifiers<'a>) -> Result<CType> {
+        let ty = self.unqualified(s)?;
+        Ok(if s.atomic { CType::Atomic(Rc::new(ty)) } else { ty })
+    }
+
+    fn unqualified(&mut self, s: &Specifiers<'a>) -> Result<CType> {
+        let (mut signed, mut long, mut short, mut char, mut int, mut double) = (None, 0, false, false, false, false);
+        for t in &s.types {
+            match &t.node {
+                TypeSpecifier::Void => return Ok(CType::Void),
+                TypeSpecifier::Bool => return Ok(CType::Bool),
+                TypeSpecifier::Char => char = true,
+                TypeSpecifier::Short => short = true,
+                TypeSpecifier::Int => int = true,
+                TypeSpecifier::Long => long += 1,
+                TypeSpecifier::Signed => signed = Some(true),
+                TypeSpecifier::Unsigned => signed = Some(false),
+                TypeSpecifier::Float => return Ok(CType::Float(4)),
+                TypeSpecifier::Double => double = true,
+                TypeSpecifier::Complex => return Ok(CType::Float(16)),
+                TypeSpecifier::TS18661Float(f) => return Ok(CType::Float((f.width / 8).min(16) as u8)),
+                TypeSpecifier::Atomic(name) => return Ok(CType::Atomic(Rc::new(self.type_name(&name.node)?))),
+                TypeSpecifier::Struct(s) => return self.struct_type(s),
+                TypeSpecifier::Enum(e) => return self.enum_type(e),
+                TypeSpecifier::TypedefName(name) => return self.typedef(&name.node.name, self.span(name.span)),
+                TypeSpecifier::TypeOf(of) => {
+                    return match &of.node {
+                        ast::TypeOf::Type(name) => self.type_name(&name.node),
+                        ast::TypeOf::Expression(e) => self.type_of(e),
+                    };
+                }
+            }
+        }
+        if double {
+            return Ok(CType::Float(if long > 0 { 16 } else { 8 }));
+        }
+        if s.types.is_empty() {
+            return Ok(INT);
+        }
+        let _ = int;
+        let bits = if char {
+            8
+        } else if short {
+            16
+        } else if long > 0 {
+            64
+        } else {
+            32
+        };
+        Ok(CType::Int { bits, signed: signed.unwrap_or(true) })
+    }
+
+    fn typedef(&mut self, name: &str, span: Span) -> Result<CType> {
+        if let Some(ty) = self.library_type(name) {
+            return Ok(ty);
+        }
+        match self.entity(name) {
+            Some(Entity::Type(ty)) => Ok(ty),
+            _ if name == "__builtin_va_list" => Ok(CType::Void.pointer()),
+            _ => wrong(span, format!("there is no type `{name}`")),
+        }
+    }
+
+    /// A type that the library defines, whatever the headers say.
+    pub fn library_type(&mut self, name: &str) -> Option<CType> {
+        if name == "pthread_t" {
+            return Some(CType::Thread);
+        }
+        let (_, parts) = types::library_objects().into_iter().find(|(n, _)| *n == name)?;
+        let (id, new) = self.struct_id(0, name, false);
+        if new {
+            let fields = parts.into_iter().map(|(n, ty)| (n.to_string(), ty)).collect();
+            self.session.types.define(id, fields);
+            self.session.types.structs[id].sync = true;
+            self.session.types.structs[id].size = self.session.types.structs[id].size.max(8);
+        }
+        Some(CType::Struct(id))
+    }
+
+    fn struct_id(&mut self, at: usize, name: &str, union: bool) -> (StructId, bool) {
+        let key = (at, name.to_string());
+        if let Some(id) = self.session.struct_keys.get(&key) {
+            return (*id, false);
+        }
+        self.session.types.structs.push(Struct {
+            name: name.into(),
+            fields: None,
+            size: 0,
+            align: 1,
+            sync: false,
+            union,
+        });
+        let id = self.session.types.structs.len() - 1;
+        self.session.struct_keys.insert(key, id);
+        (id, true)
+    }
+
+    fn struct_type(&mut self, s: &'a Node<ast::StructType>) -> Result<CType> {
+        let tag = s.node.identifier.as_ref().map(|n| n.node.name.clone());
+        let union = s.node.kind.node == ast::StructKind::Union;
+        let known = tag.as_ref().and_then(|tag| match &s.node.declarations {
+            // A definition makes a new type if the tag was defined further out.
+            Some(_) => self.scopes.last()?.tags.get(tag).cloned(),
+            None => self.scopes.iter().rev().find_map(|scope| scope.tags.get(tag)).cloned(),
+        });
+        let ty = known.unwrap_or_else(|| {
+            let name = tag.clone().unwrap_or_default();
+            CType::Struct(self.struct_id(s.span.start, &name, union).0)
+        });
+        if let Some(tag) = tag {
+            self.scopes.last_mut().expect("there is a scope").tags.insert(tag, ty.clone());
+        }
+        let (Some(declarations), CType::Struct(id)) = (&s.node.declarations, &ty) else { return Ok(ty) };
+        let mut fields = Vec::new();
+        for d in declarations {
+            let ast::StructDeclaration::Field(field) = &d.node else { continue };
+            let specifiers = Specifiers::of_qualifiers(&field.node.specifiers);
+            let base = self.base_type(&specifiers)?;
+            if field.node.declarators.is_empty() && matches!(base, CType::Struct(_)) {
+                fields.push((String::new(), base.clone()));
+            }
+            for declarator in &field.node.declarators {
+                if let Some(width) = &declarator.node.bit_width {
+                    let bits = self.integer(width)?;
+                    let whole = match base.plain() {
+                        CType::Int { bits, .. } => i64::from(*bits),
+                        _ => 8,
+                    };
+                    if bits != whole && self.lines.is_users(width.span.start) {
+                        return unsupported(self.span(width.span), "a bit-field is not taken")
+                            .map_err(|e: crate::refusal::Refusal| e.help("use a field of 8, 16, 32 or 64 bits"));
+                    }
+                }
+                if let Some(d) = &declarator.node.declarator {
+                    let (name, ty) = self.declarator(d, base.clone())?;
+                    fields.push((name, ty));
+                }
+            }
+        }
+        // A flexible array has no elements.
+        if let Some((_, ty @ CType::Array(_, None))) = fields.last_mut()
+            && let CType::Array(of, _) = ty.clone()
+        {
+            *ty = CType::Array(of, Some(0));
+        }
+        if self.session.types.structs[*id].fields.is_none() {
+            self.session.types.define(*id, fields);
+        }
+        Ok(ty)
+    }
+
+    fn enum_type(&mut self, e: &'a Node<ast::EnumType>) -> Result<CType> {
+        let mut next = 0;
+        for each in &e.node.enumerators {
+            if let Some(value) = &each.node.expression {
+                next = self.integer(value)?;
+            }
+            let name = each.node.identifier.node.name.clone();
+            self.scopes.last_mut().expect("there is a scope").names.insert(name, Entity::Constant(next));
+            next += 1;
+        }
+        // As gcc: without negative values an enum is unsigned.
+        let least = e.node.enumerators.iter().filter_map(|x| match self.entity(&x.node.identifier.node.name) {
+            Some(Entity::Constant(n)) => Some(n),
+            _ => None,
+        });
+        let signed = least.min().unwrap_or(0) < 0;
+        let ty = CType::Int { bits: 32, signed };
+        let Some(tag) = &e.node.identifier else { return Ok(ty) };
+        let tag = format!("enum {}", tag.node.name);
+        if e.node.enumerators.is_empty() {
+            let known = self.scopes.iter().rev().find_map(|s| s.tags.get(&tag)).cloned();
+            return Ok(known.unwrap_or(ty));
+        }
+        self.scopes.last_mut().expect("there is a scope").tags.insert(tag, ty.clone());
+        Ok(ty)
+    }
+
+    /// `sizeof (T)`, casts and the like.
+    pub fn type_name(&mut self, name: &'a ast::TypeName) -> Result<CType> {
+        let base = self.base_type(&Specifiers::of_qualifiers(&name.specifiers))?;
+        match &name.declarator {
+            Some(d) => Ok(self.declarator(d, base)?.1),
+            None => Ok(base),
+        }
+    }
+
+    /// Name and type of a declarator.
+    pub fn declarator(&mut self, d: &'a Node<ast::Declarator>, base: CType) -> Result<(String, CType)> {
+        let mut ty = base;
+        let derived = &d.node.derived;
+        for each in derived {
+            if let DerivedDeclarator::Pointer(qualifiers) = &each.node {
+                ty = ty.pointer();
+                let is_atomic = |q: &Node<ast::PointerQualifier>| matches!(&q.node, ast::PointerQualifier::TypeQualifier(q) if q.node == TypeQualifier::Atomic);
+                if qualifiers.iter().any(is_atomic) {
+                    ty = CType::Atomic(Rc::new(ty));
+                }
+            }
+        }
+        for each in derived.iter().rev() {
+            ty = match &each.node {
+                DerivedDeclarator::Pointer(_) => ty,
+                DerivedDeclarator::Block(_) => return unsupported(self.span(each.span), "a block is not taken"),
+                DerivedDeclarator::Array(a) => {
+                    let n = match &a.node.size {
+                        ast::ArraySize::Unknown | ast::ArraySize::VariableUnknown => None,
+                        ast::ArraySize::VariableExpression(e) | ast::ArraySize::StaticExpression(e) => {
+                            Some(self.array_length(e)?)
+                        }
+                    };
+                    CType::Array(Rc::new(ty), n)
+                }
+                DerivedDeclarator::Function(f) => {
+                    let mut params = Vec::new();
+                    for p in &f.node.parameters {
+                        params.push(self.parameter(p)?.1);
+                    }
+                    let open = params.is_empty();
+                    if params == [CType::Void] {
+                        params.clear();
+                    }
+                    let variadic = f.node.ellipsis == ast::Ellipsis::Some;
+                    CType::Function(Rc::new(Signature { result: ty, params, variadic, open }))
+                }
+                DerivedDeclarator::KRFunction(_) => {
+                    CType::Function(Rc::new(Signature { result: ty, params: Vec::new(), variadic: false, open: true }))
+                }
+            };
+        }
+        match &d.node.kind.node {
+            ast::DeclaratorKind::Abstract => Ok((String::new(), ty)),
+            ast::DeclaratorKind::Identifier(name) => Ok((name.node.name.clone(), ty)),
+            ast::DeclaratorKind::Declarator(inner) => self.declarator(inner, ty),
+        }
+    }
+
+    fn array_length(&mut self, e: &'a Node<ast::Expression>) -> Result<u32> {
+        let users = self.lines.is_users(e.span.start);
+        let n = match self.integer(e) {
+            Ok(n) => n,
+            Err(_) if users => {
+                return unsupported(self.span(e.span), "an array whose length is not constant is not taken")
+                    .map_err(|e: crate::refusal::Refusal| e.help("give it a constant length, or allocate it"));
+            }
+            Err(_) => 1,
+        };
+        u32::try_from(n).or_else(|_| wrong(self.span(e.span), format!("an array cannot have {n} elements")))
+    }
+
+    /// Name and type of a parameter; arrays and functions are pointers.
+    pub fn parameter(&mut self, p: &'a Node<ast::ParameterDeclaration>) -> Result<(String, CType)> {
+        let base = self.base_type(&Specifiers::of(&p.node.specifiers))?;
+        let (name, ty) = match &p.node.declarator {
+            Some(d) => self.declarator(d, base)?,
+            None => (String::new(), base),
+        };
+        Ok(match ty {
+            CType::Array(of, _) => (name, CType::Pointer(of)),
+            f @ CType::Function(_) => (name, f.pointer()),
+            other => (name, other),
+        })
+    }
+
+    /// All declarations of the file.
+    pub fn declare_file(&mut self, unit: &'a ast::TranslationUnit) {
+        for each in &unit.0 {
+            let result = match &each.node {
+                ast::ExternalDeclaration::Declaration(d) => self.declare_global(d),
+                ast::ExternalDeclaration::FunctionDefinition(f) => self.declare_function(f),
+                ast::ExternalDeclaration::StaticAssert(_) => Ok(()),
+            };
+            if let Err(e) = result {
+                // What headers of the system contain matters only if it is used.
+                if self.lines.is_users(each.span.start) {
+                    self.errors.push(e);
+                }
+            }
+        }
+    }
+
+    fn declare_function(&mut self, f: &'a Node<ast::FunctionDefinition>) -> Result<()> {
+        let base = self.base_type(&Specifiers::of(&f.node.specifiers))?;
+        let (name, ty) = self.declarator(&f.node.declarator, base)?;
+        let CType::Function(signature) = ty else { return wrong(self.span(f.span), "this is no function") };
+        if self.functions.get(&name).is_some_and(|known| known.definition.is_some()) {
+            return wrong(self.span(f.node.declarator.span), format!("`{name}` is defined twice"));
+        }
+        self.add_function(&name, &signature, Some(f));
+        Ok(())
+    }
+
+    fn add_function(
+        &mut self,
+        name: &str,
+        signature: &Signature,
+        definition: Option<&'a Node<ast::FunctionDefinition>>,
+    ) {
+        let number = self.functions.len() as i64;
+        let known = self.functions.entry(name.to_string()).or_insert_with(|| Function {
+            signature: signature.clone(),
+            definition: None,
+            proc: None,
+            number,
+        });
+        if definition.is_some() {
+            known.definition = definition;
+            known.signature = signature.clone();
+        }
+        self.scopes[0].names.insert(name.into(), Entity::Function(name.into()));
+    }
+
+    fn declare_global(&mut self, d: &'a Node<ast::Declaration>) -> Result<()> {
+        let specifiers = Specifiers::of(&d.node.specifiers);
+        let base = self.base_type(&specifiers)?;
+        for each in &d.node.declarators {
+            let (name, ty) = self.declarator(&each.node.declarator, base.clone())?;
+            if specifiers.typedef {
+                self.scopes[0].names.insert(name, Entity::Type(ty));
+                continue;
+            }
+            if let CType::Function(signature) = &ty {
+                self.add_function(&name, signature, None);
+                continue;
+            }
+            let init = each.node.initializer.as_ref();
+            self.add_global(name, ty, init, &specifiers, self.span(each.node.declarator.span));
+        }
+        Ok(())
+    }
+
+    pub fn add_global(
+        &mut self,
+        name: String,
+        ty: CType,
+        init: Option<&'a Node<ast::Initializer>>,
+        specifiers: &Specifiers<'a>,
+        span: Span,
+    ) {
+        let defined = !specifiers.is_extern || init.is_some();
+        if let Some(known) = self.declared.iter_mut().find(|d| d.name == name) {
+            known.defined |= defined;
+            known.init = known.init.or(init);
+            if defined {
+                known.span = span;
+            }
+            if !matches!(ty, CType::Array(_, None)) {
+                known.ty = ty;
+            }
+        } else {
+            let per_thread = specifiers.per_thread;
+            self.declared.push(Declared { name: name.clone(), ty, init, span, defined, per_thread, object: None });
+        }
+        let index = self.declared.iter().position(|d| d.name == name).expect("it was just added");
+        self.scopes[0].names.insert(name, Entity::Global(index));
+    }
+
+    /// The object of a declared global.
+    pub fn materialize(&mut self, index: usize, used: Span) -> Result<ObjectId> {
+        if let Some(id) = self.declared[index].object {
+            return Ok(id);
+        }
+        let Declared { name, ty, init, span, defined, per_thread, .. } = &self.declared[index];
+        let (name, mut ty, init, span, defined, per_thread) =
+            (name.clone(), ty.clone(), *init, *span, *defined, *per_thread);
+        if !defined {
+            return unsupported(used, format!("`{name}` is declared, but defined nowhere"));
+        }
+        // What is evaluated for it is no part of the function that uses it first.
+        let outer = std::mem::take(&mut self.body);
+        let scopes: Vec<_> = self.scopes.drain(1..).collect();
+        let made = self.make_static(&name.clone(), &name, &mut ty, init, span);
+        self.scopes.extend(scopes);
+        self.body = outer;
+        let id = made?;
+        if per_thread {
+            self.make_per_thread(id);
+        }
+        self.declared[index].object = Some(id);
+        Ok(id)
+    }
+
+    /// An object with static lifetime.
+    pub fn make_static(
+        &mut self,
+        key: &str,
+        name: &str,
+        ty: &mut CType,
+        init: Option<&'a Node<ast::Initializer>>,
+        span: Span,
+    ) -> Result<ObjectId> {
+        if let (CType::Array(of, None), Some(init)) = (&ty, init) {
+            let n = self.length_of_initializer(of, init)?;
+            *ty = CType::Array(of.clone(), Some(n));
+        }
+        let id = self.make_object(key, name, ty, None, span)?;
+        self.found_known.insert(key.into(), Known { name: name.into(), ty: ty.clone(), kind: Kind::Static });
+        if let Some(id) = self.by_key.get(key).copied()
+            && let Some(declared) = self.declared.iter_mut().find(|d| d.name == key)
+        {
+            declared.object = Some(id);
+        }
+        if let Some(init) = init {
+            let ty = ty.clone();
+            self.initialize_static(id, &ty, init)?;
+        }
+        Ok(id)
+    }
+
+    /// `_Thread_local`.
+    pub fn make_per_thread(&mut self, id: ObjectId) {
+        let Parts::Globals(ids) = &self.objects[id].parts else { return };
+        for g in ids {
+            self.globals[*g].per_thread = true;
+            self.globals[*g].class = Class::Data;
+        }
+    }
+
+    /// A string literal as an array.
+    pub fn string_object(&mut self, bytes: Vec<u8>, span: Span) -> Result<ObjectId> {
+        if let Some(id) = self.strings.get(&bytes) {
+            return Ok(*id);
+        }
+        let n = self.strings.len();
+        let key = format!("\"{n} {}", String::from_utf8_lossy(&bytes));
+        let ty = CType::Array(Rc::new(CHAR), Some(bytes.len() as u32));
+        let id = self.make_object(&key, &format!("string{n}"), &ty, None, span)?;
+        self.found_known.insert(key, Known { name: format!("string{n}"), ty, kind: Kind::Static });
+        if let Parts::Globals(ids) = &self.objects[id].parts {
+            self.globals[ids[0]].init = Value::Tuple(bytes.iter().map(|b| Value::Int(i64::from(*b as i8))).collect());
+        }
+        self.strings.insert(bytes, id);
+        Ok(id)
+    }
+}

@@ -1,0 +1,205 @@
+//! Atomic operations: `__atomic_*`, `__sync_*`, and what `_Atomic` variables do. Each is one step, sequentially consistent.
+
+use super::{assign, strip_casts};
+use crate::core::*;
+use crate::expressions::{Ex, as_int};
+use crate::lower::Lower;
+use crate::memory::Part;
+use crate::places::{Direct, Lvalue, Value};
+use crate::refusal::{Result, unsupported};
+use crate::types::{CType, INT as C_INT};
+use fabius_lang::program::*;
+use fabius_trace::Span;
+use lang_c::ast::BinaryOperator as Op;
+
+impl<'a> Lower<'a, '_> {
+    pub(super) fn atomic_call(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Option<Value>> {
+        let plain = |n: &str| match n {
+            "add" => Some(Op::Plus),
+            "sub" => Some(Op::Minus),
+            "and" => Some(Op::BitwiseAnd),
+            "or" => Some(Op::BitwiseOr),
+            "xor" => Some(Op::BitwiseXor),
+            _ => None,
+        };
+        let n = name.trim_end_matches("_1").trim_end_matches("_2").trim_end_matches("_4").trim_end_matches("_8");
+        if let Some(op) =
+            n.strip_prefix("__atomic_fetch_").or_else(|| n.strip_prefix("__sync_fetch_and_")).and_then(plain)
+        {
+            return self.fetch(&op, args, true, span).map(Some);
+        }
+        let after = n.strip_prefix("__atomic_").and_then(|n| n.strip_suffix("_fetch"));
+        let after = after.or_else(|| n.strip_prefix("__sync_").and_then(|n| n.strip_suffix("_and_fetch")));
+        if let Some(op) = after.and_then(plain) {
+            return self.fetch(&op, args, false, span).map(Some);
+        }
+        match n {
+            "__atomic_load_n" => {
+                let lv = self.atomic_place(args, span)?;
+                self.load(&lv).map(Some)
+            }
+            "__atomic_load" => {
+                let lv = self.atomic_place(args, span)?;
+                let v = self.load(&lv)?;
+                let to = self.pointed(strip_casts(self.argument(args, 1, span)?), span)?;
+                self.store(&to, &v, span)?;
+                Ok(Some(Value::void()))
+            }
+            "__atomic_store_n" | "__sync_lock_release" | "__atomic_clear" => {
+                let lv = self.atomic_place(args, span)?;
+                let v = match n {
+                    "__atomic_store_n" => self.value(self.argument(args, 1, span)?)?,
+                    _ => self.zero(span),
+                };
+                let v = self.convert(v, &lv.ty, span)?;
+                self.store(&lv, &v, span)?;
+                Ok(Some(Value::void()))
+            }
+            "__atomic_store" => {
+                let lv = self.atomic_place(args, span)?;
+                let from = self.pointed(strip_casts(self.argument(args, 1, span)?), span)?;
+                let v = self.load(&from)?;
+                let v = self.convert(v, &lv.ty, span)?;
+                self.store(&lv, &v, span)?;
+                Ok(Some(Value::void()))
+            }
+            "__atomic_exchange_n" | "__sync_lock_test_and_set" | "__sync_swap" => {
+                let lv = self.atomic_place(args, span)?;
+                let v = self.value(self.argument(args, 1, span)?)?;
+                let v = self.convert(v, &lv.ty, span)?;
+                let new = self.simple(v.parts[0].clone());
+                self.exchange(&lv, span, &|_, _| new.clone()).map(Some)
+            }
+            "__atomic_test_and_set" => {
+                let lv = self.atomic_place(args, span)?;
+                let one = constant(1, lv.ty.core(), span);
+                let v = self.exchange(&lv, span, &|_, _| one.clone())?;
+                self.convert(v, &CType::Bool, span).map(Some)
+            }
+            "__sync_bool_compare_and_swap" | "__sync_val_compare_and_swap" => {
+                let lv = self.atomic_place(args, span)?;
+                let expected = self.value(self.argument(args, 1, span)?)?;
+                let expected = self.convert(expected, &lv.ty, span)?;
+                let expected = self.simple(expected.parts[0].clone());
+                let new = self.value(self.argument(args, 2, span)?)?;
+                let new = self.convert(new, &lv.ty, span)?;
+                let new = self.simple(new.parts[0].clone());
+                let (done, old) = self.compare_and_swap(&lv, &expected, &new, span)?;
+                Ok(Some(if n.contains("bool") { done } else { old }))
+            }
+            "__atomic_compare_exchange_n" | "__atomic_compare_exchange" => {
+                let lv = self.atomic_place(args, span)?;
+                let memory = self.pointed(strip_casts(self.argument(args, 1, span)?), span)?;
+                let expected = self.load(&memory)?;
+                let expected = self.convert(expected, &lv.ty, span)?;
+                let expected = self.keep(expected.parts[0].clone());
+                let new = match n {
+                    "__atomic_compare_exchange_n" => self.value(self.argument(args, 2, span)?)?,
+                    _ => {
+                        let from = self.pointed(strip_casts(self.argument(args, 2, span)?), span)?;
+                        self.load(&from)?
+                    }
+                };
+                let new = self.convert(new, &lv.ty, span)?;
+                let new = self.simple(new.parts[0].clone());
+                let (done, old) = self.compare_and_swap(&lv, &expected, &new, span)?;
+                let (failed, ()) = self.block(|s| {
+                    let old = s.convert(old, &memory.ty, span)?;
+                    s.store(&memory, &old, span)
+                })?;
+                let test = not(truth(done.parts[0].clone()));
+                self.push(StmtKind::If(Guard::Expr(test), failed, Vec::new()), span);
+                Ok(Some(done))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// What the first argument points to; from now on accesses to it synchronize.
+    fn atomic_place(&mut self, args: &'a [Ex], span: Span) -> Result<Lvalue> {
+        let lv = self.pointed(strip_casts(self.argument(args, 0, span)?), span)?;
+        if !lv.ty.is_scalar() {
+            let words = format!("an atomic operation on `{}` is not taken", self.types().show(&lv.ty));
+            return unsupported(span, words);
+        }
+        self.at(&lv, &mut |s, d| {
+            s.synchronizes(d);
+            Ok(())
+        })?;
+        Ok(Lvalue { span, ..lv })
+    }
+
+    fn synchronizes(&mut self, d: &Direct) {
+        let fields = d.parts.iter().filter_map(|p| if let Part::Field(i) = p { Some(*i) } else { None }).collect();
+        let key = self.objects[d.object].key.clone();
+        self.found.sync.insert((key, fields));
+    }
+
+    fn fetch(&mut self, op: &Op, args: &'a [Ex], before: bool, span: Span) -> Result<Value> {
+        let lv = self.atomic_place(args, span)?;
+        let by = self.value(self.argument(args, 1, span)?)?;
+        self.atomic_update(&lv, op, by, before, span)
+    }
+
+    /// `place op= value` in one step.
+    pub fn atomic_update(&mut self, lv: &Lvalue, op: &Op, by: Value, before: bool, span: Span) -> Result<Value> {
+        let by = Value { parts: vec![self.simple(as_int(by.parts[0].clone()))], ..by };
+        // The operator on what the place holds, with the conversions that C says.
+        let ty = lv.ty.plain().clone();
+        let old = self.temp(ty.core());
+        let held = Value::scalar(self.read_local(old, span), ty.clone());
+        let (statements, new) = self.block(|s| {
+            let v = s.operate(op, held, by, span)?;
+            s.convert(v, &ty, span)
+        })?;
+        let new_value = self.temp(ty.core());
+        let target = self.local(old, span);
+        let result = self.local(new_value, span);
+        self.at(lv, &mut |s, d| {
+            let place = s.place(d, span)?;
+            let mut block = s.allocated(d, span);
+            block.push(assign(&target, read(place.clone()), span));
+            block.extend(statements.clone());
+            block.push(assign(&result, new.parts[0].clone(), span));
+            block.push(assign(&place, read(result.clone()), span));
+            s.push(StmtKind::Atomic(block), span);
+            Ok(())
+        })?;
+        let which = if before { old } else { new_value };
+        Ok(Value::scalar(self.read_local(which, span), ty))
+    }
+
+    fn exchange(&mut self, lv: &Lvalue, span: Span, new: &dyn Fn(&Self, &Direct) -> Expr) -> Result<Value> {
+        let ty = lv.ty.plain().clone();
+        let old = self.temp(ty.core());
+        let target = self.local(old, span);
+        self.at(lv, &mut |s, d| {
+            let place = s.place(d, span)?;
+            let mut block = s.allocated(d, span);
+            block.push(assign(&target, read(place.clone()), span));
+            block.push(assign(&place, new(s, d), span));
+            s.push(StmtKind::Atomic(block), span);
+            Ok(())
+        })?;
+        Ok(Value::scalar(self.read_local(old, span), ty))
+    }
+
+    /// Whether it was done, and what was there.
+    fn compare_and_swap(&mut self, lv: &Lvalue, expected: &Expr, new: &Expr, span: Span) -> Result<(Value, Value)> {
+        let ty = lv.ty.plain().clone();
+        let (old, done) = (self.temp(ty.core()), self.temp(INT));
+        let (old, done) = (self.local(old, span), self.local(done, span));
+        self.at(lv, &mut |s, d| {
+            let place = s.place(d, span)?;
+            let mut block = s.allocated(d, span);
+            block.push(assign(&old, read(place.clone()), span));
+            let same = binary(BinaryOp::Eq, read(old.clone()), expected.clone());
+            let yes = vec![assign(&place, new.clone(), span), assign(&done, constant(1, INT, span), span)];
+            let no = vec![assign(&done, constant(0, INT, span), span)];
+            block.push(stmt(StmtKind::If(Guard::Expr(same), yes, no), span));
+            s.push(StmtKind::Atomic(block), span);
+            Ok(())
+        })?;
+        Ok((Value::scalar(read(done), C_INT), Value::scalar(read(old), ty)))
+    }
+}

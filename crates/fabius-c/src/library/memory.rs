@@ -1,0 +1,302 @@
+//! The heap, and functions on memory that has a type.
+
+use super::{assign, strip_casts};
+use crate::core::*;
+use crate::expressions::Ex;
+use crate::lower::Lower;
+use crate::memory::{Heap, Part};
+use crate::places::{At, Direct, Lvalue, Value};
+use crate::refusal::{Refusal, Result, unsupported};
+use crate::types::{CType, LONG};
+use fabius_lang::program::*;
+use fabius_trace::Span;
+use lang_c::ast::{self, Expression};
+
+const ALLOCATIONS: &[&str] = &["malloc", "calloc", "alloca", "__builtin_alloca", "kmalloc", "kzalloc", "aligned_alloc"];
+
+/// How much is allocated: what, and how many.
+struct Wanted {
+    ty: CType,
+    count: Option<Expr>,
+    fixed: Option<i64>,
+}
+
+impl<'a> Lower<'a, '_> {
+    fn allocation_call(&self, e: &'a Ex) -> Option<(&'a str, &'a [Ex])> {
+        let Expression::Call(c) = &strip_casts(e).node else { return None };
+        let Expression::Identifier(name) = &c.node.callee.node else { return None };
+        let name = name.node.name.as_str();
+        let defined = self.functions.get(name).is_some_and(|f| f.definition.is_some());
+        (ALLOCATIONS.contains(&name) && !defined).then_some((name, c.node.arguments.as_slice()))
+    }
+
+    /// Whether the value of an expression is fresh memory.
+    pub fn has_allocation(&self, e: &'a Ex) -> bool {
+        self.allocation_call(e).is_some()
+    }
+
+    /// The value, if the expression is an allocation; `to` is the type of the pointer that it becomes.
+    pub fn allocation(&mut self, e: &'a Ex, to: Option<&CType>) -> Result<Option<Value>> {
+        let Some((name, args)) = self.allocation_call(e) else { return Ok(None) };
+        let span = self.span(e.span);
+        // A cast says the type best.
+        let mut inner = e;
+        let mut said = None;
+        while let Expression::Cast(c) = &inner.node {
+            let ty = self.type_name(&c.node.type_name.node)?;
+            if ty.pointee().is_some_and(|t| *t != CType::Void) {
+                said = Some(ty);
+            }
+            inner = &c.node.expression;
+        }
+        let to = said.as_ref().or(to);
+        let element = to.and_then(|t| t.pointee()).filter(|t| **t != CType::Void).cloned();
+        let wanted = self.wanted(name, args, element, span)?;
+        let address = self.allocate(wanted, span)?;
+        let ty = to.cloned().unwrap_or_else(|| CType::Void.pointer());
+        Ok(Some(Value::scalar(address, ty)))
+    }
+
+    fn wanted(&mut self, name: &str, args: &'a [Ex], element: Option<CType>, span: Span) -> Result<Wanted> {
+        let sizes: Vec<&'a Ex> = match name {
+            "calloc" => vec![self.argument(args, 0, span)?, self.argument(args, 1, span)?],
+            "aligned_alloc" => vec![self.argument(args, 1, span)?],
+            _ => vec![self.argument(args, 0, span)?],
+        };
+        let mut said = None;
+        for e in &sizes {
+            said = said.or(self.sized_type(e)?);
+        }
+        let Some(ty) = element.or(said) else {
+            return unsupported(span, "what is allocated here is not known")
+                .map_err(|e: Refusal| e.help("say its type: `(struct node *)malloc(sizeof(struct node))`"));
+        };
+        let Some(size) = self.types().size(&ty) else {
+            return unsupported(span, format!("the size of `{}` is not known", self.types().show(&ty)));
+        };
+        let mut bytes = constant(1, ADDRESS, span);
+        for e in sizes {
+            let v = self.value(e)?;
+            let v = self.convert(v, &LONG, span)?;
+            bytes = binary(BinaryOp::Mul, bytes, v.parts[0].clone());
+        }
+        let count = binary(BinaryOp::Div, bytes, constant(size.max(1), ADDRESS, span));
+        match value_of(&count) {
+            Some(0) => unsupported(span, format!("fewer bytes than a `{}` has are allocated", self.types().show(&ty))),
+            Some(n) => Ok(Wanted { ty, count: None, fixed: Some(n) }),
+            None => {
+                let count = self.keep(count);
+                Ok(Wanted { ty, count: Some(count), fixed: None })
+            }
+        }
+    }
+
+    /// The type in a `sizeof` of an expression.
+    fn sized_type(&mut self, e: &'a Ex) -> Result<Option<CType>> {
+        match &e.node {
+            Expression::SizeOfTy(t) => Ok(Some(self.type_name(&t.node.0.node)?)),
+            Expression::SizeOfVal(v) => Ok(Some(self.type_of(&v.node.0)?)),
+            Expression::BinaryOperator(b) if b.node.operator.node == ast::BinaryOperator::Multiply => {
+                Ok(self.sized_type(&b.node.lhs)?.or(self.sized_type(&b.node.rhs)?))
+            }
+            Expression::Cast(c) => self.sized_type(&c.node.expression),
+            _ => Ok(None),
+        }
+    }
+
+    /// The address of fresh memory: each thread has places of its own, which are not used again.
+    fn allocate(&mut self, wanted: Wanted, span: Span) -> Result<Expr> {
+        let Wanted { ty, count, fixed } = wanted;
+        let elements = fixed.unwrap_or(i64::from(self.limits.elements));
+        let Ok(elements) = u32::try_from(elements) else {
+            return unsupported(span, "so much memory is not allocated");
+        };
+        let known = self.found.heap.entry(ty.clone()).or_insert(Heap { elements: 0, single: true });
+        known.elements = known.elements.max(elements);
+        known.single &= elements == 1 && count.is_none();
+        let in_threads = self.runs_in_threads(&self.body.function.clone());
+        if in_threads {
+            self.found.numbers = true;
+        }
+        let key = format!("heap {ty:?}");
+        let Some(id) = self.by_key.get(&key).copied() else {
+            // The pass after this one has it.
+            return Ok(constant(crate::memory::FIRST, ADDRESS, span));
+        };
+        let object = self.objects[id].clone();
+        let pool = object.pool.expect("the heap is a pool");
+        let name = object.name.trim_start_matches("heap.").to_string();
+        let next = self.hidden(&format!("$next.{name}"), INT, fabius_lang::program::Value::Int(0), Class::Data, true);
+        let next = self.global(next, span);
+        let most = i64::from(self.limits.allocations);
+        let fits = binary(BinaryOp::Lt, read(next.clone()), constant(most, INT, span));
+        let words = format!("more than {most} allocations of `{}` by one thread", self.types().show(&ty));
+        self.check(fits, Check::Bound, &words, span);
+        if let Some(n) = &count {
+            let some = binary(BinaryOp::Le, n.clone(), constant(i64::from(pool.elements.unwrap_or(1)), ADDRESS, span));
+            self.check(some, Check::Bound, "more elements are allocated than are followed", span);
+        }
+        let mine = match self.session.facts.numbers {
+            true => {
+                let number = self.thread_number(span);
+                binary(BinaryOp::Mul, number, constant(most, INT, span))
+            }
+            false => constant(0, INT, span),
+        };
+        let slot = self.keep(binary(BinaryOp::Add, mine, read(next.clone())));
+        self.body.out.push(assign(&next, binary(BinaryOp::Add, read(next.clone()), constant(1, INT, span)), span));
+        if let Some(count_of) = pool.allocated {
+            let index = Projection::Index { index: cast(slot.clone(), &Type::Int).into(), lo: 0, len: pool.slots };
+            let place = Place { base: Base::Global(count_of), path: vec![index], ty: INT, span };
+            let n = match count {
+                Some(n) => cast(n, &INT),
+                None => constant(i64::from(elements), INT, span),
+            };
+            self.body.out.push(assign(&place, n, span));
+        }
+        let offset = binary(BinaryOp::Mul, cast(slot, &ADDRESS), constant(pool.stride, ADDRESS, span));
+        let address = binary(BinaryOp::Add, offset, constant(object.base, ADDRESS, span));
+        Ok(self.keep(address))
+    }
+
+    pub(super) fn memory_call(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Option<Value>> {
+        match name {
+            _ if ALLOCATIONS.contains(&name) => {
+                let wanted = self.wanted(name, args, None, span)?;
+                let address = self.allocate(wanted, span)?;
+                Ok(Some(Value::scalar(address, CType::Void.pointer())))
+            }
+            "free" | "kfree" => {
+                self.free(args, span)?;
+                Ok(Some(Value::void()))
+            }
+            "memset" | "__builtin_memset" | "bzero" => self.memset(args, name == "bzero", span).map(Some),
+            "memcpy" | "memmove" | "__builtin_memcpy" => self.memcpy(args, span).map(Some),
+            "realloc" => unsupported(span, "`realloc` is not taken")
+                .map_err(|e: Refusal| e.help("allocate new memory, copy, and free the old")),
+            _ => Ok(None),
+        }
+    }
+
+    fn free(&mut self, args: &'a [Ex], span: Span) -> Result<()> {
+        self.found.frees = true;
+        let v = self.value(strip_casts(self.argument(args, 0, span)?))?;
+        let to = v.ty.pointee().cloned().unwrap_or(CType::Void);
+        let v = self.convert(v, &CType::Void.pointer(), span)?;
+        let address = self.simple(v.parts[0].clone());
+        let (mut rest, ()) = self.block(|s| {
+            let null = binary(BinaryOp::Eq, address.clone(), constant(0, ADDRESS, span));
+            s.check(null, Check::Memory, "what is freed was not allocated", span);
+            Ok(())
+        })?;
+        for id in (0..self.objects.len()).rev() {
+            let o = &self.objects[id];
+            let fits = to == CType::Void || o.ty.same_layout(&to);
+            let (Some(pool), true) = (o.pool, o.key.starts_with("heap ") && fits) else { continue };
+            let Some(count) = pool.allocated else { continue };
+            let number = |n: i64| constant(n, ADDRESS, span);
+            let end = o.base + pool.stride * i64::from(pool.slots);
+            let inside = and(
+                binary(BinaryOp::Le, number(o.base), address.clone()),
+                binary(BinaryOp::Lt, address.clone(), number(end)),
+            );
+            let from = binary(BinaryOp::Sub, address.clone(), number(o.base));
+            let first = binary(BinaryOp::Rem, from.clone(), number(pool.stride));
+            let here = and(inside, binary(BinaryOp::Eq, first, number(0)));
+            let slot = cast(binary(BinaryOp::Div, from, number(pool.stride)), &Type::Int);
+            let index = Projection::Index { index: slot.into(), lo: 0, len: pool.slots };
+            let place = Place { base: Base::Global(count), path: vec![index], ty: INT, span };
+            let there = binary(BinaryOp::Ne, read(place.clone()), constant(0, INT, span));
+            let block = vec![
+                stmt(StmtKind::Assert(there, Check::Memory, Some("the memory is freed twice".into())), span),
+                assign(&place, constant(0, INT, span), span),
+            ];
+            let block = vec![stmt(StmtKind::Atomic(block), span)];
+            rest = vec![stmt(StmtKind::If(Guard::Expr(here), block, rest), span)];
+        }
+        self.body.out.extend(rest);
+        Ok(())
+    }
+
+    /// How many elements of a type some bytes are.
+    fn elements(&mut self, args: &'a [Ex], n: usize, ty: &CType, span: Span) -> Result<i64> {
+        let bytes = self.number(args, n, &LONG, span)?;
+        let size = self.types().size(ty).unwrap_or(1).max(1);
+        match value_of(&bytes) {
+            Some(b) if b % size == 0 => Ok(b / size),
+            Some(_) => unsupported(span, "a part of a value is not written"),
+            None => unsupported(span, "the number of bytes has to be constant here"),
+        }
+    }
+
+    /// A place, and those behind it.
+    fn following(&mut self, lv: &Lvalue, i: i64, span: Span) -> Result<Lvalue> {
+        if i == 0 {
+            return Ok(lv.clone());
+        }
+        let size = self.types().size(&lv.ty).unwrap_or(1);
+        match &lv.at {
+            At::Direct(Direct { parts, .. }) if matches!(parts.last(), Some(Part::Index(_))) => {
+                let mut next = lv.clone();
+                if let At::Direct(d) = &mut next.at
+                    && let Some(Part::Index(e)) = d.parts.last_mut()
+                {
+                    *e = binary(BinaryOp::Add, cast(e.clone(), &ADDRESS), constant(i, ADDRESS, span));
+                }
+                Ok(next)
+            }
+            _ => {
+                let address = self.address_of(lv)?;
+                let address = binary(BinaryOp::Add, address, constant(i * size, ADDRESS, span));
+                self.deref(Value::scalar(address, lv.ty.clone().pointer()), span)
+            }
+        }
+    }
+
+    fn memset(&mut self, args: &'a [Ex], bzero: bool, span: Span) -> Result<Value> {
+        let first = strip_casts(self.argument(args, 0, span)?);
+        let lv = self.pointed(first, span)?;
+        if !bzero {
+            let byte = self.number(args, 1, &LONG, span)?;
+            let bytes = matches!(lv.ty.plain(), CType::Int { bits: 8, .. } | CType::Bool);
+            if value_of(&byte) != Some(0) && !bytes {
+                return unsupported(span, "memory is filled with zeros only, but for characters");
+            }
+        }
+        let n = self.elements(args, if bzero { 1 } else { 2 }, &lv.ty.clone(), span)?;
+        for i in 0..n.min(1024) {
+            let place = self.following(&lv, i, span)?;
+            if bzero || !matches!(lv.ty.plain(), CType::Int { bits: 8, .. } | CType::Bool) {
+                self.clear_place(&place, span)?;
+            } else {
+                let byte = self.value(self.argument(args, 1, span)?)?;
+                let byte = self.convert(byte, &lv.ty, span)?;
+                self.store(&place, &byte, span)?;
+            }
+        }
+        let address = self.found.clone();
+        let e = self.address_of(&lv)?;
+        // The result is hardly ever used: it takes no address.
+        self.found = address;
+        Ok(Value::scalar(e, CType::Void.pointer()))
+    }
+
+    fn memcpy(&mut self, args: &'a [Ex], span: Span) -> Result<Value> {
+        let to = self.pointed(strip_casts(self.argument(args, 0, span)?), span)?;
+        let from = self.pointed(strip_casts(self.argument(args, 1, span)?), span)?;
+        if !to.ty.same_layout(&from.ty) {
+            let (a, b) = (self.types().show(&from.ty), self.types().show(&to.ty));
+            return unsupported(span, format!("a `{a}` is not copied to a `{b}`"));
+        }
+        let n = self.elements(args, 2, &to.ty.clone(), span)?;
+        for i in 0..n.min(1024) {
+            let (a, b) = (self.following(&from, i, span)?, self.following(&to, i, span)?);
+            let v = self.load(&a)?;
+            self.store(&b, &v, span)?;
+        }
+        let found = self.found.clone();
+        let e = self.address_of(&to)?;
+        self.found = found;
+        Ok(Value::scalar(e, CType::Void.pointer()))
+    }
+}

@@ -1,0 +1,245 @@
+//! What functions of the libraries mean.
+
+mod atomic;
+mod memory;
+mod pthread;
+mod svcomp;
+mod tasks;
+
+use crate::core::*;
+use crate::expressions::Ex;
+use crate::lower::Lower;
+use crate::places::{Direct, Lvalue, Value};
+use crate::refusal::{Result, unsupported, wrong};
+use crate::types::{CType, INT as C_INT};
+use fabius_lang::program::{Block, Check, Expr, Stmt, StmtKind};
+use fabius_trace::Span;
+use lang_c::ast::Expression;
+
+/// Functions whose arguments are evaluated, and nothing else.
+const NOTHING: &[&str] = &[
+    "printf",
+    "fprintf",
+    "vprintf",
+    "puts",
+    "putchar",
+    "putc",
+    "fputs",
+    "fputc",
+    "fflush",
+    "perror",
+    "setbuf",
+    "setvbuf",
+    "srand",
+    "srandom",
+    "pthread_attr_init",
+    "pthread_attr_destroy",
+    "pthread_attr_setdetachstate",
+    "pthread_attr_setstacksize",
+    "pthread_attr_setscope",
+    "pthread_condattr_init",
+    "pthread_condattr_destroy",
+    "pthread_mutexattr_destroy",
+    "pthread_detach",
+    "pthread_setconcurrency",
+    "pthread_rwlockattr_init",
+    "pthread_rwlockattr_destroy",
+    "pthread_barrierattr_init",
+    "pthread_barrierattr_destroy",
+    "sem_close",
+    "sem_unlink",
+    "__atomic_thread_fence",
+    "__atomic_signal_fence",
+    "__sync_synchronize",
+    "__builtin_unreachable_hint",
+    "pthread_setcancelstate",
+    "pthread_setcanceltype",
+    "signal",
+    "atexit",
+    "setlocale",
+    "mtx_destroy_",
+];
+
+/// Functions that let others go on.
+const YIELDS: &[&str] = &["sched_yield", "pthread_yield", "sleep", "usleep", "nanosleep"];
+
+impl<'a> Lower<'a, '_> {
+    /// A call of a function that is known, unless the program defines it itself.
+    pub fn library_call(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Option<Value>> {
+        if let Some(v) = self.svcomp(name, args, span)? {
+            return Ok(Some(v));
+        }
+        if self.functions.get(name).is_some_and(|f| f.definition.is_some()) {
+            return Ok(None);
+        }
+        if NOTHING.contains(&name) {
+            self.evaluate_all(args)?;
+            return Ok(Some(self.zero(span)));
+        }
+        if YIELDS.contains(&name) {
+            self.evaluate_all(args)?;
+            self.push(StmtKind::Zield, span);
+            return Ok(Some(self.zero(span)));
+        }
+        match name {
+            "__builtin_expect" => {
+                let v = self.value(self.argument(args, 0, span)?)?;
+                return Ok(Some(v));
+            }
+            "abort" => {
+                self.check(boolean(false, span), Check::Assertion, "abort", span);
+                return Ok(Some(Value::void()));
+            }
+            "exit" | "_exit" | "_Exit" | "quick_exit" => {
+                self.evaluate_all(args)?;
+                self.push(StmtKind::Assume(boolean(false, span)), span);
+                return Ok(Some(Value::void()));
+            }
+            "__assert_fail" | "__assert" | "__assert_rtn" | "__assert_perror_fail" => {
+                // The text of the assertion is its first argument.
+                let text = args.first().and_then(|a| match &a.node {
+                    Expression::StringLiteral(s) => Some(s.node.concat()),
+                    _ => None,
+                });
+                let text = text.map(|t| t.replace("\\\"", "\"")).unwrap_or_default();
+                let text = text.trim_matches('"').to_string();
+                self.check(boolean(false, span), Check::Assertion, &text, span);
+                return Ok(Some(Value::void()));
+            }
+            "rand" | "random" => return Ok(Some(self.any(0, i64::from(i32::MAX), C_INT, span))),
+            "abs" | "labs" => {
+                let v = self.value(self.argument(args, 0, span)?)?;
+                let v = self.convert(v, &C_INT, span)?;
+                let e = self.simple(v.parts[0].clone());
+                let zero = constant(0, e.ty.clone(), span);
+                let less = binary(fabius_lang::program::BinaryOp::Lt, e.clone(), zero);
+                let minus = unary(fabius_lang::program::UnaryOp::Neg, e.clone());
+                return Ok(Some(Value::scalar(if_else(less, minus, e), C_INT)));
+            }
+            _ => {}
+        }
+        if let Some(v) = self.pthread(name, args, span)? {
+            return Ok(Some(v));
+        }
+        if let Some(v) = self.atomic_call(name, args, span)? {
+            return Ok(Some(v));
+        }
+        if let Some(v) = self.memory_call(name, args, span)? {
+            return Ok(Some(v));
+        }
+        self.tasks(name, args, span)
+    }
+
+    /// An `int` that is 0.
+    pub fn zero(&self, span: Span) -> Value {
+        Value::scalar(constant(0, INT, span), C_INT)
+    }
+
+    pub fn argument(&self, args: &'a [Ex], n: usize, span: Span) -> Result<&'a Ex> {
+        match args.get(n) {
+            Some(e) => Ok(e),
+            None => wrong(span, format!("{} arguments are missing", n + 1 - args.len())),
+        }
+    }
+
+    pub fn evaluate_all(&mut self, args: &'a [Ex]) -> Result<()> {
+        for each in args {
+            if matches!(each.node, Expression::StringLiteral(_)) {
+                continue;
+            }
+            // What streams are is nobody's business.
+            if let Expression::Identifier(n) = &each.node
+                && ["stdout", "stderr", "stdin"].contains(&n.node.name.as_str())
+            {
+                continue;
+            }
+            // An address is not looked at.
+            if let Expression::UnaryOperator(u) = &each.node
+                && u.node.operator.node == lang_c::ast::UnaryOperator::Address
+            {
+                continue;
+            }
+            self.value(each)?;
+        }
+        Ok(())
+    }
+
+    /// An argument as a number of this type.
+    pub fn number(&mut self, args: &'a [Ex], n: usize, ty: &CType, span: Span) -> Result<Expr> {
+        let v = self.value(self.argument(args, n, span)?)?;
+        let v = self.convert(v, ty, span)?;
+        Ok(self.simple(v.parts[0].clone()))
+    }
+
+    /// Any number between two.
+    pub fn any(&mut self, lo: i64, hi: i64, ty: CType, span: Span) -> Value {
+        let core = ty.core();
+        let id = self.temp(core.clone());
+        let place = self.local(id, span);
+        self.push(StmtKind::Any(place, constant(lo, core.clone(), span), constant(hi, core, span)), span);
+        Value::scalar(self.read_local(id, span), ty)
+    }
+
+    /// The object of the library that an argument points to.
+    pub fn object(&mut self, args: &'a [Ex], n: usize, ty: &str, span: Span) -> Result<Lvalue> {
+        let e = self.argument(args, n, span)?;
+        let lv = self.pointed(strip_casts(e), span)?;
+        let wanted = self.library_type(ty).expect("the library has it");
+        if *lv.ty.plain() == wanted {
+            return Ok(Lvalue { span, ..lv });
+        }
+        if let crate::places::At::Deref { address, parts, .. } = &lv.at
+            && parts.is_empty()
+            && lv.ty == CType::Void
+        {
+            let at = crate::places::At::Deref { address: address.clone(), root: wanted.clone(), parts: Vec::new() };
+            return Ok(Lvalue { at, ty: wanted, span });
+        }
+        let found = self.types().show(&lv.ty);
+        wrong(span, format!("a pointer to `{ty}` is expected, and this is one to `{found}`"))
+    }
+
+    /// An operation of the library on one of its objects: one step. `wait` is what it waits for; `work` what it does then.
+    pub fn operation(
+        &mut self,
+        lv: &Lvalue,
+        work: &mut dyn FnMut(&mut Self, &Direct) -> Result<(Option<Expr>, Block)>,
+    ) -> Result<()> {
+        let span = lv.span;
+        if self.body.atomic > 0 {
+            return unsupported(span, "an operation that may wait is not taken inside of an atomic section");
+        }
+        self.at(lv, &mut |s, d| {
+            let (wait, block) = work(s, d)?;
+            let mut all: Block = wait.map(|e| stmt(StmtKind::Await(e), span)).into_iter().collect();
+            all.extend(s.allocated(d, span));
+            all.extend(block);
+            s.push(StmtKind::Atomic(all), span);
+            Ok(())
+        })
+    }
+
+    /// The places of the scalar parts of a library's object, in order.
+    pub fn parts_of(&mut self, d: &Direct, n: usize, span: Span) -> Result<Vec<fabius_lang::program::Place>> {
+        (0..n)
+            .map(|i| {
+                let mut d = d.clone();
+                d.parts.push(crate::memory::Part::Field(i));
+                self.place(&d, span)
+            })
+            .collect()
+    }
+}
+
+/// An assignment.
+pub(crate) fn assign(place: &fabius_lang::program::Place, e: Expr, span: Span) -> Stmt {
+    stmt(StmtKind::Assign(place.clone(), e), span)
+}
+
+/// Without casts around it.
+pub(crate) fn strip_casts(mut e: &Ex) -> &Ex {
+    while let Expression::Cast(c) = &e.node {
+        e = &c.node.expression;
+    }
+    e
+}

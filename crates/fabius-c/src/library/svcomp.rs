@@ -1,0 +1,61 @@
+//! The functions of SV-COMP.
+
+use crate::core::*;
+use crate::expressions::Ex;
+use crate::lower::Lower;
+use crate::places::Value;
+use crate::refusal::{Refusal, Result, unsupported};
+use crate::types::{CHAR, CType, INT as C_INT, LONG, ULONG};
+use fabius_lang::program::{Check, StmtKind};
+use fabius_trace::Span;
+
+impl<'a> Lower<'a, '_> {
+    pub(super) fn svcomp(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Option<Value>> {
+        let defined = self.functions.get(name).is_some_and(|f| f.definition.is_some());
+        match name {
+            "reach_error" | "__VERIFIER_error" => {
+                self.check(boolean(false, span), Check::Assertion, "reach_error", span);
+                return Ok(Some(Value::void()));
+            }
+            "__VERIFIER_assume" | "assume_abort_if_not" | "fabius_assume" | "__CPROVER_assume" => {
+                let e = self.condition(self.argument(args, 0, span)?)?;
+                self.push(StmtKind::Assume(e), span);
+                return Ok(Some(Value::void()));
+            }
+            "__VERIFIER_assert" | "__CPROVER_assert" if !defined => {
+                let e = self.condition(self.argument(args, 0, span)?)?;
+                self.check(e, Check::Assertion, name, span);
+                return Ok(Some(Value::void()));
+            }
+            "__VERIFIER_atomic_begin" | "__VERIFIER_atomic_end" | "fabius_atomic_begin" | "fabius_atomic_end" => {
+                return unsupported(span, "an atomic section that does not begin and end in one block is not taken");
+            }
+            _ => {}
+        }
+        let Some(kind) = name.strip_prefix("__VERIFIER_nondet_") else { return Ok(None) };
+        if defined {
+            return Ok(None);
+        }
+        let (ty, lo, hi) = match kind {
+            "bool" | "_Bool" => (CType::Bool, 0, 1),
+            "char" => (CHAR, -128, 127),
+            "uchar" | "unsigned_char" => (CType::Int { bits: 8, signed: false }, 0, 255),
+            "short" => (CType::Int { bits: 16, signed: true }, i64::from(i16::MIN), i64::from(i16::MAX)),
+            "ushort" => (CType::Int { bits: 16, signed: false }, 0, i64::from(u16::MAX)),
+            "int" => (C_INT, i64::from(i32::MIN), i64::from(i32::MAX)),
+            "uint" | "unsigned" | "u32" => (CType::Int { bits: 32, signed: false }, 0, i64::from(u32::MAX)),
+            "long" | "longlong" | "loff_t" => (LONG, i64::MIN, i64::MAX),
+            "ulong" | "ulonglong" | "size_t" => (ULONG, 0, -1),
+            _ => {
+                return unsupported(span, format!("`{name}` is not taken"))
+                    .map_err(|e: Refusal| e.help("the integer types have one"));
+            }
+        };
+        if ty == ULONG {
+            // A choice is made among signed codes.
+            let v = self.any(i64::MIN, i64::MAX, LONG, span);
+            return self.convert(v, &ULONG, span).map(Some);
+        }
+        Ok(Some(self.any(lo, hi, ty, span)))
+    }
+}

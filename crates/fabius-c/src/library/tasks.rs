@@ -1,0 +1,107 @@
+//! `fabius.h`: tasks, levels, buffers, yields, any number of threads.
+
+use super::strip_casts;
+use crate::core::*;
+use crate::expressions::Ex;
+use crate::lower::Lower;
+use crate::places::Value;
+use crate::refusal::{Result, unsupported, wrong};
+use crate::types::{CType, LONG};
+use fabius_lang::program::{Expr, Level, Proc, ProcId, Process, StmtKind};
+use fabius_trace::Span;
+use lang_c::ast::{Expression, UnaryOperator};
+
+impl<'a> Lower<'a, '_> {
+    pub(super) fn tasks(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Option<Value>> {
+        match name {
+            "fabius_yield" => self.push(StmtKind::Yield, span),
+            "fabius_zield" => self.push(StmtKind::Zield, span),
+            "fabius_any_int" => {
+                let (lo, hi) = (self.number(args, 0, &LONG, span)?, self.number(args, 1, &LONG, span)?);
+                let id = self.temp(LONG.core());
+                let place = self.local(id, span);
+                self.push(StmtKind::Any(place, lo, hi), span);
+                return Ok(Some(Value::scalar(self.read_local(id, span), LONG)));
+            }
+            "fabius_post" => {
+                let (proc, values) = self.task(args, 0, span)?;
+                self.push(StmtKind::Post(None, None, proc, values), span);
+            }
+            "fabius_post_at" => {
+                let level = self.number(args, 0, &LONG, span)?;
+                let level = match value_of(&level) {
+                    Some(n) => Level::try_from(n).ok().filter(|n| *n < 16),
+                    None => None,
+                };
+                let Some(level) = level else { return wrong(span, "the level is a constant from 0 to 15") };
+                self.levels = self.levels.max(level + 1);
+                let (proc, values) = self.task(args, 1, span)?;
+                self.push(StmtKind::Post(None, Some(level), proc, values), span);
+            }
+            "fabius_buffer" => {
+                // A thread is a buffer of its own, and what it posts runs on it.
+                let (proc, values) = self.task(args, 0, span)?;
+                self.push(StmtKind::Spawn(None, proc, values), span);
+            }
+            "fabius_spawn_any" => {
+                if self.body.function != "main" {
+                    return unsupported(span, "any number of threads are started by `main` alone");
+                }
+                let name = self.function_name(self.argument(args, 0, span)?, span)?;
+                if !self.functions[&name].signature.params.is_empty() {
+                    return wrong(span, format!("`{name}` takes a parameter, and any number of threads have none"));
+                }
+                self.found.roots.insert(name.clone());
+                let called = self.proc_of(&name);
+                let results = self.functions[&name].signature.result.is_scalar().then_some(None);
+                let call = stmt(StmtKind::Call(results.into_iter().collect(), called, Vec::new()), span);
+                let proc = self.procs.len();
+                self.procs.push(Some(Proc {
+                    name: name.clone(),
+                    locals: Vec::new(),
+                    params: 0,
+                    results: Vec::new(),
+                    body: vec![call],
+                    span,
+                }));
+                if !self.processes.iter().any(|p| p.name == name) {
+                    self.processes.push(Process { name, proc, count: None });
+                }
+            }
+            _ => return Ok(None),
+        }
+        Ok(Some(Value::void()))
+    }
+
+    fn function_name(&mut self, e: &'a Ex, span: Span) -> Result<String> {
+        let e = strip_casts(e);
+        let e = match &e.node {
+            Expression::UnaryOperator(u) if u.node.operator.node == UnaryOperator::Address => &u.node.operand,
+            _ => e,
+        };
+        match &e.node {
+            Expression::Identifier(n) if self.functions.get(&n.node.name).is_some_and(|f| f.definition.is_some()) => {
+                Ok(n.node.name.clone())
+            }
+            _ => unsupported(span, "the name of a function is expected here"),
+        }
+    }
+
+    /// The procedure of a task, and its argument.
+    fn task(&mut self, args: &'a [Ex], n: usize, span: Span) -> Result<(ProcId, Vec<Expr>)> {
+        let name = self.function_name(self.argument(args, n, span)?, span)?;
+        let v = self.value(self.argument(args, n + 1, span)?)?;
+        let v = self.convert(v, &CType::Void.pointer(), span)?;
+        self.found.roots.insert(name.clone());
+        let signature = self.functions[&name].signature.clone();
+        let proc = self.proc_of(&name);
+        if signature.result != CType::Void {
+            return wrong(span, format!("`{name}` returns a value, and a task has none"));
+        }
+        match signature.params.as_slice() {
+            [] => Ok((proc, Vec::new())),
+            [ty] if ty.is_scalar() => Ok((proc, vec![cast(v.parts[0].clone(), &ty.core())])),
+            _ => wrong(span, format!("`{name}` does not take one pointer")),
+        }
+    }
+}

@@ -1,0 +1,518 @@
+//! What the lowering knows while it walks over a program, and how it puts the core program together.
+//!
+//! The program is lowered again until nothing new is found out: which variables have their address taken decides where they
+//! live, and what a pointer can mean.
+
+use crate::core::*;
+use crate::lines::Lines;
+use crate::memory::*;
+use crate::refusal::{Refusal, Result, unsupported};
+use crate::types::{CType, Leaf, Signature, StructId, Types};
+use fabius_lang::program::*;
+use fabius_trace::Span;
+use lang_c::ast;
+use lang_c::span::{Node, Span as CSpan};
+use std::collections::{BTreeMap, HashMap};
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub(crate) enum Entity {
+    Type(CType),
+    Constant(i64),
+    Object(ObjectId),
+    /// Index of a declared global, which becomes an object when it is used.
+    Global(usize),
+    Function(String),
+}
+
+/// A scope: names, and tags of structs and enums.
+#[derive(Default)]
+pub(crate) struct Scope {
+    pub names: HashMap<String, Entity>,
+    pub tags: HashMap<String, CType>,
+}
+
+/// A global as it is declared.
+pub(crate) struct Declared<'a> {
+    pub name: String,
+    pub ty: CType,
+    pub init: Option<&'a Node<ast::Initializer>>,
+    pub span: Span,
+    pub defined: bool,
+    pub per_thread: bool,
+    pub object: Option<ObjectId>,
+}
+
+/// A function of the program.
+pub(crate) struct Function<'a> {
+    pub signature: Signature,
+    pub definition: Option<&'a Node<ast::FunctionDefinition>>,
+    pub proc: Option<ProcId>,
+    /// For its address.
+    pub number: i64,
+}
+
+/// A memory object as the pass before knew it.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub name: String,
+    pub ty: CType,
+    pub kind: Kind,
+}
+
+/// What keeps a memory object.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Kind {
+    Static,
+    /// A local of this function.
+    Frame(String),
+}
+
+/// What outlives a pass.
+#[derive(Default)]
+pub(crate) struct Session {
+    pub types: Types,
+    /// Structs by where they are defined.
+    pub struct_keys: HashMap<(usize, String), StructId>,
+    pub known: BTreeMap<String, Known>,
+    pub facts: Facts,
+    /// Who calls whom, by name.
+    pub calls: std::collections::BTreeSet<(String, String)>,
+}
+
+/// Bounds that a program does not say itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Allocations of each type by each thread.
+    pub allocations: u32,
+    /// Elements of an allocation whose size is not known from the text.
+    pub elements: u32,
+    /// Threads of each call of `pthread_create` in a loop.
+    pub threads: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { allocations: 8, elements: 16, threads: 8 }
+    }
+}
+
+/// What encloses a statement, as far as jumps are concerned: each is a `while` of the core.
+pub(crate) struct Frame<'a> {
+    pub kind: FrameKind<'a>,
+    /// Jumps that go through this `while` to one outside: number and target.
+    pub crossing: Vec<(i64, Jump)>,
+}
+
+/// What the `while` stands for.
+#[derive(Clone)]
+pub(crate) enum FrameKind<'a> {
+    /// A loop, with what `continue` does first.
+    Loop(Again<'a>),
+    Switch,
+    /// A list of statements with labels.
+    Labels(Vec<String>),
+}
+
+/// What `continue` does before the next iteration.
+#[derive(Clone, Copy)]
+pub(crate) enum Again<'a> {
+    Nothing,
+    Step(&'a Node<ast::Expression>),
+    Condition(&'a Node<ast::Expression>),
+}
+
+/// Where a jump goes: the frame's depth, and how it enters or leaves it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Jump {
+    Break(usize),
+    Continue(usize),
+    Label(usize, i64),
+}
+
+/// A function under construction.
+#[derive(Default)]
+pub(crate) struct Body<'a> {
+    pub function: String,
+    pub result: Option<CType>,
+    pub locals: Vec<Local>,
+    pub out: Block,
+    pub free: Vec<LocalId>,
+    pub used: Vec<LocalId>,
+    pub temporaries: usize,
+    /// Numbers the declarations, for keys.
+    pub declared: usize,
+    pub frames: Vec<Frame<'a>>,
+    pub loops: usize,
+    /// Inside of an atomic block of the user.
+    pub atomic: usize,
+    /// Holds the jump under way.
+    pub jump: Option<LocalId>,
+    pub jumps: i64,
+}
+
+/// The lowering.
+pub(crate) struct Lower<'a, 's> {
+    pub lines: &'a Lines,
+    pub session: &'s mut Session,
+    pub found: Facts,
+    pub found_known: BTreeMap<String, Known>,
+    pub found_calls: std::collections::BTreeSet<(String, String)>,
+    pub limits: &'a Limits,
+    pub scopes: Vec<Scope>,
+    pub declared: Vec<Declared<'a>>,
+    pub functions: BTreeMap<String, Function<'a>>,
+    pub objects: Vec<Object>,
+    pub by_key: HashMap<String, ObjectId>,
+    pub strings: HashMap<Vec<u8>, ObjectId>,
+    pub next_address: i64,
+    pub globals: Vec<Global>,
+    pub global_names: HashMap<String, GlobalId>,
+    pub procs: Vec<Option<Proc>>,
+    pub wanted: Vec<String>,
+    pub processes: Vec<Process>,
+    pub wrappers: HashMap<String, ProcId>,
+    pub levels: u8,
+    pub body: Body<'a>,
+    pub errors: Vec<Refusal>,
+}
+
+impl<'a> Lower<'a, '_> {
+    pub fn span(&self, s: CSpan) -> Span {
+        self.lines.span(s.start, s.end)
+    }
+
+    pub fn push(&mut self, kind: StmtKind, span: Span) {
+        self.body.out.push(stmt(kind, span));
+    }
+
+    /// What `work` appends, as a block of its own.
+    pub fn block<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<(Block, T)> {
+        let outer = std::mem::take(&mut self.body.out);
+        let result = work(self);
+        let inner = std::mem::replace(&mut self.body.out, outer);
+        Ok((inner, result?))
+    }
+
+    /// A local that the user does not see.
+    pub fn temp(&mut self, ty: Type) -> LocalId {
+        let body = &mut self.body;
+        let id = match body.free.iter().position(|id| body.locals[*id].ty == ty) {
+            Some(i) => body.free.remove(i),
+            None => {
+                body.temporaries += 1;
+                body.locals.push(Local { name: format!("${}", body.temporaries), ty });
+                body.locals.len() - 1
+            }
+        };
+        body.used.push(id);
+        id
+    }
+
+    pub fn local(&self, id: LocalId, span: Span) -> Place {
+        Place { base: Base::Local(id), path: Vec::new(), ty: self.body.locals[id].ty.clone(), span }
+    }
+
+    pub fn read_local(&self, id: LocalId, span: Span) -> Expr {
+        read(self.local(id, span))
+    }
+
+    pub fn set_local(&mut self, id: LocalId, e: Expr, span: Span) {
+        let place = self.local(id, span);
+        self.push(StmtKind::Assign(place, e), span);
+    }
+
+    /// The value in a temporary, so that nothing changes it.
+    pub fn keep(&mut self, e: Expr) -> Expr {
+        if value_of(&e).is_some() {
+            return e;
+        }
+        let span = e.span;
+        let id = self.temp(e.ty.clone());
+        self.set_local(id, e, span);
+        self.read_local(id, span)
+    }
+
+    /// The same if it is not simple, so that it can be used many times.
+    pub fn simple(&mut self, e: Expr) -> Expr {
+        match &e.kind {
+            ExprKind::Const(_) => e,
+            ExprKind::Read(Place { base: Base::Local(_), path, .. }) if path.is_empty() => e,
+            _ => self.keep(e),
+        }
+    }
+
+    pub fn global(&self, id: GlobalId, span: Span) -> Place {
+        Place { base: Base::Global(id), path: Vec::new(), ty: self.globals[id].ty.clone(), span }
+    }
+
+    /// A variable that the user does not see; the same for the same name.
+    pub fn hidden(&mut self, name: &str, ty: Type, init: Value, class: Class, per_thread: bool) -> GlobalId {
+        if let Some(id) = self.global_names.get(name) {
+            return *id;
+        }
+        self.globals.push(Global { name: name.into(), ty, init, class, per_thread, span: Span::default() });
+        self.global_names.insert(name.into(), self.globals.len() - 1);
+        self.globals.len() - 1
+    }
+
+    /// The running thread's number: 0 for the first.
+    pub fn thread_number(&mut self, span: Span) -> Expr {
+        self.found.numbers = true;
+        let id = self.hidden("$thread", INT, Value::Int(0), Class::Data, true);
+        read(self.global(id, span))
+    }
+
+    /// How many threads there may be, the first one included.
+    pub fn threads(&self) -> u32 {
+        (1 + self.session.facts.threads).min(64)
+    }
+
+    /// Sets temporaries taken since the mark back to their defaults, so that states do not differ by what was read long ago.
+    pub fn release(&mut self, mark: usize, span: Span) {
+        let given = self.body.used.split_off(mark);
+        self.reset(&given, span);
+        self.body.free.extend(given);
+        self.body.free.sort_unstable();
+    }
+
+    pub fn reset(&mut self, which: &[LocalId], span: Span) {
+        let ends = |s: &Stmt| matches!(s.kind, StmtKind::Return(_) | StmtKind::Break | StmtKind::Continue);
+        if self.body.out.last().is_some_and(ends) {
+            return;
+        }
+        for id in which {
+            let ty = self.body.locals[*id].ty.clone();
+            self.set_local(*id, constant(0, ty, span), span);
+        }
+    }
+
+    /// Looks a name up.
+    pub fn entity(&self, name: &str) -> Option<Entity> {
+        self.scopes.iter().rev().find_map(|s| s.names.get(name)).cloned()
+    }
+
+    /// The functions that threads may run, by who calls whom.
+    pub fn runs_in_threads(&self, function: &str) -> bool {
+        let roots = &self.session.facts.roots;
+        let mut seen: Vec<&str> = roots.iter().map(String::as_str).collect();
+        let mut at = 0;
+        while let Some(f) = seen.get(at).copied() {
+            if f == function {
+                return true;
+            }
+            for (_, callee) in self.session.calls.iter().filter(|(caller, _)| caller == f) {
+                if !seen.contains(&callee.as_str()) {
+                    seen.push(callee);
+                }
+            }
+            at += 1;
+        }
+        false
+    }
+
+    /// Whether a function calls itself, by others perhaps.
+    pub fn is_recursive(&self, function: &str) -> bool {
+        let mut seen: Vec<&str> = Vec::new();
+        let mut next = vec![function];
+        while let Some(f) = next.pop() {
+            for (_, callee) in self.session.calls.iter().filter(|(caller, _)| caller == f) {
+                if callee == function {
+                    return true;
+                }
+                if !seen.contains(&callee.as_str()) {
+                    seen.push(callee);
+                    next.push(callee);
+                }
+            }
+        }
+        false
+    }
+
+    /// Makes a memory object: globals for its parts, and an address.
+    pub fn make_object(
+        &mut self,
+        key: &str,
+        name: &str,
+        ty: &CType,
+        pool: Option<Pool>,
+        span: Span,
+    ) -> Result<ObjectId> {
+        if let Some(id) = self.by_key.get(key) {
+            return Ok(*id);
+        }
+        let leaves = self.types().leaves(ty);
+        self.check_leaves(ty, &leaves, span)?;
+        let mut ids = Vec::new();
+        for leaf in &leaves {
+            let sync = leaf.sync || self.session.facts.sync.contains(&(key.to_string(), leaf.fields.clone()));
+            let mut dims = Vec::new();
+            if let Some(p) = pool {
+                dims.push(p.slots);
+                dims.extend(p.elements);
+            }
+            dims.extend(&leaf.dims);
+            let (core, init) = array_of(leaf.ty.core(), Value::Int(0), &dims);
+            let class = if sync { Class::Sync } else { Class::Data };
+            let name = format!("{name}{}", leaf.name);
+            self.globals.push(Global { name, ty: core, init, class, per_thread: false, span });
+            ids.push(self.globals.len() - 1);
+        }
+        let mut object = Object {
+            key: key.into(),
+            name: name.into(),
+            ty: ty.clone(),
+            parts: Parts::Globals(ids),
+            leaves,
+            base: self.next_address,
+            pool,
+        };
+        let size = object.size(self.types());
+        let stride = (size + GAP + 15) / 16 * 16;
+        if let Some(p) = &mut object.pool {
+            p.stride = stride;
+        }
+        self.next_address += stride * i64::from(pool.map_or(1, |p| p.slots)) + GAP;
+        self.next_address = (self.next_address + 15) / 16 * 16;
+        self.objects.push(object);
+        self.by_key.insert(key.into(), self.objects.len() - 1);
+        Ok(self.objects.len() - 1)
+    }
+
+    fn check_leaves(&self, ty: &CType, leaves: &[Leaf], span: Span) -> Result<()> {
+        let count: u64 = leaves.iter().map(|l| l.dims.iter().map(|d| u64::from(*d)).product::<u64>()).sum();
+        if count > 1 << 16 {
+            return unsupported(span, format!("a variable with {count} parts is too large"));
+        }
+        for leaf in leaves {
+            if let CType::Float(_) = leaf.ty {
+                return unsupported(span, "floating point is not taken");
+            }
+            if !leaf.ty.is_scalar() {
+                return unsupported(span, format!("a variable of type `{}` is not taken", self.types().show(ty)));
+            }
+        }
+        self.check_unions(ty, span)
+    }
+
+    fn check_unions(&self, ty: &CType, span: Span) -> Result<()> {
+        match ty.plain() {
+            CType::Array(of, _) => self.check_unions(of, span),
+            CType::Struct(id) => {
+                let s = &self.types().structs[*id];
+                if s.union && s.fields.iter().flatten().count() > 1 {
+                    return unsupported(span, format!("`union {}` is not taken", s.name))
+                        .map_err(|e: Refusal| e.help("write a struct: its fields do not share their memory"));
+                }
+                s.fields.iter().flatten().try_for_each(|f| self.check_unions(&f.ty, span))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub fn types(&self) -> &Types {
+        &self.session.types
+    }
+
+    /// A variable of the running function that lives in the core's locals.
+    pub fn make_local(&mut self, key: &str, name: &str, ty: &CType, span: Span) -> Result<ObjectId> {
+        let leaves = self.types().leaves(ty);
+        self.check_leaves(ty, &leaves, span)?;
+        let mut ids = Vec::new();
+        for leaf in &leaves {
+            let (core, _) = array_of(leaf.ty.core(), Value::Int(0), &leaf.dims);
+            self.body.locals.push(Local { name: format!("{name}{}", leaf.name), ty: core });
+            ids.push(self.body.locals.len() - 1);
+        }
+        self.objects.push(Object {
+            key: key.into(),
+            name: name.into(),
+            ty: ty.clone(),
+            parts: Parts::Locals(ids),
+            leaves,
+            base: 0,
+            pool: None,
+        });
+        Ok(self.objects.len() - 1)
+    }
+
+    /// The memory object of a local whose address is taken: one for each thread that may run the function.
+    pub fn make_frame_object(
+        &mut self,
+        key: &str,
+        name: &str,
+        ty: &CType,
+        function: &str,
+        span: Span,
+    ) -> Result<ObjectId> {
+        if self.is_recursive(function) {
+            return unsupported(span, format!("the address of `{name}` is taken in a recursive function"))
+                .map_err(|e: Refusal| e.help("allocate it with `malloc`, or make it global"));
+        }
+        let threads = self.runs_in_threads(function).then(|| self.threads());
+        let pool = threads.map(|slots| Pool { slots, stride: 0, elements: None, allocated: None });
+        self.make_object(key, name, ty, pool, span)
+    }
+
+    /// The pools and the objects that pointers may mean, as the pass before found them.
+    pub fn make_known(&mut self) {
+        for (ty, heap) in self.session.facts.heap.clone() {
+            let threads = self.session.facts.numbers_in_heap(&self.session.calls, &ty);
+            let slots = self.limits.allocations * if threads { self.threads() } else { 1 };
+            let name = self.types().show(&ty).replace(' ', "_");
+            let name = name.strip_prefix("struct_").unwrap_or(&name).to_string();
+            let count = (self.session.facts.frees || !heap.single).then(|| {
+                let (ty, init) = array_of(INT, Value::Int(0), &[slots]);
+                self.hidden(&format!("allocated.{name}"), ty, init, Class::Data, false)
+            });
+            let elements = (!heap.single).then_some(heap.elements.max(1));
+            let pool = Pool { slots, stride: 0, elements, allocated: count };
+            let key = format!("heap {ty:?}");
+            if let Err(e) = self.make_object(&key, &format!("heap.{name}"), &ty, Some(pool), Span::default()) {
+                self.errors.push(e);
+            }
+        }
+        for (key, _) in self.session.facts.escaped.clone() {
+            let Some(Known { name, ty, kind }) = self.session.known.get(&key).cloned() else { continue };
+            let made = match kind {
+                Kind::Frame(f) => self.make_frame_object(&key, &name, &ty, &f, Span::default()),
+                Kind::Static => match self.declared.iter().position(|d| d.name == key) {
+                    Some(d) => self.materialize(d, Span::default()),
+                    None => self.make_object(&key, &name, &ty, None, Span::default()),
+                },
+            };
+            if let Err(e) = made {
+                self.errors.push(e);
+            }
+        }
+    }
+
+    /// A procedure number for a function, which is lowered later.
+    pub fn proc_of(&mut self, name: &str) -> ProcId {
+        let caller = self.body.function.clone();
+        self.found_calls.insert((caller, name.to_string()));
+        if let Some(id) = self.functions[name].proc {
+            return id;
+        }
+        self.procs.push(None);
+        let id = self.procs.len() - 1;
+        self.functions.get_mut(name).expect("it is a function").proc = Some(id);
+        self.wanted.push(name.to_string());
+        id
+    }
+}
+
+impl Facts {
+    /// Whether threads other than the first may allocate objects of this type: then each has some of its own.
+    fn numbers_in_heap(&self, _calls: &std::collections::BTreeSet<(String, String)>, _ty: &CType) -> bool {
+        self.numbers
+    }
+}
+
+/// An array of arrays of a type, with its initial value.
+pub(crate) fn array_of(ty: Type, init: Value, dims: &[u32]) -> (Type, Value) {
+    dims.iter().rev().fold((ty, init), |(element, value), n| {
+        let ty = Type::Array { index: Type::Int.into(), lo: 0, len: *n, element: element.into() };
+        (ty, Value::Tuple(vec![value; *n as usize]))
+    })
+}

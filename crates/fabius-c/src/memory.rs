@@ -1,0 +1,115 @@
+//! Objects, their parts as core variables, and their addresses.
+//!
+//! Every scalar part of a variable is a core variable of its own (`queue.head`), an array of them where there is an array on
+//! the way. An address is a number: each object whose address is taken has a place in one address space, with gaps between.
+
+use crate::types::{CType, Leaf, Types};
+use fabius_lang::program::{Expr, GlobalId, LocalId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Index of an object.
+pub type ObjectId = usize;
+
+/// A variable, or a pool of heap objects of one type.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// Unique and the same in each pass.
+    pub key: String,
+    pub name: String,
+    pub ty: CType,
+    /// The first global or local of each leaf.
+    pub parts: Parts,
+    pub leaves: Vec<Leaf>,
+    /// Address of the first byte; 0 for locals of the core.
+    pub base: i64,
+    /// For a pool: how many there are, and how far apart.
+    pub pool: Option<Pool>,
+}
+
+/// Where the parts of an object are.
+#[derive(Clone, Debug)]
+pub enum Parts {
+    Globals(Vec<GlobalId>),
+    Locals(Vec<LocalId>),
+}
+
+/// Many objects of one type.
+#[derive(Clone, Copy, Debug)]
+pub struct Pool {
+    /// How many.
+    pub slots: u32,
+    /// Bytes from one to the next.
+    pub stride: i64,
+    /// For the heap: how many elements each slot has.
+    pub elements: Option<u32>,
+    /// For the heap: how many elements are allocated in each slot; 0 if none.
+    pub allocated: Option<GlobalId>,
+}
+
+/// A step of a path into an object.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    Field(usize),
+    Index(Expr),
+}
+
+/// A step of a path that is known from the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    Field(usize),
+    /// Any element.
+    Element,
+}
+
+/// What a pass over the program has found out for the next one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Of which objects the address of which part is taken.
+    pub escaped: BTreeSet<(String, Vec<Way>)>,
+    /// Of what a pointer points to, which parts have their address taken.
+    pub derived: BTreeSet<(CType, Vec<Way>)>,
+    /// What is allocated: type of the elements, and the most elements.
+    pub heap: BTreeMap<CType, Heap>,
+    /// Whether anything is freed.
+    pub frees: bool,
+    /// Functions whose address is taken.
+    pub functions: BTreeSet<String>,
+    /// Variables that are accessed by atomic functions, as object and fields.
+    pub sync: BTreeSet<(String, Vec<usize>)>,
+    /// Whether the result of a thread is asked for.
+    pub results: bool,
+    /// Whether threads need numbers.
+    pub numbers: bool,
+    /// Functions that threads run.
+    pub roots: BTreeSet<String>,
+    /// How many threads there may be, as far as seen from the text.
+    pub threads: u32,
+}
+
+/// What is known of allocations of one type.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heap {
+    pub elements: u32,
+    /// Whether only single elements are allocated.
+    pub single: bool,
+}
+
+/// The first address that data has. Below lie null and the functions.
+pub const FIRST: i64 = 0x10000;
+/// Bytes that nobody has, between objects.
+pub const GAP: i64 = 64;
+/// The address of the first function.
+pub const FUNCTIONS: i64 = 0x1000;
+
+impl Object {
+    /// Bytes of one object of a pool, or of the object.
+    pub fn size(&self, types: &Types) -> i64 {
+        let one = types.size(&self.ty).unwrap_or(1).max(1);
+        one * i64::from(self.pool.and_then(|p| p.elements).unwrap_or(1))
+    }
+
+    /// The leaf with these fields on the way.
+    pub fn leaf(&self, fields: &[usize]) -> Option<usize> {
+        self.leaves.iter().position(|l| l.fields == fields)
+    }
+}

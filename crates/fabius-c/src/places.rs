@@ -1,0 +1,546 @@
+//! Places: variables, their parts, and what pointers mean.
+//!
+//! What a pointer points to is one of the objects of its type whose address is taken somewhere. An access compares the
+//! address with theirs, which touches nothing shared, and then makes one access to the one that it is.
+
+use crate::core::*;
+use crate::lower::Lower;
+use crate::memory::*;
+use crate::refusal::{Result, unsupported, wrong};
+use crate::types::CType;
+use fabius_lang::program::*;
+use fabius_trace::Span;
+
+/// A place of a C program.
+#[derive(Clone, Debug)]
+pub(crate) struct Lvalue {
+    pub at: At,
+    pub ty: CType,
+    pub span: Span,
+}
+
+/// Where it is.
+#[derive(Clone, Debug)]
+pub(crate) enum At {
+    Direct(Direct),
+    /// What an address means: of this type, and then these parts of it.
+    Deref {
+        address: Expr,
+        root: CType,
+        parts: Vec<Part>,
+    },
+}
+
+/// A place in a known object.
+#[derive(Clone, Debug)]
+pub(crate) struct Direct {
+    pub object: ObjectId,
+    /// In a pool: which, and which element of it.
+    pub slot: Option<Expr>,
+    pub element: Option<Expr>,
+    pub parts: Vec<Part>,
+}
+
+/// A value: its scalars in order, one for each scalar part of the type. They read nothing shared.
+#[derive(Clone, Debug)]
+pub(crate) struct Value {
+    pub parts: Vec<Expr>,
+    pub ty: CType,
+}
+
+impl Value {
+    pub fn scalar(e: Expr, ty: CType) -> Value {
+        Value { parts: vec![e], ty }
+    }
+
+    pub fn void() -> Value {
+        Value { parts: Vec::new(), ty: CType::Void }
+    }
+}
+
+fn index_of(e: Expr) -> Expr {
+    cast(e, &Type::Int)
+}
+
+impl Lower<'_, '_> {
+    /// The whole of an object.
+    pub fn whole(&mut self, object: ObjectId, span: Span) -> Lvalue {
+        let o = &self.objects[object];
+        let (ty, has_slots) = (o.ty.clone(), o.pool.is_some());
+        let slot = has_slots.then(|| self.thread_number(span));
+        Lvalue { at: At::Direct(Direct { object, slot, element: None, parts: Vec::new() }), ty, span }
+    }
+
+    /// A part of a place.
+    pub fn part(&self, mut lv: Lvalue, part: Part, span: Span) -> Result<Lvalue> {
+        lv.ty = match (&part, lv.ty.plain()) {
+            (Part::Field(i), CType::Struct(id)) => match &self.types().structs[*id].fields {
+                Some(fields) => fields[*i].ty.clone(),
+                None => return wrong(span, "the struct is declared, but not defined"),
+            },
+            (Part::Index(_), CType::Array(of, _)) => (**of).clone(),
+            _ => return wrong(span, format!("`{}` has no such part", self.types().show(&lv.ty))),
+        };
+        lv.span = span;
+        match &mut lv.at {
+            At::Direct(d) => d.parts.push(part),
+            At::Deref { parts, .. } => parts.push(part),
+        }
+        Ok(lv)
+    }
+
+    /// A field by name.
+    pub fn field(&self, mut lv: Lvalue, name: &str, span: Span) -> Result<Lvalue> {
+        let CType::Struct(id) = lv.ty.plain() else {
+            return wrong(span, format!("`{}` has no fields", self.types().show(&lv.ty)));
+        };
+        let Some(way) = self.types().find_field(*id, name) else {
+            return wrong(span, format!("`{}` has no field `{name}`", self.types().show(&lv.ty)));
+        };
+        for i in way {
+            lv = self.part(lv, Part::Field(i), span)?;
+        }
+        Ok(lv)
+    }
+
+    /// What a pointer points to.
+    pub fn deref(&mut self, pointer: Value, span: Span) -> Result<Lvalue> {
+        let Some(to) = pointer.ty.pointee().cloned() else {
+            return wrong(span, format!("`{}` is no pointer", self.types().show(&pointer.ty)));
+        };
+        let address = self.simple(pointer.parts[0].clone());
+        Ok(Lvalue { at: At::Deref { address, root: to.clone(), parts: Vec::new() }, ty: to, span })
+    }
+
+    /// The address of a place, which from now on pointers may mean.
+    pub fn address_of(&mut self, lv: &Lvalue) -> Result<Expr> {
+        let (mut e, mut ty, parts) = match &lv.at {
+            At::Direct(d) => {
+                let o = &self.objects[d.object];
+                if let Parts::Locals(_) = o.parts {
+                    // It lives in memory in the next pass.
+                    self.found.escaped.insert((o.key.clone(), ways(&d.parts)));
+                    return Ok(constant(FIRST, ADDRESS, lv.span));
+                }
+                if let Parts::Globals(ids) = &o.parts
+                    && ids.first().is_some_and(|g| self.globals[*g].per_thread)
+                {
+                    return unsupported(lv.span, "the address of a thread-local variable is not taken");
+                }
+                self.found.escaped.insert((o.key.clone(), ways(&d.parts)));
+                let mut e = constant(o.base, ADDRESS, lv.span);
+                let size = self.types().size(&o.ty).unwrap_or(1);
+                if let (Some(p), Some(slot)) = (o.pool, &d.slot) {
+                    e = add(e, scaled(slot.clone(), p.stride));
+                }
+                if let Some(element) = &d.element {
+                    e = add(e, scaled(element.clone(), size));
+                }
+                (e, o.ty.clone(), d.parts.clone())
+            }
+            At::Deref { address, root, parts } => {
+                if !parts.is_empty() {
+                    self.found.derived.insert((root.clone(), ways(parts)));
+                }
+                (address.clone(), root.clone(), parts.clone())
+            }
+        };
+        for part in parts {
+            match (part, ty.plain().clone()) {
+                (Part::Field(i), CType::Struct(id)) => {
+                    let f = &self.types().structs[id].fields.as_ref().expect("it is defined")[i];
+                    e = add(e, constant(f.offset, ADDRESS, lv.span));
+                    ty = f.ty.clone();
+                }
+                (Part::Index(index), CType::Array(of, _)) => {
+                    let size = self.types().size(&of).unwrap_or(1);
+                    e = add(e, scaled(index, size));
+                    ty = (*of).clone();
+                }
+                _ => unreachable!("parts fit their types"),
+            }
+        }
+        Ok(e)
+    }
+
+    /// The type of a part.
+    fn type_at(&self, ty: &CType, way: &[Way]) -> Option<CType> {
+        way.iter().try_fold(ty.clone(), |ty, w| match (w, ty.plain()) {
+            (Way::Field(i), CType::Struct(id)) => Some(self.types().structs[*id].fields.as_ref()?.get(*i)?.ty.clone()),
+            (Way::Element, CType::Array(of, _)) => Some((**of).clone()),
+            _ => None,
+        })
+    }
+
+    /// All places of a type that pointers may mean.
+    fn homes(&self, ty: &CType) -> Vec<(ObjectId, Vec<Way>)> {
+        let mut homes: Vec<(ObjectId, Vec<Way>)> = Vec::new();
+        let mut add = |home: (ObjectId, Vec<Way>)| {
+            if !homes.contains(&home) {
+                homes.push(home);
+            }
+        };
+        for (key, way) in &self.session.facts.escaped {
+            let Some(id) = self.by_key.get(key) else { continue };
+            if self.type_at(&self.objects[*id].ty, way).is_some_and(|t| t.same_layout(ty)) {
+                add((*id, way.clone()));
+            }
+        }
+        for (id, o) in self.objects.iter().enumerate() {
+            if o.key.starts_with("heap ") && o.ty.same_layout(ty) {
+                add((id, Vec::new()));
+            }
+        }
+        for (root, way) in &self.session.facts.derived {
+            if !way.is_empty() && self.type_at(root, way).is_some_and(|t| t.same_layout(ty)) {
+                for (id, mut first) in self.homes(root) {
+                    first.extend(way);
+                    add((id, first));
+                }
+            }
+        }
+        homes.sort();
+        homes
+    }
+
+    /// Whether an address is that of this home, and the place that it then is.
+    fn resolve(&self, address: &Expr, home: &(ObjectId, Vec<Way>)) -> (Expr, Direct) {
+        let span = address.span;
+        let (object, way) = home;
+        let o = &self.objects[*object];
+        let number = |n: i64| constant(n, ADDRESS, span);
+        let size = o.size(self.types());
+        let total = o.pool.map_or(size, |p| p.stride * i64::from(p.slots));
+        let mut direct = Direct { object: *object, slot: None, element: None, parts: Vec::new() };
+        // Without an array on the way there is one address.
+        let fixed = o.pool.is_none() && !way.contains(&Way::Element);
+        let mut conditions = Vec::new();
+        let mut rest = binary(BinaryOp::Sub, address.clone(), number(o.base));
+        let (mut ty, mut offset) = (o.ty.clone(), 0);
+        if fixed {
+            for w in way {
+                let (Way::Field(i), CType::Struct(id)) = (w, ty.plain().clone()) else { unreachable!("fields only") };
+                let f = &self.types().structs[id].fields.as_ref().expect("it is defined")[*i];
+                offset += f.offset;
+                ty = f.ty.clone();
+                direct.parts.push(Part::Field(*i));
+            }
+            return (binary(BinaryOp::Eq, address.clone(), number(o.base + offset)), direct);
+        }
+        conditions.push(binary(BinaryOp::Le, number(o.base), address.clone()));
+        conditions.push(binary(BinaryOp::Lt, address.clone(), number(o.base + total)));
+        if let Some(p) = o.pool {
+            if p.slots == 1 {
+                direct.slot = Some(number(0));
+            } else {
+                direct.slot = Some(binary(BinaryOp::Div, rest.clone(), number(p.stride)));
+                rest = binary(BinaryOp::Rem, rest, number(p.stride));
+            }
+            if let Some(n) = p.elements {
+                let one = self.types().size(&o.ty).unwrap_or(1).max(1);
+                let element = binary(BinaryOp::Div, rest.clone(), number(one));
+                conditions.push(binary(BinaryOp::Lt, element.clone(), number(i64::from(n))));
+                direct.element = Some(element);
+                rest = binary(BinaryOp::Rem, rest, number(one));
+            }
+        }
+        for w in way {
+            match (w, ty.plain().clone()) {
+                (Way::Field(i), CType::Struct(id)) => {
+                    let f = &self.types().structs[id].fields.as_ref().expect("it is defined")[*i];
+                    rest = binary(BinaryOp::Sub, rest, number(f.offset));
+                    ty = f.ty.clone();
+                    direct.parts.push(Part::Field(*i));
+                }
+                (Way::Element, CType::Array(of, n)) => {
+                    let size = self.types().size(&of).unwrap_or(1).max(1);
+                    conditions.push(binary(BinaryOp::Le, number(0), rest.clone()));
+                    let index = binary(BinaryOp::Div, rest.clone(), number(size));
+                    conditions.push(binary(BinaryOp::Lt, index.clone(), number(i64::from(n.unwrap_or(0)))));
+                    direct.parts.push(Part::Index(index));
+                    rest = binary(BinaryOp::Rem, rest, number(size));
+                    ty = (*of).clone();
+                }
+                _ => unreachable!("the way fits the type"),
+            }
+        }
+        if !matches!(&rest.kind, ExprKind::Binary(BinaryOp::Rem, _, n) if value_of(n) == Some(1)) {
+            conditions.push(binary(BinaryOp::Eq, rest, number(0)));
+        }
+        let all = conditions.into_iter().reduce(and).expect("there is a condition");
+        (all, direct)
+    }
+
+    /// Does `work` for the place, whichever it is. What `work` appends must be the same but for the place.
+    pub fn at(&mut self, lv: &Lvalue, work: &mut dyn FnMut(&mut Self, &Direct) -> Result<()>) -> Result<()> {
+        let (address, root, parts) = match &lv.at {
+            At::Direct(d) => return work(self, d),
+            At::Deref { address, root, parts } => (address.clone(), root.clone(), parts.clone()),
+        };
+        let homes = self.homes(&root);
+        let mut branches = Vec::new();
+        for home in &homes {
+            let (condition, mut direct) = self.resolve(&address, home);
+            direct.parts.extend(parts.clone());
+            match value_of(&condition) {
+                Some(0) => continue,
+                Some(_) => return work(self, &direct),
+                None => {}
+            }
+            let (block, ()) = self.block(|s| work(s, &direct))?;
+            branches.push((condition, block));
+        }
+        let (mut rest, ()) = self.block(|s| {
+            s.astray(&address, &root, lv.span);
+            Ok(())
+        })?;
+        for (condition, block) in branches.into_iter().rev() {
+            rest = vec![stmt(StmtKind::If(Guard::Expr(condition), block, rest), lv.span)];
+        }
+        self.body.out.extend(rest);
+        Ok(())
+    }
+
+    /// An address that means nothing of the type.
+    pub fn astray(&mut self, address: &Expr, root: &CType, span: Span) {
+        let number = |n: i64| constant(n, ADDRESS, span);
+        let low = binary(BinaryOp::Lt, number(FUNCTIONS), address.clone());
+        self.check(low, Check::Null, "null is no object", span);
+        // Inside of an object of another type: what that means is not known.
+        let inside: Vec<Expr> = (self.objects.iter())
+            .filter(|o| o.base != 0)
+            .map(|o| {
+                let size = o.size(self.types());
+                let total = o.pool.map_or(size, |p| p.stride * i64::from(p.slots));
+                let above = binary(BinaryOp::Le, number(o.base), address.clone());
+                (o, and(above, binary(BinaryOp::Lt, address.clone(), number(o.base + total))))
+            })
+            .filter(|(o, _)| !o.ty.same_layout(root) && !o.key.starts_with("heap "))
+            .filter(|(o, _)| !matches!(&o.ty, CType::Array(of, _) if of.same_layout(root)))
+            .map(|(_, e)| e)
+            .collect();
+        if let Some(other) = inside.into_iter().reduce(|a, b| binary(BinaryOp::Or, a, b)) {
+            let words = format!("memory is used as `{}` that has another type", self.types().show(root));
+            self.check(not(other), Check::Bound, &words, span);
+        }
+        let words = format!("no `{}` is there", self.types().show(root));
+        self.check(boolean(false, span), Check::Memory, &words, span);
+    }
+
+    /// An assertion of ours.
+    pub fn check(&mut self, e: Expr, check: Check, words: &str, span: Span) {
+        if value_of(&e) != Some(1) {
+            self.push(StmtKind::Assert(Expr { span, ..e }, check, Some(words.into())), span);
+        }
+    }
+
+    /// The core's place of a scalar part.
+    pub fn place(&mut self, d: &Direct, span: Span) -> Result<Place> {
+        let fields: Vec<usize> =
+            d.parts.iter().filter_map(|p| if let Part::Field(i) = p { Some(*i) } else { None }).collect();
+        let o = &self.objects[d.object];
+        let Some(leaf) = o.leaf(&fields) else { return wrong(span, "this is no single value") };
+        let mut dims = Vec::new();
+        let mut indexes: Vec<Expr> = Vec::new();
+        if let Some(p) = o.pool {
+            dims.push(p.slots);
+            dims.extend(p.elements);
+            indexes.push(d.slot.clone().unwrap_or_else(|| constant(0, ADDRESS, span)));
+            if p.elements.is_some() {
+                indexes.push(d.element.clone().unwrap_or_else(|| constant(0, ADDRESS, span)));
+            }
+        }
+        dims.extend(&o.leaves[leaf].dims);
+        indexes.extend(d.parts.iter().filter_map(|p| if let Part::Index(e) = p { Some(e.clone()) } else { None }));
+        let ty = o.leaves[leaf].ty.core();
+        let base = match &o.parts {
+            Parts::Globals(ids) => Base::Global(ids[leaf]),
+            Parts::Locals(ids) => Base::Local(ids[leaf]),
+        };
+        if self.body.atomic > 0 && matches!(base, Base::Global(_)) {
+            self.found.sync.insert((self.objects[d.object].key.clone(), fields));
+        }
+        let path = indexes
+            .into_iter()
+            .zip(dims)
+            .map(|(e, len)| Projection::Index { index: index_of(e).into(), lo: 0, len })
+            .collect();
+        Ok(Place { base, path, ty, span })
+    }
+
+    /// Whether reading a place is no access to shared state.
+    pub fn is_private(&self, place: &Place) -> bool {
+        match place.base {
+            Base::Local(_) => true,
+            Base::Global(g) => self.globals[g].per_thread,
+            Base::Heap(..) => false,
+        }
+    }
+
+    /// That the object of a place is allocated: checks to be made in the same step.
+    pub fn allocated(&mut self, d: &Direct, span: Span) -> Block {
+        let Some(Pool { allocated: Some(count), slots, .. }) = self.objects[d.object].pool else { return Block::new() };
+        let slot = d.slot.clone().unwrap_or_else(|| constant(0, ADDRESS, span));
+        let index = Projection::Index { index: index_of(slot).into(), lo: 0, len: slots };
+        let there = read(Place { base: Base::Global(count), path: vec![index], ty: INT, span });
+        let element = d.element.clone().map_or_else(|| constant(0, INT, span), |e| cast(e, &INT));
+        let (block, _) = self
+            .block(|s| {
+                let some = binary(BinaryOp::Ne, there.clone(), constant(0, INT, span));
+                s.check(some, Check::Memory, "the memory is freed", span);
+                if value_of(&element) != Some(0) {
+                    let inside = binary(BinaryOp::Lt, element, there);
+                    s.check(inside, Check::OutOfBounds, "beyond the end of the allocated memory", span);
+                }
+                Ok(())
+            })
+            .expect("nothing is refused here");
+        block
+    }
+
+    /// One access, together with the checks that belong to its step.
+    pub fn access(&mut self, d: &Direct, access: Stmt) {
+        let mut block = self.allocated(d, access.span);
+        if block.is_empty() {
+            return self.body.out.push(access);
+        }
+        let span = access.span;
+        block.push(access);
+        self.push(StmtKind::Atomic(block), span);
+    }
+
+    /// Reads a scalar; what is left reads nothing shared.
+    pub fn load_scalar(&mut self, lv: &Lvalue) -> Result<Expr> {
+        if let At::Direct(d) = &lv.at {
+            let place = self.place(d, lv.span)?;
+            if self.is_private(&place) {
+                return Ok(read(place));
+            }
+        }
+        let id = self.temp(lv.ty.core());
+        let span = lv.span;
+        self.at(lv, &mut |s, d| {
+            let place = s.place(d, span)?;
+            let target = s.local(id, span);
+            // A pointer may be to a type of the other sign.
+            let value = cast_to(read(place), &target.ty);
+            s.access(d, stmt(StmtKind::Assign(target, value), span));
+            Ok(())
+        })?;
+        Ok(self.read_local(id, span))
+    }
+
+    /// Writes a scalar that is of the type of the place.
+    pub fn store_scalar(&mut self, lv: &Lvalue, e: Expr, span: Span) -> Result<()> {
+        let e = if matches!(lv.at, At::Deref { .. }) { self.simple(e) } else { e };
+        self.at(lv, &mut |s, d| {
+            let place = s.place(d, span)?;
+            let value = cast_to(e.clone(), &place.ty);
+            s.access(d, stmt(StmtKind::Assign(place, value), span));
+            Ok(())
+        })
+    }
+
+    /// The scalar parts of a type as ways into it, elements of arrays one by one.
+    pub fn scalars(&self, ty: &CType, span: Span) -> Result<Vec<(Vec<Part>, CType)>> {
+        let mut out = Vec::new();
+        self.collect_scalars(ty, Vec::new(), span, &mut out)?;
+        Ok(out)
+    }
+
+    fn collect_scalars(&self, ty: &CType, way: Vec<Part>, span: Span, out: &mut Vec<(Vec<Part>, CType)>) -> Result<()> {
+        match ty.plain() {
+            CType::Array(of, n) => {
+                for i in 0..n.unwrap_or(0) {
+                    let mut next = way.clone();
+                    next.push(Part::Index(constant(i64::from(i), ADDRESS, span)));
+                    self.collect_scalars(of, next, span, out)?;
+                }
+            }
+            CType::Struct(id) => {
+                for (i, f) in self.types().structs[*id].fields.iter().flatten().enumerate() {
+                    let mut next = way.clone();
+                    next.push(Part::Field(i));
+                    self.collect_scalars(&f.ty, next, span, out)?;
+                }
+            }
+            CType::Void => {}
+            _ => out.push((way, ty.clone())),
+        }
+        if out.len() > 1024 {
+            return unsupported(span, "more than 1024 values at once are not copied");
+        }
+        Ok(())
+    }
+
+    /// The value of a place.
+    pub fn load(&mut self, lv: &Lvalue) -> Result<Value> {
+        match lv.ty.plain().clone() {
+            CType::Array(of, _) => {
+                let first = self.part(lv.clone(), Part::Index(constant(0, ADDRESS, lv.span)), lv.span)?;
+                let address = self.address_of(&first)?;
+                Ok(Value::scalar(address, CType::Pointer(of)))
+            }
+            CType::Struct(_) => {
+                let mut parts = Vec::new();
+                for (way, _) in self.scalars(&lv.ty, lv.span)? {
+                    let mut part = lv.clone();
+                    for step in way {
+                        part = self.part(part, step, lv.span)?;
+                    }
+                    let e = self.load_scalar(&part)?;
+                    parts.push(e);
+                }
+                Ok(Value { parts, ty: lv.ty.plain().clone() })
+            }
+            ty if ty.is_scalar() => Ok(Value::scalar(self.load_scalar(lv)?, ty)),
+            CType::Void => Ok(Value::void()),
+            ty => unsupported(lv.span, format!("a value of type `{}` is not taken", self.types().show(&ty))),
+        }
+    }
+
+    /// Stores a value of the type of the place.
+    pub fn store(&mut self, lv: &Lvalue, value: &Value, span: Span) -> Result<()> {
+        if lv.ty.is_scalar() {
+            return self.store_scalar(lv, value.parts[0].clone(), span);
+        }
+        // The value may read locals that are overwritten on the way.
+        let kept: Vec<Expr> = value.parts.iter().map(|e| self.keep(e.clone())).collect();
+        for ((way, _), e) in self.scalars(&lv.ty, span)?.into_iter().zip(kept) {
+            let mut part = lv.clone();
+            for step in way {
+                part = self.part(part, step, span)?;
+            }
+            self.store_scalar(&part, e, span)?;
+        }
+        Ok(())
+    }
+}
+
+fn cast_to(e: Expr, ty: &Type) -> Expr {
+    match (&e.ty, ty) {
+        (Type::Fixed { .. }, Type::Fixed { .. }) => cast(e, ty),
+        _ => e,
+    }
+}
+
+fn ways(parts: &[Part]) -> Vec<Way> {
+    parts.iter().map(|p| if let Part::Field(i) = p { Way::Field(*i) } else { Way::Element }).collect()
+}
+
+/// `a + b` of addresses.
+pub(crate) fn add(a: Expr, b: Expr) -> Expr {
+    // Constants together, so that they fold.
+    if let (ExprKind::Binary(BinaryOp::Add, x, y), Some(_)) = (&a.kind, value_of(&b))
+        && value_of(y).is_some()
+    {
+        return binary(BinaryOp::Add, (**x).clone(), binary(BinaryOp::Add, (**y).clone(), b));
+    }
+    binary(BinaryOp::Add, a, b)
+}
+
+/// A number of elements in bytes.
+pub(crate) fn scaled(index: Expr, size: i64) -> Expr {
+    let span = index.span;
+    binary(BinaryOp::Mul, cast(index, &ADDRESS), constant(size, ADDRESS, span))
+}

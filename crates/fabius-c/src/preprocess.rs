@@ -1,0 +1,69 @@
+//! The C preprocessor, with headers of ours in front of the system's.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Headers that stand in front of the system's.
+const HEADERS: [(&str, &str); 3] = [
+    ("fabius.h", include_str!("../headers/fabius.h")),
+    ("stdatomic.h", include_str!("../headers/stdatomic.h")),
+    ("threads.h", include_str!("../headers/threads.h")),
+];
+
+/// A folder that is removed when it is no longer needed.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left over lies in the folder for temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The files as one preprocessed text. `.i` files are taken as they are.
+///
+/// # Errors
+/// What the preprocessor says, or why it does not run.
+pub fn preprocess(files: &[PathBuf], options: &[String]) -> Result<String, String> {
+    if files.iter().all(|f| f.extension().is_some_and(|e| e == "i")) {
+        let read = |f: &PathBuf| {
+            let text = std::fs::read_to_string(f).map_err(|e| format!("cannot read `{}`: {e}", f.display()))?;
+            Ok(format!("# 1 \"{}\"\n{text}\n", f.display()))
+        };
+        return files.iter().map(read).collect();
+    }
+    let folder = headers().map_err(|e| format!("cannot write the headers: {e}"))?;
+    let mut text = String::new();
+    for file in files {
+        text += &run(file, &folder.0, options)?;
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+fn headers() -> std::io::Result<Folder> {
+    static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let folder = Folder(std::env::temp_dir().join(format!("fabius-headers-{}-{number}", std::process::id())));
+    std::fs::create_dir_all(&folder.0)?;
+    for (name, text) in HEADERS {
+        std::fs::write(folder.0.join(name), text)?;
+    }
+    Ok(folder)
+}
+
+fn run(file: &Path, headers: &Path, options: &[String]) -> Result<String, String> {
+    let mut command = Command::new("cc");
+    command
+        .args(["-E", "-std=gnu11", "-U__SIZEOF_INT128__", "-D__FABIUS__=1", "-D_GNU_SOURCE", "-isystem"])
+        .arg(headers);
+    command.args(options).arg(file);
+    let output = command.output().map_err(|e| {
+        format!("the C preprocessor `cc -E` does not run: {e}; install a C compiler, or give a preprocessed file `x.i`")
+    })?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("the C preprocessor says:\n{}", said.trim_end()));
+    }
+    String::from_utf8(output.stdout).map_err(|_| format!("`{}` is not UTF-8 text", file.display()))
+}

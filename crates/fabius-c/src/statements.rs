@@ -1,0 +1,683 @@
+//! Statements. The core has `while`, `break` and `continue`; what C jumps beyond becomes a number that says where to go on.
+
+use crate::core::*;
+use crate::declare::Specifiers;
+use crate::expressions::Ex;
+use crate::lower::*;
+use crate::memory::*;
+use crate::places::{At, Direct, Lvalue, Value};
+use crate::refusal::{Refusal, Result, unsupported, wrong};
+use crate::types::CType;
+use fabius_lang::program::{BinaryOp, Block, Expr, Guard, LocalId, Stmt, StmtKind};
+use fabius_trace::Span;
+use lang_c::ast;
+use lang_c::ast::{BlockItem, Statement};
+use lang_c::span::Node;
+
+type Item = Node<BlockItem>;
+
+impl<'a> Lower<'a, '_> {
+    /// A statement.
+    pub fn statement(&mut self, s: &'a Node<Statement>) -> Result<()> {
+        let span = self.span(s.span);
+        match &s.node {
+            Statement::Compound(items) => self.scoped(|l| l.items(items)),
+            Statement::Expression(None) => Ok(()),
+            Statement::Expression(Some(e)) => self.full(span, |l| l.value(e).map(drop)),
+            Statement::If(i) => self.if_(&i.node, span),
+            Statement::While(w) => self.loop_(Some(&w.node.expression), Again::Nothing, &w.node.statement, span),
+            Statement::DoWhile(d) => self.loop_(None, Again::Condition(&d.node.expression), &d.node.statement, span),
+            Statement::For(f) => self.scoped(|l| l.for_(&f.node, span)),
+            Statement::Switch(w) => self.switch(&w.node, span),
+            Statement::Break => {
+                let is_target = |k: &FrameKind<'_>| matches!(k, FrameKind::Loop(_) | FrameKind::Switch);
+                match self.body.frames.iter().rposition(|f| is_target(&f.kind)) {
+                    Some(d) => self.jump(Jump::Break(d), span),
+                    None => wrong(span, "there is nothing to break out of"),
+                }
+            }
+            Statement::Continue => match self.body.frames.iter().rposition(|f| matches!(f.kind, FrameKind::Loop(_))) {
+                Some(d) => self.jump(Jump::Continue(d), span),
+                None => wrong(span, "there is no loop to continue"),
+            },
+            Statement::Return(e) => self.return_(e.as_deref(), span),
+            Statement::Goto(label) => self.goto(&label.node.name, span),
+            Statement::Labeled(l) => match &l.node.label.node {
+                // A label that heads no statement of a list: nobody can be outside and inside of it.
+                ast::Label::Identifier(_) => self.statement(&l.node.statement),
+                _ => unsupported(self.span(l.node.label.span), "a `case` inside of another statement is not taken")
+                    .map_err(|e: Refusal| e.help("put it directly into the block of the `switch`")),
+            },
+            Statement::Asm(_) => unsupported(span, "assembly is not taken"),
+        }
+    }
+
+    /// Temporaries that `work` takes end with it.
+    fn full<T>(&mut self, span: Span, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let mark = self.body.used.len();
+        let result = work(self)?;
+        self.release(mark, span);
+        Ok(result)
+    }
+
+    fn scoped<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.scopes.push(Scope::default());
+        let result = work(self);
+        self.scopes.pop();
+        result
+    }
+
+    fn if_(&mut self, i: &'a ast::IfStatement, span: Span) -> Result<()> {
+        let mark = self.body.used.len();
+        let test = self.condition(&i.condition)?;
+        let at = Span { start: span.start, end: self.span(i.condition.span).end.max(span.start) };
+        let given = self.body.used.split_off(mark);
+        if let Some(n) = value_of(&test) {
+            self.body.free.extend(given);
+            return match (&i.then_statement, &i.else_statement) {
+                (yes, _) if n != 0 => self.statement(yes),
+                (_, Some(no)) => self.statement(no),
+                _ => Ok(()),
+            };
+        }
+        let (yes, ()) = self.block(|l| {
+            l.reset(&given, at);
+            l.body.free.extend(&given);
+            l.scoped(|l| l.statement(&i.then_statement))
+        })?;
+        let (no, ()) = self.block(|l| {
+            l.reset(&given, at);
+            match &i.else_statement {
+                Some(no) => l.scoped(|l| l.statement(no)),
+                None => Ok(()),
+            }
+        })?;
+        self.push(StmtKind::If(Guard::Expr(test), yes, no), at);
+        Ok(())
+    }
+
+    fn for_(&mut self, f: &'a ast::ForStatement, span: Span) -> Result<()> {
+        match &f.initializer.node {
+            ast::ForInitializer::Empty | ast::ForInitializer::StaticAssert(_) => {}
+            ast::ForInitializer::Expression(e) => {
+                let at = self.span(e.span);
+                self.full(at, |l| l.value(e).map(drop))?;
+            }
+            ast::ForInitializer::Declaration(d) => self.declare_local(d)?,
+        }
+        let again = f.step.as_deref().map_or(Again::Nothing, Again::Step);
+        self.loop_(f.condition.as_deref(), again, &f.statement, span)
+    }
+
+    /// A loop, tested in front of its body.
+    fn loop_(&mut self, test: Option<&'a Ex>, again: Again<'a>, body: &'a Node<Statement>, span: Span) -> Result<()> {
+        self.body.frames.push(Frame { kind: FrameKind::Loop(again), crossing: Vec::new() });
+        self.body.loops += 1;
+        let mut guard = None;
+        let result = self.block(|l| {
+            if let Some(test) = test {
+                guard = l.leave_unless(test, true)?;
+            }
+            l.scoped(|l| l.statement(body))?;
+            l.again(again)
+        });
+        self.body.loops -= 1;
+        let frame = self.body.frames.pop().expect("it was pushed");
+        let (block, ()) = result?;
+        let at = test.map_or(span, |t| self.span(t.span));
+        let guard = guard.unwrap_or_else(|| boolean(true, at));
+        self.push(StmtKind::While(Guard::Expr(guard), block), at);
+        self.cross(frame, span)
+    }
+
+    /// Leaves the loop unless the condition holds; or says what is to be its guard, if that needs no statements.
+    fn leave_unless(&mut self, test: &'a Ex, at_head: bool) -> Result<Option<Expr>> {
+        let span = self.span(test.span);
+        let mark = self.body.used.len();
+        let (block, e) = self.block(|l| l.condition(test))?;
+        if block.is_empty() && at_head {
+            return Ok(Some(e));
+        }
+        self.body.out.extend(block);
+        let given = self.body.used.split_off(mark);
+        if value_of(&e) != Some(1) {
+            let (mut leave, ()) = self.block(|l| {
+                l.reset(&given, span);
+                Ok(())
+            })?;
+            leave.push(stmt(StmtKind::Break, span));
+            self.push(StmtKind::If(Guard::Expr(not(e)), leave, Vec::new()), span);
+        }
+        self.reset(&given, span);
+        self.body.free.extend(given);
+        Ok(None)
+    }
+
+    /// What a loop does behind its body.
+    fn again(&mut self, again: Again<'a>) -> Result<()> {
+        match again {
+            Again::Nothing => Ok(()),
+            Again::Step(e) => {
+                let span = self.span(e.span);
+                self.full(span, |l| l.value(e).map(drop))
+            }
+            Again::Condition(e) => self.leave_unless(e, false).map(drop),
+        }
+    }
+
+    /// A jump from here.
+    fn jump(&mut self, jump: Jump, span: Span) -> Result<()> {
+        if self.body.atomic > 0 {
+            return unsupported(span, "a jump inside of an atomic section is not taken");
+        }
+        let innermost = self.body.frames.len() - 1;
+        let (Jump::Break(d) | Jump::Continue(d) | Jump::Label(d, _)) = jump;
+        if d == innermost {
+            match jump {
+                Jump::Break(_) => self.push(StmtKind::Break, span),
+                Jump::Continue(_) => {
+                    if let FrameKind::Loop(again) = self.body.frames[d].kind.clone() {
+                        self.again(again)?;
+                    }
+                    self.push(StmtKind::Continue, span);
+                }
+                Jump::Label(_, n) => {
+                    self.set_jump(n, span);
+                    self.push(StmtKind::Continue, span);
+                }
+            }
+            return Ok(());
+        }
+        let crossing = &self.body.frames[innermost].crossing;
+        let n = match crossing.iter().find(|(_, j)| *j == jump) {
+            Some((n, _)) => *n,
+            None => {
+                self.body.jumps += 1;
+                let n = self.body.jumps;
+                self.body.frames[innermost].crossing.push((n, jump));
+                n
+            }
+        };
+        self.set_jump(n, span);
+        self.push(StmtKind::Break, span);
+        Ok(())
+    }
+
+    fn jump_variable(&mut self) -> LocalId {
+        if let Some(id) = self.body.jump {
+            return id;
+        }
+        self.body.locals.push(fabius_lang::program::Local { name: "$jump".into(), ty: INT });
+        self.body.jump = Some(self.body.locals.len() - 1);
+        self.body.locals.len() - 1
+    }
+
+    fn set_jump(&mut self, n: i64, span: Span) {
+        let id = self.jump_variable();
+        self.set_local(id, constant(n, INT, span), span);
+    }
+
+    fn jumps_to(&mut self, n: i64, span: Span) -> Expr {
+        let id = self.jump_variable();
+        let now = self.read_local(id, span);
+        binary(BinaryOp::Eq, now, constant(n, INT, span))
+    }
+
+    /// Behind a `while` that jumps go through: on to where they go.
+    fn cross(&mut self, frame: Frame<'a>, span: Span) -> Result<()> {
+        for (n, jump) in frame.crossing {
+            let test = self.jumps_to(n, span);
+            let (block, ()) = self.block(|l| {
+                l.set_jump(0, span);
+                l.jump(jump, span)
+            })?;
+            self.push(StmtKind::If(Guard::Expr(test), block, Vec::new()), span);
+        }
+        Ok(())
+    }
+
+    fn goto(&mut self, label: &str, span: Span) -> Result<()> {
+        for d in (0..self.body.frames.len()).rev() {
+            if let FrameKind::Labels(names) = &self.body.frames[d].kind
+                && let Some(entry) = names.iter().find_map(|n| n.strip_prefix(&format!("{label}\0")))
+            {
+                let n = entry.parse().expect("it is a number");
+                return self.jump(Jump::Label(d, n), span);
+            }
+        }
+        unsupported(span, format!("a jump into the block of `{label}` from outside is not taken"))
+    }
+
+    fn return_(&mut self, e: Option<&'a Ex>, span: Span) -> Result<()> {
+        if self.body.atomic > 0 {
+            return unsupported(span, "a `return` inside of an atomic section is not taken");
+        }
+        let result = self.body.result.clone().unwrap_or(CType::Void);
+        let values = match e {
+            Some(e) => {
+                let v = match self.allocation(e, Some(&result))? {
+                    Some(v) => v,
+                    None => self.value(e)?,
+                };
+                self.convert(v, &result, span)?.parts
+            }
+            // Nobody looks at what is not there.
+            None => self.scalars(&result, span)?.iter().map(|(_, ty)| constant(0, ty.core(), span)).collect(),
+        };
+        self.push(StmtKind::Return(values), span);
+        Ok(())
+    }
+
+    /// The statements of a block.
+    pub fn items(&mut self, items: &'a [Item]) -> Result<()> {
+        let label = |i: &'a Item| match &i.node {
+            BlockItem::Statement(s) => labels(s),
+            _ => Vec::new(),
+        };
+        if !items.iter().any(|i| !label(i).is_empty()) {
+            return self.run(items);
+        }
+        let mut names = Vec::new();
+        let mut segments: Vec<(Vec<i64>, &'a [Item])> = Vec::new();
+        let mut first = 0;
+        let mut numbers = Vec::new();
+        for (i, item) in items.iter().enumerate() {
+            let here = label(item);
+            if here.is_empty() {
+                continue;
+            }
+            segments.push((std::mem::take(&mut numbers), &items[first..i]));
+            first = i;
+            for name in here {
+                self.body.jumps += 1;
+                numbers.push(self.body.jumps);
+                names.push(format!("{name}\0{}", self.body.jumps));
+            }
+        }
+        segments.push((numbers, &items[first..]));
+        let span = items.first().map_or(Span::default(), |i| self.span(i.span));
+        self.jump_variable();
+        self.body.frames.push(Frame { kind: FrameKind::Labels(names), crossing: Vec::new() });
+        let result = self.block(|l| {
+            for (numbers, items) in segments {
+                let test = numbers.iter().fold(l.jumps_to(0, span), |test, n| {
+                    let here = l.jumps_to(*n, span);
+                    binary(BinaryOp::Or, test, here)
+                });
+                let (block, ()) = l.block(|l| {
+                    if !numbers.is_empty() {
+                        l.set_jump(0, span);
+                    }
+                    l.run(items)
+                })?;
+                l.push(StmtKind::If(Guard::Expr(test), block, Vec::new()), span);
+            }
+            l.push(StmtKind::Break, span);
+            Ok(())
+        });
+        let frame = self.body.frames.pop().expect("it was pushed");
+        let (block, ()) = result?;
+        self.push(StmtKind::While(Guard::Expr(boolean(true, span)), block), span);
+        self.cross(frame, span)
+    }
+
+    fn run(&mut self, items: &'a [Item]) -> Result<()> {
+        let mut i = 0;
+        while i < items.len() {
+            if calls(&items[i], &["__VERIFIER_atomic_begin", "fabius_atomic_begin"]) {
+                let end = (i..items.len()).find(|j| calls(&items[*j], &["__VERIFIER_atomic_end", "fabius_atomic_end"]));
+                let Some(end) = end else {
+                    return unsupported(
+                        self.span(items[i].span),
+                        "an atomic section that does not end in its block is not taken",
+                    );
+                };
+                self.body.atomic += 1;
+                let inner = self.block(|l| l.run(&items[i + 1..end]));
+                self.body.atomic -= 1;
+                let (block, ()) = inner?;
+                let span = self.span(items[i].span);
+                self.push(StmtKind::Atomic(block), span);
+                i = end + 1;
+                continue;
+            }
+            match &items[i].node {
+                BlockItem::Declaration(d) => self.declare_local(d)?,
+                BlockItem::StaticAssert(_) => {}
+                BlockItem::Statement(s) => self.statement(unlabelled(s))?,
+            }
+            i += 1;
+        }
+        Ok(())
+    }
+
+    fn switch(&mut self, s: &'a ast::SwitchStatement, span: Span) -> Result<()> {
+        let Statement::Compound(items) = &s.statement.node else {
+            return unsupported(span, "a `switch` without a block is not taken");
+        };
+        let mark = self.body.used.len();
+        let at = self.span(s.expression.span);
+        let v = self.value(&s.expression)?;
+        let v = self.promoted(v, &s.expression)?;
+        let value = self.simple(v.parts[0].clone());
+        let chosen = self.temp(INT);
+        let mut segments: Vec<(usize, Option<&'a Node<Statement>>)> = Vec::new();
+        let mut tests: Vec<(Expr, i64)> = Vec::new();
+        let mut default = None;
+        for (i, item) in items.iter().enumerate() {
+            let BlockItem::Statement(inner) = &item.node else { continue };
+            let mut inner: &'a Node<Statement> = inner;
+            let mut any = false;
+            while let Statement::Labeled(l) = &inner.node {
+                let number = segments.len() as i64 + 1;
+                match &l.node.label.node {
+                    ast::Label::Identifier(_) => break,
+                    ast::Label::Default => default = Some(number),
+                    ast::Label::Case(e) => {
+                        let n = self.case(e, &v.ty)?;
+                        tests.push((binary(BinaryOp::Eq, value.clone(), n), number));
+                    }
+                    ast::Label::CaseRange(r) => {
+                        let (lo, hi) = (self.case(&r.node.low, &v.ty)?, self.case(&r.node.high, &v.ty)?);
+                        let above = binary(BinaryOp::Le, lo, value.clone());
+                        tests.push((and(above, binary(BinaryOp::Le, value.clone(), hi)), number));
+                    }
+                }
+                any = true;
+                inner = &l.node.statement;
+            }
+            if any {
+                segments.push((i, Some(inner)));
+            }
+        }
+        let none = segments.len() as i64 + 1;
+        let number = |n: i64| constant(n, INT, at);
+        let target = self.local(chosen, at);
+        let set = |n: i64| vec![stmt(StmtKind::Assign(target.clone(), number(n)), at)];
+        let mut choice: Block = set(default.unwrap_or(none));
+        for (test, n) in tests.into_iter().rev() {
+            choice = vec![stmt(StmtKind::If(Guard::Expr(test), set(n), choice), at)];
+        }
+        self.body.out.extend(choice);
+        self.scopes.push(Scope::default());
+        self.body.frames.push(Frame { kind: FrameKind::Switch, crossing: Vec::new() });
+        let result = self.block(|l| {
+            let first = segments.first().map_or(items.len(), |(i, _)| *i);
+            for item in &items[..first] {
+                if let BlockItem::Declaration(d) = &item.node {
+                    l.declare_local(d)?;
+                }
+            }
+            for (k, (i, inner)) in segments.iter().enumerate() {
+                let until = segments.get(k + 1).map_or(items.len(), |(j, _)| *j);
+                let (block, ()) = l.block(|l| {
+                    if let Some(inner) = inner {
+                        l.statement(inner)?;
+                    }
+                    l.items(&items[i + 1..until])
+                })?;
+                let chosen = l.read_local(chosen, at);
+                let test = binary(BinaryOp::Le, chosen, number(k as i64 + 1));
+                l.push(StmtKind::If(Guard::Expr(test), block, Vec::new()), at);
+            }
+            l.push(StmtKind::Break, at);
+            Ok(())
+        });
+        self.scopes.pop();
+        let frame = self.body.frames.pop().expect("it was pushed");
+        let (block, ()) = result?;
+        self.push(StmtKind::While(Guard::Expr(boolean(true, at)), block), at);
+        self.release(mark, at);
+        self.cross(frame, span)
+    }
+
+    fn case(&mut self, e: &'a Ex, ty: &CType) -> Result<Expr> {
+        let span = self.span(e.span);
+        let v = self.constant_value(e)?;
+        Ok(self.convert(v, ty, span)?.parts[0].clone())
+    }
+
+    /// A declaration in a function.
+    fn declare_local(&mut self, d: &'a Node<ast::Declaration>) -> Result<()> {
+        let specifiers = Specifiers::of(&d.node.specifiers);
+        let base = self.base_type(&specifiers)?;
+        for each in &d.node.declarators {
+            let span = self.span(each.span);
+            let (name, mut ty) = self.declarator(&each.node.declarator, base.clone())?;
+            let init = each.node.initializer.as_ref();
+            if specifiers.typedef {
+                self.bind(&name, Entity::Type(ty));
+                continue;
+            }
+            if let CType::Function(_) = ty {
+                continue;
+            }
+            if specifiers.is_extern {
+                let known = self.declared.iter().position(|d| d.name == name);
+                match known {
+                    Some(i) => self.bind(&name, Entity::Global(i)),
+                    None => return unsupported(span, format!("`{name}` is declared, but defined nowhere")),
+                }
+                continue;
+            }
+            self.body.declared += 1;
+            let key = format!("{}.{name}#{}", self.body.function, self.body.declared);
+            if specifiers.is_static {
+                let shown = format!("{}.{name}", self.body.function);
+                let body = std::mem::take(&mut self.body);
+                let made = self.make_static(&key, &shown, &mut ty, init, span);
+                self.body = body;
+                let id = made?;
+                if specifiers.per_thread {
+                    self.make_per_thread(id);
+                }
+                self.bind(&name, Entity::Object(id));
+                continue;
+            }
+            if let (CType::Array(of, None), Some(init)) = (&ty, init) {
+                let n = self.length_of_initializer(of, init)?;
+                ty = CType::Array(of.clone(), Some(n));
+            }
+            if self.types().size(&ty).is_none() {
+                return wrong(span, format!("the size of `{}` is not known", self.types().show(&ty)));
+            }
+            let id = self.local_object(&key, &name, &ty, span)?;
+            self.bind(&name, Entity::Object(id));
+            let lv = self.whole(id, span);
+            match init {
+                Some(init) => self.full(span, |l| l.initialize_local(&lv, init, span))?,
+                // In a loop the variable is a new one each time.
+                None if self.body.loops > 0 => self.clear_local(id, span),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn bind(&mut self, name: &str, entity: Entity) {
+        self.scopes.last_mut().expect("there is a scope").names.insert(name.into(), entity);
+    }
+
+    /// A local: in memory if its address is taken.
+    fn local_object(&mut self, key: &str, name: &str, ty: &CType, span: Span) -> Result<ObjectId> {
+        let function = self.body.function.clone();
+        let kind = Kind::Frame(function.clone());
+        let shown = if self.by_key.contains_key(key) { name.to_string() } else { name.to_string() };
+        self.found_known.insert(key.into(), Known { name: shown, ty: ty.clone(), kind });
+        if self.session.facts.escaped.iter().any(|(k, _)| k == key) {
+            return self.make_frame_object(key, name, ty, &function, span);
+        }
+        self.make_local(key, name, ty, span)
+    }
+
+    fn clear_local(&mut self, id: ObjectId, span: Span) {
+        let Parts::Locals(ids) = self.objects[id].parts.clone() else { return };
+        for (id, leaf) in ids.into_iter().zip(self.objects[id].leaves.clone()) {
+            self.clear(id, &leaf.dims, leaf.ty.core(), span);
+        }
+    }
+
+    fn clear(&mut self, id: LocalId, dims: &[u32], ty: fabius_lang::program::Type, span: Span) {
+        let (ty, value) = array_of(ty, fabius_lang::program::Value::Int(0), dims);
+        let zero = Expr { kind: fabius_lang::program::ExprKind::Const(value), ty, span };
+        self.set_local(id, zero, span);
+    }
+
+    /// All parts of a variable become 0.
+    pub fn clear_place(&mut self, lv: &Lvalue, span: Span) -> Result<()> {
+        if let At::Direct(Direct { object, parts, .. }) = &lv.at
+            && parts.is_empty()
+            && let Parts::Locals(_) = self.objects[*object].parts
+        {
+            self.clear_local(*object, span);
+            return Ok(());
+        }
+        let scalars = self.scalars(&lv.ty, span)?;
+        let zeros = scalars.iter().map(|(_, ty)| constant(0, ty.core(), span)).collect();
+        self.store(lv, &Value { parts: zeros, ty: lv.ty.clone() }, span)
+    }
+
+    /// The body of a function.
+    pub fn function(&mut self, name: &str) -> Result<()> {
+        let Function { signature, definition: Some(definition), proc: Some(proc), .. } = &self.functions[name] else {
+            return Ok(());
+        };
+        let (signature, definition, proc) = (signature.clone(), *definition, *proc);
+        let span = self.span(definition.node.declarator.span);
+        self.body = Body { function: name.into(), result: Some(signature.result.clone()), ..Body::default() };
+        if self.session.facts.roots.is_empty() && name.is_empty() {
+            return Ok(());
+        }
+        if name.starts_with("__VERIFIER_atomic") {
+            self.body.atomic = 0;
+        }
+        self.scopes.push(Scope::default());
+        let result = self.function_body(name, &signature, definition, span);
+        self.scopes.pop();
+        let params = match result {
+            Ok(params) => params,
+            Err(e) => {
+                self.errors.push(e);
+                0
+            }
+        };
+        let body = std::mem::take(&mut self.body);
+        let results = self.scalars(&signature.result, span)?.iter().map(|(_, ty)| ty.core()).collect();
+        self.procs[proc] = Some(fabius_lang::program::Proc {
+            name: name.into(),
+            locals: body.locals,
+            params,
+            results,
+            body: body.out,
+            span,
+        });
+        Ok(())
+    }
+
+    fn function_body(
+        &mut self,
+        name: &str,
+        signature: &crate::types::Signature,
+        definition: &'a Node<ast::FunctionDefinition>,
+        span: Span,
+    ) -> Result<usize> {
+        let names = self.parameter_names(&definition.node.declarator)?;
+        let mut given = Vec::new();
+        for (i, ty) in signature.params.iter().enumerate() {
+            let shown = names.get(i).filter(|n| !n.is_empty()).cloned().unwrap_or_else(|| format!("$p{i}"));
+            let mut ids = Vec::new();
+            for (k, (_, scalar)) in self.scalars(ty, span)?.into_iter().enumerate() {
+                let name = if ty.is_scalar() { shown.clone() } else { format!("${shown}.{k}") };
+                self.body.locals.push(fabius_lang::program::Local { name, ty: scalar.core() });
+                ids.push(self.body.locals.len() - 1);
+            }
+            given.push((shown, ids));
+        }
+        let params = self.body.locals.len();
+        for ((shown, ids), ty) in given.into_iter().zip(&signature.params) {
+            self.body.declared += 1;
+            let key = format!("{name}.{shown}#{}", self.body.declared);
+            let escaped = self.session.facts.escaped.iter().any(|(k, _)| *k == key);
+            let id = if ty.is_scalar() && !escaped {
+                let kind = Kind::Frame(name.into());
+                self.found_known.insert(key.clone(), Known { name: shown.clone(), ty: ty.clone(), kind });
+                let leaves = self.types().leaves(ty);
+                let parts = Parts::Locals(ids);
+                self.objects.push(Object {
+                    key,
+                    name: shown.clone(),
+                    ty: ty.clone(),
+                    parts,
+                    leaves,
+                    base: 0,
+                    pool: None,
+                });
+                self.objects.len() - 1
+            } else {
+                let id = self.local_object(&key, &shown, ty, span)?;
+                let lv = self.whole(id, span);
+                let parts = ids.into_iter().map(|id| self.read_local(id, span)).collect();
+                self.store(&lv, &Value { parts, ty: ty.clone() }, span)?;
+                id
+            };
+            self.bind(&shown, Entity::Object(id));
+        }
+        let Statement::Compound(items) = &definition.node.statement.node else {
+            return wrong(span, "a function has a block");
+        };
+        let work = |l: &mut Self| l.scoped(|l| l.items(items));
+        work(self)?;
+        let ends = |s: &Stmt| matches!(s.kind, StmtKind::Return(_));
+        if name == "main" && !self.body.out.last().is_some_and(ends) {
+            let zero = constant(0, INT, span);
+            self.push(StmtKind::Return(vec![zero]), span);
+        }
+        Ok(params)
+    }
+
+    fn parameter_names(&mut self, d: &'a Node<ast::Declarator>) -> Result<Vec<String>> {
+        for each in &d.node.derived {
+            match &each.node {
+                ast::DerivedDeclarator::Function(f) => {
+                    return f.node.parameters.iter().map(|p| Ok(self.parameter(p)?.0)).collect();
+                }
+                ast::DerivedDeclarator::KRFunction(names) if !names.is_empty() => {
+                    return unsupported(self.span(d.span), "parameters without types in the parentheses are not taken");
+                }
+                _ => {}
+            }
+        }
+        match &d.node.kind.node {
+            ast::DeclaratorKind::Declarator(inner) => self.parameter_names(inner),
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+/// The labels in front of a statement.
+fn labels(s: &Node<Statement>) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut s = s;
+    while let Statement::Labeled(l) = &s.node {
+        let ast::Label::Identifier(name) = &l.node.label.node else { break };
+        names.push(name.node.name.clone());
+        s = &l.node.statement;
+    }
+    names
+}
+
+fn unlabelled(mut s: &Node<Statement>) -> &Node<Statement> {
+    while let Statement::Labeled(l) = &s.node {
+        let ast::Label::Identifier(_) = l.node.label.node else { break };
+        s = &l.node.statement;
+    }
+    s
+}
+
+/// Whether an item is a call of one of these functions.
+fn calls(item: &Item, names: &[&str]) -> bool {
+    let BlockItem::Statement(s) = &item.node else { return false };
+    let Statement::Expression(Some(e)) = &s.node else { return false };
+    let ast::Expression::Call(c) = &e.node else { return false };
+    matches!(&c.node.callee.node, ast::Expression::Identifier(n) if names.contains(&n.node.name.as_str()))
+}

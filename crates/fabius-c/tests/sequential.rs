@@ -1,0 +1,304 @@
+//! Sequential meaning: random functions give the same results as what the compiler of the machine makes of them.
+
+mod common;
+
+use common::{Found, check};
+use fastrand::Rng;
+use std::fmt::Write;
+use std::process::Command;
+
+const TYPES: [&str; 10] = [
+    "signed char",
+    "unsigned char",
+    "short",
+    "unsigned short",
+    "int",
+    "unsigned",
+    "long",
+    "unsigned long",
+    "_Bool",
+    "char",
+];
+
+/// A function under construction.
+struct Maker<'r> {
+    rng: &'r mut Rng,
+    text: String,
+    /// Variables: what to write, and the type.
+    places: Vec<(String, &'static str)>,
+    loops: u32,
+    depth: u32,
+    earlier: u32,
+}
+
+impl Maker<'_> {
+    fn pick<T: Clone>(&mut self, all: &[T]) -> T {
+        all[self.rng.usize(..all.len())].clone()
+    }
+
+    fn constant(&mut self) -> String {
+        let n = match self.rng.u8(..6) {
+            0 => self.rng.i64(-3..4),
+            1 => self.rng.i64(-200..300),
+            2 => i64::from(self.rng.i32(..)),
+            3 => self.rng.i64(..) / 2,
+            4 => self.pick(&[127, 128, 255, 256, 32767, 32768, 65535, 65536, i64::from(i32::MAX), 1 << 31]),
+            _ => self.rng.i64(0..10),
+        };
+        let suffix = self.pick(&["", "", "u", "l", "ul"]);
+        if n < 0 { format!("(-{}{suffix})", n.unsigned_abs()) } else { format!("{n}{suffix}") }
+    }
+
+    fn operand(&mut self) -> String {
+        if self.rng.u8(..4) == 0 {
+            self.constant()
+        } else {
+            let all = self.places.clone();
+            self.pick(&all).0
+        }
+    }
+
+    fn expression(&mut self, depth: u32) -> String {
+        if depth == 0 {
+            return self.operand();
+        }
+        let (a, b) = (self.expression(depth - 1), self.expression(depth - 1));
+        match self.rng.u8(..14) {
+            0..=4 => {
+                let op = self.pick(&["+", "-", "*", "&", "|", "^"]);
+                format!("({a} {op} {b})")
+            }
+            5 => {
+                let op = self.pick(&["/", "%"]);
+                format!("({a} {op} (({b} & 7) + 1))")
+            }
+            6 => {
+                let op = self.pick(&["<<", ">>"]);
+                format!("({a} {op} ({b} & 15))")
+            }
+            7 | 8 => {
+                let op = self.pick(&["<", ">", "<=", ">=", "==", "!="]);
+                format!("({a} {op} {b})")
+            }
+            9 => {
+                let op = self.pick(&["&&", "||"]);
+                format!("({a} {op} {b})")
+            }
+            10 => {
+                let op = self.pick(&["-", "~", "!", "+"]);
+                format!("({op}{a})")
+            }
+            11 => {
+                let ty = self.pick(&TYPES);
+                format!("(({ty}){a})")
+            }
+            12 => {
+                let c = self.operand();
+                format!("({c} ? {a} : {b})")
+            }
+            _ if self.earlier > 0 => {
+                let f = self.rng.u32(..self.earlier);
+                format!("f{f}({a}, {b})")
+            }
+            _ => a,
+        }
+    }
+
+    fn statement(&mut self, out: &mut String, indent: usize) {
+        let pad = "    ".repeat(indent);
+        let all = self.places.clone();
+        let (place, _) = self.pick(&all);
+        let depth = self.rng.u32(1..4);
+        match self.rng.u8(..16) {
+            0..=4 => { let e = self.expression(depth); writeln!(out, "{pad}{place} = {e};") }
+            5 | 6 => {
+                let op = self.pick(&["+=", "-=", "*=", "&=", "|=", "^="]);
+                let e = self.expression(depth);
+                writeln!(out, "{pad}{place} {op} {e};")
+            }
+            7 => { let e = self.expression(1); let op = self.pick(&["<<=", ">>="]); writeln!(out, "{pad}{place} {op} ({e} & 7);") }
+            8 => {
+                let (other, _) = self.pick(&all);
+                let op = self.pick(&["++", "--"]);
+                if other != place { writeln!(out, "{pad}{other} = {place}{op};") } else { writeln!(out, "{pad}{op}{place};") }
+            }
+            9 | 10 if self.depth < 3 => {
+                self.depth += 1;
+                let e = self.expression(2);
+                let (mut yes, mut no) = (String::new(), String::new());
+                self.statement(&mut yes, indent + 1);
+                self.statement(&mut no, indent + 1);
+                self.depth -= 1;
+                writeln!(out, "{pad}if ({e}) {{\n{yes}{pad}}} else {{\n{no}{pad}}}")
+            }
+            11 if self.depth < 2 => {
+                self.depth += 1;
+                self.loops += 1;
+                let i = format!("i{}", self.loops);
+                let n = self.rng.u32(1..5);
+                let mut body = String::new();
+                self.statement(&mut body, indent + 1);
+                let e = self.expression(1);
+                let leave = self.pick(&["break", "continue"]);
+                let mut after = String::new();
+                self.statement(&mut after, indent + 1);
+                self.depth -= 1;
+                writeln!(out, "{pad}for (int {i} = 0; {i} < {n}; {i}++) {{\n{body}{pad}    if ({e}) {leave};\n{after}{pad}}}")
+            }
+            12 if self.depth < 2 => {
+                self.depth += 1;
+                let e = self.expression(1);
+                let mut cases = String::new();
+                for k in 0..3 {
+                    let mut body = String::new();
+                    self.statement(&mut body, indent + 1);
+                    let end = if self.rng.bool() { "break;" } else { "" };
+                    let _ = writeln!(cases, "{pad}case {k}:\n{body}{pad}    {end}");
+                }
+                let mut body = String::new();
+                self.statement(&mut body, indent + 1);
+                self.depth -= 1;
+                writeln!(out, "{pad}switch ({e} & 3) {{\n{cases}{pad}default:\n{body}{pad}}}")
+            }
+            13 if self.depth < 2 => {
+                self.depth += 1;
+                self.loops += 1;
+                let i = format!("i{}", self.loops);
+                let n = self.rng.u32(1..4);
+                let mut body = String::new();
+                self.statement(&mut body, indent + 1);
+                self.depth -= 1;
+                writeln!(out, "{pad}{{ int {i} = 0; do {{\n{body}{pad}}} while (++{i} < {n}); }}")
+            }
+            14 if self.depth < 2 => {
+                self.depth += 1;
+                self.loops += 1;
+                let (n, k) = (self.loops, self.rng.u32(1..4));
+                let mut body = String::new();
+                self.statement(&mut body, indent + 1);
+                self.depth -= 1;
+                let e = self.expression(1);
+                writeln!(out, "{pad}int n{n} = 0;\n{pad}again{n}: ;\n{body}{pad}if (++n{n} < {k}) goto again{n};\n{pad}if ({e}) goto out{n};\n{body}{pad}out{n}: ;")
+            }
+            _ => { let e = self.expression(depth); let f = self.expression(1); writeln!(out, "{pad}{place} = ({e}, {f});") }
+        }
+        .expect("text is written");
+    }
+
+    fn function(&mut self, n: u32) {
+        let _ = writeln!(self.text, "static unsigned long f{n}(int p, long q) {{");
+        self.places = vec![("p".into(), "int"), ("q".into(), "long")];
+        let memory = self.rng.u8(..3);
+        for i in 0..4 {
+            let ty = self.pick(&TYPES);
+            let c = self.constant();
+            let _ = writeln!(self.text, "    {ty} v{i} = {c};");
+            self.places.push((format!("v{i}"), ty));
+        }
+        if memory > 0 {
+            let (ty, other) = (self.pick(&TYPES), self.pick(&TYPES));
+            let _ = writeln!(self.text, "    {ty} a[4] = {{ 1, [2] = {} }};", self.rng.u8(..100));
+            let _ = writeln!(
+                self.text,
+                "    struct {{ {other} x; struct {{ {ty} y; {ty} z[2]; }} in; }} s = {{ .in.y = 7 }}, r = s;"
+            );
+            for (place, ty) in [
+                ("a[0]", ty),
+                ("a[p & 3]", ty),
+                ("a[(v0 + 1) & 3]", ty),
+                ("s.x", other),
+                ("s.in.y", ty),
+                ("s.in.z[q & 1]", ty),
+                ("r.in.y", ty),
+            ] {
+                self.places.push((place.into(), ty));
+            }
+            if memory > 1 {
+                let _ = writeln!(self.text, "    {ty} *d = &a[1], *e = &s.in.z[0];");
+                let _ = writeln!(
+                    self.text,
+                    "    struct node {{ struct node *next; {other} value; }} n0 = {{ 0, 3 }}, n1 = {{ &n0, 5 }}, *l = &n1;"
+                );
+                for (place, ty) in [
+                    ("*d", ty),
+                    ("d[p & 1]", ty),
+                    ("*e", ty),
+                    ("e[1]", ty),
+                    ("l->value", other),
+                    ("l->next->value", other),
+                ] {
+                    self.places.push((place.into(), ty));
+                }
+            }
+        }
+        let statements = self.rng.u32(3..8);
+        for k in 0..statements {
+            let mut out = String::new();
+            self.statement(&mut out, 1);
+            self.text += &out;
+            if memory > 1 && k == 1 {
+                self.text += "    d = d + 1; if (q & 1) d--;\n    r = s;\n";
+            }
+        }
+        self.text += "    unsigned long h = 17;\n";
+        let mut shown: Vec<String> = self.places.iter().map(|(p, _)| p.clone()).collect();
+        if memory > 1 {
+            shown.push("(d - a)".into());
+        }
+        for place in shown {
+            let _ = writeln!(self.text, "    h = h * 31 + (unsigned long)({place});");
+        }
+        self.text += "    return h;\n}\n";
+    }
+}
+
+const CALLS: [(i32, i64); 3] = [(0, 0), (5, -7), (-123_456_789, 1 << 40)];
+
+/// Functions, and how often their results agree.
+fn compare(seed: u64, functions: u32) {
+    let mut rng = Rng::with_seed(seed);
+    let mut maker = Maker { rng: &mut rng, text: String::new(), places: Vec::new(), loops: 0, depth: 0, earlier: 0 };
+    for n in 0..functions {
+        maker.earlier = n.min(2);
+        maker.function(n);
+    }
+    let text = format!("#include <assert.h>\n#include <stdio.h>\n{}", maker.text);
+    let calls: Vec<String> = (0..functions).flat_map(|n| CALLS.map(|(p, q)| format!("f{n}({p}, {q}l)"))).collect();
+    let folder = std::env::temp_dir().join(format!("fabius-sequential-{}-{seed}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for the test");
+    let file = folder.join("printed.c");
+    let prints: String = calls.iter().map(|c| format!("    printf(\"%lu\\n\", {c});\n")).collect();
+    std::fs::write(&file, format!("{text}int main(void) {{\n{prints}    return 0;\n}}\n"))
+        .expect("the file is written");
+    let program = folder.join("printed");
+    let made =
+        Command::new("cc").args(["-O0", "-fwrapv", "-w", "-o"]).arg(&program).arg(&file).status().expect("cc runs");
+    assert!(made.success(), "seed {seed}");
+    let output = Command::new(&program).output().expect("the program runs");
+    assert!(output.status.success(), "seed {seed}");
+    let values = String::from_utf8(output.stdout).expect("numbers");
+    let asserts: String =
+        calls.iter().zip(values.lines()).map(|(c, v)| format!("    assert({c} == {v}ul);\n")).collect();
+    let file = folder.join("asserted.c");
+    std::fs::write(&file, format!("{text}int main(void) {{\n{asserts}    return 0;\n}}\n"))
+        .expect("the file is written");
+    let found = check(&[&file], "all");
+    assert!(matches!(found, Found::Verified), "seed {seed}: {found:?}\n{}", file.display());
+    std::fs::remove_dir_all(&folder).expect("the folder is removed");
+}
+
+#[test]
+fn a_hundred_functions_give_what_the_compiler_says() {
+    (0..25).for_each(|seed| compare(seed, 4));
+}
+
+/// `cargo test -p fabius-c --test sequential -- --ignored`; `FABIUS_SEEDS=from..to` says which.
+#[test]
+#[ignore = "takes minutes"]
+fn thousands_of_functions_give_what_the_compiler_says() {
+    let seeds = std::env::var("FABIUS_SEEDS").unwrap_or_default();
+    let (from, to) = seeds
+        .split_once("..")
+        .map_or((100, 1100), |(a, b)| (a.parse().expect("a number"), b.parse().expect("a number")));
+    (from..to).for_each(|seed| compare(seed, 4));
+}
