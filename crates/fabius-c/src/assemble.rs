@@ -173,16 +173,20 @@ impl<'a> Lower<'a, '_> {
         }
         self.body = Body::default();
         let results = signature.result.is_scalar().then_some(None);
-        self.push(StmtKind::Call(results.into_iter().collect(), proc, values), span);
+        let at = Span::default();
+        self.push(StmtKind::Call(results.into_iter().collect(), proc, values), at);
         // The process ends with `main`: threads that still run are stopped.
-        if let Some(children) = self.global_names.get("$children").copied() {
+        if let Some(children) = self.global_names.get(ENDS).copied() {
             let left = binary(BinaryOp::Ne, read(self.global(children, span)), constant(0, INT, span));
             let left = match self.global_names.get("$unjoined").copied() {
                 Some(unjoined) => binary(BinaryOp::Or, left, read(self.global(unjoined, span))),
                 None => left,
             };
-            let stop = vec![stmt(StmtKind::Assume(boolean(false, span)), span)];
-            self.push(StmtKind::If(Guard::Expr(left), stop, Vec::new()), span);
+            let (stop, ()) = self.block(|l| {
+                l.assume(boolean(false, at), at);
+                Ok(())
+            })?;
+            self.push(StmtKind::If(Guard::Expr(left), stop, Vec::new()), at);
         }
         let body = std::mem::take(&mut self.body);
         self.procs.push(Some(Proc {

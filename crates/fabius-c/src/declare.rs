@@ -1,10 +1,11 @@
 //! Declarations: from specifiers and declarators to types and names.
 
+use crate::core::{ADDRESS, binary, constant};
 use crate::lower::*;
 use crate::memory::*;
 use crate::refusal::{Result, unsupported, wrong};
 use crate::types::{self, CHAR, CType, INT, Signature, Struct, StructId};
-use fabius_lang::program::{Class, Value};
+use fabius_lang::program::{BinaryOp, Check, Class, Value};
 use fabius_trace::Span;
 use lang_c::ast;
 use lang_c::ast::{
@@ -12,6 +13,9 @@ use lang_c::ast::{
 };
 use lang_c::span::Node;
 use std::rc::Rc;
+
+/// Elements of a local array whose length is known only when the program runs.
+const MOST_ELEMENTS: u32 = 128;
 
 /// What stands in front of a declarator.
 #[derive(Default)]
@@ -297,16 +301,23 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn array_length(&mut self, e: &'a Node<ast::Expression>) -> Result<u32> {
-        let users = self.lines.is_users(e.span.start);
         let n = match self.integer(e) {
             Ok(n) => n,
-            Err(_) if users => {
-                return unsupported(self.span(e.span), "an array whose length is not constant is not taken")
-                    .map_err(|e: crate::refusal::Refusal| e.help("give it a constant length, or allocate it"));
-            }
-            Err(_) => 1,
+            Err(refusal) if self.body.function.is_empty() => return Err(refusal),
+            Err(_) => self.bounded_length(e)?,
         };
         u32::try_from(n).or_else(|_| wrong(self.span(e.span), format!("an array cannot have {n} elements")))
+    }
+
+    /// The length of an array that is known only when the program runs: room for as many as are followed.
+    fn bounded_length(&mut self, e: &'a Node<ast::Expression>) -> Result<i64> {
+        let span = self.span(e.span);
+        let v = self.value(e)?;
+        let v = self.convert(v, &types::LONG, span)?;
+        let most = i64::from(MOST_ELEMENTS);
+        let fits = binary(BinaryOp::Le, v.parts[0].clone(), constant(most, ADDRESS, span));
+        self.check(fits, Check::Bound, &format!("more than {most} elements of an array"), span);
+        Ok(most)
     }
 
     /// Name and type of a parameter; arrays and functions are pointers.
@@ -333,7 +344,7 @@ impl<'a> Lower<'a, '_> {
             };
             if let Err(e) = result {
                 // What headers of the system contain matters only if it is used.
-                if self.lines.is_users(each.span.start) {
+                if self.lines.is_users(each.span.start) && !self.lines.has_markers {
                     self.errors.push(e);
                 }
             }

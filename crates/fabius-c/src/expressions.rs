@@ -235,6 +235,10 @@ impl<'a> Lower<'a, '_> {
             Some(Entity::Constant(n)) => Ok(Value::scalar(constant(n, INT.core(), span), INT)),
             Some(Entity::Function(name)) => Ok(self.function_address(&name, span)),
             Some(Entity::Type(_)) => wrong(span, format!("`{name}` is a type")),
+            // What streams are is nobody's business.
+            Some(Entity::Global(_)) if ["stdin", "stdout", "stderr"].contains(&name) => {
+                Ok(Value::scalar(constant(1, ADDRESS, span), CType::Void.pointer()))
+            }
             _ => {
                 let lv = self.lvalue(e)?;
                 self.load(&lv)

@@ -194,11 +194,15 @@ impl<'a> Lower<'a, '_> {
 
     /// A variable with static lifetime: its initial value is constant.
     pub fn initialize_static(&mut self, id: ObjectId, ty: &CType, init: &'a Node<Initializer>) -> Result<()> {
+        if let (Some(kind), CType::Struct(s)) = (self.library_kinds(init), ty.plain())
+            && self.types().structs[*s].name == "pthread_mutex_t"
+        {
+            self.set_initial(id, &vec![(false, 2)], kind);
+        }
         for (way, source) in self.flatten(ty, init)? {
             let span = self.span(init.span);
             let leaf_type = self.type_by_numbers(ty, &way, span)?;
             if self.is_library_part(ty, &way) {
-                self.set_initial(id, &way, self.library_initial(&source));
                 continue;
             }
             let n = match source {
@@ -218,7 +222,7 @@ impl<'a> Lower<'a, '_> {
         Ok(())
     }
 
-    /// The parts of the library's objects are the library's business: what a header of the system writes is all zero.
+    /// The parts of the library's objects are the library's business: what a header of the system writes is zero, but for kinds.
     fn is_library_part(&self, ty: &CType, way: &Numbers) -> bool {
         let mut ty = ty.clone();
         for (_, n) in way {
@@ -237,11 +241,20 @@ impl<'a> Lower<'a, '_> {
                 _ => return false,
             };
         }
-        false
+        matches!(ty.plain(), CType::Struct(id) if self.types().structs[*id].sync)
     }
 
-    fn library_initial(&self, _source: &Source<'a>) -> i64 {
-        0
+    /// Mutexes whose initial value says that they are of a kind of their own: glibc writes a number there.
+    fn library_kinds(&self, init: &'a Node<Initializer>) -> Option<i64> {
+        let text = self.span(init.span).text(&self.lines.source);
+        let is = |word: &str| text.contains(word);
+        if is("RECURSIVE") {
+            Some(1)
+        } else if is("ERRORCHECK") {
+            Some(2)
+        } else {
+            None
+        }
     }
 
     fn type_by_numbers(&self, ty: &CType, way: &Numbers, span: Span) -> Result<CType> {
@@ -277,6 +290,7 @@ impl<'a> Lower<'a, '_> {
     pub fn initialize_local(&mut self, lv: &Lvalue, init: &'a Node<Initializer>, span: Span) -> Result<()> {
         if let Initializer::Expression(e) = &init.node
             && !matches!(lv.ty.plain(), CType::Array(..))
+            && !self.is_library_part(&lv.ty, &Vec::new())
         {
             let v = match self.allocation(e, Some(&lv.ty))? {
                 Some(v) => v,

@@ -10,6 +10,8 @@ pub struct Lines {
     /// For each line of the preprocessed text: its first byte there, and the line in `source` (first byte, end).
     lines: Vec<(usize, Option<(usize, usize)>)>,
     text: String,
+    /// Some file is preprocessed already: what it declares may be of the system's headers.
+    pub has_markers: bool,
 }
 
 impl Lines {
@@ -65,7 +67,8 @@ impl Lines {
             let place = place.and_then(|(f, line): (usize, usize)| files[f].1.as_ref()?.get(line - 1).copied());
             lines.push((at, place));
         }
-        Lines { source, lines, text: text.to_string() }
+        let has_markers = own.iter().any(|(_, text)| is_preprocessed(text));
+        Lines { source, lines, text: text.to_string(), has_markers }
     }
 
     /// Whether a place of the preprocessed text is in one of the user's files.
@@ -105,4 +108,14 @@ fn marker(line: &str) -> Option<(usize, &str, bool)> {
     let (name, flags) = rest.split_once('"')?;
     let system = flags.split_whitespace().any(|f| f == "3") || name.starts_with('<') || name.starts_with("/usr/");
     Some((number.parse().ok()?, name, system))
+}
+
+/// Whether a text has markers of a preprocessor in it.
+pub fn is_preprocessed(text: &str) -> bool {
+    text.lines().any(|line| marker(line).is_some())
+}
+
+/// The text with blank lines in place of markers, so that its lines keep their numbers.
+pub fn without_markers(text: &str) -> String {
+    text.lines().map(|line| if marker(line).is_some() { "\n".into() } else { format!("{line}\n") }).collect()
 }

@@ -263,6 +263,14 @@ impl<'a> Lower<'a, '_> {
         read(self.global(id, span))
     }
 
+    /// Drops the execution unless the condition holds; what came before is a step of its own, behind which others may act.
+    pub fn assume(&mut self, e: Expr, span: Span) {
+        if self.body.atomic == 0 {
+            self.push(StmtKind::Await(boolean(true, span)), span);
+        }
+        self.push(StmtKind::Assume(e), span);
+    }
+
     /// How many threads there may be, the first one included.
     pub fn threads(&self) -> u32 {
         (1 + self.session.facts.threads).min(64)

@@ -1,5 +1,6 @@
 //! The C preprocessor, with headers of ours in front of the system's.
 
+use crate::lines::{is_preprocessed, without_markers};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -28,7 +29,7 @@ pub fn preprocess(files: &[PathBuf], options: &[String]) -> Result<String, Strin
     if files.iter().all(|f| f.extension().is_some_and(|e| e == "i")) {
         let read = |f: &PathBuf| {
             let text = std::fs::read_to_string(f).map_err(|e| format!("cannot read `{}`: {e}", f.display()))?;
-            Ok(format!("# 1 \"{}\"\n{text}\n", f.display()))
+            Ok(format!("# 1 \"{}\"\n{}\n", f.display(), without_markers(&text)))
         };
         return files.iter().map(read).collect();
     }
@@ -53,11 +54,21 @@ fn headers() -> std::io::Result<Folder> {
 }
 
 fn run(file: &Path, headers: &Path, options: &[String]) -> Result<String, String> {
+    let text = std::fs::read_to_string(file).map_err(|e| format!("cannot read `{}`: {e}", file.display()))?;
+    let copy = headers.join("preprocessed.c");
     let mut command = Command::new("cc");
     command
         .args(["-E", "-std=gnu11", "-U__SIZEOF_INT128__", "-D__FABIUS__=1", "-D_GNU_SOURCE", "-isystem"])
         .arg(headers);
-    command.args(options).arg(file);
+    command.args(options);
+    if is_preprocessed(&text) {
+        let text = format!("# 1 \"{}\"\n{}", file.display(), without_markers(&text));
+        std::fs::write(&copy, text).map_err(|e| format!("cannot write `{}`: {e}", copy.display()))?;
+        let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        command.arg("-iquote").arg(folder).arg(&copy);
+    } else {
+        command.arg(file);
+    }
     let output = command.output().map_err(|e| {
         format!("the C preprocessor `cc -E` does not run: {e}; install a C compiler, or give a preprocessed file `x.i`")
     })?;

@@ -220,9 +220,9 @@ impl Maker<'_> {
                     "    struct node {{ struct node *next; {other} value; }} n0 = {{ 0, 3 }}, n1 = {{ &n0, 5 }}, *l = &n1;"
                 );
                 for (place, ty) in [
-                    ("*d", ty),
+                    ("(*d)", ty),
                     ("d[p & 1]", ty),
-                    ("*e", ty),
+                    ("(*e)", ty),
                     ("e[1]", ty),
                     ("l->value", other),
                     ("l->next->value", other),

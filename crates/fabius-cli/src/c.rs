@@ -3,18 +3,29 @@
 //! What belongs to a program besides its text is kept as its constants, so that a saved trace knows it too: `N=4` is a macro
 //! of the preprocessor, `-I` a folder of headers, `--with` one more file.
 
+use crate::args::common::ProgramArgs;
 use crate::failure::{Failure, input};
 use fabius_c::{Limits, Options};
 use std::path::{Path, PathBuf};
 
 /// The name of what stands for a folder of headers among the constants.
-pub const INCLUDE: &str = "-I";
+const INCLUDE: &str = "-I";
 /// The name of what stands for one more file.
-pub const WITH: &str = "--with";
+const WITH: &str = "--with";
 /// The name of what stands for the most allocations.
-pub const ALLOCATIONS: &str = "--allocations";
-/// The name of what stands for an option of the preprocessor.
-pub const OPTION: &str = "--";
+const ALLOCATIONS: &str = "--allocations";
+
+/// What belongs to a C program besides its text, as constants.
+pub fn constants(args: &ProgramArgs) -> Vec<(String, String)> {
+    let paths = |name: &str, paths: &[PathBuf]| -> Vec<(String, String)> {
+        paths.iter().map(|p| (name.to_string(), p.display().to_string())).collect()
+    };
+    let mut all = args.consts.clone();
+    all.extend(paths(INCLUDE, &args.includes));
+    all.extend(paths(WITH, &args.with));
+    all.extend(args.allocations.map(|n| (ALLOCATIONS.to_string(), n.to_string())));
+    all
+}
 
 /// Whether a file is a C program.
 pub fn is_c(path: &Path) -> bool {
@@ -29,7 +40,6 @@ pub fn load(path: &Path, consts: &[(String, String)]) -> Result<fabius_c::Loaded
         match name.as_str() {
             WITH => files.push(PathBuf::from(value)),
             INCLUDE => options.preprocessor.push(format!("-I{value}")),
-            OPTION => options.preprocessor.push(value.clone()),
             ALLOCATIONS => {
                 let allocations = value.parse().map_err(|_| input(format!("`{value}` is no number of allocations")))?;
                 options.limits = Limits { allocations, ..options.limits };

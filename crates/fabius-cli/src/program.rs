@@ -24,9 +24,10 @@ pub fn load(path: &Path, args: &ProgramArgs, choices: Choices) -> Result<Loaded,
 
 /// Compiles what was read from a file.
 pub fn compile(source: String, path: &Path, args: &ProgramArgs, choices: Choices) -> Result<Loaded, Failure> {
-    let ProgramArgs { instances, consts } = args;
+    let ProgramArgs { instances, consts, .. } = args;
     let file = path.display().to_string();
     if c::is_c(path) {
+        let consts = &c::constants(args);
         let id = fabius_verify::program_id(&file, &source, consts, instances);
         let fabius_c::Loaded { source, program } = c::load(path, consts)?;
         let program = fabius_verify::with_instances(program, instances)?;

@@ -63,6 +63,10 @@ pub enum Interleave {
 /// solve for them. No record of a source text has this name.
 pub const CLOCK: &str = "$clock";
 
+/// The name of a variable that a program has whose process ends with its first thread (C): an execution that `assume false`
+/// drops has then come to its end. No variable of a source text has this name.
+pub const ENDS: &str = "$children";
+
 /// A record type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {

@@ -140,7 +140,8 @@ impl<'a> Variables<'a> {
     pub(crate) fn changes(&self, before: &Config, after: &Config, n: BufferId, names: &Names) -> Vec<Change> {
         let mut out = Vec::new();
         let buffers = before.buffers.get(&n).zip(after.buffers.get(&n));
-        for (g, global) in self.program.globals.iter().enumerate() {
+        let told = |g: &fabius_lang::program::Global| !g.name.starts_with('$');
+        for (g, global) in self.program.globals.iter().enumerate().filter(|(_, g)| told(g)) {
             let (old, new) = match (global.per_thread, buffers) {
                 (false, _) => (&before.globals[g], &after.globals[g]),
                 (true, Some((old, new))) => (&old.own[g], &new.own[g]),

@@ -4,7 +4,7 @@ use crate::Plan;
 use crate::dead_ends::{stops_every_thread, with_assumptions};
 use fabius_explore::complete::some_execution;
 use fabius_explore::search::{Cut, Monitor, Options, Outcome};
-use fabius_lang::program::{ExprKind, Program, StmtKind, Value};
+use fabius_lang::program::{ENDS, ExprKind, Program, StmtKind, Value};
 use fabius_machine::{Machine, StepLimits};
 use fabius_trace::{Bound, Points, Reason};
 use std::sync::atomic::AtomicBool;
@@ -19,7 +19,9 @@ pub fn reason() -> Reason {
 
 /// Whether the program has anything that drops executions.
 fn may_drop(program: &Program) -> bool {
+    let ends = program.globals.iter().any(|g| g.name == ENDS);
     program.any_stmt(|s| match &s.kind {
+        StmtKind::Assume(e) if ends => !matches!(e.kind, ExprKind::Const(Value::Int(0))),
         StmtKind::Assume(_) => true,
         StmtKind::Any(_, lo, hi) => match (&lo.kind, &hi.kind) {
             (ExprKind::Const(Value::Int(lo)), ExprKind::Const(Value::Int(hi))) => lo > hi,

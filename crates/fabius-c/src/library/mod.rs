@@ -92,7 +92,8 @@ impl<'a> Lower<'a, '_> {
             }
             "exit" | "_exit" | "_Exit" | "quick_exit" => {
                 self.evaluate_all(args)?;
-                self.push(StmtKind::Assume(boolean(false, span)), span);
+                self.children(span);
+                self.assume(boolean(false, span), span);
                 return Ok(Some(Value::void()));
             }
             "__assert_fail" | "__assert" | "__assert_rtn" | "__assert_perror_fail" => {
@@ -106,6 +107,7 @@ impl<'a> Lower<'a, '_> {
                 self.check(boolean(false, span), Check::Assertion, &text, span);
                 return Ok(Some(Value::void()));
             }
+            "scanf" | "sscanf" | "fscanf" => return self.scan(name, args, span).map(Some),
             "rand" | "random" => return Ok(Some(self.any(0, i64::from(i32::MAX), C_INT, span))),
             "abs" | "labs" => {
                 let v = self.value(self.argument(args, 0, span)?)?;
@@ -128,6 +130,28 @@ impl<'a> Lower<'a, '_> {
             return Ok(Some(v));
         }
         self.tasks(name, args, span)
+    }
+
+    /// What is read may be anything.
+    fn scan(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Value> {
+        let first = if name == "scanf" { 1 } else { 2 };
+        for each in args.iter().skip(first) {
+            let lv = self.pointed(strip_casts(each), span)?;
+            let (lo, hi) = match lv.ty.plain() {
+                CType::Int { bits: 64, .. } => (i64::MIN, i64::MAX),
+                CType::Int { bits, signed: true } => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+                CType::Int { bits, signed: false } => (0, (1 << bits) - 1),
+                _ => return unsupported(span, "only numbers are read"),
+            };
+            let v = match lv.ty.plain() {
+                CType::Int { bits: 64, .. } => self.any(lo, hi, crate::types::LONG, span),
+                ty => self.any(lo, hi, ty.clone(), span),
+            };
+            let v = self.convert(v, &lv.ty, span)?;
+            self.store(&lv, &v, span)?;
+        }
+        let most = args.len().saturating_sub(first) as i64;
+        Ok(self.any(-1, most, C_INT, span))
     }
 
     /// An `int` that is 0.

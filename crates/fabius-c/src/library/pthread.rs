@@ -280,7 +280,7 @@ impl<'a> Lower<'a, '_> {
 
     /// How many threads the running one has started and not waited for.
     pub(crate) fn children(&mut self, span: Span) -> Place {
-        let id = self.hidden("$children", INT, fabius_lang::program::Value::Int(0), Class::Data, true);
+        let id = self.hidden(ENDS, INT, fabius_lang::program::Value::Int(0), Class::Data, true);
         self.global(id, span)
     }
 
@@ -339,7 +339,9 @@ impl<'a> Lower<'a, '_> {
         let proc = self.proc_of(name);
         self.body.function = caller;
         let outer = std::mem::take(&mut self.body);
-        let at = self.functions[name].definition.map_or(span, |d| self.span(d.node.declarator.span));
+        let place = self.functions[name].definition.map_or(span, |d| self.span(d.node.declarator.span));
+        // What is around the function is nothing to tell of.
+        let at = Span::default();
         let params: Vec<Type> = signature.params.iter().map(|_| ADDRESS).collect();
         for _ in &params {
             self.body.locals.push(Local { name: "$argument".into(), ty: ADDRESS });
@@ -382,7 +384,7 @@ impl<'a> Lower<'a, '_> {
             params: count,
             results: Vec::new(),
             body: body.out,
-            span: at,
+            span: place,
         };
         self.procs.push(Some(wrapper));
         self.wrappers.insert(name.into(), self.procs.len() - 1);

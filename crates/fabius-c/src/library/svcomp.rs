@@ -6,7 +6,7 @@ use crate::lower::Lower;
 use crate::places::Value;
 use crate::refusal::{Refusal, Result, unsupported};
 use crate::types::{CHAR, CType, INT as C_INT, LONG, ULONG};
-use fabius_lang::program::{Check, StmtKind};
+use fabius_lang::program::Check;
 use fabius_trace::Span;
 
 impl<'a> Lower<'a, '_> {
@@ -19,7 +19,7 @@ impl<'a> Lower<'a, '_> {
             }
             "__VERIFIER_assume" | "assume_abort_if_not" | "fabius_assume" | "__CPROVER_assume" => {
                 let e = self.condition(self.argument(args, 0, span)?)?;
-                self.push(StmtKind::Assume(e), span);
+                self.assume(e, span);
                 return Ok(Some(Value::void()));
             }
             "__VERIFIER_assert" | "__CPROVER_assert" if !defined => {

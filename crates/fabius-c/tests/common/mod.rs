@@ -18,9 +18,9 @@ pub enum Found {
 
 /// Reads C files; what is refused is shown.
 #[allow(dead_code)]
-pub fn read(files: &[&Path]) -> Result<Loaded, String> {
+pub fn read(files: &[&Path], options: &[String]) -> Result<Loaded, String> {
     let files: Vec<_> = files.iter().map(|f| f.to_path_buf()).collect();
-    load(&files, &Options::default()).map_err(|failure| match failure {
+    load(&files, &Options { preprocessor: options.to_vec(), ..Options::default() }).map_err(|failure| match failure {
         Failure::Plain(message) => message,
         Failure::Source { source, diagnostics } => {
             fabius_lang::render(&source, "c", &diagnostics, fabius_lang::Style::Plain)
@@ -31,7 +31,13 @@ pub fn read(files: &[&Path]) -> Result<Loaded, String> {
 /// Checks a program by preemptions.
 #[allow(dead_code)]
 pub fn check(files: &[&Path], points: &str) -> Found {
-    let loaded = match read(files) {
+    check_with(files, points, &[])
+}
+
+/// The same with options for the preprocessor.
+#[allow(dead_code)]
+pub fn check_with(files: &[&Path], points: &str, options: &[String]) -> Found {
+    let loaded = match read(files, options) {
         Ok(loaded) => loaded,
         Err(message) => return Found::Other(message),
     };

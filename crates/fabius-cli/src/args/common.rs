@@ -13,8 +13,18 @@ pub struct ProgramArgs {
     #[arg(long, value_name = "PROC=N", value_parser = parse_instances, help_heading = "Bounds")]
     pub instances: Vec<(String, u32)>,
     /// Value of a constant of the program; may be repeated
-    #[arg(long = "const", value_name = "NAME=VALUE", value_parser = parse_const, help_heading = "Bounds")]
+    /// (of a C program: of a macro)
+    #[arg(long = "const", short = 'D', value_name = "NAME=VALUE", value_parser = parse_const, help_heading = "Bounds")]
     pub consts: Vec<(String, String)>,
+    /// A folder of headers of a C program; may be repeated
+    #[arg(short = 'I', long = "include", value_name = "DIR", help_heading = "C programs")]
+    pub includes: Vec<PathBuf>,
+    /// One more file of the same C program; may be repeated
+    #[arg(long, value_name = "FILE.c", help_heading = "C programs")]
+    pub with: Vec<PathBuf>,
+    /// Follow at most N allocations of each type by each thread of a C program [default: 8, and unknown if that is not enough]
+    #[arg(long, value_name = "N", help_heading = "C programs", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub allocations: Option<u32>,
 }
 
 /// How an answer is given.

@@ -43,7 +43,11 @@ pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     if id.hash != trace.program.hash {
         return Err(fabius_verify::ReplayError::OtherProgram.into());
     }
-    let of_trace = ProgramArgs { instances: trace.program.instances.clone(), consts: trace.program.consts.clone() };
+    let of_trace = ProgramArgs {
+        instances: trace.program.instances.clone(),
+        consts: trace.program.consts.clone(),
+        ..ProgramArgs::default()
+    };
     let loaded = compile(source, &program, &of_trace, Choices::Unbounded)?;
     let again = fabius_verify::replay(&loaded.program, &loaded.id, &trace)?;
     show(args, &again, &loaded.source, &program)
