@@ -1,6 +1,8 @@
 //! Expressions: values, conversions and operators as in C11 6.3 and 6.5.
 //!
 //! Operands are evaluated from left to right; an assignment evaluates its right side first, then the place.
+//!
+//! Length: one function for each kind of expression, which call each other.
 
 use crate::core::*;
 use crate::lower::*;

@@ -3,6 +3,9 @@
 use fabius_trace::Span;
 use std::path::Path;
 
+/// Where the lines of a file are in the whole text: first byte, end.
+type Places = Vec<(usize, usize)>;
+
 /// The user's files as one text, and where each line of the preprocessed text comes from.
 pub struct Lines {
     /// The text that all spans point into: the user's file; if there are several, one after the other.
@@ -18,7 +21,7 @@ impl Lines {
     /// Reads the markers. `own` are texts that are known already: name and text.
     pub fn new(text: &str, own: &[(String, String)]) -> Lines {
         let mut source = String::new();
-        let mut files: Vec<(String, Option<Vec<(usize, usize)>>)> = Vec::new();
+        let mut files: Vec<(String, Option<Places>)> = Vec::new();
         let mut add = |source: &mut String, name: &str, system: bool| -> usize {
             if let Some(at) = files.iter().position(|(n, _)| n == name) {
                 return at;

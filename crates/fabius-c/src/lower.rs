@@ -209,6 +209,13 @@ impl<'a> Lower<'a, '_> {
         id
     }
 
+    /// A temporary that is 0, also where a jump has left it behind.
+    pub fn zeroed(&mut self, ty: Type, span: Span) -> LocalId {
+        let id = self.temp(ty.clone());
+        self.set_local(id, constant(0, ty, span), span);
+        id
+    }
+
     pub fn local(&self, id: LocalId, span: Span) -> Place {
         Place { base: Base::Local(id), path: Vec::new(), ty: self.body.locals[id].ty.clone(), span }
     }

@@ -178,7 +178,7 @@ impl Maker<'_> {
                 self.statement(&mut body, indent + 1);
                 self.depth -= 1;
                 let e = self.expression(1);
-                writeln!(out, "{pad}int n{n} = 0;\n{pad}again{n}: ;\n{body}{pad}if (++n{n} < {k}) goto again{n};\n{pad}if ({e}) goto out{n};\n{body}{pad}out{n}: ;")
+                writeln!(out, "{pad}{{\n{pad}int n{n} = 0;\n{pad}again{n}: ;\n{body}{pad}if (++n{n} < {k}) goto again{n};\n{pad}if ({e}) goto out{n};\n{pad}v1++;\n{pad}out{n}: ;\n{pad}}}")
             }
             _ => { let e = self.expression(depth); let f = self.expression(1); writeln!(out, "{pad}{place} = ({e}, {f});") }
         }

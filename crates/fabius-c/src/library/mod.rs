@@ -63,6 +63,9 @@ const NOTHING: &[&str] = &[
 /// Functions that let others go on.
 const YIELDS: &[&str] = &["sched_yield", "pthread_yield", "sleep", "usleep", "nanosleep"];
 
+/// What an operation waits for, and what it does then.
+type Operation = (Option<Expr>, Block);
+
 impl<'a> Lower<'a, '_> {
     /// A call of a function that is known, unless the program defines it itself.
     pub fn library_call(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Option<Value>> {
@@ -227,7 +230,7 @@ impl<'a> Lower<'a, '_> {
     pub fn operation(
         &mut self,
         lv: &Lvalue,
-        work: &mut dyn FnMut(&mut Self, &Direct) -> Result<(Option<Expr>, Block)>,
+        work: &mut dyn FnMut(&mut Self, &Direct) -> Result<Operation>,
     ) -> Result<()> {
         let span = lv.span;
         if self.body.atomic > 0 {

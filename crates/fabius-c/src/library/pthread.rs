@@ -1,4 +1,6 @@
 //! POSIX threads and semaphores, C11 threads.
+//!
+//! Length: one table of functions, each a few lines.
 
 use super::{assign, strip_casts};
 use crate::core::*;
@@ -113,8 +115,8 @@ impl<'a> Lower<'a, '_> {
             "pthread_cond_destroy" => {}
             "pthread_cond_wait" => self.cond_wait(args, false, span)?,
             "pthread_cond_timedwait" | "cnd_timedwait" => return self.cond_timedwait(args, span).map(Some),
-            "pthread_cond_signal" => self.notify(args, |p| StmtKind::SetRemoveAny(p), span)?,
-            "pthread_cond_broadcast" => self.notify(args, |p| StmtKind::SetClear(p), span)?,
+            "pthread_cond_signal" => self.notify(args, StmtKind::SetRemoveAny, span)?,
+            "pthread_cond_broadcast" => self.notify(args, StmtKind::SetClear, span)?,
             "pthread_rwlock_init" => self.clear_object(args, "pthread_rwlock_t", span)?,
             "pthread_rwlock_destroy" => {}
             "pthread_rwlock_rdlock" => {
@@ -415,7 +417,7 @@ impl<'a> Lower<'a, '_> {
         self.found.results = true;
         self.found.numbers = true;
         let target = self.pointed(strip_casts(to), span)?;
-        let found = self.temp(ADDRESS);
+        let found = self.zeroed(ADDRESS, span);
         if self.session.facts.results {
             let mut block = Vec::new();
             for n in 1..self.threads() {
@@ -510,7 +512,7 @@ impl<'a> Lower<'a, '_> {
 
     fn mutex_lock(&mut self, args: &'a [Ex], only_try: bool, span: Span) -> Result<Value> {
         let lv = self.object(args, 0, "pthread_mutex_t", span)?;
-        let result = self.temp(INT);
+        let result = self.zeroed(INT, span);
         let target = self.local(result, span);
         self.operation(&lv, &mut |s, d| {
             let p = s.parts_of(d, 3, span)?;
@@ -536,7 +538,7 @@ impl<'a> Lower<'a, '_> {
 
     fn mutex_unlock(&mut self, args: &'a [Ex], span: Span) -> Result<Value> {
         let lv = self.object(args, 0, "pthread_mutex_t", span)?;
-        let result = self.temp(INT);
+        let result = self.zeroed(INT, span);
         let target = self.local(result, span);
         self.operation(&lv, &mut |s, d| {
             let p = s.parts_of(d, 3, span)?;
@@ -566,7 +568,7 @@ impl<'a> Lower<'a, '_> {
         free: impl Fn(&[Place]) -> Expr,
         take: impl Fn(&[Place]) -> Block,
     ) -> Result<Option<Value>> {
-        let result = self.temp(INT);
+        let result = self.zeroed(INT, span);
         let target = self.local(result, span);
         self.operation(lv, &mut |s, d| {
             let p = s.parts_of(d, parts, span)?;
@@ -625,7 +627,7 @@ impl<'a> Lower<'a, '_> {
 
     /// May time out whenever it goes on without having been woken.
     fn cond_timedwait(&mut self, args: &'a [Ex], span: Span) -> Result<Value> {
-        let result = self.temp(INT);
+        let result = self.zeroed(INT, span);
         let target = self.local(result, span);
         self.with_mutex(args, span, &mut |s, c, m| {
             let (waiting, mutex) = (s.parts_of(c, 1, span)?, s.parts_of(m, 3, span)?);
@@ -661,7 +663,7 @@ impl<'a> Lower<'a, '_> {
 
     fn barrier_wait(&mut self, args: &'a [Ex], span: Span) -> Result<Value> {
         let lv = self.object(args, 0, "pthread_barrier_t", span)?;
-        let (mine, result) = (self.temp(INT), self.temp(INT));
+        let (mine, result) = (self.temp(INT), self.zeroed(INT, span));
         let (mine, target) = (self.local(mine, span), self.local(result, span));
         self.operation(&lv, &mut |s, d| {
             let p = s.parts_of(d, 3, span)?;
@@ -701,7 +703,7 @@ impl<'a> Lower<'a, '_> {
         if self.functions.get(&name).is_none_or(|f| f.definition.is_none()) {
             return unsupported(span, format!("`{name}` has no body"));
         }
-        let first = self.temp(Type::Bool);
+        let first = self.zeroed(Type::Bool, span);
         let target = self.local(first, span);
         self.operation(&lv, &mut |s, d| {
             let p = s.parts_of(d, 1, span)?;
