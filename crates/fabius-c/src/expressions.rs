@@ -40,16 +40,21 @@ impl<'a> Lower<'a, '_> {
 
     /// The type of an expression, which is not evaluated.
     pub fn type_of(&mut self, e: &'a Ex) -> Result<CType> {
-        let found = self.found.clone();
-        let used = self.body.used.len();
-        let (_, ty) = self.block(|s| match s.is_lvalue(e) {
+        self.unevaluated(|s| match s.is_lvalue(e) {
             true => Ok(s.lvalue(e)?.ty),
             false => Ok(s.value(e)?.ty),
-        })?;
+        })
+    }
+
+    /// What is looked at and leaves nothing behind.
+    fn unevaluated<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let found = self.found.clone();
+        let used = self.body.used.len();
+        let (_, result) = self.block(work)?;
         let given = self.body.used.split_off(used);
         self.body.free.extend(given);
         self.found = found;
-        Ok(ty)
+        Ok(result)
     }
 
     fn is_lvalue(&self, e: &Ex) -> bool {
@@ -602,23 +607,23 @@ impl<'a> Lower<'a, '_> {
     fn conditional(&mut self, c: &'a ast::ConditionalExpression, span: Span) -> Result<Value> {
         let test = self.condition(&c.condition)?;
         if let Some(n) = value_of(&test) {
-            return self.value(if n != 0 { &c.then_expression } else { &c.else_expression });
+            let (taken, other) = match n {
+                0 => (&c.else_expression, &c.then_expression),
+                _ => (&c.then_expression, &c.else_expression),
+            };
+            let taken = self.value(taken)?;
+            // The type is that of both.
+            let other = self.unevaluated(|s| s.value(other))?;
+            let ty = self.type_of_either(&taken, &other, span)?;
+            return self.convert(taken, &ty, span);
         }
         let (mut yes, a) = self.block(|s| s.value(&c.then_expression))?;
         let (mut no, b) = self.block(|s| s.value(&c.else_expression))?;
-        if a.ty == CType::Void || b.ty == CType::Void {
+        let ty = self.type_of_either(&a, &b, span)?;
+        if ty == CType::Void {
             self.push(StmtKind::If(Guard::Expr(test), yes, no), span);
             return Ok(Value::void());
         }
-        let null = |v: &Value| v.parts.first().and_then(value_of) == Some(0);
-        let ty = match (&a.ty, &b.ty) {
-            (x, y) if x.is_integer() && y.is_integer() => {
-                let (x, y) = (self.promote(a.clone(), span)?, self.promote(b.clone(), span)?);
-                self.common(x, y, span)?.2
-            }
-            (x, _) if x.is_pointer() && !(null(&a) && b.ty.is_pointer()) => x.clone(),
-            (_, y) => y.clone(),
-        };
         let (more, a) = self.block(|s| s.convert(a, &ty, span))?;
         yes.extend(more);
         let (more, b) = self.block(|s| s.convert(b, &ty, span))?;
@@ -635,6 +640,20 @@ impl<'a> Lower<'a, '_> {
         }
         self.push(StmtKind::If(Guard::Expr(test), yes, no), span);
         Ok(Value { parts, ty })
+    }
+
+    /// The type of `c ? a : b`, which is the same whatever `c` is.
+    fn type_of_either(&mut self, a: &Value, b: &Value, span: Span) -> Result<CType> {
+        let null = |v: &Value| v.parts.first().and_then(value_of) == Some(0);
+        Ok(match (&a.ty, &b.ty) {
+            (CType::Void, _) | (_, CType::Void) => CType::Void,
+            (x, y) if x.is_integer() && y.is_integer() => {
+                let (x, y) = (self.promote(a.clone(), span)?, self.promote(b.clone(), span)?);
+                self.common(x, y, span)?.2
+            }
+            (x, _) if x.is_pointer() && !(null(a) && b.ty.is_pointer()) => x.clone(),
+            (_, y) => y.clone(),
+        })
     }
 
     fn field_of_value(&mut self, v: Value, name: &str, span: Span) -> Result<Value> {

@@ -292,6 +292,36 @@ fn a_hundred_functions_give_what_the_compiler_says() {
     (0..25).for_each(|seed| compare(seed, 4));
 }
 
+/// The type of `c ? a : b` is that of both, where `c` is a constant, too.
+#[test]
+fn the_branch_that_a_constant_leaves_out_has_a_say_in_the_type() {
+    let text = "#include <assert.h>
+int main(void) {
+    int v = -968918237;
+    long q = 8;
+    assert(v <= (1 ? (v * 7u) : q));
+    assert((0 ? q : 7u) > v);
+    assert(sizeof(1 ? (char)1 : (char)2) == sizeof(int));
+    assert(sizeof(0 ? 1ul : (short)2) == sizeof(long));
+    assert((1 ? -1 : 0u) > 0);
+    int n = 0;
+    assert((1 ? 2 : n++) == 2 && n == 0);
+    int *none = 1 ? 0 : &n;
+    assert(!none);
+    1 ? (void)n++ : (void)0;
+    assert(n == 1);
+    return 0;
+}
+";
+    let folder = std::env::temp_dir().join(format!("fabius-conditional-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for the test");
+    let file = folder.join("conditional.c");
+    std::fs::write(&file, text).expect("the file is written");
+    let found = check(&[&file], "all");
+    assert_eq!(found, Found::Verified);
+    std::fs::remove_dir_all(&folder).expect("the folder is removed");
+}
+
 /// `cargo test -p fabius-c --test sequential -- --ignored`; `FABIUS_SEEDS=from..to` says which.
 #[test]
 #[ignore = "takes minutes"]
