@@ -176,14 +176,14 @@ impl<'a> Lower<'a, '_> {
         let at = Span::default();
         self.push(StmtKind::Call(results.into_iter().collect(), proc, values), at);
         // The process ends with `main`: threads that still run are stopped.
-        if let Some(children) = self.global_names.get(ENDS).copied() {
+        if let Some(children) = self.global_names.get(CHILDREN).copied() {
             let left = binary(BinaryOp::Ne, read(self.global(children, span)), constant(0, INT, span));
             let left = match self.global_names.get("$unjoined").copied() {
                 Some(unjoined) => binary(BinaryOp::Or, left, read(self.global(unjoined, span))),
                 None => left,
             };
             let (stop, ()) = self.block(|l| {
-                l.assume(boolean(false, at), at);
+                l.end(at);
                 Ok(())
             })?;
             self.push(StmtKind::If(Guard::Expr(left), stop, Vec::new()), at);

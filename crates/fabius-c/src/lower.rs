@@ -97,6 +97,9 @@ impl Default for Limits {
     }
 }
 
+/// The name of the variable that counts the threads that the running one has started and not waited for.
+pub(crate) const CHILDREN: &str = "$children";
+
 /// What encloses a statement, as far as jumps are concerned: each is a `while` of the core.
 pub(crate) struct Frame<'a> {
     pub kind: FrameKind<'a>,
@@ -276,6 +279,13 @@ impl<'a> Lower<'a, '_> {
             self.push(StmtKind::Await(boolean(true, span)), span);
         }
         self.push(StmtKind::Assume(e), span);
+    }
+
+    /// The process ends here, whoever else runs; what came before is a step of its own, behind which others may act.
+    pub fn end(&mut self, span: Span) {
+        let id = self.hidden(ENDS, Type::Bool, Value::Int(0), Class::Data, true);
+        let never = read(self.global(id, span));
+        self.assume(never, span);
     }
 
     /// How many threads there may be, the first one included.

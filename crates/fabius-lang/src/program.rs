@@ -63,9 +63,9 @@ pub enum Interleave {
 /// solve for them. No record of a source text has this name.
 pub const CLOCK: &str = "$clock";
 
-/// The name of a variable that a program has whose process ends with its first thread (C): an execution that `assume false`
-/// drops has then come to its end. No variable of a source text has this name.
-pub const ENDS: &str = "$children";
+/// The name of a Boolean variable that is never true, in a program whose process may end while threads run (C): an execution that
+/// `assume` of it drops has not been dropped, but come to its end. No variable of a source text has this name.
+pub const ENDS: &str = "$ends";
 
 /// A record type.
 #[derive(Clone, Debug, PartialEq)]

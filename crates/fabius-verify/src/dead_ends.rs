@@ -2,7 +2,7 @@
 //! and loops that a step does not leave.
 
 use fabius_lang::program::{
-    Access, Block, Expr, ExprKind, Guard, Interleave, ProcId, Program, Stmt, StmtKind, Type, Value,
+    Access, Base, Block, Check, ENDS, Expr, ExprKind, Guard, Interleave, ProcId, Program, Stmt, StmtKind, Type, Value,
 };
 use fabius_lang::walk::{decided, statements};
 
@@ -13,6 +13,43 @@ pub fn with_assumptions(mut program: Program) -> Program {
         mark(&mut proc.body, points);
     }
     program
+}
+
+/// Whether an assumption stands for the end of the process ([`ENDS`]).
+pub fn ends(program: &Program, assumed: &Expr) -> bool {
+    match &assumed.kind {
+        ExprKind::Read(place) => matches!(place.base, Base::Global(g) if program.globals[g].name == ENDS),
+        _ => false,
+    }
+}
+
+/// The program with an assertion that fails wherever its process ends, so that a search sees who comes there; none if it ends
+/// nowhere but with its threads.
+pub fn with_assertions_at_ends(program: &Program) -> Option<Program> {
+    if !program.any_stmt(|s| matches!(&s.kind, StmtKind::Assume(e) if ends(program, e))) {
+        return None;
+    }
+    let mut asserting = program.clone();
+    for proc in &mut asserting.procs {
+        assert_at_ends(program, &mut proc.body);
+    }
+    Some(asserting)
+}
+
+fn assert_at_ends(program: &Program, block: &mut Block) {
+    for s in block {
+        match &mut s.kind {
+            StmtKind::If(_, a, b) => {
+                assert_at_ends(program, a);
+                assert_at_ends(program, b);
+            }
+            StmtKind::While(_, b) | StmtKind::Atomic(b) => assert_at_ends(program, b),
+            StmtKind::Assume(e) if ends(program, e) => {
+                s.kind = StmtKind::Assert(e.clone(), Check::Assertion, None);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Whether accesses to shared state are scheduling points.
@@ -73,16 +110,17 @@ fn breaks(block: &Block) -> bool {
 /// Whether no execution of a program with any number of threads completes in which there is a thread beside `init`,
 /// whatever others do; or none at all.
 pub fn stops_every_thread(marked: &Program) -> bool {
-    let stops = |proc: ProcId| stops(&marked.procs[proc].body);
+    let stops = |proc: ProcId| stops(marked, &marked.procs[proc].body);
     let makes = |s: &Stmt| matches!(s.kind, StmtKind::Spawn(..) | StmtKind::Post(..));
     marked.init.is_some_and(stops)
         || marked.buffers.is_empty() && !marked.any_stmt(makes) && marked.processes.iter().all(|p| stops(p.proc))
 }
 
 /// Whether whoever runs this comes to a dead end: without waiting, and without a loop or a call before it.
-fn stops(block: &[Stmt]) -> bool {
+fn stops(program: &Program, block: &[Stmt]) -> bool {
     for s in block {
         match &s.kind {
+            StmtKind::Assume(e) if ends(program, e) => return false,
             StmtKind::Assume(e) if decided(e) == Some(false) => return true,
             StmtKind::Any(_, lo, hi) => {
                 if let (ExprKind::Const(Value::Int(lo)), ExprKind::Const(Value::Int(hi))) = (&lo.kind, &hi.kind)
@@ -93,7 +131,8 @@ fn stops(block: &[Stmt]) -> bool {
             }
             StmtKind::If(guard, a, b) => {
                 let decided = if let Guard::Expr(e) = guard { decided(e) } else { None };
-                let (a_stops, b_stops) = (decided == Some(false) || stops(a), decided == Some(true) || stops(b));
+                let (a_stops, b_stops) =
+                    (decided == Some(false) || stops(program, a), decided == Some(true) || stops(program, b));
                 if a_stops && b_stops {
                     return true;
                 }
@@ -102,7 +141,7 @@ fn stops(block: &[Stmt]) -> bool {
                 }
             }
             StmtKind::Atomic(b) => {
-                if stops(b) {
+                if stops(program, b) {
                     return true;
                 }
                 if !b.iter().all(is_plain) {

@@ -1,10 +1,10 @@
 //! Whether an answer says anything: if all executions are dropped, whatever is asserted holds.
 
 use crate::Plan;
-use crate::dead_ends::{stops_every_thread, with_assumptions};
+use crate::dead_ends::{ends, stops_every_thread, with_assertions_at_ends, with_assumptions};
 use fabius_explore::complete::some_execution;
 use fabius_explore::search::{Cut, Monitor, Options, Outcome};
-use fabius_lang::program::{ENDS, ExprKind, Program, StmtKind, Value};
+use fabius_lang::program::{ExprKind, Program, StmtKind, Value};
 use fabius_machine::{Machine, StepLimits};
 use fabius_trace::{Bound, Points, Reason};
 use std::sync::atomic::AtomicBool;
@@ -19,10 +19,8 @@ pub fn reason() -> Reason {
 
 /// Whether the program has anything that drops executions.
 fn may_drop(program: &Program) -> bool {
-    let ends = program.globals.iter().any(|g| g.name == ENDS);
     program.any_stmt(|s| match &s.kind {
-        StmtKind::Assume(e) if ends => !matches!(e.kind, ExprKind::Const(Value::Int(0))),
-        StmtKind::Assume(_) => true,
+        StmtKind::Assume(e) => !ends(program, e),
         StmtKind::Any(_, lo, hi) => match (&lo.kind, &hi.kind) {
             (ExprKind::Const(Value::Int(lo)), ExprKind::Const(Value::Int(hi))) => lo > hi,
             _ => true,
@@ -59,7 +57,16 @@ pub fn is_vacuous(
         return Ok(false);
     }
     let memory = if counts_executions { options.memory.or(Some(FEW_BYTES)) } else { options.memory };
-    some_execution(engine, &Options { memory, ..options.clone() }, monitor, is_dropped).map(|some| !some)
+    let options = &Options { memory, ..options.clone() };
+    let some = match with_assertions_at_ends(program) {
+        None => some_execution(engine, options, monitor, is_dropped),
+        Some(asserting) => {
+            let limits = StepLimits { deadline: options.deadline, memory: plan.memory, stop: Some(monitor.stop) };
+            let engine = Machine::new(&asserting, plan.points).within(limits);
+            some_execution(&engine, options, monitor, &|state| engine.is_dropped(state))
+        }
+    };
+    some.map(|some| !some)
 }
 
 /// Bytes of states that are looked at on behalf of a symbolic engine, which does not know.
@@ -79,6 +86,7 @@ pub fn is_surely_vacuous(program: &Program, deadline: Option<Instant>, stop: &At
     let options = Options { bound: Bound::None, memory, deadline, ..Options::default() };
     let monitor = Monitor { stop, progress: &|_| {} };
     let limits = StepLimits { deadline, memory, stop: Some(stop) };
+    let marked = with_assertions_at_ends(&marked).unwrap_or(marked);
     let engine = Machine::new(&marked, Points::All).within(limits);
     some_execution(&engine, &options, &monitor, &|state| engine.is_dropped(state)) == Ok(false)
 }

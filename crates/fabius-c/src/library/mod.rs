@@ -95,8 +95,7 @@ impl<'a> Lower<'a, '_> {
             }
             "exit" | "_exit" | "_Exit" | "quick_exit" => {
                 self.evaluate_all(args)?;
-                self.children(span);
-                self.assume(boolean(false, span), span);
+                self.end(span);
                 return Ok(Some(Value::void()));
             }
             "__assert_fail" | "__assert" | "__assert_rtn" | "__assert_perror_fail" => {

@@ -5,7 +5,7 @@
 use super::{assign, strip_casts};
 use crate::core::*;
 use crate::expressions::Ex;
-use crate::lower::Lower;
+use crate::lower::{CHILDREN, Lower};
 
 use crate::places::{Direct, Lvalue, Value};
 use crate::refusal::{Result, unsupported, wrong};
@@ -282,7 +282,7 @@ impl<'a> Lower<'a, '_> {
 
     /// How many threads the running one has started and not waited for.
     pub(crate) fn children(&mut self, span: Span) -> Place {
-        let id = self.hidden(ENDS, INT, fabius_lang::program::Value::Int(0), Class::Data, true);
+        let id = self.hidden(CHILDREN, INT, fabius_lang::program::Value::Int(0), Class::Data, true);
         self.global(id, span)
     }
 

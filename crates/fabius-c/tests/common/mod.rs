@@ -57,3 +57,39 @@ pub fn check_with(files: &[&Path], points: &str, options: &[String]) -> Found {
         },
     }
 }
+
+/// A folder for the test's own files, which is removed behind it.
+#[allow(dead_code)]
+pub struct Folder(pub std::path::PathBuf);
+
+#[allow(dead_code)]
+impl Folder {
+    /// A folder that no other test has.
+    pub fn new() -> Folder {
+        static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("fabius-c-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder for the test");
+        Folder(path)
+    }
+
+    /// Writes a file.
+    pub fn file(&self, name: &str, text: &str) -> std::path::PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).expect("the file is written");
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Checks a program that is only a text.
+#[allow(dead_code)]
+pub fn check_text(text: &str, points: &str) -> Found {
+    let folder = Folder::new();
+    check(&[&folder.file("x.c", text)], points)
+}

@@ -1,0 +1,130 @@
+//! Calls: of functions by name, of those of the libraries, of what a pointer means.
+
+use super::Ex;
+use crate::core::*;
+use crate::lower::*;
+use crate::places::Value;
+use crate::refusal::{Refusal, Result, unsupported, wrong};
+use crate::types::{CType, Signature};
+use fabius_lang::program::{BinaryOp, Check, Expr, Guard, StmtKind};
+use fabius_trace::Span;
+use lang_c::ast;
+use lang_c::ast::Expression;
+use lang_c::span::Node;
+
+impl<'a> Lower<'a, '_> {
+    /// A call.
+    pub(super) fn call(&mut self, c: &'a Node<ast::CallExpression>, span: Span) -> Result<Value> {
+        let args = &c.node.arguments;
+        if let Expression::Identifier(name) = &c.node.callee.node {
+            let name = &name.node.name;
+            let is_variable = matches!(self.entity(name), Some(Entity::Object(_) | Entity::Global(_)));
+            if !is_variable {
+                if let Some(v) = self.library_call(name, args, span)? {
+                    return Ok(v);
+                }
+                if self.functions.get(name).is_some_and(|f| f.definition.is_some()) {
+                    return self.call_function(&name.clone(), args, span);
+                }
+                let known = self.functions.contains_key(name);
+                let what = if known { "has no body" } else { "is not declared" };
+                return unsupported(span, format!("`{name}` {what}, and is no function that is known"))
+                    .map_err(|e: Refusal| Refusal { code: "E0604", ..e })
+                    .map_err(|e| e.help("define it in one of the files"));
+            }
+        }
+        let pointer = self.value(&c.node.callee)?;
+        self.call_pointer(pointer, args, span)
+    }
+
+    /// The arguments of a call, converted to the parameters' types.
+    pub(super) fn arguments(&mut self, signature: &Signature, args: &'a [Ex], span: Span) -> Result<Vec<Expr>> {
+        if args.len() != signature.params.len() && !signature.open && !signature.variadic {
+            let n = signature.params.len();
+            return wrong(span, format!("the function takes {n} arguments, and {} are given", args.len()));
+        }
+        let mut values = Vec::new();
+        for (i, each) in args.iter().enumerate() {
+            let v = self.value(each)?;
+            let v = match signature.params.get(i) {
+                Some(ty) => self.convert(v, &ty.clone(), self.span(each.span))?,
+                None => continue,
+            };
+            for e in v.parts {
+                // A later argument may change what an earlier one has read.
+                let e = if i + 1 < args.len() { self.keep_unless_temporary(&e) } else { e };
+                values.push(e);
+            }
+        }
+        Ok(values)
+    }
+
+    /// Calls a function that has a body.
+    pub fn call_function(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Value> {
+        let signature = self.functions[name].signature.clone();
+        if signature.variadic {
+            return unsupported(span, format!("`{name}` takes any number of arguments, which is not taken"));
+        }
+        let values = self.arguments(&signature, args, span)?;
+        self.call_with(name, values, span)
+    }
+
+    /// Calls a function with these scalars.
+    pub fn call_with(&mut self, name: &str, values: Vec<Expr>, span: Span) -> Result<Value> {
+        let result = self.functions[name].signature.result.plain().clone();
+        let proc = self.proc_of(name);
+        let scalars = self.scalars(&result, span)?;
+        let ids: Vec<_> = scalars.iter().map(|(_, ty)| self.temp(ty.core())).collect();
+        let call = StmtKind::Call(ids.iter().map(|id| Some(*id)).collect(), proc, values);
+        if name.starts_with("__VERIFIER_atomic") {
+            self.push(StmtKind::Atomic(vec![stmt(call, span)]), span);
+        } else {
+            self.push(call, span);
+        }
+        let parts = ids.into_iter().map(|id| self.read_local(id, span)).collect();
+        Ok(Value { parts, ty: result })
+    }
+
+    /// Calls what a pointer means: one of the functions of that type whose address is taken.
+    pub(super) fn call_pointer(&mut self, pointer: Value, args: &'a [Ex], span: Span) -> Result<Value> {
+        let signature = match pointer.ty.pointee() {
+            Some(CType::Function(s)) => s.clone(),
+            _ => return wrong(span, format!("`{}` is no function", self.types().show(&pointer.ty))),
+        };
+        let address = self.simple(pointer.parts[0].clone());
+        let values = self.arguments(&signature, args, span)?;
+        let values: Vec<Expr> = values.into_iter().map(|e| self.simple(e)).collect();
+        let names: Vec<String> = self.session.facts.functions.iter().cloned().collect();
+        let scalars = self.scalars(&signature.result, span)?;
+        let ids: Vec<_> = scalars.iter().map(|(_, ty)| self.temp(ty.core())).collect();
+        let mut rest = self.block(|s| {
+            let some = binary(BinaryOp::Ne, address.clone(), constant(0, ADDRESS, span));
+            s.check(some, Check::Null, "null is no function", span);
+            s.check(boolean(false, span), Check::Memory, "no function of this type is there", span);
+            Ok(())
+        })?;
+        for name in names.iter().rev() {
+            let Some(f) = self.functions.get(name) else { continue };
+            let fits = f.signature.params.len() == signature.params.len()
+                && f.signature.params.iter().zip(&signature.params).all(|(a, b)| a.same_layout(b))
+                && f.signature.result.same_layout(&signature.result);
+            if f.definition.is_none() || !fits {
+                continue;
+            }
+            let here =
+                binary(BinaryOp::Eq, address.clone(), constant(crate::memory::FUNCTIONS + 1 + f.number, ADDRESS, span));
+            let values = values.clone();
+            let (block, ()) = self.block(|s| {
+                let v = s.call_with(name, values, span)?;
+                for (id, e) in ids.iter().zip(v.parts) {
+                    s.set_local(*id, e, span);
+                }
+                Ok(())
+            })?;
+            rest = (vec![stmt(StmtKind::If(Guard::Expr(here), block, rest.0), span)], ());
+        }
+        self.body.out.extend(rest.0);
+        let parts = ids.into_iter().map(|id| self.read_local(id, span)).collect();
+        Ok(Value { parts, ty: signature.result.plain().clone() })
+    }
+}

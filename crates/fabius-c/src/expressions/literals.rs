@@ -1,0 +1,100 @@
+//! Numbers, characters and strings (C11 6.4.4).
+
+use crate::core::*;
+use crate::lower::Lower;
+use crate::places::Value;
+use crate::refusal::{Refusal, Result, unsupported, wrong};
+use crate::types::{CType, INT};
+use fabius_trace::Span;
+use lang_c::ast;
+
+impl<'a> Lower<'a, '_> {
+    pub(super) fn literal(&mut self, c: &ast::Constant, span: Span) -> Result<Value> {
+        match c {
+            ast::Constant::Integer(i) => {
+                let radix = match i.base {
+                    ast::IntegerBase::Decimal => 10,
+                    ast::IntegerBase::Octal => 8,
+                    ast::IntegerBase::Hexadecimal => 16,
+                    ast::IntegerBase::Binary => 2,
+                };
+                let digits = if i.number.is_empty() { "0" } else { &i.number };
+                let Ok(n) = u64::from_str_radix(digits, radix) else {
+                    return wrong(span, "the number is too large");
+                };
+                let long = i.suffix.size != ast::IntegerSize::Int;
+                let decimal = radix == 10;
+                // C11 6.4.4.1: the first type that it fits into.
+                let fits = |bits: u8, signed: bool| match (bits, signed) {
+                    (32, true) => n <= i32::MAX as u64,
+                    (32, false) => n <= u64::from(u32::MAX),
+                    (_, true) => n <= i64::MAX as u64,
+                    _ => true,
+                };
+                let all = [(32, true), (32, false), (64, true), (64, false)];
+                let fitting = all.into_iter().find(|(bits, signed)| {
+                    let allowed = if i.suffix.unsigned { !signed } else { *signed || !decimal };
+                    allowed && (!long || *bits == 64) && fits(*bits, *signed)
+                });
+                let (bits, signed) = fitting.unwrap_or((64, false));
+                let ty = CType::Int { bits, signed };
+                Ok(Value::scalar(constant(n as i64, ty.core(), span), ty))
+            }
+            ast::Constant::Character(text) => {
+                let inner = text.trim_start_matches(['L', 'u', 'U']).trim_matches('\'');
+                let bytes = unescape(inner);
+                let n = bytes.first().map_or(0, |b| i64::from(*b as i8));
+                Ok(Value::scalar(constant(n, INT.core(), span), INT))
+            }
+            ast::Constant::Float(_) => unsupported(span, "floating point is not taken")
+                .map_err(|e: Refusal| e.help("use integers: what matters is the interleaving")),
+        }
+    }
+}
+
+/// The bytes of a string literal, with its end.
+pub(crate) fn string_bytes(parts: &[String]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for part in parts {
+        let text = part.trim_start_matches(['L', 'u', 'U', '8']);
+        bytes.extend(unescape(text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text)));
+    }
+    bytes.push(0);
+    bytes
+}
+
+fn unescape(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut bytes = text.bytes().peekable();
+    while let Some(b) = bytes.next() {
+        if b != b'\\' {
+            out.push(b);
+            continue;
+        }
+        let c = bytes.next().unwrap_or(b'\\');
+        out.push(match c {
+            b'n' => b'\n',
+            b't' => b'\t',
+            b'r' => b'\r',
+            b'a' => 7,
+            b'b' => 8,
+            b'f' => 12,
+            b'v' => 11,
+            b'e' => 27,
+            b'x' => digits(&mut bytes, 0, 16, 8),
+            b'0'..=b'7' => digits(&mut bytes, u32::from(c - b'0'), 8, 2),
+            other => other,
+        });
+    }
+    out
+}
+
+fn digits(bytes: &mut std::iter::Peekable<std::str::Bytes<'_>>, first: u32, radix: u32, most: usize) -> u8 {
+    let mut n = first;
+    for _ in 0..most {
+        let Some(digit) = bytes.peek().and_then(|b| char::from(*b).to_digit(radix)) else { break };
+        n = n.wrapping_mul(radix).wrapping_add(digit);
+        bytes.next();
+    }
+    n as u8
+}
