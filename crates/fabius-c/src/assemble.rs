@@ -72,7 +72,7 @@ pub fn load(files: &[PathBuf], options: &Options) -> std::result::Result<Loaded,
         expected.sort_unstable();
         let some = if expected.len() <= 6 { format!(": expected {}", expected.join(", ")) } else { String::new() };
         refuse(vec![Refusal {
-            code: "E0601",
+            code: "E0701",
             span,
             message: format!("the C program does not parse{some}"),
             help: None,
@@ -87,7 +87,7 @@ pub fn load(files: &[PathBuf], options: &Options) -> std::result::Result<Loaded,
         }
     }
     let message = "what pointers mean is not found out".to_string();
-    Err(refuse(vec![Refusal { code: "E0603", span: Span::default(), message, help: None }]))
+    Err(refuse(vec![Refusal { code: "E0703", span: Span::default(), message, help: None }]))
 }
 
 /// Lowers the program once; `None` if something new was found out.
@@ -145,7 +145,7 @@ fn pass(
     let mut program = program;
     let diagnostics = fabius_lang::finish(&mut program);
     if !diagnostics.is_empty() {
-        let refusal = |d: Diagnostic| Refusal { code: "E0603", span: d.span, message: d.message, help: d.help };
+        let refusal = |d: Diagnostic| Refusal { code: "E0703", span: d.span, message: d.message, help: d.help };
         return Err(diagnostics.into_iter().map(refusal).collect());
     }
     Ok(Some(program))
@@ -155,7 +155,7 @@ impl<'a> Lower<'a, '_> {
     /// `main`, and all that it needs.
     fn start(&mut self) -> Result<ProcId> {
         let no_main = || Refusal {
-            code: "E0602",
+            code: "E0702",
             span: Span::default(),
             message: "the program has no `main`".into(),
             help: Some("give all files of the program: `fabius check main.c queue.c`".into()),

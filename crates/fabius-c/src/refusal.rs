@@ -30,18 +30,18 @@ impl Refusal {
 
 fn label(code: &str) -> &'static str {
     match code {
-        "E0601" => "not understood",
-        "E0602" => "wrong",
+        "E0701" => "not understood",
+        "E0702" => "wrong",
         _ => "not taken",
     }
 }
 
 /// C that is not taken.
 pub fn unsupported<T>(span: Span, message: impl Into<String>) -> Result<T> {
-    Err(Refusal { code: "E0603", span, message: message.into(), help: None })
+    Err(Refusal { code: "E0703", span, message: message.into(), help: None })
 }
 
 /// C that is wrong.
 pub fn wrong<T>(span: Span, message: impl Into<String>) -> Result<T> {
-    Err(Refusal { code: "E0602", span, message: message.into(), help: None })
+    Err(Refusal { code: "E0702", span, message: message.into(), help: None })
 }

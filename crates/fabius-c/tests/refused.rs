@@ -9,10 +9,10 @@ fn each_refusal_has_its_code() {
     let folder = std::env::temp_dir().join(format!("fabius-refused-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for the test");
     for (code, text) in [
-        ("E0601", "int main(void) { return 0 }"),
-        ("E0602", "int main(void) { int a[2]; return a[0] + missing; }"),
-        ("E0603", "int main(void) { double d = 1.5; return d > 1; }"),
-        ("E0604", "int elsewhere(int); int main(void) { return elsewhere(1); }"),
+        ("E0701", "int main(void) { return 0 }"),
+        ("E0702", "int main(void) { int a[2]; return a[0] + missing; }"),
+        ("E0703", "int main(void) { double d = 1.5; return d > 1; }"),
+        ("E0704", "int elsewhere(int); int main(void) { return elsewhere(1); }"),
     ] {
         let file = folder.join(format!("{code}.c"));
         std::fs::write(&file, text).expect("the file is written");

@@ -29,7 +29,7 @@ impl<'a> Lower<'a, '_> {
                 let known = self.functions.contains_key(name);
                 let what = if known { "has no body" } else { "is not declared" };
                 return unsupported(span, format!("`{name}` {what}, and is no function that is known"))
-                    .map_err(|e: Refusal| Refusal { code: "E0604", ..e })
+                    .map_err(|e: Refusal| Refusal { code: "E0704", ..e })
                     .map_err(|e| e.help("define it in one of the files"));
             }
         }
