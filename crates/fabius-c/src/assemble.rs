@@ -1,24 +1,17 @@
 //! From files to the core program.
 
 use crate::core::*;
+use crate::library::string_functions;
 use crate::lines::Lines;
 use crate::lower::*;
+use crate::parse::parse;
 use crate::preprocess::preprocess;
 use crate::refusal::{Refusal, Result};
+use crate::types::Types;
 use fabius_lang::program::*;
 use fabius_trace::{Diagnostic, Span};
 use lang_c::ast::TranslationUnit;
-use lang_c::driver::{Config, Flavor, parse_preprocessed};
 use std::path::PathBuf;
-
-/// How C files are read.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Options for the preprocessor: `-DN=4`, `-Iinclude`.
-    pub preprocessor: Vec<String>,
-    /// Bounds that the program does not say.
-    pub limits: Limits,
-}
 
 /// A program that was read.
 #[derive(Clone, Debug)]
@@ -56,8 +49,12 @@ pub fn load(files: &[PathBuf], options: &Options) -> std::result::Result<Loaded,
             std::fs::read_to_string(f).map_err(|e| Failure::Plain(format!("cannot read `{}`: {e}", f.display())))?;
         Ok((f.display().to_string(), text))
     });
-    let own: Vec<(String, String)> = own.collect::<std::result::Result<_, _>>()?;
-    let text = preprocess(files, &options.preprocessor).map_err(Failure::Plain)?;
+    let mut own: Vec<(String, String)> = own.collect::<std::result::Result<_, _>>()?;
+    let mut text = preprocess(files, &options.preprocessor).map_err(Failure::Plain)?;
+    if let Some((name, strings)) = string_functions(&own) {
+        text += &format!("\n# 1 \"{name}\"\n{strings}");
+        own.push((name, strings));
+    }
     let lines = Lines::new(&text, &own);
     let refuse = |refusals: Vec<Refusal>| {
         let mut diagnostics: Vec<Diagnostic> = refusals.into_iter().map(Refusal::diagnostic).collect();
@@ -65,22 +62,10 @@ pub fn load(files: &[PathBuf], options: &Options) -> std::result::Result<Loaded,
         diagnostics.dedup();
         Failure::Source { source: lines.source.clone(), diagnostics }
     };
-    let config = Config { cpp_command: String::new(), cpp_options: Vec::new(), flavor: Flavor::GnuC11 };
-    let parsed = parse_preprocessed(&config, text).map_err(|e| {
-        let span = lines.span(e.offset.min(e.source.len()), (e.offset + 1).min(e.source.len()));
-        let mut expected: Vec<&str> = e.expected.into_iter().collect();
-        expected.sort_unstable();
-        let some = if expected.len() <= 6 { format!(": expected {}", expected.join(", ")) } else { String::new() };
-        refuse(vec![Refusal {
-            code: "E0701",
-            span,
-            message: format!("the C program does not parse{some}"),
-            help: None,
-        }])
-    })?;
-    let mut session = Session::default();
+    let parsed = parse(text, &lines).map_err(|refusal| refuse(vec![refusal]))?;
+    let mut session = Session { types: Types { model: options.model, ..Types::default() }, ..Session::default() };
     for _ in 0..PASSES {
-        match pass(&lines, &parsed.unit, &mut session, &options.limits) {
+        match pass(&lines, &parsed, &mut session, options) {
             Ok(Some(program)) => return Ok(Loaded { source: lines.source.clone(), program }),
             Ok(None) => {}
             Err(refusals) => return Err(refuse(refusals)),
@@ -95,7 +80,7 @@ fn pass(
     lines: &Lines,
     unit: &TranslationUnit,
     session: &mut Session,
-    limits: &Limits,
+    options: &Options,
 ) -> std::result::Result<Option<Program>, Vec<Refusal>> {
     let mut lower = Lower {
         lines,
@@ -103,7 +88,7 @@ fn pass(
         found: Default::default(),
         found_known: Default::default(),
         found_calls: Default::default(),
-        limits,
+        options,
         scopes: vec![Scope::default()],
         declared: Vec::new(),
         functions: Default::default(),
@@ -143,6 +128,9 @@ fn pass(
         return Ok(None);
     }
     let mut program = program;
+    if let Some(property) = options.property {
+        crate::property::restrict(&mut program, property);
+    }
     let diagnostics = fabius_lang::finish(&mut program);
     if !diagnostics.is_empty() {
         let refusal = |d: Diagnostic| Refusal { code: "E0703", span: d.span, message: d.message, help: d.help };
@@ -175,6 +163,7 @@ impl<'a> Lower<'a, '_> {
         let results = signature.result.is_scalar().then_some(None);
         let at = Span::default();
         self.push(StmtKind::Call(results.into_iter().collect(), proc, values), at);
+        self.look_for_leaks(span);
         // The process ends with `main`: threads that still run are stopped.
         if let Some(children) = self.global_names.get(CHILDREN).copied() {
             let left = binary(BinaryOp::Ne, read(self.global(children, span)), constant(0, INT, span));

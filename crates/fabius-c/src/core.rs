@@ -150,6 +150,11 @@ pub fn and(a: Expr, b: Expr) -> Expr {
     binary(BinaryOp::And, a, b)
 }
 
+/// `a || b`.
+pub fn or(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Or, a, b)
+}
+
 /// The Boolean constant.
 pub fn boolean(b: bool, span: Span) -> Expr {
     constant(i64::from(b), Type::Bool, span)

@@ -107,7 +107,9 @@ impl<'a> Lower<'a, '_> {
             8
         } else if short {
             16
-        } else if long > 0 {
+        } else if long == 1 {
+            self.types().word()
+        } else if long > 1 {
             64
         } else {
             32
@@ -191,7 +193,7 @@ impl<'a> Lower<'a, '_> {
                         CType::Int { bits, .. } => i64::from(*bits),
                         _ => 8,
                     };
-                    if bits != whole && self.lines.is_users(width.span.start) {
+                    if bits != whole && !self.lines.is_system(width.span.start) {
                         return unsupported(self.span(width.span), "a bit-field is not taken")
                             .map_err(|e: crate::refusal::Refusal| e.help("use a field of 8, 16, 32 or 64 bits"));
                     }
@@ -344,7 +346,7 @@ impl<'a> Lower<'a, '_> {
             };
             if let Err(e) = result {
                 // What headers of the system contain matters only if it is used.
-                if self.lines.is_users(each.span.start) && !self.lines.has_markers {
+                if !self.lines.is_system(each.span.start) {
                     self.errors.push(e);
                 }
             }

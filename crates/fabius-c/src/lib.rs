@@ -13,11 +13,16 @@ mod library;
 mod lines;
 mod lower;
 mod memory;
+mod parse;
 mod places;
 mod preprocess;
+mod property;
 mod refusal;
 mod statements;
 mod types;
 
-pub use assemble::{Failure, Loaded, Options, load};
-pub use lower::Limits;
+pub use assemble::{Failure, Loaded, load};
+pub use library::WRONG_FREES;
+pub use lower::{Limits, Options};
+pub use property::Property;
+pub use types::DataModel;

@@ -12,9 +12,9 @@ pub struct Lines {
     pub source: String,
     /// For each line of the preprocessed text: its first byte there, and the line in `source` (first byte, end).
     lines: Vec<(usize, Option<(usize, usize)>)>,
+    /// For each of these lines whether it is of a header of the system.
+    system: Vec<bool>,
     text: String,
-    /// Some file is preprocessed already: what it declares may be of the system's headers.
-    pub has_markers: bool,
 }
 
 impl Lines {
@@ -49,6 +49,8 @@ impl Lines {
         for (name, _) in own {
             add(&mut source, name, false);
         }
+        // Of files that are preprocessed already: which of their lines are of the system's headers.
+        let inner: Vec<Vec<bool>> = own.iter().map(|(_, text)| lines_of_system(text)).collect();
         let mut lines = Vec::new();
         let (mut file, mut line, mut at) = (None, 1usize, 0);
         let mut of_file = Vec::new();
@@ -66,17 +68,25 @@ impl Lines {
             }
             at += each.len();
         }
+        let mut of_system = Vec::new();
+        for (_, place) in &of_file {
+            of_system.push(match place {
+                Some((f, line)) if files[*f].1.is_some() => {
+                    inner.get(*f).and_then(|lines| lines.get(line - 1)).copied().unwrap_or(false)
+                }
+                _ => true,
+            });
+        }
         for (at, place) in of_file {
             let place = place.and_then(|(f, line): (usize, usize)| files[f].1.as_ref()?.get(line - 1).copied());
             lines.push((at, place));
         }
-        let has_markers = own.iter().any(|(_, text)| is_preprocessed(text));
-        Lines { source, lines, text: text.to_string(), has_markers }
+        Lines { source, lines, system: of_system, text: text.to_string() }
     }
 
-    /// Whether a place of the preprocessed text is in one of the user's files.
-    pub fn is_users(&self, at: usize) -> bool {
-        self.lines.get(self.line_of(at)).is_some_and(|(_, place)| place.is_some())
+    /// Whether a place of the preprocessed text is in a header of the system.
+    pub fn is_system(&self, at: usize) -> bool {
+        self.system.get(self.line_of(at)).copied().unwrap_or(true)
     }
 
     fn line_of(&self, at: usize) -> usize {
@@ -111,6 +121,18 @@ fn marker(line: &str) -> Option<(usize, &str, bool)> {
     let (name, flags) = rest.split_once('"')?;
     let system = flags.split_whitespace().any(|f| f == "3") || name.starts_with('<') || name.starts_with("/usr/");
     Some((number.parse().ok()?, name, system))
+}
+
+/// For each line of a text whether its markers say that it is of a header of the system.
+fn lines_of_system(text: &str) -> Vec<bool> {
+    let mut system = false;
+    let of_line = |line: &str| {
+        if let Some((_, _, now)) = marker(line) {
+            system = now;
+        }
+        system
+    };
+    text.lines().map(of_line).collect()
 }
 
 /// Whether a text has markers of a preprocessor in it.

@@ -6,8 +6,9 @@
 use crate::core::*;
 use crate::lines::Lines;
 use crate::memory::*;
+use crate::property::Property;
 use crate::refusal::{Refusal, Result, unsupported};
-use crate::types::{CType, Leaf, Signature, StructId, Types};
+use crate::types::{CType, DataModel, Leaf, Signature, StructId, Types};
 use fabius_lang::program::*;
 use fabius_trace::Span;
 use lang_c::ast;
@@ -78,6 +79,23 @@ pub(crate) struct Session {
     pub facts: Facts,
     /// Who calls whom, by name.
     pub calls: std::collections::BTreeSet<(String, String)>,
+}
+
+/// How C files are read.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Options for the preprocessor: `-DN=4`, `-Iinclude`.
+    pub preprocessor: Vec<String>,
+    /// Bounds that the program does not say.
+    pub limits: Limits,
+    /// What is asked; if nothing is named, all that is wrong by itself.
+    pub property: Option<Property>,
+    /// Whether a signed result that does not fit is a bug. It wraps otherwise.
+    pub overflow: bool,
+    /// Whether memory that is still allocated at the end is a bug.
+    pub leaks: bool,
+    /// How wide `long` and pointers are.
+    pub model: DataModel,
 }
 
 /// Bounds that a program does not say itself.
@@ -161,7 +179,7 @@ pub(crate) struct Lower<'a, 's> {
     pub found: Facts,
     pub found_known: BTreeMap<String, Known>,
     pub found_calls: std::collections::BTreeSet<(String, String)>,
-    pub limits: &'a Limits,
+    pub options: &'a Options,
     pub scopes: Vec<Scope>,
     pub declared: Vec<Declared<'a>>,
     pub functions: BTreeMap<String, Function<'a>>,
@@ -483,7 +501,7 @@ impl<'a> Lower<'a, '_> {
     pub fn make_known(&mut self) {
         for (ty, heap) in self.session.facts.heap.clone() {
             let threads = self.session.facts.numbers_in_heap(&self.session.calls, &ty);
-            let slots = self.limits.allocations * if threads { self.threads() } else { 1 };
+            let slots = self.options.limits.allocations * if threads { self.threads() } else { 1 };
             let name = self.types().show(&ty).replace(' ', "_");
             let name = name.strip_prefix("struct_").unwrap_or(&name).to_string();
             let count = (self.session.facts.frees || !heap.single).then(|| {

@@ -315,7 +315,7 @@ impl Lower<'_, '_> {
                 let above = binary(BinaryOp::Le, number(o.base), address.clone());
                 (o, and(above, binary(BinaryOp::Lt, address.clone(), number(o.base + total))))
             })
-            .filter(|(o, _)| !o.ty.same_layout(root) && !o.key.starts_with("heap "))
+            .filter(|(o, _)| !o.ty.same_layout(root))
             .filter(|(o, _)| !matches!(&o.ty, CType::Array(of, _) if of.same_layout(root)))
             .map(|(_, e)| e)
             .collect();
@@ -357,9 +357,6 @@ impl Lower<'_, '_> {
             Parts::Globals(ids) => Base::Global(ids[leaf]),
             Parts::Locals(ids) => Base::Local(ids[leaf]),
         };
-        if self.body.atomic > 0 && matches!(base, Base::Global(_)) {
-            self.found.sync.insert((self.objects[d.object].key.clone(), fields));
-        }
         let path = indexes
             .into_iter()
             .zip(dims)

@@ -339,7 +339,7 @@ impl<'a> Lower<'a, '_> {
                 self.body.atomic -= 1;
                 let (block, ()) = inner?;
                 let span = self.span(items[i].span);
-                self.push(StmtKind::Atomic(block), span);
+                self.atomic_section(block, span);
                 i = end + 1;
                 continue;
             }

@@ -62,17 +62,26 @@ pub struct Struct {
     pub union: bool,
 }
 
+/// How wide `long` and pointers are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DataModel {
+    /// 32 bits.
+    Ilp32,
+    /// 64 bits.
+    #[default]
+    Lp64,
+}
+
 /// All structs.
 #[derive(Clone, Debug, Default)]
 pub struct Types {
     pub structs: Vec<Struct>,
+    pub model: DataModel,
 }
 
 /// `int`.
 pub const INT: CType = CType::Int { bits: 32, signed: true };
-/// `unsigned long`.
-pub const ULONG: CType = CType::Int { bits: 64, signed: false };
-/// `long`.
+/// An integer of 64 bits, as addresses are reckoned with.
 pub const LONG: CType = CType::Int { bits: 64, signed: true };
 /// `char`.
 pub const CHAR: CType = CType::Int { bits: 8, signed: true };
@@ -148,12 +157,31 @@ impl CType {
 }
 
 impl Types {
+    /// Bits of `long` and of pointers.
+    pub fn word(&self) -> u8 {
+        match self.model {
+            DataModel::Ilp32 => 32,
+            DataModel::Lp64 => 64,
+        }
+    }
+
+    /// `size_t`.
+    pub fn size_type(&self) -> CType {
+        CType::Int { bits: self.word(), signed: false }
+    }
+
+    /// `ptrdiff_t`.
+    pub fn difference_type(&self) -> CType {
+        CType::Int { bits: self.word(), signed: true }
+    }
+
     pub fn size(&self, ty: &CType) -> Option<i64> {
         Some(match ty {
             CType::Bool => 1,
             CType::Int { bits, .. } => i64::from(*bits) / 8,
             CType::Float(bytes) => i64::from(*bytes),
-            CType::Pointer(_) | CType::Thread | CType::Waiters => 8,
+            CType::Pointer(_) | CType::Thread => i64::from(self.word()) / 8,
+            CType::Waiters => 8,
             CType::Array(of, n) => self.size(of)? * i64::from((*n)?),
             CType::Struct(id) => {
                 self.structs[*id].fields.as_ref()?;
@@ -169,6 +197,8 @@ impl Types {
             CType::Array(of, _) => self.align(of),
             CType::Struct(id) => self.structs[*id].align,
             CType::Atomic(inner) => self.align(inner),
+            // As on i386.
+            CType::Int { bits: 64, .. } if self.model == DataModel::Ilp32 => 4,
             other => self.size(other).unwrap_or(1).clamp(1, 16),
         }
     }

@@ -3,9 +3,12 @@
 //! What belongs to a program besides its text is kept as its constants, so that a saved trace knows it too: `N=4` is a macro
 //! of the preprocessor, `-I` a folder of headers, `--with` one more file.
 
-use crate::args::common::ProgramArgs;
+use crate::args::common::{DataModelArg, ProgramArgs};
 use crate::failure::{Failure, input};
-use fabius_c::{Limits, Options};
+use crate::files;
+use fabius_c::{DataModel, Limits, Options, Property};
+use fabius_lang::program::{ExprKind, Program, StmtKind, Value};
+use fabius_trace::{ProgramId, Span};
 use std::path::{Path, PathBuf};
 
 /// The name of what stands for a folder of headers among the constants.
@@ -14,9 +17,14 @@ const INCLUDE: &str = "-I";
 const WITH: &str = "--with";
 /// The name of what stands for the most allocations.
 const ALLOCATIONS: &str = "--allocations";
+/// The names of what is asked, and of what is assumed.
+const PROPERTY: &str = "--property";
+const DATA_MODEL: &str = "--data-model";
+const OVERFLOW: &str = "--overflow";
+const LEAKS: &str = "--leaks";
 
 /// What belongs to a C program besides its text, as constants.
-pub fn constants(args: &ProgramArgs) -> Vec<(String, String)> {
+pub fn constants(args: &ProgramArgs) -> Result<Vec<(String, String)>, Failure> {
     let paths = |name: &str, paths: &[PathBuf]| -> Vec<(String, String)> {
         paths.iter().map(|p| (name.to_string(), p.display().to_string())).collect()
     };
@@ -24,7 +32,68 @@ pub fn constants(args: &ProgramArgs) -> Vec<(String, String)> {
     all.extend(paths(INCLUDE, &args.includes));
     all.extend(paths(WITH, &args.with));
     all.extend(args.allocations.map(|n| (ALLOCATIONS.to_string(), n.to_string())));
-    all
+    if let Some(file) = &args.property {
+        all.push((PROPERTY.into(), property_of(file)?.name().into()));
+    }
+    if args.data_model == Some(DataModelArg::Ilp32) {
+        all.push((DATA_MODEL.into(), "ilp32".into()));
+    }
+    for (name, _) in [(OVERFLOW, args.overflow), (LEAKS, args.leaks)].into_iter().filter(|(_, given)| *given) {
+        all.push((name.into(), "yes".into()));
+    }
+    Ok(all)
+}
+
+/// The property that a file asks about, or that has this name.
+pub fn property_of(file: &Path) -> Result<Property, Failure> {
+    if let Some(property) = file.to_str().and_then(Property::of_name) {
+        return Ok(property);
+    }
+    let known = Property::ALL.map(Property::name).join(", ");
+    Property::of_text(&files::read(file)?).ok_or_else(|| {
+        input(format!("`{}` asks about a property that is not known", file.display()))
+            .help(format!("known are: {known}"))
+    })
+}
+
+/// The property that a program was read for.
+pub fn property(id: &ProgramId) -> Option<Property> {
+    id.consts.iter().find(|(name, _)| name == PROPERTY).and_then(|(_, value)| Property::of_name(value))
+}
+
+/// Whether a program was read with pointers of 32 bits.
+pub fn is_ilp32(id: &ProgramId) -> bool {
+    id.consts.iter().any(|(name, _)| name == DATA_MODEL)
+}
+
+/// The most values of a choice that are tried one by one.
+const MOST_VALUES: i128 = 1 << 16;
+
+/// The place of a choice among so many values that they cannot be tried one by one.
+pub fn wide_choice(program: &Program) -> Option<Span> {
+    let wide = std::cell::Cell::new(None);
+    program.any_stmt(|s| {
+        if let StmtKind::Any(_, lo, hi) = &s.kind
+            && let (ExprKind::Const(Value::Int(lo)), ExprKind::Const(Value::Int(hi))) = (&lo.kind, &hi.kind)
+            && i128::from(*hi) - i128::from(*lo) >= MOST_VALUES
+        {
+            wide.set(Some(s.span));
+        }
+        wide.get().is_some()
+    });
+    wide.get()
+}
+
+/// Refuses to try all values of an integer one by one.
+pub fn refuse_wide_choices(program: &Program, source: &str) -> Result<(), Failure> {
+    match wide_choice(program) {
+        None => Ok(()),
+        Some(span) => {
+            let line = span.line_col(source).line;
+            Err(input(format!("the program chooses any integer in line {line}, and all cannot be tried one by one"))
+                .help("`fabius verify` has no such limit; or restrict it: `fabius_any_int(0, 7)`"))
+        }
+    }
 }
 
 /// Whether a file is a C program.
@@ -44,6 +113,10 @@ pub fn load(path: &Path, consts: &[(String, String)]) -> Result<fabius_c::Loaded
                 let allocations = value.parse().map_err(|_| input(format!("`{value}` is no number of allocations")))?;
                 options.limits = Limits { allocations, ..options.limits };
             }
+            PROPERTY => options.property = Some(property_of(Path::new(value))?),
+            DATA_MODEL => options.model = DataModel::Ilp32,
+            OVERFLOW => options.overflow = true,
+            LEAKS => options.leaks = true,
             _ => options.preprocessor.push(format!("-D{name}={value}")),
         }
     }

@@ -19,6 +19,7 @@ mod progress;
 mod saved;
 mod sequential;
 mod stop;
+mod task;
 
 use answers::documents::{self, ErrorDocument};
 use answers::give;

@@ -3,7 +3,7 @@
 use crate::args::common::ProgramArgs;
 use crate::failure::Failure;
 use crate::paint::Paint;
-use crate::{c, files};
+use crate::{c, files, task};
 use fabius_lang::program::Program;
 use fabius_lang::{Choices, Options};
 use fabius_messages::ctp::Ctp;
@@ -19,6 +19,10 @@ pub struct Loaded {
 
 /// Reads and compiles a program.
 pub fn load(path: &Path, args: &ProgramArgs, choices: Choices) -> Result<Loaded, Failure> {
+    if task::is_task(path) {
+        let (file, args) = task::read(path, args)?;
+        return compile(files::read(&file)?, &file, &args, choices);
+    }
     compile(files::read(path)?, path, args, choices)
 }
 
@@ -27,10 +31,14 @@ pub fn compile(source: String, path: &Path, args: &ProgramArgs, choices: Choices
     let ProgramArgs { instances, consts, .. } = args;
     let file = path.display().to_string();
     if c::is_c(path) {
-        let consts = &c::constants(args);
-        let id = fabius_verify::program_id(&file, &source, consts, instances);
+        let consts = &c::constants(args)?;
         let fabius_c::Loaded { source, program } = c::load(path, consts)?;
+        // All files of the program are part of what it is.
+        let id = fabius_verify::program_id(&file, &source, consts, instances);
         let program = fabius_verify::with_instances(program, instances)?;
+        if choices == Choices::Finite {
+            c::refuse_wide_choices(&program, &source)?;
+        }
         return Ok(Loaded { source, program, id });
     }
     let program = fabius_lang::compile(&source, &Options { consts: consts.clone(), choices })

@@ -318,6 +318,10 @@ pub enum Check {
     OutOfBounds,
     /// Memory that is freed, or was never there (C).
     Memory,
+    /// A result that its signed type cannot hold (C).
+    Overflow,
+    /// Memory that nobody has freed at the end (C).
+    Leak,
     /// Not a bug of the program, but more than is followed: a limit.
     Bound,
 }

@@ -338,6 +338,8 @@ impl<'a> Small<'a> {
             Check::Null => BugKind::NullDereference,
             Check::OutOfBounds => BugKind::IndexOutOfBounds,
             Check::Memory => BugKind::Memory,
+            Check::Overflow => BugKind::RangeOverflow,
+            Check::Leak => BugKind::Leak,
             Check::Bound if !self.eval(e)?.is_true() => return Err(Fault::Limit(Limit::Program, span)),
             Check::Bound => return self.advance(),
         };

@@ -6,7 +6,7 @@ use crate::lower::*;
 use crate::places::Value;
 use crate::refusal::{Refusal, Result, unsupported, wrong};
 use crate::types::{CType, Signature};
-use fabius_lang::program::{BinaryOp, Check, Expr, Guard, StmtKind};
+use fabius_lang::program::{BinaryOp, Block, Check, Class, Expr, Guard, StmtKind, Type};
 use fabius_trace::Span;
 use lang_c::ast;
 use lang_c::ast::Expression;
@@ -77,12 +77,21 @@ impl<'a> Lower<'a, '_> {
         let ids: Vec<_> = scalars.iter().map(|(_, ty)| self.temp(ty.core())).collect();
         let call = StmtKind::Call(ids.iter().map(|id| Some(*id)).collect(), proc, values);
         if name.starts_with("__VERIFIER_atomic") {
-            self.push(StmtKind::Atomic(vec![stmt(call, span)]), span);
+            self.atomic_section(vec![stmt(call, span)], span);
         } else {
             self.push(call, span);
         }
         let parts = ids.into_iter().map(|id| self.read_local(id, span)).collect();
         Ok(Value { parts, ty: result })
+    }
+
+    /// What happens in one step of the user's. Two such sections are ordered as two that hold one lock.
+    pub fn atomic_section(&mut self, mut block: Block, span: Span) {
+        let id = self.hidden("$sections", Type::Bool, fabius_lang::program::Value::Int(0), Class::Sync, false);
+        let passes = stmt(StmtKind::Assign(self.global(id, span), boolean(true, span)), span);
+        block.insert(0, passes.clone());
+        block.push(passes);
+        self.push(StmtKind::Atomic(block), span);
     }
 
     /// Calls what a pointer means: one of the functions of that type whose address is taken.
@@ -92,22 +101,40 @@ impl<'a> Lower<'a, '_> {
             _ => return wrong(span, format!("`{}` is no function", self.types().show(&pointer.ty))),
         };
         let address = self.simple(pointer.parts[0].clone());
-        let values = self.arguments(&signature, args, span)?;
-        let values: Vec<Expr> = values.into_iter().map(|e| self.simple(e)).collect();
+        // Of a function declared as `f()` the one that is called says what its parameters are.
+        let mut given = Vec::new();
+        let mut values = Vec::new();
+        if signature.open {
+            for each in args {
+                let v = self.value(each)?;
+                let parts = v.parts.iter().map(|e| self.keep_unless_temporary(e)).collect();
+                given.push(Value { parts, ..v });
+            }
+        } else {
+            values = self.arguments(&signature, args, span)?.into_iter().map(|e| self.simple(e)).collect();
+        }
         let names: Vec<String> = self.session.facts.functions.iter().cloned().collect();
         let scalars = self.scalars(&signature.result, span)?;
         let ids: Vec<_> = scalars.iter().map(|(_, ty)| self.temp(ty.core())).collect();
         let mut rest = self.block(|s| {
             let some = binary(BinaryOp::Ne, address.clone(), constant(0, ADDRESS, span));
             s.check(some, Check::Null, "null is no function", span);
+            let first = constant(crate::memory::FUNCTIONS, ADDRESS, span);
+            let last = constant(crate::memory::FIRST, ADDRESS, span);
+            let outside = or(binary(BinaryOp::Le, address.clone(), first), binary(BinaryOp::Le, last, address.clone()));
+            s.check(outside, Check::Bound, "a function is called as one of another type", span);
             s.check(boolean(false, span), Check::Memory, "no function of this type is there", span);
             Ok(())
         })?;
         for name in names.iter().rev() {
             let Some(f) = self.functions.get(name) else { continue };
-            let fits = f.signature.params.len() == signature.params.len()
-                && f.signature.params.iter().zip(&signature.params).all(|(a, b)| a.same_layout(b))
-                && f.signature.result.same_layout(&signature.result);
+            let same = |a: &[CType], b: &[CType]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_layout(b));
+            let params = match signature.open {
+                true => f.signature.params.len() == args.len(),
+                false => same(&f.signature.params, &signature.params),
+            };
+            let fits = params && f.signature.result.same_layout(&signature.result);
+            let wanted = f.signature.params.clone();
             if f.definition.is_none() || !fits {
                 continue;
             }
@@ -115,6 +142,10 @@ impl<'a> Lower<'a, '_> {
                 binary(BinaryOp::Eq, address.clone(), constant(crate::memory::FUNCTIONS + 1 + f.number, ADDRESS, span));
             let values = values.clone();
             let (block, ()) = self.block(|s| {
+                let mut values = values;
+                for (v, ty) in given.iter().zip(&wanted) {
+                    values.extend(s.convert(v.clone(), ty, span)?.parts);
+                }
                 let v = s.call_with(name, values, span)?;
                 for (id, e) in ids.iter().zip(v.parts) {
                     s.set_local(*id, e, span);

@@ -22,7 +22,11 @@ impl<'a> Lower<'a, '_> {
                 let Ok(n) = u64::from_str_radix(digits, radix) else {
                     return wrong(span, "the number is too large");
                 };
-                let long = i.suffix.size != ast::IntegerSize::Int;
+                let least = match i.suffix.size {
+                    ast::IntegerSize::Int => 32,
+                    ast::IntegerSize::Long => self.types().word(),
+                    ast::IntegerSize::LongLong => 64,
+                };
                 let decimal = radix == 10;
                 // C11 6.4.4.1: the first type that it fits into.
                 let fits = |bits: u8, signed: bool| match (bits, signed) {
@@ -34,7 +38,7 @@ impl<'a> Lower<'a, '_> {
                 let all = [(32, true), (32, false), (64, true), (64, false)];
                 let fitting = all.into_iter().find(|(bits, signed)| {
                     let allowed = if i.suffix.unsigned { !signed } else { *signed || !decimal };
-                    allowed && (!long || *bits == 64) && fits(*bits, *signed)
+                    allowed && *bits >= least && fits(*bits, *signed)
                 });
                 let (bits, signed) = fitting.unwrap_or((64, false));
                 let ty = CType::Int { bits, signed };

@@ -4,13 +4,14 @@ mod calls;
 mod conversions;
 mod literals;
 mod operators;
+mod overflow;
 
 use crate::core::*;
 use crate::lower::*;
 use crate::memory::Part;
 use crate::places::{Lvalue, Value, add, scaled};
 use crate::refusal::{Refusal, Result, unsupported, wrong};
-use crate::types::{CType, INT, ULONG};
+use crate::types::{CType, INT};
 use fabius_lang::program::{Expr, Type};
 use fabius_trace::Span;
 use lang_c::ast;
@@ -206,7 +207,7 @@ impl<'a> Lower<'a, '_> {
             }
             Expression::AlignOf(t) => {
                 let ty = self.type_name(&t.node.0.node)?;
-                Ok(Value::scalar(constant(self.types().align(&ty), ULONG.core(), span), ULONG))
+                Ok(self.size_constant(self.types().align(&ty), span))
             }
             Expression::UnaryOperator(u) => self.unary(u.node.operator.node.clone(), &u.node.operand, e, span),
             Expression::Cast(c) => {
@@ -235,9 +236,14 @@ impl<'a> Lower<'a, '_> {
 
     fn size_value(&mut self, ty: &CType, span: Span) -> Result<Value> {
         match self.types().size(ty) {
-            Some(n) => Ok(Value::scalar(constant(n, ULONG.core(), span), ULONG)),
+            Some(n) => Ok(self.size_constant(n, span)),
             None => wrong(span, format!("the size of `{}` is not known", self.types().show(ty))),
         }
+    }
+
+    fn size_constant(&self, n: i64, span: Span) -> Value {
+        let ty = self.types().size_type();
+        Value::scalar(constant(n, ty.core(), span), ty)
     }
 
     fn named(&mut self, name: &str, e: &'a Ex, span: Span) -> Result<Value> {
@@ -308,9 +314,7 @@ impl<'a> Lower<'a, '_> {
         let fields = self.types().structs[id].fields.as_ref();
         let found = fields.and_then(|all| all.iter().find(|f| f.name == *name)).map(|f| f.offset);
         match found {
-            Some(n) if o.designator.node.members.is_empty() => {
-                Ok(Value::scalar(constant(n, ULONG.core(), span), ULONG))
-            }
+            Some(n) if o.designator.node.members.is_empty() => Ok(self.size_constant(n, span)),
             _ => unsupported(span, "this `offsetof` is not taken"),
         }
     }

@@ -39,7 +39,10 @@ impl<'a> Lower<'a, '_> {
             Un::Minus | Un::Complement => {
                 let v = self.value(operand)?;
                 let v = self.promoted(v, operand)?;
-                let op = if op == Un::Minus { UnaryOp::Neg } else { UnaryOp::BitNot };
+                let (op, v) = match op {
+                    Un::Minus => (UnaryOp::Neg, self.negatable(v, span)),
+                    _ => (UnaryOp::BitNot, v),
+                };
                 Ok(Value::scalar(unary(op, v.parts[0].clone()), v.ty))
             }
             Un::Negate => {
@@ -143,6 +146,9 @@ impl<'a> Lower<'a, '_> {
                     let lv = self.lvalue(lhs)?;
                     return self.update(&lv, &plain, by, false, span);
                 }
+                if let Some(v) = self.random_below(op, lhs, rhs, span)? {
+                    return Ok(v);
+                }
                 let a = self.value(lhs)?;
                 let (block, b) = self.block(|s| s.value(rhs))?;
                 // What the left side reads of locals must not be changed by the right one.
@@ -154,6 +160,21 @@ impl<'a> Lower<'a, '_> {
                 self.body.out.extend(block);
                 self.operate(op, a, b, span)
             }
+        }
+    }
+
+    /// `rand() % n` is one of `n` values.
+    fn random_below(&mut self, op: &Op, lhs: &'a Ex, rhs: &'a Ex, span: Span) -> Result<Option<Value>> {
+        let Expression::Call(c) = &lhs.node else { return Ok(None) };
+        let Expression::Identifier(name) = &c.node.callee.node else { return Ok(None) };
+        let defined = self.functions.get(&name.node.name).is_some_and(|f| f.definition.is_some());
+        if *op != Op::Modulo || name.node.name != "rand" || defined {
+            return Ok(None);
+        }
+        let Ok(below) = self.unevaluated(|s| s.constant_value(rhs)) else { return Ok(None) };
+        match below.parts.first().and_then(value_of) {
+            Some(n) if n > 0 && below.ty == INT => Ok(Some(self.any(0, n - 1, INT, span))),
+            _ => Ok(None),
         }
     }
 
@@ -215,6 +236,7 @@ impl<'a> Lower<'a, '_> {
             return Ok(Value::scalar(spanned(binary(core, a.parts[0].clone(), by.parts[0].clone()), span), ty));
         }
         let (a, b, ty) = self.common(a, b, span)?;
+        let (a, b) = if comparison { (a, b) } else { self.without_overflow(core, a, b, span) };
         let e = spanned(binary(core, a.parts[0].clone(), b.parts[0].clone()), span);
         if comparison {
             return Ok(truth(e));
@@ -239,7 +261,9 @@ impl<'a> Lower<'a, '_> {
             (BinaryOp::Sub, Some(to), Some(_)) => {
                 let size = self.types().size(&to).unwrap_or(1).max(1);
                 let bytes = binary(BinaryOp::Sub, a.parts[0].clone(), b.parts[0].clone());
-                Ok(Value::scalar(binary(BinaryOp::Div, bytes, constant(size, ADDRESS, span)), LONG))
+                let e = binary(BinaryOp::Div, bytes, constant(size, ADDRESS, span));
+                let ty = self.types().difference_type();
+                self.convert(Value::scalar(e, LONG), &ty, span)
             }
             _ => unsupported(span, "this operator is not for pointers"),
         }

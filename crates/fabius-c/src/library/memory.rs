@@ -4,8 +4,9 @@ use super::{assign, strip_casts};
 use crate::core::*;
 use crate::expressions::Ex;
 use crate::lower::Lower;
-use crate::memory::{Heap, Part};
+use crate::memory::{Heap, Part, Pool};
 use crate::places::{At, Direct, Lvalue, Value};
+use crate::property::Property;
 use crate::refusal::{Refusal, Result, unsupported};
 use crate::types::{CType, LONG};
 use fabius_lang::program::*;
@@ -13,6 +14,14 @@ use fabius_trace::Span;
 use lang_c::ast::{self, Expression};
 
 const ALLOCATIONS: &[&str] = &["malloc", "calloc", "alloca", "__builtin_alloca", "kmalloc", "kzalloc", "aligned_alloc"];
+
+const NOT_ALLOCATED: &str = "what is freed was not allocated";
+const FREED_TWICE: &str = "the memory is freed twice";
+/// What is said of a `free` that is wrong.
+pub const WRONG_FREES: [&str; 2] = [NOT_ALLOCATED, FREED_TWICE];
+
+/// So many values are written at once at most.
+const MOST: i64 = 1024;
 
 /// How much is allocated: what, and how many.
 struct Wanted {
@@ -107,7 +116,7 @@ impl<'a> Lower<'a, '_> {
     /// The address of fresh memory: each thread has places of its own, which are not used again.
     fn allocate(&mut self, wanted: Wanted, span: Span) -> Result<Expr> {
         let Wanted { ty, count, fixed } = wanted;
-        let elements = fixed.unwrap_or(i64::from(self.limits.elements));
+        let elements = fixed.unwrap_or(i64::from(self.options.limits.elements));
         let Ok(elements) = u32::try_from(elements) else {
             return unsupported(span, "so much memory is not allocated");
         };
@@ -128,7 +137,7 @@ impl<'a> Lower<'a, '_> {
         let name = object.name.trim_start_matches("heap.").to_string();
         let next = self.hidden(&format!("$next.{name}"), INT, fabius_lang::program::Value::Int(0), Class::Data, true);
         let next = self.global(next, span);
-        let most = i64::from(self.limits.allocations);
+        let most = i64::from(self.options.limits.allocations);
         let fits = binary(BinaryOp::Lt, read(next.clone()), constant(most, INT, span));
         let words = format!("more than {most} allocations of `{}` by one thread", self.types().show(&ty));
         self.check(fits, Check::Bound, &words, span);
@@ -186,7 +195,7 @@ impl<'a> Lower<'a, '_> {
         let address = self.simple(v.parts[0].clone());
         let (mut rest, ()) = self.block(|s| {
             let null = binary(BinaryOp::Eq, address.clone(), constant(0, ADDRESS, span));
-            s.check(null, Check::Memory, "what is freed was not allocated", span);
+            s.check(null, Check::Memory, NOT_ALLOCATED, span);
             Ok(())
         })?;
         for id in (0..self.objects.len()).rev() {
@@ -208,7 +217,7 @@ impl<'a> Lower<'a, '_> {
             let place = Place { base: Base::Global(count), path: vec![index], ty: INT, span };
             let there = binary(BinaryOp::Ne, read(place.clone()), constant(0, INT, span));
             let block = vec![
-                stmt(StmtKind::Assert(there, Check::Memory, Some("the memory is freed twice".into())), span),
+                stmt(StmtKind::Assert(there, Check::Memory, Some(FREED_TWICE.into())), span),
                 assign(&place, constant(0, INT, span), span),
             ];
             let block = vec![stmt(StmtKind::Atomic(block), span)];
@@ -218,12 +227,36 @@ impl<'a> Lower<'a, '_> {
         Ok(())
     }
 
+    /// At the end of the process: whether all memory is freed, if that is asked.
+    pub fn look_for_leaks(&mut self, span: Span) {
+        let check = match self.options.property {
+            // What is still allocated may be reachable: it is not known whether it is lost.
+            Some(Property::ValidMemsafety) => Check::Bound,
+            Some(Property::ValidMemcleanup) => Check::Leak,
+            None if self.options.leaks => Check::Leak,
+            _ => return,
+        };
+        self.found.frees = true;
+        for object in self.objects.clone() {
+            let Some(Pool { allocated: Some(count), slots, .. }) = object.pool else { continue };
+            for n in 0..slots {
+                let index =
+                    Projection::Index { index: constant(i64::from(n), Type::Int, span).into(), lo: 0, len: slots };
+                let place = Place { base: Base::Global(count), path: vec![index], ty: INT, span };
+                let freed = binary(BinaryOp::Eq, read(place), constant(0, INT, span));
+                let words = format!("a `{}` is not freed at the end", self.types().show(&object.ty));
+                self.check(freed, check, &words, span);
+            }
+        }
+    }
+
     /// How many elements of a type some bytes are.
     fn elements(&mut self, args: &'a [Ex], n: usize, ty: &CType, span: Span) -> Result<i64> {
         let bytes = self.number(args, n, &LONG, span)?;
         let size = self.types().size(ty).unwrap_or(1).max(1);
         match value_of(&bytes) {
-            Some(b) if b % size == 0 => Ok(b / size),
+            Some(b) if b / size > MOST => unsupported(span, format!("more than {MOST} values at once are not written")),
+            Some(b) if b % size == 0 && b >= 0 => Ok(b / size),
             Some(_) => unsupported(span, "a part of a value is not written"),
             None => unsupported(span, "the number of bytes has to be constant here"),
         }
@@ -264,7 +297,7 @@ impl<'a> Lower<'a, '_> {
             }
         }
         let n = self.elements(args, if bzero { 1 } else { 2 }, &lv.ty.clone(), span)?;
-        for i in 0..n.min(1024) {
+        for i in 0..n {
             let place = self.following(&lv, i, span)?;
             if bzero || !matches!(lv.ty.plain(), CType::Int { bits: 8, .. } | CType::Bool) {
                 self.clear_place(&place, span)?;
@@ -289,7 +322,7 @@ impl<'a> Lower<'a, '_> {
             return unsupported(span, format!("a `{a}` is not copied to a `{b}`"));
         }
         let n = self.elements(args, 2, &to.ty.clone(), span)?;
-        for i in 0..n.min(1024) {
+        for i in 0..n {
             let (a, b) = (self.following(&from, i, span)?, self.following(&to, i, span)?);
             let v = self.load(&a)?;
             self.store(&b, &v, span)?;

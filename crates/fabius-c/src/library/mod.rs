@@ -3,16 +3,20 @@
 mod atomic;
 mod memory;
 mod pthread;
+mod strings;
 mod svcomp;
 mod tasks;
+
+pub use memory::WRONG_FREES;
+pub use strings::for_files as string_functions;
 
 use crate::core::*;
 use crate::expressions::Ex;
 use crate::lower::Lower;
 use crate::places::{Direct, Lvalue, Value};
-use crate::refusal::{Result, unsupported, wrong};
+use crate::refusal::{Refusal, Result, unsupported, wrong};
 use crate::types::{CType, INT as C_INT};
-use fabius_lang::program::{Block, Check, Expr, Stmt, StmtKind};
+use fabius_lang::program::{Block, Check, Expr, Guard, Stmt, StmtKind};
 use fabius_trace::Span;
 use lang_c::ast::Expression;
 
@@ -51,13 +55,9 @@ const NOTHING: &[&str] = &[
     "__atomic_thread_fence",
     "__atomic_signal_fence",
     "__sync_synchronize",
-    "__builtin_unreachable_hint",
     "pthread_setcancelstate",
     "pthread_setcanceltype",
-    "signal",
-    "atexit",
     "setlocale",
-    "mtx_destroy_",
 ];
 
 /// Functions that let others go on.
@@ -90,11 +90,12 @@ impl<'a> Lower<'a, '_> {
                 return Ok(Some(v));
             }
             "abort" => {
-                self.check(boolean(false, span), Check::Assertion, "abort", span);
+                self.fails_unless(boolean(false, span), "abort", span)?;
                 return Ok(Some(Value::void()));
             }
             "exit" | "_exit" | "_Exit" | "quick_exit" => {
                 self.evaluate_all(args)?;
+                self.look_for_leaks(span);
                 self.end(span);
                 return Ok(Some(Value::void()));
             }
@@ -106,10 +107,15 @@ impl<'a> Lower<'a, '_> {
                 });
                 let text = text.map(|t| t.replace("\\\"", "\"")).unwrap_or_default();
                 let text = text.trim_matches('"').to_string();
-                self.check(boolean(false, span), Check::Assertion, &text, span);
+                self.fails_unless(boolean(false, span), &text, span)?;
                 return Ok(Some(Value::void()));
             }
             "scanf" | "sscanf" | "fscanf" => return self.scan(name, args, span).map(Some),
+            "signal" if self.is_no_function(args) => return Ok(Some(self.zero(span))),
+            "signal" | "atexit" | "sigaction" | "setjmp" | "longjmp" => {
+                return unsupported(span, format!("`{name}` is not taken: what it registers would never run"))
+                    .map_err(|e: Refusal| e.help("leave it out: `#ifndef __FABIUS__`"));
+            }
             "rand" | "random" => return Ok(Some(self.any(0, i64::from(i32::MAX), C_INT, span))),
             "abs" | "labs" => {
                 let v = self.value(self.argument(args, 0, span)?)?;
@@ -131,7 +137,29 @@ impl<'a> Lower<'a, '_> {
         if let Some(v) = self.memory_call(name, args, span)? {
             return Ok(Some(v));
         }
+        if let Some(v) = self.string_call(name, args, span)? {
+            return Ok(Some(v));
+        }
         self.tasks(name, args, span)
+    }
+
+    /// The process is aborted unless the condition holds. If a property is asked about, that is its end, and no bug.
+    pub fn fails_unless(&mut self, e: Expr, words: &str, span: Span) -> Result<()> {
+        if self.options.property.is_none() {
+            self.check(e, Check::Assertion, words, span);
+            return Ok(());
+        }
+        let (end, ()) = self.block(|s| {
+            s.end(span);
+            Ok(())
+        })?;
+        self.push(StmtKind::If(Guard::Expr(not(e)), end, Vec::new()), span);
+        Ok(())
+    }
+
+    /// Whether a signal is ignored, or treated by default: a number in place of a function.
+    fn is_no_function(&self, args: &'a [Ex]) -> bool {
+        args.get(1).is_some_and(|e| matches!(strip_casts(e).node, Expression::Constant(_)))
     }
 
     /// What is read may be anything.

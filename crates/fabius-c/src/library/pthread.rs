@@ -235,7 +235,7 @@ impl<'a> Lower<'a, '_> {
         let v = self.value(given)?;
         let v = self.convert(v, &CType::Void.pointer(), span)?;
         let given = self.simple(v.parts[0].clone());
-        self.found.threads += if self.body.loops > 0 { self.limits.threads } else { 1 };
+        self.found.threads += if self.body.loops > 0 { self.options.limits.threads } else { 1 };
         let handle = self.temp(Type::Thread);
         let known = match &f.node {
             Expression::Identifier(n) if self.functions.get(&n.node.name).is_some_and(|f| f.definition.is_some()) => {

@@ -4,8 +4,9 @@ use crate::core::*;
 use crate::expressions::Ex;
 use crate::lower::Lower;
 use crate::places::Value;
+use crate::property::Property;
 use crate::refusal::{Refusal, Result, unsupported};
-use crate::types::{CHAR, CType, INT as C_INT, LONG, ULONG};
+use crate::types::{CHAR, CType, INT as C_INT, LONG};
 use fabius_lang::program::Check;
 use fabius_trace::Span;
 
@@ -13,8 +14,12 @@ impl<'a> Lower<'a, '_> {
     pub(super) fn svcomp(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Option<Value>> {
         let defined = self.functions.get(name).is_some_and(|f| f.definition.is_some());
         match name {
-            "reach_error" | "__VERIFIER_error" => {
+            "reach_error" | "__VERIFIER_error" if self.options.property.is_none_or(|p| p == Property::UnreachCall) => {
                 self.check(boolean(false, span), Check::Assertion, "reach_error", span);
+                return Ok(Some(Value::void()));
+            }
+            "reach_error" | "__VERIFIER_error" if !defined => {
+                self.end(span);
                 return Ok(Some(Value::void()));
             }
             "__VERIFIER_assume" | "assume_abort_if_not" | "fabius_assume" | "__CPROVER_assume" => {
@@ -24,7 +29,7 @@ impl<'a> Lower<'a, '_> {
             }
             "__VERIFIER_assert" | "__CPROVER_assert" if !defined => {
                 let e = self.condition(self.argument(args, 0, span)?)?;
-                self.check(e, Check::Assertion, name, span);
+                self.fails_unless(e, name, span)?;
                 return Ok(Some(Value::void()));
             }
             "__VERIFIER_atomic_begin" | "__VERIFIER_atomic_end" | "fabius_atomic_begin" | "fabius_atomic_end" => {
@@ -32,6 +37,7 @@ impl<'a> Lower<'a, '_> {
             }
             _ => {}
         }
+        let word = self.types().word();
         let Some(kind) = name.strip_prefix("__VERIFIER_nondet_") else { return Ok(None) };
         if defined {
             return Ok(None);
@@ -44,17 +50,19 @@ impl<'a> Lower<'a, '_> {
             "ushort" => (CType::Int { bits: 16, signed: false }, 0, i64::from(u16::MAX)),
             "int" => (C_INT, i64::from(i32::MIN), i64::from(i32::MAX)),
             "uint" | "unsigned" | "u32" => (CType::Int { bits: 32, signed: false }, 0, i64::from(u32::MAX)),
+            "long" if word == 32 => (C_INT, i64::from(i32::MIN), i64::from(i32::MAX)),
+            "ulong" | "size_t" if word == 32 => (CType::Int { bits: 32, signed: false }, 0, i64::from(u32::MAX)),
             "long" | "longlong" | "loff_t" => (LONG, i64::MIN, i64::MAX),
-            "ulong" | "ulonglong" | "size_t" => (ULONG, 0, -1),
+            "ulong" | "ulonglong" | "size_t" => (CType::Int { bits: 64, signed: false }, 0, -1),
             _ => {
                 return unsupported(span, format!("`{name}` is not taken"))
                     .map_err(|e: Refusal| e.help("the integer types have one"));
             }
         };
-        if ty == ULONG {
+        if ty == (CType::Int { bits: 64, signed: false }) {
             // A choice is made among signed codes.
             let v = self.any(i64::MIN, i64::MAX, LONG, span);
-            return self.convert(v, &ULONG, span).map(Some);
+            return self.convert(v, &ty, span).map(Some);
         }
         Ok(Some(self.any(lo, hi, ty, span)))
     }

@@ -19,8 +19,14 @@ pub enum Found {
 /// Reads C files; what is refused is shown.
 #[allow(dead_code)]
 pub fn read(files: &[&Path], options: &[String]) -> Result<Loaded, String> {
+    read_as(files, &Options { preprocessor: options.to_vec(), ..Options::default() })
+}
+
+/// The same with these options.
+#[allow(dead_code)]
+pub fn read_as(files: &[&Path], options: &Options) -> Result<Loaded, String> {
     let files: Vec<_> = files.iter().map(|f| f.to_path_buf()).collect();
-    load(&files, &Options { preprocessor: options.to_vec(), ..Options::default() }).map_err(|failure| match failure {
+    load(&files, options).map_err(|failure| match failure {
         Failure::Plain(message) => message,
         Failure::Source { source, diagnostics } => {
             fabius_lang::render(&source, "c", &diagnostics, fabius_lang::Style::Plain)
@@ -37,7 +43,13 @@ pub fn check(files: &[&Path], points: &str) -> Found {
 /// The same with options for the preprocessor.
 #[allow(dead_code)]
 pub fn check_with(files: &[&Path], points: &str, options: &[String]) -> Found {
-    let loaded = match read(files, options) {
+    check_as(files, points, &Options { preprocessor: options.to_vec(), ..Options::default() })
+}
+
+/// The same with these options.
+#[allow(dead_code)]
+pub fn check_as(files: &[&Path], points: &str, options: &Options) -> Found {
+    let loaded = match read_as(files, options) {
         Ok(loaded) => loaded,
         Err(message) => return Found::Other(message),
     };

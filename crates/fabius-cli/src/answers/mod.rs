@@ -14,4 +14,5 @@ pub mod page;
 pub mod sarif;
 pub mod several;
 pub mod shown;
+pub mod svcomp;
 pub mod text;

@@ -1,6 +1,6 @@
 //! The options of `fabius check`.
 
-use super::common::{AnswerArgs, BoundArg, PointsArg, ProgramArgs};
+use super::common::{AnswerArgs, BoundArg, PointsArg, ProgramArgs, SvcompArgs};
 use super::values::{parse_duration, parse_scheduler, parse_size, parse_strategy};
 use clap::Args;
 use fabius_trace::SchedulerKind;
@@ -71,6 +71,8 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE.dot", help_heading = "Output")]
     pub dot: Option<PathBuf>,
     #[command(flatten)]
+    pub svcomp: SvcompArgs,
+    #[command(flatten)]
     pub answer: AnswerArgs,
 }
 
@@ -79,6 +81,6 @@ impl CheckArgs {
     pub fn outputs(&self) -> Vec<(&'static str, &Path)> {
         let more = [("--junit", &self.junit), ("--dot", &self.dot)];
         let more = more.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
-        self.answer.outputs().into_iter().chain(more).collect()
+        self.answer.outputs().into_iter().chain(more).chain(self.svcomp.outputs()).collect()
     }
 }

@@ -25,6 +25,45 @@ pub struct ProgramArgs {
     /// Follow at most N allocations of each type by each thread of a C program [default: 8, and unknown if that is not enough]
     #[arg(long, value_name = "N", help_heading = "C programs", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub allocations: Option<u32>,
+    /// What is asked about a C program: a property file of SV-COMP, or its name: unreach-call, no-data-race, valid-memsafety,
+    /// valid-memcleanup, no-overflow
+    #[arg(long, value_name = "FILE.prp", help_heading = "C programs")]
+    pub property: Option<PathBuf>,
+    /// How wide `long` and pointers of a C program are [default: lp64, or what the task definition says]
+    #[arg(long, value_name = "MODEL", help_heading = "C programs")]
+    pub data_model: Option<DataModelArg>,
+    /// Report signed overflow of a C program, which wraps otherwise
+    #[arg(long, help_heading = "C programs")]
+    pub overflow: bool,
+    /// Report memory that a C program has not freed at its end
+    #[arg(long, help_heading = "C programs")]
+    pub leaks: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DataModelArg {
+    /// 32 bits
+    Ilp32,
+    /// 64 bits
+    Lp64,
+}
+
+/// What SV-COMP wants of an answer.
+#[derive(Debug, Args)]
+pub struct SvcompArgs {
+    /// Write the bug of a C program as a violation witness of SV-COMP
+    #[arg(long, value_name = "FILE.yml", help_heading = "Output")]
+    pub witness: Option<PathBuf>,
+    /// Print the verdict in the words of SV-COMP as the last line: true, false(unreach-call), unknown
+    #[arg(long, help_heading = "Output", conflicts_with = "json")]
+    pub svcomp: bool,
+}
+
+impl SvcompArgs {
+    /// The file that is written.
+    pub fn outputs(&self) -> Option<(&'static str, &Path)> {
+        self.witness.as_deref().map(|path| ("--witness", path))
+    }
 }
 
 /// How an answer is given.

@@ -1,10 +1,10 @@
 //! The options of `fabius decide`, for which `fabius FILE` is short.
 
-use super::common::{AnswerArgs, ProgramArgs};
+use super::common::{AnswerArgs, ProgramArgs, SvcompArgs};
 use super::values::{parse_duration, parse_size};
 use clap::{Args, ValueEnum};
 use fabius_verify::portfolio::Member;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 #[derive(Debug, Args)]
@@ -26,7 +26,16 @@ pub struct DecideArgs {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Limits")]
     pub time: Option<Duration>,
     #[command(flatten)]
+    pub svcomp: SvcompArgs,
+    #[command(flatten)]
     pub answer: AnswerArgs,
+}
+
+impl DecideArgs {
+    /// The files that are written.
+    pub fn outputs(&self) -> Vec<(&'static str, &Path)> {
+        self.answer.outputs().into_iter().chain(self.svcomp.outputs()).collect()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -53,7 +62,7 @@ impl From<MemberArg> for Member {
 }
 
 /// The command that is meant by a file alone: what fits its kind.
-pub fn command_for(file: &std::path::Path) -> &'static str {
+pub fn command_for(file: &Path) -> &'static str {
     match file.extension().and_then(|e| e.to_str()) {
         Some("ctp") => "trace",
         Some("json") => "replay",

@@ -1,6 +1,6 @@
 //! The options of `fabius verify` and `fabius translate`.
 
-use super::common::{AnswerArgs, ColourArgs, ProgramArgs, SolverArgs};
+use super::common::{AnswerArgs, ColourArgs, ProgramArgs, SolverArgs, SvcompArgs};
 use super::values::{parse_duration, parse_size};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -99,6 +99,8 @@ pub struct VerifyArgs {
     #[arg(long, num_args = 2, value_names = ["FORMAT", "FILE"], help_heading = "Output", conflicts_with_all = ["trace", "json"])]
     pub dump: Vec<String>,
     #[command(flatten)]
+    pub svcomp: SvcompArgs,
+    #[command(flatten)]
     pub answer: AnswerArgs,
 }
 
@@ -111,7 +113,7 @@ impl VerifyArgs {
     /// The files that are written.
     pub fn outputs(&self) -> Vec<(&'static str, &Path)> {
         let dump = self.dump.get(1).map(|path| ("--dump", Path::new(path)));
-        self.answer.outputs().into_iter().chain(dump).collect()
+        self.answer.outputs().into_iter().chain(dump).chain(self.svcomp.outputs()).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::answers::checked::{Checked, worst};
 use crate::answers::several::{Table, notes};
-use crate::answers::{documents, dot, give, text};
+use crate::answers::{documents, dot, give, svcomp, text};
 use crate::args::check::CheckArgs;
 use crate::args::common::AnswerArgs;
 use crate::failure::{self, Failure, UNKNOWN, usage};
@@ -11,6 +11,7 @@ use crate::paint::{Paint, Style, printable};
 use crate::program::{Loaded, load};
 use crate::progress::Ticker;
 use crate::{c, files, stop};
+use fabius_c::Property;
 use fabius_lang::Choices;
 use fabius_trace::{Bound, Points, SchedulerKind, Verdict};
 use fabius_verify::graph::{self, GraphError};
@@ -40,11 +41,13 @@ fn one(file: &Path, args: &CheckArgs, plan: &Plan) -> Result<u8, Failure> {
     let junit = args.junit.as_ref().map_or(Ok(()), |path| give::write_junit(path, plan, &all));
     let [checked] = all;
     let (loaded, found) = checked.outcome?;
+    let plan = &fitted(plan, args, &loaded);
     let left = Plan { time: plan.time.map(|time| time.saturating_sub(checked.elapsed)), ..plan.clone() };
     let graph = write_graph(args, &left, &loaded, &found.verdict, &stop);
     let document = documents::Answer::of(&found, plan.into(), &loaded.id);
     let code = give::answer(&found, plan.into(), &loaded, &args.answer, text::statistics, &document)?;
     let drawn = junit.and(graph)?;
+    svcomp::give(&found.verdict, &loaded, &args.svcomp)?;
     Ok(if let Drawn::Cut = drawn { worst([code, UNKNOWN].into_iter()) } else { code })
 }
 
@@ -89,7 +92,8 @@ fn check(file: &Path, args: &CheckArgs, plan: &Plan, stop: &AtomicBool) -> Check
     let ticker = Ticker::new(!args.answer.json);
     let outcome = load(file, &args.program, Choices::Finite).and_then(|loaded| {
         // Reading the program is part of the time.
-        let plan = &Plan { time: plan.time.map(|time| time.saturating_sub(began.elapsed())), ..plan.clone() };
+        let plan = fitted(plan, args, &loaded);
+        let plan = &Plan { time: plan.time.map(|time| time.saturating_sub(began.elapsed())), ..plan };
         let outcome = fabius_verify::check(&loaded.program, &loaded.id, plan, stop, &|p| ticker.tick(p));
         ticker.clear();
         Ok((loaded, outcome.map_err(failure::of_check)?))
@@ -97,9 +101,24 @@ fn check(file: &Path, args: &CheckArgs, plan: &Plan, stop: &AtomicBool) -> Check
     Checked { file: file.display().to_string(), outcome, elapsed: began.elapsed() }
 }
 
+/// The plan with what the property of a C program asks for.
+fn fitted(plan: &Plan, args: &CheckArgs, loaded: &Loaded) -> Plan {
+    let Some(property) = c::property(&loaded.id) else { return plan.clone() };
+    let asked = args.points.map(Points::from);
+    let races = plan.races || property == Property::NoDataRace;
+    let points = asked.unwrap_or(if races { Points::Sync } else { Points::All });
+    Plan { points, races: races && points == Points::All, deadlock: false, ..plan.clone() }
+}
+
 fn refuse_what_is_for_one_file(args: &CheckArgs) -> Result<(), Failure> {
     let AnswerArgs { trace, html, .. } = &args.answer;
-    let given = [("--trace", trace.is_some()), ("--html", html.is_some()), ("--dot", args.dot.is_some())];
+    let given = [
+        ("--trace", trace.is_some()),
+        ("--html", html.is_some()),
+        ("--dot", args.dot.is_some()),
+        ("--witness", args.svcomp.witness.is_some()),
+        ("--svcomp", args.svcomp.svcomp),
+    ];
     match given.iter().find(|(_, given)| *given) {
         None => Ok(()),
         Some((option, _)) => Err(usage(format!("`{option}` is for one program, and {} are given", args.files.len()))

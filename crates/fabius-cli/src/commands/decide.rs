@@ -2,29 +2,39 @@
 
 use crate::answers::checked::Question;
 use crate::answers::decided::{engines, others};
-use crate::answers::{documents, give, text};
+use crate::answers::{documents, give, svcomp, text};
 use crate::args::decide::DecideArgs;
 use crate::failure::{self, Failure, input};
 use crate::outputs::refuse_losses;
 use crate::paint::Style;
 use crate::program::load;
 use crate::progress::Board;
-use crate::{files, stop};
+use crate::{c, files, stop};
+use fabius_c::Property;
 use fabius_lang::{Choices, Options};
 use fabius_trace::Points;
-use fabius_verify::portfolio::{self, Ask, MemberError};
+use fabius_verify::portfolio::{self, Ask, Member, MemberError};
+use std::path::Path;
 use std::time::Instant;
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
     let began = Instant::now();
-    refuse_losses(&[args.file.as_path()], &args.answer.outputs())?;
+    refuse_losses(&[args.file.as_path()], &args.outputs())?;
     let loaded = load(&args.file, &args.program, Choices::Unbounded)?;
     let finite = Options { consts: args.program.consts.clone(), choices: Choices::Finite };
+    let is_c = c::is_c(Path::new(&loaded.id.file));
+    // Only exploration looks for data races, which are bugs of C.
+    let races = is_c && c::property(&loaded.id).is_none_or(|p| p == Property::NoDataRace);
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     let ask = Ask {
-        only: args.engine.map(Into::into),
-        is_explorable: fabius_lang::compile(&loaded.source, &finite).is_ok(),
+        only: args.engine.map(Into::into).or(races.then_some(Member::Exploration)),
+        is_explorable: match is_c {
+            true => c::wide_choice(&loaded.program).is_none(),
+            false => fabius_lang::compile(&loaded.source, &finite).is_ok(),
+        },
+        points: if races { Points::Sync } else { Points::All },
+        deadlock: c::property(&loaded.id).is_none(),
         // Reading the program is part of the time.
         time: args.time.map(|time| time.saturating_sub(began.elapsed())),
         memory: args.memory,
@@ -39,13 +49,16 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
     let decided = outcome.map_err(|error| match error {
         MemberError::Check(error) => failure::of_check(error),
         MemberError::Proof(error) => failure::of_proof(error, &loaded.source, &loaded.id.file),
+        MemberError::Unfit(why) if races => input(format!("{why}, and only exploration looks for data races"))
+            .help("ask about something else: `--property unreach-call`; or use `fabius_any_int(0, 7)`"),
         MemberError::Unfit(why) => input(why).help("ask all engines that fit: leave out `--engine`"),
     })?;
     let (bound, scheduler, least) = decided.by.cost();
-    let question = Question { bound, scheduler, points: Points::All, least };
+    let question = Question { bound, scheduler, points: ask.points, least };
     let document = documents::Answer::of(&decided.report, question, &loaded.id).with_engines(engines(&decided));
     let code = give::answer(&decided.report, question, &loaded, &args.answer, text::statistics, &document)?;
-    if !args.answer.json {
+    svcomp::give(&decided.report.verdict, &loaded, &args.svcomp)?;
+    if !args.answer.json && !args.svcomp.svcomp {
         let style = Style::of_stdout(args.answer.output.color);
         files::print_in(style.paint, &others(&decided))?;
     }

@@ -8,11 +8,11 @@ use crate::answers::{documents, lanes, page};
 use crate::args::common::ProgramArgs;
 use crate::args::replay::ReplayArgs;
 use crate::failure::{Failure, input};
-use crate::files;
 use crate::outputs::refuse_losses;
 use crate::paint::{Ink, Style, printable};
 use crate::program::{compile, load_trace};
 use crate::saved::{beside, read_trace};
+use crate::{c, files};
 use fabius_html::Source;
 use fabius_lang::Choices;
 use fabius_trace::{ErrorTrace, LaneKind, Verdict};
@@ -40,7 +40,8 @@ pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     // Before anything is said about the program: whether it is the one of the trace.
     let source = files::read(&program)?;
     let id = fabius_verify::program_id("", &source, &trace.program.consts, &trace.program.instances);
-    if id.hash != trace.program.hash {
+    // Of what files a C program consists is known when it has been read.
+    if id.hash != trace.program.hash && !c::is_c(&program) {
         return Err(fabius_verify::ReplayError::OtherProgram.into());
     }
     let of_trace = ProgramArgs {

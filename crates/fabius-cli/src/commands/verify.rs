@@ -1,7 +1,7 @@
 //! `fabius verify`.
 
 use crate::answers::checked::Question;
-use crate::answers::{documents, give};
+use crate::answers::{documents, give, svcomp};
 use crate::args::verify::{EngineArg, VerifyArgs};
 use crate::failure::{self, Failure, input, nothing_written};
 use crate::outputs::refuse_losses;
@@ -44,7 +44,10 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     let any = matches!(plan.sequentialization, Sequentialization::AnyThreads(_));
     let question = Question { bound, scheduler, points: Points::All, least: plan.incremental && !any };
     let document = documents::Answer::of(&proof.report, question, &loaded.id).with_proof(&proof);
-    give::answer(&proof.report, question, &loaded, &args.answer, |_, style| table(&proof, style), &document)
+    let code =
+        give::answer(&proof.report, question, &loaded, &args.answer, |_, style| table(&proof, style), &document)?;
+    svcomp::give(&proof.report.verdict, &loaded, &args.svcomp)?;
+    Ok(code)
 }
 
 fn plan(args: &VerifyArgs, loaded: &Loaded) -> Result<ProofPlan, Failure> {

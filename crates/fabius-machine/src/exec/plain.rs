@@ -16,6 +16,8 @@ fn violated(check: Check, span: Span) -> Result<(), Fault> {
         Check::Null => BugKind::NullDereference,
         Check::OutOfBounds => BugKind::IndexOutOfBounds,
         Check::Memory => BugKind::Memory,
+        Check::Overflow => BugKind::RangeOverflow,
+        Check::Leak => BugKind::Leak,
         Check::Bound => return limit(Limit::Program, span),
     };
     bug(kind, span)

@@ -55,12 +55,13 @@ impl Replay<'_> {
             BugKind::NullDereference if teller.said.is_some() => format!("null dereference{said}: `{text}`"),
             BugKind::NullDereference => format!("`null` has no fields and no end: `{text}`{values}"),
             BugKind::Memory => format!("misuse of memory{said}: `{text}`"),
+            BugKind::RangeOverflow if teller.said.is_some() => format!("overflow{said}: `{text}`"),
             BugKind::RangeOverflow => format!("a value outside the range of its variable: `{text}`{values}"),
+            BugKind::Leak => format!("memory leak{said}"),
             BugKind::Deadlock
             | BugKind::DataRace
             | BugKind::Livelock
             | BugKind::Panic
-            | BugKind::Leak
             | BugKind::Unmatched
             | BugKind::Crash => {
                 format!("{kind:?}")

@@ -55,7 +55,8 @@ fn cannot_be_tried() -> MemberError {
 }
 
 fn explore(work: &Work, program: &Program, id: &ProgramId, news: &(dyn Fn(Now) + Sync)) -> Result<Report, MemberError> {
-    let plan = Plan { jobs: work.ask.jobs, memory: work.ask.memory, time: work.left(), ..Plan::default() };
+    let Ask { points, deadlock, jobs, memory, .. } = work.ask;
+    let plan = Plan { points, deadlock, jobs, memory, time: work.left(), ..Plan::default() };
     check(program, id, &plan, &work.stop, &|p| news(Now::Exploring(*p))).map_err(MemberError::Check)
 }
 
@@ -89,6 +90,8 @@ fn walk(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, MemberError>
         bound: Bound::None,
         strategy: Strategy::Random,
         executions: Some(u64::MAX),
+        points: work.ask.points,
+        deadlock: work.ask.deadlock,
         jobs: work.ask.jobs,
         time: work.left(),
         ..Plan::default()

@@ -11,7 +11,7 @@ use crate::prove::is_parameterized;
 use crate::stack::with_room;
 use crate::{CheckError, Report};
 use fabius_lang::program::Program;
-use fabius_trace::{Bound, BugKind, ProgramId, Reason, SchedulerKind, Verdict};
+use fabius_trace::{Bound, BugKind, Points, ProgramId, Reason, SchedulerKind, Verdict};
 pub use members::Now;
 use members::{Work, run};
 use std::sync::Arc;
@@ -64,6 +64,10 @@ pub struct Ask {
     pub only: Option<Member>,
     /// Whether the choices of the program can be tried one by one.
     pub is_explorable: bool,
+    /// Where threads may be switched, for those who explore.
+    pub points: Points,
+    /// Whether a deadlock is a bug, for those who explore.
+    pub deadlock: bool,
     /// Time for all together.
     pub time: Option<Duration>,
     /// Bytes: of states for exploration, of the process for the others.
@@ -434,7 +438,15 @@ mod tests {
     fn answered(said: Vec<Told>, winner: Option<Member>, cut: Option<Reason>) -> Decided {
         let source = "process p[*] { skip; }\n";
         let program = fabius_lang::compile(source, &fabius_lang::Options::default()).expect("it is a program");
-        let ask = Ask { only: None, is_explorable: true, time: None, memory: None, jobs: 1 };
+        let ask = Ask {
+            only: None,
+            is_explorable: true,
+            points: Points::All,
+            deadlock: true,
+            time: None,
+            memory: None,
+            jobs: 1,
+        };
         let mut race = Race::new(&program, &program_id("test.fab", source, &[], &[]), &ask);
         let runner = |t: Told| Runner { member: t.member, at: Instant::now(), has_begun: true, outcome: t.outcome };
         race.runners = said.into_iter().map(runner).collect();
@@ -455,7 +467,15 @@ mod tests {
     fn who_explores_is_waited_for_where_no_execution_completes() {
         let source = "init { assume false; }\n";
         let program = fabius_lang::compile(source, &fabius_lang::Options::default()).expect("it is a program");
-        let ask = Ask { only: None, is_explorable: true, time: None, memory: None, jobs: 1 };
+        let ask = Ask {
+            only: None,
+            is_explorable: true,
+            points: Points::All,
+            deadlock: true,
+            time: None,
+            memory: None,
+            jobs: 1,
+        };
         let mut race = Race::new(&program, &program_id("test.fab", source, &[], &[]), &ask);
         let nothing = checked(source);
         assert!(nothing.is_vacuous(), "{nothing:?}");

@@ -1,0 +1,88 @@
+//! Signed results that do not fit their type, where that is asked about: sums, differences, products, quotients, negation.
+//! Shifts to the left are not looked at.
+
+use crate::core::*;
+use crate::lower::Lower;
+use crate::places::Value;
+use crate::property::Property;
+use fabius_lang::program::{BinaryOp, Check, Expr, Type};
+use fabius_trace::Span;
+
+const WORDS: &str = "a signed result does not fit its type";
+
+/// The least and the greatest value of a signed type.
+fn range(bits: u8) -> (i64, i64) {
+    let most = i64::MAX >> (64 - bits);
+    (-most - 1, most)
+}
+
+impl Lower<'_, '_> {
+    fn looks_for_overflow(&self, e: &Expr) -> Option<u8> {
+        let asked = self.options.overflow || self.options.property == Some(Property::NoOverflow);
+        match e.ty {
+            Type::Fixed { bits, signed: true } if asked => Some(bits),
+            _ => None,
+        }
+    }
+
+    /// Both operands, which can be used many times; a check in front says that their result fits.
+    pub(super) fn without_overflow(&mut self, op: BinaryOp, a: Value, b: Value, span: Span) -> (Value, Value) {
+        let Some(bits) = self.looks_for_overflow(&a.parts[0]) else { return (a, b) };
+        if !matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem) {
+            return (a, b);
+        }
+        let (x, y) = (self.simple(a.parts[0].clone()), self.simple(b.parts[0].clone()));
+        let fits = match op {
+            BinaryOp::Div | BinaryOp::Rem => {
+                let (least, _) = range(bits);
+                let first = binary(BinaryOp::Eq, x.clone(), constant(least, x.ty.clone(), span));
+                let second = binary(BinaryOp::Eq, y.clone(), constant(-1, y.ty.clone(), span));
+                not(and(first, second))
+            }
+            _ if bits < 64 => {
+                let wide = Type::Fixed { bits: 64, signed: true };
+                let exact = binary(op, cast(x.clone(), &wide), cast(y.clone(), &wide));
+                let (least, most) = range(bits);
+                let above = binary(BinaryOp::Le, constant(least, wide.clone(), span), exact.clone());
+                and(above, binary(BinaryOp::Le, exact, constant(most, wide, span)))
+            }
+            BinaryOp::Mul => product_fits(&x, &y, span),
+            // A sum overflows if both have one sign, and it has the other one; a difference if they have two.
+            _ => {
+                let zero = constant(0, x.ty.clone(), span);
+                let sum = binary(op, x.clone(), y.clone());
+                let moved = binary(BinaryOp::BitXor, x.clone(), sum);
+                let other = if op == BinaryOp::Add {
+                    binary(BinaryOp::BitXor, y.clone(), binary(op, x.clone(), y.clone()))
+                } else {
+                    binary(BinaryOp::BitXor, x.clone(), y.clone())
+                };
+                binary(BinaryOp::Ge, binary(BinaryOp::BitAnd, moved, other), zero)
+            }
+        };
+        self.check(fits, Check::Overflow, WORDS, span);
+        (Value { parts: vec![x], ..a }, Value { parts: vec![y], ..b })
+    }
+
+    /// The operand of a minus.
+    pub(super) fn negatable(&mut self, v: Value, span: Span) -> Value {
+        let Some(bits) = self.looks_for_overflow(&v.parts[0]) else { return v };
+        let x = self.simple(v.parts[0].clone());
+        let (least, _) = range(bits);
+        let fits = binary(BinaryOp::Ne, x.clone(), constant(least, x.ty.clone(), span));
+        self.check(fits, Check::Overflow, WORDS, span);
+        Value { parts: vec![x], ..v }
+    }
+}
+
+/// Whether a product of 64 bits is exact: by division, which cannot overflow itself.
+fn product_fits(x: &Expr, y: &Expr, span: Span) -> Expr {
+    let number = |n: i64| constant(n, x.ty.clone(), span);
+    let is = |e: &Expr, n: i64| binary(BinaryOp::Eq, e.clone(), number(n));
+    let minus = or(and(is(x, -1), is(y, i64::MIN)), and(is(y, -1), is(x, i64::MIN)));
+    let safe = if_else(or(is(y, 0), is(y, -1)), number(1), y.clone());
+    let product = binary(BinaryOp::Mul, x.clone(), y.clone());
+    let back = binary(BinaryOp::Div, product, safe);
+    let exact = or(or(is(y, 0), is(y, -1)), binary(BinaryOp::Eq, back, x.clone()));
+    and(not(minus), exact)
+}

@@ -1,0 +1,123 @@
+//! What is asked about a program decides which of its faults are bugs.
+
+mod common;
+
+use common::{Folder, Found, check_as};
+use fabius_c::{DataModel, Options, Property};
+
+const PROGRAM: &str = "#include <pthread.h>\n#include <stdlib.h>\n#include <limits.h>\nvoid reach_error(void) {}\nint x;\n\
+    void *run(void *p) { x = 1; return p; }\n";
+
+fn with(property: Option<Property>) -> Options {
+    Options { property, ..Options::default() }
+}
+
+/// What is said of a program whose `main` this is.
+fn said(main: &str, points: &str, options: &Options) -> String {
+    let folder = Folder::new();
+    let file = folder.file("x.c", &format!("{PROGRAM}int main(void) {{ {main} }}"));
+    match check_as(&[&file], points, options) {
+        Found::Verified => "verified".into(),
+        Found::Bug(kind, ..) => kind,
+        Found::Other(other) if other.contains("more than is followed") => "not followed".into(),
+        Found::Other(other) => other,
+    }
+}
+
+#[test]
+fn other_faults_than_those_asked_about_are_none() {
+    let race = "pthread_t t; pthread_create(&t, 0, run, 0); x = 2; pthread_join(t, 0); return 0;";
+    let error = "if (x == 0) reach_error(); return 0;";
+    let null = "int *p = 0; *p = 1; return 0;";
+    let twice = "int *p = malloc(sizeof(int)); free(p); free(p); return 0;";
+    let kept = "int *p = malloc(sizeof(int)); *p = 1; return 0;";
+    let freed = "int *p = malloc(sizeof(int)); *p = 1; free(p); return 0;";
+    let overflow = "int y = INT_MAX - x; y = y + 1; return y;";
+    let aborts = "if (x == 0) abort(); reach_error(); return 0;";
+    use Property::*;
+    for (main, points, property, expected) in [
+        (race, "sync", None, "DataRace"),
+        (race, "sync", Some(NoDataRace), "DataRace"),
+        (race, "all", Some(UnreachCall), "verified"),
+        (error, "all", None, "Assertion"),
+        (error, "all", Some(UnreachCall), "Assertion"),
+        (error, "all", Some(NoOverflow), "verified"),
+        (error, "sync", Some(NoDataRace), "verified"),
+        (null, "all", None, "NullDereference"),
+        (null, "all", Some(ValidMemsafety), "NullDereference"),
+        (null, "all", Some(UnreachCall), "verified"),
+        (twice, "all", Some(ValidMemsafety), "Memory"),
+        // What a second `free` does is not known.
+        (twice, "all", Some(UnreachCall), "not followed"),
+        (kept, "all", None, "verified"),
+        (kept, "all", Some(ValidMemcleanup), "Leak"),
+        // It may still be reachable.
+        (kept, "all", Some(ValidMemsafety), "not followed"),
+        (freed, "all", Some(ValidMemcleanup), "verified"),
+        (freed, "all", Some(ValidMemsafety), "verified"),
+        (overflow, "all", None, "verified"),
+        (overflow, "all", Some(NoOverflow), "RangeOverflow"),
+        (aborts, "all", None, "Assertion"),
+        (aborts, "all", Some(UnreachCall), "verified"),
+    ] {
+        assert_eq!(said(main, points, &with(property)), expected, "{main} {property:?}");
+    }
+}
+
+#[test]
+fn results_that_just_fit_do_not_overflow() {
+    let options = Options { overflow: true, ..Options::default() };
+    for (expression, fits) in [
+        ("INT_MAX - 1 + one", true),
+        ("INT_MAX + one", false),
+        ("INT_MIN + one", true),
+        ("INT_MIN - one", false),
+        ("-(INT_MIN + one)", true),
+        ("-(INT_MIN + one - 1)", false),
+        ("46340 * (46340 * one)", true),
+        ("46341 * (46341 * one)", false),
+        ("INT_MIN / -one", false),
+        ("INT_MAX / -one", true),
+        ("LONG_MAX - 1 + one", true),
+        ("LONG_MAX + one", false),
+        ("LONG_MIN - one", false),
+        ("LONG_MAX - -one", false),
+        ("LONG_MIN - -one", true),
+        ("3037000499 * (3037000499 * one)", true),
+        ("3037000500 * (3037000500 * one)", false),
+        ("LONG_MIN * -one", false),
+        ("LONG_MIN * one", true),
+        ("-4611686018427387904 * (2 * one)", true),
+        ("UINT_MAX + one", true),
+        ("(char)(127 + one)", true),
+    ] {
+        let main = format!("int one = x + 1; long y = {expression}; return y == 0;");
+        let expected = if fits { "verified" } else { "RangeOverflow" };
+        assert_eq!(said(&main, "all", &options), expected, "{expression}");
+    }
+}
+
+#[test]
+fn the_data_model_says_how_wide_long_is() {
+    let main = "if (sizeof(long) == 4 && sizeof(char *) == 4 && sizeof(long long) == 8 && (1UL << 31) * 2 == 0) reach_error();";
+    let narrow = Options { model: DataModel::Ilp32, ..Options::default() };
+    assert_eq!(said(main, "all", &narrow), "Assertion");
+    assert_eq!(said(main, "all", &Options::default()), "verified");
+}
+
+#[test]
+fn property_files_are_read() {
+    for property in Property::ALL {
+        assert_eq!(Property::of_text(property.specification()), Some(property));
+        assert_eq!(Property::of_name(property.name()), Some(property));
+    }
+    let memsafety = "CHECK( init(main()), LTL(G valid-free) )\nCHECK( init(main()), LTL(G valid-deref) )\n\
+                     CHECK( init(main()), LTL(G valid-memtrack) )\n\n";
+    assert_eq!(Property::of_text(memsafety), Some(Property::ValidMemsafety));
+    assert_eq!(
+        Property::of_text("CHECK( init(main()), LTL(G ! call(__VERIFIER_error())) )"),
+        Some(Property::UnreachCall)
+    );
+    assert_eq!(Property::of_text("CHECK( init(main()), LTL(F end) )"), None);
+    assert_eq!(Property::of_text(""), None);
+}

@@ -1,0 +1,180 @@
+//! Tasks, properties, verdicts and witnesses of SV-COMP.
+
+mod common;
+
+use common::{expect, fabius, folder, json};
+use std::path::Path;
+use std::process::{Command, Output};
+use yaml_rust2::{Yaml, YamlLoader};
+
+const UNREACH: &str = "CHECK( init(main()), LTL(G ! call(reach_error())) )\n";
+const RACE: &str = "CHECK( init(main()), LTL(G ! data-race) )\n";
+
+const LOST_UPDATE: &str = r#"extern void abort(void);
+extern void __assert_fail(const char *, const char *, unsigned, const char *);
+void reach_error() { __assert_fail("0", "x.c", 3, "reach_error"); }
+typedef unsigned long pthread_t;
+union pthread_attr_t { char size[56]; long align; };
+typedef union pthread_attr_t pthread_attr_t;
+extern int pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+extern int pthread_join(pthread_t, void **);
+int x;
+void *run(void *p) { int seen = x; x = seen + 1; return 0; }
+int main() {
+    pthread_t a, b;
+    pthread_create(&a, 0, run, 0);
+    pthread_create(&b, 0, run, 0);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+    if (x != 2) { reach_error(); abort(); }
+    return 0;
+}
+"#;
+
+fn file(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("a file can be written");
+    path.display().to_string()
+}
+
+fn last_line(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).lines().last().unwrap_or_default().into()
+}
+
+#[test]
+fn a_property_decides_what_is_a_bug() {
+    let folder = folder("svcomp_property");
+    let program = file(&folder, "x.c", LOST_UPDATE);
+    let unreach = file(&folder, "unreach-call.prp", UNREACH);
+    let race = file(&folder, "no-data-race.prp", RACE);
+    for command in ["check", "decide"] {
+        let output = fabius(&[command, &program, "--property", &unreach, "--svcomp"]);
+        expect(&output, 1, &["reach_error"]);
+        assert_eq!(last_line(&output), "false(unreach-call)");
+        let output = fabius(&[command, &program, "--property", &race, "--svcomp"]);
+        expect(&output, 1, &["data race"]);
+        assert_eq!(last_line(&output), "false(no-data-race)");
+        let output = fabius(&[command, &program, "--property", "no-overflow", "--svcomp"]);
+        expect(&output, 0, &[]);
+        assert_eq!(last_line(&output), "true");
+    }
+    let output = fabius(&["check", &program, "--property", &unreach, "--max", "0", "--svcomp"]);
+    expect(&output, 0, &[]);
+    assert_eq!(last_line(&output), "unknown");
+    let other = file(&folder, "termination.prp", "CHECK( init(main()), LTL(F end) )\n");
+    expect(&fabius(&["check", &program, "--property", &other]), 2, &["a property that is not known", "unreach-call"]);
+    expect(&fabius(&["check", &program, "--svcomp"]), 2, &["no property of a C program is asked about"]);
+}
+
+#[test]
+fn a_task_names_program_property_and_data_model() {
+    let folder = folder("svcomp_task");
+    let narrow = "void reach_error(void) {}\nint main(void) { if (sizeof(long) == 4) reach_error(); return 0; }\n";
+    file(&folder, "narrow.c", narrow);
+    file(&folder, "unreach-call.prp", UNREACH);
+    file(&folder, "other.prp", "CHECK( init(main()), LTL(F end) )\n");
+    let task = |model: &str| {
+        let text = format!(
+            "format_version: '2.0'\ninput_files: 'narrow.c'\nproperties:\n  - property_file: other.prp\n    \
+             expected_verdict: true\n  - property_file: unreach-call.prp\n    expected_verdict: false\noptions:\n  \
+             language: C\n  data_model: {model}\n"
+        );
+        file(&folder, &format!("{model}.yml"), &text)
+    };
+    let output = fabius(&["check", &task("ILP32"), "--svcomp"]);
+    expect(&output, 1, &["reach_error"]);
+    assert_eq!(last_line(&output), "false(unreach-call)");
+    let output = fabius(&["check", &task("LP64"), "--svcomp"]);
+    assert_eq!(last_line(&output), "true");
+    expect(&fabius(&["check", &task("LP128")]), 2, &["the data model `LP128` is not known"]);
+    let two =
+        "input_files: narrow.c\nproperties:\n- property_file: unreach-call.prp\n- property_file: unreach-call.prp\n";
+    expect(&fabius(&["check", &file(&folder, "two.yml", two)]), 2, &["several properties"]);
+    expect(&fabius(&["check", &file(&folder, "none.yml", "a: 1\n")]), 2, &["it has no `input_files`"]);
+}
+
+#[test]
+fn a_witness_leads_to_the_error() {
+    let folder = folder("svcomp_witness");
+    let program = file(&folder, "x.c", LOST_UPDATE);
+    let witness = folder.join("witness.yml").display().to_string();
+    expect(&fabius(&["check", &program, "--property", "unreach-call", "--witness", &witness]), 1, &[]);
+    let text = std::fs::read_to_string(&witness).expect("the witness was written");
+    let documents = YamlLoader::load_from_str(&text).expect("it is YAML");
+    let entry = &documents[0][0];
+    assert_eq!(entry["entry_type"].as_str(), Some("violation_sequence"));
+    let task = &entry["metadata"]["task"];
+    assert_eq!(task["input_files"][0].as_str(), Some(program.as_str()));
+    assert_eq!(task["specification"].as_str(), Some(UNREACH.trim()));
+    let sum = Command::new("sha256sum").arg(&program).output().expect("coreutils are there");
+    let sum = String::from_utf8_lossy(&sum.stdout).split(' ').next().unwrap_or_default().to_string();
+    assert_eq!(task["input_file_hashes"][program.as_str()].as_str(), Some(sum.as_str()));
+    let segments = entry["content"].as_vec().expect("segments");
+    let waypoints: Vec<&Yaml> = segments.iter().map(|s| &s["segment"][0]["waypoint"]).collect();
+    assert!(waypoints.iter().all(|w| w["action"].as_str() == Some("follow")));
+    let place = |w: &Yaml| (w["thread_id"].as_i64(), w["location"]["line"].as_i64());
+    let last = waypoints.last().expect("there is a target");
+    assert_eq!((last["type"].as_str(), place(last)), (Some("target"), (Some(0), Some(17))));
+    // Both threads read before either writes.
+    let run: Vec<_> = waypoints.iter().map(|w| place(w)).filter(|(_, line)| *line == Some(10)).collect();
+    assert!(run.iter().any(|(t, _)| *t == Some(1)) && run.iter().any(|(t, _)| *t == Some(2)), "{run:?}");
+}
+
+#[test]
+fn an_integer_of_any_value_is_not_tried_value_by_value() {
+    let folder = folder("svcomp_any");
+    let text = "extern int __VERIFIER_nondet_int(void);\nvoid reach_error(void) {}\n\
+                int main(void) {\n    int n = __VERIFIER_nondet_int();\n    if (n == 12345678) reach_error();\n    return 0;\n}\n";
+    let program = file(&folder, "any.c", text);
+    expect(&fabius(&["check", &program]), 2, &["chooses any integer in line 4"]);
+    let output = fabius(&["decide", &program, "--property", "unreach-call", "--svcomp"]);
+    expect(&output, 1, &["reach_error"]);
+    assert_eq!(last_line(&output), "false(unreach-call)");
+    expect(&fabius(&["decide", &program]), 2, &["only exploration looks for data races"]);
+}
+
+#[test]
+fn what_the_preprocessor_makes_of_the_headers_of_the_system_is_taken() {
+    let folder = folder("svcomp_headers");
+    let headers = [
+        "assert.h",
+        "ctype.h",
+        "errno.h",
+        "fcntl.h",
+        "inttypes.h",
+        "limits.h",
+        "math.h",
+        "pthread.h",
+        "sched.h",
+        "semaphore.h",
+        "setjmp.h",
+        "signal.h",
+        "stdarg.h",
+        "stdbool.h",
+        "stddef.h",
+        "stdint.h",
+        "stdio.h",
+        "stdlib.h",
+        "string.h",
+        "sys/time.h",
+        "sys/types.h",
+        "time.h",
+        "unistd.h",
+        "wchar.h",
+    ];
+    let includes: String = headers.iter().map(|h| format!("#include <{h}>\n")).collect();
+    let body = LOST_UPDATE.split_once("int x;").expect("the program").1;
+    let text = format!("{includes}void reach_error() {{ assert(0); }}\nint x;{body}");
+    let program = file(&folder, "x.c", &text);
+    for options in [&[][..], &["-D_GNU_SOURCE", "-O2"], &["-P"]] {
+        let preprocessed = folder.join("x.i").display().to_string();
+        let mut compiler = Command::new("cc");
+        compiler.args(["-E", &program, "-o", &preprocessed]).args(options);
+        match compiler.status() {
+            Ok(status) => assert!(status.success()),
+            Err(_) => return eprintln!("NOT TESTED: there is no C compiler on this machine"),
+        }
+        let output = fabius(&["check", &preprocessed, "--property", "unreach-call", "--json"]);
+        assert_eq!(json(&output)["verdict"], "bug", "{options:?}: {}", String::from_utf8_lossy(&output.stdout));
+    }
+}
