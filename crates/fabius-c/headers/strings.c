@@ -1,4 +1,3 @@
-/* String functions of the C library. Each character is read and written in a step of its own. */
 unsigned long fabius__strlen(const char *s) {
     unsigned long n = 0;
     while (s[n])

@@ -131,6 +131,7 @@ fn pass(
     if let Some(property) = options.property {
         crate::property::restrict(&mut program, property);
     }
+    crate::sections::separate(&mut program);
     let diagnostics = fabius_lang::finish(&mut program);
     if !diagnostics.is_empty() {
         let refusal = |d: Diagnostic| Refusal { code: "E0703", span: d.span, message: d.message, help: d.help };

@@ -18,6 +18,7 @@ mod places;
 mod preprocess;
 mod property;
 mod refusal;
+mod sections;
 mod statements;
 mod types;
 

@@ -31,6 +31,18 @@ fn atomic_sections_are_ordered_with_each_other_and_with_nothing_else() {
 }
 
 #[test]
+fn an_atomic_function_may_wait_by_an_assumption_or_fail() {
+    let lock = "void __VERIFIER_assume(int); int m, x; static void check(void) { assert(m == 0); }\
+                void __VERIFIER_atomic_acquire(void) { __VERIFIER_assume(m == 0); check(); m = 1; }\
+                void __VERIFIER_atomic_release(void) { m = 0; }\
+                void *run(void *p) { __VERIFIER_atomic_acquire(); x = x + 1; __VERIFIER_atomic_release(); return 0; }";
+    assert_eq!(said(lock, &format!("{TWO} assert(x == 2); check();")), "verified");
+    assert_eq!(said(&lock.replace("m = 1;", ""), &format!("{TWO} assert(x == 2);")), "DataRace");
+    let waits = "pthread_mutex_t l; void __VERIFIER_atomic_f(void) { pthread_mutex_lock(&l); }";
+    assert!(said(waits, "__VERIFIER_atomic_f();").contains("may wait"));
+}
+
+#[test]
 fn memory_that_is_used_as_another_type_is_not_followed() {
     let main = "char *p = (char *)malloc(40); int *q = (int *)p; *q = 5;";
     assert_eq!(said("", main), "not followed");
@@ -67,6 +79,19 @@ fn strings_are_those_of_the_c_library() {
 }
 
 #[test]
+fn memory_that_grows_keeps_its_values_and_moves() {
+    let grow = "int n = 2; int *p = malloc(n * sizeof(int)); p[0] = 7; p[1] = 8; int *q = realloc(p, 3 * sizeof(int)); q[2] = 9;";
+    assert_eq!(said("", &format!("{grow} assert(q[0] == 7 && q[1] == 8 && q[2] == 9); free(q);")), "verified");
+    assert_eq!(said("", &format!("{grow} return p[0];")), "Memory");
+    assert_eq!(said("", &format!("{grow} q[3] = 1;")), "IndexOutOfBounds");
+    let shrink = "int *p = malloc(3 * sizeof(int)); p[0] = 7; p = realloc(p, sizeof(int)); assert(p[0] == 7);";
+    assert_eq!(said("", shrink), "verified");
+    assert_eq!(said("", &format!("{shrink} p[1] = 1;")), "IndexOutOfBounds");
+    assert_eq!(said("", "int *p = realloc(0, 2 * sizeof(int)); p[1] = 1; free(p);"), "verified");
+    assert_eq!(said("", "int *p = malloc(sizeof(int)); free(p); p = realloc(p, 8);"), "Memory");
+}
+
+#[test]
 fn a_random_number_below_another_one_is_one_of_so_many() {
     assert_eq!(said("", "int n = rand() % 3; assert(n >= 0 && n < 3);"), "verified");
     assert_eq!(said("", "int n = rand() % 3; assert(n != 2);"), "Assertion");
@@ -78,7 +103,6 @@ fn what_would_silently_do_nothing_is_refused() {
         ("void f(void) {}", "atexit(f);", "`atexit` is not taken"),
         ("#include <signal.h>\nvoid f(int n) {}", "signal(2, f);", "`signal` is not taken"),
         ("int a[2000], b[2000];", "memset(a, 0, sizeof a);", "more than 1024 values at once"),
-        ("", "int *p = malloc(4); p = realloc(p, 8);", "`realloc` is not taken"),
         ("union u { int a; char b[4]; } u;", "u.a = 1;", "`union u` is not taken"),
         ("struct s { unsigned a : 3; } s;", "s.a = 1;", "a bit-field is not taken"),
     ] {

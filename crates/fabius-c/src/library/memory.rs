@@ -13,7 +13,8 @@ use fabius_lang::program::*;
 use fabius_trace::Span;
 use lang_c::ast::{self, Expression};
 
-const ALLOCATIONS: &[&str] = &["malloc", "calloc", "alloca", "__builtin_alloca", "kmalloc", "kzalloc", "aligned_alloc"];
+const ALLOCATIONS: &[&str] =
+    &["malloc", "calloc", "alloca", "__builtin_alloca", "kmalloc", "kzalloc", "aligned_alloc", "realloc"];
 
 const NOT_ALLOCATED: &str = "what is freed was not allocated";
 const FREED_TWICE: &str = "the memory is freed twice";
@@ -60,16 +61,84 @@ impl<'a> Lower<'a, '_> {
         }
         let to = said.as_ref().or(to);
         let element = to.and_then(|t| t.pointee()).filter(|t| **t != CType::Void).cloned();
-        let wanted = self.wanted(name, args, element, span)?;
-        let address = self.allocate(wanted, span)?;
+        let address = self.fresh(name, args, element, span)?;
         let ty = to.cloned().unwrap_or_else(|| CType::Void.pointer());
         Ok(Some(Value::scalar(address, ty)))
+    }
+
+    /// The address that a call of one of the functions gives.
+    fn fresh(&mut self, name: &str, args: &'a [Ex], element: Option<CType>, span: Span) -> Result<Expr> {
+        if name != "realloc" {
+            let wanted = self.wanted(name, args, element, span)?;
+            return self.allocate(wanted, span);
+        }
+        let old = self.value(strip_casts(self.argument(args, 0, span)?))?;
+        let pointee = old.ty.pointee().filter(|t| **t != CType::Void).cloned();
+        let old = self.keep(old.parts[0].clone());
+        let wanted = self.wanted(name, args, element.or(pointee), span)?;
+        let ty = wanted.ty.clone();
+        let count = match (&wanted.count, wanted.fixed) {
+            (Some(n), _) => n.clone(),
+            (None, n) => constant(n.unwrap_or(1), ADDRESS, span),
+        };
+        let new = self.allocate(wanted, span)?;
+        self.found.heap.entry(ty.clone()).and_modify(|known| known.single = false);
+        self.moved_over(old, new.clone(), count, &ty, span)?;
+        Ok(new)
+    }
+
+    /// Copies the elements of a block to a new one, as many as both have, and frees the old one, if there is one.
+    fn moved_over(&mut self, old: Expr, new: Expr, count: Expr, ty: &CType, span: Span) -> Result<()> {
+        let number = |n: i64| constant(n, ADDRESS, span);
+        let size = self.types().size(ty).unwrap_or(1);
+        let (i, had) = (self.zeroed(ADDRESS, span), self.zeroed(ADDRESS, span));
+        let (i, had) = (self.local(i, span), self.local(had, span));
+        let (copy, ()) = self.block(|s| {
+            if let Some((home, place)) = s.count_of(&old, ty, span) {
+                let look = assign(&had, cast(read(place), &ADDRESS), span);
+                s.push(StmtKind::If(Guard::Expr(home), vec![look], Vec::new()), span);
+            }
+            let (round, ()) = s.block(|s| {
+                let offset = binary(BinaryOp::Mul, read(i.clone()), number(size));
+                let at = |base: &Expr| {
+                    Value::scalar(binary(BinaryOp::Add, base.clone(), offset.clone()), ty.clone().pointer())
+                };
+                let from = s.deref(at(&old), span)?;
+                let to = s.deref(at(&new), span)?;
+                let v = s.load(&from)?;
+                s.store(&to, &v, span)?;
+                let next = binary(BinaryOp::Add, read(i.clone()), number(1));
+                s.body.out.push(assign(&i, next, span));
+                Ok(())
+            })?;
+            let less = |n: Expr| binary(BinaryOp::Lt, read(i.clone()), n);
+            let more = and(less(read(had.clone())), less(count));
+            s.push(StmtKind::While(Guard::Expr(more), round), span);
+            s.free_at(old.clone(), ty, span)
+        })?;
+        let some = binary(BinaryOp::Ne, old, number(0));
+        self.push(StmtKind::If(Guard::Expr(some), copy, Vec::new()), span);
+        Ok(())
+    }
+
+    /// Whether an address is that of a block of this type, and where it says how many elements the block has.
+    fn count_of(&self, address: &Expr, ty: &CType, span: Span) -> Option<(Expr, Place)> {
+        let number = |n: i64| constant(n, ADDRESS, span);
+        let o = self.objects.iter().find(|o| o.key.starts_with("heap ") && o.ty.same_layout(ty))?;
+        let pool = o.pool?;
+        let end = o.base + pool.stride * i64::from(pool.slots);
+        let above = binary(BinaryOp::Le, number(o.base), address.clone());
+        let inside = and(above, binary(BinaryOp::Lt, address.clone(), number(end)));
+        let from = binary(BinaryOp::Sub, address.clone(), number(o.base));
+        let slot = cast(binary(BinaryOp::Div, from, number(pool.stride)), &Type::Int);
+        let index = Projection::Index { index: slot.into(), lo: 0, len: pool.slots };
+        Some((inside, Place { base: Base::Global(pool.allocated?), path: vec![index], ty: INT, span }))
     }
 
     fn wanted(&mut self, name: &str, args: &'a [Ex], element: Option<CType>, span: Span) -> Result<Wanted> {
         let sizes: Vec<&'a Ex> = match name {
             "calloc" => vec![self.argument(args, 0, span)?, self.argument(args, 1, span)?],
-            "aligned_alloc" => vec![self.argument(args, 1, span)?],
+            "aligned_alloc" | "realloc" => vec![self.argument(args, 1, span)?],
             _ => vec![self.argument(args, 0, span)?],
         };
         let mut said = None;
@@ -142,8 +211,10 @@ impl<'a> Lower<'a, '_> {
         let words = format!("more than {most} allocations of `{}` by one thread", self.types().show(&ty));
         self.check(fits, Check::Bound, &words, span);
         if let Some(n) = &count {
-            let some = binary(BinaryOp::Le, n.clone(), constant(i64::from(pool.elements.unwrap_or(1)), ADDRESS, span));
-            self.check(some, Check::Bound, "more elements are allocated than are followed", span);
+            let most = i64::from(pool.elements.unwrap_or(1));
+            let some = binary(BinaryOp::Le, constant(1, ADDRESS, span), n.clone());
+            let some = and(some, binary(BinaryOp::Le, n.clone(), constant(most, ADDRESS, span)));
+            self.check(some, Check::Bound, &format!("none, or more than {most} elements are allocated"), span);
         }
         let mine = match self.session.facts.numbers {
             true => {
@@ -171,8 +242,7 @@ impl<'a> Lower<'a, '_> {
     pub(super) fn memory_call(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Option<Value>> {
         match name {
             _ if ALLOCATIONS.contains(&name) => {
-                let wanted = self.wanted(name, args, None, span)?;
-                let address = self.allocate(wanted, span)?;
+                let address = self.fresh(name, args, None, span)?;
                 Ok(Some(Value::scalar(address, CType::Void.pointer())))
             }
             "free" | "kfree" => {
@@ -181,8 +251,6 @@ impl<'a> Lower<'a, '_> {
             }
             "memset" | "__builtin_memset" | "bzero" => self.memset(args, name == "bzero", span).map(Some),
             "memcpy" | "memmove" | "__builtin_memcpy" => self.memcpy(args, span).map(Some),
-            "realloc" => unsupported(span, "`realloc` is not taken")
-                .map_err(|e: Refusal| e.help("allocate new memory, copy, and free the old")),
             _ => Ok(None),
         }
     }
@@ -192,7 +260,13 @@ impl<'a> Lower<'a, '_> {
         let v = self.value(strip_casts(self.argument(args, 0, span)?))?;
         let to = v.ty.pointee().cloned().unwrap_or(CType::Void);
         let v = self.convert(v, &CType::Void.pointer(), span)?;
-        let address = self.simple(v.parts[0].clone());
+        self.free_at(v.parts[0].clone(), &to, span)
+    }
+
+    /// Frees what an address means: a block of this type, or of any if it is `void`.
+    fn free_at(&mut self, address: Expr, to: &CType, span: Span) -> Result<()> {
+        self.found.frees = true;
+        let address = self.simple(address);
         let (mut rest, ()) = self.block(|s| {
             let null = binary(BinaryOp::Eq, address.clone(), constant(0, ADDRESS, span));
             s.check(null, Check::Memory, NOT_ALLOCATED, span);
@@ -200,7 +274,7 @@ impl<'a> Lower<'a, '_> {
         })?;
         for id in (0..self.objects.len()).rev() {
             let o = &self.objects[id];
-            let fits = to == CType::Void || o.ty.same_layout(&to);
+            let fits = *to == CType::Void || o.ty.same_layout(to);
             let (Some(pool), true) = (o.pool, o.key.starts_with("heap ") && fits) else { continue };
             let Some(count) = pool.allocated else { continue };
             let number = |n: i64| constant(n, ADDRESS, span);
