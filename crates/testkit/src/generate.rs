@@ -51,6 +51,9 @@ thread var mine: 0..3;
 var l: lock;
 var s: semaphore = semaphore { count: 1 };
 var h: thread;
+const NEXT = [1, 2, 0];
+fn most(a: 0..3, b: 0..3) -> 0..3 { if a > b { a } else { b } }
+fn near(n: 0..3) -> bool { n == x || n + 1 == x }
 proc nothing() { }
 proc perhaps(n: 0..3) {
     if n > 1 {
@@ -107,6 +110,11 @@ fn value(rng: &mut fastrand::Rng) -> &'static str {
             "m[x == 1]",
             "a[x % 2]",
             "if x == t { 1 } else { a[1] }",
+            "most(x, t)",
+            "most(a[1], most(t, 1))",
+            "NEXT[t]",
+            "(sum v in a: v) % 4",
+            "count i in 0..1: a[i] == x",
         ],
     )
 }
@@ -114,7 +122,19 @@ fn value(rng: &mut fastrand::Rng) -> &'static str {
 fn condition(rng: &mut fastrand::Rng) -> &'static str {
     pick(
         rng,
-        &["x == t", "x > 0 && a[0] == x", "y < 2 || x == 1", "c == Colour.Red", "p == null", "w > 3", "t != mine", "*"],
+        &[
+            "x == t",
+            "x > 0 && a[0] == x",
+            "y < 2 || x == 1",
+            "c == Colour.Red",
+            "p == null",
+            "w > 3",
+            "t != mine",
+            "*",
+            "near(t)",
+            "forall v in a: v <= x",
+            "exists i in 0..1: a[i] == t",
+        ],
     )
 }
 
@@ -192,7 +212,7 @@ fn node(rng: &mut fastrand::Rng, shape: Shape, depth: usize) -> Node {
         12 | 13 => line(
             pick(rng, &["s.acquire();", "s.release();", "await x == t || y > 0;", "let ok = s.try_acquire();"]).into(),
         ),
-        14 => line(pick(rng, &["x = t;", "t = x;", "y = t;", "x = x;", "a = a;", "atomic { x = x; }"]).into()),
+        14 => line(pick(rng, &["x, t = t, x;", "t, a[t % 2] = 1, x;", "x = t;", "t = x;", "y = t;", "x = x;", "a = a;", "atomic { x = x; }"]).into()),
         15 | 16 => Node::Nest("l.acquire(); {".into(), {
             let mut inner = body(rng, shape, 2, 3);
             inner.push(Node::Line("l.release();".into()));

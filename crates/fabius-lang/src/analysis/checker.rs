@@ -7,6 +7,7 @@ use crate::program::*;
 use crate::syntax::ast;
 use fabius_trace::Span;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// Largest number of scalars in one variable.
 pub(super) const MAX_SCALARS: u64 = 1 << 16;
@@ -25,6 +26,7 @@ pub(super) struct Context {
     pub(super) globals: Vec<Global>,
     pub(super) global_ids: HashMap<String, Option<GlobalId>>,
     pub(super) procs: HashMap<String, Signature>,
+    pub(super) functions: HashMap<String, Option<Rc<Function>>>,
     pub(super) levels: Vec<String>,
     pub(super) inlines: HashMap<String, Inline>,
     pub(super) choices: super::Choices,
@@ -33,7 +35,7 @@ pub(super) struct Context {
 /// A named constant.
 #[derive(Clone)]
 pub(super) struct Constant {
-    pub(super) value: i64,
+    pub(super) value: Value,
     /// As in expressions: `int` for a range.
     pub(super) ty: Type,
     /// Without a declared type a number is as good as a literal.
@@ -45,6 +47,14 @@ pub(super) struct Signature {
     pub(super) id: ProcId,
     pub(super) params: Vec<(String, Option<Type>)>,
     pub(super) results: Vec<Option<Type>>,
+    pub(super) span: Span,
+}
+
+/// A function, which is put in the place of its calls.
+pub(super) struct Function {
+    pub(super) params: Vec<(ast::Name, Option<Type>)>,
+    pub(super) result: Option<Type>,
+    pub(super) value: ast::Expr,
     pub(super) span: Span,
 }
 
@@ -65,6 +75,8 @@ pub(super) enum Binding {
     Place(Place),
     /// A value that an expansion was given.
     Value(Expr),
+    /// A number that is as good as a literal.
+    Number(i64),
     /// Something wrong that has been reported.
     Error,
 }
@@ -103,6 +115,14 @@ pub(super) struct Checker<'a> {
     pub(super) same: Option<Type>,
     /// Inside an expansion: its results.
     pub(super) returned: Option<Vec<Expr>>,
+    /// What is looked at is evaluated in one step, whatever it reads.
+    pub(super) one_step: bool,
+    /// How often shared state is read by what is evaluated before what is looked at, in the same statement.
+    pub(super) before: usize,
+    /// How many operators around decide whether what is looked at is evaluated at all.
+    pub(super) conditional: u32,
+    /// Functions that are being put in the place of their calls, innermost last.
+    pub(super) applied: Vec<String>,
 }
 
 /// Locals made by the front end; used again after the statement that needed them.
@@ -164,6 +184,10 @@ impl<'a> Checker<'a> {
             expansion: None,
             same: None,
             returned: None,
+            one_step: false,
+            before: 0,
+            conditional: 0,
+            applied: Vec::new(),
         }
     }
 

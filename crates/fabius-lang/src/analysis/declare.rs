@@ -1,14 +1,20 @@
 //! Declarations: names, constants, types, variables, signatures.
 
 use super::access::Declared;
-use super::checker::{Binding, Checker, Constant, Context, Inline, Signature, has_library_object, report, size_of};
-use super::constant::{is_integer, widen};
+use super::checker::{
+    Binding, Checker, Constant, Context, Function, Inline, Signature, has_library_object, report, size_of,
+};
+use super::constant::widen;
 use super::{Options, names::nearest};
 use crate::diagnostic::Diagnostic;
 use crate::program::*;
 use crate::syntax::ast;
 use fabius_trace::Span;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// Most threads that are numbered: each has a body of its own.
+const MOST_NUMBERED: i64 = 1000;
 
 /// A body that is still to be lowered, with the procedure that it becomes.
 pub(super) struct Body<'a> {
@@ -16,6 +22,8 @@ pub(super) struct Body<'a> {
     pub(super) params: &'a [ast::Param],
     pub(super) block: &'a ast::Block,
     pub(super) what: BodyKind,
+    /// The number that it knows by a name.
+    pub(super) number: Option<(&'a ast::Name, i64)>,
 }
 
 /// What a body is of.
@@ -57,12 +65,14 @@ pub(super) fn declare<'a>(
         }
     }
     unique_names(&d.cx, file, diagnostics);
-    d.constants(file, options, diagnostics);
     d.enums(file, diagnostics);
+    d.constants(file, options, diagnostics);
     d.records(file, diagnostics);
     d.single(file, diagnostics);
+    d.functions(file, diagnostics);
     d.globals(file, diagnostics);
     d.procs(file, diagnostics);
+    d.check_functions(file, diagnostics);
     d
 }
 
@@ -74,6 +84,7 @@ fn name_of(item: &ast::Item) -> Option<&ast::Name> {
         | ast::ItemKind::Record { name, .. }
         | ast::ItemKind::Var { name, .. }
         | ast::ItemKind::Proc { name, .. }
+        | ast::ItemKind::Function { name, .. }
         | ast::ItemKind::Buffer { name, .. }
         | ast::ItemKind::Process { name, .. } => Some(name),
         ast::ItemKind::Levels(_)
@@ -163,18 +174,14 @@ impl<'a> Declarations<'a> {
             };
             value = parsed;
         }
-        match value {
-            Value::Int(value) if ty == Type::Bool || is_integer(&ty) || matches!(ty, Type::Enum(_)) => {
-                Some(Constant { value, ty, literal })
-            }
-            _ => {
-                let shown = checker.show(&ty);
-                let message = format!("a constant cannot be of type `{shown}`");
-                checker.error("E0305", name.span, message, "a number or a Boolean").help =
-                    Some("write it where it is used, or use a `var`".into());
-                None
-            }
+        if has_no_values(&ty) {
+            let shown = checker.show(&ty);
+            let message = format!("a constant cannot be of type `{shown}`");
+            checker.error("E0305", name.span, message, "numbers, Booleans, values of enums, arrays of them")
+                .help = Some("use a `var`".into());
+            return None;
         }
+        Some(Constant { value, ty, literal })
     }
 
     fn enums(&mut self, file: &ast::File, diagnostics: &mut Vec<Diagnostic>) {
@@ -353,6 +360,48 @@ impl<'a> Declarations<'a> {
         }
     }
 
+    fn functions(&mut self, file: &ast::File, diagnostics: &mut Vec<Diagnostic>) {
+        for item in &file.items {
+            let ast::ItemKind::Function { name, params, result, value } = &item.node else { continue };
+            let names: Vec<ast::Name> = params.iter().map(|p| p.name.clone()).collect();
+            unique_in(&names, "parameter", diagnostics);
+            let mut checker = Checker::of_constants(&self.cx, diagnostics);
+            let typed = |c: &mut Checker<'_>, p: &ast::Param| (p.name.clone(), p.ty.as_ref().and_then(|t| c.ty(t)));
+            let params = params.iter().map(|p| typed(&mut checker, p)).collect();
+            let result = checker.ty(result);
+            let function = Function { params, result, value: value.clone(), span: name.span };
+            self.cx.functions.entry(name.node.clone()).or_insert(Some(Rc::new(function)));
+        }
+    }
+
+    /// Looks at each function by itself. Calls of one that is wrong say nothing about it again.
+    fn check_functions(&mut self, file: &ast::File, diagnostics: &mut Vec<Diagnostic>) {
+        let names = file.items.iter().filter_map(|item| match &item.node {
+            ast::ItemKind::Function { name, .. } => Some(&name.node),
+            _ => None,
+        });
+        let wrong: Vec<&String> = names.filter(|name| !self.is_right(name, diagnostics)).collect();
+        wrong.into_iter().for_each(|name| drop(self.cx.functions.insert(name.clone(), None)));
+    }
+
+    fn is_right(&self, name: &str, diagnostics: &mut Vec<Diagnostic>) -> bool {
+        let Some(Some(function)) = self.cx.functions.get(name) else { return true };
+        let mut checker = Checker::new(&self.cx, diagnostics);
+        checker.one_step = true;
+        checker.scopes.push(HashMap::new());
+        checker.applied.push(name.into());
+        for (param, ty) in &function.params {
+            match ty {
+                Some(ty) => drop(checker.declare(param, ty.clone(), false)),
+                None => checker.bind(param, Binding::Error),
+            }
+        }
+        match &function.result {
+            Some(ty) => checker.expr_of(&function.value, ty).is_some(),
+            None => checker.expr(&function.value, None).is_some(),
+        }
+    }
+
     fn procs(&mut self, file: &'a ast::File, diagnostics: &mut Vec<Diagnostic>) {
         for item in &file.items {
             match &item.node {
@@ -368,26 +417,70 @@ impl<'a> Declarations<'a> {
                     let id = self.bodies.len();
                     let signature = Signature { id, params: params_typed, results, span: name.span };
                     self.cx.procs.entry(name.node.clone()).or_insert(signature);
-                    self.bodies.push(Body { name, params, block: body, what: BodyKind::Proc });
+                    self.bodies.push(Body { name, params, block: body, what: BodyKind::Proc, number: None });
                 }
-                ast::ItemKind::Process { name, count, body } => {
-                    let count = count.as_ref().map(|e| {
-                        let n = Checker::of_constants(&self.cx, diagnostics).integer(e);
-                        let fine = n.and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= 10_000);
-                        if n.is_some() && fine.is_none() {
-                            let message = "the number of copies is between 0 and 10000";
-                            report(diagnostics, "E0307", e.span, message, "out of bounds");
-                        }
-                        fine.unwrap_or(1)
-                    });
-                    self.bodies.push(Body { name, params: &[], block: body, what: BodyKind::Process(count) });
-                }
+                ast::ItemKind::Process { name, copies, body } => self.process(name, copies, body, diagnostics),
                 ast::ItemKind::Buffer { name, body } => {
-                    self.bodies.push(Body { name, params: &[], block: body, what: BodyKind::Buffer });
+                    self.bodies.push(Body {
+                        name,
+                        params: &[],
+                        block: body,
+                        what: BodyKind::Buffer,
+                        number: None,
+                    });
                 }
                 _ => {}
             }
         }
+    }
+
+    fn process(
+        &mut self,
+        name: &'a ast::Name,
+        copies: &'a ast::Copies,
+        block: &'a ast::Block,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
+        let mut checker = Checker::of_constants(&self.cx, diagnostics);
+        let mut add = |count: Option<u32>, number: Option<(&'a ast::Name, i64)>| {
+            self.bodies.push(Body { name, params: &[], block, what: BodyKind::Process(count), number });
+        };
+        match copies {
+            ast::Copies::Any => add(None, None),
+            ast::Copies::Count(e) => {
+                let n = checker.integer(e);
+                let fine = n.and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= 10_000);
+                if n.is_some() && fine.is_none() {
+                    let message = "the number of copies is between 0 and 10000";
+                    report(diagnostics, "E0307", e.span, message, "out of bounds");
+                }
+                add(Some(fine.unwrap_or(1)), None);
+            }
+            ast::Copies::Numbered { name: number, lo, hi } => {
+                let ends = (checker.integer(lo), checker.integer(hi));
+                let (Some(first), Some(last)) = ends else { return add(Some(1), Some((number, 0))) };
+                if last.saturating_sub(first) >= MOST_NUMBERED {
+                    let message = format!("at most {MOST_NUMBERED} threads can be numbered");
+                    report(diagnostics, "E0307", lo.span.to(hi.span), message, "too many").help =
+                        Some("most errors show with two or three".into());
+                    return add(Some(1), Some((number, first)));
+                }
+                match first <= last {
+                    true => (first..=last).for_each(|n| add(Some(1), Some((number, n)))),
+                    false => add(Some(0), Some((number, first))),
+                }
+            }
+        }
+    }
+}
+
+/// Whether no constant can be of the type: what is made while the program runs, and records, whose sizes may depend on constants.
+fn has_no_values(ty: &Type) -> bool {
+    match ty {
+        Type::Ref(_) | Type::Thread | Type::ThreadSet => true,
+        Type::Array { element, .. } => has_no_values(element),
+        Type::Record(_) => true,
+        _ => false,
     }
 }
 
@@ -413,6 +506,14 @@ fn parse_value(text: &str, span: Span) -> Option<ast::Expr> {
 }
 
 impl Body<'_> {
+    /// What its thread or procedure is called.
+    pub(super) fn shown(&self) -> String {
+        match self.number {
+            Some((_, n)) => format!("{}[{n}]", self.name.node),
+            None => self.name.node.clone(),
+        }
+    }
+
     /// Lowers it.
     pub(super) fn lower(&self, cx: &Context, diagnostics: &mut Vec<Diagnostic>) -> Proc {
         let mut checker = Checker::new(cx, diagnostics);
@@ -433,11 +534,13 @@ impl Body<'_> {
                 }
             }
         }
+        if let Some((name, n)) = self.number {
+            checker.bind(name, Binding::Number(n));
+        }
         checker.results = signature.map(|s| s.results.clone()).unwrap_or_default();
         let body = checker.block_of(|c| c.statements(self.block));
         let results = checker.results.iter().map(|t| t.clone().unwrap_or(Type::Int)).collect();
-        let name = self.name.node.clone();
-        Proc { name, locals: checker.locals, params: self.params.len(), results, body, span: self.name.span }
+        Proc { name: self.shown(), locals: checker.locals, params: self.params.len(), results, body, span: self.name.span }
     }
 }
 

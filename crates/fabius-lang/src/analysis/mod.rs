@@ -79,7 +79,7 @@ fn lower(
     });
     if let Some((name, block)) = &init_body {
         // Only for as long as this function runs: the name has no place of its own in the tree.
-        declarations.bodies.push(declare::Body { name, params: &[], block, what: BodyKind::Init });
+        declarations.bodies.push(declare::Body { name, params: &[], block, what: BodyKind::Init, number: None });
         return finish(source, file, declarations, diagnostics);
     }
     finish(source, file, declarations, diagnostics)
@@ -92,11 +92,23 @@ fn finish(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Program {
     let declare::Declarations { cx, declared, interleave, bodies } = declarations;
-    let procs: Vec<Proc> = bodies.iter().map(|b| b.lower(&cx, diagnostics)).collect();
+    let mut procs: Vec<Proc> = Vec::new();
+    let mut wrong = None;
+    for body in &bodies {
+        let known = diagnostics.len();
+        // What is wrong in one thread of a process is not said again of the others.
+        match procs.last().filter(|_| wrong == Some(body.name.span)) {
+            Some(twin) => procs.push(twin.clone()),
+            None => procs.push(body.lower(&cx, diagnostics)),
+        }
+        if diagnostics.len() > known {
+            wrong = Some(body.name.span);
+        }
+    }
     let of_kind = |wanted: fn(BodyKind) -> bool| bodies.iter().enumerate().filter(move |(_, b)| wanted(b.what));
     let buffers = of_kind(|k| k == BodyKind::Buffer).map(|(proc, b)| Entry { name: b.name.node.clone(), proc });
     let processes = bodies.iter().enumerate().filter_map(|(proc, b)| match b.what {
-        BodyKind::Process(count) => Some(Process { name: b.name.node.clone(), proc, count }),
+        BodyKind::Process(count) => Some(Process { name: b.shown(), proc, count }),
         _ => None,
     });
     let init = of_kind(|k| k == BodyKind::Init).map(|(proc, _)| proc).next();

@@ -130,11 +130,7 @@ impl Printer<'_> {
                 self.put(if *inline { "inline proc " } else { "proc " });
                 self.put(&name.node);
                 self.put("(");
-                self.list(params, |p, param| {
-                    p.put(if param.place { "place " } else { "" });
-                    p.put(&param.name.node);
-                    p.typed(param.ty.as_ref());
-                });
+                self.params(params);
                 self.put(") ");
                 match results.as_slice() {
                     [] => {}
@@ -159,17 +155,54 @@ impl Printer<'_> {
                 self.put(&format!("buffer {} ", name.node));
                 self.block(body);
             }
-            ItemKind::Process { name, count, body } => {
+            ItemKind::Process { name, copies, body } => {
                 self.put(&format!("process {}[", name.node));
-                match count {
-                    Some(count) => self.expr(count),
-                    None => self.put("*"),
+                match copies {
+                    Copies::Any => self.put("*"),
+                    Copies::Count(count) => self.expr(count),
+                    Copies::Numbered { name, lo, hi } => {
+                        self.put(&format!("{} in ", name.node));
+                        self.range(lo, hi);
+                    }
                 }
                 self.put("] ");
                 self.block(body);
             }
+            ItemKind::Function { name, params, result, value } => {
+                self.put(&format!("fn {}(", name.node));
+                self.params(params);
+                self.put(") -> ");
+                self.ty(result);
+                self.put(" {");
+                self.last_end = result.span.end as usize;
+                self.opened = true;
+                self.indent += 1;
+                self.begin(value.span.start as usize);
+                self.expr(value);
+                self.last_end = value.span.end as usize;
+                self.flush((item.span.end as usize).saturating_sub(1));
+                self.indent -= 1;
+                self.opened = true;
+                self.new_line(self.last_end);
+                self.opened = false;
+                self.put("}");
+            }
             ItemKind::Error => {}
         }
+    }
+
+    fn params(&mut self, params: &[Param]) {
+        self.list(params, |p, param| {
+            p.put(if param.place { "place " } else { "" });
+            p.put(&param.name.node);
+            p.typed(param.ty.as_ref());
+        });
+    }
+
+    fn range(&mut self, lo: &Expr, hi: &Expr) {
+        self.expr(lo);
+        self.put("..");
+        self.expr(hi);
     }
 
     /// `{ a, b }`, on one line if it fits and has no comments inside.
@@ -280,6 +313,12 @@ impl Printer<'_> {
                 self.expr(value);
                 self.put(";");
             }
+            StmtKind::AssignAll { targets, values } => {
+                self.list(targets, |p, e| p.expr(e));
+                self.put(" = ");
+                self.list(values, |p, e| p.expr(e));
+                self.put(";");
+            }
             StmtKind::Expr(e) => {
                 self.expr(e);
                 self.put(";");
@@ -329,9 +368,7 @@ impl Printer<'_> {
             }
             StmtKind::For { name, lo, hi, body } => {
                 self.put(&format!("for {} in ", name.node));
-                self.expr(lo);
-                self.put("..");
-                self.expr(hi);
+                self.range(lo, hi);
                 self.put(" ");
                 self.block(body);
             }
@@ -383,11 +420,7 @@ impl Printer<'_> {
     fn ty(&mut self, ty: &Type) {
         match &ty.node {
             TypeKind::Named(name) => self.put(name),
-            TypeKind::Range(lo, hi) => {
-                self.expr(lo);
-                self.put("..");
-                self.expr(hi);
-            }
+            TypeKind::Range(lo, hi) => self.range(lo, hi),
             TypeKind::Array(element, len) => {
                 self.put("[");
                 self.ty(element);
@@ -468,9 +501,22 @@ impl Printer<'_> {
                 self.expr(c);
                 self.put(" { ");
                 self.expr(a);
-                self.put(" } else { ");
+                self.put(" } else ");
+                if matches!(b.node, ExprKind::IfElse(..)) {
+                    return self.expr(b);
+                }
+                self.put("{ ");
                 self.expr(b);
                 self.put(" }");
+            }
+            ExprKind::Quantified { what, name, over, body } => {
+                self.put(&format!("{} {} in ", what.word(), name.node));
+                match &**over {
+                    Over::Range(lo, hi) => self.range(lo, hi),
+                    Over::Elements(e) => self.expr(e),
+                }
+                self.put(": ");
+                self.expr(body);
             }
             ExprKind::Cast(a, ty) => {
                 self.expr(a);
@@ -501,9 +547,7 @@ impl Printer<'_> {
             }
             ExprKind::AnyRange(lo, hi) => {
                 self.put("any ");
-                self.expr(lo);
-                self.put("..");
-                self.expr(hi);
+                self.range(lo, hi);
             }
             ExprKind::Call(name, args) => self.arguments(&name.node, args),
             ExprKind::Method(base, name, args) => {

@@ -6,8 +6,21 @@ use super::{Dialect, Failed, Parsed, Parser};
 use fabius_trace::Span;
 
 /// Words that a declaration begins with.
-const STARTS: &[&str] =
-    &["const", "enum", "record", "var", "sync", "data", "level", "interleave", "proc", "init", "buffer", "process"];
+const STARTS: &[&str] = &[
+    "const",
+    "enum",
+    "record",
+    "var",
+    "sync",
+    "data",
+    "level",
+    "interleave",
+    "proc",
+    "fn",
+    "init",
+    "buffer",
+    "process",
+];
 
 impl Parser<'_> {
     pub(super) fn item(&mut self) -> Item {
@@ -93,6 +106,7 @@ impl Parser<'_> {
                 self.proc(true)
             }
             "proc" => self.proc(false),
+            "fn" => self.function(),
             "init" => {
                 self.bump();
                 Ok(ItemKind::Init(self.block()?))
@@ -114,7 +128,7 @@ impl Parser<'_> {
                 let help = format!("variables are declared `var {name}: {};`", self.text());
                 self.unexpected("a declaration", Some(help))
             }
-            "fn" | "def" | "func" | "function" | "void" => self
+            "def" | "func" | "function" | "void" => self
                 .unexpected("a declaration", Some("procedures are declared `proc name(a: int) -> int { .. }`".into())),
             _ => self.unexpected("a declaration (`var`, `proc`, `init`, ..)", None),
         }
@@ -129,13 +143,14 @@ impl Parser<'_> {
         Ok(ItemKind::Const { name, ty, value })
     }
     fn record_field(&mut self) -> Parsed<Field> {
-        let kind = if self.eat_word("sync") {
-            VarKind::Sync
-        } else if self.eat_word("data") {
-            VarKind::Data
-        } else {
-            VarKind::Inferred
+        let kind = match self.text() {
+            "sync" if self.peek_at(1) == T::Name => VarKind::Sync,
+            "data" if self.peek_at(1) == T::Name => VarKind::Data,
+            _ => VarKind::Inferred,
         };
+        if kind != VarKind::Inferred {
+            self.bump();
+        }
         let name = self.name("the name of a field")?;
         self.expect(T::Colon, "`:` and a type")?;
         let ty = self.ty()?;
@@ -166,14 +181,49 @@ impl Parser<'_> {
         self.bump();
         let name = self.name("the name of a process")?;
         self.expect(T::LBracket, "`[` and how many copies there are, or `[*]`")?;
-        let count = if self.peek() == T::Star && self.peek_at(1) == T::RBracket {
+        let copies = if self.peek() == T::Star && self.peek_at(1) == T::RBracket {
             self.bump();
-            None
+            Copies::Any
+        } else if self.peek() == T::Name && self.peek_at(1) == T::Name && self.text_at(1) == "in" {
+            self.numbered()?
         } else {
-            Some(self.expr()?)
+            Copies::Count(self.expr()?)
         };
         self.expect(T::RBracket, "`]`")?;
-        Ok(ItemKind::Process { name, count, body: self.block()? })
+        Ok(ItemKind::Process { name, copies, body: self.block()? })
+    }
+    /// `i in 0..2`.
+    fn numbered(&mut self) -> Parsed<Copies> {
+        let name = self.name("the name of the number")?;
+        self.bump();
+        if self.peek() == T::Star {
+            let help = "threads of `[*]` are all alike; number them in the program, for instance with `fetch_add`";
+            return self.unexpected("the least number", Some(help.into()));
+        }
+        let lo = self.bound()?;
+        self.expect(T::DotDot, "`..` and the greatest number")?;
+        Ok(Copies::Numbered { name, lo, hi: self.bound()? })
+    }
+    /// `fn f(a: T) -> R { e }`.
+    fn function(&mut self) -> Parsed<ItemKind> {
+        self.bump();
+        let name = self.name("the name of a function")?;
+        self.expect(T::LParen, "`(` and parameters")?;
+        let params = self.list(T::RParen, Parser::parameter)?;
+        if self.peek() != T::Arrow {
+            let help = "a function has one value, `fn f(a: int) -> int { a + 1 }`; what does something is a `proc`";
+            return self.unexpected("`->` and the type of the value", Some(help.into()));
+        }
+        self.bump();
+        let result = self.ty()?;
+        self.expect(T::LBrace, "`{`")?;
+        let value = self.expr()?;
+        if self.peek() != T::RBrace {
+            let help = "a function is one expression; what takes statements is a `proc`";
+            return self.unexpected("`}`", Some(help.into()));
+        }
+        self.bump();
+        Ok(ItemKind::Function { name, params, result, value })
     }
     fn proc(&mut self, inline: bool) -> Parsed<ItemKind> {
         self.bump();

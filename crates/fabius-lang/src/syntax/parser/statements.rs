@@ -86,7 +86,7 @@ impl Parser<'_> {
             "yield" => self.one_word(StmtKind::Yield),
             "zield" => self.one_word(StmtKind::Zield),
             "skip" => self.one_word(StmtKind::Skip),
-            "progress" => self.one_word(StmtKind::Progress),
+            "progress" if self.peek_at(1) == T::Semi => self.one_word(StmtKind::Progress),
             "let" | "var" => self.local(word == "var"),
             "return" => self.return_stmt(),
             "if" => self.if_stmt(),
@@ -243,6 +243,9 @@ impl Parser<'_> {
             }
             vec![self.rhs()?]
         };
+        if targets.len() == 1 && self.peek() == T::Comma {
+            return self.assign_all(targets);
+        }
         let op = match self.peek() {
             T::Eq => None,
             T::PlusEq => Some(BinaryOp::Add),
@@ -256,6 +259,19 @@ impl Parser<'_> {
         let value = self.rhs()?;
         self.semicolon()?;
         Ok(StmtKind::Assign { targets, op, value })
+    }
+    /// `x, y = e, f;` behind the first place.
+    fn assign_all(&mut self, mut targets: Vec<Expr>) -> Parsed<StmtKind> {
+        while self.eat(T::Comma) {
+            targets.push(self.expr()?);
+        }
+        self.expect(T::Eq, "`=`")?;
+        let mut values = vec![self.expr()?];
+        while self.eat(T::Comma) {
+            values.push(self.expr()?);
+        }
+        self.semicolon()?;
+        Ok(StmtKind::AssignAll { targets, values })
     }
     /// Behind expressions that are not assigned to: a call, or what is wrong.
     fn no_assignment(&mut self, mut targets: Vec<Expr>, start: usize) -> Parsed<StmtKind> {
