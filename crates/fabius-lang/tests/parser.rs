@@ -102,6 +102,10 @@ fn declarations() {
         ("process worker[*] {}", "Process"),
         ("process worker[i in 0..N - 1] {}", "Process"),
         ("fn most(a: int, b: int) -> int { if a > b { a } else { b } }", "Function"),
+        ("invariant mutex: a + b <= 1;", "Invariant"),
+        ("channel c: int[3];", "Channel"),
+        ("channel c[2]: 0..3[N - 1];", "Channel"),
+        ("channel c: [int; 2][1];", "Channel"),
         // Words that mean something in one place only.
         ("var data: int;", "Var"),
         ("data var buffer: int;", "Var"),
@@ -163,6 +167,12 @@ fn statements() {
         ("break;", "Break"),
         ("continue;", "Continue"),
         ("choose {} or {} or {}", "Choose"),
+        ("select { when a {} }", "Select"),
+        (
+            "select { when a {} or when let x = c.receive() {} or when x = c.receive() {} or when c.send(1) {} else {} }",
+            "Select",
+        ),
+        ("select = when;", "Assign"),
         ("join h;", "Join"),
         ("yield;", "Yield"),
         ("zield;", "Zield"),

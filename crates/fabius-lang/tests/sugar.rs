@@ -80,8 +80,7 @@ fn what_reads_shared_state_and_is_used_often_is_read_once() {
 #[test]
 fn a_numbered_process_is_one_process_for_each_number() {
     let short = compiled("var a: [int; 3]; process p[i in 0..2] { let j = (i + 1) % 3; a[j] = i; }");
-    let bodies: String =
-        (0..3).map(|i| format!("process p{i}[1] {{ let j = ({i} + 1) % 3; a[j] = {i}; }} ")).collect();
+    let bodies: String = (0..3).map(|i| format!("process p{i}[1] {{ let j = ({i} + 1) % 3; a[j] = {i}; }} ")).collect();
     let mut long = compiled(&format!("var a: [int; 3]; {bodies}"));
     for (i, process) in long.processes.iter_mut().enumerate() {
         process.name = format!("p[{i}]");

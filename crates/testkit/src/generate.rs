@@ -212,7 +212,22 @@ fn node(rng: &mut fastrand::Rng, shape: Shape, depth: usize) -> Node {
         12 | 13 => line(
             pick(rng, &["s.acquire();", "s.release();", "await x == t || y > 0;", "let ok = s.try_acquire();"]).into(),
         ),
-        14 => line(pick(rng, &["x, t = t, x;", "t, a[t % 2] = 1, x;", "x = t;", "t = x;", "y = t;", "x = x;", "a = a;", "atomic { x = x; }"]).into()),
+        14 => line(
+            pick(
+                rng,
+                &[
+                    "x, t = t, x;",
+                    "t, a[t % 2] = 1, x;",
+                    "x = t;",
+                    "t = x;",
+                    "y = t;",
+                    "x = x;",
+                    "a = a;",
+                    "atomic { x = x; }",
+                ],
+            )
+            .into(),
+        ),
         15 | 16 => Node::Nest("l.acquire(); {".into(), {
             let mut inner = body(rng, shape, 2, 3);
             inner.push(Node::Line("l.release();".into()));

@@ -1,10 +1,11 @@
 //! What the analysis knows while it looks at one piece of a program: the declarations, the scopes, the diagnostics.
 
+use super::channels::Channel;
 use super::constant::{self, NoValue};
 use super::names::nearest;
 use crate::diagnostic::Diagnostic;
 use crate::program::*;
-use crate::syntax::ast;
+use crate::syntax::{ast, idioms};
 use fabius_trace::Span;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -27,6 +28,8 @@ pub(super) struct Context {
     pub(super) global_ids: HashMap<String, Option<GlobalId>>,
     pub(super) procs: HashMap<String, Signature>,
     pub(super) functions: HashMap<String, Option<Rc<Function>>>,
+    /// The records that channels are.
+    pub(super) channels: HashMap<RecordId, Channel>,
     pub(super) levels: Vec<String>,
     pub(super) inlines: HashMap<String, Inline>,
     pub(super) choices: super::Choices,
@@ -316,7 +319,10 @@ impl<'a> Checker<'a> {
             return known.clone();
         }
         let known = self.cx.types.keys().map(String::as_str).chain(BUILTIN_TYPES.iter().copied());
-        let guess = nearest(name, known).map(|n| format!("did you mean `{n}`?"));
+        let guess = match idioms::type_name(name) {
+            Some(help) => Some(help.into()),
+            None => nearest(name, known).map(|n| format!("did you mean `{n}`?")),
+        };
         self.error("E0203", span, format!("there is no type `{name}`"), "unknown type").help = guess;
         None
     }
@@ -473,7 +479,9 @@ pub(super) fn size_of(ty: &Type, records: &[Record]) -> u64 {
 pub(super) fn has_library_object(ty: &Type, cx: &Context) -> bool {
     match ty {
         Type::Record(r) => {
-            *r < cx.library_records || cx.records[*r].fields.iter().any(|f| has_library_object(&f.ty, cx))
+            *r < cx.library_records
+                || cx.channels.contains_key(r)
+                || cx.records[*r].fields.iter().any(|f| has_library_object(&f.ty, cx))
         }
         Type::Array { element, .. } => has_library_object(element, cx),
         _ => false,

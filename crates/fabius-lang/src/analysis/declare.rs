@@ -1,6 +1,7 @@
 //! Declarations: names, constants, types, variables, signatures.
 
 use super::access::Declared;
+use super::channels::{self, Channel};
 use super::checker::{
     Binding, Checker, Constant, Context, Function, Inline, Signature, has_library_object, report, size_of,
 };
@@ -12,6 +13,9 @@ use crate::syntax::ast;
 use fabius_trace::Span;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+
+/// Most messages that a channel has room for: the state has all of them.
+const MOST_PLACES: u32 = 1000;
 
 /// Most threads that are numbered: each has a body of its own.
 const MOST_NUMBERED: i64 = 1000;
@@ -85,6 +89,8 @@ fn name_of(item: &ast::Item) -> Option<&ast::Name> {
         | ast::ItemKind::Var { name, .. }
         | ast::ItemKind::Proc { name, .. }
         | ast::ItemKind::Function { name, .. }
+        | ast::ItemKind::Invariant { name, .. }
+        | ast::ItemKind::Channel { name, .. }
         | ast::ItemKind::Buffer { name, .. }
         | ast::ItemKind::Process { name, .. } => Some(name),
         ast::ItemKind::Levels(_)
@@ -177,8 +183,8 @@ impl<'a> Declarations<'a> {
         if has_no_values(&ty) {
             let shown = checker.show(&ty);
             let message = format!("a constant cannot be of type `{shown}`");
-            checker.error("E0305", name.span, message, "numbers, Booleans, values of enums, arrays of them")
-                .help = Some("use a `var`".into());
+            checker.error("E0305", name.span, message, "numbers, Booleans, values of enums, arrays of them").help =
+                Some("use a `var`".into());
             return None;
         }
         Some(Constant { value, ty, literal })
@@ -331,6 +337,18 @@ impl<'a> Declarations<'a> {
 
     fn globals(&mut self, file: &ast::File, diagnostics: &mut Vec<Diagnostic>) {
         for item in &file.items {
+            if let ast::ItemKind::Channel { name, count, element, places } = &item.node {
+                let id = self.channel(count.as_ref(), element, places, diagnostics).map(|ty| {
+                    let init = ty.default_value(&self.cx.records);
+                    let id = self.cx.globals.len();
+                    self.declared.globals.insert(id);
+                    let (name, span) = (name.node.clone(), name.span);
+                    self.cx.globals.push(Global { name, ty, init, class: Class::Sync, per_thread: false, span });
+                    id
+                });
+                self.cx.global_ids.insert(name.node.clone(), id);
+                continue;
+            }
             let ast::ItemKind::Var { kind, name, ty, init } = &item.node else { continue };
             let mut checker = Checker::of_constants(&self.cx, diagnostics);
             let typed = checker.ty(ty);
@@ -358,6 +376,50 @@ impl<'a> Declarations<'a> {
         {
             report(diagnostics, "E0307", last.span, "the global variables have too many parts", "too large together");
         }
+    }
+
+    /// The type of a channel, or of an array of them.
+    fn channel(
+        &mut self,
+        count: Option<&ast::Expr>,
+        element: &ast::Type,
+        places: &ast::Expr,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<Type> {
+        let mut checker = Checker::of_constants(&self.cx, diagnostics);
+        let typed = checker.ty(element);
+        let n = checker.integer(places);
+        let copies = count.map(|e| (e, checker.integer(e)));
+        let (typed, n) = (typed?, n?);
+        if has_library_object(&typed, &self.cx) {
+            let shown = checker.show(&typed);
+            let message = format!("a `{shown}` cannot be sent");
+            checker.error("E0408", element.span, message, "only its operations may be called");
+            return None;
+        }
+        let room = u32::try_from(n).ok().filter(|n| *n <= MOST_PLACES);
+        let Some(room) = room else {
+            let message = format!("a channel has room for 0 to {MOST_PLACES} messages");
+            report(diagnostics, "E0307", places.span, message, "out of bounds");
+            return None;
+        };
+        let fields = channels::fields(&typed, room, &self.cx.records);
+        let id = self.cx.records.len();
+        self.cx.records.push(Record { name: "channel".into(), fields });
+        self.cx.channels.insert(id, Channel { element: typed, room });
+        let ty = match copies {
+            None => Type::Record(id),
+            Some((e, n)) => match n? {
+                len @ 1..=1000 => {
+                    Type::Array { index: Type::Int.into(), lo: 0, len: len as u32, element: Type::Record(id).into() }
+                }
+                _ => {
+                    report(diagnostics, "E0307", e.span, "between 1 and 1000 channels", "out of bounds");
+                    return None;
+                }
+            },
+        };
+        Checker::of_constants(&self.cx, diagnostics).check_size(&ty, element.span).then_some(ty)
     }
 
     fn functions(&mut self, file: &ast::File, diagnostics: &mut Vec<Diagnostic>) {
@@ -421,13 +483,7 @@ impl<'a> Declarations<'a> {
                 }
                 ast::ItemKind::Process { name, copies, body } => self.process(name, copies, body, diagnostics),
                 ast::ItemKind::Buffer { name, body } => {
-                    self.bodies.push(Body {
-                        name,
-                        params: &[],
-                        block: body,
-                        what: BodyKind::Buffer,
-                        number: None,
-                    });
+                    self.bodies.push(Body { name, params: &[], block: body, what: BodyKind::Buffer, number: None });
                 }
                 _ => {}
             }
@@ -540,7 +596,14 @@ impl Body<'_> {
         checker.results = signature.map(|s| s.results.clone()).unwrap_or_default();
         let body = checker.block_of(|c| c.statements(self.block));
         let results = checker.results.iter().map(|t| t.clone().unwrap_or(Type::Int)).collect();
-        Proc { name: self.shown(), locals: checker.locals, params: self.params.len(), results, body, span: self.name.span }
+        Proc {
+            name: self.shown(),
+            locals: checker.locals,
+            params: self.params.len(),
+            results,
+            body,
+            span: self.name.span,
+        }
     }
 }
 

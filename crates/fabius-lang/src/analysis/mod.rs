@@ -1,14 +1,17 @@
 //! From the syntax tree to the core program: names, types, granularity, classes of variables.
 
 mod access;
+mod channels;
 mod checker;
 mod constant;
 mod declare;
 mod dropping;
 mod expr;
 mod hoist;
+mod invariants;
 mod names;
 mod rhs;
+mod select;
 mod statement;
 mod walk;
 
@@ -112,6 +115,7 @@ fn finish(
         _ => None,
     });
     let init = of_kind(|k| k == BodyKind::Init).map(|(proc, _)| proc).next();
+    let invariants = invariants::of(file, &cx, diagnostics);
     let mut program = Program {
         source: source.into(),
         buffers: buffers.collect(),
@@ -135,6 +139,8 @@ fn finish(
         access::infer_classes(&mut program, &declared);
         access::assign(&mut program);
         dropping::assign(&mut program);
+        invariants::check_steps(&program, &invariants, diagnostics);
+        invariants::insert(&mut program, &invariants);
     }
     program
 }

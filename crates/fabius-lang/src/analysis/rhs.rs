@@ -6,7 +6,7 @@ use super::constant::{constant, is_integer};
 use super::expr::strip;
 use super::names::{count, list, nearest};
 use crate::program::*;
-use crate::syntax::ast;
+use crate::syntax::{ast, idioms};
 use fabius_trace::Span;
 use std::collections::HashMap;
 
@@ -294,7 +294,10 @@ impl Checker<'_> {
         let known = self.cx.procs.keys().chain(self.cx.inlines.keys()).chain(self.cx.functions.keys());
         let help = match self.is_function(&name.node) {
             true => Some("this is a function, which only has a value; what does something is a `proc`".into()),
-            false => nearest(&name.node, known.map(String::as_str)).map(|n| format!("did you mean `{n}`?")),
+            false => match idioms::procedure(&name.node) {
+                Some(help) => Some(help.into()),
+                None => nearest(&name.node, known.map(String::as_str)).map(|n| format!("did you mean `{n}`?")),
+            },
         };
         let message = format!("there is no procedure `{}` to {what}", name.node);
         self.error("E0204", name.span, message, "unknown procedure").help = help;
@@ -382,6 +385,10 @@ impl Checker<'_> {
                         self.set_operation(place, name, args, e.span)?;
                         Some((name.node.clone(), Vec::new()))
                     }
+                    Type::Record(r) if self.cx.channels.contains_key(&r) => {
+                        let values = self.channel_operation(place, name, args, e.span)?;
+                        Some((name.node.clone(), values))
+                    }
                     Type::Record(r) if r < self.cx.library_records => {
                         let prefix = format!("{}_", self.cx.records[r].name);
                         let full = format!("{prefix}{}", name.node);
@@ -411,7 +418,7 @@ impl Checker<'_> {
     }
 
     /// The object whose operation is called; a reference to one stands for it.
-    fn receiver(&mut self, e: &ast::Expr) -> Option<Place> {
+    pub(super) fn receiver(&mut self, e: &ast::Expr) -> Option<Place> {
         let place = self.place(e)?;
         if let Type::Ref(record) = place.ty {
             let span = place.span;

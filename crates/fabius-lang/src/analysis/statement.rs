@@ -16,7 +16,7 @@ impl Checker<'_> {
         self.scopes.pop();
     }
 
-    fn nested(&mut self, block: &ast::Block) -> Block {
+    pub(super) fn nested(&mut self, block: &ast::Block) -> Block {
         self.frames.push(Frame::Branch);
         let out = self.block_of(|c| c.statements(block));
         self.frames.pop();
@@ -35,6 +35,7 @@ impl Checker<'_> {
                 self.push(StmtKind::While(yes, body), span);
             }
             ast::StmtKind::Choose(blocks) => self.choose(blocks, span),
+            ast::StmtKind::Select { branches, otherwise } => self.select(branches, otherwise.as_ref(), span),
             ast::StmtKind::Atomic(body) => self.atomic(body, span),
             ast::StmtKind::Block(body) => self.statements(body),
             // The variables of an expansion are temporaries of the statement that calls it.
@@ -93,6 +94,7 @@ impl Checker<'_> {
             | ast::StmtKind::While { .. }
             | ast::StmtKind::Loop(_)
             | ast::StmtKind::Choose(_)
+            | ast::StmtKind::Select { .. }
             | ast::StmtKind::Atomic(_)
             | ast::StmtKind::Block(_)
             | ast::StmtKind::Error => {}
@@ -231,7 +233,7 @@ impl Checker<'_> {
         .help = Some("put it behind the block; a variable can say whether it is needed".into());
     }
 
-    fn may_wait(&mut self, word: &str, span: Span) {
+    pub(super) fn may_wait(&mut self, word: &str, span: Span) {
         if self.in_atomic() && !(self.frames.last() == Some(&Frame::Atomic) && self.out.is_empty()) {
             self.error(
                 "E0405",
@@ -452,7 +454,7 @@ impl Checker<'_> {
     }
 
     /// The value as it is now.
-    fn hold(&mut self, value: Expr, span: Span) -> Expr {
+    pub(super) fn hold(&mut self, value: Expr, span: Span) -> Expr {
         if let ExprKind::Const(_) = value.kind {
             return value;
         }
@@ -527,7 +529,7 @@ impl Checker<'_> {
 const IN_A_ROW: usize = 16;
 
 /// The alternative whose number is chosen; `when` compares it.
-fn one_of(mut bodies: Vec<(usize, Block)>, when: &dyn Fn(BinaryOp, usize, Block, Block) -> Stmt) -> Block {
+pub(super) fn one_of(mut bodies: Vec<(usize, Block)>, when: &dyn Fn(BinaryOp, usize, Block, Block) -> Stmt) -> Block {
     if bodies.len() > IN_A_ROW {
         let upper = bodies.split_off(bodies.len() / 2);
         let middle = upper[0].0;

@@ -83,6 +83,18 @@ pub enum ItemKind {
         copies: Copies,
         body: Block,
     },
+    /// `channel c: T[n];`, `channel c[m]: T[n];`.
+    Channel {
+        name: Name,
+        count: Option<Expr>,
+        element: Type,
+        places: Expr,
+    },
+    /// `invariant name: e;`
+    Invariant {
+        name: Name,
+        condition: Expr,
+    },
     /// `fn f(a: T) -> R { e }`.
     Function {
         name: Name,
@@ -202,6 +214,11 @@ pub enum StmtKind {
     Break,
     Continue,
     Choose(Vec<Block>),
+    /// `select { when e { .. } or when let x = c.receive() { .. } else { .. } }`.
+    Select {
+        branches: Vec<(When, Block)>,
+        otherwise: Option<Block>,
+    },
     Join(Expr),
     Yield,
     Zield,
@@ -215,6 +232,18 @@ pub enum StmtKind {
     /// A bare block.
     Block(Block),
     Error,
+}
+
+/// What a branch of `select` waits for.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum When {
+    /// A condition, or an operation of a channel without a result that is kept.
+    Expr(Expr),
+    /// `let x = c.receive()`, `var x = c.receive()`.
+    Let { mutable: bool, name: Name, value: Expr },
+    /// `x = c.receive()`.
+    Assign { target: Expr, value: Expr },
 }
 
 /// The kinds of expressions.

@@ -168,6 +168,24 @@ impl Printer<'_> {
                 self.put("] ");
                 self.block(body);
             }
+            ItemKind::Channel { name, count, element, places } => {
+                self.put(&format!("channel {}", name.node));
+                if let Some(count) = count {
+                    self.put("[");
+                    self.expr(count);
+                    self.put("]");
+                }
+                self.put(": ");
+                self.ty(element);
+                self.put("[");
+                self.expr(places);
+                self.put("];");
+            }
+            ItemKind::Invariant { name, condition } => {
+                self.put(&format!("invariant {}: ", name.node));
+                self.expr(condition);
+                self.put(";");
+            }
             ItemKind::Function { name, params, result, value } => {
                 self.put(&format!("fn {}(", name.node));
                 self.params(params);
@@ -378,6 +396,7 @@ impl Printer<'_> {
                     self.block(block);
                 }
             }
+            StmtKind::Select { branches, otherwise } => self.select(stmt, branches, otherwise.as_ref()),
             StmtKind::Atomic(body) => {
                 self.put("atomic ");
                 self.block(body);
@@ -408,6 +427,44 @@ impl Printer<'_> {
             }
             StmtKind::Error => {}
         }
+    }
+
+    fn select(&mut self, stmt: &Stmt, branches: &[(When, Block)], otherwise: Option<&Block>) {
+        self.put("select {");
+        self.opened = true;
+        self.last_end = stmt.span.start as usize + "select".len();
+        self.indent += 1;
+        for (i, (when, block)) in branches.iter().enumerate() {
+            if i == 0 {
+                self.begin(when_span(when).start as usize);
+            }
+            self.put(if i == 0 { "when " } else { " or when " });
+            match when {
+                When::Expr(e) => self.expr(e),
+                When::Let { mutable, name, value } => {
+                    self.put(if *mutable { "var " } else { "let " });
+                    self.put(&format!("{} = ", name.node));
+                    self.expr(value);
+                }
+                When::Assign { target, value } => {
+                    self.expr(target);
+                    self.put(" = ");
+                    self.expr(value);
+                }
+            }
+            self.put(" ");
+            self.block(block);
+        }
+        if let Some(block) = otherwise {
+            self.put(" else ");
+            self.block(block);
+        }
+        self.flush((stmt.span.end as usize).saturating_sub(1));
+        self.indent -= 1;
+        self.opened = true;
+        self.new_line(self.last_end);
+        self.opened = false;
+        self.put("}");
     }
 
     fn with(&mut self, word: &str, e: &Expr) {
@@ -577,6 +634,13 @@ impl Printer<'_> {
             }
             ExprKind::Error => {}
         }
+    }
+}
+
+fn when_span(when: &When) -> Span {
+    match when {
+        When::Expr(e) | When::Assign { target: e, .. } => e.span,
+        When::Let { name, .. } => name.span,
     }
 }
 

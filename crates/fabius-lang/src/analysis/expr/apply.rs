@@ -31,7 +31,13 @@ impl Checker<'_> {
             self.error("E0303", name.span, "`len` wants 1 argument", format!("{} given", args.len()));
             return None;
         };
-        match self.any_expr(of, None)?.ty {
+        let typed = self.any_expr(of, None)?;
+        if let (ExprKind::Read(place), Type::Record(r)) = (&typed.kind, &typed.ty)
+            && self.cx.channels.contains_key(r)
+        {
+            return Some(self.messages(place, self.at(span)));
+        }
+        match typed.ty {
             Type::Array { len, .. } => Some(constant(Value::Int(len.into()), &Type::Int, self.at(span))),
             other => {
                 let shown = self.show(&other);
@@ -131,13 +137,7 @@ impl Checker<'_> {
     }
 
     /// `A[i]` of a constant.
-    pub(super) fn element_of_constant(
-        &mut self,
-        parts: Vec<Value>,
-        ty: Type,
-        index: Expr,
-        span: Span,
-    ) -> Option<Expr> {
+    pub(super) fn element_of_constant(&mut self, parts: Vec<Value>, ty: Type, index: Expr, span: Span) -> Option<Expr> {
         let Type::Array { index: key, lo, len, element } = ty.clone() else { return None };
         let at = self.at(span);
         if let Ok(Value::Int(n)) = evaluate(&index) {
@@ -214,7 +214,8 @@ fn within(value: Expr, ty: &Type) -> Expr {
 fn measure(e: &Expr) -> (usize, usize) {
     let in_place = |p: &Place| {
         let base = if let Base::Heap(e, _) = &p.base { Some(&**e) } else { None };
-        let steps = p.path.iter().filter_map(|s| if let Projection::Index { index, .. } = s { Some(&**index) } else { None });
+        let steps =
+            p.path.iter().filter_map(|s| if let Projection::Index { index, .. } = s { Some(&**index) } else { None });
         base.into_iter().chain(steps).map(measure).collect::<Vec<_>>()
     };
     let inside = match &e.kind {

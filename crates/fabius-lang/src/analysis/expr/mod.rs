@@ -47,6 +47,9 @@ impl Checker<'_> {
         let (found, wanted) = (self.show(from), self.show(to));
         let help = match (from, to) {
             (_, Type::Bool) if is_integer(from) => Some("compare it, for instance with `!= 0`".into()),
+            (Type::Thread, _) if is_integer(to) => {
+                Some("`self` is a handle; a thread knows its number in `process p[i in 0..2] { .. }`".into())
+            }
             (Type::Ref(_) | Type::Thread, Type::Bool) => Some("compare it with `null`".into()),
             _ if is_integer(from) && is_integer(to) => Some(format!("convert it: `(..) as {wanted}`")),
             _ => None,

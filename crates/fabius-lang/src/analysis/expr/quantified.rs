@@ -70,7 +70,9 @@ impl Checker<'_> {
             Over::Range(lo, hi) => {
                 let (first, last) = (self.integer(lo), self.integer(hi));
                 let (first, last) = (first?, last?);
-                return self.few(last.saturating_sub(first).saturating_add(1), lo.span.to(hi.span)).then(|| (first..=last).map(Binding::Number).collect());
+                return self
+                    .few(last.saturating_sub(first).saturating_add(1), lo.span.to(hi.span))
+                    .then(|| (first..=last).map(Binding::Number).collect());
             }
             Over::Elements(of) => of,
         };
@@ -105,7 +107,8 @@ impl Checker<'_> {
                         Some("bind it first: `let t = ..;`".into());
                     return None;
                 }
-                let number = |n: i64| Expr { kind: ExprKind::Const(Value::Int(n)), ty: (*index).clone(), span: place.span };
+                let number =
+                    |n: i64| Expr { kind: ExprKind::Const(Value::Int(n)), ty: (*index).clone(), span: place.span };
                 let one = |n: i64| {
                     let step = Projection::Index { index: number(n).into(), lo, len };
                     match extend(place.clone(), step, (*element).clone(), place.span).kind {

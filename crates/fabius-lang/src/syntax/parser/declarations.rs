@@ -1,12 +1,13 @@
 //! Declarations.
 
 use super::super::ast::*;
+use super::super::idioms;
 use super::super::lexer::TokenKind as T;
 use super::{Dialect, Failed, Parsed, Parser};
 use fabius_trace::Span;
 
 /// Words that a declaration begins with.
-const STARTS: &[&str] = &[
+pub(super) const STARTS: &[&str] = &[
     "const",
     "enum",
     "record",
@@ -17,6 +18,8 @@ const STARTS: &[&str] = &[
     "interleave",
     "proc",
     "fn",
+    "channel",
+    "invariant",
     "init",
     "buffer",
     "process",
@@ -47,6 +50,7 @@ impl Parser<'_> {
                     depth -= 1;
                     if depth <= 0 {
                         self.bump();
+                        self.eat(T::Semi);
                         return;
                     }
                 }
@@ -107,6 +111,8 @@ impl Parser<'_> {
             }
             "proc" => self.proc(false),
             "fn" => self.function(),
+            "channel" => self.channel(),
+            "invariant" => self.invariant(),
             "init" => {
                 self.bump();
                 Ok(ItemKind::Init(self.block()?))
@@ -128,9 +134,10 @@ impl Parser<'_> {
                 let help = format!("variables are declared `var {name}: {};`", self.text());
                 self.unexpected("a declaration", Some(help))
             }
-            "def" | "func" | "function" | "void" => self
-                .unexpected("a declaration", Some("procedures are declared `proc name(a: int) -> int { .. }`".into())),
-            _ => self.unexpected("a declaration (`var`, `proc`, `init`, ..)", None),
+            word => match idioms::declaration(word) {
+                Some(help) => self.unexpected("a declaration", Some(help.into())),
+                None => self.unexpected("a declaration (`var`, `proc`, `init`, ..)", None),
+            },
         }
     }
     fn constant(&mut self) -> Parsed<ItemKind> {
@@ -171,7 +178,11 @@ impl Parser<'_> {
             return self.unexpected("`var`", None);
         }
         let name = self.name("the name of a variable")?;
-        self.expect(T::Colon, "`:` and the type of the variable")?;
+        if self.peek() != T::Colon {
+            let help = format!("say its type: `var {}: int = 0;`", name.node);
+            return self.unexpected("`:` and the type of the variable", Some(help));
+        }
+        self.bump();
         let ty = self.ty()?;
         let init = if self.eat(T::Eq) { Some(self.expr()?) } else { None };
         self.semicolon()?;
@@ -203,6 +214,53 @@ impl Parser<'_> {
         let lo = self.bound()?;
         self.expect(T::DotDot, "`..` and the greatest number")?;
         Ok(Copies::Numbered { name, lo, hi: self.bound()? })
+    }
+    /// `channel c: T[n];`, `channel c[m]: T[n];`.
+    fn channel(&mut self) -> Parsed<ItemKind> {
+        self.bump();
+        let name = self.name("the name of a channel")?;
+        let mut count = None;
+        if self.eat(T::LBracket) {
+            count = Some(self.expr()?);
+            self.expect(T::RBracket, "`]`")?;
+        }
+        let help = "a channel of messages of type `int` with room for 3: `channel c: int[3];`".to_string();
+        if !self.eat(T::Colon) {
+            return self.unexpected("`:` and the type of the messages", Some(help));
+        }
+        let ty = self.ty()?;
+        // The room behind a range has been read as an index of its upper bound.
+        let (element, places) = match ty {
+            Spanned { node: TypeKind::Range(lo, hi), span } if self.peek() != T::LBracket => match *hi {
+                Spanned { node: ExprKind::Index(hi, places), .. } => {
+                    (Spanned { node: TypeKind::Range(lo, hi), span }, *places)
+                }
+                _ => return self.unexpected("`[`, how many messages it has room for, and `]`", Some(help)),
+            },
+            element => {
+                if !self.eat(T::LBracket) {
+                    return self.unexpected("`[`, how many messages it has room for, and `]`", Some(help));
+                }
+                let places = self.expr()?;
+                self.expect(T::RBracket, "`]`")?;
+                (element, places)
+            }
+        };
+        self.semicolon()?;
+        Ok(ItemKind::Channel { name, count, element, places })
+    }
+    /// `invariant name: e;`.
+    fn invariant(&mut self) -> Parsed<ItemKind> {
+        self.bump();
+        let name = self.name("the name of an invariant")?;
+        if self.peek() != T::Colon {
+            let help = "an invariant has a name: `invariant mutex: in_section <= 1;`";
+            return self.unexpected("`:` and an expression", Some(help.into()));
+        }
+        self.bump();
+        let condition = self.expr()?;
+        self.semicolon()?;
+        Ok(ItemKind::Invariant { name, condition })
     }
     /// `fn f(a: T) -> R { e }`.
     fn function(&mut self) -> Parsed<ItemKind> {

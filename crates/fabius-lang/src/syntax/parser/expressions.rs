@@ -45,8 +45,8 @@ impl Parser<'_> {
                     return Err(Failed);
                 }
             }
-            if p.is_word("and") {
-                return p.unexpected("an operator", Some("conjunction is written `&&`".into()));
+            if p.is_word("and") || p.peek() == T::Question {
+                return p.unexpected("an operator", p.foreign().map(String::from));
             }
             Ok(left)
         })
@@ -128,7 +128,7 @@ impl Parser<'_> {
             }
             T::LBracket => self.array()?,
             T::Name => self.word()?,
-            _ => return self.unexpected("an expression", None),
+            _ => return self.unexpected("an expression", self.foreign().map(String::from)),
         };
         Ok(Spanned { node, span: start.to(self.last_span()) })
     }
