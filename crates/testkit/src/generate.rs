@@ -52,6 +52,7 @@ var l: lock;
 var s: semaphore = semaphore { count: 1 };
 var h: thread;
 const NEXT = [1, 2, 0];
+channel k: 0..3[1];
 fn most(a: 0..3, b: 0..3) -> 0..3 { if a > b { a } else { b } }
 fn near(n: 0..3) -> bool { n == x || n + 1 == x }
 proc nothing() { }
@@ -210,7 +211,22 @@ fn node(rng: &mut fastrand::Rng, shape: Shape, depth: usize) -> Node {
             line(pick(rng, &["yield;", "zield;", "post follow(x);", "post @HIGH follow(t);", "yield;"]).into())
         }
         12 | 13 => line(
-            pick(rng, &["s.acquire();", "s.release();", "await x == t || y > 0;", "let ok = s.try_acquire();"]).into(),
+            pick(
+                rng,
+                &[
+                    "s.acquire();",
+                    "s.release();",
+                    "await x == t || y > 0;",
+                    "let ok = s.try_acquire();",
+                    "k.send(x);",
+                    "t = k.receive();",
+                    "k.try_send(t);",
+                    "let (ok, v) = k.try_receive();",
+                    "select { when x == t { t = 1; } or when t = k.receive() { x = t; } else { y = y + 1; } }",
+                    "select { when y > 0 { x = 0; } or when k.send(t) { t = 2; } or when a[0] == x { t = 3; } }",
+                ],
+            )
+            .into(),
         ),
         14 => line(
             pick(
@@ -251,6 +267,10 @@ impl Model {
     /// The source text.
     pub fn source(&self) -> String {
         let mut out = String::from(DECLARATIONS);
+        // Among the tasks of one buffer a step is more than one access.
+        if matches!(self.shape, Shape::Threads | Shape::Spawned) {
+            out += "invariant rare: x != 2 || a[1] != 3 || y == 0;\n";
+        }
         let local = "    var t: 0..3;\n";
         if matches!(self.shape, Shape::Tasks | Shape::Buffers) {
             out += "proc follow(n: 0..3) {\n    x = n;\n    yield;\n    y = y + x;\n}\n";
