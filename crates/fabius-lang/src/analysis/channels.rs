@@ -3,19 +3,17 @@
 //! Messages stand in order from the first place on, and behind the last one are defaults, so that equal contents are equal
 //! states. A channel without room has one place for what is offered, and says how far the handing over has come.
 
-use super::checker::Checker;
+use super::checker::{Channel, Checker, has_library_object, report};
 use super::constant::constant;
+use super::declare::Declarations;
 use super::names::count;
+use crate::diagnostic::Diagnostic;
 use crate::program::*;
 use crate::syntax::ast;
 use fabius_trace::Span;
 
-/// What is known of a channel besides its record.
-pub(super) struct Channel {
-    pub(super) element: Type,
-    /// For how many messages there is room; 0 for one that hands over.
-    pub(super) room: u32,
-}
+/// Most messages that a channel has room for: the state has all of them.
+const MOST_PLACES: u32 = 1000;
 
 /// Fields of a channel: the messages, and how many there are (without room: how far the handing over has come).
 const ITEMS: usize = 0;
@@ -26,7 +24,7 @@ const NOTHING: i64 = 0;
 const OFFERED: i64 = 1;
 const TAKEN: i64 = 2;
 
-pub(super) fn fields(element: &Type, room: u32, records: &[Record]) -> Vec<Field> {
+fn fields(element: &Type, room: u32, records: &[Record]) -> Vec<Field> {
     let field = |name: &str, ty: Type| {
         let init = ty.default_value(records);
         Field { name: name.into(), ty, init, class: Class::Sync }
@@ -44,6 +42,52 @@ pub(super) struct Operation {
     pub(super) effect: Block,
     /// What it results in.
     pub(super) values: Vec<Expr>,
+}
+
+impl Declarations<'_> {
+    /// The type of a channel, or of an array of them.
+    pub(super) fn channel(
+        &mut self,
+        count: Option<&ast::Expr>,
+        element: &ast::Type,
+        places: &ast::Expr,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<Type> {
+        let mut checker = Checker::of_constants(&self.cx, diagnostics);
+        let typed = checker.ty(element);
+        let n = checker.integer(places);
+        let copies = count.map(|e| (e, checker.integer(e)));
+        let (typed, n) = (typed?, n?);
+        if has_library_object(&typed, &self.cx) {
+            let shown = checker.show(&typed);
+            let message = format!("a `{shown}` cannot be sent");
+            checker.error("E0408", element.span, message, "only its operations may be called");
+            return None;
+        }
+        let room = u32::try_from(n).ok().filter(|n| *n <= MOST_PLACES);
+        let Some(room) = room else {
+            let message = format!("a channel has room for 0 to {MOST_PLACES} messages");
+            report(diagnostics, "E0307", places.span, message, "out of bounds");
+            return None;
+        };
+        let fields = fields(&typed, room, &self.cx.records);
+        let id = self.cx.records.len();
+        self.cx.records.push(Record { name: "channel".into(), fields });
+        self.cx.channels.insert(id, Channel { element: typed, room });
+        let ty = match copies {
+            None => Type::Record(id),
+            Some((e, n)) => match n? {
+                len @ 1..=1000 => {
+                    Type::Array { index: Type::Int.into(), lo: 0, len: len as u32, element: Type::Record(id).into() }
+                }
+                _ => {
+                    report(diagnostics, "E0307", e.span, "between 1 and 1000 channels", "out of bounds");
+                    return None;
+                }
+            },
+        };
+        Checker::of_constants(&self.cx, diagnostics).check_size(&ty, element.span).then_some(ty)
+    }
 }
 
 impl Checker<'_> {

@@ -1,6 +1,5 @@
 //! What the analysis knows while it looks at one piece of a program: the declarations, the scopes, the diagnostics.
 
-use super::channels::Channel;
 use super::constant::{self, NoValue};
 use super::names::nearest;
 use crate::diagnostic::Diagnostic;
@@ -59,6 +58,13 @@ pub(super) struct Function {
     pub(super) result: Option<Type>,
     pub(super) value: ast::Expr,
     pub(super) span: Span,
+}
+
+/// What is known of a channel besides its record.
+pub(super) struct Channel {
+    pub(super) element: Type,
+    /// For how many messages there is room; 0 for one that hands over.
+    pub(super) room: u32,
 }
 
 /// A procedure of the library, expanded where it is called.

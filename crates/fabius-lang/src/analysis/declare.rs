@@ -1,10 +1,7 @@
 //! Declarations: names, constants, types, variables, signatures.
 
 use super::access::Declared;
-use super::channels::{self, Channel};
-use super::checker::{
-    Binding, Checker, Constant, Context, Function, Inline, Signature, has_library_object, report, size_of,
-};
+use super::checker::{Binding, Checker, Constant, Context, Inline, Signature, has_library_object, report, size_of};
 use super::constant::widen;
 use super::{Options, names::nearest};
 use crate::diagnostic::Diagnostic;
@@ -12,13 +9,6 @@ use crate::program::*;
 use crate::syntax::ast;
 use fabius_trace::Span;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
-
-/// Most messages that a channel has room for: the state has all of them.
-const MOST_PLACES: u32 = 1000;
-
-/// Most threads that are numbered: each has a body of its own.
-const MOST_NUMBERED: i64 = 1000;
 
 /// A body that is still to be lowered, with the procedure that it becomes.
 pub(super) struct Body<'a> {
@@ -114,7 +104,7 @@ fn unique_names(cx: &Context, file: &ast::File, diagnostics: &mut Vec<Diagnostic
     }
 }
 
-fn unique_in(names: &[ast::Name], what: &str, diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn unique_in(names: &[ast::Name], what: &str, diagnostics: &mut Vec<Diagnostic>) {
     let mut seen = HashMap::new();
     for name in names {
         if let Some(first) = seen.insert(name.node.as_str(), name.span) {
@@ -378,92 +368,6 @@ impl<'a> Declarations<'a> {
         }
     }
 
-    /// The type of a channel, or of an array of them.
-    fn channel(
-        &mut self,
-        count: Option<&ast::Expr>,
-        element: &ast::Type,
-        places: &ast::Expr,
-        diagnostics: &mut Vec<Diagnostic>,
-    ) -> Option<Type> {
-        let mut checker = Checker::of_constants(&self.cx, diagnostics);
-        let typed = checker.ty(element);
-        let n = checker.integer(places);
-        let copies = count.map(|e| (e, checker.integer(e)));
-        let (typed, n) = (typed?, n?);
-        if has_library_object(&typed, &self.cx) {
-            let shown = checker.show(&typed);
-            let message = format!("a `{shown}` cannot be sent");
-            checker.error("E0408", element.span, message, "only its operations may be called");
-            return None;
-        }
-        let room = u32::try_from(n).ok().filter(|n| *n <= MOST_PLACES);
-        let Some(room) = room else {
-            let message = format!("a channel has room for 0 to {MOST_PLACES} messages");
-            report(diagnostics, "E0307", places.span, message, "out of bounds");
-            return None;
-        };
-        let fields = channels::fields(&typed, room, &self.cx.records);
-        let id = self.cx.records.len();
-        self.cx.records.push(Record { name: "channel".into(), fields });
-        self.cx.channels.insert(id, Channel { element: typed, room });
-        let ty = match copies {
-            None => Type::Record(id),
-            Some((e, n)) => match n? {
-                len @ 1..=1000 => {
-                    Type::Array { index: Type::Int.into(), lo: 0, len: len as u32, element: Type::Record(id).into() }
-                }
-                _ => {
-                    report(diagnostics, "E0307", e.span, "between 1 and 1000 channels", "out of bounds");
-                    return None;
-                }
-            },
-        };
-        Checker::of_constants(&self.cx, diagnostics).check_size(&ty, element.span).then_some(ty)
-    }
-
-    fn functions(&mut self, file: &ast::File, diagnostics: &mut Vec<Diagnostic>) {
-        for item in &file.items {
-            let ast::ItemKind::Function { name, params, result, value } = &item.node else { continue };
-            let names: Vec<ast::Name> = params.iter().map(|p| p.name.clone()).collect();
-            unique_in(&names, "parameter", diagnostics);
-            let mut checker = Checker::of_constants(&self.cx, diagnostics);
-            let typed = |c: &mut Checker<'_>, p: &ast::Param| (p.name.clone(), p.ty.as_ref().and_then(|t| c.ty(t)));
-            let params = params.iter().map(|p| typed(&mut checker, p)).collect();
-            let result = checker.ty(result);
-            let function = Function { params, result, value: value.clone(), span: name.span };
-            self.cx.functions.entry(name.node.clone()).or_insert(Some(Rc::new(function)));
-        }
-    }
-
-    /// Looks at each function by itself. Calls of one that is wrong say nothing about it again.
-    fn check_functions(&mut self, file: &ast::File, diagnostics: &mut Vec<Diagnostic>) {
-        let names = file.items.iter().filter_map(|item| match &item.node {
-            ast::ItemKind::Function { name, .. } => Some(&name.node),
-            _ => None,
-        });
-        let wrong: Vec<&String> = names.filter(|name| !self.is_right(name, diagnostics)).collect();
-        wrong.into_iter().for_each(|name| drop(self.cx.functions.insert(name.clone(), None)));
-    }
-
-    fn is_right(&self, name: &str, diagnostics: &mut Vec<Diagnostic>) -> bool {
-        let Some(Some(function)) = self.cx.functions.get(name) else { return true };
-        let mut checker = Checker::new(&self.cx, diagnostics);
-        checker.one_step = true;
-        checker.scopes.push(HashMap::new());
-        checker.applied.push(name.into());
-        for (param, ty) in &function.params {
-            match ty {
-                Some(ty) => drop(checker.declare(param, ty.clone(), false)),
-                None => checker.bind(param, Binding::Error),
-            }
-        }
-        match &function.result {
-            Some(ty) => checker.expr_of(&function.value, ty).is_some(),
-            None => checker.expr(&function.value, None).is_some(),
-        }
-    }
-
     fn procs(&mut self, file: &'a ast::File, diagnostics: &mut Vec<Diagnostic>) {
         for item in &file.items {
             match &item.node {
@@ -486,45 +390,6 @@ impl<'a> Declarations<'a> {
                     self.bodies.push(Body { name, params: &[], block: body, what: BodyKind::Buffer, number: None });
                 }
                 _ => {}
-            }
-        }
-    }
-
-    fn process(
-        &mut self,
-        name: &'a ast::Name,
-        copies: &'a ast::Copies,
-        block: &'a ast::Block,
-        diagnostics: &mut Vec<Diagnostic>,
-    ) {
-        let mut checker = Checker::of_constants(&self.cx, diagnostics);
-        let mut add = |count: Option<u32>, number: Option<(&'a ast::Name, i64)>| {
-            self.bodies.push(Body { name, params: &[], block, what: BodyKind::Process(count), number });
-        };
-        match copies {
-            ast::Copies::Any => add(None, None),
-            ast::Copies::Count(e) => {
-                let n = checker.integer(e);
-                let fine = n.and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= 10_000);
-                if n.is_some() && fine.is_none() {
-                    let message = "the number of copies is between 0 and 10000";
-                    report(diagnostics, "E0307", e.span, message, "out of bounds");
-                }
-                add(Some(fine.unwrap_or(1)), None);
-            }
-            ast::Copies::Numbered { name: number, lo, hi } => {
-                let ends = (checker.integer(lo), checker.integer(hi));
-                let (Some(first), Some(last)) = ends else { return add(Some(1), Some((number, 0))) };
-                if last.saturating_sub(first) >= MOST_NUMBERED {
-                    let message = format!("at most {MOST_NUMBERED} threads can be numbered");
-                    report(diagnostics, "E0307", lo.span.to(hi.span), message, "too many").help =
-                        Some("most errors show with two or three".into());
-                    return add(Some(1), Some((number, first)));
-                }
-                match first <= last {
-                    true => (first..=last).for_each(|n| add(Some(1), Some((number, n)))),
-                    false => add(Some(0), Some((number, first))),
-                }
             }
         }
     }

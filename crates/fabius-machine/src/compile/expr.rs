@@ -4,7 +4,7 @@ use super::Compiler;
 use super::scan::is_plain;
 use crate::code::{Area, Arg, Cmp, Copy, Fix, Info, Instr, Loc, Op, Shape};
 use crate::layout::{flatten, words_of};
-use fabius_lang::program::{Base, BinaryOp, Expr, ExprKind, Place, Projection, Type, UnaryOp, Value};
+use fabius_lang::program::{Base, BinaryOp, Check, Expr, ExprKind, Place, Projection, Type, UnaryOp, Value};
 use fabius_trace::Span;
 
 /// A computed value: its first word, and what read it.
@@ -254,6 +254,16 @@ impl<'p> Compiler<'p> {
                 out.push(self.emit(Instr::Unless { cmp, a: a.arg, b: b.arg, to: 0 }, info));
             }
         }
+    }
+
+    /// Fails unless the expression holds. What an invariant reads is told to nobody.
+    pub(super) fn assert(&mut self, e: &'p Expr, check: Check, at: Span) {
+        self.hidden = check == Check::Invariant;
+        let (cmp, a, b) = self.test(e);
+        let misuse = check == Check::SyncMisuse;
+        let info = Info { at, a: a.span, b: b.span, ..Info::default() };
+        self.emit(Instr::Assert { cmp, a: a.arg, b: b.arg, misuse }, info);
+        self.hidden = false;
     }
 
     /// A Boolean expression as a comparison of two words.

@@ -11,7 +11,7 @@ use crate::layout::{Layout, words_of};
 use dead::Dead;
 use expr::Val;
 use fabius_lang::program::{
-    Access, Block, Check, Class, Expr, Guard as Test, Interleave, Place, ProcId, Program, Stmt, StmtKind, Type, Value,
+    Access, Block, Class, Expr, Guard as Test, Interleave, Place, ProcId, Program, Stmt, StmtKind, Type, Value,
 };
 use fabius_trace::{Points, Span};
 use std::collections::HashMap;
@@ -303,14 +303,7 @@ impl<'p> Compiler<'p> {
                 let info = Info { at: s.span, a: a.span, b: b.span, ..Info::default() };
                 self.emit(Instr::Assume { cmp, a: a.arg, b: b.arg }, info);
             }
-            StmtKind::Assert(e, check, _) => {
-                self.hidden = *check == Check::Invariant;
-                let (cmp, a, b) = self.test(e);
-                let misuse = *check == Check::SyncMisuse;
-                let info = Info { at: s.span, a: a.span, b: b.span, ..Info::default() };
-                self.emit(Instr::Assert { cmp, a: a.arg, b: b.arg, misuse }, info);
-                self.hidden = false;
-            }
+            StmtKind::Assert(e, check, _) => self.assert(e, *check, s.span),
             StmtKind::Print(es) => {
                 for e in es {
                     let value = self.value(e, None);
