@@ -112,7 +112,7 @@ impl Checker<'_> {
                 let operation = self.receiving(value)?;
                 let place = place?;
                 let fits = operation.values.first().is_some_and(|v| self.must_fit(&v.ty, &place.ty, value.span));
-                fits.then(|| Branch { operation, result: Kept::At(place) })
+                fits.then_some(Branch { operation, result: Kept::At(place) })
             }
         }
     }

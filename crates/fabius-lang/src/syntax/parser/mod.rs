@@ -21,8 +21,31 @@ const MAX_DEPTH: u32 = 200;
 /// but what walks the tree afterwards recurses.
 const MAX_HEIGHT: u32 = 400;
 
-/// Words that cannot be names. Others mean something in one place only: those that only begin a declaration, `forall`,
-/// `exists`, `count` and `sum` in front of a name and `in`, `fn`, `invariant`, `channel`, `select`, `when`.
+/// Words that mean something in one place only, and may be names.
+pub const CONTEXTUAL: &[&str] = &[
+    "buffer",
+    "channel",
+    "count",
+    "data",
+    "exists",
+    "explicit",
+    "fn",
+    "forall",
+    "init",
+    "interleave",
+    "invariant",
+    "len",
+    "level",
+    "process",
+    "progress",
+    "record",
+    "select",
+    "sum",
+    "sync",
+    "when",
+];
+
+/// Words that cannot be names.
 pub const KEYWORDS: &[&str] = &[
     "any",
     "as",
