@@ -115,7 +115,7 @@ fn bad_usage() {
     expect(&fabius(&["explain", "E9999"]), 2, &["no error code"]);
     expect(&fabius(&["explain", "e0311"]), 0, &["unbounded choice"]);
     expect(&fabius(&[]), 2, &["check"]);
-    expect(&fabius(&["--help"]), 0, &["Exit codes"]);
+    expect(&fabius(&["--help"]), 0, &["Exit codes", "Usage: fabius FILE [OPTIONS]\n       fabius <COMMAND>\n"]);
 }
 
 #[test]
