@@ -2,7 +2,7 @@
 
 use super::values::{parse_const, parse_instances};
 use clap::{Args, ValueEnum};
-use fabius_trace::{Bound, Points};
+use fabius_trace::{Bound, Points, SchedulerKind};
 use fabius_verify::prove::SolverChoice;
 use std::path::{Path, PathBuf};
 
@@ -109,6 +109,18 @@ impl From<BoundArg> for Bound {
             BoundArg::Rounds => Bound::Rounds,
         }
     }
+}
+
+/// What is counted and who may be next, where one of them is not given: each asks for what goes with it.
+pub fn bound_and_scheduler(bound: Option<BoundArg>, scheduler: Option<SchedulerKind>) -> (Bound, SchedulerKind) {
+    let bound = match (bound, scheduler) {
+        (Some(bound), _) => bound.into(),
+        (None, Some(SchedulerKind::RoundRobin | SchedulerKind::DepthFirst)) => Bound::Delays,
+        (None, Some(SchedulerKind::BoundedBag(_))) => Bound::None,
+        (None, Some(SchedulerKind::Bag) | None) => Bound::Preemptions,
+    };
+    let fitting = if bound == Bound::Delays { SchedulerKind::RoundRobin } else { SchedulerKind::Bag };
+    (bound, scheduler.unwrap_or(fitting))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -4,7 +4,7 @@ use crate::answers::checked::{Checked, worst};
 use crate::answers::several::{Table, notes};
 use crate::answers::{documents, dot, give, text};
 use crate::args::check::CheckArgs;
-use crate::args::common::AnswerArgs;
+use crate::args::common::{AnswerArgs, bound_and_scheduler};
 use crate::failure::{self, Failure, UNKNOWN, usage};
 use crate::outputs::refuse_losses;
 use crate::paint::{Paint, Style, printable};
@@ -12,7 +12,7 @@ use crate::program::{Loaded, load};
 use crate::progress::Ticker;
 use crate::{files, stop};
 use fabius_lang::Choices;
-use fabius_trace::{Bound, SchedulerKind, Verdict};
+use fabius_trace::{Bound, Verdict};
 use fabius_verify::graph::{self, GraphError};
 use fabius_verify::{Plan, Strategy};
 use std::path::{Path, PathBuf};
@@ -155,18 +155,7 @@ fn write_graph(
 /// What the options ask for, with the defaults that depend on each other.
 fn plan(args: &CheckArgs) -> Plan {
     let strategy = args.strategy.unwrap_or(Strategy::Iterative);
-    let deterministic = matches!(args.scheduler, Some(SchedulerKind::RoundRobin | SchedulerKind::DepthFirst));
-    let bound = match args.bound {
-        Some(bound) => bound.into(),
-        None if deterministic => Bound::Delays,
-        None if matches!(args.scheduler, Some(SchedulerKind::BoundedBag(_))) => Bound::None,
-        None => Bound::Preemptions,
-    };
-    let scheduler = match (args.scheduler, bound) {
-        (Some(scheduler), _) => scheduler,
-        (None, Bound::Delays) => SchedulerKind::RoundRobin,
-        (None, _) => SchedulerKind::Bag,
-    };
+    let (bound, scheduler) = bound_and_scheduler(args.bound, args.scheduler);
     Plan {
         bound,
         max: args.max,

@@ -7,6 +7,7 @@ use crate::answers::sarif::Answered;
 use crate::answers::shown::shown;
 use crate::answers::{documents, lanes, page, text};
 use crate::args::native::RunArgs;
+use crate::args::common::bound_and_scheduler;
 use crate::failure::{self, Failure, input};
 use crate::native::{target, unexplored};
 use crate::outputs::refuse_losses;
@@ -16,7 +17,7 @@ use crate::saved::read_trace;
 use crate::{files, stop};
 use fabius_html::sources_of;
 use fabius_native::{Isolation, Plan, Problem, Target, Walk};
-use fabius_trace::{Bound, BugKind, ErrorTrace, ProgramId, SchedulerKind, Verdict};
+use fabius_trace::{Bound, BugKind, ErrorTrace, ProgramId, Verdict};
 use fabius_verify::{Progress, Report};
 use std::io::IsTerminal;
 use std::time::Instant;
@@ -61,18 +62,7 @@ fn explore(args: &RunArgs, target: &Target, plan: &Plan) -> Result<fabius_native
 }
 
 fn plan(args: &RunArgs) -> Plan {
-    let deterministic = matches!(args.scheduler, Some(SchedulerKind::RoundRobin | SchedulerKind::DepthFirst));
-    let bound = match args.bound {
-        Some(bound) => bound.into(),
-        None if deterministic => Bound::Delays,
-        None if matches!(args.scheduler, Some(SchedulerKind::BoundedBag(_))) => Bound::None,
-        None => Bound::Preemptions,
-    };
-    let scheduler = match (args.scheduler, bound) {
-        (Some(scheduler), _) => scheduler,
-        (None, Bound::Delays) => SchedulerKind::RoundRobin,
-        (None, _) => SchedulerKind::Bag,
-    };
+    let (bound, scheduler) = bound_and_scheduler(args.bound, args.scheduler);
     Plan {
         bound,
         max: args.max,
