@@ -45,8 +45,8 @@ pub fn run(member: Member, work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<R
         Member::Exploration if is_parameterized(&work.program) => some_of_each(work, news),
         Member::Exploration => explore(work, &work.program, &work.id, news),
         Member::RandomWalks => walk(work, news),
-        Member::BoundedModelChecking => deepen(work, news),
-        Member::AnyThreads => any_threads(work, news),
+        Member::BoundedModelChecking => deepen(work, news).map(without_options),
+        Member::AnyThreads => any_threads(work, news).map(without_options),
     }
 }
 
@@ -154,6 +154,27 @@ fn any_threads(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, Membe
     Ok(proof.map_err(MemberError::Proof)?.report)
 }
 
+/// Bounds grow by themselves here: what is cut names no option that raises it.
+fn without_options(mut report: Report) -> Report {
+    let plain = |words: &mut String| {
+        for option in ["unwind", "recursion", "tasks", "objects"] {
+            *words = words.replace(&format!(" (`--{option}` raises this)"), "");
+        }
+    };
+    report.limits.iter_mut().for_each(plain);
+    match &mut report.verdict {
+        Verdict::NoBugWithinBounds { bounds } => bounds.limits.iter_mut().for_each(plain),
+        Verdict::Unknown { reason, bounds } => {
+            bounds.limits.iter_mut().for_each(plain);
+            if let Reason::Program { message } = reason {
+                plain(message);
+            }
+        }
+        Verdict::Bug { .. } | Verdict::Verified => {}
+    }
+    report
+}
+
 /// Nobody has said anything.
 pub fn nothing_known(member: Member, id: &ProgramId, reason: Reason, elapsed: Duration) -> Report {
     let (bound, scheduler, _) = member.cost();
@@ -167,4 +188,23 @@ pub fn nothing_known(member: Member, id: &ProgramId, reason: Reason, elapsed: Du
         limits: Vec::new(),
     };
     Report { elapsed, ..of_verdict(Verdict::Unknown { reason, bounds }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_option_is_named_that_is_not_there() {
+        let id = program_id("test.fab", "", &[], &[]);
+        let mut report = nothing_known(Member::BoundedModelChecking, &id, Reason::Time, Duration::ZERO);
+        let cut = |option: &str| format!("the loop at 3:5 was followed for 2 iterations (`--{option}` raises this)");
+        report.limits = vec![cut("unwind"), Caps::default().words_of_tasks(), Caps::default().words_of_objects()];
+        let Verdict::Unknown { reason, bounds } = &mut report.verdict else { panic!("nothing is known") };
+        *reason = Reason::Program { message: format!("{}, and {}", cut("unwind"), cut("recursion")) };
+        bounds.limits = report.limits.clone();
+        let said = format!("{:?}", without_options(report));
+        assert!(said.contains("the loop at 3:5 was followed for 2 iterations, and"), "{said}");
+        assert!(!said.contains("--"), "{said}");
+    }
 }

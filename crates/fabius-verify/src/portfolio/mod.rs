@@ -118,8 +118,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How often limits are looked at.
 const OFTEN: Duration = Duration::from_millis(10);
 
-/// How long those are waited for that have been stopped.
+/// How long those are waited for that have been stopped because there is an answer.
 const GRACE: Duration = Duration::from_millis(60);
+
+/// How long if there is none: then what they have covered is all that is known.
+const GRACE_WITHOUT_ANSWER: Duration = Duration::from_millis(300);
 
 enum Message {
     News(Member, Now),
@@ -306,7 +309,7 @@ impl Race {
 
     /// Those that have been stopped say how far they were.
     fn hear_the_others(&mut self) {
-        let until = Instant::now() + GRACE;
+        let until = Instant::now() + if self.winner.is_some() { GRACE } else { GRACE_WITHOUT_ANSWER };
         while self.runners.iter().any(|r| r.has_begun && r.outcome.is_none()) {
             let left = until.saturating_duration_since(Instant::now());
             match self.receiver.recv_timeout(left) {
