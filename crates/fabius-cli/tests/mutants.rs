@@ -99,7 +99,7 @@ fn try_one(rng: &mut Rng, inputs: &Inputs, here: &Path) -> Result<(), String> {
         let which = rng.usize(0..all.len());
         mutate(rng, &all[which], all)
     };
-    let (name, contents, args, codes): (&str, Vec<u8>, Vec<&str>, &[i32]) = match rng.u8(0..16) {
+    let (name, contents, args, codes): (&str, Vec<u8>, Vec<&str>, &[i32]) = match rng.u8(0..18) {
         0..=3 => {
             let options: [&[&str]; 7] = [
                 &["--json"],
@@ -130,6 +130,12 @@ fn try_one(rng: &mut Rng, inputs: &Inputs, here: &Path) -> Result<(), String> {
         11..=12 => ("m.json", of(rng, &inputs.traces), vec!["replay", "m.json"], &[1, 2]),
         13 => ("m.json", of(rng, &inputs.traces), vec!["report", "m.json", "-o", "out.html"], &[0, 2]),
         14 => ("m.json", of(rng, &inputs.comparisons), vec!["compare", "m.json", "--svg", "plots"], &[0, 2, 3]),
+        15..=16 => {
+            let options: [&[&str]; 4] =
+                [&["--json"], &["--engine", "bmc"], &["--jobs", "2", "--trace", "out.json"], &[]];
+            let chosen = options[rng.usize(0..options.len())];
+            ("m.fab", of(rng, &inputs.programs), [&["decide", "m.fab"], &limits[..], chosen].concat(), &[0, 1, 2, 3])
+        }
         _ => {
             let args = ["compare", "m.fab", "--executions", "10", "--strategies", "icb,pct:2", "--seeds", "1"];
             ("m.fab", of(rng, &inputs.programs), [&args[..], &limits[..]].concat(), &[0, 2, 3])
