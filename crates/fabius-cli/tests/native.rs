@@ -196,3 +196,16 @@ fn what_cannot_be_run_or_compiled_is_said() {
     std::fs::write(folder.0.join("wrong.c"), "int main(void) { return }\n").unwrap();
     assert_eq!(folder.fabius(&["cc", "wrong.c"]).status.code(), Some(1), "the exit code is the compiler's");
 }
+
+#[test]
+fn a_row_says_that_a_thread_begins_and_the_last_line_how_to_see_it_again() {
+    let folder = Folder::new("begins");
+    folder.build();
+    let run = folder.fabius(&["run", "./account", "--html", "bug.html", "--seed", "3"]);
+    let shown = text(&run.stdout);
+    assert!(shown.contains("(begins)") && !shown.contains("(ends)"), "{shown}");
+    let again = "replay it: fabius run ./account --seed 3 --trace bug.json; fabius run ./account --replay bug.json\n";
+    assert!(shown.contains(again), "{shown}");
+    let page = std::fs::read_to_string(folder.0.join("bug.html")).unwrap();
+    assert!(page.contains("(begins)") && !page.contains("(ends)"));
+}

@@ -1,5 +1,6 @@
 //! `fabius run`: explores a C or C++ program that `fabius cc` has built.
 
+use crate::answers::again::run_again;
 use crate::answers::checked::Question;
 use crate::answers::give::write_sarif;
 use crate::answers::junit::{self, Case};
@@ -102,7 +103,10 @@ fn answer(args: &RunArgs, plan: &Plan, found: fabius_native::Report, id: &Progra
     };
     let told = |style| {
         let mut text = match &report.verdict {
-            Verdict::Bug { trace } => bug(trace, least, style),
+            Verdict::Bug { trace } if args.replay.is_some() => bug(trace, least, style),
+            Verdict::Bug { trace } => {
+                bug(trace, least, style) + &format!("\nreplay it: {}\n", run_again(&args.program))
+            }
             _ if args.replay.is_some() => "the execution does not fail\n".to_string(),
             _ => text::text(&report, question, "", id, style),
         };
