@@ -209,3 +209,14 @@ fn a_row_says_that_a_thread_begins_and_the_last_line_how_to_see_it_again() {
     let page = std::fs::read_to_string(folder.0.join("bug.html")).unwrap();
     assert!(page.contains("(begins)") && !page.contains("(ends)"));
 }
+
+#[test]
+fn the_trace_of_a_program_is_run_again_by_the_program() {
+    let folder = Folder::new("replay");
+    folder.build();
+    folder.fabius(&["run", "./account", "--trace", "bug.json"]);
+    let replayed = folder.fabius(&["replay", "bug.json"]);
+    let said = text(&replayed.stderr);
+    assert_eq!(replayed.status.code(), Some(2));
+    assert!(said.contains("`fabius run ./account --replay bug.json`"), "{said}");
+}

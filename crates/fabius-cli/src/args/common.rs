@@ -20,7 +20,7 @@ pub struct ProgramArgs {
 /// How an answer is given.
 #[derive(Debug, Args)]
 pub struct AnswerArgs {
-    /// Save the trace of a bug; `fabius replay` steps through it
+    /// Save the trace of a bug; `fabius replay` steps through it, of a C or C++ program `fabius run --replay`
     #[arg(long, value_name = "FILE.json", help_heading = "Output")]
     pub trace: Option<PathBuf>,
     /// Write the answer as a web page: lanes, source and values to step through

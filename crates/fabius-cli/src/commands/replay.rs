@@ -24,6 +24,9 @@ pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     let given: Vec<&Path> = std::iter::once(&args.trace).chain(&args.program).map(PathBuf::as_path).collect();
     refuse_losses(&given, &args.outputs())?;
     let trace = read_trace(&args.trace)?;
+    if trace.program.hash.is_empty() {
+        return Err(of_no_model(args, &trace));
+    }
     let program = program_of(args, &trace)?;
     refuse_losses(&[&args.trace, &program], &args.outputs())?;
     if trace.lanes.iter().any(|lane| lane.kind == LaneKind::Node) {
@@ -47,6 +50,16 @@ pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     let loaded = compile(source, &program, &of_trace, Choices::Unbounded)?;
     let again = fabius_verify::replay(&loaded.program, &loaded.id, &trace)?;
     show(args, &again, &loaded.source, &program)
+}
+
+/// Traces of C and C++ programs and of Rust tests: no text says what these do.
+fn of_no_model(args: &ReplayArgs, trace: &ErrorTrace) -> Failure {
+    let (saved, program) = (args.trace.display(), &trace.program.file);
+    input(format!("`{saved}` is the trace of `{program}`, which is no model: only the program itself can run it again"))
+        .help(format!(
+            "of a C or C++ program `fabius run {program} --replay {saved}`, of a Rust test `fabius::replay`; \
+             `fabius report {saved} -o FILE.html` shows it as it was"
+        ))
 }
 
 fn show(args: &ReplayArgs, again: &ErrorTrace, source: &str, program: &Path) -> Result<u8, Failure> {
