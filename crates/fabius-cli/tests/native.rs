@@ -220,3 +220,16 @@ fn the_trace_of_a_program_is_run_again_by_the_program() {
     assert_eq!(replayed.status.code(), Some(2));
     assert!(said.contains("`fabius run ./account --replay bug.json`"), "{said}");
 }
+
+#[test]
+fn what_a_program_is_made_of_is_not_overwritten() {
+    let folder = Folder::new("sources");
+    folder.build();
+    for option in ["--trace", "--html", "--sarif"] {
+        let run = folder.fabius(&["run", "./account", option, "account.c"]);
+        let said = text(&run.stderr);
+        assert_eq!(run.status.code(), Some(2), "{said}");
+        assert!(said.contains("account.c` would overwrite what a program is made of"), "{said}");
+    }
+    assert_eq!(std::fs::read_to_string(folder.0.join("account.c")).unwrap(), ACCOUNT);
+}
