@@ -233,3 +233,17 @@ fn what_a_program_is_made_of_is_not_overwritten() {
     }
     assert_eq!(std::fs::read_to_string(folder.0.join("account.c")).unwrap(), ACCOUNT);
 }
+
+/// The library is written where the XDG Base Directory Specification says.
+#[test]
+fn a_cache_that_is_no_full_path_is_none() {
+    let folder = Folder::new("no_cache");
+    for none in ["", "here"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fabius"));
+        command.args(["cc", "-O1", "account.c", "-o", "account"]).current_dir(&folder.0);
+        let built = command.env("XDG_CACHE_HOME", none).env("HOME", folder.0.join("home")).output().unwrap();
+        assert!(built.status.success(), "{}", text(&built.stderr));
+        assert!(folder.0.join("home/.cache/fabius").is_dir());
+        assert!(!folder.0.join("fabius").exists() && !folder.0.join("here").exists());
+    }
+}
