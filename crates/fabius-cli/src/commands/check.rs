@@ -4,7 +4,7 @@ use crate::answers::checked::{Checked, worst};
 use crate::answers::several::{Table, notes};
 use crate::answers::{documents, dot, give, text};
 use crate::args::check::CheckArgs;
-use crate::args::common::{AnswerArgs, bound_and_scheduler};
+use crate::args::common::AnswerArgs;
 use crate::failure::{self, Failure, UNKNOWN, usage};
 use crate::outputs::refuse_losses;
 use crate::paint::{Paint, Style, printable};
@@ -155,10 +155,10 @@ fn write_graph(
 /// What the options ask for, with the defaults that depend on each other.
 fn plan(args: &CheckArgs) -> Plan {
     let strategy = args.strategy.unwrap_or(Strategy::Iterative);
-    let (bound, scheduler) = bound_and_scheduler(args.bound, args.scheduler);
+    let (bound, scheduler) = args.schedules.bound_and_scheduler();
     Plan {
         bound,
-        max: args.max,
+        max: args.schedules.max,
         scheduler,
         strategy,
         points: args.points.into(),
@@ -170,6 +170,6 @@ fn plan(args: &CheckArgs) -> Plan {
         memory: args.memory,
         time: args.time,
         executions: args.executions,
-        seed: args.seed,
+        seed: args.schedules.seed,
     }
 }

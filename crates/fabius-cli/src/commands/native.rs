@@ -7,7 +7,6 @@ use crate::answers::junit::{self, Case};
 use crate::answers::sarif::Answered;
 use crate::answers::shown::shown;
 use crate::answers::{documents, lanes, page, text};
-use crate::args::common::bound_and_scheduler;
 use crate::args::native::RunArgs;
 use crate::failure::{self, Failure, input};
 use crate::native::{target, unexplored};
@@ -77,10 +76,10 @@ fn refuse_sources(outputs: &[Output<'_>]) -> Result<(), Failure> {
 }
 
 fn plan(args: &RunArgs) -> Plan {
-    let (bound, scheduler) = bound_and_scheduler(args.bound, args.scheduler);
+    let (bound, scheduler) = args.schedules.bound_and_scheduler();
     Plan {
         bound,
-        max: args.max,
+        max: args.schedules.max,
         scheduler,
         walk: args.strategy,
         points: args.points.into(),
@@ -91,7 +90,7 @@ fn plan(args: &RunArgs) -> Plan {
         time: args.time,
         memory: args.memory,
         max_steps: args.max_steps,
-        seed: args.seed,
+        seed: args.schedules.seed,
         isolation: args.fork.then_some(Isolation::Process),
         jobs: args.jobs.into(),
     }

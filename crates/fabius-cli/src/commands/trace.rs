@@ -86,8 +86,8 @@ fn plan(args: &TraceArgs) -> Plan {
         solver: args.solver.choice(),
         refine: !args.no_refine,
         enumerate: args.enumerate,
-        time: args.time,
-        memory: args.memory,
+        time: args.limits.time,
+        memory: args.limits.memory,
     }
 }
 
