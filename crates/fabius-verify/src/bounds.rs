@@ -27,7 +27,7 @@ pub fn cut_by(limits: &Limits<'_>) -> Reason {
 }
 
 pub fn beyond_64_bits() -> Reason {
-    let message = "integers beyond 64 bits might matter; `--solver z3` or `--solver cvc5` knows them";
+    let message = "integers beyond 64 bits might matter; `fabius verify --solver z3` or `--solver cvc5` knows them";
     Reason::Program { message: message.into() }
 }
 

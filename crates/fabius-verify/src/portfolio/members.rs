@@ -157,8 +157,10 @@ fn any_threads(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, Membe
 /// Bounds grow by themselves here: what is cut names no option that raises it.
 fn without_options(mut report: Report) -> Report {
     let plain = |words: &mut String| {
-        for option in ["unwind", "recursion", "tasks", "objects"] {
-            *words = words.replace(&format!(" (`--{option}` raises this)"), "");
+        const END: &str = "` raises this)";
+        while let Some(end) = words.find(END) {
+            let Some(start) = words[..end].rfind(" (`--") else { break };
+            words.replace_range(start..end + END.len(), "");
         }
     };
     report.limits.iter_mut().for_each(plain);

@@ -326,6 +326,7 @@ impl Race {
 
     fn answer(self) -> Result<Decided, MemberError> {
         let elapsed = self.began.elapsed();
+        let first = self.runners.first().map(|r| r.member);
         let told: Vec<Told> = self
             .runners
             .into_iter()
@@ -348,13 +349,12 @@ impl Race {
             return Ok(Decided { report: Report { verdict, elapsed, ..report }, by: best, told });
         }
         let error = told.iter().find_map(|t| t.outcome.as_ref().and_then(|o| o.as_ref().err()).cloned());
-        Err(match (error, told.first()) {
+        Err(match (error, first) {
             (Some(error), _) => error,
-            // Nobody has stopped in time.
-            (None, Some(first)) => {
-                let reason = self.cut.unwrap_or(Reason::Time);
-                let report = members::nothing_known(first.member, &self.work.id, reason, elapsed);
-                return Ok(Decided { report, by: first.member, told });
+            // Nobody has stopped in time, or the time was over before anybody began.
+            (None, Some(by)) => {
+                let report = members::nothing_known(by, &self.work.id, self.cut.unwrap_or(Reason::Time), elapsed);
+                return Ok(Decided { report, by, told });
             }
             (None, None) => MemberError::Unfit("no engine fits this program".into()),
         })
