@@ -129,7 +129,10 @@ fn limits_inside_a_program_are_unknown_not_a_verdict() {
     let wide = file("wide", "var x: u32;\ninit { x = *; }\n");
     expect(&fabius(&["check", &wide]), 3, &["unknown", "a choice of more than"]);
     let endless = file("endless", "init { loop { skip; } }\n");
-    expect(&fabius(&["check", &endless]), 3, &["unknown", "without a scheduling point"]);
+    expect(&fabius(&["check", &endless]), 3, &["no execution completes", "a loop without scheduling points, at 1:8"]);
+    assert_eq!(json(&fabius(&["check", &endless, "--json"]))["vacuous"], true);
+    let some = file("some", "var x: bool;\ninit { if * { x = true; } else { loop { skip; } } }\n");
+    expect(&fabius(&["check", &some]), 3, &["unknown", "without a scheduling point"]);
     let integer = file("integer", "var x: int = 1;\ninit { loop { x = x * 1000000; } }\n");
     expect(&fabius(&["check", &integer]), 3, &["unknown", "64 bits"]);
     let memory = ["check", "bench/models/peterson.fab", "--const", "N=4", "--memory", "4M"];

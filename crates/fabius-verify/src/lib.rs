@@ -234,6 +234,11 @@ pub fn check(
         completed: outcome.completed,
         levels: outcome.levels,
         memory: outcome.memory,
+        (None, Some(Cut::Program(Limit::EndlessStep, span)))
+            if vacuous::is_surely_vacuous(program, options.deadline, stop) =>
+        {
+            Verdict::Unknown { reason: vacuous::reason_of_loop(span, program), bounds }
+        }
         elapsed: began.elapsed(),
     })
 }
