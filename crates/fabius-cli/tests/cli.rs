@@ -209,6 +209,9 @@ fn an_interrupted_search_says_what_it_knows() {
         let several =
             ["check", "bench/models/peterson.fab", "examples/bluetooth_fixed.fab", "--const", "N=5", "--json"];
         expect(&signalled(signal, &several), 2, &[]);
+        let decide = signalled(signal, &["bench/models/peterson.fab", "--const", "N=5", "--json"]);
+        expect(&decide, 3, &[]);
+        assert_eq!(json(&decide)["reason"]["reason"], "interrupted");
         let compare = ["compare", "bench/models/peterson.fab", "--strategies", "icb", "--time", "1h", "--json"];
         let output = signalled(signal, &compare);
         expect(&output, 3, &[]);

@@ -5,7 +5,7 @@ use crate::proof::{ProofError, Sequentialization};
 use fabius_lang::program::{Program, StmtKind};
 use fabius_sequential::bmc::{BmcError, CutOff, NotSequential};
 use fabius_smt::{Limits, Solver, SolverChoice};
-use fabius_trace::{Bounds, Points, ProgramId, Reason, Verdict};
+use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, SchedulerKind, Verdict};
 use std::time::Duration;
 
 /// A report that is a verdict.
@@ -20,6 +20,20 @@ pub fn of_verdict(verdict: Verdict) -> Report {
         memory: 0,
         elapsed: Duration::ZERO,
     }
+}
+
+/// The report when a limit was hit before anything was done.
+pub fn unknown(bound: Bound, scheduler: SchedulerKind, id: &ProgramId, reason: Reason) -> Report {
+    let bounds = Bounds {
+        bound,
+        completed: None,
+        scheduler,
+        points: Points::All,
+        instances: id.instances.clone(),
+        any: Vec::new(),
+        limits: Vec::new(),
+    };
+    of_verdict(Verdict::Unknown { reason, bounds })
 }
 
 pub fn cut_by(limits: &Limits<'_>) -> Reason {

@@ -234,6 +234,11 @@ fn checked(
     let verdict = match (&outcome.bug, outcome.cut) {
         (Some(found), _) => Verdict::Bug { trace: Box::new(confirm(program, id, plan, found)?) },
         (None, _) if vacuous == Ok(true) => Verdict::Unknown { reason: vacuous::reason(), bounds },
+        (None, Some(Cut::Program(Limit::EndlessStep, span)))
+            if vacuous::is_surely_vacuous(program, options.deadline, stop) =>
+        {
+            Verdict::Unknown { reason: vacuous::reason_of_loop(span, program), bounds }
+        }
         (None, Some(cut)) => Verdict::Unknown { reason: reason(cut, program), bounds },
         (None, None) if vacuous.is_err() => {
             let cut = vacuous.expect_err("it was just seen");
@@ -255,11 +260,6 @@ fn checked(
         completed: outcome.completed,
         levels: outcome.levels,
         memory: outcome.memory,
-        (None, Some(Cut::Program(Limit::EndlessStep, span)))
-            if vacuous::is_surely_vacuous(program, options.deadline, stop) =>
-        {
-            Verdict::Unknown { reason: vacuous::reason_of_loop(span, program), bounds }
-        }
         elapsed: began.elapsed(),
     })
 }

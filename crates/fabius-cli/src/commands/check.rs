@@ -14,8 +14,10 @@ use crate::{files, stop};
 use fabius_lang::Choices;
 use fabius_trace::{Bound, Verdict};
 use fabius_verify::graph::{self, GraphError};
+use fabius_verify::prove::Budget;
 use fabius_verify::{Plan, Strategy};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -84,13 +86,18 @@ fn several(args: &CheckArgs, plan: &Plan) -> Result<u8, Failure> {
 }
 
 /// Checks one file.
-fn check(file: &Path, args: &CheckArgs, plan: &Plan, stop: &AtomicBool) -> Checked {
+fn check(file: &Path, args: &CheckArgs, plan: &Plan, stop: &Arc<AtomicBool>) -> Checked {
     let began = Instant::now();
     let ticker = Ticker::new(!args.answer.json);
-    let outcome = load(file, &args.program, Choices::Finite).and_then(|loaded| {
+    // `--memory` is for states.
+    let budget = Budget { time: plan.time, memory: None, stop };
+    let outcome = load(file, &args.program, Choices::Finite, budget).and_then(|loaded| {
         // Reading the program is part of the time.
         let plan = &Plan { time: plan.time.map(|time| time.saturating_sub(began.elapsed())), ..plan.clone() };
-        let outcome = fabius_verify::check(&loaded.program, &loaded.id, plan, stop, &|p| ticker.tick(p));
+        let outcome = match &loaded.program {
+            Ok(program) => fabius_verify::check(program, &loaded.id, plan, stop, &|p| ticker.tick(p)),
+            Err(reason) => Ok(fabius_verify::unknown(plan.bound, plan.scheduler, &loaded.id, reason.clone())),
+        };
         ticker.clear();
         Ok((loaded, outcome.map_err(failure::of_check)?))
     });
@@ -129,7 +136,11 @@ fn write_graph(
     let max = trace.filter(|_| plan.bound != Bound::None).map(|t| t.cost).or(plan.max);
     let most = dot::MOST_STATES;
     let unwritten = |why: String| failure::output(format!("`{}` was not written: {why}", path.display()));
-    let graph = match graph::graph(&loaded.program, &loaded.id, plan, max, trace, most, stop) {
+    let graph = match &loaded.program {
+        Ok(program) => graph::graph(program, &loaded.id, plan, max, trace, most, stop),
+        Err(reason) => Err(GraphError::Cut(reason.clone())),
+    };
+    let graph = match graph {
         Ok(graph) => graph,
         Err(GraphError::TooLarge) => {
             let why = format!("the graph has more than {most} states or {} steps", graph::steps_within(most));

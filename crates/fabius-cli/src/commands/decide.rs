@@ -10,29 +10,35 @@ use crate::paint::Style;
 use crate::program::load;
 use crate::progress::Board;
 use crate::{files, stop};
-use fabius_lang::{Choices, Options};
+use fabius_lang::Choices;
 use fabius_trace::Points;
-use fabius_verify::portfolio::{self, Ask, MemberError};
+use fabius_verify::portfolio::{self, Ask, Member, MemberError};
+use fabius_verify::prove::Budget;
 use std::time::Instant;
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
     let began = Instant::now();
     refuse_losses(&[args.file.as_path()], &args.answer.outputs())?;
-    let loaded = load(&args.file, &args.program, Choices::Unbounded)?;
-    let finite = Options { consts: args.program.consts.clone(), choices: Choices::Finite };
+    let stop = stop::on_interrupt();
+    // `--memory` is for states, too.
+    let budget = Budget { time: args.time, memory: None, stop: &stop };
+    let loaded = load(&args.file, &args.program, Choices::Unbounded, budget)?;
+    let program = match &loaded.program {
+        Ok(program) => program,
+        Err(reason) => return give::unread(reason, question(Member::Exploration), began, &loaded, &args.answer),
+    };
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     let ask = Ask {
         only: args.engine.map(Into::into),
-        is_explorable: fabius_lang::compile(&loaded.source, &finite).is_ok(),
+        is_explorable: !program.has_unbounded_choice(),
         // Reading the program is part of the time.
         time: args.time.map(|time| time.saturating_sub(began.elapsed())),
         memory: args.memory,
         jobs: args.jobs.map_or_else(processors, |n| n as usize),
     };
-    let stop = stop::on_interrupt();
     let board = Board::new(!args.answer.json, args.time.is_none());
-    let outcome = portfolio::decide(&loaded.program, &loaded.id, &ask, &stop, &mut |member, now| {
+    let outcome = portfolio::decide(program, &loaded.id, &ask, &stop, &mut |member, now| {
         board.tell(member, &now);
     });
     board.clear();
@@ -41,8 +47,7 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
         MemberError::Proof(error) => failure::of_proof(error, &loaded.source, &loaded.id.file),
         MemberError::Unfit(why) => input(why).help("ask all engines that fit: leave out `--engine`"),
     })?;
-    let (bound, scheduler, least) = decided.by.cost();
-    let question = Question { bound, scheduler, points: Points::All, least };
+    let question = question(decided.by);
     let document = documents::Answer::of(&decided.report, question, &loaded.id).with_engines(engines(&decided));
     let code = give::answer(&decided.report, question, &loaded, &args.answer, text::statistics, &document)?;
     if !args.answer.json {
@@ -50,4 +55,9 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
         files::print_in(style.paint, &others(&decided))?;
     }
     Ok(code)
+}
+
+fn question(member: Member) -> Question {
+    let (bound, scheduler, least) = member.cost();
+    Question { bound, scheduler, points: Points::All, least }
 }

@@ -15,9 +15,11 @@ use crate::program::{compile, load_trace};
 use crate::saved::{beside, read_trace};
 use fabius_html::Source;
 use fabius_lang::Choices;
-use fabius_trace::{ErrorTrace, LaneKind, Verdict};
+use fabius_trace::{ErrorTrace, LaneKind, Reason, Verdict};
+use fabius_verify::prove::Budget;
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
@@ -28,9 +30,13 @@ pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
         return Err(of_no_model(args, &trace));
     }
     let program = program_of(args, &trace)?;
+    let budget = Budget { time: None, memory: None, stop: &Arc::default() };
     refuse_losses(&[&args.trace, &program], &args.outputs())?;
     if trace.lanes.iter().any(|lane| lane.kind == LaneKind::Node) {
-        let loaded = load_trace(&program)?;
+        let loaded = load_trace(&program, budget)?;
+        if let Some(reason) = &loaded.cut {
+            return Err(unread(reason));
+        }
         if loaded.id.hash != trace.program.hash {
             return Err(fabius_verify::ReplayError::OtherProgram.into());
         }
@@ -47,9 +53,15 @@ pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
         return Err(fabius_verify::ReplayError::OtherProgram.into());
     }
     let of_trace = ProgramArgs { instances: trace.program.instances.clone(), consts: trace.program.consts.clone() };
-    let loaded = compile(source, &program, &of_trace, Choices::Unbounded)?;
-    let again = fabius_verify::replay(&loaded.program, &loaded.id, &trace)?;
+    let loaded = compile(source, &program, &of_trace, Choices::Unbounded, budget)?;
+    let model = loaded.program.map_err(|reason| unread(&reason))?;
+    let again = fabius_verify::replay(&model, &loaded.id, &trace)?;
     show(args, &again, &loaded.source, &program)
+}
+
+/// Memory may not be enough to read the program.
+fn unread(reason: &Reason) -> Failure {
+    input(format!("the program was not read: {}", reason.words()))
 }
 
 /// Traces of C and C++ programs and of Rust tests: no text says what these do.

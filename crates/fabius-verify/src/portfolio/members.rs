@@ -1,13 +1,13 @@
 //! How each engine is asked: with bounds that grow by themselves, until it knows or is stopped.
 
 use super::{Ask, Member, MemberError};
-use crate::bounds::of_verdict;
+use crate::bounds::unknown;
 use crate::proof::{Engine, MOST, ProofPlan, ProofProgress, Sequentialization};
 use crate::prove::{is_parameterized, prove};
 use crate::{Plan, Progress, Report, Strategy, check, program_id, with_instances};
 use fabius_lang::program::Program;
 use fabius_smt::SolverChoice;
-use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, Verdict};
+use fabius_trace::{Bound, ProgramId, Reason, Verdict};
 use fabius_translate::Caps;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -180,16 +180,7 @@ fn without_options(mut report: Report) -> Report {
 /// Nobody has said anything.
 pub fn nothing_known(member: Member, id: &ProgramId, reason: Reason, elapsed: Duration) -> Report {
     let (bound, scheduler, _) = member.cost();
-    let bounds = Bounds {
-        bound,
-        completed: None,
-        scheduler,
-        points: Points::All,
-        instances: id.instances.clone(),
-        any: Vec::new(),
-        limits: Vec::new(),
-    };
-    Report { elapsed, ..of_verdict(Verdict::Unknown { reason, bounds }) }
+    Report { elapsed, ..unknown(bound, scheduler, id, reason) }
 }
 
 #[cfg(test)]
