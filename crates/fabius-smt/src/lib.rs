@@ -23,7 +23,7 @@ pub use embedded::Embedded;
 pub use evaluate::{Model, evaluate};
 pub use external::{External, find_solver, run_script};
 pub use term::{Kind, Op, Sort, Term, Terms, Value};
-pub use watch::Watch;
+pub use watch::{Room, Watch};
 
 use std::time::Instant;
 
