@@ -5,8 +5,7 @@ use fabius_verify::{Plan, Strategy, check, program_id, replay};
 use std::sync::atomic::AtomicBool;
 use testkit::generate::{Shape, random};
 
-const STRATEGIES: [Strategy; 5] =
-    [Strategy::Random, Strategy::Pct(3), Strategy::Pos, Strategy::Urw, Strategy::Surw];
+const STRATEGIES: [Strategy; 5] = [Strategy::Random, Strategy::Pct(3), Strategy::Pos, Strategy::Urw, Strategy::Surw];
 const BOUNDS: [Bound; 4] = [Bound::Contexts, Bound::Preemptions, Bound::Rounds, Bound::Depth];
 
 /// The cost of what a plan finds, which is paid by the schedule as the machine runs it again.
