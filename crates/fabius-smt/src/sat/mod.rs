@@ -47,12 +47,12 @@ impl SatSolver {
 
 /// What batsat decides in less is not worth another solver.
 #[cfg(feature = "cadical")]
-const FEW: u64 = 10_000;
+const FEW: u64 = 5_000;
 
 impl Default for SatSolver {
     #[cfg(feature = "cadical")]
     fn default() -> SatSolver {
-        SatSolver::Both(std::env::var("FEW").ok().and_then(|t| t.parse().ok()).unwrap_or(FEW))
+        SatSolver::Both(FEW)
     }
 
     #[cfg(not(feature = "cadical"))]
