@@ -26,7 +26,7 @@ struct Stop {
 
 impl Callbacks for Stop {
     fn on_new_clause(&mut self, _: &[Lit], kind: ClauseKind) {
-        if kind == ClauseKind::Learnt {
+        if kind != ClauseKind::Axiom {
             self.effort = self.effort.map(|left| left.saturating_sub(1));
         }
     }
