@@ -111,7 +111,7 @@ pub struct LimitArgs {
 /// Who decides formulas.
 #[derive(Debug, Args)]
 pub struct SolverArgs {
-    /// Who solves: embedded, or z3 or cvc5 if it is installed
+    /// Who solves: embedded (batsat or cadical: with that SAT solver alone), or z3 or cvc5 if it is installed
     #[arg(long, value_name = "NAME", default_value = "embedded", help_heading = "Solver")]
     pub solver: String,
     /// Where the solver is, if not on the search path; any that reads SMT-LIB 2
