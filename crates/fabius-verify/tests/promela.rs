@@ -211,7 +211,11 @@ fn spin_agrees_on_the_corpus() {
     let mut compared = 0;
     for path in programs(&["corpus/threads", "corpus/coverage", "corpus/papers", "corpus/tasks"]) {
         let source = std::fs::read_to_string(&path).expect("it is there");
+        // Some need options to be explored.
         let Ok(program) = compile(&source, &Options::default()) else { continue };
+        if program.processes.iter().any(|process| process.count.is_none()) {
+            continue;
+        }
         let name = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         compared += usize::from(compare(&name, &program, &folder(&name)));
     }

@@ -9,6 +9,7 @@
 //!   execution stops everybody (`provided`), and goes round for ever in a process of its own, which is no deadlock.
 //! * Handles are numbers in order of creation, references numbers of objects; neither is used again. Of both there are as many
 //!   as the text says ([`Sizes`]); a program that needs more violates `_enough_threads`, `_enough_objects`.
+//! * Each name has an underscore behind it: what `spin -a` makes has names of its own, and variables of the text are among them.
 //! * `int` has 32 bits.
 
 mod calls;
@@ -23,12 +24,8 @@ use fabius_trace::Span;
 use layout::Leaf;
 use std::fmt::Write;
 
-/// Words of the language.
-const RESERVED: &str = "active assert atomic bit bool break byte c_code c_decl c_expr c_state c_track chan d_proctype d_step D_proctype \
-    do else empty enabled eval false fi for full get_p goto hidden if in init inline int len local ltl mtype nempty never nfull nr_pr \
-    notrace np_ od of pc_value pid print printf printm priority proctype provided return run select set_p short show skip timeout trace \
-    true typedef unless unsigned xr xs always eventually until weakuntil stronguntil release implies equivalent next end progress accept \
-    U V W X";
+/// The word of the language that ends with an underscore.
+const RESERVED: &str = "np_";
 
 /// How many there are of what Promela wants counted.
 #[derive(Clone, Copy, Debug)]
