@@ -119,6 +119,14 @@ const CASES: &[(&str, &str)] = &[
         "a choice of nothing drops",
         "var x: int; process p[1] { let c = any 0..1; x = c; let y = any c..0; } process q[1] { assert x == 0; }",
     ),
+    (
+        "an invariant is looked at where a step ends",
+        "var x: int; var y: int; invariant same: x == y; process p[2] { atomic { x = x + 1; y = y + 1; } }",
+    ),
+    (
+        "an invariant is looked at behind each step",
+        "var x: int; invariant low: x < 2; process p[1] { x = 2; x = 0; } process q[1] { await x == 0; x = 1; }",
+    ),
     ("who waits for ever", "var x: bool; process p[1] { await x; }"),
     (
         "two locks, two orders",
