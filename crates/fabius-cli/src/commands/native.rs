@@ -20,6 +20,7 @@ use fabius_native::{Isolation, Plan, Problem, Target, Walk};
 use fabius_trace::{Bound, BugKind, ErrorTrace, ProgramId, Verdict};
 use fabius_verify::{Progress, Report};
 use std::io::IsTerminal;
+use std::path::Path;
 use std::time::Instant;
 
 /// Runs the command; returns the exit code.
