@@ -7,6 +7,8 @@ pub struct Op {
     pub name: &'static str,
     /// The address that it accesses; 0 if none.
     pub object: usize,
+    /// The first of the bytes that it accesses, and how many, where the object is the eight bytes around them.
+    pub bytes: (usize, usize),
     /// Whether it may change it.
     pub write: bool,
     /// What it waits for.
@@ -53,7 +55,7 @@ pub enum Wait {
 impl Op {
     /// An operation that is always possible and touches nothing that others see.
     pub fn new(name: &'static str, pc: usize) -> Op {
-        Op { name, object: 0, write: false, wait: Wait::Not, deadline: None, cancels: false, pc }
+        Op { name, object: 0, bytes: (0, 0), write: false, wait: Wait::Not, deadline: None, cancels: false, pc }
     }
 
     /// The same, of an object that it changes.
@@ -64,6 +66,17 @@ impl Op {
     /// The same, of an object that it only looks at.
     pub fn reads(self, object: usize) -> Op {
         Op { object, ..self }
+    }
+
+    /// The same, of these bytes: the eight bytes around them are one object.
+    pub fn of(self, address: usize, size: usize) -> Op {
+        Op { object: address & !7, bytes: (address, size), ..self }
+    }
+
+    /// What is accessed, and how many bytes; 0 if that is not known.
+    pub fn place(&self) -> (u64, u32) {
+        let (address, size) = if self.bytes.0 == 0 { (self.object, 0) } else { self.bytes };
+        (address as u64, size as u32)
     }
 
     /// The same, but not before this is so.

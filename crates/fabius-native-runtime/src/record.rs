@@ -68,9 +68,11 @@ impl Rt {
         self.recorder.settle();
         let threads = (0..self.threads.len()).map(|number| {
             let thread = &self.threads[number];
+            let (address, size) = thread.op.place();
             let waits = (!thread.finished).then(|| Event {
                 name: thread.op.name.into(),
-                address: thread.op.object as u64,
+                address,
+                size,
                 stack: thread.calls.iter().map(|c| c.0 as u64).chain([thread.op.pc as u64]).collect(),
                 note: thread.repeats.is_some().then(|| "repeats itself".into()),
                 ..Event::default()

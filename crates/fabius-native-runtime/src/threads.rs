@@ -92,9 +92,11 @@ pub fn point(op: Op) -> Waited {
         _ => Waited::Done,
     };
     if rt.record {
+        let (address, size) = op.place();
         rt.event(Event {
             name: op.name.into(),
-            address: op.object as u64,
+            address,
+            size,
             note: (waited == Waited::TimedOut).then(|| "times out".into()),
             ..rt.event_at(op.pc)
         });

@@ -229,7 +229,8 @@ fn message(failed: &Failed, lanes: &[Lane], names: &mut Names<'_>) -> String {
             let mut parts = Vec::new();
             for (number, thread) in run.threads.iter().enumerate() {
                 let Some(waits) = &thread.waits else { continue };
-                let object = names.object(waits.address, 0).map(|o| format!(" {o}")).unwrap_or_default();
+                let object =
+                    names.object(waits.address, waits.size.into()).map(|o| format!(" {o}")).unwrap_or_default();
                 let held = thread.holder.map(|h| format!(", which {} has", name(h)));
                 let held = held.filter(|_| !waits.name.contains("join"));
                 let place = names.words(&waits.stack);

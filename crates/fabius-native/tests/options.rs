@@ -202,6 +202,19 @@ int main(void) {
 }
 
 #[test]
+fn neighbours_within_eight_bytes_have_names_and_values_of_their_own() {
+    let text = "#include <assert.h>\n#include <pthread.h>\n#include <stdatomic.h>\n\
+        static _Alignas(8) struct { atomic_int first, second; volatile short third, fourth; } parts;\n\
+        int main(void) {\n    parts.second = -1;\n    parts.fourth = -2;\n    assert(parts.second == 0);\n}\n";
+    let report = run(&build_text("neighbours.c", text), &plan());
+    let actions: Vec<_> = bug(&report).steps.iter().flat_map(|s| &s.actions).collect();
+    let changes: Vec<_> = actions.iter().flat_map(|a| &a.changes).collect();
+    assert!(changes.iter().any(|c| c.variable == "parts.second" && c.new == "-1"), "{changes:?}");
+    let notes: Vec<_> = actions.iter().filter_map(|a| a.note.as_deref()).collect();
+    assert!(notes.iter().any(|n| n.contains("parts.fourth = ")) && notes.contains(&"parts.second = -1"), "{notes:?}");
+}
+
+#[test]
 fn a_schedule_that_does_not_fit_is_refused() {
     let target = build_text("misfit.c", LOST_UPDATE);
     let mut trace = bug(&run(&target, &plan())).clone();

@@ -18,7 +18,7 @@ fn releases(order: i32) -> bool {
 
 fn announce(name: &'static str, address: usize, size: usize, write: bool, pc: usize) {
     check_heap(address, size, write, pc);
-    point(Op { object: address & !7, write, ..Op::new(name, pc) });
+    point(Op { write, ..Op::new(name, pc).of(address, size) });
     check_heap(address, size, write, pc);
 }
 

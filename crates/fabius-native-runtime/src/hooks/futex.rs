@@ -87,7 +87,7 @@ extern "C-unwind" fn futex(
             wait(word, value as u32, deadline, pc)
         }
         libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => {
-            point(Op::new("futex wake", pc).on(word & !7));
+            point(Op { write: true, ..Op::new("futex wake", pc).of(word, 4) });
             let mut asleep: Vec<usize> = waiting(word).collect();
             let mut woken = 0;
             while !asleep.is_empty() && woken < value as isize {
@@ -103,7 +103,7 @@ extern "C-unwind" fn futex(
 }
 
 fn wait(word: usize, value: u32, deadline: Option<u64>, pc: usize) -> isize {
-    point(Op::new("futex wait", pc).on(word & !7));
+    point(Op { write: true, ..Op::new("futex wait", pc).of(word, 4) });
     // SAFETY: the program waits for this word.
     if unsafe { *(word as *const u32) } != value {
         return error(-(libc::EAGAIN as isize));
@@ -111,7 +111,7 @@ fn wait(word: usize, value: u32, deadline: Option<u64>, pc: usize) -> isize {
     let since = rt().steps;
     let thread = rt().me();
     (thread.waits_for, thread.waits_since, thread.woken) = (word, since, false);
-    let waited = point(Op::new("wait to be woken", pc).reads(word & !7).when(Wait::Woken).until(deadline));
+    let waited = point(Op::new("wait to be woken", pc).of(word, 4).when(Wait::Woken).until(deadline));
     rt().me().waits_for = 0;
     if waited == Waited::TimedOut { error(-(libc::ETIMEDOUT as isize)) } else { 0 }
 }

@@ -113,7 +113,8 @@ pub fn plain(name: &'static str, address: usize, size: usize, write: bool, pc: u
     while at < address + size {
         // One point for each eight bytes: what is announced is one variable.
         if rt.settings.points == Points::All || rt.races.is_racy(at) {
-            point(access(name, at, write, pc));
+            let size = ((at & !7) + 8).min(address + size) - at;
+            point(Op { write, ..Op::new(name, pc).of(at, size) });
             if heap::contains(address) {
                 check_heap(address, size, write, pc);
             }
@@ -121,10 +122,6 @@ pub fn plain(name: &'static str, address: usize, size: usize, write: bool, pc: u
         at = (at & !7) + 8;
     }
     touch(name, address, size, write, false, pc);
-}
-
-fn access(name: &'static str, address: usize, write: bool, pc: usize) -> Op {
-    Op { object: address & !7, write, ..Op::new(name, pc) }
 }
 
 /// Notes an access for the detection of data races.
@@ -163,7 +160,7 @@ fn raced(byte: usize, touch: Touch, pc: usize) {
 fn volatile(address: usize, size: usize, write: bool, pc: usize) {
     check_heap(address, size, write, pc);
     let name = if write { "volatile write" } else { "volatile read" };
-    point(access(name, address, write, pc));
+    point(Op { write, ..Op::new(name, pc).of(address, size) });
     touch(name, address, size, write, true, pc);
     let rt = rt();
     if rt.record {

@@ -1,14 +1,13 @@
 //! The twin in C: built by `fabius cc`, explored by `fabius run`.
 
-use super::{Costs, MOST};
 use fabius_native::{Language, Plan, Target, Walk, compile, explore, install};
 use fabius_trace::{Bound, Points, SchedulerKind, Verdict};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-/// The least costs of a program; `None`, and a message, where it cannot be built.
-pub fn costs(name: &str, source: &str, bug: &str) -> Option<Costs> {
+/// Builds a program; `None`, and a message, where that cannot be.
+pub fn build(name: &str, source: &str, bug: &str) -> Option<Target> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) || Command::new("gcc").arg("--version").output().is_err()
     {
         eprintln!("NOT TESTED: the C program of {name}; that takes Linux on x86-64, and gcc");
@@ -23,11 +22,21 @@ pub fn costs(name: &str, source: &str, bug: &str) -> Option<Costs> {
     let args = [bug.as_ref(), "-o".as_ref(), program.as_os_str(), text.as_os_str()].map(Into::into);
     let built = compile(Language::C, None, &library, &args).expect("it can be linked").status();
     assert!(built.is_ok_and(|status| status.success()), "{name}.c does not compile");
-    let target = Target { program, args: Vec::new(), library };
+    Some(Target { program, args: Vec::new(), library })
+}
+
+/// The program with a number as its argument.
+pub fn with(target: &Target, number: usize) -> Target {
+    Target { args: vec![number.to_string().into()], ..target.clone() }
+}
+
+/// The least costs of a program, as far as they are at most this much: preemptions, delays of the round-robin and of the
+/// depth-first scheduler.
+pub fn costs(target: &Target, most: u32) -> [Option<u32>; 3] {
     let least = |bound, scheduler| {
         let plan = Plan {
             bound,
-            max: Some(MOST),
+            max: Some(most),
             scheduler,
             walk: Walk::Iterative,
             points: Points::Sync,
@@ -42,16 +51,16 @@ pub fn costs(name: &str, source: &str, bug: &str) -> Option<Costs> {
             isolation: None,
             jobs: 1,
         };
-        let report = explore(&target, &plan, &AtomicBool::new(false), &|_| {}).expect("it can be run");
+        let report = explore(target, &plan, &AtomicBool::new(false), &|_| {}).expect("it can be run");
         match report.verdict {
             Verdict::Bug { trace } => Some(trace.cost),
-            _ => None,
+            Verdict::Verified | Verdict::NoBugWithinBounds { .. } => None,
+            unknown => panic!("{unknown:?}"),
         }
     };
-    Some([
+    [
         least(Bound::Preemptions, SchedulerKind::Bag),
         least(Bound::Delays, SchedulerKind::RoundRobin),
         least(Bound::Delays, SchedulerKind::DepthFirst),
-        least(Bound::Depth, SchedulerKind::Bag),
-    ])
+    ]
 }
