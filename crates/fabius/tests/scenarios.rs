@@ -238,7 +238,7 @@ fn a_schedule_that_is_none_is_refused() {
 fn the_name_of_a_test_names_no_other_folder() {
     let report = Config::new().name("../../../../above").explore(|| panic!("is saved"));
     let text = report.failure().unwrap();
-    assert!(!text.contains(".."), "{text}");
+    assert!(!text.contains("../"), "{text}");
 }
 
 #[test]

@@ -18,8 +18,8 @@ use stdmodel::shrink::shrink;
 /// Programs with more states are left out.
 const STATES: usize = 3000;
 
-/// Every way with what it is configured with. Without reduction, loops without a limit and tasks, whose polls are steps, have
-/// too many executions.
+/// Every way with what it is configured with. Without reduction, loops without a limit, tasks, whose polls are steps, and
+/// four threads have too many executions.
 fn ways(program: &Program) -> Vec<(Way, Config)> {
     let config = Config::new().max_steps(400);
     let plain = config.clone().without_reduction();
@@ -28,7 +28,7 @@ fn ways(program: &Program) -> Vec<(Way, Config)> {
     let walks = [Walk::Random, Walk::Pct, Walk::Pos, Walk::Urw, Walk::Surw].map(Way::Walks);
     let mut ways = Vec::new();
     let configured = [&config, &two_jobs, &plain];
-    let is_long = program.loops_for_ever() || program.start == Start::Tasks;
+    let is_long = program.loops_for_ever() || program.start == Start::Tasks || program.threads.len() > 3;
     for configured in &configured[..if is_long { 2 } else { 3 }] {
         ways.extend(least.map(|way| (way, (*configured).clone())));
         ways.push((Way::Exhaustive, (*configured).clone()));
@@ -157,11 +157,10 @@ fn wrong_once() -> Vec<(&'static str, Program)> {
     ]
 }
 
-/// Asks for every outcome in every way; without reduction, four threads have too many executions.
+/// Asks for every outcome in every way.
 fn every_way(program: &Program) {
     let case = Case::new(program, 100_000).expect("it is small");
-    let most = if program.threads.len() > 3 { 2 * 6 } else { usize::MAX };
-    for (way, config) in ways(program).into_iter().take(most) {
+    for (way, config) in ways(program) {
         for target in case.outcomes().map(Some).chain([None]) {
             if let Some(difference) = case.differs(target, way, &config) {
                 panic!("{program}{difference}");
