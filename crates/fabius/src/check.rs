@@ -280,31 +280,21 @@ fn conclude(
     let left_out = *system.left_out.lock().unwrap_or_else(PoisonError::into_inner);
     let is_capped = system.kept_from_deviating.load(Ordering::Relaxed);
     report.verdict = match (cut, left_out) {
-        (_, Some(at)) if whole => Verdict::Unknown { reason: Reason::Program { message: left_behind(at) }, bounds },
+        (_, Some(left)) if whole => Verdict::Unknown { reason: Reason::Program { message: left.message() }, bounds },
         _ if whole && is_capped => {
             let limits = vec![format!("with {} in each execution", at_most(config.deviations))];
             Verdict::NoBugWithinBounds { bounds: Bounds { bound: Bound::None, limits, ..bounds } }
         }
         _ if whole => Verdict::Verified,
         (Some(cut), _) => Verdict::Unknown { reason: reason(cut), bounds },
-        (None, Some(at)) if bounds.completed.is_some() => {
-            Verdict::NoBugWithinBounds { bounds: Bounds { limits: vec![left_behind(at)], ..bounds } }
+        (None, Some(left)) if bounds.completed.is_some() => {
+            Verdict::NoBugWithinBounds { bounds: Bounds { limits: vec![left.message()], ..bounds } }
         }
         (None, _) if bounds.completed.is_some() => Verdict::NoBugWithinBounds { bounds },
         (None, _) => Verdict::Unknown { reason: Reason::Executions, bounds },
     };
     report.elapsed = began.elapsed();
     report
-}
-
-/// What an answer says of a loop that was cut so that other threads are not left behind.
-fn left_behind(at: &Location<'_>) -> String {
-    format!(
-        "the loop around {}:{} gave way many times without coming back to where it was, and then had to wait for others: \
-         not all ways to go on were explored",
-        at.file(),
-        at.line()
-    )
 }
 
 /// Where the test behaves differently when a schedule is run twice.

@@ -5,7 +5,7 @@ use crate::sync::Mutex;
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
@@ -46,7 +46,9 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     let outside = rt::current().is_null().then(std::thread::current);
     let signal = Arc::new(Signal { object: Object::new(), woken: AtomicBool::new(false), outside });
     let waker = Waker::from(signal.clone());
-    let mut future = pin!(future);
+    // Not on the stack: that of a thread that goes on no more is given back without running destructors, and what is pinned
+    // must stay where it is until it is dropped.
+    let mut future = Box::pin(future);
     loop {
         if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return value;

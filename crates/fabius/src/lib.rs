@@ -30,12 +30,17 @@
 //! made yet is not found. A data race on a [`cell::UnsafeCell`] behind a missing `Release` or `Acquire` is. Locks, channels
 //! and the like are never stale.
 //!
+//! **Virtual time**: it passes only when no thread can go on otherwise. A limit of time that is up earlier than that is not
+//! explored, but for limits of zero.
+//!
 //! # Steps and costs
 //! A thread announces each operation and does it when it is picked: a *step* is one operation and what follows it up to the
 //! next. Every operation is one: accesses of atomics, `lock` and the drop of its guard, `send` and the drop of a sender,
 //! `spawn`, `join`, `yield_now`. The beginning of a thread belongs to the step that spawns it, its end to its last step,
 //! unless the test asks `is_finished`; [`Condvar::wait`](sync::Condvar::wait) is a step that begins to wait and releases the
-//! lock, and one that takes it again.
+//! lock, and one that takes it again; with a limit of time there is one in between, with which the thread waits no longer.
+//! To give way once more without another operation in between is no step. What destructors do while a panic unwinds a thread
+//! are steps, too.
 //!
 //! A *preemption* is a switch away from a thread that could go on and has not just yielded. These are the costs of the same
 //! program as a model, for `fabius check`. A stale read or a late store costs as much, and the simplest failing execution has
@@ -47,7 +52,8 @@
 //!
 //! # What a test must not do
 //! The closure must be deterministic but for the schedule and [`any`]: no randomness, no clock, no state that survives from
-//! one execution to the next.
+//! one execution to the next. No thread of [`std::thread::scope`] may borrow from inside of it: an execution that has failed
+//! gives its stacks back as they are, without waiting for anybody.
 
 pub mod alloc;
 mod answer;

@@ -37,7 +37,10 @@ pub(crate) fn report(
     rt::capture_panics();
     let (schedule, refine) = match decode(schedule) {
         Ok(decoded) => decoded,
-        Err(part) => panic!("the schedule has a part that cannot be read: `{part}`; it looks like `0*3,1,2:0.1`"),
+        Err(part) => {
+            let part = part.escape_debug();
+            panic!("the schedule has a part that cannot be read: `{part}`; it looks like `0*3,1,2:0.1`")
+        }
     };
     let mut settings = answer::settings(config);
     settings.refine = refine;

@@ -1,9 +1,8 @@
 //! A test as the explorer sees it: a [`System`] whose state is an execution under way.
 
-use crate::rt::{self, Execution, Loops, Refine, Settings};
+use crate::rt::{self, Execution, LeftOut, Loops, Refine, Settings};
 use fabius_explore::system::{Access, Choose, End, Fault, Limit, StepLog, System, TaskId};
 use fabius_trace::{BugKind, Span};
-use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -17,8 +16,8 @@ pub(crate) struct Test<'a> {
     pub loops: Loops,
     /// Whether the check must begin anew, because a loop was tried out.
     pub astray: AtomicBool,
-    /// Where a thread was kept from going on so that others are not left behind.
-    pub left_out: Mutex<Option<&'static Location<'static>>>,
+    /// What has not been explored.
+    pub left_out: Mutex<Option<LeftOut>>,
     /// Whether operations on atomics would have deviated more often than they may.
     pub kept_from_deviating: AtomicBool,
     /// Whether stores were forgotten that could have been found.
@@ -60,8 +59,8 @@ impl<'a> Test<'a> {
 
     fn look_closer(&self, execution: &mut Execution, log: &mut StepLog) -> Result<(), Fault> {
         let rt = execution.get_mut();
-        if let Some(at) = rt.left_out.take() {
-            *self.left_out.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
+        if let Some(left_out) = rt.left_out.take() {
+            *self.left_out.lock().unwrap_or_else(PoisonError::into_inner) = Some(left_out);
         }
         if rt.kept_from_deviating {
             self.kept_from_deviating.store(true, Ordering::Relaxed);

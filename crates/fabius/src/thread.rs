@@ -347,11 +347,15 @@ pub fn park_timeout(limit: Duration) {
     park_until(rt::with(|rt| rt.now.saturating_add(limit)), Location::caller());
 }
 
-/// As in std, in virtual time: other threads go on until none can, and then time passes.
+/// As in std, in virtual time: other threads go on until none can, and then time passes. To sleep for no time is to yield.
 #[track_caller]
+#[inline(never)]
 pub fn sleep(time: Duration) {
     if rt::current().is_null() {
         return std::thread::sleep(time);
+    }
+    if time.is_zero() {
+        return rt::give_way("sleep", Location::caller(), rt::Here::new());
     }
     let deadline = rt::with(|rt| rt.now.saturating_add(time));
     rt::point(Op::local("sleep", Location::caller()).until(deadline));

@@ -12,22 +12,24 @@ use fastrand::Rng;
 use stdmodel::cost::Measure;
 use stdmodel::generate::{self, Size, Theme};
 use stdmodel::graph::Outcome;
-use stdmodel::program::Program;
+use stdmodel::program::{Closure, Hint, Op, Program, Start};
 use stdmodel::shrink::shrink;
 
 /// Programs with more states are left out.
 const STATES: usize = 3000;
 
-/// Every way with what it is configured with. Without reduction, loops without a limit have too many executions.
+/// Every way with what it is configured with. Without reduction, loops without a limit, tasks, whose polls are steps, and
+/// four threads have too many executions.
 fn ways(program: &Program) -> Vec<(Way, Config)> {
     let config = Config::new().max_steps(400);
     let plain = config.clone().without_reduction();
     let two_jobs = config.clone().jobs(2);
-    let least = [Measure::Preemptions, Measure::RoundRobin, Measure::DepthFirst].map(Way::Least);
+    let least = [Measure::Preemptions, Measure::RoundRobin, Measure::DepthFirst, Measure::Steps].map(Way::Least);
     let walks = [Walk::Random, Walk::Pct, Walk::Pos, Walk::Urw, Walk::Surw].map(Way::Walks);
     let mut ways = Vec::new();
     let configured = [&config, &two_jobs, &plain];
-    for configured in &configured[..if program.loops_for_ever() { 2 } else { 3 }] {
+    let is_long = program.loops_for_ever() || program.start == Start::Tasks || program.threads.len() > 3;
+    for configured in &configured[..if is_long { 2 } else { 3 }] {
         ways.extend(least.map(|way| (way, (*configured).clone())));
         ways.push((Way::Exhaustive, (*configured).clone()));
         ways.push((Way::Default, (*configured).clone()));
@@ -102,9 +104,75 @@ fn thousands_of_random_programs_are_answered_as_by_the_model() {
 #[test]
 #[ignore = "takes long: cargo test --release -p fabius --test second_opinion -- --ignored"]
 fn a_hundred_thousand_random_programs_are_answered_as_by_the_model() {
-    let effort = |seed| match seed % 4 {
+    compare_all(1000..1000 + 100_000 / Theme::ALL.len() as u64, large);
+}
+
+fn large(seed: u64) -> Effort {
+    match seed % 4 {
         0 => Effort { size: Size { threads: 3, operations: 3 }, outcomes: 2, ways: 3 },
         _ => Effort { size: Size { threads: 2, operations: 4 }, outcomes: 4, ways: 5 },
+    }
+}
+
+/// Programs that were answered wrongly once.
+fn wrong_once() -> Vec<(&'static str, Program)> {
+    let base = || Program { atomics: 2, mutexes: 2, condvars: 1, onces: 1, cells: 1, ..Program::default() };
+    let program = |threads: &[&[Op]]| {
+        let mut program = Program { threads: threads.iter().map(|ops| ops.to_vec()).collect(), ..base() };
+        program.complete();
+        program
     };
-    compare_all(1000..1000 + 100_000 / Theme::ALL.len() as u64, effort);
+    let reader: &[Op] = &[Op::Load(0), Op::Load(0)];
+    let waiter: &[Op] = &[Op::Lock(0), Op::WaitTimeout(0, 0, 1), Op::Get(0), Op::Unlock(0)];
+    let later: &[Op] = &[Op::Sleep(1), Op::Lock(0), Op::Put(0, 1), Op::NotifyOne(0), Op::Unlock(0)];
+    let panics = Op::CallOnce(0, 0, Closure::Panics);
+    vec![
+        (
+            "others go on between the drops of a thread that is unwound",
+            program(&[&[], &[Op::Lock(0), Op::Lock(1), Op::Panic], &[Op::TryLock(1), Op::TryLock(0)]]),
+        ),
+        (
+            "a closure that panics",
+            program(&[&[], &[panics], &[Op::Load(0), Op::IsCompleted(0), Op::CallOnce(0, 1, Closure::Returns)]]),
+        ),
+        ("no time is up at once: sleep", program(&[&[], &[Op::Sleep(0), Op::Store(0, 1)], reader])),
+        ("no time is up at once: park", program(&[&[], &[Op::ParkTimeout(0), Op::Store(0, 1)], reader])),
+        ("no time is up at once: wait", program(&[&[Op::NotifyOne(0)], &[Op::Lock(0), Op::WaitTimeout(0, 0, 0)]])),
+        ("who waits leaves before it is notified", program(&[&[], waiter, later])),
+        (
+            "who waits leaves before it is notified without the lock",
+            program(&[&[], waiter, &[Op::Sleep(1), Op::NotifyOne(0)]]),
+        ),
+        (
+            "others are faster than who leaves",
+            program(&[
+                &[],
+                waiter,
+                &[Op::Sleep(1), Op::NotifyOne(0), Op::Store(0, 1)],
+                &[Op::Sleep(1), Op::Load(0), Op::Lock(0), Op::Put(0, 2)],
+            ]),
+        ),
+        ("who is notified needs no more time", program(&[&[], waiter, &[Op::Lock(0), Op::Sleep(2), Op::NotifyOne(0)]])),
+        ("yields in a row", program(&[&[], &[Op::Give(Hint::Yield), Op::Give(Hint::Spin), Op::Store(0, 1)], reader])),
+    ]
+}
+
+/// Asks for every outcome in every way.
+fn every_way(program: &Program) {
+    let case = Case::new(program, 100_000).expect("it is small");
+    for (way, config) in ways(program) {
+        for target in case.outcomes().map(Some).chain([None]) {
+            if let Some(difference) = case.differs(target, way, &config) {
+                panic!("{program}{difference}");
+            }
+        }
+    }
+}
+
+#[test]
+fn programs_that_were_answered_wrongly_once_are_answered_as_by_the_model() {
+    for (name, program) in wrong_once() {
+        println!("{name}");
+        every_way(&program);
+    }
 }

@@ -7,7 +7,6 @@ use fabius::{BugKind, Config, Report, thread};
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::{Command, Output};
 use std::sync::atomic::AtomicUsize as Count;
 
 fn config() -> Config {
@@ -343,33 +342,115 @@ fn a_thread_local_is_alive_while_it_is_used() {
     assert_eq!(VALUE.get_copy(), 3);
 }
 
-/// Runs an ignored test of this file in a process of its own.
-fn child(test: &str) -> Output {
-    let this = std::env::current_exe().unwrap();
-    Command::new(this).args(["--exact", test, "--ignored", "--test-threads", "1"]).output().unwrap()
+/// Takes a lock when it is dropped.
+struct Locks(std::sync::Arc<Mutex<usize>>);
+
+impl Drop for Locks {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap_or_else(|e| e.into_inner()) += 1;
+    }
 }
 
 #[test]
-fn destructors_that_wait_for_each_other_end_the_process() {
-    let output = child("child_waits_for_itself");
-    assert!(!output.status.success());
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert!(text.contains("waits for a lock that is not given back") && text.contains("soundness.rs:"), "{text}");
+fn a_destructor_that_waits_for_its_own_thread_is_a_deadlock() {
+    let locks_twice = || {
+        let lock = std::sync::Arc::new(Mutex::new(0));
+        let _guard = lock.lock();
+        let _locks = Locks(lock.clone());
+        panic!("its destructor takes the lock once more");
+    };
+    // Also where the panic would fail the test: others do not go on before.
+    for _ in 0..2 {
+        let report = config().explore(locks_twice);
+        let text = report.failure().unwrap();
+        assert_eq!(report.trace().map(|t| t.kind), Some(BugKind::Deadlock), "{text}");
+        assert!(text.contains("while a panic unwinds the stack: its destructor takes the lock once more"), "{text}");
+    }
+    for config in [config().every_panic_fails(), config()] {
+        let report = config.explore(|| {
+            let _ = thread::spawn(locks_twice).join();
+        });
+        assert_eq!(report.trace().map(|t| t.kind), Some(BugKind::Deadlock), "{report}");
+    }
+    assert!(!std::thread::panicking());
+    assert!(catch_unwind(|| panic!("panics work as before")).is_err());
 }
 
 #[test]
-#[ignore = "ends the process; another test runs it"]
-fn child_waits_for_itself() {
-    struct Locks<'a>(&'a Mutex<usize>);
-    impl Drop for Locks<'_> {
+fn threads_that_are_unwound_are_switched() {
+    let report = config().exhaustive().explore(|| {
+        let lock = std::sync::Arc::new((Mutex::new(0), AtomicUsize::new(0)));
+        let theirs = lock.clone();
+        let other = thread::spawn(move || {
+            struct Stores<'a>(&'a AtomicUsize);
+            impl Drop for Stores<'_> {
+                fn drop(&mut self) {
+                    assert!(std::thread::panicking());
+                    self.0.store(1, SeqCst);
+                    self.0.store(2, SeqCst);
+                }
+            }
+            let _guard = theirs.0.lock();
+            let _stores = Stores(&theirs.1);
+            panic!("unwinds");
+        });
+        let seen = lock.1.load(SeqCst);
+        assert!(!std::thread::panicking(), "only the other thread is");
+        let _ = other.join();
+        assert_ne!(seen, 1, "in the middle");
+    });
+    assert!(report.failure().is_some_and(|text| text.contains("in the middle")), "{report}");
+}
+
+#[test]
+fn what_a_caught_panic_of_the_test_leaves_out_is_said() {
+    let catches = |others: bool| {
+        move || {
+            let lock = std::sync::Arc::new(Mutex::new(0));
+            let theirs = lock.clone();
+            let other = thread::spawn(move || drop(theirs.lock()));
+            if !others {
+                other.join().unwrap();
+            }
+            let _ = catch_unwind(AssertUnwindSafe(|| {
+                let _guard = lock.lock();
+                panic!("is caught");
+            }));
+        }
+    };
+    let report = config().exhaustive().explore(catches(false));
+    assert_eq!(report.verdict, fabius::Verdict::Verified, "{report}");
+    let report = config().exhaustive().explore(catches(true));
+    assert!(matches!(report.verdict, fabius::Verdict::Unknown { .. }), "{report}");
+    assert!(report.to_string().contains("not all ways to go on were explored"), "{report}");
+}
+
+/// What is pinned stays where it is until it is dropped, also if its task goes on no more: it is leaked.
+#[test]
+fn a_future_that_is_never_dropped_stays_in_memory() {
+    static PINNED: std::sync::Mutex<Vec<usize>> = std::sync::Mutex::new(Vec::new());
+    struct Dropped([u64; 64]);
+    impl Drop for Dropped {
         fn drop(&mut self) {
-            *self.0.lock().unwrap() += 1;
+            let mut pinned = PINNED.lock().unwrap();
+            pinned.retain(|at| *at != std::ptr::from_ref(&self.0) as usize);
         }
     }
-    let _ = config().explore(|| {
-        let lock = Mutex::new(0);
-        let _guard = lock.lock();
-        let _locks = Locks(&lock);
-        panic!("its destructor takes the lock once more");
-    });
+    let check = || {
+        config().executions(1).explore(|| {
+            fabius::future::block_on(async {
+                let words = std::pin::pin!(Dropped([7; 64]));
+                PINNED.lock().unwrap().push(std::ptr::from_ref(&words.0) as usize);
+                std::future::pending::<()>().await;
+                assert_eq!(words.0[63], 7);
+            });
+        })
+    };
+    for _ in 0..10 {
+        let report = check();
+        assert_eq!(report.trace().map(|t| t.kind), Some(BugKind::Deadlock), "{report}");
+    }
+    let pinned = PINNED.lock().unwrap();
+    let different: std::collections::BTreeSet<usize> = pinned.iter().copied().collect();
+    assert_eq!(different.len(), pinned.len(), "memory of what is pinned is used again");
 }

@@ -14,6 +14,8 @@ pub enum Measure {
     RoundRobin,
     /// Delays of the depth-first scheduler.
     DepthFirst,
+    /// Steps.
+    Steps,
 }
 
 /// The least cost of each outcome.
@@ -22,6 +24,7 @@ pub fn least(graph: &Graph, measure: Measure) -> BTreeMap<Outcome, u32> {
         Measure::Preemptions => in_order(graph, (0, 0, true), |n| preemptions(graph, n), |n| n.0),
         Measure::RoundRobin => in_order(graph, (0, 0), |n| round_robin(graph, n), |n| n.0),
         Measure::DepthFirst => in_order(graph, (0, Stacks::start(graph)), |n| depth_first(graph, n), |n| n.0),
+        Measure::Steps => in_order(graph, 0, |n| steps(graph, n), |n| n),
     };
     let mut least = BTreeMap::new();
     for (outcome, cost) in graph.outcomes.iter().zip(costs) {
@@ -65,6 +68,10 @@ fn in_order<N: Copy + Eq + Hash>(
         cost += 1;
     }
     costs
+}
+
+fn steps(graph: &Graph, state: u32) -> Vec<(u32, u32)> {
+    graph.edges[state as usize].iter().map(|edge| (edge.to, 1)).collect()
 }
 
 /// A state, who ran last, and whether that gave way.

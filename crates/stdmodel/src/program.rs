@@ -37,6 +37,8 @@ pub enum Op {
     TryRead(u8),
     /// Logs whether it got the lock for writing.
     TryWrite(u8),
+    /// The writer becomes a reader.
+    Downgrade(u8),
     /// Drops the guard of a lock for readers and writers.
     Release(u8),
     /// Waits on a condition variable with the guard of a mutex; logs whether that is poisoned.
@@ -44,6 +46,8 @@ pub enum Op {
     /// Waits on a condition variable, again and again, while the mutex does not protect this value; logs each time whether
     /// it is poisoned.
     WaitUntil(u8, u8, u8),
+    /// As `Wait`, with a limit of so many milliseconds; logs whether it is poisoned, and 2 more if time was up.
+    WaitTimeout(u8, u8, u8),
     /// Wakes any one that waits.
     NotifyOne(u8),
     /// Wakes all that wait.
@@ -70,14 +74,23 @@ pub enum Op {
     ParkTimeout(u8),
     /// Gives a thread the token.
     Unpark(u8),
-    /// Runs a closure once, which adds to the atomic and logs its old value.
-    CallOnce(u8, u8, u8),
+    /// Runs a closure once, which adds to the atomic and logs its old value; panics if an earlier call did.
+    CallOnce(u8, u8, Closure),
+    /// As `CallOnce`, also if an earlier call panicked, which the closure logs first.
+    CallOnceForce(u8, u8, Closure),
     /// Logs whether the call is completed.
     IsCompleted(u8),
     /// Sets a cell; logs whether it was empty.
     Set(u8, u8),
     /// Logs what is in the cell.
     GetSet(u8),
+    /// Fills the cell with the value, if it is empty, by a closure, which adds to the atomic and logs its old value; logs
+    /// what is in the cell.
+    GetOrInit(u8, u8, u8, Closure),
+    /// Awaits the value of an atomic: every poll leaves its waker in the place and loads.
+    Await(u8, u8, u8),
+    /// Wakes the task whose waker is in the place.
+    Wake(u8),
     /// Starts a thread.
     Spawn(u8),
     /// Waits for the end of a thread; logs whether it panicked.
@@ -92,6 +105,18 @@ pub enum Op {
     Panic,
 }
 
+/// How threads are started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Start {
+    /// By `thread::spawn`.
+    #[default]
+    Free,
+    /// By main, in a scope, which ends after main's operations. Main logs whether it panicked.
+    Scoped,
+    /// All are tasks; main blocks on its own.
+    Tasks,
+}
+
 /// How a thread says that it waits for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hint {
@@ -99,6 +124,15 @@ pub enum Hint {
     Yield,
     /// `hint::spin_loop`.
     Spin,
+}
+
+/// How a closure ends that a `Once` or a cell runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Closure {
+    /// It returns.
+    Returns,
+    /// It panics.
+    Panics,
 }
 
 /// Logged in place of a value if there is none.
@@ -125,13 +159,20 @@ pub struct Program {
     pub onces: u8,
     /// How many `OnceLock`.
     pub cells: u8,
-    /// Whether main spawns in a scope, which ends after main's operations.
-    pub scoped: bool,
+    /// How many places for the waker of a task.
+    pub wakers: u8,
+    /// How threads are started.
+    pub start: Start,
     /// What the threads do.
     pub threads: Vec<Vec<Op>>,
 }
 
 impl Program {
+    /// An operation of a thread.
+    pub fn op(&self, thread: usize, at: u8) -> Option<Op> {
+        self.threads[thread].get(usize::from(at)).copied()
+    }
+
     /// Whether a thread is given a sender of a channel: if it does something with it.
     pub fn sends(&self, thread: usize, channel: usize) -> bool {
         self.threads[thread].iter().any(
@@ -165,7 +206,7 @@ impl Program {
                 self.threads[0].insert(thread - 1, Op::Spawn(id));
             }
         }
-        for ops in self.threads.iter_mut().filter(|_| !self.scoped) {
+        for ops in self.threads.iter_mut().filter(|_| self.start != Start::Scoped) {
             let spawned: Vec<u8> =
                 ops.iter().filter_map(|op| if let Op::Spawn(t) = op { Some(*t) } else { None }).collect();
             for id in spawned {

@@ -1,6 +1,6 @@
 //! Programs as Rust text, for people.
 
-use crate::program::{Hint, Op, Program};
+use crate::program::{Closure, Hint, Op, Program, Start};
 use std::fmt;
 
 impl fmt::Display for Program {
@@ -24,13 +24,15 @@ impl fmt::Display for Program {
                 Some(n) => writeln!(f, "    let (tx{i}, rx{i}) = mpsc::sync_channel({n});")?,
             }
         }
-        if self.scoped {
-            writeln!(f, "    thread::scope(|scope| {{")?;
-        }
-        thread(f, self, 0, 4 + 4 * usize::from(self.scoped))?;
-        if self.scoped {
-            writeln!(f, "    }});")?;
-        }
+        all(f, "w", self.wakers, "AtomicWaker::new()")?;
+        let (begins, ends) = match self.start {
+            Start::Free => ("", ""),
+            Start::Scoped => ("    log(catch_unwind(|| thread::scope(|scope| {", "    })).is_err());"),
+            Start::Tasks => ("    future::block_on(async {", "    });"),
+        };
+        writeln!(f, "{begins}")?;
+        thread(f, self, 0, if self.start == Start::Free { 4 } else { 8 })?;
+        writeln!(f, "{ends}")?;
         writeln!(f, "}}")
     }
 }
@@ -38,8 +40,12 @@ impl fmt::Display for Program {
 fn thread(f: &mut fmt::Formatter<'_>, program: &Program, number: usize, indent: usize) -> fmt::Result {
     for op in &program.threads[number] {
         if let Op::Spawn(t) = op {
-            let spawn = if program.scoped { "scope" } else { "thread" };
-            writeln!(f, "{:indent$}let t{t} = {spawn}::spawn(move || {{", "")?;
+            let spawn = match program.start {
+                Start::Free => "thread::spawn(move ||",
+                Start::Scoped => "scope.spawn(move ||",
+                Start::Tasks => "future::spawn(async move",
+            };
+            writeln!(f, "{:indent$}let t{t} = {spawn} {{", "")?;
             thread(f, program, usize::from(*t), indent + 4)?;
             writeln!(f, "{:indent$}}});", "")?;
         } else {
@@ -64,6 +70,13 @@ fn name(hint: Hint) -> &'static str {
     match hint {
         Hint::Yield => "thread::yield_now()",
         Hint::Spin => "hint::spin_loop()",
+    }
+}
+
+fn end(closure: Closure) -> &'static str {
+    match closure {
+        Closure::Returns => "",
+        Closure::Panics => "panic!(); ",
     }
 }
 
@@ -96,9 +109,13 @@ fn line(op: Op) -> String {
         Op::Write(l) => format!("let r{l} = l{l}.write();"),
         Op::TryRead(l) => format!("let r{l} = l{l}.try_read(); log(r{l}.is_ok());"),
         Op::TryWrite(l) => format!("let r{l} = l{l}.try_write(); log(r{l}.is_ok());"),
+        Op::Downgrade(l) => format!("let r{l} = RwLockWriteGuard::downgrade(r{l});"),
         Op::Release(l) => format!("drop(r{l});"),
         Op::Wait(c, m) => format!("g{m} = c{c}.wait(g{m});"),
         Op::WaitUntil(c, m, v) => format!("while *g{m} != {v} {{ g{m} = c{c}.wait(g{m}); }}"),
+        Op::WaitTimeout(c, m, ms) => {
+            format!("g{m} = c{c}.wait_timeout(g{m}, Duration::from_millis({ms})); log(timed_out);")
+        }
         Op::NotifyOne(c) => format!("c{c}.notify_one();"),
         Op::NotifyAll(c) => format!("c{c}.notify_all();"),
         Op::Send(c, v) => format!("log(tx{c}.send({v}));"),
@@ -113,10 +130,20 @@ fn line(op: Op) -> String {
         Op::ParkTimeout(ms) => format!("thread::park_timeout(Duration::from_millis({ms}));"),
         Op::Unpark(0) => "main.unpark();".into(),
         Op::Unpark(t) => format!("t{t}.thread().unpark();"),
-        Op::CallOnce(o, a, v) => format!("o{o}.call_once(|| log(a{a}.fetch_add({v}, SeqCst)));"),
+        Op::CallOnce(o, a, c) => format!("o{o}.call_once(|| {{ log(a{a}.fetch_add(1, SeqCst)); {}}});", end(c)),
+        Op::CallOnceForce(o, a, c) => {
+            format!("o{o}.call_once_force(|s| {{ log(s.is_poisoned()); log(a{a}.fetch_add(1, SeqCst)); {}}});", end(c))
+        }
         Op::IsCompleted(o) => format!("log(o{o}.is_completed());"),
         Op::Set(o, v) => format!("log(s{o}.set({v}));"),
         Op::GetSet(o) => format!("log(s{o}.get());"),
+        Op::GetOrInit(o, a, v, c) => {
+            format!("log(s{o}.get_or_init(|| {{ log(a{a}.fetch_add(1, SeqCst)); {}{v} }}));", end(c))
+        }
+        Op::Await(w, a, v) => format!(
+            "poll_fn(|cx| {{ w{w}.register(cx.waker()); if a{a}.load(SeqCst) == {v} {{ Ready(()) }} else {{ Pending }} }}).await;"
+        ),
+        Op::Wake(w) => format!("w{w}.wake();"),
         Op::Spawn(t) => format!("t{t} = spawn"),
         Op::Join(t) => format!("log(t{t}.join().is_err());"),
         Op::IsFinished(t) => format!("log(t{t}.is_finished());"),

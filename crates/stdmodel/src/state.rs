@@ -25,16 +25,26 @@ pub enum Phase {
     Loop(u8, bool),
     /// Waits on a condition variable; whether it was notified.
     Waiting(bool),
+    /// Waits no longer, because it was notified, and has seen that.
+    Woken,
+    /// Waits no longer, because its time was up.
+    Left,
     /// Has offered a message to hand over.
     Offered,
     /// The message was taken.
     Taken,
     /// The receiver is gone.
     Refused,
+    /// Waits for a message that is handed over.
+    Receiving,
+    /// Has been handed a message.
+    Given(u8),
     /// Has arrived at a barrier; whether all have.
     Arrived(bool),
     /// Within the closure of a `Once`; whether its operation is done.
     Inside(bool),
+    /// Polls a future; whether that has returned without a result.
+    Polling(bool),
 }
 
 /// Whether a thread runs.
@@ -71,8 +81,10 @@ pub struct Thread {
     pub handles: Set,
     /// Threads that it can unpark.
     pub known: Set,
-    /// The token of `unpark`.
+    /// The token of `unpark`, and of a task that was woken.
     pub token: bool,
+    /// Whether it gave way with its last step.
+    pub gave_way: bool,
     /// Milliseconds until its time is up, if it waits for that.
     pub left: Option<u8>,
 }
@@ -121,6 +133,8 @@ pub enum Once {
     Running,
     /// Done.
     Done,
+    /// A closure panicked.
+    Poisoned,
 }
 
 /// The state of a program.
@@ -140,12 +154,18 @@ pub struct State {
     pub onces: Vec<Once>,
     /// Each `OnceLock`.
     pub cells: Vec<(Once, u8)>,
+    /// The task whose waker is in each place.
+    pub wakers: Vec<Option<u8>>,
     /// Threads.
     pub threads: Vec<Thread>,
     /// The threads that were spawned, in order.
     pub born: Vec<u8>,
     /// The threads that the end of the scope has to join.
     pub in_scope: Set,
+    /// Whether a thread of the scope has panicked that was not joined before.
+    pub scope_panicked: bool,
+    /// Whether the scope is over.
+    pub scope_ended: bool,
 }
 
 impl State {
@@ -165,6 +185,7 @@ impl State {
             handles: 0,
             known: 1,
             token: false,
+            gave_way: false,
             left: None,
         };
         let channel = |c: usize| Channel {
@@ -181,9 +202,12 @@ impl State {
             barriers: vec![0; program.barriers.len()],
             onces: vec![Once::New; program.onces.into()],
             cells: vec![(Once::New, 0); program.cells.into()],
+            wakers: vec![None; program.wakers.into()],
             threads: threads.clone().map(thread).collect(),
             born: vec![0],
             in_scope: 0,
+            scope_panicked: false,
+            scope_ended: false,
         }
     }
 }
@@ -204,11 +228,15 @@ impl Thread {
         let has = |set: Set, member: u8| set & (1 << member) != 0;
         match op {
             Op::Lock(m) | Op::TryLock(m) | Op::RetryLock(m, ..) => self.holds(m).is_none(),
-            Op::Unlock(m) | Op::Put(m, _) | Op::Get(m) | Op::Wait(_, m) | Op::WaitUntil(_, m, _) => {
-                self.holds(m).is_some()
-            }
+            Op::Unlock(m)
+            | Op::Put(m, _)
+            | Op::Get(m)
+            | Op::Wait(_, m)
+            | Op::WaitUntil(_, m, _)
+            | Op::WaitTimeout(_, m, _) => self.holds(m).is_some(),
             Op::Read(l) | Op::Write(l) | Op::TryRead(l) | Op::TryWrite(l) => self.holds_either(l).is_none(),
             Op::Release(l) => self.holds_either(l).is_some(),
+            Op::Downgrade(l) => self.held.contains(&Guard::Write(l)),
             Op::Send(c, _) | Op::TrySend(c, _) | Op::DropSender(c) => has(self.senders, c),
             Op::Recv(c) | Op::TryRecv(c) | Op::RecvTimeout(c, _) | Op::DropReceiver(c) => has(self.receivers, c),
             Op::Join(t) | Op::IsFinished(t) => has(self.handles, t),

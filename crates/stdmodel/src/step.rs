@@ -1,6 +1,6 @@
 //! What one step of a thread does: one operation, and the local code behind it up to the next one.
 
-use crate::program::{GONE, NONE, Op, Program};
+use crate::program::{Closure, NONE, Op, Program, Start};
 use crate::state::{Guard, Life, Once, Phase, State, Thread};
 
 /// To which step the end of a thread belongs.
@@ -33,7 +33,7 @@ impl Rules<'_> {
     /// Whether the next step of a thread says that it waits for others.
     pub fn gives_way(&self, state: &State, thread: usize) -> bool {
         let t = &state.threads[thread];
-        matches!(self.op(t, thread), Some(Op::Give(_))) || matches!(t.phase, Phase::Loop(_, true))
+        matches!(self.op(t, thread), Some(Op::Give(_) | Op::Sleep(0))) || matches!(t.phase, Phase::Loop(_, true))
     }
 
     /// Whether a thread waits in a loop without a limit, and would do so for ever if nobody else did anything.
@@ -62,6 +62,7 @@ impl Rules<'_> {
             }
         };
         for next in &mut after {
+            next.threads[thread].gave_way = self.gives_way(state, thread);
             self.settle(next, thread);
             self.pass_time(next);
         }
@@ -69,24 +70,24 @@ impl Rules<'_> {
     }
 
     fn op(&self, t: &Thread, thread: usize) -> Option<Op> {
-        self.program.threads[thread].get(usize::from(t.at)).copied()
+        self.program.op(thread, t.at)
     }
 
     /// Local code, up to the next operation or the end.
     fn settle(&self, state: &mut State, thread: usize) {
-        let len = self.program.threads[thread].len() as u8;
         while let Some(op) = self.op(&state.threads[thread], thread) {
             let State { threads, mutexes, .. } = state;
             let t = &mut threads[thread];
             match op {
                 _ if t.phase != Phase::Begin => return,
                 op if !t.can(op) => {}
+                // To give way again is no step.
+                Op::Give(_) | Op::Sleep(0) if t.gave_way => {}
                 Op::Put(m, v) => mutexes[usize::from(m)].value = v,
                 Op::Get(m) => t.log.push(mutexes[usize::from(m)].value),
                 Op::WaitUntil(_, m, v) if mutexes[usize::from(m)].value == v => {}
                 Op::Panic => {
-                    t.panicking = true;
-                    t.at = len;
+                    t.panic(self.program, thread);
                     continue;
                 }
                 Op::Sleep(ms) | Op::ParkTimeout(ms) | Op::RecvTimeout(_, ms) => {
@@ -100,6 +101,11 @@ impl Rules<'_> {
         let t = &mut state.threads[thread];
         let scope = thread == 0 && state.in_scope != 0;
         let drops = !t.held.is_empty() || t.senders != 0 || t.receivers != 0;
+        if !scope && !drops && thread == 0 && self.program.start == Start::Scoped && !state.scope_ended {
+            state.scope_ended = true;
+            t.log.push((t.panicking || state.scope_panicked).into());
+            t.panicking = false;
+        }
         if !scope && !drops && (self.ending == Ending::WithLastStep || t.phase == Phase::Taken) {
             t.phase = Phase::Begin;
             t.life = Life::Ended(t.panicking);
@@ -109,7 +115,7 @@ impl Rules<'_> {
     /// A new thread runs up to its first operation at once.
     fn spawn(&self, state: &mut State, thread: usize, new: u8) {
         state.born.push(new);
-        state.in_scope |= u8::from(self.program.scoped) << new;
+        state.in_scope |= u8::from(self.program.start == Start::Scoped) << new;
         state.threads[thread].handles |= 1 << new;
         state.threads[thread].known |= 1 << new;
         let known = state.threads[thread].known;
@@ -119,23 +125,23 @@ impl Rules<'_> {
         self.settle(state, new.into());
     }
 
-    /// Time passes if nobody can go on, to the moment when the first one can.
+    /// Time passes as long as nobody can go on, to the next moment when the time of one is up.
     fn pass_time(&self, state: &mut State) {
-        if !state.threads.iter().any(|t| t.life == Life::Running && t.left.is_some_and(|left| left > 0)) {
-            return;
-        }
-        if (0..state.threads.len()).any(|t| !self.steps_without_time(state, t)) {
-            return;
-        }
-        let running = |t: &&mut Thread| t.life == Life::Running;
-        let first = state.threads.iter_mut().filter(running).filter_map(|t| t.left).min().unwrap_or(0);
-        for left in state.threads.iter_mut().filter(running).filter_map(|t| t.left.as_mut()) {
-            *left -= first;
+        let next = |state: &State| {
+            let running = state.threads.iter().filter(|t| t.life == Life::Running);
+            running.filter_map(|t| t.left).filter(|left| *left > 0).min()
+        };
+        while let Some(next) = next(state)
+            && (0..state.threads.len()).all(|t| self.has_to_wait(state, t))
+        {
+            for left in state.threads.iter_mut().filter_map(|t| t.left.as_mut()) {
+                *left = left.saturating_sub(next);
+            }
         }
     }
 
     /// Whether a thread has to wait.
-    fn steps_without_time(&self, state: &State, thread: usize) -> bool {
+    fn has_to_wait(&self, state: &State, thread: usize) -> bool {
         let t = &state.threads[thread];
         let mut next = state.clone();
         t.life != Life::Running
@@ -150,7 +156,8 @@ impl Rules<'_> {
     fn waits(&self, state: &State, thread: usize, condvar: u8) -> bool {
         let t = &state.threads[thread];
         t.phase == Phase::Waiting(false)
-            && matches!(self.op(t, thread), Some(Op::Wait(c, _) | Op::WaitUntil(c, ..)) if c == condvar)
+            && matches!(self.op(t, thread),
+                Some(Op::Wait(c, _) | Op::WaitUntil(c, ..) | Op::WaitTimeout(c, ..)) if c == condvar)
     }
 
     fn notify_one(&self, state: &State, thread: usize, condvar: u8) -> Vec<State> {
@@ -158,7 +165,7 @@ impl Rules<'_> {
             .filter(|t| self.waits(state, *t, condvar))
             .map(|t| {
                 let mut next = state.clone();
-                next.threads[t].phase = Phase::Waiting(true);
+                next.threads[t].notify();
                 next
             })
             .collect();
@@ -167,6 +174,14 @@ impl Rules<'_> {
         }
         after.iter_mut().for_each(|next| next.threads[thread].next());
         after
+    }
+
+    /// Whether a receiver has to begin to wait, which is a step where somebody may look.
+    fn begins_to_wait(&self, state: &State, thread: usize, channel: u8) -> bool {
+        let c = &state.channels[usize::from(channel)];
+        let looks =
+            || self.program.threads.iter().flatten().any(|op| matches!(op, Op::TrySend(of, _) if *of == channel));
+        c.capacity == Some(0) && c.queue.is_empty() && c.senders > 0 && state.threads[thread].left != Some(0) && looks()
     }
 
     /// Drops what a thread still has at its end: guards, the last one first, senders, receivers. Then main joins what is in
@@ -183,7 +198,8 @@ impl Rules<'_> {
         } else if thread == 0 && state.in_scope != 0 {
             let first = state.born.iter().copied().find(|t| state.in_scope & (1 << t) != 0).expect("not empty");
             state.in_scope &= !(1 << first);
-            return matches!(state.threads[usize::from(first)].life, Life::Ended(_));
+            let Life::Ended(panicked) = state.threads[usize::from(first)].life else { return false };
+            state.scope_panicked |= panicked;
         } else {
             t.phase = Phase::Taken; // the step in which it ends
         }
@@ -271,26 +287,40 @@ impl Rules<'_> {
                 state.threads[t].held.push(if write { Guard::Write(l) } else { Guard::Read(l) });
                 state.done(t, Some(poisoned.into()))
             }
+            Op::Downgrade(l) => {
+                let at = state.threads[t].holds_either(l).expect("can");
+                state.threads[t].held[at] = Guard::Read(l);
+                let lock = &mut state.rwlocks[usize::from(l)];
+                (lock.written, lock.readers) = (false, 1);
+                state.done(t, None)
+            }
             Op::Release(l) => {
                 let at = state.threads[t].holds_either(l).expect("can");
                 let guard = state.threads[t].held.remove(at);
                 state.release(guard, false);
                 state.done(t, None)
             }
-            Op::Wait(_, m) | Op::WaitUntil(_, m, _) => match phase {
-                Phase::Waiting(notified) => {
-                    notified && !state.mutexes[usize::from(m)].locked && {
+            Op::Wait(_, m) | Op::WaitUntil(_, m, _) | Op::WaitTimeout(_, m, _) => match phase {
+                // With a limit of time it waits no longer, for one reason or the other, before it takes the lock.
+                Phase::Waiting(notified) if matches!(op, Op::WaitTimeout(..)) => {
+                    let up = state.threads[t].left == Some(0);
+                    (notified || up) && state.stay(t, if notified { Phase::Woken } else { Phase::Left })
+                }
+                Phase::Waiting(false) => false,
+                Phase::Waiting(true) | Phase::Woken | Phase::Left => {
+                    !state.mutexes[usize::from(m)].locked && {
                         state.mutexes[usize::from(m)].locked = true;
-                        let poisoned = state.mutexes[usize::from(m)].poisoned;
-                        state.threads[t].log.push(poisoned.into());
+                        let poisoned = u8::from(state.mutexes[usize::from(m)].poisoned);
+                        state.threads[t].log.push(poisoned + 2 * u8::from(phase == Phase::Left));
                         match op {
-                            Op::Wait(..) => state.done(t, None),
-                            _ => state.stay(t, Phase::Begin),
+                            Op::WaitUntil(..) => state.stay(t, Phase::Begin),
+                            _ => state.done(t, None),
                         }
                     }
                 }
                 _ => {
                     state.mutexes[usize::from(m)].locked = false;
+                    state.threads[t].left = if let Op::WaitTimeout(.., ms) = op { Some(ms) } else { None };
                     state.stay(t, Phase::Waiting(false))
                 }
             },
@@ -298,30 +328,21 @@ impl Rules<'_> {
             Op::NotifyAll(condvar) => {
                 for other in 0..state.threads.len() {
                     if self.waits(state, other, condvar) {
-                        state.threads[other].phase = Phase::Waiting(true);
+                        state.threads[other].notify();
                     }
                 }
                 state.done(t, None)
             }
             Op::Send(c, v) => state.send(t, c, v, phase),
-            Op::TrySend(c, v) => {
-                let channel = &mut state.channels[usize::from(c)];
-                let full = channel.capacity.is_some_and(|n| channel.queue.len() >= n.into());
-                let result = match (channel.receiver, full) {
-                    (false, _) => GONE,
-                    (true, true) => NONE,
-                    (true, false) => {
-                        channel.queue.push(v);
-                        1
-                    }
-                };
-                state.done(t, Some(result))
+            Op::TrySend(c, v) => state.try_send(t, c, v, self.program),
+            Op::Recv(c) | Op::RecvTimeout(c, _) if phase == Phase::Begin && self.begins_to_wait(state, t, c) => {
+                state.stay(t, Phase::Receiving)
             }
-            Op::Recv(c) => state.receive(t, c, None, self),
-            Op::TryRecv(c) => state.receive(t, c, Some(NONE), self),
+            Op::Recv(c) => state.receive(t, c, None, self.program),
+            Op::TryRecv(c) => state.receive(t, c, Some(NONE), self.program),
             Op::RecvTimeout(c, _) => {
                 let up = state.threads[t].left == Some(0);
-                state.receive(t, c, up.then_some(NONE), self)
+                state.receive(t, c, up.then_some(NONE), self.program)
             }
             Op::DropSender(c) => {
                 state.drop_sender(t, c);
@@ -360,40 +381,91 @@ impl Rules<'_> {
                 state.threads[usize::from(other)].token = true;
                 state.done(t, None)
             }
-            Op::CallOnce(o, a, v) => match (phase, state.onces[usize::from(o)]) {
-                (Phase::Inside(false), _) => {
-                    let old = state.add(a, v);
-                    state.threads[t].log.push(old);
-                    state.stay(t, Phase::Inside(true))
+            Op::CallOnce(o, a, closure) | Op::CallOnceForce(o, a, closure) => {
+                match (phase, state.onces[usize::from(o)]) {
+                    (Phase::Inside(false), _) => {
+                        let old = state.add(a, 1);
+                        state.threads[t].log.push(old);
+                        state.stay(t, Phase::Inside(true))
+                    }
+                    (Phase::Inside(true), _) => {
+                        let ended = if closure == Closure::Panics { Once::Poisoned } else { Once::Done };
+                        state.onces[usize::from(o)] = ended;
+                        state.closure_ends(t, closure, self.program)
+                    }
+                    (_, Once::Poisoned) if matches!(op, Op::CallOnce(..)) => state.panic(t, self.program),
+                    (_, Once::New | Once::Poisoned) => {
+                        if matches!(op, Op::CallOnceForce(..)) {
+                            let poisoned = state.onces[usize::from(o)] == Once::Poisoned;
+                            state.threads[t].log.push(poisoned.into());
+                        }
+                        state.onces[usize::from(o)] = Once::Running;
+                        state.stay(t, Phase::Inside(false))
+                    }
+                    (_, Once::Running) => false,
+                    (_, Once::Done) => state.done(t, None),
                 }
-                (Phase::Inside(true), _) => {
-                    state.onces[usize::from(o)] = Once::Done;
-                    state.done(t, None)
-                }
-                (_, Once::New) => {
-                    state.onces[usize::from(o)] = Once::Running;
-                    state.stay(t, Phase::Inside(false))
-                }
-                (_, Once::Running) => false,
-                (_, Once::Done) => state.done(t, None),
-            },
+            }
             Op::IsCompleted(o) => state.done(t, Some((state.onces[usize::from(o)] == Once::Done).into())),
             Op::Set(o, v) => match (phase, state.cells[usize::from(o)].0) {
                 (Phase::Inside(_), _) => {
                     state.cells[usize::from(o)] = (Once::Done, v);
                     state.done(t, Some(1))
                 }
-                (_, Once::New) => {
+                (_, Once::New | Once::Poisoned) => {
                     state.cells[usize::from(o)].0 = Once::Running;
                     state.stay(t, Phase::Inside(true))
                 }
                 (_, Once::Running) => false,
                 (_, Once::Done) => state.done(t, Some(0)),
             },
+            Op::GetOrInit(o, a, v, closure) => match (phase, state.cells[usize::from(o)]) {
+                (Phase::Inside(false), _) => {
+                    let old = state.add(a, 1);
+                    state.threads[t].log.push(old);
+                    state.stay(t, Phase::Inside(true))
+                }
+                // A cell whose closure panicked is as empty as before.
+                (Phase::Inside(true), _) => {
+                    let panics = closure == Closure::Panics;
+                    state.cells[usize::from(o)] = if panics { (Once::New, 0) } else { (Once::Done, v) };
+                    if !panics {
+                        state.threads[t].log.push(v);
+                    }
+                    state.closure_ends(t, closure, self.program)
+                }
+                (_, (Once::New | Once::Poisoned, _)) => {
+                    state.cells[usize::from(o)].0 = Once::Running;
+                    state.stay(t, Phase::Inside(false))
+                }
+                (_, (Once::Running, _)) => false,
+                (_, (Once::Done, v)) => state.done(t, Some(v)),
+            },
             Op::GetSet(o) => match state.cells[usize::from(o)] {
                 (Once::Done, v) => state.done(t, Some(v)),
                 _ => state.done(t, Some(NONE)),
             },
+            Op::Await(w, a, v) => match phase {
+                // The waker is there before the value is looked at, so that no wake is lost.
+                Phase::Polling(false) if state.atomics[usize::from(a)] == v => state.done(t, None),
+                Phase::Polling(false) => state.stay(t, Phase::Polling(true)),
+                Phase::Polling(true) => {
+                    state.threads[t].token && {
+                        state.threads[t].token = false;
+                        state.stay(t, Phase::Begin)
+                    }
+                }
+                _ => {
+                    state.wakers[usize::from(w)] = Some(t as u8);
+                    state.stay(t, Phase::Polling(false))
+                }
+            },
+            Op::Wake(w) => {
+                if let Some(task) = state.wakers[usize::from(w)].take() {
+                    state.threads[usize::from(task)].token = true;
+                }
+                state.done(t, None)
+            }
             Op::Spawn(new) => {
                 self.spawn(state, t, new);
                 state.done(t, None)
@@ -419,117 +491,4 @@ impl Rules<'_> {
 
 fn t_first(set: u8) -> u8 {
     set.trailing_zeros() as u8
-}
-
-impl Thread {
-    fn next(&mut self) {
-        self.at += 1;
-        self.phase = Phase::Begin;
-        self.left = None;
-    }
-}
-
-impl State {
-    /// The operation is over.
-    fn done(&mut self, thread: usize, log: Option<u8>) -> bool {
-        self.threads[thread].log.extend(log);
-        self.threads[thread].next();
-        true
-    }
-
-    /// The operation goes on.
-    fn stay(&mut self, thread: usize, phase: Phase) -> bool {
-        self.threads[thread].phase = phase;
-        true
-    }
-
-    /// A loop of retries goes on after the hint, unless it was the last one.
-    fn after_hint(&mut self, thread: usize, vain: u8, tries: u8) -> bool {
-        match tries {
-            0 => self.stay(thread, Phase::Loop(0, false)),
-            _ if vain + 1 == tries => self.done(thread, Some(tries)),
-            _ => self.stay(thread, Phase::Loop(vain + 1, false)),
-        }
-    }
-
-    fn add(&mut self, atomic: u8, value: u8) -> u8 {
-        let atomic = &mut self.atomics[usize::from(atomic)];
-        std::mem::replace(atomic, atomic.wrapping_add(value))
-    }
-
-    fn lock(&mut self, thread: usize, mutex: u8) {
-        self.mutexes[usize::from(mutex)].locked = true;
-        self.threads[thread].held.push(Guard::Mutex(mutex));
-    }
-
-    fn release(&mut self, guard: Guard, panicking: bool) {
-        match guard {
-            Guard::Mutex(m) => {
-                let mutex = &mut self.mutexes[usize::from(m)];
-                mutex.locked = false;
-                mutex.poisoned |= panicking;
-            }
-            Guard::Read(l) => self.rwlocks[usize::from(l)].readers -= 1,
-            Guard::Write(l) => {
-                let lock = &mut self.rwlocks[usize::from(l)];
-                lock.written = false;
-                lock.poisoned |= panicking;
-            }
-        }
-    }
-
-    fn send(&mut self, thread: usize, channel: u8, value: u8, phase: Phase) -> bool {
-        let c = &mut self.channels[usize::from(channel)];
-        match (phase, c.capacity) {
-            (Phase::Offered, _) => false,
-            (Phase::Taken, _) => self.done(thread, Some(1)),
-            (Phase::Refused, _) => self.done(thread, Some(GONE)),
-            _ if !c.receiver => self.done(thread, Some(GONE)),
-            (_, Some(0)) => {
-                c.queue.is_empty() && {
-                    c.queue.push(thread as u8);
-                    self.stay(thread, Phase::Offered)
-                }
-            }
-            (_, Some(n)) if c.queue.len() >= n.into() => false,
-            _ => {
-                c.queue.push(value);
-                self.done(thread, Some(1))
-            }
-        }
-    }
-
-    /// Takes the first message; if there is none, the result is `otherwise`, or it waits.
-    fn receive(&mut self, thread: usize, channel: u8, otherwise: Option<u8>, rules: &Rules<'_>) -> bool {
-        let c = &mut self.channels[usize::from(channel)];
-        if c.queue.is_empty() {
-            let result = if c.senders == 0 { Some(GONE) } else { otherwise };
-            return result.is_some() && self.done(thread, result);
-        }
-        let mut value = c.queue.remove(0);
-        if c.capacity == Some(0) {
-            let sender = usize::from(value);
-            let Some(Op::Send(_, sent)) = rules.op(&self.threads[sender], sender) else { unreachable!("it offers") };
-            self.threads[sender].phase = Phase::Taken;
-            value = sent;
-        }
-        self.done(thread, Some(value))
-    }
-
-    fn drop_sender(&mut self, thread: usize, channel: u8) {
-        self.threads[thread].senders &= !(1 << channel);
-        self.channels[usize::from(channel)].senders -= 1;
-    }
-
-    fn drop_receiver(&mut self, thread: usize, channel: u8) {
-        self.threads[thread].receivers &= !(1 << channel);
-        let c = &mut self.channels[usize::from(channel)];
-        c.receiver = false;
-        let left = std::mem::take(&mut c.queue);
-        if c.capacity == Some(0) {
-            for sender in left {
-                self.threads[usize::from(sender)].phase = Phase::Refused;
-            }
-        }
-    }
 }

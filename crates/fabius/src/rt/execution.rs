@@ -1,7 +1,10 @@
 //! An execution from its beginning to its end, step by step.
 
+use super::panics::forget_panics;
 use super::watch::Watched;
-use super::{Beginning, Job, Loops, RECENT, Refine, Rt, SPARE, Settings, inside, object, run, spawn, usual_stack};
+use super::{
+    Beginning, Job, Loops, RECENT, Refine, Rt, SPARE, Settings, count, inside, object, run, spawn, usual_stack,
+};
 use fabius_explore::system::Choose;
 use std::panic::Location;
 
@@ -20,6 +23,8 @@ impl Execution {
         let mut rt = SPARE.with(|spare| spare.borrow_mut().pop()).unwrap_or_default();
         rt.epoch = object::next_epoch();
         object::begins();
+        count::look_for();
+        forget_panics();
         rt.settings = settings;
         rt.clocks.deviates = settings.refine.contains(Refine::WEAK);
         rt.loops.clone_from(loops);
@@ -126,13 +131,20 @@ impl Execution {
 impl Drop for Execution {
     /// Ends the execution, and keeps the memory for the next one. Threads that cannot end, because the execution has
     /// failed or waits for ever, are not unwound: their destructors might fail as well, which would end the process.
-    /// Their stacks are given back; what is owned from there is leaked.
+    /// Their stacks are given back; what is owned from there is leaked. But locks that others use after it, which would
+    /// be held for ever, are given back by unwinding.
     fn drop(&mut self) {
-        if !self.get().is_over() && !self.get().is_given_up() {
-            if self.get().settings.unwinds {
-                self.unwind();
-            } else {
+        let rt = self.get();
+        match (rt.is_over(), rt.is_given_up()) {
+            (true, _) => {}
+            (false, true) if rt.must_give_back() => self.unwind(),
+            (false, true) => {}
+            (false, false) if rt.settings.unwinds => self.unwind(),
+            (false, false) => {
                 self.run_out();
+                if self.get().must_give_back() && !self.get().is_over() {
+                    self.unwind();
+                }
             }
         }
         self.get_mut().statics.clear();

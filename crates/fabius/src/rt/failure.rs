@@ -1,6 +1,7 @@
 //! How executions end otherwise than by all threads finishing.
 
 use fabius_trace::BugKind;
+use std::panic::Location;
 
 /// Why an execution failed, other than by a deadlock.
 #[derive(Clone, Debug)]
@@ -9,6 +10,35 @@ pub(crate) struct Failure {
     pub message: String,
     pub at: Option<(String, u32, u32)>,
     pub thread: usize,
+}
+
+/// What an execution has left out, so that not all has been explored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LeftOut {
+    /// A thread was kept from going on that did not repeat itself, so that others are not left behind.
+    Fairness(&'static Location<'static>),
+    /// Others were kept from going on before an operation, because a panic unwound a stack that cannot be switched.
+    Unwinding(&'static Location<'static>),
+}
+
+impl LeftOut {
+    /// What an answer says of it.
+    pub fn message(self) -> String {
+        match self {
+            LeftOut::Fairness(at) => format!(
+                "the loop around {}:{} gave way many times without coming back to where it was, and then had to wait for \
+                 others: not all ways to go on were explored",
+                at.file(),
+                at.line()
+            ),
+            LeftOut::Unwinding(at) => format!(
+                "a panic unwound a stack over the operation of {}:{} without letting others go on before, and was caught: \
+                 not all ways to go on were explored",
+                at.file(),
+                at.line()
+            ),
+        }
+    }
 }
 
 /// What is said when executions disturb each other.

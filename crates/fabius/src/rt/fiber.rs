@@ -4,6 +4,7 @@
 //! The stack of a job that will never go on is given back as it is, without running destructors: see
 //! [`Fiber`]'s destructor.
 
+use super::count;
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, Yielder};
@@ -22,6 +23,8 @@ pub(crate) struct Fiber {
     coroutine: Coroutine<(), (), ()>,
     slot: Box<Slot>,
     stack: usize,
+    /// How many panics unwind the stack.
+    panics: usize,
 }
 
 struct Slot {
@@ -128,7 +131,7 @@ impl Fiber {
         // Runs to its first exit, which makes the exit known.
         coroutine.resume(());
         slot.bounds = Some(Bounds { lowest, highest, size: stack, trap: coroutine.trap_handler() });
-        Ok(Box::new(Fiber { coroutine, slot, stack }))
+        Ok(Box::new(Fiber { coroutine, slot, stack, panics: 0 }))
     }
 
     /// Where the part of the stack begins that jobs use.
@@ -144,7 +147,9 @@ impl Fiber {
     /// Runs the job until it gives control back or ends.
     pub fn resume(&mut self) {
         let before = RUNNING.replace(&raw const *self.slot);
+        let panics = count::replace(self.panics);
         self.coroutine.resume(());
+        self.panics = count::replace(panics);
         RUNNING.set(before);
     }
 

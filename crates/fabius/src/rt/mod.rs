@@ -10,6 +10,7 @@
 
 mod clock;
 mod clocks;
+mod count;
 mod execution;
 mod failure;
 mod fair;
@@ -44,7 +45,7 @@ mod watch;
 pub(crate) use clock::Did;
 pub(crate) use clocks::{Race, Touched, comes_after, comes_between};
 pub(crate) use execution::Execution;
-pub(crate) use failure::{Failure, SHARED};
+pub(crate) use failure::{Failure, LeftOut, SHARED};
 pub(crate) use fiber::{Job, usual_stack};
 pub(crate) use limit::Limit;
 pub(crate) use memory::{Found, Watched, Ways, does, edges, fence, find, forgotten, watched};
@@ -188,8 +189,12 @@ pub(crate) struct Rt {
     /// The execution has learnt something of the test's loops with which the check must begin anew.
     pub astray: bool,
     fair: Fair,
-    /// Where a thread was kept from going on that did not repeat itself, so that others are not left behind.
-    pub left_out: Cell<Option<&'static Location<'static>>>,
+    /// What has not been explored.
+    pub left_out: Cell<Option<LeftOut>>,
+    /// The numbers of objects that were there before the execution, as far as is known: statics, and what earlier ones used.
+    outlive: Vec<u32>,
+    /// How many guards there are of such.
+    held_on: u32,
     /// Values owned by [`crate::sync::Arc`] and tracked allocations that are alive.
     pub owned: HashMap<u64, (&'static str, &'static Location<'static>)>,
     pub next_owned: u64,
@@ -232,7 +237,15 @@ pub(crate) fn must<R>(f: impl FnOnce(&mut Rt) -> R) -> R {
 /// Whether threads must not give control back: their stacks are being unwound.
 #[inline]
 fn must_not_switch(rt: &Rt) -> bool {
-    rt.abandoned || std::thread::panicking()
+    rt.abandoned || std::thread::panicking() && !can_switch_unwinding(rt)
+}
+
+/// Whether the current thread may be switched while its stack is unwound. A panic of the test itself, or any where all fail
+/// it, is a failure that is known when it has unwound the stack, and others should not go on before.
+#[cold]
+fn can_switch_unwinding(rt: &Rt) -> bool {
+    let fails = rt.current == 0 || rt.settings.panics || rt.settings.unwinds;
+    !fails && count::is_known()
 }
 
 /// A scheduling point: announces the operation and returns when it is to be done. Says whether it gave up waiting.
@@ -267,24 +280,35 @@ fn announce(rt: *mut Rt, op: &Op) -> bool {
         if op.ready.is_none() && op.deadline.is_none() {
             this.unconditional |= bit(me);
         }
-        this.has_deadlines |= op.deadline.is_some();
+        if let Some(deadline) = op.deadline {
+            this.has_deadlines = true;
+            // A limit of no time is up at once.
+            thread.timed_out = deadline <= this.now;
+        }
         let exit = thread.exit;
         (*exit).suspend(());
         let this = &mut *rt;
         this.threads[me].op = ptr::null();
         this.unconditional &= !bit(me);
         if this.abandoned {
+            if std::thread::panicking() {
+                return unwinding::at_once(rt, op);
+            }
             std::panic::resume_unwind(Box::new(Abandoned));
         }
         if this.want_accesses && op.variable != Op::NOTHING {
             this.log(op.variable, op.write, true);
         }
+        // Who has not noticed that time is up may still get what it waits for.
+        let timed_out = std::mem::take(&mut this.threads[me].timed_out);
+        // SAFETY: the object outlives the operation.
+        let is_done = timed_out && op.ready.is_some_and(|(ready, object)| ready(object, this, me));
         this.does(me, op);
         if this.settings.record {
             this.recorder.operation(me, op);
         }
         this.put_in_order(op);
-        std::mem::take(&mut this.threads[me].timed_out)
+        timed_out && !is_done
     }
 }
 

@@ -48,8 +48,13 @@ impl Moved {
 
 /// Whether it is an address in the program itself, or on the stack: the code of the round knows such by heart.
 fn stays(address: usize, stack: &Range<usize>) -> bool {
+    stack.contains(&address) || is_static(address)
+}
+
+/// Whether it is an address in the program itself.
+pub(super) fn is_static(address: usize) -> bool {
     static PROGRAM: OnceLock<Vec<Range<usize>>> = OnceLock::new();
-    stack.contains(&address) || PROGRAM.get_or_init(program).iter().any(|part| part.contains(&address))
+    PROGRAM.get_or_init(program).iter().any(|part| part.contains(&address))
 }
 
 /// Where the program is in memory, with its libraries.

@@ -1,5 +1,6 @@
 //! Identities of the objects of an execution, and which execution may use them.
 
+use super::moved::is_static;
 use super::{Rt, SHARED};
 use std::cell::{Cell, UnsafeCell};
 use std::panic::Location;
@@ -146,8 +147,9 @@ impl Object {
     }
 
     fn claim(&self, rt: &mut Rt) -> u32 {
+        let mut before;
         loop {
-            let before = self.epoch.load(Ordering::SeqCst);
+            before = self.epoch.load(Ordering::SeqCst);
             if before != 0 && owner(before) == Owner::Another || self.was_used_meanwhile() {
                 rt.fail(fabius_trace::BugKind::SyncMisuse, SHARED.into(), Some(self.made));
                 return 0;
@@ -159,8 +161,28 @@ impl Object {
         }
         fence(Ordering::SeqCst);
         rt.objects += 1;
+        if before != 0 || is_static(std::ptr::from_ref(self).addr()) {
+            rt.outlive.push(rt.objects);
+        }
         self.number.store(rt.objects, Ordering::Relaxed);
         rt.objects
+    }
+
+    /// A lock was taken; one that outlives the execution must be given back before that is over.
+    #[inline]
+    pub fn is_taken(&self) {
+        super::with(|rt| rt.held_on += u32::from(self.outlives(rt)));
+    }
+
+    /// It was given back.
+    #[inline]
+    pub fn is_given_back(&self) {
+        super::with(|rt| rt.held_on = rt.held_on.saturating_sub(self.outlives(rt).into()));
+    }
+
+    #[inline]
+    fn outlives(&self, rt: &Rt) -> bool {
+        !rt.outlive.is_empty() && self.known_in(rt).is_some_and(|number| rt.outlive.contains(&number))
     }
 
     /// Whether a check on another operating system thread has claimed it. What was claimed by one that is over, is free.

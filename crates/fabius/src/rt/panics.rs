@@ -40,8 +40,9 @@ pub(crate) fn capture_panics() {
                 return before(info);
             }
             LAST.with_borrow_mut(|last| {
-                if last.len() == KEPT {
-                    last.remove(0);
+                if last.iter().filter(|p| p.thread == thread).count() == KEPT {
+                    let first = last.iter().position(|p| p.thread == thread);
+                    first.map(|first| last.remove(first));
                 }
                 last.push(panic);
             });
@@ -72,10 +73,22 @@ fn text_of(payload: &(dyn Any + Send)) -> String {
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a text".into())
 }
 
+/// The panic that unwinds a thread, for people.
+pub(super) fn said_by(thread: usize) -> String {
+    let last = LAST.with_borrow(|last| last.iter().rev().find(|p| p.thread == thread).cloned());
+    last.map_or(String::new(), |panic| format!(": {}", panic.message))
+}
+
+/// Forgets those of an execution that is over.
+pub(super) fn forget_panics() {
+    LAST.with_borrow_mut(Vec::clear);
+}
+
 /// Remembers a panic that ended the current thread, or a destructor of one of its values.
 pub(crate) fn note_panic(payload: &(dyn Any + Send)) -> Panic {
     let thread = super::with(|rt| rt.current).unwrap_or(0);
-    let last = LAST.with_borrow_mut(std::mem::take).pop();
+    // Others may be under way.
+    let last = LAST.with_borrow_mut(|last| last.extract_if(.., |p| p.thread == thread).last());
     let panic = last.unwrap_or_else(|| Panic { thread, message: text_of(payload), at: None });
     super::with(|rt| {
         rt.panics.push(panic.clone());

@@ -4,7 +4,7 @@ use super::history::Word;
 use super::proofs::{Loops, Proof, Round, Start};
 use super::repetition::mix;
 use super::trial::{self, End, Outcome, Trial};
-use super::{Edges, Failure, Here, Object, Op, RECENT, Recorder, Refine, Rt, Settings, States, Thread, bit};
+use super::{Edges, Failure, Here, LeftOut, Object, Op, RECENT, Recorder, Refine, Rt, Settings, States, Thread, bit};
 use crate::rt::clocks::Clocks;
 use crate::rt::fair::Fair;
 use fabius_explore::system::{Access, Born, TaskId};
@@ -59,6 +59,8 @@ impl Rt {
         self.alone = false;
         self.astray = false;
         self.left_out.set(None);
+        self.outlive.clear();
+        self.held_on = 0;
         self.owned.clear();
         self.next_owned = 0;
         self.last_drops = 0;
@@ -170,7 +172,7 @@ impl Rt {
             return !(0..self.threads.len()).any(|other| self.is_able(other)) && self.is_its_turn(id);
         }
         if !self.fair.allows(self, id) {
-            self.left_out.set(self.threads[id].op().map(|op| op.at));
+            self.left_out.set(self.threads[id].op().map(|op| LeftOut::Fairness(op.at)));
             return false;
         }
         true
@@ -266,7 +268,9 @@ impl Rt {
         let thread = &mut self.threads[me];
         (thread.gave_way, thread.idle) = (true, 0);
         self.states.gives_way(me, here, top);
-        let (Some(registers), None) = (here.registers, &self.orders) else {
+        // What a destructor does while a panic unwinds its stack is not tried out.
+        let registers = here.registers.filter(|_| !std::thread::panicking());
+        let (Some(registers), None) = (registers, &self.orders) else {
             self.begins_round(Round::Changes, None);
             return None;
         };
@@ -482,6 +486,12 @@ impl Rt {
         self.failure.is_some() || self.limit.is_some()
     }
 
+    /// Whether it holds locks that outlive it, though it goes on no more, and can be unwound: all wait at points.
+    pub(super) fn must_give_back(&self) -> bool {
+        let waits = |thread: &Thread| thread.finished || !thread.op.is_null();
+        self.held_on > 0 && self.limit.is_none() && self.threads.iter().all(waits)
+    }
+
     /// A thread for people.
     pub fn name_of(&self, thread: usize) -> String {
         match (thread, self.threads.get(thread).and_then(|t| t.name.as_ref())) {
@@ -541,6 +551,8 @@ impl Default for Rt {
             astray: false,
             fair: Fair::default(),
             left_out: Cell::new(None),
+            outlive: Vec::new(),
+            held_on: 0,
             owned: HashMap::new(),
             next_owned: 0,
             last_drops: 0,

@@ -1,7 +1,7 @@
-//! Operations of destructors that run while a stack is unwound: by a panic, or because the execution is given up. Threads
-//! cannot be switched then, but a lock that is held is not granted: who holds it goes first.
+//! Operations of destructors that run while a stack is unwound that is not switched: by a panic that fails the test, unless
+//! it is caught, or because the execution is given up. A lock that is held is not granted: who holds it goes first.
 
-use super::{Abandoned, Op, RT, Rt, SHARED, run};
+use super::{Abandoned, LeftOut, Op, RT, Rt, SHARED, count, panics, run};
 use fabius_trace::BugKind;
 use std::io::Write;
 
@@ -31,6 +31,9 @@ pub(super) unsafe fn at_once(rt: *mut Rt, op: &Op) -> bool {
         if (*rt).abandoned && !std::thread::panicking() {
             return outside_of_unwinding(rt, me, op);
         }
+        if !(*rt).abandoned && (&*rt).threads.iter().enumerate().any(|(id, thread)| id != me && !thread.finished) {
+            (*rt).left_out.set(Some(LeftOut::Unwinding(op.at)));
+        }
         if (*rt).abandoned || is_ready(rt, op) {
             if !is_granted(rt, op) {
                 wait(rt, op);
@@ -41,8 +44,7 @@ pub(super) unsafe fn at_once(rt: *mut Rt, op: &Op) -> bool {
             return false;
         }
         if op.deadline.is_none() {
-            let message =
-                format!("`{}` would have to wait while a panic unwinds the stack, which is not supported", op.name);
+            let message = format!("`{}` has to wait while a panic unwinds the stack{}", op.name, panics::said_by(me));
             (&mut *rt).fail(BugKind::Deadlock, message, Some(op.at));
         }
         if !is_granted(rt, op) {
@@ -80,6 +82,15 @@ unsafe fn wait(rt: *mut Rt, op: &Op) {
                 next = 0;
             } else {
                 next += 1;
+            }
+        }
+    }
+    // SAFETY: as above. The execution has failed, so it is not resumed, and it takes the panic with it.
+    unsafe {
+        if !(*rt).abandoned && (*rt).failure.is_some() && count::is_known() {
+            loop {
+                let exit = (&(*rt).threads)[(*rt).current].exit;
+                (*exit).suspend(());
             }
         }
     }

@@ -42,6 +42,10 @@ unsafe fn is_woken(mutex: *const (), rt: &Rt, thread: usize) -> bool {
     rt.threads[thread].notified && unsafe { (*mutex.cast::<RawMutex>()).is_free() }
 }
 
+unsafe fn is_notified(_: *const (), rt: &Rt, thread: usize) -> bool {
+    rt.threads[thread].notified
+}
+
 unsafe fn is_free(mutex: *const (), _: &Rt, _: usize) -> bool {
     // SAFETY: it is only used with a `RawMutex`.
     unsafe { (*mutex.cast::<RawMutex>()).is_free() }
@@ -68,17 +72,20 @@ impl Condvar {
         });
         self.waiters.with(|waiters| waiters.0.push(me));
         raw.unlock_within(at);
-        let mut timed_out = rt::point(
-            Op::write("wake", raw.object.id(), at).when(raw, is_woken).held_by(mutex::holders).until(deadline),
-        );
-        if timed_out {
-            self.waiters.with(|waiters| waiters.0.retain(|t| *t != me));
-            let notified = rt::with(|rt| rt.threads[me].notified).unwrap_or(false);
-            timed_out = !notified;
-            if !raw.is_free() {
-                rt::point(Op::write("relock", raw.object.id(), at).when(raw, is_free).held_by(mutex::holders));
+        let timed_out = match deadline {
+            None => {
+                rt::point(Op::write("wake", raw.object.id(), at).when(raw, is_woken).held_by(mutex::holders));
+                false
             }
-        }
+            // Two steps: it waits no longer, and can be notified no more, before it has the lock.
+            Some(_) => {
+                let op = Op::write("wake", self.waiters.id(), at).ordered();
+                let timed_out = rt::point(op.when(&(), is_notified).until(deadline));
+                self.waiters.with(|waiters| waiters.0.retain(|t| *t != me));
+                rt::point(Op::write("relock", raw.object.id(), at).when(raw, is_free).held_by(mutex::holders));
+                timed_out
+            }
+        };
         raw.take(at);
         rt::note(|| if timed_out { "time was up" } else { "woken" }.into());
         timed_out

@@ -108,6 +108,7 @@ impl RawMutex {
             self.taken_in.store(rt.epoch, Ordering::Relaxed);
             self.taken_at.store(ptr::from_ref(at).cast_mut(), Ordering::Relaxed);
         });
+        self.object.is_taken();
         rt::holds();
     }
 
@@ -126,12 +127,13 @@ impl RawMutex {
     }
 
     #[inline]
-    pub fn unlock(&self, at: &'static Location<'static>) {
+    pub fn unlock(&self, at: &'static Location<'static>, last: impl FnOnce()) {
         let _free = Finally(|| self.free());
         if !rt::current().is_null() {
             rt::point(Op::write("unlock", self.object.id(), at));
             rt::gives_back();
         }
+        last();
     }
 
     /// The same as a part of the operation that is being done. Inside of an execution.
@@ -144,6 +146,7 @@ impl RawMutex {
     #[inline]
     pub fn free(&self) {
         rt::changes(self);
+        self.object.is_given_back();
         self.holder.store(FREE, Ordering::Release);
     }
 
@@ -284,11 +287,14 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
-        if !self.panicking && std::thread::panicking() && !rt::with(|rt| rt.abandoned).unwrap_or(false) {
-            self.lock.raw.poisoned.store(true, Ordering::Relaxed);
-        }
-        let at = self.lock.raw.taken_at().unwrap_or(self.lock.raw.object.made);
-        self.lock.raw.unlock(at);
+        let raw = &self.lock.raw;
+        let poisons = !self.panicking && std::thread::panicking() && !rt::with(|rt| rt.abandoned).unwrap_or(false);
+        let at = raw.taken_at().unwrap_or(raw.object.made);
+        raw.unlock(at, || {
+            if poisons {
+                raw.poisoned.store(true, Ordering::Relaxed);
+            }
+        });
     }
 }
 

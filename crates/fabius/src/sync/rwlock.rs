@@ -199,12 +199,14 @@ impl Raw {
     fn reads(&self, at: &'static Location<'static>) {
         self.readers.fetch_add(1, Ordering::Acquire);
         self.known.with(|known| known.readers.push((me(), at)));
+        self.known.object.is_taken();
     }
 
     /// The current thread writes. Only in an execution that has claimed the lock.
     fn writes(&self, at: &'static Location<'static>) {
         self.writer.store(A_THREAD, Ordering::Relaxed);
         self.known.with(|known| known.writer = Some((me(), at)));
+        self.known.object.is_taken();
         rt::holds();
     }
 
@@ -403,6 +405,7 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
                 let readers = if taken == Taken::Inside { &raw.readers } else { &raw.outside };
                 readers.fetch_sub(1, Ordering::Release);
             });
+            raw.known.object.is_given_back();
         });
         if rt::current().is_null() {
             return;
@@ -421,11 +424,15 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     fn drop(&mut self) {
         let raw = &self.lock.raw;
-        if !self.panicking && std::thread::panicking() && !rt::with(|rt| rt.abandoned).unwrap_or(false) {
-            raw.poisoned.store(true, Ordering::Relaxed);
-        }
+        let poisons = !self.panicking && std::thread::panicking() && !rt::with(|rt| rt.abandoned).unwrap_or(false);
         let taken = self.taken;
-        let _free = Finally(|| raw.give_back(taken, || raw.writer.store(NOBODY, Ordering::Release)));
+        let _free = Finally(|| {
+            if poisons {
+                raw.poisoned.store(true, Ordering::Relaxed);
+            }
+            raw.give_back(taken, || raw.writer.store(NOBODY, Ordering::Release));
+            raw.known.object.is_given_back();
+        });
         if rt::current().is_null() {
             return;
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use stdmodel::cost::{Measure, least};
 use stdmodel::graph::{Ending, Graph, Outcome};
-use stdmodel::program::Program;
+use stdmodel::program::{Op, Program, Start};
 
 /// How many random executions there are.
 const WALKS: u64 = 30;
@@ -68,16 +68,21 @@ pub enum Walk {
 /// A program and what the model says of it.
 pub struct Case {
     program: Arc<Program>,
+    /// Whether the number of steps depends on whether anybody has looked.
+    looks: bool,
     /// The least costs of each outcome.
-    costs: [(Measure, BTreeMap<Outcome, u32>); 3],
+    costs: [(Measure, BTreeMap<Outcome, u32>); 4],
 }
 
 impl Case {
     /// What the model says, if the program has no more than so many states.
     pub fn new(program: &Program, states: usize) -> Option<Case> {
-        let graph = Graph::of(program, Ending::of(program), states)?;
-        let all = [Measure::Preemptions, Measure::RoundRobin, Measure::DepthFirst];
-        Some(Case { program: Arc::new(program.clone()), costs: all.map(|measure| (measure, least(&graph, measure))) })
+        let ending = Ending::of(program);
+        let graph = Graph::of(program, ending, states)?;
+        let looks = is_refined(program) || ending == Ending::OwnStep;
+        let all = [Measure::Preemptions, Measure::RoundRobin, Measure::DepthFirst, Measure::Steps];
+        let costs = all.map(|measure| (measure, least(&graph, measure)));
+        Some(Case { program: Arc::new(program.clone()), looks, costs })
     }
 
     /// What can happen.
@@ -124,15 +129,25 @@ impl Case {
         let config = config.clone();
         match way {
             // How soon a loop counts as endless, so that others go on, is no promise of a scheduler.
-            Way::Least(Measure::RoundRobin | Measure::DepthFirst) if self.program.loops_for_ever() => Vec::new(),
+            // Nor how many steps a task makes that polls and waits.
+            Way::Least(Measure::DepthFirst) if self.program.start == Start::Tasks => Vec::new(),
+            Way::Least(Measure::RoundRobin | Measure::DepthFirst | Measure::Steps) if self.program.loops_for_ever() => {
+                Vec::new()
+            }
+            Way::Least(Measure::Steps) if self.looks => Vec::new(),
             Way::Least(measure) => {
                 let within = |max| match measure {
                     Measure::Preemptions => config.clone().preemptions(max),
                     Measure::RoundRobin => config.clone().delays(max),
                     Measure::DepthFirst => config.clone().delays_depth_first(max),
+                    Measure::Steps => config.clone().depth(max),
                 };
                 // The number of executions grows by a factor with each delay, also where nothing is left to be found.
-                let limit = if measure == Measure::Preemptions { 9 } else { 3 };
+                let limit = match measure {
+                    Measure::Preemptions => 9,
+                    Measure::RoundRobin | Measure::DepthFirst => 3,
+                    Measure::Steps => u32::MAX,
+                };
                 let most = self.outcomes().filter_map(|o| self.cost(measure, o)).max().map_or(limit, |m| m.min(limit));
                 let mut questions = Vec::new();
                 match least(measure) {
@@ -191,6 +206,23 @@ impl Case {
             },
         }
     }
+}
+
+/// Whether steps depend on more than operations: those of a task are the executor's affair, and that a receiver begins to wait for what is handed over is a step where anybody has looked.
+fn is_refined(program: &Program) -> bool {
+    let looks = |op: &Op| {
+        matches!(
+            op,
+            Op::TrySend(..)
+                | Op::TryRecv(_)
+                | Op::TryLock(_)
+                | Op::RetryLock(..)
+                | Op::IsCompleted(_)
+                | Op::TryRead(_)
+                | Op::TryWrite(_)
+        )
+    };
+    program.start == Start::Tasks || program.channels.contains(&Some(0)) && program.threads.iter().flatten().any(looks)
 }
 
 /// Reads the outcome that a message names.

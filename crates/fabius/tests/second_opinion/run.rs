@@ -1,13 +1,17 @@
 //! Runs a program of the model on `fabius`: called inside of a check.
 
+use fabius::future::AtomicWaker;
 use fabius::sync::atomic::{AtomicU8, Ordering::SeqCst};
 use fabius::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, TrySendError};
 use fabius::sync::{Barrier, Condvar, Mutex, MutexGuard, Once, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use fabius::sync::{LockResult, TryLockError, TryLockResult};
 use fabius::thread::{self, JoinHandle, Scope, ScopedJoinHandle, Thread};
-use fabius::{hint, time::Duration};
+use fabius::{future, hint, time::Duration};
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use stdmodel::program::{GONE, Hint, NONE, Op, Program};
+use std::task::Poll;
+use stdmodel::program::{Closure, GONE, Hint, NONE, Op, Program, Start};
 
 /// What each thread has read.
 pub type Logs = Vec<Vec<u8>>;
@@ -15,10 +19,13 @@ pub type Logs = Vec<Vec<u8>>;
 /// One execution. When main has ended, which is last, `at_end` is given all logs.
 pub fn run(program: &Arc<Program>, at_end: impl Fn(&Logs)) {
     let world = Arc::new(World::new(program));
-    if program.scoped {
-        thread::scope(|scope| body(&world, 0, Some(scope)));
-    } else {
-        body(&world, 0, None);
+    match program.start {
+        Start::Free => body(&world, 0, None),
+        Start::Scoped => {
+            let scope = catch_unwind(AssertUnwindSafe(|| thread::scope(|scope| body(&world, 0, Some(scope)))));
+            world.log(0, scope.is_err().into());
+        }
+        Start::Tasks => future::block_on(task(world.clone(), 0)),
     }
     let logs = world.logs.lock().unwrap().clone();
     at_end(&logs);
@@ -46,6 +53,7 @@ struct World {
     barriers: Vec<Barrier>,
     onces: Vec<Once>,
     cells: Vec<OnceLock<u8>>,
+    wakers: Vec<AtomicWaker>,
     // Of std: these are not what is tested, and no thread stops while it holds them.
     births: std::sync::Mutex<Vec<Birth>>,
     logs: std::sync::Mutex<Logs>,
@@ -88,16 +96,27 @@ impl World {
             barriers: program.barriers.iter().map(|n| Barrier::new(usize::from(*n))).collect(),
             onces: (0..program.onces).map(|_| Once::new()).collect(),
             cells: (0..program.cells).map(|_| OnceLock::new()).collect(),
+            wakers: (0..program.wakers).map(|_| AtomicWaker::new()).collect(),
             births: std::sync::Mutex::new(births),
             logs: std::sync::Mutex::new(vec![Vec::new(); threads]),
         }
+    }
+
+    fn log(&self, thread: usize, value: u8) {
+        self.logs.lock().unwrap()[thread].push(value);
+    }
+
+    /// What the closures do that run once.
+    fn once(&self, thread: usize, atomic: u8, ends: Closure) {
+        self.log(thread, self.atomics[usize::from(atomic)].fetch_add(1, SeqCst));
+        assert!(ends == Closure::Returns, "a closure of the program panics");
     }
 }
 
 enum Guard<'a> {
     Mutex(u8, Option<MutexGuard<'a, u8>>),
     Read(u8, #[expect(dead_code, reason = "held")] RwLockReadGuard<'a, ()>),
-    Write(u8, #[expect(dead_code, reason = "held")] RwLockWriteGuard<'a, ()>),
+    Write(u8, RwLockWriteGuard<'a, ()>),
 }
 
 enum Handle<'scope> {
@@ -105,6 +124,7 @@ enum Handle<'scope> {
     Scoped(ScopedJoinHandle<'scope, ()>),
 }
 
+#[derive(Default)]
 /// What a thread has: dropped at its end in the order that the model states, also when it unwinds.
 struct Own<'a> {
     held: Vec<Guard<'a>>,
@@ -144,6 +164,15 @@ impl<'a> Own<'a> {
         *place = Some(back);
         poisoned
     }
+
+    /// As `wait`, with a limit of time.
+    fn wait_timeout(&mut self, at: usize, condvar: &Condvar, limit: Duration) -> u8 {
+        let Guard::Mutex(_, guard) = &mut self.held[at] else { unreachable!("a mutex") };
+        let ((back, result), poisoned) = opened(condvar.wait_timeout(guard.take().expect("held"), limit));
+        let Guard::Mutex(_, place) = &mut self.held[at] else { unreachable!("a mutex") };
+        *place = Some(back);
+        poisoned + 2 * u8::from(result.timed_out())
+    }
 }
 
 fn opened<G>(result: LockResult<G>) -> (G, u8) {
@@ -172,7 +201,7 @@ fn body<'scope, 'env>(world: &'env Arc<World>, number: usize, scope: Option<&'sc
     known[number] = Some(thread::current());
     let mut own = Own { held: Vec::new(), senders: birth.senders, receivers: birth.receivers };
     let mut handles: Vec<Option<Handle<'scope>>> = (0..known.len()).map(|_| None).collect();
-    let log = |value: u8| world.logs.lock().unwrap()[number].push(value);
+    let log = |value: u8| world.log(number, value);
     for op in &world.program.threads[number] {
         match *op {
             Op::Spawn(new) => {
@@ -206,12 +235,39 @@ fn body<'scope, 'env>(world: &'env Arc<World>, number: usize, scope: Option<&'sc
                     thread.unpark();
                 }
             }
-            op => step(world, &mut own, op, &log),
+            op => step(world, number, &mut own, op),
         }
     }
 }
 
-fn step<'a>(world: &'a World, own: &mut Own<'a>, op: Op, log: &impl Fn(u8)) {
+async fn task(world: Arc<World>, number: usize) {
+    let mut own = Own::default();
+    let mut tasks: Vec<Option<future::JoinHandle<()>>> = (0..world.program.threads.len()).map(|_| None).collect();
+    for op in &world.program.threads[number] {
+        match *op {
+            Op::Spawn(new) => {
+                tasks[usize::from(new)] = Some(future::spawn(task(world.clone(), new.into())));
+            }
+            Op::Join(other) => {
+                if let Some(task) = tasks[usize::from(other)].take() {
+                    world.log(number, task.await.is_err().into());
+                }
+            }
+            Op::Give(Hint::Yield) => future::yield_now().await,
+            Op::Await(w, a, v) => {
+                poll_fn(|context| {
+                    world.wakers[usize::from(w)].register(context.waker());
+                    if world.atomics[usize::from(a)].load(SeqCst) == v { Poll::Ready(()) } else { Poll::Pending }
+                })
+                .await;
+            }
+            op => step(&world, number, &mut own, op),
+        }
+    }
+}
+
+fn step<'a>(world: &'a World, number: usize, own: &mut Own<'a>, op: Op) {
+    let log = |value: u8| world.log(number, value);
     let atomic = |a: u8| &world.atomics[usize::from(a)];
     let mutex = |m: u8| &world.mutexes[usize::from(m)];
     let rwlock = |l: u8| &world.rwlocks[usize::from(l)];
@@ -294,6 +350,15 @@ fn step<'a>(world: &'a World, own: &mut Own<'a>, op: Op, log: &impl Fn(u8)) {
             own.held.extend(guard.map(|guard| Guard::Write(l, guard)));
             log(result);
         }
+        Op::Downgrade(l) => {
+            if let Some(at) = own.held.iter().position(|g| matches!(g, Guard::Write(of, _) if *of == l)) {
+                let last = own.held.len() - 1;
+                own.held.swap(at, last);
+                let Some(Guard::Write(_, guard)) = own.held.pop() else { unreachable!("it is there") };
+                own.held.push(Guard::Read(l, RwLockWriteGuard::downgrade(guard)));
+                own.held.swap(at, last);
+            }
+        }
         Op::Release(l) => {
             if let Some(at) = own.rwlock(l) {
                 drop(own.held.remove(at));
@@ -310,6 +375,11 @@ fn step<'a>(world: &'a World, own: &mut Own<'a>, op: Op, log: &impl Fn(u8)) {
                     break;
                 }
                 log(own.wait(at, &world.condvars[usize::from(c)]));
+            }
+        }
+        Op::WaitTimeout(c, m, ms) => {
+            if let Some(at) = own.mutex(m) {
+                log(own.wait_timeout(at, &world.condvars[usize::from(c)], duration(ms)));
             }
         }
         Op::NotifyOne(c) => world.condvars[usize::from(c)].notify_one(),
@@ -349,10 +419,19 @@ fn step<'a>(world: &'a World, own: &mut Own<'a>, op: Op, log: &impl Fn(u8)) {
         Op::Barrier(b) => log(world.barriers[usize::from(b)].wait().is_leader().into()),
         Op::Park => thread::park(),
         Op::ParkTimeout(ms) => thread::park_timeout(duration(ms)),
-        Op::CallOnce(o, a, v) => world.onces[usize::from(o)].call_once(|| log(atomic(a).fetch_add(v, SeqCst))),
+        Op::CallOnce(o, a, ends) => world.onces[usize::from(o)].call_once(|| world.once(number, a, ends)),
+        Op::CallOnceForce(o, a, ends) => world.onces[usize::from(o)].call_once_force(|once| {
+            log(once.is_poisoned().into());
+            world.once(number, a, ends);
+        }),
         Op::IsCompleted(o) => log(world.onces[usize::from(o)].is_completed().into()),
         Op::Set(o, v) => log(world.cells[usize::from(o)].set(v).is_ok().into()),
         Op::GetSet(o) => log(world.cells[usize::from(o)].get().copied().unwrap_or(NONE)),
+        Op::GetOrInit(o, a, v, ends) => log(*world.cells[usize::from(o)].get_or_init(|| {
+            world.once(number, a, ends);
+            v
+        })),
+        Op::Wake(w) => world.wakers[usize::from(w)].wake(),
         Op::Give(hint) => give_way(hint),
         Op::Sleep(ms) => thread::sleep(duration(ms)),
         Op::Panic => panic!("a thread of the program panics"),
