@@ -14,7 +14,7 @@ mod warnings;
 pub use analysis::{Choices, LIBRARY, Options, compile, erase_spans, finish_program as finish, show_type};
 pub use explain::{codes, explain};
 pub use render::{SHOWN, Style, render};
-pub use syntax::parser::KEYWORDS;
+pub use syntax::parser::{CONTEXTUAL, KEYWORDS};
 pub use syntax::{format, parse, parse_prelude};
 pub use unparse::unparse;
 pub use warnings::warnings;

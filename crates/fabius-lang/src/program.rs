@@ -310,6 +310,9 @@ pub enum StmtKind {
 pub enum Check {
     /// The user's `assert`.
     Assertion,
+    /// An `invariant`, behind a statement that writes what it reads and in the same step: whatever it reads, its own
+    /// [`Stmt::access`] is `Local`, and its reads are no accesses that could race.
+    Invariant,
     /// A precondition of the synchronization library.
     SyncMisuse,
     /// A pointer that is null (C).

@@ -165,16 +165,19 @@ impl Writer<'_> {
             let body = self.body(proc);
             let _ = writeln!(out, "proc {}({}){results} {body}", self.procs[id], params.join(", "));
         }
-        for (head, id) in p
+        let starts: Vec<(String, ProcId)> = p
             .buffers
             .iter()
             .map(|b| (format!("buffer {}", b.name), b.proc))
             .chain(p.processes.iter().map(|q| {
                 let count = q.count.map_or("*".into(), |n| n.to_string());
-                (format!("process {}[{count}]", q.name), q.proc)
+                // The number of a numbered thread is no part of a name.
+                let name = if q.name.contains('[') { &self.procs[q.proc] } else { &q.name };
+                (format!("process {name}[{count}]"), q.proc)
             }))
             .chain(p.init.map(|id| ("init".into(), id)))
-        {
+            .collect();
+        for (head, id) in starts {
             self.enter(&p.procs[id]);
             let body = self.body(&p.procs[id]);
             let _ = writeln!(out, "{head} {body}");

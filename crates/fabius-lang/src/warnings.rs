@@ -33,9 +33,7 @@ fn chooses_blindly(choice: Span, wait: Span) -> Diagnostic {
         span: choice,
         label: "any block is chosen, and then waits here for ever".into(),
         related: vec![(wait, "chosen although this may be false".into())],
-        help: Some(
-            "to wait for any of them: `atomic { await a || b; choose { assume a; .. } or { assume b; .. } }`".into(),
-        ),
+        help: Some("to wait for any of them: `select { when a { .. } or when b { .. } }`".into()),
     }
 }
 

@@ -22,6 +22,13 @@ fn one_style() {
 }
 
 #[test]
+fn one_style_of_what_waits_and_asks() {
+    let source = "channel c [ 2 ]:0..3[1];invariant  i:forall v  in a:v==0;fn f( a:int )->int{ // why\n a+1}\nprocess p[ i in 0 .. 1 ]{select{ // first\nwhen x>0{skip;}or when let y=c[0].receive(){x,y=y , x;}\n// else\nelse{}}}\n";
+    let wanted = "channel c[2]: 0..3[1];\ninvariant i: forall v in a: v == 0;\nfn f(a: int) -> int { // why\n    a + 1\n}\nprocess p[i in 0..1] {\n    select { // first\n        when x > 0 {\n            skip;\n        } or when let y = c[0].receive() {\n            x, y = y, x;\n        } else { // else\n        }\n    }\n}\n";
+    assert_eq!(format(source).expect("it parses"), wanted);
+}
+
+#[test]
 fn what_does_not_parse_is_not_touched() {
     assert!(format("init { let }").is_err());
     assert_eq!(format("").expect("nothing is fine"), "");

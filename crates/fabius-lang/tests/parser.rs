@@ -67,6 +67,13 @@ fn shape(e: &Expr) -> String {
             format!("(post {level}{}{})", name.node, all(args))
         }
         ExprKind::Paren(a) => format!("'{}", shape(a)),
+        ExprKind::Quantified { what, name, over, body } => {
+            let over = match &**over {
+                Over::Range(lo, hi) => format!("(.. {} {})", shape(lo), shape(hi)),
+                Over::Elements(e) => shape(e),
+            };
+            format!("({} {} {over} {})", what.word(), name.node, shape(body))
+        }
         ExprKind::Error => "error".into(),
     }
 }
@@ -93,6 +100,17 @@ fn declarations() {
         ("buffer cpu0 { skip; }", "Buffer"),
         ("process worker[3] {}", "Process"),
         ("process worker[*] {}", "Process"),
+        ("process worker[i in 0..N - 1] {}", "Process"),
+        ("fn most(a: int, b: int) -> int { if a > b { a } else { b } }", "Function"),
+        ("invariant mutex: a + b <= 1;", "Invariant"),
+        ("channel c: int[3];", "Channel"),
+        ("channel c[2]: 0..3[N - 1];", "Channel"),
+        ("channel c: [int; 2][1];", "Channel"),
+        // Words that mean something in one place only.
+        ("var data: int;", "Var"),
+        ("data var buffer: int;", "Var"),
+        ("record level { sync: int, data data: bool, process: 0..1 }", "Record"),
+        ("proc init(count: int, fn: int) {}", "Proc"),
     ] {
         let file = tree(source);
         assert_eq!(file.items.iter().map(|i| variant(&i.node)).collect::<Vec<_>>(), [wanted], "{source}");
@@ -106,8 +124,8 @@ fn declarations() {
     assert_eq!(kinds("sync var x: int;"), VarKind::Sync);
     assert_eq!(kinds("data var x: int;"), VarKind::Data);
     assert_eq!(kinds("thread var x: int;"), VarKind::PerThread);
-    assert!(matches!(&tree("process w[*] {}").items[0].node, ItemKind::Process { count: None, .. }));
-    assert!(matches!(&tree("process w[3] {}").items[0].node, ItemKind::Process { count: Some(_), .. }));
+    assert!(matches!(&tree("process w[*] {}").items[0].node, ItemKind::Process { copies: Copies::Any, .. }));
+    assert!(matches!(&tree("process w[3] {}").items[0].node, ItemKind::Process { copies: Copies::Count(_), .. }));
     assert!(matches!(&tree("level A < B < C;").items[0].node, ItemKind::Levels(names) if names.len() == 3));
     assert!(
         matches!(&tree("proc p() -> (int, bool) {}").items[0].node, ItemKind::Proc { results, .. } if results.len() == 2)
@@ -126,6 +144,10 @@ fn statements() {
         ("let (a, _) = p();", "Local"),
         ("x = 1;", "Assign"),
         ("a[i].f = 1;", "Assign"),
+        ("progress = 1;", "Assign"),
+        ("level.data = forall;", "Assign"),
+        ("x, y = y, x;", "AssignAll"),
+        ("a[i], r.f, z = 1, 2, 3;", "AssignAll"),
         ("(a, b) = p();", "Assign"),
         ("(_, b) = p();", "Assign"),
         ("p(1);", "Expr"),
@@ -145,6 +167,12 @@ fn statements() {
         ("break;", "Break"),
         ("continue;", "Continue"),
         ("choose {} or {} or {}", "Choose"),
+        ("select { when a {} }", "Select"),
+        (
+            "select { when a {} or when let x = c.receive() {} or when x = c.receive() {} or when c.send(1) {} else {} }",
+            "Select",
+        ),
+        ("select = when;", "Assign"),
         ("join h;", "Join"),
         ("yield;", "Yield"),
         ("zield;", "Zield"),
@@ -212,6 +240,12 @@ fn expressions() {
         ("p.next.value", "(. (. p next) value)"),
         ("a[i][j].f", "(. ([] ([] a i) j) f)"),
         ("if c { a } else { b }", "(if c a b)"),
+        ("if c { 1 } else if d { 2 } else { 3 }", "(if c 1 (if d 2 3))"),
+        ("forall i in 0..N - 1: a[i] == 0 && b", "(forall i (.. 0 (Sub N 1)) (And (Eq ([] a i) 0) b))"),
+        ("c || exists v in a: v > 1 || d", "(Or c (exists v a (Or (Gt v 1) d)))"),
+        ("(count c in Colour: m[c]) + 1", "(Add '(count c Colour ([] m c)) 1)"),
+        ("sum v in p.a: if exists w in b: w == v { 1 } else { 2 }", "(sum v (. p a) (if (exists w b (Eq w v)) 1 2))"),
+        ("count + sum", "(Add count sum)"),
         ("self == null", "(Eq self null)"),
         ("true != false", "(Ne true false)"),
         ("0x2a + 0b101010 + 1_000", "(Add (Add 42 42) 1000)"),
@@ -331,7 +365,7 @@ fn every_independent_mistake_is_reported() {
          «what»;\n\
          init { skip; }\n",
     );
-    check_marked(&["E0103", "E0103"], "var «level»: int;\nproc p(«in»: int) { skip; }\ninit { skip; }");
+    check_marked(&["E0103", "E0103"], "var «zield»: int;\nproc p(«in»: int) { skip; }\ninit { skip; }");
     check_marked(&["E0102", "E0102"], "init {\n    x = 1«»\n    y = 2«»\n}");
     // Behind a broken guard and a broken branch the rest is still read.
     check_marked(&["E0101", "E0102"], "init { if x «=» 1 { skip; } else { skip; } y = 2«» }");

@@ -33,7 +33,7 @@ fn a_warning_is_none_of_the_errors_and_says_what_to_write() {
     let source = format!("{GLOBALS}init {{ choose {{ await a; }} or {{ await b; }} }}");
     let program = compile(&source, &Options::default()).expect("it is allowed");
     let text = render(&source, "w.fab", &warnings(&program), Style::Plain);
-    assert!(text.starts_with("warning[W0001]") && text.contains("await a || b"), "{text}");
+    assert!(text.starts_with("warning[W0001]") && text.contains("select { when a"), "{text}");
 }
 
 #[test]

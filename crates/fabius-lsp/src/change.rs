@@ -4,7 +4,7 @@ use crate::document::Document;
 use crate::look::headline;
 use crate::names::{Declared, Id, Kind, record_of};
 use fabius_lang::syntax::ast::TypeKind;
-use fabius_lang::{KEYWORDS, LIBRARY};
+use fabius_lang::{CONTEXTUAL, KEYWORDS, LIBRARY};
 use fabius_trace::Span;
 use lsp_types::{CompletionItem, CompletionItemKind, TextEdit};
 
@@ -71,7 +71,7 @@ pub fn completions(document: &Document, offset: u32) -> Vec<CompletionItem> {
     if !is_level {
         let types = library().into_iter().filter(|d| d.kind == Kind::Record);
         items.extend(types.map(|d| word(&d.name, CompletionItemKind::CLASS)));
-        items.extend(KEYWORDS.iter().map(|name| word(name, CompletionItemKind::KEYWORD)));
+        items.extend(KEYWORDS.iter().chain(CONTEXTUAL).map(|name| word(name, CompletionItemKind::KEYWORD)));
     }
     items
 }
@@ -97,6 +97,9 @@ fn word(name: &str, kind: CompletionItemKind) -> CompletionItem {
 /// Operations of a set of threads.
 const SET: [&str; 6] = ["insert", "remove", "remove_any", "clear", "contains", "is_empty"];
 
+/// Operations of a channel.
+const CHANNEL: [&str; 4] = ["send", "receive", "try_send", "try_receive"];
+
 /// What stands behind the dot after this text: names of an enum, fields of a record, operations of an object.
 fn members(document: &Document, base: &str, offset: u32) -> Vec<CompletionItem> {
     let names = &document.names;
@@ -119,6 +122,9 @@ fn members(document: &Document, base: &str, offset: u32) -> Vec<CompletionItem> 
             }
             (None, _) => None,
         };
+    }
+    if declared.is_channel {
+        return CHANNEL.map(|name| word(name, CompletionItemKind::METHOD)).into();
     }
     let Some(name) = ty.as_ref().and_then(record_of) else { return Vec::new() };
     if name == "thread_set" {

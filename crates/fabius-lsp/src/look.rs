@@ -166,7 +166,10 @@ fn owner<'a>(document: &'a Document, declared: &Declared) -> &'a str {
 /// The type of a local, also of one that is declared without a type.
 fn type_of_local(document: &Document, declared: &Declared) -> Option<String> {
     let program = document.program.as_ref()?;
-    let proc = program.procs.iter().find(|proc| proc.name == owner(document, declared))?;
+    let owner = owner(document, declared);
+    // Each thread of a numbered process has a procedure, `p[0]` and so on.
+    let is_its = |name: &str| name.strip_prefix(owner).is_some_and(|rest| rest.is_empty() || rest.starts_with('['));
+    let proc = program.procs.iter().find(|proc| is_its(&proc.name))?;
     let mut types = proc.locals.iter().filter(|local| local.name == declared.name).map(|local| &local.ty);
     let ty = types.next()?;
     // Several locals of one name may have several types.

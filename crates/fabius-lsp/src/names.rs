@@ -56,6 +56,8 @@ pub struct Declared {
     pub owner: Option<Id>,
     /// Its type, as far as it is known.
     pub ty: Option<TypeKind>,
+    /// Whether it is a channel, or an array of them.
+    pub is_channel: bool,
 }
 
 /// What a place does with what it names.
@@ -178,13 +180,15 @@ impl Walk {
             scope: None,
             owner: None,
             ty: ty.map(|ty| ty.node.clone()),
+            is_channel: false,
         };
         let declared = match &item.node {
             ItemKind::Const { name, ty, .. } => global(Kind::Constant, name, ty.as_ref()),
             ItemKind::Enum { name, .. } => global(Kind::Enum, name, None),
             ItemKind::Record { name, .. } => global(Kind::Record, name, None),
             ItemKind::Var { name, ty, .. } => global(Kind::Variable, name, Some(ty)),
-            ItemKind::Proc { name, .. } => global(Kind::Procedure, name, None),
+            ItemKind::Channel { name, .. } => Declared { is_channel: true, ..global(Kind::Variable, name, None) },
+            ItemKind::Proc { name, .. } | ItemKind::Function { name, .. } => global(Kind::Procedure, name, None),
             ItemKind::Buffer { name, .. } => global(Kind::Buffer, name, None),
             ItemKind::Process { name, .. } => global(Kind::Process, name, None),
             ItemKind::Init(_) => global(Kind::Init, &Name { node: "init".into(), span: item.span }, None),
@@ -195,7 +199,7 @@ impl Walk {
                 }
                 return;
             }
-            ItemKind::InterleaveExplicit | ItemKind::Error => return,
+            ItemKind::Invariant { .. } | ItemKind::InterleaveExplicit | ItemKind::Error => return,
         };
         let name = declared.name.clone();
         let id = self.add(declared);
@@ -218,6 +222,9 @@ impl Walk {
             }
             ItemKind::Proc { results, .. } => {
                 self.results.insert(id, results.iter().map(|ty| ty.node.clone()).collect());
+            }
+            ItemKind::Function { result, .. } => {
+                self.results.insert(id, vec![result.node.clone()]);
             }
             _ => {}
         }
@@ -252,10 +259,36 @@ impl Walk {
                 self.scopes.pop();
             }
             ItemKind::Init(body) | ItemKind::Buffer { body, .. } => self.block(body),
-            ItemKind::Process { count, body, .. } => {
-                count.iter().for_each(|e| self.expr(e));
+            ItemKind::Process { copies, body, .. } => {
+                self.scopes.push((HashMap::new(), item.span));
+                match copies {
+                    Copies::Any => {}
+                    Copies::Count(count) => self.expr(count),
+                    Copies::Numbered { name, lo, hi } => {
+                        self.expr(lo);
+                        self.expr(hi);
+                        self.local(name, Some(TypeKind::Named("int".into())), body.span, None);
+                    }
+                }
                 self.block(body);
+                self.scopes.pop();
             }
+            ItemKind::Function { params, result, value, .. } => {
+                self.ty(result);
+                self.scopes.push((HashMap::new(), item.span));
+                for param in params {
+                    param.ty.iter().for_each(|ty| self.ty(ty));
+                    self.local(&param.name, param.ty.as_ref().map(|ty| ty.node.clone()), value.span, None);
+                }
+                self.expr(value);
+                self.scopes.pop();
+            }
+            ItemKind::Channel { count, element, places, .. } => {
+                count.iter().for_each(|e| self.expr(e));
+                self.ty(element);
+                self.expr(places);
+            }
+            ItemKind::Invariant { condition, .. } => self.expr(condition),
             ItemKind::Enum { .. } | ItemKind::Levels(_) | ItemKind::InterleaveExplicit | ItemKind::Error => {}
         }
         self.within = None;
@@ -275,6 +308,7 @@ impl Walk {
             scope: Some(scope),
             owner: self.within,
             ty,
+            is_channel: false,
         });
         if let Some((names, _)) = self.scopes.last_mut() {
             names.insert(name.node.clone(), id);
@@ -304,6 +338,14 @@ impl Walk {
             StmtKind::Assign { targets, value, .. } => {
                 targets.iter().for_each(|target| self.written(target));
                 self.expr(value);
+            }
+            StmtKind::AssignAll { targets, values } => {
+                targets.iter().for_each(|target| self.written(target));
+                values.iter().for_each(|e| self.expr(e));
+            }
+            StmtKind::Select { branches, otherwise } => {
+                branches.iter().for_each(|(when, body)| self.branch(when, body));
+                otherwise.iter().for_each(|block| self.block(block));
             }
             StmtKind::Expr(e) | StmtKind::Join(e) | StmtKind::Assume(e) | StmtKind::Await(e) => self.expr(e),
             StmtKind::Assert(e, _) => self.expr(e),
@@ -335,6 +377,24 @@ impl Walk {
             | StmtKind::Skip
             | StmtKind::Error => {}
         }
+    }
+
+    /// A branch of `select`; what it receives is known in its block.
+    fn branch(&mut self, when: &When, body: &Block) {
+        self.scopes.push((HashMap::new(), body.span));
+        match when {
+            When::Expr(e) => self.expr(e),
+            When::Let { name, value, .. } => {
+                self.expr(value);
+                self.local(name, None, body.span, None);
+            }
+            When::Assign { target, value } => {
+                self.written(target);
+                self.expr(value);
+            }
+        }
+        self.block(body);
+        self.scopes.pop();
     }
 
     fn ty(&mut self, ty: &Type) {
@@ -392,6 +452,22 @@ impl Walk {
             }
             ExprKind::Array(all) => all.iter().for_each(|e| self.expr(e)),
             ExprKind::Any(ty) => self.ty(ty),
+            ExprKind::Quantified { name, over, body, .. } => {
+                match &**over {
+                    Over::Range(lo, hi) => {
+                        self.expr(lo);
+                        self.expr(hi);
+                    }
+                    Over::Elements(of) => self.expr(of),
+                }
+                self.scopes.push((HashMap::new(), body.span));
+                self.local(name, None, body.span, None);
+                self.expr(body);
+                self.scopes.pop();
+            }
+            ExprKind::Call(name, args) if name.node == "len" && self.global("len").is_none() => {
+                args.iter().for_each(|e| self.expr(e));
+            }
             ExprKind::Call(name, args) if self.global(&name.node).is_none() => {
                 // `cas(x, a, b)` and the like write their first argument.
                 if let Some((target, rest)) = args.split_first() {

@@ -18,6 +18,9 @@ fn the_grammar_knows_every_word() {
     let known: BTreeSet<&str> = lists.flat_map(|list| list.split('|')).collect();
     let missing: Vec<_> = fabius_lang::KEYWORDS.iter().filter(|word| !known.contains(*word)).collect();
     assert!(missing.is_empty(), "{missing:?}");
+    let text = grammar.to_string();
+    let missing: Vec<_> = fabius_lang::CONTEXTUAL.iter().filter(|word| !text.contains(*word)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
     let library = fabius_lsp::names::Names::of(&fabius_lang::parse_prelude(fabius_lang::LIBRARY).0).declared;
     let objects = library.iter().filter(|d| d.kind == fabius_lsp::names::Kind::Record).map(|d| d.name.as_str());
     let missing: Vec<_> = objects.filter(|name| !known.contains(name)).collect();

@@ -403,6 +403,8 @@ pub(crate) struct Info {
     pub(crate) b: Span,
     /// The place written or the element read.
     pub(crate) place: Span,
+    /// Whether what it reads is told to nobody: it belongs to an invariant.
+    pub(crate) hidden: bool,
 }
 
 /// A compiled program.

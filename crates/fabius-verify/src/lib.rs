@@ -157,7 +157,14 @@ pub fn with_instances(mut program: Program, instances: &[(String, u32)]) -> Resu
         let known: Vec<&str> = program.processes.iter().map(|p| p.name.as_str()).collect();
         let help = format!("the processes of this program are: {}", known.join(", "));
         let message = format!("there is no process `{name}`");
+        let numbered = known.iter().any(|k| k.starts_with(&format!("{name}[")));
         let process = program.processes.iter_mut().find(|p| p.name == *name);
+        if process.is_none() && numbered {
+            return Err(PlanError {
+                message: format!("the threads of `process {name}` have the numbers that the program says"),
+                help: "give the range by a constant, and set that: `--const N=3`".into(),
+            });
+        }
         let Some(process) = process else { return Err(PlanError { message, help }) };
         if let Some(fixed) = process.count {
             return Err(PlanError {

@@ -51,6 +51,10 @@ thread var mine: 0..3;
 var l: lock;
 var s: semaphore = semaphore { count: 1 };
 var h: thread;
+const NEXT = [1, 2, 0];
+channel k: 0..3[1];
+fn most(a: 0..3, b: 0..3) -> 0..3 { if a > b { a } else { b } }
+fn near(n: 0..3) -> bool { n == x || n + 1 == x }
 proc nothing() { }
 proc perhaps(n: 0..3) {
     if n > 1 {
@@ -107,6 +111,11 @@ fn value(rng: &mut fastrand::Rng) -> &'static str {
             "m[x == 1]",
             "a[x % 2]",
             "if x == t { 1 } else { a[1] }",
+            "most(x, t)",
+            "most(a[1], most(t, 1))",
+            "NEXT[t]",
+            "(sum v in a: v) % 4",
+            "count i in 0..1: a[i] == x",
         ],
     )
 }
@@ -114,7 +123,19 @@ fn value(rng: &mut fastrand::Rng) -> &'static str {
 fn condition(rng: &mut fastrand::Rng) -> &'static str {
     pick(
         rng,
-        &["x == t", "x > 0 && a[0] == x", "y < 2 || x == 1", "c == Colour.Red", "p == null", "w > 3", "t != mine", "*"],
+        &[
+            "x == t",
+            "x > 0 && a[0] == x",
+            "y < 2 || x == 1",
+            "c == Colour.Red",
+            "p == null",
+            "w > 3",
+            "t != mine",
+            "*",
+            "near(t)",
+            "forall v in a: v <= x",
+            "exists i in 0..1: a[i] == t",
+        ],
     )
 }
 
@@ -190,9 +211,39 @@ fn node(rng: &mut fastrand::Rng, shape: Shape, depth: usize) -> Node {
             line(pick(rng, &["yield;", "zield;", "post follow(x);", "post @HIGH follow(t);", "yield;"]).into())
         }
         12 | 13 => line(
-            pick(rng, &["s.acquire();", "s.release();", "await x == t || y > 0;", "let ok = s.try_acquire();"]).into(),
+            pick(
+                rng,
+                &[
+                    "s.acquire();",
+                    "s.release();",
+                    "await x == t || y > 0;",
+                    "let ok = s.try_acquire();",
+                    "k.send(x);",
+                    "t = k.receive();",
+                    "k.try_send(t);",
+                    "let (ok, v) = k.try_receive();",
+                    "select { when x == t { t = 1; } or when t = k.receive() { x = t; } else { y = y + 1; } }",
+                    "select { when y > 0 { x = 0; } or when k.send(t) { t = 2; } or when a[0] == x { t = 3; } }",
+                ],
+            )
+            .into(),
         ),
-        14 => line(pick(rng, &["x = t;", "t = x;", "y = t;", "x = x;", "a = a;", "atomic { x = x; }"]).into()),
+        14 => line(
+            pick(
+                rng,
+                &[
+                    "x, t = t, x;",
+                    "t, a[t % 2] = 1, x;",
+                    "x = t;",
+                    "t = x;",
+                    "y = t;",
+                    "x = x;",
+                    "a = a;",
+                    "atomic { x = x; }",
+                ],
+            )
+            .into(),
+        ),
         15 | 16 => Node::Nest("l.acquire(); {".into(), {
             let mut inner = body(rng, shape, 2, 3);
             inner.push(Node::Line("l.release();".into()));
@@ -216,6 +267,10 @@ impl Model {
     /// The source text.
     pub fn source(&self) -> String {
         let mut out = String::from(DECLARATIONS);
+        // Among the tasks of one buffer a step is more than one access.
+        if matches!(self.shape, Shape::Threads | Shape::Spawned) {
+            out += "invariant rare: x != 2 || a[1] != 3 || y == 0;\n";
+        }
         let local = "    var t: 0..3;\n";
         if matches!(self.shape, Shape::Tasks | Shape::Buffers) {
             out += "proc follow(n: 0..3) {\n    x = n;\n    yield;\n    y = y + x;\n}\n";

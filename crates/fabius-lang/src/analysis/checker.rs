@@ -4,9 +4,10 @@ use super::constant::{self, NoValue};
 use super::names::nearest;
 use crate::diagnostic::Diagnostic;
 use crate::program::*;
-use crate::syntax::ast;
+use crate::syntax::{ast, idioms};
 use fabius_trace::Span;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// Largest number of scalars in one variable.
 pub(super) const MAX_SCALARS: u64 = 1 << 16;
@@ -25,6 +26,9 @@ pub(super) struct Context {
     pub(super) globals: Vec<Global>,
     pub(super) global_ids: HashMap<String, Option<GlobalId>>,
     pub(super) procs: HashMap<String, Signature>,
+    pub(super) functions: HashMap<String, Option<Rc<Function>>>,
+    /// The records that channels are.
+    pub(super) channels: HashMap<RecordId, Channel>,
     pub(super) levels: Vec<String>,
     pub(super) inlines: HashMap<String, Inline>,
     pub(super) choices: super::Choices,
@@ -33,7 +37,7 @@ pub(super) struct Context {
 /// A named constant.
 #[derive(Clone)]
 pub(super) struct Constant {
-    pub(super) value: i64,
+    pub(super) value: Value,
     /// As in expressions: `int` for a range.
     pub(super) ty: Type,
     /// Without a declared type a number is as good as a literal.
@@ -46,6 +50,21 @@ pub(super) struct Signature {
     pub(super) params: Vec<(String, Option<Type>)>,
     pub(super) results: Vec<Option<Type>>,
     pub(super) span: Span,
+}
+
+/// A function, which is put in the place of its calls.
+pub(super) struct Function {
+    pub(super) params: Vec<(ast::Name, Option<Type>)>,
+    pub(super) result: Option<Type>,
+    pub(super) value: ast::Expr,
+    pub(super) span: Span,
+}
+
+/// What is known of a channel besides its record.
+pub(super) struct Channel {
+    pub(super) element: Type,
+    /// For how many messages there is room; 0 for one that hands over.
+    pub(super) room: u32,
 }
 
 /// A procedure of the library, expanded where it is called.
@@ -65,6 +84,8 @@ pub(super) enum Binding {
     Place(Place),
     /// A value that an expansion was given.
     Value(Expr),
+    /// A number that is as good as a literal.
+    Number(i64),
     /// Something wrong that has been reported.
     Error,
 }
@@ -103,6 +124,14 @@ pub(super) struct Checker<'a> {
     pub(super) same: Option<Type>,
     /// Inside an expansion: its results.
     pub(super) returned: Option<Vec<Expr>>,
+    /// What is looked at is evaluated in one step, whatever it reads.
+    pub(super) one_step: bool,
+    /// How often shared state is read by what is evaluated before what is looked at, in the same statement.
+    pub(super) before: usize,
+    /// How many operators around decide whether what is looked at is evaluated at all.
+    pub(super) conditional: u32,
+    /// Functions that are being put in the place of their calls, innermost last.
+    pub(super) applied: Vec<String>,
 }
 
 /// Locals made by the front end; used again after the statement that needed them.
@@ -164,6 +193,10 @@ impl<'a> Checker<'a> {
             expansion: None,
             same: None,
             returned: None,
+            one_step: false,
+            before: 0,
+            conditional: 0,
+            applied: Vec::new(),
         }
     }
 
@@ -292,7 +325,10 @@ impl<'a> Checker<'a> {
             return known.clone();
         }
         let known = self.cx.types.keys().map(String::as_str).chain(BUILTIN_TYPES.iter().copied());
-        let guess = nearest(name, known).map(|n| format!("did you mean `{n}`?"));
+        let guess = match idioms::type_name(name) {
+            Some(help) => Some(help.into()),
+            None => nearest(name, known).map(|n| format!("did you mean `{n}`?")),
+        };
         self.error("E0203", span, format!("there is no type `{name}`"), "unknown type").help = guess;
         None
     }
@@ -449,7 +485,9 @@ pub(super) fn size_of(ty: &Type, records: &[Record]) -> u64 {
 pub(super) fn has_library_object(ty: &Type, cx: &Context) -> bool {
     match ty {
         Type::Record(r) => {
-            *r < cx.library_records || cx.records[*r].fields.iter().any(|f| has_library_object(&f.ty, cx))
+            *r < cx.library_records
+                || cx.channels.contains_key(r)
+                || cx.records[*r].fields.iter().any(|f| has_library_object(&f.ty, cx))
         }
         Type::Array { element, .. } => has_library_object(element, cx),
         _ => false,

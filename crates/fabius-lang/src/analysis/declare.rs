@@ -2,7 +2,7 @@
 
 use super::access::Declared;
 use super::checker::{Binding, Checker, Constant, Context, Inline, Signature, has_library_object, report, size_of};
-use super::constant::{is_integer, widen};
+use super::constant::widen;
 use super::{Options, names::nearest};
 use crate::diagnostic::Diagnostic;
 use crate::program::*;
@@ -16,6 +16,8 @@ pub(super) struct Body<'a> {
     pub(super) params: &'a [ast::Param],
     pub(super) block: &'a ast::Block,
     pub(super) what: BodyKind,
+    /// The number that it knows by a name.
+    pub(super) number: Option<(&'a ast::Name, i64)>,
 }
 
 /// What a body is of.
@@ -57,12 +59,14 @@ pub(super) fn declare<'a>(
         }
     }
     unique_names(&d.cx, file, diagnostics);
-    d.constants(file, options, diagnostics);
     d.enums(file, diagnostics);
+    d.constants(file, options, diagnostics);
     d.records(file, diagnostics);
     d.single(file, diagnostics);
+    d.functions(file, diagnostics);
     d.globals(file, diagnostics);
     d.procs(file, diagnostics);
+    d.check_functions(file, diagnostics);
     d
 }
 
@@ -74,6 +78,9 @@ fn name_of(item: &ast::Item) -> Option<&ast::Name> {
         | ast::ItemKind::Record { name, .. }
         | ast::ItemKind::Var { name, .. }
         | ast::ItemKind::Proc { name, .. }
+        | ast::ItemKind::Function { name, .. }
+        | ast::ItemKind::Invariant { name, .. }
+        | ast::ItemKind::Channel { name, .. }
         | ast::ItemKind::Buffer { name, .. }
         | ast::ItemKind::Process { name, .. } => Some(name),
         ast::ItemKind::Levels(_)
@@ -97,7 +104,7 @@ fn unique_names(cx: &Context, file: &ast::File, diagnostics: &mut Vec<Diagnostic
     }
 }
 
-fn unique_in(names: &[ast::Name], what: &str, diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn unique_in(names: &[ast::Name], what: &str, diagnostics: &mut Vec<Diagnostic>) {
     let mut seen = HashMap::new();
     for name in names {
         if let Some(first) = seen.insert(name.node.as_str(), name.span) {
@@ -163,18 +170,14 @@ impl<'a> Declarations<'a> {
             };
             value = parsed;
         }
-        match value {
-            Value::Int(value) if ty == Type::Bool || is_integer(&ty) || matches!(ty, Type::Enum(_)) => {
-                Some(Constant { value, ty, literal })
-            }
-            _ => {
-                let shown = checker.show(&ty);
-                let message = format!("a constant cannot be of type `{shown}`");
-                checker.error("E0305", name.span, message, "a number or a Boolean").help =
-                    Some("write it where it is used, or use a `var`".into());
-                None
-            }
+        if has_no_values(&ty) {
+            let shown = checker.show(&ty);
+            let message = format!("a constant cannot be of type `{shown}`");
+            checker.error("E0305", name.span, message, "numbers, Booleans, values of enums, arrays of them").help =
+                Some("use a `var`".into());
+            return None;
         }
+        Some(Constant { value, ty, literal })
     }
 
     fn enums(&mut self, file: &ast::File, diagnostics: &mut Vec<Diagnostic>) {
@@ -324,6 +327,18 @@ impl<'a> Declarations<'a> {
 
     fn globals(&mut self, file: &ast::File, diagnostics: &mut Vec<Diagnostic>) {
         for item in &file.items {
+            if let ast::ItemKind::Channel { name, count, element, places } = &item.node {
+                let id = self.channel(count.as_ref(), element, places, diagnostics).map(|ty| {
+                    let init = ty.default_value(&self.cx.records);
+                    let id = self.cx.globals.len();
+                    self.declared.globals.insert(id);
+                    let (name, span) = (name.node.clone(), name.span);
+                    self.cx.globals.push(Global { name, ty, init, class: Class::Sync, per_thread: false, span });
+                    id
+                });
+                self.cx.global_ids.insert(name.node.clone(), id);
+                continue;
+            }
             let ast::ItemKind::Var { kind, name, ty, init } = &item.node else { continue };
             let mut checker = Checker::of_constants(&self.cx, diagnostics);
             let typed = checker.ty(ty);
@@ -368,26 +383,25 @@ impl<'a> Declarations<'a> {
                     let id = self.bodies.len();
                     let signature = Signature { id, params: params_typed, results, span: name.span };
                     self.cx.procs.entry(name.node.clone()).or_insert(signature);
-                    self.bodies.push(Body { name, params, block: body, what: BodyKind::Proc });
+                    self.bodies.push(Body { name, params, block: body, what: BodyKind::Proc, number: None });
                 }
-                ast::ItemKind::Process { name, count, body } => {
-                    let count = count.as_ref().map(|e| {
-                        let n = Checker::of_constants(&self.cx, diagnostics).integer(e);
-                        let fine = n.and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= 10_000);
-                        if n.is_some() && fine.is_none() {
-                            let message = "the number of copies is between 0 and 10000";
-                            report(diagnostics, "E0307", e.span, message, "out of bounds");
-                        }
-                        fine.unwrap_or(1)
-                    });
-                    self.bodies.push(Body { name, params: &[], block: body, what: BodyKind::Process(count) });
-                }
+                ast::ItemKind::Process { name, copies, body } => self.process(name, copies, body, diagnostics),
                 ast::ItemKind::Buffer { name, body } => {
-                    self.bodies.push(Body { name, params: &[], block: body, what: BodyKind::Buffer });
+                    self.bodies.push(Body { name, params: &[], block: body, what: BodyKind::Buffer, number: None });
                 }
                 _ => {}
             }
         }
+    }
+}
+
+/// Whether no constant can be of the type: what is made while the program runs, and records, whose sizes may depend on constants.
+fn has_no_values(ty: &Type) -> bool {
+    match ty {
+        Type::Ref(_) | Type::Thread | Type::ThreadSet => true,
+        Type::Array { element, .. } => has_no_values(element),
+        Type::Record(_) => true,
+        _ => false,
     }
 }
 
@@ -413,6 +427,14 @@ fn parse_value(text: &str, span: Span) -> Option<ast::Expr> {
 }
 
 impl Body<'_> {
+    /// What its thread or procedure is called.
+    pub(super) fn shown(&self) -> String {
+        match self.number {
+            Some((_, n)) => format!("{}[{n}]", self.name.node),
+            None => self.name.node.clone(),
+        }
+    }
+
     /// Lowers it.
     pub(super) fn lower(&self, cx: &Context, diagnostics: &mut Vec<Diagnostic>) -> Proc {
         let mut checker = Checker::new(cx, diagnostics);
@@ -433,11 +455,20 @@ impl Body<'_> {
                 }
             }
         }
+        if let Some((name, n)) = self.number {
+            checker.bind(name, Binding::Number(n));
+        }
         checker.results = signature.map(|s| s.results.clone()).unwrap_or_default();
         let body = checker.block_of(|c| c.statements(self.block));
         let results = checker.results.iter().map(|t| t.clone().unwrap_or(Type::Int)).collect();
-        let name = self.name.node.clone();
-        Proc { name, locals: checker.locals, params: self.params.len(), results, body, span: self.name.span }
+        Proc {
+            name: self.shown(),
+            locals: checker.locals,
+            params: self.params.len(),
+            results,
+            body,
+            span: self.name.span,
+        }
     }
 }
 

@@ -1,14 +1,19 @@
 //! From the syntax tree to the core program: names, types, granularity, classes of variables.
 
 mod access;
+mod channels;
 mod checker;
 mod constant;
 mod declare;
 mod dropping;
 mod expr;
+mod functions;
 mod hoist;
+mod invariants;
 mod names;
+mod processes;
 mod rhs;
+mod select;
 mod statement;
 mod walk;
 
@@ -92,7 +97,7 @@ fn lower(
     });
     if let Some((name, block)) = &init_body {
         // Only for as long as this function runs: the name has no place of its own in the tree.
-        declarations.bodies.push(declare::Body { name, params: &[], block, what: BodyKind::Init });
+        declarations.bodies.push(declare::Body { name, params: &[], block, what: BodyKind::Init, number: None });
         return finish(source, file, declarations, diagnostics);
     }
     finish(source, file, declarations, diagnostics)
@@ -105,14 +110,27 @@ fn finish(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Program {
     let declare::Declarations { cx, declared, interleave, bodies } = declarations;
-    let procs: Vec<Proc> = bodies.iter().map(|b| b.lower(&cx, diagnostics)).collect();
+    let mut procs: Vec<Proc> = Vec::new();
+    let mut wrong = None;
+    for body in &bodies {
+        let known = diagnostics.len();
+        // What is wrong in one thread of a process is not said again of the others.
+        match procs.last().filter(|_| wrong == Some(body.name.span)) {
+            Some(twin) => procs.push(twin.clone()),
+            None => procs.push(body.lower(&cx, diagnostics)),
+        }
+        if diagnostics.len() > known {
+            wrong = Some(body.name.span);
+        }
+    }
     let of_kind = |wanted: fn(BodyKind) -> bool| bodies.iter().enumerate().filter(move |(_, b)| wanted(b.what));
     let buffers = of_kind(|k| k == BodyKind::Buffer).map(|(proc, b)| Entry { name: b.name.node.clone(), proc });
     let processes = bodies.iter().enumerate().filter_map(|(proc, b)| match b.what {
-        BodyKind::Process(count) => Some(Process { name: b.name.node.clone(), proc, count }),
+        BodyKind::Process(count) => Some(Process { name: b.shown(), proc, count }),
         _ => None,
     });
     let init = of_kind(|k| k == BodyKind::Init).map(|(proc, _)| proc).next();
+    let invariants = invariants::of(file, &cx, diagnostics);
     let mut program = Program {
         source: source.into(),
         buffers: buffers.collect(),
@@ -136,6 +154,8 @@ fn finish(
         access::infer_classes(&mut program, &declared);
         access::assign(&mut program);
         dropping::assign(&mut program);
+        invariants::check_steps(&program, &invariants, diagnostics);
+        invariants::insert(&mut program, &invariants);
     }
     program
 }

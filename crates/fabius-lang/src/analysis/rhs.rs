@@ -6,7 +6,7 @@ use super::constant::{constant, is_integer};
 use super::expr::strip;
 use super::names::{count, list, nearest};
 use crate::program::*;
-use crate::syntax::ast;
+use crate::syntax::{ast, idioms};
 use fabius_trace::Span;
 use std::collections::HashMap;
 
@@ -32,20 +32,23 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether an expression is `set.contains(t)` or `set.is_empty()`, which are values.
+    /// Whether what looks like a call is a value: `set.contains(t)`, `set.is_empty()`, `len(a)`, a function of the program.
     pub(super) fn is_query(&self, e: &ast::Expr) -> bool {
-        matches!(&strip(e).node, ast::ExprKind::Method(_, name, _) if matches!(name.node.as_str(), "contains" | "is_empty"))
+        match &strip(e).node {
+            ast::ExprKind::Method(_, name, _) => matches!(name.node.as_str(), "contains" | "is_empty"),
+            ast::ExprKind::Call(name, _) => self.is_function(&name.node) || self.is_len(&name.node),
+            _ => false,
+        }
     }
 
     /// Whether an expression may only stand alone.
     pub(super) fn is_effect(&self, e: &ast::Expr) -> bool {
         use ast::ExprKind as E;
         match &strip(e).node {
-            E::Method(..) => !self.is_query(e),
-            kind => matches!(
-                kind,
-                E::Star | E::Any(_) | E::AnyRange(..) | E::Call(..) | E::New(..) | E::Spawn(..) | E::Post(..)
-            ),
+            E::Method(..) | E::Call(..) => !self.is_query(e),
+            kind => {
+                matches!(kind, E::Star | E::Any(_) | E::AnyRange(..) | E::New(..) | E::Spawn(..) | E::Post(..))
+            }
         }
     }
 
@@ -111,6 +114,8 @@ impl Checker<'_> {
 
     /// `place = e`, whatever `e` is. Whether it was fine.
     pub(super) fn assign_rhs(&mut self, place: Place, e: &ast::Expr, span: Span) -> bool {
+        // What it takes to find the place is read after this.
+        self.before = 0;
         let inner = strip(e);
         match &inner.node {
             ast::ExprKind::Star | ast::ExprKind::Any(_) | ast::ExprKind::AnyRange(..) => {
@@ -286,8 +291,14 @@ impl Checker<'_> {
         if let Some(signature) = self.cx.procs.get(&name.node) {
             return Some(signature.id);
         }
-        let known = self.cx.procs.keys().chain(self.cx.inlines.keys()).map(String::as_str);
-        let help = nearest(&name.node, known).map(|n| format!("did you mean `{n}`?"));
+        let known = self.cx.procs.keys().chain(self.cx.inlines.keys()).chain(self.cx.functions.keys());
+        let help = match self.is_function(&name.node) {
+            true => Some("this is a function, which only has a value; what does something is a `proc`".into()),
+            false => match idioms::procedure(&name.node) {
+                Some(help) => Some(help.into()),
+                None => nearest(&name.node, known.map(String::as_str)).map(|n| format!("did you mean `{n}`?")),
+            },
+        };
         let message = format!("there is no procedure `{}` to {what}", name.node);
         self.error("E0204", name.span, message, "unknown procedure").help = help;
         None
@@ -374,6 +385,10 @@ impl Checker<'_> {
                         self.set_operation(place, name, args, e.span)?;
                         Some((name.node.clone(), Vec::new()))
                     }
+                    Type::Record(r) if self.cx.channels.contains_key(&r) => {
+                        let values = self.channel_operation(place, name, args, e.span)?;
+                        Some((name.node.clone(), values))
+                    }
                     Type::Record(r) if r < self.cx.library_records => {
                         let prefix = format!("{}_", self.cx.records[r].name);
                         let full = format!("{prefix}{}", name.node);
@@ -403,7 +418,7 @@ impl Checker<'_> {
     }
 
     /// The object whose operation is called; a reference to one stands for it.
-    fn receiver(&mut self, e: &ast::Expr) -> Option<Place> {
+    pub(super) fn receiver(&mut self, e: &ast::Expr) -> Option<Place> {
         let place = self.place(e)?;
         if let Type::Ref(record) = place.ty {
             let span = place.span;

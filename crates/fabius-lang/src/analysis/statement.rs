@@ -16,7 +16,7 @@ impl Checker<'_> {
         self.scopes.pop();
     }
 
-    fn nested(&mut self, block: &ast::Block) -> Block {
+    pub(super) fn nested(&mut self, block: &ast::Block) -> Block {
         self.frames.push(Frame::Branch);
         let out = self.block_of(|c| c.statements(block));
         self.frames.pop();
@@ -25,6 +25,7 @@ impl Checker<'_> {
 
     fn statement(&mut self, s: &ast::Stmt) {
         let span = s.span;
+        self.before = 0;
         match &s.node {
             ast::StmtKind::If { guard, then, otherwise, .. } => self.if_else(guard, then, otherwise.as_ref(), span),
             ast::StmtKind::While { guard, body } => self.while_loop(guard, body, span),
@@ -34,6 +35,7 @@ impl Checker<'_> {
                 self.push(StmtKind::While(yes, body), span);
             }
             ast::StmtKind::Choose(blocks) => self.choose(blocks, span),
+            ast::StmtKind::Select { branches, otherwise } => self.select(branches, otherwise.as_ref(), span),
             ast::StmtKind::Atomic(body) => self.atomic(body, span),
             ast::StmtKind::Block(body) => self.statements(body),
             // The variables of an expansion are temporaries of the statement that calls it.
@@ -49,6 +51,7 @@ impl Checker<'_> {
                 self.local(*mutable, names, ty.as_ref(), init.as_ref(), span);
             }
             ast::StmtKind::Assign { targets, op, value } => self.assign(targets, *op, value, span),
+            ast::StmtKind::AssignAll { targets, values } => self.assign_all(targets, values, span),
             ast::StmtKind::Expr(e) => self.effect(e, span),
             ast::StmtKind::Return(values) => self.return_values(values, span),
             ast::StmtKind::For { name, lo, hi, body } => self.for_loop(name, lo, hi, body, span),
@@ -62,25 +65,25 @@ impl Checker<'_> {
             }
             ast::StmtKind::Await(e) => {
                 self.may_wait("await", span);
-                if let Some(e) = self.condition(e) {
+                if let Some(e) = self.in_one_step(|c| c.condition(e)) {
                     self.push(StmtKind::Await(e), span);
                 }
             }
             ast::StmtKind::Yield => self.give_up(StmtKind::Yield, "yield", span),
             ast::StmtKind::Zield => self.give_up(StmtKind::Zield, "zield", span),
             ast::StmtKind::Assume(e) => {
-                if let Some(e) = self.condition(e) {
+                if let Some(e) = self.in_one_step(|c| c.condition(e)) {
                     self.push(StmtKind::Assume(e), span);
                 }
             }
             ast::StmtKind::Assert(e, message) => {
                 let check = if self.expansion.is_some() { Check::SyncMisuse } else { Check::Assertion };
-                if let Some(e) = self.condition(e) {
+                if let Some(e) = self.in_one_step(|c| c.condition(e)) {
                     self.push(StmtKind::Assert(e, check, message.as_ref().map(|m| m.node.clone())), span);
                 }
             }
             ast::StmtKind::Print(es) => {
-                let es: Vec<_> = es.iter().map(|e| self.expr(e, None)).collect();
+                let es: Vec<_> = self.in_one_step(|c| es.iter().map(|e| c.expr(e, None)).collect());
                 if let Some(es) = es.into_iter().collect() {
                     self.push(StmtKind::Print(es), span);
                 }
@@ -91,10 +94,19 @@ impl Checker<'_> {
             | ast::StmtKind::While { .. }
             | ast::StmtKind::Loop(_)
             | ast::StmtKind::Choose(_)
+            | ast::StmtKind::Select { .. }
             | ast::StmtKind::Atomic(_)
             | ast::StmtKind::Block(_)
             | ast::StmtKind::Error => {}
         }
+    }
+
+    /// Looks at what is evaluated in one step.
+    pub(super) fn in_one_step<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = std::mem::replace(&mut self.one_step, true);
+        let result = look(self);
+        self.one_step = outer;
+        result
     }
 
     fn if_else(&mut self, guard: &ast::Expr, then: &ast::Block, otherwise: Option<&ast::Block>, span: Span) {
@@ -221,7 +233,7 @@ impl Checker<'_> {
         .help = Some("put it behind the block; a variable can say whether it is needed".into());
     }
 
-    fn may_wait(&mut self, word: &str, span: Span) {
+    pub(super) fn may_wait(&mut self, word: &str, span: Span) {
         if self.in_atomic() && !(self.frames.last() == Some(&Frame::Atomic) && self.out.is_empty()) {
             self.error(
                 "E0405",
@@ -414,6 +426,57 @@ impl Checker<'_> {
         }
     }
 
+    /// All values, from left to right; then where they go; then the stores.
+    fn assign_all(&mut self, targets: &[ast::Expr], values: &[ast::Expr], span: Span) {
+        let places: Vec<_> = targets.iter().map(|t| self.target(t)).collect();
+        if targets.len() != values.len() {
+            let message = format!("{} on the left", super::names::count(targets.len(), "variable"));
+            let given = format!("{} on the right", super::names::count(values.len(), "value"));
+            self.error("E0303", span, message, given);
+            return;
+        }
+        let mut held = Vec::new();
+        for (place, value) in places.iter().zip(values) {
+            self.before = 0;
+            let Some(place) = place else {
+                self.expr(value, None);
+                continue;
+            };
+            let Some(value) = self.expr_of(value, &place.ty) else { continue };
+            held.push(self.hold(value, span));
+        }
+        let places: Option<Vec<Place>> = places.into_iter().collect();
+        let Some(places) = places.filter(|p| p.len() == held.len()) else { return };
+        let places: Vec<Place> = places.into_iter().map(|p| self.hold_place(p, span)).collect();
+        for (place, value) in places.into_iter().zip(held) {
+            self.store(place, value, span);
+        }
+    }
+
+    /// The value as it is now.
+    pub(super) fn hold(&mut self, value: Expr, span: Span) -> Expr {
+        if let ExprKind::Const(_) = value.kind {
+            return value;
+        }
+        let id = self.temporary(&value.ty);
+        let place = self.local_place(id, self.at(span));
+        self.store(place, value, span);
+        self.read_local(id, self.at(span))
+    }
+
+    /// The place that this is now.
+    fn hold_place(&mut self, mut place: Place, span: Span) -> Place {
+        if let Base::Heap(reference, record) = place.base {
+            place.base = Base::Heap(self.hold(*reference, span).into(), record);
+        }
+        for step in &mut place.path {
+            if let Projection::Index { index, .. } = step {
+                **index = self.hold((**index).clone(), span);
+            }
+        }
+        place
+    }
+
     fn return_values(&mut self, values: &[ast::Expr], span: Span) {
         if self.expansion.is_some() {
             let values: Option<Vec<_>> = values.iter().map(|v| self.expr(v, None)).collect();
@@ -466,7 +529,7 @@ impl Checker<'_> {
 const IN_A_ROW: usize = 16;
 
 /// The alternative whose number is chosen; `when` compares it.
-fn one_of(mut bodies: Vec<(usize, Block)>, when: &dyn Fn(BinaryOp, usize, Block, Block) -> Stmt) -> Block {
+pub(super) fn one_of(mut bodies: Vec<(usize, Block)>, when: &dyn Fn(BinaryOp, usize, Block, Block) -> Stmt) -> Block {
     if bodies.len() > IN_A_ROW {
         let upper = bodies.split_off(bodies.len() / 2);
         let middle = upper[0].0;

@@ -78,14 +78,44 @@ pub enum ItemKind {
         name: Name,
         body: Block,
     },
-    /// `count` is `None` for `[*]`.
     Process {
         name: Name,
-        count: Option<Expr>,
+        copies: Copies,
         body: Block,
+    },
+    /// `channel c: T[n];`, `channel c[m]: T[n];`.
+    Channel {
+        name: Name,
+        count: Option<Expr>,
+        element: Type,
+        places: Expr,
+    },
+    /// `invariant name: e;`
+    Invariant {
+        name: Name,
+        condition: Expr,
+    },
+    /// `fn f(a: T) -> R { e }`.
+    Function {
+        name: Name,
+        params: Vec<Param>,
+        result: Type,
+        value: Expr,
     },
     /// What the parser could not make sense of; a diagnostic has been given.
     Error,
+}
+
+/// How many threads a process is.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum Copies {
+    /// `[*]`.
+    Any,
+    /// `[3]`.
+    Count(Expr),
+    /// `[i in 0..2]`: one for each number, which it knows.
+    Numbered { name: Name, lo: Expr, hi: Expr },
 }
 
 /// What stands in front of `var`.
@@ -155,6 +185,11 @@ pub enum StmtKind {
         op: Option<BinaryOp>,
         value: Expr,
     },
+    /// `x, y = e, f;`: all values before the first store.
+    AssignAll {
+        targets: Vec<Expr>,
+        values: Vec<Expr>,
+    },
     /// A call, `spawn`, `post`, `cas` .. for its effect.
     Expr(Expr),
     Return(Vec<Expr>),
@@ -179,6 +214,11 @@ pub enum StmtKind {
     Break,
     Continue,
     Choose(Vec<Block>),
+    /// `select { when e { .. } or when let x = c.receive() { .. } else { .. } }`.
+    Select {
+        branches: Vec<(When, Block)>,
+        otherwise: Option<Block>,
+    },
     Join(Expr),
     Yield,
     Zield,
@@ -192,6 +232,18 @@ pub enum StmtKind {
     /// A bare block.
     Block(Block),
     Error,
+}
+
+/// What a branch of `select` waits for.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum When {
+    /// A condition, or an operation of a channel without a result that is kept.
+    Expr(Expr),
+    /// `let x = c.receive()`, `var x = c.receive()`.
+    Let { mutable: bool, name: Name, value: Expr },
+    /// `x = c.receive()`.
+    Assign { target: Expr, value: Expr },
 }
 
 /// The kinds of expressions.
@@ -229,7 +281,51 @@ pub enum ExprKind {
     Spawn(Name, Vec<Expr>),
     Post(Option<Name>, Name, Vec<Expr>),
     Paren(Box<Expr>),
+    /// `forall i in 0..3: e`, `sum v in a: e` ..
+    Quantified {
+        what: Quantifier,
+        name: Name,
+        over: Box<Over>,
+        body: Box<Expr>,
+    },
     Error,
+}
+
+/// What is asked of many values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantifier {
+    /// Whether it holds for all.
+    Forall,
+    /// Whether it holds for one.
+    Exists,
+    /// For how many it holds.
+    Count,
+    /// What they come to together.
+    Sum,
+}
+
+impl Quantifier {
+    /// All of them.
+    pub const ALL: [Quantifier; 4] = [Quantifier::Forall, Quantifier::Exists, Quantifier::Count, Quantifier::Sum];
+
+    /// How it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Quantifier::Forall => "forall",
+            Quantifier::Exists => "exists",
+            Quantifier::Count => "count",
+            Quantifier::Sum => "sum",
+        }
+    }
+}
+
+/// What a quantifier goes over.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Over {
+    /// The numbers from one to another, both included.
+    Range(Expr, Expr),
+    /// The elements of an array, or the values of an enum.
+    Elements(Expr),
 }
 
 pub use crate::program::{BinaryOp, UnaryOp};

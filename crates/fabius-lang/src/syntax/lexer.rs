@@ -31,6 +31,17 @@ pub enum TokenKind {
     Number,
     #[regex(r#""([^"\\\n]|\\.)*""#)]
     Text,
+    /// `#define N 3` and the like: reported, and left out.
+    #[regex(r"#(define|include|if|ifdef|ifndef|else|endif|undef)[^\n]*", allow_greedy = true)]
+    Directive,
+    /// `/\\` and `\\/`: reported, and what they mean for the parser.
+    #[token("/\\")]
+    Conjunction,
+    #[token("\\/")]
+    Disjunction,
+    /// Means nothing; the parser says what is meant.
+    #[token("?")]
+    Question,
     /// Without the closing quote: reported, and a text for the parser.
     #[regex(r#""([^"\\\n]|\\.)*"#)]
     UnclosedText,
@@ -156,6 +167,15 @@ pub fn tokens(source: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {
                 diagnostics.push(not_a_token(lexer.slice(), span));
                 found.push(Token { kind: TokenKind::Text, span });
             }
+            Ok(TokenKind::Directive) => diagnostics.push(foreign(lexer.slice(), span)),
+            Ok(TokenKind::Conjunction) => {
+                diagnostics.push(foreign(lexer.slice(), span));
+                found.push(Token { kind: TokenKind::AndAnd, span });
+            }
+            Ok(TokenKind::Disjunction) => {
+                diagnostics.push(foreign(lexer.slice(), span));
+                found.push(Token { kind: TokenKind::OrOr, span });
+            }
             Ok(kind) => found.push(Token { kind, span }),
             Err(()) => diagnostics.push(not_a_token(lexer.slice(), span)),
         }
@@ -164,11 +184,37 @@ pub fn tokens(source: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {
     found
 }
 
+/// What another language writes so.
+fn foreign(text: &str, span: Span) -> Diagnostic {
+    let help = match text {
+        "/\\" => "conjunction is written `&&`",
+        "\\/" => "disjunction is written `||`",
+        _ if text.starts_with("#define") => {
+            "constants are declared `const N = 3;`, functions `fn f(a: int) -> int { a + 1 }`"
+        }
+        _ => "there is no preprocessor: a program is one file, and `--const N=5` sets its constants",
+    };
+    let text = text.split_whitespace().next().unwrap_or(text);
+    Diagnostic {
+        code: "E0111",
+        message: format!("`{text}` means nothing here"),
+        span,
+        label: "here".into(),
+        related: vec![],
+        help: Some(help.into()),
+    }
+}
+
 fn not_a_token(text: &str, span: Span) -> Diagnostic {
     let (code, message, help) = match text.chars().next() {
         Some('/') => ("E0109", "this comment is never closed".to_string(), Some("add `*/`")),
         Some('"') => ("E0110", "this string is never closed".to_string(), Some("add `\"` on the same line")),
         Some('\'') => ("E0111", "`'` means nothing here".to_string(), Some("messages stand in double quotes")),
+        Some('\\') => (
+            "E0111",
+            "`\\` means nothing here".to_string(),
+            Some("write `in`, `forall i in 0..2: e`, `exists i in 0..2: e`, `!=`, `<=`"),
+        ),
         _ => ("E0111", format!("`{}` means nothing here", text.escape_debug()), None),
     };
     Diagnostic { code, message, span, label: "here".into(), related: vec![], help: help.map(String::from) }

@@ -1,6 +1,7 @@
 //! From text to syntax tree and back.
 
 pub mod ast;
+pub mod idioms;
 pub mod lexer;
 pub mod parser;
 mod printer;

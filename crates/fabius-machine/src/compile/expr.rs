@@ -4,7 +4,7 @@ use super::Compiler;
 use super::scan::is_plain;
 use crate::code::{Area, Arg, Cmp, Copy, Fix, Info, Instr, Loc, Op, Shape};
 use crate::layout::{flatten, words_of};
-use fabius_lang::program::{Base, BinaryOp, Expr, ExprKind, Place, Projection, Type, UnaryOp, Value};
+use fabius_lang::program::{Base, BinaryOp, Check, Expr, ExprKind, Place, Projection, Type, UnaryOp, Value};
 use fabius_trace::Span;
 
 /// A computed value: its first word, and what read it.
@@ -132,7 +132,7 @@ impl<'p> Compiler<'p> {
     }
 
     fn arithmetic(&mut self, op: BinaryOp, e: &'p Expr, (a, b): (Val, Val), want: Option<Arg>) -> Arg {
-        let info = Info { at: e.span, a: a.span, b: b.span, place: self.target_span(e.span) };
+        let info = Info { at: e.span, a: a.span, b: b.span, place: self.target_span(e.span), ..Info::default() };
         let fixed = match e.ty {
             Type::Fixed { bits, signed } => Some((bits, signed)),
             _ => None,
@@ -186,14 +186,14 @@ impl<'p> Compiler<'p> {
 
     pub(super) fn arith(&mut self, op: Op, fix: Fix, (a, b): (Val, Val), want: Option<Arg>, at: Span) -> Arg {
         let dst = want.unwrap_or_else(|| self.temp(1));
-        let info = Info { at, a: a.span, b: b.span, place: self.target_span(at) };
+        let info = Info { at, a: a.span, b: b.span, place: self.target_span(at), ..Info::default() };
         self.emit(Instr::Arith { op, fix, dst, a: a.arg, b: b.arg }, info);
         dst
     }
 
     fn comparison(&mut self, cmp: Cmp, ty: &Type, (a, b): (Val, Val), want: Option<Arg>) -> Arg {
         let place = self.target_span(a.span);
-        let info = Info { at: a.span, a: a.span, b: b.span, place };
+        let info = Info { at: a.span, a: a.span, b: b.span, place, ..Info::default() };
         let dst = want.unwrap_or_else(|| self.temp(1));
         if ty.is_scalar() {
             self.emit(Instr::Compare { cmp, dst, a: a.arg, b: b.arg }, info);
@@ -254,6 +254,15 @@ impl<'p> Compiler<'p> {
                 out.push(self.emit(Instr::Unless { cmp, a: a.arg, b: b.arg, to: 0 }, info));
             }
         }
+    }
+
+    /// Fails unless the expression holds. What an invariant reads is told to nobody.
+    pub(super) fn assert(&mut self, e: &'p Expr, check: Check, at: Span) {
+        self.hidden = check == Check::Invariant;
+        let (cmp, a, b) = self.test(e);
+        let info = Info { at, a: a.span, b: b.span, ..Info::default() };
+        self.emit(Instr::Assert { cmp, a: a.arg, b: b.arg, check }, info);
+        self.hidden = false;
     }
 
     /// A Boolean expression as a comparison of two words.
@@ -419,7 +428,7 @@ impl<'p> Compiler<'p> {
         }
         let dst = want.unwrap_or_else(|| self.temp(words));
         let place = self.target_span(span);
-        self.copy(Loc::Fixed(dst), loc, words, Info { at: span, a: span, b: span, place });
+        self.copy(Loc::Fixed(dst), loc, words, Info { at: span, a: span, b: span, place, ..Info::default() });
         dst
     }
 

@@ -88,6 +88,7 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
         uses_self: scan::procs_that_use_self(program),
         proc: 0,
         in_atomic: false,
+        hidden: false,
         next_temp: 0,
         target: None,
         loops: Vec::new(),
@@ -118,6 +119,8 @@ pub(crate) struct Compiler<'p> {
     uses_self: Vec<bool>,
     proc: ProcId,
     in_atomic: bool,
+    /// Whether what is compiled belongs to an invariant.
+    hidden: bool,
     next_temp: u32,
     /// The place that the instructions being emitted store to.
     target: Option<Span>,
@@ -183,7 +186,8 @@ impl<'p> Compiler<'p> {
         self.code.behind = (0..instrs.len()).map(|pc| settled(pc, 0)).collect();
     }
 
-    pub(super) fn emit(&mut self, instr: Instr, info: Info) -> usize {
+    pub(super) fn emit(&mut self, instr: Instr, mut info: Info) -> usize {
+        info.hidden = self.hidden;
         self.code.instrs.push(instr);
         self.code.infos.push(info);
         self.code.instrs.len() - 1
@@ -299,11 +303,7 @@ impl<'p> Compiler<'p> {
                 let info = Info { at: s.span, a: a.span, b: b.span, ..Info::default() };
                 self.emit(Instr::Assume { cmp, a: a.arg, b: b.arg }, info);
             }
-            StmtKind::Assert(e, check, _) => {
-                let (cmp, a, b) = self.test(e);
-                let info = Info { at: s.span, a: a.span, b: b.span, ..Info::default() };
-                self.emit(Instr::Assert { cmp, a: a.arg, b: b.arg, check: *check }, info);
-            }
+            StmtKind::Assert(e, check, _) => self.assert(e, *check, s.span),
             StmtKind::Print(es) => {
                 for e in es {
                     let value = self.value(e, None);
@@ -401,14 +401,14 @@ impl<'p> Compiler<'p> {
         };
         self.target = target;
         let words = self.words(&place.ty);
-        let info = Info { at: place.span, a: span, b: span, place: place.span };
+        let info = Info { at: place.span, a: span, b: span, place: place.span, ..Info::default() };
         self.copy(loc, Loc::Fixed(value), words, info);
     }
 
     fn change_set(&mut self, place: &'p Place, change: Option<(Op, Val)>, span: Span) {
         let loc = self.locate(place);
         let old = self.temp(1);
-        let info = Info { at: place.span, a: place.span, b: place.span, place: place.span };
+        let info = Info { at: place.span, a: place.span, b: place.span, place: place.span, ..Info::default() };
         // Reading the set and writing it back is one access, the write.
         let (new, info_quiet) = (self.temp(1), Info { a: Span::new(u32::MAX as usize, 0), ..info });
         self.copy(Loc::Fixed(old), loc, 1, info_quiet);

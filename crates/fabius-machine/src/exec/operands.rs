@@ -73,7 +73,7 @@ impl Exec<'_> {
             let info = &self.program.code.infos[here];
             let span = if which == 0 { info.a } else { info.b };
             // A span that ends before it begins marks a read that is told with the write after it.
-            if span.start <= span.end {
+            if span.start <= span.end && !info.hidden {
                 self.access(arg, false, span);
             }
         }
@@ -115,7 +115,7 @@ impl Exec<'_> {
         let i = self.read_quietly(index, at);
         let code = &self.program.code;
         // The index is told as a read of its own only where it is shared, which is inside `atomic`.
-        if self.log.want_accesses && at.area() == Area::Global {
+        if self.log.want_accesses && at.area() == Area::Global && !code.infos[here].hidden {
             self.access(at, false, code.infos[here].at);
         }
         Ok(base.plus(offset(code.shapes[shape as usize], i, code.infos[here].at)? as u32))
@@ -152,7 +152,7 @@ impl Exec<'_> {
         let number = self.read_quietly(index, obj);
         let word = self.read_quietly(index, off) as usize + plus as usize;
         let Some(object) = self.state.object(number) else { return bug(BugKind::NullDereference, info.at) };
-        if self.log.want_accesses && (write || info.a.start <= info.a.end) {
+        if self.log.want_accesses && (write || info.a.start <= info.a.end && !info.hidden) {
             let record = self.state.heap[object].record as usize;
             let sync = self.program.records[record].1[word];
             let variable = variable_of_object(number - 1) + word as u64;

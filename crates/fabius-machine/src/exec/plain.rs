@@ -11,7 +11,7 @@ use fabius_trace::{BugKind, Span};
 #[cold]
 fn violated(check: Check, span: Span) -> Result<(), Fault> {
     let kind = match check {
-        Check::Assertion => BugKind::Assertion,
+        Check::Assertion | Check::Invariant => BugKind::Assertion,
         Check::SyncMisuse => BugKind::SyncMisuse,
         Check::Null => BugKind::NullDereference,
         Check::OutOfBounds => BugKind::IndexOutOfBounds,

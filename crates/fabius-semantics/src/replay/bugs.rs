@@ -46,6 +46,10 @@ impl Replay<'_> {
         let values = values.unwrap_or_default();
         let said = teller.said.as_ref().map(|s| format!(": {s}")).unwrap_or_default();
         let message = match kind {
+            BugKind::Assertion if teller.invariant => {
+                let name = teller.said.as_deref().unwrap_or("");
+                format!("invariant `{name}` is broken: `{}`{values}", teller.condition.as_deref().unwrap_or(&text))
+            }
             BugKind::Assertion => {
                 format!("assertion failed{said}: `{}`{values}", teller.condition.as_deref().unwrap_or(&text))
             }

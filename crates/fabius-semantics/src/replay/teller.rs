@@ -5,7 +5,7 @@ use crate::rules::Note;
 use crate::run::Observer;
 use crate::show::{Names, Variables, one_line, values_in};
 use fabius_explore::system::BufferId;
-use fabius_lang::program::{Base, ExprKind, Guard, Place, Program, Stmt, StmtKind, Type};
+use fabius_lang::program::{Base, Check, ExprKind, Guard, Place, Program, Stmt, StmtKind, Type};
 use fabius_trace::{Action, Span};
 
 /// Writes down what a step does.
@@ -20,6 +20,8 @@ pub(super) struct Teller<'a> {
     pub(super) values: Option<Vec<String>>,
     pub(super) condition: Option<String>,
     pub(super) said: Option<String>,
+    /// Whether the last statement is an invariant.
+    pub(super) invariant: bool,
     /// Types of what the last statement prints.
     printed: Vec<Type>,
     /// Whether the last statement is told.
@@ -37,6 +39,7 @@ impl<'a> Teller<'a> {
             values: None,
             condition: None,
             said: None,
+            invariant: false,
             printed: Vec::new(),
             told: false,
         }
@@ -49,7 +52,7 @@ fn is_silent(program: &Program, proc: usize, stmt: &Stmt) -> bool {
     match &stmt.kind {
         // Front ends mark so what is in no source text.
         _ if stmt.span == Span::default() => true,
-        StmtKind::Atomic(_) | StmtKind::Skip => true,
+        StmtKind::Atomic(_) | StmtKind::Skip | StmtKind::Assert(_, Check::Invariant, _) => true,
         StmtKind::Assign(p, e) => is_temporary(p) && matches!(e.kind, ExprKind::Const(_)),
         StmtKind::While(Guard::Expr(e), _) => {
             matches!(e.kind, ExprKind::Const(_))
@@ -69,6 +72,7 @@ impl Observer for Teller<'_> {
         self.before = Some(config.clone());
         self.values = Some(values_in(self.program, config, n, stmt, &self.names));
         let source = &self.program.source;
+        self.invariant = matches!(stmt.kind, StmtKind::Assert(_, Check::Invariant, _));
         (self.condition, self.said) = match &stmt.kind {
             StmtKind::Assert(e, _, said) => (Some(one_line(e.span.text(source))), said.clone()),
             _ => (None, None),

@@ -3,8 +3,10 @@
 //! Here is what all kinds of expressions share and what is no expression; places, operators and the values of records,
 //! arrays and sets have their files.
 
+mod apply;
 mod operators;
 mod places;
+mod quantified;
 mod values;
 
 use super::checker::{Checker, has_library_object};
@@ -45,6 +47,9 @@ impl Checker<'_> {
         let (found, wanted) = (self.show(from), self.show(to));
         let help = match (from, to) {
             (_, Type::Bool) if is_integer(from) => Some("compare it, for instance with `!= 0`".into()),
+            (Type::Thread, _) if is_integer(to) => {
+                Some("`self` is a handle; a thread knows its number in `process p[i in 0..2] { .. }`".into())
+            }
             (Type::Ref(_) | Type::Thread, Type::Bool) => Some("compare it with `null`".into()),
             _ if is_integer(from) && is_integer(to) => Some(format!("convert it: `(..) as {wanted}`")),
             _ => None,
@@ -59,6 +64,13 @@ impl Checker<'_> {
     }
 
     fn any_expr(&mut self, e: &ast::Expr, hint: Option<&Type>) -> Option<Expr> {
+        let before = self.before;
+        let typed = self.any_expr_uncounted(e, hint)?;
+        self.before = before + super::access::count(&typed, &self.cx.globals);
+        Some(typed)
+    }
+
+    fn any_expr_uncounted(&mut self, e: &ast::Expr, hint: Option<&Type>) -> Option<Expr> {
         let span = self.at(e.span);
         match &e.node {
             ast::ExprKind::Int(n) => self.literal(*n, e.span, hint),
@@ -83,6 +95,9 @@ impl Checker<'_> {
             ast::ExprKind::Method(set, name, args) if matches!(name.node.as_str(), "contains" | "is_empty") => {
                 self.set_query(set, name, args, span)
             }
+            ast::ExprKind::Quantified { what, name, over, body } => self.quantified(*what, name, over, body, e.span),
+            ast::ExprKind::Call(name, args) if self.is_function(&name.node) => self.apply(name, args, e.span),
+            ast::ExprKind::Call(name, args) if self.is_len(&name.node) => self.len(name, args, e.span),
             ast::ExprKind::Star | ast::ExprKind::Any(_) | ast::ExprKind::AnyRange(..) => {
                 self.bind_first("E0402", e.span, "a nondeterministic choice");
                 None

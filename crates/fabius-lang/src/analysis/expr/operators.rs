@@ -1,6 +1,6 @@
 //! Operators, conversions and `if` as a value.
 
-use super::super::checker::Checker;
+use super::super::checker::{Binding, Checker};
 use super::super::constant::{constant, is_int_like, is_integer, limits, widen};
 use super::strip;
 use crate::program::*;
@@ -43,8 +43,13 @@ impl Checker<'_> {
 
     /// Both sides of an operator; the side that does not know its type learns it from the other.
     fn operands(&mut self, a: &ast::Expr, b: &ast::Expr, hint: Option<&Type>) -> Option<(Expr, Expr)> {
-        let (first, second) = if self.wants_hint(a) && !self.wants_hint(b) { (b, a) } else { (a, b) };
+        let swapped = self.wants_hint(a) && !self.wants_hint(b);
+        let (first, second) = if swapped { (b, a) } else { (a, b) };
+        // What may read shared state and is looked at later is nevertheless evaluated earlier.
+        let unseen = usize::from(swapped && !matches!(strip(a).node, ast::ExprKind::Int(_) | ast::ExprKind::Name(_)));
+        self.before += unseen;
         let one = self.expr(first, hint);
+        self.before -= unseen;
         let other_hint = one.as_ref().map(|e| e.ty.clone());
         if one.is_none() && self.wants_hint(second) {
             return None;
@@ -54,13 +59,24 @@ impl Checker<'_> {
         Some(if std::ptr::eq(first, a) { (one, two) } else { (two, one) })
     }
 
+    /// Looks at what is evaluated only if something else says so.
+    pub(super) fn perhaps<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
+        self.conditional += 1;
+        let result = look(self);
+        self.conditional -= 1;
+        result
+    }
+
     /// Whether an expression takes its type from its surroundings.
     fn wants_hint(&self, e: &ast::Expr) -> bool {
         match &e.node {
             ast::ExprKind::Int(_) | ast::ExprKind::Null => true,
             ast::ExprKind::Array(_) | ast::ExprKind::Repeat(..) => true,
             ast::ExprKind::Name(name) => {
-                if self.scopes.iter().any(|s| s.contains_key(name)) || self.cx.global_ids.contains_key(name) {
+                if let Some(binding) = self.scopes.iter().rev().find_map(|s| s.get(name)) {
+                    return matches!(binding, Binding::Number(_));
+                }
+                if self.cx.global_ids.contains_key(name) {
                     return false;
                 }
                 self.cx.consts.get(name).is_none_or(|c| c.as_ref().is_some_and(|c| c.literal))
@@ -82,7 +98,8 @@ impl Checker<'_> {
     ) -> Option<Expr> {
         let sides = match op {
             BinaryOp::And | BinaryOp::Or => {
-                let (a, b) = (self.expr(a, Some(&Type::Bool)), self.expr(b, Some(&Type::Bool)));
+                let a = self.expr(a, Some(&Type::Bool));
+                let b = self.perhaps(|c| c.expr(b, Some(&Type::Bool)));
                 a.zip(b)
             }
             _ if is_arithmetic(op) => self.operands(a, b, hint.filter(|t| is_integer(t))),
@@ -149,7 +166,7 @@ impl Checker<'_> {
         hint: Option<&Type>,
     ) -> Option<Expr> {
         let c = self.condition(c);
-        let sides = self.operands(a, b, hint);
+        let sides = self.perhaps(|c| c.operands(a, b, hint));
         let (c, (a, b)) = (c?, sides?);
         let Some(ty) = common(&a.ty, &b.ty) else {
             let (a, b) = (self.show(&a.ty), self.show(&b.ty));

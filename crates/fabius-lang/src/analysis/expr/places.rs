@@ -23,6 +23,10 @@ impl Checker<'_> {
                     Some(Expr { ty: place.ty.clone(), kind: ExprKind::Read(place), span: at })
                 }
                 Binding::Value(value) => Some(Expr { span: at, ..value.clone() }),
+                Binding::Number(n) => {
+                    let n = *n;
+                    self.literal(n.into(), span, hint)
+                }
                 Binding::Error => None,
             };
         }
@@ -37,8 +41,8 @@ impl Checker<'_> {
         if let Some(known) = self.cx.consts.get(name) {
             let c = known.clone()?;
             return match c.literal {
-                true => self.literal(c.value as i128, span, hint),
-                false => Some(constant(Value::Int(c.value), &c.ty, at)),
+                true => self.literal(number_of(&c.value), span, hint),
+                false => Some(constant(c.value, &c.ty, at)),
             };
         }
         if let Some(Type::Enum(id)) = hint
@@ -145,10 +149,16 @@ impl Checker<'_> {
     }
 
     pub(super) fn index(&mut self, base: &ast::Expr, index: &ast::Expr, span: Span) -> Option<Expr> {
+        let before = self.before;
         let base_expr = self.any_expr(base, None);
         let Some(base_expr) = base_expr else {
             self.expr(index, None);
             return None;
+        };
+        // The array is read when its index is known.
+        self.before = match &base_expr.kind {
+            ExprKind::Read(place) => before + super::super::access::count_in_place(place, &self.cx.globals),
+            _ => before,
         };
         let Type::Array { index: key, lo, len, element } = base_expr.ty.clone() else {
             let shown = self.show(&base_expr.ty);
@@ -156,6 +166,9 @@ impl Checker<'_> {
             return None;
         };
         let index = self.expr_of(index, &key)?;
+        if let ExprKind::Const(Value::Tuple(parts)) = base_expr.kind {
+            return self.element_of_constant(parts, base_expr.ty, index, span);
+        }
         let place = self.base_place(base_expr, base.span)?;
         Some(extend(place, Projection::Index { index: index.into(), lo, len }, *element, span))
     }
@@ -200,7 +213,15 @@ impl Checker<'_> {
     }
 }
 
-fn extend(mut place: Place, step: Projection, ty: Type, span: Span) -> Expr {
+/// What a constant of type `int` is.
+fn number_of(value: &Value) -> i128 {
+    match value {
+        Value::Int(n) => *n as i128,
+        Value::Tuple(_) => 0,
+    }
+}
+
+pub(super) fn extend(mut place: Place, step: Projection, ty: Type, span: Span) -> Expr {
     place.path.push(step);
     place.ty = ty.clone();
     place.span = span;

@@ -1,13 +1,29 @@
 //! Declarations.
 
 use super::super::ast::*;
+use super::super::idioms;
 use super::super::lexer::TokenKind as T;
 use super::{Dialect, Failed, Parsed, Parser};
 use fabius_trace::Span;
 
 /// Words that a declaration begins with.
-const STARTS: &[&str] =
-    &["const", "enum", "record", "var", "sync", "data", "level", "interleave", "proc", "init", "buffer", "process"];
+pub(super) const STARTS: &[&str] = &[
+    "const",
+    "enum",
+    "record",
+    "var",
+    "sync",
+    "data",
+    "level",
+    "interleave",
+    "proc",
+    "fn",
+    "channel",
+    "invariant",
+    "init",
+    "buffer",
+    "process",
+];
 
 impl Parser<'_> {
     pub(super) fn item(&mut self) -> Item {
@@ -34,6 +50,7 @@ impl Parser<'_> {
                     depth -= 1;
                     if depth <= 0 {
                         self.bump();
+                        self.eat(T::Semi);
                         return;
                     }
                 }
@@ -93,6 +110,9 @@ impl Parser<'_> {
                 self.proc(true)
             }
             "proc" => self.proc(false),
+            "fn" => self.function(),
+            "channel" => self.channel(),
+            "invariant" => self.invariant(),
             "init" => {
                 self.bump();
                 Ok(ItemKind::Init(self.block()?))
@@ -114,9 +134,10 @@ impl Parser<'_> {
                 let help = format!("variables are declared `var {name}: {};`", self.text());
                 self.unexpected("a declaration", Some(help))
             }
-            "fn" | "def" | "func" | "function" | "void" => self
-                .unexpected("a declaration", Some("procedures are declared `proc name(a: int) -> int { .. }`".into())),
-            _ => self.unexpected("a declaration (`var`, `proc`, `init`, ..)", None),
+            word => match idioms::declaration(word) {
+                Some(help) => self.unexpected("a declaration", Some(help.into())),
+                None => self.unexpected("a declaration (`var`, `proc`, `init`, ..)", None),
+            },
         }
     }
     fn constant(&mut self) -> Parsed<ItemKind> {
@@ -129,13 +150,14 @@ impl Parser<'_> {
         Ok(ItemKind::Const { name, ty, value })
     }
     fn record_field(&mut self) -> Parsed<Field> {
-        let kind = if self.eat_word("sync") {
-            VarKind::Sync
-        } else if self.eat_word("data") {
-            VarKind::Data
-        } else {
-            VarKind::Inferred
+        let kind = match self.text() {
+            "sync" if self.peek_at(1) == T::Name => VarKind::Sync,
+            "data" if self.peek_at(1) == T::Name => VarKind::Data,
+            _ => VarKind::Inferred,
         };
+        if kind != VarKind::Inferred {
+            self.bump();
+        }
         let name = self.name("the name of a field")?;
         self.expect(T::Colon, "`:` and a type")?;
         let ty = self.ty()?;
@@ -156,7 +178,11 @@ impl Parser<'_> {
             return self.unexpected("`var`", None);
         }
         let name = self.name("the name of a variable")?;
-        self.expect(T::Colon, "`:` and the type of the variable")?;
+        if self.peek() != T::Colon {
+            let help = format!("say its type: `var {}: int = 0;`", name.node);
+            return self.unexpected("`:` and the type of the variable", Some(help));
+        }
+        self.bump();
         let ty = self.ty()?;
         let init = if self.eat(T::Eq) { Some(self.expr()?) } else { None };
         self.semicolon()?;
@@ -166,14 +192,96 @@ impl Parser<'_> {
         self.bump();
         let name = self.name("the name of a process")?;
         self.expect(T::LBracket, "`[` and how many copies there are, or `[*]`")?;
-        let count = if self.peek() == T::Star && self.peek_at(1) == T::RBracket {
+        let copies = if self.peek() == T::Star && self.peek_at(1) == T::RBracket {
             self.bump();
-            None
+            Copies::Any
+        } else if self.peek() == T::Name && self.peek_at(1) == T::Name && self.text_at(1) == "in" {
+            self.numbered()?
         } else {
-            Some(self.expr()?)
+            Copies::Count(self.expr()?)
         };
         self.expect(T::RBracket, "`]`")?;
-        Ok(ItemKind::Process { name, count, body: self.block()? })
+        Ok(ItemKind::Process { name, copies, body: self.block()? })
+    }
+    /// `i in 0..2`.
+    fn numbered(&mut self) -> Parsed<Copies> {
+        let name = self.name("the name of the number")?;
+        self.bump();
+        if self.peek() == T::Star {
+            let help = "threads of `[*]` are all alike; number them in the program, for instance with `fetch_add`";
+            return self.unexpected("the least number", Some(help.into()));
+        }
+        let lo = self.bound()?;
+        self.expect(T::DotDot, "`..` and the greatest number")?;
+        Ok(Copies::Numbered { name, lo, hi: self.bound()? })
+    }
+    /// `channel c: T[n];`, `channel c[m]: T[n];`.
+    fn channel(&mut self) -> Parsed<ItemKind> {
+        self.bump();
+        let name = self.name("the name of a channel")?;
+        let mut count = None;
+        if self.eat(T::LBracket) {
+            count = Some(self.expr()?);
+            self.expect(T::RBracket, "`]`")?;
+        }
+        let help = "a channel of messages of type `int` with room for 3: `channel c: int[3];`".to_string();
+        if !self.eat(T::Colon) {
+            return self.unexpected("`:` and the type of the messages", Some(help));
+        }
+        let ty = self.ty()?;
+        // The room behind a range has been read as an index of its upper bound.
+        let (element, places) = match ty {
+            Spanned { node: TypeKind::Range(lo, hi), span } if self.peek() != T::LBracket => match *hi {
+                Spanned { node: ExprKind::Index(hi, places), .. } => {
+                    (Spanned { node: TypeKind::Range(lo, hi), span }, *places)
+                }
+                _ => return self.unexpected("`[`, how many messages it has room for, and `]`", Some(help)),
+            },
+            element => {
+                if !self.eat(T::LBracket) {
+                    return self.unexpected("`[`, how many messages it has room for, and `]`", Some(help));
+                }
+                let places = self.expr()?;
+                self.expect(T::RBracket, "`]`")?;
+                (element, places)
+            }
+        };
+        self.semicolon()?;
+        Ok(ItemKind::Channel { name, count, element, places })
+    }
+    /// `invariant name: e;`.
+    fn invariant(&mut self) -> Parsed<ItemKind> {
+        self.bump();
+        let name = self.name("the name of an invariant")?;
+        if self.peek() != T::Colon {
+            let help = "an invariant has a name: `invariant mutex: in_section <= 1;`";
+            return self.unexpected("`:` and an expression", Some(help.into()));
+        }
+        self.bump();
+        let condition = self.expr()?;
+        self.semicolon()?;
+        Ok(ItemKind::Invariant { name, condition })
+    }
+    /// `fn f(a: T) -> R { e }`.
+    fn function(&mut self) -> Parsed<ItemKind> {
+        self.bump();
+        let name = self.name("the name of a function")?;
+        self.expect(T::LParen, "`(` and parameters")?;
+        let params = self.list(T::RParen, Parser::parameter)?;
+        if self.peek() != T::Arrow {
+            let help = "a function has one value, `fn f(a: int) -> int { a + 1 }`; what does something is a `proc`";
+            return self.unexpected("`->` and the type of the value", Some(help.into()));
+        }
+        self.bump();
+        let result = self.ty()?;
+        self.expect(T::LBrace, "`{`")?;
+        let value = self.expr()?;
+        if self.peek() != T::RBrace {
+            let help = "a function is one expression; what takes statements is a `proc`";
+            return self.unexpected("`}`", Some(help.into()));
+        }
+        self.bump();
+        Ok(ItemKind::Function { name, params, result, value })
     }
     fn proc(&mut self, inline: bool) -> Parsed<ItemKind> {
         self.bump();

@@ -45,8 +45,8 @@ impl Parser<'_> {
                     return Err(Failed);
                 }
             }
-            if p.is_word("and") {
-                return p.unexpected("an operator", Some("conjunction is written `&&`".into()));
+            if p.is_word("and") || p.peek() == T::Question {
+                return p.unexpected("an operator", p.foreign().map(String::from));
             }
             Ok(left)
         })
@@ -128,7 +128,7 @@ impl Parser<'_> {
             }
             T::LBracket => self.array()?,
             T::Name => self.word()?,
-            _ => return self.unexpected("an expression", None),
+            _ => return self.unexpected("an expression", self.foreign().map(String::from)),
         };
         Ok(Spanned { node, span: start.to(self.last_span()) })
     }
@@ -181,6 +181,9 @@ impl Parser<'_> {
             self.bump();
             return Ok(literal);
         }
+        if let Some(what) = self.quantifier() {
+            return self.quantified(what);
+        }
         match self.text() {
             "if" => self.if_else(),
             "any" => self.any(),
@@ -220,11 +223,41 @@ impl Parser<'_> {
         if !self.eat_word("else") {
             return self.unexpected("`else`", Some("an `if` that is a value needs both sides".into()));
         }
-        self.expect(T::LBrace, "`{`")?;
-        let otherwise = self.expr()?;
-        self.expect(T::RBrace, "`}`")?;
+        let start = self.span();
+        let otherwise = if self.is_word("if") {
+            let node = self.nested(|p| p.if_else())?;
+            Spanned { node, span: start.to(self.last_span()) }
+        } else {
+            self.expect(T::LBrace, "`{`")?;
+            let otherwise = self.expr()?;
+            self.expect(T::RBrace, "`}`")?;
+            otherwise
+        };
         self.no_record = no_record;
         Ok(ExprKind::IfElse(Box::new(condition), Box::new(then), Box::new(otherwise)))
+    }
+    /// The quantifier that begins here: a word in front of a name and `in`.
+    fn quantifier(&self) -> Option<Quantifier> {
+        if self.peek_at(1) != T::Name || self.peek_at(2) != T::Name || self.text_at(2) != "in" {
+            return None;
+        }
+        Quantifier::ALL.into_iter().find(|q| q.word() == self.text())
+    }
+    /// `forall i in 0..3: e`, `forall v in a: e`.
+    fn quantified(&mut self, what: Quantifier) -> Parsed<ExprKind> {
+        self.bump();
+        let name = self.name("the name of a variable")?;
+        self.bump();
+        let no_record = std::mem::replace(&mut self.no_record, true);
+        let first = self.bound();
+        self.no_record = no_record;
+        let over = match (first?, self.eat(T::DotDot)) {
+            (lo, true) => Over::Range(lo, self.bound()?),
+            (of, false) => Over::Elements(of),
+        };
+        self.expect(T::Colon, "`:` and an expression")?;
+        let body = self.nested(|p| p.expr())?;
+        Ok(ExprKind::Quantified { what, name, over: over.into(), body: body.into() })
     }
     /// `any u8` or `any lo..hi`.
     fn any(&mut self) -> Parsed<ExprKind> {

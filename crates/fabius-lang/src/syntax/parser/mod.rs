@@ -21,6 +21,30 @@ const MAX_DEPTH: u32 = 200;
 /// but what walks the tree afterwards recurses.
 const MAX_HEIGHT: u32 = 400;
 
+/// Words that mean something in one place only, and may be names.
+pub const CONTEXTUAL: &[&str] = &[
+    "buffer",
+    "channel",
+    "count",
+    "data",
+    "exists",
+    "explicit",
+    "fn",
+    "forall",
+    "init",
+    "interleave",
+    "invariant",
+    "len",
+    "level",
+    "process",
+    "progress",
+    "record",
+    "select",
+    "sum",
+    "sync",
+    "when",
+];
+
 /// Words that cannot be names.
 pub const KEYWORDS: &[&str] = &[
     "any",
@@ -31,14 +55,11 @@ pub const KEYWORDS: &[&str] = &[
     "await",
     "bool",
     "break",
-    "buffer",
     "choose",
     "const",
     "continue",
-    "data",
     "else",
     "enum",
-    "explicit",
     "false",
     "for",
     "i16",
@@ -47,13 +68,10 @@ pub const KEYWORDS: &[&str] = &[
     "i8",
     "if",
     "in",
-    "init",
     "inline",
     "int",
-    "interleave",
     "join",
     "let",
-    "level",
     "loop",
     "map",
     "new",
@@ -62,15 +80,11 @@ pub const KEYWORDS: &[&str] = &[
     "post",
     "print",
     "proc",
-    "process",
-    "progress",
-    "record",
     "ref",
     "return",
     "self",
     "skip",
     "spawn",
-    "sync",
     "thread",
     "thread_set",
     "true",
@@ -185,28 +199,68 @@ impl Parser<'_> {
         Err(Failed)
     }
     fn expect(&mut self, kind: T, what: &str) -> Parsed<Span> {
-        if self.peek() == kind { Ok(self.bump()) } else { self.unexpected(what, None) }
+        if self.peek() == kind { Ok(self.bump()) } else { self.unexpected(what, self.foreign().map(String::from)) }
     }
     fn semicolon(&mut self) -> Parsed<()> {
         if self.eat(T::Semi) {
             return Ok(());
         }
         let end = self.last_span().end;
-        let (help, code) = match self.peek() {
-            T::ColonEq => ("assignment is written `=`", "E0101"),
-            T::PlusPlus => ("write `+= 1`", "E0101"),
-            T::MinusMinus => ("write `-= 1`", "E0101"),
-            _ => ("add `;` here", "E0102"),
+        // Only where something new begins a semicolon is all that is missing.
+        let begins = match self.peek() {
+            T::Name => {
+                self.begins_line()
+                    || declarations::STARTS.contains(&self.text())
+                    || statements::STARTS.contains(&self.text())
+            }
+            T::RBrace | T::End => true,
+            _ => self.begins_line() && self.foreign().is_none(),
         };
-        let span = if code == "E0102" { Span { start: end, end } } else { self.span() };
+        let (code, help) = match begins {
+            true => ("E0102", Some("add `;` here")),
+            false => ("E0101", self.foreign()),
+        };
+        let span = if begins { Span { start: end, end } } else { self.span() };
         let message = format!("expected `;`, found {}", self.found());
-        self.report(code, message, span, "expected `;`".into(), Some(help.into()));
+        self.report(code, message, span, "expected `;`".into(), help.map(String::from));
         // On a new line the next statement begins: go on as if the `;` were there.
         let complete = match self.peek() {
             T::Name => self.begins_line(),
             kind => kind == T::RBrace,
         };
         if complete { Ok(()) } else { Err(Failed) }
+    }
+    /// What to write instead of what stands behind an expression or a statement, if another language writes it so.
+    fn foreign(&self) -> Option<&'static str> {
+        Some(match (self.peek(), self.peek_at(1)) {
+            (T::ColonEq, _) => "assignment is written `=`",
+            (T::PlusPlus, _) => "write `+= 1`",
+            (T::MinusMinus, _) => "write `-= 1`",
+            (T::Eq, T::Gt) => "implication is written `!a || b`",
+            (T::Eq, _) => "equality is written `==`; an assignment is no value: write two, or `x, y = 0, 0;`",
+            (T::Gt, _) if self.at > 0 && self.tokens[self.at - 1].kind == T::Lt => "write `!=`",
+            (T::Question, _) => {
+                "a choice between two values is `if c { a } else { b }`; messages are received `let x = c.receive();`"
+            }
+            (T::Bang, _) => "messages are sent `c.send(e);`",
+            (T::Arrow, _) => "waiting for a condition is written `await e;`; among others `select { when e { .. } }`",
+            (T::Colon, T::Colon) => "alternatives are written `select { when a { .. } or when b { .. } }`",
+            (T::Colon, _) => {
+                "there are no labels: every access to shared state is a step, and so is an `atomic { .. }`"
+            }
+            (T::LBrace, _) => "a block stands behind `if`, `while`, `for`, `loop`, `atomic`, `choose`, or alone",
+            (T::Name, _) => match self.text() {
+                "and" => "conjunction is written `&&`",
+                "or" => "disjunction is written `||`",
+                "mod" => "the remainder is written `%`",
+                "xor" => "on Booleans write `!=`",
+                "then" | "do" | "begin" => "what belongs to it stands in braces: `if e { .. }`, `while e { .. }`",
+                "fi" | "od" | "end" => "blocks end with `}`",
+                "else" => "`else` follows the `}` of an `if`, or of the branches of a `select`",
+                _ => return None,
+            },
+            _ => return None,
+        })
     }
     fn name(&mut self, what: &str) -> Parsed<Name> {
         if self.peek() == T::Name {

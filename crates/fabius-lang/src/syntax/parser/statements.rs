@@ -1,14 +1,15 @@
 //! Statements.
 
 use super::super::ast::*;
+use super::super::idioms;
 use super::super::lexer::TokenKind as T;
 use super::{Failed, Parsed, Parser};
 use fabius_trace::Span;
 
 /// Words that a statement begins with.
-const STARTS: &[&str] = &[
+pub(super) const STARTS: &[&str] = &[
     "let", "var", "if", "while", "loop", "for", "choose", "return", "assert", "assume", "await", "atomic", "join",
-    "break", "continue", "yield", "zield", "spawn", "post",
+    "select", "break", "continue", "yield", "zield", "spawn", "post",
 ];
 
 impl Parser<'_> {
@@ -56,6 +57,11 @@ impl Parser<'_> {
                 T::End => return,
                 T::Semi if depth == 0 => {
                     self.bump();
+                    // What closes an alternative or a loop of Promela goes with it.
+                    while self.is_word("fi") || self.is_word("od") {
+                        self.bump();
+                        self.eat(T::Semi);
+                    }
                     return;
                 }
                 T::LBrace => depth += 1,
@@ -86,7 +92,7 @@ impl Parser<'_> {
             "yield" => self.one_word(StmtKind::Yield),
             "zield" => self.one_word(StmtKind::Zield),
             "skip" => self.one_word(StmtKind::Skip),
-            "progress" => self.one_word(StmtKind::Progress),
+            "progress" if self.peek_at(1) == T::Semi => self.one_word(StmtKind::Progress),
             "let" | "var" => self.local(word == "var"),
             "return" => self.return_stmt(),
             "if" => self.if_stmt(),
@@ -108,6 +114,7 @@ impl Parser<'_> {
                 }
                 Ok(StmtKind::Choose(blocks))
             }
+            "select" if self.peek_at(1) == T::LBrace => self.select(),
             "atomic" => {
                 self.bump();
                 Ok(StmtKind::Atomic(self.block()?))
@@ -125,6 +132,46 @@ impl Parser<'_> {
             }
             _ => self.expr_stmt(),
         }
+    }
+    fn select(&mut self) -> Parsed<StmtKind> {
+        self.bump();
+        self.bump();
+        let (mut branches, mut otherwise) = (Vec::new(), None);
+        loop {
+            if !self.eat_word("when") {
+                let help =
+                    "branches begin with `when`: `select { when x > 0 { .. } or when let m = c.receive() { .. } }`";
+                return self.unexpected("`when`", Some(help.into()));
+            }
+            let when = self.when()?;
+            branches.push((when, self.block()?));
+            if !self.eat_word("or") {
+                break;
+            }
+        }
+        if self.eat_word("else") {
+            otherwise = Some(self.block()?);
+        }
+        self.expect(T::RBrace, "`or`, `else` or `}`")?;
+        Ok(StmtKind::Select { branches, otherwise })
+    }
+    /// What stands behind `when`.
+    fn when(&mut self) -> Parsed<When> {
+        let no_record = std::mem::replace(&mut self.no_record, true);
+        let when = self.when_itself();
+        self.no_record = no_record;
+        when
+    }
+    fn when_itself(&mut self) -> Parsed<When> {
+        let mutable = self.is_word("var");
+        if mutable || self.is_word("let") {
+            self.bump();
+            let name = self.name("the name of a variable")?;
+            self.expect(T::Eq, "`=`")?;
+            return Ok(When::Let { mutable, name, value: self.rhs()? });
+        }
+        let target = self.rhs()?;
+        Ok(if self.eat(T::Eq) { When::Assign { target, value: self.rhs()? } } else { When::Expr(target) })
     }
     fn one_word(&mut self, kind: StmtKind) -> Parsed<StmtKind> {
         self.bump();
@@ -209,6 +256,20 @@ impl Parser<'_> {
         }
         Ok(StmtKind::If { guard, then, otherwise, else_if })
     }
+    /// What follows the parentheses behind the word here.
+    fn behind_parentheses(&self) -> T {
+        let mut depth = 0;
+        for (i, token) in self.tokens[self.at..].iter().enumerate().skip(1) {
+            match token.kind {
+                T::LParen => depth += 1,
+                T::RParen if depth == 1 => return self.peek_at(i + 1),
+                T::RParen => depth -= 1,
+                T::Semi | T::LBrace | T::RBrace => break,
+                _ => {}
+            }
+        }
+        T::End
+    }
     /// Whether the parenthesis here holds several items.
     fn is_tuple(&self) -> bool {
         let mut depth = 0;
@@ -234,15 +295,37 @@ impl Parser<'_> {
             let help = format!("declare it `var {}: {} = ..;`", self.text_at(1), self.text());
             return self.unexpected("a statement", Some(help));
         }
+        // A word that other languages begin statements with, unless it is a name that something is done with.
+        let named = match self.peek_at(1) {
+            T::LParen => self.behind_parentheses() != T::LBrace,
+            next => matches!(
+                next,
+                T::Eq
+                    | T::PlusEq
+                    | T::MinusEq
+                    | T::StarEq
+                    | T::SlashEq
+                    | T::PercentEq
+                    | T::Dot
+                    | T::LBracket
+                    | T::Comma
+            ),
+        };
+        if let (false, Some(help)) = (named, idioms::statement(self.text())) {
+            return self.unexpected("a statement", Some(help.into()));
+        }
         let targets = if self.peek() == T::LParen && self.is_tuple() {
             self.bump();
             self.list(T::RParen, |p| p.expr())?
         } else {
             if !matches!(self.peek(), T::Name | T::LParen) {
-                return self.unexpected("a statement", None);
+                return self.unexpected("a statement", self.foreign().map(String::from));
             }
             vec![self.rhs()?]
         };
+        if targets.len() == 1 && self.peek() == T::Comma {
+            return self.assign_all(targets);
+        }
         let op = match self.peek() {
             T::Eq => None,
             T::PlusEq => Some(BinaryOp::Add),
@@ -256,6 +339,19 @@ impl Parser<'_> {
         let value = self.rhs()?;
         self.semicolon()?;
         Ok(StmtKind::Assign { targets, op, value })
+    }
+    /// `x, y = e, f;` behind the first place.
+    fn assign_all(&mut self, mut targets: Vec<Expr>) -> Parsed<StmtKind> {
+        while self.eat(T::Comma) {
+            targets.push(self.expr()?);
+        }
+        self.expect(T::Eq, "`=`")?;
+        let mut values = vec![self.expr()?];
+        while self.eat(T::Comma) {
+            values.push(self.expr()?);
+        }
+        self.semicolon()?;
+        Ok(StmtKind::AssignAll { targets, values })
     }
     /// Behind expressions that are not assigned to: a call, or what is wrong.
     fn no_assignment(&mut self, mut targets: Vec<Expr>, start: usize) -> Parsed<StmtKind> {
@@ -271,10 +367,15 @@ impl Parser<'_> {
         );
         if targets.len() == 1 && callable {
             let node = targets.remove(0);
+            if let (ExprKind::Call(name, _), false, false) = (&node.node, self.peek() == T::Semi, self.begins_line())
+                && let Some(help) = idioms::statement(&name.node)
+            {
+                return self.unexpected("`;`", Some(help.into()));
+            }
             self.semicolon()?;
             return Ok(StmtKind::Expr(node));
         }
-        if matches!(self.peek(), T::ColonEq | T::PlusPlus | T::MinusMinus) {
+        if self.foreign().is_some() && self.at != start {
             self.semicolon()?;
         }
         if targets.len() == 1 && self.at != start && self.peek() == T::Semi {
@@ -288,7 +389,7 @@ impl Parser<'_> {
             );
             return Err(Failed);
         }
-        self.unexpected("`=`", None)
+        self.unexpected("`=`", self.foreign().map(String::from))
     }
 }
 

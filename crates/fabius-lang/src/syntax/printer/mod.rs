@@ -1,5 +1,7 @@
 //! The syntax tree as text, in the one style that `fabius fmt` knows, with the comments of the source.
 
+mod expressions;
+
 use super::ast::*;
 use super::lexer::{Token, TokenKind};
 use fabius_trace::Span;
@@ -130,11 +132,7 @@ impl Printer<'_> {
                 self.put(if *inline { "inline proc " } else { "proc " });
                 self.put(&name.node);
                 self.put("(");
-                self.list(params, |p, param| {
-                    p.put(if param.place { "place " } else { "" });
-                    p.put(&param.name.node);
-                    p.typed(param.ty.as_ref());
-                });
+                self.params(params);
                 self.put(") ");
                 match results.as_slice() {
                     [] => {}
@@ -159,17 +157,72 @@ impl Printer<'_> {
                 self.put(&format!("buffer {} ", name.node));
                 self.block(body);
             }
-            ItemKind::Process { name, count, body } => {
+            ItemKind::Process { name, copies, body } => {
                 self.put(&format!("process {}[", name.node));
-                match count {
-                    Some(count) => self.expr(count),
-                    None => self.put("*"),
+                match copies {
+                    Copies::Any => self.put("*"),
+                    Copies::Count(count) => self.expr(count),
+                    Copies::Numbered { name, lo, hi } => {
+                        self.put(&format!("{} in ", name.node));
+                        self.range(lo, hi);
+                    }
                 }
                 self.put("] ");
                 self.block(body);
             }
+            ItemKind::Channel { name, count, element, places } => {
+                self.put(&format!("channel {}", name.node));
+                if let Some(count) = count {
+                    self.put("[");
+                    self.expr(count);
+                    self.put("]");
+                }
+                self.put(": ");
+                self.ty(element);
+                self.put("[");
+                self.expr(places);
+                self.put("];");
+            }
+            ItemKind::Invariant { name, condition } => {
+                self.put(&format!("invariant {}: ", name.node));
+                self.expr(condition);
+                self.put(";");
+            }
+            ItemKind::Function { name, params, result, value } => {
+                self.put(&format!("fn {}(", name.node));
+                self.params(params);
+                self.put(") -> ");
+                self.ty(result);
+                self.put(" {");
+                self.last_end = result.span.end as usize;
+                self.opened = true;
+                self.indent += 1;
+                self.begin(value.span.start as usize);
+                self.expr(value);
+                self.last_end = value.span.end as usize;
+                self.flush((item.span.end as usize).saturating_sub(1));
+                self.indent -= 1;
+                self.opened = true;
+                self.new_line(self.last_end);
+                self.opened = false;
+                self.put("}");
+            }
             ItemKind::Error => {}
         }
+    }
+
+    fn params(&mut self, params: &[Param]) {
+        self.list(params, |p, param| {
+            p.put(if param.place { "place " } else { "" });
+            p.put(&param.name.node);
+            p.typed(param.ty.as_ref());
+        });
+    }
+
+    fn range(&mut self, lo: &Expr, hi: &Expr) {
+        self.expr(lo);
+        self.put("..");
+        self.expr(hi);
     }
 
     /// `{ a, b }`, on one line if it fits and has no comments inside.
@@ -280,6 +333,12 @@ impl Printer<'_> {
                 self.expr(value);
                 self.put(";");
             }
+            StmtKind::AssignAll { targets, values } => {
+                self.list(targets, |p, e| p.expr(e));
+                self.put(" = ");
+                self.list(values, |p, e| p.expr(e));
+                self.put(";");
+            }
             StmtKind::Expr(e) => {
                 self.expr(e);
                 self.put(";");
@@ -329,9 +388,7 @@ impl Printer<'_> {
             }
             StmtKind::For { name, lo, hi, body } => {
                 self.put(&format!("for {} in ", name.node));
-                self.expr(lo);
-                self.put("..");
-                self.expr(hi);
+                self.range(lo, hi);
                 self.put(" ");
                 self.block(body);
             }
@@ -341,6 +398,7 @@ impl Printer<'_> {
                     self.block(block);
                 }
             }
+            StmtKind::Select { branches, otherwise } => self.select(stmt, branches, otherwise.as_ref()),
             StmtKind::Atomic(body) => {
                 self.put("atomic ");
                 self.block(body);
@@ -373,166 +431,56 @@ impl Printer<'_> {
         }
     }
 
+    fn select(&mut self, stmt: &Stmt, branches: &[(When, Block)], otherwise: Option<&Block>) {
+        self.put("select {");
+        self.opened = true;
+        self.last_end = stmt.span.start as usize + "select".len();
+        self.indent += 1;
+        for (i, (when, block)) in branches.iter().enumerate() {
+            if i == 0 {
+                self.begin(when_span(when).start as usize);
+            }
+            self.put(if i == 0 { "when " } else { " or when " });
+            match when {
+                When::Expr(e) => self.expr(e),
+                When::Let { mutable, name, value } => {
+                    self.put(if *mutable { "var " } else { "let " });
+                    self.put(&format!("{} = ", name.node));
+                    self.expr(value);
+                }
+                When::Assign { target, value } => {
+                    self.expr(target);
+                    self.put(" = ");
+                    self.expr(value);
+                }
+            }
+            self.put(" ");
+            self.block(block);
+        }
+        if let Some(block) = otherwise {
+            self.put(" else ");
+            self.block(block);
+        }
+        self.flush((stmt.span.end as usize).saturating_sub(1));
+        self.indent -= 1;
+        self.opened = true;
+        self.new_line(self.last_end);
+        self.opened = false;
+        self.put("}");
+    }
+
     fn with(&mut self, word: &str, e: &Expr) {
         self.put(word);
         self.put(" ");
         self.expr(e);
         self.put(";");
     }
+}
 
-    fn ty(&mut self, ty: &Type) {
-        match &ty.node {
-            TypeKind::Named(name) => self.put(name),
-            TypeKind::Range(lo, hi) => {
-                self.expr(lo);
-                self.put("..");
-                self.expr(hi);
-            }
-            TypeKind::Array(element, len) => {
-                self.put("[");
-                self.ty(element);
-                self.put("; ");
-                self.expr(len);
-                self.put("]");
-            }
-            TypeKind::Map(key, element) => {
-                self.put("map[");
-                self.ty(key);
-                self.put("] ");
-                self.ty(element);
-            }
-            TypeKind::Ref(name) => self.put(&format!("ref {}", name.node)),
-            TypeKind::Error => {}
-        }
-    }
-
-    fn fields(&mut self, fields: &[(Name, Expr)]) {
-        if fields.is_empty() {
-            return self.put("{}");
-        }
-        self.put("{ ");
-        self.list(fields, |p, (name, value)| {
-            p.put(&name.node);
-            p.put(": ");
-            p.expr(value);
-        });
-        self.put(" }");
-    }
-
-    fn arguments(&mut self, name: &str, args: &[Expr]) {
-        self.put(name);
-        self.put("(");
-        self.list(args, |p, e| p.expr(e));
-        self.put(")");
-    }
-
-    /// Parentheses are in the tree, so none have to be added.
-    fn expr(&mut self, e: &Expr) {
-        match &e.node {
-            // As it was written: `0xff` stays.
-            ExprKind::Int(_) => self.put(e.span.text(self.source)),
-            ExprKind::Bool(b) => self.put(if *b { "true" } else { "false" }),
-            ExprKind::Null => self.put("null"),
-            ExprKind::SelfHandle => self.put("self"),
-            ExprKind::Name(name) => self.put(name),
-            ExprKind::Field(base, name) => {
-                self.expr(base);
-                self.put(".");
-                self.put(&name.node);
-            }
-            ExprKind::Index(base, index) => {
-                self.expr(base);
-                self.put("[");
-                self.expr(index);
-                self.put("]");
-            }
-            ExprKind::Unary(op, a) => {
-                self.put(match op {
-                    UnaryOp::Not => "!",
-                    UnaryOp::Neg => "-",
-                    UnaryOp::BitNot => "~",
-                });
-                // `--` would be another token.
-                if *op == UnaryOp::Neg && matches!(a.node, ExprKind::Unary(UnaryOp::Neg, _)) {
-                    self.put(" ");
-                }
-                self.expr(a);
-            }
-            ExprKind::Binary(op, a, b) => {
-                self.expr(a);
-                self.put(&format!(" {} ", op.symbol()));
-                self.expr(b);
-            }
-            ExprKind::IfElse(c, a, b) => {
-                self.put("if ");
-                self.expr(c);
-                self.put(" { ");
-                self.expr(a);
-                self.put(" } else { ");
-                self.expr(b);
-                self.put(" }");
-            }
-            ExprKind::Cast(a, ty) => {
-                self.expr(a);
-                self.put(" as ");
-                self.ty(ty);
-            }
-            ExprKind::Record(name, fields) => {
-                self.put(&name.node);
-                self.put(" ");
-                self.fields(fields);
-            }
-            ExprKind::Array(items) => {
-                self.put("[");
-                self.list(items, |p, e| p.expr(e));
-                self.put("]");
-            }
-            ExprKind::Repeat(value, count) => {
-                self.put("[");
-                self.expr(value);
-                self.put("; ");
-                self.expr(count);
-                self.put("]");
-            }
-            ExprKind::Star => self.put("*"),
-            ExprKind::Any(ty) => {
-                self.put("any ");
-                self.ty(ty);
-            }
-            ExprKind::AnyRange(lo, hi) => {
-                self.put("any ");
-                self.expr(lo);
-                self.put("..");
-                self.expr(hi);
-            }
-            ExprKind::Call(name, args) => self.arguments(&name.node, args),
-            ExprKind::Method(base, name, args) => {
-                self.expr(base);
-                self.put(".");
-                self.arguments(&name.node, args);
-            }
-            ExprKind::New(name, fields) => {
-                self.put(&format!("new {} ", name.node));
-                self.fields(fields);
-            }
-            ExprKind::Spawn(name, args) => {
-                self.put("spawn ");
-                self.arguments(&name.node, args);
-            }
-            ExprKind::Post(level, name, args) => {
-                self.put("post ");
-                if let Some(level) = level {
-                    self.put(&format!("@{} ", level.node));
-                }
-                self.arguments(&name.node, args);
-            }
-            ExprKind::Paren(inner) => {
-                self.put("(");
-                self.expr(inner);
-                self.put(")");
-            }
-            ExprKind::Error => {}
-        }
+fn when_span(when: &When) -> Span {
+    match when {
+        When::Expr(e) | When::Assign { target: e, .. } => e.span,
+        When::Let { name, .. } => name.span,
     }
 }
 

@@ -1,0 +1,294 @@
+//! Channels: records with a place for each message, and what is done to them.
+//!
+//! Messages stand in order from the first place on, and behind the last one are defaults, so that equal contents are equal
+//! states. A channel without room has one place for what is offered, and says how far the handing over has come.
+
+use super::checker::{Channel, Checker, has_library_object, report};
+use super::constant::constant;
+use super::declare::Declarations;
+use super::names::count;
+use crate::diagnostic::Diagnostic;
+use crate::program::*;
+use crate::syntax::ast;
+use fabius_trace::Span;
+
+/// Most messages that a channel has room for: the state has all of them.
+const MOST_PLACES: u32 = 1000;
+
+/// Fields of a channel: the messages, and how many there are (without room: how far the handing over has come).
+const ITEMS: usize = 0;
+const SIZE: usize = 1;
+
+/// How far the handing over has come.
+const NOTHING: i64 = 0;
+const OFFERED: i64 = 1;
+const TAKEN: i64 = 2;
+
+fn fields(element: &Type, room: u32, records: &[Record]) -> Vec<Field> {
+    let field = |name: &str, ty: Type| {
+        let init = ty.default_value(records);
+        Field { name: name.into(), ty, init, class: Class::Sync }
+    };
+    let array = |len| Type::Array { index: Type::Int.into(), lo: 0, len, element: element.clone().into() };
+    match room {
+        0 => vec![field("offer", element.clone()), field("stage", Type::Range(NOTHING, TAKEN))],
+        _ => vec![field("items", array(room)), field("size", Type::Range(0, room.into()))],
+    }
+}
+
+/// A channel operation that may have to wait: the condition, and what is done when it holds, in the same step.
+pub(super) struct Operation {
+    pub(super) condition: Expr,
+    pub(super) effect: Block,
+    /// What it results in.
+    pub(super) values: Vec<Expr>,
+}
+
+impl Declarations<'_> {
+    /// The type of a channel, or of an array of them.
+    pub(super) fn channel(
+        &mut self,
+        count: Option<&ast::Expr>,
+        element: &ast::Type,
+        places: &ast::Expr,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<Type> {
+        let mut checker = Checker::of_constants(&self.cx, diagnostics);
+        let typed = checker.ty(element);
+        let n = checker.integer(places);
+        let copies = count.map(|e| (e, checker.integer(e)));
+        let (typed, n) = (typed?, n?);
+        if has_library_object(&typed, &self.cx) {
+            let shown = checker.show(&typed);
+            let message = format!("a `{shown}` cannot be sent");
+            checker.error("E0408", element.span, message, "only its operations may be called");
+            return None;
+        }
+        let room = u32::try_from(n).ok().filter(|n| *n <= MOST_PLACES);
+        let Some(room) = room else {
+            let message = format!("a channel has room for 0 to {MOST_PLACES} messages");
+            report(diagnostics, "E0307", places.span, message, "out of bounds");
+            return None;
+        };
+        let fields = fields(&typed, room, &self.cx.records);
+        let id = self.cx.records.len();
+        self.cx.records.push(Record { name: "channel".into(), fields });
+        self.cx.channels.insert(id, Channel { element: typed, room });
+        let ty = match copies {
+            None => Type::Record(id),
+            Some((e, n)) => match n? {
+                len @ 1..=1000 => {
+                    Type::Array { index: Type::Int.into(), lo: 0, len: len as u32, element: Type::Record(id).into() }
+                }
+                _ => {
+                    report(diagnostics, "E0307", e.span, "between 1 and 1000 channels", "out of bounds");
+                    return None;
+                }
+            },
+        };
+        Checker::of_constants(&self.cx, diagnostics).check_size(&ty, element.span).then_some(ty)
+    }
+}
+
+impl Checker<'_> {
+    fn channel(&self, place: &Place) -> (Type, u32) {
+        let Type::Record(r) = place.ty else { unreachable!("a channel is a record") };
+        let channel = &self.cx.channels[&r];
+        (channel.element.clone(), channel.room)
+    }
+
+    /// How many messages there are.
+    pub(super) fn messages(&self, place: &Place, at: Span) -> Expr {
+        let (_, room) = self.channel(place);
+        let size = read(part(place, SIZE, self.size_type(room)), at);
+        match room {
+            0 => {
+                let one = |n| Box::new(number(n, at));
+                let offered = compare(BinaryOp::Eq, size, OFFERED, at);
+                Expr { kind: ExprKind::IfElse(offered.into(), one(1), one(0)), ty: Type::Int, span: at }
+            }
+            _ => size,
+        }
+    }
+
+    fn size_type(&self, room: u32) -> Type {
+        Type::Range(0, if room == 0 { TAKEN } else { room.into() })
+    }
+
+    /// An operation as a statement or on a right-hand side: its results.
+    pub(super) fn channel_operation(
+        &mut self,
+        place: Place,
+        name: &ast::Name,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Option<Vec<Expr>> {
+        let place = self.reduce_place(place);
+        let (element, room) = self.channel(&place);
+        let at = self.at(span);
+        match name.node.as_str() {
+            "send" | "receive" => {
+                let operation = self.channel_wait(&place, name, args, span)?;
+                self.may_wait(&name.node, span);
+                self.when_it_holds(operation.condition, operation.effect, span);
+                if name.node == "send" && room == 0 {
+                    // Until somebody has taken it.
+                    self.may_wait("send", span);
+                    let stage = part(&place, SIZE, self.size_type(0));
+                    let taken = compare(BinaryOp::Eq, read(stage.clone(), at), TAKEN, at);
+                    self.when_it_holds(taken, vec![set(stage, number(NOTHING, at), at)], span);
+                }
+                Some(operation.values)
+            }
+            "try_send" | "try_receive" if !(room == 0 && name.node == "try_send") => {
+                let waits = ast::Name { node: name.node["try_".len()..].into(), span: name.span };
+                let ok = self.temporary(&Type::Bool);
+                let mut operation = self.channel_wait(&place, &waits, args, span)?;
+                let done = set(self.local_place(ok, at), constant(Value::Int(1), &Type::Bool, at), at);
+                operation.effect.insert(0, done);
+                let perhaps = StmtKind::If(Guard::Expr(operation.condition), operation.effect, Block::new());
+                let perhaps = Stmt { kind: perhaps, access: Access::Local, span: at };
+                let not_yet = set(self.local_place(ok, at), constant(Value::Int(0), &Type::Bool, at), at);
+                self.out.push(not_yet);
+                if self.in_atomic() {
+                    self.out.push(perhaps);
+                } else {
+                    self.push(StmtKind::Atomic(vec![perhaps]), span);
+                }
+                let mut values = vec![self.read_local(ok, at)];
+                values.extend(operation.values);
+                Some(values)
+            }
+            _ => {
+                let shown = self.show(&element);
+                let message = format!("a channel of `{shown}` has no operation `{}`", name.node);
+                let known = match room {
+                    0 => "`send`, `receive`, `try_receive`; with room for a message `try_send`, too",
+                    _ => "`send`, `receive`, `try_send`, `try_receive`",
+                };
+                self.error("E0206", name.span, message, "unknown operation").help =
+                    Some(format!("its operations are {known}; `len(c)` says how many messages there are"));
+                None
+            }
+        }
+    }
+
+    /// What `send` and `receive` wait for, and what they do then. What is sent is known from now on.
+    pub(super) fn channel_wait(
+        &mut self,
+        place: &Place,
+        name: &ast::Name,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Option<Operation> {
+        let (element, room) = self.channel(place);
+        let at = self.at(span);
+        let wanted = usize::from(name.node == "send");
+        let typed: Vec<_> = args.iter().map(|a| self.expr_of(a, &element)).collect();
+        if args.len() != wanted {
+            let message = format!("`{}` wants {}", name.node, count(wanted, "argument"));
+            self.error("E0303", name.span, message, format!("{} given", args.len()));
+            return None;
+        }
+        let (ty, size_ty) = (self.items_type(&element, room), self.size_type(room));
+        let items = part(place, ITEMS, ty.clone());
+        let size = part(place, SIZE, size_ty);
+        let how_many = || read(size.clone(), at);
+        let Some(message) = typed.into_iter().next() else {
+            let id = self.temporary(&element);
+            let kept = self.local_place(id, at);
+            let (condition, effect) = match room {
+                0 => {
+                    let none = Expr { kind: ExprKind::Const(element.default_value(&self.cx.records)), ty, span: at };
+                    let take = set(kept, read(items.clone(), at), at);
+                    let effect = vec![take, set(items, none, at), set(size.clone(), number(TAKEN, at), at)];
+                    (compare(BinaryOp::Eq, how_many(), OFFERED, at), effect)
+                }
+                _ => {
+                    let nth = |n: i64| element_of(&items, number(n, at), room, &element);
+                    let none = Expr {
+                        kind: ExprKind::Const(element.default_value(&self.cx.records)),
+                        ty: element.clone(),
+                        span: at,
+                    };
+                    let moved = (1..i64::from(room)).map(|n| read(nth(n), at)).chain([none]).collect();
+                    let moved = Expr { kind: ExprKind::Tuple(moved), ty, span: at };
+                    let take = set(kept, read(nth(0), at), at);
+                    let less = add(how_many(), -1, at);
+                    (
+                        compare(BinaryOp::Gt, how_many(), 0, at),
+                        vec![take, set(items.clone(), moved, at), set(size.clone(), less, at)],
+                    )
+                }
+            };
+            return Some(Operation { condition, effect, values: vec![self.read_local(id, at)] });
+        };
+        let message = message?;
+        let message = if self.in_atomic() { message } else { self.hold(message, span) };
+        Some(match room {
+            0 => Operation {
+                condition: compare(BinaryOp::Eq, how_many(), NOTHING, at),
+                effect: vec![set(items, message, at), set(size.clone(), number(OFFERED, at), at)],
+                values: Vec::new(),
+            },
+            _ => Operation {
+                condition: compare(BinaryOp::Lt, how_many(), room.into(), at),
+                effect: vec![
+                    set(element_of(&items, how_many(), room, &element), message, at),
+                    set(size.clone(), add(how_many(), 1, at), at),
+                ],
+                values: Vec::new(),
+            },
+        })
+    }
+
+    fn items_type(&self, element: &Type, room: u32) -> Type {
+        match room {
+            0 => element.clone(),
+            len => Type::Array { index: Type::Int.into(), lo: 0, len, element: element.clone().into() },
+        }
+    }
+
+    /// Waits for a condition and does something, in one step.
+    pub(super) fn when_it_holds(&mut self, condition: Expr, effect: Block, span: Span) {
+        let wait = Stmt { kind: StmtKind::Await(condition), access: Access::Local, span: self.at(span) };
+        let block: Block = std::iter::once(wait).chain(effect).collect();
+        if self.in_atomic() {
+            self.out.extend(block);
+        } else {
+            self.push(StmtKind::Atomic(block), span);
+        }
+    }
+}
+
+fn number(n: i64, at: Span) -> Expr {
+    constant(Value::Int(n), &Type::Int, at)
+}
+
+fn read(place: Place, span: Span) -> Expr {
+    Expr { ty: place.ty.clone(), kind: ExprKind::Read(Place { span, ..place }), span }
+}
+
+fn set(place: Place, value: Expr, span: Span) -> Stmt {
+    Stmt { kind: StmtKind::Assign(place, value), access: Access::Local, span }
+}
+
+fn compare(op: BinaryOp, left: Expr, right: i64, at: Span) -> Expr {
+    Expr { kind: ExprKind::Binary(op, left.into(), number(right, at).into()), ty: Type::Bool, span: at }
+}
+
+fn add(left: Expr, right: i64, at: Span) -> Expr {
+    Expr { kind: ExprKind::Binary(BinaryOp::Add, left.into(), number(right, at).into()), ty: Type::Int, span: at }
+}
+
+fn part(place: &Place, field: usize, ty: Type) -> Place {
+    let mut place = Place { ty, ..place.clone() };
+    place.path.push(Projection::Field(field));
+    place
+}
+
+fn element_of(items: &Place, index: Expr, room: u32, element: &Type) -> Place {
+    let mut place = Place { ty: element.clone(), ..items.clone() };
+    place.path.push(Projection::Index { index: index.into(), lo: 0, len: room });
+    place
+}

@@ -1,0 +1,225 @@
+//! What models are written with, through all engines: invariants, `select`, channels, numbered threads.
+
+use fabius_trace::{Bound, BugKind, SchedulerKind, Verdict};
+use fabius_verify::prove::{Engine, ProofPlan, Sequentialization, SolverChoice, prove};
+use fabius_verify::{Plan, Report, check, program_id, replay};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+fn explored(source: &str, plan: &Plan) -> Report {
+    let program = fabius_lang::compile(source, &Default::default()).unwrap_or_else(|d| panic!("{d:#?}\n{source}"));
+    let id = program_id("language.fab", source, &[], &[]);
+    let report = check(&program, &id, plan, &AtomicBool::new(false), &|_| {}).unwrap_or_else(|e| panic!("{e:?}"));
+    if let Verdict::Bug { trace } = &report.verdict {
+        let again = replay(&program, &id, trace).unwrap_or_else(|e| panic!("{e:?}\n{source}"));
+        assert_eq!(again, **trace);
+    }
+    report
+}
+
+/// What `check` says: the kind of bug, its least cost, and its message; nothing if there is none.
+fn bug(source: &str) -> Option<(BugKind, u32, String)> {
+    match explored(source, &Plan::default()).verdict {
+        Verdict::Bug { trace } => Some((trace.kind, trace.cost, trace.message.clone())),
+        Verdict::Verified => None,
+        other => panic!("{other:?}\n{source}"),
+    }
+}
+
+fn states(source: &str) -> Option<u64> {
+    explored(source, &Plan { bound: Bound::None, ..Plan::default() }).levels.last().map(|l| l.states)
+}
+
+/// That all ways to look say the same of a program: whether there is a bug, and what the least cost of one is.
+fn agrees(source: &str) -> Option<(BugKind, u32)> {
+    let found = bug(source).map(|(kind, cost, _)| (kind, cost));
+    for plan in [Plan { stateless: true, ..Plan::default() }, Plan { jobs: 2, ..Plan::default() }] {
+        let said = match explored(source, &plan).verdict {
+            Verdict::Bug { trace } => Some((trace.kind, trace.cost)),
+            _ => None,
+        };
+        assert_eq!(said, found, "{plan:?}\n{source}");
+    }
+    for (bound, scheduler) in [
+        (Bound::None, SchedulerKind::Bag),
+        (Bound::Contexts, SchedulerKind::Bag),
+        (Bound::Delays, SchedulerKind::RoundRobin),
+        (Bound::Depth, SchedulerKind::Bag),
+    ] {
+        let plan = Plan { bound, scheduler, ..Plan::default() };
+        let said = matches!(explored(source, &plan).verdict, Verdict::Bug { .. });
+        assert_eq!(said, found.is_some(), "{plan:?}\n{source}");
+    }
+    let program = fabius_lang::compile(source, &Default::default()).expect("it compiles");
+    let id = program_id("language.fab", source, &[], &[]);
+    let plan = ProofPlan {
+        sequentialization: Sequentialization::Rounds(3),
+        unwind: Some(5),
+        recursion: Some(3),
+        tasks: None,
+        objects: None,
+        incremental: false,
+        engine: Engine::Bmc,
+        solver: SolverChoice::Embedded,
+        time: None,
+        memory: None,
+    };
+    let proof = prove(&program, &id, &plan, &Arc::new(AtomicBool::new(false)), &|_| {});
+    let proof = proof.unwrap_or_else(|e| panic!("{e:?}\n{source}"));
+    match (&proof.report.verdict, &found) {
+        (Verdict::Bug { trace }, Some((kind, _))) => assert_eq!(trace.kind, *kind, "{source}"),
+        (Verdict::Verified | Verdict::NoBugWithinBounds { .. }, None) => {}
+        (other, _) => panic!("found {found:?}, and solved: {other:?}\n{source}"),
+    }
+    found
+}
+
+/// A program with an invariant, and the same with an assertion in every step that writes what it reads.
+#[test]
+fn an_invariant_is_an_assertion_in_the_step_that_breaks_it() {
+    for (with, written) in [
+        (
+            "var x: 0..3; var y: 0..3; invariant close: x <= y + 1; \
+             process p[2] { x = x + 1; y = y + 1; }",
+            "var x: 0..3; var y: 0..3; \
+             process p[2] { let t = x + 1; atomic { x = t; assert x <= y + 1; } let s = y + 1; atomic { y = s; assert x <= y + 1; } }",
+        ),
+        (
+            "var x: int; invariant even: x % 2 == 0; proc one() { x = x + 1; } \
+             process p[2] { atomic { one(); one(); } }",
+            "var x: int; proc one() { x = x + 1; } process p[2] { atomic { one(); one(); assert x % 2 == 0; } }",
+        ),
+        (
+            "var x: int; var y: int; invariant even: x % 2 == 0; proc one() { x = x + 1; } \
+             process p[2] { if y == 0 { atomic { one(); one(); } } else { one(); } y = 1; }",
+            "var x: int; var y: int; proc one() { let t = x + 1; atomic { x = t; assert x % 2 == 0; } } \
+             process p[2] { if y == 0 { atomic { x = x + 2; assert x % 2 == 0; } } else { one(); } y = 1; }",
+        ),
+        (
+            "record R { v: 0..3 } var p: ref R; invariant small: p == null || p.v < 2; \
+             init { let q = new R { v: 0 }; p = q; spawn up(q); spawn up(q); } proc up(r: ref R) { r.v = r.v + 1; }",
+            "record R { v: 0..3 } var p: ref R; proc up(r: ref R) { let t = r.v + 1; atomic { r.v = t; assert p == null || p.v < 2; } } \
+             init { let q = new R { v: 0 }; p = q; spawn up(q); spawn up(q); }",
+        ),
+    ] {
+        assert_eq!(agrees(with), bug(written).map(|(kind, cost, _)| (kind, cost)), "{with}");
+    }
+}
+
+#[test]
+fn an_invariant_says_its_name_and_where_it_was_broken() {
+    let source =
+        "var x: 0..3;\ninvariant small: x < 2;\nprocess p[2] {\n    let t = x;\n    x = t + 1;\n    x = 0;\n}\n";
+    let Verdict::Bug { trace } = explored(source, &Plan::default()).verdict else { panic!("it can be broken") };
+    assert_eq!(trace.message, "invariant `small` is broken: `x < 2` (`x` is 2)");
+    assert_eq!((trace.span.text(source), trace.cost), ("x = t + 1;", 1));
+    // Of the initial state, and by `init`.
+    let first = "var x: int = 1; invariant none: x == 0; process p[1] { x = 0; }";
+    assert_eq!(agrees(first), Some((BugKind::Assertion, 0)));
+    assert_eq!(agrees("var x: int = 1; invariant none: x == 0; init { x = 0; }"), Some((BugKind::Assertion, 0)));
+    assert_eq!(agrees("var x: int; invariant none: x == 0; init { x = 0; }"), None);
+}
+
+#[test]
+fn an_invariant_changes_neither_states_nor_races() {
+    let program = |invariant: &str| {
+        format!(
+            "var x: int; var y: 0..2; var m: lock; {invariant} \
+             process p[2] {{ m.acquire(); x = x + 1; x = x - 1; m.release(); y = 1; y = 2; }}"
+        )
+    };
+    let (with, without) = (program("invariant small: x < 5 && y < 3;"), program(""));
+    assert_eq!(states(&with), states(&without));
+    // Nothing orders the writes of `y`; that the invariant reads `x` without the lock is no race.
+    let races = |source: &str| {
+        let plan = Plan { points: fabius_trace::Points::Sync, races: true, ..Plan::default() };
+        match explored(source, &plan).verdict {
+            Verdict::Bug { trace } => Some((trace.kind, trace.message.contains('y'))),
+            _ => None,
+        }
+    };
+    assert_eq!(races(&with), Some((BugKind::DataRace, true)));
+    let safe = with.replace("y = 1; y = 2;", "atomic { y = 1; y = 2; }");
+    assert_eq!(races(&safe), None);
+}
+
+#[test]
+fn select_waits_for_any_and_takes_what_can_be_taken() {
+    let program = |body: &str, after: &str| {
+        format!("var a: bool; var b: bool; var t: 0..3; process p[1] {{ {body} }} process q[1] {{ a = true; {after} }}")
+    };
+    // Whatever is chosen holds; `choose` would wait for ever.
+    let both = "select { when a { assert a; t = 1; } or when b { assert b; t = 2; } }";
+    assert_eq!(agrees(&program(both, "")), None);
+    assert_eq!(agrees(&program(&format!("{both} assert t == 1;"), "")), None);
+    assert_eq!(agrees(&program(&format!("{both} assert t == 1;"), "b = true;")), Some((BugKind::Assertion, 0)));
+    assert_eq!(agrees(&program("select { when b { skip; } }", "")), Some((BugKind::Deadlock, 0)));
+    let open = "select { when a { t = 1; } or when b { t = 2; } else { t = 3; } }";
+    assert_eq!(agrees(&program(&format!("{open} assert t != 3;"), "")), Some((BugKind::Assertion, 0)));
+    assert_eq!(agrees(&program(&format!("{open} assert t != 0 && t != 2;"), "")), None);
+    // Test and what follows are one step inside of `atomic`.
+    let taken = "atomic { select { when a { a = false; t = 1; } or when b { b = false; t = 2; } } }";
+    assert_eq!(agrees(&program(&format!("{taken} assert !a;"), "")), None);
+    // Three that hold: each is taken in some execution, and none else.
+    for n in 1..=3 {
+        let three = "select { when a { t = 1; } or when a { t = 2; } or when !b { t = 3; } or when b { t = 0; } }";
+        assert_eq!(agrees(&program(&format!("await a; {three} assert t != {n};"), "")), Some((BugKind::Assertion, 0)));
+        assert_eq!(agrees(&program(&format!("await a; {three} assert t != 0;"), "")), None);
+    }
+}
+
+#[test]
+fn channels_keep_order_and_bounds() {
+    let program = |room: u32, sender: &str, receiver: &str| {
+        format!("channel c: int[{room}]; var got: int; process p[1] {{ {sender} }} process q[1] {{ {receiver} }}")
+    };
+    for room in 0..4 {
+        let two = program(
+            room,
+            "c.send(1); c.send(2);",
+            "let x = c.receive(); let y = c.receive(); assert x == 1 && y == 2 && len(c) == 0;",
+        );
+        assert_eq!(agrees(&two), None, "{room}");
+        let lost = program(room, "c.send(1); c.send(2);", "got = c.receive();");
+        let stays = room > 0;
+        assert_eq!(agrees(&lost), (!stays).then_some((BugKind::Deadlock, 0)), "{room}");
+        assert_eq!(agrees(&program(room, "skip;", "c.receive();")), Some((BugKind::Deadlock, 0)), "{room}");
+        // With room the sender is not held up.
+        let ahead = program(room, "c.send(1); got = 1;", "await got == 1; let x = c.receive(); assert x == 1;");
+        assert_eq!(agrees(&ahead), (room == 0).then_some((BugKind::Deadlock, 0)), "{room}");
+    }
+    let tries = program(
+        1,
+        "let ok = c.try_send(5); let more = c.try_send(6); assert ok;",
+        "let (ok, x) = c.try_receive(); assert !ok || x >= 5;",
+    );
+    assert_eq!(agrees(&tries), None);
+    let never = tries.replace("assert !ok || x >= 5", "assert !ok");
+    assert_eq!(agrees(&never), Some((BugKind::Assertion, 0)));
+}
+
+#[test]
+fn select_receives_from_what_has_a_message() {
+    let program = |after: &str| {
+        format!(
+            "channel c[2]: 0..3[1]; var stop: bool; var seen: 0..3; \
+             process p[i in 0..1] {{ c[i].send(i + 1); }} \
+             process q[1] {{ var n: 0..3; for k in 0..1 {{ select {{ when let x = c[0].receive() {{ assert x == 1; n = n + x; }} \
+             or when n = c[1].receive() {{ assert n == 2; }} or when stop {{ assert false; }} }} }} {after} }}"
+        )
+    };
+    assert_eq!(agrees(&program("")), None);
+    // The second one stores and the first one adds, so the order shows.
+    assert_eq!(agrees(&program("assert n == 3;")), Some((BugKind::Assertion, 0)));
+    assert_eq!(agrees(&program("assert n >= 2;")), None);
+    let sends = "channel c: int[1]; channel d: int[1]; process p[1] { select { when c.send(1) { skip; } or when d.send(2) { skip; } } } \
+        process q[1] { select { when let x = c.receive() { assert x == 1; } or when let x = d.receive() { assert x == 2; } } }";
+    assert_eq!(agrees(sends), None);
+}
+
+#[test]
+fn what_is_received_is_no_state_afterwards() {
+    let with = "channel c: int[2]; process p[1] { c.send(1); c.send(2); c.receive(); c.receive(); }";
+    let alone = "var x: int; process p[1] { x = 1; x = 2; x = 1; x = 3; }";
+    assert_eq!(states(with), states(alone));
+}
