@@ -1,6 +1,7 @@
 //! Figures 9 and 10 of Asynchronous Programs with Prioritized Task-Buffers, for growing N: CPU seconds to the violation.
 //!
-//! `verify` and `check` are Fabius with the least bounds that are enough; `synce` is `verify` on the program that
+//! `verify` and `check` are Fabius with the least bounds that are enough, `batsat` and `cadical` the same `verify` with that
+//! SAT solver alone, and then with two rounds more of each kind than needed (`-`: no answer in time, or not in this build); `synce` is `verify` on the program that
 //! `fabius translate --to shared-memory` prints, which is what the paper compares its translations with; `spin` generates,
 //! compiles and runs `pan`. The last columns are the seconds that the paper reports for AsyncChecker and SYNCE.
 
@@ -8,7 +9,7 @@ use crate::process::{Run, run as measure};
 use std::path::Path;
 use std::process::Command;
 
-/// CPU seconds after which SYNCE is not tried any more.
+/// CPU seconds after which SYNCE is not tried any more; seconds after which one SAT solver alone is not.
 const PATIENCE: f64 = 30.0;
 
 /// Runs of which the median is taken.
@@ -33,16 +34,30 @@ pub fn run() -> Result<(), String> {
     let work = std::env::temp_dir().join(format!("fabius-figures-{}", std::process::id()));
     std::fs::create_dir_all(&work).map_err(|e| format!("cannot make {}: {e}", work.display()))?;
     for figure in &FIGURES {
-        println!("| {} N | verify s | check s | synce s | spin s | AsyncChecker s | SYNCE s |", figure.name);
-        println!("|---|---|---|---|---|---|---|");
+        println!(
+            "| {} N | verify s | batsat s | cadical s | two more: batsat s | cadical s | check s | synce s | spin s | AsyncChecker s | SYNCE s |",
+            figure.name
+        );
+        println!("|---|---|---|---|---|---|---|---|---|---|---|");
         let mut synce_is_slow = false;
         for n in [1, 2, 3, 4, 6, 8, 12, 16] {
             let size = format!("N={n}");
             let source = root.join(format!("examples/{}.fab", figure.name));
-            let rounds = if figure.name == "fig10" { n } else { 1 };
-            let rounds = rounds.to_string();
+            let rounds: usize = if figure.name == "fig10" { n } else { 1 };
             let deep = (n + 2).to_string();
-            let bounds = ["--zields", &rounds, "--yields", "1", "--unwind", &deep, "--recursion", &deep];
+            let bounds = |more: usize| {
+                let [zields, yields] = [rounds + more, 1 + more].map(|r| r.to_string());
+                [
+                    "--zields".into(),
+                    zields,
+                    "--yields".into(),
+                    yields,
+                    "--unwind".into(),
+                    deep.clone(),
+                    "--recursion".into(),
+                    deep.clone(),
+                ]
+            };
             let of = |arguments: &[&str]| {
                 let one = || {
                     bug(Command::new(&fabius)
@@ -53,14 +68,23 @@ pub fn run() -> Result<(), String> {
                 };
                 (0..RUNS).map(|_| one()).collect::<Result<Vec<f64>, String>>().map(median)
             };
-            let verify = of(&[&["verify"], &bounds[..]].concat())?;
+            let one_solver = |solver: &str, more: usize| {
+                let mut command = Command::new(&fabius);
+                command.arg("verify").arg(&source).args(["--const", &size, "--json", "--solver", solver]);
+                bug(command.args(["--time", &format!("{PATIENCE}s")]).args(bounds(more)))
+                    .map_or_else(|_| "-".into(), |seconds| format!("{seconds:.2}"))
+            };
+            let solvers = [("batsat", 0), ("cadical", 0), ("batsat", 2), ("cadical", 2)];
+            let alone = solvers.map(|(solver, more)| one_solver(solver, more)).join(" | ");
+            let least = bounds(0);
+            let verify = of(&std::iter::once("verify").chain(least.iter().map(String::as_str)).collect::<Vec<_>>())?;
             let check = of(&["check", "--bound", "rounds"])?;
             let synce = if synce_is_slow { None } else { synce(&fabius, &source, &size, &deep, &work)? };
             synce_is_slow |= synce.is_none();
             let spin = spin(&root, figure.name, &size, &work).map_or("not installed".into(), |s| format!("{s:.2}"));
             let published = |all: &[&str; 4]| all.get(n - 1).copied().unwrap_or("").to_string();
             println!(
-                "| {n} | {verify:.3} | {check:.3} | {} | {spin} | {} | {} |",
+                "| {n} | {verify:.3} | {alone} | {check:.3} | {} | {spin} | {} | {} |",
                 synce.map_or(format!("> {PATIENCE}"), |s| format!("{s:.2}")),
                 published(&figure.asyncchecker),
                 published(&figure.synce)

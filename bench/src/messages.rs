@@ -17,9 +17,10 @@ const PATIENCE: u32 = 30;
 const ENCODINGS: [&str; 3] = ["sparse", "match-pair", "order"];
 
 /// What is measured: a family and its sizes.
-const FIGURES: [(&str, &[usize]); 7] = [
+const FIGURES: [(&str, &[usize]); 8] = [
     ("race", &[10, 20, 50, 70, 100, 200, 500, 1000]),
     ("race_all", &[10, 20, 50, 100, 200, 500]),
+    ("race_sum", &[4, 6, 8, 9, 10]),
     ("packets", &[12, 48, 100, 256, 512, 1000]),
     ("exchange", &[10, 50, 100, 250, 500]),
     ("router", &[5, 10, 25, 50, 100, 250]),

@@ -29,7 +29,7 @@ use args::{Cli, Command};
 use clap::Parser;
 use failure::{BAD_INPUT, Failure};
 use paint::Paint;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -72,7 +72,8 @@ fn report_failure(failure: &Failure, command: &Command) {
     let (when, json) = asked(command);
     let paint = Paint::of_stderr(when);
     files::tell(paint, &failure.text(paint.style()));
-    if json {
+    // What was given is not written to, whatever there is to say.
+    if json && !given(command).into_iter().any(outputs::is_stdout) {
         // If standard output is gone too, there is nobody left to tell.
         let _ = files::print(&documents::text(&ErrorDocument::of(failure)));
     }
@@ -81,6 +82,20 @@ fn report_failure(failure: &Failure, command: &Command) {
         let answered = Answered { file: &file, source: "", answer: Err(failure) };
         // One failure was reported; that this file could not be written either shows by itself.
         let _ = give::write_sarif(sarif, &[answered], BAD_INPUT);
+    }
+}
+
+/// The files that a command reads, of those that print documents.
+fn given(command: &Command) -> Vec<&Path> {
+    match command {
+        Command::Check(args) => args.files.iter().map(PathBuf::as_path).collect(),
+        Command::Decide(args) => vec![&args.file],
+        Command::Verify(args) => vec![&args.file],
+        Command::Trace(args) => vec![&args.file],
+        Command::Run(args) => args.inputs(),
+        Command::Replay(args) => std::iter::once(&args.trace).chain(&args.program).map(PathBuf::as_path).collect(),
+        Command::Compare(args) => args.files.iter().map(PathBuf::as_path).collect(),
+        _ => Vec::new(),
     }
 }
 

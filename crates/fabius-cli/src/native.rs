@@ -22,7 +22,10 @@ pub fn is_program(file: &Path) -> bool {
 /// The folder of the library, which is written there if it is not.
 pub fn library() -> Result<PathBuf, Failure> {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home).unwrap_or_else(std::env::temp_dir);
+    // What is empty or no full path is none, says the XDG Base Directory Specification.
+    let given = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = home().filter(|path| path.is_absolute());
+    let cache = given.or(home).unwrap_or_else(std::env::temp_dir);
     let cache = cache.join("fabius");
     fabius_native::install(&cache).map_err(|e| {
         output(format!("the library for native programs cannot be written to `{}`: {e}", cache.display()))

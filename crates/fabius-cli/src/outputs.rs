@@ -27,6 +27,11 @@ pub fn refuse_losses(inputs: &[&Path], outputs: &[Output<'_>]) -> Result<(), Fai
     outputs.iter().try_for_each(|(_, path)| refuse_unwritable(path))
 }
 
+/// Whether standard output goes to this input.
+pub fn is_stdout(input: &Path) -> bool {
+    Place::of_stdout().is_some_and(|place| place.is(&Place::of_input(input)))
+}
+
 fn refuse_known(name: &str, place: &Place, known: &[(String, Place)]) -> Result<(), Failure> {
     match known.iter().find(|(_, other)| place.is(other)) {
         None => Ok(()),

@@ -1,71 +1,117 @@
 //! Programs and recorded runs, as the command line names them.
 
 use crate::args::common::ProgramArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, of_proof};
 use crate::paint::Paint;
 use crate::{c, files, task};
 use fabius_lang::program::Program;
 use fabius_lang::{Choices, Options};
 use fabius_messages::ctp::Ctp;
-use fabius_trace::ProgramId;
+use fabius_trace::{ProgramId, Reason};
+use fabius_verify::prove::{Budget, ProofError, within};
 use std::path::Path;
 
 /// A program as the command line names it.
 pub struct Loaded {
     pub source: String,
-    pub program: Program,
     pub id: ProgramId,
+    /// The program, or the limit that was hit before it was read.
+    pub program: Result<Program, Reason>,
 }
 
 /// Reads and compiles a program.
-pub fn load(path: &Path, args: &ProgramArgs, choices: Choices) -> Result<Loaded, Failure> {
+pub fn load(path: &Path, args: &ProgramArgs, choices: Choices, budget: Budget<'_>) -> Result<Loaded, Failure> {
     if task::is_task(path) {
         let (file, args) = task::read(path, args)?;
-        return compile(files::read(&file)?, &file, &args, choices);
+        return compile(files::read(&file)?, &file, &args, choices, budget);
     }
-    compile(files::read(path)?, path, args, choices)
+    compile(files::read(path)?, path, args, choices, budget)
 }
 
 /// Compiles what was read from a file.
-pub fn compile(source: String, path: &Path, args: &ProgramArgs, choices: Choices) -> Result<Loaded, Failure> {
+pub fn compile(
+    source: String,
+    path: &Path,
+    args: &ProgramArgs,
+    choices: Choices,
+    budget: Budget<'_>,
+) -> Result<Loaded, Failure> {
+    if c::is_c(path) {
+        return compile_c(source, path, args, choices, budget);
+    }
     let ProgramArgs { instances, consts, .. } = args;
     let file = path.display().to_string();
-    if c::is_c(path) {
-        let consts = &c::constants(args)?;
-        let fabius_c::Loaded { source, program } = c::load(path, consts)?;
-        // All files of the program are part of what it is.
-        let id = fabius_verify::program_id(&file, &source, consts, instances);
-        let program = fabius_verify::with_instances(program, instances)?;
-        if choices == Choices::Finite {
-            c::refuse_wide_choices(&program, &source)?;
-        }
-        return Ok(Loaded { source, program, id });
-    }
-    let program = fabius_lang::compile(&source, &Options { consts: consts.clone(), choices })
-        .map_err(|diagnostics| Failure::Source { source: source.clone(), file: file.clone(), diagnostics })?;
-    let warnings = fabius_lang::warnings(&program);
-    if !warnings.is_empty() {
-        files::tell(Paint::Plain, &fabius_lang::render(&source, &file, &warnings, fabius_lang::Style::Plain));
-    }
-    let program = fabius_verify::with_instances(program, instances)?;
     let id = fabius_verify::program_id(&file, &source, consts, instances);
-    Ok(Loaded { source, program, id })
+    let (text, options) = (source.clone(), Options { consts: consts.clone(), choices });
+    let compiled = in_budget(budget, move || {
+        let program = fabius_lang::compile(&text, &options)?;
+        let warnings = fabius_lang::warnings(&program);
+        Ok((program, warnings))
+    })?;
+    let program = match compiled {
+        Err(reason) => Err(reason),
+        Ok(Err(diagnostics)) => return Err(Failure::Source { source, file, diagnostics }),
+        Ok(Ok((program, warnings))) => {
+            if !warnings.is_empty() {
+                files::tell(Paint::Plain, &fabius_lang::render(&source, &file, &warnings, fabius_lang::Style::Plain));
+            }
+            Ok(fabius_verify::with_instances(program, instances)?)
+        }
+    };
+    Ok(Loaded { source, id, program })
+}
+
+/// The same of a C program, all of whose files are part of what it is.
+fn compile_c(
+    source: String,
+    path: &Path,
+    args: &ProgramArgs,
+    choices: Choices,
+    budget: Budget<'_>,
+) -> Result<Loaded, Failure> {
+    let (instances, consts) = (&args.instances, c::constants(args)?);
+    let id_of = |source: &str| fabius_verify::program_id(&path.display().to_string(), source, &consts, instances);
+    let (file, options) = (path.to_path_buf(), consts.clone());
+    let fabius_c::Loaded { source, program } = match in_budget(budget, move || c::load(&file, &options))? {
+        Ok(loaded) => loaded?,
+        Err(reason) => return Ok(Loaded { id: id_of(&source), source, program: Err(reason) }),
+    };
+    let program = fabius_verify::with_instances(program, instances)?;
+    if choices == Choices::Finite {
+        c::refuse_wide_choices(&program, &source)?;
+    }
+    Ok(Loaded { id: id_of(&source), source, program: Ok(program) })
 }
 
 /// A trace program as the command line names it.
 pub struct LoadedTrace {
-    pub ctp: Ctp,
     pub id: ProgramId,
+    /// The trace. If a limit was hit before it was read there is its text alone, and the reason.
+    pub ctp: Ctp,
+    pub cut: Option<Reason>,
 }
 
 /// Reads a trace program.
-pub fn load_trace(path: &Path) -> Result<LoadedTrace, Failure> {
+pub fn load_trace(path: &Path, budget: Budget<'_>) -> Result<LoadedTrace, Failure> {
     let source = files::read(path)?;
     let file = path.display().to_string();
-    let ctp = fabius_messages::parse(&source).map_err(|diagnostics| Failure::Source {
-        source: source.clone(),
-        file: file.clone(),
-        diagnostics,
-    })?;
-    Ok(LoadedTrace { id: fabius_verify::program_id(&file, &source, &[], &[]), ctp })
+    let id = fabius_verify::program_id(&file, &source, &[], &[]);
+    let text = source.clone();
+    match in_budget(budget, move || fabius_messages::parse(&text))? {
+        Ok(Ok(ctp)) => Ok(LoadedTrace { id, ctp, cut: None }),
+        Ok(Err(diagnostics)) => Err(Failure::Source { source, file, diagnostics }),
+        Err(reason) => Ok(LoadedTrace { id, ctp: Ctp { source, ..Ctp::default() }, cut: Some(reason) }),
+    }
+}
+
+/// Reading looks at no limits.
+fn in_budget<T: Send + 'static>(
+    budget: Budget<'_>,
+    read: impl FnOnce() -> T + Send + 'static,
+) -> Result<Result<T, Reason>, Failure> {
+    match within(budget, read) {
+        Ok(read) => Ok(Ok(read)),
+        Err(ProofError::GaveUp(reason)) => Ok(Err(reason)),
+        Err(error) => Err(of_proof(error, "", "")),
+    }
 }

@@ -115,7 +115,7 @@ fn bad_usage() {
     expect(&fabius(&["explain", "E9999"]), 2, &["no error code"]);
     expect(&fabius(&["explain", "e0311"]), 0, &["unbounded choice"]);
     expect(&fabius(&[]), 2, &["check"]);
-    expect(&fabius(&["--help"]), 0, &["Exit codes"]);
+    expect(&fabius(&["--help"]), 0, &["Exit codes", "Usage: fabius FILE [OPTIONS]\n       fabius <COMMAND>\n"]);
 }
 
 #[test]
@@ -129,7 +129,10 @@ fn limits_inside_a_program_are_unknown_not_a_verdict() {
     let wide = file("wide", "var x: u32;\ninit { x = *; }\n");
     expect(&fabius(&["check", &wide]), 3, &["unknown", "a choice of more than"]);
     let endless = file("endless", "init { loop { skip; } }\n");
-    expect(&fabius(&["check", &endless]), 3, &["unknown", "without a scheduling point"]);
+    expect(&fabius(&["check", &endless]), 3, &["no execution completes", "a loop without scheduling points, at 1:8"]);
+    assert_eq!(json(&fabius(&["check", &endless, "--json"]))["vacuous"], true);
+    let some = file("some", "var x: bool;\ninit { if * { x = true; } else { loop { skip; } } }\n");
+    expect(&fabius(&["check", &some]), 3, &["unknown", "without a scheduling point"]);
     let integer = file("integer", "var x: int = 1;\ninit { loop { x = x * 1000000; } }\n");
     expect(&fabius(&["check", &integer]), 3, &["unknown", "64 bits"]);
     let memory = ["check", "bench/models/peterson.fab", "--const", "N=4", "--memory", "4M"];
@@ -206,6 +209,9 @@ fn an_interrupted_search_says_what_it_knows() {
         let several =
             ["check", "bench/models/peterson.fab", "examples/bluetooth_fixed.fab", "--const", "N=5", "--json"];
         expect(&signalled(signal, &several), 2, &[]);
+        let decide = signalled(signal, &["bench/models/peterson.fab", "--const", "N=5", "--json"]);
+        expect(&decide, 3, &[]);
+        assert_eq!(json(&decide)["reason"]["reason"], "interrupted");
         let compare = ["compare", "bench/models/peterson.fab", "--strategies", "icb", "--time", "1h", "--json"];
         let output = signalled(signal, &compare);
         expect(&output, 3, &[]);

@@ -252,7 +252,19 @@ fn bad_input_is_answered_before_anything_is_measured() {
 #[test]
 fn memory_is_limited_for_runs_too() {
     let program = "bench/models/peterson.fab";
-    let output = fabius(&["compare", program, "--const", "N=4", "--strategies", "dfs", "--memory", "8K", "--json"]);
+    let output = fabius(&[
+        "compare",
+        program,
+        "--const",
+        "N=4",
+        "--strategies",
+        "dfs",
+        "--memory",
+        "8K",
+        "--time",
+        "1h",
+        "--json",
+    ]);
     expect(&output, 0, &[]);
     let run = &json(&output)["programs"][0]["strategies"][0]["runs"][0];
     assert_eq!(run["cut"]["reason"], "memory", "{run:#}");

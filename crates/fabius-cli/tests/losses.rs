@@ -140,5 +140,8 @@ fn standard_streams_are_files_too() {
     expect(&output, 2, &["is the same file as standard output"]);
     let end = std::fs::OpenOptions::new().append(true).open(&m).expect("it is there");
     expect(&run(&["check", &m], Stdio::null(), end.into()), 2, &["standard output is the same file as the input"]);
+    // What is said goes to standard error alone, a document too.
+    let end = std::fs::OpenOptions::new().append(true).open(&m).expect("it is there");
+    expect(&run(&[&m, "--json"], Stdio::null(), end.into()), 2, &["standard output is the same file as the input"]);
     assert_eq!(std::fs::read(&m).expect("it is there"), before);
 }

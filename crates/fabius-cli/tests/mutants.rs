@@ -1,27 +1,36 @@
 //! Mutated inputs of every kind: no panic, no abort, no hang, no exit code outside of the table; and formatting a program
 //! changes no verdict.
 
+#![cfg(unix)]
+
 mod common;
 
 use common::{folder, root};
 use fastrand::Rng;
 use serde_json::Value;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use testkit::mutate::mutate;
 
+/// The number of the signal on every system.
+const SIGTERM: i32 = 15;
+
 /// Far beyond every limit that is given: whatever takes longer hangs.
 const HANGS: Duration = Duration::from_secs(60);
 
 /// Far beyond the memory that is given: bytes of the process at its largest.
-const SWELLS: u64 = 2 << 30;
+const SWELLS: u64 = 1 << 30;
 
 /// What is mutated.
 struct Inputs {
     programs: Vec<Vec<u8>>,
     runs: Vec<Vec<u8>>,
+    /// Of models and recorded runs.
     traces: Vec<Vec<u8>>,
+    /// Of Rust tests, too.
+    all_traces: Vec<Vec<u8>>,
     comparisons: Vec<Vec<u8>>,
 }
 
@@ -51,20 +60,40 @@ fn inputs(here: &Path) -> Inputs {
     let example = |name: &str| root().join("examples").join(name).display().to_string();
     let (bluetooth, mcapi, fig9) = (example("bluetooth.fab"), example("mcapi.ctp"), example("fig9.fab"));
     let compare = ["compare", &bluetooth, "--json", "--executions", "20", "--strategies", "icb,random"];
+    let traces = vec![
+        saved(0, &["check", &bluetooth]),
+        saved(1, &["check", &fig9, "--bound", "delays"]),
+        saved(2, &["trace", &mcapi]),
+    ];
     Inputs {
         programs: read(of("fab")),
         runs: read(of("ctp")),
-        traces: vec![
-            saved(0, &["check", &bluetooth]),
-            saved(1, &["check", &fig9, "--bound", "delays"]),
-            saved(2, &["trace", &mcapi]),
-        ],
+        all_traces: [traces.clone(), vec![of_a_rust_test()]].concat(),
+        traces,
         comparisons: vec![run(&compare, here).stdout],
     }
 }
 
+/// The trace of a test that fails.
+fn of_a_rust_test() -> Vec<u8> {
+    let report = fabius::Config::new().explore(|| {
+        let value = std::sync::Arc::new(fabius::sync::atomic::AtomicU32::new(0));
+        let other = std::sync::Arc::clone(&value);
+        let thread = fabius::thread::spawn(move || other.store(1, fabius::sync::atomic::Ordering::SeqCst));
+        assert_eq!(value.load(fabius::sync::atomic::Ordering::SeqCst), 0);
+        thread.join().expect("it ends");
+    });
+    let fabius::Verdict::Bug { trace } = report.verdict else { panic!("it fails: {:?}", report.verdict) };
+    serde_json::to_vec(&trace).expect("it is plain data")
+}
+
 /// Runs the command; whoever hangs or swells is ended, which shows as a signal.
 fn run(args: &[&str], here: &Path) -> Output {
+    run_until(args, here, None)
+}
+
+/// The same with SIGTERM after a while.
+fn run_until(args: &[&str], here: &Path, mut until: Option<Duration>) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fabius"));
     let out = |name: &str| std::fs::File::create(here.join(name)).expect("a file can be made");
     command.args(args).current_dir(here).stdin(Stdio::null()).stdout(out("stdout")).stderr(out("stderr"));
@@ -73,6 +102,10 @@ fn run(args: &[&str], here: &Path) -> Output {
     let status = loop {
         if let Some(status) = child.try_wait().expect("it can be waited for") {
             break status;
+        }
+        if until.take_if(|until| began.elapsed() > *until).is_some() {
+            // It may have ended just now.
+            let _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).stderr(Stdio::null()).status();
         }
         if began.elapsed() > HANGS || peak(child.id()) > SWELLS {
             child.kill().expect("it can be ended");
@@ -94,12 +127,11 @@ fn peak(process: u32) -> u64 {
 /// One command on one mutated file; says what is wrong.
 fn try_one(rng: &mut Rng, inputs: &Inputs, here: &Path) -> Result<(), String> {
     let limits = ["--time", "300ms", "--memory", "64M"];
-    let time = ["--time", "300ms"];
     let of = |rng: &mut Rng, all: &[Vec<u8>]| {
         let which = rng.usize(0..all.len());
         mutate(rng, &all[which], all)
     };
-    let (name, contents, args, codes): (&str, Vec<u8>, Vec<&str>, &[i32]) = match rng.u8(0..16) {
+    let (name, contents, args, codes): (&str, Vec<u8>, Vec<&str>, &[i32]) = match rng.u8(0..18) {
         0..=3 => {
             let options: [&[&str]; 7] = [
                 &["--json"],
@@ -117,9 +149,14 @@ fn try_one(rng: &mut Rng, inputs: &Inputs, here: &Path) -> Result<(), String> {
             let options: [&[&str]; 4] =
                 [&["--json"], &["--rounds", "2"], &["--engine", "summaries"], &["--unwind", "2"]];
             let chosen = options[rng.usize(0..options.len())];
-            ("m.fab", of(rng, &inputs.programs), [&["verify", "m.fab"], &time[..], chosen].concat(), &[0, 1, 2, 3])
+            ("m.fab", of(rng, &inputs.programs), [&["verify", "m.fab"], &limits[..], chosen].concat(), &[0, 1, 2, 3])
         }
-        6 => ("m.fab", of(rng, &inputs.programs), vec!["translate", "m.fab"], &[0, 2]),
+        6 => {
+            let forms = ["explicit", "single-buffer", "yield-free", "shared-memory", "sequential"];
+            let form = ["--to", forms[rng.usize(0..forms.len())]];
+            let args = [&["translate", "m.fab"], &limits[..], &form].concat();
+            ("m.fab", of(rng, &inputs.programs), args, &[0, 2, 3])
+        }
         7 => ("m.fab", of(rng, &inputs.programs), vec!["fmt", "m.fab"], &[0, 2]),
         8..=10 => {
             let options: [&[&str]; 4] =
@@ -128,18 +165,27 @@ fn try_one(rng: &mut Rng, inputs: &Inputs, here: &Path) -> Result<(), String> {
             ("m.ctp", of(rng, &inputs.runs), [&["trace", "m.ctp"], &limits[..], chosen].concat(), &[0, 1, 2, 3])
         }
         11..=12 => ("m.json", of(rng, &inputs.traces), vec!["replay", "m.json"], &[1, 2]),
-        13 => ("m.json", of(rng, &inputs.traces), vec!["report", "m.json", "-o", "out.html"], &[0, 2]),
+        13 => ("m.json", of(rng, &inputs.all_traces), vec!["report", "m.json", "-o", "out.html"], &[0, 2]),
         14 => ("m.json", of(rng, &inputs.comparisons), vec!["compare", "m.json", "--svg", "plots"], &[0, 2, 3]),
+        15..=16 => {
+            let options: [&[&str]; 4] =
+                [&["--json"], &["--engine", "bmc"], &["--jobs", "2", "--trace", "out.json"], &[]];
+            let chosen = options[rng.usize(0..options.len())];
+            ("m.fab", of(rng, &inputs.programs), [&["decide", "m.fab"], &limits[..], chosen].concat(), &[0, 1, 2, 3])
+        }
         _ => {
             let args = ["compare", "m.fab", "--executions", "10", "--strategies", "icb,pct:2", "--seeds", "1"];
             ("m.fab", of(rng, &inputs.programs), [&args[..], &limits[..]].concat(), &[0, 2, 3])
         }
     };
     std::fs::write(here.join(name), &contents).expect("a file can be written");
-    let output = run(&args, here);
+    let until = (args[0] == "decide" && rng.bool()).then(|| Duration::from_millis(rng.u64(20..300)));
+    let output = run_until(&args, here, until);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let wrong = |what: &str| Err(format!("{what}: fabius {}\n{said}", args.join(" ")));
     match output.status.code() {
+        // It had not begun to listen.
+        None if until.is_some() && output.status.signal() == Some(SIGTERM) && said.is_empty() => {}
         None => return wrong("ended by a signal, for hanging or swelling if not for an abort"),
         Some(code) if !codes.contains(&code) => return wrong(&format!("exit code {code}")),
         Some(_) => {}

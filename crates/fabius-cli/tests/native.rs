@@ -196,3 +196,54 @@ fn what_cannot_be_run_or_compiled_is_said() {
     std::fs::write(folder.0.join("wrong.c"), "int main(void) { return }\n").unwrap();
     assert_eq!(folder.fabius(&["cc", "wrong.c"]).status.code(), Some(1), "the exit code is the compiler's");
 }
+
+#[test]
+fn a_row_says_that_a_thread_begins_and_the_last_line_how_to_see_it_again() {
+    let folder = Folder::new("begins");
+    folder.build();
+    let run = folder.fabius(&["run", "./account", "--html", "bug.html", "--seed", "3"]);
+    let shown = text(&run.stdout);
+    assert!(shown.contains("(begins)") && !shown.contains("(ends)"), "{shown}");
+    let again = "replay it: fabius run ./account --seed 3 --trace bug.json; fabius run ./account --replay bug.json\n";
+    assert!(shown.contains(again), "{shown}");
+    let page = std::fs::read_to_string(folder.0.join("bug.html")).unwrap();
+    assert!(page.contains("(begins)") && !page.contains("(ends)"));
+}
+
+#[test]
+fn the_trace_of_a_program_is_run_again_by_the_program() {
+    let folder = Folder::new("replay");
+    folder.build();
+    folder.fabius(&["run", "./account", "--trace", "bug.json"]);
+    let replayed = folder.fabius(&["replay", "bug.json"]);
+    let said = text(&replayed.stderr);
+    assert_eq!(replayed.status.code(), Some(2));
+    assert!(said.contains("`fabius run ./account --replay bug.json`"), "{said}");
+}
+
+#[test]
+fn what_a_program_is_made_of_is_not_overwritten() {
+    let folder = Folder::new("sources");
+    folder.build();
+    for option in ["--trace", "--html", "--sarif"] {
+        let run = folder.fabius(&["run", "./account", option, "account.c"]);
+        let said = text(&run.stderr);
+        assert_eq!(run.status.code(), Some(2), "{said}");
+        assert!(said.contains("account.c` would overwrite what a program is made of"), "{said}");
+    }
+    assert_eq!(std::fs::read_to_string(folder.0.join("account.c")).unwrap(), ACCOUNT);
+}
+
+/// The library is written where the XDG Base Directory Specification says.
+#[test]
+fn a_cache_that_is_no_full_path_is_none() {
+    let folder = Folder::new("no_cache");
+    for none in ["", "here"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fabius"));
+        command.args(["cc", "-O1", "account.c", "-o", "account"]).current_dir(&folder.0);
+        let built = command.env("XDG_CACHE_HOME", none).env("HOME", folder.0.join("home")).output().unwrap();
+        assert!(built.status.success(), "{}", text(&built.stderr));
+        assert!(folder.0.join("home/.cache/fabius").is_dir());
+        assert!(!folder.0.join("fabius").exists() && !folder.0.join("here").exists());
+    }
+}

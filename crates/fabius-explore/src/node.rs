@@ -554,7 +554,13 @@ impl Choose for Script {
         // Those that are given have been here before.
         let is_given = self.at < self.taken.len();
         let passed = self.passed.get_or_insert_default();
-        let Some(Arrival { point, twice }) = passed.arrive(describe, self.at, self.outcomes) else { return false };
+        let Some(Arrival { point, twice }) = passed.arrive(describe, self.at, self.outcomes) else {
+            // In a cycle all points tell. Otherwise states get some of the room, too.
+            if !self.is_cyclic {
+                passed.make_room(self.room.map(|room| room / 2));
+            }
+            return false;
+        };
         self.is_cyclic |= twice;
         if self.merges && !is_given && passed.leave_to(point) {
             self.has_met = true;

@@ -6,6 +6,8 @@ use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 
 /// What a point takes besides its words: its entry in a table, and what is known of it.
 const BYTES: u64 = 128;
+/// So many points are kept only if outcomes meet there.
+const MANY: usize = 1 << 20;
 
 /// The points of a step's outcomes so far.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +16,8 @@ pub(crate) struct Passed {
     known: Vec<Point>,
     /// Those that not all outcomes have been made from, in the order in which they are passed.
     open: Vec<usize>,
+    /// How many outcomes came to a point that others had been at, since points were forgotten.
+    met: usize,
     /// How many outcomes the last one stands for, beyond itself; and all before it.
     others: u64,
     counted: u64,
@@ -68,6 +72,7 @@ impl Passed {
         let Point { is_open, count, .. } = self.known[point];
         if !is_open {
             self.others = count.saturating_sub(1);
+            self.met += 1;
         }
         !is_open
     }
@@ -80,6 +85,26 @@ impl Passed {
     /// Bytes in use, about.
     pub fn memory(&self) -> u64 {
         self.bytes + size_of_val(self.words.as_slice()) as u64
+    }
+
+    /// Makes room if there is no more, or if there are many points and hardly any outcome has met another: what is forgotten is made
+    /// again from there.
+    pub fn make_room(&mut self, room: Option<u64>) {
+        let is_idle = self.known.len() > MANY && self.met < self.known.len() / 16;
+        if !is_idle && room.is_none_or(|room| self.memory() <= room) || self.open.len() > self.known.len() / 2 {
+            return;
+        }
+        let open = std::mem::take(&mut self.open);
+        self.points.retain(|_, point| {
+            let place = open.binary_search(point);
+            *point = place.unwrap_or_default();
+            place.is_ok()
+        });
+        self.points.shrink_to_fit();
+        self.bytes = self.points.keys().map(|words| size_of_val(words.as_ref()) as u64 + BYTES).sum();
+        self.known = open.iter().map(|point| self.known[*point].clone()).collect();
+        self.open = (0..open.len()).collect();
+        self.met = 0;
     }
 
     /// An outcome has been made; the next one differs in the last of so many choices.

@@ -58,6 +58,8 @@ pub(crate) enum Moves {
     Masked(u64),
     /// Those of a thread without a bit.
     Of(BufferId),
+    /// Those of threads without a bit that are late enough in the order of creation to be free.
+    Late,
     /// All that nobody has claimed before the cost rises.
     Rest,
 }
@@ -77,8 +79,16 @@ impl Shard {
                 Moves::Masked(new)
             }
             Moves::Of(unit) if claimed.moves & WIDE_BIT == 0 && self.wide.insert((state, unit)) => free,
-            Moves::Of(_) | Moves::Rest => Moves::Masked(0),
+            // Which these are is seen when they are made.
+            Moves::Late if claimed.moves & WIDE_BIT == 0 => free,
+            Moves::Of(_) | Moves::Late | Moves::Rest => Moves::Masked(0),
         }
+    }
+
+    /// Claims the move of a thread without a bit, unless somebody has.
+    pub(crate) fn claim_wide(&mut self, state: u32, unit: BufferId) -> bool {
+        let number = self.states.number(state);
+        self.claimed[number].moves & WIDE_BIT == 0 && self.wide.insert((state, unit))
     }
 }
 
@@ -89,6 +99,7 @@ pub(crate) fn free_moves(bound: Bound, last: Last) -> Moves {
         (Bound::Depth, _) => Moves::Masked(0),
         (Bound::Delays, _) => Moves::Masked(1),
         (Bound::Contexts | Bound::Preemptions | Bound::Rounds, Last::Free) => Moves::Masked(u64::MAX),
+        (_, Last::At(at)) if at > WIDE_BIT.trailing_zeros() => Moves::Late,
         (_, Last::At(at)) => Moves::Masked(!(bit_at(at) - 1)),
         (Bound::Contexts | Bound::Preemptions, Last::Ran(unit)) => match bit_of(unit) {
             WIDE_BIT => Moves::Of(unit),

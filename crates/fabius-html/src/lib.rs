@@ -5,7 +5,7 @@
 
 mod steps;
 
-use fabius_trace::{Bound, ErrorTrace, LevelStats, Points, SchedulerKind, TRACE_VERSION};
+use fabius_trace::{After, Bound, ErrorTrace, LevelStats, Points, SchedulerKind, TRACE_VERSION};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
@@ -48,6 +48,13 @@ pub struct Source {
     pub file: String,
     /// What is in it.
     pub text: String,
+}
+
+/// What is said of a step in which no statement is: a thread of a real program begins, or a thread ends.
+pub fn wordless(trace: &ErrorTrace, number: usize) -> &'static str {
+    let step = &trace.steps[number];
+    let is_first = !trace.steps[..number].iter().any(|s| s.lane == step.lane);
+    if is_first && step.after != Some(After::Finished) { "(begins)" } else { "(ends)" }
 }
 
 /// The sources of a trace, by what `read` gives for the files that it names.

@@ -1,5 +1,6 @@
 //! The lanes of a trace. Every row is equally high, so that the script knows where each step is without asking.
 
+use crate::wordless;
 use fabius_trace::{Action, After, ErrorTrace, LaneKind, Link, LinkKind, Mark, Step};
 use maud::{Markup, html};
 use std::collections::HashMap;
@@ -132,7 +133,7 @@ impl View<'_> {
                     }
                     @for link in self.links.iter().filter(|l| l.kind != LinkKind::HappensBefore) { (said(link)) }
                     @for action in self.actions() { (act(action)) }
-                    @if step.actions.is_empty() { div.r.note { "(ends)" } }
+                    @if step.actions.is_empty() { div.r.note { (wordless(self.trace, self.number)) } }
                     @match step.after {
                         Some(After::Waits) => div.r.then { "waits" },
                         Some(After::Finished) => div.r.then { "finished" },

@@ -494,6 +494,12 @@ impl Program {
             && !self.any_stmt(|s| matches!(s.kind, StmtKind::Spawn(..)))
     }
 
+    /// Whether a value is chosen from all integers, so that choices cannot be tried one by one.
+    pub fn has_unbounded_choice(&self) -> bool {
+        let is = |e: &Expr, n: i64| e.kind == ExprKind::Const(Value::Int(n));
+        self.any_stmt(|s| matches!(&s.kind, StmtKind::Any(_, lo, hi) if is(lo, i64::MIN) && is(hi, i64::MAX)))
+    }
+
     /// Whether some statement of some procedure, nested ones included, satisfies `test`.
     pub fn any_stmt(&self, test: impl Fn(&Stmt) -> bool) -> bool {
         fn any(block: &Block, test: &dyn Fn(&Stmt) -> bool) -> bool {

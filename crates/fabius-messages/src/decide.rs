@@ -87,6 +87,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// What there is to say when a limit was hit before the trace was read.
+    pub fn unread(reason: Reason) -> Report {
+        Report { verdict: unknown(reason), ..Report::new(0) }
+    }
+
     fn new(all_pairs: usize) -> Report {
         Report {
             verdict: Verdict::Verified,

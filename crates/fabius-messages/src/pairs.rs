@@ -59,11 +59,14 @@ impl Pairs {
         self.of_receive.iter().enumerate().flat_map(|(r, sends)| sends.iter().map(move |s| (r, *s)))
     }
 
-    /// For each send the receives that may get its message, in the order in which they are posted.
-    pub fn of_send(&self, ctp: &Ctp) -> Vec<Vec<ReceiveId>> {
-        let mut all = vec![Vec::new(); ctp.sends.len()];
-        for (r, s) in self.iter() {
-            all[s].push(r);
+    /// For each send the receives that may get its message, in the order in which they are posted; fewer of them, once a
+    /// limit is hit.
+    pub fn of_send(&self, ctp: &Ctp, limits: &Limits<'_>) -> Vec<Vec<ReceiveId>> {
+        let mut counts = vec![0; ctp.sends.len()];
+        self.iter().for_each(|(_, s)| counts[s] += 1);
+        let mut all: Vec<Vec<ReceiveId>> = counts.into_iter().map(Vec::with_capacity).collect();
+        for (r, sends) in self.of_receive.iter().enumerate().take_while(|_| !limits.are_hit()) {
+            sends.iter().for_each(|s| all[*s].push(r));
         }
         for receives in &mut all {
             receives.sort_unstable_by_key(|r| ctp.receives[*r].rank);

@@ -151,6 +151,28 @@ fn every_number_can_be_recorded() {
     }
 }
 
+/// Words of the language, letters of every alphabet, and characters that end a text elsewhere.
+#[test]
+fn every_name_and_every_text_can_be_recorded() {
+    for [one, two] in [["a_r", "a_x"], ["wait", "node"], ["is", "assert"], ["nœud", "Ж"]] {
+        let recorded = mcapi::record(|domain| {
+            let (one, two) = (domain.initialize(one), domain.initialize(two));
+            let other = fabius::thread::spawn(move || {
+                let own = two.endpoint_create(2);
+                own.msg_send(1, 7);
+                own.msg_recv().equals(8).assert("a tab\t, a \u{1}, \"quotes\", \\ and an end\r\n");
+            });
+            let own = one.endpoint_create(1);
+            let message = own.msg_recv();
+            message.equals(7).assert("it is what was sent");
+            own.msg_send(2, message.plus(1));
+            other.join().expect("it ends");
+        });
+        let ctp = parse(&recorded.expect("the run ends"));
+        assert!(!has_bug(&ctp, &Plan::default()), "{one}, {two}");
+    }
+}
+
 /// What is computed from many values is written in parts that can be read.
 #[test]
 fn long_sums_and_conditions_can_be_read() {

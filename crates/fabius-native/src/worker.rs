@@ -1,7 +1,9 @@
 //! The program's process: started, watched, and what is left of it when it dies.
 
 use crate::shared::Shared;
-use fabius_native_protocol::{Answer, FAILS, FD, Header, MOST_WORKERS, Request, STANDS_STILL, STATE_BEGAN, What};
+use fabius_native_protocol::{
+    Answer, FAILS, FD, Header, MOST_WORKERS, Request, STANDS_STILL, STATE_BEGAN, STATE_RUNS, What,
+};
 use fabius_trace::Schedule;
 use std::ffi::OsString;
 use std::io;
@@ -77,6 +79,9 @@ const STILL: Duration = Duration::from_secs(3);
 /// How long a process that is asked to stop may take to say what it has found.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The same while it reaches no scheduling point: then it has nothing to say yet.
+const PATIENCE_STILL: Duration = Duration::from_millis(350);
+
 /// The status with which the library ends a process that it cannot go on with.
 const GIVES_UP: i32 = 125;
 
@@ -98,10 +103,10 @@ pub fn run(target: &Target, request: &Request, watch: &Watch<'_>) -> io::Result<
     let shared = Shared::new(request)?;
     let began = Instant::now();
     let mut child = start(target, &shared, matches!(request.what, What::Replay(_)))?;
-    let late = request.time.map(|t| began + Duration::from_millis(t) + Duration::from_secs(10));
+    let over = request.time.map(|t| began + Duration::from_millis(t));
     let header = shared.header();
     let (mut watched, mut tick) = (Vec::new(), 0u32);
-    let mut asked: Option<Instant> = None;
+    let mut asked: Option<Asked> = None;
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break status;
@@ -110,7 +115,11 @@ pub fn run(target: &Target, request: &Request, watch: &Watch<'_>) -> io::Result<
         tick += 1;
         if watch.stop.load(Relaxed) {
             header.stop.store(1, Relaxed);
-            asked.get_or_insert_with(Instant::now);
+        }
+        if watch.stop.load(Relaxed) || over.is_some_and(|over| Instant::now() >= over) {
+            asked
+                .get_or_insert_with(|| Asked { at: Instant::now(), moved: Instant::now(), steps: 0 })
+                .look(header.steps());
         }
         let executions = header.executions();
         if tick % 10 == 0 {
@@ -121,7 +130,7 @@ pub fn run(target: &Target, request: &Request, watch: &Watch<'_>) -> io::Result<
             }
         }
         watch_over(header, &mut watched);
-        if late.is_some_and(|l| Instant::now() > l) || asked.is_some_and(|a| a.elapsed() > PATIENCE) {
+        if asked.as_ref().is_some_and(|asked| asked.is_late(header.state.load(Relaxed))) {
             end(&mut child);
             return Ok(Ended::Late { executions });
         }
@@ -212,7 +221,30 @@ fn share(command: &mut Command, shared: &Shared, signals: Signals) {
     }
 }
 
+/// A process that has been asked to stop, or whose time is over.
+struct Asked {
+    at: Instant,
+    /// When it was last seen to make a step.
+    moved: Instant,
+    steps: u64,
+}
+
+impl Asked {
+    fn look(&mut self, steps: u64) {
+        if steps != self.steps {
+            (self.moved, self.steps) = (Instant::now(), steps);
+        }
+    }
+
+    fn is_late(&self, state: u32) -> bool {
+        self.at.elapsed() > PATIENCE || state == STATE_RUNS && self.moved.elapsed() > PATIENCE_STILL
+    }
+}
+
+/// Ends the process, and those that come from it.
 fn end(child: &mut Child) {
+    // SAFETY: a group that our own child leads, which nobody has waited for.
+    unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
     let _ = child.kill();
     let _ = child.wait();
 }
@@ -272,5 +304,24 @@ pub fn words(status: ExitStatus) -> String {
         (Some(signal), _) => format!("ends by signal {signal}"),
         (None, Some(code)) => format!("ends with status {code}"),
         (None, None) => "ends".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fabius_native_protocol::STATE_DONE;
+
+    #[test]
+    fn a_process_that_makes_no_step_is_not_waited_for() {
+        let now = Instant::now();
+        let before = |time: Duration| now.checked_sub(time).expect("the machine has run for longer");
+        let asked = |at: Duration, moved: Duration| Asked { at: before(at), moved: before(moved), steps: 5 };
+        let (soon, still) = (Duration::ZERO, 2 * PATIENCE_STILL);
+        assert!(asked(still, still).is_late(STATE_RUNS));
+        assert!(!asked(still, soon).is_late(STATE_RUNS), "it goes on");
+        assert!(!asked(still, still).is_late(STATE_BEGAN), "it has not begun");
+        assert!(!asked(still, still).is_late(STATE_DONE), "it has its answer");
+        assert!(asked(2 * PATIENCE, soon).is_late(STATE_RUNS), "it never ends");
     }
 }

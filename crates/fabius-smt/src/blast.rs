@@ -6,6 +6,7 @@
 //! integers of any size, unless the assumption was needed that all numbers fit.
 
 use crate::gates::Gates;
+use crate::sat::SatSolver;
 use crate::small::Small;
 use crate::term::{Kind, Op, Sort, Term, Terms, Value};
 use batsat::Lit;
@@ -41,22 +42,20 @@ pub(crate) struct Blast {
     points: HashMap<Term, u32>,
     /// Truth values to try first.
     preferred: hashbrown::HashSet<Term>,
-    /// Implies that all numbers fit.
-    all_fit: Lit,
+    /// Implies that all numbers fit, if any number may not.
+    all_fit: Option<Lit>,
 }
 
 impl Blast {
-    pub fn new(width: usize, effort: Option<u64>) -> Blast {
-        let mut gates = Gates::new(effort);
-        let all_fit = gates.fresh();
+    pub fn new(width: usize, sat_solver: SatSolver) -> Blast {
         Blast {
-            gates,
+            gates: Gates::new(sat_solver),
             width,
             circuits: HashMap::new(),
             binary: HashMap::new(),
             points: HashMap::new(),
             preferred: Default::default(),
-            all_fit,
+            all_fit: None,
         }
     }
 
@@ -65,9 +64,15 @@ impl Blast {
         self.circuits.keys().copied()
     }
 
-    /// Holds if all numbers fit.
-    pub fn all_fit(&self) -> Lit {
+    /// Says that all numbers fit; `None` if they do anyway.
+    pub fn all_fit(&self) -> Option<Lit> {
         self.all_fit
+    }
+
+    /// A number may be lost, but not if all fit.
+    fn may_be_lost(&mut self, lost: Lit) {
+        let all_fit = *self.all_fit.get_or_insert_with(|| self.gates.fresh());
+        self.gates.clause(&[!all_fit, !lost]);
     }
 
     /// The literal of a truth value.
@@ -264,7 +269,7 @@ impl Blast {
         let Some((lo, hi)) = range else {
             let bits = (0..self.width).map(|_| self.gates.fresh()).collect();
             let lost = self.gates.fresh();
-            self.gates.clause(&[!self.all_fit, !lost]);
+            self.may_be_lost(lost);
             return Number { bits, lost };
         };
         let length = signed_bits(lo).max(signed_bits(hi));
@@ -501,7 +506,7 @@ impl Blast {
         if n.bits.len() > self.width {
             n.lost = self.is_far(&n);
             n.bits.truncate(self.width);
-            self.gates.clause(&[!self.all_fit, !n.lost]);
+            self.may_be_lost(n.lost);
         }
         n
     }

@@ -1,6 +1,6 @@
 //! Which solver decides.
 
-use crate::{Embedded, External, Solver, find_solver};
+use crate::{Embedded, External, SatSolver, Solver, find_solver};
 use std::path::PathBuf;
 
 /// Who decides formulas.
@@ -9,7 +9,8 @@ pub enum SolverChoice {
     /// The one that is built in.
     #[default]
     Embedded,
-    /// A program of this name on the search path.
+    /// `batsat` or `cadical`: the one that is built in, with that SAT solver alone. Any other: a program of this name on the
+    /// search path.
     Named(String),
     /// The program at this path.
     At(PathBuf),
@@ -24,8 +25,12 @@ impl SolverChoice {
         let path = match self {
             SolverChoice::Embedded => return Ok(Box::new(Embedded::default())),
             SolverChoice::At(path) => path.clone(),
-            SolverChoice::Named(name) => find_solver(name)
-                .ok_or_else(|| format!("`{name}` is not on the search path; say where it is with `--solver-path`"))?,
+            SolverChoice::Named(name) => match SatSolver::named(name)? {
+                Some(sat_solver) => return Ok(Box::new(Embedded::with(sat_solver))),
+                None => find_solver(name).ok_or_else(|| {
+                    format!("`{name}` is not on the search path; say where it is with `--solver-path`")
+                })?,
+            },
         };
         Ok(Box::new(External::start(&path)?))
     }

@@ -5,15 +5,17 @@
 
 use crate::blast::Blast;
 use crate::bound::bits_needed;
+use crate::sat::SatSolver;
 use crate::term::{Term, Terms, Value};
 use crate::{Answer, Clauses, Limits, Solver};
+use batsat::Lit;
 
 /// Bits of integers, in the order in which they are tried.
 const WIDTHS: [usize; 4] = [8, 16, 32, 64];
 
 /// The embedded solver.
 pub struct Embedded {
-    effort: Option<u64>,
+    sat_solver: SatSolver,
     blast: Blast,
     /// Index into [`WIDTHS`].
     step: usize,
@@ -26,16 +28,16 @@ pub struct Embedded {
 
 impl Default for Embedded {
     fn default() -> Embedded {
-        Embedded::with_effort(None)
+        Embedded::with(SatSolver::default())
     }
 }
 
 impl Embedded {
-    /// One that gives up after so many conflicts, if any number is given; for each number of bits.
-    pub fn with_effort(effort: Option<u64>) -> Embedded {
+    /// With this SAT solver.
+    pub fn with(sat_solver: SatSolver) -> Embedded {
         Embedded {
-            effort,
-            blast: Blast::new(WIDTHS[0], effort),
+            sat_solver,
+            blast: Blast::new(WIDTHS[0], sat_solver),
             step: 0,
             facts: Vec::new(),
             clauses: Clauses::default(),
@@ -69,12 +71,14 @@ impl Solver for Embedded {
 
     fn check(&mut self, terms: &Terms, assumptions: &[Term], limits: &Limits<'_>) -> Result<Answer, String> {
         loop {
-            let mut literals = vec![self.blast.all_fit()];
-            literals.extend(assumptions.iter().map(|t| self.blast.truth(terms, *t)));
+            let mut literals: Vec<Lit> = assumptions.iter().map(|t| self.blast.truth(terms, *t)).collect();
+            literals.extend(self.blast.all_fit());
             match self.blast.gates.solve(&literals, limits) {
                 None => return Ok(Answer::Unknown),
                 Some(true) => return Ok(Answer::Sat),
-                Some(false) if !self.blast.gates.is_needed(literals[0]) => return Ok(Answer::Unsat),
+                Some(false) if !self.blast.all_fit().is_some_and(|l| self.blast.gates.is_needed(l)) => {
+                    return Ok(Answer::Unsat);
+                }
                 Some(false) => {}
             }
             // The contradiction used that all numbers fit. If anything has a solution, is there one where they do?
@@ -83,13 +87,13 @@ impl Solver for Embedded {
                 return Ok(Answer::Unsat);
             }
             // It may not need that.
-            match self.blast.gates.solve(&literals[1..], limits) {
+            match self.blast.gates.solve(&literals[..assumptions.len()], limits) {
                 None => return Ok(Answer::Unknown),
                 Some(false) => return Ok(Answer::Unsat),
                 Some(true) if self.step + 1 == WIDTHS.len() => return Ok(Answer::UnsatWithin64Bits),
                 Some(true) => {
                     self.step += 1;
-                    self.blast = Blast::new(WIDTHS[self.step], self.effort);
+                    self.blast = Blast::new(WIDTHS[self.step], self.sat_solver);
                     self.preferred.iter().for_each(|t| self.blast.prefer(*t));
                     for fact in &self.facts {
                         let literal = self.blast.truth(terms, *fact);

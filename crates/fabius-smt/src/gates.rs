@@ -1,40 +1,13 @@
 //! Circuits as clauses: each gate is a fresh variable and the clauses that define it (Tseitin), made only once.
 
 use crate::Limits;
-use crate::order::Order;
-use batsat::{Callbacks, ClauseKind, Lit, Solver, SolverInterface, SolverOpts, lbool};
+use crate::sat::{First, Sat, SatSolver};
+use batsat::Lit;
 use hashbrown::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
-
-/// Stops the SAT solver.
-#[derive(Default)]
-struct Stop {
-    deadline: Option<Instant>,
-    stop: Option<Arc<AtomicBool>>,
-    /// Clauses that may still be learnt, if they are counted.
-    effort: Option<u64>,
-}
-
-impl Callbacks for Stop {
-    fn on_new_clause(&mut self, _: &[Lit], kind: ClauseKind) {
-        if kind == ClauseKind::Learnt {
-            self.effort = self.effort.map(|left| left.saturating_sub(1));
-        }
-    }
-
-    fn stop(&self) -> bool {
-        self.effort == Some(0)
-            || self.deadline.is_some_and(|d| Instant::now() >= d)
-            || self.stop.as_ref().is_some_and(|s| s.load(Ordering::Relaxed))
-    }
-}
 
 /// A circuit under construction, and the solver that it is given to.
 pub(crate) struct Gates {
-    sat: Solver<Stop>,
-    order: Order,
+    sat: Sat,
     yes: Lit,
     ands: HashMap<(Lit, Lit), Lit>,
     xors: HashMap<(Lit, Lit), Lit>,
@@ -42,12 +15,11 @@ pub(crate) struct Gates {
 }
 
 impl Gates {
-    /// With as many conflicts as the effort says.
-    pub fn new(effort: Option<u64>) -> Gates {
-        let mut sat = Solver::new(SolverOpts::default(), Stop { effort, ..Stop::default() });
-        let yes = Lit::new(sat.new_var_default(), true);
-        sat.add_clause_reuse(&mut vec![yes]);
-        Gates { sat, order: Order::default(), yes, ands: HashMap::new(), xors: HashMap::new(), muxes: HashMap::new() }
+    pub fn new(sat_solver: SatSolver) -> Gates {
+        let mut sat = Sat::new(sat_solver);
+        let yes = sat.variable(First::False);
+        sat.clause(&mut vec![yes]);
+        Gates { sat, yes, ands: HashMap::new(), xors: HashMap::new(), muxes: HashMap::new() }
     }
 
     /// A literal that is always this.
@@ -61,18 +33,18 @@ impl Gates {
     }
 
     pub fn fresh(&mut self) -> Lit {
-        Lit::new(self.sat.new_var_default(), true)
+        self.sat.variable(First::False)
     }
 
     /// A new literal that the solver tries to make true first.
     pub fn preferred(&mut self) -> Lit {
-        Lit::new(self.sat.new_var(lbool::TRUE, true), true)
+        self.sat.variable(First::True)
     }
 
     pub fn clause(&mut self, literals: &[Lit]) {
         let mut clause: Vec<Lit> = literals.iter().copied().filter(|l| *l != !self.yes).collect();
         if !clause.contains(&self.yes) {
-            self.sat.add_clause_reuse(&mut clause);
+            self.sat.clause(&mut clause);
         }
     }
 
@@ -203,42 +175,30 @@ impl Gates {
 
     /// A new point in time.
     pub fn point(&mut self) -> u32 {
-        self.order.point()
+        self.sat.point()
     }
 
     /// When the literal holds, one point is before the other.
     pub fn before(&mut self, condition: Lit, from: u32, to: u32) {
-        self.order.edge_if(condition, from, to);
+        self.sat.before(condition, from, to);
     }
 
     /// `None`: gave up.
     pub fn solve(&mut self, assumptions: &[Lit], limits: &Limits<'_>) -> Option<bool> {
-        if limits.are_hit() {
-            return None;
-        }
-        let stop = self.sat.cb_mut();
-        (stop.deadline, stop.stop) = (limits.deadline, Some(Arc::clone(limits.stop)));
-        let answer = self.sat.solve_limited_th(&mut self.order, assumptions);
-        (answer != lbool::UNDEF).then_some(answer == lbool::TRUE)
+        if limits.are_hit() { None } else { self.sat.solve(assumptions, limits) }
     }
 
     /// The value of a literal in the model that was found last; `None` if it does not matter.
     pub fn value(&self, a: Lit) -> Option<bool> {
-        let value = self.sat.value_lit(a);
-        (value != lbool::UNDEF).then_some(value == lbool::TRUE)
+        self.sat.value(a)
     }
 
     /// Whether the last contradiction needs this assumption.
     pub fn is_needed(&mut self, a: Lit) -> bool {
-        self.sat.unsat_core_contains_lit(a) || self.sat.unsat_core_contains_lit(!a)
+        self.sat.is_needed(a)
     }
 
     pub fn statistics(&self) -> Vec<(&'static str, u64)> {
-        vec![
-            ("variables", u64::from(self.sat.num_vars())),
-            ("clauses", self.sat.num_clauses()),
-            ("conflicts", self.sat.num_conflicts()),
-            ("propagations", self.sat.num_propagations()),
-        ]
+        self.sat.statistics()
     }
 }

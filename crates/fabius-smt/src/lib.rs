@@ -12,6 +12,7 @@ mod evaluate;
 mod external;
 mod gates;
 mod order;
+mod sat;
 mod simplify;
 mod small;
 pub mod smtlib;
@@ -22,8 +23,9 @@ pub use choice::SolverChoice;
 pub use embedded::Embedded;
 pub use evaluate::{Model, evaluate};
 pub use external::{External, find_solver, run_script};
+pub use sat::SatSolver;
 pub use term::{Kind, Op, Sort, Term, Terms, Value};
-pub use watch::Watch;
+pub use watch::{Room, Watch};
 
 use std::time::Instant;
 

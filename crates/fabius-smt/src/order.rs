@@ -8,7 +8,6 @@
 //! 2. An edge that closes a cycle is refused with the literals of the cycle, which are the clause to learn.
 
 use batsat::Lit;
-use batsat::theory::{Theory, TheoryArg};
 use hashbrown::HashMap;
 
 /// Points and the edges between them.
@@ -23,10 +22,8 @@ pub(crate) struct Order {
     conditional: HashMap<Lit, Vec<(u32, u32)>>,
     /// Edges in the order in which they were added; those of no level are never taken back.
     added: Vec<(u32, u32)>,
-    /// For each level of the solver: how many edges and how much of its trail there were.
-    levels: Vec<(usize, usize)>,
-    /// How much of the solver's trail has been looked at.
-    seen: usize,
+    /// For each level of the solver: how many edges there were.
+    levels: Vec<usize>,
     /// Marks of the current search, and how each point was reached.
     reached: HashMap<u32, Option<(u32, Option<Lit>)>>,
 }
@@ -43,10 +40,55 @@ impl Order {
 
     /// When the literal holds, one point is before the other.
     pub fn edge_if(&mut self, condition: Lit, from: u32, to: u32) {
-        self.conditional.entry(condition).or_default().push((from, to));
-        // A literal that the trail holds already is looked at once more.
         debug_assert!(self.levels.is_empty(), "edges come between the questions");
-        self.seen = 0;
+        self.conditional.entry(condition).or_default().push((from, to));
+    }
+
+    /// Whether nothing is before anything, whatever holds.
+    pub fn is_empty(&self) -> bool {
+        self.conditional.is_empty()
+    }
+
+    /// The same points and conditions, of which none is known to hold.
+    #[cfg(feature = "cadical")]
+    pub fn anew(&self) -> Order {
+        let mut order = Order { conditional: self.conditional.clone(), ..Order::default() };
+        self.position.iter().for_each(|_| _ = order.point());
+        order
+    }
+
+    /// The literals that edges depend on.
+    #[cfg(feature = "cadical")]
+    pub fn conditions(&self) -> impl Iterator<Item = Lit> {
+        self.conditional.keys().copied()
+    }
+
+    /// A literal holds: adds its edges, or gives the literals of the cycle that one of them closes. Once more does no harm.
+    pub fn hold(&mut self, literal: Lit) -> Result<(), Vec<Lit>> {
+        for i in 0..self.conditional.get(&literal).map_or(0, Vec::len) {
+            let (from, to) = self.conditional[&literal][i];
+            self.add(from, to, Some(literal))?;
+        }
+        Ok(())
+    }
+
+    /// The solver decides: edges from here on are taken back with the level.
+    pub fn begin_level(&mut self) {
+        self.levels.push(self.added.len());
+    }
+
+    pub fn levels(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// The solver goes back to so many levels.
+    pub fn back_to(&mut self, level: usize) {
+        let Some(edges) = self.levels.get(level).copied() else { return };
+        self.levels.truncate(level);
+        for (from, to) in self.added.drain(edges..).rev() {
+            self.after[from as usize].pop();
+            self.before[to as usize].pop();
+        }
     }
 
     /// Adds an edge, or gives the literals of the cycle that it closes.
@@ -110,60 +152,10 @@ impl Order {
             position[*point as usize] = place;
         }
     }
-
-    fn check(&mut self, solver: &mut TheoryArg<'_>) {
-        if self.conditional.is_empty() {
-            return;
-        }
-        while let Some(literal) = solver.model().get(self.seen).copied() {
-            for i in 0..self.conditional.get(&literal).map_or(0, Vec::len) {
-                let (from, to) = self.conditional[&literal][i];
-                if let Err(cycle) = self.add(from, to, Some(literal)) {
-                    let clause: Vec<Lit> = cycle.iter().map(|l| !*l).collect();
-                    solver.raise_conflict(&clause, false);
-                    return;
-                }
-            }
-            self.seen += 1;
-        }
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
     After,
     Before,
-}
-
-impl Theory for Order {
-    fn final_check(&mut self, solver: &mut TheoryArg<'_>) {
-        self.check(solver);
-    }
-
-    fn partial_check(&mut self, solver: &mut TheoryArg<'_>) {
-        self.check(solver);
-    }
-
-    fn create_level(&mut self) {
-        self.levels.push((self.added.len(), self.seen));
-    }
-
-    fn pop_levels(&mut self, n: usize) {
-        let Some(remaining) = self.levels.len().checked_sub(n) else { return };
-        let Some((edges, seen)) = self.levels.get(remaining).copied() else { return };
-        self.levels.truncate(remaining);
-        self.seen = seen;
-        for (from, to) in self.added.drain(edges..).rev() {
-            self.after[from as usize].pop();
-            self.before[to as usize].pop();
-        }
-    }
-
-    fn n_levels(&self) -> usize {
-        self.levels.len()
-    }
-
-    fn explain_propagation(&mut self, _: Lit) -> &[Lit] {
-        unreachable!("edges are checked, not propagated")
-    }
 }

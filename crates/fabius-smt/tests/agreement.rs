@@ -1,9 +1,14 @@
 //! Random terms: what the solver says is what evaluation says.
 
-use fabius_smt::{Answer, Embedded, External, Limits, Model, Op, Solver, Sort, Term, Terms, evaluate, find_solver};
+mod sat_solvers;
+
+use fabius_smt::{
+    Answer, Embedded, External, Limits, Model, Op, SatSolver, Solver, Sort, Term, Terms, evaluate, find_solver,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 const BYTE: Sort = Sort::Bits { width: 8, signed: true };
 const WORD: Sort = Sort::Bits { width: 16, signed: false };
@@ -136,8 +141,10 @@ fn agree(seed: u64, make: &mut dyn FnMut() -> Box<dyn Solver>) -> bool {
 
 #[test]
 fn the_embedded_solver_and_evaluation_agree() {
-    for seed in 0..300 {
-        assert!(agree(seed, &mut || Box::new(Embedded::default())), "seed {seed}");
+    for sat_solver in sat_solvers::all() {
+        for seed in 0..300 {
+            assert!(agree(seed, &mut || Box::new(Embedded::with(sat_solver))), "{sat_solver:?}, seed {seed}");
+        }
     }
 }
 
@@ -154,9 +161,13 @@ fn an_external_solver_and_evaluation_agree() {
 
 #[test]
 fn integers_have_no_end() {
+    sat_solvers::all().into_iter().for_each(integers_have_no_end_for);
+}
+
+fn integers_have_no_end_for(sat_solver: SatSolver) {
     let mut terms = Terms::default();
     let (x, y) = (terms.variable(Sort::Int), terms.variable(Sort::Int));
-    let mut solver = Embedded::default();
+    let mut solver = Embedded::with(sat_solver);
     // x < y, and x + 1 is not below y + 1: for no size of integers, since a linear formula has a small solution if any.
     let less = terms.lt(x, y);
     let one = terms.constant(1, Sort::Int);
@@ -171,20 +182,20 @@ fn integers_have_no_end() {
     let zero = terms.constant(0, Sort::Int);
     let (difference, rest) = (terms.arithmetic(Op::Sub, x, y), terms.arithmetic(Op::Rem, x, two));
     let (is_one, is_even) = (terms.eq(difference, one), terms.eq(rest, zero));
-    assert_eq!(check(&mut Embedded::default(), &terms, &[large[0], large[1], is_one, is_even]), Answer::Sat);
+    assert_eq!(check(&mut Embedded::with(sat_solver), &terms, &[large[0], large[1], is_one, is_even]), Answer::Sat);
     // The bits of any integer are no linear formula.
     let bits = terms.arithmetic(Op::BitAnd, x, y);
     let more = terms.lt(x, bits);
     let positive = terms.le(zero, x);
     let all = terms.and(more, positive);
-    assert_eq!(check(&mut Embedded::default(), &terms, &[all]), Answer::UnsatWithin64Bits);
+    assert_eq!(check(&mut Embedded::with(sat_solver), &terms, &[all]), Answer::UnsatWithin64Bits);
     // x > 1000 needs more than eight bits.
     let thousand = terms.constant(1000, Sort::Int);
     let large = terms.lt(thousand, x);
     assert_eq!(check(&mut solver, &terms, &[large]), Answer::Sat);
     assert!(solver.value(&terms, x).unwrap().unwrap() > 1000);
     // A number that follows from small ones is known, whatever its sort could hold.
-    let mut solver = Embedded::default();
+    let mut solver = Embedded::with(sat_solver);
     let guess = terms.variable(Sort::Int);
     let small = terms.variable_between(0, 3);
     let sum = terms.arithmetic(Op::Add, small, one);
@@ -195,18 +206,73 @@ fn integers_have_no_end() {
 }
 
 /// So many pigeons, one hole less.
-#[test]
-fn with_little_effort_it_gives_up() {
-    const HOLES: usize = 6;
-    let mut terms = Terms::default();
-    let sits: Vec<Vec<Term>> = (0..=HOLES).map(|_| (0..HOLES).map(|_| terms.variable(Sort::Bool)).collect()).collect();
+fn pigeons(terms: &mut Terms, holes: usize) -> Vec<Term> {
+    let sits: Vec<Vec<Term>> = (0..=holes).map(|_| (0..holes).map(|_| terms.variable(Sort::Bool)).collect()).collect();
     let mut facts: Vec<Term> = sits.iter().map(|holes| terms.any(holes.clone())).collect();
-    for (hole, one) in (0..HOLES).flat_map(|hole| (0..=HOLES).map(move |one| (hole, one))) {
+    for (hole, one) in (0..holes).flat_map(|hole| (0..=holes).map(move |one| (hole, one))) {
         for other in 0..one {
             let both = terms.and(sits[one][hole], sits[other][hole]);
             facts.push(terms.not(both));
         }
     }
-    assert_eq!(check(&mut Embedded::with_effort(Some(10)), &terms, &facts), Answer::Unknown);
-    assert_eq!(check(&mut Embedded::with_effort(None), &terms, &facts), Answer::Unsat);
+    facts
+}
+
+#[test]
+fn with_little_effort_it_gives_up() {
+    let mut terms = Terms::default();
+    let facts = pigeons(&mut terms, 6);
+    assert_eq!(check(&mut Embedded::with(SatSolver::Few(10)), &terms, &facts), Answer::Unknown);
+    for sat_solver in sat_solvers::all() {
+        assert_eq!(check(&mut Embedded::with(sat_solver), &terms, &facts), Answer::Unsat, "{sat_solver:?}");
+    }
+}
+
+/// Too many pigeons for any of them.
+#[test]
+fn who_is_told_to_stop_stops() {
+    let mut terms = Terms::default();
+    let facts = pigeons(&mut terms, 24);
+    for sat_solver in sat_solvers::all() {
+        let mut solver = Embedded::with(sat_solver);
+        let deadline = Some(Instant::now() + Duration::from_millis(200));
+        let limits = Limits { deadline, stop: &Arc::default() };
+        assert_eq!(solver.check(&terms, &facts, &limits).unwrap(), Answer::Unknown, "{sat_solver:?}");
+        // It may be asked again, and stopped from elsewhere.
+        let stop = Arc::new(AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(100));
+                stop.store(true, Ordering::Relaxed);
+            });
+            let limits = Limits { deadline: None, stop: &stop };
+            assert_eq!(solver.check(&terms, &facts, &limits).unwrap(), Answer::Unknown, "{sat_solver:?}");
+        });
+    }
+}
+
+/// What was said and learnt before somebody else decides is not lost.
+#[test]
+fn questions_go_on_where_another_solver_decides() {
+    for sat_solver in sat_solvers::all() {
+        let mut terms = Terms::default();
+        let facts = pigeons(&mut terms, 5);
+        let mut solver = Embedded::with(sat_solver);
+        let (last, most) = facts.split_last().unwrap();
+        solver.assert_any(&terms, most);
+        for fact in most {
+            assert_eq!(check(&mut solver, &terms, &[*fact]), Answer::Sat, "{sat_solver:?}");
+            solver.assert(&terms, *fact);
+        }
+        assert_eq!(check(&mut solver, &terms, &[*last]), Answer::Unsat, "{sat_solver:?}");
+        let other = terms.not(*last);
+        assert_eq!(check(&mut solver, &terms, &[other]), Answer::Sat, "{sat_solver:?}");
+        for fact in &facts {
+            let mut model = Model::new();
+            for v in terms.variables() {
+                model.extend(solver.value(&terms, *v).unwrap().map(|value| (*v, value)));
+            }
+            assert_eq!(evaluate(&terms, &model, *fact, &mut Default::default()) == 1, fact != last, "{sat_solver:?}");
+        }
+    }
 }

@@ -14,7 +14,7 @@ use fabius_sequential::summaries::counting::{Counting, count};
 use fabius_sequential::summaries::interfaces::{Composed, Threads, compose};
 use fabius_sequential::summaries::views::{Invariant, invariant};
 use fabius_sequential::summaries::{GaveUp, NODES, Template};
-use fabius_smt::{Embedded, Limits};
+use fabius_smt::{Embedded, Limits, SatSolver};
 use fabius_trace::{ProgramId, Reason, Schedule, Turn, Verdict};
 use fabius_translate::explicit::Trace;
 use fabius_translate::linear_interface::eager::{eager, threads};
@@ -298,7 +298,7 @@ fn by_bmc(
             let now = Instant::now();
             let deadline = work.limits.deadline.map(|d| now + d.saturating_duration_since(now) / 4);
             let limits = Limits { deadline, ..*work.limits };
-            follow(&translated, Box::new(Embedded::with_effort(Some(FEW_CONFLICTS))), depth, &limits, work)?
+            follow(&translated, Box::new(Embedded::with(SatSolver::Few(FEW_CONFLICTS))), depth, &limits, work)?
         }
     };
     Ok(match outcome {

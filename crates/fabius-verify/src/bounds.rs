@@ -5,7 +5,7 @@ use crate::proof::{ProofError, Sequentialization};
 use fabius_lang::program::{Program, StmtKind};
 use fabius_sequential::bmc::{BmcError, CutOff, NotSequential};
 use fabius_smt::{Limits, Solver, SolverChoice};
-use fabius_trace::{Bounds, Points, ProgramId, Reason, Verdict};
+use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, SchedulerKind, Verdict};
 use std::time::Duration;
 
 /// A report that is a verdict.
@@ -22,12 +22,26 @@ pub fn of_verdict(verdict: Verdict) -> Report {
     }
 }
 
+/// The report when a limit was hit before anything was done.
+pub fn unknown(bound: Bound, scheduler: SchedulerKind, id: &ProgramId, reason: Reason) -> Report {
+    let bounds = Bounds {
+        bound,
+        completed: None,
+        scheduler,
+        points: Points::All,
+        instances: id.instances.clone(),
+        any: Vec::new(),
+        limits: Vec::new(),
+    };
+    of_verdict(Verdict::Unknown { reason, bounds })
+}
+
 pub fn cut_by(limits: &Limits<'_>) -> Reason {
     if limits.stop.load(std::sync::atomic::Ordering::Relaxed) { Reason::Interrupted } else { Reason::Time }
 }
 
 pub fn beyond_64_bits() -> Reason {
-    let message = "integers beyond 64 bits might matter; `--solver z3` or `--solver cvc5` knows them";
+    let message = "integers beyond 64 bits might matter; `fabius verify --solver z3` or `--solver cvc5` knows them";
     Reason::Program { message: message.into() }
 }
 

@@ -1,6 +1,6 @@
 //! The translations, one after the other, and what they make as text.
 
-use crate::in_time::{Budget, within};
+use crate::in_time::{Budget, within_what_is_left};
 use crate::proof::{ProofError, Sequentialization};
 use fabius_lang::program::Program;
 use fabius_sequential::export::promela::{Refused, Sizes, promela};
@@ -76,7 +76,7 @@ pub fn text_of(
     budget: Budget<'_>,
 ) -> Result<String, ProofError> {
     let program = program.clone();
-    within(budget, move || text_in(&program, what, form, caps))
+    within_what_is_left(budget, move || text_in(&program, what, form, caps))?
 }
 
 fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -> Result<String, ProofError> {

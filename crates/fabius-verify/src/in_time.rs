@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// How often limits are looked at.
 const OFTEN: Duration = Duration::from_millis(20);
 
-/// How often the work may be late before nobody waits for it any more.
+/// How often work may be late before nobody waits for it any more.
 const PATIENCE: u32 = 10;
 
 /// Does some work in a thread of its own, and hears the news of it. `None` if the limits are hit and the work does not end:
@@ -23,6 +23,25 @@ const PATIENCE: u32 = 10;
 /// No thread can be started.
 pub fn in_time<T, N>(
     limits: &Limits<'_>,
+    news: &mut dyn FnMut(N),
+    work: impl FnOnce(&Limits<'_>, &mut dyn FnMut(N)) -> T + Send + 'static,
+) -> std::io::Result<Option<T>>
+where
+    T: Send + 'static,
+    N: Send + 'static,
+{
+    let mut late = 0;
+    let mut is_too_late = || {
+        late += u32::from(limits.are_hit());
+        late > PATIENCE
+    };
+    waited_for(limits, &mut is_too_late, news, work)
+}
+
+/// The same until `is_too_late`, which is asked every now and then.
+fn waited_for<T, N>(
+    limits: &Limits<'_>,
+    is_too_late: &mut dyn FnMut() -> bool,
     news: &mut dyn FnMut(N),
     work: impl FnOnce(&Limits<'_>, &mut dyn FnMut(N)) -> T + Send + 'static,
 ) -> std::io::Result<Option<T>>
@@ -47,17 +66,12 @@ where
             drop(sender.send(Message::Done(done)));
         })
     })?;
-    let mut late = 0;
     loop {
         match receiver.recv_timeout(OFTEN) {
             Ok(Message::News(n)) => news(n),
             Ok(Message::Done(done)) => return Ok(Some(done)),
-            Err(RecvTimeoutError::Timeout) => {
-                late += u32::from(limits.are_hit());
-                if late > PATIENCE {
-                    return Ok(None);
-                }
-            }
+            Err(RecvTimeoutError::Timeout) if is_too_late() => return Ok(None),
+            Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => match worker.join() {
                 Err(panic) => std::panic::resume_unwind(panic),
                 Ok(()) => unreachable!("it sends what it has done"),
@@ -77,27 +91,52 @@ pub struct Budget<'a> {
     pub stop: &'a Arc<AtomicBool>,
 }
 
-/// Does some work within a budget.
+impl Budget<'_> {
+    /// What there was not enough of.
+    fn short_of(&self, watch: &Watch) -> ProofError {
+        ProofError::GaveUp(match self.stop.load(Ordering::Relaxed) {
+            _ if watch.is_full() => Reason::Memory,
+            true => Reason::Interrupted,
+            false => Reason::Time,
+        })
+    }
+}
+
+/// Does some work that looks at no limits within a budget. If that is not enough, the work is left behind, but what takes a
+/// moment is always done.
 ///
 /// # Errors
-/// Its own, and [`ProofError::GaveUp`].
-pub(crate) fn within<T: Send + 'static>(
+/// [`ProofError::GaveUp`], or no thread can be started.
+pub fn within<T: Send + 'static>(
     budget: Budget<'_>,
-    work: impl FnOnce() -> Result<T, ProofError> + Send + 'static,
+    work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ProofError> {
     let watch = Watch::begin(budget.stop, budget.memory);
     let deadline = budget.time.and_then(|time| Instant::now().checked_add(time));
     let limits = Limits { deadline, stop: &watch.stop };
-    let done = match limits.are_hit() {
-        true => None,
-        false => in_time(&limits, &mut |()| {}, move |_, _| work()).map_err(no_thread)?,
+    let mut late = 0;
+    // What does not look at limits takes memory until it ends.
+    let mut is_too_late = || {
+        late += u32::from(limits.are_hit());
+        watch.is_full() || late > PATIENCE
     };
-    match done {
-        Some(done) => done,
-        None if watch.is_full() => Err(ProofError::GaveUp(Reason::Memory)),
-        None if budget.stop.load(Ordering::Relaxed) => Err(ProofError::GaveUp(Reason::Interrupted)),
-        None => Err(ProofError::GaveUp(Reason::Time)),
+    let done = waited_for(&limits, &mut is_too_late, &mut |()| {}, move |_, _| work()).map_err(no_thread)?;
+    done.ok_or_else(|| budget.short_of(&watch))
+}
+
+/// The same, but nothing is begun if nothing is left.
+///
+/// # Errors
+/// As [`within`].
+pub(crate) fn within_what_is_left<T: Send + 'static>(
+    budget: Budget<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ProofError> {
+    let watch = Watch::begin(budget.stop, budget.memory);
+    if budget.time.is_some_and(|time| time.is_zero()) || watch.stop.load(Ordering::Relaxed) {
+        return Err(budget.short_of(&watch));
     }
+    within(budget, work)
 }
 
 #[cfg(test)]

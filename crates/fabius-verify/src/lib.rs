@@ -17,6 +17,7 @@ mod plan;
 pub mod portfolio;
 mod proof;
 pub mod prove;
+mod room;
 mod stack;
 mod vacuous;
 mod witness;
@@ -35,6 +36,9 @@ use fabius_trace::{
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use room::within_memory;
+
+pub use bounds::unknown;
 pub use fabius_explore::search::{Progress, Strategy};
 pub use plan::PlanError;
 
@@ -195,6 +199,23 @@ pub fn check(
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<Report, CheckError> {
     plan.validate(program).map_err(CheckError::Plan)?;
+    let (report, is_full) = within_memory(plan.memory, stop, |stop| checked(program, id, plan, stop, progress));
+    let mut report = report?;
+    if let Verdict::Unknown { reason: reason @ Reason::Interrupted, .. } = &mut report.verdict
+        && is_full
+    {
+        *reason = Reason::Memory;
+    }
+    Ok(report)
+}
+
+fn checked(
+    program: &Program,
+    id: &ProgramId,
+    plan: &Plan,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(&Progress) + Sync),
+) -> Result<Report, CheckError> {
     let began = Instant::now();
     let options = options(plan, began);
     let monitor = Monitor { stop, progress };
@@ -220,6 +241,11 @@ pub fn check(
     let verdict = match (&outcome.bug, outcome.cut) {
         (Some(found), _) => Verdict::Bug { trace: Box::new(confirm(program, id, plan, found)?) },
         (None, _) if vacuous == Ok(true) => Verdict::Unknown { reason: vacuous::reason(), bounds },
+        (None, Some(Cut::Program(Limit::EndlessStep, span)))
+            if vacuous::is_surely_vacuous(program, options.deadline, stop) =>
+        {
+            Verdict::Unknown { reason: vacuous::reason_of_loop(span, program), bounds }
+        }
         (None, Some(cut)) => Verdict::Unknown { reason: reason(cut, program), bounds },
         (None, None) if vacuous.is_err() => {
             let cut = vacuous.expect_err("it was just seen");

@@ -4,8 +4,8 @@ use crate::bounds::{cut_by, of_bmc, of_verdict, proof_bounds};
 use crate::caps::tell;
 use crate::forms::unparsed;
 pub use crate::forms::{Form, text_of, translate};
-pub use crate::in_time::Budget;
-use crate::in_time::{in_time, within};
+pub use crate::in_time::{Budget, within};
+use crate::in_time::{in_time, within_what_is_left};
 pub use crate::proof::{Engine, Figures, MOST, Proof, ProofError, ProofPlan, ProofProgress, Sequentialization};
 use crate::stack::no_thread;
 use crate::work::Work;
@@ -45,7 +45,7 @@ pub enum Dump {
 pub fn dump(program: &Program, plan: &ProofPlan, format: Dump, stop: &Arc<AtomicBool>) -> Result<String, ProofError> {
     let budget = Budget { time: plan.time, memory: plan.memory, stop };
     let (program, plan) = (program.clone(), plan.clone());
-    within(budget, move || dumped(&program, &plan, format))
+    within_what_is_left(budget, move || dumped(&program, &plan, format))?
 }
 
 fn dumped(program: &Program, plan: &ProofPlan, format: Dump) -> Result<String, ProofError> {

@@ -6,7 +6,7 @@ use fabius_explore::complete::some_execution;
 use fabius_explore::search::{Cut, Monitor, Options, Outcome};
 use fabius_lang::program::{ExprKind, Program, StmtKind, Value};
 use fabius_machine::{Machine, StepLimits};
-use fabius_trace::{Bound, Points, Reason};
+use fabius_trace::{Bound, Points, Reason, Span};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -15,6 +15,16 @@ pub fn reason() -> Reason {
     let message = "no execution completes: each is dropped by an `assume` that fails or a choice of nothing, \
                    or does not leave a loop without scheduling points";
     Reason::Vacuous { message: message.into() }
+}
+
+/// The reason where a search was cut by a step that does not end, and no execution goes another way.
+pub fn reason_of_loop(span: Span, program: &Program) -> Reason {
+    let at = span.line_col(&program.source);
+    let message = format!(
+        "no execution completes: those that are not dropped stay in a loop without scheduling points, at {}:{}",
+        at.line, at.column
+    );
+    Reason::Vacuous { message }
 }
 
 /// Whether the program has anything that drops executions.

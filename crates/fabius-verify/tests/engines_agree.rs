@@ -192,3 +192,24 @@ fn loops_of_choices_inside_of_a_step_are_followed_once_around() {
         assert_eq!(said(many, &plan), Ok(None), "{plan:?}");
     }
 }
+
+#[test]
+fn rounds_of_more_threads_than_a_word_has_bits_are_counted() {
+    // The last thread begins, and each waits for the one that was made after it: a round for each but the first.
+    let source = "var turn: 0..70 = 70; \
+                  proc p(me: 0..70) { await turn == me; turn = me - 1; assert me != 66; } \
+                  init { for i in 1..70 { spawn p(i); } }";
+    let plan = Plan { bound: Bound::Rounds, ..Plan::default() };
+    let report = run(source, &plan).expect("it is explored");
+    assert_eq!(least(&report), Some(Some(4)));
+    let states = report.levels.last().map(|level| (level.states, level.transitions));
+    let program = fabius_lang::compile(source, &Default::default()).expect("it compiles");
+    let options = Options { bound: Bound::Rounds, ..Options::default() };
+    let reference = search(&Reference::new(&program, Points::All), &options);
+    assert_eq!(reference.levels.last().map(|level| (level.states, level.transitions)), states);
+    for (max, found) in [(3, false), (4, true)] {
+        let plan = Plan { strategy: Strategy::DepthFirst, max: Some(max), ..plan.clone() };
+        let verdict = run(source, &plan).expect("it is explored").verdict;
+        assert_eq!(matches!(verdict, Verdict::Bug { .. }), found, "{max}");
+    }
+}

@@ -73,11 +73,15 @@ fn memory_is_full_within_a_step() {
     }
 }
 
-/// A step of which each outcome is a state; one that has none, and many places between its choices.
+/// A step of which each outcome is a state; one that passes many places between its choices.
 const WIDE: [&str; 2] = [
     "var y: int; init { let a: int = any 0..4000000; let b: int = any 0..4000000; y = a * 5000000 + b; }",
-    "var y: int; init { let a: int = any 0..4000000; let b: int = any 0..3; assume a + b < 0; y = 1; }",
+    "var y: int; init { for i in 1..100000 { if * { y = 1; } } }",
 ];
+
+/// A step of which outcomes do not meet in many places, and lead to one.
+const APART: &str = "var y: int; init { y = 1; let a: int = any 0..99; let b: int = any 0..99; let c: int = any 0..2; \
+                     assert a + b + c >= 0; }";
 
 /// Many steps, each with many places between choices.
 const LONG: &str =
@@ -91,6 +95,15 @@ fn memory_is_full_between_outcomes_of_a_step() {
         for plan in plans(preemptions.clone()).into_iter().chain(plans(none.clone())) {
             let verdict = said(source, &plan, false);
             assert_eq!(reason(&verdict), Some(&Reason::Memory), "{plan:?}\n{source}");
+        }
+    }
+}
+
+#[test]
+fn points_of_a_step_that_do_not_meet_are_forgotten() {
+    for memory in [None, Some(1 << 20)] {
+        for plan in plans(Plan { memory, ..Plan::default() }) {
+            assert_eq!(said(APART, &plan, false), Verdict::Verified, "{plan:?}");
         }
     }
 }

@@ -49,6 +49,14 @@ fn random_programs_are_answered_as_by_exploration() {
     assert!(bugs >= 3 && none >= 3, "{bugs} with bugs, {none} without");
 }
 
+/// Nobody has begun, and still it is the time that was not enough.
+#[test]
+fn without_time_the_time_is_the_reason() {
+    let none = Ask { time: Some(Duration::ZERO), ..ask(None) };
+    let decided = decided("var x: bool; process p[2] { x = true; }", &none).expect("a limit is no error");
+    assert!(matches!(decided.report.verdict, Verdict::Unknown { reason: fabius_trace::Reason::Time, .. }));
+}
+
 /// Two of a kind that need one deep loop: bounds are raised until the bug is reached.
 #[test]
 fn bounds_grow_by_themselves() {

@@ -20,7 +20,8 @@ fn proof_plan(sequentialization: Sequentialization) -> ProofPlan {
         objects: None,
         incremental: false,
         engine: Engine::Bmc,
-        solver: SolverChoice::Embedded,
+        // Small questions would not get to it.
+        solver: if cfg!(feature = "cadical") { SolverChoice::Named("cadical".into()) } else { SolverChoice::Embedded },
         time: Some(Duration::from_secs(900)),
         memory: None,
     }

@@ -54,6 +54,19 @@ fn one_execution_that_ends_or_goes_on_for_ever_is_enough() {
     }
 }
 
+/// A step that does not end is a limit, with its place, and more than that if nothing goes another way.
+#[test]
+fn a_step_without_an_end_is_a_limit_or_all_there_is() {
+    let said = |source| match said(source, &Plan::default()) {
+        Verdict::Unknown { reason, .. } => (matches!(reason, Reason::Vacuous { .. }), reason.words()),
+        other => panic!("{source}\n{other:?}"),
+    };
+    let (is_vacuous, words) = said("init { var n = 0; loop { let b: bool = *; n = n + 1; } }");
+    assert!(is_vacuous && words.contains("a loop without scheduling points, at 1:"), "{words}");
+    let (is_vacuous, words) = said("var x: bool; init { if * { x = true; } else { var n = 0; loop { n = n + 1; } } }");
+    assert!(!is_vacuous && words.contains("a step of more than 1,000,000 statements"), "{words}");
+}
+
 #[test]
 fn what_needs_more_than_the_bound_is_vacuous_within_it() {
     // The only execution that completes preempts `p` once.

@@ -143,9 +143,10 @@ pub enum Variant {
 pub type Family = fn(usize, Variant) -> String;
 
 /// The families, by name.
-pub const FAMILIES: [(&str, Family); 10] = [
+pub const FAMILIES: [(&str, Family); 11] = [
     ("race", race),
     ("race_all", race_all),
+    ("race_sum", race_sum),
     ("scatter_gather", scatter_gather),
     ("router", router),
     ("exchange", exchange),
@@ -189,6 +190,19 @@ pub fn race_all(n: usize, variant: Variant) -> String {
             receiver.push(format!("assert x1 != {n}"));
         }
     }
+    let mut text = node("Receiver", &receiver);
+    for i in 1..=n {
+        text += &node(&format!("Sender{i}"), &[format!("send_i s{i} @{i} -> @0: {i}")]);
+    }
+    text
+}
+
+/// The same, where all messages are added up: whatever their order, the sum is the same. That is hard to prove.
+pub fn race_sum(n: usize, variant: Variant) -> String {
+    let mut receiver: Vec<String> = (1..=n).map(|i| format!("recv r{i} @0 -> x{i}")).collect();
+    let sum = (1..=n).map(|i| format!("x{i}")).collect::<Vec<_>>().join(" + ");
+    let relation = if variant == Variant::Right { "==" } else { "!=" };
+    receiver.push(format!("assert {sum} {relation} {}", n * (n + 1) / 2));
     let mut text = node("Receiver", &receiver);
     for i in 1..=n {
         text += &node(&format!("Sender{i}"), &[format!("send_i s{i} @{i} -> @0: {i}")]);

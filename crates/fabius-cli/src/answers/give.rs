@@ -11,9 +11,10 @@ use crate::failure::{Failure, output};
 use crate::files;
 use crate::paint::{Ink, Style, printable};
 use crate::program::Loaded;
-use fabius_trace::Verdict;
+use fabius_trace::{Reason, Verdict};
 use fabius_verify::{Plan, Report};
 use std::path::Path;
+use std::time::Instant;
 
 /// Prints the answer and saves the trace of a bug, as the options ask for; returns the exit code. `statistics` is the
 /// table for `--stats`, `document` what `--json` prints.
@@ -55,6 +56,20 @@ pub fn answer(
     }
     written.result?;
     Ok(found.verdict.exit_code())
+}
+
+/// The answer about a program that a limit did not let be read; returns the exit code.
+pub fn unread(
+    reason: &Reason,
+    asked: Question,
+    began: Instant,
+    loaded: &Loaded,
+    args: &AnswerArgs,
+) -> Result<u8, Failure> {
+    let report = fabius_verify::unknown(asked.bound, asked.scheduler, &loaded.id, reason.clone());
+    let report = Report { elapsed: began.elapsed(), ..report };
+    let document = documents::Answer::of(&report, asked, &loaded.id);
+    answer(&report, asked, loaded, args, |_, _| String::new(), &document)
 }
 
 /// Writes answers as SARIF.

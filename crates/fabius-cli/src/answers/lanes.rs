@@ -1,6 +1,7 @@
 //! A trace in lanes: one column for each thread or buffer, time downwards, source lines beside the steps.
 
 use crate::paint::{Ink, Paint, Style, clip, pad, printable, width, wrap};
+use fabius_html::wordless;
 use fabius_trace::{Action, ErrorTrace, Mark};
 
 /// Narrowest useful column.
@@ -63,7 +64,8 @@ pub fn draw(trace: &ErrorTrace, style: Style) -> String {
             out += &lines_of(action, gutter, indent, room, paint);
         }
         if step.actions.is_empty() {
-            out += &format!("{}  {}{}\n", " ".repeat(gutter), " ".repeat(indent), paint.ink(Ink::Faint, "(ends)"));
+            let word = paint.ink(Ink::Faint, wordless(trace, number));
+            out += &format!("{}  {}{word}\n", " ".repeat(gutter), " ".repeat(indent));
         }
     }
     out

@@ -1,9 +1,8 @@
 //! The options of `fabius check`.
 
-use super::common::{AnswerArgs, BoundArg, PointsArg, ProgramArgs, SvcompArgs};
-use super::values::{parse_duration, parse_scheduler, parse_size, parse_strategy};
+use super::common::{AnswerArgs, PointsArg, ProgramArgs, ScheduleArgs, SvcompArgs};
+use super::values::{parse_duration, parse_size, parse_strategy};
 use clap::Args;
-use fabius_trace::SchedulerKind;
 use fabius_verify::Strategy;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,18 +13,11 @@ pub struct CheckArgs {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// What deviations from an undisturbed run are counted [default: preemptions, or what --scheduler or --strategy asks for]
-    #[arg(long, value_name = "BOUND", help_heading = "Bounds")]
-    pub bound: Option<BoundArg>,
-    /// Explore schedules with at most N such deviations [default: no limit]
-    #[arg(long, value_name = "N", help_heading = "Bounds")]
-    pub max: Option<u32>,
+    #[command(flatten)]
+    pub schedules: ScheduleArgs,
     #[command(flatten)]
     pub program: ProgramArgs,
 
-    /// Who is next: bag, bounded-bag:K, round-robin, depth-first [default: bag; round-robin for delays]
-    #[arg(long, value_name = "SCHEDULER", value_parser = parse_scheduler, help_heading = "Search")]
-    pub scheduler: Option<SchedulerKind>,
     /// In which order schedules are tried: iterative, dfs, random, pct:D [default: iterative]
     #[arg(long, value_name = "STRATEGY", value_parser = parse_strategy, help_heading = "Search")]
     pub strategy: Option<Strategy>,
@@ -37,9 +29,6 @@ pub struct CheckArgs {
     /// Enumerate executions without storing states
     #[arg(long, help_heading = "Search")]
     pub stateless: bool,
-    /// Seed of the random strategies
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Search")]
-    pub seed: u64,
 
     /// Report data races too
     #[arg(long, help_heading = "What is a bug")]
@@ -54,7 +43,7 @@ pub struct CheckArgs {
     /// Processors to use [default: all]; the answer does not depend on it
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub jobs: Option<usize>,
-    /// Stop at this much memory for states: 512M, 4G
+    /// Stop at this much memory, of states and of the process: 512M, 4G
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
     pub memory: Option<u64>,
     /// Stop after this time: 500ms, 30s, 5m, 1h

@@ -1,10 +1,11 @@
 //! Options that several commands have.
 
-use super::values::{parse_const, parse_instances};
+use super::values::{parse_const, parse_duration, parse_instances, parse_scheduler, parse_size};
 use clap::{Args, ValueEnum};
-use fabius_trace::{Bound, Points};
+use fabius_trace::{Bound, Points, SchedulerKind};
 use fabius_verify::prove::SolverChoice;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What belongs to a program besides its text.
 #[derive(Clone, Debug, Default, Args)]
@@ -69,7 +70,7 @@ impl SvcompArgs {
 /// How an answer is given.
 #[derive(Debug, Args)]
 pub struct AnswerArgs {
-    /// Save the trace of a bug; `fabius replay` steps through it
+    /// Save the trace of a bug; `fabius replay` steps through it, of a C or C++ program `fabius run --replay`
     #[arg(long, value_name = "FILE.json", help_heading = "Output")]
     pub trace: Option<PathBuf>,
     /// Write the answer as a web page: lanes, source and values to step through
@@ -96,10 +97,21 @@ impl AnswerArgs {
     }
 }
 
+/// When to give up.
+#[derive(Debug, Args)]
+pub struct LimitArgs {
+    /// Stop after this time: 500ms, 30s, 5m, 1h
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Limits")]
+    pub time: Option<Duration>,
+    /// Stop at this much memory of the process: 512M, 4G [default: four fifths of what is available]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
+    pub memory: Option<u64>,
+}
+
 /// Who decides formulas.
 #[derive(Debug, Args)]
 pub struct SolverArgs {
-    /// Who solves: embedded, or z3 or cvc5 if it is installed
+    /// Who solves: embedded (batsat or cadical: with that SAT solver alone), or z3 or cvc5 if it is installed
     #[arg(long, value_name = "NAME", default_value = "embedded", help_heading = "Solver")]
     pub solver: String,
     /// Where the solver is, if not on the search path; any that reads SMT-LIB 2
@@ -129,6 +141,37 @@ pub enum When {
     Auto,
     Always,
     Never,
+}
+
+/// Which schedules are explored.
+#[derive(Debug, Args)]
+pub struct ScheduleArgs {
+    /// What deviations from an undisturbed run are counted [default: preemptions, or what --scheduler asks for]
+    #[arg(long, value_name = "BOUND", help_heading = "Bounds")]
+    pub bound: Option<BoundArg>,
+    /// Explore schedules with at most N such deviations [default: no limit]
+    #[arg(long, value_name = "N", help_heading = "Bounds")]
+    pub max: Option<u32>,
+    /// Who is next: bag, bounded-bag:K, round-robin, depth-first [default: bag; round-robin for delays]
+    #[arg(long, value_name = "SCHEDULER", value_parser = parse_scheduler, help_heading = "Search")]
+    pub scheduler: Option<SchedulerKind>,
+    /// Seed of the random strategies
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Search")]
+    pub seed: u64,
+}
+
+impl ScheduleArgs {
+    /// What is counted and who may be next, where one of them is not given: each asks for what goes with it.
+    pub fn bound_and_scheduler(&self) -> (Bound, SchedulerKind) {
+        let bound = match (self.bound, self.scheduler) {
+            (Some(bound), _) => bound.into(),
+            (None, Some(SchedulerKind::RoundRobin | SchedulerKind::DepthFirst)) => Bound::Delays,
+            (None, Some(SchedulerKind::BoundedBag(_))) => Bound::None,
+            (None, Some(SchedulerKind::Bag) | None) => Bound::Preemptions,
+        };
+        let fitting = if bound == Bound::Delays { SchedulerKind::RoundRobin } else { SchedulerKind::Bag };
+        (bound, self.scheduler.unwrap_or(fitting))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -28,6 +28,7 @@ use verify::{TranslateArgs, VerifyArgs};
 /// Finds the schedule that breaks a concurrent program, or shows that none within a stated bound does.
 #[derive(Debug, Parser)]
 #[command(name = "fabius", version, propagate_version = true, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(override_usage = "fabius FILE [OPTIONS]\n       fabius <COMMAND>")]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,

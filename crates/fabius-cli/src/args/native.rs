@@ -1,10 +1,9 @@
 //! The options of `fabius run`, `fabius cc` and `fabius c++`.
 
-use super::common::{AnswerArgs, BoundArg, PointsArg};
-use super::values::{parse_duration, parse_scheduler, parse_size, parse_walk};
+use super::common::{AnswerArgs, PointsArg, ScheduleArgs};
+use super::values::{parse_duration, parse_size, parse_walk};
 use clap::Args;
 use fabius_native::Walk;
-use fabius_trace::SchedulerKind;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,19 +24,12 @@ pub struct RunArgs {
     #[arg(last = true, value_name = "ARG")]
     pub args: Vec<OsString>,
 
-    /// What deviations from an undisturbed run are counted [default: preemptions, or what --scheduler asks for]
-    #[arg(long, value_name = "BOUND", help_heading = "Bounds")]
-    pub bound: Option<BoundArg>,
-    /// Explore schedules with at most N such deviations [default: no limit; 2 behind a data race]
-    #[arg(long, value_name = "N", help_heading = "Bounds")]
-    pub max: Option<u32>,
+    #[command(flatten)]
+    pub schedules: ScheduleArgs,
     /// Steps after which an execution is given up
     #[arg(long, value_name = "N", default_value_t = 100_000, help_heading = "Bounds")]
     pub max_steps: u32,
 
-    /// Who is next: bag, bounded-bag:K, round-robin, depth-first [default: bag; round-robin for delays]
-    #[arg(long, value_name = "SCHEDULER", value_parser = parse_scheduler, help_heading = "Search")]
-    pub scheduler: Option<SchedulerKind>,
     /// In which order schedules are tried: iterative, dfs, random, pct:D, pos, urw, surw
     #[arg(long, value_name = "STRATEGY", value_parser = parse_walk, default_value = "iterative", help_heading = "Search")]
     pub strategy: Walk,
@@ -52,9 +44,6 @@ pub struct RunArgs {
     /// state matter [default: only where executions do not repeat themselves]
     #[arg(long, help_heading = "Search")]
     pub fork: bool,
-    /// Seed of the random strategies
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Search")]
-    pub seed: u64,
 
     /// Stop at the first data race, instead of looking for what it leads to
     #[arg(long, help_heading = "What is a bug")]

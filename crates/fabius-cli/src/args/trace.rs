@@ -1,10 +1,8 @@
 //! The options of `fabius trace`.
 
-use super::common::{AnswerArgs, SolverArgs};
-use super::values::{parse_duration, parse_size};
+use super::common::{AnswerArgs, LimitArgs, SolverArgs};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 #[derive(Debug, Args)]
 pub struct TraceArgs {
@@ -39,12 +37,8 @@ pub struct TraceArgs {
     #[arg(long, num_args = 2, value_names = ["FORMAT", "FILE"], help_heading = "Output", conflicts_with_all = ["trace", "json", "enumerate"])]
     pub dump: Vec<String>,
 
-    /// Stop after this time: 500ms, 30s, 5m, 1h
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Limits")]
-    pub time: Option<Duration>,
-    /// Stop at this much memory for the states of `--pairs exact`: 512M, 4G
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
-    pub memory: Option<u64>,
+    #[command(flatten)]
+    pub limits: LimitArgs,
     #[command(flatten)]
     pub answer: AnswerArgs,
 }

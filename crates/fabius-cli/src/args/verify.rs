@@ -1,10 +1,8 @@
 //! The options of `fabius verify` and `fabius translate`.
 
-use super::common::{AnswerArgs, ColourArgs, ProgramArgs, SolverArgs, SvcompArgs};
-use super::values::{parse_duration, parse_size};
+use super::common::{AnswerArgs, ColourArgs, LimitArgs, ProgramArgs, SolverArgs, SvcompArgs};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// The largest bound of a translation.
 const MOST: i64 = fabius_verify::prove::MOST as i64;
@@ -57,17 +55,6 @@ impl SequentialArgs {
 pub enum DelayedArg {
     /// New tasks first
     DepthFirst,
-}
-
-/// When to give up.
-#[derive(Debug, Args)]
-pub struct LimitArgs {
-    /// Stop after this time: 500ms, 30s, 5m, 1h
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Limits")]
-    pub time: Option<Duration>,
-    /// Stop at this much memory of the process: 512M, 4G [default: four fifths of what is available]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
-    pub memory: Option<u64>,
 }
 
 #[derive(Debug, Args)]

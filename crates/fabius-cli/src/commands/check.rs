@@ -13,10 +13,12 @@ use crate::progress::Ticker;
 use crate::{c, files, stop};
 use fabius_c::Property;
 use fabius_lang::Choices;
-use fabius_trace::{Bound, Points, SchedulerKind, Verdict};
+use fabius_trace::{Bound, Points, Verdict};
 use fabius_verify::graph::{self, GraphError};
+use fabius_verify::prove::Budget;
 use fabius_verify::{Plan, Strategy};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -87,14 +89,19 @@ fn several(args: &CheckArgs, plan: &Plan) -> Result<u8, Failure> {
 }
 
 /// Checks one file.
-fn check(file: &Path, args: &CheckArgs, plan: &Plan, stop: &AtomicBool) -> Checked {
+fn check(file: &Path, args: &CheckArgs, plan: &Plan, stop: &Arc<AtomicBool>) -> Checked {
     let began = Instant::now();
     let ticker = Ticker::new(!args.answer.json);
-    let outcome = load(file, &args.program, Choices::Finite).and_then(|loaded| {
+    // `--memory` is for states.
+    let budget = Budget { time: plan.time, memory: None, stop };
+    let outcome = load(file, &args.program, Choices::Finite, budget).and_then(|loaded| {
         // Reading the program is part of the time.
         let plan = fitted(plan, args, &loaded);
         let plan = &Plan { time: plan.time.map(|time| time.saturating_sub(began.elapsed())), ..plan };
-        let outcome = fabius_verify::check(&loaded.program, &loaded.id, plan, stop, &|p| ticker.tick(p));
+        let outcome = match &loaded.program {
+            Ok(program) => fabius_verify::check(program, &loaded.id, plan, stop, &|p| ticker.tick(p)),
+            Err(reason) => Ok(fabius_verify::unknown(plan.bound, plan.scheduler, &loaded.id, reason.clone())),
+        };
         ticker.clear();
         Ok((loaded, outcome.map_err(failure::of_check)?))
     });
@@ -148,7 +155,11 @@ fn write_graph(
     let max = trace.filter(|_| plan.bound != Bound::None).map(|t| t.cost).or(plan.max);
     let most = dot::MOST_STATES;
     let unwritten = |why: String| failure::output(format!("`{}` was not written: {why}", path.display()));
-    let graph = match graph::graph(&loaded.program, &loaded.id, plan, max, trace, most, stop) {
+    let graph = match &loaded.program {
+        Ok(program) => graph::graph(program, &loaded.id, plan, max, trace, most, stop),
+        Err(reason) => Err(GraphError::Cut(reason.clone())),
+    };
+    let graph = match graph {
         Ok(graph) => graph,
         Err(GraphError::TooLarge) => {
             let why = format!("the graph has more than {most} states or {} steps", graph::steps_within(most));
@@ -174,21 +185,10 @@ fn write_graph(
 /// What the options ask for, with the defaults that depend on each other.
 fn plan(args: &CheckArgs) -> Plan {
     let strategy = args.strategy.unwrap_or(Strategy::Iterative);
-    let deterministic = matches!(args.scheduler, Some(SchedulerKind::RoundRobin | SchedulerKind::DepthFirst));
-    let bound = match args.bound {
-        Some(bound) => bound.into(),
-        None if deterministic => Bound::Delays,
-        None if matches!(args.scheduler, Some(SchedulerKind::BoundedBag(_))) => Bound::None,
-        None => Bound::Preemptions,
-    };
-    let scheduler = match (args.scheduler, bound) {
-        (Some(scheduler), _) => scheduler,
-        (None, Bound::Delays) => SchedulerKind::RoundRobin,
-        (None, _) => SchedulerKind::Bag,
-    };
+    let (bound, scheduler) = args.schedules.bound_and_scheduler();
     Plan {
         bound,
-        max: args.max,
+        max: args.schedules.max,
         scheduler,
         strategy,
         // As CHESS: data races are bugs of a C program, so that points at synchronization are enough.
@@ -205,6 +205,6 @@ fn plan(args: &CheckArgs) -> Plan {
         memory: args.memory,
         time: args.time,
         executions: args.executions,
-        seed: args.seed,
+        seed: args.schedules.seed,
     }
 }

@@ -6,7 +6,7 @@ mod tables;
 
 use crate::answers::documents;
 use crate::args::compare::CompareArgs;
-use crate::failure::{self, Failure, input, output, usage};
+use crate::failure::{self, Failure, input, nothing_written, output, usage};
 use crate::native::{is_program, target};
 use crate::outputs::refuse_losses;
 use crate::paint::Paint;
@@ -15,17 +15,20 @@ use crate::progress::Ticker;
 use crate::{files, stop};
 use charts::Drawn;
 use fabius_lang::Choices;
+use fabius_lang::program::Program;
 use fabius_native::Target;
-use fabius_trace::{COMPARISON_VERSION, Compared, Comparison, Counted};
+use fabius_trace::{COMPARISON_VERSION, Compared, Comparison, Counted, ProgramId, Reason};
 use fabius_verify::Plan;
 use fabius_verify::compare::{Extent, Way, measure};
+use fabius_verify::prove::Budget;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a file of the command line is.
 enum Subject {
-    Program(Box<Loaded>),
+    Program(Box<Program>, ProgramId),
     Native(String, Target),
     Measured(Vec<Compared>),
 }
@@ -36,8 +39,15 @@ pub fn run(args: &CompareArgs) -> Result<u8, Failure> {
     if let Some(twice) = args.strategies.iter().find(|way| !known.insert(&way.name)) {
         return Err(usage(format!("the strategy `{}` is given twice", twice.name)).help("give it once"));
     }
+    let stop = stop::on_interrupt();
     // Whatever is wrong with one file is said before any is measured.
-    let subjects = args.files.iter().map(|file| subject(file, args)).collect::<Result<Vec<_>, _>>()?;
+    let mut subjects = Vec::new();
+    for file in &args.files {
+        match subject(file, args, &stop)? {
+            Ok(subject) => subjects.push(subject),
+            Err(reason) => return Ok(files::unwritten(&nothing_written(&reason), args.output.color)),
+        }
+    }
     for folder in args.svg.iter().chain(&args.csv) {
         std::fs::create_dir_all(folder)
             .map_err(|error| output(format!("cannot make the folder `{}`: {error}", folder.display())))?;
@@ -46,12 +56,11 @@ pub fn run(args: &CompareArgs) -> Result<u8, Failure> {
         charts::refuse_same_names(&names(&subjects))?;
     }
     refuse_lost_inputs(args, &charts::names_of(&names(&subjects)))?;
-    let stop = stop::on_interrupt();
     let paint = Paint::of_stdout(args.output.color);
     let mut programs = Vec::new();
     for subject in subjects {
         let new = match subject {
-            Subject::Program(loaded) => vec![compare(&loaded, args, &stop)?],
+            Subject::Program(program, id) => vec![compare(&program, &id, args, &stop)?],
             Subject::Native(name, target) => vec![compare_native(name, &target, args, &stop)?],
             Subject::Measured(programs) => programs,
         };
@@ -92,7 +101,7 @@ fn names(subjects: &[Subject]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for subject in subjects {
         match subject {
-            Subject::Program(loaded) => names.push(&loaded.id.file),
+            Subject::Program(_, id) => names.push(&id.file),
             Subject::Native(name, _) => names.push(name),
             Subject::Measured(programs) => names.extend(programs.iter().map(|p| p.name.as_str())),
         }
@@ -100,16 +109,24 @@ fn names(subjects: &[Subject]) -> Vec<&str> {
     names
 }
 
-fn subject(file: &Path, args: &CompareArgs) -> Result<Subject, Failure> {
+/// What a file holds, or the limit that was hit before it was read.
+fn subject(file: &Path, args: &CompareArgs, stop: &Arc<AtomicBool>) -> Result<Result<Subject, Reason>, Failure> {
     if file.extension().is_some_and(|e| e == "json") {
-        return read(file).map(|comparison| Subject::Measured(comparison.programs));
+        return read(file).map(|comparison| Ok(Subject::Measured(comparison.programs)));
     }
     if is_program(file) {
-        return Ok(Subject::Native(file.display().to_string(), target(file, &[])?));
+        return Ok(Ok(Subject::Native(file.display().to_string(), target(file, &[])?)));
     }
-    let loaded = load(file, &args.program, Choices::Finite)?;
-    Plan::default().validate(&loaded.program)?;
-    Ok(Subject::Program(Box::new(loaded)))
+    // `--memory` is for states.
+    let budget = Budget { time: Some(args.time), memory: None, stop };
+    let Loaded { program, id, .. } = load(file, &args.program, Choices::Finite, budget)?;
+    match program {
+        Ok(program) => {
+            Plan::default().validate(&program)?;
+            Ok(Ok(Subject::Program(Box::new(program), id)))
+        }
+        Err(reason) => Ok(Err(reason)),
+    }
 }
 
 /// Reads a comparison that was saved.
@@ -152,16 +169,16 @@ fn compare_native(name: String, target: &Target, args: &CompareArgs, stop: &Atom
     Ok(Compared { name, counted: Counted::Classes, strategies })
 }
 
-fn compare(loaded: &Loaded, args: &CompareArgs, stop: &AtomicBool) -> Result<Compared, Failure> {
+fn compare(program: &Program, id: &ProgramId, args: &CompareArgs, stop: &AtomicBool) -> Result<Compared, Failure> {
     let one = |way: &Way| {
-        let what = format!("{}, {}", loaded.id.file, way.name);
+        let what = format!("{}, {}", id.file, way.name);
         let ticker = Ticker::of(&what);
-        let measured = measure(&loaded.program, &loaded.id, way, &extent(args), stop, &|p| ticker.tick(p));
+        let measured = measure(program, id, way, &extent(args), stop, &|p| ticker.tick(p));
         ticker.clear();
         measured.map_err(failure::of_check)
     };
     let strategies = args.strategies.iter().map(one).collect::<Result<_, _>>()?;
-    Ok(Compared { name: loaded.id.file.clone(), counted: Counted::States, strategies })
+    Ok(Compared { name: id.file.clone(), counted: Counted::States, strategies })
 }
 
 fn write(args: &CompareArgs, drawn: &Drawn) -> Result<(), Failure> {

@@ -11,9 +11,10 @@ use crate::program::load;
 use crate::progress::Board;
 use crate::{c, files, stop};
 use fabius_c::Property;
-use fabius_lang::{Choices, Options};
+use fabius_lang::Choices;
 use fabius_trace::Points;
 use fabius_verify::portfolio::{self, Ask, Member, MemberError};
+use fabius_verify::prove::Budget;
 use std::path::Path;
 use std::time::Instant;
 
@@ -21,28 +22,36 @@ use std::time::Instant;
 pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
     let began = Instant::now();
     refuse_losses(&[args.file.as_path()], &args.outputs())?;
-    let loaded = load(&args.file, &args.program, Choices::Unbounded)?;
-    let finite = Options { consts: args.program.consts.clone(), choices: Choices::Finite };
+    let stop = stop::on_interrupt();
+    // `--memory` is for states, too.
+    let budget = Budget { time: args.time, memory: None, stop: &stop };
+    let loaded = load(&args.file, &args.program, Choices::Unbounded, budget)?;
     let is_c = c::is_c(Path::new(&loaded.id.file));
     // Only exploration looks for data races, which are bugs of C.
     let races = is_c && c::property(&loaded.id).is_none_or(|p| p == Property::NoDataRace);
+    let points = if races { Points::Sync } else { Points::All };
+    let program = match &loaded.program {
+        Ok(program) => program,
+        Err(reason) => {
+            return give::unread(reason, question(Member::Exploration, points), began, &loaded, &args.answer);
+        }
+    };
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     let ask = Ask {
         only: args.engine.map(Into::into).or(races.then_some(Member::Exploration)),
         is_explorable: match is_c {
-            true => c::wide_choice(&loaded.program).is_none(),
-            false => fabius_lang::compile(&loaded.source, &finite).is_ok(),
+            true => c::wide_choice(program).is_none(),
+            false => !program.has_unbounded_choice(),
         },
-        points: if races { Points::Sync } else { Points::All },
+        points,
         deadlock: c::property(&loaded.id).is_none(),
         // Reading the program is part of the time.
         time: args.time.map(|time| time.saturating_sub(began.elapsed())),
         memory: args.memory,
         jobs: args.jobs.map_or_else(processors, |n| n as usize),
     };
-    let stop = stop::on_interrupt();
     let board = Board::new(!args.answer.json, args.time.is_none());
-    let outcome = portfolio::decide(&loaded.program, &loaded.id, &ask, &stop, &mut |member, now| {
+    let outcome = portfolio::decide(program, &loaded.id, &ask, &stop, &mut |member, now| {
         board.tell(member, &now);
     });
     board.clear();
@@ -53,8 +62,7 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
             .help("ask about something else: `--property unreach-call`; or use `fabius_any_int(0, 7)`"),
         MemberError::Unfit(why) => input(why).help("ask all engines that fit: leave out `--engine`"),
     })?;
-    let (bound, scheduler, least) = decided.by.cost();
-    let question = Question { bound, scheduler, points: ask.points, least };
+    let question = question(decided.by, points);
     let document = documents::Answer::of(&decided.report, question, &loaded.id).with_engines(engines(&decided));
     let code = give::answer(&decided.report, question, &loaded, &args.answer, text::statistics, &document)?;
     svcomp::give(&decided.report.verdict, &loaded, &args.svcomp)?;
@@ -63,4 +71,9 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
         files::print_in(style.paint, &others(&decided))?;
     }
     Ok(code)
+}
+
+fn question(member: Member, points: Points) -> Question {
+    let (bound, scheduler, least) = member.cost();
+    Question { bound, scheduler, points, least }
 }

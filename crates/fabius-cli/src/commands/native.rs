@@ -1,5 +1,6 @@
 //! `fabius run`: explores a C or C++ program that `fabius cc` has built.
 
+use crate::answers::again::run_again;
 use crate::answers::checked::Question;
 use crate::answers::give::write_sarif;
 use crate::answers::junit::{self, Case};
@@ -9,21 +10,23 @@ use crate::answers::{documents, lanes, page, text};
 use crate::args::native::RunArgs;
 use crate::failure::{self, Failure, input};
 use crate::native::{target, unexplored};
-use crate::outputs::refuse_losses;
+use crate::outputs::{Output, refuse_losses};
 use crate::paint::{Ink, Style, printable};
 use crate::progress::Ticker;
 use crate::saved::read_trace;
 use crate::{files, stop};
 use fabius_html::sources_of;
 use fabius_native::{Isolation, Plan, Problem, Target, Walk};
-use fabius_trace::{Bound, BugKind, ErrorTrace, ProgramId, SchedulerKind, Verdict};
+use fabius_trace::{Bound, BugKind, ErrorTrace, ProgramId, Verdict};
 use fabius_verify::{Progress, Report};
 use std::io::IsTerminal;
+use std::path::Path;
 use std::time::Instant;
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &RunArgs) -> Result<u8, Failure> {
     refuse_losses(&args.inputs(), &args.outputs())?;
+    refuse_sources(&args.outputs())?;
     let plan = plan(args);
     let target = target(&args.program, &args.args)?;
     if let (Some(path), true) = (&args.replay, args.gdb) {
@@ -60,22 +63,24 @@ fn explore(args: &RunArgs, target: &Target, plan: &Plan) -> Result<fabius_native
     report
 }
 
+/// What the program was made of is not given, and may not be overwritten either.
+fn refuse_sources(outputs: &[Output<'_>]) -> Result<(), Failure> {
+    const ENDS: [&str; 10] = ["c", "cc", "cpp", "cxx", "h", "hh", "hpp", "hxx", "o", "so"];
+    let is_source = |path: &Path| path.exists() && path.extension().is_some_and(|e| ENDS.iter().any(|end| e == *end));
+    match outputs.iter().find(|(_, path)| is_source(path)) {
+        None => Ok(()),
+        Some((option, path)) => {
+            Err(failure::output(format!("`{option} {}` would overwrite what a program is made of", path.display()))
+                .help("give it another name; nothing was run and nothing was written"))
+        }
+    }
+}
+
 fn plan(args: &RunArgs) -> Plan {
-    let deterministic = matches!(args.scheduler, Some(SchedulerKind::RoundRobin | SchedulerKind::DepthFirst));
-    let bound = match args.bound {
-        Some(bound) => bound.into(),
-        None if deterministic => Bound::Delays,
-        None if matches!(args.scheduler, Some(SchedulerKind::BoundedBag(_))) => Bound::None,
-        None => Bound::Preemptions,
-    };
-    let scheduler = match (args.scheduler, bound) {
-        (Some(scheduler), _) => scheduler,
-        (None, Bound::Delays) => SchedulerKind::RoundRobin,
-        (None, _) => SchedulerKind::Bag,
-    };
+    let (bound, scheduler) = args.schedules.bound_and_scheduler();
     Plan {
         bound,
-        max: args.max,
+        max: args.schedules.max,
         scheduler,
         walk: args.strategy,
         points: args.points.into(),
@@ -86,7 +91,7 @@ fn plan(args: &RunArgs) -> Plan {
         time: args.time,
         memory: args.memory,
         max_steps: args.max_steps,
-        seed: args.seed,
+        seed: args.schedules.seed,
         isolation: args.fork.then_some(Isolation::Process),
         jobs: args.jobs.into(),
     }
@@ -112,7 +117,10 @@ fn answer(args: &RunArgs, plan: &Plan, found: fabius_native::Report, id: &Progra
     };
     let told = |style| {
         let mut text = match &report.verdict {
-            Verdict::Bug { trace } => bug(trace, least, style),
+            Verdict::Bug { trace } if args.replay.is_some() => bug(trace, least, style),
+            Verdict::Bug { trace } => {
+                bug(trace, least, style) + &format!("\nreplay it: {}\n", run_again(&args.program))
+            }
             _ if args.replay.is_some() => "the execution does not fail\n".to_string(),
             _ => text::text(&report, question, "", id, style),
         };

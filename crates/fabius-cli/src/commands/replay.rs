@@ -15,19 +15,28 @@ use crate::saved::{beside, read_trace};
 use crate::{c, files};
 use fabius_html::Source;
 use fabius_lang::Choices;
-use fabius_trace::{ErrorTrace, LaneKind, Verdict};
+use fabius_trace::{ErrorTrace, LaneKind, Reason, Verdict};
+use fabius_verify::prove::Budget;
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     let given: Vec<&Path> = std::iter::once(&args.trace).chain(&args.program).map(PathBuf::as_path).collect();
     refuse_losses(&given, &args.outputs())?;
     let trace = read_trace(&args.trace)?;
+    if trace.program.hash.is_empty() {
+        return Err(of_no_model(args, &trace));
+    }
     let program = program_of(args, &trace)?;
+    let budget = Budget { time: None, memory: None, stop: &Arc::default() };
     refuse_losses(&[&args.trace, &program], &args.outputs())?;
     if trace.lanes.iter().any(|lane| lane.kind == LaneKind::Node) {
-        let loaded = load_trace(&program)?;
+        let loaded = load_trace(&program, budget)?;
+        if let Some(reason) = &loaded.cut {
+            return Err(unread(reason));
+        }
         if loaded.id.hash != trace.program.hash {
             return Err(fabius_verify::ReplayError::OtherProgram.into());
         }
@@ -49,9 +58,25 @@ pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
         consts: trace.program.consts.clone(),
         ..ProgramArgs::default()
     };
-    let loaded = compile(source, &program, &of_trace, Choices::Unbounded)?;
-    let again = fabius_verify::replay(&loaded.program, &loaded.id, &trace)?;
+    let loaded = compile(source, &program, &of_trace, Choices::Unbounded, budget)?;
+    let model = loaded.program.map_err(|reason| unread(&reason))?;
+    let again = fabius_verify::replay(&model, &loaded.id, &trace)?;
     show(args, &again, &loaded.source, &program)
+}
+
+/// Memory may not be enough to read the program.
+fn unread(reason: &Reason) -> Failure {
+    input(format!("the program was not read: {}", reason.words()))
+}
+
+/// Traces of C and C++ programs and of Rust tests: no text says what these do.
+fn of_no_model(args: &ReplayArgs, trace: &ErrorTrace) -> Failure {
+    let (saved, program) = (args.trace.display(), &trace.program.file);
+    input(format!("`{saved}` is the trace of `{program}`, which is no model: only the program itself can run it again"))
+        .help(format!(
+            "of a C or C++ program `fabius run {program} --replay {saved}`, of a Rust test `fabius::replay`; \
+             `fabius report {saved} -o FILE.html` shows it as it was"
+        ))
 }
 
 fn show(args: &ReplayArgs, again: &ErrorTrace, source: &str, program: &Path) -> Result<u8, Failure> {

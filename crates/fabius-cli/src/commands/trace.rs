@@ -15,8 +15,9 @@ use fabius_messages::encode::Encoding;
 use fabius_messages::pairs::Precision;
 use fabius_messages::paths::other_sides;
 use fabius_messages::semantics::Buffering;
-use fabius_messages::{Plan, Property};
+use fabius_messages::{Plan, Property, Report};
 use fabius_trace::Verdict;
+use fabius_verify::prove::Budget;
 use std::path::Path;
 use std::time::Instant;
 
@@ -25,15 +26,19 @@ pub fn run(args: &TraceArgs) -> Result<u8, Failure> {
     let began = Instant::now();
     refuse_losses(&args.inputs(), &args.outputs())?;
     let stop = stop::on_interrupt();
-    let loaded = load_trace(&args.file)?;
     let mut plan = plan(args);
+    let loaded = load_trace(&args.file, Budget { time: plan.time, memory: plan.memory, stop: &stop })?;
     // Reading the run is part of the time.
     plan.time = plan.time.map(|time| time.saturating_sub(began.elapsed()));
     if let [format, path] = args.dump.as_slice() {
         if format != "smt2" {
             return Err(input(format!("`{format}` is no format to write")).help("traces are written as smt2"));
         }
-        return match fabius_messages::dump(&loaded.ctp, &plan, &stop) {
+        let dumped = match &loaded.cut {
+            Some(reason) => Err(reason.clone()),
+            None => fabius_messages::dump(&loaded.ctp, &plan, &stop),
+        };
+        return match dumped {
             Ok(text) => files::write(Path::new(path), &text).map(|()| 0),
             Err(reason) => {
                 let nothing = nothing_written(&reason);
@@ -43,7 +48,10 @@ pub fn run(args: &TraceArgs) -> Result<u8, Failure> {
             }
         };
     }
-    let report = fabius_messages::decide(&loaded.ctp, &loaded.id, &plan, &stop).map_err(wrong)?;
+    let report = match &loaded.cut {
+        Some(reason) => Report::unread(reason.clone()),
+        None => fabius_messages::decide(&loaded.ctp, &loaded.id, &plan, &stop).map_err(wrong)?,
+    };
     let sides = match args.paths {
         PathsArg::Recorded => None,
         PathsArg::All => {
@@ -86,8 +94,8 @@ fn plan(args: &TraceArgs) -> Plan {
         solver: args.solver.choice(),
         refine: !args.no_refine,
         enumerate: args.enumerate,
-        time: args.time,
-        memory: args.memory,
+        time: args.limits.time,
+        memory: args.limits.memory,
     }
 }
 

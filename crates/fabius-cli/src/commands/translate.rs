@@ -12,7 +12,14 @@ use std::time::Instant;
 /// Runs the command; returns the exit code.
 pub fn run(args: &TranslateArgs) -> Result<u8, Failure> {
     let (began, stop) = (Instant::now(), stop::on_interrupt());
-    let loaded = load(&args.file, &args.sequential.program, Choices::Unbounded)?;
+    let (time, memory) = (args.limits.time, args.limits.memory);
+    let budget = Budget { time, memory, stop: &stop };
+    let loaded = load(&args.file, &args.sequential.program, Choices::Unbounded, budget)?;
+    let unwritten = |reason| Ok(files::unwritten(&nothing_written(reason), args.output.color));
+    let program = match &loaded.program {
+        Ok(program) => program,
+        Err(reason) => return unwritten(reason),
+    };
     let form = match args.to {
         FormArg::Explicit => Form::Explicit,
         FormArg::SingleBuffer => Form::SingleBuffer,
@@ -21,15 +28,15 @@ pub fn run(args: &TranslateArgs) -> Result<u8, Failure> {
         FormArg::Sequential => Form::Sequential,
         FormArg::Promela => Form::Promela,
     };
-    let what = sequentialization(&args.sequential, &loaded)?;
+    let what = sequentialization(&args.sequential, program)?;
     let SequentialArgs { tasks, objects, .. } = args.sequential;
     let default = Caps::default();
     let caps = Caps { tasks: tasks.unwrap_or(default.tasks), objects: objects.unwrap_or(default.objects) };
     // Reading the program is part of the time.
-    let time = args.limits.time.map(|time| time.saturating_sub(began.elapsed()));
-    match text_of(&loaded.program, what, form, caps, Budget { time, memory: args.limits.memory, stop: &stop }) {
+    let time = time.map(|time| time.saturating_sub(began.elapsed()));
+    match text_of(program, what, form, caps, Budget { time, ..budget }) {
         Ok(text) => files::print_source(&text).map(|()| 0),
-        Err(ProofError::GaveUp(reason)) => Ok(files::unwritten(&nothing_written(&reason), args.output.color)),
+        Err(ProofError::GaveUp(reason)) => unwritten(&reason),
         Err(error) => Err(failure::of_proof(error, &loaded.source, &loaded.id.file)),
     }
 }

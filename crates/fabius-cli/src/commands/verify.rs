@@ -6,13 +6,14 @@ use crate::args::verify::{EngineArg, VerifyArgs};
 use crate::failure::{self, Failure, input, nothing_written};
 use crate::outputs::refuse_losses;
 use crate::paint::{Ink, Style};
-use crate::program::{Loaded, load};
+use crate::program::load;
 use crate::progress::Ticker;
 use crate::sequential::sequentialization;
 use crate::{files, stop};
 use fabius_lang::Choices;
-use fabius_trace::Points;
-use fabius_verify::prove::{self, Dump, Engine, Proof, ProofError, ProofPlan, Sequentialization};
+use fabius_lang::program::Program;
+use fabius_trace::{Bound, Points, SchedulerKind};
+use fabius_verify::prove::{self, Budget, Dump, Engine, Proof, ProofError, ProofPlan, Sequentialization};
 use std::path::Path;
 use std::time::Instant;
 
@@ -21,13 +22,25 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     let began = Instant::now();
     refuse_losses(&args.inputs(), &args.outputs())?;
     let stop = stop::on_interrupt();
-    let loaded = load(&args.file, &args.sequential.program, Choices::Unbounded)?;
-    let mut plan = plan(args, &loaded)?;
+    let budget = Budget { time: args.limits.time, memory: args.limits.memory, stop: &stop };
+    let loaded = load(&args.file, &args.sequential.program, Choices::Unbounded, budget)?;
+    let program = match &loaded.program {
+        Ok(program) => program,
+        Err(reason) if !args.dump.is_empty() => {
+            return Ok(files::unwritten(&nothing_written(reason), args.answer.output.color));
+        }
+        Err(reason) => {
+            let (bound, scheduler, points) = (Bound::None, SchedulerKind::Bag, Points::All);
+            let question = Question { bound, scheduler, points, least: false };
+            return give::unread(reason, question, began, &loaded, &args.answer);
+        }
+    };
+    let mut plan = plan(args, program)?;
     // Reading the program is part of the time.
     plan.time = plan.time.map(|time| time.saturating_sub(began.elapsed()));
     let wrong = |e| failure::of_proof(e, &loaded.source, &loaded.id.file);
     if let [format, path] = args.dump.as_slice() {
-        return match prove::dump(&loaded.program, &plan, format_named(format)?, &stop) {
+        return match prove::dump(program, &plan, format_named(format)?, &stop) {
             Ok(text) => files::write(Path::new(path), &text).map(|()| 0),
             Err(ProofError::GaveUp(reason)) => {
                 Ok(files::unwritten(&nothing_written(&reason), args.answer.output.color))
@@ -36,7 +49,7 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
         };
     }
     let ticker = Ticker::new(!args.answer.json);
-    let outcome = prove::prove(&loaded.program, &loaded.id, &plan, &stop, &|p| ticker.proof(p));
+    let outcome = prove::prove(program, &loaded.id, &plan, &stop, &|p| ticker.proof(p));
     ticker.clear();
     let proof = outcome.map_err(wrong)?;
     let (bound, scheduler) = plan.sequentialization.cost();
@@ -50,8 +63,8 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     Ok(code)
 }
 
-fn plan(args: &VerifyArgs, loaded: &Loaded) -> Result<ProofPlan, Failure> {
-    let sequentialization = sequentialization(&args.sequential, loaded)?;
+fn plan(args: &VerifyArgs, program: &Program) -> Result<ProofPlan, Failure> {
+    let sequentialization = sequentialization(&args.sequential, program)?;
     Ok(ProofPlan {
         sequentialization: match args.incremental && args.sequential.is_default() {
             true => sequentialization.widest(),

@@ -33,6 +33,11 @@ where
             let wanted = match item.moves {
                 Moves::Masked(mask) => mask & bit != 0 && fresh(),
                 Moves::Of(unit) => matches!(mv, Move::Run(pick) if pick.buffer == unit),
+                Moves::Late => {
+                    bit == WIDE_BIT
+                        && self.context.price(&worker.base, arrival.last, mv) == 0
+                        && matches!(mv, Move::Run(pick) if self.shard(state).claim_wide(state >> SHARD_BITS, pick.buffer))
+                }
                 Moves::Rest => claimed & bit == 0 && fresh(),
             };
             if wanted {
@@ -170,7 +175,7 @@ where
         }
         match free_moves(self.context.options.bound, Last::Free) {
             Moves::Masked(mask) => mask,
-            Moves::Of(_) | Moves::Rest => 0,
+            Moves::Of(_) | Moves::Late | Moves::Rest => 0,
         }
     }
 

@@ -31,7 +31,7 @@ pub fn encode(question: Question<'_>) -> Encoded {
     if frame.limits.are_hit() {
         return frame.finish(Vec::new());
     }
-    let candidates = frame.pairs.of_send(ctp);
+    let candidates = frame.pairs.of_send(ctp, frame.limits);
     let mut matched = vec![Terms::FALSE; ctp.sends.len()];
     let mut ladders: Vec<Vec<(ReceiveId, Term)>> = Vec::with_capacity(ctp.sends.len());
     let mut matches = Vec::new();

@@ -11,7 +11,7 @@ use fabius_messages::encode::match_pair::Reading;
 use fabius_messages::paths::Guide;
 use fabius_messages::semantics::Buffering;
 use fabius_messages::system::{Goal, Runs, explore};
-use fabius_messages::{Enumerated, Plan, Property, Report, decide};
+use fabius_messages::{Enumerated, Plan, Property, Report, SolverChoice, decide};
 use fabius_trace::{Bound, ProgramId, Verdict};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,11 +33,15 @@ pub fn parse(source: &str) -> Ctp {
     fabius_messages::parse(source).unwrap_or_else(|wrong| panic!("{wrong:?}\n{source}"))
 }
 
-/// Decides a trace.
+/// Decides a trace; with CaDiCaL alone if it is there, since small questions would not get to it.
 #[track_caller]
 pub fn report(ctp: &Ctp, plan: &Plan) -> Report {
+    let mut plan = plan.clone();
+    if cfg!(feature = "cadical") && plan.solver == SolverChoice::Embedded {
+        plan.solver = SolverChoice::Named("cadical".into());
+    }
     let id = ProgramId { file: String::new(), hash: String::new(), consts: Vec::new(), instances: Vec::new() };
-    decide(ctp, &id, plan, &Arc::default()).unwrap_or_else(|e| panic!("{e:?}\n{}", ctp.source))
+    decide(ctp, &id, &plan, &Arc::default()).unwrap_or_else(|e| panic!("{e:?}\n{}", ctp.source))
 }
 
 /// Whether there is a bug; nothing was left open.

@@ -248,6 +248,11 @@ impl<'p> Bmc<'p> {
             for guard in self.unopened().map(|o| o.input.guard).collect::<Vec<_>>() {
                 closed.push(self.ev.terms.not(guard));
             }
+            let is_whole = closed.len() == 1;
+            if is_whole {
+                // Nothing else will be asked: a fact simplifies what an assumption does not.
+                self.facts.append(&mut closed);
+            }
             let within_64_bits = match self.ask(&closed, limits)? {
                 Answer::Sat => {
                     let model = self.smallest_model(&closed, limits)?;
@@ -256,7 +261,7 @@ impl<'p> Bmc<'p> {
                 Answer::Unknown => return Ok(Outcome::Unknown),
                 answer => answer == Answer::UnsatWithin64Bits,
             };
-            if closed.len() == 1 {
+            if is_whole {
                 return Ok(Outcome::Safe { cuts: Vec::new(), within_64_bits });
             }
             // What is open may do anything, but for what is at the limit.

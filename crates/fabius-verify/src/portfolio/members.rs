@@ -1,13 +1,13 @@
 //! How each engine is asked: with bounds that grow by themselves, until it knows or is stopped.
 
 use super::{Ask, Member, MemberError};
-use crate::bounds::of_verdict;
+use crate::bounds::unknown;
 use crate::proof::{Engine, MOST, ProofPlan, ProofProgress, Sequentialization};
 use crate::prove::{is_parameterized, prove};
 use crate::{Plan, Progress, Report, Strategy, check, program_id, with_instances};
 use fabius_lang::program::Program;
 use fabius_smt::SolverChoice;
-use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, Verdict};
+use fabius_trace::{Bound, ProgramId, Reason, Verdict};
 use fabius_translate::Caps;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -45,8 +45,8 @@ pub fn run(member: Member, work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<R
         Member::Exploration if is_parameterized(&work.program) => some_of_each(work, news),
         Member::Exploration => explore(work, &work.program, &work.id, news),
         Member::RandomWalks => walk(work, news),
-        Member::BoundedModelChecking => deepen(work, news),
-        Member::AnyThreads => any_threads(work, news),
+        Member::BoundedModelChecking => deepen(work, news).map(without_options),
+        Member::AnyThreads => any_threads(work, news).map(without_options),
     }
 }
 
@@ -157,17 +157,50 @@ fn any_threads(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, Membe
     Ok(proof.map_err(MemberError::Proof)?.report)
 }
 
+/// Bounds grow by themselves here: what is cut names no option that raises it.
+fn without_options(mut report: Report) -> Report {
+    let plain = |words: &mut String| {
+        const END: &str = "` raises this)";
+        while let Some(end) = words.find(END) {
+            let Some(start) = words[..end].rfind(" (`--") else { break };
+            words.replace_range(start..end + END.len(), "");
+        }
+    };
+    report.limits.iter_mut().for_each(plain);
+    match &mut report.verdict {
+        Verdict::NoBugWithinBounds { bounds } => bounds.limits.iter_mut().for_each(plain),
+        Verdict::Unknown { reason, bounds } => {
+            bounds.limits.iter_mut().for_each(plain);
+            if let Reason::Program { message } = reason {
+                plain(message);
+            }
+        }
+        Verdict::Bug { .. } | Verdict::Verified => {}
+    }
+    report
+}
+
 /// Nobody has said anything.
 pub fn nothing_known(member: Member, id: &ProgramId, reason: Reason, elapsed: Duration) -> Report {
     let (bound, scheduler, _) = member.cost();
-    let bounds = Bounds {
-        bound,
-        completed: None,
-        scheduler,
-        points: Points::All,
-        instances: id.instances.clone(),
-        any: Vec::new(),
-        limits: Vec::new(),
-    };
-    Report { elapsed, ..of_verdict(Verdict::Unknown { reason, bounds }) }
+    Report { elapsed, ..unknown(bound, scheduler, id, reason) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_option_is_named_that_is_not_there() {
+        let id = program_id("test.fab", "", &[], &[]);
+        let mut report = nothing_known(Member::BoundedModelChecking, &id, Reason::Time, Duration::ZERO);
+        let cut = |option: &str| format!("the loop at 3:5 was followed for 2 iterations (`--{option}` raises this)");
+        report.limits = vec![cut("unwind"), Caps::default().words_of_tasks(), Caps::default().words_of_objects()];
+        let Verdict::Unknown { reason, bounds } = &mut report.verdict else { panic!("nothing is known") };
+        *reason = Reason::Program { message: format!("{}, and {}", cut("unwind"), cut("recursion")) };
+        bounds.limits = report.limits.clone();
+        let said = format!("{:?}", without_options(report));
+        assert!(said.contains("the loop at 3:5 was followed for 2 iterations, and"), "{said}");
+        assert!(!said.contains("--"), "{said}");
+    }
 }

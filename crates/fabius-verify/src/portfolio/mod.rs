@@ -122,8 +122,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How often limits are looked at.
 const OFTEN: Duration = Duration::from_millis(10);
 
-/// How long those are waited for that have been stopped.
+/// How long those are waited for that have been stopped because there is an answer.
 const GRACE: Duration = Duration::from_millis(60);
+
+/// How long if there is none: then what they have covered is all that is known.
+const GRACE_WITHOUT_ANSWER: Duration = Duration::from_millis(300);
 
 enum Message {
     News(Member, Now),
@@ -310,7 +313,7 @@ impl Race {
 
     /// Those that have been stopped say how far they were.
     fn hear_the_others(&mut self) {
-        let until = Instant::now() + GRACE;
+        let until = Instant::now() + if self.winner.is_some() { GRACE } else { GRACE_WITHOUT_ANSWER };
         while self.runners.iter().any(|r| r.has_begun && r.outcome.is_none()) {
             let left = until.saturating_duration_since(Instant::now());
             match self.receiver.recv_timeout(left) {
@@ -327,6 +330,7 @@ impl Race {
 
     fn answer(self) -> Result<Decided, MemberError> {
         let elapsed = self.began.elapsed();
+        let first = self.runners.first().map(|r| r.member);
         let told: Vec<Told> = self
             .runners
             .into_iter()
@@ -349,13 +353,12 @@ impl Race {
             return Ok(Decided { report: Report { verdict, elapsed, ..report }, by: best, told });
         }
         let error = told.iter().find_map(|t| t.outcome.as_ref().and_then(|o| o.as_ref().err()).cloned());
-        Err(match (error, told.first()) {
+        Err(match (error, first) {
             (Some(error), _) => error,
-            // Nobody has stopped in time.
-            (None, Some(first)) => {
-                let reason = self.cut.unwrap_or(Reason::Time);
-                let report = members::nothing_known(first.member, &self.work.id, reason, elapsed);
-                return Ok(Decided { report, by: first.member, told });
+            // Nobody has stopped in time, or the time was over before anybody began.
+            (None, Some(by)) => {
+                let report = members::nothing_known(by, &self.work.id, self.cut.unwrap_or(Reason::Time), elapsed);
+                return Ok(Decided { report, by, told });
             }
             (None, None) => MemberError::Unfit("no engine fits this program".into()),
         })

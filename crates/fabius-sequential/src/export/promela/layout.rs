@@ -40,7 +40,9 @@ fn gather(program: &Program, names: &mut Names, name: &str, ty: &Type, lengths: 
             gather(program, names, name, element, lengths, all);
             lengths.pop();
         }
-        scalar => all.push(Leaf { name: names.pick(name), ty: scalar.clone(), lengths: lengths.clone() }),
+        scalar => {
+            all.push(Leaf { name: names.pick(&format!("{name}_")), ty: scalar.clone(), lengths: lengths.clone() })
+        }
     }
 }
 

@@ -4,11 +4,12 @@
 //!
 //! * A thread is a process, its procedures are written out where they are called, and a local variable of each is a local
 //!   of the process. Records and arrays are single variables, or one array for each of their scalars.
-//! * Between two scheduling points a thread makes one step, in which it may be dropped (`assume`). So where a program can drop
-//!   an execution, `_running` counts the threads that are within a step, and nobody begins one while it is not 0. A dropped
+//! * Between two scheduling points a thread makes one step, in which it may be dropped (`assume`), and at whose end invariants
+//!   are looked at. So where a program can drop an execution, or has an invariant, `_running` counts the threads that are within a step, and nobody begins one while it is not 0. A dropped
 //!   execution stops everybody (`provided`), and goes round for ever in a process of its own, which is no deadlock.
 //! * Handles are numbers in order of creation, references numbers of objects; neither is used again. Of both there are as many
 //!   as the text says ([`Sizes`]); a program that needs more violates `_enough_threads`, `_enough_objects`.
+//! * Each name has an underscore behind it: what `spin -a` makes has names of its own, and variables of the text are among them.
 //! * `int` has 32 bits.
 
 mod calls;
@@ -23,12 +24,8 @@ use fabius_trace::Span;
 use layout::Leaf;
 use std::fmt::Write;
 
-/// Words of the language.
-const RESERVED: &str = "active assert atomic bit bool break byte c_code c_decl c_expr c_state c_track chan d_proctype d_step D_proctype \
-    do else empty enabled eval false fi for full get_p goto hidden if in init inline int len local ltl mtype nempty never nfull nr_pr \
-    notrace np_ od of pc_value pid print printf printm priority proctype provided return run select set_p short show skip timeout trace \
-    true typedef unless unsigned xr xs always eventually until weakuntil stronguntil release implies equivalent next end progress accept \
-    U V W X";
+/// The word of the language that ends with an underscore.
+const RESERVED: &str = "np_";
 
 /// How many there are of what Promela wants counted.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +71,7 @@ struct Writer<'a> {
     heap: Vec<Vec<Leaf>>,
     /// Which procedures run.
     reached: Vec<bool>,
-    /// Whether an execution can be dropped.
+    /// Whether an execution can be dropped, or somebody would see a step that is not over.
     drops: bool,
     out: String,
     depth: usize,
@@ -100,7 +97,7 @@ pub fn promela(program: &Program, sizes: Sizes) -> Result<String, Refused> {
     let objects = program.records.iter().enumerate();
     let heap = objects.map(|(id, r)| leaves(&r.name, &Type::Record(id), Some(sizes.objects))).collect();
     let drops = program.any_stmt(|s| match &s.kind {
-        StmtKind::Assume(_) => true,
+        StmtKind::Assume(_) | StmtKind::Assert(_, Check::Invariant, _) => true,
         StmtKind::Any(_, lo, hi) => !matches!((constant(lo), constant(hi)), (Some(lo), Some(hi)) if lo <= hi),
         _ => false,
     });

@@ -215,11 +215,13 @@ impl Writer<'_> {
                 self.line(&format!("if :: {} -> skip :: else -> _dropped = 1 fi", e.one()));
                 self.made();
             }
-            StmtKind::Assert(e, ..) => {
+            StmtKind::Assert(e, check, _) => {
                 self.step(here, None);
                 let e = self.expr(e)?;
                 self.sound(&e.sound);
-                self.line(&format!("assert({})", e.one()));
+                // More than is followed is no bug.
+                let or = if *check == Check::Bound { " || _enough_objects" } else { "" };
+                self.line(&format!("assert({}{or})", e.one()));
                 self.made();
             }
             StmtKind::Print(all) => {
