@@ -69,13 +69,13 @@ fn agree(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn packed_and_whole_states_agree_on_random_programs() {
-    agree(0..500);
+    agree(0..200);
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn packed_and_whole_states_agree_on_many_random_programs() {
-    agree(1000..51_000);
+    agree(200..50_000);
 }
 
 #[test]
