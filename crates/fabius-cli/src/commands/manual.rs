@@ -54,7 +54,7 @@ mod tests {
         let bash = String::from_utf8_lossy(&bash);
         for command in command.get_subcommands().filter(|c| c.get_name() != "help") {
             let text = page(command.clone());
-            for option in command.get_arguments().filter_map(|a| a.get_long()) {
+            for option in command.get_arguments().filter(|a| !a.is_hide_set()).filter_map(|a| a.get_long()) {
                 let in_roff = format!("\\-\\-{}", option.replace('-', "\\-"));
                 assert!(text.contains(&in_roff), "{} --{option}\n{text}", command.get_name());
                 assert!(bash.contains(&format!("--{option}")), "--{option}");
