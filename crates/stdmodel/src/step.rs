@@ -177,11 +177,11 @@ impl Rules<'_> {
     }
 
     /// Whether a receiver has to begin to wait, which is a step where somebody may look.
-    fn begins_to_wait(&self, state: &State, thread: usize, channel: u8) -> bool {
+    fn begins_to_wait(&self, state: &State, channel: u8) -> bool {
         let c = &state.channels[usize::from(channel)];
         let looks =
             || self.program.threads.iter().flatten().any(|op| matches!(op, Op::TrySend(of, _) if *of == channel));
-        c.capacity == Some(0) && c.queue.is_empty() && c.senders > 0 && state.threads[thread].left != Some(0) && looks()
+        c.capacity == Some(0) && c.queue.is_empty() && c.senders > 0 && looks()
     }
 
     /// Drops what a thread still has at its end: guards, the last one first, senders, receivers. Then main joins what is in
@@ -335,7 +335,7 @@ impl Rules<'_> {
             }
             Op::Send(c, v) => state.send(t, c, v, phase),
             Op::TrySend(c, v) => state.try_send(t, c, v, self.program),
-            Op::Recv(c) | Op::RecvTimeout(c, _) if phase == Phase::Begin && self.begins_to_wait(state, t, c) => {
+            Op::Recv(c) | Op::RecvTimeout(c, _) if phase == Phase::Begin && self.begins_to_wait(state, c) => {
                 state.stay(t, Phase::Receiving)
             }
             Op::Recv(c) => state.receive(t, c, None, self.program),
