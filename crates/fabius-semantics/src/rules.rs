@@ -18,6 +18,8 @@
 //! 4. SPAWN makes a buffer with a running task.
 //! 5. Nondeterminism stands alone in a statement (`if *`, `x = any ..`), and a [`Choose`] decides it.
 //! 6. YIELD and ZIELD also pass what does nothing behind them (`skip`), which is no step of its own.
+//!
+//! Length: every statement has its rule here, so that they can be read side by side with the papers.
 
 use crate::config::{Buffer, Config, Frame, Object, Task};
 use crate::control::Control;
