@@ -1,5 +1,5 @@
-//! What a command is about to write, looked at before anything runs: no output may be an input or another output, and all of
-//! them can be written. Links, `..` and hard links are seen through; what is there stays as it is until the answer exists.
+//! What a command is about to write, looked at before anything runs: no output may be an input, another output or a source of C, and
+//! all of them can be written. Links, `..` and hard links are seen through; what is there stays as it is until the answer exists.
 
 use crate::failure::{Failure, output};
 use std::fs::{File, Metadata, OpenOptions};
@@ -24,7 +24,21 @@ pub fn refuse_losses(inputs: &[&Path], outputs: &[Output<'_>]) -> Result<(), Fai
         refuse_known(&format!("`{option} {shown}`"), &place, &known)?;
         known.push((format!("`{option} {shown}`"), place));
     }
+    refuse_sources(outputs)?;
     outputs.iter().try_for_each(|(_, path)| refuse_unwritable(path))
+}
+
+/// What a C program is made of is not all given on the command line, and may not be overwritten either.
+fn refuse_sources(outputs: &[Output<'_>]) -> Result<(), Failure> {
+    const ENDS: [&str; 12] = ["c", "i", "cc", "cpp", "cxx", "h", "hh", "hpp", "hxx", "o", "so", "prp"];
+    let is_source = |path: &Path| path.exists() && path.extension().is_some_and(|e| ENDS.iter().any(|end| e == *end));
+    match outputs.iter().find(|(_, path)| is_source(path)) {
+        None => Ok(()),
+        Some((option, path)) => {
+            Err(output(format!("`{option} {}` would overwrite what a program is made of", path.display()))
+                .help("give it another name; nothing was run and nothing was written"))
+        }
+    }
 }
 
 /// Whether standard output goes to this input.

@@ -68,6 +68,32 @@ fn no_output_is_the_input() {
 }
 
 #[test]
+fn no_output_is_what_a_c_program_is_made_of() {
+    let folder = folder("output_is_a_source");
+    for (name, text) in [
+        ("a.c", "#include \"a.h\"\nint other(void);\nint main(void) { return other(); }\n"),
+        ("b.c", "int other(void) { return 0; }\n"),
+        ("a.h", ""),
+        ("p.prp", "CHECK( init(main()), LTL(G ! call(reach_error())) )\n"),
+        ("t.yml", "input_files: 'a.c'\nproperties:\n  - property_file: p.prp\n"),
+    ] {
+        std::fs::write(folder.join(name), text).expect("a file can be written");
+    }
+    let [a, b, header, property, task] = ["a.c", "b.c", "a.h", "p.prp", "t.yml"].map(|name| path(&folder, name));
+    for command in ["check", "verify", "decide"] {
+        for output in [&b, &header] {
+            refused(
+                &folder,
+                &[command, &a, "--with", &b, "--trace", output],
+                "would overwrite what a program is made of",
+            );
+        }
+        refused(&folder, &[command, &task, "--witness", &property], "would overwrite what a program is made of");
+        refused(&folder, &[command, &task, "--html", &a], "would overwrite what a program is made of");
+    }
+}
+
+#[test]
 fn no_two_outputs_are_one_file() {
     let folder = with_inputs("two_outputs");
     let (m, out) = (path(&folder, "m.fab"), path(&folder, "out"));

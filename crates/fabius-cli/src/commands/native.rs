@@ -10,7 +10,7 @@ use crate::answers::{documents, lanes, page, text};
 use crate::args::native::RunArgs;
 use crate::failure::{self, Failure, input};
 use crate::native::{target, unexplored};
-use crate::outputs::{Output, refuse_losses};
+use crate::outputs::refuse_losses;
 use crate::paint::{Ink, Style, printable};
 use crate::progress::Ticker;
 use crate::saved::read_trace;
@@ -20,13 +20,11 @@ use fabius_native::{Isolation, Plan, Problem, Target, Walk};
 use fabius_trace::{Bound, BugKind, ErrorTrace, ProgramId, Verdict};
 use fabius_verify::{Progress, Report};
 use std::io::IsTerminal;
-use std::path::Path;
 use std::time::Instant;
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &RunArgs) -> Result<u8, Failure> {
     refuse_losses(&args.inputs(), &args.outputs())?;
-    refuse_sources(&args.outputs())?;
     let plan = plan(args);
     let target = target(&args.program, &args.args)?;
     if let (Some(path), true) = (&args.replay, args.gdb) {
@@ -61,19 +59,6 @@ fn explore(args: &RunArgs, target: &Target, plan: &Plan) -> Result<fabius_native
     let report = fabius_native::explore(target, plan, &stop::on_interrupt(), &tick);
     ticker.clear();
     report
-}
-
-/// What the program was made of is not given, and may not be overwritten either.
-fn refuse_sources(outputs: &[Output<'_>]) -> Result<(), Failure> {
-    const ENDS: [&str; 10] = ["c", "cc", "cpp", "cxx", "h", "hh", "hpp", "hxx", "o", "so"];
-    let is_source = |path: &Path| path.exists() && path.extension().is_some_and(|e| ENDS.iter().any(|end| e == *end));
-    match outputs.iter().find(|(_, path)| is_source(path)) {
-        None => Ok(()),
-        Some((option, path)) => {
-            Err(failure::output(format!("`{option} {}` would overwrite what a program is made of", path.display()))
-                .help("give it another name; nothing was run and nothing was written"))
-        }
-    }
 }
 
 fn plan(args: &RunArgs) -> Plan {
