@@ -10,6 +10,8 @@ use std::process::{Child, Command, Stdio};
 
 /// How long the engines are given.
 const TIME: &str = "60s";
+/// How much memory.
+const MEMORY: &str = "2G";
 
 /// What came of a run.
 #[derive(Debug)]
@@ -47,15 +49,19 @@ impl Runs {
         self.stop(uri);
         self.count += 1;
         let run = self.count;
-        let trace = std::env::temp_dir().join(format!("fabius-editor-{}-{run}.json", std::process::id()));
+        let trace = fresh_file(run).map_err(|error| format!("no file for the trace can be made: {error}"))?;
         let mut child = Command::new(&self.fabius)
-            .args(["decide", "-", "--color", "never", "--time", TIME, "--trace"])
+            .args(["decide", "-", "--color", "never", "--time", TIME, "--memory", MEMORY, "--trace"])
             .arg(&trace)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| format!("`{}` cannot be run: {error}", self.fabius.display()))?;
+            .map_err(|error| {
+                // It was made for this run.
+                let _ = std::fs::remove_file(&trace);
+                format!("`{}` cannot be run: {error}", self.fabius.display())
+            })?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         self.under_way.insert(uri.clone(), (run, child));
         let (answers, uri) = (self.answers.clone(), uri.clone());
@@ -97,6 +103,20 @@ impl Drop for Runs {
         let all: Vec<Uri> = self.under_way.keys().cloned().collect();
         all.iter().for_each(|uri| self.stop(uri));
     }
+}
+
+/// A new file of ours: whatever is there under its name already, also a link to something else, is left alone.
+fn fresh_file(run: u64) -> std::io::Result<PathBuf> {
+    let names = (0..100).map(|n| format!("fabius-editor-{}-{run}-{n}.json", std::process::id()));
+    let mut last = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
+    for name in names {
+        let path = std::env::temp_dir().join(name);
+        match std::fs::OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(_) => return Ok(path),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
 }
 
 fn all_of(pipe: Option<impl Read>) -> String {
