@@ -113,7 +113,9 @@ fn without_times(line: &str) -> String {
 /// Of another program, or of one that is not there.
 fn is_elsewhere(command: &str) -> bool {
     !command.starts_with("fabius ")
-        || ["queue_test", "queue.comparison.json", " models/", "main.c", " task."].iter().any(|name| command.contains(name))
+        || ["queue_test", "queue.comparison.json", " models/", "main.c", " task."]
+            .iter()
+            .any(|name| command.contains(name))
 }
 
 /// Thousands of executions of many programs.

@@ -107,6 +107,11 @@ fn a_file_is_checked_and_its_bug_shown_in_steps_until_it_changes() {
     assert_eq!(server.heard("textDocument/publishDiagnostics")["diagnostics"], json!([]));
     assert_eq!(server.steps(5), json!([]));
 
+    // Of a run about what was there before nothing is said any more.
+    server.ask(8, "workspace/executeCommand", json!({ "command": "fabius.check", "arguments": [URI] }));
+    let version = json!({ "uri": URI, "version": 3 });
+    server.say("textDocument/didChange", json!({ "textDocument": version, "contentChanges": [{ "text": changed }] }));
+
     // Without a bug only the answer is said.
     server.ask(6, "workspace/executeCommand", json!({ "command": "fabius.check", "arguments": [URI] }));
     let said = server.heard("window/showMessage");

@@ -200,6 +200,18 @@ fn a_name_is_changed_everywhere_or_nowhere() {
 }
 
 #[test]
+fn a_name_that_would_hide_another_one_is_refused_though_the_program_would_compile() {
+    let text = "var x: int;\nprocess p[1] {\n    var u: int = 0;\n    x = 1;\n}\n";
+    let mut editor = Editor::with(text);
+    let position = place(text, "u: int", 0);
+    let asked = json!({ "textDocument": { "uri": URI }, "position": position, "newName": "x" });
+    assert_eq!(
+        editor.try_ask("textDocument/rename", asked),
+        Err("with the name `x` the program would mean something else".into())
+    );
+}
+
+#[test]
 fn what_can_stand_here_is_offered() {
     let mut editor = Editor::with(PROGRAM);
     let mut offered = |written: &str| {

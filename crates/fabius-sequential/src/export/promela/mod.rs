@@ -4,8 +4,8 @@
 //!
 //! * A thread is a process, its procedures are written out where they are called, and a local variable of each is a local
 //!   of the process. Records and arrays are single variables, or one array for each of their scalars.
-//! * Between two scheduling points a thread makes one step, in which it may be dropped (`assume`), and at whose end invariants
-//!   are looked at. So where a program can drop an execution, or has an invariant, `_running` counts the threads that are within a step, and nobody begins one while it is not 0. A dropped
+//! * Between two scheduling points a thread makes one step, in which it may be dropped (`assume`). So where a program can drop
+//!   an execution, `_running` counts the threads that are within a step, and nobody begins one while it is not 0. A dropped
 //!   execution stops everybody (`provided`), and goes round for ever in a process of its own, which is no deadlock.
 //! * Handles are numbers in order of creation, references numbers of objects; neither is used again. Of both there are as many
 //!   as the text says ([`Sizes`]); a program that needs more violates `_enough_threads`, `_enough_objects`.
@@ -71,7 +71,8 @@ struct Writer<'a> {
     heap: Vec<Vec<Leaf>>,
     /// Which procedures run.
     reached: Vec<bool>,
-    /// Whether an execution can be dropped, or somebody would see a step that is not over.
+    /// Whether an execution can be dropped. An invariant needs no whole steps: that others come between a store and its look at
+    /// it loses nothing, because they need not, and shows nothing, because each of them looks behind a store of its own.
     drops: bool,
     out: String,
     depth: usize,
@@ -97,7 +98,7 @@ pub fn promela(program: &Program, sizes: Sizes) -> Result<String, Refused> {
     let objects = program.records.iter().enumerate();
     let heap = objects.map(|(id, r)| leaves(&r.name, &Type::Record(id), Some(sizes.objects))).collect();
     let drops = program.any_stmt(|s| match &s.kind {
-        StmtKind::Assume(_) | StmtKind::Assert(_, Check::Invariant, _) => true,
+        StmtKind::Assume(_) => true,
         StmtKind::Any(_, lo, hi) => !matches!((constant(lo), constant(hi)), (Some(lo), Some(hi)) if lo <= hi),
         _ => false,
     });
