@@ -123,8 +123,9 @@ impl System for Test<'_> {
 
     #[inline]
     fn next_access(&self, state: &Execution, task: TaskId) -> Option<Access> {
-        let op = state.get().threads[task as usize].op()?;
-        let (variable, write) = (op.variable, op.write);
+        let rt = state.get();
+        let op = rt.threads[task as usize].op()?;
+        let (variable, write) = (op.variable, op.changes(rt));
         (variable != rt::Op::NOTHING).then_some(Access { variable, write, sync: true, span: Span::default() })
     }
 

@@ -163,6 +163,38 @@ fn on_random_programs(seeds: std::ops::Range<u64>) {
     assert!(programs > 20 && saved / f64::from(programs) > 2.0, "{programs} programs, {saved}");
 }
 
+/// Threads, each with an exchange of the same variable.
+fn exchanges(threads: u32, from_to: fn(u32) -> (u32, u32)) -> Report {
+    Config::new().exhaustive().explore(|| {
+        let x = Arc::new(AtomicU32::new(0));
+        let exchange = |i: u32| {
+            let (x, (from, to)) = (x.clone(), from_to(i));
+            thread::spawn(move || x.compare_exchange(from, to, SeqCst, SeqCst).ok())
+        };
+        let threads: Vec<_> = (0..threads).map(exchange).collect();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    })
+}
+
+/// What an exchange finds says all of an execution: as many classes as there are ways to find something.
+#[test]
+fn an_exchange_that_fails_is_a_read() {
+    let classes = |report: &Report| report.levels.last().unwrap().states;
+    for (threads, ways) in [(3, 5), (4, 14), (5, 43), (6, 144), (7, 523)] {
+        let report = exchanges(threads, |i| (i, i + 1));
+        assert!(report.verdict == fabius::Verdict::Verified, "{report}");
+        assert_eq!(classes(&report), ways, "{report}");
+        println!("{} executions", report.executions);
+    }
+    for threads in 3..6 {
+        let report = exchanges(threads, |i| (0, i + 1));
+        assert_eq!(classes(&report), u64::from(threads), "{report}");
+        println!("{} executions", report.executions);
+    }
+}
+
 #[test]
 fn no_outcome_is_lost() {
     on_random_programs(0..60);

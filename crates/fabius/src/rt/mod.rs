@@ -297,7 +297,7 @@ fn announce(rt: *mut Rt, op: &Op) -> bool {
             std::panic::resume_unwind(Box::new(Abandoned));
         }
         if this.want_accesses && op.variable != Op::NOTHING {
-            this.log(op.variable, op.write, true);
+            this.log(op.variable, op.changes(this), true);
         }
         // Who has not noticed that time is up may still get what it waits for.
         let timed_out = std::mem::take(&mut this.threads[me].timed_out);
@@ -340,7 +340,7 @@ pub(crate) fn also(op: Op) {
         }
         let me = rt.current;
         if rt.want_accesses && !rt.alone {
-            rt.log(op.variable, op.write, true);
+            rt.log(op.variable, op.changes(rt), true);
         }
         rt.does(me, &op);
         if rt.settings.record {

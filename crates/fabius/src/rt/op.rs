@@ -1,11 +1,14 @@
 //! What a thread is about to do at a scheduling point.
 
-use super::Rt;
+use super::{Refine, Rt};
 use std::panic::Location;
 use std::time::Duration;
 
 /// Whether an operation can be done now: of the object that it is done to, and the thread.
 pub(crate) type Ready = unsafe fn(*const (), &Rt, usize) -> bool;
+
+/// Whether an operation that may change its object would not do so now.
+pub(crate) type Fails = unsafe fn(*const ()) -> bool;
 
 /// A thread that holds a lock, or [`super::ELSEWHERE`], and where it took it.
 pub(crate) type Holder = (usize, &'static Location<'static>);
@@ -33,6 +36,9 @@ pub(crate) struct Op {
     pub other: u64,
     /// Whether it may change the variable.
     pub write: bool,
+    /// When it would not, as a compare-and-exchange that finds another value; `None`: it always does. What is looked at
+    /// outlives the operation, because the thread borrows it.
+    pub fails: Option<(Fails, *const ())>,
     /// When it can be done; `None`: always. The object outlives the operation, because the thread borrows it.
     pub ready: Option<(Ready, *const ())>,
     /// For a lock: who has it.
@@ -68,7 +74,8 @@ impl Op {
     pub fn local(name: &'static str, at: &'static Location<'static>) -> Op {
         let (variable, other, write) = (Op::NOTHING, Op::NOTHING, false);
         let edges = Edges::All;
-        Op { name, variable, other, write, ready: None, holders: None, joins: None, deadline: None, edges, at }
+        let (fails, ready, holders, joins, deadline) = (None, None, None, None, None);
+        Op { name, variable, other, write, fails, ready, holders, joins, deadline, edges, at }
     }
 
     /// The same, which changes a second object as well.
@@ -87,6 +94,22 @@ impl Op {
     #[inline(always)]
     pub fn when<T>(self, object: &T, ready: Ready) -> Op {
         Op { ready: Some((ready, std::ptr::from_ref(object).cast())), ..self }
+    }
+
+    /// The same, but it changes nothing while this holds of `what`.
+    #[inline(always)]
+    pub fn unless<T>(self, what: &T, fails: Fails) -> Op {
+        Op { fails: Some((fails, std::ptr::from_ref(what).cast())), ..self }
+    }
+
+    /// Whether it would change the variable now: what fails is a read. Where older stores may be found, it is not known before.
+    #[inline]
+    pub fn changes(&self, rt: &Rt) -> bool {
+        let fails = |(fails, what): (Fails, *const ())| {
+            // SAFETY: what is looked at outlives the operation, and is of the type that the function was made for.
+            !rt.settings.refine.contains(Refine::WEAK) && unsafe { fails(what) }
+        };
+        self.write && !self.fails.is_some_and(fails)
     }
 
     /// The same, where the object is a lock.

@@ -110,7 +110,7 @@ impl Rt {
         }
         self.ahead -= 1;
         self.steps += 1;
-        let access = Access { variable: op.variable, write: op.write, sync: true, span: Span::default() };
+        let access = Access { variable: op.variable, write: op.changes(self), sync: true, span: Span::default() };
         self.trail.push((op.variable != Op::NOTHING).then_some(access));
         true
     }
@@ -422,7 +422,7 @@ impl Rt {
     /// An operation was done while stacks are unwound.
     pub(super) fn did(&mut self, op: &Op) {
         if self.want_accesses && op.variable != Op::NOTHING {
-            self.log(op.variable, op.write, true);
+            self.log(op.variable, op.changes(self), true);
         }
         if !self.abandoned {
             self.does(self.current, op);

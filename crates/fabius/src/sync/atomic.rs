@@ -145,16 +145,16 @@ macro_rules! atomic {
                 self.value.load(Ordering::Relaxed)
             }
 
-            /// Announces the operation. Says who looks at it.
+            /// Announces a load or a change. Says who looks at it.
             #[inline]
-            fn point(&self, name: &'static str, write: bool, orders: [Ordering; 2], at: &'static Location<'static>) -> Watched {
+            fn point(&self, name: &'static str, write: bool, order: Ordering, at: &'static Location<'static>) -> Watched {
                 rt::point(Op { write, ..Op::read(name, self.object.id(), at) }.ordered());
-                rt::watched(orders)
+                rt::watched([order; 2])
             }
 
             #[inline]
             fn change(&self, name: &'static str, did: Did, at: &'static Location<'static>, f: impl Fn($ty) -> $ty) -> $ty {
-                match self.point(name, true, [did.order(); 2], at) {
+                match self.point(name, true, did.order(), at) {
                     Watched::Outside => self.change_outside(f),
                     Watched::No => {
                         let old = self.value();
@@ -198,7 +198,7 @@ macro_rules! atomic {
             pub fn load(&self, order: Ordering) -> $ty {
                 check_orderings!(load order);
                 let at = Location::caller();
-                match self.point("load", false, [order; 2], at) {
+                match self.point("load", false, order, at) {
                     Watched::Outside => self.value.load(Ordering::SeqCst),
                     Watched::No => self.value(),
                     Watched::Yes => self.load_watched(order, at),
@@ -261,7 +261,11 @@ macro_rules! atomic {
                 new: $ty,
                 may_fail: bool,
             ) -> Result<$ty, $ty> {
-                match self.point(name, true, [success, failure], at) {
+                let expects = (self, current);
+                let op = Op::write(name, self.object.id(), at).ordered();
+                // What may fail for no reason does so by a choice, which is made later.
+                rt::point(if may_fail { op } else { op.unless(&expects, Self::fails) });
+                match rt::watched([success, failure]) {
                     Watched::Outside => self.value.compare_exchange(current, new, Ordering::SeqCst, Ordering::SeqCst),
                     Watched::No if !may_fail => {
                         let old = self.value();
@@ -273,6 +277,16 @@ macro_rules! atomic {
                     }
                     _ => self.exchange_watched((success, failure), at, current, new, may_fail),
                 }
+            }
+
+            /// Whether a compare-and-exchange finds another value than it expects.
+            ///
+            /// # Safety
+            /// It points to an atomic and what is expected.
+            unsafe fn fails(expects: *const ()) -> bool {
+                // SAFETY: by the contract.
+                let (atomic, current) = unsafe { &*expects.cast::<(&Self, $ty)>() };
+                atomic.value() != *current
             }
 
             #[inline(never)]
