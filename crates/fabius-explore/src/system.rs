@@ -178,6 +178,11 @@ pub trait System {
     /// What the next step of the task accesses first, if that is a single variable.
     fn next_access(&self, state: &Self::State, task: TaskId) -> Option<Access>;
 
+    /// Whether the state decides if the next step of the task writes what it accesses first: it may write in another state.
+    fn next_may_fail(&self, _: &Self::State, _: TaskId) -> bool {
+        false
+    }
+
     /// A second variable that the next step of the task accesses, if it has two at once.
     fn next_other_access(&self, _: &Self::State, _: TaskId) -> Option<Access> {
         None

@@ -15,7 +15,7 @@ pub struct Config {
     pub max_steps: MaxSteps,
     /// No execution is begun after that time.
     pub max_time: Option<Duration>,
-    /// Without effect: nothing warns.
+    /// Whether nothing is said of atomics with orderings weaker than `SeqCst`.
     pub silence_warnings: bool,
     /// Without effect: there are no tracing spans.
     pub record_steps_in_span: bool,

@@ -50,7 +50,7 @@ use std::path::Path;
 /// Names an environment variable of shuttle. Without effect.
 pub const CAPTURE_BACKTRACE: &str = "SHUTTLE_CAPTURE_BACKTRACE";
 
-/// Names an environment variable of shuttle. Without effect: nothing warns.
+/// The environment variable that does what [`Config::silence_warnings`] does, whatever its value.
 pub const SILENCE_WARNINGS: &str = "SHUTTLE_SILENCE_WARNINGS";
 
 /// Names an environment variable of shuttle. Without effect: annotated schedules are not written.

@@ -231,6 +231,9 @@ pub(crate) fn execute(
     if matches!(end, End::Finished) {
         end = drop_detached(&mut driven, config);
     }
+    if driven.has_weaker_orderings() && !config.silence_warnings {
+        warn_of_weaker_orderings();
+    }
     if matches!(end, End::Finished | End::Stopped) {
         drop(driven);
     } else {
@@ -252,6 +255,20 @@ pub(crate) fn execute(
         }
         End::Stopped => {}
     }
+}
+
+/// Once in a process.
+fn warn_of_weaker_orderings() {
+    static WARNED: std::sync::Once = std::sync::Once::new();
+    WARNED.call_once(|| {
+        if std::env::var_os(crate::SILENCE_WARNINGS).is_none() {
+            let silent = format!("to say nothing of it: `Config::silence_warnings`, or {} in the environment", crate::SILENCE_WARNINGS);
+            eprintln!(
+                "warning: atomics have the values that they have with `SeqCst`, as with shuttle, whatever their orderings; \
+                 `fabius::check` of the same test looks at the others, too ({silent})"
+            );
+        }
+    });
 }
 
 fn current_name() -> String {

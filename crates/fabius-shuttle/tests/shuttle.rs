@@ -394,3 +394,29 @@ fn an_execution_that_is_stopped_ends_scopes_and_conditions() {
     });
     assert_eq!(ENDED.load(Ordering::SeqCst), 50);
 }
+
+/// In a process of its own, because it is said once.
+#[test]
+fn orderings_that_mean_more_than_they_say_are_warned_of_once() {
+    const TEST: &str = "orderings_that_mean_more_than_they_say_are_warned_of_once";
+    let check = || {
+        for order in [Ordering::Relaxed, Ordering::Acquire] {
+            shuttle::check_dfs(move || assert_eq!(shuttle::sync::atomic::AtomicU32::new(0).load(order), 0), None);
+        }
+    };
+    if std::env::var_os("INSIDE").is_some() {
+        return check();
+    }
+    let warnings = |silenced: bool| {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args([TEST, "--exact", "--nocapture"]).env("INSIDE", "");
+        command.env_remove(shuttle::SILENCE_WARNINGS);
+        if silenced {
+            command.env(shuttle::SILENCE_WARNINGS, "1");
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8_lossy(&output.stderr).matches("warning: atomics").count()
+    };
+    assert_eq!((warnings(false), warnings(true)), (1, 0));
+}

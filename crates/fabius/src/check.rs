@@ -11,7 +11,7 @@ use crate::rt::{self, Execution, Loops, Refine};
 use crate::system::Test;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
 use fabius_explore::stateless::Complete;
-use fabius_explore::{shrink, sources, stateless, walk};
+use fabius_explore::{optimal, shrink, stateless, walk};
 use fabius_trace::{Bound, Bounds, BugKind, Points, Reason, Schedule, Verdict};
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -164,10 +164,10 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
             // Nor does it know of steps with two accesses, nor of deviations.
             let both = Refine::RELEASES.with(Refine::WAITS);
             let plain = !refine.contains(Refine::YIELDS) && !refine.contains(Refine::WEAK) && !refine.contains(both);
-            let sources = config.reduction && plain;
+            let optimal = config.reduction && plain;
             let options = Options { bound: Bound::None, ..base };
-            let search = if sources {
-                sources::search(system, &options, &monitor, &note)
+            let search = if optimal {
+                optimal::search(system, &options, &monitor, &note)
             } else {
                 stateless::search(system, &options, &monitor, &note)
             };

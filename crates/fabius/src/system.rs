@@ -129,6 +129,10 @@ impl System for Test<'_> {
         (variable != rt::Op::NOTHING).then_some(Access { variable, write, sync: true, span: Span::default() })
     }
 
+    fn next_may_fail(&self, state: &Execution, task: TaskId) -> bool {
+        state.get().threads[task as usize].op().is_some_and(|op| op.fails.is_some())
+    }
+
     fn next_other_access(&self, state: &Execution, task: TaskId) -> Option<Access> {
         let variable = state.get().threads[task as usize].op()?.other;
         (variable != rt::Op::NOTHING).then_some(Access { variable, write: true, sync: true, span: Span::default() })

@@ -21,6 +21,8 @@ enum Op {
     TryReceive,
     Once,
     Choose,
+    /// Another thread adds 2, and is joined at the end.
+    Child(usize),
 }
 
 fn random(rng: &mut fastrand::Rng) -> Vec<Vec<Op>> {
@@ -42,8 +44,7 @@ fn random(rng: &mut fastrand::Rng) -> Vec<Vec<Op>> {
                         12 => Op::WriteLocked(x),
                         13 => Op::Send(v),
                         14 => Op::TryReceive,
-                        _ if rng.bool() => Op::Once,
-                        _ => Op::Choose,
+                        _ => [Op::Once, Op::Choose, Op::Child(x)][rng.usize(..3)],
                     }
                 })
                 .collect()
@@ -59,8 +60,14 @@ struct Shared {
     once: Once,
 }
 
-fn run(ops: &[Op], shared: &Shared, sender: &mpsc::Sender<u32>, receiver: &Mutex<mpsc::Receiver<u32>>) -> Vec<u32> {
+fn run(
+    ops: &[Op],
+    shared: &Arc<Shared>,
+    sender: &mpsc::Sender<u32>,
+    receiver: &Mutex<mpsc::Receiver<u32>>,
+) -> Vec<u32> {
     let mut seen = Vec::new();
+    let mut children = Vec::new();
     for op in ops {
         seen.push(match *op {
             Op::Load(x) => shared.atomics[x].load(SeqCst),
@@ -103,8 +110,14 @@ fn run(ops: &[Op], shared: &Shared, sender: &mpsc::Sender<u32>, receiver: &Mutex
                 mine
             }
             Op::Choose => fabius::any(2),
+            Op::Child(x) => {
+                let shared = shared.clone();
+                children.push(thread::spawn(move || shared.atomics[x].fetch_add(2, SeqCst)));
+                0
+            }
         });
     }
+    seen.extend(children.into_iter().map(|child| child.join().unwrap()));
     seen
 }
 
@@ -178,21 +191,99 @@ fn exchanges(threads: u32, from_to: fn(u32) -> (u32, u32)) -> Report {
     })
 }
 
+/// As many executions as classes, and so many classes.
+fn are_exactly(classes: u64, report: &Report) {
+    assert!(report.verdict == fabius::Verdict::Verified, "{report}");
+    assert_eq!((report.levels.last().unwrap().states, report.executions), (classes, classes), "{report}");
+}
+
+/// Threads that are joined.
+fn together(threads: Vec<thread::JoinHandle<()>>) {
+    threads.into_iter().for_each(|t| t.join().unwrap());
+}
+
+/// The published families of Optimal Dynamic Partial Order Reduction (POPL 2014).
+#[test]
+fn no_execution_is_in_vain() {
+    for (n, classes) in [(5, 64), (7, 320), (10, 3328)] {
+        are_exactly(classes, &Config::new().exhaustive().explore(|| last_zero(n)));
+    }
+    are_exactly(1024, &Config::new().exhaustive().explore(|| readers(10)));
+}
+
+/// A thread looks for the last zero of an array; the others each write one more than what is in front of their place.
+fn last_zero(n: usize) {
+    let array: Arc<Vec<AtomicU32>> = Arc::new((0..=n).map(|_| AtomicU32::new(0)).collect());
+    let shared = array.clone();
+    let mut threads = vec![thread::spawn(move || {
+        let mut i = n;
+        while shared[i].load(SeqCst) != 0 {
+            i -= 1;
+        }
+    })];
+    threads.extend((1..=n).map(|j| {
+        let shared = array.clone();
+        thread::spawn(move || shared[j].store(shared[j - 1].load(SeqCst) + 1, SeqCst))
+    }));
+    together(threads);
+}
+
+/// A thread writes what all others read.
+fn readers(n: usize) {
+    let x = Arc::new(AtomicU32::new(0));
+    let shared = x.clone();
+    let mut threads = vec![thread::spawn(move || shared.store(42, SeqCst))];
+    threads.extend((0..n).map(|_| {
+        let shared = x.clone();
+        thread::spawn(move || assert!(shared.load(SeqCst) < 43))
+    }));
+    together(threads);
+}
+
 /// What an exchange finds says all of an execution: as many classes as there are ways to find something.
 #[test]
 fn an_exchange_that_fails_is_a_read() {
-    let classes = |report: &Report| report.levels.last().unwrap().states;
     for (threads, ways) in [(3, 5), (4, 14), (5, 43), (6, 144), (7, 523)] {
-        let report = exchanges(threads, |i| (i, i + 1));
-        assert!(report.verdict == fabius::Verdict::Verified, "{report}");
-        assert_eq!(classes(&report), ways, "{report}");
-        println!("{} executions", report.executions);
+        are_exactly(ways, &exchanges(threads, |i| (i, i + 1)));
     }
     for threads in 3..6 {
-        let report = exchanges(threads, |i| (0, i + 1));
-        assert_eq!(classes(&report), u64::from(threads), "{report}");
-        println!("{} executions", report.executions);
+        are_exactly(threads.into(), &exchanges(threads, |i| (0, i + 1)));
     }
+}
+
+/// Programs of loads, stores and exchanges alone.
+fn straight_line(rng: &mut fastrand::Rng) -> Vec<Vec<Op>> {
+    let op = |rng: &mut fastrand::Rng| match (rng.usize(..2), rng.u8(..6)) {
+        (x, 0..=1) => Op::Load(x),
+        (x, 2) => Op::Store(x, rng.u32(1..4)),
+        (x, 3) => Op::Add(x),
+        (x, _) => Op::Exchange(x, rng.u32(..3), rng.u32(..3)),
+    };
+    let threads = rng.usize(2..=4);
+    (0..threads).map(|_| (0..rng.usize(1..=[0, 0, 4, 2, 1][threads])).map(|_| op(rng)).collect()).collect()
+}
+
+/// On straight-line programs there are as many executions as classes, which are as many as in a search without reduction.
+fn is_optimal(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        let program = straight_line(&mut fastrand::Rng::with_seed(seed));
+        let long = Config::new().max_steps(1000);
+        let (found, report) = outcomes(&program, long.clone().exhaustive());
+        are_exactly(report.executions, &report);
+        if report.executions > 200 {
+            continue;
+        }
+        let (all, plain) = outcomes(&program, long.exhaustive().without_reduction().executions(30_000));
+        if plain.verdict == fabius::Verdict::Verified {
+            assert_eq!(found, all, "{seed} {program:?}");
+            assert_eq!(report.executions, plain.levels.last().unwrap().states, "{seed} {program:?}");
+        }
+    }
+}
+
+#[test]
+fn straight_line_programs_run_once_for_each_class() {
+    is_optimal(0..60);
 }
 
 #[test]
@@ -204,4 +295,5 @@ fn no_outcome_is_lost() {
 #[ignore = "takes minutes"]
 fn no_outcome_is_lost_in_many_programs() {
     on_random_programs(1000..4000);
+    is_optimal(1000..5000);
 }

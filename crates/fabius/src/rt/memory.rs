@@ -73,7 +73,8 @@ pub(crate) fn find<T: Copy + PartialEq>(object: &Object, newest: T, ways: impl F
         let is_weak = |did: Option<Did>| did.is_some_and(|did| did.order() != SeqCst);
         let found = Found { value: newest, newest, newer: 0, ways: first };
         if !rt.settings.refine.contains(Refine::WEAK) {
-            if (is_weak(first.first) || is_weak(first.second)) && rt.settings.deviations > 0 {
+            rt.is_weaker |= is_weak(first.first) || is_weak(first.second);
+            if rt.is_weaker && rt.settings.deviations > 0 {
                 rt.sees(Refine::WEAK.with(Refine::RACES));
             }
             return found;

@@ -171,6 +171,8 @@ pub(crate) struct Rt {
     /// How often operations on atomics have deviated, and whether they would have more often.
     pub deviations: u32,
     pub kept_from_deviating: bool,
+    /// Whether an operation had an ordering weaker than `SeqCst`; noticed where somebody looks at operations.
+    pub is_weaker: bool,
     /// Whether a thread has gone on from where it was before: what can follow has been seen from there.
     has_been_here: bool,
     /// In a trial: the oldest stores that the thread can find, if that is tried out; and what is known of the round if it

@@ -1,6 +1,6 @@
 //! What a thread is about to do at a scheduling point.
 
-use super::{Refine, Rt};
+use super::Rt;
 use std::panic::Location;
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 pub(crate) type Ready = unsafe fn(*const (), &Rt, usize) -> bool;
 
 /// Whether an operation that may change its object would not do so now.
-pub(crate) type Fails = unsafe fn(*const ()) -> bool;
+pub(crate) type Fails = unsafe fn(*const (), &Rt) -> bool;
 
 /// A thread that holds a lock, or [`super::ELSEWHERE`], and where it took it.
 pub(crate) type Holder = (usize, &'static Location<'static>);
@@ -102,14 +102,11 @@ impl Op {
         Op { fails: Some((fails, std::ptr::from_ref(what).cast())), ..self }
     }
 
-    /// Whether it would change the variable now: what fails is a read. Where older stores may be found, it is not known before.
+    /// Whether it would change the variable now: what fails is a read.
     #[inline]
     pub fn changes(&self, rt: &Rt) -> bool {
-        let fails = |(fails, what): (Fails, *const ())| {
-            // SAFETY: what is looked at outlives the operation, and is of the type that the function was made for.
-            !rt.settings.refine.contains(Refine::WEAK) && unsafe { fails(what) }
-        };
-        self.write && !self.fails.is_some_and(fails)
+        // SAFETY: what is looked at outlives the operation, and is of the type that the function was made for.
+        self.write && !self.fails.is_some_and(|(fails, what)| unsafe { fails(what, rt) })
     }
 
     /// The same, where the object is a lock.

@@ -50,7 +50,7 @@ impl Rt {
         self.states.clear();
         self.clocks.clear();
         self.deviations = 0;
-        self.kept_from_deviating = false;
+        (self.kept_from_deviating, self.is_weaker) = (false, false);
         self.has_been_here = false;
         self.oldest.clear();
         self.usual_round = None;
@@ -539,6 +539,7 @@ impl Default for Rt {
             clocks: Clocks::default(),
             deviations: 0,
             kept_from_deviating: false,
+            is_weaker: false,
             has_been_here: false,
             oldest: Vec::new(),
             usual_round: None,

@@ -10,7 +10,7 @@
 //! [`Config::stale`](crate::Config::stale) and
 //! [`Config::sequentially_consistent`](crate::Config::sequentially_consistent) limit them.
 
-use crate::rt::{self, Did, Found, Object, Op, Watched, Ways};
+use crate::rt::{self, Did, Found, Object, Op, Refine, Rt, Watched, Ways};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::panic::Location;
@@ -283,10 +283,11 @@ macro_rules! atomic {
             ///
             /// # Safety
             /// It points to an atomic and what is expected.
-            unsafe fn fails(expects: *const ()) -> bool {
+            unsafe fn fails(expects: *const (), rt: &Rt) -> bool {
                 // SAFETY: by the contract.
                 let (atomic, current) = unsafe { &*expects.cast::<(&Self, $ty)>() };
-                atomic.value() != *current
+                // Where older stores may be found, it is not known before.
+                !rt.settings.refine.contains(Refine::WEAK) && atomic.value() != *current
             }
 
             #[inline(never)]

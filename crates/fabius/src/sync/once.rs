@@ -27,6 +27,12 @@ unsafe fn is_not_running(raw: *const (), rt: &Rt, _: usize) -> bool {
     unsafe { runner(raw, rt) }.is_empty()
 }
 
+unsafe fn is_done(raw: *const (), rt: &Rt) -> bool {
+    // SAFETY: it is only used with a `Raw`.
+    let raw = unsafe { &*raw.cast::<Raw>() };
+    raw.0.peek(rt, |state| *state == State::Done) == Some(true)
+}
+
 unsafe fn runner(raw: *const (), rt: &Rt) -> Vec<Holder> {
     // SAFETY: it is only used with a `Raw`.
     let raw = unsafe { &*raw.cast::<Raw>() };
@@ -71,8 +77,7 @@ impl Raw {
     /// A scheduling point; waits for a call that is under way. Calls `f` if nobody has, and says whether an earlier call
     /// panicked; inside of an execution.
     pub fn call(&self, force: bool, at: &'static Location<'static>, f: impl FnOnce(bool)) {
-        let id = self.0.id();
-        let op = if self.state() == Some(State::Done) { Op::read("once", id, at) } else { Op::write("once", id, at) };
+        let op = Op::write("once", self.0.id(), at).unless(self, is_done);
         rt::point(op.when(self, is_not_running).held_by(runner));
         let before = self.state();
         match before {

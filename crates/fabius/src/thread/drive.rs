@@ -78,6 +78,11 @@ impl Driven {
         self.0.get_mut().limit = Some(Limit::Unwanted);
     }
 
+    /// Whether an atomic was used with an ordering weaker than `SeqCst`, which has meant `SeqCst` for the values.
+    pub fn has_weaker_orderings(&self) -> bool {
+        self.0.get().is_weaker
+    }
+
     /// Why the execution cannot go on, other than by a panic.
     pub fn failure(&self) -> Option<String> {
         let rt = self.0.get();

@@ -1,15 +1,21 @@
 //! Stateless search that runs one execution for each happens-before relation, without a bound: dynamic partial order
-//! reduction with source sets and sleep sets.
+//! reduction with wakeup trees and sleep sets.
 //!
-//! Paper: Optimal Dynamic Partial Order Reduction (POPL 2014), section 5 (Source-DPOR).
+//! Paper: Optimal Dynamic Partial Order Reduction (POPL 2014), section 6 (Optimal-DPOR).
 //!
 //! Deviations:
 //! 1. Two steps depend on each other if their announced accesses conflict. That a step makes another possible (`unlock` and
 //!    `lock`, `notify` and the end of a wait) is not a dependency. If none of the threads that could begin a reversed race
-//!    can go on, all that can are added. The first step of the race may be what made the second possible; unless the
-//!    second could have been taken at once in its place, the steps before that access the variable are looked at in turn.
+//!    can go on, all that can are added, and so where a step of a wakeup tree cannot be made. The first step of the race may be
+//!    what made the second possible; unless the second could have been taken at once in its place, the steps before that
+//!    access the variable are looked at in turn.
 //! 2. The outcomes of nondeterministic choices in a step are enumerated for each thread that is tried.
-//! 3. A race whose reversal begins with a thread in the sleep set is left out: it was explored before (as in Optimal-DPOR).
+//! 3. Whether an access writes may depend on the state: an exchange that fails is a read. The last step of a reversed race comes
+//!    to another state than it was seen in; there it counts as a write.
+//! 4. Where threads sleep and no wakeup tree says what is to be tried, that is found out by source sets (section 5), from there
+//!    to the end: what sleeps may be left out only for sequences that are seen whole. On straight-line programs that does not
+//!    happen; where deviations 1 and 2 cut a sequence, it does.
+//! 5. Only races whose second step is new in an execution are reversed: the others were before.
 
 use crate::dispatcher::Move;
 use crate::execution::{Execution, Spare};
@@ -19,6 +25,7 @@ use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress};
 use crate::stateless::{Complete, Listener};
 use crate::system::{Access, System, TaskId, end_of};
+use crate::wakeup::{self, Here, Step, Tree, at, conflict};
 use fabius_trace::{LevelStats, Turn};
 use hashbrown::HashMap;
 use std::collections::HashSet;
@@ -39,6 +46,7 @@ pub fn search<S: System>(
         spare: Vec::new(),
         start: Script::default(),
         listener,
+        races: Vec::new(),
         level: LevelStats::default(),
         signatures: HashSet::new(),
         growth: Growth::default(),
@@ -54,6 +62,7 @@ pub fn search<S: System>(
             bug = Some(found);
             break;
         }
+        search.reverse_races();
         search.growth.see(search.level.executions, search.signatures.len());
         let level = &search.level;
         if level.executions.is_multiple_of(64) && reported.elapsed() > Duration::from_millis(200) {
@@ -112,15 +121,25 @@ struct Frame {
     ready: Vec<(TaskId, Option<Access>)>,
     /// Whose steps were explored before, and commute with all since.
     sleep: Vec<TaskId>,
-    /// Who has to be tried.
-    backtrack: Vec<TaskId>,
-    /// Who has been.
+    /// What else has to be tried.
+    to_try: Tree,
+    /// Whose steps have been tried here.
     done: Vec<TaskId>,
     chosen: TaskId,
+    /// What has to be tried behind the chosen step; all, if that is nothing.
+    rest: Tree,
+    /// How many tasks there are.
+    tasks: u32,
+    /// The highest number of a variable that has been announced.
+    variables: u64,
+    /// Whether what is tried here is found out by source sets: see deviation 4.
+    by_sources: bool,
     /// The outcomes of choices in the step.
     script: Script,
     /// What the step accessed.
     access: Option<Access>,
+    /// Whether that it writes or does not depends on the state.
+    may_fail: bool,
     /// How many steps of each thread come before it, itself included.
     clock: Vec<u32>,
 }
@@ -129,18 +148,75 @@ impl Frame {
     /// Back to nothing, with its memory.
     fn clear(&mut self) {
         self.ready.clear();
-        [&mut self.sleep, &mut self.backtrack, &mut self.done].into_iter().for_each(Vec::clear);
+        [&mut self.sleep, &mut self.done].into_iter().for_each(Vec::clear);
+        [&mut self.to_try, &mut self.rest].into_iter().for_each(Tree::clear);
         self.script.restart();
         self.access = None;
+        (self.variables, self.by_sources) = (0, false);
         self.clock.clear();
     }
 
     fn access_of(&self, task: TaskId) -> Option<Access> {
-        self.ready.iter().find(|(t, _)| *t == task).and_then(|(_, access)| *access)
+        self.ready(task).flatten()
     }
 
     fn is_ready(&self, task: TaskId) -> bool {
-        self.ready.iter().any(|(t, _)| *t == task)
+        self.ready(task).is_some()
+    }
+
+    /// Whether it is one of the numbers of variables, and not of the ends of threads.
+    fn is_variable(number: u64) -> bool {
+        number & end_of(0) == 0
+    }
+
+    fn was_tried(&self, task: TaskId) -> bool {
+        self.done.contains(&task) || self.sleep.contains(&task)
+    }
+
+    /// All that can go on has to be tried.
+    fn try_all(&mut self) {
+        for n in 0..self.ready.len() {
+            let (task, access) = self.ready[n];
+            if !self.was_tried(task) {
+                self.to_try.add(task, access);
+            }
+        }
+    }
+
+    /// One of these has to be tried, unless one is. Says whether one can go on.
+    fn try_one_of(&mut self, tasks: &[TaskId]) -> bool {
+        if tasks.iter().any(|t| self.was_tried(*t) || self.to_try.begins_with(*t)) {
+            return true;
+        }
+        let Some(task) = tasks.iter().rev().copied().find(|t| self.is_ready(*t)) else { return false };
+        self.to_try.add(task, self.access_of(task));
+        true
+    }
+
+    /// The sequence has to be tried, unless something is that comes to the same. Says whether it can begin.
+    fn try_sequence(&mut self, steps: Vec<Step<'_>>) -> bool {
+        let mut tried = self.sleep.iter().chain(&self.done).filter_map(|task| Some((*task, self.ready(*task)?)));
+        if tried.any(|(task, access)| wakeup::first(&steps, task, access).is_some()) {
+            return true;
+        }
+        let mut tree = std::mem::take(&mut self.to_try);
+        let is_there = tree.insert(steps, self);
+        self.to_try = tree;
+        is_there
+    }
+
+    /// Takes what has to be tried next. Says whether there is anything.
+    fn next(&mut self) -> bool {
+        while let Some((task, rest)) = self.to_try.take_first() {
+            if !self.is_ready(task) {
+                self.try_all();
+            } else if !self.was_tried(task) {
+                (self.chosen, self.rest) = (task, rest);
+                self.script = Script::default();
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether the step of an earlier frame comes before this one's.
@@ -149,8 +225,18 @@ impl Frame {
     }
 }
 
-fn at(clock: &[u32], task: TaskId) -> u32 {
-    clock.get(task as usize).copied().unwrap_or(0)
+impl Here for Frame {
+    fn ready(&self, task: TaskId) -> Option<Option<Access>> {
+        self.ready.iter().find(|(t, _)| *t == task).map(|(_, access)| *access)
+    }
+
+    fn knows(&self, variable: u64) -> bool {
+        if Frame::is_variable(variable) {
+            variable <= self.variables
+        } else {
+            variable & !end_of(0) < u64::from(self.tasks)
+        }
+    }
 }
 
 fn join(clock: &mut Vec<u32>, other: &[u32]) {
@@ -158,10 +244,6 @@ fn join(clock: &mut Vec<u32>, other: &[u32]) {
         clock.resize(other.len(), 0);
     }
     clock.iter_mut().zip(other).for_each(|(mine, other)| *mine = (*mine).max(*other));
-}
-
-fn conflict(a: Option<Access>, b: Option<Access>) -> bool {
-    matches!((a, b), (Some(a), Some(b)) if a.variable == b.variable && (a.write || b.write))
 }
 
 /// What orders the next steps of one execution.
@@ -188,6 +270,8 @@ struct Search<'a, T> {
     /// Choices before the first dispatch point.
     start: Script,
     listener: Listener<'a, T>,
+    /// Races of this execution: the frames of their first and second steps.
+    races: Vec<(usize, usize)>,
     level: LevelStats,
     signatures: HashSet<u128>,
     growth: Growth,
@@ -247,10 +331,11 @@ impl<T> Search<'_, T> {
             frame.script.rewind();
             run.script = std::mem::take(&mut frame.script);
             let before = context.system.next_access(&run.node.state, task);
+            let may_fail = context.system.next_may_fail(&run.node.state, task);
             let born = run.born();
             let result = run.go_at(Move::Run(Pick { buffer: task, task }), 0);
             frame.script = std::mem::take(&mut run.script);
-            frame.access = before;
+            (frame.access, frame.may_fail, frame.tasks) = (before, may_fail, born);
             self.level.transitions += u64::from(is_new);
             self.happened(depth, &mut order, born..run.born(), is_new);
             depth += 1;
@@ -299,20 +384,28 @@ impl<T> Search<'_, T> {
         frame.clear();
         frame.ready.extend(tasks.map(|task| (task, run.announced(task))));
         let mut last = None;
-        if let Some(parent) = self.frames.last() {
+        if let Some(parent) = self.frames.last_mut() {
+            let rest = std::mem::take(&mut parent.rest);
             let asleep = parent.sleep.iter().chain(&parent.done).copied();
             let stays = |t: &TaskId| *t != parent.chosen && !conflict(parent.access, parent.access_of(*t));
             frame.sleep.extend(asleep.filter(stays));
+            frame.by_sources = parent.by_sources;
+            frame.to_try = rest;
+            frame.variables = parent.variables;
             last = Some(parent.chosen);
         }
-        let awake = |t: &TaskId| !frame.sleep.contains(t);
-        let go_on = last.filter(|t| frame.is_ready(*t) && awake(t));
-        let Some(chosen) = go_on.or_else(|| frame.ready.iter().map(|(t, _)| *t).find(awake)) else {
-            self.spare.push(frame);
-            return false;
-        };
-        frame.backtrack.push(chosen);
-        frame.chosen = chosen;
+        let announced = frame.ready.iter().filter_map(|(_, access)| access.map(|a| a.variable));
+        frame.variables = announced.filter(|v| Frame::is_variable(*v)).fold(frame.variables, u64::max);
+        if !frame.next() {
+            let awake = |t: &TaskId| !frame.sleep.contains(t);
+            let go_on = last.filter(|t| frame.is_ready(*t) && awake(t));
+            let Some(chosen) = go_on.or_else(|| frame.ready.iter().map(|(t, _)| *t).find(awake)) else {
+                self.spare.push(frame);
+                return false;
+            };
+            frame.chosen = chosen;
+            frame.by_sources |= !frame.sleep.is_empty();
+        }
         self.frames.push(frame);
         true
     }
@@ -377,7 +470,7 @@ impl<T> Search<'_, T> {
         order.threads[me] = clock;
         for j in &racing {
             let immediate = !racing.iter().any(|k| k > j && self.frames[*k].is_after(&self.frames[*j]));
-            if !immediate || self.race(*j, depth) {
+            if !immediate || self.is_race(*j, depth) {
                 continue;
             }
             // The step may have made this one possible: what about those before it?
@@ -386,7 +479,7 @@ impl<T> Search<'_, T> {
                 if at(&mine, frame.chosen) >= at(&frame.clock, frame.chosen) {
                     break;
                 }
-                if conflict(frame.access, access) && self.race(*earlier, depth) {
+                if conflict(frame.access, access) && self.is_race(*earlier, depth) {
                     break;
                 }
             }
@@ -394,42 +487,51 @@ impl<T> Search<'_, T> {
         history.push(depth);
     }
 
-    /// The steps of two frames race: some thread has to be tried at the first that leads to the other order. Says whether
-    /// it is certain that there is another order.
-    fn race(&mut self, first: usize, second: usize) -> bool {
-        // The steps in between that do not come after the first, and then the second.
-        let (head, tail) = self.frames.split_at(first + 1);
-        let earlier = &head[first];
-        let mut others: Vec<&Frame> = Vec::new();
-        let mut initials: Vec<TaskId> = Vec::new();
-        for (number, frame) in tail[..second - first].iter().enumerate() {
-            let is_last = first + 1 + number == second;
-            if !is_last && frame.is_after(earlier) {
-                continue;
-            }
-            let is_first_of_thread = others.iter().all(|o| o.chosen != frame.chosen);
-            // The second step comes after the first, but in the other order it does not.
-            if is_first_of_thread && others.iter().all(|o| !frame.is_after(o)) {
-                initials.push(frame.chosen);
-            }
-            others.push(frame);
-        }
-        let alone = others.len() == 1;
-        let earlier = &mut self.frames[first];
-        let known = |t: &TaskId| earlier.backtrack.contains(t) || earlier.sleep.contains(t);
-        if alone && !earlier.is_ready(initials[0]) {
+    /// Notes that the steps of two frames race. Says whether it is certain that there is another order.
+    fn is_race(&mut self, first: usize, second: usize) -> bool {
+        let earlier = &self.frames[first];
+        let alone = self.frames[first + 1..second].iter().all(|frame| frame.is_after(earlier));
+        if alone && !earlier.is_ready(self.frames[second].chosen) {
             return false;
         }
-        if initials.iter().any(known) {
-            return alone;
-        }
-        if let Some(task) = initials.iter().rev().copied().find(|t| earlier.is_ready(*t)) {
-            earlier.backtrack.push(task);
-        } else {
-            let all: Vec<TaskId> = earlier.ready.iter().map(|(t, _)| *t).filter(|t| !known(t)).collect();
-            earlier.backtrack.extend(all);
-        }
+        self.races.push((first, second));
         alone
+    }
+
+    /// Has the other order of each race tried, unless it was.
+    fn reverse_races(&mut self) {
+        for (first, second) in std::mem::take(&mut self.races) {
+            if second < self.frames.len() {
+                self.reverse(first, second);
+            }
+        }
+    }
+
+    /// What does not come after the first step, and then the second, has to be tried in place of the first.
+    fn reverse(&mut self, first: usize, second: usize) {
+        let (head, tail) = self.frames.split_at_mut(first + 1);
+        let earlier = &mut head[first];
+        let second = second - (first + 1);
+        let end = if earlier.by_sources { second } else { tail.len() };
+        let others = (0..end).filter(|n| *n != second && !tail[*n].is_after(earlier));
+        let mut is_certain = true;
+        let mut steps = Vec::new();
+        for n in others.chain([second]) {
+            let frame = &tail[n];
+            let fails = n == second && frame.may_fail;
+            let access = frame.access.map(|access| Access { write: access.write || fails, ..access });
+            is_certain &= frame.chosen < earlier.tasks;
+            steps.push(Step { task: frame.chosen, access, clock: &frame.clock, is_certain });
+            is_certain &= frame.script.taken().is_empty();
+        }
+        let is_there = if earlier.by_sources {
+            earlier.try_one_of(&wakeup::initials(&steps))
+        } else {
+            earlier.try_sequence(steps)
+        };
+        if !is_there {
+            earlier.try_all();
+        }
     }
 
     /// Goes back to the last frame where something is left to be tried.
@@ -438,12 +540,8 @@ impl<T> Search<'_, T> {
             if frame.script.advance() {
                 return true;
             }
-            let chosen = frame.chosen;
-            frame.done.push(chosen);
-            let left = |t: &TaskId| !frame.done.contains(t) && !frame.sleep.contains(t);
-            if let Some(next) = frame.backtrack.iter().copied().find(left) {
-                frame.chosen = next;
-                frame.script = Script::default();
+            frame.done.push(frame.chosen);
+            if frame.next() {
                 return true;
             }
             self.spare.extend(self.frames.pop());
