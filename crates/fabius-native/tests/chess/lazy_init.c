@@ -3,7 +3,7 @@
 // executions: 5 6 6
 // classes: 3 3 3
 // ours: 2 2 2
-// What is described has two orders of what comes after the thread is there, and so two classes.
+// What is described has two orders of what comes after the thread is there, and so two classes; lazy_init_inside has three.
 #include <pthread.h>
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *work(void *unused) {
