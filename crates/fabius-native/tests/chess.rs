@@ -51,6 +51,6 @@ macro_rules! programs {
 }
 
 programs! {
-    ends_at_once two_threads increment_1 increment_2 diamond lazy_init lazy_init_inside semaphores deadlock philosophers
+    ends_at_once two_threads increment_1 increment_2 diamond lazy_init semaphores deadlock philosophers
     work_stealing_queue
 }
