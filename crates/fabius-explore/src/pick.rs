@@ -11,6 +11,7 @@
 //! 2. Threads are task buffers; the choice among the tasks of one buffer, and all data choices, are uniform.
 //! 3. SURW's interesting events are, in each run, the accesses to one variable that several threads access, picked at
 //!    random. A thread that is not known from the walks before has weight 1.
+//!    Whose access comes next is drawn again when a thread is born: before, it was nobody's choice.
 //! 4. Where the accesses of steps are not announced, POS and SURW see none and are uniform.
 
 use crate::dispatcher::Move;
@@ -89,6 +90,8 @@ pub(crate) struct Picker<'a> {
     /// SURW: the variable, and whose access to it comes next.
     interesting: Option<u64>,
     intended: Option<usize>,
+    /// SURW: the number of the youngest thread when that was drawn.
+    youngest: usize,
     /// Memory for the next pick.
     picks: Vec<Pick>,
 }
@@ -128,6 +131,7 @@ impl<'a> Picker<'a> {
             low: 1 << 20,
             interesting,
             intended: None,
+            youngest: 0,
         }
     }
 
@@ -232,7 +236,10 @@ impl<'a> Picker<'a> {
         let number = |p: &Pick| run.number_of(p.task).unwrap_or(0) as usize;
         let is_interesting = |p: &Pick| run.announced(p.task).is_some_and(|a| a.variable == variable);
         let (known, empty) = (self.known.variables.get(&variable), Vec::new());
-        if self.intended.is_none_or(|t| !picks.iter().any(|p| number(p) == t)) {
+        let before = self.youngest;
+        self.youngest = picks.iter().map(number).fold(before, usize::max);
+        let is_born = self.youngest > before;
+        if is_born || self.intended.is_none_or(|t| !picks.iter().any(|p| number(p) == t)) {
             let done = self.seen.accesses.get(&variable).unwrap_or(&empty);
             let of = |p: &Pick| left(known.unwrap_or(&empty), done, number(p));
             self.intended = Some(number(&picks[weighted(&mut self.rng, || picks.iter().map(of))]));

@@ -136,13 +136,7 @@ fn of(request: &Request, reduction: bool, races: bool, began: Instant) -> Option
 }
 
 fn search(options: &Options) -> Outcome {
-    let look = |progress: &Progress| {
-        let header = rt().header;
-        header.bound.store(progress.bound, Relaxed);
-        if header.stop.load(Relaxed) != 0 {
-            header.halt.store(true, Relaxed);
-        }
-    };
+    let look = |progress: &Progress| rt().header.bound.store(progress.bound, Relaxed);
     let monitor = Monitor { stop: &rt().header.halt, progress: &look };
     match options.strategy {
         Strategy::Iterative | Strategy::DepthFirst => stateless::search(&Program, options, &monitor, &|_| {}),

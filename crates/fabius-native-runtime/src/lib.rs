@@ -12,6 +12,7 @@ compile_error!("native programs are explored on x86-64 Linux with glibc");
 
 mod arena;
 mod clocks;
+mod connections;
 mod control;
 mod crew;
 mod explore;

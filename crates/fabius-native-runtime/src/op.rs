@@ -21,6 +21,22 @@ pub struct Op {
     pub pc: usize,
 }
 
+/// The process, as an object of operations: its end, and its copies.
+pub const PROCESS: usize = BESIDE_MEMORY | 1 << 32;
+
+/// Objects that are no memory; those below 4 GB are the ends of threads.
+const BESIDE_MEMORY: usize = 1 << 63;
+
+/// What others ask of a thread: to end, to run the handler of a signal.
+pub const fn asked_of(thread: usize) -> usize {
+    BESIDE_MEMORY | 2 << 32 | thread
+}
+
+/// What files are connected by (`connections.rs`).
+pub const fn connection(number: usize) -> usize {
+    BESIDE_MEMORY | 3 << 32 | number
+}
+
 /// What has to be so that an operation can be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {

@@ -1,9 +1,15 @@
 //! What happens in one execution, written down.
 
 use crate::races::Touch;
-use crate::recorder::{Accessed, MOST, Recorder, value};
+use crate::recorder::{Accessed, DEEPEST, MOST, Recorder, value};
 use crate::rt::{Rt, Thread};
 use fabius_native_protocol::{Event, Race, Recorded, ThreadEnd};
+
+/// The calls of a thread that are under way, outermost first, and a place in the innermost. Recursion is cut off.
+fn calls(thread: &Thread, pc: Option<usize>) -> Vec<u64> {
+    let calls = &thread.calls[thread.calls.len().saturating_sub(DEEPEST)..];
+    calls.iter().map(|(pc, _)| *pc as u64).chain(pc.map(|pc| pc as u64)).collect()
+}
 
 impl Rt {
     /// An event at a place.
@@ -13,9 +19,7 @@ impl Rt {
 
     /// The calls that are under way, and the place at which the innermost of them is.
     pub fn calls(&self, pc: usize) -> Vec<u64> {
-        let thread: &Thread = &self.threads[self.current];
-        let calls = thread.calls.iter().map(|(pc, _)| *pc as u64);
-        calls.chain((pc != 0).then_some(pc as u64)).collect()
+        calls(&self.threads[self.current], (pc != 0).then_some(pc))
     }
 
     /// Writes an event down.
@@ -73,7 +77,7 @@ impl Rt {
                 name: thread.op.name.into(),
                 address,
                 size,
-                stack: thread.calls.iter().map(|c| c.0 as u64).chain([thread.op.pc as u64]).collect(),
+                stack: calls(thread, Some(thread.op.pc)),
                 note: thread.repeats.is_some().then(|| "repeats itself".into()),
                 ..Event::default()
             });

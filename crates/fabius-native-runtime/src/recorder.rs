@@ -6,6 +6,9 @@ use fabius_native_protocol::{Race, RecordedStep};
 /// Events of one step that are kept.
 pub const MOST: usize = 400;
 
+/// Calls around an event that are kept, innermost first.
+pub const DEEPEST: usize = 64;
+
 /// An access that was written down.
 pub struct Accessed {
     /// Who, where and how.

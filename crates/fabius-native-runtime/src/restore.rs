@@ -18,6 +18,7 @@ impl Rt {
                 self.fibers.clear();
             }
         }
+        self.connections.clear();
         self.streams.clear();
         self.threads.clear();
         self.free.clear();

@@ -1,6 +1,7 @@
 //! The execution under way: one for the process.
 
 use crate::clocks::Clocks;
+use crate::connections::Connections;
 use crate::fiber::{Fiber, Shape};
 use crate::image::Image;
 use crate::op::Op;
@@ -65,6 +66,8 @@ pub struct Thread {
     pub values: HashMap<u32, usize, Fixed>,
     /// Signals that others sent it.
     pub signals: Vec<i32>,
+    /// Where it has thrown an exception last.
+    pub thrown: usize,
     /// Calls that are under way and where on the stack, if they are written down.
     pub calls: Vec<(usize, usize)>,
 }
@@ -170,7 +173,7 @@ pub struct Rt {
     pub header: &'static Header,
     /// Which worker this is.
     pub number: usize,
-    /// What the program is told that its process is called.
+    /// The first process, which the others do not outlive.
     pub process: u32,
     /// Decisions of the execution under way, for the other process.
     pub decisions: *mut u32,
@@ -188,6 +191,8 @@ pub struct Rt {
     pub maps_file: bool,
     /// Bytes that it has read from files and written to pipes, and how often it has changed who may use memory.
     pub moved: u64,
+    /// Pipes, pairs of sockets and events that it has used.
+    pub connections: Connections,
     /// Streams that are locked by `flockfile`: by whom, and how often.
     pub streams: HashMap<usize, (usize, u32), Fixed>,
     /// Whether what the program prints is shown.
@@ -343,6 +348,7 @@ impl Rt {
             unreadable: Vec::new(),
             maps_file: false,
             moved: 0,
+            connections: Connections::default(),
             streams: HashMap::default(),
             shows_output: false,
             not_restored: None,

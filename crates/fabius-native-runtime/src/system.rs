@@ -16,6 +16,9 @@ impl System for Program {
     fn initial(&self, _: &mut dyn Choose, log: &mut StepLog) -> Result<(), Fault> {
         let rt = rt();
         rt.restore();
+        if rt.header.stop.load(Relaxed) != 0 {
+            rt.header.halt.store(true, Relaxed);
+        }
         rt.worker().executions.fetch_add(1, Relaxed);
         rt.worker().decisions.store(0, Relaxed);
         rt.decided(START);

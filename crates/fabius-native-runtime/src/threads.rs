@@ -46,6 +46,7 @@ pub fn spawn(function: usize, argument: usize, detached: bool) -> Option<usize> 
         argument,
         values: if number == 0 { rt.before.values.iter().copied().collect() } else { Default::default() },
         signals: Vec::new(),
+        thrown: 0,
         calls: Vec::new(),
     });
     rt.free.push(true);

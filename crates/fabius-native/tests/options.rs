@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{bug, build_text, plan, run, told};
+use common::{bug, build, build_text, plan, run, told};
 use fabius_native::{Plan, Walk, replay};
 use fabius_trace::{Bound, BugKind, LinkKind, Mark, Points, SchedulerKind};
+use std::path::Path;
 
 const LOST_UPDATE: &str = r#"
 #include <assert.h>
@@ -35,6 +36,18 @@ fn every_strategy_finds_the_lost_update() {
     for walk in [Walk::DepthFirst, Walk::Random, Walk::Pct(3), Walk::Pos, Walk::Urw, Walk::Surw] {
         let report = run(&target, &Plan { walk, points: Points::All, executions: Some(10_000), ..plan() });
         assert_eq!(bug(&report).kind, BugKind::Assertion, "{walk:?}");
+    }
+}
+
+#[test]
+fn every_strategy_switches_before_the_end_of_the_process_and_at_files_and_requests() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    let programs = ["main_returns_first.c", "stolen_byte.c", "ends_before_asked.c"];
+    for target in programs.map(|name| build(&folder.join(name))) {
+        for walk in [Walk::DepthFirst, Walk::Random, Walk::Pct(3), Walk::Pos, Walk::Urw, Walk::Surw] {
+            let report = run(&target, &Plan { walk, executions: Some(10_000), ..plan() });
+            assert_eq!(bug(&report).kind, BugKind::Assertion, "{walk:?} {}", target.program.display());
+        }
     }
 }
 
@@ -134,6 +147,34 @@ fn executions_that_differ_get_processes_of_their_own_and_the_answer_says_so() {
     let report = run(&target, &plan());
     assert_eq!(told(&report), "verified");
     assert!(report.notes.iter().any(|n| n.contains("a process of its own")), "{:?}", report.notes);
+}
+
+#[test]
+fn processes_have_the_same_numbers_in_every_run() {
+    let text = "#include <pthread.h>\n#include <unistd.h>\nstatic int number[64];\n\
+        static void *add(void *v) { number[(getpid() + getppid()) & 63]++; return v; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, add, 0); add(0); pthread_join(t, 0); }\n";
+    let report = run(&build_text("numbers.c", text), &plan());
+    assert_eq!(told(&report), "bug data_race 0");
+    assert_eq!(report.notes, Vec::<String>::new());
+}
+
+#[test]
+fn an_exception_that_nobody_catches_has_the_place_where_it_was_thrown() {
+    let report = run(&build(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/uncaught.cpp")), &plan());
+    let message = &bug(&report).message;
+    let expected = "an exception of type std::runtime_error is not caught, at ";
+    assert!(message.starts_with(expected) && message.ends_with("uncaught.cpp:4"), "{message}");
+}
+
+#[test]
+fn deep_recursion_leaves_a_short_trace() {
+    let text = "static volatile int count;\n\
+        static int call(int n) { count = n; return n == 0 ? 0 : 1 + call(n - 1); }\n\
+        int main(void) { return 100 / (call(3000) - 3000); }\n";
+    let report = run(&build_text("recursion.c", text), &plan());
+    let stacks = bug(&report).steps.iter().flat_map(|s| &s.actions).map(|a| a.stack.len());
+    assert!(stacks.max().is_some_and(|most| (10..100).contains(&most)));
 }
 
 #[test]

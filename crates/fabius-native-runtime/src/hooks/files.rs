@@ -11,6 +11,7 @@ use crate::threads::point;
 entries! {
     read: "rcx" => read_here;
     write: "rcx" => write_here;
+    socketpair: "r8" => socketpair_here;
     flockfile: "rsi" => flockfile_here;
     ftrylockfile: "rsi" => ftrylockfile_here;
     funlockfile: "rsi" => funlockfile_here;
@@ -23,40 +24,25 @@ pub fn is_ready(file: i32, events: i16) -> bool {
     unsafe { libc::syscall(libc::SYS_poll, &raw mut poll, 1, 0) != 0 }
 }
 
-/// What threads may speak to each other through, as a key of what happens before what: a pipe, by the number that both of its
-/// ends have. Sockets, and events (which have no type), count as one.
+/// What threads may speak to each other through by a file, as an object of operations.
 fn connection(file: i32) -> Option<usize> {
-    if !in_program() {
-        return None;
-    }
-    // SAFETY: asks the kernel about a file.
-    unsafe {
-        let mut about: libc::stat = std::mem::zeroed();
-        if libc::fstat(file, &mut about) != 0 {
-            return None;
-        }
-        match about.st_mode & libc::S_IFMT {
-            libc::S_IFIFO => Some(1 << 63 | about.st_ino as usize),
-            libc::S_IFSOCK | 0 => Some(1 << 63),
-            _ => None,
-        }
-    }
+    if in_program() { rt().connections.of(file) } else { None }
 }
 
 /// The point before a thread reads or writes there.
-fn arrive(name: &'static str, file: i32, events: i16, pc: usize) {
-    // Both ends are one object: what is written to the one is read from the other.
+fn arrive(name: &'static str, file: i32, connection: usize, events: i16, pc: usize) {
+    // Who closes an end announces nothing.
     rt().unannounced = true;
     // SAFETY: asks the kernel about a file.
     let waits = unsafe { libc::fcntl(file, libc::F_GETFL) } & libc::O_NONBLOCK == 0;
     let wait = if waits { Wait::File(file, events) } else { Wait::Not };
-    point(Op::new(name, pc).when(wait));
+    point(Op::new(name, pc).on(connection).when(wait));
 }
 
 extern "C-unwind" fn read_here(file: i32, buffer: usize, size: usize, pc: usize) -> isize {
     let connection = connection(file);
-    if connection.is_some() {
-        arrive("read", file, libc::POLLIN, pc);
+    if let Some(key) = connection {
+        arrive("read", file, key, libc::POLLIN, pc);
     }
     // SAFETY: as the program calls it.
     let got = unsafe { libc::syscall(libc::SYS_read, file, buffer, size) } as isize;
@@ -72,7 +58,7 @@ extern "C-unwind" fn read_here(file: i32, buffer: usize, size: usize, pc: usize)
 extern "C-unwind" fn write_here(file: i32, buffer: usize, size: usize, pc: usize) -> isize {
     let connection = connection(file);
     if let Some(key) = connection {
-        arrive("write", file, libc::POLLOUT, pc);
+        arrive("write", file, key, libc::POLLOUT, pc);
         rt().clocks.release(rt().current, key);
     }
     // SAFETY: as the program calls it.
@@ -82,6 +68,16 @@ extern "C-unwind" fn write_here(file: i32, buffer: usize, size: usize, pc: usize
         rt().moved += got as u64;
     }
     got
+}
+
+extern "C-unwind" fn socketpair_here(domain: i32, kind: i32, protocol: i32, ends: *mut [i32; 2], _: usize) -> i32 {
+    // SAFETY: as the program calls it.
+    let result = unsafe { libc::syscall(libc::SYS_socketpair, domain, kind, protocol, ends) } as i32;
+    if in_program() && result == 0 {
+        // SAFETY: the kernel has put both there.
+        rt().connections.pair(unsafe { *ends });
+    }
+    result
 }
 
 extern "C-unwind" fn flockfile_here(stream: usize, pc: usize) {

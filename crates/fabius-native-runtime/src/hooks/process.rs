@@ -2,7 +2,7 @@
 
 use super::entries;
 use crate::control::{in_program, is_controlled, is_running, set_in_program};
-use crate::op::Op;
+use crate::op::{Op, PROCESS};
 use crate::real::next;
 use crate::rt::rt;
 use crate::threads::{fabius_fails, fail, point, stop_here};
@@ -19,6 +19,7 @@ entries! {
     _Exit: "rsi" => end_at_once;
     quick_exit: "rsi" => end_at_once;
     abort: "rdi" => abort_here;
+    __cxa_throw: "rcx" => throw_here;
     __assert_fail: "r8" => assert_fail;
     __assert_perror_fail: "r8" => assert_perror_fail;
     __cxa_atexit: "rcx" => cxa_atexit;
@@ -26,6 +27,7 @@ entries! {
     at_quick_exit: "rsi" => at_quick_exit_here;
     fork: "rdi" => fork_here;
     getpid: "rdi" => getpid_here;
+    getppid: "rdi" => getppid_here;
     gettid: "rdi" => gettid_here;
     kill: "rdx" => kill_here;
     dlopen: "rdx" => dlopen_here;
@@ -35,7 +37,7 @@ entries! {
 
 /// The process ends, with all that is to be done then.
 pub fn exit_here(_: i32, pc: usize) -> ! {
-    point(Op::new("exit", pc));
+    point(Op::new("exit", pc).on(PROCESS));
     while let Some((function, argument)) = rt().at_exit.pop() {
         // SAFETY: the program gave the function for this.
         unsafe { std::mem::transmute::<usize, extern "C-unwind" fn(usize, i32)>(function)(argument, 0) };
@@ -75,7 +77,7 @@ extern "C-unwind" fn end_at_once(code: i32, pc: usize) {
         unsafe { libc::syscall(libc::SYS_exit_group, code) };
         return;
     }
-    point(Op::new("_exit", pc));
+    point(Op::new("_exit", pc).on(PROCESS));
     rt().over = true;
     stop_here()
 }
@@ -85,11 +87,20 @@ extern "C-unwind" fn abort_here(pc: usize) {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn abort())() };
     }
-    let message = match uncaught() {
-        Some(name) => format!("an exception of type {name} is not caught"),
-        None => "abort".into(),
-    };
-    fail(BugKind::Crash, message, pc)
+    match uncaught() {
+        // The last one that was thrown: a place of the program, which the caller is not.
+        Some(name) => fail(BugKind::Crash, format!("an exception of type {name} is not caught"), rt().me().thrown),
+        None => fail(BugKind::Crash, "abort", pc),
+    }
+}
+
+/// An exception is thrown: keeps where.
+extern "C-unwind" fn throw_here(object: usize, kind: usize, destructor: usize, pc: usize) {
+    if in_program() {
+        rt().me().thrown = pc;
+    }
+    // SAFETY: as the compiler calls it; it does not come back.
+    unsafe { next!(fn __cxa_throw(usize, usize, usize))(object, kind, destructor) }
 }
 
 /// The type of the exception under way, as the compiler writes it.
@@ -186,7 +197,7 @@ extern "C-unwind" fn fork_here(pc: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn fork() -> i32)() };
     }
-    point(Op::new("fork", pc));
+    point(Op::new("fork", pc).on(PROCESS));
     // SAFETY: as the program calls it.
     let child = unsafe { next!(fn fork() -> i32)() };
     if child == 0 {
@@ -198,21 +209,32 @@ extern "C-unwind" fn fork_here(pc: usize) -> i32 {
     child
 }
 
-/// The same number in every execution, whichever process runs it.
+/// What the process is called in every execution, whichever process runs it. No process has so large a number, so nothing
+/// that is sent to it reaches another one.
+const NUMBER: i32 = 5_000_000;
+
 extern "C-unwind" fn getpid_here(_: usize) -> i32 {
-    if in_program() { rt().process as i32 } else { crate::stacks::process() as i32 }
+    if in_program() { NUMBER } else { crate::stacks::process() as i32 }
+}
+
+extern "C-unwind" fn getppid_here(_: usize) -> i32 {
+    if in_program() {
+        return NUMBER - 1;
+    }
+    // SAFETY: asks the kernel.
+    unsafe { libc::syscall(libc::SYS_getppid) as i32 }
 }
 
 extern "C-unwind" fn gettid_here(_: usize) -> i32 {
     if in_program() {
-        return rt().process as i32 + rt().current as i32;
+        return NUMBER + rt().current as i32;
     }
     // SAFETY: asks the kernel.
     unsafe { libc::syscall(libc::SYS_gettid) as i32 }
 }
 
 extern "C-unwind" fn kill_here(process: i32, signal: i32, _: usize) -> i32 {
-    let is_this = in_program() && process == rt().process as i32;
+    let is_this = in_program() && process == NUMBER;
     let process = if is_this { crate::stacks::process() as i32 } else { process };
     // SAFETY: as the program calls it.
     unsafe { next!(fn kill(i32, i32) -> i32)(process, signal) }

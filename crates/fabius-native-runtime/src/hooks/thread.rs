@@ -2,7 +2,7 @@
 
 use super::entries;
 use crate::control::in_program;
-use crate::op::{Op, Wait};
+use crate::op::{Op, Wait, asked_of};
 use crate::real::next;
 use crate::rt::rt;
 use crate::threads::{give_way, point, spawn};
@@ -199,7 +199,7 @@ extern "C-unwind" fn cancel(thread: usize, pc: usize) -> i32 {
         return unsafe { next!(fn pthread_cancel(usize) -> i32)(thread) };
     }
     let Some(other) = number_of(thread) else { return libc::ESRCH };
-    point(Op::new("pthread_cancel", pc));
+    point(Op::new("pthread_cancel", pc).on(asked_of(other)));
     rt().unannounced = true;
     rt().threads[other].cancelled = true;
     0
@@ -207,7 +207,7 @@ extern "C-unwind" fn cancel(thread: usize, pc: usize) -> i32 {
 
 extern "C-unwind" fn testcancel(_: usize) {
     if in_program() {
-        point(Op::new("pthread_testcancel", 0));
+        point(Op::new("pthread_testcancel", 0).on(asked_of(rt().current)));
         super::cancel::is_cancelled_here();
     }
 }
@@ -231,7 +231,7 @@ extern "C-unwind" fn kill(thread: usize, signal: i32, pc: usize) -> i32 {
         return unsafe { next!(fn pthread_kill(usize, i32) -> i32)(thread, signal) };
     }
     let Some(other) = number_of(thread) else { return libc::ESRCH };
-    point(Op::new("pthread_kill", pc));
+    point(Op::new("pthread_kill", pc).on(asked_of(other)));
     rt().unannounced = true;
     if signal == 0 {
         return 0;

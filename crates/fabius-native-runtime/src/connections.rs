@@ -1,0 +1,80 @@
+//! What threads may speak to each other through: pipes, pairs of sockets, events.
+
+use crate::op::connection;
+use crate::place::Fixed;
+use std::collections::HashMap;
+
+/// Those that an execution has used. The kernel's numbers are others in every execution, so they have ours, by who was used
+/// first.
+#[derive(Default)]
+pub struct Connections {
+    known: HashMap<Kernels, usize, Fixed>,
+}
+
+/// What the kernel calls a file: its type, and a number.
+type Kernels = (u32, u64);
+
+/// Sockets and events that cannot be told apart: all of them are one.
+const OTHERS: usize = 0;
+
+impl Connections {
+    /// A new execution begins.
+    pub fn clear(&mut self) {
+        self.known.clear();
+    }
+
+    /// What a file belongs to, as an object of operations; `None` if nobody can speak to others through it.
+    pub fn of(&mut self, file: i32) -> Option<usize> {
+        let name = name(file)?;
+        let next = self.known.len() + 1;
+        let number = match name.0 {
+            // A socket that is not known is not one of a pair.
+            libc::S_IFSOCK => self.known.get(&name).copied().unwrap_or(OTHERS),
+            _ if name == (0, 0) => OTHERS,
+            _ => *self.known.entry(name).or_insert(next),
+        };
+        Some(connection(number))
+    }
+
+    /// These two sockets are connected.
+    pub fn pair(&mut self, ends: [i32; 2]) {
+        let next = self.known.len() + 1;
+        for name in ends.into_iter().filter_map(name) {
+            self.known.insert(name, next);
+        }
+    }
+}
+
+/// What the kernel calls a file that threads may speak through.
+fn name(file: i32) -> Option<Kernels> {
+    // SAFETY: asks the kernel about a file.
+    let about = unsafe {
+        let mut about: libc::stat = std::mem::zeroed();
+        if libc::fstat(file, &mut about) != 0 {
+            return None;
+        }
+        about
+    };
+    match about.st_mode & libc::S_IFMT {
+        kind @ (libc::S_IFIFO | libc::S_IFSOCK) => Some((kind, about.st_ino)),
+        0 => Some((0, event(file).unwrap_or(0))),
+        _ => None,
+    }
+}
+
+/// The number of an event; kernels since 5.2 tell it. By system calls alone: `read` is the program's.
+fn event(file: i32) -> Option<u64> {
+    let path = format!("/proc/self/fdinfo/{file}\0");
+    let mut text = [0u8; 512];
+    // SAFETY: reads a small file of the kernel's, and closes it.
+    let length = unsafe {
+        let about = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let length = libc::syscall(libc::SYS_read, about, text.as_mut_ptr(), text.len());
+        libc::syscall(libc::SYS_close, about);
+        length
+    };
+    let text = std::str::from_utf8(text.get(..usize::try_from(length).ok()?)?).ok()?;
+    let number = text.lines().find_map(|line| line.strip_prefix("eventfd-id:"))?;
+    // They begin at 0, which stands for those without.
+    number.trim().parse::<u64>().ok().map(|number| number + 1)
+}
