@@ -86,6 +86,7 @@ fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -
         Sequentialization::Rounds(k) | Sequentialization::AnyThreads(k) => (k, 2),
         Sequentialization::Delays(_) => (2, 2),
     };
+    crate::properties::refuse(program, "translate the program without it")?;
     if form == Form::Promela {
         let sizes = Sizes { threads: caps.tasks, objects: caps.objects };
         let refused = |r: Refused| ProofError::Unsupported(Unsupported { what: r.what, span: r.span, help: r.help });

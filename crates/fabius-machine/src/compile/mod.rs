@@ -34,6 +34,8 @@ pub(crate) struct Compiled {
     pub(crate) entries: Vec<[Option<u32>; 2]>,
     /// Whether each procedure asks for the handle of the running task.
     pub(crate) uses_self: Vec<bool>,
+    /// Guards that stand for the conditions of properties.
+    pub(crate) conditions: Vec<u32>,
 }
 
 /// Compiles.
@@ -102,8 +104,9 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
     while let Some((proc, in_atomic)) = c.wanted.pop() {
         c.procedure(proc, in_atomic);
     }
+    let conditions = program.conditions.iter().map(|e| c.condition(e)).collect();
     c.settle();
-    Compiled { entries: c.entries, uses_self: c.uses_self, code: c.code, globals, variables, own, locals, records }
+    Compiled { conditions, entries: c.entries, uses_self: c.uses_self, code: c.code, globals, variables, own, locals, records }
 }
 
 /// Compiles one program.
@@ -537,13 +540,20 @@ impl<'p> Compiler<'p> {
         }
     }
 
-    fn wait(&mut self, e: &'p Expr, join: bool, s: &'p Stmt) {
+    /// The guard that a condition of a property is.
+    fn condition(&mut self, e: &'p Expr) -> u32 {
         let guard = self.code.guards.len() as u32;
-        let await_at = self.emit(Instr::Await { guard }, Info { at: s.span, a: e.span, ..Info::default() });
-        self.code.guards.push(Guard { entry: 0, join, quick: None });
-        // The code of the guard stands behind, and is jumped over.
-        let over = self.jump();
         let entry = self.here();
+        self.guard(e, false);
+        self.code.guards.push(Guard { entry, join: false, quick: None });
+        let end = self.code.instrs.len();
+        self.code.proc_of.resize(end, 0);
+        self.code.dead_at.resize(end, 0);
+        guard
+    }
+
+    /// The code of a guard, which ends with its value.
+    fn guard(&mut self, e: &'p Expr, join: bool) {
         self.next_temp = 0;
         let value = if join {
             self.value(e, None)
@@ -560,6 +570,16 @@ impl<'p> Compiler<'p> {
             Val { arg: dst, span: e.span }
         };
         self.emit(Instr::Value { a: value.arg }, Info { at: e.span, a: value.span, ..Info::default() });
+    }
+
+    fn wait(&mut self, e: &'p Expr, join: bool, s: &'p Stmt) {
+        let guard = self.code.guards.len() as u32;
+        let await_at = self.emit(Instr::Await { guard }, Info { at: s.span, a: e.span, ..Info::default() });
+        self.code.guards.push(Guard { entry: 0, join, quick: None });
+        // The code of the guard stands behind, and is jumped over.
+        let over = self.jump();
+        let entry = self.here();
+        self.guard(e, join);
         self.land(&[over]);
         let code = &mut self.code;
         let quick = match code.instrs[entry as usize] {
