@@ -201,7 +201,7 @@ impl Walk {
             }
             ItemKind::Invariant { .. } | ItemKind::Property { .. } | ItemKind::InterleaveExplicit | ItemKind::Error => {
                 return;
-            },
+            }
         };
         let name = declared.name.clone();
         let id = self.add(declared);

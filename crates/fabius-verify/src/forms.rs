@@ -86,12 +86,12 @@ fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -
         Sequentialization::Rounds(k) | Sequentialization::AnyThreads(k) => (k, 2),
         Sequentialization::Delays(_) => (2, 2),
     };
-    crate::properties::refuse(program, "translate the program without it")?;
     if form == Form::Promela {
         let sizes = Sizes { threads: caps.tasks, objects: caps.objects };
         let refused = |r: Refused| ProofError::Unsupported(Unsupported { what: r.what, span: r.span, help: r.help });
         return promela(program, sizes).map_err(refused);
     }
+    crate::properties::refuse(program, "translate the program without it, or for SPIN: `--to promela`")?;
     let source = || explicit(program, off, caps);
     let translated = match form {
         Form::Explicit => source().map(|e| e.into_program()),

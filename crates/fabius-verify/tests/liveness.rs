@@ -136,7 +136,13 @@ impl Graph {
     /// Whether an execution may stay among the allowed states for ever that begins in this one and comes back to it again and
     /// again, or ends in it. All closed walks are looked at by what they have been like: who has stepped, who could always,
     /// who could once, whether a wanted state was passed.
-    fn stays(&self, state: usize, allowed: &dyn Fn(usize) -> bool, wanted: &dyn Fn(usize) -> bool, fair: Fairness) -> bool {
+    fn stays(
+        &self,
+        state: usize,
+        allowed: &dyn Fn(usize) -> bool,
+        wanted: &dyn Fn(usize) -> bool,
+        fair: Fairness,
+    ) -> bool {
         let ready = &self.states[state].ready;
         if ready.is_empty() {
             return wanted(state);
@@ -177,9 +183,7 @@ impl Graph {
             Formula::Eventually(c) => without((0..self.initial).collect(), c),
             Formula::AlwaysEventually(c) => without(all, c),
             Formula::LeadsTo(a, b) => without(all.into_iter().filter(|s| holds(a)(*s)).collect(), b),
-            Formula::EventuallyAlways(c) => {
-                all.into_iter().any(|s| self.stays(s, &|_| true, &|s| !holds(c)(s), fair))
-            }
+            Formula::EventuallyAlways(c) => all.into_iter().any(|s| self.stays(s, &|_| true, &|s| !holds(c)(s), fair)),
         }
     }
 }
@@ -193,7 +197,8 @@ fn random(rng: &mut fastrand::Rng) -> String {
         let mut text = String::new();
         for _ in 0..rng.usize(1..3) {
             let c = condition(rng);
-            let inner = |rng: &mut fastrand::Rng| if depth == 0 { "skip;".into() } else { block(rng, depth - 1, condition) };
+            let inner =
+                |rng: &mut fastrand::Rng| if depth == 0 { "skip;".into() } else { block(rng, depth - 1, condition) };
             text += &match rng.u32(..13) {
                 0 => "x = 1 - x;".to_string(),
                 1 => "y = x;".to_string(),
@@ -353,15 +358,8 @@ fn who_sees_finite_executions_alone_refuses_properties() {
         let left_out = "the property `wanted` was not looked at";
         assert!(report.limits.iter().any(|l| l == left_out), "{:?}", report.limits);
     }
-    let ask = Ask {
-        only: None,
-        is_explorable: true,
-        points: Points::All,
-        deadlock: true,
-        time: None,
-        memory: None,
-        jobs: 1,
-    };
+    let ask =
+        Ask { only: None, is_explorable: true, points: Points::All, deadlock: true, time: None, memory: None, jobs: 1 };
     let decided = decide(&program, &id, &ask, &stop, &mut |_, _| {}).expect("exploration decides it");
     assert_eq!((decided.by, decided.report.verdict), (Member::Exploration, Verdict::Verified));
     for only in [Member::BoundedModelChecking, Member::RandomWalks] {

@@ -33,7 +33,8 @@ pub(super) fn fair(graph: &Graph, what: Violation, part: &[usize]) -> Fair {
             Fairness::Weak => continue,
             Fairness::None => {}
             Fairness::Strong => {
-                let rest: Vec<usize> = component.iter().filter(|n| graph.nodes[**n].ready.is_subset(&steps)).copied().collect();
+                let rest: Vec<usize> =
+                    component.iter().filter(|n| graph.nodes[**n].ready.is_subset(&steps)).copied().collect();
                 if rest.len() < component.len() {
                     open.extend(components(graph, what, &rest));
                     continue;

@@ -76,9 +76,9 @@ fn expected(graph: &Graph, what: Violation) -> bool {
         Violation::Property(Formula::Eventually(c), f) => stays(1, c, f),
         Violation::Property(Formula::AlwaysEventually(c), f) => all.into_iter().any(|n| stays(n, c, f)),
         Violation::Property(Formula::LeadsTo(a, b), f) => all.into_iter().any(|n| holds(n, a) && stays(n, b, f)),
-        Violation::Property(Formula::EventuallyAlways(_), f) => all.into_iter().any(|n| {
-            graph.nodes[n].ready.is_empty() && !holds(n, 0) || on_cycle(n, &|_| true, f, true)
-        }),
+        Violation::Property(Formula::EventuallyAlways(_), f) => {
+            all.into_iter().any(|n| graph.nodes[n].ready.is_empty() && !holds(n, 0) || on_cycle(n, &|_| true, f, true))
+        }
     }
 }
 

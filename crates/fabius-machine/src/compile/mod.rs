@@ -106,7 +106,17 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
     }
     let conditions = program.conditions.iter().map(|e| c.condition(e)).collect();
     c.settle();
-    Compiled { conditions, entries: c.entries, uses_self: c.uses_self, code: c.code, globals, variables, own, locals, records }
+    Compiled {
+        conditions,
+        entries: c.entries,
+        uses_self: c.uses_self,
+        code: c.code,
+        globals,
+        variables,
+        own,
+        locals,
+        records,
+    }
 }
 
 /// Compiles one program.

@@ -1,7 +1,7 @@
 //! What is said of a bug.
 
-use super::teller::Teller;
 use super::infinite::Cycle;
+use super::teller::Teller;
 use super::{Departure, Replay, Told};
 use crate::config::Config;
 use crate::run::next_statement;
