@@ -25,8 +25,12 @@ fn condition(number: usize) -> String {
 }
 
 impl Writer<'_> {
-    /// The variables that the conditions are.
+    /// The variables that the conditions are. An execution that ends stays where it is, which SPIN under weak fairness (6.5)
+    /// does not see by itself.
     pub fn declare_conditions(&mut self) {
+        if !self.program.properties.is_empty() {
+            self.line("active proctype _stay() { end: do :: timeout -> skip od }");
+        }
         for number in 0..self.program.conditions.len() {
             self.line(&format!("bool {};", condition(number)));
         }
