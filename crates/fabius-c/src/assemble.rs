@@ -202,6 +202,8 @@ impl<'a> Lower<'a, '_> {
         };
         let levels = (0..self.levels.max(1)).map(|n| format!("level{n}")).collect();
         Program {
+            conditions: Vec::new(),
+            properties: Vec::new(),
             source: self.lines.source.as_str().into(),
             records: Vec::new(),
             enums: Vec::new(),

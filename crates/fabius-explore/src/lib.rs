@@ -9,7 +9,7 @@ pub mod graph;
 pub mod growth;
 mod intern;
 pub mod links;
-pub mod livelock;
+pub mod liveness;
 mod node;
 pub mod optimal;
 mod order;

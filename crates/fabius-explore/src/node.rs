@@ -394,13 +394,13 @@ pub(crate) struct Script {
 impl Script {
     /// Begins with the first outcome, for a search with these options: one for cycles looks at those of choices, too.
     pub fn of(options: &Options) -> Script {
-        Script { goes_round: options.livelock, room: options.memory, ..Script::default() }
+        Script { goes_round: options.wants_cycles(), room: options.memory, ..Script::default() }
     }
 
     /// The same for a search that stores states: outcomes that lead to the same place inside of a step are made once from there
     /// on, unless each counts for itself.
     pub fn merging(options: &Options) -> Script {
-        Script { merges: !options.livelock && options.races.is_none(), ..Script::of(options) }
+        Script { merges: !options.wants_cycles() && options.races.is_none(), ..Script::of(options) }
     }
 
     /// Begins with the first outcome.

@@ -2,7 +2,7 @@
 
 use crate::race::{Conflict, Race};
 use crate::system::{Fault, Limit};
-use fabius_trace::{Bound, Grown, LevelStats, Schedule, SchedulerKind, Span};
+use fabius_trace::{Bound, Fairness, Formula, Grown, LevelStats, Schedule, SchedulerKind, Span};
 use std::time::{Duration, Instant};
 
 /// How the tree of choices is walked.
@@ -41,6 +41,8 @@ pub struct Options {
     pub deadlock: bool,
     /// Whether a fair cycle without progress is a bug.
     pub livelock: bool,
+    /// What every fair execution must satisfy.
+    pub properties: Vec<(Formula, Fairness)>,
     /// Number of workers.
     pub jobs: usize,
     /// What a worker is.
@@ -72,6 +74,7 @@ impl Default for Options {
             races: None,
             deadlock: true,
             livelock: false,
+            properties: Vec::new(),
             jobs: 1,
             workers: Workers::default(),
             memory: None,
@@ -82,6 +85,13 @@ impl Default for Options {
             at_first_bug: false,
             seed: 0,
         }
+    }
+}
+
+impl Options {
+    /// Whether infinite executions are looked at, which takes the graph of all states.
+    pub fn wants_cycles(&self) -> bool {
+        self.livelock || !self.properties.is_empty()
     }
 }
 
@@ -144,7 +154,7 @@ pub struct Found {
     pub schedule: Schedule,
     /// For each turn, how many delays were spent just before it.
     pub delays: Vec<u32>,
-    /// For a livelock, the turn at which the cycle begins.
+    /// For an infinite execution, the turn at which the cycle begins.
     pub cycle: Option<usize>,
 }
 
@@ -159,6 +169,10 @@ pub enum Bug {
     Race(Race),
     /// A fair cycle without progress.
     Livelock,
+    /// A fair execution that violates the property of this number.
+    Property(usize),
+    /// In the last state a condition of a property has no value.
+    Condition(fabius_trace::BugKind, Span),
 }
 
 impl Bug {
@@ -169,6 +183,8 @@ impl Bug {
             Bug::Race(_) => 1,
             Bug::Deadlock => 2,
             Bug::Livelock => 3,
+            Bug::Condition(..) => 4,
+            Bug::Property(_) => 5,
         }
     }
 }

@@ -239,6 +239,14 @@ pub trait Snapshot: System<State: Clone> {
     /// Compares two anonymous tasks by everything but their id.
     fn compare_anonymous(&self, state: &Self::State, a: TaskId, b: TaskId) -> std::cmp::Ordering;
 
+    /// Which of the conditions hold in the state that properties are about.
+    ///
+    /// # Errors
+    /// A condition has no value in it.
+    fn conditions(&self, _: &Self::State) -> Result<Vec<bool>, Fault> {
+        Ok(Vec::new())
+    }
+
     /// Renumbers the anonymous tasks: afterwards `order[i]` is called `ANONYMOUS | i`. Those not listed are gone
     /// (finished, or dropped by a lossy scheduler).
     fn reorder_anonymous(&self, state: &mut Self::State, order: &[TaskId]);

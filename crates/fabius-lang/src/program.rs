@@ -9,6 +9,7 @@
 //! its object (0 is `null`), a thread handle by its thread (0 is `null`). Records and arrays are [`Value::Tuple`]s.
 
 use fabius_trace::Span;
+pub use fabius_trace::{ConditionId, Fairness, Formula};
 use std::sync::Arc;
 
 /// Index of a record in [`Program::records`].
@@ -48,6 +49,23 @@ pub struct Program {
     pub buffers: Vec<Entry>,
     /// Static threads.
     pub processes: Vec<Process>,
+    /// Conditions on states that properties are about: over shared variables, without locals.
+    pub conditions: Vec<Expr>,
+    /// What every fair execution must satisfy.
+    pub properties: Vec<Property>,
+}
+
+/// `property name: formula;`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Property {
+    /// Name.
+    pub name: String,
+    /// What is asked; conditions are indexes in [`Program::conditions`].
+    pub formula: Formula,
+    /// Of which executions.
+    pub fairness: Fairness,
+    /// Where its name stands.
+    pub span: Span,
 }
 
 /// Whether accesses to shared state are scheduling points by themselves.

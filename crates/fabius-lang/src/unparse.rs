@@ -182,6 +182,17 @@ impl Writer<'_> {
             let body = self.body(&p.procs[id]);
             let _ = writeln!(out, "{head} {body}");
         }
+        for property in &p.properties {
+            let e = |c: ConditionId| format!("({})", self.expr(&p.conditions[c]));
+            let formula = match property.formula {
+                Formula::Eventually(c) => format!("eventually {}", e(c)),
+                Formula::AlwaysEventually(c) => format!("always eventually {}", e(c)),
+                Formula::EventuallyAlways(c) => format!("eventually always {}", e(c)),
+                Formula::LeadsTo(from, to) => format!("{} leads to {}", e(from), e(to)),
+            };
+            let name = self.names.pick(&property.name);
+            let _ = writeln!(out, "property {name}: {formula} {};", property.fairness.words());
+        }
         out
     }
 

@@ -18,7 +18,7 @@ use testkit::corpus::find;
 const VOCABULARY: &str = "any as assert assume atomic await bool break buffer choose const continue data else enum \
     explicit false for i16 i64 i8 if in init int interleave join let level loop map new null or post print proc process \
     progress record ref return self skip spawn sync thread thread_set true u16 u64 u8 var while yield zield \
-    fn forall exists count sum len invariant select when channel send receive try_receive \
+    fn forall exists count sum len invariant property eventually always leads to under without fairness select when channel send receive try_receive \
     lock reentrant_lock rw_lock condition semaphore manual_event auto_event barrier acquire release wait set cas \
     fetch_add exchange x y p q R E A N h m _ 0 1 2 7 255 256 0xff 0b1 9223372036854775807 18446744073709551615 1_0 \
     12ab 99999999999999999999 \"why\" \"\\\"\" \"open ( ( ( ) ) ) { { { } } } [ ] ; ; ; , : : . .. -> = = == != < <= > >= << \
@@ -30,7 +30,7 @@ const CONTEXTS: [(&str, &str); 4] = [
     ("init { ", " }"),
     (
         "const N = 2; enum E { A, B } record R { x: int, y: ref R } var x: int; var y: [u8; N]; var m: lock; \
-         fn h(a: int) -> int { a + x } channel c: int[2]; invariant i: x < 3; proc p(a: int) -> int { return a; } level L < H; init { ",
+         fn h(a: int) -> int { a + x } channel c: int[2]; invariant i: x < 3; property o: x == 1 leads to y[0] == 0; proc p(a: int) -> int { return a; } level L < H; init { ",
         " }",
     ),
     ("record R { x: 0..7, y: ref R } sync var x: bool; thread var y: int; proc p() { ", " } process q[2] { p(); }"),

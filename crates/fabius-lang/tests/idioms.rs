@@ -10,7 +10,7 @@ const IDIOMS: &[(&str, &str)] = &[
     ("«active» proctype P() { skip } init { skip; }", "process p[2]"),
     ("«proctype» P(int x) { skip } init { skip; }", "spawn p();"),
     ("«byte» x = 0; init { skip; }", "var x: u8"),
-    ("«ltl» p { x == 1 } init { skip; }", "invariant name: e;"),
+    ("«ltl» p { x == 1 } init { skip; }", "property name: eventually e;"),
     ("«typedef» Node { int x } init { skip; }", "record Node"),
     ("«#define N 3»\ninit { skip; }", "const N = 3;"),
     ("«#include \"a.h\"»\ninit { skip; }", "one file"),

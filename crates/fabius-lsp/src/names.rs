@@ -199,7 +199,9 @@ impl Walk {
                 }
                 return;
             }
-            ItemKind::Invariant { .. } | ItemKind::InterleaveExplicit | ItemKind::Error => return,
+            ItemKind::Invariant { .. } | ItemKind::Property { .. } | ItemKind::InterleaveExplicit | ItemKind::Error => {
+                return;
+            }
         };
         let name = declared.name.clone();
         let id = self.add(declared);
@@ -289,6 +291,7 @@ impl Walk {
                 self.expr(places);
             }
             ItemKind::Invariant { condition, .. } => self.expr(condition),
+            ItemKind::Property { formula, .. } => formula.conditions().into_iter().for_each(|e| self.expr(e)),
             ItemKind::Enum { .. } | ItemKind::Levels(_) | ItemKind::InterleaveExplicit | ItemKind::Error => {}
         }
         self.within = None;

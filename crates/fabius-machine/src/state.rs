@@ -27,7 +27,7 @@ pub struct State {
 }
 
 /// A task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Task {
     pub(crate) id: TaskId,
     pub(crate) buffer: BufferId,

@@ -255,6 +255,16 @@ impl Snapshot for Machine<'_> {
         key(a).cmp(&key(b))
     }
 
+    fn conditions(&self, state: &State) -> Result<Vec<bool>, Fault> {
+        let (mut copy, mut first, mut log) = (state.clone(), First, StepLog::default());
+        if copy.tasks.is_empty() {
+            // Code runs for some task, whose variables it does not look at here.
+            copy.tasks.push(Task::default());
+        }
+        let mut exec = self.exec(&mut copy, &mut first, &mut log);
+        self.program.conditions.iter().map(|guard| exec.holds(*guard)).collect()
+    }
+
     fn reorder_anonymous(&self, state: &mut State, order: &[TaskId]) {
         let named = state.tasks.partition_point(|t| t.id & ANONYMOUS == 0);
         let old: Vec<Task> = state.tasks.drain(named..).collect();

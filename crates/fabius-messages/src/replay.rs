@@ -361,6 +361,7 @@ pub fn trace(
         cost: 0,
         scheduler: SchedulerKind::Bag,
         points: Points::All,
+        property: None,
         cycle: None,
         lanes,
         steps,

@@ -88,6 +88,7 @@ pub fn trace(failed: &Failed, symbols: &Symbols, about: &About<'_>) -> ErrorTrac
         cost: failed.cost,
         scheduler: about.scheduler,
         points: about.points,
+        property: None,
         cycle: None,
         lanes,
         steps,

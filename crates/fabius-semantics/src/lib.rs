@@ -11,6 +11,7 @@ pub mod control;
 pub mod eval;
 pub mod forget;
 pub mod layout;
+mod properties;
 mod replay;
 pub mod rules;
 pub mod run;

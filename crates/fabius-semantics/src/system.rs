@@ -3,6 +3,7 @@
 use crate::config::{Config, Whereabouts};
 use crate::forget::Alive;
 use crate::layout::Layout;
+use crate::properties::conditions;
 use crate::rules::Note;
 use crate::run::{Blind, Observer, Run, is_ready};
 use crate::value::TaskId;
@@ -164,6 +165,10 @@ impl Snapshot for Reference {
             (buffer, task.level, &task.frames)
         };
         key(a).cmp(&key(b))
+    }
+
+    fn conditions(&self, config: &Config) -> Result<Vec<bool>, Fault> {
+        conditions(&self.program, &self.layout, config)
     }
 
     fn reorder_anonymous(&self, config: &mut Config, order: &[TaskId]) {

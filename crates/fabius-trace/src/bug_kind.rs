@@ -16,6 +16,8 @@ pub enum BugKind {
     DataRace,
     /// A reachable fair cycle without progress.
     Livelock,
+    /// A fair execution, infinite or at its end, that violates a property.
+    Liveness,
     /// Division or remainder by zero.
     DivisionByZero,
     /// Array index or map key out of bounds.

@@ -33,7 +33,10 @@ pub struct ErrorTrace {
     /// Addresses of data at which threads may be switched as well, because it was seen to race (native programs).
     #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub data_points: Vec<u64>,
-    /// For a livelock, the step from which on everything repeats.
+    /// The name of the property that is violated.
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub property: Option<String>,
+    /// For a livelock and an infinite execution that violates a property, the step from which on everything repeats.
     #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Option::is_none"))]
     pub cycle: Option<u32>,
     /// Threads or task buffers, in order of their columns.

@@ -9,6 +9,7 @@ mod bug_kind;
 mod comparison;
 mod diagnostic;
 mod error_trace;
+mod liveness;
 mod span;
 mod verdict;
 mod words;
@@ -21,5 +22,6 @@ pub use error_trace::{
     Action, After, Change, ErrorTrace, Lane, LaneKind, Link, LinkKind, Mark, ProgramId, Schedule, Scope, Step,
     TRACE_VERSION, Turn, WIDE_PARTS, parts_of_wide, wide_of_parts,
 };
+pub use liveness::{ConditionId, Fairness, Formula};
 pub use span::{LineCol, Span};
 pub use verdict::{Reason, Verdict};

@@ -90,6 +90,8 @@ pub fn measure(
         points: extent.points,
         memory: extent.memory,
         time: extent.time,
+        // Strategies differ in the executions that they run, which are finite.
+        properties: false,
         ..Plan::default()
     };
     plan.validate(program).map_err(CheckError::Plan)?;

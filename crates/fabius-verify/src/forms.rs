@@ -91,6 +91,7 @@ fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -
         let refused = |r: Refused| ProofError::Unsupported(Unsupported { what: r.what, span: r.span, help: r.help });
         return promela(program, sizes).map_err(refused);
     }
+    crate::properties::refuse(program, "translate the program without it, or for SPIN: `--to promela`")?;
     let source = || explicit(program, off, caps);
     let translated = match form {
         Form::Explicit => source().map(|e| e.into_program()),

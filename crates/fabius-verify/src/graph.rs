@@ -139,7 +139,7 @@ pub fn graph(
         edges.push(Edge { from: edge.from, to, lane: told.lane, statements: told.statements, on_trace });
     }
     if let (Some(trace), Some(last)) = (trace, on_trace.last())
-        && matches!(trace.kind, BugKind::DataRace | BugKind::Deadlock | BugKind::Livelock)
+        && matches!(trace.kind, BugKind::DataRace | BugKind::Deadlock | BugKind::Livelock | BugKind::Liveness)
     {
         let end = edges[*last].to;
         nodes[end].role = Role::Error;

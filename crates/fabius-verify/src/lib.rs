@@ -16,6 +16,7 @@ mod in_time;
 mod plan;
 pub mod portfolio;
 mod proof;
+mod properties;
 pub mod prove;
 mod room;
 mod stack;
@@ -63,6 +64,8 @@ pub struct Plan {
     pub deadlock: bool,
     /// Whether a fair cycle without progress is a bug.
     pub livelock: bool,
+    /// Whether the program's properties are looked at.
+    pub properties: bool,
     /// Worker threads, at least 1.
     pub jobs: usize,
     /// Bytes for states.
@@ -87,6 +90,7 @@ impl Default for Plan {
             races: false,
             deadlock: true,
             livelock: false,
+            properties: true,
             jobs: 1,
             memory: None,
             time: None,
@@ -217,7 +221,7 @@ fn checked(
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<Report, CheckError> {
     let began = Instant::now();
-    let options = options(plan, began);
+    let options = Options { properties: plan.asked(program), ..options(plan, began) };
     let monitor = Monitor { stop, progress };
     let limits = StepLimits { deadline: options.deadline, memory: plan.memory, stop: Some(stop) };
     let engine = Machine::new(program, plan.points).within(limits);
@@ -259,7 +263,7 @@ fn checked(
         let transitions = outcome.levels.last().map_or(0, |l| l.transitions);
         fabius_explore::complete::beginnings(&engine, &options, &monitor).max(transitions)
     });
-    Ok(Report {
+    let mut report = Report {
         verdict,
         limits: Vec::new(),
         total_states: total,
@@ -268,7 +272,11 @@ fn checked(
         levels: outcome.levels,
         memory: outcome.memory,
         elapsed: began.elapsed(),
-    })
+    };
+    if !plan.properties {
+        properties::leave_out(program, &mut report);
+    }
+    Ok(report)
 }
 
 /// Replays a trace in the reference semantics and returns it anew, as the reference sees it.
@@ -287,6 +295,11 @@ pub fn replay(program: &Program, id: &ProgramId, trace: &ErrorTrace) -> Result<E
         BugKind::Deadlock => Ending::Deadlock,
         BugKind::DataRace => Ending::Race,
         BugKind::Livelock => Ending::Livelock(trace.cycle.unwrap_or(0) as usize),
+        BugKind::Liveness => Ending::Property {
+            // None has the number behind the last one.
+            number: program.properties.iter().take_while(|p| Some(&p.name) != trace.property.as_ref()).count(),
+            cycle: trace.cycle.map(|turn| turn as usize),
+        },
         _ => Ending::Fault,
     };
     let settings = Settings {
@@ -307,6 +320,9 @@ pub fn replay(program: &Program, id: &ProgramId, trace: &ErrorTrace) -> Result<E
     }
     if again.kind != trace.kind || again.span != trace.span {
         return departs(whole, format!("it ends in another bug: {}", again.message));
+    }
+    if again.property != trace.property {
+        return departs(whole, "it is about another property than the trace says".into());
     }
     if again.cycle != trace.cycle {
         return departs(whole, "what repeats is not what the trace says".into());
@@ -338,7 +354,7 @@ fn costs_what_it_says(program: &Program, settings: &Settings, trace: &ErrorTrace
 /// with it.
 fn paid(program: &Program, settings: &Settings, trace: &ErrorTrace) -> Option<u32> {
     let Settings { points, bound, scheduler, ref delays, .. } = *settings;
-    let plan = Plan { bound, scheduler, points, ..Plan::default() };
+    let plan = Plan { bound, scheduler, points, properties: false, ..Plan::default() };
     plan.validate(program).ok()?;
     let options = Options { bound, scheduler, deadlock: false, ..Options::default() };
     shrink::cost(&Machine::new(program, points), &options, &trace.schedule(), delays)
@@ -394,10 +410,11 @@ fn is_exhaustive(plan: &Plan) -> bool {
 /// Replays what a search found in the reference semantics.
 fn confirm(program: &Program, id: &ProgramId, plan: &Plan, found: &Found) -> Result<ErrorTrace, CheckError> {
     let ending = match found.what {
-        Bug::Fault(..) => Ending::Fault,
+        Bug::Fault(..) | Bug::Condition(..) => Ending::Fault,
         Bug::Deadlock => Ending::Deadlock,
         Bug::Race(_) => Ending::Race,
         Bug::Livelock => Ending::Livelock(found.cycle.unwrap_or(0)),
+        Bug::Property(number) => Ending::Property { number, cycle: found.cycle },
     };
     let settings = Settings {
         points: plan.points,
@@ -414,7 +431,7 @@ fn confirm(program: &Program, id: &ProgramId, plan: &Plan, found: &Found) -> Res
             d.reason
         ))
     })?;
-    if let Bug::Fault(kind, span) = found.what
+    if let Bug::Fault(kind, span) | Bug::Condition(kind, span) = found.what
         && (kind, span) != (trace.kind, trace.span)
     {
         let message = format!("the reference semantics sees another bug: {}", trace.message);

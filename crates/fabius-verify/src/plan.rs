@@ -3,7 +3,7 @@
 use crate::{Plan, Strategy};
 use fabius_explore::search::MAX_STEPS;
 use fabius_lang::program::Program;
-use fabius_trace::{Bound, SchedulerKind};
+use fabius_trace::{Bound, Points, SchedulerKind};
 
 /// Why a plan makes no sense, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +91,9 @@ impl Plan {
         if self.livelock && self.strategy == Strategy::DepthFirst {
             return refuse("livelocks are found by the iterative strategy", "leave out `--strategy dfs`");
         }
+        if !self.asked(program).is_empty() {
+            self.may_look_at_properties()?;
+        }
         if self.stateless && self.bound == Bound::Delays && self.max.is_none() {
             return refuse("without states delays can go on for ever", "add `--max N`, or leave out `--stateless`");
         }
@@ -102,6 +105,36 @@ impl Plan {
                 message: format!("`process {}[*]` stands for any number of threads", process.name),
                 help: format!("explore some number of them: `--instances {}=2`", process.name),
             });
+        }
+        Ok(())
+    }
+
+    /// Properties are judged on the graph of all states, where any thread may be next.
+    fn may_look_at_properties(&self) -> Result<(), PlanError> {
+        let without = |option: &str| format!("leave out `{option}`; or the properties: `--no-properties`");
+        if crate::is_random(self.strategy) || self.strategy == Strategy::DepthFirst {
+            return refuse(
+                "the properties of the program are judged on the graph of all states, by the iterative strategy",
+                &without("--strategy"),
+            );
+        }
+        if self.stateless {
+            return refuse(
+                "the properties of the program are judged on the graph of all states",
+                &without("--stateless"),
+            );
+        }
+        if self.scheduler != SchedulerKind::Bag {
+            return refuse(
+                "the properties of the program are about executions in which any thread may be next",
+                &without("--scheduler"),
+            );
+        }
+        if self.points == Points::Sync {
+            return refuse(
+                "the properties of the program speak of states that `--points sync` passes over",
+                &without("--points"),
+            );
         }
         Ok(())
     }

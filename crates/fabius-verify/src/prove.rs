@@ -9,7 +9,7 @@ use crate::in_time::{in_time, within_what_is_left};
 pub use crate::proof::{Engine, Figures, MOST, Proof, ProofError, ProofPlan, ProofProgress, Sequentialization};
 use crate::stack::no_thread;
 use crate::work::Work;
-use crate::{any_threads, by_bmc, by_horn, by_summaries};
+use crate::{any_threads, by_bmc, by_horn, by_summaries, properties};
 use fabius_lang::program::Program;
 use fabius_sequential::bmc::{Bmc, Statistics};
 pub use fabius_smt::SolverChoice;
@@ -44,7 +44,7 @@ pub enum Dump {
 /// [`ProofError::Unsupported`], [`ProofError::GaveUp`].
 pub fn dump(program: &Program, plan: &ProofPlan, format: Dump, stop: &Arc<AtomicBool>) -> Result<String, ProofError> {
     let budget = Budget { time: plan.time, memory: plan.memory, stop };
-    let (program, plan) = (program.clone(), plan.clone());
+    let (program, plan) = (finite(program, plan)?, plan.clone());
     within_what_is_left(budget, move || dumped(&program, &plan, format))?
 }
 
@@ -84,6 +84,7 @@ pub fn prove(
     progress: &(dyn Fn(&ProofProgress) + Sync),
 ) -> Result<Proof, ProofError> {
     let began = Instant::now();
+    let finite = finite(program, plan)?;
     let watch = Watch::begin(stop, plan.memory);
     let limits = Limits { deadline: plan.time.and_then(|t| began.checked_add(t)), stop: &watch.stop };
     let mut left = Left { finished: None, statistics: Statistics::default() };
@@ -95,7 +96,7 @@ pub fn prove(
         News::Finished(bounds) => left.finished = Some(bounds),
     };
     let work = {
-        let (program, id, plan) = (program.clone(), id.clone(), plan.clone());
+        let (program, id, plan) = (finite, id.clone(), plan.clone());
         move |limits: &Limits<'_>, tell: &mut dyn FnMut(News)| raised(&program, &id, &plan, began, limits, tell)
     };
     let done = match limits.are_hit() {
@@ -112,7 +113,17 @@ pub fn prove(
     {
         *reason = Reason::Memory;
     }
+    properties::leave_out(program, &mut proof.report);
     Ok(proof)
+}
+
+/// The program without the properties of infinite executions, which no translation knows.
+fn finite(program: &Program, plan: &ProofPlan) -> Result<Program, ProofError> {
+    if plan.properties {
+        let help = "`fabius check` decides it, if there are finitely many states; `--no-properties` leaves it out";
+        properties::refuse(program, help)?;
+    }
+    Ok(properties::without(program))
 }
 
 /// What is heard of the work.

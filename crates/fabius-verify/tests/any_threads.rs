@@ -28,6 +28,7 @@ fn plan(rounds: u32, engine: Engine) -> ProofPlan {
         objects: None,
         incremental: false,
         engine,
+        properties: true,
         solver: SolverChoice::Embedded,
         time: Some(Duration::from_secs(600)),
         memory: None,

@@ -50,16 +50,27 @@ fn spin(program: &Program, folder: &Path) -> Result<Said, String> {
     };
     let made = run("spin", &["-a", "model.pml"]);
     assert!(!made.contains("Error") && folder.join("pan.c").exists(), "{made}\n{text}");
-    let compiled = run("cc", &["-O0", "-w", "-DSAFETY", "-DNOREDUCE", "-DMEMLIM=300", "-o", "pan", "pan.c"]);
+    // Properties are asked about as the comments of the text say.
+    let asked = text.lines().find_map(|line| line.split_once("./pan ")?.1.strip_suffix(" */"));
+    let (kind, options) = match asked {
+        None => ("-DSAFETY", Vec::new()),
+        Some(options) => ("-DNFAIR=2", options.split(' ').collect()),
+    };
+    let compiled = run("cc", &["-O0", "-w", kind, "-DNOREDUCE", "-DMEMLIM=300", "-o", "pan", "pan.c"]);
     assert!(compiled.is_empty(), "{compiled}\n{text}");
-    let said = run("./pan", &["-m50000", "-n"]);
+    let said = run("./pan", &[vec!["-m50000", "-n"], options].concat());
     assert!(!said.contains("_enough"), "{said}\n{text}");
     // Nothing but these is an error of the program: others are ours.
     if let Some(error) = said.lines().find(|line| line.starts_with("pan:1:") || line.contains("error:")) {
         if error.contains("max search depth too small") {
             return Ok(Said::Nothing);
         }
-        let known = error.contains("assertion violated") || error.contains("invalid end state");
+        let of_property = error.contains("acceptance cycle") || error.contains("claim violated");
+        let known = if asked.is_some() {
+            of_property
+        } else {
+            error.contains("assertion violated") || error.contains("invalid end state")
+        };
         assert!(known, "{said}\n{text}");
         return Ok(Said::Bug);
     }
@@ -68,7 +79,9 @@ fn spin(program: &Program, folder: &Path) -> Result<Said, String> {
 
 fn explored(program: &Program) -> Said {
     let id = program_id("", &program.source, &[], &[]);
-    let plan = Plan { bound: Bound::None, jobs: 1, ..Plan::default() };
+    // A property is asked of executions that end, too.
+    let deadlock = program.properties.is_empty();
+    let plan = Plan { bound: Bound::None, jobs: 1, deadlock, ..Plan::default() };
     let stop = Arc::new(AtomicBool::new(false));
     match check(program, &id, &plan, &stop, &|_| {}).expect("it is checked").verdict {
         Verdict::Bug { .. } => Said::Bug,
@@ -171,6 +184,19 @@ const CASES: &[(&str, &str)] = &[
         "each thread has its own",
         "thread var mine: int; var sum: int; process p[2] { mine = mine + 1; atomic { sum = sum + mine; } } process q[1] { await sum == 2; assert sum == 2; }",
     ),
+    ("what happens at last", "var x: 0..2; process p[2] { atomic { x = x + 1; } } property w: eventually x == 2;"),
+    (
+        "what is never looked at within a step",
+        "var x: 0..2; process p[1] { atomic { x = 1; x = 2; } } property w: eventually x == 1;",
+    ),
+    (
+        "who is left out without fairness",
+        "var x: bool; var y: bool; process p[1] { loop { y = !y; } } process q[1] { x = true; } property w: eventually x without fairness;",
+    ),
+    (
+        "who is left out by nobody",
+        "var x: bool; var y: bool; process p[1] { loop { y = !y; } } process q[1] { x = true; } property w: eventually x;",
+    ),
     (
         "self",
         "var m: lock; var who: thread; process p[2] { atomic { await who == null; who = self; } assert who == self; atomic { who = null; } }",
@@ -184,6 +210,14 @@ fn what_cannot_be_written_is_refused_with_its_place() {
         ("init { post p(); } proc p() { skip; }", "tasks in Promela"),
         ("proc p(n: int) { if n > 0 { p(n - 1); } } init { p(2); }", "recursion in Promela"),
         ("process p[*] { skip; }", "a process of any number in Promela"),
+        (
+            "var x: bool; process p[1] { x = true; } property w: eventually x under strong fairness;",
+            "strong fairness in Promela",
+        ),
+        (
+            "var x: bool; process p[1] { assume x; } property w: eventually x;",
+            "a property of executions, some of which are dropped, in Promela",
+        ),
         ("var x: u32; process p[1] { x = 1; }", "a number of 64 bits, or of 32 without a sign, in Promela"),
     ];
     for (source, why) in refused {
@@ -228,6 +262,48 @@ fn spin_agrees_on_the_corpus() {
         compared += usize::from(compare(&name, &program, &folder(&name)));
     }
     assert!(compared >= 40, "{compared} programs were compared");
+}
+
+/// Two or three threads over these variables, without faults; steps of several accesses among them.
+fn random_with_property(rng: &mut fastrand::Rng) -> String {
+    let condition = |rng: &mut fastrand::Rng| ["x == 0", "x == y", "f", "!f", "y == 1", "x != y && f"][rng.usize(..6)];
+    let statement = |rng: &mut fastrand::Rng| match rng.u32(..8) {
+        0 => "x = 1 - x;".to_string(),
+        1 => "y = x;".into(),
+        2 => "f = !f;".into(),
+        3 => format!("await {};", condition(rng)),
+        4 => format!("atomic {{ await {}; y = 1 - y; x = y; f = true; f = x == 1; }}", condition(rng)),
+        5 => format!("if {} {{ x = 1; }} else {{ f = false; }}", condition(rng)),
+        6 => format!("select {{ when {} {{ x = 0; }} or when f {{ y = 0; }} }}", condition(rng)),
+        _ => "choose { x = 1; } or { y = 1; }".into(),
+    };
+    let mut source = String::from("var x: 0..1; var y: 0..1; var f: bool;\n");
+    for thread in 0..rng.usize(2..4) {
+        let body: Vec<String> = (0..rng.usize(1..4)).map(|_| statement(rng)).collect();
+        let body = body.join(" ");
+        let body = if rng.u32(..3) > 0 { format!("loop {{ {body} }}") } else { body };
+        source += &format!("process p{thread}[1] {{ {body} }}\n");
+    }
+    let formula = ["eventually A", "always eventually A", "eventually always A", "A leads to B"][rng.usize(..4)];
+    let formula = formula.replace('A', condition(rng)).replace('B', condition(rng));
+    let fairness = ["without fairness", "under weak fairness"][rng.usize(..2)];
+    source + &format!("property wanted: {formula} {fairness};\n")
+}
+
+#[test]
+#[ignore = "a C compiler runs for each program: some minutes"]
+fn spin_agrees_on_properties() {
+    if !is_there() {
+        return;
+    }
+    let mut rng = fastrand::Rng::with_seed(5);
+    let (mut compared, mut bugs) = (0, 0);
+    for n in 0..100 {
+        let program = small(&random_with_property(&mut rng));
+        compared += usize::from(compare(&format!("program {n}"), &program, &folder("property")));
+        bugs += usize::from(explored(&program) == Said::Bug);
+    }
+    assert!(compared >= 80 && (20..80).contains(&bugs), "{compared} programs were compared, {bugs} have bugs");
 }
 
 #[test]

@@ -420,6 +420,7 @@ pub(crate) fn trace(found: &Found, rerun: &Rerun, at: &'static Location<'static>
         cost: cost + rerun.deviations,
         scheduler: SchedulerKind::Bag,
         points: Points::Sync,
+        property: None,
         cycle: None,
         lanes,
         steps,

@@ -68,6 +68,7 @@ fn rule(kind: BugKind) -> Value {
             ("Data race", "Two accesses to the same variable, one of them a write, are not ordered by anything.")
         }
         BugKind::Livelock => ("Livelock", "A fair schedule goes on for ever without progress."),
+        BugKind::Liveness => ("Property", "A fair schedule goes on for ever, or ends, and violates a property."),
         BugKind::DivisionByZero => ("Division by zero", "Some schedule divides by zero."),
         BugKind::IndexOutOfBounds => {
             ("Index out of bounds", "Some schedule uses an index that the array does not have.")

@@ -79,7 +79,7 @@ fn bug(trace: &ErrorTrace, question: Question, source: &str, style: Style) -> St
     );
     // The cost of a cycle is that of the first one that is found.
     let Question { bound, .. } = question;
-    let least = question.least && trace.kind != BugKind::Livelock;
+    let least = question.least && !matches!(trace.kind, BugKind::Livelock | BugKind::Liveness);
     let cost = match (bound, least) {
         (Bound::None, _) => String::new(),
         (bound, true) => format!(" with {}; with fewer there is no bug", bound.count(trace.cost)),

@@ -36,6 +36,9 @@ pub struct CheckArgs {
     /// Report livelocks too: reachable fair cycles without progress
     #[arg(long, help_heading = "What is a bug")]
     pub livelock: bool,
+    /// Do not look at the properties of the program, which are about infinite executions
+    #[arg(long, help_heading = "What is a bug")]
+    pub no_properties: bool,
     /// Do not report deadlocks
     #[arg(long, help_heading = "What is a bug")]
     pub no_deadlock: bool,

@@ -73,6 +73,9 @@ pub struct VerifyArgs {
     #[arg(long, help_heading = "Bounds", conflicts_with_all = ["dump"])]
     pub incremental: bool,
 
+    /// Do not look at the properties of the program, which are about infinite executions and otherwise refused
+    #[arg(long)]
+    pub no_properties: bool,
     /// Who decides the sequential program
     #[arg(long, value_name = "NAME", default_value = "automatic", help_heading = "Solver")]
     pub engine: EngineArg,

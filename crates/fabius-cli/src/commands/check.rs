@@ -201,6 +201,7 @@ fn plan(args: &CheckArgs) -> Plan {
         races: args.races,
         deadlock: !args.no_deadlock,
         livelock: args.livelock,
+        properties: !args.no_properties,
         jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
         memory: args.memory,
         time: args.time,

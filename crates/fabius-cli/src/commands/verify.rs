@@ -82,6 +82,7 @@ fn plan(args: &VerifyArgs, program: &Program) -> Result<ProofPlan, Failure> {
         tasks: args.sequential.tasks,
         objects: args.sequential.objects,
         incremental: args.incremental,
+        properties: !args.no_properties,
         solver: args.solver.choice(),
         time: args.limits.time,
         memory: args.limits.memory,

@@ -1,7 +1,7 @@
 //! Stateful search of threads without a bound, in breadth: each state once, in few bytes.
 //!
 //! The answer is that of [`crate::stateful`], state by state and bug by bug; what is missing is all that only bounds,
-//! schedulers, races and livelocks need.
+//! schedulers, races and infinite executions need.
 
 mod rows;
 mod store;
@@ -29,7 +29,7 @@ pub fn answers<S: Packed>(system: &S, options: &Options) -> bool {
         && options.scheduler == SchedulerKind::Bag
         && options.strategy == Strategy::Iterative
         && options.races.is_none()
-        && !options.livelock
+        && !options.wants_cycles()
         && !system.has_buffers()
 }
 

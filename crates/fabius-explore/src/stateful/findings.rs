@@ -1,10 +1,10 @@
 //! From what was stored to the schedule of a bug.
 
 use super::{Candidate, ROOT, SHARD_BITS, Search, index};
-use crate::livelock;
+use crate::liveness::{self, Edge, EdgeId, Graph, Lasso, Node, Violation};
 use crate::retrace::{self, Target};
-use crate::search::{Bug, Found};
-use crate::system::Snapshot;
+use crate::search::{Bug, Cut, Found};
+use crate::system::{Fault, Snapshot};
 use std::collections::HashMap;
 
 impl<S> Search<'_, S>
@@ -32,24 +32,62 @@ where
         found
     }
 
-    pub(super) fn livelock(&self) -> Option<Found> {
+    /// A violation by an execution that is infinite or at its end, in the part of the graph that is known; or a condition
+    /// that has no value in some state of it.
+    pub(super) fn infinite(&self) -> Result<Option<Found>, Cut> {
+        let options = self.context.options;
         let mut numbers: Vec<u32> = self.ready.keys().copied().collect();
-        numbers.sort_unstable();
+        // In an order that does not depend on who came first.
+        numbers.sort_by_cached_key(|n| self.shard(*n).states.get(*n >> SHARD_BITS).to_vec());
         // Node 0 stands for the choice among the initial states.
         let nodes: HashMap<u32, usize> = numbers.iter().enumerate().map(|(i, n)| (*n, i + 1)).collect();
-        let mut graph = livelock::Graph { nodes: vec![livelock::Node::default(); numbers.len() + 1] };
+        let mut graph = Graph { nodes: vec![Node::default(); numbers.len() + 1] };
         for root in &self.roots {
-            graph.nodes[0].edges.push(livelock::Edge { to: nodes[root], thread: 0, progress: true });
+            graph.nodes[0].edges.push(Edge { to: nodes[root], thread: 0, progress: true });
         }
         for (number, ready) in &self.ready {
-            graph.nodes[nodes[number]].ready.clone_from(ready);
+            graph.nodes[nodes[number]].ready = ready.iter().copied().collect();
         }
         for edge in &self.edges {
-            let to = livelock::Edge { to: nodes[&edge.to], thread: edge.thread, progress: edge.progress };
+            let to = Edge { to: nodes[&edge.to], thread: edge.thread, progress: edge.progress };
             graph.nodes[nodes[&edge.from]].edges.push(to);
         }
-        let lasso = livelock::find(&graph)?;
-        let target = |(from, edge): &livelock::EdgeId| {
+        graph.nodes.iter_mut().for_each(|n| n.edges.sort_unstable_by_key(|e| (e.to, e.thread, e.progress)));
+        if options.livelock
+            && let Some(lasso) = liveness::find(&graph, Violation::Livelock)
+        {
+            return Ok(Some(self.retraced(&graph, &numbers, &lasso, Bug::Livelock)));
+        }
+        if options.properties.is_empty() {
+            return Ok(None);
+        }
+        if let Some((node, fault)) = self.evaluate(&mut graph, &numbers) {
+            let (kind, span) = Cut::of_fault(fault)?;
+            let lasso = Lasso { stem: liveness::shortest(&graph, node), cycle: Vec::new() };
+            return Ok(Some(self.retraced(&graph, &numbers, &lasso, Bug::Condition(kind, span))));
+        }
+        let violated = options.properties.iter().enumerate().find_map(|(number, (formula, fairness))| {
+            let lasso = liveness::find(&graph, Violation::Property(*formula, *fairness))?;
+            Some(self.retraced(&graph, &numbers, &lasso, Bug::Property(number)))
+        });
+        Ok(violated)
+    }
+
+    /// Asks of each state which conditions hold. Returns the first one that one of them has no value in.
+    fn evaluate(&self, graph: &mut Graph, numbers: &[u32]) -> Option<(usize, Fault)> {
+        let mut node = self.any_initial()?;
+        for (number, at) in numbers.iter().zip(1..) {
+            self.context.decode(self.shard(*number).states.get(*number >> SHARD_BITS), &mut node);
+            match self.context.system.conditions(&node.state) {
+                Ok(holds) => graph.nodes[at].holds = holds,
+                Err(fault) => return Some((at, fault)),
+            }
+        }
+        None
+    }
+
+    fn retraced(&self, graph: &Graph, numbers: &[u32], lasso: &Lasso, what: Bug) -> Found {
+        let target = |(from, edge): &EdgeId| {
             let edge = graph.nodes[*from].edges[*edge];
             let number = numbers[edge.to - 1];
             let state = self.shard(number).states.get(number >> SHARD_BITS).to_vec();
@@ -57,9 +95,8 @@ where
             Target { state, last: None, step }
         };
         let way: Vec<Target> = lasso.stem.iter().chain(&lasso.cycle).map(target).collect();
-        let mut found = retrace::retrace(&self.context, &way, None, Bug::Livelock);
-        let turns_of_cycle = lasso.cycle.len();
-        found.cycle = Some(found.schedule.len() - turns_of_cycle);
-        Some(found)
+        let mut found = retrace::retrace(&self.context, &way, None, what);
+        found.cycle = (!lasso.cycle.is_empty()).then(|| found.schedule.len() - lasso.cycle.len());
+        found
     }
 }

@@ -397,7 +397,10 @@ where
     fn finish(mut self) -> Outcome {
         let bug = match self.bug.take() {
             Some(((cost, _), candidate)) => Some(self.found(candidate, cost)),
-            None if self.context.options.livelock => self.livelock(),
+            None if self.context.options.wants_cycles() => self.infinite().unwrap_or_else(|cut| {
+                self.limit = self.limit.or(Some(cut));
+                None
+            }),
             None => None,
         };
         let cut = self.cut.or(self.limit);

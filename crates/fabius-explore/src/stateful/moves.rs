@@ -68,7 +68,7 @@ where
             match end {
                 Ok(_) => {
                     let (to, _) = self.arrive(worker, arrival, at_cost, steps);
-                    if let (true, Move::Run(pick)) = (self.context.options.livelock, mv) {
+                    if let (true, Move::Run(pick)) = (self.context.options.wants_cycles(), mv) {
                         let progress = worker.log.progress;
                         worker.edges.push(EdgeRecord { from: state, to, thread: pick.buffer, progress });
                     }
@@ -149,7 +149,7 @@ where
         let is_complete = node.dispatcher.is_empty();
         (self.visit)(Visit { state: &node.state, is_final, is_complete, cost: at_cost });
         worker.finals += u64::from(is_final);
-        if self.context.options.livelock {
+        if self.context.options.wants_cycles() {
             let mut moves = Vec::new();
             self.context.moves(node, &mut moves);
             let threads = moves.iter().filter_map(|m| match m {

@@ -80,6 +80,7 @@ fn name_of(item: &ast::Item) -> Option<&ast::Name> {
         | ast::ItemKind::Proc { name, .. }
         | ast::ItemKind::Function { name, .. }
         | ast::ItemKind::Invariant { name, .. }
+        | ast::ItemKind::Property { name, .. }
         | ast::ItemKind::Channel { name, .. }
         | ast::ItemKind::Buffer { name, .. }
         | ast::ItemKind::Process { name, .. } => Some(name),

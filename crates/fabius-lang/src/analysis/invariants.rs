@@ -33,27 +33,7 @@ pub(super) fn of(file: &ast::File, cx: &Context, diagnostics: &mut Vec<Diagnosti
     let mut found = Vec::new();
     for item in &file.items {
         let ast::ItemKind::Invariant { name, condition } = &item.node else { continue };
-        let mut checker = Checker::new(cx, diagnostics);
-        checker.one_step = true;
-        checker.scopes.push(HashMap::new());
-        let typed = checker.condition(condition);
-        let temporaries = checker.locals.len();
-        let Some(typed) = typed else { continue };
-        let mut own =
-            (temporaries > 0).then_some((condition.span, "an element of a constant array by a variable index"));
-        walk::each(&typed, &mut |e| match &e.kind {
-            ExprKind::SelfHandle => own = Some((e.span, "`self`")),
-            ExprKind::Read(p) if matches!(p.base, Base::Global(g) if cx.globals[g].per_thread) => {
-                own = Some((p.span, "a variable of each thread"));
-            }
-            _ => {}
-        });
-        if let Some((span, what)) = own {
-            let message = format!("an invariant cannot speak of {what}");
-            report(diagnostics, "E0313", span, message, "is of one thread").help =
-                Some("keep what it is about in shared variables: `var at: [Place; N];`".into());
-            continue;
-        }
+        let Some(typed) = of_states(condition, "an invariant", cx, diagnostics) else { continue };
         let mut reads = HashSet::new();
         walk::each(&typed, &mut |e| {
             if let ExprKind::Read(p) = &e.kind {
@@ -65,6 +45,36 @@ pub(super) fn of(file: &ast::File, cx: &Context, diagnostics: &mut Vec<Diagnosti
     found
 }
 
+/// A condition that is asked of states, whoever has made the last step.
+pub(super) fn of_states(
+    condition: &ast::Expr,
+    whose: &str,
+    cx: &Context,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Expr> {
+    let mut checker = Checker::new(cx, diagnostics);
+    checker.one_step = true;
+    checker.scopes.push(HashMap::new());
+    let typed = checker.condition(condition);
+    let temporaries = checker.locals.len();
+    let typed = typed?;
+    let mut own = (temporaries > 0).then_some((condition.span, "an element of a constant array by a variable index"));
+    walk::each(&typed, &mut |e| match &e.kind {
+        ExprKind::SelfHandle => own = Some((e.span, "`self`")),
+        ExprKind::Read(p) if matches!(p.base, Base::Global(g) if cx.globals[g].per_thread) => {
+            own = Some((p.span, "a variable of each thread"));
+        }
+        _ => {}
+    });
+    if let Some((span, what)) = own {
+        let message = format!("{whose} cannot speak of {what}");
+        report(diagnostics, "E0313", span, message, "is of one thread").help =
+            Some("keep what it is about in shared variables: `var at: [Place; N];`".into());
+        return None;
+    }
+    Some(typed)
+}
+
 fn variable(place: &Place) -> Option<Variable> {
     match &place.base {
         Base::Global(g) => Some(Variable::Global(*g)),
@@ -73,14 +83,16 @@ fn variable(place: &Place) -> Option<Variable> {
     }
 }
 
-/// Reports invariants of programs in which a step is more than one access.
+/// Reports invariants and properties of programs in which a step is more than one access.
 pub(super) fn check_steps(program: &Program, invariants: &[Invariant], diagnostics: &mut Vec<Diagnostic>) {
     let explicit = program.interleave == Interleave::Explicit;
     let cooperative = program.has_single_buffer() && program.has_buffers();
-    for invariant in invariants.iter().filter(|_| explicit || cooperative) {
+    let invariants = invariants.iter().map(|i| ("an invariant", i.span));
+    let all = invariants.chain(program.properties.iter().map(|p| ("a property", p.span)));
+    for (what, span) in all.filter(|_| explicit || cooperative) {
         let why = if explicit { "with `interleave explicit`" } else { "among the tasks of one buffer" };
-        let message = format!("an invariant needs steps of single accesses, and has none {why}");
-        report(diagnostics, "E0314", invariant.span, message, "cannot be checked").help =
+        let message = format!("{what} needs steps of single accesses, and has none {why}");
+        report(diagnostics, "E0314", span, message, "cannot be checked").help =
             Some("say it where control is handed over: `assert ..;` before `yield` and `zield`".into());
     }
 }

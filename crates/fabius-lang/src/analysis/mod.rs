@@ -12,6 +12,7 @@ mod hoist;
 mod invariants;
 mod names;
 mod processes;
+mod properties;
 mod rhs;
 mod select;
 mod statement;
@@ -131,6 +132,7 @@ fn finish(
     });
     let init = of_kind(|k| k == BodyKind::Init).map(|(proc, _)| proc).next();
     let invariants = invariants::of(file, &cx, diagnostics);
+    let (conditions, properties) = properties::of(file, &cx, diagnostics);
     let mut program = Program {
         source: source.into(),
         buffers: buffers.collect(),
@@ -142,6 +144,8 @@ fn finish(
         levels: cx.levels,
         interleave,
         globals: cx.globals,
+        conditions,
+        properties,
     };
     let broken = file.items.iter().any(|i| i.node == ast::ItemKind::Error);
     if !broken && program.init.is_none() && program.buffers.is_empty() && program.processes.is_empty() {

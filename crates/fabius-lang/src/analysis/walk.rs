@@ -26,6 +26,8 @@ pub fn walk(program: &mut Program, v: &mut impl Visitor) {
         v.span(&mut proc.span);
         block(&mut proc.body, v);
     }
+    program.conditions.iter_mut().for_each(|e| expr(e, v));
+    program.properties.iter_mut().for_each(|p| v.span(&mut p.span));
 }
 
 fn ty(t: &mut Type, v: &mut impl Visitor) {

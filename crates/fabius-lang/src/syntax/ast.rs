@@ -95,6 +95,13 @@ pub enum ItemKind {
         name: Name,
         condition: Expr,
     },
+    /// `property name: e leads to f under strong fairness;`
+    Property {
+        name: Name,
+        formula: Formula,
+        /// `None`: nothing is said.
+        fairness: Option<Fairness>,
+    },
     /// `fn f(a: T) -> R { e }`.
     Function {
         name: Name,
@@ -104,6 +111,29 @@ pub enum ItemKind {
     },
     /// What the parser could not make sense of; a diagnostic has been given.
     Error,
+}
+
+/// What a property asks of executions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Formula {
+    /// `eventually e`.
+    Eventually(Expr),
+    /// `always eventually e`.
+    AlwaysEventually(Expr),
+    /// `eventually always e`.
+    EventuallyAlways(Expr),
+    /// `e leads to f`.
+    LeadsTo(Expr, Expr),
+}
+
+impl Formula {
+    /// Its conditions.
+    pub fn conditions(&self) -> Vec<&Expr> {
+        match self {
+            Formula::Eventually(e) | Formula::AlwaysEventually(e) | Formula::EventuallyAlways(e) => vec![e],
+            Formula::LeadsTo(e, f) => vec![e, f],
+        }
+    }
 }
 
 /// How many threads a process is.
@@ -328,4 +358,4 @@ pub enum Over {
     Elements(Expr),
 }
 
-pub use crate::program::{BinaryOp, UnaryOp};
+pub use crate::program::{BinaryOp, Fairness, UnaryOp};

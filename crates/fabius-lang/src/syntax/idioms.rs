@@ -15,8 +15,9 @@ pub fn declaration(word: &str) -> Option<&'static str> {
             "threads are declared `process p[2] { .. }`, `process p[i in 0..1] { .. }` or as `proc p() { .. }` and started \
              with `spawn p();`"
         }
-        "ltl" | "never" | "property" | "temporal" => {
-            "what holds in every state is `invariant name: e;`; cycles without `progress;` are found by `--livelock`"
+        "ltl" | "never" | "temporal" | "liveness" => {
+            "what holds in every state is `invariant name: e;`; what happens at last `property name: eventually e;` or \
+             `property name: e leads to f;`"
         }
         "spec" | "monitor" => "what holds in every state is `invariant name: e;`; or keep it in variables and `assert`",
         "typedef" | "struct" => "records are declared `record Node { value: int, next: ref Node }`",

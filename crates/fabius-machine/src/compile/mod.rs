@@ -5,8 +5,9 @@
 mod dead;
 mod expr;
 mod scan;
+mod waiting;
 
-use crate::code::{Area, Arg, Code, Fix, Fork, Guard, Info, Instr, Loc, Op, Site};
+use crate::code::{Area, Arg, Code, Fix, Fork, Info, Instr, Loc, Op, Site};
 use crate::layout::{Layout, words_of};
 use dead::Dead;
 use expr::Val;
@@ -34,6 +35,8 @@ pub(crate) struct Compiled {
     pub(crate) entries: Vec<[Option<u32>; 2]>,
     /// Whether each procedure asks for the handle of the running task.
     pub(crate) uses_self: Vec<bool>,
+    /// Guards that stand for the conditions of properties.
+    pub(crate) conditions: Vec<u32>,
 }
 
 /// Compiles.
@@ -102,8 +105,19 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
     while let Some((proc, in_atomic)) = c.wanted.pop() {
         c.procedure(proc, in_atomic);
     }
+    let conditions = program.conditions.iter().map(|e| c.condition(e)).collect();
     c.settle();
-    Compiled { entries: c.entries, uses_self: c.uses_self, code: c.code, globals, variables, own, locals, records }
+    Compiled {
+        conditions,
+        entries: c.entries,
+        uses_self: c.uses_self,
+        code: c.code,
+        globals,
+        variables,
+        own,
+        locals,
+        records,
+    }
 }
 
 /// Compiles one program.
@@ -535,46 +549,6 @@ impl<'p> Compiler<'p> {
         if !thread && !self.in_atomic {
             self.emit(Instr::Interruptible, Info::default());
         }
-    }
-
-    fn wait(&mut self, e: &'p Expr, join: bool, s: &'p Stmt) {
-        let guard = self.code.guards.len() as u32;
-        let await_at = self.emit(Instr::Await { guard }, Info { at: s.span, a: e.span, ..Info::default() });
-        self.code.guards.push(Guard { entry: 0, join, quick: None });
-        // The code of the guard stands behind, and is jumped over.
-        let over = self.jump();
-        let entry = self.here();
-        self.next_temp = 0;
-        let value = if join {
-            self.value(e, None)
-        } else {
-            let mut no = Vec::new();
-            let dst = self.temp(1);
-            let (one, zero) = (self.constant(1), self.constant(0));
-            self.branch(e, true, &mut no);
-            self.emit(Instr::Move { dst, a: one }, Info::default());
-            let end = self.jump();
-            self.land(&no);
-            self.emit(Instr::Move { dst, a: zero }, Info::default());
-            self.land(&[end]);
-            Val { arg: dst, span: e.span }
-        };
-        self.emit(Instr::Value { a: value.arg }, Info { at: e.span, a: value.span, ..Info::default() });
-        self.land(&[over]);
-        let code = &mut self.code;
-        let quick = match code.instrs[entry as usize] {
-            Instr::Unless { cmp, a, b, .. }
-                if !join
-                    && code.instrs.len() - entry as usize == 5
-                    && a.area() != Area::Temp
-                    && b.area() != Area::Temp =>
-            {
-                Some((cmp, a, b))
-            }
-            _ => None,
-        };
-        code.guards[guard as usize] = Guard { entry, join, quick };
-        debug_assert!(matches!(code.instrs[await_at], Instr::Await { .. }));
     }
 }
 

@@ -59,6 +59,11 @@ impl Exec<'_> {
         Ok(true)
     }
 
+    /// Whether a condition of a property holds, which no task is asked for.
+    pub(crate) fn holds(&mut self, guard: u32) -> Result<bool, Fault> {
+        self.passes(0, guard, self.program.code.guards[guard as usize].entry as usize)
+    }
+
     /// Whether the task, which stands at an `await` or `join`, may pass. An error lets it go on, into the error.
     pub(crate) fn may_pass(&mut self, index: usize, guard: u32, here: usize) -> bool {
         self.passes(index, guard, here).unwrap_or(true)

@@ -1,7 +1,8 @@
 //! What is said of a bug.
 
+use super::infinite::Cycle;
 use super::teller::Teller;
-use super::{Cycle, Departure, Replay, Told};
+use super::{Departure, Replay, Told};
 use crate::config::Config;
 use crate::run::next_statement;
 use crate::show::{Variables, one_line};
@@ -65,6 +66,7 @@ impl Replay<'_> {
             BugKind::Deadlock
             | BugKind::DataRace
             | BugKind::Livelock
+            | BugKind::Liveness
             | BugKind::Panic
             | BugKind::Unmatched
             | BugKind::Crash => {

@@ -3,21 +3,24 @@
 mod allowed;
 mod bugs;
 mod given;
+mod infinite;
 mod teller;
 
 use crate::config::Config;
+use crate::properties::conditions;
 use crate::show::{Names, Variables};
 use crate::system::Reference;
 use crate::value::TaskId;
 use fabius_explore::links::Links;
 use fabius_explore::race::{Conflict, Detector, Race, Runner};
 use fabius_explore::system::{BufferId, End, Snapshot, StepLog, System};
-use fabius_lang::program::Program;
+use fabius_lang::program::{Fairness, Program};
 use fabius_trace::{
     Action, After, Bound, BugKind, ErrorTrace, Lane, Mark, Points, ProgramId, Schedule, SchedulerKind, Span, Step,
     TRACE_VERSION, Turn,
 };
 use given::Given;
+use infinite::Cycle;
 use std::collections::BTreeSet;
 use teller::Teller;
 
@@ -49,6 +52,13 @@ pub enum Ending {
     Race,
     /// From this turn on the schedule is a cycle without progress.
     Livelock(usize),
+    /// The execution violates the property of this number.
+    Property {
+        /// Which.
+        number: usize,
+        /// From this turn on the schedule is a cycle. `None`: nobody can go on at the end.
+        cycle: Option<usize>,
+    },
 }
 
 /// Where a schedule departs from the rules.
@@ -91,10 +101,11 @@ pub fn replay(
         cost: settings.cost,
         scheduler: settings.scheduler,
         points: settings.points,
-        cycle: match settings.ending {
-            Ending::Livelock(turn) => Some(turn as u32),
-            Ending::Fault | Ending::Deadlock | Ending::Race => None,
+        property: match settings.ending {
+            Ending::Property { number, .. } => program.properties.get(number).map(|p| p.name.clone()),
+            _ => None,
         },
+        cycle: settings.ending.cycle().map(|turn| turn as u32),
         lanes: replay.names.lanes(),
         steps: replay.steps,
         links,
@@ -126,8 +137,10 @@ struct Replay<'a> {
     /// The race that it has found.
     race: Option<Race>,
     links: Links,
-    /// The cycle of a livelock, once it has begun.
+    /// The cycle, once it has begun.
     cycle: Option<Cycle>,
+    /// Which conditions hold in each configuration so far, if a property is what it is about.
+    states: Vec<Vec<bool>>,
     /// Who ran last, and how the step ended.
     last: Option<(BufferId, TaskId, End)>,
 }
@@ -143,20 +156,6 @@ enum Start {
     Over(Told),
 }
 
-/// What is known of a cycle.
-struct Cycle {
-    /// The encoded configuration that it begins with.
-    begins: Vec<u8>,
-    /// The buffer that has control there.
-    in_control: Option<BufferId>,
-    /// Whether it passes a progress mark.
-    progress: bool,
-    /// Buffers that make a step in it.
-    steps: BTreeSet<BufferId>,
-    /// Buffers that could go on in each of its configurations.
-    always_ready: BTreeSet<BufferId>,
-}
-
 impl<'a> Replay<'a> {
     fn new(reference: &'a Reference, settings: &'a Settings, names: Names) -> Self {
         Replay {
@@ -170,6 +169,7 @@ impl<'a> Replay<'a> {
             race: None,
             links: Links::default(),
             cycle: None,
+            states: Vec::new(),
             last: None,
         }
     }
@@ -221,6 +221,7 @@ impl<'a> Replay<'a> {
         self.names = teller.names;
         self.names.refresh(self.program, &config);
         self.born(&config, log, None);
+        self.note_conditions(&config, 0)?;
         Ok(Start::At(config, teller.actions))
     }
 
@@ -242,14 +243,8 @@ impl<'a> Replay<'a> {
         last: bool,
         log: &mut StepLog,
     ) -> Result<Option<Told>, Departure> {
-        if self.settings.ending == Ending::Livelock(number) {
-            self.cycle = Some(Cycle {
-                begins: self.encoded(config),
-                in_control: self.in_control(config),
-                progress: false,
-                steps: BTreeSet::new(),
-                always_ready: config.buffers.keys().copied().collect(),
-            });
+        if let Some(cycle) = self.cycle_at(config, number) {
+            self.cycle = Some(cycle);
         }
         let task = self.task_of(config, turn, number)?;
         let (n, _) = config.task(task).expect("unfinished tasks are somewhere");
@@ -268,9 +263,7 @@ impl<'a> Replay<'a> {
             return departs(number, reason);
         }
         if let Some(cycle) = &mut self.cycle {
-            cycle.progress |= log.progress;
-            cycle.steps.insert(n);
-            cycle.always_ready.retain(|n| ready.contains(n));
+            cycle.step(n, &ready, log.progress);
         }
         let told = match result {
             Ok(_) => None,
@@ -307,6 +300,7 @@ impl<'a> Replay<'a> {
             self.tasks.iter_mut().filter(|t| **t == Some(task)).for_each(|t| *t = None);
         }
         self.last = Some((n, task, end));
+        self.note_conditions(config, number)?;
         Ok(None)
     }
 
@@ -335,7 +329,10 @@ impl<'a> Replay<'a> {
     fn end(&mut self, config: &Config, turns: usize) -> Result<Told, Departure> {
         let departs = |reason: &str| departs(turns, reason.into());
         match self.settings.ending {
-            Ending::Fault => departs("the schedule ends without the bug"),
+            Ending::Fault => match conditions(self.program, &self.reference.layout, config) {
+                Ok(_) => departs("the schedule ends without the bug"),
+                Err(fault) => self.fault(fault, &Teller::new(self.program, self.names.clone()), turns),
+            },
             Ending::Race => departs("the schedule ends without a data race"),
             Ending::Deadlock if config.buffers.is_empty() => departs("everything has finished: there is no deadlock"),
             Ending::Deadlock => {
@@ -345,19 +342,11 @@ impl<'a> Replay<'a> {
                     None => Ok(self.deadlock(config)),
                 }
             }
-            Ending::Livelock(_) => match &self.cycle {
-                None => departs("the schedule ends before its cycle begins"),
-                Some(cycle) if cycle.progress => departs("there is progress in the cycle"),
-                Some(cycle) if cycle.begins != self.encoded(config) || cycle.in_control != self.in_control(config) => {
-                    departs("the schedule does not end where its cycle begins")
-                }
-                Some(cycle) => match cycle.always_ready.difference(&cycle.steps).next() {
-                    Some(n) => {
-                        departs(&format!("the cycle is not fair: {} could always go on", self.names.of_buffer(*n)))
-                    }
-                    None => Ok(self.livelock(cycle)),
-                },
-            },
+            Ending::Livelock(_) => {
+                let cycle = self.closed(config, turns, Fairness::Weak)?;
+                if cycle.progress { departs("there is progress in the cycle") } else { Ok(self.livelock(cycle)) }
+            }
+            Ending::Property { number, .. } => self.property(config, turns, number),
         }
     }
 

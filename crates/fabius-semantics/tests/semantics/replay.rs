@@ -340,6 +340,57 @@ fn a_livelock_is_a_fair_cycle_without_progress() {
 }
 
 #[test]
+fn a_violation_of_a_property_is_a_fair_cycle_or_an_end() {
+    let program = |property: &str| {
+        format!(
+            "var x: 0..2; var b: bool; process p[1] {{ while true {{ b = !b; }} }} process q[1] {{ x = 1; x = 2; }} \
+             property wanted: {property};"
+        )
+    };
+    let said = |property: &str, tasks: &[u32], cycle| {
+        let ending = Ending::Property { number: 0, cycle };
+        run(&program(property), &turns(tasks), ending).map(|t| (t.cycle, t.message)).map_err(|d| d.reason)
+    };
+    // Each round of `p` is two steps: it reads `b`, and writes it.
+    let violated = |what: &str| Ok::<_, String>(format!("property `wanted` is violated: {what}; p goes on for ever"));
+    let message = |said: Result<(Option<u32>, String), String>| said.map(|(_, message)| message);
+    let alone = said("eventually x == 1 without fairness", &[0, 0, 0, 0], Some(0));
+    assert_eq!(alone.as_ref().map(|(cycle, _)| *cycle), Ok(Some(0)));
+    assert_eq!(message(alone), violated("`x == 1` never holds"));
+    let unfair = message(said("eventually x == 1", &[0, 0, 0, 0], Some(0)));
+    assert_eq!(unfair, Err("the cycle is not fair: q could always go on".into()));
+    let strongly = message(said("eventually x == 1 under strong fairness", &[0, 0, 0, 0], Some(0)));
+    assert_eq!(strongly, Err("the cycle is not fair: q could again and again go on".into()));
+    let open = message(said("eventually x == 1 without fairness", &[0, 0], Some(0)));
+    assert_eq!(open, Err("the schedule does not end where its cycle begins".into()));
+    let both = [1, 1, 0, 0, 0, 0];
+    assert_eq!(
+        message(said("eventually x == 1", &both, Some(2))),
+        Err("the execution satisfies property `wanted`".into())
+    );
+    assert_eq!(
+        message(said("always eventually x == 1", &both, Some(2))),
+        violated("from some step on `x == 1` never holds")
+    );
+    assert_eq!(
+        message(said("x == 1 leads to x == 0", &both, Some(2))),
+        violated("`x == 1` holds, and `x == 0` never after it")
+    );
+    assert_eq!(message(said("eventually always b", &both, Some(2))), violated("`b` does not hold for good"));
+    assert_eq!(message(said("always eventually x == 1", &both, None)), Err("somebody can still go on".into()));
+    // What begins in the middle of the cycle begins again in its next round.
+    let inside = message(said("x == 2 && b leads to x == 2 && !b", &both, Some(2)));
+    assert_eq!(inside, Err("the execution satisfies property `wanted`".into()));
+    let ends = "var x: 0..2; process p[1] { x = 1; x = 2; } property wanted: always eventually x == 1;";
+    let ended = |tasks: &[u32]| run(ends, &turns(tasks), Ending::Property { number: 0, cycle: None });
+    let trace = ended(&[0, 0]).unwrap_or_else(|d| panic!("{d:?}"));
+    assert_eq!((trace.kind, trace.property.as_deref()), (BugKind::Liveness, Some("wanted")));
+    assert_eq!(ended(&[0]).unwrap_err().reason, "somebody can still go on");
+    let other = run(ends, &turns(&[0, 0]), Ending::Property { number: 1, cycle: None });
+    assert_eq!(other.unwrap_err().reason, "there is no such property");
+}
+
+#[test]
 fn a_race_on_a_part_is_named_with_the_part() {
     let source = "record R { f: int, g: [int; 2] } data var r: R; process p[2] { r.g[1] = 1; }";
     let trace = shown(source, &[0, 1], Ending::Race);

@@ -184,6 +184,8 @@ impl Race {
         let any = is_parameterized(program);
         let fits = |member: &Member| match (ask.only, member) {
             (Some(only), member) => only == *member,
+            // Nobody else sees infinite executions.
+            (None, member) if !program.properties.is_empty() => *member == Member::Exploration,
             (None, Member::AnyThreads) => any,
             (None, Member::BoundedModelChecking) => !any,
             (None, Member::Exploration) => ask.is_explorable,

@@ -20,6 +20,7 @@ pub(super) const STARTS: &[&str] = &[
     "fn",
     "channel",
     "invariant",
+    "property",
     "init",
     "buffer",
     "process",
@@ -113,6 +114,7 @@ impl Parser<'_> {
             "fn" => self.function(),
             "channel" => self.channel(),
             "invariant" => self.invariant(),
+            "property" => self.property(),
             "init" => {
                 self.bump();
                 Ok(ItemKind::Init(self.block()?))
@@ -261,6 +263,61 @@ impl Parser<'_> {
         let condition = self.expr()?;
         self.semicolon()?;
         Ok(ItemKind::Invariant { name, condition })
+    }
+    /// `property name: eventually e;`
+    fn property(&mut self) -> Parsed<ItemKind> {
+        self.bump();
+        let name = self.name("the name of a property")?;
+        if self.peek() != T::Colon {
+            let help = "a property has a name: `property served: waiting leads to served;`";
+            return self.unexpected("`:` and what every execution must satisfy", Some(help.into()));
+        }
+        self.bump();
+        let formula = self.formula()?;
+        let fairness = self.fairness()?;
+        self.semicolon()?;
+        Ok(ItemKind::Property { name, formula, fairness })
+    }
+    fn formula(&mut self) -> Parsed<Formula> {
+        if self.eat_word("always") {
+            if !self.eat_word("eventually") {
+                let help = "what holds in every state is `invariant name: e;`";
+                return self.unexpected("`eventually`", Some(help.into()));
+            }
+            return Ok(Formula::AlwaysEventually(self.expr()?));
+        }
+        if self.eat_word("eventually") {
+            let stays = self.eat_word("always");
+            let e = self.expr()?;
+            return Ok(if stays { Formula::EventuallyAlways(e) } else { Formula::Eventually(e) });
+        }
+        let first = self.expr()?;
+        if !self.eat_word("leads") || !self.eat_word("to") {
+            let help = "write `eventually e`, `always eventually e`, `eventually always e` or `e leads to f`; what holds in \
+                        every state is `invariant name: e;`";
+            return self.unexpected("`leads to`", Some(help.into()));
+        }
+        Ok(Formula::LeadsTo(first, self.expr()?))
+    }
+    /// `under strong fairness`, if it is said.
+    fn fairness(&mut self) -> Parsed<Option<Fairness>> {
+        let fairness = if self.eat_word("without") {
+            Fairness::None
+        } else if self.eat_word("under") {
+            if self.eat_word("weak") {
+                Fairness::Weak
+            } else if self.eat_word("strong") {
+                Fairness::Strong
+            } else {
+                return self.unexpected("`weak` or `strong`", None);
+            }
+        } else {
+            return Ok(None);
+        };
+        if !self.eat_word("fairness") {
+            return self.unexpected("`fairness`", None);
+        }
+        Ok(Some(fairness))
     }
     /// `fn f(a: T) -> R { e }`.
     fn function(&mut self) -> Parsed<ItemKind> {

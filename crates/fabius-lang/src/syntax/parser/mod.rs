@@ -38,6 +38,7 @@ pub const CONTEXTUAL: &[&str] = &[
     "level",
     "process",
     "progress",
+    "property",
     "record",
     "select",
     "sum",

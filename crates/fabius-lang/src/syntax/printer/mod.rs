@@ -188,6 +188,25 @@ impl Printer<'_> {
                 self.expr(condition);
                 self.put(";");
             }
+            ItemKind::Property { name, formula, fairness } => {
+                self.put(&format!("property {}: ", name.node));
+                match formula {
+                    Formula::Eventually(_) => self.put("eventually "),
+                    Formula::AlwaysEventually(_) => self.put("always eventually "),
+                    Formula::EventuallyAlways(_) => self.put("eventually always "),
+                    Formula::LeadsTo(..) => {}
+                }
+                for (i, e) in formula.conditions().into_iter().enumerate() {
+                    if i > 0 {
+                        self.put(" leads to ");
+                    }
+                    self.expr(e);
+                }
+                if let Some(fairness) = fairness {
+                    self.put(&format!(" {}", fairness.words()));
+                }
+                self.put(";");
+            }
             ItemKind::Function { name, params, result, value } => {
                 self.put(&format!("fn {}(", name.node));
                 self.params(params);

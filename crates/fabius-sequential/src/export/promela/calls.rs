@@ -74,7 +74,7 @@ impl Writer<'_> {
             values.extend(self.constant(&ty.default_value(&program.records)));
         }
         self.put_apart(&to, &values)?;
-        self.made();
+        self.made()?;
         self.block(&proc.body, within)?;
         let call = self.calls.pop().expect("it was entered");
         self.line(&format!("{}: skip;", call.end));
@@ -89,7 +89,7 @@ impl Writer<'_> {
         }
         self.step(Within::Atomic, None);
         self.put_apart(&stored.0, &stored.1)?;
-        self.made();
+        self.made()?;
         Ok(())
     }
 
@@ -118,7 +118,7 @@ impl Writer<'_> {
         }
         let values: Vec<String> = values.into_iter().flat_map(|value| value.scalars).collect();
         self.put_apart(&to, &values)?;
-        self.made();
+        self.made()?;
         self.line(&format!("goto {end};"));
         Ok(())
     }
@@ -148,7 +148,7 @@ impl Writer<'_> {
             let name = call.locals[local][0].name.clone();
             self.line(&format!("{name} = _threads;"));
         }
-        self.made();
+        self.made()?;
         Ok(())
     }
 }

@@ -10,11 +10,13 @@
 //! * Handles are numbers in order of creation, references numbers of objects; neither is used again. Of both there are as many
 //!   as the text says ([`Sizes`]); a program that needs more violates `_enough_threads`, `_enough_objects`.
 //! * Each name has an underscore behind it: what `spin -a` makes has names of its own, and variables of the text are among them.
+//! * Properties are formulas, each with a comment that says how to ask SPIN about it.
 //! * `int` has 32 bits.
 
 mod calls;
 mod expr;
 mod layout;
+mod property;
 mod stmt;
 
 use super::names::Names;
@@ -83,6 +85,8 @@ struct Writer<'a> {
     calls: Vec<calls::Call>,
     /// Statements so far.
     statements: usize,
+    /// The steps that have begun and not ended, the innermost last.
+    steps: Vec<Within>,
 }
 
 /// The program as one Promela file.
@@ -102,6 +106,7 @@ pub fn promela(program: &Program, sizes: Sizes) -> Result<String, Refused> {
         StmtKind::Any(_, lo, hi) => !matches!((constant(lo), constant(hi)), (Some(lo), Some(hi)) if lo <= hi),
         _ => false,
     });
+    property::refuse_what_is_not_there(program, drops)?;
     let mut writer = Writer {
         program,
         sizes,
@@ -116,6 +121,7 @@ pub fn promela(program: &Program, sizes: Sizes) -> Result<String, Refused> {
         labels: 0,
         calls: Vec::new(),
         statements: 0,
+        steps: Vec::new(),
     };
     writer.file()?;
     Ok(writer.out)
@@ -200,6 +206,7 @@ impl Writer<'_> {
             let lines = self.declarations(&self.globals[id], &global.ty, &global.init, global.span)?;
             lines.iter().for_each(|line| self.line(line));
         }
+        self.declare_conditions();
         for record in self.records_made() {
             let (ty, init) = (Type::Record(record), Type::Record(record).default_value(&program.records));
             self.line(&format!("byte {};", self.count_of(record)));
@@ -210,7 +217,9 @@ impl Writer<'_> {
         for proc in entries {
             self.process(proc)?;
         }
-        self.init()
+        self.init()?;
+        self.formulas();
+        Ok(())
     }
 
     /// The records that references lead to.
@@ -291,6 +300,7 @@ impl Writer<'_> {
         self.out += &declared;
         self.depth += 1;
         self.line("byte _self = 1;");
+        self.look()?;
         if self.drops {
             self.line("_running++;");
         }

@@ -105,6 +105,7 @@ impl Writer<'_> {
         }
         self.line("atomic {");
         self.depth += 1;
+        self.steps.push(within);
         match (waits, enabled) {
             (true, None) => self.line("_running == 0 -> _running++;"),
             (true, Some(enabled)) => self.line(&format!("_running == 0 && ({enabled}) -> _running++;")),
@@ -113,9 +114,14 @@ impl Writer<'_> {
         }
     }
 
-    pub fn made(&mut self) {
+    pub fn made(&mut self) -> Result<(), Refused> {
+        // What touches nothing shared changes no condition.
+        if self.steps.pop() == Some(Within::Thread) {
+            self.look()?;
+        }
         self.depth -= 1;
         self.line("};");
+        Ok(())
     }
 
     /// What must hold here, or else it is a bug.
@@ -136,12 +142,12 @@ impl Writer<'_> {
         let here = Self::place_of(stmt, within);
         match &stmt.kind {
             StmtKind::Skip | StmtKind::Progress => {}
-            StmtKind::Zield | StmtKind::Yield => self.point(within),
+            StmtKind::Zield | StmtKind::Yield => self.point(within)?,
             StmtKind::Assign(place, e) => {
                 self.step(here, None);
                 let value = self.expr(e)?;
                 self.store(place, &value, stmt.span)?;
-                self.made();
+                self.made()?;
             }
             StmtKind::Any(place, lo, hi) => self.any(place, lo, hi, here, stmt.span)?,
             StmtKind::New(place, record, fields) => self.new_object(place, *record, fields, here, stmt.span)?,
@@ -191,7 +197,7 @@ impl Writer<'_> {
                 let (enabled, sound) = self.joined(e)?;
                 self.step(Within::Thread, Some(&enabled));
                 self.sound(&sound);
-                self.made();
+                self.made()?;
             }
             StmtKind::Await(e) => {
                 if within == Within::Atomic {
@@ -205,7 +211,7 @@ impl Writer<'_> {
                 self.step(Within::Thread, Some(&enabled));
                 self.sound(&sound);
                 self.line("skip");
-                self.made();
+                self.made()?;
             }
             StmtKind::Atomic(block) => self.atomic(block, within)?,
             StmtKind::Assume(e) => {
@@ -213,7 +219,7 @@ impl Writer<'_> {
                 let e = self.expr(e)?;
                 self.sound(&e.sound);
                 self.line(&format!("if :: {} -> skip :: else -> _dropped = 1 fi", e.one()));
-                self.made();
+                self.made()?;
             }
             StmtKind::Assert(e, check, _) => {
                 self.step(here, None);
@@ -222,7 +228,7 @@ impl Writer<'_> {
                 // More than is followed is no bug.
                 let or = if *check == Check::Bound { " || _enough_objects" } else { "" };
                 self.line(&format!("assert({}{or})", e.one()));
-                self.made();
+                self.made()?;
             }
             StmtKind::Print(all) => {
                 self.step(here, None);
@@ -231,7 +237,7 @@ impl Writer<'_> {
                     self.sound(&e.sound);
                 }
                 self.line("skip");
-                self.made();
+                self.made()?;
             }
             StmtKind::SetInsert(place, member) => {
                 self.changed_set(place, Some(member), here, |set, member| format!("{set} = {set} | (1 << {member})"))?;
@@ -255,12 +261,13 @@ impl Writer<'_> {
     }
 
     /// A scheduling point by itself.
-    fn point(&mut self, within: Within) {
+    fn point(&mut self, within: Within) -> Result<(), Refused> {
         if within == Within::Thread {
             self.step(within, None);
             self.line("skip");
-            self.made();
+            self.made()?;
         }
+        Ok(())
     }
 
     /// Puts a value in a place, if it fits.
@@ -316,7 +323,7 @@ impl Writer<'_> {
             self.depth -= 1;
             self.line("fi");
         }
-        self.made();
+        self.made()?;
         Ok(())
     }
 
@@ -343,7 +350,7 @@ impl Writer<'_> {
         self.put(&scalars, &values.scalars, span)?;
         self.line(&format!("{count}++;"));
         self.store(place, &Text { scalars: vec![count], sound: Vec::new() }, span)?;
-        self.made();
+        self.made()?;
         Ok(())
     }
 
@@ -361,7 +368,7 @@ impl Writer<'_> {
         self.step(here, None);
         self.sound(&text.sound);
         self.line(&format!("{kept} = {};", text.one()));
-        self.made();
+        self.made()?;
         Ok(Some(kept))
     }
 
@@ -415,7 +422,7 @@ impl Writer<'_> {
         }
         rest.iter().try_for_each(|s| self.stmt(s, Within::Atomic))?;
         self.line("skip");
-        self.made();
+        self.made()?;
         Ok(())
     }
 
@@ -438,7 +445,7 @@ impl Writer<'_> {
         }
         let text = change(&scalars[0].text, member.as_ref().map_or("0", |m| m.one()));
         self.line(&text);
-        self.made();
+        self.made()?;
         Ok(())
     }
 }

@@ -1,0 +1,138 @@
+use super::*;
+
+const THREADS: u32 = 3;
+
+/// A graph with one initial state, which is node 1.
+fn random(rng: &mut fastrand::Rng) -> Graph {
+    let n = rng.usize(2..7);
+    let node = |rng: &mut fastrand::Rng| {
+        let ready: Vec<BufferId> = (0..THREADS).filter(|_| rng.u32(..3) < 2).collect();
+        let steps = if ready.is_empty() { 0 } else { rng.usize(1..4) };
+        let edge = |rng: &mut fastrand::Rng| Edge {
+            to: rng.usize(1..n),
+            thread: ready[rng.usize(..ready.len())],
+            progress: rng.u32(..4) == 0,
+        };
+        let edges = (0..steps).map(|_| edge(rng)).collect();
+        Node { ready: ready.iter().copied().collect(), edges, holds: vec![rng.u32(..3) == 0, rng.u32(..4) == 0] }
+    };
+    let begin = Node { edges: vec![Edge { to: 1, thread: 0, progress: true }], ..Node::default() };
+    Graph { nodes: std::iter::once(begin).chain((1..n).map(|_| node(rng))).collect() }
+}
+
+fn bits(threads: &BTreeSet<BufferId>) -> u32 {
+    threads.iter().map(|t| 1 << t).sum()
+}
+
+/// What is known of a path: where it is, which threads have stepped, which were ready in all of its states, and which in one;
+/// and whether it has passed a state in which the first condition does not hold.
+type Path = (usize, u32, u32, u32, bool);
+
+/// All that paths from a node can be like.
+fn paths(graph: &Graph, from: usize, take: impl Fn(&Edge) -> bool) -> BTreeSet<Path> {
+    let ready = bits(&graph.nodes[from].ready);
+    let fails = |node: usize| !graph.nodes[node].holds.first().copied().unwrap_or(true);
+    let (mut seen, mut todo) = (BTreeSet::new(), vec![(from, 0, ready, ready, fails(from))]);
+    while let Some((node, steps, always, ever, failed)) = todo.pop() {
+        for edge in graph.nodes[node].edges.iter().filter(|e| take(e)) {
+            let ready = bits(&graph.nodes[edge.to].ready);
+            let path = (edge.to, steps | 1 << edge.thread, always & ready, ever | ready, failed || fails(edge.to));
+            if seen.insert(path) {
+                todo.push(path);
+            }
+        }
+    }
+    seen
+}
+
+fn is_fair(fairness: Fairness, (_, steps, always, ever, _): Path) -> bool {
+    match fairness {
+        Fairness::None => true,
+        Fairness::Weak => always & !steps == 0,
+        Fairness::Strong => ever & !steps == 0,
+    }
+}
+
+fn reached(graph: &Graph, from: usize, take: impl Fn(&Edge) -> bool) -> BTreeSet<usize> {
+    paths(graph, from, take).iter().map(|p| p.0).chain([from]).collect()
+}
+
+/// Whether there is a violation, by its definition: some state begins it, some state that is reached from there without
+/// leaving the part is on a fair cycle inside of the part, or ends there.
+fn expected(graph: &Graph, what: Violation) -> bool {
+    let holds = |node: usize, c: usize| graph.nodes[node].holds[c];
+    let all = reached(graph, 1, |_| true);
+    let on_cycle = |node: usize, inside: &dyn Fn(&Edge) -> bool, fairness, must_fail: bool| {
+        let cycles = paths(graph, node, inside).into_iter().filter(|p| p.0 == node);
+        cycles.into_iter().any(|p| is_fair(fairness, p) && (!must_fail || p.4))
+    };
+    let stays = |from: usize, c: usize, fairness| {
+        let inside = |e: &Edge| !holds(e.to, c);
+        let there = if holds(from, c) { BTreeSet::new() } else { reached(graph, from, inside) };
+        there.into_iter().any(|n| graph.nodes[n].ready.is_empty() || on_cycle(n, &inside, fairness, false))
+    };
+    match what {
+        Violation::Livelock => all.into_iter().any(|n| on_cycle(n, &|e| !e.progress, Fairness::Weak, false)),
+        Violation::Property(Formula::Eventually(c), f) => stays(1, c, f),
+        Violation::Property(Formula::AlwaysEventually(c), f) => all.into_iter().any(|n| stays(n, c, f)),
+        Violation::Property(Formula::LeadsTo(a, b), f) => all.into_iter().any(|n| holds(n, a) && stays(n, b, f)),
+        Violation::Property(Formula::EventuallyAlways(_), f) => {
+            all.into_iter().any(|n| graph.nodes[n].ready.is_empty() && !holds(n, 0) || on_cycle(n, &|_| true, f, true))
+        }
+    }
+}
+
+fn check(graph: &Graph, what: Violation, lasso: &Lasso) {
+    let mut at = 0;
+    let mut states = Vec::new();
+    let mut take = |(node, edge): EdgeId| {
+        assert_eq!(node, at);
+        at = graph.nodes[node].edges[edge].to;
+        states.push(at);
+        graph.nodes[node].edges[edge]
+    };
+    lasso.stem.iter().for_each(|id| {
+        take(*id);
+    });
+    let taken: Vec<Edge> = lasso.cycle.iter().map(|id| take(*id)).collect();
+    let repeats = lasso.stem.len() - 1;
+    if taken.is_empty() {
+        assert!(graph.nodes[at].ready.is_empty() && what != Violation::Livelock);
+    } else {
+        assert_eq!(at, states[repeats], "the cycle must close");
+        states.pop();
+    }
+    let ready = || states[repeats..].iter().map(|n| bits(&graph.nodes[*n].ready));
+    let steps = taken.iter().fold(0, |all, e| all | 1 << e.thread);
+    let path = (at, steps, ready().fold(u32::MAX, |all, r| all & r), ready().fold(0, |all, r| all | r), true);
+    assert!(is_fair(what.fairness(), path), "{graph:?} {lasso:?}");
+    match what {
+        Violation::Livelock => assert!(taken.iter().all(|e| !e.progress)),
+        Violation::Property(formula, _) => {
+            let holds: Vec<Vec<bool>> = states.iter().map(|n| graph.nodes[*n].holds.clone()).collect();
+            assert!(formula.is_violated(&holds, repeats), "{graph:?} {lasso:?}");
+        }
+    }
+}
+
+#[test]
+fn finds_a_violation_whenever_there_is_one() {
+    let mut rng = fastrand::Rng::with_seed(3);
+    let formulas =
+        [Formula::Eventually(0), Formula::AlwaysEventually(0), Formula::EventuallyAlways(0), Formula::LeadsTo(0, 1)];
+    let properties = formulas.iter().flat_map(|f| Fairness::ALL.map(|fair| Violation::Property(*f, fair)));
+    let all: Vec<Violation> = properties.chain([Violation::Livelock]).collect();
+    let mut found = vec![0; all.len()];
+    for _ in 0..2000 {
+        let graph = random(&mut rng);
+        for (what, found) in all.iter().zip(&mut found) {
+            let lasso = find(&graph, *what);
+            assert_eq!(lasso.is_some(), expected(&graph, *what), "{what:?} {graph:?}");
+            if let Some(lasso) = lasso {
+                *found += 1;
+                check(&graph, *what, &lasso);
+            }
+        }
+    }
+    assert!(found.iter().all(|n| (100..1950).contains(n)), "both answers must occur often: {found:?}");
+}

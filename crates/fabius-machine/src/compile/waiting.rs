@@ -1,0 +1,64 @@
+//! Guards: what tasks wait for, and the conditions of properties.
+
+use super::{Compiler, Val};
+use crate::code::{Area, Guard, Info, Instr};
+use fabius_lang::program::{Expr, Stmt};
+
+impl<'p> Compiler<'p> {
+    /// The guard that a condition of a property is.
+    pub(super) fn condition(&mut self, e: &'p Expr) -> u32 {
+        let guard = self.code.guards.len() as u32;
+        let entry = self.here();
+        self.guard(e, false);
+        self.code.guards.push(Guard { entry, join: false, quick: None });
+        let end = self.code.instrs.len();
+        self.code.proc_of.resize(end, 0);
+        self.code.dead_at.resize(end, 0);
+        guard
+    }
+
+    /// The code of a guard, which ends with its value.
+    fn guard(&mut self, e: &'p Expr, join: bool) {
+        self.next_temp = 0;
+        let value = if join {
+            self.value(e, None)
+        } else {
+            let mut no = Vec::new();
+            let dst = self.temp(1);
+            let (one, zero) = (self.constant(1), self.constant(0));
+            self.branch(e, true, &mut no);
+            self.emit(Instr::Move { dst, a: one }, Info::default());
+            let end = self.jump();
+            self.land(&no);
+            self.emit(Instr::Move { dst, a: zero }, Info::default());
+            self.land(&[end]);
+            Val { arg: dst, span: e.span }
+        };
+        self.emit(Instr::Value { a: value.arg }, Info { at: e.span, a: value.span, ..Info::default() });
+    }
+
+    pub(super) fn wait(&mut self, e: &'p Expr, join: bool, s: &'p Stmt) {
+        let guard = self.code.guards.len() as u32;
+        let await_at = self.emit(Instr::Await { guard }, Info { at: s.span, a: e.span, ..Info::default() });
+        self.code.guards.push(Guard { entry: 0, join, quick: None });
+        // The code of the guard stands behind, and is jumped over.
+        let over = self.jump();
+        let entry = self.here();
+        self.guard(e, join);
+        self.land(&[over]);
+        let code = &mut self.code;
+        let quick = match code.instrs[entry as usize] {
+            Instr::Unless { cmp, a, b, .. }
+                if !join
+                    && code.instrs.len() - entry as usize == 5
+                    && a.area() != Area::Temp
+                    && b.area() != Area::Temp =>
+            {
+                Some((cmp, a, b))
+            }
+            _ => None,
+        };
+        code.guards[guard as usize] = Guard { entry, join, quick };
+        debug_assert!(matches!(code.instrs[await_at], Instr::Await { .. }));
+    }
+}

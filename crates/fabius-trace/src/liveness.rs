@@ -1,0 +1,80 @@
+/// A condition on states, by its number among those of the program.
+pub type ConditionId = usize;
+
+/// What is asked of every execution, infinite ones included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Formula {
+    /// It holds in some state.
+    Eventually(ConditionId),
+    /// It holds again and again.
+    AlwaysEventually(ConditionId),
+    /// It holds from some state on.
+    EventuallyAlways(ConditionId),
+    /// Whenever the first holds, the second holds then or later.
+    LeadsTo(ConditionId, ConditionId),
+}
+
+/// Of which infinite executions it is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Fairness {
+    /// Of all.
+    None,
+    /// Of those in which every thread that can go on from some time on makes steps again and again.
+    #[default]
+    Weak,
+    /// Of those in which every thread that can go on again and again makes steps again and again.
+    Strong,
+}
+
+impl Fairness {
+    /// All of them.
+    pub const ALL: [Fairness; 3] = [Fairness::None, Fairness::Weak, Fairness::Strong];
+
+    /// How it is written behind a property.
+    pub fn words(self) -> &'static str {
+        match self {
+            Fairness::None => "without fairness",
+            Fairness::Weak => "under weak fairness",
+            Fairness::Strong => "under strong fairness",
+        }
+    }
+}
+
+impl Formula {
+    /// Whether an execution violates the formula that goes on for ever in the same way. `states` says for each of its states
+    /// which conditions hold; behind the last one it is that at `repeats` again. One that ends stays in its last state.
+    pub fn is_violated(self, states: &[Vec<bool>], repeats: usize) -> bool {
+        let again = &states[repeats..];
+        match self {
+            Formula::Eventually(c) => states.iter().all(|s| !s[c]),
+            Formula::AlwaysEventually(c) => again.iter().all(|s| !s[c]),
+            Formula::EventuallyAlways(c) => again.iter().any(|s| !s[c]),
+            Formula::LeadsTo(from, to) => {
+                let after = states.iter().rposition(|s| s[to]).map_or(0, |last| last + 1);
+                after <= repeats && states[after..].iter().any(|s| s[from])
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn violated(formula: Formula, states: &[(u8, u8)], repeats: usize) -> bool {
+        let states: Vec<Vec<bool>> = states.iter().map(|(p, q)| vec![*p == 1, *q == 1]).collect();
+        formula.is_violated(&states, repeats)
+    }
+
+    #[test]
+    fn formulas_are_judged_on_executions_that_repeat() {
+        let (eventually, again) = (Formula::Eventually(0), Formula::AlwaysEventually(0));
+        let (stays, leads) = (Formula::EventuallyAlways(0), Formula::LeadsTo(0, 1));
+        assert!(violated(eventually, &[(0, 0), (0, 1)], 0) && !violated(eventually, &[(1, 0), (0, 1)], 1));
+        assert!(violated(again, &[(1, 0), (0, 0)], 1) && !violated(again, &[(1, 0), (0, 0)], 0));
+        assert!(violated(stays, &[(1, 0), (1, 0), (0, 0)], 1) && !violated(stays, &[(0, 0), (1, 0)], 1));
+        assert!(violated(leads, &[(1, 0), (0, 0)], 1) && !violated(leads, &[(1, 0), (0, 0), (0, 1)], 1));
+        assert!(!violated(leads, &[(1, 1), (0, 0)], 1) && !violated(leads, &[(0, 0), (0, 0)], 1));
+        assert!(violated(leads, &[(0, 1), (1, 0)], 1) && !violated(leads, &[(0, 1), (1, 0)], 0));
+    }
+}

@@ -1,0 +1,373 @@
+//! Properties of infinite executions: the search against their definition, on random programs.
+
+use fabius_explore::system::{Choose, End, Snapshot, StepLog, System};
+use fabius_lang::program::{Fairness, Formula, Program};
+use fabius_semantics::Reference;
+use fabius_trace::{Bound, BugKind, ErrorTrace, Points, Reason, SchedulerKind, Verdict};
+use fabius_verify::portfolio::{Ask, Member, decide};
+use fabius_verify::{CheckError, Plan, Strategy, check, program_id, replay};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+fn compiled(source: &str) -> Program {
+    fabius_lang::compile(source, &fabius_lang::Options::default()).unwrap_or_else(|d| panic!("{d:?}\n{source}"))
+}
+
+fn verdict(source: &str, plan: &Plan) -> Verdict {
+    let (program, id) = (compiled(source), program_id("test.fab", source, &[], &[]));
+    let report = check(&program, &id, plan, &AtomicBool::new(false), &|_| {});
+    let verdict = report.unwrap_or_else(|e| panic!("{e:?}\n{source}")).verdict;
+    if let Verdict::Bug { trace } = &verdict {
+        assert_eq!(replay(&program, &id, trace).as_ref(), Ok(&**trace), "{source}");
+    }
+    verdict
+}
+
+/// The trace of the violation, if there is one.
+fn violation(source: &str) -> Option<ErrorTrace> {
+    match verdict(source, &Plan::default()) {
+        Verdict::Bug { trace } => Some(*trace),
+        Verdict::Verified => None,
+        other => panic!("{other:?}\n{source}"),
+    }
+}
+
+/// Choices that were given before, and the first alternative behind them.
+struct Path {
+    choices: Vec<(u32, u32)>,
+    at: usize,
+}
+
+impl Choose for Path {
+    fn choose(&mut self, alternatives: u32) -> u32 {
+        if self.at == self.choices.len() {
+            self.choices.push((0, alternatives));
+        }
+        self.at += 1;
+        self.choices[self.at - 1].0
+    }
+}
+
+/// Calls `run` with all outcomes of its choices.
+fn for_all_choices(mut run: impl FnMut(&mut Path)) {
+    let mut choices: Vec<(u32, u32)> = Vec::new();
+    loop {
+        let mut path = Path { choices, at: 0 };
+        run(&mut path);
+        choices = path.choices;
+        while choices.last().is_some_and(|(chosen, of)| chosen + 1 == *of) {
+            choices.pop();
+        }
+        match choices.last_mut() {
+            Some(last) => last.0 += 1,
+            None => return,
+        }
+    }
+}
+
+struct State {
+    ready: BTreeSet<u32>,
+    holds: Vec<bool>,
+    steps: Vec<(u32, usize)>,
+}
+
+/// All states that the reference reaches, and who leads from one to which. The first ones are initial.
+struct Graph {
+    states: Vec<State>,
+    initial: usize,
+}
+
+fn graph(program: &Program) -> Graph {
+    let reference = Reference::new(program, Points::All);
+    let (mut numbers, mut configs) = (BTreeMap::new(), Vec::new());
+    let mut number = |config, configs: &mut Vec<_>| {
+        let mut bytes = Vec::new();
+        reference.encode(&config, &mut bytes);
+        *numbers.entry(bytes).or_insert_with(|| {
+            configs.push(config);
+            configs.len() - 1
+        })
+    };
+    let mut log = StepLog::default();
+    for_all_choices(|path| {
+        log.clear();
+        let config = reference.initial(path, &mut log).expect("nothing goes wrong");
+        number(config, &mut configs);
+    });
+    let (initial, mut states) = (configs.len(), Vec::new());
+    while states.len() < configs.len() {
+        let config = configs[states.len()].clone();
+        let ready: BTreeSet<u32> = config.buffers.keys().copied().filter(|t| reference.ready(&config, *t)).collect();
+        let mut steps = Vec::new();
+        for thread in &ready {
+            for_all_choices(|path| {
+                let mut after = config.clone();
+                log.clear();
+                match reference.step(&mut after, *thread, path, &mut log).expect("nothing goes wrong") {
+                    End::Dropped => {}
+                    _ => steps.push((*thread, number(after, &mut configs))),
+                }
+            });
+        }
+        let holds = reference.conditions(&config).expect("conditions have values");
+        states.push(State { ready, holds, steps });
+    }
+    Graph { states, initial }
+}
+
+type Threads = BTreeSet<u32>;
+
+impl Graph {
+    /// The states that are reached from some by steps to allowed ones, those included.
+    fn reached(&self, from: impl IntoIterator<Item = usize>, allowed: &dyn Fn(usize) -> bool) -> BTreeSet<usize> {
+        let mut todo: Vec<usize> = from.into_iter().filter(|s| allowed(*s)).collect();
+        let mut seen: BTreeSet<usize> = todo.iter().copied().collect();
+        while let Some(state) = todo.pop() {
+            for (_, to) in &self.states[state].steps {
+                if allowed(*to) && seen.insert(*to) {
+                    todo.push(*to);
+                }
+            }
+        }
+        seen
+    }
+
+    /// Whether an execution may stay among the allowed states for ever that begins in this one and comes back to it again and
+    /// again, or ends in it. All closed walks are looked at by what they have been like: who has stepped, who could always,
+    /// who could once, whether a wanted state was passed.
+    fn stays(
+        &self,
+        state: usize,
+        allowed: &dyn Fn(usize) -> bool,
+        wanted: &dyn Fn(usize) -> bool,
+        fair: Fairness,
+    ) -> bool {
+        let ready = &self.states[state].ready;
+        if ready.is_empty() {
+            return wanted(state);
+        }
+        let mut todo = vec![(state, Threads::new(), ready.clone(), ready.clone(), wanted(state))];
+        let mut seen = BTreeSet::new();
+        while let Some((at, stepped, always, ever, passed)) = todo.pop() {
+            for (thread, to) in self.states[at].steps.iter().filter(|(_, to)| allowed(*to)) {
+                let ready = &self.states[*to].ready;
+                let mut stepped = stepped.clone();
+                stepped.insert(*thread);
+                let walk = (*to, stepped, &always & ready, &ever | ready, passed || wanted(*to));
+                let is_fair = match fair {
+                    Fairness::None => true,
+                    Fairness::Weak => walk.2.is_subset(&walk.1),
+                    Fairness::Strong => walk.3.is_subset(&walk.1),
+                };
+                if *to == state && is_fair && walk.4 {
+                    return true;
+                }
+                if seen.insert(walk.clone()) {
+                    todo.push(walk);
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether some fair execution violates the formula.
+    fn violates(&self, formula: Formula, fair: Fairness) -> bool {
+        let holds = |c: usize| move |s: usize| self.states[s].holds[c];
+        let all = self.reached(0..self.initial, &|_| true);
+        let without = |from: BTreeSet<usize>, c: usize| {
+            let avoids = |s: usize| !holds(c)(s);
+            self.reached(from, &avoids).into_iter().any(|s| self.stays(s, &avoids, &|_| true, fair))
+        };
+        match formula {
+            Formula::Eventually(c) => without((0..self.initial).collect(), c),
+            Formula::AlwaysEventually(c) => without(all, c),
+            Formula::LeadsTo(a, b) => without(all.into_iter().filter(|s| holds(a)(*s)).collect(), b),
+            Formula::EventuallyAlways(c) => all.into_iter().any(|s| self.stays(s, &|_| true, &|s| !holds(c)(s), fair)),
+        }
+    }
+}
+
+/// A random program of two or three threads.
+fn random(rng: &mut fastrand::Rng) -> String {
+    let condition = |rng: &mut fastrand::Rng| {
+        ["x == 0", "x == 1", "x != y", "f", "!f", "x + y > 1", "g && x == 0"][rng.usize(..7)].to_string()
+    };
+    fn block(rng: &mut fastrand::Rng, depth: u32, condition: &dyn Fn(&mut fastrand::Rng) -> String) -> String {
+        let mut text = String::new();
+        for _ in 0..rng.usize(1..3) {
+            let c = condition(rng);
+            let inner =
+                |rng: &mut fastrand::Rng| if depth == 0 { "skip;".into() } else { block(rng, depth - 1, condition) };
+            text += &match rng.u32(..13) {
+                0 => "x = 1 - x;".to_string(),
+                1 => "y = x;".to_string(),
+                2 => "f = !f;".to_string(),
+                3 => "g = true;".to_string(),
+                4 => format!("await {c};"),
+                5 => format!("if {c} {{ {} }}", inner(rng)),
+                6 => format!("while {c} {{ {} }}", inner(rng)),
+                7 => format!("choose {{ {} }} or {{ {} }}", inner(rng), inner(rng)),
+                8 => format!("atomic {{ await {c}; y = 1; f = false; }}"),
+                9 => "m.acquire(); x = 0; m.release();".to_string(),
+                10 => format!("select {{ when {c} {{ {} }} or when f {{ g = false; }} }}", inner(rng)),
+                11 => format!("loop {{ y = 1 - y; {} }}", inner(rng)),
+                _ => format!("assume {c};"),
+            };
+            text.push(' ');
+        }
+        text
+    }
+    let mut source = String::from("var x: 0..1; var y: 0..1; var f: bool; var g: bool; var m: lock;\n");
+    for thread in 0..rng.usize(2..4) {
+        let body = block(rng, 1, &condition);
+        let body = if rng.bool() { format!("loop {{ {body}}}") } else { body };
+        source += &format!("process p{thread}[1] {{ {body}}}\n");
+    }
+    source
+}
+
+#[test]
+fn random_programs_violate_what_some_fair_execution_violates() {
+    let mut rng = fastrand::Rng::with_seed(21);
+    let formulas = ["eventually A", "always eventually A", "eventually always A", "A leads to B"];
+    let mut answers = BTreeMap::new();
+    let plan = Plan { deadlock: false, ..Plan::default() };
+    for _ in 0..70 {
+        let base = random(&mut rng);
+        let Verdict::Verified = verdict(&base, &plan) else { continue };
+        for formula in formulas {
+            let mut condition = || ["x == 1", "y == 1", "f", "!g", "x == y", "x != y && f"][rng.usize(..6)].to_string();
+            let formula_text = formula.replace('A', &condition()).replace('B', &condition());
+            for fairness in Fairness::ALL {
+                let source = format!("{base}property wanted: {formula_text} {};\n", fairness.words());
+                let program = compiled(&source);
+                let expected = graph(&program).violates(program.properties[0].formula, fairness);
+                let bug = match verdict(&source, &plan) {
+                    Verdict::Bug { trace } => {
+                        assert_eq!(trace.kind, BugKind::Liveness, "{source}");
+                        true
+                    }
+                    Verdict::Verified => false,
+                    other => panic!("{other:?}\n{source}"),
+                };
+                assert_eq!(bug, expected, "{source}");
+                *answers.entry((formula, fairness.words(), bug)).or_insert(0) += 1;
+            }
+        }
+    }
+    assert_eq!(answers.len(), formulas.len() * 3 * 2, "both answers to all kinds of properties: {answers:?}");
+    assert!(answers.values().all(|n| *n >= 3), "{answers:?}");
+}
+
+/// Peterson's algorithm.
+const PETERSON: &str = "var wants: [bool; 2]; var turn: 0..1; var inside: [bool; 2];
+process p[i in 0..1] {
+    loop {
+        wants[i] = true;
+        turn = 1 - i;
+        await !wants[1 - i] || turn == i;
+        inside[i] = true;
+        inside[i] = false;
+        wants[i] = false;
+    }
+}
+";
+
+#[test]
+fn fairness_is_that_of_threads() {
+    let peterson = |property: &str| violation(&format!("{PETERSON}property served: {property};"));
+    assert_eq!(peterson("wants[0] leads to inside[0]"), None);
+    assert_eq!(peterson("wants[0] leads to inside[0] under strong fairness"), None);
+    let alone = peterson("wants[0] leads to inside[0] without fairness").expect("the other one runs alone");
+    let said = "property `served` is violated: `wants[0]` holds, and `inside[0]` never after it; p[1] goes on for ever";
+    assert_eq!(alone.message, said);
+    assert_eq!(alone.property.as_deref(), Some("served"));
+    // A lock that is free again and again: only strong fairness gives it to everybody.
+    let lock = "var m: lock; var first: bool;
+        process p[1] { loop { m.acquire(); m.release(); } }
+        process q[1] { m.acquire(); first = true; m.release(); }
+        property in_time: eventually first";
+    assert!(violation(&format!("{lock};")).is_some());
+    assert!(violation(&format!("{lock} under weak fairness;")).is_some());
+    assert_eq!(violation(&format!("{lock} under strong fairness;")), None);
+}
+
+#[test]
+fn an_execution_that_ends_stays_in_its_last_state() {
+    let ends = "var x: 0..2; process p[1] { x = 1; x = 2; } property wanted:";
+    let said = |property: &str| violation(&format!("{ends} {property};")).map(|t| (t.message, t.cycle));
+    assert_eq!(said("eventually x == 1"), None);
+    assert_eq!(said("eventually always x == 2"), None);
+    assert_eq!(said("x == 1 leads to x == 2"), None);
+    let never = "property `wanted` is violated: from some step on `x == 1` never holds; all have finished";
+    assert_eq!(said("always eventually x == 1"), Some((never.into(), None)));
+    let leads = "property `wanted` is violated: `x == 2` holds, and `x == 0` never after it; all have finished";
+    assert_eq!(said("x == 2 leads to x == 0"), Some((leads.into(), None)));
+    // The state in which nobody can go on is a last one, too, where a deadlock is none.
+    let source = "var x: 0..2; process p[1] { await x == 1; x = 2; } property wanted: eventually x == 2;";
+    assert!(matches!(verdict(source, &Plan::default()), Verdict::Bug { trace } if trace.kind == BugKind::Deadlock));
+    let plan = Plan { deadlock: false, ..Plan::default() };
+    let Verdict::Bug { trace } = verdict(source, &plan) else { panic!("it never holds") };
+    assert_eq!(trace.message, "property `wanted` is violated: `x == 2` never holds; nobody can go on");
+    // What holds in the first state alone, and what is asked of a program that begins with a choice.
+    assert_eq!(said("eventually x == 0"), None);
+    let chosen = "var x: 0..2; init { var t: 0..2 = any 0..2; x = t; } property wanted: eventually x == 1;";
+    assert!(violation(chosen).is_some());
+}
+
+#[test]
+fn a_condition_without_a_value_is_a_bug() {
+    let source = "var x: 0..3; var a: [bool; 3]; process p[1] { x = 2; x = 3; } property wanted: eventually a[x];";
+    let trace = violation(source).expect("the index is out of bounds");
+    assert_eq!((trace.kind, trace.steps.len()), (BugKind::IndexOutOfBounds, 2));
+    let source = "var x: int; process p[1] { x = 4611686018427387904; } property wanted: eventually 4 * x == 1;";
+    let verdict = verdict(source, &Plan::default());
+    assert!(matches!(verdict, Verdict::Unknown { reason: Reason::Program { .. }, .. }), "{verdict:?}");
+}
+
+#[test]
+fn within_a_bound_what_is_found_is_real_and_nothing_is_verified() {
+    let source = |fairness: &str| format!("{PETERSON}property served: wants[0] leads to inside[0] {fairness};");
+    let plan = Plan { max: Some(0), ..Plan::default() };
+    assert!(matches!(verdict(&source("under weak fairness"), &plan), Verdict::NoBugWithinBounds { .. }));
+    let plan = Plan { max: Some(2), ..Plan::default() };
+    assert!(matches!(verdict(&source("without fairness"), &plan), Verdict::Bug { .. }));
+    for jobs in 1..4 {
+        let found = |jobs| verdict(&source("without fairness"), &Plan { jobs, ..Plan::default() });
+        assert_eq!(found(jobs), found(1), "the answer does not depend on the jobs");
+    }
+}
+
+#[test]
+fn who_sees_finite_executions_alone_refuses_properties() {
+    let source = "var x: 0..1; process p[2] { x = 1; } property wanted: eventually x == 1;";
+    let (program, id) = (compiled(source), program_id("test.fab", source, &[], &[]));
+    let stop = Arc::new(AtomicBool::new(false));
+    let plans = [
+        Plan { stateless: true, ..Plan::default() },
+        Plan { strategy: Strategy::Random, ..Plan::default() },
+        Plan { strategy: Strategy::DepthFirst, ..Plan::default() },
+        Plan { points: Points::Sync, ..Plan::default() },
+        Plan { bound: Bound::Delays, scheduler: SchedulerKind::RoundRobin, ..Plan::default() },
+    ];
+    for plan in plans {
+        let error = check(&program, &id, &plan, &stop, &|_| {}).expect_err("it is refused");
+        assert!(matches!(&error, CheckError::Plan(e) if e.message.contains("properties")), "{error:?}");
+        let report = check(&program, &id, &Plan { properties: false, ..plan }, &stop, &|_| {}).expect("it is left out");
+        let left_out = "the property `wanted` was not looked at";
+        assert!(report.limits.iter().any(|l| l == left_out), "{:?}", report.limits);
+    }
+    let ask =
+        Ask { only: None, is_explorable: true, points: Points::All, deadlock: true, time: None, memory: None, jobs: 1 };
+    let decided = decide(&program, &id, &ask, &stop, &mut |_, _| {}).expect("exploration decides it");
+    assert_eq!((decided.by, decided.report.verdict), (Member::Exploration, Verdict::Verified));
+    for only in [Member::BoundedModelChecking, Member::RandomWalks] {
+        let decided = decide(&program, &id, &Ask { only: Some(only), ..ask.clone() }, &stop, &mut |_, _| {});
+        assert!(decided.is_err(), "{:?} does not look at it", only.name());
+    }
+    let any = "var x: 0..1; process p[*] { x = 1; } property wanted: always eventually x == 0;";
+    let (program, id) = (compiled(any), program_id("test.fab", any, &[], &[]));
+    let decided = decide(&program, &id, &ask, &stop, &mut |_, _| {}).expect("exploration decides it");
+    assert!(matches!(decided.report.verdict, Verdict::Bug { .. }));
+}
