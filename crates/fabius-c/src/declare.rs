@@ -1,10 +1,11 @@
 //! Declarations: from specifiers and declarators to types and names.
 
+use crate::attributes::{Asks, Attribute};
 use crate::core::{ADDRESS, binary, constant};
 use crate::lower::*;
 use crate::memory::*;
 use crate::refusal::{Result, unsupported, wrong};
-use crate::types::{self, CHAR, CType, INT, Signature, Struct, StructId};
+use crate::types::{self, CHAR, CType, INT, Member, Signature, Struct, StructId};
 use fabius_lang::program::{BinaryOp, Check, Class, Value};
 use fabius_trace::Span;
 use lang_c::ast;
@@ -15,7 +16,7 @@ use lang_c::span::Node;
 use std::rc::Rc;
 
 /// Elements of a local array whose length is known only when the program runs.
-const MOST_ELEMENTS: u32 = 128;
+pub(crate) const MOST_ELEMENTS: u32 = 128;
 
 /// What stands in front of a declarator.
 #[derive(Default)]
@@ -136,8 +137,9 @@ impl<'a> Lower<'a, '_> {
         let (_, parts) = types::library_objects().into_iter().find(|(n, _)| *n == name)?;
         let (id, new) = self.struct_id(0, name, false);
         if new {
-            let fields = parts.into_iter().map(|(n, ty)| (n.to_string(), ty)).collect();
-            self.session.types.define(id, fields);
+            let member = |(n, ty): (&str, CType)| Member { name: n.to_string(), ty, width: None, align: None };
+            let fields = parts.into_iter().map(member).collect();
+            self.session.types.define(id, fields, false, 1).expect("there are no bit-fields");
             self.session.types.structs[id].sync = true;
             self.session.types.structs[id].size = self.session.types.structs[id].size.max(8);
         }
@@ -156,6 +158,7 @@ impl<'a> Lower<'a, '_> {
             align: 1,
             sync: false,
             union,
+            cells: None,
         });
         let id = self.session.types.structs.len() - 1;
         self.session.struct_keys.insert(key, id);
@@ -178,42 +181,128 @@ impl<'a> Lower<'a, '_> {
             self.scopes.last_mut().expect("there is a scope").tags.insert(tag, ty.clone());
         }
         let (Some(declarations), CType::Struct(id)) = (&s.node.declarations, &ty) else { return Ok(ty) };
+        if self.session.types.structs[*id].fields.is_some() {
+            // It is defined; what its fields define is entered into the scope.
+            for d in declarations {
+                if let ast::StructDeclaration::Field(field) = &d.node {
+                    self.base_type(&Specifiers::of_qualifiers(&field.node.specifiers))?;
+                }
+            }
+            return Ok(ty);
+        }
+        let (packed, least) = self.layout_of(s)?;
         let mut fields = Vec::new();
-        for d in declarations {
+        for (i, d) in declarations.iter().enumerate() {
             let ast::StructDeclaration::Field(field) = &d.node else { continue };
             let specifiers = Specifiers::of_qualifiers(&field.node.specifiers);
             let base = self.base_type(&specifiers)?;
-            if field.node.declarators.is_empty() && matches!(base, CType::Struct(_)) {
-                fields.push((String::new(), base.clone()));
+            let begin = if i == 0 { s.span.start } else { declarations[i - 1].span.end };
+            let asks = self.asked(begin..d.span.end);
+            let align = self.alignment(&asks, self.span(d.span))?;
+            if asks.iter().any(|a| matches!(a, Asks::Mode(_))) {
+                return unsupported(self.span(d.span), "the attribute `mode` of a field is not taken");
+            }
+            // Packed is said of the whole struct, or of fields of characters, where it changes nothing.
+            if asks.contains(&Asks::Packed) && !packed && self.types().align(&base) > 1 {
+                return unsupported(self.span(d.span), "a field that is packed in a struct that is not is not taken");
+            }
+            let unnamed = |t: &&Node<TypeSpecifier>| matches!(&t.node, TypeSpecifier::Struct(s) if s.node.identifier.is_none());
+            if field.node.declarators.is_empty() && specifiers.types.iter().any(|t| unnamed(t)) {
+                fields.push(Member { name: String::new(), ty: base.clone(), width: None, align });
             }
             for declarator in &field.node.declarators {
-                if let Some(width) = &declarator.node.bit_width {
-                    let bits = self.integer(width)?;
-                    let whole = match base.plain() {
-                        CType::Int { bits, .. } => i64::from(*bits),
-                        _ => 8,
-                    };
-                    if bits != whole && !self.lines.is_system(width.span.start) {
-                        return unsupported(self.span(width.span), "a bit-field is not taken")
-                            .map_err(|e: crate::refusal::Refusal| e.help("use a field of 8, 16, 32 or 64 bits"));
-                    }
-                }
-                if let Some(d) = &declarator.node.declarator {
-                    let (name, ty) = self.declarator(d, base.clone())?;
-                    fields.push((name, ty));
-                }
+                let (name, ty) = match &declarator.node.declarator {
+                    Some(d) => self.declarator(d, base.clone())?,
+                    None => (String::new(), base.clone()),
+                };
+                let width = match &declarator.node.bit_width {
+                    Some(width) => Some(self.bit_width(width, &ty)?),
+                    None => None,
+                };
+                fields.push(Member { name, ty, width, align });
             }
         }
         // A flexible array has no elements.
-        if let Some((_, ty @ CType::Array(_, None))) = fields.last_mut()
+        if let Some(Member { ty: ty @ CType::Array(_, None), .. }) = fields.last_mut()
             && let CType::Array(of, _) = ty.clone()
         {
             *ty = CType::Array(of, Some(0));
         }
-        if self.session.types.structs[*id].fields.is_none() {
-            self.session.types.define(*id, fields);
+        if self.session.types.structs[*id].fields.is_none()
+            && let Err(name) = self.session.types.define(*id, fields, packed, least)
+        {
+            let words = format!("`{name}` is in a run of bit-fields of more than 64 bits, which is not taken");
+            return unsupported(self.span(s.span), words)
+                .map_err(|e: crate::refusal::Refusal| e.help("part the run: `unsigned : 0;` begins a new one"));
         }
         Ok(ty)
+    }
+
+    fn bit_width(&mut self, width: &'a Node<ast::Expression>, ty: &CType) -> Result<u8> {
+        let most = match ty {
+            CType::Int { bits, .. } => i64::from(*bits),
+            CType::Bool => 1,
+            _ => return wrong(self.span(width.span), "only an integer is a bit-field"),
+        };
+        match self.integer(width)? {
+            n if (0..=most).contains(&n) => Ok(n as u8),
+            n => wrong(self.span(width.span), format!("a bit-field cannot have {n} bits")),
+        }
+    }
+
+    /// What attributes in a part of the text ask for, which nobody has asked before.
+    fn asked(&mut self, at: std::ops::Range<usize>) -> Vec<Asks> {
+        // A `typedef` is read again in each pass.
+        let again = |a: &Attribute| !a.used || matches!(a.asks, Asks::Mode(_));
+        let mine = self.session.attributes.iter_mut().filter(|a| again(a) && at.contains(&a.at));
+        mine.map(|a| {
+            a.used = true;
+            a.asks
+        })
+        .collect()
+    }
+
+    fn alignment(&self, asks: &[Asks], span: Span) -> Result<Option<i64>> {
+        let mut most = None;
+        for each in asks {
+            if let Asks::Aligned(n) = each {
+                let Some(n) = n else { return unsupported(span, "an alignment that is no plain number is not taken") };
+                most = most.max(Some(*n));
+            }
+        }
+        Ok(most)
+    }
+
+    /// Whether a struct is packed, and its least alignment: in front of its braces, and directly behind them.
+    fn layout_of(&mut self, s: &Node<ast::StructType>) -> Result<(bool, i64)> {
+        let text = self.lines.text();
+        let open = text[s.span.start..].find('{').map_or(s.span.end, |i| s.span.start + i);
+        let behind = &text[s.span.end.min(text.len())..];
+        let mut end = s.span.end;
+        for a in self.session.attributes.iter().filter(|a| a.at >= s.span.end) {
+            // Only blanks, and attributes that are taken out, are between.
+            if behind[..a.at - s.span.end].chars().all(|c| c.is_whitespace()) || a.at < end {
+                end = a.at + 1;
+            } else {
+                break;
+            }
+        }
+        let mut asks = self.asked(s.span.start..open);
+        asks.extend(self.asked(s.span.end..end));
+        let least = self.alignment(&asks, self.span(s.span))?.unwrap_or(1);
+        Ok((asks.contains(&Asks::Packed), least))
+    }
+
+    /// The type that a `typedef` names: an attribute may say its width.
+    pub fn named_type(&mut self, ty: CType, d: &Node<ast::Declaration>) -> Result<CType> {
+        let asks = self.asked(d.span.start..d.span.end);
+        match (asks.as_slice(), &ty) {
+            ([], _) => Ok(ty),
+            ([Asks::Mode(bits)], CType::Int { signed, .. }) => Ok(CType::Int { bits: *bits, signed: *signed }),
+            _ if self.lines.is_system(d.span.start) => Ok(ty),
+            _ => unsupported(self.span(d.span), "a type whose name has an alignment is not taken")
+                .map_err(|e: crate::refusal::Refusal| e.help("align the struct, or the variable")),
+        }
     }
 
     fn enum_type(&mut self, e: &'a Node<ast::EnumType>) -> Result<CType> {
@@ -221,6 +310,9 @@ impl<'a> Lower<'a, '_> {
         for each in &e.node.enumerators {
             if let Some(value) = &each.node.expression {
                 next = self.integer(value)?;
+            }
+            if i32::try_from(next).is_err() && !self.lines.is_system(each.span.start) {
+                return unsupported(self.span(each.span), format!("the value {next} is no `int`"));
             }
             let name = each.node.identifier.node.name.clone();
             self.scopes.last_mut().expect("there is a scope").names.insert(name, Entity::Constant(next));
@@ -317,6 +409,7 @@ impl<'a> Lower<'a, '_> {
         let v = self.value(e)?;
         let v = self.convert(v, &types::LONG, span)?;
         let most = i64::from(MOST_ELEMENTS);
+        self.body.variable_lengths = true;
         let fits = binary(BinaryOp::Le, v.parts[0].clone(), constant(most, ADDRESS, span));
         self.check(fits, Check::Bound, &format!("more than {most} elements of an array"), span);
         Ok(most)
@@ -342,7 +435,7 @@ impl<'a> Lower<'a, '_> {
             let result = match &each.node {
                 ast::ExternalDeclaration::Declaration(d) => self.declare_global(d),
                 ast::ExternalDeclaration::FunctionDefinition(f) => self.declare_function(f),
-                ast::ExternalDeclaration::StaticAssert(_) => Ok(()),
+                ast::ExternalDeclaration::StaticAssert(a) => self.static_assertion(a),
             };
             if let Err(e) = result {
                 // What headers of the system contain matters only if it is used.
@@ -350,6 +443,14 @@ impl<'a> Lower<'a, '_> {
                     self.errors.push(e);
                 }
             }
+        }
+    }
+
+    /// `_Static_assert`
+    pub fn static_assertion(&mut self, a: &'a Node<ast::StaticAssert>) -> Result<()> {
+        match self.integer(&a.node.expression)? {
+            0 => wrong(self.span(a.span), "this static assertion fails"),
+            _ => Ok(()),
         }
     }
 
@@ -390,6 +491,7 @@ impl<'a> Lower<'a, '_> {
         for each in &d.node.declarators {
             let (name, ty) = self.declarator(&each.node.declarator, base.clone())?;
             if specifiers.typedef {
+                let ty = self.named_type(ty, d)?;
                 self.scopes[0].names.insert(name, Entity::Type(ty));
                 continue;
             }
@@ -476,7 +578,11 @@ impl<'a> Lower<'a, '_> {
         }
         if let Some(init) = init {
             let ty = ty.clone();
-            self.initialize_static(id, &ty, init)?;
+            let outer = std::mem::take(&mut self.found);
+            let result = self.initialize_static(id, &ty, init);
+            let shown = std::mem::replace(&mut self.found, outer);
+            self.found_in_statics.absorb(shown);
+            result?;
         }
         Ok(id)
     }

@@ -5,6 +5,7 @@
 //! is refused, is said in `docs/c.md`.
 
 mod assemble;
+mod attributes;
 mod core;
 mod declare;
 mod expressions;
@@ -20,6 +21,7 @@ mod property;
 mod refusal;
 mod sections;
 mod statements;
+mod stored;
 mod types;
 
 pub use assemble::{Failure, Loaded, load};

@@ -345,7 +345,7 @@ impl<'a> Lower<'a, '_> {
             }
             match &items[i].node {
                 BlockItem::Declaration(d) => self.declare_local(d)?,
-                BlockItem::StaticAssert(_) => {}
+                BlockItem::StaticAssert(a) => self.static_assertion(a)?,
                 BlockItem::Statement(s) => self.statement(unlabelled(s))?,
             }
             i += 1;
@@ -448,6 +448,7 @@ impl<'a> Lower<'a, '_> {
             let (name, mut ty) = self.declarator(&each.node.declarator, base.clone())?;
             let init = each.node.initializer.as_ref();
             if specifiers.typedef {
+                let ty = self.named_type(ty, d)?;
                 self.bind(&name, Entity::Type(ty));
                 continue;
             }
