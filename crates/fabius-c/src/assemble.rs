@@ -21,6 +21,8 @@ pub struct Loaded {
     pub source: String,
     /// The program.
     pub program: Program,
+    /// Functions without a body whose results are any value.
+    pub havocked: Vec<String>,
 }
 
 /// Why C files are no program.
@@ -72,7 +74,9 @@ pub fn load(files: &[PathBuf], options: &Options) -> std::result::Result<Loaded,
     let mut session = Session { types, attributes, ..Session::default() };
     for _ in 0..PASSES {
         match pass(&lines, &parsed, &mut session, options) {
-            Ok(Some(program)) => return Ok(Loaded { source: lines.source.clone(), program }),
+            Ok(Some((program, havocked))) => {
+                return Ok(Loaded { source: lines.source.clone(), program, havocked });
+            }
             Ok(None) => {}
             Err(refusals) => return Err(refuse(refusals)),
         }
@@ -87,7 +91,7 @@ fn pass(
     unit: &TranslationUnit,
     session: &mut Session,
     options: &Options,
-) -> std::result::Result<Option<Program>, Vec<Refusal>> {
+) -> std::result::Result<Option<(Program, Vec<String>)>, Vec<Refusal>> {
     let mut lower = Lower {
         lines,
         session,
@@ -110,6 +114,7 @@ fn pass(
         processes: Vec::new(),
         wrappers: Default::default(),
         levels: 1,
+        havocked: Default::default(),
         body: Body::default(),
         errors: Vec::new(),
     };
@@ -124,7 +129,7 @@ fn pass(
     };
     let statics = std::mem::take(&mut lower.found_in_statics);
     lower.found.absorb(statics);
-    let mode = |a: &&Attribute| matches!(a.asks, Asks::Mode(_)) && !a.used;
+    let mode = |a: &&Attribute| matches!(a.asks, Asks::Mode(_)) && a.used.is_none();
     if let Some(a) = lower.session.attributes.iter().find(mode) {
         let span = lower.lines.span(a.at, a.at + 1);
         lower.errors.extend(unsupported::<()>(span, "the attribute `mode` is taken of a `typedef` only").err());
@@ -151,7 +156,7 @@ fn pass(
         let refusal = |d: Diagnostic| Refusal { code: "E0703", span: d.span, message: d.message, help: d.help };
         return Err(diagnostics.into_iter().map(refusal).collect());
     }
-    Ok(Some(program))
+    Ok(Some((program, lower.havocked.into_iter().collect())))
 }
 
 impl<'a> Lower<'a, '_> {

@@ -22,7 +22,8 @@ pub(crate) struct Attribute {
     /// In the preprocessed text.
     pub at: usize,
     pub asks: Asks,
-    pub used: bool,
+    /// Where what has looked at it begins.
+    pub used: Option<usize>,
 }
 
 const REFUSED: [&str; 9] = [
@@ -60,7 +61,7 @@ pub(crate) fn take(text: &mut String, lines: &Lines) -> Result<Vec<Attribute>> {
                 let inner = &text[end..=close];
                 if word == "_Alignas" {
                     let asks = Asks::Aligned(number(inner));
-                    found.push(Attribute { at: i, asks, used: false });
+                    found.push(Attribute { at: i, asks, used: None });
                 } else {
                     attributes(inner, i, lines.span(i, close + 1), &mut found)?;
                 }
@@ -112,7 +113,7 @@ fn attributes(text: &str, at: usize, span: Span, found: &mut Vec<Attribute>) -> 
             _ if REFUSED.contains(&name) => return unsupported(span, format!("the attribute `{name}` is not taken")),
             _ => None,
         };
-        found.extend(asks.map(|asks| Attribute { at, asks, used: false }));
+        found.extend(asks.map(|asks| Attribute { at, asks, used: None }));
         i = close.map_or(end, |close| close + 1);
     }
     Ok(())
@@ -156,6 +157,11 @@ fn closing(bytes: &[u8], from: usize) -> Option<usize> {
 
 /// A number in parentheses.
 fn number(text: &str) -> Option<i64> {
+    // As headers of the system write it.
+    if text.contains("alignof") {
+        let wide = ["long long", "double", "void *"].iter().any(|ty| text.contains(ty));
+        return if text.contains("long double") { Some(16) } else { wide.then_some(8) };
+    }
     let digits = text.trim_matches(|c: char| c == '(' || c == ')' || c.is_whitespace());
     let n: i64 = digits.trim_end_matches(['u', 'U', 'l', 'L']).parse().ok()?;
     (n > 0 && n & (n - 1) == 0).then_some(n)

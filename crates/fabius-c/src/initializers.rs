@@ -4,7 +4,7 @@ use crate::core::*;
 use crate::expressions::{Ex, is_wide, string_bytes};
 use crate::lower::*;
 use crate::memory::*;
-use crate::places::{Direct, Lvalue, Value as Given};
+use crate::places::{Lvalue, Value as Given};
 use crate::refusal::{Result, unsupported, wrong};
 use crate::types::{CHAR, CType};
 use fabius_trace::Span;

@@ -4,6 +4,7 @@
 //! most one access to shared state each, so that every engine, trace and page works on them. What C means here, and what
 //! is refused, is said in `docs/c.md`.
 
+mod aggregates;
 mod assemble;
 mod attributes;
 mod core;

@@ -20,6 +20,8 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Clone, Debug)]
 pub(crate) enum Entity {
     Type(CType),
+    /// The name of a type with an alignment that the type does not have.
+    Aligned,
     Constant(i64),
     Object(ObjectId),
     /// Index of a declared global, which becomes an object when it is used.
@@ -98,6 +100,8 @@ pub struct Options {
     pub leaks: bool,
     /// How wide `long` and pointers are.
     pub model: DataModel,
+    /// Whether a function without a body returns any value and changes nothing. It is refused otherwise.
+    pub havoc: bool,
 }
 
 /// Bounds that a program does not say itself.
@@ -200,6 +204,8 @@ pub(crate) struct Lower<'a, 's> {
     pub processes: Vec<Process>,
     pub wrappers: HashMap<String, ProcId>,
     pub levels: u8,
+    /// Functions without a body whose results are any value.
+    pub havocked: std::collections::BTreeSet<String>,
     pub body: Body<'a>,
     pub errors: Vec<Refusal>,
 }

@@ -57,6 +57,16 @@ pub enum Part {
     Cell(u32),
 }
 
+/// A place in a known object.
+#[derive(Clone, Debug)]
+pub(crate) struct Direct {
+    pub object: ObjectId,
+    /// In a pool: which, and which element of it.
+    pub slot: Option<Expr>,
+    pub element: Option<Expr>,
+    pub parts: Vec<Part>,
+}
+
 /// A step of a path that is known from the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {

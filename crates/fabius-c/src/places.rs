@@ -7,7 +7,6 @@ use crate::core::*;
 use crate::lower::Lower;
 use crate::memory::*;
 use crate::refusal::{Result, unsupported, wrong};
-use crate::stored::narrowed;
 use crate::types::CType;
 use fabius_lang::program::*;
 use fabius_trace::Span;
@@ -37,16 +36,6 @@ pub(crate) enum At {
     },
 }
 
-/// A place in a known object.
-#[derive(Clone, Debug)]
-pub(crate) struct Direct {
-    pub object: ObjectId,
-    /// In a pool: which, and which element of it.
-    pub slot: Option<Expr>,
-    pub element: Option<Expr>,
-    pub parts: Vec<Part>,
-}
-
 /// A value: its scalars in order, one for each scalar part of the type. They read nothing shared.
 #[derive(Clone, Debug)]
 pub(crate) struct Value {
@@ -62,10 +51,6 @@ impl Value {
     pub fn void() -> Value {
         Value { parts: Vec::new(), ty: CType::Void }
     }
-}
-
-pub(crate) fn index_of(e: Expr) -> Expr {
-    cast(e, &Type::Int)
 }
 
 impl Lower<'_, '_> {
@@ -560,30 +545,6 @@ impl Lower<'_, '_> {
     }
 }
 
-pub(crate) fn cast_to(e: Expr, ty: &Type) -> Expr {
-    match (&e.ty, ty) {
-        (Type::Fixed { .. }, Type::Fixed { .. }) => cast(e, ty),
-        _ => e,
-    }
-}
-
 fn ways(parts: &[Part]) -> Vec<Way> {
     parts.iter().map(|p| if let Part::Field(i) = p { Way::Field(*i) } else { Way::Element }).collect()
-}
-
-/// `a + b` of addresses.
-pub(crate) fn add(a: Expr, b: Expr) -> Expr {
-    // Constants together, so that they fold.
-    if let (ExprKind::Binary(BinaryOp::Add, x, y), Some(_)) = (&a.kind, value_of(&b))
-        && value_of(y).is_some()
-    {
-        return binary(BinaryOp::Add, (**x).clone(), binary(BinaryOp::Add, (**y).clone(), b));
-    }
-    binary(BinaryOp::Add, a, b)
-}
-
-/// A number of elements in bytes.
-pub(crate) fn scaled(index: Expr, size: i64) -> Expr {
-    let span = index.span;
-    binary(BinaryOp::Mul, cast(index, &ADDRESS), constant(size, ADDRESS, span))
 }

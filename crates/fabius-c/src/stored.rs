@@ -4,14 +4,10 @@
 use crate::core::*;
 use crate::lower::Lower;
 use crate::memory::*;
-use crate::places::{Direct, add, cast_to, index_of, scaled};
 use crate::refusal::{Result, unsupported, wrong};
 use crate::types::{Bits, CType, Cells};
 use fabius_lang::program::*;
 use fabius_trace::Span;
-
-/// An integer of 64 bits without a sign, in which bits are put together.
-const WORD: Type = Type::Fixed { bits: 64, signed: false };
 
 /// A scalar as it is stored: one place or several, the lowest bytes first.
 #[derive(Clone, Debug)]
@@ -98,7 +94,8 @@ impl Lower<'_, '_> {
         let core = o.leaves[leaf].ty.core();
         let place = |indexes: Vec<Expr>| {
             let steps = indexes.into_iter().zip(&dims);
-            let path = steps.map(|(e, len)| Projection::Index { index: index_of(e).into(), lo: 0, len: *len }).collect();
+            let path =
+                steps.map(|(e, len)| Projection::Index { index: index_of(e).into(), lo: 0, len: *len }).collect();
             Place { base: base.clone(), path, ty: core.clone(), span }
         };
         let cells = match inside {
@@ -154,7 +151,8 @@ impl Lower<'_, '_> {
             Some(b) if !whole => {
                 let id = self.temp(WORD);
                 let old = self.local(id, span);
-                let run = Stored { bits: None, ty: CType::Int { bits: 64, signed: false }, cells: stored.cells.clone() };
+                let run =
+                    Stored { bits: None, ty: CType::Int { bits: 64, signed: false }, cells: stored.cells.clone() };
                 self.read_stored(d, &run, &old);
                 changed(read(old), cast(e, &WORD), b, span)
             }
@@ -234,15 +232,6 @@ impl Stored {
             None => cast_to(joined, &ty),
         }
     }
-}
-
-/// The lowest bits of a number as a number of its own, of 64 bits.
-pub(crate) fn narrowed(e: Expr, width: u8, signed: bool) -> Expr {
-    let span = e.span;
-    let ty = if signed { ADDRESS } else { WORD };
-    let by = 64 - i64::from(width);
-    let up = cast(binary(BinaryOp::Shl, cast(e, &WORD), constant(by, WORD, span)), &ty);
-    binary(BinaryOp::Shr, up, constant(by, ty, span))
 }
 
 /// A run with other bits in place of those of one field.

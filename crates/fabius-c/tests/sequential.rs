@@ -190,7 +190,8 @@ impl Maker<'_> {
     fn overlaid(&mut self) {
         let mut fields = String::new();
         for i in 0..self.rng.usize(2..7) {
-            let ty = self.pick(&["int", "unsigned", "unsigned char", "signed char", "short", "unsigned short", "_Bool"]);
+            let ty =
+                self.pick(&["int", "unsigned", "unsigned char", "signed char", "short", "unsigned short", "_Bool"]);
             let most = match ty {
                 "int" | "unsigned" => 32,
                 "short" | "unsigned short" => 16,
@@ -222,7 +223,10 @@ impl Maker<'_> {
             }
         }
         let packed = self.pick(&["", "", "__attribute__((packed))"]);
-        let _ = writeln!(self.text, "    struct bits {{ char first; {fields} }} {packed} b0 = {{ 1 }}, b1 = {{ 2 }}, *bp = &b1;");
+        let _ = writeln!(
+            self.text,
+            "    struct bits {{ char first; {fields} }} {packed} b0 = {{ 1 }}, b1 = {{ 2 }}, *bp = &b1;"
+        );
         self.places.push(("sizeof(struct bits)".into(), "size"));
         let whole = &TYPES[..8];
         let (x, y, z) = (self.pick(whole), self.pick(whole), self.pick(whole));
@@ -232,7 +236,18 @@ impl Maker<'_> {
              u0 = {{ {{ 1, 2, [7] = 200 }} }}, u1 = {{ .l = {}ul }}, *up = &u0;\n    unsigned char *uc = &u0.c[2];",
             self.rng.u64(..)
         );
-        for place in ["u0.x", "u1.y[p & 1]", "up->s.a", "u0.s.b", "u1.l", "up->c[(v0 + p) & 7]", "u0.s.w", "up->s.v", "uc[q & 3]", "up->y[1]"] {
+        for place in [
+            "u0.x",
+            "u1.y[p & 1]",
+            "up->s.a",
+            "u0.s.b",
+            "u1.l",
+            "up->c[(v0 + p) & 7]",
+            "u0.s.w",
+            "up->s.v",
+            "uc[q & 3]",
+            "up->y[1]",
+        ] {
             self.places.push((place.into(), "overlaid"));
         }
         let _ = writeln!(self.text, "    for (int k = 0; k < 16; k++) u1.c[k] = (unsigned char)(k * 37 + p);");

@@ -9,7 +9,7 @@ mod overflow;
 use crate::core::*;
 use crate::lower::*;
 use crate::memory::Part;
-use crate::places::{Lvalue, Value, add, scaled};
+use crate::places::{Lvalue, Value};
 use crate::refusal::{Result, unsupported, wrong};
 use crate::types::{CType, INT};
 use fabius_lang::program::{Expr, Type};
@@ -255,7 +255,7 @@ impl<'a> Lower<'a, '_> {
         match self.entity(name) {
             Some(Entity::Constant(n)) => Ok(Value::scalar(constant(n, INT.core(), span), INT)),
             Some(Entity::Function(name)) => Ok(self.function_address(&name, span)),
-            Some(Entity::Type(_)) => wrong(span, format!("`{name}` is a type")),
+            Some(Entity::Type(_) | Entity::Aligned) => wrong(span, format!("`{name}` is a type")),
             // What streams are is nobody's business.
             Some(Entity::Global(_)) if ["stdin", "stdout", "stderr"].contains(&name) => {
                 Ok(Value::scalar(constant(1, ADDRESS, span), CType::Void.pointer()))

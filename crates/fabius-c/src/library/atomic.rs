@@ -4,8 +4,8 @@ use super::{assign, strip_casts};
 use crate::core::*;
 use crate::expressions::{Ex, as_int};
 use crate::lower::Lower;
-use crate::memory::Part;
-use crate::places::{Direct, Lvalue, Value, cast_to};
+use crate::memory::{Direct, Part};
+use crate::places::{Lvalue, Value};
 use crate::refusal::{Result, unsupported};
 use crate::types::{CType, INT as C_INT};
 use fabius_lang::program::*;
@@ -195,7 +195,10 @@ impl<'a> Lower<'a, '_> {
             let mut block = s.allocated(d, span);
             block.push(assign(&old, cast_to(read(place.clone()), &old.ty), span));
             let same = binary(BinaryOp::Eq, read(old.clone()), expected.clone());
-            let yes = vec![assign(&place, cast_to(new.clone(), &place.ty), span), assign(&done, constant(1, INT, span), span)];
+            let yes = vec![
+                assign(&place, cast_to(new.clone(), &place.ty), span),
+                assign(&done, constant(1, INT, span), span),
+            ];
             let no = vec![assign(&done, constant(0, INT, span), span)];
             block.push(stmt(StmtKind::If(Guard::Expr(same), yes, no), span));
             s.push(StmtKind::Atomic(block), span);

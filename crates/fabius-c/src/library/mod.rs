@@ -13,7 +13,8 @@ pub use strings::for_files as string_functions;
 use crate::core::*;
 use crate::expressions::Ex;
 use crate::lower::Lower;
-use crate::places::{Direct, Lvalue, Value};
+use crate::memory::Direct;
+use crate::places::{Lvalue, Value};
 use crate::refusal::{Refusal, Result, unsupported, wrong};
 use crate::types::{CType, INT as C_INT};
 use fabius_lang::program::{Block, Check, Expr, Guard, Stmt, StmtKind};
@@ -50,18 +51,7 @@ const NOTHING: &[&str] = &[
 
 /// The same; what they return is not known, so that nobody may look at it.
 const PRINTS: &[&str] = &[
-    "printf",
-    "fprintf",
-    "vprintf",
-    "puts",
-    "putchar",
-    "putc",
-    "fputs",
-    "fputc",
-    "perror",
-    "setbuf",
-    "srand",
-    "srandom",
+    "printf", "fprintf", "vprintf", "puts", "putchar", "putc", "fputs", "fputc", "perror", "setbuf", "srand", "srandom",
 ];
 
 /// Functions that let others go on.
@@ -188,16 +178,10 @@ impl<'a> Lower<'a, '_> {
         }
         for each in args.iter().skip(first) {
             let lv = self.pointed(strip_casts(each), span)?;
-            let (lo, hi) = match lv.ty.plain() {
-                CType::Int { bits: 64, .. } => (i64::MIN, i64::MAX),
-                CType::Int { bits, signed: true } => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-                CType::Int { bits, signed: false } => (0, (1 << bits) - 1),
-                _ => return unsupported(span, "only numbers are read"),
-            };
-            let v = match lv.ty.plain() {
-                CType::Int { bits: 64, .. } => self.any(lo, hi, crate::types::LONG, span),
-                ty => self.any(lo, hi, ty.clone(), span),
-            };
+            if !lv.ty.is_integer() {
+                return unsupported(span, "only numbers are read");
+            }
+            let v = self.any_of(&lv.ty.plain().clone(), span)?;
             let v = self.convert(v, &lv.ty, span)?;
             self.store(&lv, &v, span)?;
         }
