@@ -1,12 +1,13 @@
 //! From files to the core program.
 
+use crate::attributes::{Asks, Attribute};
 use crate::core::*;
 use crate::library::string_functions;
 use crate::lines::Lines;
 use crate::lower::*;
 use crate::parse::parse;
 use crate::preprocess::preprocess;
-use crate::refusal::{Refusal, Result};
+use crate::refusal::{Refusal, Result, unsupported};
 use crate::types::Types;
 use fabius_lang::program::*;
 use fabius_trace::{Diagnostic, Span};
@@ -20,6 +21,8 @@ pub struct Loaded {
     pub source: String,
     /// The program.
     pub program: Program,
+    /// Functions without a body whose results are any value.
+    pub havocked: Vec<String>,
 }
 
 /// Why C files are no program.
@@ -55,18 +58,25 @@ pub fn load(files: &[PathBuf], options: &Options) -> std::result::Result<Loaded,
         text += &format!("\n# 1 \"{name}\"\n{strings}");
         own.push((name, strings));
     }
-    let lines = Lines::new(&text, &own);
+    let mut lines = Lines::new(&text, &own);
+    let taken = crate::attributes::take(&mut text, &lines);
+    lines.set_text(&text);
+    let lines = lines;
     let refuse = |refusals: Vec<Refusal>| {
         let mut diagnostics: Vec<Diagnostic> = refusals.into_iter().map(Refusal::diagnostic).collect();
         diagnostics.sort_by_key(|d| d.span.start);
         diagnostics.dedup();
         Failure::Source { source: lines.source.clone(), diagnostics }
     };
+    let attributes = taken.map_err(|refusal| refuse(vec![refusal]))?;
     let parsed = parse(text, &lines).map_err(|refusal| refuse(vec![refusal]))?;
-    let mut session = Session { types: Types { model: options.model, ..Types::default() }, ..Session::default() };
+    let types = Types { model: options.model, ..Types::default() };
+    let mut session = Session { types, attributes, ..Session::default() };
     for _ in 0..PASSES {
         match pass(&lines, &parsed, &mut session, options) {
-            Ok(Some(program)) => return Ok(Loaded { source: lines.source.clone(), program }),
+            Ok(Some((program, havocked))) => {
+                return Ok(Loaded { source: lines.source.clone(), program, havocked });
+            }
             Ok(None) => {}
             Err(refusals) => return Err(refuse(refusals)),
         }
@@ -81,11 +91,12 @@ fn pass(
     unit: &TranslationUnit,
     session: &mut Session,
     options: &Options,
-) -> std::result::Result<Option<Program>, Vec<Refusal>> {
+) -> std::result::Result<Option<(Program, Vec<String>)>, Vec<Refusal>> {
     let mut lower = Lower {
         lines,
         session,
         found: Default::default(),
+        found_in_statics: Default::default(),
         found_known: Default::default(),
         found_calls: Default::default(),
         options,
@@ -103,6 +114,7 @@ fn pass(
         processes: Vec::new(),
         wrappers: Default::default(),
         levels: 1,
+        havocked: Default::default(),
         body: Body::default(),
         errors: Vec::new(),
     };
@@ -115,6 +127,13 @@ fn pass(
             return Err(lower.errors);
         }
     };
+    let statics = std::mem::take(&mut lower.found_in_statics);
+    lower.found.absorb(statics);
+    let mode = |a: &&Attribute| matches!(a.asks, Asks::Mode(_)) && a.used.is_none();
+    if let Some(a) = lower.session.attributes.iter().find(mode) {
+        let span = lower.lines.span(a.at, a.at + 1);
+        lower.errors.extend(unsupported::<()>(span, "the attribute `mode` is taken of a `typedef` only").err());
+    }
     let same = lower.found == lower.session.facts && lower.found_calls == lower.session.calls;
     let program = lower.finish(init);
     let errors = std::mem::take(&mut lower.errors);
@@ -137,7 +156,7 @@ fn pass(
         let refusal = |d: Diagnostic| Refusal { code: "E0703", span: d.span, message: d.message, help: d.help };
         return Err(diagnostics.into_iter().map(refusal).collect());
     }
-    Ok(Some(program))
+    Ok(Some((program, lower.havocked.into_iter().collect())))
 }
 
 impl<'a> Lower<'a, '_> {

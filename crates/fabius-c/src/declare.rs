@@ -4,7 +4,7 @@ use crate::core::{ADDRESS, binary, constant};
 use crate::lower::*;
 use crate::memory::*;
 use crate::refusal::{Result, unsupported, wrong};
-use crate::types::{self, CHAR, CType, INT, Signature, Struct, StructId};
+use crate::types::{self, CHAR, CType, INT, Member, Signature};
 use fabius_lang::program::{BinaryOp, Check, Class, Value};
 use fabius_trace::Span;
 use lang_c::ast;
@@ -15,12 +15,12 @@ use lang_c::span::Node;
 use std::rc::Rc;
 
 /// Elements of a local array whose length is known only when the program runs.
-const MOST_ELEMENTS: u32 = 128;
+pub(crate) const MOST_ELEMENTS: u32 = 128;
 
 /// What stands in front of a declarator.
 #[derive(Default)]
 pub(crate) struct Specifiers<'a> {
-    types: Vec<&'a Node<TypeSpecifier>>,
+    pub types: Vec<&'a Node<TypeSpecifier>>,
     atomic: bool,
     pub typedef: bool,
     pub is_extern: bool,
@@ -48,7 +48,7 @@ impl<'a> Specifiers<'a> {
         s
     }
 
-    fn of_qualifiers(all: &'a [Node<SpecifierQualifier>]) -> Specifiers<'a> {
+    pub fn of_qualifiers(all: &'a [Node<SpecifierQualifier>]) -> Specifiers<'a> {
         let mut s = Specifiers::default();
         for each in all {
             match &each.node {
@@ -123,6 +123,10 @@ impl<'a> Lower<'a, '_> {
         }
         match self.entity(name) {
             Some(Entity::Type(ty)) => Ok(ty),
+            Some(Entity::Aligned) => {
+                unsupported(span, format!("the name `{name}` of a type has an alignment of its own"))
+                    .map_err(|e: crate::refusal::Refusal| e.help("align the struct, or the variable"))
+            }
             _ if name == "__builtin_va_list" => Ok(CType::Void.pointer()),
             _ => wrong(span, format!("there is no type `{name}`")),
         }
@@ -136,111 +140,13 @@ impl<'a> Lower<'a, '_> {
         let (_, parts) = types::library_objects().into_iter().find(|(n, _)| *n == name)?;
         let (id, new) = self.struct_id(0, name, false);
         if new {
-            let fields = parts.into_iter().map(|(n, ty)| (n.to_string(), ty)).collect();
-            self.session.types.define(id, fields);
+            let member = |(n, ty): (&str, CType)| Member { name: n.to_string(), ty, width: None, align: None };
+            let fields = parts.into_iter().map(member).collect();
+            self.session.types.define(id, fields, false, 1).expect("there are no bit-fields");
             self.session.types.structs[id].sync = true;
             self.session.types.structs[id].size = self.session.types.structs[id].size.max(8);
         }
         Some(CType::Struct(id))
-    }
-
-    fn struct_id(&mut self, at: usize, name: &str, union: bool) -> (StructId, bool) {
-        let key = (at, name.to_string());
-        if let Some(id) = self.session.struct_keys.get(&key) {
-            return (*id, false);
-        }
-        self.session.types.structs.push(Struct {
-            name: name.into(),
-            fields: None,
-            size: 0,
-            align: 1,
-            sync: false,
-            union,
-        });
-        let id = self.session.types.structs.len() - 1;
-        self.session.struct_keys.insert(key, id);
-        (id, true)
-    }
-
-    fn struct_type(&mut self, s: &'a Node<ast::StructType>) -> Result<CType> {
-        let tag = s.node.identifier.as_ref().map(|n| n.node.name.clone());
-        let union = s.node.kind.node == ast::StructKind::Union;
-        let known = tag.as_ref().and_then(|tag| match &s.node.declarations {
-            // A definition makes a new type if the tag was defined further out.
-            Some(_) => self.scopes.last()?.tags.get(tag).cloned(),
-            None => self.scopes.iter().rev().find_map(|scope| scope.tags.get(tag)).cloned(),
-        });
-        let ty = known.unwrap_or_else(|| {
-            let name = tag.clone().unwrap_or_default();
-            CType::Struct(self.struct_id(s.span.start, &name, union).0)
-        });
-        if let Some(tag) = tag {
-            self.scopes.last_mut().expect("there is a scope").tags.insert(tag, ty.clone());
-        }
-        let (Some(declarations), CType::Struct(id)) = (&s.node.declarations, &ty) else { return Ok(ty) };
-        let mut fields = Vec::new();
-        for d in declarations {
-            let ast::StructDeclaration::Field(field) = &d.node else { continue };
-            let specifiers = Specifiers::of_qualifiers(&field.node.specifiers);
-            let base = self.base_type(&specifiers)?;
-            if field.node.declarators.is_empty() && matches!(base, CType::Struct(_)) {
-                fields.push((String::new(), base.clone()));
-            }
-            for declarator in &field.node.declarators {
-                if let Some(width) = &declarator.node.bit_width {
-                    let bits = self.integer(width)?;
-                    let whole = match base.plain() {
-                        CType::Int { bits, .. } => i64::from(*bits),
-                        _ => 8,
-                    };
-                    if bits != whole && !self.lines.is_system(width.span.start) {
-                        return unsupported(self.span(width.span), "a bit-field is not taken")
-                            .map_err(|e: crate::refusal::Refusal| e.help("use a field of 8, 16, 32 or 64 bits"));
-                    }
-                }
-                if let Some(d) = &declarator.node.declarator {
-                    let (name, ty) = self.declarator(d, base.clone())?;
-                    fields.push((name, ty));
-                }
-            }
-        }
-        // A flexible array has no elements.
-        if let Some((_, ty @ CType::Array(_, None))) = fields.last_mut()
-            && let CType::Array(of, _) = ty.clone()
-        {
-            *ty = CType::Array(of, Some(0));
-        }
-        if self.session.types.structs[*id].fields.is_none() {
-            self.session.types.define(*id, fields);
-        }
-        Ok(ty)
-    }
-
-    fn enum_type(&mut self, e: &'a Node<ast::EnumType>) -> Result<CType> {
-        let mut next = 0;
-        for each in &e.node.enumerators {
-            if let Some(value) = &each.node.expression {
-                next = self.integer(value)?;
-            }
-            let name = each.node.identifier.node.name.clone();
-            self.scopes.last_mut().expect("there is a scope").names.insert(name, Entity::Constant(next));
-            next += 1;
-        }
-        // As gcc: without negative values an enum is unsigned.
-        let least = e.node.enumerators.iter().filter_map(|x| match self.entity(&x.node.identifier.node.name) {
-            Some(Entity::Constant(n)) => Some(n),
-            _ => None,
-        });
-        let signed = least.min().unwrap_or(0) < 0;
-        let ty = CType::Int { bits: 32, signed };
-        let Some(tag) = &e.node.identifier else { return Ok(ty) };
-        let tag = format!("enum {}", tag.node.name);
-        if e.node.enumerators.is_empty() {
-            let known = self.scopes.iter().rev().find_map(|s| s.tags.get(&tag)).cloned();
-            return Ok(known.unwrap_or(ty));
-        }
-        self.scopes.last_mut().expect("there is a scope").tags.insert(tag, ty.clone());
-        Ok(ty)
     }
 
     /// `sizeof (T)`, casts and the like.
@@ -317,6 +223,7 @@ impl<'a> Lower<'a, '_> {
         let v = self.value(e)?;
         let v = self.convert(v, &types::LONG, span)?;
         let most = i64::from(MOST_ELEMENTS);
+        self.body.variable_lengths = true;
         let fits = binary(BinaryOp::Le, v.parts[0].clone(), constant(most, ADDRESS, span));
         self.check(fits, Check::Bound, &format!("more than {most} elements of an array"), span);
         Ok(most)
@@ -342,7 +249,7 @@ impl<'a> Lower<'a, '_> {
             let result = match &each.node {
                 ast::ExternalDeclaration::Declaration(d) => self.declare_global(d),
                 ast::ExternalDeclaration::FunctionDefinition(f) => self.declare_function(f),
-                ast::ExternalDeclaration::StaticAssert(_) => Ok(()),
+                ast::ExternalDeclaration::StaticAssert(a) => self.static_assertion(a),
             };
             if let Err(e) = result {
                 // What headers of the system contain matters only if it is used.
@@ -350,6 +257,14 @@ impl<'a> Lower<'a, '_> {
                     self.errors.push(e);
                 }
             }
+        }
+    }
+
+    /// `_Static_assert`
+    pub fn static_assertion(&mut self, a: &'a Node<ast::StaticAssert>) -> Result<()> {
+        match self.integer(&a.node.expression)? {
+            0 => wrong(self.span(a.span), "this static assertion fails"),
+            _ => Ok(()),
         }
     }
 
@@ -390,7 +305,8 @@ impl<'a> Lower<'a, '_> {
         for each in &d.node.declarators {
             let (name, ty) = self.declarator(&each.node.declarator, base.clone())?;
             if specifiers.typedef {
-                self.scopes[0].names.insert(name, Entity::Type(ty));
+                let named = self.named_type(&name, ty, d);
+                self.scopes[0].names.insert(name, named);
                 continue;
             }
             if let CType::Function(signature) = &ty {
@@ -476,7 +392,11 @@ impl<'a> Lower<'a, '_> {
         }
         if let Some(init) = init {
             let ty = ty.clone();
-            self.initialize_static(id, &ty, init)?;
+            let outer = std::mem::take(&mut self.found);
+            let result = self.initialize_static(id, &ty, init);
+            let shown = std::mem::replace(&mut self.found, outer);
+            self.found_in_statics.absorb(shown);
+            result?;
         }
         Ok(id)
     }

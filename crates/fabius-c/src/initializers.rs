@@ -1,13 +1,12 @@
 //! Initializers: C11 6.7.9, with designators and braces left out.
 
 use crate::core::*;
-use crate::expressions::{Ex, string_bytes};
+use crate::expressions::{Ex, is_wide, string_bytes};
 use crate::lower::*;
 use crate::memory::*;
 use crate::places::{Lvalue, Value as Given};
 use crate::refusal::{Result, unsupported, wrong};
 use crate::types::{CHAR, CType};
-use fabius_lang::program::Value;
 use fabius_trace::Span;
 use lang_c::ast;
 use lang_c::ast::{Designator, Expression, Initializer};
@@ -30,7 +29,30 @@ impl<'a> Lower<'a, '_> {
         }
         let whole = CType::Array(std::rc::Rc::new(of.clone()), Some(1 << 16));
         let parts = self.flatten(&whole, init)?;
-        Ok(parts.iter().map(|(way, _)| way.first().map_or(0, |(_, n)| n + 1)).max().unwrap_or(0))
+        Ok(length(&parts))
+    }
+
+    /// The same of the items of a compound literal.
+    fn length_of_list(&mut self, of: &CType, items: &'a [Node<ast::InitializerListItem>]) -> Result<u32> {
+        let mut parts = Vec::new();
+        self.list_of(&CType::Array(std::rc::Rc::new(of.clone()), Some(1 << 16)), items, &mut parts)?;
+        // A string has its end, too.
+        Ok(length(&parts))
+    }
+
+    /// The items of a compound literal; a string in braces is its characters.
+    fn list_of(
+        &mut self,
+        ty: &CType,
+        items: &'a [Node<ast::InitializerListItem>],
+        out: &mut Vec<(Numbers, Source<'a>)>,
+    ) -> Result<()> {
+        if let (CType::Array(of, _), [one]) = (ty.plain(), items)
+            && string_of(of, &one.node.initializer).is_some()
+        {
+            return self.initializer(ty, &one.node.initializer, Vec::new(), out);
+        }
+        self.list(ty, items, &mut 0, Vec::new(), true, out)
     }
 
     /// The scalar parts that an initializer names.
@@ -152,7 +174,9 @@ impl<'a> Lower<'a, '_> {
                 CType::Array(of, n) => (n.is_none_or(|n| next < n)).then(|| ((true, next), (**of).clone())),
                 CType::Struct(id) => {
                     let s = &self.types().structs[*id];
-                    s.fields.as_ref().and_then(|f| f.get(next as usize)).map(|f| ((false, next), f.ty.clone()))
+                    // Of a union only one.
+                    let field = s.fields.as_ref().and_then(|f| f.get(next as usize)).filter(|_| !s.union || next == 0);
+                    field.map(|f| ((false, next), f.ty.clone()))
                 }
                 _ => None,
             };
@@ -197,7 +221,8 @@ impl<'a> Lower<'a, '_> {
         if let (Some(kind), CType::Struct(s)) = (self.library_kinds(init), ty.plain())
             && self.types().structs[*s].name == "pthread_mutex_t"
         {
-            self.set_initial(id, &vec![(false, 2)], kind);
+            let span = self.span(init.span);
+            self.set_initial(&direct(id, &vec![(false, 2)], span), kind, span)?;
         }
         for (way, source) in self.flatten(ty, init)? {
             let span = self.span(init.span);
@@ -217,7 +242,7 @@ impl<'a> Lower<'a, '_> {
                     }
                 }
             };
-            self.set_initial(id, &way, n);
+            self.set_initial(&direct(id, &way, span), n, span)?;
         }
         Ok(())
     }
@@ -272,20 +297,6 @@ impl<'a> Lower<'a, '_> {
         Ok(ty)
     }
 
-    fn set_initial(&mut self, id: ObjectId, way: &Numbers, n: i64) {
-        let fields: Vec<usize> = way.iter().filter(|(e, _)| !e).map(|(_, n)| *n as usize).collect();
-        let o = &self.objects[id];
-        let (Some(leaf), Parts::Globals(ids)) = (o.leaf(&fields), &o.parts) else { return };
-        let mut value = &mut self.globals[ids[leaf]].init;
-        for (_, i) in way.iter().filter(|(e, _)| *e) {
-            match value {
-                Value::Tuple(parts) if parts.len() > *i as usize => value = &mut parts[*i as usize],
-                _ => return,
-            }
-        }
-        *value = Value::Int(n);
-    }
-
     /// A local: what is not named becomes 0, and then each part gets its value.
     pub fn initialize_local(&mut self, lv: &Lvalue, init: &'a Node<Initializer>, span: Span) -> Result<()> {
         if let Initializer::Expression(e) = &init.node
@@ -305,11 +316,7 @@ impl<'a> Lower<'a, '_> {
                 continue;
             }
             let mut part = lv.clone();
-            for (element, n) in &way {
-                let step = match element {
-                    true => Part::Index(constant(i64::from(*n), ADDRESS, span)),
-                    false => Part::Field(*n as usize),
-                };
+            for step in parts_of(&way, span) {
                 part = self.part(part, step, span)?;
             }
             let v = match source {
@@ -333,36 +340,21 @@ impl<'a> Lower<'a, '_> {
         let mut ty = self.type_name(&c.node.type_name.node)?;
         let items = &c.node.initializer_list;
         if let CType::Array(of, None) = &ty {
-            ty = CType::Array(of.clone(), Some(items.len() as u32));
+            ty = CType::Array(of.clone(), Some(self.length_of_list(of, items)?));
         }
-        self.body.declared += 1;
-        let key = format!("{}.literal#{}", self.body.function, self.body.declared);
-        let known = Known { name: "literal".into(), ty: ty.clone(), kind: Kind::Frame(self.body.function.clone()) };
-        self.found_known.insert(key.clone(), known);
-        let id = if self.session.facts.escaped.iter().any(|(k, _)| *k == key) {
-            let function = self.body.function.clone();
-            self.make_frame_object(&key, "literal", &ty, &function, span)?
-        } else {
-            self.make_local(&key, "literal", &ty, span)?
-        };
-        let lv = self.whole(id, span);
+        let lv = self.unnamed("literal", &ty, span)?;
         self.clear_place(&lv, span)?;
         let mut parts = Vec::new();
-        let mut at = 0;
         if ty.is_scalar() {
             if let Some(first) = items.first() {
                 self.initializer(&ty, &first.node.initializer, Vec::new(), &mut parts)?;
             }
         } else {
-            self.list(&ty, items, &mut at, Vec::new(), true, &mut parts)?;
+            self.list_of(&ty, items, &mut parts)?;
         }
         for (way, source) in parts {
             let mut part = lv.clone();
-            for (element, n) in &way {
-                let step = match element {
-                    true => Part::Index(constant(i64::from(*n), ADDRESS, span)),
-                    false => Part::Field(*n as usize),
-                };
+            for step in parts_of(&way, span) {
                 part = self.part(part, step, span)?;
             }
             let v = match source {
@@ -374,6 +366,23 @@ impl<'a> Lower<'a, '_> {
         }
         Ok(lv)
     }
+}
+
+/// How many elements an array has that has these parts.
+fn length(parts: &[(Numbers, Source<'_>)]) -> u32 {
+    parts.iter().map(|(way, _)| way.first().map_or(0, |(_, n)| n + 1)).max().unwrap_or(0)
+}
+
+fn parts_of(way: &Numbers, span: Span) -> Vec<Part> {
+    let step = |(element, n): &(bool, u32)| match element {
+        true => Part::Index(constant(i64::from(*n), ADDRESS, span)),
+        false => Part::Field(*n as usize),
+    };
+    way.iter().map(step).collect()
+}
+
+fn direct(object: ObjectId, way: &Numbers, span: Span) -> Direct {
+    Direct { object, slot: None, element: None, parts: parts_of(way, span) }
 }
 
 /// The bytes of a string that initializes an array of characters.
@@ -392,7 +401,7 @@ fn string_of(of: &CType, init: &Node<Initializer>) -> Option<Vec<u8>> {
         },
     };
     match &e.node {
-        Expression::StringLiteral(text) => Some(string_bytes(&text.node)),
+        Expression::StringLiteral(text) if !is_wide(&text.node) => Some(string_bytes(&text.node)),
         _ => None,
     }
 }

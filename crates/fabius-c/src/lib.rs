@@ -4,7 +4,9 @@
 //! most one access to shared state each, so that every engine, trace and page works on them. What C means here, and what
 //! is refused, is said in `docs/c.md`.
 
+mod aggregates;
 mod assemble;
+mod attributes;
 mod core;
 mod declare;
 mod expressions;
@@ -20,6 +22,7 @@ mod property;
 mod refusal;
 mod sections;
 mod statements;
+mod stored;
 mod types;
 
 pub use assemble::{Failure, Loaded, load};

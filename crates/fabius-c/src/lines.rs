@@ -84,6 +84,16 @@ impl Lines {
         Lines { source, lines, system: of_system, text: text.to_string() }
     }
 
+    /// The same text with blanks in place of what the parser does not look at.
+    pub fn set_text(&mut self, text: &str) {
+        self.text = text.to_string();
+    }
+
+    /// The preprocessed text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Whether a place of the preprocessed text is in a header of the system.
     pub fn is_system(&self, at: usize) -> bool {
         self.system.get(self.line_of(at)).copied().unwrap_or(true)

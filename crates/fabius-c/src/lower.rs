@@ -3,6 +3,7 @@
 //! The program is lowered again until nothing new is found out: which variables have their address taken decides where they
 //! live, and what a pointer can mean.
 
+use crate::attributes::Attribute;
 use crate::core::*;
 use crate::lines::Lines;
 use crate::memory::*;
@@ -19,6 +20,8 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Clone, Debug)]
 pub(crate) enum Entity {
     Type(CType),
+    /// The name of a type with an alignment that the type does not have.
+    Aligned,
     Constant(i64),
     Object(ObjectId),
     /// Index of a declared global, which becomes an object when it is used.
@@ -75,6 +78,7 @@ pub(crate) struct Session {
     pub types: Types,
     /// Structs by where they are defined.
     pub struct_keys: HashMap<(usize, String), StructId>,
+    pub attributes: Vec<Attribute>,
     pub known: BTreeMap<String, Known>,
     pub facts: Facts,
     /// Who calls whom, by name.
@@ -96,6 +100,8 @@ pub struct Options {
     pub leaks: bool,
     /// How wide `long` and pointers are.
     pub model: DataModel,
+    /// Whether a function without a body returns any value and changes nothing. It is refused otherwise.
+    pub havoc: bool,
 }
 
 /// Bounds that a program does not say itself.
@@ -170,6 +176,8 @@ pub(crate) struct Body<'a> {
     /// Holds the jump under way.
     pub jump: Option<LocalId>,
     pub jumps: i64,
+    /// Whether it has arrays whose length is not constant.
+    pub variable_lengths: bool,
 }
 
 /// The lowering.
@@ -177,6 +185,8 @@ pub(crate) struct Lower<'a, 's> {
     pub lines: &'a Lines,
     pub session: &'s mut Session,
     pub found: Facts,
+    /// What initial values of static variables have shown, which are made when they are used first.
+    pub found_in_statics: Facts,
     pub found_known: BTreeMap<String, Known>,
     pub found_calls: std::collections::BTreeSet<(String, String)>,
     pub options: &'a Options,
@@ -194,6 +204,8 @@ pub(crate) struct Lower<'a, 's> {
     pub processes: Vec<Process>,
     pub wrappers: HashMap<String, ProcId>,
     pub levels: u8,
+    /// Functions without a body whose results are any value.
+    pub havocked: std::collections::BTreeSet<String>,
     pub body: Body<'a>,
     pub errors: Vec<Refusal>,
 }
@@ -428,28 +440,42 @@ impl<'a> Lower<'a, '_> {
             return unsupported(span, format!("a variable with {count} parts is too large"));
         }
         for leaf in leaves {
-            if let CType::Float(_) = leaf.ty {
-                return unsupported(span, "floating point is not taken");
-            }
-            if !leaf.ty.is_scalar() {
+            if !leaf.ty.is_scalar() && !matches!(leaf.ty, CType::Float(_)) {
                 return unsupported(span, format!("a variable of type `{}` is not taken", self.types().show(ty)));
             }
         }
         self.check_unions(ty, span)
     }
 
+    /// What threads wait for, or what is one step, is no part of a union; an atomic struct is no single value.
     fn check_unions(&self, ty: &CType, span: Span) -> Result<()> {
-        match ty.plain() {
+        match ty {
             CType::Array(of, _) => self.check_unions(of, span),
+            CType::Atomic(inner) if !inner.is_scalar() => {
+                unsupported(span, format!("`{}` is not taken: it would be several values", self.types().show(ty)))
+                    .map_err(|e: Refusal| e.help("guard it by a lock"))
+            }
             CType::Struct(id) => {
                 let s = &self.types().structs[*id];
-                if s.union && s.fields.iter().flatten().count() > 1 {
-                    return unsupported(span, format!("`union {}` is not taken", s.name))
-                        .map_err(|e: Refusal| e.help("write a struct: its fields do not share their memory"));
+                if s.union && s.fields.iter().flatten().any(|f| self.synchronizes_inside(&f.ty)) {
+                    let words = format!("a lock or an atomic variable in `union {}` is not taken", s.name);
+                    return unsupported(span, words).map_err(|e: Refusal| e.help("put it beside the union"));
                 }
                 s.fields.iter().flatten().try_for_each(|f| self.check_unions(&f.ty, span))
             }
             _ => Ok(()),
+        }
+    }
+
+    fn synchronizes_inside(&self, ty: &CType) -> bool {
+        match ty {
+            CType::Array(of, _) => self.synchronizes_inside(of),
+            CType::Struct(id) => {
+                let s = &self.types().structs[*id];
+                s.sync || s.fields.iter().flatten().any(|f| self.synchronizes_inside(&f.ty))
+            }
+            CType::Atomic(_) | CType::Thread | CType::Waiters => true,
+            _ => false,
         }
     }
 

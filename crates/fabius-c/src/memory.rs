@@ -51,6 +51,20 @@ pub struct Pool {
 pub enum Part {
     Field(usize),
     Index(Expr),
+    /// The run of bit-fields that this field leads.
+    Run(usize),
+    /// A cell of a union.
+    Cell(u32),
+}
+
+/// A place in a known object.
+#[derive(Clone, Debug)]
+pub(crate) struct Direct {
+    pub object: ObjectId,
+    /// In a pool: which, and which element of it.
+    pub slot: Option<Expr>,
+    pub element: Option<Expr>,
+    pub parts: Vec<Part>,
 }
 
 /// A step of a path that is known from the text.
@@ -84,6 +98,29 @@ pub struct Facts {
     pub roots: BTreeSet<String>,
     /// How many threads there may be, as far as seen from the text.
     pub threads: u32,
+    /// Whether the program knows offsets of fields, so that it may come from a field to its struct.
+    pub offsets: bool,
+}
+
+impl Facts {
+    /// Knows what another one knows, too.
+    pub fn absorb(&mut self, other: Facts) {
+        self.escaped.extend(other.escaped);
+        self.derived.extend(other.derived);
+        for (ty, heap) in other.heap {
+            let known = self.heap.entry(ty).or_insert(Heap { elements: 0, single: true });
+            known.elements = known.elements.max(heap.elements);
+            known.single &= heap.single;
+        }
+        self.frees |= other.frees;
+        self.functions.extend(other.functions);
+        self.sync.extend(other.sync);
+        self.results |= other.results;
+        self.numbers |= other.numbers;
+        self.roots.extend(other.roots);
+        self.threads += other.threads;
+        self.offsets |= other.offsets;
+    }
 }
 
 /// What is known of allocations of one type.

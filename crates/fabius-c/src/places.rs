@@ -11,11 +11,16 @@ use crate::types::CType;
 use fabius_lang::program::*;
 use fabius_trace::Span;
 
+/// An object, and a part of it, that a pointer may mean.
+type Home = (ObjectId, Vec<Way>);
+
 /// A place of a C program.
 #[derive(Clone, Debug)]
 pub(crate) struct Lvalue {
     pub at: At,
     pub ty: CType,
+    /// Of a bit-field.
+    pub width: Option<u8>,
     pub span: Span,
 }
 
@@ -29,16 +34,6 @@ pub(crate) enum At {
         root: CType,
         parts: Vec<Part>,
     },
-}
-
-/// A place in a known object.
-#[derive(Clone, Debug)]
-pub(crate) struct Direct {
-    pub object: ObjectId,
-    /// In a pool: which, and which element of it.
-    pub slot: Option<Expr>,
-    pub element: Option<Expr>,
-    pub parts: Vec<Part>,
 }
 
 /// A value: its scalars in order, one for each scalar part of the type. They read nothing shared.
@@ -58,26 +53,31 @@ impl Value {
     }
 }
 
-fn index_of(e: Expr) -> Expr {
-    cast(e, &Type::Int)
-}
-
 impl Lower<'_, '_> {
     /// The whole of an object.
     pub fn whole(&mut self, object: ObjectId, span: Span) -> Lvalue {
         let o = &self.objects[object];
         let (ty, has_slots) = (o.ty.clone(), o.pool.is_some());
         let slot = has_slots.then(|| self.thread_number(span));
-        Lvalue { at: At::Direct(Direct { object, slot, element: None, parts: Vec::new() }), ty, span }
+        Lvalue { at: At::Direct(Direct { object, slot, element: None, parts: Vec::new() }), ty, width: None, span }
     }
 
     /// A part of a place.
     pub fn part(&self, mut lv: Lvalue, part: Part, span: Span) -> Result<Lvalue> {
+        lv.width = None;
         lv.ty = match (&part, lv.ty.plain()) {
             (Part::Field(i), CType::Struct(id)) => match &self.types().structs[*id].fields {
-                Some(fields) => fields[*i].ty.clone(),
+                Some(fields) => {
+                    lv.width = fields[*i].bits.map(|b| b.width);
+                    fields[*i].ty.clone()
+                }
                 None => return wrong(span, "the struct is declared, but not defined"),
             },
+            (Part::Run(i), CType::Struct(id)) => {
+                let fields = self.types().structs[*id].fields.as_ref().expect("it is defined");
+                fields[*i].bits.expect("it leads a run").cell()
+            }
+            (Part::Cell(_), CType::Struct(id)) => self.types().structs[*id].cells.expect("it is a union").cell(),
             (Part::Index(_), CType::Array(of, _)) => (**of).clone(),
             _ => return wrong(span, format!("`{}` has no such part", self.types().show(&lv.ty))),
         };
@@ -109,11 +109,14 @@ impl Lower<'_, '_> {
             return wrong(span, format!("`{}` is no pointer", self.types().show(&pointer.ty)));
         };
         let address = self.simple(pointer.parts[0].clone());
-        Ok(Lvalue { at: At::Deref { address, root: to.clone(), parts: Vec::new() }, ty: to, span })
+        Ok(Lvalue { at: At::Deref { address, root: to.clone(), parts: Vec::new() }, ty: to, width: None, span })
     }
 
     /// The address of a place, which from now on pointers may mean.
     pub fn address_of(&mut self, lv: &Lvalue) -> Result<Expr> {
+        if lv.width.is_some() {
+            return wrong(lv.span, "a bit-field has no address");
+        }
         let (mut e, mut ty, parts) = match &lv.at {
             At::Direct(d) => {
                 let o = &self.objects[d.object];
@@ -139,6 +142,7 @@ impl Lower<'_, '_> {
                 (e, o.ty.clone(), d.parts.clone())
             }
             At::Deref { address, root, parts } => {
+                self.found.offsets |= value_of(address).is_some() && !parts.is_empty();
                 if !parts.is_empty() {
                     self.found.derived.insert((root.clone(), ways(parts)));
                 }
@@ -157,7 +161,7 @@ impl Lower<'_, '_> {
                     e = add(e, scaled(index, size));
                     ty = (*of).clone();
                 }
-                _ => unreachable!("parts fit their types"),
+                _ => unreachable!("parts fit their types, and raw parts have no address"),
             }
         }
         Ok(e)
@@ -173,9 +177,9 @@ impl Lower<'_, '_> {
     }
 
     /// All places of a type that pointers may mean.
-    fn homes(&self, ty: &CType) -> Vec<(ObjectId, Vec<Way>)> {
-        let mut homes: Vec<(ObjectId, Vec<Way>)> = Vec::new();
-        let mut add = |home: (ObjectId, Vec<Way>)| {
+    fn homes(&self, ty: &CType) -> Vec<Home> {
+        let mut homes: Vec<Home> = Vec::new();
+        let mut add = |home: Home| {
             if !homes.contains(&home) {
                 homes.push(home);
             }
@@ -184,6 +188,17 @@ impl Lower<'_, '_> {
             let Some(id) = self.by_key.get(key) else { continue };
             if self.type_at(&self.objects[*id].ty, way).is_some_and(|t| t.same_layout(ty)) {
                 add((*id, way.clone()));
+            }
+        }
+        if self.session.facts.offsets {
+            // From a field to its struct.
+            for (key, way) in &self.session.facts.escaped {
+                let Some(id) = self.by_key.get(key) else { continue };
+                for n in 0..way.len() {
+                    if self.type_at(&self.objects[*id].ty, &way[..n]).is_some_and(|t| t.same_layout(ty)) {
+                        add((*id, way[..n].to_vec()));
+                    }
+                }
             }
         }
         for (id, o) in self.objects.iter().enumerate() {
@@ -198,13 +213,22 @@ impl Lower<'_, '_> {
                     add((id, first));
                 }
             }
+            // From a field to the struct in a struct that it is in.
+            for n in 1..way.len() {
+                if self.session.facts.offsets && self.type_at(root, &way[..n]).is_some_and(|t| t.same_layout(ty)) {
+                    for (id, mut first) in self.homes(root) {
+                        first.extend(&way[..n]);
+                        add((id, first));
+                    }
+                }
+            }
         }
         homes.sort();
         homes
     }
 
     /// Whether an address is that of this home, and the place that it then is.
-    fn resolve(&self, address: &Expr, home: &(ObjectId, Vec<Way>)) -> (Expr, Direct) {
+    fn resolve(&self, address: &Expr, home: &Home) -> (Expr, Direct) {
         let span = address.span;
         let (object, way) = home;
         let o = &self.objects[*object];
@@ -291,7 +315,7 @@ impl Lower<'_, '_> {
             branches.push((condition, block));
         }
         let (mut rest, ()) = self.block(|s| {
-            s.astray(&address, &root, lv.span);
+            s.astray(&address, &root, &homes, lv.span);
             Ok(())
         })?;
         for (condition, block) in branches.into_iter().rev() {
@@ -302,22 +326,20 @@ impl Lower<'_, '_> {
     }
 
     /// An address that means nothing of the type.
-    pub fn astray(&mut self, address: &Expr, root: &CType, span: Span) {
+    fn astray(&mut self, address: &Expr, root: &CType, homes: &[Home], span: Span) {
         let number = |n: i64| constant(n, ADDRESS, span);
         let low = binary(BinaryOp::Lt, number(FUNCTIONS), address.clone());
         self.check(low, Check::Null, "null is no object", span);
-        // Inside of an object of another type: what that means is not known.
+        // Inside of an object that has nothing of the type that pointers may mean: what that means is not known.
         let inside: Vec<Expr> = (self.objects.iter())
-            .filter(|o| o.base != 0)
-            .map(|o| {
+            .enumerate()
+            .filter(|(id, o)| o.base != 0 && !homes.iter().any(|(home, _)| home == id))
+            .map(|(_, o)| {
                 let size = o.size(self.types());
                 let total = o.pool.map_or(size, |p| p.stride * i64::from(p.slots));
                 let above = binary(BinaryOp::Le, number(o.base), address.clone());
-                (o, and(above, binary(BinaryOp::Lt, address.clone(), number(o.base + total))))
+                and(above, binary(BinaryOp::Lt, address.clone(), number(o.base + total)))
             })
-            .filter(|(o, _)| !o.ty.same_layout(root))
-            .filter(|(o, _)| !matches!(&o.ty, CType::Array(of, _) if of.same_layout(root)))
-            .map(|(_, e)| e)
             .collect();
         if let Some(other) = inside.into_iter().reduce(|a, b| binary(BinaryOp::Or, a, b)) {
             let words = format!("memory is used as `{}` that has another type", self.types().show(root));
@@ -332,37 +354,6 @@ impl Lower<'_, '_> {
         if value_of(&e) != Some(1) {
             self.push(StmtKind::Assert(Expr { span, ..e }, check, Some(words.into())), span);
         }
-    }
-
-    /// The core's place of a scalar part.
-    pub fn place(&mut self, d: &Direct, span: Span) -> Result<Place> {
-        let fields: Vec<usize> =
-            d.parts.iter().filter_map(|p| if let Part::Field(i) = p { Some(*i) } else { None }).collect();
-        let o = &self.objects[d.object];
-        let Some(leaf) = o.leaf(&fields) else { return wrong(span, "this is no single value") };
-        let mut dims = Vec::new();
-        let mut indexes: Vec<Expr> = Vec::new();
-        if let Some(p) = o.pool {
-            dims.push(p.slots);
-            dims.extend(p.elements);
-            indexes.push(d.slot.clone().unwrap_or_else(|| constant(0, ADDRESS, span)));
-            if p.elements.is_some() {
-                indexes.push(d.element.clone().unwrap_or_else(|| constant(0, ADDRESS, span)));
-            }
-        }
-        dims.extend(&o.leaves[leaf].dims);
-        indexes.extend(d.parts.iter().filter_map(|p| if let Part::Index(e) = p { Some(e.clone()) } else { None }));
-        let ty = o.leaves[leaf].ty.core();
-        let base = match &o.parts {
-            Parts::Globals(ids) => Base::Global(ids[leaf]),
-            Parts::Locals(ids) => Base::Local(ids[leaf]),
-        };
-        let path = indexes
-            .into_iter()
-            .zip(dims)
-            .map(|(e, len)| Projection::Index { index: index_of(e).into(), lo: 0, len })
-            .collect();
-        Ok(Place { base, path, ty, span })
     }
 
     /// Whether reading a place is no access to shared state.
@@ -395,33 +386,32 @@ impl Lower<'_, '_> {
         block
     }
 
-    /// One access, together with the checks that belong to its step.
-    pub fn access(&mut self, d: &Direct, access: Stmt) {
-        let mut block = self.allocated(d, access.span);
-        if block.is_empty() {
-            return self.body.out.push(access);
+    /// Accesses that are one step, together with the checks that belong to it.
+    pub fn access(&mut self, d: &Direct, accesses: Block) {
+        let span = accesses.first().map_or(Span::default(), |s| s.span);
+        let mut block = self.allocated(d, span);
+        block.extend(accesses);
+        match block.len() {
+            1 => self.body.out.extend(block),
+            _ => self.push(StmtKind::Atomic(block), span),
         }
-        let span = access.span;
-        block.push(access);
-        self.push(StmtKind::Atomic(block), span);
     }
 
     /// Reads a scalar; what is left reads nothing shared.
     pub fn load_scalar(&mut self, lv: &Lvalue) -> Result<Expr> {
         if let At::Direct(d) = &lv.at {
-            let place = self.place(d, lv.span)?;
-            if self.is_private(&place) {
-                return Ok(read(place));
+            let stored = self.stored(d, lv.span)?;
+            if stored.cells.iter().all(|p| self.is_private(p)) {
+                return Ok(stored.seen(stored.cells.iter().cloned().map(read).collect()));
             }
         }
         let id = self.temp(lv.ty.core());
         let span = lv.span;
         self.at(lv, &mut |s, d| {
-            let place = s.place(d, span)?;
-            let target = s.local(id, span);
+            let stored = s.stored(d, span)?;
             // A pointer may be to a type of the other sign.
-            let value = cast_to(read(place), &target.ty);
-            s.access(d, stmt(StmtKind::Assign(target, value), span));
+            let target = s.local(id, span);
+            s.read_stored(d, &stored, &target);
             Ok(())
         })?;
         Ok(self.read_local(id, span))
@@ -431,9 +421,8 @@ impl Lower<'_, '_> {
     pub fn store_scalar(&mut self, lv: &Lvalue, e: Expr, span: Span) -> Result<()> {
         let e = if matches!(lv.at, At::Deref { .. }) { self.simple(e) } else { e };
         self.at(lv, &mut |s, d| {
-            let place = s.place(d, span)?;
-            let value = cast_to(e.clone(), &place.ty);
-            s.access(d, stmt(StmtKind::Assign(place, value), span));
+            let stored = s.stored(d, span)?;
+            s.write_stored(d, &stored, e.clone(), span);
             Ok(())
         })
     }
@@ -454,11 +443,28 @@ impl Lower<'_, '_> {
                     self.collect_scalars(of, next, span, out)?;
                 }
             }
+            CType::Struct(id) if self.types().structs[*id].cells.is_some() => {
+                let cells = self.types().structs[*id].cells.expect("it was asked");
+                for i in 0..cells.count {
+                    let mut next = way.clone();
+                    next.push(Part::Cell(i));
+                    out.push((next, cells.cell()));
+                }
+            }
             CType::Struct(id) => {
                 for (i, f) in self.types().structs[*id].fields.iter().flatten().enumerate() {
                     let mut next = way.clone();
-                    next.push(Part::Field(i));
-                    self.collect_scalars(&f.ty, next, span, out)?;
+                    match f.bits {
+                        Some(bits) if bits.leader == i => {
+                            next.push(Part::Run(i));
+                            out.push((next, bits.cell()));
+                        }
+                        Some(_) => {}
+                        None => {
+                            next.push(Part::Field(i));
+                            self.collect_scalars(&f.ty, next, span, out)?;
+                        }
+                    }
                 }
             }
             CType::Void => {}
@@ -490,10 +496,35 @@ impl Lower<'_, '_> {
                 }
                 Ok(Value { parts, ty: lv.ty.plain().clone() })
             }
-            ty if ty.is_scalar() => Ok(Value::scalar(self.load_scalar(lv)?, ty)),
+            ty if ty.is_scalar() => {
+                let e = self.load_scalar(lv)?;
+                self.of_width(Value::scalar(e, ty), lv)
+            }
             CType::Void => Ok(Value::void()),
+            CType::Float(_) => unsupported(lv.span, "floating point is not taken"),
             ty => unsupported(lv.span, format!("a value of type `{}` is not taken", self.types().show(&ty))),
         }
+    }
+
+    /// A value as a place holds it: the type of a bit-field is the one that its values are promoted to.
+    fn of_width(&self, v: Value, lv: &Lvalue) -> Result<Value> {
+        let (Some(width), CType::Int { bits, .. }) = (lv.width, &v.ty) else { return Ok(v) };
+        match (width, bits) {
+            (..32, _) => Ok(Value::scalar(cast(v.parts[0].clone(), &INT), crate::types::INT)),
+            (32, 32) | (64, 64) => Ok(v),
+            // Compilers do not agree on its type.
+            _ => unsupported(lv.span, "the value of a bit-field of 32 to 63 bits of a `long` is not taken"),
+        }
+    }
+
+    /// A value converted to the type of a place, and to its bits if it is a bit-field.
+    pub fn fitted(&mut self, v: Value, lv: &Lvalue, span: Span) -> Result<Value> {
+        let v = self.convert(v, &lv.ty, span)?;
+        let (Some(width), CType::Int { signed, .. }) = (lv.width, &v.ty) else { return Ok(v) };
+        let e = narrowed(v.parts[0].clone(), width, *signed);
+        let v = Value::scalar(cast(e, &v.ty.core()), v.ty.clone());
+        // Where its type is not clear, nobody may look at the value of the assignment.
+        Ok(self.of_width(v.clone(), lv).unwrap_or(Value { ty: CType::Void, ..v }))
     }
 
     /// Stores a value of the type of the place.
@@ -514,30 +545,6 @@ impl Lower<'_, '_> {
     }
 }
 
-fn cast_to(e: Expr, ty: &Type) -> Expr {
-    match (&e.ty, ty) {
-        (Type::Fixed { .. }, Type::Fixed { .. }) => cast(e, ty),
-        _ => e,
-    }
-}
-
 fn ways(parts: &[Part]) -> Vec<Way> {
     parts.iter().map(|p| if let Part::Field(i) = p { Way::Field(*i) } else { Way::Element }).collect()
-}
-
-/// `a + b` of addresses.
-pub(crate) fn add(a: Expr, b: Expr) -> Expr {
-    // Constants together, so that they fold.
-    if let (ExprKind::Binary(BinaryOp::Add, x, y), Some(_)) = (&a.kind, value_of(&b))
-        && value_of(y).is_some()
-    {
-        return binary(BinaryOp::Add, (**x).clone(), binary(BinaryOp::Add, (**y).clone(), b));
-    }
-    binary(BinaryOp::Add, a, b)
-}
-
-/// A number of elements in bytes.
-pub(crate) fn scaled(index: Expr, size: i64) -> Expr {
-    let span = index.span;
-    binary(BinaryOp::Mul, cast(index, &ADDRESS), constant(size, ADDRESS, span))
 }

@@ -7,7 +7,7 @@ use crate::declare::Specifiers;
 use crate::expressions::Ex;
 use crate::lower::*;
 use crate::memory::*;
-use crate::places::{At, Direct, Lvalue, Value};
+use crate::places::{At, Lvalue, Value};
 use crate::refusal::{Refusal, Result, unsupported, wrong};
 use crate::types::CType;
 use fabius_lang::program::{BinaryOp, Block, Expr, Guard, LocalId, Stmt, StmtKind};
@@ -25,7 +25,7 @@ impl<'a> Lower<'a, '_> {
         match &s.node {
             Statement::Compound(items) => self.scoped(|l| l.items(items)),
             Statement::Expression(None) => Ok(()),
-            Statement::Expression(Some(e)) => self.full(span, |l| l.value(e).map(drop)),
+            Statement::Expression(Some(e)) => self.full(span, |l| l.effect(e)),
             Statement::If(i) => self.if_(&i.node, span),
             Statement::While(w) => self.loop_(Some(&w.node.expression), Again::Nothing, &w.node.statement, span),
             Statement::DoWhile(d) => self.loop_(None, Again::Condition(&d.node.expression), &d.node.statement, span),
@@ -52,6 +52,19 @@ impl<'a> Lower<'a, '_> {
             },
             Statement::Asm(_) => unsupported(span, "assembly is not taken"),
         }
+    }
+
+    /// An expression whose value nobody looks at.
+    fn effect(&mut self, e: &'a Ex) -> Result<()> {
+        let (mut block, value) = self.block(|l| l.value(e))?;
+        let chosen = |s: &Stmt| matches!(s.kind, StmtKind::Any(..));
+        // What a function without a body returns is then not chosen.
+        if self.is_havocked(e) && block.last().is_some_and(chosen) {
+            block.pop();
+        }
+        self.body.out.extend(block);
+        drop(value);
+        Ok(())
     }
 
     /// Temporaries that `work` takes end with it.
@@ -345,7 +358,7 @@ impl<'a> Lower<'a, '_> {
             }
             match &items[i].node {
                 BlockItem::Declaration(d) => self.declare_local(d)?,
-                BlockItem::StaticAssert(_) => {}
+                BlockItem::StaticAssert(a) => self.static_assertion(a)?,
                 BlockItem::Statement(s) => self.statement(unlabelled(s))?,
             }
             i += 1;
@@ -448,7 +461,8 @@ impl<'a> Lower<'a, '_> {
             let (name, mut ty) = self.declarator(&each.node.declarator, base.clone())?;
             let init = each.node.initializer.as_ref();
             if specifiers.typedef {
-                self.bind(&name, Entity::Type(ty));
+                let named = self.named_type(&name, ty, d);
+                self.bind(&name, named);
                 continue;
             }
             if let CType::Function(_) = ty {

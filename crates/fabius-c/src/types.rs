@@ -47,6 +47,50 @@ pub struct Field {
     pub name: String,
     pub ty: CType,
     pub offset: i64,
+    /// Of a bit-field: which bits of what it is stored in.
+    pub bits: Option<Bits>,
+}
+
+/// Where a bit-field is. Bit-fields that stand next to each other are one memory location (C11 3.14): a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Bits {
+    /// The first field of the run.
+    pub leader: usize,
+    /// How many bytes the run has; its offset is that of its fields.
+    pub bytes: u8,
+    pub shift: u8,
+    pub width: u8,
+}
+
+impl Bits {
+    /// The integer that holds the run.
+    pub fn cell(&self) -> CType {
+        CType::Int { bits: self.bytes.next_power_of_two() * 8, signed: false }
+    }
+}
+
+/// What a union is stored in: integers of one width, without a sign.
+#[derive(Clone, Copy, Debug)]
+pub struct Cells {
+    pub bytes: i64,
+    pub count: u32,
+}
+
+impl Cells {
+    pub fn cell(&self) -> CType {
+        CType::Int { bits: self.bytes as u8 * 8, signed: false }
+    }
+}
+
+/// A field as it is declared.
+#[derive(Clone, Debug)]
+pub struct Member {
+    pub name: String,
+    pub ty: CType,
+    /// Of a bit-field.
+    pub width: Option<u8>,
+    /// What `_Alignas` asks for.
+    pub align: Option<i64>,
 }
 
 /// A struct.
@@ -60,6 +104,8 @@ pub struct Struct {
     /// Accesses to its parts synchronize (the library's objects).
     pub sync: bool,
     pub union: bool,
+    /// Of a union with fields.
+    pub cells: Option<Cells>,
 }
 
 /// How wide `long` and pointers are.
@@ -203,25 +249,97 @@ impl Types {
         }
     }
 
-    /// Gives a struct its fields, laid out one after the other (or, in a union, one over the other).
-    pub fn define(&mut self, id: StructId, fields: Vec<(String, CType)>) {
-        let (mut at, mut align, mut largest) = (0, 1, 0);
+    /// Gives a struct its fields, laid out as gcc does: one after the other (or, in a union, one over the other).
+    ///
+    /// # Errors
+    /// A run of bit-fields that has more than 64 bits: the name of a field of it.
+    pub fn define(&mut self, id: StructId, members: Vec<Member>, packed: bool, least: i64) -> Result<(), String> {
         let union = self.structs[id].union;
-        let fields = fields.into_iter().map(|(name, ty)| {
-            let mine = self.align(&ty);
+        // Bits from the start; where the run of bit-fields begins, as field and bit.
+        let (mut at, mut align, mut largest): (i64, i64, i64) = (0, least.max(1), 0);
+        let mut run: Option<(usize, i64)> = None;
+        let mut fields: Vec<Field> = Vec::new();
+        for Member { name, ty, width, align: asked } in members {
+            if union {
+                at = 0;
+                run = None;
+            }
             let size = self.size(&ty).unwrap_or(0);
-            align = align.max(mine);
-            at = (at + mine - 1) / mine * mine;
-            let offset = if union { 0 } else { at };
-            at = offset + size;
+            let own = if packed { 1 } else { self.align(&ty) };
+            let mine = own.max(asked.unwrap_or(1));
+            let Some(width) = width else {
+                run = None;
+                at = up((at + 7) / 8, mine);
+                align = align.max(mine);
+                fields.push(Field { name, ty, offset: at, bits: None });
+                at = (at + size) * 8;
+                largest = largest.max(at);
+                continue;
+            };
+            let unit = size * 8;
+            if width == 0 {
+                at = up(at, unit);
+                largest = largest.max(at);
+                run = None;
+                continue;
+            }
+            let width = i64::from(width);
+            if !packed && at / unit != (at + width - 1) / unit {
+                at = up(at, unit);
+            }
+            let (leader, start) = *run.get_or_insert((fields.len(), at / 8 * 8));
+            if !name.is_empty() {
+                align = align.max(mine);
+                let bits = Bits { leader, bytes: 0, shift: (at - start).min(64) as u8, width: width as u8 };
+                fields.push(Field { name, ty, offset: start / 8, bits: Some(bits) });
+            }
+            at += width;
             largest = largest.max(at);
-            Field { name, ty, offset }
-        });
-        let fields: Vec<Field> = fields.collect();
+            let bytes = (at - start + 7) / 8;
+            for f in fields.iter_mut().skip(leader) {
+                if bytes > 8 {
+                    return Err(f.name.clone());
+                }
+                if let Some(b) = &mut f.bits {
+                    b.bytes = bytes as u8;
+                }
+            }
+        }
         let s = &mut self.structs[id];
-        s.size = (largest + align - 1) / align * align;
+        s.size = up((largest + 7) / 8, align);
         s.align = align;
         s.fields = Some(fields);
+        if union {
+            let mut places = Vec::new();
+            self.extents(&CType::Struct(id), 0, &mut places);
+            let end = places.iter().map(|(at, size)| at + size).max().unwrap_or(0);
+            let common = places.iter().fold(8, |g, (at, size)| gcd(gcd(g, *at), *size));
+            // The greatest power of two that divides all of them.
+            let bytes = 1 << common.trailing_zeros();
+            self.structs[id].cells = (end > 0).then_some(Cells { bytes, count: (end / bytes) as u32 });
+        }
+        Ok(())
+    }
+
+    /// Where the scalar parts are: offsets and sizes. Of an array its first element, and how far the others are.
+    fn extents(&self, ty: &CType, at: i64, out: &mut Vec<(i64, i64)>) {
+        match ty.plain() {
+            CType::Array(of, n) => {
+                self.extents(of, at, out);
+                let size = self.size(of).unwrap_or(0);
+                out.push((at, size * i64::from(n.unwrap_or(0))));
+                out.push((at, size));
+            }
+            CType::Struct(id) => {
+                for f in self.structs[*id].fields.iter().flatten() {
+                    match f.bits {
+                        Some(b) => out.push((at + f.offset, i64::from(b.bytes))),
+                        None => self.extents(&f.ty, at + f.offset, out),
+                    }
+                }
+            }
+            other => out.push((at, self.size(other).unwrap_or(0))),
+        }
     }
 
     /// The scalar parts of a type, in order.
@@ -241,11 +359,28 @@ impl Types {
                 next.ty = (**of).clone();
                 self.collect(next, out);
             }
+            CType::Struct(id) if self.structs[*id].cells.is_some() => {
+                let cells = self.structs[*id].cells.expect("it was asked");
+                let mut next = leaf.clone();
+                if cells.count > 1 {
+                    next.dims.push(cells.count);
+                }
+                next.ty = cells.cell();
+                out.push(next);
+            }
             CType::Struct(id) => {
                 let s = &self.structs[*id];
                 for (i, f) in s.fields.iter().flatten().enumerate() {
                     let mut next = leaf.clone();
                     next.fields.push(i);
+                    if let Some(bits) = f.bits {
+                        if bits.leader == i {
+                            next.ty = bits.cell();
+                            next.name = format!("{}.{}", leaf.name, s.run(i).join(","));
+                            out.push(next);
+                        }
+                        continue;
+                    }
                     next.ty = f.ty.clone();
                     next.sync |= s.sync;
                     if !f.name.is_empty() {
@@ -303,6 +438,23 @@ impl Types {
             CType::Waiters => "a set of threads".into(),
         }
     }
+}
+
+impl Struct {
+    /// The names of the bit-fields of a run.
+    fn run(&self, leader: usize) -> Vec<&str> {
+        let mine = |f: &&Field| f.bits.is_some_and(|b| b.leader == leader);
+        self.fields.iter().flatten().filter(mine).map(|f| f.name.as_str()).collect()
+    }
+}
+
+/// Rounded up to a multiple.
+fn up(n: i64, to: i64) -> i64 {
+    (n + to - 1) / to * to
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// The library's objects: name of the type, their parts.

@@ -103,8 +103,22 @@ fn what_would_silently_do_nothing_is_refused() {
         ("void f(void) {}", "atexit(f);", "`atexit` is not taken"),
         ("#include <signal.h>\nvoid f(int n) {}", "signal(2, f);", "`signal` is not taken"),
         ("int a[2000], b[2000];", "memset(a, 0, sizeof a);", "more than 1024 values at once"),
-        ("union u { int a; char b[4]; } u;", "u.a = 1;", "`union u` is not taken"),
-        ("struct s { unsigned a : 3; } s;", "s.a = 1;", "a bit-field is not taken"),
+        ("union u { int a; _Atomic int b; } u;", "u.a = 1;", "an atomic variable in `union u` is not taken"),
+        ("union u { unsigned a : 3; long b; } u;", "__sync_fetch_and_add(&u.b, 1);", "on a part of a union"),
+        ("struct s { long a : 40; } s;", "return s.a > 0;", "of 32 to 63 bits"),
+        ("struct s { unsigned a : 30, b : 30, c : 30; } s;", "s.a = 1;", "a run of bit-fields of more than 64 bits"),
+        ("struct s { int a, b; }; _Atomic struct s s;", "struct s t = s;", "it would be several values"),
+        ("int x; __attribute__((constructor)) void f(void) { x = 1; }", "return x;", "`constructor` is not taken"),
+        ("void f(int *p) {}", "__attribute__((cleanup(f))) int x = 1;", "`cleanup` is not taken"),
+        ("typedef int big __attribute__((aligned(16)));", "big x = 1;", "has an alignment of its own"),
+        ("enum e { A = 0xffffffffu };", "return A;", "is no `int`"),
+        ("int n = 3;", "int a[n]; return sizeof a;", "whose length is not constant"),
+        ("#include <wchar.h>", "wchar_t *s = L\"a\";", "wide characters"),
+        ("", "return 'ab';", "one of several"),
+        ("#include <stdio.h>", "int n = printf(\"a\");", "does not become a `int`"),
+        ("#include <stdio.h>", "char b[4]; scanf(\"%s\", b);", "only numbers are read"),
+        ("", "_Static_assert(sizeof(long) == 4, \"\");", "this static assertion fails"),
+        ("struct s { int a; double d; } s;", "s.d = 1;", "floating point is not taken"),
     ] {
         let said = said(head, main);
         assert!(said.contains(words), "{main}: {said}");
@@ -120,4 +134,88 @@ fn the_string_functions_stand_behind_the_program() {
     let Found::Bug(kind, _, _, line) = check(&[&file], "all") else { panic!("there is a bug") };
     assert_eq!(kind, "NullDereference");
     assert!(line as usize > text.lines().count(), "{line}");
+}
+
+#[test]
+fn a_run_of_bit_fields_is_one_memory_location() {
+    let fields = "struct { unsigned a : 3, b : 5; unsigned : 0; unsigned c : 4; char d; } s;\
+                  void *first(void *p) { s.a = 1; return 0; } void *second(void *p) { s.OTHER = 1; return 0; }";
+    let main = "pthread_t a, b; pthread_create(&a, 0, first, 0); pthread_create(&b, 0, second, 0); pthread_join(a, 0); pthread_join(b, 0);";
+    for (other, kind) in [("b", "DataRace"), ("c", "verified"), ("d", "verified")] {
+        assert_eq!(said(&fields.replace("OTHER", other), main), kind, "{other}");
+    }
+    // What the neighbour has written between reading and writing is lost.
+    let text =
+        format!("{HEAD}{}\nint main(void) {{ {main} assert(s.a == 1 && s.b == 1); }}", fields.replace("OTHER", "b"));
+    assert!(matches!(check_text(&text, "all"), Found::Bug(kind, 1, ..) if kind == "Assertion"));
+}
+
+#[test]
+fn threads_may_use_different_parts_of_a_union() {
+    let parts = "union { struct { int a, b; } s; long whole; char bytes[8]; } u;\
+                 void *first(void *p) { u.s.a = 1; return 0; } void *second(void *p) { OTHER = 1; return 0; }";
+    let main = "pthread_t a, b; pthread_create(&a, 0, first, 0); pthread_create(&b, 0, second, 0); pthread_join(a, 0); pthread_join(b, 0);";
+    for (other, kind) in
+        [("u.s.b", "verified"), ("u.bytes[4]", "verified"), ("u.bytes[3]", "DataRace"), ("u.whole", "DataRace")]
+    {
+        assert_eq!(said(&parts.replace("OTHER", other), main), kind, "{other}");
+    }
+    assert_eq!(said("union { int a[2]; char b[8]; } u; int n = 2;", "u.a[n] = 1;"), "IndexOutOfBounds");
+}
+
+/// Each of these holds for the compiler of the machine, too.
+#[test]
+fn small_programs_mean_what_the_compiler_says() {
+    let programs = [
+        (
+            "struct in { int a[2]; union { short s; char c; } u; }; struct out { struct in x[2]; int *p; const char *name; };\
+          int g; struct out o = { .x = { [1] = { .a = { 1, 2 }, .u.c = 'x' } }, .p = &g, .name = \"abc\" };\
+          struct in make(int a) { struct in r = { { a, a + 1 }, { .s = 3 } }; return r; }",
+            "assert(o.x[1].u.s == 'x' && o.x[1].a[1] == 2 && o.name[2] == 'c' && o.p == &g);\
+          assert(make(9).a[1] == 10 && make(1).u.c == 3); struct in v, w; assert((w = v = make(4)).a[0] == 4);",
+        ),
+        (
+            "struct list { struct list *next; }; struct item { int v; struct { int w; struct list l; } in; } a = { 1, { 2 } };\
+          #define OF(p, T, m) ((T *)((char *)(p) - __builtin_offsetof(T, m)))",
+            "struct list *p = &a.in.l; OF(p, struct item, in.l)->v = 9; assert(a.v == 9);\
+          struct item *q = malloc(sizeof *q); q->v = 7; p = &q->in.l; assert(OF(p, struct item, in.l)->v == 7);",
+        ),
+        (
+            "struct msg { int tag; union { int i; void *p; struct { short x, y; } at; }; };",
+            "int n = 5; struct msg m = { 1, { .at = { 3, 4 } } }; assert(m.i == 0x40003); m.p = &n; assert(*(int *)m.p == 5);\
+          struct msg *q = &m, k = *q; q->i = 0; assert(k.p == &n && m.at.x == 0);",
+        ),
+        (
+            "union u { int i; unsigned n; char b[4]; };",
+            "union u v; int *p = &v.i; *p = -1; assert(v.n == 0xffffffffu); char *b = v.b; b[1] = 0; assert(v.n == 0xffff00ffu);\
+          union u *h = malloc(2 * sizeof *h); h[1].i = 258; assert(h[1].b[0] == 2 && h[1].b[1] == 1); free(h);",
+        ),
+        (
+            "struct __attribute__((packed)) p { char c; int i; }; struct a { char c; _Alignas(16) int i; char d __attribute__((aligned(8))); };\
+          typedef struct { char c; long l; } __attribute__((packed, aligned(2))) t; typedef int byte __attribute__((mode(QI)));",
+            "assert(sizeof(struct p) == 5 && sizeof(struct a) == 32 && sizeof(t) == 10 && sizeof(byte) == 1);\
+          assert(__builtin_offsetof(struct a, d) == 24);",
+        ),
+        (
+            "",
+            "int *p = (int[]){ [5] = 7 }; assert(p[5] == 7); assert(sizeof((int[]){ 1, 2 }) == 8 && sizeof((char[]){ \"abc\" }) == 4);\
+          assert('\\'' == 39 && '\\377' == -1); assert(labs(-(1l << 40)) == 1l << 40 && llabs(-3ll) == 3);",
+        ),
+        (
+            "struct f { unsigned a : 3; int b : 5; _Bool c : 1; int : 0; unsigned long d : 32, e : 32; };",
+            "struct f x = { 9, -1, 4 }; assert(x.a == 1 && x.b == -1 && x.c == 1); assert(x.a - 2 < 0); assert((x.a = 10) == 2);\
+          x.b = 15; x.b++; assert(x.b == -16); x.d = -1; x.e = 0; struct f *p = &x, y = *p; p->a = 7; p->a++; assert(x.a == 0 && y.a == 2);",
+        ),
+    ];
+    let folder = Folder::new();
+    for (declarations, main) in programs {
+        let declarations = declarations.replace("#define", "\n#define");
+        assert_eq!(said(&declarations, main), "verified", "{main}");
+        let file = folder.file("x.c", &format!("{HEAD}{declarations}\nint main(void) {{ {main} return 0; }}"));
+        let program = folder.0.join("x");
+        let made =
+            std::process::Command::new("cc").args(["-w", "-o"]).arg(&program).arg(&file).status().expect("cc runs");
+        assert!(made.success(), "{main}");
+        assert!(std::process::Command::new(&program).status().expect("it runs").success(), "{main}");
+    }
 }

@@ -106,7 +106,8 @@ impl Maker<'_> {
 
     fn statement(&mut self, out: &mut String, indent: usize) {
         let pad = "    ".repeat(indent);
-        let all = self.places.clone();
+        let mut all = self.places.clone();
+        all.retain(|(place, _)| !place.starts_with("sizeof"));
         let (place, _) = self.pick(&all);
         let depth = self.rng.u32(1..4);
         match self.rng.u8(..16) {
@@ -185,6 +186,73 @@ impl Maker<'_> {
         .expect("text is written");
     }
 
+    /// Bit-fields, and unions: the same memory seen in several ways.
+    fn overlaid(&mut self) {
+        let mut fields = String::new();
+        for i in 0..self.rng.usize(2..7) {
+            let ty =
+                self.pick(&["int", "unsigned", "unsigned char", "signed char", "short", "unsigned short", "_Bool"]);
+            let most = match ty {
+                "int" | "unsigned" => 32,
+                "short" | "unsigned short" => 16,
+                "_Bool" => 1,
+                _ => 8,
+            };
+            match self.rng.u8(..8) {
+                0 => {
+                    let _ = write!(fields, "{ty} h{i}; ");
+                    self.places.push((format!("b0.h{i}"), ty));
+                }
+                1 => {
+                    let _ = write!(fields, "{} : 0; ", self.pick(&["int", "short", "char"]));
+                }
+                2 => {
+                    let _ = write!(fields, "{ty} : {}; ", self.rng.u32(1..=most));
+                }
+                _ => {
+                    let _ = write!(fields, "{ty} h{i} : {}; ", self.rng.u32(1..=most));
+                    for of in ["b0.", "b1.", "bp->"] {
+                        self.places.push((format!("{of}h{i}"), ty));
+                    }
+                }
+            }
+            // A run has 64 bits at most.
+            if i % 2 == 1 {
+                let _ = write!(fields, "char g{i}; ");
+                self.places.push((format!("b0.g{i}"), "char"));
+            }
+        }
+        let packed = self.pick(&["", "", "__attribute__((packed))"]);
+        let _ = writeln!(
+            self.text,
+            "    struct bits {{ char first; {fields} }} {packed} b0 = {{ 1 }}, b1 = {{ 2 }}, *bp = &b1;"
+        );
+        self.places.push(("sizeof(struct bits)".into(), "size"));
+        let whole = &TYPES[..8];
+        let (x, y, z) = (self.pick(whole), self.pick(whole), self.pick(whole));
+        let _ = writeln!(
+            self.text,
+            "    union over {{ unsigned char c[16]; {x} x; {y} y[2]; struct {{ {z} a; {x} b; unsigned w : 5; int v : 9; }} s; unsigned long l; }} \
+             u0 = {{ {{ 1, 2, [7] = 200 }} }}, u1 = {{ .l = {}ul }}, *up = &u0;\n    unsigned char *uc = &u0.c[2];",
+            self.rng.u64(..)
+        );
+        for place in [
+            "u0.x",
+            "u1.y[p & 1]",
+            "up->s.a",
+            "u0.s.b",
+            "u1.l",
+            "up->c[(v0 + p) & 7]",
+            "u0.s.w",
+            "up->s.v",
+            "uc[q & 3]",
+            "up->y[1]",
+        ] {
+            self.places.push((place.into(), "overlaid"));
+        }
+        let _ = writeln!(self.text, "    for (int k = 0; k < 16; k++) u1.c[k] = (unsigned char)(k * 37 + p);");
+    }
+
     fn function(&mut self, n: u32) {
         let _ = writeln!(self.text, "static unsigned long f{n}(int p, long q) {{");
         self.places = vec![("p".into(), "int"), ("q".into(), "long")];
@@ -231,11 +299,18 @@ impl Maker<'_> {
                 }
             }
         }
+        let overlaid = self.rng.bool();
+        if overlaid {
+            self.overlaid();
+        }
         let statements = self.rng.u32(3..8);
         for k in 0..statements {
             let mut out = String::new();
             self.statement(&mut out, 1);
             self.text += &out;
+            if overlaid && k == 1 {
+                self.text += "    b1 = b0; u1 = *up; bp = (q & 1) ? &b0 : &b1;\n";
+            }
             if memory > 1 && k == 1 {
                 self.text += "    d = d + 1; if (q & 1) d--;\n    r = s;\n";
             }
@@ -271,12 +346,19 @@ fn compare(seed: u64, functions: u32) {
     std::fs::write(&file, format!("{text}int main(void) {{\n{prints}    return 0;\n}}\n"))
         .expect("the file is written");
     let program = folder.join("printed");
-    let made =
-        Command::new("cc").args(["-O0", "-fwrapv", "-w", "-o"]).arg(&program).arg(&file).status().expect("cc runs");
-    assert!(made.success(), "seed {seed}");
-    let output = Command::new(&program).output().expect("the program runs");
-    assert!(output.status.success(), "seed {seed}");
-    let values = String::from_utf8(output.stdout).expect("numbers");
+    let run = |compiler: &str| {
+        let flags = ["-O0", "-fwrapv", "-fno-strict-aliasing", "-w", "-Wno-packed-bitfield-compat", "-o"];
+        let made = Command::new(compiler).args(flags).arg(&program).arg(&file).status().ok()?;
+        assert!(made.success(), "{compiler}, seed {seed}");
+        let output = Command::new(&program).output().expect("the program runs");
+        assert!(output.status.success(), "seed {seed}");
+        Some(String::from_utf8(output.stdout).expect("numbers"))
+    };
+    let values = run("cc").expect("cc runs");
+    // Where there is another compiler, it says the same.
+    if let Some(others) = run("clang") {
+        assert_eq!(values, others, "seed {seed}: the compilers do not agree");
+    }
     let asserts: String =
         calls.iter().zip(values.lines()).map(|(c, v)| format!("    assert({c} == {v}ul);\n")).collect();
     let file = folder.join("asserted.c");

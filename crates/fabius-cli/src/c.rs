@@ -22,6 +22,7 @@ const PROPERTY: &str = "--property";
 const DATA_MODEL: &str = "--data-model";
 const OVERFLOW: &str = "--overflow";
 const LEAKS: &str = "--leaks";
+const HAVOC: &str = "--havoc";
 
 /// What belongs to a C program besides its text, as constants.
 pub fn constants(args: &ProgramArgs) -> Result<Vec<(String, String)>, Failure> {
@@ -38,7 +39,8 @@ pub fn constants(args: &ProgramArgs) -> Result<Vec<(String, String)>, Failure> {
     if args.data_model == Some(DataModelArg::Ilp32) {
         all.push((DATA_MODEL.into(), "ilp32".into()));
     }
-    for (name, _) in [(OVERFLOW, args.overflow), (LEAKS, args.leaks)].into_iter().filter(|(_, given)| *given) {
+    let given = [(OVERFLOW, args.overflow), (LEAKS, args.leaks), (HAVOC, args.havoc)];
+    for (name, _) in given.into_iter().filter(|(_, given)| *given) {
         all.push((name.into(), "yes".into()));
     }
     Ok(all)
@@ -96,6 +98,19 @@ pub fn refuse_wide_choices(program: &Program, source: &str) -> Result<(), Failur
     }
 }
 
+/// What is assumed of functions without a body.
+pub fn assumed(havocked: &[String]) -> Option<String> {
+    let names: Vec<String> = havocked.iter().map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [] => None,
+        [one] => Some(format!("{one} has no body: it is taken to return any value and to change nothing")),
+        [first @ .., last] => {
+            let all = format!("{} and {last}", first.join(", "));
+            Some(format!("{all} have no bodies: they are taken to return any value and to change nothing"))
+        }
+    }
+}
+
 /// Whether a file is a C program.
 pub fn is_c(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "c" || e == "i")
@@ -117,6 +132,7 @@ pub fn load(path: &Path, consts: &[(String, String)]) -> Result<fabius_c::Loaded
             DATA_MODEL => options.model = DataModel::Ilp32,
             OVERFLOW => options.overflow = true,
             LEAKS => options.leaks = true,
+            HAVOC => options.havoc = true,
             _ => options.preprocessor.push(format!("-D{name}={value}")),
         }
     }

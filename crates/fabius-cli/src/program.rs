@@ -7,7 +7,8 @@ use crate::{c, files, task};
 use fabius_lang::program::Program;
 use fabius_lang::{Choices, Options};
 use fabius_messages::ctp::Ctp;
-use fabius_trace::{ProgramId, Reason};
+use fabius_trace::{ProgramId, Reason, Verdict};
+use fabius_verify::Report;
 use fabius_verify::prove::{Budget, ProofError, within};
 use std::path::Path;
 
@@ -17,6 +18,22 @@ pub struct Loaded {
     pub id: ProgramId,
     /// The program, or the limit that was hit before it was read.
     pub program: Result<Program, Reason>,
+    /// What is assumed of it that its text does not say.
+    pub assumed: Option<String>,
+}
+
+impl Loaded {
+    /// Says in an answer what is assumed.
+    pub fn qualify(&self, report: &mut Report) {
+        let Some(words) = &self.assumed else { return };
+        match &mut report.verdict {
+            Verdict::NoBugWithinBounds { bounds } | Verdict::Unknown { bounds, .. } => {
+                bounds.limits.push(words.clone())
+            }
+            Verdict::Verified => report.limits.push(words.clone()),
+            Verdict::Bug { .. } => {}
+        }
+    }
 }
 
 /// Reads and compiles a program.
@@ -58,7 +75,7 @@ pub fn compile(
             Ok(fabius_verify::with_instances(program, instances)?)
         }
     };
-    Ok(Loaded { source, id, program })
+    Ok(Loaded { source, id, program, assumed: None })
 }
 
 /// The same of a C program, all of whose files are part of what it is.
@@ -72,15 +89,15 @@ fn compile_c(
     let (instances, consts) = (&args.instances, c::constants(args)?);
     let id_of = |source: &str| fabius_verify::program_id(&path.display().to_string(), source, &consts, instances);
     let (file, options) = (path.to_path_buf(), consts.clone());
-    let fabius_c::Loaded { source, program } = match in_budget(budget, move || c::load(&file, &options))? {
+    let fabius_c::Loaded { source, program, havocked } = match in_budget(budget, move || c::load(&file, &options))? {
         Ok(loaded) => loaded?,
-        Err(reason) => return Ok(Loaded { id: id_of(&source), source, program: Err(reason) }),
+        Err(reason) => return Ok(Loaded { id: id_of(&source), source, program: Err(reason), assumed: None }),
     };
     let program = fabius_verify::with_instances(program, instances)?;
     if choices == Choices::Finite {
         c::refuse_wide_choices(&program, &source)?;
     }
-    Ok(Loaded { id: id_of(&source), source, program: Ok(program) })
+    Ok(Loaded { id: id_of(&source), source, program: Ok(program), assumed: c::assumed(&havocked) })
 }
 
 /// A trace program as the command line names it.

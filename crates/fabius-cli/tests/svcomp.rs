@@ -178,3 +178,27 @@ fn what_the_preprocessor_makes_of_the_headers_of_the_system_is_taken() {
         assert_eq!(json(&output)["verdict"], "bug", "{options:?}: {}", String::from_utf8_lossy(&output.stdout));
     }
 }
+
+#[test]
+fn a_function_without_a_body_is_assumed_on_request_and_the_answer_says_so() {
+    let folder = folder("svcomp_havoc");
+    let text = "#include <assert.h>\nunsigned char get(int *p); void put(int);\n\
+                int main(void) { int n = 1; unsigned char c = get(&n); put(c); get(0); assert(n == 1 && c OP 255); return 0; }\n";
+    let right = file(&folder, "right.c", &text.replace("OP", "<="));
+    let wrong = file(&folder, "wrong.c", &text.replace("OP", "<"));
+    expect(&fabius(&["check", &right]), 2, &["`get` has no body", "--havoc"]);
+    let words = "`get` and `put` have no bodies: they are taken to return any value and to change nothing";
+    for command in ["check", "verify", "decide"] {
+        let verified = fabius(&[command, &right, "--havoc"]);
+        expect(&verified, 0, &[words]);
+        let text = String::from_utf8_lossy(&verified.stdout);
+        assert!(!text.contains("verified: "), "{command}: {text}");
+        expect(&fabius(&[command, &wrong, "--havoc"]), 1, &["assertion failed", words]);
+    }
+    let document = json(&fabius(&["check", &right, "--havoc", "--json"]));
+    assert_eq!(document["bounds"]["limits"][0], words);
+    let output = fabius(&["check", &right, "--havoc", "--property", "unreach-call", "--svcomp"]);
+    assert_eq!(last_line(&output), "unknown");
+    let pointer = file(&folder, "pointer.c", "int *get(void);\nint main(void) { return *get(); }\n");
+    expect(&fabius(&["check", &pointer, "--havoc"]), 2, &["`get` has no body, and a `int *` cannot be anything"]);
+}

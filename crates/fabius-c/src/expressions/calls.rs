@@ -26,15 +26,47 @@ impl<'a> Lower<'a, '_> {
                 if self.functions.get(name).is_some_and(|f| f.definition.is_some()) {
                     return self.call_function(&name.clone(), args, span);
                 }
+                if self.options.havoc && self.functions.contains_key(name) {
+                    return self.havoc(&name.clone(), args, span);
+                }
                 let known = self.functions.contains_key(name);
                 let what = if known { "has no body" } else { "is not declared" };
                 return unsupported(span, format!("`{name}` {what}, and is no function that is known"))
                     .map_err(|e: Refusal| Refusal { code: "E0704", ..e })
-                    .map_err(|e| e.help("define it in one of the files"));
+                    .map_err(|e| match known {
+                        true => e.help(
+                            "define it in one of the files; with `--havoc` it returns any value and does nothing",
+                        ),
+                        false => e.help("define it in one of the files"),
+                    });
             }
         }
         let pointer = self.value(&c.node.callee)?;
         self.call_pointer(pointer, args, span)
+    }
+
+    /// Calls a function without a body: it does nothing, and returns any value of its type.
+    fn havoc(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Value> {
+        let result = self.functions[name].signature.result.plain().clone();
+        self.havocked.insert(name.to_string());
+        self.evaluate_all(args)?;
+        match result {
+            CType::Void => Ok(Value::void()),
+            CType::Int { .. } | CType::Bool => self.any_of(&result, span),
+            _ => {
+                let words = format!("`{name}` has no body, and a `{}` cannot be anything", self.types().show(&result));
+                unsupported(span, words)
+                    .map_err(|e: Refusal| Refusal { code: "E0704", ..e })
+                    .map_err(|e| e.help("write a body that says which objects it may return"))
+            }
+        }
+    }
+
+    /// Whether a call is of a function that does nothing, so that its value does not matter where nobody looks at it.
+    pub fn is_havocked(&self, e: &Ex) -> bool {
+        let Expression::Call(c) = &e.node else { return false };
+        let Expression::Identifier(name) = &c.node.callee.node else { return false };
+        self.havocked.contains(&name.node.name)
     }
 
     /// The arguments of a call, converted to the parameters' types.

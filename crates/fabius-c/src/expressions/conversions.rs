@@ -15,6 +15,9 @@ impl<'a> Lower<'a, '_> {
         let to = to.plain().clone();
         let refuse = |s: &Self| {
             let (a, b) = (s.types().show(&v.ty), s.types().show(&to));
+            if matches!(v.ty, CType::Float(_)) || matches!(to, CType::Float(_)) {
+                return unsupported(span, "floating point is not taken");
+            }
             unsupported(span, format!("a `{a}` does not become a `{b}`"))
         };
         if to == CType::Void {

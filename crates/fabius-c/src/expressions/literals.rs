@@ -45,10 +45,11 @@ impl<'a> Lower<'a, '_> {
                 Ok(Value::scalar(constant(n as i64, ty.core(), span), ty))
             }
             ast::Constant::Character(text) => {
-                let inner = text.trim_start_matches(['L', 'u', 'U']).trim_matches('\'');
-                let bytes = unescape(inner);
-                let n = bytes.first().map_or(0, |b| i64::from(*b as i8));
-                Ok(Value::scalar(constant(n, INT.core(), span), INT))
+                let inner = text.strip_prefix('\'').and_then(|t| t.strip_suffix('\''));
+                match inner.map(unescape).as_deref() {
+                    Some([b]) => Ok(Value::scalar(constant(i64::from(*b as i8), INT.core(), span), INT)),
+                    _ => unsupported(span, "a wide character, or one of several, is not taken"),
+                }
             }
             ast::Constant::Float(_) => unsupported(span, "floating point is not taken")
                 .map_err(|e: Refusal| e.help("use integers: what matters is the interleaving")),
@@ -60,11 +61,20 @@ impl<'a> Lower<'a, '_> {
 pub(crate) fn string_bytes(parts: &[String]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for part in parts {
-        let text = part.trim_start_matches(['L', 'u', 'U', '8']);
-        bytes.extend(unescape(text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text)));
+        bytes.extend(unescape(unquoted(part)));
     }
     bytes.push(0);
     bytes
+}
+
+/// Whether the characters of a string literal have more than a byte each.
+pub(crate) fn is_wide(parts: &[String]) -> bool {
+    parts.iter().any(|p| !p.starts_with('"') && !p.starts_with("u8"))
+}
+
+fn unquoted(part: &str) -> &str {
+    let text = part.trim_start_matches("u8");
+    text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text)
 }
 
 fn unescape(text: &str) -> Vec<u8> {

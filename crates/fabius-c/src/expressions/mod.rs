@@ -9,8 +9,8 @@ mod overflow;
 use crate::core::*;
 use crate::lower::*;
 use crate::memory::Part;
-use crate::places::{Lvalue, Value, add, scaled};
-use crate::refusal::{Refusal, Result, unsupported, wrong};
+use crate::places::{Lvalue, Value};
+use crate::refusal::{Result, unsupported, wrong};
 use crate::types::{CType, INT};
 use fabius_lang::program::{Expr, Type};
 use fabius_trace::Span;
@@ -19,7 +19,7 @@ use lang_c::ast::{BinaryOperator as Op, Expression, UnaryOperator as Un};
 use lang_c::span::Node;
 use std::rc::Rc;
 
-pub(crate) use literals::string_bytes;
+pub(crate) use literals::{is_wide, string_bytes};
 
 pub(crate) type Ex = Node<Expression>;
 
@@ -67,9 +67,8 @@ impl<'a> Lower<'a, '_> {
                 matches!(self.entity(&name.node.name), Some(Entity::Object(_) | Entity::Global(_)))
             }
             Expression::StringLiteral(_) | Expression::CompoundLiteral(_) => true,
-            Expression::Member(m) => {
-                m.node.operator.node == ast::MemberOperator::Indirect || self.is_lvalue(&m.node.expression)
-            }
+            // A part of a value is looked at in a variable of its own.
+            Expression::Member(_) => true,
             Expression::UnaryOperator(u) => u.node.operator.node == Un::Indirection,
             Expression::BinaryOperator(b) => b.node.operator.node == Op::Index,
             _ => false,
@@ -89,6 +88,9 @@ impl<'a> Lower<'a, '_> {
                 Some(_) => wrong(span, format!("`{}` is no variable", name.node.name)),
                 None => wrong(span, format!("there is no `{}`", name.node.name)),
             },
+            Expression::StringLiteral(text) if is_wide(&text.node) => {
+                unsupported(span, "a string of wide characters is not taken")
+            }
             Expression::StringLiteral(text) => {
                 let bytes = string_bytes(&text.node);
                 let id = self.string_object(bytes, span)?;
@@ -119,9 +121,13 @@ impl<'a> Lower<'a, '_> {
                 let pointer = self.value(&b.node.lhs)?;
                 self.element(pointer, &b.node.rhs, span)
             }
-            Expression::Conditional(_) | Expression::Call(_) | Expression::Statement(_) => {
-                unsupported(span, "a part of a value that is no variable is not taken")
-                    .map_err(|e: Refusal| e.help("assign it to a variable first"))
+            Expression::Conditional(_) | Expression::Call(_) | Expression::Statement(_) | Expression::Comma(_) => {
+                let v = self.value(e)?;
+                self.held(v, span)
+            }
+            Expression::BinaryOperator(b) if b.node.operator.node == Op::Assign => {
+                let v = self.value(e)?;
+                self.held(v, span)
             }
             _ => wrong(span, "this is no place"),
         }
@@ -188,13 +194,9 @@ impl<'a> Lower<'a, '_> {
                 let lv = self.lvalue(e)?;
                 self.load(&lv)
             }
-            Expression::Member(m) => {
-                if self.is_lvalue(e) {
-                    let lv = self.lvalue(e)?;
-                    return self.load(&lv);
-                }
-                let whole = self.value(&m.node.expression)?;
-                self.field_of_value(whole, &m.node.identifier.node.name, span)
+            Expression::Member(_) => {
+                let lv = self.lvalue(e)?;
+                self.load(&lv)
             }
             Expression::Call(c) => self.call(c, span),
             Expression::SizeOfTy(t) => {
@@ -235,6 +237,9 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn size_value(&mut self, ty: &CType, span: Span) -> Result<Value> {
+        if self.body.variable_lengths && has_length(ty, crate::declare::MOST_ELEMENTS) {
+            return unsupported(span, "the size of an array whose length is not constant is not taken");
+        }
         match self.types().size(ty) {
             Some(n) => Ok(self.size_constant(n, span)),
             None => wrong(span, format!("the size of `{}` is not known", self.types().show(ty))),
@@ -250,7 +255,7 @@ impl<'a> Lower<'a, '_> {
         match self.entity(name) {
             Some(Entity::Constant(n)) => Ok(Value::scalar(constant(n, INT.core(), span), INT)),
             Some(Entity::Function(name)) => Ok(self.function_address(&name, span)),
-            Some(Entity::Type(_)) => wrong(span, format!("`{name}` is a type")),
+            Some(Entity::Type(_) | Entity::Aligned) => wrong(span, format!("`{name}` is a type")),
             // What streams are is nobody's business.
             Some(Entity::Global(_)) if ["stdin", "stdout", "stderr"].contains(&name) => {
                 Ok(Value::scalar(constant(1, ADDRESS, span), CType::Void.pointer()))
@@ -270,22 +275,29 @@ impl<'a> Lower<'a, '_> {
         Value::scalar(constant(address, ADDRESS, span), CType::Function(Rc::new(f.signature.clone())).pointer())
     }
 
-    fn field_of_value(&mut self, v: Value, name: &str, span: Span) -> Result<Value> {
-        let CType::Struct(id) = v.ty else { return wrong(span, "this has no fields") };
-        let Some(way) = self.types().find_field(id, name) else {
-            return wrong(span, format!("there is no field `{name}`"));
-        };
-        let (mut ty, mut from) = (v.ty.clone(), 0);
-        for i in way {
-            let CType::Struct(id) = ty else { unreachable!("a way goes through structs") };
-            let fields: Vec<CType> = self.types().structs[id].fields.iter().flatten().map(|f| f.ty.clone()).collect();
-            for f in &fields[..i] {
-                from += self.scalars(f, span)?.len();
-            }
-            ty = fields[i].clone();
+    /// A struct that is no variable, in one of its own.
+    fn held(&mut self, v: Value, span: Span) -> Result<Lvalue> {
+        if !matches!(v.ty, CType::Struct(_)) {
+            return wrong(span, "this is no place");
         }
-        let n = self.scalars(&ty, span)?.len();
-        Ok(Value { parts: v.parts[from..from + n].to_vec(), ty: ty.plain().clone() })
+        let lv = self.unnamed("value", &v.ty.clone(), span)?;
+        self.store(&lv, &v, span)?;
+        Ok(lv)
+    }
+
+    /// A variable that has no name in C: in memory if its address is taken.
+    pub fn unnamed(&mut self, name: &str, ty: &CType, span: Span) -> Result<Lvalue> {
+        self.body.declared += 1;
+        let function = self.body.function.clone();
+        let key = format!("{function}.{name}#{}", self.body.declared);
+        let known = Known { name: name.into(), ty: ty.clone(), kind: Kind::Frame(function.clone()) };
+        self.found_known.insert(key.clone(), known);
+        let id = if self.session.facts.escaped.iter().any(|(k, _)| *k == key) {
+            self.make_frame_object(&key, name, ty, &function, span)?
+        } else {
+            self.make_local(&key, name, ty, span)?
+        };
+        Ok(self.whole(id, span))
     }
 
     fn generic(&mut self, g: &'a ast::GenericSelection, span: Span) -> Result<Value> {
@@ -309,14 +321,43 @@ impl<'a> Lower<'a, '_> {
 
     fn offset_of(&mut self, o: &'a ast::OffsetOfExpression, span: Span) -> Result<Value> {
         let ty = self.type_name(&o.type_name.node)?;
-        let CType::Struct(id) = ty else { return wrong(span, "this has no fields") };
-        let name = &o.designator.node.base.node.name;
-        let fields = self.types().structs[id].fields.as_ref();
-        let found = fields.and_then(|all| all.iter().find(|f| f.name == *name)).map(|f| f.offset);
-        match found {
-            Some(n) if o.designator.node.members.is_empty() => Ok(self.size_constant(n, span)),
-            _ => unsupported(span, "this `offsetof` is not taken"),
+        self.found.offsets = true;
+        let name = |n: &Node<ast::Identifier>| n.node.name.clone();
+        let (mut ty, mut at) = self.offset_in(&ty, &name(&o.designator.node.base), span)?;
+        for each in &o.designator.node.members {
+            match &each.node {
+                ast::OffsetMember::Member(field) => {
+                    let (next, more) = self.offset_in(&ty, &name(field), span)?;
+                    (ty, at) = (next, at + more);
+                }
+                ast::OffsetMember::Index(e) => {
+                    let n = self.integer(e)?;
+                    let CType::Array(of, _) = ty.plain().clone() else { return wrong(span, "this is no array") };
+                    at += n * self.types().size(&of).unwrap_or(1);
+                    ty = (*of).clone();
+                }
+                ast::OffsetMember::IndirectMember(_) => return wrong(span, "`->` is no part of a type"),
+            }
         }
+        Ok(self.size_constant(at, span))
+    }
+
+    /// A field of a struct: its type, and where it is.
+    fn offset_in(&self, ty: &CType, name: &str, span: Span) -> Result<(CType, i64)> {
+        let (mut ty, mut at) = (ty.clone(), 0);
+        let CType::Struct(id) = ty.plain() else { return wrong(span, "this has no fields") };
+        let Some(way) = self.types().find_field(*id, name) else {
+            return wrong(span, format!("there is no field `{name}`"));
+        };
+        for i in way {
+            let CType::Struct(id) = ty.plain() else { unreachable!("a way goes through structs") };
+            let f = &self.types().structs[*id].fields.as_ref().expect("it was found")[i];
+            if f.bits.is_some() {
+                return wrong(span, "a bit-field has no address");
+            }
+            (ty, at) = (f.ty.clone(), at + f.offset);
+        }
+        Ok((ty, at))
     }
 
     /// `({ .. })`
@@ -341,6 +382,14 @@ impl<'a> Lower<'a, '_> {
         self.items(std::slice::from_ref(last))?;
         let _ = span;
         Ok(Value::void())
+    }
+}
+
+/// Whether a type is an array of this length, or of such.
+fn has_length(ty: &CType, length: u32) -> bool {
+    match ty.plain() {
+        CType::Array(of, n) => *n == Some(length) || has_length(of, length),
+        _ => false,
     }
 }
 

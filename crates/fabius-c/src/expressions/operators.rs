@@ -68,11 +68,11 @@ impl<'a> Lower<'a, '_> {
         let old = self.load(lv)?;
         let kept = if before { Some(self.keep(old.parts[0].clone())) } else { None };
         let new = self.operate(op, old.clone(), by, span)?;
-        let new = self.convert(new, &lv.ty, span)?;
+        let new = self.fitted(new, lv, span)?;
         let new = Value { parts: vec![self.keep_if_needed(new.parts[0].clone(), lv)], ..new };
         self.store(lv, &new, span)?;
         Ok(match kept {
-            Some(e) => Value::scalar(e, lv.ty.plain().clone()),
+            Some(e) => Value::scalar(e, old.ty),
             None => new,
         })
     }
@@ -110,7 +110,7 @@ impl<'a> Lower<'a, '_> {
                     None => self.value(rhs)?,
                 };
                 let lv = self.lvalue(lhs)?;
-                let v = self.convert(v, &lv.ty, span)?;
+                let v = self.fitted(v, &lv, span)?;
                 let v = match v.parts.as_slice() {
                     [one] => Value { parts: vec![self.keep_if_needed(one.clone(), &lv)], ..v },
                     _ => v,

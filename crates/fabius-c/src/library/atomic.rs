@@ -4,8 +4,8 @@ use super::{assign, strip_casts};
 use crate::core::*;
 use crate::expressions::{Ex, as_int};
 use crate::lower::Lower;
-use crate::memory::Part;
-use crate::places::{Direct, Lvalue, Value};
+use crate::memory::{Direct, Part};
+use crate::places::{Lvalue, Value};
 use crate::refusal::{Result, unsupported};
 use crate::types::{CType, INT as C_INT};
 use fabius_lang::program::*;
@@ -131,6 +131,7 @@ impl<'a> Lower<'a, '_> {
 
     fn synchronizes(&mut self, d: &Direct) {
         let fields = d.parts.iter().filter_map(|p| if let Part::Field(i) = p { Some(*i) } else { None }).collect();
+        // A part of a union is refused where it is used.
         let key = self.objects[d.object].key.clone();
         self.found.sync.insert((key, fields));
     }
@@ -158,10 +159,10 @@ impl<'a> Lower<'a, '_> {
         self.at(lv, &mut |s, d| {
             let place = s.place(d, span)?;
             let mut block = s.allocated(d, span);
-            block.push(assign(&target, read(place.clone()), span));
+            block.push(assign(&target, cast_to(read(place.clone()), &target.ty), span));
             block.extend(statements.clone());
             block.push(assign(&result, new.parts[0].clone(), span));
-            block.push(assign(&place, read(result.clone()), span));
+            block.push(assign(&place, cast_to(read(result.clone()), &place.ty), span));
             s.push(StmtKind::Atomic(block), span);
             Ok(())
         })?;
@@ -176,8 +177,8 @@ impl<'a> Lower<'a, '_> {
         self.at(lv, &mut |s, d| {
             let place = s.place(d, span)?;
             let mut block = s.allocated(d, span);
-            block.push(assign(&target, read(place.clone()), span));
-            block.push(assign(&place, new(s, d), span));
+            block.push(assign(&target, cast_to(read(place.clone()), &target.ty), span));
+            block.push(assign(&place, cast_to(new(s, d), &place.ty), span));
             s.push(StmtKind::Atomic(block), span);
             Ok(())
         })?;
@@ -192,9 +193,12 @@ impl<'a> Lower<'a, '_> {
         self.at(lv, &mut |s, d| {
             let place = s.place(d, span)?;
             let mut block = s.allocated(d, span);
-            block.push(assign(&old, read(place.clone()), span));
+            block.push(assign(&old, cast_to(read(place.clone()), &old.ty), span));
             let same = binary(BinaryOp::Eq, read(old.clone()), expected.clone());
-            let yes = vec![assign(&place, new.clone(), span), assign(&done, constant(1, INT, span), span)];
+            let yes = vec![
+                assign(&place, cast_to(new.clone(), &place.ty), span),
+                assign(&done, constant(1, INT, span), span),
+            ];
             let no = vec![assign(&done, constant(0, INT, span), span)];
             block.push(stmt(StmtKind::If(Guard::Expr(same), yes, no), span));
             s.push(StmtKind::Atomic(block), span);

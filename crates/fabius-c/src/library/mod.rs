@@ -13,7 +13,8 @@ pub use strings::for_files as string_functions;
 use crate::core::*;
 use crate::expressions::Ex;
 use crate::lower::Lower;
-use crate::places::{Direct, Lvalue, Value};
+use crate::memory::Direct;
+use crate::places::{Lvalue, Value};
 use crate::refusal::{Refusal, Result, unsupported, wrong};
 use crate::types::{CType, INT as C_INT};
 use fabius_lang::program::{Block, Check, Expr, Guard, Stmt, StmtKind};
@@ -22,20 +23,8 @@ use lang_c::ast::Expression;
 
 /// Functions whose arguments are evaluated, and nothing else.
 const NOTHING: &[&str] = &[
-    "printf",
-    "fprintf",
-    "vprintf",
-    "puts",
-    "putchar",
-    "putc",
-    "fputs",
-    "fputc",
     "fflush",
-    "perror",
-    "setbuf",
     "setvbuf",
-    "srand",
-    "srandom",
     "pthread_attr_init",
     "pthread_attr_destroy",
     "pthread_attr_setdetachstate",
@@ -60,6 +49,11 @@ const NOTHING: &[&str] = &[
     "setlocale",
 ];
 
+/// The same; what they return is not known, so that nobody may look at it.
+const PRINTS: &[&str] = &[
+    "printf", "fprintf", "vprintf", "puts", "putchar", "putc", "fputs", "fputc", "perror", "setbuf", "srand", "srandom",
+];
+
 /// Functions that let others go on.
 const YIELDS: &[&str] = &["sched_yield", "pthread_yield", "sleep", "usleep", "nanosleep"];
 
@@ -78,6 +72,10 @@ impl<'a> Lower<'a, '_> {
         if NOTHING.contains(&name) {
             self.evaluate_all(args)?;
             return Ok(Some(self.zero(span)));
+        }
+        if PRINTS.contains(&name) {
+            self.evaluate_all(args)?;
+            return Ok(Some(Value::void()));
         }
         if YIELDS.contains(&name) {
             self.evaluate_all(args)?;
@@ -117,14 +115,19 @@ impl<'a> Lower<'a, '_> {
                     .map_err(|e: Refusal| e.help("leave it out: `#ifndef __FABIUS__`"));
             }
             "rand" | "random" => return Ok(Some(self.any(0, i64::from(i32::MAX), C_INT, span))),
-            "abs" | "labs" => {
+            "abs" | "labs" | "llabs" => {
+                let ty = match name {
+                    "abs" => C_INT,
+                    "labs" => self.types().difference_type(),
+                    _ => crate::types::LONG,
+                };
                 let v = self.value(self.argument(args, 0, span)?)?;
-                let v = self.convert(v, &C_INT, span)?;
+                let v = self.convert(v, &ty, span)?;
                 let e = self.simple(v.parts[0].clone());
                 let zero = constant(0, e.ty.clone(), span);
                 let less = binary(fabius_lang::program::BinaryOp::Lt, e.clone(), zero);
                 let minus = unary(fabius_lang::program::UnaryOp::Neg, e.clone());
-                return Ok(Some(Value::scalar(if_else(less, minus, e), C_INT)));
+                return Ok(Some(Value::scalar(if_else(less, minus, e), ty)));
             }
             _ => {}
         }
@@ -165,18 +168,20 @@ impl<'a> Lower<'a, '_> {
     /// What is read may be anything.
     fn scan(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Value> {
         let first = if name == "scanf" { 1 } else { 2 };
+        let format = args.get(first - 1).map(|e| &strip_casts(e).node);
+        let numbers = match format {
+            Some(Expression::StringLiteral(text)) => reads_numbers(&text.node.concat()),
+            _ => false,
+        };
+        if !numbers {
+            return unsupported(span, "only numbers are read, by a format that stands in the call");
+        }
         for each in args.iter().skip(first) {
             let lv = self.pointed(strip_casts(each), span)?;
-            let (lo, hi) = match lv.ty.plain() {
-                CType::Int { bits: 64, .. } => (i64::MIN, i64::MAX),
-                CType::Int { bits, signed: true } => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-                CType::Int { bits, signed: false } => (0, (1 << bits) - 1),
-                _ => return unsupported(span, "only numbers are read"),
-            };
-            let v = match lv.ty.plain() {
-                CType::Int { bits: 64, .. } => self.any(lo, hi, crate::types::LONG, span),
-                ty => self.any(lo, hi, ty.clone(), span),
-            };
+            if !lv.ty.is_integer() {
+                return unsupported(span, "only numbers are read");
+            }
+            let v = self.any_of(&lv.ty.plain().clone(), span)?;
             let v = self.convert(v, &lv.ty, span)?;
             self.store(&lv, &v, span)?;
         }
@@ -247,7 +252,7 @@ impl<'a> Lower<'a, '_> {
             && lv.ty == CType::Void
         {
             let at = crate::places::At::Deref { address: address.clone(), root: wanted.clone(), parts: Vec::new() };
-            return Ok(Lvalue { at, ty: wanted, span });
+            return Ok(Lvalue { at, ty: wanted, width: None, span });
         }
         let found = self.types().show(&lv.ty);
         wrong(span, format!("a pointer to `{ty}` is expected, and this is one to `{found}`"))
@@ -288,6 +293,15 @@ impl<'a> Lower<'a, '_> {
 /// An assignment.
 pub(crate) fn assign(place: &fabius_lang::program::Place, e: Expr, span: Span) -> Stmt {
     stmt(StmtKind::Assign(place.clone(), e), span)
+}
+
+/// Whether all that a format of `scanf` reads are numbers and single characters.
+fn reads_numbers(format: &str) -> bool {
+    let text = format.replace("%%", "");
+    text.split('%').skip(1).all(|rest| {
+        let kind = rest.trim_start_matches(['h', 'l', 'z', 'j', 't']);
+        kind.starts_with(['d', 'i', 'u', 'o', 'x', 'X', 'c'])
+    })
 }
 
 /// Without casts around it.

@@ -7,7 +7,8 @@ use crate::core::*;
 use crate::expressions::Ex;
 use crate::lower::{CHILDREN, Lower};
 
-use crate::places::{Direct, Lvalue, Value};
+use crate::memory::Direct;
+use crate::places::{Lvalue, Value};
 use crate::refusal::{Result, unsupported, wrong};
 use crate::types::{CType, INT as C_INT, LONG};
 use fabius_lang::program::*;

@@ -42,28 +42,40 @@ impl<'a> Lower<'a, '_> {
         if defined {
             return Ok(None);
         }
-        let (ty, lo, hi) = match kind {
-            "bool" | "_Bool" => (CType::Bool, 0, 1),
-            "char" => (CHAR, -128, 127),
-            "uchar" | "unsigned_char" => (CType::Int { bits: 8, signed: false }, 0, 255),
-            "short" => (CType::Int { bits: 16, signed: true }, i64::from(i16::MIN), i64::from(i16::MAX)),
-            "ushort" => (CType::Int { bits: 16, signed: false }, 0, i64::from(u16::MAX)),
-            "int" => (C_INT, i64::from(i32::MIN), i64::from(i32::MAX)),
-            "uint" | "unsigned" | "u32" => (CType::Int { bits: 32, signed: false }, 0, i64::from(u32::MAX)),
-            "long" if word == 32 => (C_INT, i64::from(i32::MIN), i64::from(i32::MAX)),
-            "ulong" | "size_t" if word == 32 => (CType::Int { bits: 32, signed: false }, 0, i64::from(u32::MAX)),
-            "long" | "longlong" | "loff_t" => (LONG, i64::MIN, i64::MAX),
-            "ulong" | "ulonglong" | "size_t" => (CType::Int { bits: 64, signed: false }, 0, -1),
+        let ty = match kind {
+            "bool" | "_Bool" => CType::Bool,
+            "char" => CHAR,
+            "uchar" | "unsigned_char" => CType::Int { bits: 8, signed: false },
+            "short" => CType::Int { bits: 16, signed: true },
+            "ushort" => CType::Int { bits: 16, signed: false },
+            "int" => C_INT,
+            "uint" | "unsigned" | "u32" => CType::Int { bits: 32, signed: false },
+            "long" => CType::Int { bits: word, signed: true },
+            "ulong" | "size_t" => CType::Int { bits: word, signed: false },
+            "longlong" | "loff_t" => LONG,
+            "ulonglong" => CType::Int { bits: 64, signed: false },
             _ => {
                 return unsupported(span, format!("`{name}` is not taken"))
                     .map_err(|e: Refusal| e.help("the integer types have one"));
             }
         };
-        if ty == (CType::Int { bits: 64, signed: false }) {
-            // A choice is made among signed codes.
-            let v = self.any(i64::MIN, i64::MAX, LONG, span);
-            return self.convert(v, &ty, span).map(Some);
-        }
-        Ok(Some(self.any(lo, hi, ty, span)))
+        self.any_of(&ty, span).map(Some)
+    }
+
+    /// Any value of an integer type.
+    pub fn any_of(&mut self, ty: &CType, span: Span) -> Result<Value> {
+        let (lo, hi) = match ty {
+            CType::Bool => (0, 1),
+            CType::Int { bits: 64, signed: true } => (i64::MIN, i64::MAX),
+            CType::Int { bits: 64, signed: false } => {
+                // A choice is made among signed codes.
+                let v = self.any(i64::MIN, i64::MAX, LONG, span);
+                return self.convert(v, ty, span);
+            }
+            CType::Int { bits, signed: true } => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+            CType::Int { bits, signed: false } => (0, (1 << bits) - 1),
+            _ => return unsupported(span, format!("a `{}` cannot be anything", self.types().show(ty))),
+        };
+        Ok(self.any(lo, hi, ty.clone(), span))
     }
 }

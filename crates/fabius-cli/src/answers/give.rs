@@ -50,6 +50,7 @@ pub fn answer(
             text += &statistics(found, style);
         }
         if let Verdict::Bug { .. } = found.verdict {
+            text += &loaded.assumed.as_ref().map_or(String::new(), |words| format!("\n{}\n", printable(words)));
             text += &format!("\nreplay it: {}\n", style.paint.ink(Ink::Strong, &printable(&written.again)));
         }
         files::print_in(style.paint, &text)?;

@@ -39,6 +39,9 @@ pub struct ProgramArgs {
     /// Report memory that a C program has not freed at its end
     #[arg(long, help_heading = "C programs")]
     pub leaks: bool,
+    /// Take a function of a C program that has no body to return any value and to change nothing; the answer says so
+    #[arg(long, help_heading = "C programs")]
+    pub havoc: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -103,7 +103,9 @@ fn check(file: &Path, args: &CheckArgs, plan: &Plan, stop: &Arc<AtomicBool>) -> 
             Err(reason) => Ok(fabius_verify::unknown(plan.bound, plan.scheduler, &loaded.id, reason.clone())),
         };
         ticker.clear();
-        Ok((loaded, outcome.map_err(failure::of_check)?))
+        let mut report = outcome.map_err(failure::of_check)?;
+        loaded.qualify(&mut report);
+        Ok((loaded, report))
     });
     Checked { file: file.display().to_string(), outcome, elapsed: began.elapsed() }
 }

@@ -55,13 +55,14 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
         board.tell(member, &now);
     });
     board.clear();
-    let decided = outcome.map_err(|error| match error {
+    let mut decided = outcome.map_err(|error| match error {
         MemberError::Check(error) => failure::of_check(error),
         MemberError::Proof(error) => failure::of_proof(error, &loaded.source, &loaded.id.file),
         MemberError::Unfit(why) if races => input(format!("{why}, and only exploration looks for data races"))
             .help("ask about something else: `--property unreach-call`; or use `fabius_any_int(0, 7)`"),
         MemberError::Unfit(why) => input(why).help("ask all engines that fit: leave out `--engine`"),
     })?;
+    loaded.qualify(&mut decided.report);
     let question = question(decided.by, points);
     let document = documents::Answer::of(&decided.report, question, &loaded.id).with_engines(engines(&decided));
     let code = give::answer(&decided.report, question, &loaded, &args.answer, text::statistics, &document)?;

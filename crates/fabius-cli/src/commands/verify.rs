@@ -51,7 +51,8 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     let ticker = Ticker::new(!args.answer.json);
     let outcome = prove::prove(program, &loaded.id, &plan, &stop, &|p| ticker.proof(p));
     ticker.clear();
-    let proof = outcome.map_err(wrong)?;
+    let mut proof = outcome.map_err(wrong)?;
+    loaded.qualify(&mut proof.report);
     let (bound, scheduler) = plan.sequentialization.cost();
     // The rounds of any number of threads are counted in the order in which these threads run; others might need fewer.
     let any = matches!(plan.sequentialization, Sequentialization::AnyThreads(_));

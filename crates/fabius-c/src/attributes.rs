@@ -1,0 +1,168 @@
+//! GNU attributes and `_Alignas`: those that say how a type is laid out are kept with their place, those that change what a
+//! program does are refused, and all are taken out of the text, because the parser does not know all places that they may have.
+
+use crate::lines::Lines;
+use crate::refusal::{Result, unsupported};
+use fabius_trace::Span;
+use std::ops::Range;
+
+/// What an attribute asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asks {
+    Packed,
+    /// Bytes; `None` if they are no plain number.
+    Aligned(Option<i64>),
+    /// Bits of the integer that a `typedef` names.
+    Mode(u8),
+}
+
+/// An attribute that says how something is laid out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attribute {
+    /// In the preprocessed text.
+    pub at: usize,
+    pub asks: Asks,
+    /// Where what has looked at it begins.
+    pub used: Option<usize>,
+}
+
+const REFUSED: [&str; 9] = [
+    "cleanup",
+    "constructor",
+    "destructor",
+    "vector_size",
+    "alias",
+    "ifunc",
+    "scalar_storage_order",
+    "transparent_union",
+    "ms_struct",
+];
+
+/// Takes the attributes of the user's files out of the text.
+pub(crate) fn take(text: &mut String, lines: &Lines) -> Result<Vec<Attribute>> {
+    let mut found = Vec::new();
+    let mut blank: Vec<Range<usize>> = Vec::new();
+    let bytes = text.as_bytes();
+    let mut i = 0;
+    while i < bytes.len() {
+        match bytes[i] {
+            b'#' if i == 0 || bytes[i - 1] == b'\n' => {
+                i += bytes[i..].iter().position(|b| *b == b'\n').unwrap_or(bytes.len() - i);
+            }
+            b'"' | b'\'' => i = behind_quotes(bytes, i),
+            c if c.is_ascii_alphabetic() || c == b'_' => {
+                let end = i + bytes[i..].iter().position(|b| !is_word(*b)).unwrap_or(bytes.len() - i);
+                let word = &text[i..end];
+                if !matches!(word, "__attribute__" | "__attribute" | "_Alignas") || lines.is_system(i) {
+                    i = end;
+                    continue;
+                }
+                let Some(close) = closing(bytes, end) else { return Ok(found) };
+                let inner = &text[end..=close];
+                if word == "_Alignas" {
+                    let asks = Asks::Aligned(number(inner));
+                    found.push(Attribute { at: i, asks, used: None });
+                } else {
+                    attributes(inner, i, lines.span(i, close + 1), &mut found)?;
+                }
+                blank.push(i..close + 1);
+                i = close + 1;
+            }
+            c if c.is_ascii_digit() => i += bytes[i..].iter().position(|b| !is_word(*b)).unwrap_or(bytes.len() - i),
+            _ => i += 1,
+        }
+    }
+    for range in blank {
+        let spaces: String = text[range.clone()].chars().map(|c| if c == '\n' { '\n' } else { ' ' }).collect();
+        // The same number of bytes, so that places stay.
+        if spaces.len() == range.len() {
+            text.replace_range(range, &spaces);
+        }
+    }
+    Ok(found)
+}
+
+/// The attributes of one list.
+fn attributes(text: &str, at: usize, span: Span, found: &mut Vec<Attribute>) -> Result<()> {
+    let bytes = text.as_bytes();
+    let mut i = 0;
+    while i < bytes.len() {
+        if bytes[i] == b'"' {
+            i = behind_quotes(bytes, i);
+            continue;
+        }
+        if !is_word(bytes[i]) {
+            i += 1;
+            continue;
+        }
+        let end = i + bytes[i..].iter().position(|b| !is_word(*b)).unwrap_or(bytes.len() - i);
+        let name = text[i..end].trim_matches('_');
+        let open = end + bytes[end..].iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(0);
+        let close = if bytes.get(open) == Some(&b'(') { closing(bytes, open) } else { None };
+        let argument = close.map(|close| &text[open..=close]);
+        let asks = match name {
+            "packed" => Some(Asks::Packed),
+            "aligned" => Some(Asks::Aligned(argument.map_or(Some(16), number))),
+            "mode" => match argument.map(|a| a.trim_matches(|c: char| !c.is_ascii_alphanumeric())) {
+                Some("QI" | "byte") => Some(Asks::Mode(8)),
+                Some("HI") => Some(Asks::Mode(16)),
+                Some("SI") => Some(Asks::Mode(32)),
+                Some("DI" | "word" | "pointer") => Some(Asks::Mode(64)),
+                _ => return unsupported(span, "this attribute `mode` is not taken"),
+            },
+            _ if REFUSED.contains(&name) => return unsupported(span, format!("the attribute `{name}` is not taken")),
+            _ => None,
+        };
+        found.extend(asks.map(|asks| Attribute { at, asks, used: None }));
+        i = close.map_or(end, |close| close + 1);
+    }
+    Ok(())
+}
+
+fn is_word(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b == b'_'
+}
+
+fn behind_quotes(bytes: &[u8], from: usize) -> usize {
+    let mut i = from + 1;
+    while i < bytes.len() && bytes[i] != bytes[from] {
+        i += if bytes[i] == b'\\' { 2 } else { 1 };
+    }
+    i + 1
+}
+
+/// The parenthesis that closes the next one.
+fn closing(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    let mut i = from;
+    while i < bytes.len() {
+        match bytes[i] {
+            b'"' | b'\'' => {
+                i = behind_quotes(bytes, i);
+                continue;
+            }
+            b'(' => depth += 1,
+            b')' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(i);
+                }
+            }
+            _ => {}
+        }
+        i += 1;
+    }
+    None
+}
+
+/// A number in parentheses.
+fn number(text: &str) -> Option<i64> {
+    // As headers of the system write it.
+    if text.contains("alignof") {
+        let wide = ["long long", "double", "void *"].iter().any(|ty| text.contains(ty));
+        return if text.contains("long double") { Some(16) } else { wide.then_some(8) };
+    }
+    let digits = text.trim_matches(|c: char| c == '(' || c == ')' || c.is_whitespace());
+    let n: i64 = digits.trim_end_matches(['u', 'U', 'l', 'L']).parse().ok()?;
+    (n > 0 && n & (n - 1) == 0).then_some(n)
+}
