@@ -157,13 +157,12 @@ fn session(rng: &mut Rng, text: &[u8]) -> Vec<u8> {
     said.push(json!({ "jsonrpc": "2.0", "id": 99, "method": "shutdown" }));
     said.push(json!({ "jsonrpc": "2.0", "method": "exit" }));
     let mut bodies: Vec<Vec<u8>> = said.iter().map(|message| message.to_string().into_bytes()).collect();
-    let kind = rng.u8(..6);
-    if kind == 0 {
+    // How long a message is said to be is a matter of the library that reads it, which believes it.
+    if rng.u8(..3) == 0 {
         let which = rng.usize(..bodies.len());
         bodies[which] = mutate(rng, &bodies[which], &bodies);
     }
     let framed =
         bodies.iter().map(|body| [format!("Content-Length: {}\r\n\r\n", body.len()).as_bytes(), body].concat());
-    let whole = framed.collect::<Vec<_>>().concat();
-    if kind == 1 { mutate(rng, &whole, &bodies) } else { whole }
+    framed.collect::<Vec<_>>().concat()
 }
