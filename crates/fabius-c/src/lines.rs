@@ -114,7 +114,8 @@ impl Lines {
             let until = self.lines.get(last).and_then(|(_, place)| *place).map_or(stop, |(_, stop)| stop);
             return Span::new(begin + indent, until.max(stop));
         }
-        let wanted = &self.text[start..end];
+        // Who reports an error may count one byte for a character of several.
+        let wanted = self.text.get(start..end).unwrap_or_default();
         let found = line.match_indices(wanted).map(|(i, _)| i).min_by_key(|i| i.abs_diff(column));
         match found {
             Some(i) if !wanted.is_empty() => Span::new(begin + i, begin + i + wanted.len()),

@@ -100,6 +100,12 @@ fn compile_c(
     Ok(Loaded { id: id_of(&source), source, program: Ok(program), assumed: c::assumed(&havocked) })
 }
 
+/// What `--memory` leaves for reading where it is for states: what a small program needs, at least.
+pub fn for_reading(memory: Option<u64>) -> Option<u64> {
+    const LEAST: u64 = 64 << 20;
+    memory.map(|memory| memory.max(LEAST))
+}
+
 /// A trace program as the command line names it.
 pub struct LoadedTrace {
     pub id: ProgramId,

@@ -7,67 +7,119 @@ use fabius_verify::portfolio::{Member, Now};
 use fabius_verify::prove::ProofProgress;
 use std::cell::{Cell, RefCell};
 use std::io::Write;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
+
+/// Between two lines.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Shows how far a search is, if somebody is there to see it.
 pub struct Ticker {
-    /// How many columns there are; nothing if nobody is there to see it.
-    columns: Option<usize>,
     /// What is searched, where there are several things; with what divides it from the rest.
     what: String,
-    /// When to write next, and whether there is a line to clear.
-    next: Mutex<(Instant, bool)>,
+    /// Nothing if nobody is there to see it.
+    line: Option<Arc<Line>>,
+}
+
+/// The line on the terminal.
+struct Line {
+    columns: usize,
+    began: Instant,
+    /// When to write next, and whether there is a line to clear; nothing when there is no more to show.
+    next: Mutex<Option<(Instant, bool)>>,
 }
 
 impl Ticker {
     /// Silent for the first second.
     pub fn new(wanted: bool) -> Ticker {
-        let columns = progress_width().filter(|_| wanted);
-        Ticker { columns, what: String::new(), next: Mutex::new((Instant::now() + Duration::from_secs(1), false)) }
+        Ticker::with(String::new(), wanted)
     }
 
     /// The same for one of several searches.
     pub fn of(what: &str) -> Ticker {
-        Ticker { what: format!("{}: ", printable(what)), ..Ticker::new(true) }
+        Ticker::with(format!("{}: ", printable(what)), true)
+    }
+
+    fn with(what: String, wanted: bool) -> Ticker {
+        let began = Instant::now();
+        let line = |columns| Arc::new(Line { columns, began, next: Mutex::new(Some((began + PAUSE, false))) });
+        let line = progress_width().filter(|_| wanted).map(line);
+        if let Some(line) = &line {
+            let (line, what) = (Arc::clone(line), what.clone());
+            // Without this thread only long steps are silent.
+            drop(Builder::new().stack_size(64 << 10).spawn(move || line.go_on(&what)));
+        }
+        Ticker { what, line }
     }
 
     /// Called by the search a few times a second.
     pub fn tick(&self, p: &Progress) {
-        let Ok(mut next) = self.next.lock() else { return };
-        let Some(columns) = self.columns.filter(|_| Instant::now() >= next.0) else { return };
-        *next = (Instant::now() + Duration::from_secs(1), true);
         let seconds = p.elapsed.as_secs_f64().max(0.001);
-        let explored = if p.states > 0 {
-            format!("{} states ({:.0}/s), {} to do", p.states, p.states as f64 / seconds, p.frontier)
-        } else {
-            format!("{} executions ({:.0}/s)", p.executions, p.executions as f64 / seconds)
-        };
-        let memory = p.memory / (1 << 20);
-        let what = &self.what;
-        let line = format!("{what}{seconds:.0} s: bound {}, depth {}, {explored}, {memory} MB", p.bound, p.depth);
-        // Nothing is lost if the terminal is gone.
-        let _ = write!(std::io::stderr(), "\r\x1b[K{}", clip(&line, columns.saturating_sub(1)));
+        self.show(|| {
+            let explored = if p.states > 0 {
+                format!("{} states ({:.0}/s), {} to do", p.states, p.states as f64 / seconds, p.frontier)
+            } else {
+                format!("{} executions ({:.0}/s)", p.executions, p.executions as f64 / seconds)
+            };
+            let memory = p.memory / (1 << 20);
+            let what = &self.what;
+            format!("{what}{seconds:.0} s: bound {}, depth {}, {explored}, {memory} MB", p.bound, p.depth)
+        });
     }
 
     /// Called by a verification before each question to the solver.
     pub fn proof(&self, p: &ProofProgress) {
-        let Ok(mut next) = self.next.lock() else { return };
-        let Some(columns) = self.columns.filter(|_| Instant::now() >= next.0) else { return };
-        *next = (Instant::now() + Duration::from_secs(1), true);
-        let (bound, _) = p.sequentialization.cost();
-        let what = bound.count(p.sequentialization.most());
-        let (seconds, s) = (p.elapsed.as_secs_f64(), &p.statistics);
-        let line =
-            format!("{seconds:.0} s: at most {what}, {} loops and calls opened, question {}", s.opened, s.queries + 1);
-        // Nothing is lost if the terminal is gone.
-        let _ = write!(std::io::stderr(), "\r\x1b[K{}", clip(&line, columns.saturating_sub(1)));
+        self.show(|| {
+            let (bound, _) = p.sequentialization.cost();
+            let what = bound.count(p.sequentialization.most());
+            let (seconds, s) = (p.elapsed.as_secs_f64(), &p.statistics);
+            format!("{seconds:.0} s: at most {what}, {} loops and calls opened, question {}", s.opened, s.queries + 1)
+        });
     }
 
-    /// Takes the line away.
+    fn show(&self, text: impl FnOnce() -> String) {
+        if let Some(line) = &self.line {
+            line.show(Instant::now(), text);
+        }
+    }
+
+    /// Takes the line away; no other one comes.
     pub fn clear(&self) {
-        if self.next.lock().is_ok_and(|next| next.1) {
+        let Some(line) = &self.line else { return };
+        if line.next.lock().is_ok_and(|mut next| next.take().is_some_and(|(_, is_written)| is_written)) {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+impl Line {
+    /// Shows something if it is time at this moment.
+    fn show(&self, at: Instant, text: impl FnOnce() -> String) {
+        let Ok(mut next) = self.next.lock() else { return };
+        let Some(when) = next.as_mut().filter(|(when, _)| at >= *when) else { return };
+        *when = (Instant::now() + PAUSE, true);
+        // Nothing is lost if the terminal is gone.
+        let _ = write!(std::io::stderr(), "\r\x1b[K{}", clip(&text(), self.columns.saturating_sub(1)));
+    }
+
+    /// Shows that it goes on while nobody else shows anything.
+    fn go_on(&self, what: &str) {
+        loop {
+            std::thread::sleep(PAUSE);
+            let Some(late) = Instant::now().checked_sub(PAUSE) else { continue };
+            self.show(late, || {
+                format!("{what}{:.0} s: reading, or in a long step", self.began.elapsed().as_secs_f64())
+            });
+            if self.next.lock().is_ok_and(|next| next.is_none()) {
+                return;
+            }
         }
     }
 }

@@ -1,8 +1,11 @@
 //! `fabius lsp` as an editor starts it. What it answers about names and text is tested beside the server.
 
+mod common;
+
 use lsp_server::{Message, Notification, Request};
 use serde_json::{Value, json};
 use std::io::BufReader;
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 const URI: &str = "file:///race.fab";
@@ -23,8 +26,14 @@ struct Server {
 
 impl Server {
     fn start() -> Server {
+        Server::start_in(None)
+    }
+
+    /// With a folder of its own for temporary files.
+    fn start_in(temporary: Option<&Path>) -> Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fabius"));
         let command = command.args(["lsp", "--stdio"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.envs(temporary.map(|folder| ("TMPDIR", folder)));
         let mut process = command.spawn().expect("it runs");
         let out = BufReader::new(process.stdout.take().expect("piped"));
         let mut server = Server { process, out };
@@ -120,6 +129,25 @@ fn a_file_is_checked_and_its_bug_shown_in_steps_until_it_changes() {
     server.ask(7, "shutdown", Value::Null);
     server.say("exit", Value::Null);
     assert!(server.process.wait().expect("it ends").success());
+}
+
+/// What was begun ends with it, and leaves no file.
+#[test]
+#[cfg(unix)]
+fn a_signal_ends_the_server_and_what_it_has_begun() {
+    let temporary = common::folder("lsp_signal");
+    let mut server = Server::start_in(Some(&temporary));
+    let endless = "var a: [u8; 6];\nprocess p[3] { loop { let v = any 0..5; a[v] = a[v] + 1; } }\n";
+    let version = json!({ "uri": URI, "version": 2 });
+    server.say("textDocument/didChange", json!({ "textDocument": version, "contentChanges": [{ "text": endless }] }));
+    server.ask(2, "workspace/executeCommand", json!({ "command": "fabius.check", "arguments": [URI] }));
+    let files = || std::fs::read_dir(&temporary).expect("it is there").count();
+    assert_eq!(files(), 1, "the trace of what runs");
+    let id = server.process.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().expect("there is a kill command").success());
+    assert_eq!(server.process.wait().expect("it ends").code(), Some(3));
+    // It is removed once what ran has ended.
+    assert_eq!(files(), 0);
 }
 
 #[test]

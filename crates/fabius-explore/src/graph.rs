@@ -10,8 +10,6 @@ use crate::search::{Bug, Cut, Monitor, Options};
 use crate::system::Snapshot;
 use fabius_trace::{Schedule, Turn};
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 /// States and steps. The first states are the initial ones.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -135,7 +133,7 @@ pub fn graph<S: Snapshot>(
 
 impl<S: Snapshot> Builder<'_, S> {
     fn begin(&mut self) -> Result<(), NoGraph> {
-        let mut script = Script::default();
+        let mut script = self.script();
         let mut log = self.context.log();
         loop {
             self.count()?;
@@ -172,7 +170,7 @@ impl<S: Snapshot> Builder<'_, S> {
             if self.context.options.max.is_some_and(|max| cost + price > max) {
                 continue;
             }
-            let mut script = Script::default();
+            let mut script = self.script();
             loop {
                 self.count()?;
                 let mut next = base.clone();
@@ -214,13 +212,17 @@ impl<S: Snapshot> Builder<'_, S> {
         Ok(())
     }
 
+    /// Begins with the first outcome of a step.
+    fn script(&self) -> Script {
+        let mut script = Script::default();
+        script.allow(self.context.options.memory);
+        script
+    }
+
     fn count(&mut self) -> Result<(), NoGraph> {
         self.tried += 1;
-        if self.monitor.stop.load(Ordering::Relaxed) {
-            return Err(NoGraph::Cut(Cut::Interrupted));
-        }
-        if self.context.options.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Err(NoGraph::Cut(Cut::Time));
+        if let Some(cut) = self.monitor.cut(self.context.options) {
+            return Err(NoGraph::Cut(cut));
         }
         if self.tried > steps_within(self.most) { Err(NoGraph::TooLarge) } else { Ok(()) }
     }

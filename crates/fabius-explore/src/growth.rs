@@ -44,12 +44,12 @@ impl Growth {
 }
 
 /// A system that counts the states that executions pass through, for searches that store none. One execution at a time.
-pub struct Counting<S> {
+pub struct Counting<'a, S> {
     system: S,
     /// Bytes for the states.
     memory: u64,
     /// Set when there are more.
-    full: AtomicBool,
+    stop: &'a AtomicBool,
     counts: Mutex<Counts>,
 }
 
@@ -68,17 +68,12 @@ struct Counts {
     bytes: Vec<u8>,
 }
 
-impl<S: Snapshot> Counting<S> {
+impl<'a, S: Snapshot> Counting<'a, S> {
     /// Counts from the first execution on, but for so many that only look around: see [`crate::walk::scouts`]. So many bytes are
-    /// for the states.
-    pub fn new(system: S, skipped: u64, memory: Option<u64>) -> Counting<S> {
+    /// for the states; when they take more, the search is stopped.
+    pub fn new(system: S, skipped: u64, memory: Option<u64>, stop: &'a AtomicBool) -> Counting<'a, S> {
         let counts = Mutex::new(Counts { skipped, ..Counts::default() });
-        Counting { system, memory: memory.unwrap_or(u64::MAX), full: AtomicBool::new(false), counts }
-    }
-
-    /// Set when the states take more than the memory that is given to them; stops a search that looks at it. Others may set it.
-    pub fn full(&self) -> &AtomicBool {
-        &self.full
+        Counting { system, memory: memory.unwrap_or(u64::MAX), stop, counts }
     }
 
     /// Whether the states take more than the memory that is given to them.
@@ -114,7 +109,7 @@ impl<S: Snapshot> Counting<S> {
                 counts.memory += (bytes.len() + size_of::<(Box<[u8]>, u64)>()) as u64;
                 counts.seen.insert(bytes.as_slice().into());
                 if counts.memory > self.memory {
-                    self.full.store(true, Ordering::Relaxed);
+                    self.stop.store(true, Ordering::Relaxed);
                 }
             }
             counts.bytes = bytes;
@@ -122,7 +117,7 @@ impl<S: Snapshot> Counting<S> {
     }
 }
 
-impl<S: Snapshot> System for Counting<S> {
+impl<S: Snapshot> System for Counting<'_, S> {
     type State = S::State;
 
     fn initial(&self, choose: &mut dyn Choose, log: &mut StepLog) -> Result<S::State, Fault> {

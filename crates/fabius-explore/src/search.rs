@@ -3,6 +3,7 @@
 use crate::race::{Conflict, Race};
 use crate::system::{Fault, Limit};
 use fabius_trace::{Bound, Fairness, Formula, Grown, LevelStats, Schedule, SchedulerKind, Span};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How the tree of choices is walked.
@@ -238,6 +239,16 @@ pub struct Monitor<'a> {
     pub stop: &'a std::sync::atomic::AtomicBool,
     /// Called a few times a second.
     pub progress: &'a (dyn Fn(&Progress) + Sync),
+}
+
+impl Monitor<'_> {
+    /// What ends the search by now, if anything does.
+    pub fn cut(&self, options: &Options) -> Option<Cut> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Some(Cut::Interrupted);
+        }
+        options.deadline.is_some_and(|deadline| Instant::now() >= deadline).then_some(Cut::Time)
+    }
 }
 
 impl Cut {

@@ -288,6 +288,7 @@ impl<S: System + Sync> Search<'_, S> {
         let price = self.context.price_of_deviation();
         let mut script = std::mem::take(&mut out.script);
         script.set(start.iter().map(|(c, _)| *c));
+        script.allow(self.context.options.memory);
         out.here.clear();
         let mut run = match Execution::begin_with(&self.context, script, std::mem::take(&mut out.spare)) {
             Ok(run) => run,
@@ -427,8 +428,10 @@ impl<S: System + Sync> Search<'_, S> {
             if run.steps() >= options.max_steps {
                 return Some(Stop::Cut(Cut::Steps));
             }
-            if run.steps() % 256 == 255 && options.deadline.is_some_and(|d| Instant::now() >= d) {
-                return Some(Stop::Cut(Cut::Time));
+            if run.steps() % 256 == 255
+                && let Some(cut) = self.monitor.cut(options)
+            {
+                return Some(Stop::Cut(cut));
             }
             self.context.moves(&run.node, moves);
             // With a scheduler that picks one that waits there are delays even if nobody can go on.

@@ -43,20 +43,13 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
     for run in 0..scouts(options.strategy) {
         let mut picker = Picker::new(Strategy::Random, &known, fastrand::Rng::with_seed(run));
         picker.watches = true;
-        walk(&context, seed_of(options.seed, !run), &mut picker, &mut scout);
+        walk(&context, monitor, seed_of(options.seed, !run), &mut picker, &mut scout);
         let seen = picker.seen;
         known.learn(&seen);
     }
     let found = first_of((options.jobs, options.workers), count, &over, |run| {
-        let stop = if monitor.stop.load(Ordering::Relaxed) {
-            Some(Cut::Interrupted)
-        } else if options.deadline.is_some_and(|d| Instant::now() >= d) {
-            Some(Cut::Time)
-        } else {
-            None
-        };
         let mut cut = cut.lock().expect("no worker has panicked");
-        *cut = cut.or(stop);
+        *cut = cut.or_else(|| monitor.cut(options));
         if matches!(*cut, Some(Cut::Interrupted | Cut::Time)) {
             over.store(true, Ordering::Relaxed);
             return None;
@@ -65,7 +58,7 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
         let mut mine = memory.lock().expect("no worker has panicked").pop().unwrap_or_default();
         let mut rng = seed_of(options.seed, run);
         let mut picker = Picker::new(options.strategy, &known, rng.fork());
-        let walked = walk(&context, rng, &mut picker, &mut mine);
+        let walked = walk(&context, monitor, rng, &mut picker, &mut mine);
         memory.lock().expect("no worker has panicked").push(mine);
         transitions.fetch_add(walked.steps.into(), Ordering::Relaxed);
         let number = executions.fetch_add(1, Ordering::Relaxed) + 1;
@@ -136,12 +129,14 @@ fn seed_of(seed: u64, run: u64) -> fastrand::Rng {
 
 fn walk<S: System>(
     context: &Context<'_, S>,
+    monitor: &Monitor<'_>,
     mut rng: fastrand::Rng,
     picker: &mut Picker<'_>,
     memory: &mut Memory,
 ) -> Walked {
     let mut script = std::mem::take(&mut memory.script);
     script.set(std::iter::empty());
+    script.allow(context.options.memory);
     script.roll(rng.fork());
     let mut run = match Execution::begin_with(context, script, std::mem::take(&mut memory.spare)) {
         Ok(run) => run,
@@ -163,8 +158,10 @@ fn walk<S: System>(
         if run.steps() >= context.options.max_steps {
             break Some(Cut::Steps);
         }
-        if run.steps() % 256 == 255 && context.options.deadline.is_some_and(|d| Instant::now() >= d) {
-            break Some(Cut::Time);
+        if run.steps() % 256 == 255
+            && let Some(cut) = monitor.cut(context.options)
+        {
+            break Some(cut);
         }
         context.moves(&run.node, moves);
         if !run.node.dispatcher.is_bag() {

@@ -259,7 +259,7 @@ pub struct Stmt {
     /// What its own step touches (for `if` and `while`: its guard; for `atomic`: the most that anything inside touches,
     /// procedures that it calls included; for a call: its arguments; for `spawn`, `post`: `Sync`; `join`, `await`: `Sync`).
     /// Statements inside `atomic` carry theirs too, but are not scheduling points. `Sync` too: data that an `await` or
-    /// `join` reads, and data whose step may end with a dropped execution.
+    /// `join` reads, data whose step may end with a dropped execution, and stores to data that an invariant reads.
     pub access: Access,
     /// Where it stands in the source. Statements made by the front end carry the span of what they came from.
     pub span: Span,

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 
 /// How long the engines are given.
 const TIME: &str = "60s";
@@ -26,12 +27,21 @@ pub struct Answer {
     pub bug: Option<ErrorTrace>,
 }
 
+/// A run under way.
+#[derive(Debug)]
+struct Run {
+    number: u64,
+    child: Child,
+    /// Hears what it says, and removes its trace.
+    hears: JoinHandle<()>,
+}
+
 /// The runs under way, one at most for each file.
 #[derive(Debug)]
 pub struct Runs {
     fabius: PathBuf,
     answers: Sender<Answer>,
-    under_way: HashMap<Uri, (u64, Child)>,
+    under_way: HashMap<Uri, Run>,
     count: u64,
 }
 
@@ -63,9 +73,8 @@ impl Runs {
                 format!("`{}` cannot be run: {error}", self.fabius.display())
             })?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        self.under_way.insert(uri.clone(), (run, child));
-        let (answers, uri) = (self.answers.clone(), uri.clone());
-        std::thread::spawn(move || {
+        let (answers, of) = (self.answers.clone(), uri.clone());
+        let hears = std::thread::spawn(move || {
             // If the command has ended before it read everything, what it says tells why.
             let _ = stdin.map(|mut pipe| pipe.write_all(text.as_bytes()));
             // It says little on standard error: that pipe is not full before the other one is closed.
@@ -74,23 +83,26 @@ impl Runs {
             let mut lines = answer.lines().chain(errors.lines()).filter(|line| !line.trim().is_empty());
             let said = lines.next().unwrap_or("stopped").to_string();
             // The server may have ended meanwhile.
-            let _ = answers.send(Answer { run, uri, said, bug });
+            let _ = answers.send(Answer { run, uri: of, said, bug });
         });
+        self.under_way.insert(uri.clone(), Run { number: run, child, hears });
         Ok(())
     }
 
     /// Stops what runs about this file.
     pub fn stop(&mut self, uri: &Uri) {
-        if let Some((_, mut child)) = self.under_way.remove(uri) {
+        if let Some(Run { mut child, hears, .. }) = self.under_way.remove(uri) {
             // It may have ended by itself.
             let _ = child.kill();
             let _ = child.wait();
+            // A panic there has been shown.
+            let _ = hears.join();
         }
     }
 
     /// Whether an answer is that of the last run about its file, which is then over.
     pub fn is_last(&mut self, answer: &Answer) -> bool {
-        let is_last = self.under_way.get(&answer.uri).is_some_and(|(run, _)| *run == answer.run);
+        let is_last = self.under_way.get(&answer.uri).is_some_and(|run| run.number == answer.run);
         if is_last {
             self.stop(&answer.uri);
         }

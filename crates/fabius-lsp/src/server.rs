@@ -19,6 +19,9 @@ use lsp_types::*;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// The command that checks a file: its one argument is the file's address.
 pub const CHECK: &str = "fabius.check";
@@ -35,11 +38,19 @@ struct Server<'a> {
     asked: i32,
 }
 
-/// Serves one editor until it says that it ends. `fabius` is the command that checks files.
+/// How often somebody looks whether the server shall end.
+const OFTEN: Duration = Duration::from_millis(100);
+
+/// Serves one editor until it says that it ends. `fabius` is the command that checks files. Once the editor is there,
+/// `listen` hands out what is set from outside if the server shall end. Whatever runs ends with it.
 ///
 /// # Errors
 /// If the other side does not keep to the protocol, or goes away without a word.
-pub fn serve(connection: &Connection, fabius: PathBuf) -> Result<(), ProtocolError> {
+pub fn serve(
+    connection: &Connection,
+    fabius: PathBuf,
+    listen: impl FnOnce() -> Arc<AtomicBool>,
+) -> Result<(), ProtocolError> {
     let (id, asked) = connection.initialize_start()?;
     let refreshes = asked.pointer("/capabilities/workspace/inlayHint/refreshSupport") == Some(&Value::Bool(true));
     let about = serde_json::json!({
@@ -50,7 +61,8 @@ pub fn serve(connection: &Connection, fabius: PathBuf) -> Result<(), ProtocolErr
     let (sender, answers) = crossbeam_channel::unbounded();
     let runs = Runs::new(fabius, sender);
     let mut server = Server { connection, documents: HashMap::new(), runs, refreshes, asked: 0 };
-    loop {
+    let (stop, looks) = (listen(), crossbeam_channel::tick(OFTEN));
+    while !stop.load(Ordering::Relaxed) {
         select! {
             recv(connection.receiver) -> message => match message {
                 Ok(Message::Request(request)) => {
@@ -65,8 +77,10 @@ pub fn serve(connection: &Connection, fabius: PathBuf) -> Result<(), ProtocolErr
                 Err(_) => return Ok(()),
             },
             recv(answers) -> answer => if let Ok(answer) = answer { server.answered(answer) },
+            recv(looks) -> _ => {}
         }
     }
+    Ok(())
 }
 
 fn capabilities() -> ServerCapabilities {

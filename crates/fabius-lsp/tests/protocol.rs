@@ -2,6 +2,7 @@
 
 use lsp_server::{Connection, Message, Notification, Request};
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 const URI: &str = "file:///model.fab";
@@ -41,7 +42,8 @@ impl Editor {
     fn with(text: &str) -> Editor {
         let (ours, theirs) = Connection::memory();
         let server = std::thread::spawn(move || {
-            fabius_lsp::serve(&theirs, "there-is-no-such-command".into()).expect("the editor keeps to the protocol");
+            fabius_lsp::serve(&theirs, "there-is-no-such-command".into(), Arc::default)
+                .expect("the editor keeps to the protocol");
         });
         let mut editor = Editor { connection: ours, server: Some(server), asked: 0, said: Vec::new() };
         editor.ask("initialize", json!({ "capabilities": {} }));

@@ -25,7 +25,7 @@ pub use evaluate::{Model, evaluate};
 pub use external::{External, find_solver, run_script};
 pub use sat::SatSolver;
 pub use term::{Kind, Op, Sort, Term, Terms, Value};
-pub use watch::{Room, Watch};
+pub use watch::{Room, Watch, most_of_available};
 
 use std::time::Instant;
 

@@ -67,6 +67,16 @@ impl Drop for Watch {
     }
 }
 
+/// How many bytes the process may have if nobody says how many: most of what is available, where the system tells.
+pub fn most_of_available() -> Option<u64> {
+    let available = bytes_in("/proc/meminfo", "MemAvailable:").zip(bytes_in("/proc/self/status", "VmRSS:"));
+    available.map(|(free, mine)| mine + share(free))
+}
+
+fn share(bytes: u64) -> u64 {
+    bytes / SHARE.1 * SHARE.0
+}
+
 /// How many bytes there may be in memory, and of addresses.
 pub struct Room {
     resident: Option<u64>,
@@ -83,13 +93,11 @@ impl Room {
     }
 
     fn new(wanted: Option<u64>) -> Room {
-        let share = |bytes: u64| bytes / SHARE.1 * SHARE.0;
-        let available = bytes_in("/proc/meminfo", "MemAvailable:").zip(bytes_in("/proc/self/status", "VmRSS:"));
         let addresses = std::fs::read_to_string("/proc/self/limits").ok().and_then(|text| {
             let line = text.lines().find_map(|l| l.strip_prefix("Max address space"))?;
             line.split_whitespace().next()?.parse().ok()
         });
-        let resident = wanted.or(available.map(|(free, mine)| mine + share(free)));
+        let resident = wanted.or_else(most_of_available);
         Room { resident, addresses: addresses.map(share), seen: None }
     }
 

@@ -4,6 +4,7 @@
 //! Paper: Iterative Context Bounding for Systematic Testing of Multithreaded Programs (PLDI 2007), section 4.
 //! Paper: Delay-Bounded Scheduling (POPL 2011), section 5.
 
+use crate::room::within_memory;
 use crate::{CheckError, Plan, check, confirm, is_random, options, reason};
 use fabius_explore::growth::Counting;
 use fabius_explore::search::{Cut, MAX_STEPS, Monitor, Options, Progress, Strategy};
@@ -11,7 +12,7 @@ use fabius_explore::{stateless, walk};
 use fabius_lang::program::Program;
 use fabius_machine::{Machine, StepLimits};
 use fabius_trace::{Bound, Coverage, Measured, Points, ProgramId, Reason, Run, SchedulerKind, Verdict};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// A strategy under the name that the literature gives it.
@@ -143,22 +144,18 @@ fn run(
         jobs: 1,
         ..options(plan, Instant::now())
     };
-    let limits = StepLimits { deadline: options.deadline, memory: plan.memory, stop: Some(stop) };
-    let machine = Machine::new(program, plan.points).within(limits);
-    let system = Counting::new(machine, walk::scouts(plan.strategy), plan.memory);
-    let progress = |p: &Progress| {
-        if stop.load(Ordering::Relaxed) {
-            system.full().store(true, Ordering::Relaxed);
-        }
-        progress(p);
-    };
-    let monitor = Monitor { stop: system.full(), progress: &progress };
-    let outcome = match is_random(plan.strategy) {
-        true => walk::search(&system, &options, &monitor),
-        false => stateless::search(&system, &options, &monitor, &|_| {}),
-    };
-    let is_full = system.is_full();
-    let growth = system.finish();
+    let ((outcome, growth, too_many), is_full) = within_memory(plan.memory, stop, |stop| {
+        let limits = StepLimits { deadline: options.deadline, memory: plan.memory, stop: Some(stop) };
+        let machine = Machine::new(program, plan.points).within(limits);
+        let system = Counting::new(machine, walk::scouts(plan.strategy), plan.memory, stop);
+        let monitor = Monitor { stop, progress };
+        let outcome = match is_random(plan.strategy) {
+            true => walk::search(&system, &options, &monitor),
+            false => stateless::search(&system, &options, &monitor, &|_| {}),
+        };
+        let too_many = system.is_full();
+        (outcome, system.finish(), too_many)
+    });
     let bug = outcome.bug.map(|found| confirm(program, id, plan, &found)).transpose()?;
     Ok(Run {
         exhausted: bug.is_none() && outcome.cut.is_none(),
@@ -168,7 +165,7 @@ fn run(
         bug: bug.map(|trace| trace.kind),
         // To have made as many as were asked for is no limit that was hit.
         cut: outcome.cut.filter(|cut| *cut != Cut::Executions).map(|cut| match cut {
-            Cut::Interrupted if is_full => Reason::Memory,
+            Cut::Interrupted if is_full || too_many => Reason::Memory,
             cut => reason(cut, program),
         }),
     })

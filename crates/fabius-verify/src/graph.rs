@@ -1,9 +1,10 @@
 //! The graph of the states that schedules within a bound reach, with what people read: who does what in each step, and
 //! which steps are those of a trace.
 
+use crate::room::within_memory;
 use crate::{Plan, options, reason};
 use fabius_explore::graph::{self, NoGraph, Target};
-use fabius_explore::search::{Bug, Monitor, Options};
+use fabius_explore::search::{Bug, Cut, Monitor, Options};
 use fabius_lang::program::Program;
 use fabius_machine::{Machine, StepLimits};
 use fabius_semantics::{Departure, Ending, Settings};
@@ -90,13 +91,15 @@ pub fn graph(
     stop: &AtomicBool,
 ) -> Result<StateGraph, GraphError> {
     let options = Options { max, races: None, ..options(plan, Instant::now()) };
-    let limits = StepLimits { deadline: options.deadline, memory: plan.memory, stop: Some(stop) };
-    let engine = Machine::new(program, plan.points).within(limits);
-    let monitor = Monitor { stop, progress: &|_| {} };
     let way: Vec<(u32, Turn)> = trace.map(|t| t.steps.iter().map(delays_and_turn).collect()).unwrap_or_default();
-    let found = graph::graph(&engine, &options, &monitor, most, &way);
+    let (found, is_full) = within_memory(plan.memory, stop, |stop| {
+        let limits = StepLimits { deadline: options.deadline, memory: plan.memory, stop: Some(stop) };
+        let engine = Machine::new(program, plan.points).within(limits);
+        graph::graph(&engine, &options, &Monitor { stop, progress: &|_| {} }, most, &way)
+    });
     let (found, on_trace) = found.map_err(|no_graph| match no_graph {
         NoGraph::TooLarge => GraphError::TooLarge,
+        NoGraph::Cut(Cut::Interrupted) if is_full => GraphError::Cut(Reason::Memory),
         NoGraph::Cut(cut) => GraphError::Cut(reason(cut, program)),
     })?;
     if way.iter().any(|(_, turn)| turn.task != Turn::START) && on_trace.is_empty() {

@@ -38,6 +38,29 @@ where
     waited_for(limits, &mut is_too_late, news, work)
 }
 
+/// The same for work whose memory is watched: what there is none left for is not waited for.
+///
+/// # Errors
+/// No thread can be started.
+pub fn in_time_and_memory<T, N>(
+    limits: &Limits<'_>,
+    watch: &Watch,
+    news: &mut dyn FnMut(N),
+    work: impl FnOnce(&Limits<'_>, &mut dyn FnMut(N)) -> T + Send + 'static,
+) -> std::io::Result<Option<T>>
+where
+    T: Send + 'static,
+    N: Send + 'static,
+{
+    let mut late = 0;
+    let mut is_too_late = || {
+        late += u32::from(limits.are_hit());
+        // What does not look at limits takes memory until it ends.
+        watch.is_full() || late > PATIENCE
+    };
+    waited_for(limits, &mut is_too_late, news, work)
+}
+
 /// The same until `is_too_late`, which is asked every now and then.
 fn waited_for<T, N>(
     limits: &Limits<'_>,
@@ -114,13 +137,7 @@ pub fn within<T: Send + 'static>(
     let watch = Watch::begin(budget.stop, budget.memory);
     let deadline = budget.time.and_then(|time| Instant::now().checked_add(time));
     let limits = Limits { deadline, stop: &watch.stop };
-    let mut late = 0;
-    // What does not look at limits takes memory until it ends.
-    let mut is_too_late = || {
-        late += u32::from(limits.are_hit());
-        watch.is_full() || late > PATIENCE
-    };
-    let done = waited_for(&limits, &mut is_too_late, &mut |()| {}, move |_, _| work()).map_err(no_thread)?;
+    let done = in_time_and_memory(&limits, &watch, &mut |()| {}, move |_, _| work()).map_err(no_thread)?;
     done.ok_or_else(|| budget.short_of(&watch))
 }
 

@@ -5,7 +5,7 @@ use crate::caps::tell;
 use crate::forms::unparsed;
 pub use crate::forms::{Form, text_of, translate};
 pub use crate::in_time::{Budget, within};
-use crate::in_time::{in_time, within_what_is_left};
+use crate::in_time::{in_time_and_memory, within_what_is_left};
 pub use crate::proof::{Engine, Figures, MOST, Proof, ProofError, ProofPlan, ProofProgress, Sequentialization};
 use crate::stack::no_thread;
 use crate::work::Work;
@@ -13,6 +13,7 @@ use crate::{any_threads, by_bmc, by_horn, by_summaries, properties};
 use fabius_lang::program::Program;
 use fabius_sequential::bmc::{Bmc, Statistics};
 pub use fabius_smt::SolverChoice;
+pub use fabius_smt::most_of_available;
 use fabius_smt::{Embedded, Limits, Watch};
 use fabius_trace::{Bounds, ProgramId, Reason, Verdict};
 pub use fabius_translate::Caps;
@@ -101,7 +102,7 @@ pub fn prove(
     };
     let done = match limits.are_hit() {
         true => None,
-        false => in_time(&limits, &mut hear, work).map_err(no_thread)?,
+        false => in_time_and_memory(&limits, &watch, &mut hear, work).map_err(no_thread)?,
     };
     let mut proof = match done {
         Some(done) => done?,

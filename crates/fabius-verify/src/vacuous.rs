@@ -39,6 +39,14 @@ fn may_drop(program: &Program) -> bool {
     })
 }
 
+/// Whether to go on to an end may cost something. Who neither preempts nor delays gets there within the other bounds.
+fn cuts_executions(bound: Bound) -> bool {
+    match bound {
+        Bound::Depth | Bound::Contexts | Bound::Rounds => true,
+        Bound::None | Bound::Preemptions | Bound::Delays => false,
+    }
+}
+
 /// Whether a search that found no bug met no execution but dropped ones.
 ///
 /// # Errors
@@ -54,8 +62,8 @@ pub fn is_vacuous(
     if !may_drop(program) {
         return Ok(false);
     }
-    // Executions that a bound of depth cuts off are none that are dropped, unless all are.
-    if plan.bound == Bound::Depth && !outcome.exhausted {
+    // Executions that such a bound cuts off are none that are dropped, unless all are.
+    if cuts_executions(plan.bound) && !outcome.exhausted {
         return Ok(is_surely_vacuous(program, options.deadline, monitor.stop));
     }
     let counts_executions = plan.stateless || crate::is_random(plan.strategy);

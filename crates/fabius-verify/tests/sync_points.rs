@@ -114,9 +114,30 @@ const DROPPED: [&str; 13] = [
     "data var y: int; process p[1] { loop { y = 1; y = 0; zield; } } process q[1] { await y == 1; assert false; }",
 ];
 
+/// The same in what reads more than one variable at a time, waits for one of several, or is a function.
+const DROPPED_AT_ONCE: [&str; 8] = [
+    "var y: int; fn one() -> bool { y == 1 } process p[1] { y = 1; y = 2; } process q[1] { assume one(); assert false; }",
+    "var a: [int; 2]; process p[1] { a[0] = 1; a[1] = 1; a[0] = 0; } process q[1] { assume forall v in a: v == 1; assert false; }",
+    "var a: [int; 2]; process p[1] { a[0] = 1; a[1] = 1; a[0] = 0; } process q[1] { let n = count v in a: v == 1; let k = any 2..n; assert false; }",
+    "var y: int; channel c: int[1]; process p[1] { c.send(1); y = 1; y = 0; } process q[1] { let m = c.receive(); assume y == m; assert false; }",
+    "data var y: int; sync var s: int; process p[1] { y = 1; y = 0; } process q[1] { select { when y == 1 { assert false; } or when s == 1 { skip; } } }",
+    "data var y: int; process p[1] { y = 1; y = 0; } process q[1] { select { when y == 1 { assert false; } else { skip; } } }",
+    "data var y: int; proc f() -> int { return y; } process p[1] { y = 1; y = 0; } process q[1] { atomic { let v = f(); assume v == 1; } assert false; }",
+    "var x: int; var y: int = 1; process p[1] { x, y = y, x; x, y = y, x; } process q[1] { assume x == 1 && y == 0; assert false; }",
+];
+
+/// Invariants that are broken between two stores that stand in one step here; nothing races.
+const BROKEN: [&str; 5] = [
+    "var x: int; var y: int; invariant i: !(x == 1 && y == 1); process p[1] { x = 1; x = 0; } process q[1] { y = 1; y = 0; }",
+    "data var x: int; data var y: int; invariant i: !(x == 1 && y == 1); process p[1] { atomic { x = 1; } x = 0; } process q[1] { y = 1; atomic { y = 0; } }",
+    "var x: int; var y: int; fn both() -> bool { x == 1 && y == 1 } invariant i: !both(); proc f(v: int) { x = v; } process p[1] { f(1); f(0); } process q[1] { y = 1; y = 0; }",
+    "var a: [int; 2]; invariant i: (count v in a: v == 1) < 2; process p[n in 0..1] { a[n] = 1; a[n] = 0; }",
+    "record R { v: int } var r: ref R; var y: int; invariant i: !(r != null && r.v == 1 && y == 1); proc p() { r.v = 1; r.v = 0; } init { r = new R {}; spawn p(); y = 1; y = 0; }",
+];
+
 #[test]
 fn no_execution_is_dropped_before_its_race_is_seen() {
-    for source in DROPPED {
+    for source in DROPPED.into_iter().chain(DROPPED_AT_ONCE).chain(BROKEN) {
         assert_eq!(fails(source, Plan::default()), Some(true), "every access is a point\n{source}");
         for strategy in [Strategy::Iterative, Strategy::DepthFirst, Strategy::Random, Strategy::Pct(3), Strategy::Urw] {
             let plan = Plan { points: Points::Sync, strategy, ..Plan::default() };
@@ -131,7 +152,13 @@ fn no_execution_is_dropped_before_its_race_is_seen() {
 
 /// Threads that assume something of data, with and without races.
 fn random_program_that_drops(seed: u64) -> String {
-    const BLOCKS: [&str; 18] = [
+    const BLOCKS: [&str; 24] = [
+        "assume both();",
+        "assume (count v in a: v == 1) < 1;",
+        "a[0] = 1; a[0], a[1] = a[1], a[0];",
+        "c.send(1);",
+        "{ let m = c.receive(); assume d == m; }",
+        "select { when w == 1 { assume e == 0; } or when let m = c.receive() { e = m; } else { d = 2; } }",
         "assume d == 1;",
         "assume e != 1;",
         "{ let k = d; assume k < 2; }",
@@ -153,6 +180,10 @@ fn random_program_that_drops(seed: u64) -> String {
     ];
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut out = String::from("sync var v: int;\nvar d: int;\nvar e: int;\ndata var w: int;\nvar l: lock;\n");
+    out += "var a: [int; 2];\nchannel c: int[1];\nfn both() -> bool { d == 1 && e == 1 }\n";
+    if rng.u8(..4) == 0 {
+        out += "invariant never: !(d == 1 && e == 2) && a[1] == 0;\n";
+    }
     let count = rng.usize(2..=3);
     for t in 0..count {
         let body: String =

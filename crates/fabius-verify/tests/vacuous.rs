@@ -77,15 +77,18 @@ fn what_needs_more_than_the_bound_is_vacuous_within_it() {
     assert!(!within(1).is_vacuous(), "{:?}", within(1));
 }
 
+/// What such a bound cuts off is not dropped.
 #[test]
-fn a_bound_of_depth_hides_no_vacuous_answer() {
-    let within = |source: &str, max| said(source, &Plan { bound: Bound::Depth, max, ..Plan::default() });
-    let dropped = "var x: 0..3; process p[2] { x = 1; x = 2; assume false; }";
-    for max in [None, Some(1), Some(20)] {
-        assert!(within(dropped, max).is_vacuous(), "{:?}", within(dropped, max));
-    }
-    let one_goes_on = "var x: 0..3; process p[2] { x = 1; x = 2; assume x == 2; }";
-    for max in [None, Some(1), Some(20)] {
-        assert!(!within(one_goes_on, max).is_vacuous(), "{:?}", within(one_goes_on, max));
+fn bounds_that_cut_executions_off_hide_no_vacuous_answer_and_make_none() {
+    for bound in [Bound::Depth, Bound::Contexts, Bound::Rounds] {
+        let within = |source: &str, max| said(source, &Plan { bound, max, ..Plan::default() });
+        let dropped = "var x: 0..3; process p[2] { x = 1; x = 2; assume false; }";
+        // Nobody is through without being waited for.
+        let one_goes_on = "var x: 0..3; process p[1] { await x == 1; x = 2; await x == 3; } \
+                           process q[1] { x = 1; await x == 2; assume x == 2; x = 3; }";
+        for max in [None, Some(0), Some(1), Some(20)] {
+            assert!(within(dropped, max).is_vacuous(), "{bound:?} {:?}", within(dropped, max));
+            assert!(!within(one_goes_on, max).is_vacuous(), "{bound:?} {:?}", within(one_goes_on, max));
+        }
     }
 }

@@ -46,7 +46,7 @@ pub struct CheckArgs {
     /// Processors to use [default: all]; the answer does not depend on it
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub jobs: Option<usize>,
-    /// Stop at this much memory, of states and of the process: 512M, 4G
+    /// Stop at this much memory, of states and of the process: 512M, 4G [default: four fifths of what is available]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
     pub memory: Option<u64>,
     /// Stop after this time: 500ms, 30s, 5m, 1h

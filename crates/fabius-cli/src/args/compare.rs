@@ -37,7 +37,7 @@ pub struct CompareArgs {
     /// Stop each search after this time: 500ms, 30s, 5m, 1h
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration, help_heading = "Limits")]
     pub time: Duration,
-    /// Stop a search at this much memory for the states that it stores or counts: 512M, 4G
+    /// Stop a search at this much memory, of states and of the process: 512M, 4G [default: four fifths of what is available]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
     pub memory: Option<u64>,
 

@@ -19,7 +19,7 @@ pub struct DecideArgs {
     /// Processors to use [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     pub jobs: Option<u32>,
-    /// Stop an engine at this much memory, of states for exploration and of the process for the others: 512M, 4G
+    /// Stop an engine at this much memory, of states and of the process: 512M, 4G [default: four fifths of what is available]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
     pub memory: Option<u64>,
     /// Stop after this time: 500ms, 30s, 5m, 1h

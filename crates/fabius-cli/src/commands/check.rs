@@ -8,14 +8,14 @@ use crate::args::common::AnswerArgs;
 use crate::failure::{self, Failure, UNKNOWN, usage};
 use crate::outputs::refuse_losses;
 use crate::paint::{Paint, Style, printable};
-use crate::program::{Loaded, load};
+use crate::program::{Loaded, for_reading, load};
 use crate::progress::Ticker;
 use crate::{c, files, stop};
 use fabius_c::Property;
 use fabius_lang::Choices;
 use fabius_trace::{Bound, Points, Verdict};
 use fabius_verify::graph::{self, GraphError};
-use fabius_verify::prove::Budget;
+use fabius_verify::prove::{Budget, most_of_available};
 use fabius_verify::{Plan, Strategy};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -92,8 +92,7 @@ fn several(args: &CheckArgs, plan: &Plan) -> Result<u8, Failure> {
 fn check(file: &Path, args: &CheckArgs, plan: &Plan, stop: &Arc<AtomicBool>) -> Checked {
     let began = Instant::now();
     let ticker = Ticker::new(!args.answer.json);
-    // `--memory` is for states.
-    let budget = Budget { time: plan.time, memory: None, stop };
+    let budget = Budget { time: plan.time, memory: for_reading(plan.memory), stop };
     let outcome = load(file, &args.program, Choices::Finite, budget).and_then(|loaded| {
         // Reading the program is part of the time.
         let plan = fitted(plan, args, &loaded);
@@ -205,7 +204,7 @@ fn plan(args: &CheckArgs) -> Plan {
         livelock: args.livelock,
         properties: !args.no_properties,
         jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
-        memory: args.memory,
+        memory: args.memory.or_else(most_of_available),
         time: args.time,
         executions: args.executions,
         seed: args.schedules.seed,

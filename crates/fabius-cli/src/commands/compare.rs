@@ -10,7 +10,7 @@ use crate::failure::{self, Failure, input, nothing_written, output, usage};
 use crate::native::{is_program, target};
 use crate::outputs::refuse_losses;
 use crate::paint::Paint;
-use crate::program::{Loaded, load};
+use crate::program::{Loaded, for_reading, load};
 use crate::progress::Ticker;
 use crate::{files, stop};
 use charts::Drawn;
@@ -20,7 +20,7 @@ use fabius_native::Target;
 use fabius_trace::{COMPARISON_VERSION, Compared, Comparison, Counted, ProgramId, Reason};
 use fabius_verify::Plan;
 use fabius_verify::compare::{Extent, Way, measure};
-use fabius_verify::prove::Budget;
+use fabius_verify::prove::{Budget, most_of_available};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -117,8 +117,7 @@ fn subject(file: &Path, args: &CompareArgs, stop: &Arc<AtomicBool>) -> Result<Re
     if is_program(file) {
         return Ok(Ok(Subject::Native(file.display().to_string(), target(file, &[])?)));
     }
-    // `--memory` is for states.
-    let budget = Budget { time: Some(args.time), memory: None, stop };
+    let budget = Budget { time: Some(args.time), memory: for_reading(args.memory), stop };
     let Loaded { program, id, .. } = load(file, &args.program, Choices::Finite, budget)?;
     match program {
         Ok(program) => {
@@ -153,7 +152,7 @@ fn extent(args: &CompareArgs) -> Extent {
         executions: args.executions,
         seeds: args.seeds,
         time: Some(args.time),
-        memory: args.memory,
+        memory: args.memory.or_else(most_of_available),
         points: args.points.into(),
     }
 }

@@ -7,14 +7,14 @@ use crate::args::decide::DecideArgs;
 use crate::failure::{self, Failure, input};
 use crate::outputs::refuse_losses;
 use crate::paint::Style;
-use crate::program::load;
+use crate::program::{for_reading, load};
 use crate::progress::Board;
 use crate::{c, files, stop};
 use fabius_c::Property;
 use fabius_lang::Choices;
 use fabius_trace::Points;
 use fabius_verify::portfolio::{self, Ask, Member, MemberError};
-use fabius_verify::prove::Budget;
+use fabius_verify::prove::{Budget, most_of_available};
 use std::path::Path;
 use std::time::Instant;
 
@@ -23,8 +23,7 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
     let began = Instant::now();
     refuse_losses(&[args.file.as_path()], &args.outputs())?;
     let stop = stop::on_interrupt();
-    // `--memory` is for states, too.
-    let budget = Budget { time: args.time, memory: None, stop: &stop };
+    let budget = Budget { time: args.time, memory: for_reading(args.memory), stop: &stop };
     let loaded = load(&args.file, &args.program, Choices::Unbounded, budget)?;
     let is_c = c::is_c(Path::new(&loaded.id.file));
     // Only exploration looks for data races, which are bugs of C.
@@ -47,7 +46,7 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
         deadlock: c::property(&loaded.id).is_none(),
         // Reading the program is part of the time.
         time: args.time.map(|time| time.saturating_sub(began.elapsed())),
-        memory: args.memory,
+        memory: args.memory.or_else(most_of_available),
         jobs: args.jobs.map_or_else(processors, |n| n as usize),
     };
     let board = Board::new(!args.answer.json, args.time.is_none());

@@ -1,8 +1,8 @@
 //! Invariants: assertions behind every statement that writes what they read, in its step.
 //!
-//! They are inserted last, so that what they read makes no variable one of synchronization and no statement a scheduling
-//! point. An atomic block may break an invariant as long as it holds at its end; procedures that are called inside of one
-//! have a copy without assertions.
+//! They are inserted last, so that what they read makes no variable one of synchronization. But what writes it is a
+//! scheduling point with `--points sync`, too: somebody else may break the invariant there. An atomic block may break an
+//! invariant as long as it holds at its end; procedures that are called inside of one have a copy without assertions.
 
 use super::checker::{Checker, Context, report};
 use super::constant::evaluate;
@@ -224,11 +224,14 @@ impl Insertion<'_> {
                     written_inside.extend(called(s).into_iter().flat_map(|p| self.writes[p].iter().copied()));
                 });
                 self.call_copies(&mut body);
-                body.extend(self.assertions(&written_inside, s.span));
+                let at_end = self.assertions(&written_inside, s.span);
+                s.access = among_others(s.access, &at_end);
+                body.extend(at_end);
                 s.kind = StmtKind::Atomic(body);
             }
             _ => {
                 let behind = self.assertions(&written(&s).into_iter().collect(), s.span);
+                s.access = among_others(s.access, &behind);
                 return std::iter::once(s).chain(behind).collect();
             }
         }
@@ -254,6 +257,11 @@ impl Insertion<'_> {
             }
         }
     }
+}
+
+/// The access of a statement with these invariants behind it, which see what all threads have written.
+fn among_others(access: Access, behind: &Block) -> Access {
+    if access == Access::Data && !behind.is_empty() { Access::Sync } else { access }
 }
 
 /// Whether it is certain that a condition holds of the initial values.

@@ -93,6 +93,7 @@ fn walk(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, MemberError>
         points: work.ask.points,
         deadlock: work.ask.deadlock,
         jobs: work.ask.jobs,
+        memory: work.ask.memory,
         time: work.left(),
         ..Plan::default()
     };
