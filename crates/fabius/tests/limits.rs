@@ -33,12 +33,12 @@ fn failing_checks_give_back_their_stacks() {
     let kind = |report: Report| report.trace().unwrap().kind;
     assert_eq!(kind(deadlock()), BugKind::Deadlock);
     let before = address_space();
-    for _ in 0..100 {
+    for _ in 0..500 {
         assert_eq!(kind(deadlock()), BugKind::Deadlock);
     }
     let grown = address_space().saturating_sub(before);
-    // Each execution that fails has two stacks of two mebibytes; other tests have some meanwhile.
-    assert!(grown < 200 << 20, "{grown} bytes more");
+    // Each execution that fails has two stacks of two mebibytes. Some are kept, and other tests have some meanwhile.
+    assert!(grown < 400 << 20, "{grown} bytes more");
 }
 
 #[test]
