@@ -46,8 +46,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     let outside = rt::current().is_null().then(std::thread::current);
     let signal = Arc::new(Signal { object: Object::new(), woken: AtomicBool::new(false), outside });
     let waker = Waker::from(signal.clone());
-    // Not on the stack: that of a thread that goes on no more is given back without running destructors, and what is pinned
-    // must stay where it is until it is dropped.
+    // Not on the stack, which may be given back without running destructors: what is pinned stays where it is until then.
     let mut future = Box::pin(future);
     loop {
         if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {

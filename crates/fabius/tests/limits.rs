@@ -33,12 +33,12 @@ fn failing_checks_give_back_their_stacks() {
     let kind = |report: Report| report.trace().unwrap().kind;
     assert_eq!(kind(deadlock()), BugKind::Deadlock);
     let before = address_space();
-    for _ in 0..100 {
+    for _ in 0..500 {
         assert_eq!(kind(deadlock()), BugKind::Deadlock);
     }
     let grown = address_space().saturating_sub(before);
-    // Each execution that fails has two stacks of two mebibytes; other tests have some meanwhile.
-    assert!(grown < 200 << 20, "{grown} bytes more");
+    // Each execution that fails has two stacks of two mebibytes. Some are kept, and other tests have some meanwhile.
+    assert!(grown < 400 << 20, "{grown} bytes more");
 }
 
 #[test]
@@ -447,4 +447,98 @@ fn threads_of_std_inside_of_a_check_are_named() {
     {
         assert!(text.contains(part), "`{part}` is missing in\n{text}");
     }
+}
+
+#[test]
+#[ignore = "run by another test"]
+fn ends_the_process() {
+    Config::new().name("limits").check(|| {
+        two(|number| {
+            AtomicUsize::new(0).load(SeqCst);
+            if number == 1 {
+                std::process::exit(0);
+            }
+        });
+    });
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn who_ends_the_process_has_not_passed() {
+    says(
+        "ends_the_process",
+        FAILED,
+        &["thread 1 (worker) ends the process", "limits.rs", "the check, which is not over"],
+    );
+}
+
+#[test]
+#[ignore = "run by another test"]
+fn aborts() {
+    Config::new().name("limits").check(|| {
+        AtomicUsize::new(0).load(SeqCst);
+        std::process::abort();
+    });
+}
+
+#[test]
+fn who_aborts_has_not_passed() {
+    let (text, status) = run_alone("aborts");
+    assert!(status.is_none() && !text.contains("test result: ok"), "{status:?} {text}");
+}
+
+#[test]
+#[ignore = "run by another test"]
+fn prints_much() {
+    let report = Config::new().name("limits").explore(|| {
+        two(|_| {
+            for _ in 0..500 {
+                println!("{}", "much ".repeat(200));
+            }
+            AtomicUsize::new(0).load(SeqCst);
+        });
+    });
+    assert_eq!(report.verdict, Verdict::Verified);
+}
+
+#[test]
+fn a_test_may_print_much() {
+    let (text, status) = run_alone("prints_much");
+    assert_eq!(status, Some(0));
+    assert!(text.len() > 1_000_000 && text.contains("test result: ok"));
+}
+
+#[test]
+#[ignore = "run by another test"]
+fn panics_after_a_check() {
+    let report = Config::new().name("limits").explore(|| panic!("within the check"));
+    assert!(report.is_bug());
+    assert!(std::panic::catch_unwind(|| panic!("after the check")).is_err());
+    assert!(std::thread::spawn(|| panic!("on another thread")).join().is_err());
+}
+
+#[test]
+fn panics_outside_of_a_check_are_printed_as_ever() {
+    let (text, status) = run_alone("panics_after_a_check");
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains("after the check") && text.contains("on another thread"), "{text}");
+    assert!(!text.contains("within the check"), "{text}");
+}
+
+/// What a handler of signals is told does not depend on the check.
+#[test]
+#[ignore = "run by another test"]
+fn follows_a_null_pointer() {
+    Config::new().name("limits").check(|| {
+        AtomicUsize::new(0).load(SeqCst);
+        // SAFETY: none, on purpose: the process ends here.
+        unsafe { std::ptr::read_volatile(std::hint::black_box(std::ptr::null::<i32>())) };
+    });
+}
+
+#[test]
+#[cfg(unix)]
+fn a_fault_of_the_test_ends_the_process_as_ever() {
+    let (text, status) = run_alone("follows_a_null_pointer");
+    assert!(status.is_none() && !text.contains("overflow") && !text.contains("test result: ok"), "{status:?} {text}");
 }

@@ -285,7 +285,7 @@ fn the_last_value_is_never_lost() {
 }
 
 #[test]
-fn six_threads_and_two_that_spin_are_explored() {
+fn six_threads_are_explored() {
     let report = Config::new().name("scenarios").exhaustive().explore(|| {
         let number = TrackedArc::new(AtomicUsize::new(0));
         let one = || {
@@ -297,15 +297,19 @@ fn six_threads_and_two_that_spin_are_explored() {
         assert_eq!(number.load(SeqCst), 6);
     });
     assert!(is_verified(&report), "{report}");
+}
+
+/// Each round of a loop that is tried out takes some thousand instructions, and a trap each, so there are few.
+#[test]
+fn two_that_spin_until_a_third_stores_are_explored() {
     let report = explore(|| {
         let number = Arc::new(AtomicUsize::new(0));
         let (adds, waits) = (number.clone(), number.clone());
         let adds = thread::spawn(move || {
             adds.fetch_add(1, SeqCst);
-            adds.fetch_add(1, SeqCst);
         });
         let wait = |number: &AtomicUsize| {
-            while number.load(SeqCst) < 2 {
+            while number.load(SeqCst) < 1 {
                 thread::yield_now();
             }
         };
@@ -315,4 +319,65 @@ fn six_threads_and_two_that_spin_are_explored() {
         waits.join().unwrap();
     });
     assert!(is_verified(&report), "{report}");
+}
+
+/// A load more of a thread that needs none changes no outcome, see issues of other checkers.
+#[test]
+fn a_load_more_changes_no_outcome() {
+    let is_possible = |more: bool, outcome: (usize, usize)| {
+        let report = Config::new().name("scenarios").exhaustive().explore(|| {
+            let both = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+            let (theirs, mine) = (both.clone(), both);
+            let stores = thread::spawn(move || {
+                theirs.0.store(1, SeqCst);
+                theirs.1.store(1, SeqCst);
+                theirs.1.store(0, SeqCst);
+                if more {
+                    theirs.0.load(SeqCst);
+                }
+                theirs.0.store(0, SeqCst);
+            });
+            let loads = thread::spawn(move || (mine.1.load(SeqCst), mine.0.load(SeqCst)));
+            stores.join().unwrap();
+            assert_ne!(loads.join().unwrap(), outcome);
+        });
+        assert!(report.is_bug() || is_verified(&report), "{report}");
+        report.is_bug()
+    };
+    for more in [false, true] {
+        for outcome in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            assert!(is_possible(more, outcome), "{more} {outcome:?}");
+        }
+        assert!(!is_possible(more, (0, 2)), "{more}");
+    }
+}
+
+#[test]
+fn a_panic_of_millions_of_characters_is_a_failure() {
+    let report = explore(|| two(|number| assert_eq!(number.load(SeqCst), 1, "{}", "long ".repeat(600_000))));
+    assert_eq!(kind(&report), Some(BugKind::Panic), "{report}");
+    assert!(report.failure().unwrap().len() > 3_000_000);
+}
+
+/// A handle of an execution that had more threads than this one, and whose result nobody can have any more.
+#[test]
+fn a_handle_with_the_number_of_no_thread_is_refused() {
+    static KEPT: std::sync::Mutex<Option<thread::JoinHandle<()>>> = std::sync::Mutex::new(None);
+    let report = Config::new().name("scenarios").executions(1).explore(|| {
+        for _ in 0..5 {
+            let waits = thread::spawn(thread::park);
+            waits.thread().unpark();
+            *KEPT.lock().unwrap() = Some(waits);
+        }
+    });
+    assert!(!report.is_bug(), "{report}");
+    let report = explore(|| {
+        if let Some(kept) = KEPT.lock().unwrap().take() {
+            assert!(catch_unwind(AssertUnwindSafe(|| kept.thread().unpark())).is_err());
+            assert!(catch_unwind(AssertUnwindSafe(|| kept.is_finished())).is_err());
+            assert!(catch_unwind(AssertUnwindSafe(|| kept.join())).is_err());
+        }
+        two(|number| number.fetch_add(1, SeqCst));
+    });
+    assert!(!report.is_bug(), "{}", report.failure().unwrap_or_default());
 }

@@ -7,7 +7,7 @@ use fabius::{BugKind, Config, Report, thread};
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::AtomicUsize as Count;
+use std::sync::atomic::{AtomicBool, AtomicUsize as Count, Ordering::Relaxed};
 
 fn config() -> Config {
     Config::new().name("soundness")
@@ -453,4 +453,79 @@ fn a_future_that_is_never_dropped_stays_in_memory() {
     let pinned = PINNED.lock().unwrap();
     let different: std::collections::BTreeSet<usize> = pinned.iter().copied().collect();
     assert_eq!(different.len(), pinned.len(), "memory of what is pinned is used again");
+}
+
+/// A deadlock, and then many others, which need stacks.
+fn fails_and_others_too(deadlock: impl Fn() + Sync) {
+    let report = config().executions(1).explore(&deadlock);
+    assert_eq!(report.trace().map(|t| t.kind), Some(BugKind::Deadlock), "{report}");
+    for _ in 0..200 {
+        let report = config().executions(1).explore(|| {
+            let words = std::hint::black_box([0_u64; 256]);
+            thread::park();
+            std::hint::black_box(&words);
+        });
+        assert_eq!(report.trace().map(|t| t.kind), Some(BugKind::Deadlock), "{report}");
+    }
+}
+
+/// A thread of std borrows from the stack of a thread of the check that goes on no more.
+#[test]
+fn what_a_thread_of_std_borrows_stays_in_memory() {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    static LOOKED: Count = Count::new(0);
+    static OTHER: AtomicBool = AtomicBool::new(false);
+    fails_and_others_too(|| {
+        let words = std::hint::black_box([7_u64; 256]);
+        let words = &words;
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                while !STOP.load(Relaxed) {
+                    if words.iter().any(|word| *word != 7) {
+                        OTHER.store(true, Relaxed);
+                    }
+                    LOOKED.fetch_add(1, Relaxed);
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+            });
+            thread::park();
+        });
+    });
+    let looked = LOOKED.load(Relaxed);
+    while LOOKED.load(Relaxed) < looked + 10 {
+        std::thread::yield_now();
+    }
+    STOP.store(true, Relaxed);
+    assert!(!OTHER.load(Relaxed), "somebody else uses the memory");
+}
+
+/// What is pinned to a stack is there until it is dropped, so a list may refer to it.
+#[test]
+fn what_is_pinned_to_a_stack_stays_in_memory() {
+    static LIST: std::sync::Mutex<Vec<Entry>> = std::sync::Mutex::new(Vec::new());
+    struct Entry(*const Listed);
+    // SAFETY: what is pinned is there until it is dropped, which takes it out of the list.
+    unsafe impl Send for Entry {}
+    struct Listed([u64; 64], std::marker::PhantomPinned);
+    impl Listed {
+        fn enters(self: std::pin::Pin<&mut Listed>) {
+            LIST.lock().unwrap().push(Entry(&*self));
+        }
+    }
+    impl Drop for Listed {
+        fn drop(&mut self) {
+            LIST.lock().unwrap().retain(|entry| !std::ptr::eq(entry.0, self));
+        }
+    }
+    fails_and_others_too(|| {
+        let mut listed = std::pin::pin!(Listed([7; 64], std::marker::PhantomPinned));
+        listed.as_mut().enters();
+        thread::park();
+    });
+    let list = LIST.lock().unwrap();
+    assert!(!list.is_empty(), "they are never dropped");
+    for Entry(listed) in &*list {
+        // SAFETY: it was not dropped.
+        assert_eq!(unsafe { (**listed).0 }, [7; 64]);
+    }
 }

@@ -3,7 +3,8 @@
 use super::panics::forget_panics;
 use super::watch::Watched;
 use super::{
-    Beginning, Job, Loops, RECENT, Refine, Rt, SPARE, Settings, count, inside, object, run, spawn, usual_stack,
+    Beginning, Job, Loops, RECENT, Refine, Rt, SPARE, Settings, abandoned, count, inside, object, run, spawn,
+    usual_stack,
 };
 use fabius_explore::system::Choose;
 use std::panic::Location;
@@ -131,7 +132,7 @@ impl Execution {
 impl Drop for Execution {
     /// Ends the execution, and keeps the memory for the next one. Threads that cannot end, because the execution has
     /// failed or waits for ever, are not unwound: their destructors might fail as well, which would end the process.
-    /// Their stacks are given back; what is owned from there is leaked. But locks that others use after it, which would
+    /// Their stacks are kept as long as anything refers to them; what is owned from there is leaked. But locks that others use after it, which would
     /// be held for ever, are given back by unwinding.
     fn drop(&mut self) {
         let rt = self.get();
@@ -153,6 +154,9 @@ impl Drop for Execution {
         object::is_over();
         for thread in rt.threads.drain(..) {
             std::mem::forget(thread.locals);
+            if let Some(fiber) = thread.fiber {
+                abandoned::keep(fiber, if thread.op.is_null() { 0 } else { thread.lowest });
+            }
         }
         rt.reset();
         SPARE.with(|spare| spare.borrow_mut().push(rt));

@@ -1,8 +1,8 @@
 //! Fibers: the stacks that the threads of a test run on. A fiber runs one job after another, so that neither stacks nor
 //! fibers are made anew for every execution.
 //!
-//! The stack of a job that will never go on is given back as it is, without running destructors: see
-//! [`Fiber`]'s destructor.
+//! The stack of a job that will never go on is kept as it is, without running destructors, as long as anything refers to
+//! it: see `abandoned.rs`.
 
 use super::count;
 use corosensei::stack::{DefaultStack, Stack};
@@ -90,25 +90,26 @@ const KEPT: usize = 256;
 
 impl Fiber {
     /// A fiber that will run the job when it is resumed, with a stack of so many bytes, and where the job gives control
-    /// back.
+    /// back. Where memory is short, `free` gives back what others keep.
     ///
     /// # Errors
     /// If there is no memory or address space for the stack.
-    pub fn start(job: Job, stack: usize) -> io::Result<(Box<Fiber>, Exit)> {
+    pub fn start(job: Job, stack: usize, free: fn()) -> io::Result<(Box<Fiber>, Exit)> {
         let idle = if stack == usual_stack() { IDLE.with(|idle| idle.borrow_mut().pop()) } else { None };
         let mut fiber = match idle {
             Some(fiber) => fiber,
-            None => Fiber::new(stack)?,
+            None => Fiber::new(stack, free)?,
         };
         fiber.slot.job = Some(job);
         let exit = fiber.slot.exit;
         Ok((fiber, exit))
     }
 
-    fn new(stack: usize) -> io::Result<Box<Fiber>> {
+    fn new(stack: usize, free: fn()) -> io::Result<Box<Fiber>> {
         let memory = DefaultStack::new(stack.min(LARGEST)).or_else(|_| {
             // What is kept for later is worth less than what is needed now.
             IDLE.with(|idle| std::mem::take(&mut *idle.borrow_mut()));
+            free();
             DefaultStack::new(stack.min(LARGEST))
         })?;
         let mut slot = Box::new(Slot { job: None, exit: std::ptr::null(), top: 0, bounds: None });
@@ -144,6 +145,13 @@ impl Fiber {
         self.slot.bounds.map_or(0..0, |bounds| bounds.guard().end..bounds.highest)
     }
 
+    /// All memory that is the fiber's own.
+    pub fn memory(&self) -> [std::ops::Range<usize>; 3] {
+        let of = |address: usize, size: usize| address..address + size;
+        let here = of(std::ptr::from_ref(self).addr(), size_of::<Fiber>());
+        [self.stack(), here, of(std::ptr::from_ref(&*self.slot).addr(), size_of::<Slot>())]
+    }
+
     /// Runs the job until it gives control back or ends.
     pub fn resume(&mut self) {
         let before = RUNNING.replace(&raw const *self.slot);
@@ -168,9 +176,15 @@ impl Drop for Fiber {
     /// Gives the stack back. If its job has not ended, no destructor of what is on the stack runs: what that owns is
     /// leaked.
     fn drop(&mut self) {
-        // SAFETY: nobody refers to what is on the stack any more: all threads of an execution are given up together, and
-        // they are the only ones that a test has; an operating system thread that borrows from them
-        // (`std::thread::scope` inside of a check) is a misuse. What has destructors is leaked, which is safe.
+        // SAFETY: its job has ended, or nobody refers to what is on the stack any more: `abandoned.rs` sees to that, to
+        // whom all go whose job has not ended. What has destructors is leaked, which is safe.
         unsafe { self.coroutine.force_reset() };
+        // The next stack may lie at the same place, and what is freed is not overwritten at once.
+        // SAFETY: they are plain words.
+        unsafe {
+            (&raw mut self.slot.exit).write_volatile(std::ptr::null());
+            (&raw mut self.slot.top).write_volatile(0);
+            (&raw mut self.slot.bounds).write_volatile(None);
+        }
     }
 }

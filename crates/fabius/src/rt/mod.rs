@@ -8,6 +8,7 @@
 //! of the test observes them ([`Refine`]). Releases are operations like others: a thread that is preempted in front of
 //! one makes others wait, and it costs nothing to switch away from who waits.
 
+mod abandoned;
 mod clock;
 mod clocks;
 mod count;
@@ -41,6 +42,8 @@ mod state;
 mod trial;
 mod unwinding;
 mod watch;
+#[cfg_attr(not(all(target_os = "linux", target_pointer_width = "64", not(miri))), path = "no_words.rs")]
+mod words;
 
 pub(crate) use clock::Did;
 pub(crate) use clocks::{Race, Touched, comes_after, comes_between};
@@ -57,7 +60,7 @@ pub(crate) use proofs::Loops;
 pub(crate) use record::Recorder;
 pub(crate) use repetition::{Here, changes, give_way, gives_back, holds, touches, unchanged, value_is};
 pub(crate) use settings::{Refine, Settings};
-pub(crate) use unwinding::{ELSEWHERE, halt};
+pub(crate) use unwinding::{ELSEWHERE, catch, catch_all, halt, is_abandoned};
 
 use clocks::Clocks;
 use fabius_explore::system::{Access, Born, Choose, TaskId, end_of};
@@ -86,6 +89,8 @@ pub(crate) struct Thread {
     exit: Exit,
     /// What it does next: on the stack of the fiber, which waits; null before that and after the end.
     op: *const Op,
+    /// While it waits: an address on its stack below all frames of the test.
+    lowest: usize,
     pub finished: bool,
     /// Its operation gave up waiting.
     pub timed_out: bool,
@@ -259,6 +264,7 @@ pub(crate) fn point(op: Op) -> bool {
     if rt.is_null() { false } else { announce(rt, &op) }
 }
 
+#[inline(never)]
 fn announce(rt: *mut Rt, op: &Op) -> bool {
     // SAFETY: as in `with`; the reference is not used over `suspend`.
     unsafe {
@@ -279,6 +285,7 @@ fn announce(rt: *mut Rt, op: &Op) -> bool {
         }
         let thread = &mut this.threads[me];
         thread.op = op;
+        thread.lowest = (&raw const rt).addr();
         if op.ready.is_none() && op.deadline.is_none() {
             this.unconditional |= bit(me);
         }
@@ -441,7 +448,7 @@ pub(crate) struct Beginning {
 pub(crate) fn spawn(beginning: Beginning) -> usize {
     let rt = RT.get();
     let Beginning { job, name, stack, at } = beginning;
-    let (fiber, exit) = match Fiber::start(job, stack) {
+    let (fiber, exit) = match Fiber::start(job, stack, abandoned::give_back) {
         Ok(started) => started,
         Err(error) => return limit::no_memory(stack, &error),
     };
@@ -461,6 +468,7 @@ pub(crate) fn spawn(beginning: Beginning) -> usize {
             fiber: Some(fiber),
             exit,
             op: ptr::null(),
+            lowest: 0,
             finished: false,
             timed_out: false,
             gave_way: false,
@@ -529,25 +537,6 @@ fn inside(rt: *mut Rt, choose: &mut dyn Choose, f: impl FnOnce()) {
         RT.set(ptr::null_mut());
         (*rt).choose = None;
     }
-}
-
-/// Runs the body of a thread and catches its panic; a body that is abandoned has no result.
-pub(crate) fn catch<T>(body: impl FnOnce() -> T) -> Option<std::thread::Result<T>> {
-    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)) {
-        Ok(value) => Some(Ok(value)),
-        Err(payload) if payload.is::<Abandoned>() => None,
-        Err(payload) => Some(Err(payload)),
-    }
-}
-
-/// The same, but an abandoned body gives the payload that must go on unwinding.
-pub(crate) fn catch_all<T>(body: impl FnOnce() -> T) -> std::thread::Result<T> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(body))
-}
-
-/// Whether a payload unwinds an execution that is given up.
-pub(crate) fn is_abandoned(payload: &(dyn Any + Send)) -> bool {
-    payload.is::<Abandoned>()
 }
 
 /// Waits for the end of a thread, which borrows from the current one, by `join`; if that is abandoned, unwinds the thread

@@ -3,6 +3,7 @@
 
 use super::{Abandoned, LeftOut, Op, RT, Rt, SHARED, count, panics, run};
 use fabius_trace::BugKind;
+use std::any::Any;
 use std::io::Write;
 
 /// What is said of a lock that is held by no thread of the execution: by a guard outside of it, or one that was leaked in an
@@ -164,4 +165,23 @@ pub(crate) fn halt() -> ! {
         }
     }
     std::panic::resume_unwind(Box::new(Abandoned))
+}
+
+/// Runs the body of a thread and catches its panic; a body that is abandoned has no result.
+pub(crate) fn catch<T>(body: impl FnOnce() -> T) -> Option<std::thread::Result<T>> {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)) {
+        Ok(value) => Some(Ok(value)),
+        Err(payload) if payload.is::<Abandoned>() => None,
+        Err(payload) => Some(Err(payload)),
+    }
+}
+
+/// The same, but an abandoned body gives the payload that must go on unwinding.
+pub(crate) fn catch_all<T>(body: impl FnOnce() -> T) -> std::thread::Result<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(body))
+}
+
+/// Whether a payload unwinds an execution that is given up.
+pub(crate) fn is_abandoned(payload: &(dyn Any + Send)) -> bool {
+    payload.is::<Abandoned>()
 }

@@ -13,6 +13,8 @@
 //!    allocator. It is looked at again and again; if it is never elsewhere, the process ends, with the line and the status
 //!    101, as that of a test that fails.
 //!
+//! A test that ends the process in a step (`exit`) ends it with that status, too, and with a message.
+//!
 //! On other systems than Linux nobody can look, so the last operation is named instead of the line, and a step that must
 //! be ended ends the process.
 
@@ -20,7 +22,13 @@
 use super::look::{self, Look};
 #[cfg(target_os = "linux")]
 use super::overflow::{self, HandlerStack};
+#[cfg(target_os = "linux")]
+use std::cell::Cell;
+#[cfg(target_os = "linux")]
+use std::io::Write;
 use std::panic::Location;
+#[cfg(target_os = "linux")]
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
@@ -75,6 +83,9 @@ impl Drop for Mine {
 
 thread_local! {
     static MINE: Mine = Mine::new();
+    /// The same, with nothing to drop.
+    #[cfg(target_os = "linux")]
+    static LAST: Cell<Option<&'static Watched>> = const { Cell::new(None) };
 }
 
 impl Mine {
@@ -90,7 +101,9 @@ impl Mine {
         #[cfg(target_os = "linux")]
         {
             overflow::recognize();
+            end_is_noticed();
             look::remember(&watched.look);
+            LAST.set(Some(watched));
             Mine { watched, _handlers: HandlerStack::needed() }
         }
         #[cfg(not(target_os = "linux"))]
@@ -225,10 +238,33 @@ impl Step<'_> {
 /// What to do about a thread that never comes to an operation.
 const ADVICE: &str = "a loop that waits for another thread must read what that writes with a type of `fabius::sync`";
 
+/// From now on a test that ends the process in a step of a check is no success: the check is not over.
+#[cfg(target_os = "linux")]
+fn end_is_noticed() {
+    extern "C" fn at_exit() {
+        // The thread that ends the process may be another one, and has dropped its thread-local values.
+        let Some(who) = super::with(|rt| rt.name_of(rt.current)) else { return };
+        let place = LAST.get().map_or_else(String::new, Watched::beginning);
+        let text = format!("\nfabius: {who} ends the process, {place}, and with it the check, which is not over\n");
+        // Not by a macro: the test runner keeps what those print until the test is over.
+        let _ = std::io::stderr().write_all(text.as_bytes());
+        // SAFETY: a plain call; what is to be done at the end was registered before this, or has been done.
+        unsafe { libc::_exit(FAILED) }
+    }
+    static ONCE: Once = Once::new();
+    // SAFETY: the function is there until the process ends.
+    ONCE.call_once(|| unsafe {
+        libc::atexit(at_exit);
+    });
+}
+
+/// The status of a process that ends because of a test.
+const FAILED: i32 = 101;
+
 /// Ends the process, because a step cannot be ended.
 fn end_process(message: &str) -> ! {
     eprintln!("\nfabius: {message}. The thread is where it cannot be left: the process ends");
-    std::process::exit(101)
+    std::process::exit(FAILED)
 }
 
 #[cfg(not(target_os = "linux"))]
