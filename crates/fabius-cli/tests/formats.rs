@@ -369,6 +369,16 @@ fn a_graph_that_nobody_can_read_is_not_drawn() {
     }
 }
 
+/// The search takes a moment; to tell what each of thousands of steps does takes seconds.
+#[test]
+fn a_graph_is_told_within_the_time() {
+    let path = folder("dot_time").join("x.dot");
+    let model = "corpus/known/termination_detection.fab";
+    let output = fabius(&["check", model, "--no-deadlock", "--time", "100ms", "--dot", text_of(&path)]);
+    expect(&output, 3, &["the time limit was reached"]);
+    assert!(!path.exists());
+}
+
 #[test]
 fn completions_and_manual_pages_are_printed() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

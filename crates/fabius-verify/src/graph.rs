@@ -117,7 +117,12 @@ pub fn graph(
     };
     let mut nodes: Vec<Node> = found.states.iter().enumerate().map(node).collect();
     let mut edges = Vec::new();
+    let monitor = Monitor { stop, progress: &|_| {} };
     for (number, edge) in found.edges.iter().enumerate() {
+        // Each is told from the beginning.
+        if let Some(cut) = monitor.cut(&options) {
+            return Err(GraphError::Cut(reason(cut, program)));
+        }
         let told = tell(program, id, plan, &found.states[edge.from].schedule, edge)?;
         let to = match edge.to {
             Target::State(to) => {

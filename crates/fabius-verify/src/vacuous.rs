@@ -67,14 +67,14 @@ pub fn is_vacuous(
         return Ok(is_surely_vacuous(program, options.deadline, monitor.stop));
     }
     let counts_executions = plan.stateless || crate::is_random(plan.strategy);
-    let level = outcome.levels.last();
     let is_dropped = &|state: &_| engine.is_dropped(state);
-    let ends = if counts_executions { level.map_or(0, |l| l.states) } else { outcome.finals };
-    // One end may be that of executions that are dropped before their first step.
-    if ends > 1 {
+    // One final state may be that of executions that are dropped before their first step. Executions that are counted may all
+    // be such ones.
+    if !counts_executions && outcome.finals > 1 {
         return Ok(false);
     }
-    let memory = if counts_executions { options.memory.or(Some(FEW_BYTES)) } else { options.memory };
+    let few = || Some(options.memory.map_or(FEW_BYTES, |memory| memory.min(FEW_BYTES)));
+    let memory = if counts_executions { few() } else { options.memory };
     let options = &Options { memory, ..options.clone() };
     let some = match with_assertions_at_ends(program) {
         None => some_execution(engine, options, monitor, is_dropped),

@@ -30,6 +30,10 @@ fn programs_of_which_no_execution_completes_are_not_verified() {
         "process p[2] { let k = any 2..1; }",
         "var x: 0..3; init { if * { assume false; } x = 1; let k = any 2..x; assert false; }",
         "sync var x: 0..3; process p[2] { x = (x + 1) % 4; zield; assume x > 3; }",
+        // Before the first step, after several outcomes of a choice.
+        "init { let i = any 0..3; assume i > 3; }",
+        "thread var x: 0..3; process p[2] { x = any 0..3; assume x > 3; }",
+        "channel c: int[1]; process p[1] { select { when c.send(1) { assume len(c) == 0; } or when let m = c.receive() { assume m > 1; } } }",
     ] {
         for plan in plans() {
             let verdict = said(source, &plan);
@@ -46,6 +50,7 @@ fn one_execution_that_ends_or_goes_on_for_ever_is_enough() {
         "var x: 0..3; process p[1] { if * { loop { x = (x + 1) % 4; } } else { x = 2; assume x == 0; } }",
         "init { if * { assume false; } }",
         "init { assume true; }",
+        "init { let i = any 0..3; assume i > 2; }",
     ] {
         for plan in plans() {
             let verdict = said(source, &plan);
