@@ -61,6 +61,21 @@ impl<S: State> Monitor<S> {
         self.order.attempt(name, at, |used| change(&mut self.renewed(used)))
     }
 
+    /// Waits as a thread does, not as a task, until this holds; then changes the state.
+    #[track_caller]
+    pub fn when<R>(
+        &self,
+        name: &'static str,
+        at: At,
+        ready: impl Fn(&S) -> bool,
+        change: impl FnOnce(&mut S) -> R,
+    ) -> R {
+        must_be_inside();
+        let ready = |used: &Used| !used.0 || ready(&self.state());
+        let changed = self.order.when(name, at, ready, None, |used| change(&mut self.renewed(used)));
+        changed.expect("there is no limit of time")
+    }
+
     /// The state of what nobody else uses yet or any more, or for what cannot be told: no scheduling point.
     pub fn peek<R>(&self, look: impl FnOnce(&mut S) -> R) -> R {
         look(&mut self.state())

@@ -2,9 +2,10 @@
 
 mod common;
 
+use broadcast::error::{RecvError, TryRecvError as NoMessage};
 use common::{fails, holds, outcomes};
 use fabius::BugKind;
-use fabius_tokio::sync::{mpsc, oneshot};
+use fabius_tokio::sync::{broadcast, mpsc, oneshot, watch};
 use fabius_tokio::task;
 use fabius_tokio::time::{Duration, timeout};
 use mpsc::error::{SendError, SendTimeoutError, TryRecvError, TrySendError};
@@ -87,6 +88,15 @@ fn a_place_that_is_reserved_outlives_closing() {
         let received = receiver.recv().await;
         assert_eq!(received.is_some(), task.await.unwrap(), "what was promised a place has come");
         assert_eq!(receiver.recv().await, None, "and then it is over though a sender is alive");
+    });
+    // A place that is given back is the end, too.
+    holds(|| async {
+        let (sender, mut receiver) = mpsc::channel::<i32>(1);
+        let permit = sender.reserve().await.unwrap();
+        receiver.close();
+        let task = task::spawn(async move { receiver.recv().await });
+        drop(permit);
+        assert_eq!(task.await.unwrap(), None);
     });
     // A receiver that takes an empty queue for the end forgets it.
     fails(BugKind::Panic, || async {
@@ -204,5 +214,124 @@ fn a_reply_that_comes_too_late() {
         });
         assert!(timeout(SECOND, receiver).await.is_err());
         assert_eq!(task.await.unwrap(), Err(1), "the receiver is gone");
+    });
+}
+
+#[test]
+fn a_watch_shows_the_newest_value() {
+    let seen = outcomes(|| async {
+        let (sender, mut receiver) = watch::channel(0);
+        let task = task::spawn(async move {
+            sender.send(1).unwrap();
+            sender.send(2).unwrap();
+        });
+        let mut seen = Vec::new();
+        while receiver.changed().await.is_ok() {
+            seen.push(*receiver.borrow_and_update());
+        }
+        task.await.unwrap();
+        seen
+    });
+    assert_eq!(seen, BTreeSet::from([vec![2], vec![1, 2]]), "the last value is never missed");
+    // To borrow is not to take for seen: what comes between is seen twice.
+    let seen = outcomes(|| async {
+        let (sender, mut receiver) = watch::channel(0);
+        let task = task::spawn(async move {
+            sender.send(1).unwrap();
+            sender.send(2).unwrap();
+        });
+        let mut seen = Vec::new();
+        while receiver.changed().await.is_ok() {
+            seen.push(*receiver.borrow());
+        }
+        task.await.unwrap();
+        seen
+    });
+    assert_eq!(seen, BTreeSet::from([vec![2], vec![1, 2], vec![2, 2]]));
+}
+
+#[test]
+fn a_watch_is_waited_for_and_closed() {
+    holds(|| async {
+        let (sender, mut receiver) = watch::channel(0);
+        assert!(!receiver.has_changed().unwrap());
+        let task = task::spawn(async move {
+            sender.send_modify(|value| *value += 1);
+            assert!(!sender.send_if_modified(|_| false));
+            assert_eq!(sender.send_replace(5), 1);
+            sender.closed().await;
+            assert!(sender.is_closed() && sender.send(6).is_err());
+            *sender.borrow()
+        });
+        assert_eq!(*receiver.wait_for(|value| *value == 5).await.unwrap(), 5);
+        assert!(timeout(SECOND, receiver.changed()).await.is_err());
+        drop(receiver);
+        assert_eq!(task.await.unwrap(), 5);
+        let (sender, mut receiver) = watch::channel(1);
+        drop(sender);
+        assert!(receiver.wait_for(|value| *value == 1).await.is_ok(), "the value that is there is looked at");
+        assert!(receiver.wait_for(|value| *value == 2).await.is_err());
+        assert!(receiver.changed().await.is_err() && receiver.has_changed().is_err());
+    });
+    // Who sends waits for who borrows, with its thread.
+    fails(BugKind::Deadlock, || async {
+        let (sender, receiver) = watch::channel(0);
+        let _borrowed = receiver.borrow();
+        let _ = sender.send(1);
+    });
+}
+
+#[test]
+fn all_receivers_get_all_messages() {
+    holds(|| async {
+        let (sender, mut one) = broadcast::channel(2);
+        let mut two = sender.subscribe();
+        let task = task::spawn(async move { (two.recv().await, two.recv().await, two.recv().await) });
+        assert_eq!((sender.send(1).unwrap(), sender.receiver_count()), (2, 2));
+        let mut three = sender.subscribe();
+        sender.send(2).unwrap();
+        drop(sender);
+        assert_eq!((one.recv().await, one.recv().await, one.recv().await), (Ok(1), Ok(2), Err(RecvError::Closed)));
+        assert_eq!(task.await.unwrap(), (Ok(1), Ok(2), Err(RecvError::Closed)));
+        assert_eq!((three.try_recv(), three.try_recv()), (Ok(2), Err(NoMessage::Closed)));
+    });
+}
+
+#[test]
+fn a_slow_receiver_misses_the_oldest() {
+    let seen = outcomes(|| async {
+        let (sender, mut receiver) = broadcast::channel(1);
+        let task = task::spawn(async move {
+            for n in 0..3 {
+                sender.send(n).unwrap();
+            }
+            sender.len()
+        });
+        let (mut got, mut missed) = (Vec::new(), 0);
+        loop {
+            match receiver.recv().await {
+                Ok(n) => got.push(n),
+                Err(RecvError::Lagged(count)) => missed += count,
+                Err(RecvError::Closed) => break,
+            }
+        }
+        assert_eq!(got.len() as u64 + missed, 3);
+        assert_eq!(got.last(), Some(&2), "the newest is never missed");
+        assert!(task.await.unwrap() <= 1);
+        got
+    });
+    assert_eq!(seen, BTreeSet::from([vec![2], vec![0, 2], vec![1, 2], vec![0, 1, 2]]));
+    holds(|| async {
+        let (sender, receiver) = broadcast::channel::<i32>(3);
+        let mut other = receiver.resubscribe();
+        drop(receiver);
+        assert_eq!(other.try_recv(), Err(NoMessage::Empty));
+        (0..5).for_each(|n| drop(sender.send(n)));
+        assert_eq!(sender.len(), 4, "the capacity is a power of two");
+        assert_eq!((other.try_recv(), other.try_recv()), (Err(NoMessage::Lagged(1)), Ok(1)));
+        let task = task::spawn(async move { drop(other) });
+        sender.closed().await;
+        assert!(sender.send(9).is_err() && sender.is_empty());
+        task.await.unwrap();
     });
 }

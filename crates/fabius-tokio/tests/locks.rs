@@ -4,8 +4,8 @@ mod common;
 
 use common::{fails, holds, outcomes};
 use fabius::BugKind;
-use fabius::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use fabius_tokio::sync::{Mutex, Notify, Semaphore, TryAcquireError};
+use fabius::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use fabius_tokio::sync::{Barrier, Mutex, Notify, OnceCell, RwLock, Semaphore, SetError, TryAcquireError};
 use fabius_tokio::task;
 use fabius_tokio::time::{Duration, sleep, timeout};
 use std::collections::BTreeSet;
@@ -212,5 +212,102 @@ fn time_and_locks_go_together() {
         assert!(timeout(SECOND / 2, lock.lock()).await.is_err());
         assert_eq!(*lock.lock().await, 1);
         task.await.unwrap();
+    });
+}
+
+#[test]
+fn many_read_or_one_writes() {
+    let seen = outcomes(|| async {
+        let lock = Arc::new(RwLock::new((0, 0)));
+        let readers = Arc::new(AtomicUsize::new(0));
+        let (theirs, ours) = (lock.clone(), readers.clone());
+        let task = task::spawn(async move {
+            let guard = theirs.read().await;
+            let others = ours.fetch_add(1, SeqCst);
+            assert_eq!(guard.0, guard.1);
+            task::yield_now().await;
+            ours.fetch_sub(1, SeqCst);
+            others
+        });
+        {
+            let mut guard = lock.write().await;
+            guard.0 += 1;
+            task::yield_now().await;
+            guard.1 += 1;
+            let guard = guard.downgrade();
+            assert_eq!((*guard, lock.try_write().is_err()), ((1, 1), true));
+        }
+        let guard = lock.clone().read_owned().await;
+        let others = readers.fetch_add(1, SeqCst);
+        task::yield_now().await;
+        readers.fetch_sub(1, SeqCst);
+        drop(guard);
+        others.max(task.await.unwrap())
+    });
+    assert_eq!(seen, BTreeSet::from([0, 1]), "two may read at once");
+}
+
+#[test]
+fn a_reader_waits_behind_a_writer() {
+    holds(|| async {
+        let lock = RwLock::new(());
+        let first = lock.read().await;
+        let (mut writer, mut second) = (Box::pin(lock.write()), Box::pin(lock.read()));
+        assert!(poll_once(writer.as_mut()).is_pending());
+        assert!(lock.try_read().is_err() && poll_once(second.as_mut()).is_pending());
+        drop(writer);
+        assert!(poll_once(second.as_mut()).is_ready(), "nobody waits to write any more");
+        drop(first);
+        assert!(lock.try_write().is_ok());
+    });
+}
+
+#[test]
+fn all_come_to_a_barrier() {
+    holds(|| async {
+        let (barrier, arrived) = (Arc::new(Barrier::new(2)), Arc::new(AtomicUsize::new(0)));
+        let come = |barrier: Arc<Barrier>, arrived: Arc<AtomicUsize>| async move {
+            arrived.fetch_add(1, SeqCst);
+            let result = barrier.wait().await;
+            assert_eq!(arrived.load(SeqCst), 2, "somebody is missing");
+            result.is_leader()
+        };
+        let task = task::spawn(come(barrier.clone(), arrived.clone()));
+        let mine = come(barrier, arrived).await;
+        assert!(mine != task.await.unwrap(), "there is one leader");
+    });
+}
+
+#[test]
+fn a_cell_is_initialized_once() {
+    static CELL: OnceCell<usize> = OnceCell::const_new();
+    let seen = outcomes(|| async {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let init = |value: usize, calls: Arc<AtomicUsize>| async move {
+            calls.fetch_add(1, SeqCst);
+            task::yield_now().await;
+            value
+        };
+        let theirs = calls.clone();
+        let task = task::spawn(async move { *CELL.get_or_init(|| init(1, theirs)).await });
+        let mine = *CELL.get_or_init(|| init(2, calls.clone())).await;
+        assert_eq!((task.await.unwrap(), CELL.get(), calls.load(SeqCst)), (mine, Some(&mine), 1));
+        assert!(matches!(CELL.set(3), Err(SetError::AlreadyInitializedError(3))));
+        mine
+    });
+    assert_eq!(seen, BTreeSet::from([1, 2]));
+    // Who fails or goes away leaves it to the next.
+    holds(|| async {
+        let cell = Arc::new(OnceCell::new());
+        let theirs = cell.clone();
+        let task = task::spawn(async move {
+            let failed = theirs.get_or_try_init(|| async { Err::<i32, _>("no") }).await;
+            assert!(matches!(failed, Err("no") | Ok(7)));
+            let gone = timeout(SECOND, theirs.get_or_init(std::future::pending)).await;
+            assert!(matches!(gone, Err(_) | Ok(7)));
+        });
+        assert_eq!(*cell.get_or_init(|| async { 7 }).await, 7);
+        task.await.unwrap();
+        assert_eq!(cell.get(), Some(&7));
     });
 }

@@ -83,3 +83,22 @@ pub fn generate(seed: u64) -> Program {
         .collect();
     Program { permits: random.usize(0..=2), capacity: random.usize(1..=2), tasks }
 }
+
+/// Programs in which something is handed on that few random ones hand on.
+pub fn chosen() -> Vec<Program> {
+    use Op::*;
+    let tasks = [
+        vec![vec![Notified(Some(1))], vec![Notified(Some(2))], vec![Sleep(1), NotifyOne]],
+        vec![vec![Notified(Some(1))], vec![Notified(Some(1)), NotifyOne], vec![Sleep(1), NotifyWaiters]],
+        vec![vec![Notified(Some(1)), Notified(Some(1))], vec![NotifyOne, NotifyWaiters], vec![NotifyOne]],
+        vec![vec![Acquire(2, Some(1)), Release], vec![Acquire(1, Some(2))], vec![Sleep(1), AddPermit]],
+        vec![vec![Read(Some(1)), Sleep(1)], vec![Write(Some(1))], vec![Read(Some(2))]],
+        vec![vec![Lock(Some(1)), Sleep(1)], vec![Lock(Some(1))], vec![Lock(Some(2))]],
+        vec![
+            vec![Sleep(1), TryReceive, Close, Receive(Some(2))],
+            vec![Send(Some(2)), Send(Some(1))],
+            vec![Send(Some(1))],
+        ],
+    ];
+    tasks.into_iter().map(|tasks| Program { permits: 0, capacity: 1, tasks }).collect()
+}

@@ -4,10 +4,11 @@ use super::error::TryRecvError;
 use crate::monitor::{At, Monitor, State};
 use crate::sync::acquire::{HasPermits, wake_all};
 use crate::sync::permits::Permits;
+use crate::sync::waiters::{Wait, Waiters};
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 
 /// A channel. One without a bound has a place for everything.
 pub(super) struct Inner<T> {
@@ -18,8 +19,7 @@ pub(super) struct Inner<T> {
     pub senders: usize,
     receiving: Option<Waker>,
     /// Who waits for the receiver to close it.
-    closing: Vec<(u64, Waker)>,
-    next: u64,
+    closing: Waiters,
 }
 
 impl<T> State for Inner<T> {}
@@ -40,8 +40,7 @@ pub(super) fn new<T>(capacity: Option<usize>) -> Arc<Channel<T>> {
         capacity,
         senders: 1,
         receiving: None,
-        closing: Vec::new(),
-        next: 0,
+        closing: Waiters::new(),
     }))
 }
 
@@ -104,7 +103,7 @@ impl<T> Inner<T> {
     /// Nobody sends any more who has no place. Returns whom to wake.
     pub fn close(&mut self) -> Wake {
         let mut wake = self.places.close();
-        wake.extend(self.closing.drain(..).map(|(_, waker)| waker));
+        wake.extend(self.closing.take());
         wake
     }
 
@@ -144,46 +143,8 @@ pub(super) fn drop_receiver<T>(channel: &Channel<T>, at: At) {
     wake_all(wake);
 }
 
-/// The place among those that wait until the channel is closed.
-struct Closing<'a, T>(&'a Channel<T>, Option<u64>, At);
-
-impl<T> Closing<'_, T> {
-    fn poll(&mut self, cx: &Context<'_>) -> Poll<()> {
-        let (mine, waker) = (self.1, cx.waker().clone());
-        let (result, _before) = self.0.change("closed", self.2, |state| {
-            if state.places.is_closed() {
-                return (None, Some(waker));
-            }
-            let id = mine.unwrap_or_else(|| {
-                state.next += 1;
-                state.next
-            });
-            match state.closing.iter_mut().find(|(other, _)| *other == id) {
-                Some((_, before)) => (Some(id), Some(std::mem::replace(before, waker))),
-                None => {
-                    state.closing.push((id, waker));
-                    (Some(id), None)
-                }
-            }
-        });
-        self.1 = result;
-        if result.is_none() { Poll::Ready(()) } else { Poll::Pending }
-    }
-}
-
-impl<T> Drop for Closing<'_, T> {
-    fn drop(&mut self) {
-        if let Some(mine) = self.1 {
-            let _left = self.0.change("give up waiting", self.2, |state| {
-                let position = state.closing.iter().position(|(other, _)| *other == mine);
-                position.map(|position| state.closing.remove(position))
-            });
-        }
-    }
-}
-
 /// Waits until nobody receives any more.
 pub(super) fn closed<T>(channel: &Channel<T>, at: At) -> impl Future<Output = ()> + '_ {
-    let mut closing = Closing(channel, None, at);
-    poll_fn(move |cx| closing.poll(cx))
+    let mut wait = Wait::new(channel, |state| &mut state.closing, "closed", at);
+    poll_fn(move |cx| wait.poll(cx, |state| state.places.is_closed().then_some(())))
 }
