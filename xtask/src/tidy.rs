@@ -65,6 +65,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("fabius-shuttle", &["fabius"]),
     ("fabius-parking-lot", &["fabius"]),
     ("fabius-crossbeam-channel", &["fabius"]),
+    ("fabius-tokio", &["fabius", "fabius-tokio-macros"]),
+    ("fabius-tokio-macros", &[]),
     ("loom", &["fabius-loom"]),
     ("shuttle", &["fabius-shuttle"]),
     ("stdmodel", &[]),

@@ -62,6 +62,20 @@ pub fn me() -> usize {
     rt::must(|rt| rt.current)
 }
 
+/// Runs the body of a task, and catches its panic. What unwinds the stack because the execution is given up goes on.
+///
+/// # Errors
+/// The panic, which counts as that of a thread.
+pub fn catch<T>(body: impl FnOnce() -> T) -> std::thread::Result<T> {
+    rt::catch_all(body).map_err(|payload| {
+        if rt::is_abandoned(payload.as_ref()) {
+            std::panic::resume_unwind(payload);
+        }
+        rt::note_panic(payload.as_ref());
+        payload
+    })
+}
+
 /// One of so many alternatives, decided by the search.
 pub fn choose(alternatives: usize) -> usize {
     rt::choose(u32::try_from(alternatives).unwrap_or(u32::MAX)) as usize

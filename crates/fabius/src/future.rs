@@ -124,14 +124,10 @@ where
     let theirs = shared.clone();
     let task = move || {
         let abortable = Abortable { future: Box::pin(future), shared: theirs.clone() };
-        let result = match rt::catch_all(|| block_on(abortable)) {
+        let result = match crate::extend::catch(|| block_on(abortable)) {
             Ok(Some(value)) => Ok(value),
             Ok(None) => Err(JoinError::Cancelled),
-            Err(payload) if rt::is_abandoned(payload.as_ref()) => std::panic::resume_unwind(payload),
-            Err(payload) => {
-                crate::rt::note_panic(payload.as_ref());
-                Err(JoinError::Panicked)
-            }
+            Err(_) => Err(JoinError::Panicked),
         };
         let mut shared = theirs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         shared.result = Some(result);

@@ -1,0 +1,90 @@
+//! The state of a primitive: each operation on it is one scheduling point, and accesses nothing else that others see.
+
+use fabius::extend::{self, Resource, is_inside};
+use std::panic::Location;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Where an operation stands in the source.
+pub(crate) type At = &'static Location<'static>;
+
+/// What a monitor guards.
+pub(crate) trait State {
+    /// An execution begins to use it. Only what outlives executions, because it is part of a static, needs to do anything.
+    fn renew(&mut self) {}
+}
+
+/// Whether the execution has used it before.
+#[derive(Default)]
+struct Used(bool);
+
+impl extend::State for Used {}
+
+/// The state, and the order of what is done to it.
+pub(crate) struct Monitor<S> {
+    order: Resource<Used>,
+    state: Mutex<S>,
+}
+
+impl<S: State> Monitor<S> {
+    #[track_caller]
+    pub const fn new(state: S) -> Monitor<S> {
+        Monitor { order: Resource::new(Used(false)), state: Mutex::new(state) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, S> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn renewed(&self, used: &mut Used) -> MutexGuard<'_, S> {
+        let mut state = self.state();
+        if !std::mem::replace(&mut used.0, true) {
+            state.renew();
+        }
+        state
+    }
+
+    /// Changes the state: a scheduling point, also while the stack is unwound. Outside of a check only destructors get here.
+    /// `change` runs no code of the user and drops nothing of his.
+    pub fn change<R>(&self, name: &'static str, at: At, change: impl FnOnce(&mut S) -> R) -> R {
+        match is_inside() {
+            true => {
+                self.order.change(name, at, |used| change(&mut self.renewed(used))).expect("inside of an execution")
+            }
+            false => change(&mut self.state()),
+        }
+    }
+
+    /// Tries to change it: a scheduling point. `None` changes nothing and orders nothing.
+    #[track_caller]
+    pub fn attempt<R>(&self, name: &'static str, at: At, change: impl FnOnce(&mut S) -> Option<R>) -> Option<R> {
+        must_be_inside();
+        self.order.attempt(name, at, |used| change(&mut self.renewed(used)))
+    }
+
+    /// Waits as a thread does, not as a task, until this holds; then changes the state.
+    #[track_caller]
+    pub fn when<R>(
+        &self,
+        name: &'static str,
+        at: At,
+        ready: impl Fn(&S) -> bool,
+        change: impl FnOnce(&mut S) -> R,
+    ) -> R {
+        must_be_inside();
+        let ready = |used: &Used| !used.0 || ready(&self.state());
+        let changed = self.order.when(name, at, ready, None, |used| change(&mut self.renewed(used)));
+        changed.expect("there is no limit of time")
+    }
+
+    /// The state of what nobody else uses yet or any more, or for what cannot be told: no scheduling point.
+    pub fn peek<R>(&self, look: impl FnOnce(&mut S) -> R) -> R {
+        look(&mut self.state())
+    }
+}
+
+/// # Panics
+/// Outside of a check.
+#[track_caller]
+pub(crate) fn must_be_inside() {
+    assert!(is_inside(), "`fabius-tokio` works only inside of a check: `#[fabius_tokio::test]` or `fabius::check`");
+}

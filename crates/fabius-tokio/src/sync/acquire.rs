@@ -1,0 +1,78 @@
+//! Waiting for permits.
+
+use super::permits::{Asked, Permits, Ticket};
+use crate::monitor::{At, Monitor, State, must_be_inside};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+/// A state with permits in it.
+pub(crate) trait HasPermits: State {
+    fn permits(&mut self) -> &mut Permits;
+}
+
+pub(crate) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
+    wakers.into_iter().for_each(Waker::wake);
+}
+
+/// What is asked for, and whether somebody waits for it. Dropping it leaves the queue, and what it has got goes to others.
+pub(crate) struct Request<'a, S: HasPermits> {
+    monitor: &'a Monitor<S>,
+    name: &'static str,
+    at: At,
+    count: usize,
+    ticket: Option<Ticket>,
+}
+
+impl<'a, S: HasPermits> Request<'a, S> {
+    pub fn new(monitor: &'a Monitor<S>, name: &'static str, at: At, count: usize) -> Request<'a, S> {
+        Request { monitor, name, at, count, ticket: None }
+    }
+
+    /// Asks, and does that with what it gets, in one step. `Ready(None)`: closed.
+    pub fn poll<R>(&mut self, cx: &Context<'_>, then: impl FnOnce(&mut S) -> R) -> Poll<Option<R>> {
+        must_be_inside();
+        let (ticket, count, waker) = (self.ticket, self.count, cx.waker().clone());
+        let (asked, _before, result) = self.monitor.change(self.name, self.at, |state| {
+            let permits = state.permits();
+            let (asked, before) = match ticket {
+                None => (permits.ask(count, waker), None),
+                Some(ticket) => permits.ask_again(ticket, waker),
+            };
+            let result = (asked == Asked::Got).then(|| then(state));
+            (asked, before, result)
+        });
+        match (asked, result) {
+            (Asked::Waits(ticket), _) => {
+                self.ticket = Some(ticket);
+                Poll::Pending
+            }
+            (Asked::Closed, _) => Poll::Ready(None),
+            (Asked::Got, result) => {
+                self.ticket = None;
+                Poll::Ready(result)
+            }
+        }
+    }
+}
+
+impl<S: HasPermits> Drop for Request<'_, S> {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket {
+            let (_waker, wake) =
+                self.monitor.change("give up waiting", self.at, |state| state.permits().leave(ticket, self.count));
+            wake_all(wake);
+        }
+    }
+}
+
+/// The permits, when there are enough; `None` if it is closed.
+pub(crate) struct Acquire<'a, S: HasPermits>(pub Request<'a, S>);
+
+impl<S: HasPermits> Future for Acquire<'_, S> {
+    type Output = Option<()>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<()>> {
+        self.0.poll(cx, |_| ())
+    }
+}

@@ -1,0 +1,150 @@
+//! The state of a channel. Nothing here waits.
+
+use super::error::TryRecvError;
+use crate::monitor::{At, Monitor, State};
+use crate::sync::acquire::{HasPermits, wake_all};
+use crate::sync::permits::Permits;
+use crate::sync::waiters::{Wait, Waiters};
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+/// A channel. One without a bound has a place for everything.
+pub(super) struct Inner<T> {
+    pub queue: VecDeque<T>,
+    /// Places: a message has one until it is received.
+    pub places: Permits,
+    capacity: Option<usize>,
+    pub senders: usize,
+    receiving: Option<Waker>,
+    /// Who waits for the receiver to close it.
+    closing: Waiters,
+}
+
+impl<T> State for Inner<T> {}
+
+impl<T> HasPermits for Inner<T> {
+    fn permits(&mut self) -> &mut Permits {
+        &mut self.places
+    }
+}
+
+pub(super) type Channel<T> = Monitor<Inner<T>>;
+
+#[track_caller]
+pub(super) fn new<T>(capacity: Option<usize>) -> Arc<Channel<T>> {
+    Arc::new(Monitor::new(Inner {
+        queue: VecDeque::new(),
+        places: Permits::new(capacity.unwrap_or(0)),
+        capacity,
+        senders: 1,
+        receiving: None,
+        closing: Waiters::new(),
+    }))
+}
+
+/// Whom to wake.
+pub(super) type Wake = Vec<Waker>;
+
+impl<T> Inner<T> {
+    /// A message that has its place. Returns the receiver, to be woken.
+    pub fn push(&mut self, value: T) -> Option<Waker> {
+        self.queue.push_back(value);
+        self.receiving.take()
+    }
+
+    /// Gives back a place.
+    pub fn free(&mut self, places: usize) -> Wake {
+        if self.capacity.is_none() {
+            return Wake::new();
+        }
+        let mut wake = self.places.give(places);
+        if self.places.is_closed() && self.is_idle() {
+            wake.extend(self.receiving.take());
+        }
+        wake
+    }
+
+    /// Whether there is neither a message nor a place for one that is still to come.
+    fn is_idle(&self) -> bool {
+        self.queue.is_empty() && self.capacity.is_none_or(|capacity| self.places.available() == capacity)
+    }
+
+    /// Whether there will be no message.
+    fn is_over(&self) -> bool {
+        self.queue.is_empty() && self.senders == 0 || self.places.is_closed() && self.is_idle()
+    }
+
+    /// A message, and whom to wake that has a place then.
+    pub fn pop(&mut self) -> Result<(T, Wake), TryRecvError> {
+        match self.queue.pop_front() {
+            Some(value) => Ok((value, self.free(1))),
+            None if self.is_over() => Err(TryRecvError::Disconnected),
+            None => Err(TryRecvError::Empty),
+        }
+    }
+
+    /// Up to so many of them, or a wait: then whom that replaces.
+    pub fn receive(&mut self, most: usize, waker: Waker) -> (Poll<Vec<T>>, Wake) {
+        let count = most.min(self.queue.len());
+        if count == 0 && !self.is_over() {
+            return (Poll::Pending, self.receiving.replace(waker).into_iter().collect());
+        }
+        let values = self.queue.drain(..count).collect();
+        (Poll::Ready(values), self.free(count))
+    }
+
+    /// How many places there are.
+    pub fn max_capacity(&self) -> usize {
+        self.capacity.expect("only a bounded channel has one")
+    }
+
+    /// Nobody sends any more who has no place. Returns whom to wake.
+    pub fn close(&mut self) -> Wake {
+        let mut wake = self.places.close();
+        wake.extend(self.closing.take());
+        wake
+    }
+
+    /// One sender less. Returns the receiver, to be woken if it was the last.
+    pub fn leave(&mut self) -> Option<Waker> {
+        self.senders -= 1;
+        if self.senders == 0 { self.receiving.take() } else { None }
+    }
+}
+
+/// A sender more: nobody can tell, because there is one.
+pub(super) fn one_more<T>(channel: &Arc<Channel<T>>) -> Arc<Channel<T>> {
+    channel.peek(|state| state.senders += 1);
+    channel.clone()
+}
+
+/// A sender more, if there is any.
+pub(super) fn upgrade<T>(channel: &Arc<Channel<T>>, at: At) -> Option<Arc<Channel<T>>> {
+    let is_alive = channel.change("upgrade", at, |state| {
+        state.senders += usize::from(state.senders > 0);
+        state.senders > 0
+    });
+    is_alive.then(|| channel.clone())
+}
+
+pub(super) fn drop_sender<T>(channel: &Channel<T>, at: At) {
+    wake_all(channel.change("drop a sender", at, Inner::leave));
+}
+
+pub(super) fn drop_receiver<T>(channel: &Channel<T>, at: At) {
+    let (wake, _messages) = channel.change("drop a receiver", at, |state| {
+        let wake = state.close();
+        let messages = std::mem::take(&mut state.queue);
+        state.free(messages.len());
+        (wake, messages)
+    });
+    wake_all(wake);
+}
+
+/// Waits until nobody receives any more.
+pub(super) fn closed<T>(channel: &Channel<T>, at: At) -> impl Future<Output = ()> + '_ {
+    let mut wait = Wait::new(channel, |state| &mut state.closing, "closed", at);
+    poll_fn(move |cx| wait.poll(cx, |state| state.places.is_closed().then_some(())))
+}

@@ -1,0 +1,306 @@
+//! `Semaphore`.
+
+use super::acquire::{Acquire, HasPermits, Request, wake_all};
+use super::permits::{Permits, Refused};
+use crate::monitor::{At, Monitor, State};
+use std::fmt;
+use std::future::Future;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// The permits, and how many there were at first.
+pub(super) struct Counted {
+    permits: Permits,
+    first: usize,
+}
+
+impl State for Counted {
+    fn renew(&mut self) {
+        self.permits.renew(self.first);
+    }
+}
+
+impl HasPermits for Counted {
+    fn permits(&mut self) -> &mut Permits {
+        &mut self.permits
+    }
+}
+
+impl Counted {
+    pub const fn new(permits: usize) -> Counted {
+        Counted { permits: Permits::new(permits), first: permits }
+    }
+}
+
+/// As in tokio: first come, first served.
+pub struct Semaphore(Monitor<Counted>);
+
+/// As in tokio: the semaphore is closed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct AcquireError(());
+
+/// As in tokio.
+#[derive(Debug, PartialEq, Eq)]
+pub enum TryAcquireError {
+    /// It is closed.
+    Closed,
+    /// There are too few now.
+    NoPermits,
+}
+
+/// As in tokio.
+#[must_use]
+#[derive(Debug)]
+pub struct SemaphorePermit<'a> {
+    semaphore: &'a Semaphore,
+    permits: usize,
+}
+
+/// As in tokio.
+#[must_use]
+#[derive(Debug)]
+pub struct OwnedSemaphorePermit {
+    semaphore: Arc<Semaphore>,
+    permits: usize,
+}
+
+impl Semaphore {
+    /// As in tokio.
+    pub const MAX_PERMITS: usize = usize::MAX >> 3;
+
+    /// As in tokio.
+    ///
+    /// # Panics
+    /// If there are more than `MAX_PERMITS`.
+    #[track_caller]
+    pub const fn new(permits: usize) -> Semaphore {
+        assert!(permits <= Semaphore::MAX_PERMITS, "a semaphore may not have more than MAX_PERMITS permits");
+        Semaphore(Monitor::new(Counted::new(permits)))
+    }
+
+    /// As in tokio.
+    #[track_caller]
+    pub const fn const_new(permits: usize) -> Semaphore {
+        Semaphore::new(permits)
+    }
+
+    /// As in tokio: a scheduling point.
+    #[track_caller]
+    pub fn available_permits(&self) -> usize {
+        self.0.change("available_permits", Location::caller(), |state| state.permits.available())
+    }
+
+    /// As in tokio: a scheduling point.
+    #[track_caller]
+    pub fn add_permits(&self, permits: usize) {
+        self.give(permits, "add_permits", Location::caller());
+    }
+
+    /// As in tokio: a scheduling point.
+    #[track_caller]
+    pub fn forget_permits(&self, permits: usize) -> usize {
+        self.0.change("forget_permits", Location::caller(), |state| state.permits.forget(permits))
+    }
+
+    /// As in tokio: a scheduling point.
+    #[track_caller]
+    pub fn close(&self) {
+        wake_all(self.0.change("close", Location::caller(), |state| state.permits.close()));
+    }
+
+    /// As in tokio: a scheduling point.
+    #[track_caller]
+    pub fn is_closed(&self) -> bool {
+        self.0.change("is_closed", Location::caller(), |state| state.permits.is_closed())
+    }
+
+    fn give(&self, permits: usize, name: &'static str, at: At) {
+        let too_many = |state: &Counted| permits > Semaphore::MAX_PERMITS - state.permits.available();
+        let wake = self.0.change(name, at, |state| (!too_many(state)).then(|| state.permits.give(permits)));
+        wake_all(wake.expect("a semaphore may not have more than MAX_PERMITS permits"));
+    }
+
+    async fn get(&self, permits: usize, name: &'static str, at: At) -> Result<(), AcquireError> {
+        Acquire(Request::new(&self.0, name, at, permits)).await.ok_or(AcquireError(()))
+    }
+
+    /// As in tokio. To drop the future is to leave the queue.
+    #[track_caller]
+    pub fn acquire(&self) -> impl Future<Output = Result<SemaphorePermit<'_>, AcquireError>> + Send {
+        self.acquire_at(1, Location::caller())
+    }
+
+    /// As in tokio. To drop the future is to leave the queue.
+    #[track_caller]
+    pub fn acquire_many(&self, n: u32) -> impl Future<Output = Result<SemaphorePermit<'_>, AcquireError>> + Send {
+        self.acquire_at(n as usize, Location::caller())
+    }
+
+    async fn acquire_at(&self, permits: usize, at: At) -> Result<SemaphorePermit<'_>, AcquireError> {
+        self.get(permits, "acquire", at).await?;
+        Ok(SemaphorePermit { semaphore: self, permits })
+    }
+
+    /// As in tokio. To drop the future is to leave the queue.
+    #[track_caller]
+    pub fn acquire_owned(self: Arc<Self>) -> impl Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send {
+        self.acquire_owned_at(1, Location::caller())
+    }
+
+    /// As in tokio. To drop the future is to leave the queue.
+    #[track_caller]
+    pub fn acquire_many_owned(
+        self: Arc<Self>,
+        n: u32,
+    ) -> impl Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send {
+        self.acquire_owned_at(n as usize, Location::caller())
+    }
+
+    async fn acquire_owned_at(self: Arc<Self>, permits: usize, at: At) -> Result<OwnedSemaphorePermit, AcquireError> {
+        self.get(permits, "acquire", at).await?;
+        Ok(OwnedSemaphorePermit { semaphore: self, permits })
+    }
+
+    #[track_caller]
+    fn try_get(&self, permits: usize, at: At) -> Result<(), TryAcquireError> {
+        let mut refused = None;
+        let got = self.0.attempt("try_acquire", at, |state| {
+            state.permits.try_take(permits).map_err(|why| refused = Some(why)).ok()
+        });
+        match (got, refused) {
+            (Some(()), _) => Ok(()),
+            (None, Some(Refused::Closed)) => Err(TryAcquireError::Closed),
+            (None, _) => Err(TryAcquireError::NoPermits),
+        }
+    }
+
+    /// As in tokio: a scheduling point.
+    #[track_caller]
+    pub fn try_acquire(&self) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.try_acquire_many(1)
+    }
+
+    /// As in tokio: a scheduling point.
+    #[track_caller]
+    pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.try_get(n as usize, Location::caller())?;
+        Ok(SemaphorePermit { semaphore: self, permits: n as usize })
+    }
+
+    /// As in tokio: a scheduling point.
+    #[track_caller]
+    pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
+        self.try_acquire_many_owned(1)
+    }
+
+    /// As in tokio: a scheduling point.
+    #[track_caller]
+    pub fn try_acquire_many_owned(self: Arc<Self>, n: u32) -> Result<OwnedSemaphorePermit, TryAcquireError> {
+        self.try_get(n as usize, Location::caller())?;
+        Ok(OwnedSemaphorePermit { semaphore: self, permits: n as usize })
+    }
+}
+
+impl SemaphorePermit<'_> {
+    /// As in tokio.
+    pub fn forget(mut self) {
+        self.permits = 0;
+    }
+
+    /// As in tokio.
+    pub fn num_permits(&self) -> usize {
+        self.permits
+    }
+
+    /// As in tokio.
+    ///
+    /// # Panics
+    /// If they are of different semaphores.
+    #[track_caller]
+    pub fn merge(&mut self, mut other: Self) {
+        assert!(std::ptr::eq(self.semaphore, other.semaphore), "merging permits from different semaphore instances");
+        self.permits += std::mem::take(&mut other.permits);
+    }
+
+    /// As in tokio.
+    pub fn split(&mut self, n: usize) -> Option<Self> {
+        self.permits = self.permits.checked_sub(n)?;
+        Some(SemaphorePermit { semaphore: self.semaphore, permits: n })
+    }
+}
+
+impl OwnedSemaphorePermit {
+    /// As in tokio.
+    pub fn forget(mut self) {
+        self.permits = 0;
+    }
+
+    /// As in tokio.
+    pub fn num_permits(&self) -> usize {
+        self.permits
+    }
+
+    /// As in tokio.
+    ///
+    /// # Panics
+    /// If they are of different semaphores.
+    #[track_caller]
+    pub fn merge(&mut self, mut other: Self) {
+        assert!(Arc::ptr_eq(&self.semaphore, &other.semaphore), "merging permits from different semaphore instances");
+        self.permits += std::mem::take(&mut other.permits);
+    }
+
+    /// As in tokio.
+    pub fn split(&mut self, n: usize) -> Option<Self> {
+        self.permits = self.permits.checked_sub(n)?;
+        Some(OwnedSemaphorePermit { semaphore: self.semaphore.clone(), permits: n })
+    }
+
+    /// As in tokio.
+    pub fn semaphore(&self) -> &Arc<Semaphore> {
+        &self.semaphore
+    }
+}
+
+impl Drop for SemaphorePermit<'_> {
+    #[track_caller]
+    fn drop(&mut self) {
+        if self.permits > 0 {
+            self.semaphore.give(self.permits, "drop a permit", Location::caller());
+        }
+    }
+}
+
+impl Drop for OwnedSemaphorePermit {
+    #[track_caller]
+    fn drop(&mut self) {
+        if self.permits > 0 {
+            self.semaphore.give(self.permits, "drop a permit", Location::caller());
+        }
+    }
+}
+
+impl fmt::Debug for Semaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Semaphore").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for AcquireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("semaphore closed")
+    }
+}
+
+impl std::error::Error for AcquireError {}
+
+impl fmt::Display for TryAcquireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TryAcquireError::Closed => "semaphore closed",
+            TryAcquireError::NoPermits => "no permits available",
+        })
+    }
+}
+
+impl std::error::Error for TryAcquireError {}

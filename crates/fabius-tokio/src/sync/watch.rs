@@ -1,0 +1,433 @@
+//! Channels that have one value, the newest, as `tokio::sync::watch`.
+
+use super::acquire::wake_all;
+use super::waiters::{Wait, Waiters};
+use crate::monitor::{At, Monitor, State, must_be_inside};
+use error::{RecvError, SendError};
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::ops::Deref;
+use std::panic::Location;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::task::Waker;
+
+struct Versions {
+    version: u64,
+    senders: usize,
+    receivers: usize,
+    /// How many borrow the value.
+    borrowed: usize,
+    /// Whether somebody changes it in place.
+    changing: bool,
+    waiting: Waiters,
+    closing: Waiters,
+}
+
+impl State for Versions {}
+
+impl Versions {
+    fn is_free(&self) -> bool {
+        self.borrowed == 0 && !self.changing
+    }
+
+    /// There is another value. Returns whom to wake.
+    fn changed(&mut self) -> Vec<Waker> {
+        self.version += 1;
+        self.waiting.take()
+    }
+}
+
+struct Shared<T> {
+    versions: Monitor<Versions>,
+    /// Never waited for: `versions` says who may use it.
+    value: RwLock<T>,
+}
+
+impl<T> Shared<T> {
+    fn value(&self) -> RwLockReadGuard<'_, T> {
+        self.value.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn value_mut(&self) -> RwLockWriteGuard<'_, T> {
+        self.value.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Borrows the value, which has this version.
+    fn borrow(&self, at: At) -> (RwLockReadGuard<'_, T>, u64) {
+        let version = self.versions.when(
+            "borrow",
+            at,
+            |v| !v.changing,
+            |versions| {
+                versions.borrowed += 1;
+                versions.version
+            },
+        );
+        (self.value(), version)
+    }
+
+    /// A value in place of the one that is there.
+    fn replace(&self, value: T, at: At) -> (T, Vec<Waker>) {
+        self.versions.when("send", at, Versions::is_free, |versions| {
+            (std::mem::replace(&mut *self.value_mut(), value), versions.changed())
+        })
+    }
+}
+
+/// As in tokio.
+pub struct Sender<T>(Arc<Shared<T>>);
+
+/// As in tokio.
+pub struct Receiver<T> {
+    shared: Arc<Shared<T>>,
+    seen: u64,
+}
+
+/// As in tokio: who sends waits, with its thread, until it is dropped.
+pub struct Ref<'a, T> {
+    value: RwLockReadGuard<'a, T>,
+    shared: &'a Shared<T>,
+    has_changed: bool,
+}
+
+/// As in tokio.
+#[track_caller]
+pub fn channel<T>(init: T) -> (Sender<T>, Receiver<T>) {
+    let versions = Versions {
+        version: 0,
+        senders: 1,
+        receivers: 1,
+        borrowed: 0,
+        changing: false,
+        waiting: Waiters::new(),
+        closing: Waiters::new(),
+    };
+    let shared = Arc::new(Shared { versions: Monitor::new(versions), value: RwLock::new(init) });
+    (Sender(shared.clone()), Receiver { shared, seen: 0 })
+}
+
+/// Somebody changes the value in place; dropping it without a change is also the end.
+struct Changing<'a, T>(&'a Shared<T>, At);
+
+impl<T> Changing<'_, T> {
+    fn ends(self, changed: bool) {
+        let (shared, at) = (self.0, self.1);
+        std::mem::forget(self);
+        wake_all(shared.versions.change("modified", at, |versions| {
+            versions.changing = false;
+            if changed { versions.changed() } else { Vec::new() }
+        }));
+    }
+}
+
+impl<T> Drop for Changing<'_, T> {
+    fn drop(&mut self) {
+        self.0.versions.change("modified", self.1, |versions| versions.changing = false);
+    }
+}
+
+impl<T> Sender<T> {
+    /// As in tokio.
+    #[track_caller]
+    pub fn new(init: T) -> Sender<T> {
+        channel(init).0
+    }
+
+    /// As in tokio: a scheduling point.
+    ///
+    /// # Errors
+    /// If nobody receives: then the value is not changed.
+    #[track_caller]
+    pub fn send(&self, value: T) -> Result<(), SendError<T>> {
+        let sent = self.0.versions.when(
+            "send",
+            Location::caller(),
+            |versions| versions.receivers == 0 || versions.is_free(),
+            |versions| match versions.receivers {
+                0 => Err(SendError(value)),
+                _ => Ok((std::mem::replace(&mut *self.0.value_mut(), value), versions.changed())),
+            },
+        );
+        let (_before, wake) = sent?;
+        wake_all(wake);
+        Ok(())
+    }
+
+    /// As in tokio: a scheduling point.
+    #[track_caller]
+    pub fn send_replace(&self, value: T) -> T {
+        let (before, wake) = self.0.replace(value, Location::caller());
+        wake_all(wake);
+        before
+    }
+
+    /// As in tokio: a scheduling point before it, and one after.
+    #[track_caller]
+    pub fn send_modify<F: FnOnce(&mut T)>(&self, modify: F) {
+        self.send_if_modified(|value| {
+            modify(value);
+            true
+        });
+    }
+
+    /// As in tokio: a scheduling point before it, and one after.
+    #[track_caller]
+    pub fn send_if_modified<F: FnOnce(&mut T) -> bool>(&self, modify: F) -> bool {
+        let at = Location::caller();
+        self.0.versions.when("modify", at, Versions::is_free, |versions| versions.changing = true);
+        let changing = Changing(&self.0, at);
+        let changed = modify(&mut self.0.value_mut());
+        changing.ends(changed);
+        changed
+    }
+
+    /// As in tokio: a scheduling point.
+    #[track_caller]
+    pub fn borrow(&self) -> Ref<'_, T> {
+        let (value, _) = self.0.borrow(Location::caller());
+        Ref { value, shared: &self.0, has_changed: false }
+    }
+
+    /// As in tokio: a scheduling point. It has seen the value that is there.
+    #[track_caller]
+    pub fn subscribe(&self) -> Receiver<T> {
+        must_be_inside();
+        let seen = self.0.versions.change("subscribe", Location::caller(), |versions| {
+            versions.receivers += 1;
+            versions.version
+        });
+        Receiver { shared: self.0.clone(), seen }
+    }
+
+    /// As in tokio: waits until nobody receives.
+    #[track_caller]
+    pub fn closed(&self) -> impl Future<Output = ()> + '_ {
+        let mut wait = Wait::new(&self.0.versions, |v| &mut v.closing, "closed", Location::caller());
+        poll_fn(move |cx| wait.poll(cx, |versions| (versions.receivers == 0).then_some(())))
+    }
+
+    /// As in tokio: a scheduling point.
+    #[track_caller]
+    pub fn is_closed(&self) -> bool {
+        self.receiver_count() == 0
+    }
+
+    /// As in tokio: a scheduling point.
+    #[track_caller]
+    pub fn receiver_count(&self) -> usize {
+        self.0.versions.change("receiver_count", Location::caller(), |versions| versions.receivers)
+    }
+
+    /// As in tokio.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// Waits for a version that was not seen.
+fn changed<'a, T>(
+    shared: &'a Shared<T>,
+    seen: &'a mut u64,
+    at: At,
+) -> impl Future<Output = Result<(), RecvError>> + use<'a, T> {
+    let mut wait = Wait::new(&shared.versions, |versions| &mut versions.waiting, "changed", at);
+    poll_fn(move |cx| {
+        wait.poll(cx, |versions| match versions.version != *seen {
+            true => {
+                *seen = versions.version;
+                Some(Ok(()))
+            }
+            false => (versions.senders == 0).then_some(Err(RecvError(()))),
+        })
+    })
+}
+
+impl<T> Receiver<T> {
+    /// As in tokio: a scheduling point. The value is not taken for seen.
+    #[track_caller]
+    pub fn borrow(&self) -> Ref<'_, T> {
+        let (value, version) = self.shared.borrow(Location::caller());
+        Ref { value, shared: &self.shared, has_changed: version != self.seen }
+    }
+
+    /// As in tokio: a scheduling point.
+    #[track_caller]
+    pub fn borrow_and_update(&mut self) -> Ref<'_, T> {
+        let (value, version) = self.shared.borrow(Location::caller());
+        let has_changed = version != std::mem::replace(&mut self.seen, version);
+        Ref { value, shared: &self.shared, has_changed }
+    }
+
+    /// As in tokio: a scheduling point.
+    ///
+    /// # Errors
+    /// If nobody sends any more.
+    #[track_caller]
+    pub fn has_changed(&self) -> Result<bool, RecvError> {
+        let now = self.shared.versions.change("has_changed", Location::caller(), |v| (v.senders, v.version));
+        if now.0 == 0 { Err(RecvError(())) } else { Ok(now.1 != self.seen) }
+    }
+
+    /// As in tokio.
+    pub fn mark_changed(&mut self) {
+        self.seen = self.seen.wrapping_sub(1);
+    }
+
+    /// As in tokio: a scheduling point.
+    #[track_caller]
+    pub fn mark_unchanged(&mut self) {
+        self.seen = self.shared.versions.change("mark_unchanged", Location::caller(), |versions| versions.version);
+    }
+
+    /// As in tokio. It may be cancelled, and no change is lost.
+    ///
+    /// # Errors
+    /// If nobody sends any more, and the last value was seen.
+    #[track_caller]
+    pub fn changed(&mut self) -> impl Future<Output = Result<(), RecvError>> + '_ {
+        changed(&self.shared, &mut self.seen, Location::caller())
+    }
+
+    /// As in tokio: the value that is there is looked at first.
+    ///
+    /// # Errors
+    /// If nobody sends any more, and the last value was not it.
+    #[track_caller]
+    pub fn wait_for<F>(&mut self, mut f: F) -> impl Future<Output = Result<Ref<'_, T>, RecvError>>
+    where
+        F: FnMut(&T) -> bool,
+    {
+        let (shared, seen, at) = (&*self.shared, &mut self.seen, Location::caller());
+        async move {
+            let mut closed = false;
+            loop {
+                let (value, version) = shared.borrow(at);
+                let has_changed = version != std::mem::replace(seen, version);
+                let found = Ref { value, shared, has_changed };
+                if (!closed || has_changed) && f(&found) {
+                    return Ok(found);
+                }
+                drop(found);
+                if closed {
+                    return Err(RecvError(()));
+                }
+                closed = changed(shared, seen, at).await.is_err();
+            }
+        }
+    }
+
+    /// As in tokio.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+impl<T> Ref<'_, T> {
+    /// As in tokio: whether it was not seen before.
+    pub fn has_changed(&self) -> bool {
+        self.has_changed
+    }
+}
+
+impl<T> Deref for Ref<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> Drop for Ref<'_, T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        self.shared.versions.change("drop a borrow", Location::caller(), |versions| versions.borrowed -= 1);
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Sender<T> {
+        // Nobody can tell, because there is a sender.
+        self.0.versions.peek(|versions| versions.senders += 1);
+        Sender(self.0.clone())
+    }
+}
+
+impl<T> Clone for Receiver<T> {
+    #[track_caller]
+    fn clone(&self) -> Receiver<T> {
+        self.shared.versions.change("clone a receiver", Location::caller(), |versions| versions.receivers += 1);
+        Receiver { shared: self.shared.clone(), seen: self.seen }
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        wake_all(self.0.versions.change("drop a sender", Location::caller(), |versions| {
+            versions.senders -= 1;
+            if versions.senders == 0 { versions.waiting.take() } else { Vec::new() }
+        }));
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        wake_all(self.shared.versions.change("drop a receiver", Location::caller(), |versions| {
+            versions.receivers -= 1;
+            if versions.receivers == 0 { versions.closing.take() } else { Vec::new() }
+        }));
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver").finish_non_exhaustive()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Ref<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+/// What `tokio::sync::watch::error` has.
+pub mod error {
+    use std::fmt;
+
+    /// As in tokio: nobody receives.
+    #[derive(PartialEq, Eq, Clone, Copy)]
+    pub struct SendError<T>(pub T);
+
+    /// As in tokio: nobody sends any more.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct RecvError(pub(super) ());
+
+    impl<T> fmt::Debug for SendError<T> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.debug_struct("SendError").finish_non_exhaustive()
+        }
+    }
+
+    impl<T> fmt::Display for SendError<T> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("channel closed")
+        }
+    }
+
+    impl fmt::Display for RecvError {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("channel closed")
+        }
+    }
+
+    impl<T> std::error::Error for SendError<T> {}
+    impl std::error::Error for RecvError {}
+}

@@ -1,0 +1,220 @@
+//! What the documentation of tokio says of tasks and runtimes, in every execution.
+
+mod common;
+
+use common::{explore, fails, holds, outcomes};
+use fabius::BugKind;
+use fabius::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use fabius_tokio::runtime::{Builder, Handle, Runtime};
+use fabius_tokio::sync::{Mutex, oneshot};
+use fabius_tokio::task::{self, JoinSet};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A counter that two tasks read and write without a lock.
+async fn counts(give_way: bool) {
+    let counter = Arc::new(AtomicUsize::new(0));
+    let tasks: Vec<_> = (0..2)
+        .map(|_| {
+            let counter = counter.clone();
+            task::spawn(async move {
+                let value = counter.load(SeqCst);
+                if give_way {
+                    task::yield_now().await;
+                }
+                counter.store(value + 1, SeqCst);
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_eq!(counter.load(SeqCst), 2, "an increment is lost");
+}
+
+#[test]
+fn tasks_interleave_where_they_wait_and_elsewhere() {
+    fails(BugKind::Panic, || counts(true));
+    fails(BugKind::Panic, || counts(false));
+    assert_eq!(explore(|| counts(true)).trace().unwrap().cost, 0, "giving way costs nothing");
+    holds(|| async {
+        let counter = Arc::new(Mutex::new(0));
+        let theirs = counter.clone();
+        let task = task::spawn(async move { *theirs.lock().await += 1 });
+        *counter.lock().await += 1;
+        task.await.unwrap();
+        assert_eq!(*counter.lock().await, 2);
+    });
+}
+
+#[test]
+fn a_result_is_awaited() {
+    holds(|| async {
+        let task = task::spawn(async { task::spawn(async { 1 }).await.unwrap() + 1 });
+        assert_eq!(task.await.unwrap(), 2);
+        assert_eq!(task::spawn_blocking(|| 3).await.unwrap(), 3);
+    });
+}
+
+#[test]
+fn a_panic_is_a_result() {
+    holds(|| async {
+        let error = task::spawn(async { panic!("oh no") }).await.unwrap_err();
+        assert!(error.is_panic() && !error.is_cancelled());
+        assert_eq!(error.to_string(), "task panicked with message \"oh no\"");
+        assert_eq!(error.into_panic().downcast_ref::<&str>(), Some(&"oh no"));
+    });
+}
+
+#[test]
+fn a_task_may_end_before_it_is_aborted() {
+    let seen = outcomes(|| async {
+        let task = task::spawn(async { 1 });
+        task.abort();
+        match task.await {
+            Ok(value) => Some(value),
+            Err(error) => {
+                assert!(error.is_cancelled() && error.try_into_panic().is_err());
+                None
+            }
+        }
+    });
+    assert_eq!(seen, BTreeSet::from([None, Some(1)]));
+}
+
+#[test]
+fn an_aborted_task_is_dropped_before_its_result_is_there() {
+    struct OnDrop(Arc<AtomicUsize>);
+    impl Drop for OnDrop {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    let polled = outcomes(|| async {
+        let (dropped, begun) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (guard, theirs) = (OnDrop(dropped.clone()), begun.clone());
+        let task = task::spawn(async move {
+            theirs.fetch_add(1, SeqCst);
+            std::future::pending::<()>().await;
+            drop(guard);
+        });
+        let handle = task.abort_handle();
+        handle.abort();
+        assert!(task.await.unwrap_err().is_cancelled() && handle.is_finished());
+        assert_eq!(dropped.load(SeqCst), 1);
+        begun.load(SeqCst)
+    });
+    assert_eq!(polled, BTreeSet::from([0, 1]), "it may be aborted before it begins");
+}
+
+#[test]
+fn a_task_that_waits_for_ever_ends_with_the_runtime() {
+    let progress = outcomes(|| async {
+        let count = Arc::new(AtomicUsize::new(0));
+        let theirs = count.clone();
+        drop(task::spawn(async move {
+            loop {
+                theirs.fetch_add(1, SeqCst);
+                std::future::pending::<()>().await;
+            }
+        }));
+        count.load(SeqCst)
+    });
+    assert_eq!(progress, BTreeSet::from([0, 1]));
+}
+
+#[test]
+fn a_runtime_that_is_dropped_has_dropped_its_tasks() {
+    let seen = std::sync::Mutex::new(BTreeSet::new());
+    fabius::Config::new().check(|| {
+        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let shared = Arc::new(AtomicUsize::new(0));
+        let (one, two) = (shared.clone(), shared.clone());
+        drop(runtime.spawn(async move {
+            drop(task::spawn(async move { two.fetch_add(10, SeqCst) }));
+            task::yield_now().await;
+            one.fetch_add(1, SeqCst);
+        }));
+        drop(runtime);
+        assert_eq!(Arc::strong_count(&shared), 1, "a task is left");
+        seen.lock().unwrap().insert(shared.load(SeqCst));
+    });
+    assert_eq!(seen.into_inner().unwrap(), BTreeSet::from([0, 1, 10, 11]));
+}
+
+#[test]
+fn what_nobody_completes_is_a_deadlock() {
+    fails(BugKind::Deadlock, || async {
+        let (_sender, receiver) = oneshot::channel::<()>();
+        let _ = receiver.await;
+    });
+}
+
+#[test]
+fn a_join_set_returns_results_in_any_order() {
+    let orders = outcomes(|| async {
+        let mut set = JoinSet::new();
+        (0..2).for_each(|n| drop(set.spawn(async move { n })));
+        let mut order = Vec::new();
+        while let Some(result) = set.join_next().await {
+            order.push(result.unwrap());
+        }
+        assert!(set.is_empty());
+        order
+    });
+    assert_eq!(orders, BTreeSet::from([vec![0, 1], vec![1, 0]]));
+}
+
+#[test]
+fn a_join_set_that_is_dropped_aborts_its_tasks() {
+    holds(|| async {
+        let (sender, receiver) = oneshot::channel::<()>();
+        let mut set = JoinSet::new();
+        set.spawn(async move {
+            let _sender = sender;
+            std::future::pending::<()>().await;
+        });
+        drop(set);
+        assert!(receiver.await.is_err());
+        let mut set = JoinSet::new();
+        set.spawn(std::future::pending::<()>());
+        set.shutdown().await;
+        assert_eq!(set.len(), 0);
+    });
+}
+
+#[test]
+fn a_runtime_is_needed() {
+    let report = fabius::Config::new().explore(|| drop(task::spawn(async {})));
+    assert!(report.failure().unwrap().contains("there is no reactor running"));
+    fabius::check(|| {
+        assert!(Handle::try_current().is_err());
+        let runtime = Runtime::new().unwrap();
+        let handle = runtime.handle().clone();
+        let _entered = runtime.enter();
+        let task = task::spawn(async { 1 });
+        assert_eq!(handle.block_on(task).unwrap(), 1);
+    });
+}
+
+#[test]
+#[should_panic(expected = "works only inside of a check")]
+fn outside_of_a_check_there_is_nothing() {
+    let _ = Runtime::new();
+}
+
+#[fabius_tokio::test]
+async fn a_test_is_explored() {
+    assert_eq!(fabius_tokio::spawn(async { 1 }).await.unwrap(), 1);
+}
+
+#[fabius_tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_test_may_return_an_error() -> Result<(), task::JoinError> {
+    fabius_tokio::spawn(async {}).await
+}
+
+#[fabius_tokio::test]
+#[should_panic(expected = "Error: \"a reason\"")]
+async fn a_test_that_returns_an_error_fails() -> Result<(), String> {
+    Err("a reason".into())
+}
