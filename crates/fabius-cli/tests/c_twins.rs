@@ -117,6 +117,34 @@ fn a_bug_is_seen_in_the_real_binary_or_the_answer_says_why_not() {
     assert!(answer.starts_with("seen in the real binary: assert(0) fails"), "{answer}");
 }
 
+/// What `fabius verify` says of programs that it decides in a second, within three rounds.
+#[test]
+fn verifying_agrees_with_exploring() {
+    for name in [
+        "counter",
+        "detached",
+        "flags",
+        "handover",
+        "lost_wakeup",
+        "machine",
+        "message",
+        "once_flag",
+        "publish",
+        "refcount",
+        "rwlock",
+        "semaphore",
+        "seqlock",
+        "spsc",
+    ] {
+        let file = root().join(format!("corpus/c/{name}.c")).display().to_string();
+        let wrong = fabius(&["verify", &file, "--rounds", "3"]);
+        assert_eq!(wrong.status.code(), Some(1), "{name}: {}", String::from_utf8_lossy(&wrong.stdout));
+        let repaired = fabius(&["verify", &file, "--rounds", "3", "-DFIXED=1"]);
+        let said = String::from_utf8_lossy(&repaired.stdout);
+        assert!(repaired.status.code() == Some(0) && said.contains("no bug within bounds"), "{name}: {said}");
+    }
+}
+
 /// A random program: two or three threads with atomics, locks, a condition, a semaphore, and a claim about how it ends.
 fn random(seed: u64) -> String {
     let mut maker = Maker { rng: fastrand::Rng::with_seed(seed), text: String::new() };
