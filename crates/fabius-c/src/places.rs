@@ -6,7 +6,7 @@
 use crate::core::*;
 use crate::lower::Lower;
 use crate::memory::*;
-use crate::refusal::{Result, unsupported, wrong};
+use crate::refusal::{Refusal, Result, unsupported, wrong};
 use crate::types::CType;
 use fabius_lang::program::*;
 use fabius_trace::Span;
@@ -78,6 +78,10 @@ impl Lower<'_, '_> {
                 fields[*i].bits.expect("it leads a run").cell()
             }
             (Part::Cell(_), CType::Struct(id)) => self.types().structs[*id].cells.expect("it is a union").cell(),
+            (Part::Index(_), CType::Array(_, Some(0))) => {
+                return unsupported(span, "an element of an array without a length is not taken")
+                    .map_err(|e: Refusal| e.help("give it a length: as many as there are at most"));
+            }
             (Part::Index(_), CType::Array(of, _)) => (**of).clone(),
             _ => return wrong(span, format!("`{}` has no such part", self.types().show(&lv.ty))),
         };

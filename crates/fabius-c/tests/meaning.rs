@@ -119,6 +119,12 @@ fn what_would_silently_do_nothing_is_refused() {
         ("#include <stdio.h>", "char b[4]; scanf(\"%s\", b);", "only numbers are read"),
         ("", "_Static_assert(sizeof(long) == 4, \"\");", "this static assertion fails"),
         ("struct s { int a; double d; } s;", "s.d = 1;", "floating point is not taken"),
+        (
+            "struct s { int n; int d[]; };",
+            "struct s *p = malloc(sizeof *p + 4); p->d[0] = 1;",
+            "an array without a length",
+        ),
+        ("int x[2]; int *_Atomic p = x;", "__atomic_fetch_add(&p, 4, 5);", "compilers do not agree"),
     ] {
         let said = said(head, main);
         assert!(said.contains(words), "{main}: {said}");

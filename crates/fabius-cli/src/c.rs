@@ -8,7 +8,8 @@ use crate::failure::{Failure, input};
 use crate::files;
 use fabius_c::{DataModel, Limits, Options, Property};
 use fabius_lang::program::{ExprKind, Program, StmtKind, Value};
-use fabius_trace::{ProgramId, Span};
+use fabius_trace::{Action, ProgramId, Span};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The name of what stands for a folder of headers among the constants.
@@ -116,6 +117,20 @@ pub fn is_c(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "c" || e == "i")
 }
 
+/// What the compiler is given for a program: its files, its macros, its folders of headers.
+pub fn compiler_arguments(id: &ProgramId) -> Vec<OsString> {
+    let mut all = vec![OsString::from(&id.file)];
+    for (name, value) in &id.consts {
+        match name.as_str() {
+            WITH => all.push(value.into()),
+            INCLUDE => all.push(format!("-I{value}").into()),
+            ALLOCATIONS | PROPERTY | DATA_MODEL | OVERFLOW | LEAKS | HAVOC => {}
+            _ => all.push(format!("-D{name}={value}").into()),
+        }
+    }
+    all
+}
+
 /// Reads a C program.
 pub fn load(path: &Path, consts: &[(String, String)]) -> Result<fabius_c::Loaded, Failure> {
     let mut files = vec![path.to_path_buf()];
@@ -142,4 +157,27 @@ pub fn load(path: &Path, consts: &[(String, String)]) -> Result<fabius_c::Loaded
             Failure::Source { source, file: path.display().to_string(), diagnostics }
         }
     })
+}
+
+/// What a call of a function without a body has returned, where a value was chosen.
+pub struct Chosen {
+    pub function: String,
+    /// The value in 64 bits.
+    pub code: u64,
+}
+
+/// What the call that an action is has returned.
+pub fn chosen(action: &Action) -> Option<Chosen> {
+    let function = action.text.strip_suffix("()")?;
+    let value: i64 = action.note.as_deref()?.strip_prefix("chose ")?.parse().ok()?;
+    Some(Chosen { function: function.trim().into(), code: value as u64 })
+}
+
+impl Chosen {
+    /// As C writes it.
+    pub fn value(&self) -> String {
+        // What is chosen of the widest type without a sign is its code.
+        let unsigned = ["ulong", "ulonglong", "size_t"].iter().any(|ty| self.function.ends_with(ty));
+        if unsigned { self.code.to_string() } else { (self.code as i64).to_string() }
+    }
 }

@@ -20,6 +20,7 @@ mod saved;
 mod sequential;
 mod stop;
 mod task;
+mod witness;
 
 use answers::documents::{self, ErrorDocument};
 use answers::give;

@@ -77,6 +77,74 @@ fn reading_and_running_agree() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn a_bug_is_seen_in_the_real_binary_or_the_answer_says_why_not() {
+    if Command::new("cc").arg("--version").output().is_err() {
+        eprintln!("NOT TESTED: there is no C compiler on this machine");
+        return;
+    }
+    let folder = folder("c_natively");
+    let cache = folder.join("cache");
+    let said = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fabius"));
+        command.args(args).args(["--natively"]).current_dir(root()).env("XDG_CACHE_HOME", &cache);
+        let output = command.stdin(Stdio::null()).output().expect("the command starts");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().rev().find(|l| l.contains("real binary")).unwrap_or(&text).to_string()
+    };
+    for (name, words) in [
+        ("publish", "seen in the real binary: assert(r->value == 7) fails"),
+        ("transfer", "seen in the real binary: deadlock"),
+        ("callback", "seen in the real binary: data race"),
+        ("weak_reference", "seen in the real binary: memory that was freed"),
+        ("figure9", "not seen in the real binary: `fabius_any_int(0, 1)` was a choice"),
+        ("driver", "not seen in the real binary: it is not built: "),
+    ] {
+        let answer = said(&["check", &format!("corpus/c/{name}.c")]);
+        assert!(answer.starts_with(words), "{name}: {answer}");
+    }
+    assert_eq!(said(&["check", "corpus/c/publish.c", "-DFIXED=1"]).matches("real binary").count(), 0);
+    // The values that were chosen are those that the binary gets.
+    let text = "#include <assert.h>\n#include <pthread.h>\nint __VERIFIER_nondet_int(void);\nunsigned long __VERIFIER_nondet_ulong(void);\n\
+                void reach_error(void) { assert(0); }\nstatic int x;\n\
+                static void *run(void *unused) { x += __VERIFIER_nondet_int(); return 0; }\n\
+                int main(void) {\n    pthread_t t;\n    unsigned long n = __VERIFIER_nondet_ulong();\n    pthread_create(&t, 0, run, 0);\n    \
+                pthread_join(t, 0);\n    if (x == 123456 && n > 1ul << 63) reach_error();\n    return 0;\n}\n";
+    let file = folder.join("values.c");
+    std::fs::write(&file, text).expect("a file can be written");
+    let file = file.display().to_string();
+    let answer = said(&["verify", &file, "--property", "unreach-call"]);
+    assert!(answer.starts_with("seen in the real binary: assert(0) fails"), "{answer}");
+}
+
+/// What `fabius verify` says of programs that it decides in a second, within three rounds.
+#[test]
+fn verifying_agrees_with_exploring() {
+    for name in [
+        "counter",
+        "detached",
+        "flags",
+        "handover",
+        "lost_wakeup",
+        "machine",
+        "message",
+        "once_flag",
+        "publish",
+        "refcount",
+        "rwlock",
+        "semaphore",
+        "seqlock",
+        "spsc",
+    ] {
+        let file = root().join(format!("corpus/c/{name}.c")).display().to_string();
+        let wrong = fabius(&["verify", &file, "--rounds", "3"]);
+        assert_eq!(wrong.status.code(), Some(1), "{name}: {}", String::from_utf8_lossy(&wrong.stdout));
+        let repaired = fabius(&["verify", &file, "--rounds", "3", "-DFIXED=1"]);
+        let said = String::from_utf8_lossy(&repaired.stdout);
+        assert!(repaired.status.code() == Some(0) && said.contains("no bug within bounds"), "{name}: {said}");
+    }
+}
+
 /// A random program: two or three threads with atomics, locks, a condition, a semaphore, and a claim about how it ends.
 fn random(seed: u64) -> String {
     let mut maker = Maker { rng: fastrand::Rng::with_seed(seed), text: String::new() };

@@ -202,3 +202,124 @@ fn a_function_without_a_body_is_assumed_on_request_and_the_answer_says_so() {
     let pointer = file(&folder, "pointer.c", "int *get(void);\nint main(void) { return *get(); }\n");
     expect(&fabius(&["check", &pointer, "--havoc"]), 2, &["`get` has no body, and a `int *` cannot be anything"]);
 }
+
+/// What the format asks of a violation witness.
+fn follows_the_format(text: &str) {
+    let documents = YamlLoader::load_from_str(text).expect("it is YAML");
+    let [Yaml::Hash(entry)] = documents[0].as_vec().expect("a list").as_slice() else { panic!("one entry") };
+    assert_eq!(entry.len(), 3);
+    let entry = &documents[0][0];
+    let metadata = &entry["metadata"];
+    let version = metadata["format_version"].as_str().expect("a version");
+    let digits = |text: &str, form: &str| {
+        text.len() == form.len()
+            && text.chars().zip(form.chars()).all(|(c, f)| match f {
+                'x' => c.is_ascii_hexdigit(),
+                '9' => c.is_ascii_digit(),
+                _ => c == f,
+            })
+    };
+    assert!(digits(metadata["uuid"].as_str().expect("a uuid"), "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"));
+    assert!(digits(metadata["creation_time"].as_str().expect("a time"), "9999-99-99T99:99:99Z"));
+    for field in ["name", "version"] {
+        assert!(metadata["producer"][field].as_str().is_some(), "{field}");
+    }
+    let task = &metadata["task"];
+    let files = task["input_files"].as_vec().expect("files");
+    for file in files {
+        let hash = task["input_file_hashes"][file.as_str().expect("a name")].as_str().expect("a hash");
+        assert!(hash.len() == 64 && hash.chars().all(|c| c.is_ascii_hexdigit()));
+    }
+    assert!(task["specification"].as_str().is_some_and(|s| s.starts_with("CHECK( init(main()), LTL(G")));
+    assert!(matches!(task["data_model"].as_str(), Some("LP64" | "ILP32")));
+    assert_eq!(task["language"].as_str(), Some("C"));
+    let segments = entry["content"].as_vec().expect("segments");
+    for (i, segment) in segments.iter().enumerate() {
+        let [one] = segment["segment"].as_vec().expect("waypoints").as_slice() else { panic!("one waypoint") };
+        let waypoint = &one["waypoint"];
+        assert_eq!(waypoint["action"].as_str(), Some("follow"));
+        assert_eq!(waypoint["thread_id"].as_i64().is_some(), version == "2.2");
+        let location = &waypoint["location"];
+        assert!(files.contains(&location["file_name"]) && location["line"].as_i64().is_some_and(|n| n > 0));
+        let constraint = &waypoint["constraint"];
+        let kind = waypoint["type"].as_str().expect("a type");
+        // The target is the last one, and has no constraint.
+        assert_eq!(kind == "target", i + 1 == segments.len());
+        match kind {
+            "target" => assert!(constraint.is_badvalue()),
+            "assumption" => assert_eq!(constraint["format"].as_str(), Some("c_expression")),
+            "function_return" => {
+                assert_eq!(constraint["format"].as_str(), Some("acsl_expression"));
+                assert!(constraint["value"].as_str().is_some_and(|v| v.starts_with("\\result == ")));
+                assert!(location["column"].as_i64().is_some());
+            }
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
+fn a_witness_holds_the_values_and_is_read_back() {
+    let folder = folder("svcomp_read_back");
+    let text = "#include <assert.h>\n#include <pthread.h>\nint __VERIFIER_nondet_int(void);\nunsigned long __VERIFIER_nondet_ulong(void);\n\
+                _Bool __VERIFIER_nondet_bool(void);\nvoid __VERIFIER_assume(int);\nvoid reach_error(void) { assert(0); }\nstatic int x;\n\
+                static void *run(void *unused) {\n    int n = __VERIFIER_nondet_int();\n    __VERIFIER_assume(n < -5);\n    x = x - n;\n    return 0;\n}\n\
+                int main(void) {\n    pthread_t a, b;\n    unsigned long n = 0;\n    if (__VERIFIER_nondet_bool()) n = __VERIFIER_nondet_ulong();\n    \
+                pthread_create(&a, 0, run, 0);\n    pthread_create(&b, 0, run, 0);\n    pthread_join(a, 0);\n    pthread_join(b, 0);\n    \
+                if (x == 4242 && n > 1ul << 63)\n        reach_error();\n    return 0;\n}\n";
+    let program = file(&folder, "values.c", text);
+    let witness = folder.join("values.yml").display().to_string();
+    expect(&fabius(&["verify", &program, "--property", "unreach-call", "--witness", &witness]), 1, &[]);
+    let written = std::fs::read_to_string(&witness).expect("the witness was written");
+    follows_the_format(&written);
+    // One for each of the four calls.
+    assert_eq!(written.matches("function_return").count(), 4, "{written}");
+    expect(&fabius(&["replay", &witness]), 1, &["assertion failed: reach_error"]);
+    // Another value, another line of the target, another program, another property.
+    let value = |text: &str| text.replacen("\\\\result == -", "\\\\result == -1", 1);
+    let changed = [
+        (value(&written), "the witness does not show a bug"),
+        (written.replacen("type: \"target\"", "type: \"branching\"", 1), "a waypoint of type `branching` is not taken"),
+        (written.replace("violation_sequence", "invariant_set"), "it is a `invariant_set`"),
+        (written.replace("format_version: \"2.2\"", "format_version: \"1.0\""), "its format is 1.0"),
+        (written.replace("call(reach_error())", "data-race"), "the witness does not show a bug"),
+        (written.replacen("action: \"follow\"", "action: \"avoid\"", 1), "a waypoint to avoid is not taken"),
+    ];
+    for (n, (text, words)) in changed.iter().enumerate() {
+        assert_ne!(text, &written, "{n}");
+        let edited = file(&folder, &format!("edited{n}.yml"), text);
+        expect(&fabius(&["replay", &edited, "--program", &program]), 2, &[words]);
+    }
+    let other = file(&folder, "other.c", &format!("{text}\n"));
+    expect(&fabius(&["replay", &witness, "--program", &other]), 2, &["not the program of this witness"]);
+}
+
+#[test]
+fn witnesses_of_each_property_are_read_back() {
+    let folder = folder("svcomp_properties");
+    let threads = file(&folder, "threads.c", LOST_UPDATE);
+    let memory = file(
+        &folder,
+        "memory.c",
+        "#include <stdlib.h>\nint main(void) {\n    int *p = malloc(sizeof(int));\n    free(p);\n    *p = 1;\n    return 0;\n}\n",
+    );
+    let overflow =
+        file(&folder, "overflow.c", "int main(void) {\n    int n = 2147483647;\n    n = n + 1;\n    return 0;\n}\n");
+    let leak = file(
+        &folder,
+        "leak.c",
+        "#include <stdlib.h>\nint main(void) {\n    int *p = malloc(sizeof(int));\n    *p = 1;\n    return 0;\n}\n",
+    );
+    for (program, property) in [
+        (&threads, "unreach-call"),
+        (&threads, "no-data-race"),
+        (&memory, "valid-memsafety"),
+        (&overflow, "no-overflow"),
+        (&leak, "valid-memcleanup"),
+    ] {
+        let witness = folder.join("witness.yml").display().to_string();
+        expect(&fabius(&["check", program, "--property", property, "--witness", &witness]), 1, &[]);
+        follows_the_format(&std::fs::read_to_string(&witness).expect("the witness was written"));
+        expect(&fabius(&["replay", &witness]), 1, &[]);
+    }
+}

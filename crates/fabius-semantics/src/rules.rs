@@ -30,7 +30,7 @@ use fabius_explore::system::{
     ANONYMOUS, Access, Born, BufferId, Choose, DECLARED_BUFFER, Fault, Limit, StepLog, end_of,
 };
 use fabius_lang::program::{
-    Check, Expr, Guard, Level, LocalId, Place, Proc, ProcId, Program, RecordId, Stmt, StmtKind, Type,
+    Base, Check, Expr, Guard, Level, LocalId, Place, Proc, ProcId, Program, RecordId, Stmt, StmtKind, Type,
 };
 use fabius_trace::{BugKind, Span};
 use std::collections::BTreeSet;
@@ -64,6 +64,8 @@ pub enum Effect {
 pub enum Note {
     /// `*` was this.
     Chose(bool),
+    /// A value that is given to nothing that has a name was this.
+    Picked(i64),
     /// These values were printed.
     Printed(Vec<Value>),
 }
@@ -150,8 +152,21 @@ impl<'a> Small<'a> {
             Some(alternatives) => u64::from(self.choose(alternatives)),
             None => self.choose.choose_wide(most).ok_or(Fault::Limit(Limit::Choice, span))?,
         };
-        self.store(place, Value::Number(lo.wrapping_add(chosen as i64)), span)?;
+        let value = lo.wrapping_add(chosen as i64);
+        self.store(place, Value::Number(value), span)?;
+        if self.is_nameless(place) {
+            self.note = Some(Note::Picked(value));
+        }
         self.advance()
+    }
+
+    /// Whether a place is a local that the front end has made up.
+    fn is_nameless(&self, place: &Place) -> bool {
+        let frame = self.config.buffers[&self.n].innermost().and_then(|task| task.frames.last());
+        match (place.base.clone(), frame) {
+            (Base::Local(l), Some(frame)) => self.program.procs[frame.proc].locals[l].name.starts_with('$'),
+            _ => false,
+        }
     }
 
     /// ASSIGN `x := new R(e..)`: a fresh object with these fields.

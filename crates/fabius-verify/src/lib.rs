@@ -32,7 +32,7 @@ use fabius_lang::program::Program;
 use fabius_machine::{Machine, StepLimits};
 use fabius_semantics::{Departure, Ending, Settings};
 use fabius_trace::{
-    Bound, Bounds, BugKind, ErrorTrace, LevelStats, Mark, Points, ProgramId, Reason, SchedulerKind, Verdict,
+    Bound, Bounds, BugKind, ErrorTrace, LevelStats, Mark, Points, ProgramId, Reason, Schedule, SchedulerKind, Verdict,
 };
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -277,6 +277,28 @@ fn checked(
         properties::leave_out(program, &mut report);
     }
     Ok(report)
+}
+
+/// Runs a schedule that comes from elsewhere in the reference semantics: the trace, if it ends with a bug of this kind.
+///
+/// # Errors
+/// [`ReplayError::Departure`] where it cannot be followed, or ends in another way.
+pub fn run_schedule(
+    program: &Program,
+    id: &ProgramId,
+    schedule: &Schedule,
+    points: Points,
+    kind: BugKind,
+) -> Result<ErrorTrace, ReplayError> {
+    let ending = match kind {
+        BugKind::Deadlock => Ending::Deadlock,
+        BugKind::DataRace => Ending::Race,
+        _ => Ending::Fault,
+    };
+    let (bound, scheduler) = (Bound::None, SchedulerKind::Bag);
+    let settings = Settings { points, bound, scheduler, cost: 0, delays: vec![0; schedule.len()], ending };
+    fabius_semantics::replay(program, id, schedule, &settings)
+        .map_err(|d: Departure| ReplayError::Departure { step: d.turn, reason: d.reason })
 }
 
 /// Replays a trace in the reference semantics and returns it anew, as the reference sees it.

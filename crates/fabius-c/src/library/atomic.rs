@@ -6,7 +6,7 @@ use crate::expressions::{Ex, as_int};
 use crate::lower::Lower;
 use crate::memory::{Direct, Part};
 use crate::places::{Lvalue, Value};
-use crate::refusal::{Result, unsupported};
+use crate::refusal::{Refusal, Result, unsupported};
 use crate::types::{CType, INT as C_INT};
 use fabius_lang::program::*;
 use fabius_trace::Span;
@@ -138,6 +138,10 @@ impl<'a> Lower<'a, '_> {
 
     fn fetch(&mut self, op: &Op, args: &'a [Ex], before: bool, span: Span) -> Result<Value> {
         let lv = self.atomic_place(args, span)?;
+        if lv.ty.is_pointer() {
+            return unsupported(span, "compilers do not agree on what this adds to a pointer")
+                .map_err(|e: Refusal| e.help("write `p += n`: it is one step, too"));
+        }
         let by = self.value(self.argument(args, 1, span)?)?;
         self.atomic_update(&lv, op, by, before, span)
     }

@@ -10,6 +10,7 @@ pub mod give;
 pub mod junit;
 pub mod lanes;
 pub mod messages;
+pub mod natively;
 pub mod page;
 pub mod sarif;
 pub mod several;

@@ -1,5 +1,6 @@
 //! Answers in the words of SV-COMP: the verdict, and violation witnesses in YAML (format 2.0; 2.2 where there are threads).
 
+use super::natively;
 use crate::args::common::SvcompArgs;
 use crate::c;
 use crate::failure::{Failure, input};
@@ -13,6 +14,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Writes and prints what the options ask for.
 pub fn give(verdict: &Verdict, loaded: &Loaded, args: &SvcompArgs) -> Result<(), Failure> {
+    if args.natively {
+        natively::give(verdict, loaded)?;
+    }
     if args.witness.is_none() && !args.svcomp {
         return Ok(());
     }
@@ -64,33 +68,56 @@ fn word(verdict: &Verdict, property: Property) -> &'static str {
 struct Waypoint {
     thread: u32,
     line: u32,
-    column: u32,
+    /// Of a statement none: its line says which one.
+    column: Option<u32>,
+    what: What,
 }
 
-/// The violation witness.
+/// What a waypoint says.
+enum What {
+    /// The thread takes a step here.
+    Step,
+    /// A call here returns this value.
+    Returns(String),
+    Target,
+}
+
+/// The violation witness: a waypoint for each step, one for each value that was chosen in it, and the target.
 fn witness(trace: &ErrorTrace, loaded: &Loaded, property: Property) -> Result<String, Failure> {
     let file = &loaded.id.file;
     let text = files::read(Path::new(file))?;
     let threaded = trace.steps.iter().any(|s| s.lane > 0);
-    let at = |thread: u32, span: Span| -> Option<Waypoint> {
-        // What is in another file has no place here.
-        let place = span.line_col(&loaded.source);
-        (span != Span::default() && (span.end as usize) <= text.len()).then_some(Waypoint {
-            thread,
-            line: place.line,
-            column: place.column,
-        })
-    };
+    // What is in another file has no place here.
+    let is_here = |span: Span| span != Span::default() && (span.end as usize) <= text.len();
     let mut way: Vec<Waypoint> = Vec::new();
+    let mut seen = 0;
     for step in &trace.steps {
-        way.extend(step.actions.iter().find_map(|action| at(step.lane, action.span)));
+        seen = seen.max(step.lane);
+        let here = step.actions.iter().map(|action| action.span).find(|span| is_here(*span));
+        let line = here.map_or(1, |span| span.line_col(&loaded.source).line);
+        way.push(Waypoint { thread: step.lane, line, column: None, what: What::Step });
+        let root = step.actions.first().and_then(|a| a.stack.first());
+        for action in step.actions.iter().filter(|action| is_here(action.span)) {
+            let Some(value) = c::chosen(action) else { continue };
+            // A thread that is started runs to its first access in the step of who starts it.
+            let thread = if action.stack.first() == root { step.lane } else { seen + 1 };
+            let end = Span { start: action.span.end.saturating_sub(1), end: action.span.end };
+            let place = end.line_col(&loaded.source);
+            way.push(Waypoint {
+                thread,
+                line: place.line,
+                column: Some(place.column),
+                what: What::Returns(value.value()),
+            });
+        }
     }
-    let last = trace.steps.last().map_or(0, |s| s.lane);
-    let target = at(last, trace.span).or_else(|| way.pop()).unwrap_or(Waypoint { thread: last, line: 1, column: 1 });
+    let thread = trace.steps.last().map_or(0, |s| s.lane);
+    let at = Some(trace.span).filter(|span| is_here(*span)).map(|span| span.line_col(&loaded.source));
+    let (line, column) = at.map_or((way.last().map_or(1, |w| w.line), None), |at| (at.line, Some(at.column)));
+    way.push(Waypoint { thread, line, column, what: What::Target });
     let mut out = String::new();
-    let quoted = |text: &str| serde_json::to_string(text).expect("a text is plain data");
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    let hash = hex(&hmac_sha256::Hash::hash(text.as_bytes()));
+    let hash = hash_of(&text);
     let model = if c::is_ilp32(&loaded.id) { "ILP32" } else { "LP64" };
     let _ = write!(
         out,
@@ -105,22 +132,39 @@ fn witness(trace: &ErrorTrace, loaded: &Loaded, property: Property) -> Result<St
         quoted(property.specification()),
         file = quoted(file),
     );
-    let mut waypoint = |w: &Waypoint, kind: &str, constraint: &str| {
-        let thread = if threaded { format!("        thread_id: {}\n", w.thread) } else { String::new() };
-        let _ = write!(
-            out,
-            "  - segment:\n    - waypoint:\n        type: \"{kind}\"\n        action: \"follow\"\n{thread}        \
-             location:\n          file_name: {}\n          line: {}\n          column: {}\n{constraint}",
-            quoted(file),
-            w.line,
-            w.column,
-        );
-    };
     for w in &way {
-        waypoint(w, "assumption", "        constraint:\n          value: \"1\"\n          format: \"c_expression\"\n");
+        out += &waypoint(w, file, threaded);
     }
-    waypoint(&target, "target", "");
     Ok(out)
+}
+
+fn waypoint(w: &Waypoint, file: &str, threaded: bool) -> String {
+    let (kind, constraint) = match &w.what {
+        What::Step => ("assumption", Some(("1".to_string(), "c_expression"))),
+        What::Returns(value) => ("function_return", Some((format!("\\result == {value}"), "acsl_expression"))),
+        What::Target => ("target", None),
+    };
+    let thread = if threaded { format!("        thread_id: {}\n", w.thread) } else { String::new() };
+    let column = w.column.map_or(String::new(), |n| format!("          column: {n}\n"));
+    let constraint = constraint.map_or(String::new(), |(value, format)| {
+        format!("        constraint:\n          value: {}\n          format: \"{format}\"\n", quoted(&value))
+    });
+    format!(
+        "  - segment:\n    - waypoint:\n        type: \"{kind}\"\n        action: \"follow\"\n{thread}        \
+         location:\n          file_name: {}\n          line: {}\n{column}{constraint}",
+        quoted(file),
+        w.line,
+    )
+}
+
+/// As YAML takes it, which takes what JSON does.
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).expect("a text is plain data")
+}
+
+/// The SHA-256 of a text, as witnesses name a file by.
+pub fn hash_of(text: &str) -> String {
+    hex(&hmac_sha256::Hash::hash(text.as_bytes()))
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -52,9 +52,12 @@ pub enum DataModelArg {
     Lp64,
 }
 
-/// What SV-COMP wants of an answer.
+/// What is wanted of an answer about a C program.
 #[derive(Debug, Args)]
 pub struct SvcompArgs {
+    /// Look for the bug of a C program in the real binary, too, and say whether it is seen there; it takes some seconds
+    #[arg(long, help_heading = "C programs", conflicts_with = "json")]
+    pub natively: bool,
     /// Write the bug of a C program as a violation witness of SV-COMP
     #[arg(long, value_name = "FILE.yml", help_heading = "Output")]
     pub witness: Option<PathBuf>,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// The trace, as written by `fabius check --trace`.
+    /// The trace, as written by `fabius check --trace`, or a witness (`.yml`), as written by `--witness`
     pub trace: PathBuf,
     /// The program, if it is not where the trace says
     #[arg(long, value_name = "FILE")]

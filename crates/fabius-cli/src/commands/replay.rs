@@ -4,6 +4,7 @@ use crate::answers::again::replay_command;
 use crate::answers::give::write_sarif;
 use crate::answers::sarif::Answered;
 use crate::answers::shown::shown;
+use crate::answers::svcomp::hash_of;
 use crate::answers::{documents, lanes, page};
 use crate::args::common::ProgramArgs;
 use crate::args::replay::ReplayArgs;
@@ -12,7 +13,7 @@ use crate::outputs::refuse_losses;
 use crate::paint::{Ink, Style, printable};
 use crate::program::{compile, load_trace};
 use crate::saved::{beside, read_trace};
-use crate::{c, files};
+use crate::{c, files, task, witness};
 use fabius_html::Source;
 use fabius_lang::Choices;
 use fabius_trace::{ErrorTrace, LaneKind, Reason, Verdict};
@@ -25,6 +26,9 @@ use std::sync::Arc;
 pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     let given: Vec<&Path> = std::iter::once(&args.trace).chain(&args.program).map(PathBuf::as_path).collect();
     refuse_losses(&given, &args.outputs())?;
+    if task::is_task(&args.trace) {
+        return witnessed(args);
+    }
     let trace = read_trace(&args.trace)?;
     if trace.program.hash.is_empty() {
         return Err(of_no_model(args, &trace));
@@ -62,6 +66,48 @@ pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     let model = loaded.program.map_err(|reason| unread(&reason))?;
     let again = fabius_verify::replay(&model, &loaded.id, &trace)?;
     show(args, &again, &loaded.source, &program)
+}
+
+/// A violation witness: the execution that it describes, if it is one and breaks the property there.
+fn witnessed(args: &ReplayArgs) -> Result<u8, Failure> {
+    let witness = witness::read(&args.trace)?;
+    let program = args.program.clone().or_else(|| beside(&args.trace, &witness.file)).ok_or_else(|| {
+        input(format!("the program `{}` of this witness is not there", witness.file))
+            .help("say where it is: `--program FILE`")
+    })?;
+    refuse_losses(&[&args.trace, &program], &args.outputs())?;
+    let source = files::read(&program)?;
+    if hash_of(&source) != witness.hash {
+        return Err(input(format!(
+            "`{}` is not the program of this witness: its hash is another one",
+            program.display()
+        )));
+    }
+    let refuted = |why: String| input(format!("the witness does not show a bug: {why}"));
+    let schedules = witness.schedules(&source).map_err(refuted)?;
+    let budget = Budget { time: None, memory: None, stop: &Arc::default() };
+    let loaded = compile(source, &program, &witness.arguments(), Choices::Unbounded, budget)?;
+    let model = loaded.program.map_err(|reason| unread(&reason))?;
+    let (kinds, points) = witness.asks();
+    let mut why = String::new();
+    for schedule in &schedules {
+        match fabius_verify::run_schedule(&model, &loaded.id, schedule, points, kinds[0]) {
+            Ok(trace) => {
+                let at = trace.span.line_col(&loaded.source);
+                if !kinds.contains(&trace.kind) {
+                    return Err(refuted(format!("something else happens: {}", trace.message)));
+                }
+                let (line, column) = witness.target;
+                if at.line != line || column.is_some_and(|column| at.column != column) {
+                    return Err(refuted(format!("the error is in line {}, and not at the target", at.line)));
+                }
+                return show(args, &trace, &loaded.source, &program);
+            }
+            Err(error) if why.is_empty() => why = Failure::from(error).message(),
+            Err(_) => {}
+        }
+    }
+    Err(refuted(why))
 }
 
 /// Memory may not be enough to read the program.

@@ -98,7 +98,9 @@ impl Observer for Teller<'_> {
         };
         self.told = !is_silent(self.program, proc, stmt);
         // The statements of an expansion of the library are those of one call.
-        let again = self.actions.last().is_some_and(|a| a.span == action.span && a.text == action.text);
+        let same = |a: &Action| a.span == action.span && a.text == action.text;
+        let picks = matches!(stmt.kind, StmtKind::Any(..));
+        let again = self.actions.last().is_some_and(|a| same(a) && !(picks && a.note.is_some()));
         if self.told && !again {
             self.actions.push(action);
         }
@@ -113,6 +115,7 @@ impl Observer for Teller<'_> {
         let changed = Variables::of(self.program).changes(&before, config, self.buffer, &self.names);
         let note = note.map(|n| match n {
             Note::Chose(b) => format!("chose {b}"),
+            Note::Picked(n) => format!("chose {n}"),
             Note::Printed(values) => {
                 let variables = Variables::of(self.program);
                 let parts = self.printed.iter().zip(&values);
