@@ -151,6 +151,8 @@ pub struct Rt {
     pub races: Races,
     /// Locations were found that must be points: the search begins again.
     pub again: bool,
+    /// Locations where races are seen become no points any more: a schedule is run that fits the points that there are.
+    pub points_are_fixed: bool,
     /// The order of steps is seen otherwise than by what they announce: nothing may be left out.
     pub unannounced: bool,
     /// Whether what happens is written down.
@@ -329,6 +331,7 @@ impl Rt {
             clocks: Clocks::default(),
             races: Races::new(),
             again: false,
+            points_are_fixed: false,
             unannounced: false,
             record: false,
             recorder: Recorder::default(),
