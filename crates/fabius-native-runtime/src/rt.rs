@@ -66,6 +66,8 @@ pub struct Thread {
     pub values: HashMap<u32, usize, Fixed>,
     /// Signals that others sent it.
     pub signals: Vec<i32>,
+    /// Signals whose handlers it runs.
+    pub handles: Vec<i32>,
     /// Where it has thrown an exception last.
     pub thrown: usize,
     /// Calls that are under way and where on the stack, if they are written down.
@@ -203,6 +205,8 @@ pub struct Rt {
     pub not_restored: Option<String>,
     /// Descriptors that were open before `main`, in order.
     pub open: Vec<u32>,
+    /// Those of them that the program has closed.
+    pub closed: HashSet<u32, Fixed>,
 }
 
 static RT: AtomicPtr<Rt> = AtomicPtr::new(std::ptr::null_mut());
@@ -356,6 +360,7 @@ impl Rt {
             shows_output: false,
             not_restored: None,
             open: Vec::new(),
+            closed: HashSet::default(),
         }
     }
 }

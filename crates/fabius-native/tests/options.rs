@@ -243,6 +243,46 @@ int main(void) {
 }
 
 #[test]
+fn blocks_of_the_heap_are_named_by_the_types_of_what_points_to_them() {
+    let text = r#"
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+typedef struct { long low; int whole; } pair;
+struct node { struct node *next; int value; pair pairs[2]; pthread_mutex_t lock; };
+static struct node *head;
+static void *work(void *argument) {
+    struct node *mine = argument;
+    int *numbers = malloc(12);
+    pair *pairs = calloc(4, sizeof *pairs);
+    pthread_mutex_lock(&mine->lock);
+    mine->value = 3;
+    mine->pairs[1].whole = 4;
+    numbers[2] = 5;
+    pairs[3].low = 6;
+    head->next = mine;
+    pthread_mutex_unlock(&mine->lock);
+    return 0;
+}
+int main(void) {
+    pthread_t t;
+    head = calloc(1, sizeof *head);
+    pthread_create(&t, 0, work, calloc(1, sizeof *head));
+    pthread_join(t, 0);
+    assert(head->next->value == 0);
+}
+"#;
+    let report = run(&build_text("blocks.c", text), &plan());
+    let actions = bug(&report).steps.iter().flat_map(|s| &s.actions);
+    let changed: Vec<String> = actions.flat_map(|a| &a.changes).map(|c| format!("{}: {}", c.variable, c.new)).collect();
+    for name in ["node #1.value: 3", "node #1.pairs[1].whole: 4", "int #1[2]: 5", "pair #1[3].low: 6"] {
+        assert!(changed.iter().any(|c| c == name), "{name} in {changed:?}");
+    }
+    // Through a variable that is not in the frame.
+    assert!(changed.iter().any(|c| c.starts_with("node #2.next: ")), "{changed:?}");
+}
+
+#[test]
 fn neighbours_within_eight_bytes_have_names_and_values_of_their_own() {
     let text = "#include <assert.h>\n#include <pthread.h>\n#include <stdatomic.h>\n\
         static _Alignas(8) struct { atomic_int first, second; volatile short third, fourth; } parts;\n\
