@@ -154,7 +154,7 @@ impl Fields {
     /// A type without other names for it, and without what may not be done with it.
     fn plain(&self, mut kind: Type) -> Type {
         for _ in 0..DEPTH {
-            let Some(entry) = self.entry(kind).filter(|e| is_named_only(e)) else { break };
+            let Some(entry) = self.entry(kind).filter(is_named_only) else { break };
             let Some(inner) = of(kind.unit, &entry, gimli::DW_AT_type) else { break };
             kind = inner;
         }
