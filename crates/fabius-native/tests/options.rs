@@ -168,6 +168,47 @@ fn an_exception_that_nobody_catches_has_the_place_where_it_was_thrown() {
 }
 
 #[test]
+fn lines_of_inlined_functions_are_named() {
+    let text = "// flags: -O1\n#include <pthread.h>\nstatic int number;\n\
+        static inline __attribute__((always_inline)) void set(int to) {\n    number = to;\n}\n\
+        static void *run(void *v) {\n    set(1);\n    return v;\n}\n\
+        int main(void) {\n    pthread_t t;\n    pthread_create(&t, 0, run, 0);\n    set(2);\n    pthread_join(t, 0);\n}\n";
+    let report = run(&build_text("inlined.c", text), &plan());
+    let writes: Vec<_> = bug(&report).steps.iter().flat_map(|s| &s.actions).filter(|a| a.at.line == 5).collect();
+    for function in ["run", "main"] {
+        assert!(writes.iter().any(|a| a.stack.ends_with(&[function.into(), "set".into()])), "{function} in {writes:?}");
+    }
+}
+
+#[test]
+fn every_kind_of_access_is_seen() {
+    let kinds = [
+        "number++;",
+        "bits.few = 3;",
+        "large = 5;",
+        "one = other;",
+        "many = more;",
+        "memcpy(text, text + 20, 7);",
+        "memset(text, 0, (size_t)v);",
+        "strcpy(text, \"text\");",
+        "*(int *)(text + 1) = 3;",
+        "numbers[(long)v & 3] = 1;",
+        "flag = flag + 1; number = 1;",
+    ];
+    for (index, kind) in kinds.iter().enumerate() {
+        let text = format!(
+            "#include <pthread.h>\n#include <string.h>\nstatic int number, numbers[4];\nstatic volatile int flag;\n\
+            static struct {{ unsigned few : 3, more : 5; }} bits;\nstatic __int128 large;\n\
+            static struct {{ int a[8]; }} one, other;\nstatic struct {{ int a[64]; }} many, more;\nstatic char text[64];\n\
+            static void *run(void *v) {{ {kind} return v; }}\n\
+            int main(void) {{ pthread_t t; pthread_create(&t, 0, run, (void *)9); run((void *)9); pthread_join(t, 0); }}\n"
+        );
+        let report = run(&build_text(&format!("kind_{index}.c"), &text), &plan());
+        assert_eq!(bug(&report).kind, BugKind::DataRace, "{kind}");
+    }
+}
+
+#[test]
 fn deep_recursion_leaves_a_short_trace() {
     let text = "static volatile int count;\n\
         static int call(int n) { count = n; return n == 0 ? 0 : 1 + call(n - 1); }\n\
