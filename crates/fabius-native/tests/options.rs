@@ -169,7 +169,7 @@ fn an_exception_that_nobody_catches_has_the_place_where_it_was_thrown() {
 
 #[test]
 fn lines_of_inlined_functions_are_named() {
-    let text = "// flags: -O1\n#include <pthread.h>\nstatic int number;\n\
+    let text = "// flags: -O1\n#include <pthread.h>\nint number;\n\
         static inline __attribute__((always_inline)) void set(int to) {\n    number = to;\n}\n\
         static void *run(void *v) {\n    set(1);\n    return v;\n}\n\
         int main(void) {\n    pthread_t t;\n    pthread_create(&t, 0, run, 0);\n    set(2);\n    pthread_join(t, 0);\n}\n";
