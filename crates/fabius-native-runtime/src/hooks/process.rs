@@ -1,6 +1,7 @@
 //! The end of the process, failed assertions, `fork`.
 
 use super::entries;
+use super::signals::NUMBER;
 use crate::control::{in_program, is_controlled, is_running, set_in_program};
 use crate::op::{Op, PROCESS};
 use crate::real::next;
@@ -205,10 +206,6 @@ extern "C-unwind" fn fork_here(pc: usize) -> i32 {
     }
     child
 }
-
-/// What the process is called in every execution, whichever process runs it. No process has so large a number, so nothing
-/// that is sent to it reaches another one.
-pub const NUMBER: i32 = 5_000_000;
 
 extern "C-unwind" fn getpid_here(_: usize) -> i32 {
     if in_program() { NUMBER } else { crate::stacks::process() as i32 }
