@@ -122,6 +122,30 @@ pub struct Event {
     pub stack: Vec<u64>,
     /// What else is to be said.
     pub note: Option<String>,
+    /// The block of the heap that it is in.
+    pub block: Option<Block>,
+}
+
+/// A block of the heap.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Block {
+    /// Where it begins.
+    pub begin: u64,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Variables of the functions that are under way that point into it.
+    pub pointers: Vec<Pointer>,
+}
+
+/// A variable of a function that points into a block.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Pointer {
+    /// Where the function is.
+    pub pc: u64,
+    /// Where the variable is, from the frame's address.
+    pub offset: i64,
+    /// At which byte of the block it points.
+    pub at: u64,
 }
 
 /// A thread at the end of an execution.

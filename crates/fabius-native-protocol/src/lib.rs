@@ -7,7 +7,7 @@ mod answer;
 mod header;
 mod request;
 
-pub use answer::{Answer, Cut, Event, Failed, Module, Race, Recorded, RecordedStep, ThreadEnd};
+pub use answer::{Answer, Block, Cut, Event, Failed, Module, Pointer, Race, Recorded, RecordedStep, ThreadEnd};
 pub use header::{
     CHOICE, Header, MOST_DECISIONS, MOST_POINTS, MOST_WORKERS, START, STATE_BEGAN, STATE_DONE, STATE_RUNS, Worker,
 };

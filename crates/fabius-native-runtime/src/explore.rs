@@ -76,6 +76,7 @@ fn explore(request: &Request) -> Answer {
         outcome.cut = Some(Cut::Nondeterminism);
         outcome.exhausted = false;
     }
+    rt().points_are_fixed = true;
     let mut answer = Answer {
         levels: outcome.levels,
         completed: outcome.completed,
@@ -189,6 +190,7 @@ fn failed(options: &Options, found: Found, answer: &mut Answer) {
 
 /// Runs one schedule and shows what the program prints.
 fn replay(schedule: &Schedule) -> Answer {
+    rt().points_are_fixed = true;
     let run = once(schedule);
     // SAFETY: writes out what the program has printed, whose memory is as the execution has left it.
     unsafe { libc::fflush(std::ptr::null_mut()) };

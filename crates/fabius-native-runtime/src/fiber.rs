@@ -128,7 +128,8 @@ unsafe extern "C-unwind" {
     fn fabius_fiber_entry();
 }
 
-fn thread_pointer() -> usize {
+/// The address of the storage of the thread that runs.
+pub fn thread_pointer() -> usize {
     let block: usize;
     // SAFETY: the block's first word is its own address.
     unsafe { std::arch::asm!("mov {}, fs:[0]", out(reg) block, options(nostack, pure, readonly)) };

@@ -31,6 +31,17 @@ const FREED: u8 = 0xdf;
 const NONE: u8 = 0;
 const LIVE: u8 = 1;
 const GONE: u8 = 2;
+/// So many of the first bytes are in use: 1 to 15 more than this.
+const PART: u8 = 16;
+
+fn is_live(state: u8) -> bool {
+    state == LIVE || state > PART
+}
+
+/// Bytes of 16 that are in use.
+fn bytes_of(state: u8) -> usize {
+    if state == LIVE { 16 } else { state.saturating_sub(PART) as usize }
+}
 
 #[derive(Clone, Copy)]
 struct Region {
@@ -99,6 +110,8 @@ pub fn check(address: usize, size: usize) -> Option<Misuse> {
         match (first, last) {
             (LIVE, LIVE) => None,
             (GONE, _) | (_, GONE) => Some(Misuse::Freed),
+            _ if is_live(first) && address % 16 + size <= bytes_of(first) => None,
+            (LIVE, last) if is_live(last) && (address + size - 1) % 16 < bytes_of(last) => None,
             _ => Some(Misuse::Outside),
         }
     }
@@ -159,7 +172,11 @@ pub fn allocate(thread: usize, size: usize, align: usize, zero: bool) -> *mut u8
     unsafe {
         *((at - HEADER) as *mut usize) = size;
         std::ptr::write_bytes(at as *mut u8, if zero { 0 } else { FRESH }, size);
-        std::ptr::write_bytes(state_of(at), LIVE, size.max(1).div_ceil(16));
+        std::ptr::write_bytes(state_of(at), LIVE, size / 16);
+        // Of no bytes, one is in use, so that the block is known.
+        if size == 0 || !size.is_multiple_of(16) {
+            *state_of(at + size) = PART + (size % 16).max(1) as u8;
+        }
     }
     at as *mut u8
 }
@@ -174,10 +191,34 @@ pub fn size_of(block: *mut u8) -> Result<usize, Misuse> {
     unsafe {
         match (*state_of(at), *state_of(at - 16)) {
             (GONE, _) => Err(Misuse::Freed),
-            (LIVE, NONE) => Ok(*((at - HEADER) as *const usize)),
+            (state, NONE) if is_live(state) => Ok(*((at - HEADER) as *const usize)),
             _ => Err(Misuse::NoBlock),
         }
     }
+}
+
+/// The most of 16 bytes before an address that are looked at for the beginning of its block.
+const FARTHEST: usize = 1 << 16;
+
+/// The block that an address is in, which may have been freed: where it begins, and its size.
+pub fn block(address: usize) -> Option<(usize, usize)> {
+    if !contains(address) {
+        return None;
+    }
+    let mut begin = address & !15;
+    // SAFETY: states of the heap; the first 16 bytes of a region are a header.
+    unsafe {
+        if *state_of(begin) == NONE {
+            return None;
+        }
+        for _ in 0..FARTHEST {
+            if *state_of(begin - 16) == NONE {
+                return Some((begin, *((begin - HEADER) as *const usize)));
+            }
+            begin -= 16;
+        }
+    }
+    None
 }
 
 /// Gives a block back.
@@ -241,8 +282,8 @@ pub fn left() -> (usize, usize) {
         for at in (region.kept..region.next).step_by(16) {
             // SAFETY: states of the heap.
             let state = unsafe { *state_of(at) };
-            blocks += usize::from(state == LIVE && before != LIVE);
-            bytes += 16 * usize::from(state == LIVE);
+            blocks += usize::from(is_live(state) && !is_live(before));
+            bytes += bytes_of(state);
             before = state;
         }
     }

@@ -17,6 +17,7 @@ mod control;
 mod crew;
 mod explore;
 mod fiber;
+mod frames;
 mod heap;
 mod hooks;
 mod image;

@@ -21,6 +21,12 @@ impl Place {
         Place(unsafe { REGISTERS })
     }
 
+    /// The program has called us from here, and goes on.
+    pub fn back(self) {
+        // SAFETY: our own entries write there, and none is under way.
+        unsafe { REGISTERS = self.0 };
+    }
+
     /// All of it.
     pub fn words(self) -> [usize; 7] {
         self.0

@@ -23,8 +23,9 @@ impl Rt {
     }
 
     /// Writes an event down.
-    pub fn event(&mut self, event: Event) {
+    pub fn event(&mut self, mut event: Event) {
         self.recorder.settle();
+        event.block = self.block(event.address as usize);
         let words = [self.current as u64, event.address, event.stack.last().copied().unwrap_or(0)];
         for word in words {
             self.recorder.number = (self.recorder.number ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);

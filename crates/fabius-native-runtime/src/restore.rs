@@ -18,6 +18,7 @@ impl Rt {
                 self.fibers.clear();
             }
         }
+        self.closed.clear();
         self.connections.clear();
         self.streams.clear();
         self.threads.clear();

@@ -66,6 +66,8 @@ pub struct Thread {
     pub values: HashMap<u32, usize, Fixed>,
     /// Signals that others sent it.
     pub signals: Vec<i32>,
+    /// Signals whose handlers it runs.
+    pub handles: Vec<i32>,
     /// Where it has thrown an exception last.
     pub thrown: usize,
     /// Calls that are under way and where on the stack, if they are written down.
@@ -151,6 +153,8 @@ pub struct Rt {
     pub races: Races,
     /// Locations were found that must be points: the search begins again.
     pub again: bool,
+    /// Locations where races are seen become no points any more: a schedule is run that fits the points that there are.
+    pub points_are_fixed: bool,
     /// The order of steps is seen otherwise than by what they announce: nothing may be left out.
     pub unannounced: bool,
     /// Whether what happens is written down.
@@ -201,6 +205,8 @@ pub struct Rt {
     pub not_restored: Option<String>,
     /// Descriptors that were open before `main`, in order.
     pub open: Vec<u32>,
+    /// Those of them that the program has closed.
+    pub closed: HashSet<u32, Fixed>,
 }
 
 static RT: AtomicPtr<Rt> = AtomicPtr::new(std::ptr::null_mut());
@@ -329,6 +335,7 @@ impl Rt {
             clocks: Clocks::default(),
             races: Races::new(),
             again: false,
+            points_are_fixed: false,
             unannounced: false,
             record: false,
             recorder: Recorder::default(),
@@ -353,6 +360,7 @@ impl Rt {
             shows_output: false,
             not_restored: None,
             open: Vec::new(),
+            closed: HashSet::default(),
         }
     }
 }

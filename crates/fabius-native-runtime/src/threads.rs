@@ -2,7 +2,6 @@
 
 use crate::op::{Op, Wait};
 use crate::place::Place;
-use crate::real::next;
 use crate::rt::{Failure, Thread, rt};
 use fabius_explore::system::Born;
 use fabius_native_protocol::Event;
@@ -46,6 +45,7 @@ pub fn spawn(function: usize, argument: usize, detached: bool) -> Option<usize> 
         argument,
         values: if number == 0 { rt.before.values.iter().copied().collect() } else { Default::default() },
         signals: Vec::new(),
+        handles: Vec::new(),
         thrown: 0,
         calls: Vec::new(),
     });
@@ -93,6 +93,9 @@ pub fn point(op: Op) -> Waited {
         _ => Waited::Done,
     };
     if rt.record {
+        if place.stack() != 0 {
+            place.back();
+        }
         let (address, size) = op.place();
         rt.event(Event {
             name: op.name.into(),
@@ -102,10 +105,7 @@ pub fn point(op: Op) -> Waited {
             ..rt.event_at(op.pc)
         });
     }
-    while let Some(signal) = rt.me().signals.pop() {
-        // SAFETY: the handler runs here, on the stack of the thread that was to get the signal.
-        unsafe { next!(fn raise(i32) -> i32)(signal) };
-    }
+    crate::hooks::signals::take();
     waited
 }
 

@@ -17,11 +17,22 @@ pub struct Fields {
     units: Vec<Unit<Reader>>,
     /// Where they are, and of which type.
     variables: BTreeMap<u64, Type>,
+    /// By where they begin.
+    functions: BTreeMap<u64, Function>,
+}
+
+/// A function whose variables are in its frame.
+struct Function {
+    end: u64,
+    /// From what is called the frame's base to where the address of the caller's frame is kept.
+    base: i64,
+    /// Where they are from the base, and of which type.
+    variables: Vec<(i64, Type)>,
 }
 
 /// A type: the unit that describes it, and where in it.
 #[derive(Clone, Copy)]
-struct Type {
+pub struct Type {
     unit: usize,
     at: UnitOffset,
 }
@@ -39,7 +50,8 @@ impl Fields {
             Ok::<_, ()>(Reader::new(Rc::from(data), LittleEndian))
         };
         let dwarf = Dwarf::load(section).ok()?;
-        let mut fields = Fields { dwarf, units: Vec::new(), variables: BTreeMap::new() };
+        let (variables, functions) = (BTreeMap::new(), BTreeMap::new());
+        let mut fields = Fields { dwarf, units: Vec::new(), variables, functions };
         let mut headers = fields.dwarf.units();
         while let Ok(Some(header)) = headers.next() {
             let Ok(unit) = fields.dwarf.unit(header) else { continue };
@@ -47,14 +59,29 @@ impl Fields {
         }
         for number in 0..fields.units.len() {
             let mut entries = fields.units[number].entries();
+            let mut function = None;
             while let Ok(Some(entry)) = entries.next_dfs() {
-                if entry.tag() == gimli::DW_TAG_variable
-                    && let Some(address) = fields.address(number, entry)
-                    && let Some(kind) = fields.declared(number, entry)
-                {
-                    fields.variables.insert(address, kind);
+                match entry.tag() {
+                    gimli::DW_TAG_subprogram => {
+                        fields.functions.extend(function.take());
+                        function = fields.function(number, entry);
+                    }
+                    gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter => {
+                        let Some(kind) = fields.declared(number, entry) else { continue };
+                        match (fields.place(number, entry), &mut function) {
+                            (Some(Operation::FrameOffset { offset }), Some((_, function))) => {
+                                function.variables.push((offset, kind));
+                            }
+                            (place, _) => {
+                                let at = fields.address(number, place);
+                                fields.variables.extend(at.map(|at| (at, kind)));
+                            }
+                        }
+                    }
+                    _ => {}
                 }
             }
+            fields.functions.extend(function.take());
         }
         Some(fields)
     }
@@ -68,15 +95,94 @@ impl Fields {
         (offset < size.max(1)).then(|| (*begin, self.within(*kind, offset, bytes, 0)))
     }
 
-    /// Where a variable is that does not move.
-    fn address(&self, unit: usize, entry: &Entry) -> Option<u64> {
+    /// Where a variable is, if that is always the same.
+    fn place(&self, unit: usize, entry: &Entry) -> Option<Operation<Reader>> {
         let AttributeValue::Exprloc(place) = entry.attr_value(gimli::DW_AT_location)? else { return None };
-        let unit = &self.units[unit];
-        match place.operations(unit.encoding()).next().ok()?? {
+        place.operations(self.units[unit].encoding()).next().ok()?
+    }
+
+    /// The same as an address, for what does not move.
+    fn address(&self, unit: usize, place: Option<Operation<Reader>>) -> Option<u64> {
+        match place? {
             Operation::Address { address } => Some(address),
-            Operation::AddressIndex { index } => self.dwarf.address(unit, index).ok(),
+            Operation::AddressIndex { index } => self.dwarf.address(&self.units[unit], index).ok(),
             _ => None,
         }
+    }
+
+    /// A function, and where it begins.
+    fn function(&self, unit: usize, entry: &Entry) -> Option<(u64, Function)> {
+        let begin = match entry.attr_value(gimli::DW_AT_low_pc)? {
+            AttributeValue::Addr(address) => address,
+            AttributeValue::DebugAddrIndex(index) => self.dwarf.address(&self.units[unit], index).ok()?,
+            _ => return None,
+        };
+        let end = match entry.attr_value(gimli::DW_AT_high_pc)? {
+            AttributeValue::Addr(address) => address,
+            length => begin + length.udata_value()?,
+        };
+        let AttributeValue::Exprloc(base) = entry.attr_value(gimli::DW_AT_frame_base)? else { return None };
+        let base = match base.operations(self.units[unit].encoding()).next().ok()?? {
+            // The return address and the caller's frame are below it.
+            Operation::CallFrameCFA => 16,
+            Operation::Register { register: gimli::X86_64::RBP } => 0,
+            _ => return None,
+        };
+        Some((begin, Function { end, base, variables: Vec::new() }))
+    }
+
+    /// What a variable points to that is in the frame of the function at an address of code.
+    pub fn pointed_by_local(&self, code: u64, offset: i64) -> Option<Type> {
+        let (_, function) = self.functions.range(..=code).next_back()?;
+        let mut found = function.variables.iter().filter(|_| code < function.end);
+        let (_, kind) = found.find(|(at, _)| at + function.base == offset)?;
+        self.pointed(*kind)
+    }
+
+    /// What a variable that does not move points to.
+    pub fn pointed_by(&self, address: u64) -> Option<Type> {
+        self.pointed(*self.variables.get(&address)?)
+    }
+
+    /// What a pointer or a reference points to.
+    fn pointed(&self, pointer: Type) -> Option<Type> {
+        let entry = self.entry(self.plain(pointer))?;
+        let is_pointer = matches!(entry.tag(), gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type);
+        of(pointer.unit, &entry, gimli::DW_AT_type).filter(|_| is_pointer)
+    }
+
+    /// A type without other names for it, and without what may not be done with it.
+    fn plain(&self, mut kind: Type) -> Type {
+        for _ in 0..DEPTH {
+            let Some(entry) = self.entry(kind).filter(is_named_only) else { break };
+            let Some(inner) = of(kind.unit, &entry, gimli::DW_AT_type) else { break };
+            kind = inner;
+        }
+        kind
+    }
+
+    /// What a block of the heap may be called if this type is in it: its name and its size. Bytes say nothing.
+    pub fn named(&self, kind: Type) -> Option<(String, u64)> {
+        let plain = self.entry(self.plain(kind))?;
+        let is_byte = || number(&plain, gimli::DW_AT_byte_size) == Some(1);
+        let is_library = self.is_library(self.plain(kind), &plain);
+        let says_much = match plain.tag() {
+            gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => !is_library,
+            gimli::DW_TAG_base_type => !is_byte(),
+            _ => false,
+        };
+        let unit = &self.units[kind.unit];
+        let name = |entry: &Entry| {
+            let name = self.dwarf.attr_string(unit, entry.attr_value(gimli::DW_AT_name)?).ok()?;
+            String::from_utf8(name.to_vec()).ok()
+        };
+        let name = name(&plain).or_else(|| name(&self.entry(kind)?))?;
+        Some((name, self.size(kind, 0)?)).filter(|_| says_much)
+    }
+
+    /// Which part of something of this type an access belongs to.
+    pub fn part_of(&self, kind: Type, offset: u64, bytes: u64) -> String {
+        self.within(kind, offset, bytes, 0)
     }
 
     fn entry(&self, kind: Type) -> Option<Entry> {
@@ -86,7 +192,8 @@ impl Fields {
     /// The type of a variable, also where that is said at its declaration.
     fn declared(&self, unit: usize, entry: &Entry) -> Option<Type> {
         of(unit, entry, gimli::DW_AT_type).or_else(|| {
-            let declaration = of(unit, entry, gimli::DW_AT_specification)?;
+            let elsewhere = of(unit, entry, gimli::DW_AT_specification);
+            let declaration = elsewhere.or_else(|| of(unit, entry, gimli::DW_AT_abstract_origin))?;
             of(unit, &self.entry(declaration)?, gimli::DW_AT_type)
         })
     }
@@ -135,15 +242,7 @@ impl Fields {
         let Some(entry) = self.entry(kind).filter(|_| depth < DEPTH) else { return whole() };
         let inner = of(kind.unit, &entry, gimli::DW_AT_type);
         let part = match (entry.tag(), inner) {
-            (
-                gimli::DW_TAG_typedef
-                | gimli::DW_TAG_const_type
-                | gimli::DW_TAG_volatile_type
-                | gimli::DW_TAG_atomic_type,
-                Some(inner),
-            ) => {
-                return self.within(inner, offset, bytes, depth + 1);
-            }
+            (_, Some(inner)) if is_named_only(&entry) => return self.within(inner, offset, bytes, depth + 1),
             (gimli::DW_TAG_array_type, Some(element)) => self.element(kind, element, offset, bytes, depth),
             (gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type, _)
                 if !self.is_library(kind, &entry) =>
@@ -207,6 +306,14 @@ impl Fields {
         };
         folder().unwrap_or(false)
     }
+}
+
+/// Whether a type is another one by a new name, or with something that may not be done.
+fn is_named_only(entry: &Entry) -> bool {
+    matches!(
+        entry.tag(),
+        gimli::DW_TAG_typedef | gimli::DW_TAG_const_type | gimli::DW_TAG_volatile_type | gimli::DW_TAG_atomic_type
+    )
 }
 
 fn number(entry: &Entry, name: DwAt) -> Option<u64> {

@@ -3,6 +3,7 @@
 
 mod compile;
 mod fields;
+mod heap;
 mod library;
 mod report;
 mod shared;

@@ -1,10 +1,9 @@
 //! From addresses to functions, lines and variables.
 
-use crate::fields::Fields;
+use crate::fields::{Fields, Type};
 use addr2line::Loader;
 use fabius_native_protocol::Module;
 use std::cell::OnceCell;
-use std::collections::HashMap;
 
 /// What is known of a program and its libraries.
 pub struct Symbols {
@@ -35,6 +34,25 @@ pub struct Place {
     pub column: u32,
     /// The function, as written in the source where that is known.
     pub function: String,
+}
+
+/// What a pointer points to.
+#[derive(Clone, Copy)]
+pub struct Pointed<'a> {
+    fields: &'a Fields,
+    kind: Type,
+}
+
+impl Pointed<'_> {
+    /// The name of the type and its size, if it says something of what it is.
+    pub fn named(&self) -> Option<(String, u64)> {
+        self.fields.named(self.kind)
+    }
+
+    /// Which part of it an access belongs to.
+    pub fn part(&self, offset: u64, bytes: u64) -> String {
+        self.fields.part_of(self.kind, offset, bytes)
+    }
 }
 
 impl Symbols {
@@ -91,7 +109,8 @@ impl Symbols {
         let (module, binary, relative) = self.find(address)?;
         let symbol = binary.loader.find_symbol_info(relative)?;
         let offset = relative - symbol.address();
-        let name = demangled(symbol.name());
+        // Behind `@` is the version of a library.
+        let name = demangled(symbol.name().split('@').next().unwrap_or_default());
         let fields = binary.fields.get_or_init(|| Fields::read(&module.file));
         let part = fields.as_ref().and_then(|fields| fields.part(relative, bytes));
         if let Some((_, part)) = part.filter(|(begin, _)| *begin == symbol.address()) {
@@ -99,6 +118,24 @@ impl Symbols {
         }
         // Far behind a symbol is something else.
         (offset < 1 << 26).then(|| if offset == 0 { name.clone() } else { format!("{name}+{offset}") })
+    }
+
+    /// What a variable points to that is in the frame of the function that a call goes back to.
+    pub fn pointed_by_local(&self, after: u64, offset: i64) -> Option<Pointed<'_>> {
+        let (fields, address) = self.fields(after.saturating_sub(1))?;
+        Some(Pointed { fields, kind: fields.pointed_by_local(address, offset)? })
+    }
+
+    /// What the variable at an address of data points to.
+    pub fn pointed_by(&self, address: u64) -> Option<Pointed<'_>> {
+        let (fields, address) = self.fields(address)?;
+        Some(Pointed { fields, kind: fields.pointed_by(address)? })
+    }
+
+    fn fields(&self, address: u64) -> Option<(&Fields, u64)> {
+        let (module, binary, relative) = self.find(address)?;
+        let fields = binary.fields.get_or_init(|| Fields::read(&module.file));
+        Some((fields.as_ref()?, relative))
     }
 
     /// The name of the function at an address.
@@ -111,18 +148,4 @@ impl Symbols {
 pub fn demangled(name: &str) -> String {
     let is_mangled = name.starts_with("_Z") || name.starts_with("_R");
     if is_mangled { addr2line::demangle_auto(name.into(), None).into_owned() } else { name.into() }
-}
-
-/// Names for objects of the heap and the stacks, in the order in which they are met.
-#[derive(Default)]
-pub struct Nameless {
-    known: HashMap<u64, usize>,
-}
-
-impl Nameless {
-    /// The name of an object at this address that has no other name.
-    pub fn name(&mut self, address: u64) -> String {
-        let next = self.known.len() + 1;
-        format!("memory #{}", self.known.entry(address).or_insert(next))
-    }
 }

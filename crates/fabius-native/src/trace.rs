@@ -1,7 +1,8 @@
 //! From what was written down of an execution to a trace: lanes, lines, names and values.
 
+use crate::heap::Heap;
 use crate::source::Sources;
-use crate::symbols::{Nameless, Place, Symbols};
+use crate::symbols::{Place, Symbols};
 use fabius_native_protocol::{Event, Failed, RecordedStep, ThreadEnd};
 use fabius_trace::{
     Action, After, Bound, BugKind, Change, ErrorTrace, Lane, LaneKind, LineCol, Link, LinkKind, Mark, Points,
@@ -25,7 +26,7 @@ pub struct About<'a> {
 struct Names<'a> {
     symbols: &'a Symbols,
     sources: Sources,
-    nameless: Nameless,
+    heap: Heap<'a>,
     /// The folder to which names of files are shortened.
     here: String,
 }
@@ -33,7 +34,7 @@ struct Names<'a> {
 /// The trace of a bug.
 pub fn trace(failed: &Failed, symbols: &Symbols, about: &About<'_>) -> ErrorTrace {
     let here = std::env::current_dir().map(|d| format!("{}/", d.display())).unwrap_or_default();
-    let mut names = Names { symbols, sources: Sources::default(), nameless: Nameless::default(), here };
+    let mut names = Names { symbols, sources: Sources::default(), heap: Heap::of(&failed.run, symbols), here };
     let run = &failed.run;
     let lanes = run.threads.iter().enumerate().map(|(n, t)| Lane { name: lane(n, t, symbols), kind: LaneKind::Thread });
     let lanes: Vec<Lane> = lanes.collect();
@@ -153,7 +154,7 @@ impl Names<'_> {
         if address == 0 || address >> 63 != 0 {
             return None;
         }
-        Some(self.symbols.variable(address, bytes).unwrap_or_else(|| self.nameless.name(address)))
+        Some(self.symbols.variable(address, bytes).unwrap_or_else(|| self.heap.name(address, bytes)))
     }
 
     fn action(&mut self, event: &Event) -> Action {

@@ -168,6 +168,47 @@ fn an_exception_that_nobody_catches_has_the_place_where_it_was_thrown() {
 }
 
 #[test]
+fn lines_of_inlined_functions_are_named() {
+    let text = "// flags: -O1\n#include <pthread.h>\nint number;\n\
+        static inline __attribute__((always_inline)) void set(int to) {\n    number = to;\n}\n\
+        static void *run(void *v) {\n    set(1);\n    return v;\n}\n\
+        int main(void) {\n    pthread_t t;\n    pthread_create(&t, 0, run, 0);\n    set(2);\n    pthread_join(t, 0);\n}\n";
+    let report = run(&build_text("inlined.c", text), &plan());
+    let writes: Vec<_> = bug(&report).steps.iter().flat_map(|s| &s.actions).filter(|a| a.at.line == 5).collect();
+    for function in ["run", "main"] {
+        assert!(writes.iter().any(|a| a.stack.ends_with(&[function.into(), "set".into()])), "{function} in {writes:?}");
+    }
+}
+
+#[test]
+fn every_kind_of_access_is_seen() {
+    let kinds = [
+        "number++;",
+        "bits.few = 3;",
+        "large = 5;",
+        "one = other;",
+        "many = more;",
+        "memcpy(text, text + 20, 7);",
+        "memset(text, 0, (size_t)v);",
+        "strcpy(text, \"text\");",
+        "*(int *)(text + 1) = 3;",
+        "numbers[(long)v & 3] = 1;",
+        "flag = flag + 1; number = 1;",
+    ];
+    for (index, kind) in kinds.iter().enumerate() {
+        let text = format!(
+            "#include <pthread.h>\n#include <string.h>\nstatic int number, numbers[4];\nstatic volatile int flag;\n\
+            static struct {{ unsigned few : 3, more : 5; }} bits;\nstatic __int128 large;\n\
+            static struct {{ int a[8]; }} one, other;\nstatic struct {{ int a[64]; }} many, more;\nstatic char text[64];\n\
+            static void *run(void *v) {{ {kind} return v; }}\n\
+            int main(void) {{ pthread_t t; pthread_create(&t, 0, run, (void *)9); run((void *)9); pthread_join(t, 0); }}\n"
+        );
+        let report = run(&build_text(&format!("kind_{index}.c"), &text), &plan());
+        assert_eq!(bug(&report).kind, BugKind::DataRace, "{kind}");
+    }
+}
+
+#[test]
 fn deep_recursion_leaves_a_short_trace() {
     let text = "static volatile int count;\n\
         static int call(int n) { count = n; return n == 0 ? 0 : 1 + call(n - 1); }\n\
@@ -240,6 +281,46 @@ int main(void) {
         int main(void) { pthread_mutex_lock(&account.lock[1]); pthread_mutex_lock(&account.lock[1]); }\n";
     let report = run(&build_text("locked.c", text), &plan());
     assert!(bug(&report).message.contains("pthread_mutex_lock account.lock[1] at"), "{}", bug(&report).message);
+}
+
+#[test]
+fn blocks_of_the_heap_are_named_by_the_types_of_what_points_to_them() {
+    let text = r#"
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+typedef struct { long low; int whole; } pair;
+struct node { struct node *next; int value; pair pairs[2]; pthread_mutex_t lock; };
+static struct node *head;
+static void *work(void *argument) {
+    struct node *mine = argument;
+    int *numbers = malloc(12);
+    pair *pairs = calloc(4, sizeof *pairs);
+    pthread_mutex_lock(&mine->lock);
+    mine->value = 3;
+    mine->pairs[1].whole = 4;
+    numbers[2] = 5;
+    pairs[3].low = 6;
+    head->next = mine;
+    pthread_mutex_unlock(&mine->lock);
+    return 0;
+}
+int main(void) {
+    pthread_t t;
+    head = calloc(1, sizeof *head);
+    pthread_create(&t, 0, work, calloc(1, sizeof *head));
+    pthread_join(t, 0);
+    assert(head->next->value == 0);
+}
+"#;
+    let report = run(&build_text("blocks.c", text), &plan());
+    let actions = bug(&report).steps.iter().flat_map(|s| &s.actions);
+    let changed: Vec<String> = actions.flat_map(|a| &a.changes).map(|c| format!("{}: {}", c.variable, c.new)).collect();
+    for name in ["node #1.value: 3", "node #1.pairs[1].whole: 4", "int #1[2]: 5", "pair #1[3].low: 6"] {
+        assert!(changed.iter().any(|c| c == name), "{name} in {changed:?}");
+    }
+    // Through a variable that is not in the frame.
+    assert!(changed.iter().any(|c| c.starts_with("node #2.next: ")), "{changed:?}");
 }
 
 #[test]

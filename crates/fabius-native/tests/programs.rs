@@ -7,6 +7,7 @@
 //! // expect: bounded                     (nothing found, and the answer says what was not explored)
 //! // expect: bug KIND COST               (with the least preemptions)
 //! // expect: unknown WORDS               (words that the reason contains)
+//! // forked: WHY                         (memory alone does not put everything back)
 //! ```
 
 mod common;
@@ -38,7 +39,13 @@ fn all_are_as_stated(compiler: Option<&str>, plans: &[Plan]) {
                     let expected = text.lines().find_map(|l| l.strip_prefix("// expect: ")).expect("an expectation");
                     let target = build_with(compiler, source);
                     for plan in plans {
-                        let got = told(&run(&target, plan));
+                        let report = run(&target, plan);
+                        let mut got = told(&report);
+                        let is_forked = text.lines().any(|l| l.starts_with("// forked: "));
+                        let was_forked = report.notes.iter().any(|note| note.contains("a process of its own"));
+                        if plan.isolation.is_none() && was_forked != is_forked {
+                            got += &format!(", with notes {:?}", report.notes);
+                        }
                         let is =
                             if expected.starts_with("unknown") { got.starts_with(expected) } else { got == expected };
                         if !is {

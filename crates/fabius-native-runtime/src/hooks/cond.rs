@@ -7,7 +7,8 @@ use crate::control::in_program;
 use crate::op::{Op, Wait};
 use crate::real::next;
 use crate::rt::rt;
-use crate::threads::{Waited, point};
+use crate::threads::{Waited, fail, point};
+use fabius_trace::BugKind;
 
 entries! {
     pthread_cond_destroy: "rsi" => destroy;
@@ -25,8 +26,7 @@ extern "C-unwind" fn destroy(cond: usize, pc: usize) -> i32 {
     }
     point(Op::new("pthread_cond_destroy", pc).on(cond));
     if waiting(cond).next().is_some() {
-        // The C library would wait until everybody has left.
-        crate::threads::not_supported("pthread_cond_destroy while threads wait");
+        fail(BugKind::SyncMisuse, "a condition variable is destroyed while threads wait for it", pc);
     }
     0
 }

@@ -11,6 +11,7 @@ use crate::threads::point;
 entries! {
     read: "rcx" => read_here;
     write: "rcx" => write_here;
+    close: "rsi" => close_here;
     socketpair: "r8" => socketpair_here;
     flockfile: "rsi" => flockfile_here;
     ftrylockfile: "rsi" => ftrylockfile_here;
@@ -68,6 +69,20 @@ extern "C-unwind" fn write_here(file: i32, buffer: usize, size: usize, pc: usize
         rt().moved += got as u64;
     }
     got
+}
+
+/// Files that were open before `main` stay so: they are there in the next execution, too, and some are ours.
+extern "C-unwind" fn close_here(file: i32, _: usize) -> i32 {
+    if in_program() && rt().open.contains(&(file as u32)) {
+        if rt().closed.insert(file as u32) {
+            return 0;
+        }
+        // SAFETY: the thread's own `errno`.
+        unsafe { *libc::__errno_location() = libc::EBADF };
+        return -1;
+    }
+    // SAFETY: as the program calls it.
+    unsafe { libc::syscall(libc::SYS_close, file) as i32 }
 }
 
 extern "C-unwind" fn socketpair_here(domain: i32, kind: i32, protocol: i32, ends: *mut [i32; 2], _: usize) -> i32 {

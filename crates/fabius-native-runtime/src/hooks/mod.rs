@@ -19,6 +19,7 @@ pub mod once;
 pub mod process;
 pub mod rwlock;
 pub mod semaphore;
+pub mod signals;
 pub mod thread;
 pub mod time;
 pub mod tsan;

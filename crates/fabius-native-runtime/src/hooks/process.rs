@@ -1,6 +1,7 @@
-//! The end of the process, failed assertions, signals, `fork`.
+//! The end of the process, failed assertions, `fork`.
 
 use super::entries;
+use super::signals::NUMBER;
 use crate::control::{in_program, is_controlled, is_running, set_in_program};
 use crate::op::{Op, PROCESS};
 use crate::real::next;
@@ -29,10 +30,7 @@ entries! {
     getpid: "rdi" => getpid_here;
     getppid: "rdi" => getppid_here;
     gettid: "rdi" => gettid_here;
-    kill: "rdx" => kill_here;
     dlopen: "rdx" => dlopen_here;
-    sigaction: "rcx" => sigaction_here;
-    signal: "rdx" => signal_here;
 }
 
 /// The process ends, with all that is to be done then.
@@ -209,10 +207,6 @@ extern "C-unwind" fn fork_here(pc: usize) -> i32 {
     child
 }
 
-/// What the process is called in every execution, whichever process runs it. No process has so large a number, so nothing
-/// that is sent to it reaches another one.
-const NUMBER: i32 = 5_000_000;
-
 extern "C-unwind" fn getpid_here(_: usize) -> i32 {
     if in_program() { NUMBER } else { crate::stacks::process() as i32 }
 }
@@ -233,13 +227,6 @@ extern "C-unwind" fn gettid_here(_: usize) -> i32 {
     unsafe { libc::syscall(libc::SYS_gettid) as i32 }
 }
 
-extern "C-unwind" fn kill_here(process: i32, signal: i32, _: usize) -> i32 {
-    let is_this = in_program() && process == NUMBER;
-    let process = if is_this { crate::stacks::process() as i32 } else { process };
-    // SAFETY: as the program calls it.
-    unsafe { next!(fn kill(i32, i32) -> i32)(process, signal) }
-}
-
 /// What a library that is loaded leaves in the linker is not undone by restoring memory.
 extern "C-unwind" fn dlopen_here(file: *const c_char, flags: i32, _: usize) -> usize {
     if in_program() && rt().settings.isolation == Isolation::Memory && !file.is_null() {
@@ -256,35 +243,6 @@ extern "C-unwind" fn dlopen_here(file: *const c_char, flags: i32, _: usize) -> u
     let library = unsafe { next!(fn dlopen(*const c_char, i32) -> usize)(file, flags) };
     set_in_program(inside);
     library
-}
-
-extern "C-unwind" fn sigaction_here(
-    signal: i32,
-    new: *const libc::sigaction,
-    old: *mut libc::sigaction,
-    _: usize,
-) -> i32 {
-    // SAFETY: as the program calls it.
-    unsafe {
-        let mut before = std::mem::zeroed();
-        let real = next!(fn sigaction(i32, *const libc::sigaction, *mut libc::sigaction) -> i32);
-        let result = real(signal, new, &mut before);
-        if in_program() && result == 0 && !new.is_null() {
-            rt().handlers.push((signal, before));
-        }
-        if !old.is_null() && result == 0 {
-            *old = before;
-        }
-        result
-    }
-}
-
-extern "C-unwind" fn signal_here(signal: i32, handler: usize, pc: usize) -> usize {
-    // SAFETY: an action is plain data.
-    let (mut new, mut old): (libc::sigaction, libc::sigaction) = unsafe { std::mem::zeroed() };
-    new.sa_sigaction = handler;
-    new.sa_flags = libc::SA_RESTART;
-    if sigaction_here(signal, &new, &mut old, pc) == 0 { old.sa_sigaction } else { usize::MAX }
 }
 
 /// What cannot be done under control.

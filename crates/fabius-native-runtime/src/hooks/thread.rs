@@ -236,11 +236,10 @@ extern "C-unwind" fn kill(thread: usize, signal: i32, pc: usize) -> i32 {
     if signal == 0 {
         return 0;
     }
-    if other == rt().current {
-        // SAFETY: the thread's own signal.
-        return unsafe { next!(fn raise(i32) -> i32)(signal) };
-    }
     rt().threads[other].signals.push(signal);
+    if other == rt().current {
+        super::signals::take();
+    }
     0
 }
 

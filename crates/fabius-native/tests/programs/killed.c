@@ -1,4 +1,5 @@
 // A process that is killed leaves the schedule that led there.
+// forked: the process ends
 // expect: bug crash 1
 #include <pthread.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
 // A library that is loaded while the program runs stays in the linker's lists: each execution gets a process of its own.
+// forked: the linker keeps the library
 // expect: bug assertion 1
 #include <assert.h>
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 // What the kernel keeps is not restored with the memory: each execution gets a process of its own.
+// forked: the mask of new files is not put back
 // expect: verified
 #include <assert.h>
 #include <pthread.h>

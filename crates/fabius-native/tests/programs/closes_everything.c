@@ -1,0 +1,21 @@
+// Who closes all files closes none of those that the explorer needs, and they are open in the next execution.
+// expect: bug assertion 1
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+static atomic_int closed;
+static void *close_all(void *unused) {
+    assert(close(0) == 0);
+    assert(close(0) == -1);
+    for (int file = 0; file < 1024; file++) close(file);
+    closed = 1;
+    return unused;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, close_all, 0);
+    int was_closed = closed;
+    pthread_join(thread, 0);
+    assert(!was_closed);
+}
