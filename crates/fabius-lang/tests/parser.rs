@@ -74,6 +74,17 @@ fn shape(e: &Expr) -> String {
             };
             format!("({} {} {over} {})", what.word(), name.node, shape(body))
         }
+        ExprKind::Match { value, arms, otherwise } => {
+            let arms = arms.iter().map(|(patterns, e)| {
+                let patterns = patterns.iter().map(|p| match &p.hi {
+                    Some(hi) => format!("{}..{}", shape(&p.lo), shape(hi)),
+                    None => shape(&p.lo),
+                });
+                format!(" ({} {})", patterns.collect::<Vec<_>>().join(" "), shape(e))
+            });
+            let otherwise = otherwise.iter().map(|e| format!(" (else {})", shape(e)));
+            format!("(match {}{})", shape(value), arms.chain(otherwise).collect::<String>())
+        }
         ExprKind::Error => "error".into(),
     }
 }

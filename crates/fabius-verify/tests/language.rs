@@ -108,6 +108,36 @@ fn an_invariant_is_an_assertion_in_the_step_that_breaks_it() {
 }
 
 #[test]
+fn a_match_looks_at_its_value_once() {
+    for (source, expected) in [
+        (
+            "enum Kind { Ping, Pong, Stop } var seen: 0..3; channel c: Kind[2]; init { spawn serve(); c.send(Ping); c.send(Stop); } \
+             proc serve() { loop { match c.receive() { Ping, Pong { seen = seen + 1; } Stop { assert seen == 1; return; } } } }",
+            None,
+        ),
+        // In between the value may change: what was read counts.
+        (
+            "var x: 0..2; process p[1] { match x { 0 { assert x == 0; } 1, 2 { skip; } } } process q[1] { x = 1; }",
+            Some((BugKind::Assertion, 1)),
+        ),
+        (
+            "var x: 0..2; process p[1] { match x { 0 { skip; } 1 { assert false; } else { skip; } } } process q[1] { x = 2; x = 1; x = 0; }",
+            Some((BugKind::Assertion, 1)),
+        ),
+        (
+            "var x: 0..2; process p[1] { atomic { match x { 0 { x = 1; } 1 { x = 2; } 2 { x = 0; } } assert x == 1; } }",
+            None,
+        ),
+        (
+            "var x: i8 = -3; var y: 0..9; init { y = match x { -128..-1 { 1 } 0 { 2 } 1..127 { 3 } }; assert y == 1; }",
+            None,
+        ),
+    ] {
+        assert_eq!(agrees(source), expected, "{source}");
+    }
+}
+
+#[test]
 fn an_invariant_says_its_name_and_where_it_was_broken() {
     let source =
         "var x: 0..3;\ninvariant small: x < 2;\nprocess p[2] {\n    let t = x;\n    x = t + 1;\n    x = 0;\n}\n";

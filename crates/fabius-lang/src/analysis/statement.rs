@@ -28,6 +28,7 @@ impl Checker<'_> {
         self.before = 0;
         match &s.node {
             ast::StmtKind::If { guard, then, otherwise, .. } => self.if_else(guard, then, otherwise.as_ref(), span),
+            ast::StmtKind::Match { value, arms, otherwise } => self.match_stmt(value, arms, otherwise.as_ref(), span),
             ast::StmtKind::While { guard, body } => self.while_loop(guard, body, span),
             ast::StmtKind::Loop(body) => {
                 let yes = Guard::Expr(constant(Value::Int(1), &Type::Bool, self.at(span)));
@@ -91,6 +92,7 @@ impl Checker<'_> {
             ast::StmtKind::Progress => self.push(StmtKind::Progress, span),
             ast::StmtKind::Skip => self.push(StmtKind::Skip, span),
             ast::StmtKind::If { .. }
+            | ast::StmtKind::Match { .. }
             | ast::StmtKind::While { .. }
             | ast::StmtKind::Loop(_)
             | ast::StmtKind::Choose(_)

@@ -230,6 +230,12 @@ pub enum StmtKind {
         otherwise: Option<Block>,
         else_if: bool,
     },
+    /// `match e { A { .. } B, C { .. } else { .. } }`.
+    Match {
+        value: Expr,
+        arms: Vec<(Vec<Pattern>, Block)>,
+        otherwise: Option<Block>,
+    },
     While {
         guard: Expr,
         body: Block,
@@ -264,6 +270,14 @@ pub enum StmtKind {
     Error,
 }
 
+/// What a value is compared with: a constant, or the constants from one to another, both included.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Pattern {
+    pub lo: Expr,
+    pub hi: Option<Expr>,
+}
+
 /// What a branch of `select` waits for.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
@@ -291,6 +305,12 @@ pub enum ExprKind {
     Unary(UnaryOp, Box<Expr>),
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
     IfElse(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `match e { A { 1 } B, C { 2 } else { 3 } }`.
+    Match {
+        value: Box<Expr>,
+        arms: Vec<(Vec<Pattern>, Expr)>,
+        otherwise: Option<Box<Expr>>,
+    },
     Cast(Box<Expr>, Type),
     /// `R { f: e, .. }`.
     Record(Name, Vec<(Name, Expr)>),

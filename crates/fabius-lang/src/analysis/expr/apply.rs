@@ -121,7 +121,7 @@ impl Checker<'_> {
 
     /// A value that is used several times: what it reads is read once, before the rest of the statement. `before` is how
     /// often shared state is read by what is evaluated before it.
-    fn read_first(&mut self, value: Expr, before: usize, span: Span) -> Option<Expr> {
+    pub(in crate::analysis) fn read_first(&mut self, value: Expr, before: usize, span: Span) -> Option<Expr> {
         if self.one_step || self.constant || self.in_atomic() || !self.reads_shared(&value) {
             return Some(value);
         }

@@ -7,6 +7,7 @@
 
 mod declarations;
 mod expressions;
+mod matching;
 mod statements;
 mod types;
 
@@ -75,6 +76,7 @@ pub const KEYWORDS: &[&str] = &[
     "let",
     "loop",
     "map",
+    "match",
     "new",
     "null",
     "or",

@@ -1,6 +1,7 @@
 //! The syntax tree as text, in the one style that `fabius fmt` knows, with the comments of the source.
 
 mod expressions;
+mod matching;
 
 use super::ast::*;
 use super::lexer::{Token, TokenKind};
@@ -395,6 +396,7 @@ impl Printer<'_> {
                     None => {}
                 }
             }
+            StmtKind::Match { value, arms, otherwise } => self.matching(stmt, value, arms, otherwise.as_ref()),
             StmtKind::While { guard, body } => {
                 self.put("while ");
                 self.expr(guard);
