@@ -1,6 +1,7 @@
 //! What the analysis knows while it looks at one piece of a program: the declarations, the scopes, the diagnostics.
 
 use super::constant::{self, NoValue};
+use super::leaving::Leaving;
 use super::names::nearest;
 use crate::diagnostic::Diagnostic;
 use crate::program::*;
@@ -114,6 +115,8 @@ pub(super) struct Checker<'a> {
     pub(super) frames: Vec<Frame>,
     /// For each enclosing loop what `continue` does first.
     pub(super) on_continue: Vec<Block>,
+    /// The ways out of the atomic block at work.
+    pub(super) leaving: Option<Leaving>,
     /// Statements of the block at work.
     pub(super) out: Block,
     pub(super) results: Vec<Option<Type>>,
@@ -187,6 +190,7 @@ impl<'a> Checker<'a> {
             scopes: Vec::new(),
             frames: Vec::new(),
             on_continue: Vec::new(),
+            leaving: None,
             out: Vec::new(),
             results: Vec::new(),
             temporaries: Temporaries::default(),
