@@ -121,6 +121,8 @@ fn declarations() {
         ("property property: leads leads to under under weak fairness;", "Property"),
         ("channel c: int[3];", "Channel"),
         ("channel c[2]: 0..3[N - 1];", "Channel"),
+        ("channel c: int[3] lossy;", "Channel"),
+        ("channel lossy[2]: 0..3[4] unordered lossy;", "Channel"),
         ("channel c: [int; 2][1];", "Channel"),
         // Words that mean something in one place only.
         ("var data: int;", "Var"),

@@ -491,7 +491,9 @@ impl Walk {
                 self.expr(body);
                 self.scopes.pop();
             }
-            ExprKind::Call(name, args) if name.node == "len" && self.global("len").is_none() => {
+            ExprKind::Call(name, args)
+                if matches!(name.node.as_str(), "len" | "peek") && self.global(&name.node).is_none() =>
+            {
                 args.iter().for_each(|e| self.expr(e));
             }
             ExprKind::Call(name, args) if self.global(&name.node).is_none() => {

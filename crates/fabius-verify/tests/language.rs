@@ -181,6 +181,54 @@ fn an_atomic_block_is_left_in_one_step() {
 }
 
 #[test]
+fn channels_may_lose_and_mix_up_messages() {
+    for (source, expected) in [
+        (
+            "channel c: 0..2[2] lossy; init { c.send(1); c.send(2); c.send(1); assert len(c) <= 2; assert len(c) < 2; }",
+            Some((BugKind::Assertion, 0)),
+        ),
+        ("channel c: 0..2[2] lossy; init { c.send(1); c.send(2); c.send(1); assert len(c) <= 2; }", None),
+        (
+            "channel c: 0..2[2] lossy; init { c.send(1); let x = c.receive(); assert x == 1; }",
+            Some((BugKind::Deadlock, 0)),
+        ),
+        (
+            "channel c: 0..2[3] lossy; init { c.send(1); c.send(2); let (ok, x) = c.try_receive(); assert x != 2; }",
+            Some((BugKind::Assertion, 0)),
+        ),
+        (
+            "channel c: 0..3[3] unordered; init { c.send(1); c.send(2); c.send(3); let x = c.receive(); let y = c.receive(); assert x != 3 || y != 1; }",
+            Some((BugKind::Assertion, 0)),
+        ),
+        (
+            "channel c: 0..3[3] unordered; var seen: 0..99; init { c.send(1); c.send(2); c.send(3); for i in 1..3 { let x = c.receive(); seen = seen + x * x; } \
+             assert seen == 14 && len(c) == 0; let (ok, none) = c.try_receive(); assert !ok && none == 0; }",
+            None,
+        ),
+        (
+            "channel c: 0..3[3] unordered; init { c.send(1); c.send(2); select { when let x = c.receive() { let y = c.receive(); assert x + y == 3; } } }",
+            None,
+        ),
+        // What is sent to nobody is looked at all the same.
+        (
+            "var a: [0..2; 2]; var i: 0..3 = 2; channel c: 0..2[1] lossy; init { atomic { i = 2; c.send(a[i]); } }",
+            Some((BugKind::IndexOutOfBounds, 0)),
+        ),
+        (
+            "channel c: 0..3[2]; process p[1] { c.send(2); c.send(3); } process q[1] { await len(c) > 0; assert peek(c) == 2; let x = c.receive(); \
+             await peek(c) == 3; assert x == 2 && len(c) == 1; c.receive(); assert peek(c) == 0; }",
+            None,
+        ),
+        (
+            "channel c: 1..3[0]; process p[1] { c.send(2); } process q[1] { await len(c) == 1; assert peek(c) == 2; c.receive(); assert peek(c) == 1; }",
+            None,
+        ),
+    ] {
+        assert_eq!(agrees(source), expected, "{source}");
+    }
+}
+
+#[test]
 fn an_invariant_says_its_name_and_where_it_was_broken() {
     let source =
         "var x: 0..3;\ninvariant small: x < 2;\nprocess p[2] {\n    let t = x;\n    x = t + 1;\n    x = 0;\n}\n";

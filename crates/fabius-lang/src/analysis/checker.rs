@@ -66,6 +66,7 @@ pub(super) struct Channel {
     pub(super) element: Type,
     /// For how many messages there is room; 0 for one that hands over.
     pub(super) room: u32,
+    pub(super) kinds: Vec<ast::ChannelKind>,
 }
 
 /// A procedure of the library, expanded where it is called.

@@ -83,12 +83,13 @@ pub enum ItemKind {
         copies: Copies,
         body: Block,
     },
-    /// `channel c: T[n];`, `channel c[m]: T[n];`.
+    /// `channel c: T[n];`, `channel c[m]: T[n] lossy unordered;`.
     Channel {
         name: Name,
         count: Option<Expr>,
         element: Type,
         places: Expr,
+        kinds: Vec<ChannelKind>,
     },
     /// `invariant name: e;`
     Invariant {
@@ -268,6 +269,28 @@ pub enum StmtKind {
     /// A bare block.
     Block(Block),
     Error,
+}
+
+/// What is said of a channel behind its room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelKind {
+    /// Messages may be lost when they are sent.
+    Lossy,
+    /// Any message may be received first.
+    Unordered,
+}
+
+impl ChannelKind {
+    /// All of them.
+    pub const ALL: [ChannelKind; 2] = [ChannelKind::Lossy, ChannelKind::Unordered];
+
+    /// How it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            ChannelKind::Lossy => "lossy",
+            ChannelKind::Unordered => "unordered",
+        }
+    }
 }
 
 /// What a value is compared with: a constant, or the constants from one to another, both included.

@@ -48,6 +48,28 @@ impl Checker<'_> {
         }
     }
 
+    /// The same of `peek`.
+    pub(in crate::analysis) fn is_peek(&self, name: &str) -> bool {
+        name == "peek" && !self.cx.procs.contains_key(name)
+    }
+
+    /// `peek(c)`.
+    pub(super) fn peek(&mut self, name: &ast::Name, args: &[ast::Expr], span: Span) -> Option<Expr> {
+        let [of] = args else {
+            self.error("E0303", name.span, "`peek` wants 1 argument", format!("{} given", args.len()));
+            return None;
+        };
+        let typed = self.any_expr(of, None)?;
+        if let (ExprKind::Read(place), Type::Record(r)) = (&typed.kind, &typed.ty)
+            && self.cx.channels.contains_key(r)
+        {
+            return self.first_message(place, of.span, self.at(span));
+        }
+        let shown = self.show(&typed.ty);
+        self.error("E0310", of.span, format!("a value of type `{shown}` has no messages"), "not a channel");
+        None
+    }
+
     /// A call of a function.
     pub(super) fn apply(&mut self, name: &ast::Name, args: &[ast::Expr], span: Span) -> Option<Expr> {
         let known = self.cx.functions.get(&name.node).cloned().flatten();

@@ -102,6 +102,7 @@ impl Checker<'_> {
             ast::ExprKind::Quantified { what, name, over, body } => self.quantified(*what, name, over, body, e.span),
             ast::ExprKind::Call(name, args) if self.is_function(&name.node) => self.apply(name, args, e.span),
             ast::ExprKind::Call(name, args) if self.is_len(&name.node) => self.len(name, args, e.span),
+            ast::ExprKind::Call(name, args) if self.is_peek(&name.node) => self.peek(name, args, e.span),
             ast::ExprKind::Star | ast::ExprKind::Any(_) | ast::ExprKind::AnyRange(..) => {
                 self.bind_first("E0402", e.span, "a nondeterministic choice");
                 None

@@ -37,6 +37,8 @@ pub const CONTEXTUAL: &[&str] = &[
     "invariant",
     "len",
     "level",
+    "lossy",
+    "peek",
     "process",
     "progress",
     "property",
@@ -44,6 +46,7 @@ pub const CONTEXTUAL: &[&str] = &[
     "select",
     "sum",
     "sync",
+    "unordered",
     "when",
 ];
 

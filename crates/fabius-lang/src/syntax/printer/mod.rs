@@ -171,7 +171,7 @@ impl Printer<'_> {
                 self.put("] ");
                 self.block(body);
             }
-            ItemKind::Channel { name, count, element, places } => {
+            ItemKind::Channel { name, count, element, places, kinds } => {
                 self.put(&format!("channel {}", name.node));
                 if let Some(count) = count {
                     self.put("[");
@@ -182,7 +182,9 @@ impl Printer<'_> {
                 self.ty(element);
                 self.put("[");
                 self.expr(places);
-                self.put("];");
+                self.put("]");
+                kinds.iter().for_each(|kind| self.put(&format!(" {}", kind.word())));
+                self.put(";");
             }
             ItemKind::Invariant { name, condition } => {
                 self.put(&format!("invariant {}: ", name.node));
