@@ -1,7 +1,6 @@
 //! What the analysis knows while it looks at one piece of a program: the declarations, the scopes, the diagnostics.
 
 use super::constant::{self, NoValue};
-use super::leaving::Leaving;
 use super::names::nearest;
 use crate::diagnostic::Diagnostic;
 use crate::program::*;
@@ -101,6 +100,16 @@ pub(super) enum Frame {
     Atomic,
     /// One side of an `if` or `choose`.
     Branch,
+}
+
+/// What is known of the ways out of an atomic block.
+pub(super) struct Leaving {
+    /// The local that says how it is left.
+    pub(super) how: LocalId,
+    /// Where it is returned from, with the locals that hold the results.
+    pub(super) returns: Option<(Span, Vec<LocalId>)>,
+    pub(super) breaks: Option<Span>,
+    pub(super) continues: Option<Span>,
 }
 
 /// Looks at constants, types and bodies in the light of a [`Context`].

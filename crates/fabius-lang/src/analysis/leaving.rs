@@ -3,7 +3,7 @@
 //!
 //! Inside of the block a local says how it is left, and a `return` without values marks where. Nothing else puts one there.
 
-use super::checker::{Checker, Frame};
+use super::checker::{Checker, Frame, Leaving};
 use super::constant::constant;
 use crate::program::*;
 use fabius_trace::Span;
@@ -12,15 +12,6 @@ use fabius_trace::Span;
 const RETURN: i64 = 1;
 const BREAK: i64 = 2;
 const CONTINUE: i64 = 3;
-
-/// What is known of the ways out of the block at work.
-pub(super) struct Leaving {
-    how: LocalId,
-    /// Where it is returned from, with the locals that hold the results.
-    returns: Option<(Span, Vec<LocalId>)>,
-    breaks: Option<Span>,
-    continues: Option<Span>,
-}
 
 impl Checker<'_> {
     /// A local for all of the procedure: it is used behind the statement that sets it.
