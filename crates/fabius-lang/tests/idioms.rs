@@ -55,7 +55,7 @@ const IDIOMS: &[(&str, &str)] = &[
     ("«void» f() { } init { skip; }", "proc name"),
     ("var x: int; init { x = 1 «?» 2 : 3; }", "if c { a } else { b }"),
     ("var x: int; init { x = x > 0 «?» 2 : 3; }", "if c { a } else { b }"),
-    ("var x: int; init { «switch» (x) { case 1: skip; } }", "if x == A"),
+    ("var x: int; init { «switch» (x) { case 1: skip; } }", "match x {"),
     ("var x: int; var y: int; init { x = y «=» 0; }", "x, y = 0, 0;"),
     ("var x: int; init { if x == 1 «x» = 2; }", ""),
     ("var x: int; init { if (x «=» 1) { skip; } }", "=="),

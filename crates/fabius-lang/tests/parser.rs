@@ -74,6 +74,17 @@ fn shape(e: &Expr) -> String {
             };
             format!("({} {} {over} {})", what.word(), name.node, shape(body))
         }
+        ExprKind::Match { value, arms, otherwise } => {
+            let arms = arms.iter().map(|(patterns, e)| {
+                let patterns = patterns.iter().map(|p| match &p.hi {
+                    Some(hi) => format!("{}..{}", shape(&p.lo), shape(hi)),
+                    None => shape(&p.lo),
+                });
+                format!(" ({} {})", patterns.collect::<Vec<_>>().join(" "), shape(e))
+            });
+            let otherwise = otherwise.iter().map(|e| format!(" (else {})", shape(e)));
+            format!("(match {}{})", shape(value), arms.chain(otherwise).collect::<String>())
+        }
         ExprKind::Error => "error".into(),
     }
 }
@@ -110,6 +121,8 @@ fn declarations() {
         ("property property: leads leads to under under weak fairness;", "Property"),
         ("channel c: int[3];", "Channel"),
         ("channel c[2]: 0..3[N - 1];", "Channel"),
+        ("channel c: int[3] lossy;", "Channel"),
+        ("channel lossy[2]: 0..3[4] unordered lossy;", "Channel"),
         ("channel c: [int; 2][1];", "Channel"),
         // Words that mean something in one place only.
         ("var data: int;", "Var"),

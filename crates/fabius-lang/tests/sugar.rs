@@ -45,6 +45,11 @@ fn expressions_are_what_they_are_written_out() {
         ("atomic { z = twice(x) + twice(y); }", "atomic { z = x + x + (y + y); }"),
         ("t = small(2);", "t = 2;"),
         ("t = small(t);", "t = (t as 0..3);"),
+        (
+            "t = match t { 0 { 1 } 1..2, 4 { 2 } else { 3 } };",
+            "t = if t == 0 { 1 } else { if t >= 1 && t <= 2 || t == 4 { 2 } else { 3 } };",
+        ),
+        ("await match x { 0 { true } else { y == 1 } };", "await if x == 0 { true } else { y == 1 };"),
         ("t = later(2);", "t = 2 + 2 + x;"),
     ] {
         let declared = if short.contains("forall_") { "fn forall_(count: u8) -> u8 { count + 1 } " } else { "" };
@@ -65,6 +70,12 @@ fn what_reads_shared_state_and_is_used_often_is_read_once() {
         ("s = most(x, y) + z;", "{ let h = x; let k = y; s = (if h > k { h } else { k }) + z; }"),
         ("a[r] = twice(x);", "{ let h = x; a[r] = h + h; }"),
         ("x, y = y, x;", "{ let h = y; let k = x; x = h; y = k; }"),
+        ("match x { 0 { s = 1; } else { s = 2; } }", "{ let h = x; if h == 0 { s = 1; } else { s = 2; } }"),
+        (
+            "match x { 0, 1 { s = 1; } 2 { x = 1; } else { s = 3; } }",
+            "{ let h = x; if h == 0 || h == 1 { s = 1; } else { if h == 2 { x = 1; } else { s = 3; } } }",
+        ),
+        ("s = match x { 0 { y } else { 2 } };", "{ let h = x; s = if h == 0 { y } else { 2 }; }"),
         ("t, s = s, t;", "{ let h = s; let k = t; t = h; s = k; }"),
         ("t, a[t] = 1, 2;", "{ let h = t; t = 1; a[h] = 2; }"),
     ] {

@@ -2,6 +2,8 @@
 //!
 //! Works on the syntax tree alone, so that it answers while a program is being written and is wrong in some other place. What
 //! it cannot resolve (a field of something whose type is not known here) is not in it.
+//!
+//! Length: one walk over the whole tree.
 
 use fabius_lang::syntax::ast::*;
 use fabius_trace::Span;
@@ -358,6 +360,14 @@ impl Walk {
                 self.block(then);
                 otherwise.iter().for_each(|block| self.block(block));
             }
+            StmtKind::Match { value, arms, otherwise } => {
+                self.expr(value);
+                for (patterns, block) in arms {
+                    patterns.iter().for_each(|p| self.pattern(p));
+                    self.block(block);
+                }
+                otherwise.iter().for_each(|block| self.block(block));
+            }
             StmtKind::While { guard, body } => {
                 self.expr(guard);
                 self.block(body);
@@ -428,6 +438,11 @@ impl Walk {
         }
     }
 
+    fn pattern(&mut self, pattern: &Pattern) {
+        self.expr(&pattern.lo);
+        pattern.hi.iter().for_each(|e| self.expr(e));
+    }
+
     fn expr(&mut self, e: &Expr) {
         match &e.node {
             ExprKind::Name(name) => self.name(name, e.span, Access::Reads),
@@ -441,6 +456,14 @@ impl Walk {
             }
             ExprKind::Unary(_, a) | ExprKind::Paren(a) => self.expr(a),
             ExprKind::IfElse(a, b, c) => [a, b, c].into_iter().for_each(|e| self.expr(e)),
+            ExprKind::Match { value, arms, otherwise } => {
+                self.expr(value);
+                for (patterns, e) in arms {
+                    patterns.iter().for_each(|p| self.pattern(p));
+                    self.expr(e);
+                }
+                otherwise.iter().for_each(|e| self.expr(e));
+            }
             ExprKind::Cast(a, ty) => {
                 self.expr(a);
                 self.ty(ty);
@@ -468,7 +491,9 @@ impl Walk {
                 self.expr(body);
                 self.scopes.pop();
             }
-            ExprKind::Call(name, args) if name.node == "len" && self.global("len").is_none() => {
+            ExprKind::Call(name, args)
+                if matches!(name.node.as_str(), "len" | "peek") && self.global(&name.node).is_none() =>
+            {
                 args.iter().for_each(|e| self.expr(e));
             }
             ExprKind::Call(name, args) if self.global(&name.node).is_none() => {
@@ -589,6 +614,7 @@ impl Walk {
             ExprKind::Int(_) => named("int"),
             ExprKind::SelfHandle | ExprKind::Spawn(..) | ExprKind::Post(..) => named("thread"),
             ExprKind::IfElse(_, yes, _) => self.type_of(yes),
+            ExprKind::Match { arms, .. } => self.type_of(&arms.first()?.1),
             ExprKind::Call(..) => self.types_of(e).into_iter().next(),
             _ => None,
         }

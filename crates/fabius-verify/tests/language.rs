@@ -108,6 +108,127 @@ fn an_invariant_is_an_assertion_in_the_step_that_breaks_it() {
 }
 
 #[test]
+fn a_match_looks_at_its_value_once() {
+    for (source, expected) in [
+        (
+            "enum Kind { Ping, Pong, Stop } var seen: 0..3; channel c: Kind[2]; init { spawn serve(); c.send(Ping); c.send(Stop); } \
+             proc serve() { loop { match c.receive() { Ping, Pong { seen = seen + 1; } Stop { assert seen == 1; return; } } } }",
+            None,
+        ),
+        // In between the value may change: what was read counts.
+        (
+            "var x: 0..2; process p[1] { match x { 0 { assert x == 0; } 1, 2 { skip; } } } process q[1] { x = 1; }",
+            Some((BugKind::Assertion, 1)),
+        ),
+        (
+            "var x: 0..2; process p[1] { match x { 0 { skip; } 1 { assert false; } else { skip; } } } process q[1] { x = 2; x = 1; x = 0; }",
+            Some((BugKind::Assertion, 1)),
+        ),
+        (
+            "var x: 0..2; process p[1] { atomic { match x { 0 { x = 1; } 1 { x = 2; } 2 { x = 0; } } assert x == 1; } }",
+            None,
+        ),
+        (
+            "var x: i8 = -3; var y: 0..9; init { y = match x { -128..-1 { 1 } 0 { 2 } 1..127 { 3 } }; assert y == 1; }",
+            None,
+        ),
+    ] {
+        assert_eq!(agrees(source), expected, "{source}");
+    }
+}
+
+#[test]
+fn an_atomic_block_is_left_in_one_step() {
+    for (source, expected) in [
+        // What comes behind the way out is not done, and what it leads to is no step of its own.
+        (
+            "var n: 0..9; var taken: 0..2; proc take() -> bool { atomic { if n == 0 { return false; } n = n - 1; } return true; } \
+             init { n = 1; spawn taker(); spawn taker(); } proc taker() { let ok = take(); if ok { taken = taken + 1; assert taken == 1; } }",
+            None,
+        ),
+        ("var x: 0..9; process p[2] { loop { atomic { if x >= 3 { break; } x = x + 1; } } assert x == 3; }", None),
+        (
+            "var x: 0..9; process p[1] { for i in 0..4 { atomic { if i == 1 || i == 3 { continue; } x = x + 1; } } assert x == 3; }",
+            None,
+        ),
+        (
+            "var x: 0..9; process p[1] { for i in 0..4 { atomic { if i == 1 { continue; } x = x + 1; if i == 3 { break; } } x = x + 1; } assert x == 6; }",
+            Some((BugKind::Assertion, 0)),
+        ),
+        // Out of loops inside of the block.
+        (
+            "var a: [0..9; 3]; proc find(n: int) -> int { atomic { for i in 0..2 { for j in 0..2 { if a[i] == n + j { return 10 * i + j; } } a[i] = 7; } a[0] = 9; } return -1; } \
+             init { a = [1, 2, 3]; let x = find(0); assert x == 1 && a[0] == 1; let y = find(8); assert y == -1 && a[0] == 9 && a[2] == 7; }",
+            None,
+        ),
+        (
+            "var a: [0..9; 3]; proc first(n: int) -> (int, bool) { loop { atomic { var i: 0..3 = 0; while i < 3 { if a[i] == n { if i == 1 { break; } return (i, true); } i = i + 1; } a[2] = n; } if n == 5 { return (9, false); } } } \
+             init { let (x, found) = first(4); assert x == 2 && found; let (y, other) = first(5); assert y == 9 && !other; }",
+            None,
+        ),
+        // An invariant is looked at at the end of the block, however it is left.
+        (
+            "var x: int; invariant small: x < 2; process p[1] { loop { atomic { x = x + 1; if x > 1 { break; } } } }",
+            Some((BugKind::Assertion, 0)),
+        ),
+        (
+            "var x: int; invariant even: x % 2 == 0; proc two() { atomic { x = x + 1; if x > 0 { x = x + 1; return; } x = 7; } } process p[2] { two(); }",
+            None,
+        ),
+    ] {
+        assert_eq!(agrees(source), expected, "{source}");
+    }
+}
+
+#[test]
+fn channels_may_lose_and_mix_up_messages() {
+    for (source, expected) in [
+        (
+            "channel c: 0..2[2] lossy; init { c.send(1); c.send(2); c.send(1); assert len(c) <= 2; assert len(c) < 2; }",
+            Some((BugKind::Assertion, 0)),
+        ),
+        ("channel c: 0..2[2] lossy; init { c.send(1); c.send(2); c.send(1); assert len(c) <= 2; }", None),
+        (
+            "channel c: 0..2[2] lossy; init { c.send(1); let x = c.receive(); assert x == 1; }",
+            Some((BugKind::Deadlock, 0)),
+        ),
+        (
+            "channel c: 0..2[3] lossy; init { c.send(1); c.send(2); let (ok, x) = c.try_receive(); assert x != 2; }",
+            Some((BugKind::Assertion, 0)),
+        ),
+        (
+            "channel c: 0..3[3] unordered; init { c.send(1); c.send(2); c.send(3); let x = c.receive(); let y = c.receive(); assert x != 3 || y != 1; }",
+            Some((BugKind::Assertion, 0)),
+        ),
+        (
+            "channel c: 0..3[3] unordered; var seen: 0..99; init { c.send(1); c.send(2); c.send(3); for i in 1..3 { let x = c.receive(); seen = seen + x * x; } \
+             assert seen == 14 && len(c) == 0; let (ok, none) = c.try_receive(); assert !ok && none == 0; }",
+            None,
+        ),
+        (
+            "channel c: 0..3[3] unordered; init { c.send(1); c.send(2); select { when let x = c.receive() { let y = c.receive(); assert x + y == 3; } } }",
+            None,
+        ),
+        // What is sent to nobody is looked at all the same.
+        (
+            "var a: [0..2; 2]; var i: 0..3 = 2; channel c: 0..2[1] lossy; init { atomic { i = 2; c.send(a[i]); } }",
+            Some((BugKind::IndexOutOfBounds, 0)),
+        ),
+        (
+            "channel c: 0..3[2]; process p[1] { c.send(2); c.send(3); } process q[1] { await len(c) > 0; assert peek(c) == 2; let x = c.receive(); \
+             await peek(c) == 3; assert x == 2 && len(c) == 1; c.receive(); assert peek(c) == 0; }",
+            None,
+        ),
+        (
+            "channel c: 1..3[0]; process p[1] { c.send(2); } process q[1] { await len(c) == 1; assert peek(c) == 2; c.receive(); assert peek(c) == 1; }",
+            None,
+        ),
+    ] {
+        assert_eq!(agrees(source), expected, "{source}");
+    }
+}
+
+#[test]
 fn an_invariant_says_its_name_and_where_it_was_broken() {
     let source =
         "var x: 0..3;\ninvariant small: x < 2;\nprocess p[2] {\n    let t = x;\n    x = t + 1;\n    x = 0;\n}\n";

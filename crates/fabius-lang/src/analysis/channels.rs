@@ -9,7 +9,7 @@ use super::declare::Declarations;
 use super::names::count;
 use crate::diagnostic::Diagnostic;
 use crate::program::*;
-use crate::syntax::ast;
+use crate::syntax::ast::{self, ChannelKind};
 use fabius_trace::Span;
 
 /// Most messages that a channel has room for: the state has all of them.
@@ -51,6 +51,7 @@ impl Declarations<'_> {
         count: Option<&ast::Expr>,
         element: &ast::Type,
         places: &ast::Expr,
+        kinds: &[ChannelKind],
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Option<Type> {
         let mut checker = Checker::of_constants(&self.cx, diagnostics);
@@ -70,10 +71,16 @@ impl Declarations<'_> {
             report(diagnostics, "E0307", places.span, message, "out of bounds");
             return None;
         };
+        if let (0, Some(kind)) = (room, kinds.first()) {
+            let message = format!("a channel without room cannot be {}", kind.word());
+            report(diagnostics, "E0307", places.span, message, "hands over").help =
+                Some("give it room for some messages: `channel c: int[2] lossy;`".into());
+            return None;
+        }
         let fields = fields(&typed, room, &self.cx.records);
         let id = self.cx.records.len();
         self.cx.records.push(Record { name: "channel".into(), fields });
-        self.cx.channels.insert(id, Channel { element: typed, room });
+        self.cx.channels.insert(id, Channel { element: typed, room, kinds: kinds.to_vec() });
         let ty = match copies {
             None => Type::Record(id),
             Some((e, n)) => match n? {
@@ -95,6 +102,31 @@ impl Checker<'_> {
         let Type::Record(r) = place.ty else { unreachable!("a channel is a record") };
         let channel = &self.cx.channels[&r];
         (channel.element.clone(), channel.room)
+    }
+
+    fn is(&self, place: &Place, kind: ChannelKind) -> bool {
+        matches!(place.ty, Type::Record(r) if self.cx.channels[&r].kinds.contains(&kind))
+    }
+
+    /// The message that is received next; of none the default.
+    pub(super) fn first_message(&mut self, place: &Place, span: Span, at: Span) -> Option<Expr> {
+        let (element, room) = self.channel(place);
+        if self.is(place, ChannelKind::Unordered) {
+            self.error("E0206", span, "no message of an unordered channel is the first", "any may be next");
+            return None;
+        }
+        let items = part(place, ITEMS, self.items_type(&element, room));
+        Some(match room {
+            0 => {
+                let stage = read(part(place, SIZE, self.size_type(room)), at);
+                let none = constant(element.default_value(&self.cx.records), &element, at);
+                let offered = compare(BinaryOp::Eq, stage, OFFERED, at);
+                let kind = ExprKind::IfElse(offered.into(), read(items, at).into(), none.into());
+                Expr { kind, ty: element, span: at }
+            }
+            // Behind the last message are defaults.
+            _ => read(element_of(&items, number(0, at), room, &element), at),
+        })
     }
 
     /// How many messages there are.
@@ -129,6 +161,10 @@ impl Checker<'_> {
         match name.node.as_str() {
             "send" | "receive" => {
                 let operation = self.channel_wait(&place, name, args, span)?;
+                if name.node == "send" && self.is(&place, ChannelKind::Lossy) {
+                    self.in_one_go(operation.effect, span);
+                    return Some(operation.values);
+                }
                 self.may_wait(&name.node, span);
                 self.when_it_holds(operation.condition, operation.effect, span);
                 if name.node == "send" && room == 0 {
@@ -139,6 +175,11 @@ impl Checker<'_> {
                     self.when_it_holds(taken, vec![set(stage, number(NOTHING, at), at)], span);
                 }
                 Some(operation.values)
+            }
+            "try_send" if self.is(&place, ChannelKind::Lossy) => {
+                let message = "sending to a lossy channel never waits";
+                self.error("E0206", name.span, message, "always succeeds").help = Some("write `send`".into());
+                None
             }
             "try_send" | "try_receive" if !(room == 0 && name.node == "try_send") => {
                 let waits = ast::Name { node: name.node["try_".len()..].into(), span: name.span };
@@ -211,34 +252,62 @@ impl Checker<'_> {
                         ty: element.clone(),
                         span: at,
                     };
-                    let moved = (1..i64::from(room)).map(|n| read(nth(n), at)).chain([none]).collect();
-                    let moved = Expr { kind: ExprKind::Tuple(moved), ty, span: at };
-                    let take = set(kept, read(nth(0), at), at);
+                    let next = |n: i64| if n == i64::from(room) { none.clone() } else { read(nth(n), at) };
                     let less = add(how_many(), -1, at);
-                    (
-                        compare(BinaryOp::Gt, how_many(), 0, at),
-                        vec![take, set(items.clone(), moved, at), set(size.clone(), less, at)],
-                    )
+                    let (mut effect, mut first) = (Block::new(), number(0, at));
+                    let mut moved: Vec<Expr> = (1..=i64::from(room)).map(next).collect();
+                    if self.is(place, ChannelKind::Unordered) {
+                        let which = self.temporary(&Type::Range(0, i64::from(room) - 1));
+                        let choice = StmtKind::Any(self.local_place(which, at), number(0, at), less.clone());
+                        effect.push(Stmt { kind: choice, access: Access::Local, span: at });
+                        first = self.read_local(which, at);
+                        // Those in front of it stay.
+                        moved = (0..)
+                            .zip(moved)
+                            .map(|(n, later)| {
+                                let stays = compare(BinaryOp::Gt, first.clone(), n, at);
+                                let kind = ExprKind::IfElse(stays.into(), read(nth(n), at).into(), later.into());
+                                Expr { kind, ty: element.clone(), span: at }
+                            })
+                            .collect();
+                    }
+                    let moved = Expr { kind: ExprKind::Tuple(moved), ty, span: at };
+                    let taken = element_of(&items, first, room, &element);
+                    effect.extend([
+                        set(kept, read(taken, at), at),
+                        set(items.clone(), moved, at),
+                        set(size.clone(), less, at),
+                    ]);
+                    (compare(BinaryOp::Gt, how_many(), 0, at), effect)
                 }
             };
             return Some(Operation { condition, effect, values: vec![self.read_local(id, at)] });
         };
         let message = message?;
-        let message = if self.in_atomic() { message } else { self.hold(message, span) };
+        let lossy = self.is(place, ChannelKind::Lossy);
+        // What is lost is evaluated, too.
+        let message = if self.in_atomic() && !lossy { message } else { self.hold(message, span) };
         Some(match room {
             0 => Operation {
                 condition: compare(BinaryOp::Eq, how_many(), NOTHING, at),
                 effect: vec![set(items, message, at), set(size.clone(), number(OFFERED, at), at)],
                 values: Vec::new(),
             },
-            _ => Operation {
-                condition: compare(BinaryOp::Lt, how_many(), room.into(), at),
-                effect: vec![
+            _ => {
+                let has_room = compare(BinaryOp::Lt, how_many(), room.into(), at);
+                let effect = vec![
                     set(element_of(&items, how_many(), room, &element), message, at),
                     set(size.clone(), add(how_many(), 1, at), at),
-                ],
-                values: Vec::new(),
-            },
+                ];
+                if !lossy {
+                    return Some(Operation { condition: has_room, effect, values: Vec::new() });
+                }
+                let stmt = |kind| Stmt { kind, access: Access::Local, span: at };
+                let kept = stmt(StmtKind::If(Guard::Star, effect, Block::new()));
+                let effect = vec![stmt(StmtKind::If(Guard::Expr(has_room), vec![kept], Block::new()))];
+                let condition = constant(Value::Int(1), &Type::Bool, at);
+                Operation { condition, effect, values: Vec::new() }
+            }
         })
     }
 
@@ -252,7 +321,10 @@ impl Checker<'_> {
     /// Waits for a condition and does something, in one step.
     pub(super) fn when_it_holds(&mut self, condition: Expr, effect: Block, span: Span) {
         let wait = Stmt { kind: StmtKind::Await(condition), access: Access::Local, span: self.at(span) };
-        let block: Block = std::iter::once(wait).chain(effect).collect();
+        self.in_one_go(std::iter::once(wait).chain(effect).collect(), span);
+    }
+
+    fn in_one_go(&mut self, block: Block, span: Span) {
         if self.in_atomic() {
             self.out.extend(block);
         } else {

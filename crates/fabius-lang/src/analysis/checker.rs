@@ -65,6 +65,7 @@ pub(super) struct Channel {
     pub(super) element: Type,
     /// For how many messages there is room; 0 for one that hands over.
     pub(super) room: u32,
+    pub(super) kinds: Vec<ast::ChannelKind>,
 }
 
 /// A procedure of the library, expanded where it is called.
@@ -101,6 +102,16 @@ pub(super) enum Frame {
     Branch,
 }
 
+/// What is known of the ways out of an atomic block.
+pub(super) struct Leaving {
+    /// The local that says how it is left.
+    pub(super) how: LocalId,
+    /// Where it is returned from, with the locals that hold the results.
+    pub(super) returns: Option<(Span, Vec<LocalId>)>,
+    pub(super) breaks: Option<Span>,
+    pub(super) continues: Option<Span>,
+}
+
 /// Looks at constants, types and bodies in the light of a [`Context`].
 pub(super) struct Checker<'a> {
     pub(super) cx: &'a Context,
@@ -114,6 +125,8 @@ pub(super) struct Checker<'a> {
     pub(super) frames: Vec<Frame>,
     /// For each enclosing loop what `continue` does first.
     pub(super) on_continue: Vec<Block>,
+    /// The ways out of the atomic block at work.
+    pub(super) leaving: Option<Leaving>,
     /// Statements of the block at work.
     pub(super) out: Block,
     pub(super) results: Vec<Option<Type>>,
@@ -187,6 +200,7 @@ impl<'a> Checker<'a> {
             scopes: Vec::new(),
             frames: Vec::new(),
             on_continue: Vec::new(),
+            leaving: None,
             out: Vec::new(),
             results: Vec::new(),
             temporaries: Temporaries::default(),

@@ -328,8 +328,8 @@ impl<'a> Declarations<'a> {
 
     fn globals(&mut self, file: &ast::File, diagnostics: &mut Vec<Diagnostic>) {
         for item in &file.items {
-            if let ast::ItemKind::Channel { name, count, element, places } = &item.node {
-                let id = self.channel(count.as_ref(), element, places, diagnostics).map(|ty| {
+            if let ast::ItemKind::Channel { name, count, element, places, kinds } = &item.node {
+                let id = self.channel(count.as_ref(), element, places, kinds, diagnostics).map(|ty| {
                     let init = ty.default_value(&self.cx.records);
                     let id = self.cx.globals.len();
                     self.declared.globals.insert(id);

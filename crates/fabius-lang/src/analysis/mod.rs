@@ -10,6 +10,8 @@ mod expr;
 mod functions;
 mod hoist;
 mod invariants;
+mod leaving;
+mod matching;
 mod names;
 mod processes;
 mod properties;

@@ -36,7 +36,9 @@ impl Checker<'_> {
     pub(super) fn is_query(&self, e: &ast::Expr) -> bool {
         match &strip(e).node {
             ast::ExprKind::Method(_, name, _) => matches!(name.node.as_str(), "contains" | "is_empty"),
-            ast::ExprKind::Call(name, _) => self.is_function(&name.node) || self.is_len(&name.node),
+            ast::ExprKind::Call(name, _) => {
+                self.is_function(&name.node) || self.is_len(&name.node) || self.is_peek(&name.node)
+            }
             _ => false,
         }
     }

@@ -28,6 +28,7 @@ impl Checker<'_> {
         self.before = 0;
         match &s.node {
             ast::StmtKind::If { guard, then, otherwise, .. } => self.if_else(guard, then, otherwise.as_ref(), span),
+            ast::StmtKind::Match { value, arms, otherwise } => self.match_stmt(value, arms, otherwise.as_ref(), span),
             ast::StmtKind::While { guard, body } => self.while_loop(guard, body, span),
             ast::StmtKind::Loop(body) => {
                 let yes = Guard::Expr(constant(Value::Int(1), &Type::Bool, self.at(span)));
@@ -91,6 +92,7 @@ impl Checker<'_> {
             ast::StmtKind::Progress => self.push(StmtKind::Progress, span),
             ast::StmtKind::Skip => self.push(StmtKind::Skip, span),
             ast::StmtKind::If { .. }
+            | ast::StmtKind::Match { .. }
             | ast::StmtKind::While { .. }
             | ast::StmtKind::Loop(_)
             | ast::StmtKind::Choose(_)
@@ -208,7 +210,7 @@ impl Checker<'_> {
             ast::StmtKind::Break => ("break", StmtKind::Break),
             _ => ("continue", StmtKind::Continue),
         };
-        match self.frames.iter().rev().find(|f| **f != Frame::Branch) {
+        match self.frames.iter().rev().find(|f| **f != Frame::Branch).copied() {
             Some(Frame::Loop) => {
                 if core == StmtKind::Continue {
                     let step = self.on_continue.last().cloned().unwrap_or_default();
@@ -216,8 +218,8 @@ impl Checker<'_> {
                 }
                 self.push(core, span);
             }
-            Some(_) => self.not_in_atomic(word, span),
-            None => {
+            Some(_) if self.leave_loop_from_atomic(&core, span) => {}
+            _ => {
                 self.error("E0403", span, format!("`{word}` outside of a loop"), "no loop around it");
             }
         }
@@ -259,7 +261,8 @@ impl Checker<'_> {
         self.frames.push(Frame::Atomic);
         let out = self.block_of(|c| c.statements(body));
         self.frames.pop();
-        self.push(StmtKind::Atomic(out), span);
+        let leaving = self.leaving.take();
+        self.atomic_with_ways_out(out, leaving, span);
     }
 
     fn choose(&mut self, blocks: &[ast::Block], span: Span) {
@@ -483,9 +486,6 @@ impl Checker<'_> {
             self.returned = values;
             return;
         }
-        if self.in_atomic() {
-            return self.not_in_atomic("return", span);
-        }
         let wanted = self.results.clone();
         let produced = match values {
             [one] if self.is_effect(one) => {
@@ -519,6 +519,9 @@ impl Checker<'_> {
             {
                 return;
             }
+        }
+        if self.in_atomic() {
+            return self.return_from_atomic(typed, span);
         }
         let typed = self.reduce_all(typed, 1);
         self.push(StmtKind::Return(typed), span);

@@ -83,12 +83,13 @@ pub enum ItemKind {
         copies: Copies,
         body: Block,
     },
-    /// `channel c: T[n];`, `channel c[m]: T[n];`.
+    /// `channel c: T[n];`, `channel c[m]: T[n] lossy unordered;`.
     Channel {
         name: Name,
         count: Option<Expr>,
         element: Type,
         places: Expr,
+        kinds: Vec<ChannelKind>,
     },
     /// `invariant name: e;`
     Invariant {
@@ -230,6 +231,12 @@ pub enum StmtKind {
         otherwise: Option<Block>,
         else_if: bool,
     },
+    /// `match e { A { .. } B, C { .. } else { .. } }`.
+    Match {
+        value: Expr,
+        arms: Vec<(Vec<Pattern>, Block)>,
+        otherwise: Option<Block>,
+    },
     While {
         guard: Expr,
         body: Block,
@@ -264,6 +271,36 @@ pub enum StmtKind {
     Error,
 }
 
+/// What is said of a channel behind its room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelKind {
+    /// Messages may be lost when they are sent.
+    Lossy,
+    /// Any message may be received first.
+    Unordered,
+}
+
+impl ChannelKind {
+    /// All of them.
+    pub const ALL: [ChannelKind; 2] = [ChannelKind::Lossy, ChannelKind::Unordered];
+
+    /// How it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            ChannelKind::Lossy => "lossy",
+            ChannelKind::Unordered => "unordered",
+        }
+    }
+}
+
+/// What a value is compared with: a constant, or the constants from one to another, both included.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Pattern {
+    pub lo: Expr,
+    pub hi: Option<Expr>,
+}
+
 /// What a branch of `select` waits for.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
@@ -291,6 +328,12 @@ pub enum ExprKind {
     Unary(UnaryOp, Box<Expr>),
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
     IfElse(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `match e { A { 1 } B, C { 2 } else { 3 } }`.
+    Match {
+        value: Box<Expr>,
+        arms: Vec<(Vec<Pattern>, Expr)>,
+        otherwise: Option<Box<Expr>>,
+    },
     Cast(Box<Expr>, Type),
     /// `R { f: e, .. }`.
     Record(Name, Vec<(Name, Expr)>),

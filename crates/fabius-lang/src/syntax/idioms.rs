@@ -40,7 +40,7 @@ pub fn declaration(word: &str) -> Option<&'static str> {
 pub fn statement(word: &str) -> Option<&'static str> {
     Some(match word {
         "goto" => "there are no jumps: use `loop { .. }`, `while e { .. }`, `break;`, `continue;` and procedures",
-        "switch" | "match" | "case" => "write `if x == A { .. } else if x == B { .. } else { .. }`",
+        "switch" | "case" => "write `match x { A { .. } B, C { .. } else { .. } }`",
         "run" | "async" | "start" | "go" => "a thread is started `spawn p();`",
         "call" => "a procedure is called `p();`",
         "do" => {

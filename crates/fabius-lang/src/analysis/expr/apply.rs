@@ -48,6 +48,28 @@ impl Checker<'_> {
         }
     }
 
+    /// The same of `peek`.
+    pub(in crate::analysis) fn is_peek(&self, name: &str) -> bool {
+        name == "peek" && !self.cx.procs.contains_key(name)
+    }
+
+    /// `peek(c)`.
+    pub(super) fn peek(&mut self, name: &ast::Name, args: &[ast::Expr], span: Span) -> Option<Expr> {
+        let [of] = args else {
+            self.error("E0303", name.span, "`peek` wants 1 argument", format!("{} given", args.len()));
+            return None;
+        };
+        let typed = self.any_expr(of, None)?;
+        if let (ExprKind::Read(place), Type::Record(r)) = (&typed.kind, &typed.ty)
+            && self.cx.channels.contains_key(r)
+        {
+            return self.first_message(place, of.span, self.at(span));
+        }
+        let shown = self.show(&typed.ty);
+        self.error("E0310", of.span, format!("a value of type `{shown}` has no messages"), "not a channel");
+        None
+    }
+
     /// A call of a function.
     pub(super) fn apply(&mut self, name: &ast::Name, args: &[ast::Expr], span: Span) -> Option<Expr> {
         let known = self.cx.functions.get(&name.node).cloned().flatten();
@@ -121,7 +143,7 @@ impl Checker<'_> {
 
     /// A value that is used several times: what it reads is read once, before the rest of the statement. `before` is how
     /// often shared state is read by what is evaluated before it.
-    fn read_first(&mut self, value: Expr, before: usize, span: Span) -> Option<Expr> {
+    pub(in crate::analysis) fn read_first(&mut self, value: Expr, before: usize, span: Span) -> Option<Expr> {
         if self.one_step || self.constant || self.in_atomic() || !self.reads_shared(&value) {
             return Some(value);
         }

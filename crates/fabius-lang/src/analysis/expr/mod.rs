@@ -5,6 +5,7 @@
 
 mod apply;
 mod operators;
+pub(super) use operators::common;
 mod places;
 mod quantified;
 mod values;
@@ -87,6 +88,9 @@ impl Checker<'_> {
             ast::ExprKind::Unary(op, a) => self.unary(*op, a, e.span, hint),
             ast::ExprKind::Binary(op, a, b) => self.binary(*op, a, b, e.span, hint),
             ast::ExprKind::IfElse(c, a, b) => self.conditional(c, a, b, e.span, hint),
+            ast::ExprKind::Match { value, arms, otherwise } => {
+                self.match_expr(value, arms, otherwise.as_deref(), e.span, hint)
+            }
             ast::ExprKind::Cast(a, ty) => self.cast(a, ty, span),
             ast::ExprKind::Record(name, fields) => self.record(name, fields, e.span),
             ast::ExprKind::Array(items) => self.array(items, e.span, hint),
@@ -98,6 +102,7 @@ impl Checker<'_> {
             ast::ExprKind::Quantified { what, name, over, body } => self.quantified(*what, name, over, body, e.span),
             ast::ExprKind::Call(name, args) if self.is_function(&name.node) => self.apply(name, args, e.span),
             ast::ExprKind::Call(name, args) if self.is_len(&name.node) => self.len(name, args, e.span),
+            ast::ExprKind::Call(name, args) if self.is_peek(&name.node) => self.peek(name, args, e.span),
             ast::ExprKind::Star | ast::ExprKind::Any(_) | ast::ExprKind::AnyRange(..) => {
                 self.bind_first("E0402", e.span, "a nondeterministic choice");
                 None

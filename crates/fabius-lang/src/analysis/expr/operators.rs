@@ -60,7 +60,7 @@ impl Checker<'_> {
     }
 
     /// Looks at what is evaluated only if something else says so.
-    pub(super) fn perhaps<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
+    pub(in crate::analysis) fn perhaps<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
         self.conditional += 1;
         let result = look(self);
         self.conditional -= 1;
@@ -68,7 +68,7 @@ impl Checker<'_> {
     }
 
     /// Whether an expression takes its type from its surroundings.
-    fn wants_hint(&self, e: &ast::Expr) -> bool {
+    pub(in crate::analysis) fn wants_hint(&self, e: &ast::Expr) -> bool {
         match &e.node {
             ast::ExprKind::Int(_) | ast::ExprKind::Null => true,
             ast::ExprKind::Array(_) | ast::ExprKind::Repeat(..) => true,
@@ -84,6 +84,9 @@ impl Checker<'_> {
             ast::ExprKind::Paren(e) | ast::ExprKind::Unary(UnaryOp::Neg | UnaryOp::BitNot, e) => self.wants_hint(e),
             ast::ExprKind::Binary(op, a, b) => is_arithmetic(*op) && self.wants_hint(a) && self.wants_hint(b),
             ast::ExprKind::IfElse(_, a, b) => self.wants_hint(a) && self.wants_hint(b),
+            ast::ExprKind::Match { arms, otherwise, .. } => {
+                arms.iter().map(|(_, e)| e).chain(otherwise.as_deref()).all(|e| self.wants_hint(e))
+            }
             _ => false,
         }
     }
@@ -198,7 +201,7 @@ fn help_with(op: BinaryOp, (left, l): (&Type, &str), (right, r): (&Type, &str)) 
 }
 
 /// The type of a value that may come from either.
-fn common(a: &Type, b: &Type) -> Option<Type> {
+pub(in crate::analysis) fn common(a: &Type, b: &Type) -> Option<Type> {
     match (a, b) {
         _ if is_int_like(a) && is_int_like(b) => Some(Type::Int),
         _ => (a == b).then(|| a.clone()),

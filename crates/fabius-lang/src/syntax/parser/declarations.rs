@@ -248,8 +248,13 @@ impl Parser<'_> {
                 (element, places)
             }
         };
+        let mut kinds = Vec::new();
+        while let Some(kind) = ChannelKind::ALL.into_iter().find(|k| self.is_word(k.word()) && !kinds.contains(k)) {
+            self.bump();
+            kinds.push(kind);
+        }
         self.semicolon()?;
-        Ok(ItemKind::Channel { name, count, element, places })
+        Ok(ItemKind::Channel { name, count, element, places, kinds })
     }
     /// `invariant name: e;`.
     fn invariant(&mut self) -> Parsed<ItemKind> {

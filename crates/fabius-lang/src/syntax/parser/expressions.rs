@@ -186,6 +186,7 @@ impl Parser<'_> {
         }
         match self.text() {
             "if" => self.if_else(),
+            "match" => self.nested(Self::match_expr),
             "any" => self.any(),
             "new" => {
                 self.bump();

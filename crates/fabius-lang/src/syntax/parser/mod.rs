@@ -7,6 +7,7 @@
 
 mod declarations;
 mod expressions;
+mod matching;
 mod statements;
 mod types;
 
@@ -36,6 +37,8 @@ pub const CONTEXTUAL: &[&str] = &[
     "invariant",
     "len",
     "level",
+    "lossy",
+    "peek",
     "process",
     "progress",
     "property",
@@ -43,6 +46,7 @@ pub const CONTEXTUAL: &[&str] = &[
     "select",
     "sum",
     "sync",
+    "unordered",
     "when",
 ];
 
@@ -75,6 +79,7 @@ pub const KEYWORDS: &[&str] = &[
     "let",
     "loop",
     "map",
+    "match",
     "new",
     "null",
     "or",

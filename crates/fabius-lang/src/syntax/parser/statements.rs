@@ -8,8 +8,8 @@ use fabius_trace::Span;
 
 /// Words that a statement begins with.
 pub(super) const STARTS: &[&str] = &[
-    "let", "var", "if", "while", "loop", "for", "choose", "return", "assert", "assume", "await", "atomic", "join",
-    "select", "break", "continue", "yield", "zield", "spawn", "post",
+    "let", "var", "if", "match", "while", "loop", "for", "choose", "return", "assert", "assume", "await", "atomic",
+    "join", "select", "break", "continue", "yield", "zield", "spawn", "post",
 ];
 
 impl Parser<'_> {
@@ -96,6 +96,7 @@ impl Parser<'_> {
             "let" | "var" => self.local(word == "var"),
             "return" => self.return_stmt(),
             "if" => self.if_stmt(),
+            "match" => self.match_stmt(),
             "while" => {
                 self.bump();
                 let guard = self.guard()?;

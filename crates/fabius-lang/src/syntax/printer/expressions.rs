@@ -96,6 +96,23 @@ impl Printer<'_> {
                 self.expr(b);
                 self.put(" }");
             }
+            ExprKind::Match { value, arms, otherwise } => {
+                self.put("match ");
+                self.expr(value);
+                self.put(" { ");
+                for (patterns, value) in arms {
+                    self.patterns(patterns);
+                    self.put(" { ");
+                    self.expr(value);
+                    self.put(" } ");
+                }
+                if let Some(value) = otherwise {
+                    self.put("else { ");
+                    self.expr(value);
+                    self.put(" } ");
+                }
+                self.put("}");
+            }
             ExprKind::Quantified { what, name, over, body } => {
                 self.put(&format!("{} {} in ", what.word(), name.node));
                 match &**over {

@@ -1,6 +1,7 @@
 //! The syntax tree as text, in the one style that `fabius fmt` knows, with the comments of the source.
 
 mod expressions;
+mod matching;
 
 use super::ast::*;
 use super::lexer::{Token, TokenKind};
@@ -170,7 +171,7 @@ impl Printer<'_> {
                 self.put("] ");
                 self.block(body);
             }
-            ItemKind::Channel { name, count, element, places } => {
+            ItemKind::Channel { name, count, element, places, kinds } => {
                 self.put(&format!("channel {}", name.node));
                 if let Some(count) = count {
                     self.put("[");
@@ -181,7 +182,9 @@ impl Printer<'_> {
                 self.ty(element);
                 self.put("[");
                 self.expr(places);
-                self.put("];");
+                self.put("]");
+                kinds.iter().for_each(|kind| self.put(&format!(" {}", kind.word())));
+                self.put(";");
             }
             ItemKind::Invariant { name, condition } => {
                 self.put(&format!("invariant {}: ", name.node));
@@ -395,6 +398,7 @@ impl Printer<'_> {
                     None => {}
                 }
             }
+            StmtKind::Match { value, arms, otherwise } => self.matching(stmt, value, arms, otherwise.as_ref()),
             StmtKind::While { guard, body } => {
                 self.put("while ");
                 self.expr(guard);
