@@ -132,11 +132,16 @@ impl Select {
         quote! {{
             #[allow(dead_code)]
             enum __Selected<#(#types),*> { #(#variants(#types),)* None }
-            let #chosen = {
+            #[allow(unused_mut)]
+            let mut #chosen = {
                 #[allow(unused_mut)]
                 let mut #disabled: [bool; #count] = [#(#conditions),*];
+                // In two steps: what the first borrows from lives as long as its name.
                 #(
-                    let #futures = ::core::future::IntoFuture::into_future(#expressions);
+                    let #futures = #expressions;
+                )*
+                #(
+                    let #futures = ::core::future::IntoFuture::into_future(#futures);
                 )*
                 #(
                     let mut #futures = ::core::pin::pin!(#futures);

@@ -25,6 +25,10 @@ pub(crate) struct Monitor<S> {
     state: Mutex<S>,
 }
 
+// What unwinds leaves the state as it was or changed: nothing of the user runs in between.
+impl<S> std::panic::UnwindSafe for Monitor<S> {}
+impl<S> std::panic::RefUnwindSafe for Monitor<S> {}
+
 impl<S: State> Monitor<S> {
     #[track_caller]
     pub const fn new(state: S) -> Monitor<S> {

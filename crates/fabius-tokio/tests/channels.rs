@@ -10,6 +10,8 @@ use fabius_tokio::task;
 use fabius_tokio::time::{Duration, timeout};
 use mpsc::error::{SendError, SendTimeoutError, TryRecvError, TrySendError};
 use std::collections::BTreeSet;
+use std::future::Future;
+use std::task::Poll;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -96,6 +98,18 @@ fn a_place_that_is_reserved_outlives_closing() {
         receiver.close();
         let task = task::spawn(async move { receiver.recv().await });
         drop(permit);
+        assert_eq!(task.await.unwrap(), None);
+    });
+    // And so is somebody who was given a place and goes away.
+    holds(|| async {
+        let (sender, mut receiver) = mpsc::channel::<i32>(1);
+        let permit = sender.reserve().await.unwrap();
+        let mut waits = Box::pin(sender.reserve());
+        assert!(std::future::poll_fn(|cx| Poll::Ready(waits.as_mut().poll(cx).is_pending())).await);
+        drop(permit);
+        receiver.close();
+        let task = task::spawn(async move { receiver.recv().await });
+        drop(waits);
         assert_eq!(task.await.unwrap(), None);
     });
     // A receiver that takes an empty queue for the end forgets it.

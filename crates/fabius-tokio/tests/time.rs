@@ -108,6 +108,14 @@ fn a_branch_that_does_not_match_is_disabled() {
             }
         }
         assert_eq!(seen, [(1, "a".to_string())]);
+        // What a branch borrows from lives as long as the selection, and what it returns may be borrowed mutably.
+        fabius_tokio::select! {
+            () = &mut std::future::ready(()) => {}
+        }
+        let changed = fabius_tokio::select! {
+            ref mut n = async { 1 } => { *n += 1; *n }
+        };
+        assert_eq!(changed, 2);
     });
     let report = explore(|| async {
         fabius_tokio::select! {

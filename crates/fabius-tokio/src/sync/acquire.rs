@@ -9,6 +9,11 @@ use std::task::{Context, Poll, Waker};
 /// A state with permits in it.
 pub(crate) trait HasPermits: State {
     fn permits(&mut self) -> &mut Permits;
+
+    /// Somebody who asked for so many goes away. Returns its waker, and whom to wake.
+    fn give_up(&mut self, ticket: Ticket, count: usize) -> (Option<Waker>, Vec<Waker>) {
+        self.permits().leave(ticket, count)
+    }
 }
 
 pub(crate) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
@@ -60,7 +65,7 @@ impl<S: HasPermits> Drop for Request<'_, S> {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket {
             let (_waker, wake) =
-                self.monitor.change("give up waiting", self.at, |state| state.permits().leave(ticket, self.count));
+                self.monitor.change("give up waiting", self.at, |state| state.give_up(ticket, self.count));
             wake_all(wake);
         }
     }

@@ -29,12 +29,19 @@ impl<T> RwLock<T> {
     /// As in tokio.
     ///
     /// # Panics
-    /// If that are more than `u32::MAX >> 3`.
+    /// If that are more than `u32::MAX >> 3`, or none.
     #[track_caller]
     pub const fn with_max_readers(data: T, max_readers: u32) -> RwLock<T> {
         assert!(max_readers <= u32::MAX >> 3, "a RwLock may not be created with more than u32::MAX >> 3 readers");
+        assert!(max_readers > 0, "a RwLock may not be created with 0 readers");
         let all = max_readers as usize;
         RwLock { lock: Monitor::new(Counted::new(all)), all, data: UnsafeCell::new(data) }
+    }
+
+    /// As in tokio.
+    #[track_caller]
+    pub const fn const_with_max_readers(data: T, max_readers: u32) -> RwLock<T> {
+        RwLock::with_max_readers(data, max_readers)
     }
 
     /// As in tokio.

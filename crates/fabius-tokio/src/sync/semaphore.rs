@@ -2,6 +2,7 @@
 
 use super::acquire::{Acquire, HasPermits, Request, wake_all};
 use super::permits::{Permits, Refused};
+use crate::executor::wait_for;
 use crate::monitor::{At, Monitor, State};
 use std::fmt;
 use std::future::Future;
@@ -161,6 +162,30 @@ impl Semaphore {
         Ok(OwnedSemaphorePermit { semaphore: self, permits })
     }
 
+    /// As in tokio: the thread waits.
+    #[track_caller]
+    pub fn blocking_acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
+        wait_for(self.acquire())
+    }
+
+    /// As in tokio: the thread waits.
+    #[track_caller]
+    pub fn blocking_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
+        wait_for(self.acquire_many(n))
+    }
+
+    /// As in tokio: the thread waits.
+    #[track_caller]
+    pub fn blocking_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
+        wait_for(self.acquire_owned())
+    }
+
+    /// As in tokio: the thread waits.
+    #[track_caller]
+    pub fn blocking_acquire_many_owned(self: Arc<Self>, n: u32) -> Result<OwnedSemaphorePermit, AcquireError> {
+        wait_for(self.acquire_many_owned(n))
+    }
+
     #[track_caller]
     fn try_get(&self, permits: usize, at: At) -> Result<(), TryAcquireError> {
         let mut refused = None;
@@ -201,7 +226,12 @@ impl Semaphore {
     }
 }
 
-impl SemaphorePermit<'_> {
+impl<'a> SemaphorePermit<'a> {
+    /// As in tokio.
+    pub fn semaphore(&self) -> &'a Semaphore {
+        self.semaphore
+    }
+
     /// As in tokio.
     pub fn forget(mut self) {
         self.permits = 0;

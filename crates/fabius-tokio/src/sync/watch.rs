@@ -268,6 +268,12 @@ impl<T> Receiver<T> {
         if now.0 == 0 { Err(RecvError(())) } else { Ok(now.1 != self.seen) }
     }
 
+    /// As in tokio: a scheduling point.
+    #[track_caller]
+    pub fn is_closed(&self) -> bool {
+        self.shared.versions.change("is_closed", Location::caller(), |versions| versions.senders == 0)
+    }
+
     /// As in tokio.
     pub fn mark_changed(&mut self) {
         self.seen = self.seen.wrapping_sub(1);

@@ -139,6 +139,24 @@ impl<T> Default for JoinSet<T> {
     }
 }
 
+impl<T: Send + 'static, F: Future<Output = T> + Send + 'static> Extend<F> for JoinSet<T> {
+    #[track_caller]
+    fn extend<I: IntoIterator<Item = F>>(&mut self, tasks: I) {
+        for task in tasks {
+            self.spawn(task);
+        }
+    }
+}
+
+impl<T: Send + 'static, F: Future<Output = T> + Send + 'static> FromIterator<F> for JoinSet<T> {
+    #[track_caller]
+    fn from_iter<I: IntoIterator<Item = F>>(tasks: I) -> JoinSet<T> {
+        let mut set = JoinSet::new();
+        set.extend(tasks);
+        set
+    }
+}
+
 impl<T> fmt::Debug for JoinSet<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JoinSet").field("len", &self.len()).finish()

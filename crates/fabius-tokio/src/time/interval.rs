@@ -1,6 +1,6 @@
 //! `interval`.
 
-use super::sleep::{Sleep, far_future, sleep_until};
+use super::sleep::{Alarm, far_future};
 use fabius::time::{Duration, Instant};
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -20,7 +20,7 @@ pub enum MissedTickBehavior {
 /// As in tokio.
 #[derive(Debug)]
 pub struct Interval {
-    sleep: Sleep,
+    alarm: Alarm,
     period: Duration,
     missed: MissedTickBehavior,
 }
@@ -41,7 +41,7 @@ pub fn interval(period: Duration) -> Interval {
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(period > Duration::ZERO, "`period` must be non-zero.");
-    Interval { sleep: sleep_until(start), period, missed: MissedTickBehavior::Burst }
+    Interval { alarm: Alarm::new(start), period, missed: MissedTickBehavior::Burst }
 }
 
 impl MissedTickBehavior {
@@ -67,17 +67,17 @@ impl Interval {
 
     /// As in tokio.
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
-        if !self.sleep.is_due(cx) {
+        if !self.alarm.is_due(cx) {
             return Poll::Pending;
         }
-        let (due, now) = (self.sleep.deadline(), Instant::now());
+        let (due, now) = (self.alarm.deadline, Instant::now());
         // Tokio takes a tick for missed that is more than five milliseconds late.
         let is_late = now > due + Duration::from_millis(5);
         let next = match is_late {
             true => self.missed.next(due, now, self.period),
             false => due.checked_add(self.period).unwrap_or_else(far_future),
         };
-        self.sleep.reset_to(next);
+        self.alarm.reset(next);
         Poll::Ready(due)
     }
 
@@ -98,7 +98,7 @@ impl Interval {
 
     /// As in tokio.
     pub fn reset_at(&mut self, deadline: Instant) {
-        self.sleep.reset_to(deadline);
+        self.alarm.reset(deadline);
     }
 
     /// As in tokio.

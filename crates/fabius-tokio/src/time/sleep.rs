@@ -11,10 +11,15 @@ use std::task::{Context, Poll};
 
 /// As in tokio, to the nanosecond.
 pub struct Sleep {
-    deadline: Instant,
-    timer: Option<Arc<Timer>>,
+    alarm: Alarm,
     /// As tokio's: it may not be moved once it is polled.
     _pinned: std::marker::PhantomPinned,
+}
+
+/// Wakes a task at some time.
+pub(super) struct Alarm {
+    pub deadline: Instant,
+    timer: Option<Arc<Timer>>,
 }
 
 /// Later than anything.
@@ -31,29 +36,39 @@ pub fn sleep(duration: Duration) -> Sleep {
 /// As in tokio.
 #[track_caller]
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    must_be_inside();
-    Sleep { deadline, timer: None, _pinned: std::marker::PhantomPinned }
+    Sleep { alarm: Alarm::new(deadline), _pinned: std::marker::PhantomPinned }
 }
 
 impl Sleep {
     /// As in tokio.
     pub fn deadline(&self) -> Instant {
-        self.deadline
+        self.alarm.deadline
     }
 
     /// As in tokio.
     pub fn is_elapsed(&self) -> bool {
-        self.deadline <= Instant::now()
+        self.alarm.is_over()
     }
 
     /// As in tokio.
     pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
         // SAFETY: nothing is moved.
-        unsafe { self.get_unchecked_mut() }.reset_to(deadline);
+        unsafe { self.get_unchecked_mut() }.alarm.reset(deadline);
+    }
+}
+
+impl Alarm {
+    #[track_caller]
+    pub fn new(deadline: Instant) -> Alarm {
+        must_be_inside();
+        Alarm { deadline, timer: None }
     }
 
-    /// The same for what is never pinned.
-    pub(super) fn reset_to(&mut self, deadline: Instant) {
+    fn is_over(&self) -> bool {
+        self.deadline <= Instant::now()
+    }
+
+    pub fn reset(&mut self, deadline: Instant) {
         self.forget_timer();
         self.deadline = deadline;
     }
@@ -65,8 +80,8 @@ impl Sleep {
     }
 
     /// Whether it is due; if not, the task is woken when it is.
-    pub(super) fn is_due(&mut self, cx: &Context<'_>) -> bool {
-        if self.is_elapsed() {
+    pub fn is_due(&mut self, cx: &Context<'_>) -> bool {
+        if self.is_over() {
             self.forget_timer();
             return true;
         }
@@ -86,11 +101,11 @@ impl Future for Sleep {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         // SAFETY: nothing is moved.
-        if unsafe { self.get_unchecked_mut() }.is_due(cx) { Poll::Ready(()) } else { Poll::Pending }
+        if unsafe { self.get_unchecked_mut() }.alarm.is_due(cx) { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 
-impl Drop for Sleep {
+impl Drop for Alarm {
     fn drop(&mut self) {
         self.forget_timer();
     }
@@ -98,6 +113,12 @@ impl Drop for Sleep {
 
 impl fmt::Debug for Sleep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sleep").field("deadline", &self.deadline).finish()
+        f.debug_struct("Sleep").field("deadline", &self.deadline()).finish()
+    }
+}
+
+impl fmt::Debug for Alarm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Alarm").field("deadline", &self.deadline).finish_non_exhaustive()
     }
 }

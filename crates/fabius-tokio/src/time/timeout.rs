@@ -1,6 +1,6 @@
 //! `timeout`.
 
-use super::sleep::{Sleep, far_future, sleep_until};
+use super::sleep::{Alarm, far_future};
 use fabius::time::{Duration, Instant};
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -30,7 +30,7 @@ impl From<Elapsed> for io::Error {
 #[derive(Debug)]
 pub struct Timeout<T> {
     future: T,
-    sleep: Sleep,
+    alarm: Alarm,
 }
 
 /// As in tokio: the future is polled before it is asked whether time is up.
@@ -42,7 +42,7 @@ pub fn timeout<F: IntoFuture>(limit: Duration, future: F) -> Timeout<F::IntoFutu
 /// As in tokio.
 #[track_caller]
 pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
-    Timeout { future: future.into_future(), sleep: sleep_until(deadline) }
+    Timeout { future: future.into_future(), alarm: Alarm::new(deadline) }
 }
 
 impl<T> Timeout<T> {
@@ -73,6 +73,6 @@ impl<T: Future> Future for Timeout<T> {
         if let Poll::Ready(output) = future.poll(cx) {
             return Poll::Ready(Ok(output));
         }
-        if this.sleep.is_due(cx) { Poll::Ready(Err(Elapsed(()))) } else { Poll::Pending }
+        if this.alarm.is_due(cx) { Poll::Ready(Err(Elapsed(()))) } else { Poll::Pending }
     }
 }

@@ -1,7 +1,7 @@
 //! The side that sends to a bounded channel.
 
 use super::error::{SendError, SendTimeoutError, TrySendError};
-use super::permit::Permit;
+use super::permit::{Permit, PermitIterator};
 use super::receiver::Receiver;
 use super::state::{self, Channel, closed, drop_sender, one_more, upgrade};
 use crate::monitor::{At, must_be_inside};
@@ -101,8 +101,11 @@ impl<T> Sender<T> {
         }
     }
 
-    pub(super) async fn place(&self, at: At) -> Result<(), SendError<()>> {
-        Acquire(Request::new(&*self.0, "reserve", at, 1)).await.ok_or(SendError(()))
+    pub(super) async fn places(&self, count: usize, at: At) -> Result<(), SendError<()>> {
+        if count > self.max_capacity() {
+            return Err(SendError(()));
+        }
+        Acquire(Request::new(&*self.0, "reserve", at, count)).await.ok_or(SendError(()))
     }
 
     /// As in tokio. To drop the future is to leave the queue.
@@ -110,20 +113,49 @@ impl<T> Sender<T> {
     pub fn reserve(&self) -> impl Future<Output = Result<Permit<'_, T>, SendError<()>>> {
         let at = Location::caller();
         async move {
-            self.place(at).await?;
+            self.places(1, at).await?;
             Ok(Permit::new(&self.0))
         }
     }
 
-    pub(super) fn try_place(&self, at: At) -> Result<(), Refused> {
+    pub(super) fn try_places(&self, count: usize, at: At) -> Result<(), Refused> {
         must_be_inside();
-        self.0.change("try_reserve", at, |state| state.places.try_take(1))
+        self.0.change("try_reserve", at, |state| state.places.try_take(count))
+    }
+
+    /// As in tokio. To drop the future is to leave the queue.
+    ///
+    /// # Errors
+    /// If nobody receives any more, or there are never so many places.
+    #[track_caller]
+    pub fn reserve_many(&self, n: usize) -> impl Future<Output = Result<PermitIterator<'_, T>, SendError<()>>> {
+        let at = Location::caller();
+        async move {
+            self.places(n, at).await?;
+            Ok(PermitIterator::new(&self.0, n))
+        }
+    }
+
+    /// As in tokio: a scheduling point.
+    ///
+    /// # Errors
+    /// If nobody receives any more, or there are not so many places.
+    #[track_caller]
+    pub fn try_reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, TrySendError<()>> {
+        if n > self.max_capacity() {
+            return Err(TrySendError::Full(()));
+        }
+        match self.try_places(n, Location::caller()) {
+            Ok(()) => Ok(PermitIterator::new(&self.0, n)),
+            Err(Refused::Closed) => Err(TrySendError::Closed(())),
+            Err(Refused::NoPermits) => Err(TrySendError::Full(())),
+        }
     }
 
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn try_reserve(&self) -> Result<Permit<'_, T>, TrySendError<()>> {
-        match self.try_place(Location::caller()) {
+        match self.try_places(1, Location::caller()) {
             Ok(()) => Ok(Permit::new(&self.0)),
             Err(Refused::Closed) => Err(TrySendError::Closed(())),
             Err(Refused::NoPermits) => Err(TrySendError::Full(())),

@@ -10,6 +10,6 @@ mod unbounded;
 
 pub use bounded::{Sender, WeakSender, channel};
 pub use owned_permit::OwnedPermit;
-pub use permit::Permit;
+pub use permit::{Permit, PermitIterator};
 pub use receiver::{Receiver, UnboundedReceiver};
 pub use unbounded::{UnboundedSender, WeakUnboundedSender, unbounded_channel};

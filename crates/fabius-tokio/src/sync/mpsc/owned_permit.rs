@@ -18,7 +18,7 @@ impl<T> Sender<T> {
     pub fn reserve_owned(self) -> impl Future<Output = Result<OwnedPermit<T>, SendError<()>>> {
         let at = Location::caller();
         async move {
-            self.place(at).await?;
+            self.places(1, at).await?;
             Ok(OwnedPermit(Some(self)))
         }
     }
@@ -26,7 +26,7 @@ impl<T> Sender<T> {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn try_reserve_owned(self) -> Result<OwnedPermit<T>, TrySendError<Self>> {
-        match self.try_place(Location::caller()) {
+        match self.try_places(1, Location::caller()) {
             Ok(()) => Ok(OwnedPermit(Some(self))),
             Err(Refused::Closed) => Err(TrySendError::Closed(self)),
             Err(Refused::NoPermits) => Err(TrySendError::Full(self)),
@@ -47,7 +47,7 @@ impl<T> OwnedPermit<T> {
     #[track_caller]
     pub fn release(mut self) -> Sender<T> {
         let sender = self.0.take().expect("it is taken once");
-        free(sender.channel());
+        free(sender.channel(), 1);
         sender
     }
 }
@@ -56,7 +56,7 @@ impl<T> Drop for OwnedPermit<T> {
     #[track_caller]
     fn drop(&mut self) {
         if let Some(sender) = self.0.take() {
-            free(sender.channel());
+            free(sender.channel(), 1);
         }
     }
 }

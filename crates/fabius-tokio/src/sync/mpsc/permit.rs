@@ -1,4 +1,4 @@
-//! A place that is reserved.
+//! Places that are reserved.
 
 use super::state::Channel;
 use crate::sync::acquire::wake_all;
@@ -15,8 +15,8 @@ pub(super) fn send<T>(channel: &Channel<T>, value: T) {
 }
 
 #[track_caller]
-pub(super) fn free<T>(channel: &Channel<T>) {
-    wake_all(channel.change("drop a permit", Location::caller(), |state| state.free(1)));
+pub(super) fn free<T>(channel: &Channel<T>, places: usize) {
+    wake_all(channel.change("drop a permit", Location::caller(), |state| state.free(places)));
 }
 
 impl<'a, T> Permit<'a, T> {
@@ -37,8 +37,52 @@ impl<T> Drop for Permit<'_, T> {
     #[track_caller]
     fn drop(&mut self) {
         if let Some(channel) = self.0.take() {
-            free(channel);
+            free(channel, 1);
         }
+    }
+}
+
+/// As in tokio: several places. Dropping it gives back those that are left.
+#[must_use]
+pub struct PermitIterator<'a, T> {
+    channel: &'a Channel<T>,
+    left: usize,
+}
+
+impl<'a, T> PermitIterator<'a, T> {
+    pub(super) fn new(channel: &'a Channel<T>, left: usize) -> PermitIterator<'a, T> {
+        PermitIterator { channel, left }
+    }
+}
+
+impl<'a, T> Iterator for PermitIterator<'a, T> {
+    type Item = Permit<'a, T>;
+
+    fn next(&mut self) -> Option<Permit<'a, T>> {
+        self.left = self.left.checked_sub(1)?;
+        Some(Permit::new(self.channel))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl<T> ExactSizeIterator for PermitIterator<'_, T> {}
+impl<T> std::iter::FusedIterator for PermitIterator<'_, T> {}
+
+impl<T> Drop for PermitIterator<'_, T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        if self.left > 0 {
+            free(self.channel, self.left);
+        }
+    }
+}
+
+impl<T> fmt::Debug for PermitIterator<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PermitIterator").field("left", &self.left).finish_non_exhaustive()
     }
 }
 

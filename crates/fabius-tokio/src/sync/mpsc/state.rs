@@ -3,7 +3,7 @@
 use super::error::TryRecvError;
 use crate::monitor::{At, Monitor, State};
 use crate::sync::acquire::{HasPermits, wake_all};
-use crate::sync::permits::Permits;
+use crate::sync::permits::{Permits, Ticket};
 use crate::sync::waiters::{Wait, Waiters};
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -27,6 +27,12 @@ impl<T> State for Inner<T> {}
 impl<T> HasPermits for Inner<T> {
     fn permits(&mut self) -> &mut Permits {
         &mut self.places
+    }
+
+    fn give_up(&mut self, ticket: Ticket, count: usize) -> (Option<Waker>, Vec<Waker>) {
+        let (mine, mut wake) = self.places.leave(ticket, count);
+        wake.extend(self.end());
+        (mine, wake)
     }
 }
 
@@ -60,10 +66,13 @@ impl<T> Inner<T> {
             return Wake::new();
         }
         let mut wake = self.places.give(places);
-        if self.places.is_closed() && self.is_idle() {
-            wake.extend(self.receiving.take());
-        }
+        wake.extend(self.end());
         wake
+    }
+
+    /// The receiver, to be woken, if it is closed and nothing is to come any more.
+    fn end(&mut self) -> Option<Waker> {
+        if self.places.is_closed() && self.is_idle() { self.receiving.take() } else { None }
     }
 
     /// Whether there is neither a message nor a place for one that is still to come.
