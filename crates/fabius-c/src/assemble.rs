@@ -5,6 +5,7 @@ use crate::core::*;
 use crate::library::string_functions;
 use crate::lines::Lines;
 use crate::lower::*;
+use crate::omitted::with_operands;
 use crate::parse::parse;
 use crate::preprocess::preprocess;
 use crate::refusal::{Refusal, Result, unsupported};
@@ -58,6 +59,7 @@ pub fn load(files: &[PathBuf], options: &Options) -> std::result::Result<Loaded,
         text += &format!("\n# 1 \"{name}\"\n{strings}");
         own.push((name, strings));
     }
+    let mut text = with_operands(&text).into_owned();
     let mut lines = Lines::new(&text, &own);
     let taken = crate::attributes::take(&mut text, &lines);
     lines.set_text(&text);

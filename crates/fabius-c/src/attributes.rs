@@ -123,7 +123,7 @@ fn is_word(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_'
 }
 
-fn behind_quotes(bytes: &[u8], from: usize) -> usize {
+pub(crate) fn behind_quotes(bytes: &[u8], from: usize) -> usize {
     let mut i = from + 1;
     while i < bytes.len() && bytes[i] != bytes[from] {
         i += if bytes[i] == b'\\' { 2 } else { 1 };

@@ -15,6 +15,7 @@ mod library;
 mod lines;
 mod lower;
 mod memory;
+mod omitted;
 mod parse;
 mod places;
 mod preprocess;

@@ -58,7 +58,16 @@ fn run(file: &Path, headers: &Path, options: &[String]) -> Result<String, String
     let copy = headers.join("preprocessed.c");
     let mut command = Command::new("cc");
     command
-        .args(["-E", "-std=gnu11", "-U__SIZEOF_INT128__", "-D__FABIUS__=1", "-D_GNU_SOURCE", "-isystem"])
+        // The parser knows C11's word for `__thread`.
+        .args([
+            "-E",
+            "-std=gnu11",
+            "-U__SIZEOF_INT128__",
+            "-D__FABIUS__=1",
+            "-D_GNU_SOURCE",
+            "-D__thread=_Thread_local",
+        ])
+        .arg("-isystem")
         .arg(headers);
     command.args(options);
     if is_preprocessed(&text) {

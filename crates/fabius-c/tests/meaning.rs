@@ -143,6 +143,13 @@ fn the_string_functions_stand_behind_the_program() {
 }
 
 #[test]
+fn each_thread_has_its_own() {
+    let variables = "static __thread int t; _Thread_local struct { int u; } s = { 3 };\
+                     void *run(void *p) { assert(t == 0 && s.u == 3); t++; s.u++; assert(t == 1 && s.u == 4); return 0; }";
+    assert_eq!(said(variables, &format!("{TWO} assert(t == 0 && s.u == 3);")), "verified");
+}
+
+#[test]
 fn a_run_of_bit_fields_is_one_memory_location() {
     let fields = "struct { unsigned a : 3, b : 5; unsigned : 0; unsigned c : 4; char d; } s;\
                   void *first(void *p) { s.a = 1; return 0; } void *second(void *p) { s.OTHER = 1; return 0; }";
@@ -213,6 +220,11 @@ fn small_programs_mean_what_the_compiler_says() {
           x.b = 15; x.b++; assert(x.b == -16); x.d = -1; x.e = 0; struct f *p = &x, y = *p; p->a = 7; p->a++; assert(x.a == 0 && y.a == 2);",
         ),
     ];
+    let programs = programs.into_iter().chain([(
+        "int calls; int next(int n) { calls++; return n; }",
+        "int x = 3, *p = &x; assert((next(5) ?: next(7)) == 5 && calls == 1); assert((next(0) ? : next(7)) == 7 && calls == 3);\
+         char c = 0; assert(sizeof(c ?: 1l) == 8 && (p ?: 0) == p && (0u ?: -1) > 0 && (x++ ?: 0) == 3 && x == 4); assert(\"?:\"[0] == '?');",
+    )]);
     let folder = Folder::new();
     for (declarations, main) in programs {
         let declarations = declarations.replace("#define", "\n#define");

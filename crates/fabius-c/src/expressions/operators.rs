@@ -3,6 +3,7 @@
 use super::Ex;
 use crate::core::*;
 use crate::lower::{Entity, Lower};
+use crate::omitted::OMITTED;
 use crate::places::{At, Lvalue, Value};
 use crate::refusal::{Result, unsupported};
 use crate::types::{CType, INT, LONG};
@@ -269,7 +270,30 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
+    /// `a ?: b`: `a` is evaluated once.
+    fn or_else(&mut self, c: &'a ast::ConditionalExpression, span: Span) -> Result<Value> {
+        let a = self.value(&c.condition)?;
+        let a = Value { parts: a.parts.iter().map(|p| self.keep(p.clone())).collect(), ..a };
+        let test = self.truth_of(&a, span)?;
+        let (mut no, b) = self.block(|s| s.value(&c.else_expression))?;
+        let ty = self.type_of_either(&a, &b, span)?;
+        let a = self.convert(a, &ty, span)?;
+        let (more, b) = self.block(|s| s.convert(b, &ty, span))?;
+        no.extend(more);
+        let (Some(x), Some(y)) = (a.parts.first().cloned(), b.parts.first().cloned()) else {
+            return unsupported(span, "an operand is left out that has no value");
+        };
+        let id = self.temp(x.ty.clone());
+        no.push(stmt(StmtKind::Assign(self.local(id, span), y), span));
+        let yes = vec![stmt(StmtKind::Assign(self.local(id, span), x), span)];
+        self.push(StmtKind::If(Guard::Expr(test), yes, no), span);
+        Ok(Value::scalar(self.read_local(id, span), ty))
+    }
+
     pub(super) fn conditional(&mut self, c: &'a ast::ConditionalExpression, span: Span) -> Result<Value> {
+        if matches!(&c.then_expression.node, Expression::Identifier(name) if name.node.name == OMITTED) {
+            return self.or_else(c, span);
+        }
         let test = self.condition(&c.condition)?;
         if let Some(n) = value_of(&test) {
             let (taken, other) = match n {
