@@ -195,6 +195,8 @@ const ASKED: [(&str, &[&str], bool); 4] = [
 fn dumped(format: &str, extension: &str, number: usize) -> String {
     let (example, options, _) = ASKED[number];
     let path = file(&format!("dump-{number}.{extension}"));
+    // What an earlier run has left is a source of C, which is not overwritten.
+    let _ = std::fs::remove_file(&path);
     let args: Vec<&str> = ["verify", example].iter().chain(options).copied().chain(["--dump", format, &path]).collect();
     expect(&fabius(&args), 0, &[]);
     path
