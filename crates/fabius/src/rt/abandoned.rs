@@ -19,8 +19,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// As many as there may be before it is looked whether they are needed.
 const MANY: usize = 64;
 
-/// As many as may stay. Each takes two mappings, of which Linux allows a process 65,530.
-const MOST: usize = 16_000;
+/// As many as may stay, and be added before it is looked again. Each takes two mappings, of which Linux allows a process
+/// 65,530.
+const MOST: usize = 8_000;
 
 /// Bytes that may be looked at for each stack.
 const EFFORT: usize = 256 << 10;
