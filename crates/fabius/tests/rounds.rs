@@ -147,16 +147,22 @@ fn an_address_within_an_array_is_compared_with_its_end() {
 
 #[test]
 fn an_address_is_compared_with_that_of_a_static() {
-    static LAST: [u64; 4] = [0; 4];
+    /// It lies where what is allocated may lie, and far from other statics.
+    #[repr(align(16))]
+    struct Last([u64; 2048]);
+    static LAST: Last = Last([0; 2048]);
+    fn last() -> *const u64 {
+        black_box(&raw const LAST.0[1024])
+    }
     is_found("a sentinel", || {
         with_a_change(
             ends(),
             |(head, _, _)| {
                 let head = head.load(Relaxed);
                 // SAFETY: as above.
-                unsafe { *head == 0 && head.cast_const() == black_box(LAST.as_ptr()) }
+                unsafe { *head == 0 && head.cast_const() == last() }
             },
-            |(head, _, _)| head.store(LAST.as_ptr().cast_mut(), Relaxed),
+            |(head, _, _)| head.store(last().cast_mut(), Relaxed),
         );
     });
 }
@@ -190,6 +196,25 @@ fn what_others_write_to_a_stack_is_seen() {
                 }
                 assert!(rounds.load(Relaxed) == 0, "went on");
             }
+        });
+    });
+}
+
+/// The same, with a word that the thread itself never writes to.
+#[test]
+fn what_others_write_to_a_stack_is_read() {
+    is_found("only read", || {
+        let (number, ready) = (AtomicU32::new(0), Unseen::new(0));
+        let rounds = Box::new(Unseen::new(0));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                waits(&number, 1, &rounds, || false);
+                ready.store(1, Relaxed);
+                number.store(1, SeqCst);
+                number.store(2, SeqCst);
+            });
+            number.store(1, SeqCst);
+            waits(&number, 2, &rounds, || ready.load(Relaxed) == 1);
         });
     });
 }

@@ -108,7 +108,7 @@ fn number_of(variable: &str) -> Option<u64> {
 }
 
 /// Seeds that one process compares: most checks fail as they should, and what a failed execution owned is leaked.
-const OF_A_PROCESS: u64 = 250;
+const OF_A_PROCESS: u64 = 10;
 
 #[test]
 #[ignore = "takes hours: cargo test --release -p fabius --test second_opinion -- --ignored --nocapture a_hundred"]

@@ -9,14 +9,19 @@
 //! Not seen is an address that somebody has only in a register, or not as a word of its own; nor one that another operating
 //! system thread moves to and fro meanwhile. Where memory cannot be looked at (other systems than Linux), all stay.
 
-use super::fiber::Fiber;
+use super::fiber::{FULL, Fiber};
 use super::words::{self, Words};
 use std::io;
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// As many as there may be before it is looked whether they are needed.
 const MANY: usize = 64;
+
+/// As many as may stay, and be added before it is looked again. Each takes two mappings, of which Linux allows a process
+/// 65,530.
+const MOST: usize = 8_000;
 
 /// Bytes that may be looked at for each stack.
 const EFFORT: usize = 256 << 10;
@@ -85,7 +90,8 @@ impl Kept {
             Err(_) => 0,
         };
         let stay = self.stacks.len();
-        self.limit = stay + stay.max(MANY).max(looked_at / EFFORT);
+        self.limit = stay + stay.max(MANY).max(looked_at / EFFORT).min(MOST);
+        FULL.store(stay >= MOST, Ordering::Relaxed);
     }
 }
 

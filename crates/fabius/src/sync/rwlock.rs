@@ -9,7 +9,9 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Condvar, LockResult, Mutex, PoisonError, TryLockError, TryLockResult};
 
-/// [`std::sync::RwLock`] under the scheduler. Neither side is preferred. Outside of a check it is a lock like std's.
+/// [`std::sync::RwLock`] under the scheduler. Neither side is preferred: that std may keep new readers out while a writer
+/// waits, so that a thread which reads twice at once waits for ever, is not explored. Outside of a check it is a lock like
+/// std's.
 pub struct RwLock<T: ?Sized> {
     raw: Raw,
     data: UnsafeCell<T>,
