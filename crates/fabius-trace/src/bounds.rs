@@ -1,4 +1,4 @@
-#[cfg(feature = "documents")]
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 #[cfg(feature = "documents")]
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// Contexts, preemptions: Iterative Context Bounding (PLDI 2007); delays: Delay-Bounded Scheduling (POPL 2011).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "documents", serde(rename_all = "snake_case"))]
 pub enum Bound {
     /// Nothing costs anything: the whole space.
@@ -26,7 +27,8 @@ pub enum Bound {
 
 /// Which deterministic or nondeterministic scheduler the search is relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "documents", serde(rename_all = "kebab-case"))]
 pub enum SchedulerKind {
     /// Any pending task may be next.
@@ -41,7 +43,8 @@ pub enum SchedulerKind {
 
 /// Where a running thread may be preempted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "documents", serde(rename_all = "snake_case"))]
 pub enum Points {
     /// Before every access to shared state.
@@ -52,7 +55,8 @@ pub enum Points {
 
 /// The bounds within which an answer holds. Everything that restricted the search is in here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Bounds {
     /// What was bounded.
     pub bound: Bound,
@@ -74,7 +78,8 @@ pub struct Bounds {
 
 /// What was explored at one value of the bound. Counts are cumulative: they include the levels below.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LevelStats {
     /// Value of the bound.
     pub bound: u32,

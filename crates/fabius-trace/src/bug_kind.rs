@@ -1,11 +1,12 @@
-#[cfg(feature = "documents")]
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 #[cfg(feature = "documents")]
 use serde::{Deserialize, Serialize};
 
 /// What kind of bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "documents", serde(rename_all = "snake_case"))]
 pub enum BugKind {
     /// `assert` of something false.

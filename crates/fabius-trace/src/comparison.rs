@@ -1,5 +1,5 @@
 use crate::{Bound, BugKind, LevelStats, Reason};
-#[cfg(feature = "documents")]
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 #[cfg(feature = "documents")]
 use serde::{Deserialize, Serialize};
@@ -7,10 +7,11 @@ use std::collections::BTreeSet;
 
 /// How strategies get on with programs: what `fabius compare --json` prints, and what `fabius::compare` saves of a Rust test.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Comparison {
     /// Version of this format; readers refuse others.
-    #[cfg_attr(feature = "documents", schemars(extend("const" = COMPARISON_VERSION)))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = COMPARISON_VERSION)))]
     pub version: u32,
     /// The programs, in the order of the command line.
     pub programs: Vec<Compared>,
@@ -21,7 +22,8 @@ pub const COMPARISON_VERSION: u32 = 1;
 
 /// A program, and how strategies get on with it.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Compared {
     /// The file as the user gave it, or the name of the test.
     pub name: String,
@@ -33,7 +35,8 @@ pub struct Compared {
 
 /// What is counted to tell how much of a program has been seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "documents", serde(rename_all = "snake_case"))]
 pub enum Counted {
     /// Distinct states.
@@ -44,7 +47,8 @@ pub enum Counted {
 
 /// What one strategy did.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Measured {
     /// As on the command line: `icb`, `delay:round-robin`, `pct:3`.
     pub strategy: String,
@@ -59,7 +63,8 @@ pub struct Measured {
 
 /// What is within each bound.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Coverage {
     /// What was seen at each value of the bound. Counts include the levels below; the last level may be unfinished.
     pub levels: Vec<LevelStats>,
@@ -75,7 +80,8 @@ pub struct Coverage {
 
 /// Executions, one after the other.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Run {
     /// Seed of a random strategy.
     pub seed: Option<u64>,
@@ -93,7 +99,8 @@ pub struct Run {
 
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Grown {
     /// After so many executions ..
     pub executions: u64,

@@ -1,15 +1,16 @@
 use crate::{Bound, BugKind, LineCol, Points, SchedulerKind, Span};
-#[cfg(feature = "documents")]
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 #[cfg(feature = "documents")]
 use serde::{Deserialize, Serialize};
 
 /// A schedule that breaks a program, with what each step did. Serialises to the `--trace` file.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ErrorTrace {
     /// Version of this format; readers refuse others.
-    #[cfg_attr(feature = "documents", schemars(extend("const" = TRACE_VERSION)))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = TRACE_VERSION)))]
     pub version: u32,
     /// The program the trace belongs to.
     pub program: ProgramId,
@@ -59,7 +60,8 @@ pub const TRACE_VERSION: u32 = 2;
 
 /// Two steps, the first of which is why the second can happen, or is in conflict with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Link {
     /// What the first is to the second.
     pub kind: LinkKind,
@@ -74,7 +76,8 @@ pub struct Link {
 
 /// What a step is to another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "documents", serde(rename_all = "snake_case"))]
 pub enum LinkKind {
     /// It makes the thread that takes its first step there.
@@ -95,7 +98,8 @@ pub enum LinkKind {
 
 /// Which program a trace belongs to, and how it was configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ProgramId {
     /// Path as the user gave it.
     pub file: String,
@@ -109,7 +113,8 @@ pub struct ProgramId {
 
 /// A column of the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Lane {
     /// Name for people, for instance `add#1`.
     pub name: String,
@@ -119,7 +124,8 @@ pub struct Lane {
 
 /// What a lane stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "documents", serde(rename_all = "snake_case"))]
 pub enum LaneKind {
     /// A thread.
@@ -148,7 +154,8 @@ pub fn wide_of_parts(parts: &[u32]) -> u64 {
 
 /// One decision: this task runs until its next scheduling point, making these choices.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Turn {
     /// Number of the task: threads and tasks are numbered from 0 in the order of their creation in this execution.
     pub task: u32,
@@ -159,7 +166,8 @@ pub struct Turn {
 
 /// A step of a trace: a turn and what happened in it.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Step {
     /// The decision.
     pub turn: Turn,
@@ -183,7 +191,8 @@ pub struct Step {
 
 /// What becomes of a task by its step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "documents", serde(rename_all = "snake_case"))]
 pub enum After {
     /// It waits for something that is not so yet.
@@ -194,7 +203,8 @@ pub enum After {
 
 /// What is notable about the switch to a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "documents", serde(rename_all = "snake_case"))]
 pub enum Mark {
     /// The thread that ran before could have gone on.
@@ -214,7 +224,8 @@ pub enum Mark {
 
 /// One statement executed in a step.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Action {
     /// Where.
     pub span: Span,
@@ -237,7 +248,8 @@ pub struct Action {
 
 /// A variable that changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Change {
     /// For instance `pendingIo`, `a[2].next`, `node@1.next` (a heap object), `t` (a local).
     pub variable: String,
@@ -252,7 +264,8 @@ pub struct Change {
 
 /// Whose a variable is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "documents", serde(rename_all = "snake_case"))]
 pub enum Scope {
     /// Everybody's.

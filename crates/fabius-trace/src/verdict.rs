@@ -1,12 +1,13 @@
 use crate::{Bounds, ErrorTrace};
-#[cfg(feature = "documents")]
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 #[cfg(feature = "documents")]
 use serde::{Deserialize, Serialize};
 
 /// The answer of every engine. A bug is an answer, never an `Err`; a bounded result never reads as a proof.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "documents", serde(tag = "verdict", rename_all = "snake_case"))]
 pub enum Verdict {
     /// Some schedule breaks the program; here it is, replayed in the reference semantics.
@@ -32,7 +33,8 @@ pub enum Verdict {
 
 /// What cut a search short.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "documents", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "documents", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "documents", serde(tag = "reason", rename_all = "snake_case"))]
 pub enum Reason {
     /// The time limit.
