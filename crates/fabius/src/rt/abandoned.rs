@@ -6,22 +6,23 @@
 //! conservative garbage collector does: all words that the process can write to may be addresses, but for those on these
 //! stacks; whatever a stack that stays refers to stays, too.
 //!
+//! What failed executions have leaked refers to stacks, too. So no more than [`MOST`] stay: those that were kept longest are
+//! given back whoever refers to them.
+//!
 //! Not seen is an address that somebody has only in a register, or not as a word of its own; nor one that another operating
 //! system thread moves to and fro meanwhile. Where memory cannot be looked at (other systems than Linux), all stay.
 
-use super::fiber::{FULL, Fiber};
+use super::fiber::Fiber;
 use super::words::{self, Words};
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// As many as there may be before it is looked whether they are needed.
 const MANY: usize = 64;
 
-/// As many as may stay, and be added before it is looked again. Each takes two mappings, of which Linux allows a process
-/// 65,530.
-const MOST: usize = 8_000;
+/// As many as may stay. Each takes two mappings, of which Linux allows a process 65,530.
+const MOST: usize = 1000;
 
 /// Bytes that may be looked at for each stack.
 const EFFORT: usize = 256 << 10;
@@ -31,6 +32,8 @@ struct Still {
     fiber: Box<Fiber>,
     /// The word from which on its stack is the test's; what lies below belongs to this crate or to nobody.
     from: usize,
+    /// How many were kept before.
+    before: u64,
 }
 
 // SAFETY: nobody uses it but to give its memory back.
@@ -41,9 +44,11 @@ struct Kept {
     stacks: Vec<Still>,
     /// So many may there be.
     limit: usize,
+    /// How many there have been.
+    all: u64,
 }
 
-static KEPT: Mutex<Kept> = Mutex::new(Kept { stacks: Vec::new(), limit: MANY });
+static KEPT: Mutex<Kept> = Mutex::new(Kept { stacks: Vec::new(), limit: MANY, all: 0 });
 
 fn kept() -> MutexGuard<'static, Kept> {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
@@ -53,7 +58,9 @@ fn kept() -> MutexGuard<'static, Kept> {
 /// address; 0 if none is known.
 pub(super) fn keep(fiber: Box<Fiber>, lowest: usize) {
     let mut kept = kept();
-    kept.stacks.push(Still { fiber, from: words::number(lowest) });
+    let before = kept.all;
+    kept.all += 1;
+    kept.stacks.push(Still { fiber, from: words::number(lowest), before });
     if kept.stacks.len() >= kept.limit {
         kept.give_back();
     }
@@ -89,9 +96,21 @@ impl Kept {
             }
             Err(_) => 0,
         };
+        self.give_back_oldest();
         let stay = self.stacks.len();
         self.limit = stay + stay.max(MANY).max(looked_at / EFFORT).min(MOST);
-        FULL.store(stay >= MOST, Ordering::Relaxed);
+    }
+}
+
+impl Kept {
+    /// What failed executions have leaked refers to stacks, too, so that some would stay for ever.
+    fn give_back_oldest(&mut self) {
+        if self.stacks.len() > MOST {
+            let mut ages: Vec<u64> = self.stacks.iter().map(|still| still.before).collect();
+            ages.sort_unstable();
+            let first = ages[ages.len() - MOST];
+            self.stacks.retain(|still| still.before >= first);
+        }
     }
 }
 

@@ -11,7 +11,6 @@ use corosensei::{Coroutine, Yielder};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a fiber runs: the body of a thread, which catches its own panics.
 pub(crate) type Job = Box<dyn FnOnce()>;
@@ -86,9 +85,6 @@ pub(crate) fn usual_stack() -> usize {
 /// The largest stack that can be asked for.
 const LARGEST: usize = isize::MAX as usize / 2;
 
-/// No more stacks are made: so many are kept that other memory could not be had any more.
-pub(super) static FULL: AtomicBool = AtomicBool::new(false);
-
 /// Idle fibers that are kept, all with the usual stack.
 const KEPT: usize = 256;
 
@@ -110,12 +106,6 @@ impl Fiber {
     }
 
     fn new(stack: usize, free: fn()) -> io::Result<Box<Fiber>> {
-        if FULL.load(Ordering::Relaxed) {
-            free();
-            if FULL.load(Ordering::Relaxed) {
-                return Err(io::Error::other("too many stacks of failed executions are still referred to"));
-            }
-        }
         let memory = DefaultStack::new(stack.min(LARGEST)).or_else(|_| {
             // What is kept for later is worth less than what is needed now.
             IDLE.with(|idle| std::mem::take(&mut *idle.borrow_mut()));
