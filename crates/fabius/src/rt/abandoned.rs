@@ -131,8 +131,12 @@ fn needed(stacks: &[Still]) -> io::Result<(Vec<bool>, usize)> {
     let mut needed = vec![false; stacks.len()];
     let mut next: Vec<Range<usize>> = mappings.into_iter().flat_map(|range| without(range, &own)).collect();
     let mut found = Vec::with_capacity(stacks.len());
+    let all = ranges.first().map_or(0, |first| first.start)..ranges.last().map_or(0, |last| last.end);
     while let Some(range) = next.pop() {
         words.look(range, |word| {
+            if !all.contains(&word) {
+                return;
+            }
             let at = ranges.partition_point(|range| range.end <= word);
             if ranges.get(at).is_some_and(|range| range.contains(&word)) && !std::mem::replace(&mut needed[at], true) {
                 found.push(at);
