@@ -15,7 +15,8 @@
 //! 4. Where threads sleep and no wakeup tree says what is to be tried, that is found out by source sets (section 5), from there
 //!    to the end: what sleeps may be left out only for sequences that are seen whole. On straight-line programs that does not
 //!    happen; where deviations 1 and 2 cut a sequence, it does.
-//! 5. Only races whose second step is new in an execution are reversed: the others were before.
+//! 5. Where source sets decide, only races whose second step is new in an execution are reversed: the others were before, with the
+//!    same steps. Elsewhere what follows the second step matters, too, and all races of each execution are reversed.
 
 use crate::dispatcher::Move;
 use crate::execution::{Execution, Spare};
@@ -46,7 +47,6 @@ pub fn search<S: System>(
         spare: Vec::new(),
         start: Script::default(),
         listener,
-        races: Vec::new(),
         level: LevelStats::default(),
         signatures: HashSet::new(),
         growth: Growth::default(),
@@ -58,11 +58,12 @@ pub fn search<S: System>(
     let mut bug = None;
     let mut cut = None;
     loop {
+        let old = search.frames.len().saturating_sub(1);
         if let Some(found) = search.execute(&context, &mut memory) {
             bug = Some(found);
             break;
         }
-        search.reverse_races();
+        search.reverse_races(old);
         search.growth.see(search.level.executions, search.signatures.len());
         let level = &search.level;
         if level.executions.is_multiple_of(64) && reported.elapsed() > Duration::from_millis(200) {
@@ -142,6 +143,8 @@ struct Frame {
     may_fail: bool,
     /// How many steps of each thread come before it, itself included.
     clock: Vec<u32>,
+    /// The earlier frames with whose steps this one's races.
+    races_with: Vec<usize>,
 }
 
 impl Frame {
@@ -154,6 +157,7 @@ impl Frame {
         self.access = None;
         (self.variables, self.by_sources) = (0, false);
         self.clock.clear();
+        self.races_with.clear();
     }
 
     fn access_of(&self, task: TaskId) -> Option<Access> {
@@ -270,8 +274,6 @@ struct Search<'a, T> {
     /// Choices before the first dispatch point.
     start: Script,
     listener: Listener<'a, T>,
-    /// Races of this execution: the frames of their first and second steps.
-    races: Vec<(usize, usize)>,
     level: LevelStats,
     signatures: HashSet<u128>,
     growth: Growth,
@@ -417,7 +419,9 @@ impl<T> Search<'_, T> {
         if order.threads.len() <= me.max(born.end as usize) {
             order.threads.resize(me.max(born.end as usize) + 1, Vec::new());
         }
-        if !is_new {
+        if is_new {
+            self.frames[depth].races_with.clear();
+        } else {
             // As the last time.
             let clock = &self.frames[depth].clock;
             born.for_each(|child| order.threads[child as usize].clone_from(clock));
@@ -494,15 +498,18 @@ impl<T> Search<'_, T> {
         if alone && !earlier.is_ready(self.frames[second].chosen) {
             return false;
         }
-        self.races.push((first, second));
+        self.frames[second].races_with.push(first);
         alone
     }
 
-    /// Has the other order of each race tried, unless it was.
-    fn reverse_races(&mut self) {
-        for (first, second) in std::mem::take(&mut self.races) {
-            if second < self.frames.len() {
-                self.reverse(first, second);
+    /// Has the other order of each race tried, unless it was. So many steps are as in the execution before.
+    fn reverse_races(&mut self, old: usize) {
+        for second in 0..self.frames.len() {
+            for n in 0..self.frames[second].races_with.len() {
+                let first = self.frames[second].races_with[n];
+                if second >= old || !self.frames[first].by_sources {
+                    self.reverse(first, second);
+                }
             }
         }
     }

@@ -12,6 +12,7 @@ enum Op {
     Load(usize),
     Store(usize, u32),
     Add(usize),
+    Swap(usize, u32),
     Exchange(usize, u32, u32),
     Locked(usize, usize),
     TryLocked(usize, usize),
@@ -23,6 +24,8 @@ enum Op {
     Choose,
     /// Another thread adds 2, and is joined at the end.
     Child(usize),
+    /// The next is left out unless the thread has seen this value there.
+    OnlyIf(usize, u32),
 }
 
 fn random(rng: &mut fastrand::Rng) -> Vec<Vec<Op>> {
@@ -39,7 +42,8 @@ fn random(rng: &mut fastrand::Rng) -> Vec<Vec<Op>> {
                         5 | 6 => Op::Add(x),
                         7 => Op::Exchange(x, rng.u32(..2), v),
                         8 | 9 => Op::Locked(rng.usize(..2), x),
-                        10 => Op::TryLocked(rng.usize(..2), x),
+                        10 if rng.bool() => Op::TryLocked(rng.usize(..2), x),
+                        10 => Op::OnlyIf(rng.usize(..2), rng.u32(..3)),
                         11 => Op::ReadLocked(x),
                         12 => Op::WriteLocked(x),
                         13 => Op::Send(v),
@@ -68,7 +72,11 @@ fn run(
 ) -> Vec<u32> {
     let mut seen = Vec::new();
     let mut children = Vec::new();
+    let mut left_out = false;
     for op in ops {
+        if std::mem::take(&mut left_out) {
+            continue;
+        }
         seen.push(match *op {
             Op::Load(x) => shared.atomics[x].load(SeqCst),
             Op::Store(x, v) => {
@@ -76,6 +84,11 @@ fn run(
                 0
             }
             Op::Add(x) => shared.atomics[x].fetch_add(1, SeqCst),
+            Op::Swap(x, v) => shared.atomics[x].swap(v, SeqCst),
+            Op::OnlyIf(n, v) => {
+                left_out = seen.get(n) != Some(&v);
+                u32::from(left_out)
+            }
             Op::Exchange(x, a, b) => shared.atomics[x].compare_exchange(a, b, SeqCst, SeqCst).map_or(9, |v| v),
             Op::Locked(l, x) => {
                 let mut guard = shared.locks[l].lock().unwrap();
@@ -253,27 +266,29 @@ fn an_exchange_that_fails_is_a_read() {
 
 /// Programs of loads, stores, additions and exchanges alone.
 fn straight_line(rng: &mut fastrand::Rng) -> Vec<Vec<Op>> {
-    let op = |rng: &mut fastrand::Rng| match (rng.usize(..2), rng.u8(..6)) {
+    let op = |rng: &mut fastrand::Rng| match (rng.usize(..2), rng.u8(..8)) {
         (x, 0..=1) => Op::Load(x),
         (x, 2) => Op::Store(x, rng.u32(1..4)),
         (x, 3) => Op::Add(x),
+        (x, 4) => Op::Swap(x, rng.u32(1..4)),
+        (n, 5) => Op::OnlyIf(n, rng.u32(..3)),
         (x, _) => Op::Exchange(x, rng.u32(..3), rng.u32(..3)),
     };
     let threads = rng.usize(2..=4);
-    (0..threads).map(|_| (0..rng.usize(1..=[0, 0, 4, 2, 1][threads])).map(|_| op(rng)).collect()).collect()
+    (0..threads).map(|_| (0..rng.usize(1..=[0, 0, 4, 3, 2][threads])).map(|_| op(rng)).collect()).collect()
 }
 
-/// On straight-line programs there are as many executions as classes, which are as many as in a search without reduction. An
-/// exchange may fail in one order and not in another; there some executions are in vain.
+/// On straight-line programs there are as many executions as classes, which are as many as in a search without reduction. What
+/// is done may depend on what was seen, and an exchange may fail in one order and not in another; there some are in vain.
 fn is_optimal(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let program = straight_line(&mut fastrand::Rng::with_seed(seed));
         let long = Config::new().max_steps(1000);
         let (found, report) = outcomes(&program, long.clone().exhaustive());
         let classes = report.levels.last().unwrap().states;
-        let exchanges = program.iter().flatten().any(|op| matches!(op, Op::Exchange(..)));
+        let depends = program.iter().flatten().any(|op| matches!(op, Op::Exchange(..) | Op::OnlyIf(..)));
         assert!(
-            report.executions == classes || exchanges && report.executions <= classes * 2,
+            report.executions == classes || depends && report.executions <= classes * 2,
             "{seed} {report} {classes} {program:?}"
         );
         if report.executions > 200 {
@@ -284,6 +299,25 @@ fn is_optimal(seeds: std::ops::Range<u64>) {
             assert_eq!(found, all, "{seed} {program:?}");
             assert_eq!(classes, plain.levels.last().unwrap().states, "{seed} {program:?}");
         }
+    }
+}
+
+/// What comes behind the second step of a race decides whether another thread could have begun as well: both programs lost
+/// classes when only the races were reversed that were new.
+#[test]
+fn races_are_reversed_again_when_what_follows_is_another() {
+    use Op::*;
+    let decides = vec![Swap(0, 3), OnlyIf(0, 7), Load(1)];
+    let chooses = vec![Swap(0, 2), Choose, OnlyIf(0, 1), Load(1)];
+    let programs = [
+        vec![vec![Store(1, 1)], vec![Load(1)], decides, vec![Load(0), Store(0, 7)], vec![]],
+        vec![vec![Load(1)], vec![Store(1, 1)], vec![Store(0, 1)], chooses, vec![]],
+    ];
+    for (program, ways) in programs.iter().zip([8, 12]) {
+        let (found, report) = outcomes(program, Config::new().exhaustive());
+        assert!(report.verdict == fabius::Verdict::Verified, "{report}");
+        let (all, _) = outcomes(program, Config::new().iterative_preemptions());
+        assert_eq!((found.len(), found), (ways, all), "{program:?}");
     }
 }
 
