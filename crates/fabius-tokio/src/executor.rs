@@ -63,8 +63,7 @@ impl Task {
     pub fn run<F: Future>(self: &Arc<Task>, future: F, abortable: Abortable) -> Option<F::Output> {
         self.thread.store(extend::me(), Relaxed);
         let waker = Waker::from(self.clone());
-        // Not on the stack: that of a thread that goes on no more is given back without running destructors, and what is
-        // pinned must stay where it is until it is dropped.
+        // Not on the stack, which may be given back without running destructors: what is pinned stays where it is until then.
         let mut future = Box::pin(future);
         if abortable == Abortable::Yes && self.progress.change("begin", self.at, |p| p.aborted) == Some(true) {
             return None;

@@ -4,7 +4,7 @@ use crate::executor::{NOBODY, Task};
 use crate::monitor::At;
 use fabius::extend::{self, Resource};
 use std::cell::RefCell;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -20,6 +20,8 @@ pub(crate) struct Tasks {
     all: Mutex<Vec<Arc<Task>>>,
     /// The thread that made the runtime, and drops it.
     owner: usize,
+    /// Whether it was dropped, also where nobody could see in which step.
+    is_gone: AtomicBool,
 }
 
 fabius::thread_local! {
@@ -29,7 +31,12 @@ fabius::thread_local! {
 impl Tasks {
     /// Those of a runtime of this thread.
     pub fn new() -> Tasks {
-        Tasks { closed: Resource::new(Closed(false)), all: Mutex::default(), owner: extend::me() }
+        Tasks {
+            closed: Resource::new(Closed(false)),
+            all: Mutex::default(),
+            owner: extend::me(),
+            is_gone: AtomicBool::new(false),
+        }
     }
 
     /// The runtime that the thread is part of.
@@ -56,7 +63,7 @@ impl Tasks {
     pub fn add(&self, task: &Arc<Task>, at: At) {
         let is_owner = extend::me() == self.owner;
         let closed = !is_owner && self.closed.change("start a task", at, |closed| closed.0) == Some(true);
-        if closed {
+        if closed || self.is_gone.load(Relaxed) {
             task.progress.change("abort", at, |progress| progress.aborted = true);
         }
         self.all().push(task.clone());
@@ -78,9 +85,14 @@ impl Tasks {
             return;
         }
         assert!(extend::me() == self.owner, "a `Runtime` must be dropped by the thread that made it");
+        self.is_gone.store(true, Relaxed);
         let unknown = |from: usize| -> Vec<Arc<Task>> {
             let all = self.all();
             all[from..].iter().filter(|task| !Tasks::knows_end(&all, task)).cloned().collect()
+        };
+        let until = match wait {
+            Wait::AtMost(limit) => fabius::time::Instant::now().checked_add(limit),
+            Wait::Always | Wait::No => None,
         };
         let mut from = 0;
         if unknown(from).is_empty() {
@@ -98,8 +110,6 @@ impl Tasks {
                 return;
             }
             for task in tasks {
-                let until =
-                    if let Wait::AtMost(limit) = wait { fabius::time::Instant::now().checked_add(limit) } else { None };
                 task.progress.when("wait for a task to end", at, |progress| progress.done, until, |_| ());
             }
         }

@@ -143,6 +143,17 @@ fn a_runtime_that_is_dropped_has_dropped_its_tasks() {
 }
 
 #[test]
+fn a_runtime_that_was_dropped_starts_no_task() {
+    fabius::Config::new().check(|| {
+        let runtime = Runtime::new().unwrap();
+        let handle = runtime.handle().clone();
+        drop(runtime);
+        let late = handle.spawn(async { 7 });
+        assert!(Runtime::new().unwrap().block_on(late).unwrap_err().is_cancelled());
+    });
+}
+
+#[test]
 fn what_nobody_completes_is_a_deadlock() {
     fails(BugKind::Deadlock, || async {
         let (_sender, receiver) = oneshot::channel::<()>();

@@ -52,8 +52,8 @@
 //!
 //! # What a test must not do
 //! The closure must be deterministic but for the schedule and [`any`]: no randomness, no clock, no state that survives from
-//! one execution to the next. No thread of [`std::thread::scope`] may borrow from inside of it: an execution that has failed
-//! gives its stacks back as they are, without waiting for anybody.
+//! one execution to the next. No thread of [`std::thread::scope`] should borrow from inside of it: an execution that has failed
+//! waits for nobody. Its stacks are kept as long as any memory refers to them, but no more than a thousand in a process.
 
 pub mod alloc;
 mod answer;

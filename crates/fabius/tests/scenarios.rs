@@ -321,7 +321,7 @@ fn two_that_spin_until_a_third_stores_are_explored() {
     assert!(is_verified(&report), "{report}");
 }
 
-/// A load more of a thread that needs none changes no outcome, see issues of other checkers.
+/// A load more of a thread that needs none changes no outcome.
 #[test]
 fn a_load_more_changes_no_outcome() {
     let is_possible = |more: bool, outcome: (usize, usize)| {

@@ -10,7 +10,8 @@
 //! given back whoever refers to them.
 //!
 //! Not seen is an address that somebody has only in a register, or not as a word of its own; nor one that another operating
-//! system thread moves to and fro meanwhile. Where memory cannot be looked at (other systems than Linux), all stay.
+//! system thread moves to and fro meanwhile, nor one in memory that only the kernel can write to by now. Where memory cannot
+//! be looked at (other systems than Linux, or another thread has given some back just then), all stay.
 
 use super::fiber::Fiber;
 use super::words::{self, Words};
@@ -100,9 +101,7 @@ impl Kept {
         let stay = self.stacks.len();
         self.limit = stay + stay.max(MANY).max(looked_at / EFFORT).min(MOST);
     }
-}
 
-impl Kept {
     /// What failed executions have leaked refers to stacks, too, so that some would stay for ever.
     fn give_back_oldest(&mut self) {
         if self.stacks.len() > MOST {
@@ -141,7 +140,7 @@ fn needed(stacks: &[Still]) -> io::Result<(Vec<bool>, usize)> {
             if ranges.get(at).is_some_and(|range| range.contains(&word)) && !std::mem::replace(&mut needed[at], true) {
                 found.push(at);
             }
-        });
+        })?;
         next.extend(found.drain(..).map(|at: usize| stacks[at].words()[0].clone()));
     }
     Ok((needed, words.looked_at))

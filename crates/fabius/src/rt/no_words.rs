@@ -24,5 +24,7 @@ impl Words {
         Words::open().map(|_| Vec::new())
     }
 
-    pub fn look(&mut self, _: Range<usize>, _: impl FnMut(usize)) {}
+    pub fn look(&mut self, _: Range<usize>, _: impl FnMut(usize)) -> io::Result<()> {
+        Ok(())
+    }
 }

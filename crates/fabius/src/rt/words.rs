@@ -26,7 +26,7 @@ pub(super) fn here() -> usize {
 }
 
 pub(super) struct Words {
-    /// What is in memory, read as a file is: what others unmap meanwhile is not there, and nothing worse.
+    /// What is in memory, read as a file is: what others unmap meanwhile is an error, and nothing worse.
     memory: File,
     /// What has become of each page.
     pages: File,
@@ -59,21 +59,24 @@ impl Words {
 
     /// Calls `f` with the numbers of the words that those of a range would be the addresses of, but for those of pages that
     /// nobody has ever touched.
+    ///
+    /// # Errors
+    /// If others have given memory back meanwhile.
     #[inline(never)]
-    pub fn look(&mut self, range: Range<usize>, mut f: impl FnMut(usize)) {
+    pub fn look(&mut self, range: Range<usize>, mut f: impl FnMut(usize)) -> io::Result<()> {
         let (mut from, end) = (range.start * WORD, range.end * WORD);
         while from < end {
             let to = (from & !(PIECE - 1)).saturating_add(PIECE).min(end);
             if let Some(used) = self.used(from..to) {
                 let piece = &mut self.piece[..used.len()];
-                if self.memory.read_exact_at(piece, used.start as u64).is_ok() {
-                    self.looked_at += piece.len();
-                    let (words, _) = piece.as_chunks::<WORD>();
-                    words.iter().for_each(|word| f(number(usize::from_ne_bytes(*word))));
-                }
+                self.memory.read_exact_at(piece, used.start as u64)?;
+                self.looked_at += piece.len();
+                let (words, _) = piece.as_chunks::<WORD>();
+                words.iter().for_each(|word| f(number(usize::from_ne_bytes(*word))));
             }
             from = to;
         }
+        Ok(())
     }
 
     /// The part of a piece that lies between the first page and the last one that were touched. All of it if that is not known.
