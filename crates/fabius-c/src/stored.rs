@@ -41,6 +41,8 @@ impl Lower<'_, '_> {
             }
         }
         let (mut ty, mut fields, mut bits) = (o.ty.clone(), Vec::new(), None);
+        // Bytes of a run, which its type may have more of.
+        let mut run = None;
         let mut inside: Option<Inside> = None;
         for part in &d.parts {
             match (part, ty.plain().clone()) {
@@ -73,13 +75,22 @@ impl Lower<'_, '_> {
                     ty = (*of).clone();
                 }
                 (Part::Run(i), CType::Struct(id)) => {
-                    fields.push(*i);
                     let f = &self.types().structs[id].fields.as_ref().expect("it is defined")[*i];
-                    ty = f.bits.expect("it leads a run").cell();
+                    let of = f.bits.expect("it leads a run");
+                    match &mut inside {
+                        Some(u) => u.offset = add(u.offset.clone(), number(f.offset)),
+                        None => fields.push(*i),
+                    }
+                    (ty, run) = (of.cell(), Some(of.bytes));
                 }
                 (Part::Cell(i), CType::Struct(id)) => {
                     let cells = self.types().structs[id].cells.expect("it is a union");
-                    inside = Some(Inside { cells, offset: number(i64::from(*i) * cells.bytes) });
+                    let offset = number(i64::from(*i) * cells.bytes);
+                    // Of a union in a union the cells are the outer one's.
+                    match &mut inside {
+                        Some(u) => u.offset = add(u.offset.clone(), offset),
+                        None => inside = Some(Inside { cells, offset }),
+                    }
                     ty = cells.cell();
                 }
                 _ => return wrong(span, "this is no single value"),
@@ -102,7 +113,11 @@ impl Lower<'_, '_> {
             None => vec![place(indexes)],
             Some(Inside { cells, .. }) if cells.count == 1 => vec![place(indexes)],
             Some(Inside { cells, offset }) => {
-                let bytes = bits.map_or_else(|| self.types().size(&ty).unwrap_or(1), |b| i64::from(b.bytes));
+                let of_run = run.or(bits.map(|b| b.bytes)).map(i64::from);
+                let bytes = of_run.unwrap_or_else(|| self.types().size(&ty).unwrap_or(1));
+                if bytes > 8 || bytes % cells.bytes != 0 {
+                    return unsupported(span, format!("a part of a union that has {bytes} bytes is not taken"));
+                }
                 let first = binary(BinaryOp::Div, offset, number(cells.bytes));
                 let each = (0..bytes / cells.bytes).map(|i| {
                     let mut all = indexes.clone();

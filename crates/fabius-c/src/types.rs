@@ -312,11 +312,12 @@ impl Types {
         if union {
             let mut places = Vec::new();
             self.extents(&CType::Struct(id), 0, &mut places);
-            let end = places.iter().map(|(at, size)| at + size).max().unwrap_or(0);
             let common = places.iter().fold(8, |g, (at, size)| gcd(gcd(g, *at), *size));
             // The greatest power of two that divides all of them.
             let bytes = 1 << common.trailing_zeros();
-            self.structs[id].cells = (end > 0).then_some(Cells { bytes, count: (end / bytes) as u32 });
+            let size = self.structs[id].size;
+            // With what lies behind the longest field: a union is copied whole.
+            self.structs[id].cells = (!places.is_empty()).then_some(Cells { bytes, count: (size / bytes) as u32 });
         }
         Ok(())
     }
@@ -325,12 +326,17 @@ impl Types {
     fn extents(&self, ty: &CType, at: i64, out: &mut Vec<(i64, i64)>) {
         match ty.plain() {
             CType::Array(of, n) => {
+                if n.unwrap_or(0) == 0 {
+                    return;
+                }
                 self.extents(of, at, out);
                 let size = self.size(of).unwrap_or(0);
                 out.push((at, size * i64::from(n.unwrap_or(0))));
                 out.push((at, size));
             }
             CType::Struct(id) => {
+                // A cell of a union in a union is some cells of the outer one.
+                out.extend(self.structs[*id].cells.map(|cells| (at, cells.bytes)));
                 for f in self.structs[*id].fields.iter().flatten() {
                     match f.bits {
                         Some(b) => out.push((at + f.offset, i64::from(b.bytes))),

@@ -237,3 +237,28 @@ fn small_programs_mean_what_the_compiler_says() {
         assert!(std::process::Command::new(&program).status().expect("it runs").success(), "{main}");
     }
 }
+
+#[test]
+fn a_union_in_a_struct_in_a_union_is_copied_from_and_to_where_it_is() {
+    let types = "union in { int a; char c[4]; }; union out { struct { int pad; union in in; } s; long l; };\
+                 static union in get(union out *p) { return p->s.in; } static int a(union in x) { return x.a; }";
+    let start = "union out o = { .l = 0x0000000200000001L }; union in x = { 7 }, *p = &o.s.in;";
+    let holds = |main: &str| assert_eq!(said(types, &format!("{start} {main}")), "verified", "{main}");
+    holds("x = o.s.in; assert(x.a == 2 && a(o.s.in) == 2 && get(&o).a == 2 && a(*p) == 2);");
+    holds("o.s.in = x; assert(o.l == 0x0000000700000001L);");
+    holds("*p = x; assert(o.s.pad == 1 && o.s.in.a == 7);");
+    holds("memset(&o.s.in, 0, sizeof o.s.in); assert(o.l == 1);");
+    // Of one cell.
+    let one = types.replace("char c[4]", "int b");
+    assert_eq!(said(&one, &format!("{start} x = o.s.in; o.s.pad = x.b; assert(o.l == 0x200000002L);")), "verified");
+}
+
+#[test]
+fn a_struct_of_bit_fields_in_a_union_is_copied_passed_and_returned() {
+    let types = "struct h { unsigned v : 4; unsigned h : 4; unsigned short len; }; union hh { struct h h; unsigned raw; };\
+                 static unsigned len(struct h x) { return x.len; } static struct h get(union hh *p) { return p->h; }";
+    let holds =
+        |main: &str| assert_eq!(said(types, &format!("union hh h = {{ .raw = 0x150054 }}; {main}")), "verified");
+    holds("struct h k = h.h; assert(k.len == 0x15 && k.v == 4 && len(h.h) == 0x15 && get(&h).h == 5);");
+    holds("struct h k = { 1, 2, 3 }; h.h = k; assert((h.raw & 0xffff00ff) == 0x30021);");
+}

@@ -253,7 +253,101 @@ impl Maker<'_> {
         let _ = writeln!(self.text, "    for (int k = 0; k < 16; k++) u1.c[k] = (unsigned char)(k * 37 + p);");
     }
 
+    /// The types of [`Maker::nested`]: a union in a struct in a union, without padding, which compilers copy and Fabius does not.
+    fn nested_types(&mut self, n: u32) {
+        let (word, half, bits) =
+            self.pick(&[("unsigned short", "char", 16), ("unsigned", "short", 32), ("long", "int", 32)]);
+        let packed = self.rng.bool();
+        let (other, layout) = if packed { (self.pick(&TYPES[..8]), "__attribute__((packed))") } else { (word, "") };
+        let (at, end) = (self.rng.u32(1..bits), if bits == 16 { "" } else { self.pick(&["", "unsigned : 0;"]) });
+        let base = if bits == 16 { "unsigned short" } else { "unsigned" };
+        let more = if word == "long" { "int h;" } else { "" };
+        let bytes = if self.rng.bool() { "unsigned char c[sizeof(int)];" } else { "" };
+        let pieces = if self.rng.bool() { format!("{half} p[2];") } else { String::new() };
+        let (f, g, k) = (self.rng.u32(1..32), self.rng.u32(1..32), self.rng.u32(1..17));
+        let _ = writeln!(
+            self.text,
+            "struct bits{n} {{ unsigned f : {f}; int g : {g}; short h; unsigned k : {k}; }} __attribute__((packed));\n\
+             union in{n} {{ {word} a; struct {{ {base} f : {at}; {base} g : {}; {end} {more} }} s; {pieces} {} }};\n\
+             struct mid{n} {{ {other} pad; union in{n} u; {} }} {layout};\n\
+             union out{n} {{ struct mid{n} m; unsigned long l; union in{n} n[2]; struct bits{n} b; {bytes} }};\n\
+             static struct mid{n} turn{n}(struct mid{n} m, union in{n} u) {{ m.u = u; m.pad += 3; return m; }}\n\
+             static union in{n} get{n}(union out{n} *p) {{ return p->m.u; }}\n\
+             static struct bits{n} flip{n}(struct bits{n} b) {{ b.g = ~b.g; b.h++; return b; }}",
+            bits - at,
+            if packed { "unsigned char odd[5];" } else { "" },
+            if packed { format!("struct bits{n} in;") } else { String::new() },
+        );
+    }
+
+    /// A union in a struct in a union, and a struct of bit-fields in one.
+    fn nested(&mut self, n: u32) {
+        let _ = writeln!(
+            self.text,
+            "    union out{n} o0, o1, *op = &o1; struct mid{n} t0, *mp = &o0.m; union in{n} x0, *ip = &o1.m.u; struct bits{n} b2;\n    \
+             memset(&o0, 0, sizeof o0); memset(&o1, 0, sizeof o1); memset(&t0, 0, sizeof t0); memset(&x0, 0, sizeof x0); memset(&b2, 0, sizeof b2);\n    \
+             o0.l = {}ul; o1.l = {}ul; o1.m.u.a = p; o0.n[1].a = q;",
+            self.rng.u64(..),
+            self.rng.u64(..)
+        );
+        for place in [
+            "o0.m.pad",
+            "op->m.u.a",
+            "mp->u.s.f",
+            "ip->s.g",
+            "o1.l",
+            "op->n[p & 1].a",
+            "o0.n[1].s.g",
+            "t0.u.a",
+            "t0.pad",
+            "x0.s.f",
+            "o0.b.g",
+            "op->b.k",
+            "b2.h",
+            "b2.f",
+        ] {
+            self.places.push((place.into(), "nested"));
+        }
+        for ty in ["union in", "struct mid", "struct bits", "union out"] {
+            self.places.push((format!("sizeof({ty}{n})"), "size"));
+        }
+    }
+
+    /// Copies of wholes, of which no two overlap in part.
+    fn copies(&mut self, n: u32) {
+        for _ in 0..self.rng.u32(2..6) {
+            let copy = self.pick(&[
+                "o0.m = o1.m;",
+                "t0 = op->m;",
+                "op->m = t0;",
+                "x0 = o0.m.u;",
+                "o0.m.u = x0;",
+                "*ip = o0.n[1];",
+                "*ip = t0.u;",
+                "o0.n[p & 1] = x0;",
+                "x0 = op->n[q & 1];",
+                "*mp = o1.m;",
+                "x0 = get#(op);",
+                "t0 = turn#(o0.m, *ip);",
+                "op->m = turn#(*mp, x0);",
+                "o0.m.u = turn#(t0, get#(&o1)).u;",
+                "memset(&o0.m.u, 0, sizeof o0.m.u);",
+                "b2 = op->b;",
+                "o0.b = b2;",
+                "op->b = flip#(o0.b);",
+                "o1.b = o0.b;",
+                "o0 = *op;",
+                "op = (q & 1) ? &o0 : &o1;",
+            ]);
+            let _ = writeln!(self.text, "    {}", copy.replace('#', &n.to_string()));
+        }
+    }
+
     fn function(&mut self, n: u32) {
+        let nested = self.rng.bool();
+        if nested {
+            self.nested_types(n);
+        }
         let _ = writeln!(self.text, "static unsigned long f{n}(int p, long q) {{");
         self.places = vec![("p".into(), "int"), ("q".into(), "long")];
         let memory = self.rng.u8(..3);
@@ -303,6 +397,9 @@ impl Maker<'_> {
         if overlaid {
             self.overlaid();
         }
+        if nested {
+            self.nested(n);
+        }
         let statements = self.rng.u32(3..8);
         for k in 0..statements {
             let mut out = String::new();
@@ -310,6 +407,9 @@ impl Maker<'_> {
             self.text += &out;
             if overlaid && k == 1 {
                 self.text += "    b1 = b0; u1 = *up; bp = (q & 1) ? &b0 : &b1;\n";
+            }
+            if nested {
+                self.copies(n);
             }
             if memory > 1 && k == 1 {
                 self.text += "    d = d + 1; if (q & 1) d--;\n    r = s;\n";
@@ -337,7 +437,7 @@ fn compare(seed: u64, functions: u32) {
         maker.earlier = n.min(2);
         maker.function(n);
     }
-    let text = format!("#include <assert.h>\n#include <stdio.h>\n{}", maker.text);
+    let text = format!("#include <assert.h>\n#include <stdio.h>\n#include <string.h>\n{}", maker.text);
     let calls: Vec<String> = (0..functions).flat_map(|n| CALLS.map(|(p, q)| format!("f{n}({p}, {q}l)"))).collect();
     let folder = std::env::temp_dir().join(format!("fabius-sequential-{}-{seed}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for the test");
@@ -347,7 +447,7 @@ fn compare(seed: u64, functions: u32) {
         .expect("the file is written");
     let program = folder.join("printed");
     let run = |compiler: &str| {
-        let flags = ["-O0", "-fwrapv", "-fno-strict-aliasing", "-w", "-Wno-packed-bitfield-compat", "-o"];
+        let flags = ["-O0", "-fwrapv", "-fno-strict-aliasing", "-w", "-Wno-packed-bitfield-compat", "-Wno-psabi", "-o"];
         let made = Command::new(compiler).args(flags).arg(&program).arg(&file).status().ok()?;
         assert!(made.success(), "{compiler}, seed {seed}");
         let output = Command::new(&program).output().expect("the program runs");
