@@ -58,29 +58,45 @@ impl<'a> Lower<'a, '_> {
         let (packed, least) = self.layout_of(s)?;
         let mut fields = Vec::new();
         for (i, d) in declarations.iter().enumerate() {
-            let ast::StructDeclaration::Field(field) = &d.node else { continue };
+            let field = match &d.node {
+                ast::StructDeclaration::Field(field) => field,
+                ast::StructDeclaration::StaticAssert(a) => {
+                    self.static_assertion(a)?;
+                    continue;
+                }
+            };
             let specifiers = Specifiers::of_qualifiers(&field.node.specifiers);
             let base = self.base_type(&specifiers)?;
             let begin = if i == 0 { s.span.start } else { declarations[i - 1].span.end };
             let asks = self.asked(begin..d.span.end);
             let align = self.alignment(&asks, self.span(d.span))?;
+            let declarators = &field.node.declarators;
+            let bits = declarators.iter().any(|d| d.node.bit_width.is_some());
+            if align.is_some() && bits {
+                return unsupported(self.span(d.span), "an alignment of a bit-field is not taken");
+            }
+            if align.is_some() && declarators.len() > 1 {
+                return unsupported(self.span(d.span), "an alignment among several fields is not taken")
+                    .map_err(|e: Refusal| e.help("declare each field by itself"));
+            }
             if asks.iter().any(|a| matches!(a, Asks::Mode(_))) {
                 return unsupported(self.span(d.span), "the attribute `mode` of a field is not taken");
-            }
-            // Packed is said of the whole struct, or of fields of characters, where it changes nothing.
-            if asks.contains(&Asks::Packed) && !packed && self.types().align(&base) > 1 {
-                return unsupported(self.span(d.span), "a field that is packed in a struct that is not is not taken");
             }
             let unnamed =
                 |t: &&Node<TypeSpecifier>| matches!(&t.node, TypeSpecifier::Struct(s) if s.node.identifier.is_none());
             if field.node.declarators.is_empty() && specifiers.types.iter().any(unnamed) {
                 fields.push(Member { name: String::new(), ty: base.clone(), width: None, align });
             }
-            for declarator in &field.node.declarators {
+            for declarator in declarators {
                 let (name, ty) = match &declarator.node.declarator {
                     Some(d) => self.declarator(d, base.clone())?,
                     None => (String::new(), base.clone()),
                 };
+                // Packed is said of the whole struct, or of fields of characters, where it changes nothing.
+                if asks.contains(&Asks::Packed) && !packed && (bits || self.types().align(&ty) > 1) {
+                    let words = "a field that is packed in a struct that is not is not taken";
+                    return unsupported(self.span(d.span), words);
+                }
                 let width = match &declarator.node.bit_width {
                     Some(width) => Some(self.bit_width(width, &ty)?),
                     None => None,

@@ -2,7 +2,7 @@
 //! program does are refused, and all are taken out of the text, because the parser does not know all places that they may have.
 
 use crate::lines::Lines;
-use crate::refusal::{Result, unsupported};
+use crate::refusal::{Refusal, Result, unsupported};
 use fabius_trace::Span;
 use std::ops::Range;
 
@@ -47,7 +47,11 @@ pub(crate) fn take(text: &mut String, lines: &Lines) -> Result<Vec<Attribute>> {
     while i < bytes.len() {
         match bytes[i] {
             b'#' if i == 0 || bytes[i - 1] == b'\n' => {
-                i += bytes[i..].iter().position(|b| *b == b'\n').unwrap_or(bytes.len() - i);
+                let end = i + bytes[i..].iter().position(|b| *b == b'\n').unwrap_or(bytes.len() - i);
+                if !lines.is_system(i) {
+                    pragma(&text[i..end], lines.span(i, end))?;
+                }
+                i = end;
             }
             b'"' | b'\'' => i = behind_quotes(bytes, i),
             c if c.is_ascii_alphabetic() || c == b'_' => {
@@ -80,6 +84,19 @@ pub(crate) fn take(text: &mut String, lines: &Lines) -> Result<Vec<Attribute>> {
         }
     }
     Ok(found)
+}
+
+/// Those that lay out types in another way, or give names another meaning, are refused.
+fn pragma(line: &str, span: Span) -> Result<()> {
+    let Some(words) = line[1..].trim_start().strip_prefix("pragma") else { return Ok(()) };
+    let name = words.trim_start().split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
+    let help = match name {
+        "pack" | "options" => "write `__attribute__((packed))` behind the `struct`",
+        "scalar_storage_order" | "ms_struct" => "read the bytes one by one",
+        "weak" | "redefine_extname" => "name the function that is meant",
+        _ => return Ok(()),
+    };
+    unsupported(span, format!("`#pragma {name}` is not taken")).map_err(|e: Refusal| e.help(help))
 }
 
 /// The attributes of one list.

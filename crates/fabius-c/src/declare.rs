@@ -263,7 +263,10 @@ impl<'a> Lower<'a, '_> {
     /// `_Static_assert`
     pub fn static_assertion(&mut self, a: &'a Node<ast::StaticAssert>) -> Result<()> {
         match self.integer(&a.node.expression)? {
-            0 => wrong(self.span(a.span), "this static assertion fails"),
+            0 => {
+                let text = a.node.message.node.concat().replace("\"\"", "");
+                wrong(self.span(a.span), format!("this static assertion fails: {text}"))
+            }
             _ => Ok(()),
         }
     }

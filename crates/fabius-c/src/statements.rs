@@ -113,7 +113,8 @@ impl<'a> Lower<'a, '_> {
 
     fn for_(&mut self, f: &'a ast::ForStatement, span: Span) -> Result<()> {
         match &f.initializer.node {
-            ast::ForInitializer::Empty | ast::ForInitializer::StaticAssert(_) => {}
+            ast::ForInitializer::Empty => {}
+            ast::ForInitializer::StaticAssert(a) => self.static_assertion(a)?,
             ast::ForInitializer::Expression(e) => {
                 let at = self.span(e.span);
                 self.full(at, |l| l.value(e).map(drop))?;

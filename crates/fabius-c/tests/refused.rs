@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::read;
+use common::{Folder, read};
 
 #[test]
 fn each_refusal_has_its_code() {
@@ -22,4 +22,31 @@ fn each_refusal_has_its_code() {
         assert!(message.contains(code), "{code}: {message}");
     }
     std::fs::remove_dir_all(&folder).expect("the folder is removed");
+}
+
+#[test]
+fn what_would_be_laid_out_in_another_way_is_refused_at_its_place() {
+    for (line, message, text) in [
+        (2, "`#pragma pack` is not taken", "int x;\n#pragma pack(1)\nstruct s { char c; int i; };"),
+        (1, "`#pragma pack` is not taken", "_Pragma(\"pack(push, 2)\") struct s { char c; int i; };"),
+        (1, "`#pragma scalar_storage_order`", "#pragma scalar_storage_order big-endian"),
+        (2, "`#pragma weak`", "void f(void);\n#pragma weak f"),
+        (1, "`#pragma redefine_extname`", "#pragma redefine_extname f g"),
+        (1, "an alignment of a bit-field", "struct s { int a; int b : 4 __attribute__((aligned(8))); };"),
+        (1, "an alignment among several fields", "struct s { char c; int a, b __attribute__((aligned(8))); };"),
+        (1, "a field that is packed", "struct s { char a : 5; char b : 5 __attribute__((packed)); };"),
+        (1, "a field that is packed", "struct s { char a; char *b __attribute__((packed)); };"),
+        (2, "fails: \"in it\"", "struct s { int x;\n_Static_assert(sizeof(int) == 5, \"in\" \" it\"); };"),
+        (1, "fails: \"head\"", "int main(void) { for (_Static_assert(0, \"head\");;) { } }"),
+    ] {
+        let main = if text.contains("main") { "" } else { "int main(void) { return 0; }" };
+        let folder = Folder::new();
+        let file = folder.file("x.c", &format!("{text}\n{main}"));
+        let said = read(&[&file], &[]).err().unwrap_or_default();
+        assert!(said.contains(message) && said.contains(&format!("c:{line}:")), "{text}: {said}");
+    }
+    let folder = Folder::new();
+    let text = "#pragma once\n#pragma GCC diagnostic push\nstruct s { int x; _Static_assert(sizeof(int) == 4, \"in\"); };\n\
+                int main(void) { for (_Static_assert(1, \"head\"); 0;) { } return sizeof(struct s) == 4 ? 0 : 1; }\n";
+    assert!(read(&[&folder.file("x.c", text)], &[]).is_ok());
 }
