@@ -25,8 +25,11 @@ const MANY: usize = 64;
 /// As many as may stay. Each takes two mappings, of which Linux allows a process 65,530.
 const MOST: usize = 1000;
 
+/// As many as may be added before it is looked again, however much memory there is.
+const AT_ONCE: usize = 4000;
+
 /// Bytes that may be looked at for each stack.
-const EFFORT: usize = 256 << 10;
+const EFFORT: usize = 64 << 10;
 
 /// A fiber that is never resumed.
 struct Still {
@@ -99,7 +102,7 @@ impl Kept {
         };
         self.give_back_oldest();
         let stay = self.stacks.len();
-        self.limit = stay + stay.max(MANY).max(looked_at / EFFORT).min(MOST);
+        self.limit = stay + stay.max(MANY).max((looked_at / EFFORT).min(AT_ONCE));
     }
 
     /// What failed executions have leaked refers to stacks, too, so that some would stay for ever.
