@@ -37,8 +37,9 @@ fn failing_checks_give_back_their_stacks() {
         assert_eq!(kind(deadlock()), BugKind::Deadlock);
     }
     let grown = address_space().saturating_sub(before);
-    // Each execution that fails has two stacks of two mebibytes. Some are kept, and other tests have some meanwhile.
-    assert!(grown < 400 << 20, "{grown} bytes more");
+    // Each execution that fails has two stacks of two mebibytes, two gibibytes in all. Some are kept, and other tests have
+    // some meanwhile.
+    assert!(grown < 1 << 30, "{grown} bytes more");
 }
 
 #[test]

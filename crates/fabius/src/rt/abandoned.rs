@@ -29,7 +29,7 @@ const MOST: usize = 1000;
 const AT_ONCE: usize = 4000;
 
 /// Bytes that may be looked at for each stack.
-const EFFORT: usize = 64 << 10;
+const EFFORT: usize = 128 << 10;
 
 /// A fiber that is never resumed.
 struct Still {
