@@ -10,6 +10,7 @@ mod attributes;
 mod core;
 mod declare;
 mod expressions;
+mod folder;
 mod initializers;
 mod library;
 mod lines;
@@ -27,6 +28,7 @@ mod stored;
 mod types;
 
 pub use assemble::{Failure, Loaded, load};
+pub use folder::Folder;
 pub use library::WRONG_FREES;
 pub use lower::{Limits, Options};
 pub use property::Property;

@@ -1,5 +1,6 @@
 //! The C preprocessor, with headers of ours in front of the system's.
 
+use crate::folder::Folder;
 use crate::lines::{is_preprocessed, without_markers};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,16 +11,6 @@ const HEADERS: [(&str, &str); 3] = [
     ("stdatomic.h", include_str!("../headers/stdatomic.h")),
     ("threads.h", include_str!("../headers/threads.h")),
 ];
-
-/// A folder that is removed when it is no longer needed.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left over lies in the folder for temporary files.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// The files as one preprocessed text. `.i` files are taken as they are.
 ///
@@ -36,19 +27,16 @@ pub fn preprocess(files: &[PathBuf], options: &[String]) -> Result<String, Strin
     let folder = headers().map_err(|e| format!("cannot write the headers: {e}"))?;
     let mut text = String::new();
     for file in files {
-        text += &run(file, &folder.0, options)?;
+        text += &run(file, folder.path(), options)?;
         text.push('\n');
     }
     Ok(text)
 }
 
 fn headers() -> std::io::Result<Folder> {
-    static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let folder = Folder(std::env::temp_dir().join(format!("fabius-headers-{}-{number}", std::process::id())));
-    std::fs::create_dir_all(&folder.0)?;
+    let folder = Folder::new("headers")?;
     for (name, text) in HEADERS {
-        std::fs::write(folder.0.join(name), text)?;
+        std::fs::write(folder.path().join(name), text)?;
     }
     Ok(folder)
 }

@@ -95,7 +95,7 @@ fn compile_c(
     };
     let program = fabius_verify::with_instances(program, instances)?;
     if choices == Choices::Finite {
-        c::refuse_wide_choices(&program, &source)?;
+        c::refuse_wide_choices(&program, &source, &havocked)?;
     }
     Ok(Loaded { id: id_of(&source), source, program: Ok(program), assumed: c::assumed(&havocked) })
 }

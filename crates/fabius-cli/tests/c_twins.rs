@@ -104,6 +104,21 @@ fn a_bug_is_seen_in_the_real_binary_or_the_answer_says_why_not() {
         assert!(answer.starts_with(words), "{name}: {answer}");
     }
     assert_eq!(said(&["check", "corpus/c/publish.c", "-DFIXED=1"]).matches("real binary").count(), 0);
+    // Another assertion that fails there is another bug.
+    let text = "#include <assert.h>\nint main(void) {\n    int x = 1;\n#ifndef __FABIUS__\n    assert(x == 3);\n#endif\n    \
+                assert(x == 2 ||\n           x == 4);\n    return 0;\n}\n";
+    let file = folder.join("places.c");
+    for (text, words) in [
+        (
+            text.to_string(),
+            "not seen in the real binary: the like fails there first at another place, with 0 preemptions: ",
+        ),
+        (text.replace("x == 3", "x == 1"), "seen in the real binary: assert(x == 2 || x == 4) fails"),
+    ] {
+        std::fs::write(&file, text).expect("a file can be written");
+        let answer = said(&["check", &file.display().to_string()]);
+        assert!(answer.starts_with(words), "{answer}");
+    }
     // The values that were chosen are those that the binary gets.
     let text = "#include <assert.h>\n#include <pthread.h>\nint __VERIFIER_nondet_int(void);\nunsigned long __VERIFIER_nondet_ulong(void);\n\
                 void reach_error(void) { assert(0); }\nstatic int x;\n\

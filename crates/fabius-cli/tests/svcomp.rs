@@ -201,6 +201,12 @@ fn a_function_without_a_body_is_assumed_on_request_and_the_answer_says_so() {
     assert_eq!(last_line(&output), "unknown");
     let pointer = file(&folder, "pointer.c", "int *get(void);\nint main(void) { return *get(); }\n");
     expect(&fabius(&["check", &pointer, "--havoc"]), 2, &["`get` has no body, and a `int *` cannot be anything"]);
+    let wide = file(&folder, "wide.c", "int get(int);\nint main(void) {\n    return get(1) == 2;\n}\n");
+    expect(
+        &fabius(&["check", &wide, "--havoc"]),
+        2,
+        &["`get` has no body: in line 3 it returns any integer", "a body for `get`"],
+    );
 }
 
 /// What the format asks of a violation witness.

@@ -8,10 +8,11 @@ use crate::native::{library, unexplored};
 use crate::paint::printable;
 use crate::program::Loaded;
 use crate::stop;
+use fabius_c::Folder;
 use fabius_native::{Language, Plan, Target, Walk};
 use fabius_trace::{Bound, BugKind, ErrorTrace, Mark, SchedulerKind, Verdict};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// The longest search.
@@ -36,16 +37,6 @@ enum Seen {
     No(String),
 }
 
-/// A folder that is removed when it is no longer needed.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left over lies in the folder for temporary files.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn seen(trace: &ErrorTrace, loaded: &Loaded) -> Result<Seen, Failure> {
     if loaded.assumed.is_some() {
         return Ok(Seen::No("functions of it have no body".into()));
@@ -57,16 +48,15 @@ fn seen(trace: &ErrorTrace, loaded: &Loaded) -> Result<Seen, Failure> {
         Ok(values) => values,
         Err(text) => return Ok(Seen::No(format!("`{text}` was a choice, which the binary cannot be given"))),
     };
-    let folder = Folder(std::env::temp_dir().join(format!("fabius-natively-{}", std::process::id())));
-    let written =
-        std::fs::create_dir_all(&folder.0).and_then(|()| std::fs::write(folder.0.join("values.c"), functions(&values)));
-    written.map_err(|e| input(format!("cannot write to `{}`: {e}", folder.0.display())))?;
-    let program = folder.0.join("program");
+    let folder = Folder::new("natively").map_err(|e| input(format!("a temporary folder cannot be made: {e}")))?;
+    let (program, given) = (folder.path().join("program"), folder.path().join("values.c"));
+    std::fs::write(&given, functions(&values))
+        .map_err(|e| input(format!("cannot write `{}`: {e}", given.display())))?;
     let library = library()?;
     let mut args: Vec<OsString> = ["-g", "-O0", "-w", "-pthread", "-o"].map(Into::into).into();
     args.push(program.clone().into());
     args.extend(c::compiler_arguments(&loaded.id));
-    args.push(folder.0.join("values.c").into());
+    args.push(given.into());
     let mut command = fabius_native::compile(Language::C, None, &library, &args).map_err(input)?;
     let built = command.output().map_err(|e| input(format!("the C compiler cannot be run: {e}")))?;
     if !built.status.success() {
@@ -96,23 +86,41 @@ fn seen(trace: &ErrorTrace, loaded: &Loaded) -> Result<Seen, Failure> {
     let report = fabius_native::explore(&target, &plan, &stop::on_interrupt(), &|_| {}).map_err(unexplored)?;
     let bound = Bound::Preemptions.count(most);
     Ok(match report.verdict {
-        Verdict::Bug { trace: native } => compared(trace, &native),
+        Verdict::Bug { trace: native } => compared(trace, &native, &loaded.source),
         Verdict::Verified | Verdict::NoBugWithinBounds { .. } => Seen::No(format!("nothing fails there with {bound}")),
         Verdict::Unknown { reason, .. } => Seen::No(reason.words()),
     })
 }
 
 /// What both have in common.
-fn compared(trace: &ErrorTrace, native: &ErrorTrace) -> Seen {
+fn compared(trace: &ErrorTrace, native: &ErrorTrace, source: &str) -> Seen {
     let cost = Bound::Preemptions.count(native.cost);
     if native.kind != trace.kind {
         return Seen::No(format!("something else fails there first, with {cost}: {}", native.message));
+    }
+    if !is_at(trace, native, source) {
+        return Seen::No(format!("the like fails there first at another place, with {cost}: {}", native.message));
     }
     let schedule = match turns(trace) == turns(native) {
         true => "on the same order of threads",
         false => "on another order of threads",
     };
     Seen::Yes(format!("{} ({schedule}, with {cost})", native.message))
+}
+
+/// Whether an assertion fails in the same line; of other bugs the places are several, or the compiler's.
+fn is_at(trace: &ErrorTrace, native: &ErrorTrace, source: &str) -> bool {
+    let own = trace.span.text(source);
+    // A call of `reach_error` fails inside of it.
+    if trace.kind != BugKind::Assertion || own.contains("reach_error") {
+        return true;
+    }
+    let place = native.message.rsplit_once(", at ").and_then(|(_, place)| place.rsplit_once(':'));
+    let Some((file, Ok(line))) = place.map(|(file, line)| (file, line.parse::<usize>())) else { return true };
+    let Ok(text) = std::fs::read_to_string(file) else { return true };
+    let first = trace.span.line_col(source).line as usize;
+    let mut mine = source.lines().skip(first - 1).take(own.lines().count().max(1));
+    text.lines().nth(line.saturating_sub(1)).is_some_and(|there| mine.any(|line| line == there))
 }
 
 /// Who runs after whom.
