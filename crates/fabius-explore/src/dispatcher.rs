@@ -223,6 +223,17 @@ impl Dispatcher {
         }
     }
 
+    /// The threads or buffers that could go on if none kept control: to whom a fair scheduler gives it at last.
+    pub fn ready_units(&self, view: &impl View, out: &mut Vec<BufferId>) {
+        match self {
+            Dispatcher::Threads(q) => {
+                q.options(view, out);
+                out.retain(|unit| view.ready(*unit));
+            }
+            Dispatcher::Buffers(bs) => bs.ready_buffers(view, out),
+        }
+    }
+
     /// Whether the thread or buffer can go on.
     pub fn unit_ready(&self, unit: BufferId, view: &impl View) -> bool {
         match self {

@@ -11,6 +11,9 @@
 //!
 //! An execution that ends, because nobody can go on, stays in its last state for ever.
 //!
+//! A thread that keeps control is ready, and so is who could go on if it did not: to keep control for ever is not fair. Who is
+//! ready need not have a step, therefore, and neither if all its steps are dropped: there may be no fair path at all.
+//!
 //! Nothing is assumed to be fair but threads: a nondeterministic choice may go the same way for ever. Threads are
 //! buffers; the choice among the tasks of one buffer is not fair either.
 
@@ -31,7 +34,7 @@ pub struct Graph {
 /// A state.
 #[derive(Clone, Debug, Default)]
 pub struct Node {
-    /// The threads that are ready in it.
+    /// The threads that are ready in it, whoever keeps control.
     pub ready: BTreeSet<BufferId>,
     /// The steps from it.
     pub edges: Vec<Edge>,
@@ -69,20 +72,22 @@ pub enum Violation {
     Livelock,
     /// A path that violates this, fair as that says.
     Property(Formula, Fairness),
+    /// Any path that is fair as that says: if there is none, nothing is violated whatever is asked.
+    Any(Fairness),
 }
 
 impl Violation {
     fn fairness(self) -> Fairness {
         match self {
             Violation::Livelock => Fairness::Weak,
-            Violation::Property(_, fairness) => fairness,
+            Violation::Property(_, fairness) | Violation::Any(fairness) => fairness,
         }
     }
 
     /// Whether the path may be in this state once it stays within its part.
     fn may_stay(self, node: &Node) -> bool {
         match self {
-            Violation::Livelock | Violation::Property(Formula::EventuallyAlways(_), _) => true,
+            Violation::Livelock | Violation::Any(_) | Violation::Property(Formula::EventuallyAlways(_), _) => true,
             Violation::Property(Formula::Eventually(c) | Formula::AlwaysEventually(c) | Formula::LeadsTo(_, c), _) => {
                 !node.holds[c]
             }

@@ -205,6 +205,8 @@ pub enum Cut {
     Steps,
     /// The system behaved differently when the same steps were run again.
     Nondeterminism,
+    /// All was looked at, and no execution is fair as the properties or the search for livelocks ask: they hold of nothing.
+    Unfair,
     /// A limit inside the program was hit on some path, which was not followed further.
     Program(Limit, Span),
 }

@@ -153,7 +153,7 @@ fn said(cut: Cut) -> protocol::Cut {
         Cut::Memory => protocol::Cut::Said("memory".into()),
         Cut::Steps => protocol::Cut::Said("an execution has more steps than `--max-steps`".into()),
         Cut::Nondeterminism => protocol::Cut::Said(NONDETERMINISTIC.into()),
-        Cut::Program(..) => protocol::Cut::Said("a limit inside the program".into()),
+        Cut::Program(..) | Cut::Unfair => protocol::Cut::Said("a limit inside the program".into()),
     }
 }
 

@@ -236,7 +236,7 @@ fn checked(
         limits: Vec::new(),
     };
     let vacuous = match (&outcome.bug, outcome.cut) {
-        (None, None | Some(Cut::Executions)) => {
+        (None, None | Some(Cut::Executions | Cut::Unfair)) => {
             vacuous::is_vacuous(program, &engine, plan, &outcome, &options, &monitor)
         }
         _ => Ok(false),
@@ -468,6 +468,7 @@ fn reason(cut: Cut, program: &Program) -> Reason {
         Cut::Memory => Reason::Memory,
         Cut::Interrupted => Reason::Interrupted,
         Cut::Executions => Reason::Executions,
+        Cut::Unfair => vacuous::reason_of_fairness(),
         Cut::Steps => {
             let most = fabius_explore::search::MAX_STEPS;
             Reason::Program { message: format!("an execution of more than {most} steps was not followed to its end") }

@@ -17,6 +17,13 @@ pub fn reason() -> Reason {
     Reason::Vacuous { message: message.into() }
 }
 
+/// The reason where executions go on for ever, and each leaves out a thread.
+pub fn reason_of_fairness() -> Reason {
+    let message = "no execution is fair: in each some thread could go on for ever and is left out, because its steps are \
+                   dropped by an `assume` that fails or a choice of nothing, or another one never gives up control";
+    Reason::Vacuous { message: message.into() }
+}
+
 /// The reason where a search was cut by a step that does not end, and no execution goes another way.
 pub fn reason_of_loop(span: Span, program: &Program) -> Reason {
     let at = span.line_col(&program.source);

@@ -325,7 +325,7 @@ fn reason(cut: Cut) -> Reason {
         Cut::Executions => Reason::Executions,
         Cut::Steps => Reason::Program { message: "an execution has more steps than `Config::max_steps`".into() },
         Cut::Nondeterminism => Reason::Program { message: NONDETERMINISTIC.into() },
-        Cut::Program(..) => Reason::Program { message: "a limit inside the program".into() },
+        Cut::Program(..) | Cut::Unfair => Reason::Program { message: "a limit inside the program".into() },
     }
 }
 

@@ -73,6 +73,9 @@ fn expected(graph: &Graph, what: Violation) -> bool {
     };
     match what {
         Violation::Livelock => all.into_iter().any(|n| on_cycle(n, &|e| !e.progress, Fairness::Weak, false)),
+        Violation::Any(f) => {
+            all.into_iter().any(|n| graph.nodes[n].ready.is_empty() || on_cycle(n, &|_| true, f, false))
+        }
         Violation::Property(Formula::Eventually(c), f) => stays(1, c, f),
         Violation::Property(Formula::AlwaysEventually(c), f) => all.into_iter().any(|n| stays(n, c, f)),
         Violation::Property(Formula::LeadsTo(a, b), f) => all.into_iter().any(|n| holds(n, a) && stays(n, b, f)),
@@ -108,6 +111,7 @@ fn check(graph: &Graph, what: Violation, lasso: &Lasso) {
     assert!(is_fair(what.fairness(), path), "{graph:?} {lasso:?}");
     match what {
         Violation::Livelock => assert!(taken.iter().all(|e| !e.progress)),
+        Violation::Any(_) => {}
         Violation::Property(formula, _) => {
             let holds: Vec<Vec<bool>> = states.iter().map(|n| graph.nodes[*n].holds.clone()).collect();
             assert!(formula.is_violated(&holds, repeats), "{graph:?} {lasso:?}");
@@ -121,7 +125,9 @@ fn finds_a_violation_whenever_there_is_one() {
     let formulas =
         [Formula::Eventually(0), Formula::AlwaysEventually(0), Formula::EventuallyAlways(0), Formula::LeadsTo(0, 1)];
     let properties = formulas.iter().flat_map(|f| Fairness::ALL.map(|fair| Violation::Property(*f, fair)));
-    let all: Vec<Violation> = properties.chain([Violation::Livelock]).collect();
+    let all: Vec<Violation> = properties
+        .chain([Violation::Livelock, Violation::Any(Fairness::Weak), Violation::Any(Fairness::Strong)])
+        .collect();
     let mut found = vec![0; all.len()];
     for _ in 0..2000 {
         let graph = random(&mut rng);

@@ -163,6 +163,18 @@ impl Buffers {
         Outer(&self.lanes, view).ready(buffer)
     }
 
+    /// The buffers that could go on if none kept control.
+    pub fn ready_buffers(&self, view: &impl View, out: &mut Vec<BufferId>) {
+        let mut tasks = Vec::new();
+        for lane in &self.lanes {
+            tasks.clear();
+            lane.levels.options(view, &mut tasks);
+            if tasks.iter().any(|task| view.ready(*task)) {
+                out.push(lane.id);
+            }
+        }
+    }
+
     /// Whether the buffer has tasks.
     pub fn contains(&self, buffer: BufferId) -> bool {
         self.lanes.iter().any(|l| l.id == buffer)

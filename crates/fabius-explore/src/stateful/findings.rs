@@ -5,6 +5,7 @@ use crate::liveness::{self, Edge, EdgeId, Graph, Lasso, Node, Violation};
 use crate::retrace::{self, Target};
 use crate::search::{Bug, Cut, Found};
 use crate::system::{Fault, Snapshot};
+use fabius_trace::Fairness;
 use std::collections::HashMap;
 
 impl<S> Search<'_, S>
@@ -58,9 +59,6 @@ where
         {
             return Ok(Some(self.retraced(&graph, &numbers, &lasso, Bug::Livelock)));
         }
-        if options.properties.is_empty() {
-            return Ok(None);
-        }
         if let Some((node, fault)) = self.evaluate(&mut graph, &numbers) {
             let (kind, span) = Cut::of_fault(fault)?;
             let lasso = Lasso { stem: liveness::shortest(&graph, node), cycle: Vec::new() };
@@ -70,11 +68,31 @@ where
             let lasso = liveness::find(&graph, Violation::Property(*formula, *fairness))?;
             Some(self.retraced(&graph, &numbers, &lasso, Bug::Property(number)))
         });
+        // In a part of the graph the fair ones may be missing.
+        if violated.is_none() && self.exhausted && self.limit.is_none() && !self.some_are_fair(&graph) {
+            return Err(Cut::Unfair);
+        }
         Ok(violated)
+    }
+
+    /// Whether some execution is fair in each way that is asked about. Without one all answers hold of nothing.
+    fn some_are_fair(&self, graph: &Graph) -> bool {
+        let options = self.context.options;
+        let livelock = options.livelock.then_some(Fairness::Weak);
+        let mut asked: Vec<Fairness> = Vec::new();
+        for fairness in options.properties.iter().map(|(_, fairness)| *fairness).chain(livelock) {
+            if !asked.contains(&fairness) {
+                asked.push(fairness);
+            }
+        }
+        asked.into_iter().all(|fairness| liveness::find(graph, Violation::Any(fairness)).is_some())
     }
 
     /// Asks of each state which conditions hold. Returns the first one that one of them has no value in.
     fn evaluate(&self, graph: &mut Graph, numbers: &[u32]) -> Option<(usize, Fault)> {
+        if self.context.options.properties.is_empty() {
+            return None;
+        }
         let mut node = self.any_initial()?;
         for (number, at) in numbers.iter().zip(1..) {
             self.context.decode(self.shard(*number).states.get(*number >> SHARD_BITS), &mut node);

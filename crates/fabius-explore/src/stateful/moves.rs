@@ -150,13 +150,9 @@ where
         (self.visit)(Visit { state: &node.state, is_final, is_complete, cost: at_cost });
         worker.finals += u64::from(is_final);
         if self.context.options.wants_cycles() {
-            let mut moves = Vec::new();
-            self.context.moves(node, &mut moves);
-            let threads = moves.iter().filter_map(|m| match m {
-                Move::Run(pick) => Some(pick.buffer),
-                Move::Delay(_) => None,
-            });
-            worker.ready.push((number, threads.collect()));
+            let mut ready = Vec::new();
+            node.dispatcher.ready_units(&self.context.view(&node.state), &mut ready);
+            worker.ready.push((number, ready));
         }
         if is_final && !is_complete && self.context.options.deadlock {
             let order = (worker.bytes.clone(), 0, Vec::new());

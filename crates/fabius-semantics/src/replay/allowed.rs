@@ -39,7 +39,8 @@ impl Replay<'_> {
         self.buffer_can_go(config, owner).then_some(owner)
     }
 
-    fn buffer_can_go(&self, config: &Config, n: BufferId) -> bool {
+    /// Whether one of its tasks could go on if no other buffer kept control.
+    pub(super) fn buffer_can_go(&self, config: &Config, n: BufferId) -> bool {
         let tasks: Vec<TaskId> = config.tasks().filter(|(b, _)| *b == n).map(|(_, t)| t.id).collect();
         tasks.into_iter().any(|t| self.reference.ready(config, t) && self.can_go(config, t))
     }

@@ -314,10 +314,10 @@ impl<'a> Replay<'a> {
         self.may_not_run(config, task).map_or(Ok(task), |reason| departs(number, reason))
     }
 
-    /// The buffers that could go on, if a cycle has begun.
+    /// The buffers that could go on if none kept control, if a cycle has begun: to keep it for ever is not fair.
     fn ready_in_cycle(&self, config: &Config) -> BTreeSet<BufferId> {
-        let tasks = config.tasks().filter(|_| self.cycle.is_some());
-        tasks.filter(|(_, t)| self.may_not_run(config, t.id).is_none()).map(|(n, _)| n).collect()
+        let buffers = config.buffers.keys().filter(|_| self.cycle.is_some());
+        buffers.copied().filter(|n| self.buffer_can_go(config, *n)).collect()
     }
 
     fn raced(&mut self, race: Race) -> Told {
