@@ -11,6 +11,7 @@ fn each_refusal_has_its_code() {
     for (code, text) in [
         ("E0701", "int main(void) { return 0 }"),
         ("E0702", "int main(void) { int a[2]; return a[0] + missing; }"),
+        ("E0702", "int main(void) { return _Alignof(struct missing); }"),
         ("E0703", "int main(void) { double d = 1.5; return d > 1; }"),
         ("E0704", "int elsewhere(int); int main(void) { return elsewhere(1); }"),
     ] {
