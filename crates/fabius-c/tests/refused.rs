@@ -13,6 +13,7 @@ fn each_refusal_has_its_code() {
         // What stands there is more than one byte.
         ("E0701", "enum { N = 2\u{202e} }; int main(void) { return N; }"),
         ("E0702", "int main(void) { int a[2]; return a[0] + missing; }"),
+        ("E0702", "int main(void) { return _Alignof(struct missing); }"),
         ("E0703", "int main(void) { double d = 1.5; return d > 1; }"),
         ("E0704", "int elsewhere(int); int main(void) { return elsewhere(1); }"),
     ] {

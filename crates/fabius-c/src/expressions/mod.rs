@@ -209,6 +209,10 @@ impl<'a> Lower<'a, '_> {
             }
             Expression::AlignOf(t) => {
                 let ty = self.type_name(&t.node.0.node)?;
+                if let CType::Struct(_) = ty.plain() {
+                    // It must be defined.
+                    self.size_value(&ty, span)?;
+                }
                 Ok(self.size_constant(self.types().align(&ty), span))
             }
             Expression::UnaryOperator(u) => self.unary(u.node.operator.node.clone(), &u.node.operand, e, span),
