@@ -23,7 +23,6 @@ mod retrace;
 pub mod scheduler;
 pub mod search;
 pub mod shrink;
-
 pub mod stateful;
 pub mod stateful_depth_first;
 pub mod stateless;

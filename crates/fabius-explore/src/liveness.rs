@@ -20,6 +20,7 @@
 mod components;
 mod cycle;
 
+use crate::search::Cut;
 use crate::system::BufferId;
 use fabius_trace::{Fairness, Formula};
 use std::collections::{BTreeSet, VecDeque};
@@ -123,14 +124,24 @@ impl Violation {
     }
 }
 
+/// Says from time to time whether to go on.
+pub type Over<'a> = &'a dyn Fn() -> Result<(), Cut>;
+
 /// Finds a violation with a shortest stem.
-pub fn find(graph: &Graph, what: Violation) -> Option<Lasso> {
+///
+/// # Errors
+/// What ended the look at the graph.
+pub fn find(graph: &Graph, what: Violation, over: Over<'_>) -> Result<Option<Lasso>, Cut> {
     let part: Vec<usize> = (1..graph.nodes.len()).filter(|n| what.may_stay(&graph.nodes[*n])).collect();
-    let fair = components::fair(graph, what, &part);
-    let stem = stem(graph, what, |node| fair.of[node].is_some() || what.ends_in(&graph.nodes[node]))?;
+    let fair = components::fair(graph, what, &part, over)?;
+    over()?;
+    let Some(stem) = stem(graph, what, |node| fair.of[node].is_some() || what.ends_in(&graph.nodes[node])) else {
+        return Ok(None);
+    };
+    over()?;
     let last = stem.last().map_or(0, |(node, edge)| graph.nodes[*node].edges[*edge].to);
     let cycle = if what.ends_in(&graph.nodes[last]) { Vec::new() } else { cycle::fair(graph, what, &fair, last) };
-    Some(Lasso { stem, cycle })
+    Ok(Some(Lasso { stem, cycle }))
 }
 
 /// A shortest path to a node.

@@ -385,16 +385,16 @@ pub(crate) struct Script {
     merges: bool,
     /// Whether the last one was.
     has_met: bool,
-    /// Whether cycles of choices are followed to a limit.
-    goes_round: bool,
+    /// Whether a cycle of choices is a limit.
+    minds_rounds: bool,
     /// Bytes that points may take, if there is a limit.
     room: Option<u64>,
 }
 
 impl Script {
-    /// Begins with the first outcome, for a search with these options: one for cycles looks at those of choices, too.
+    /// Begins with the first outcome, for a search with these options: one for cycles does not leave out those of choices.
     pub fn of(options: &Options) -> Script {
-        Script { goes_round: options.wants_cycles(), room: options.memory, ..Script::default() }
+        Script { minds_rounds: options.wants_cycles(), room: options.memory, ..Script::default() }
     }
 
     /// The same for a search that stores states: outcomes that lead to the same place inside of a step are made once from there
@@ -543,12 +543,16 @@ impl Choose for Script {
         Some(wide_of_parts(&parts)).filter(|choice| *choice <= most)
     }
 
+    fn minds_rounds(&self) -> bool {
+        self.minds_rounds
+    }
+
     fn is_full(&self) -> bool {
         self.room.is_some_and(|room| self.memory() > room)
     }
 
     fn comes_back(&mut self, describe: &mut dyn FnMut(&mut Vec<i64>)) -> bool {
-        if self.random.is_some() || self.goes_round {
+        if self.random.is_some() {
             return false;
         }
         // Those that are given have been here before.

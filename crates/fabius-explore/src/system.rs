@@ -154,6 +154,11 @@ pub trait Choose {
         false
     }
 
+    /// Whether to come back counts as a step that does not end, because infinite executions matter.
+    fn minds_rounds(&self) -> bool {
+        false
+    }
+
     /// Whether there is no memory for more points.
     fn is_full(&self) -> bool {
         false

@@ -273,7 +273,8 @@ fn checked(
         memory: outcome.memory,
         elapsed: began.elapsed(),
     };
-    if !plan.properties {
+    let is_unjudged = outcome.bug.is_none() && outcome.cut.is_some_and(Cut::is_final);
+    if !plan.properties || is_unjudged {
         properties::leave_out(program, &mut report);
     }
     Ok(report)

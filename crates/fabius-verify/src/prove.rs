@@ -121,7 +121,7 @@ pub fn prove(
 /// The program without the properties of infinite executions, which no translation knows.
 fn finite(program: &Program, plan: &ProofPlan) -> Result<Program, ProofError> {
     if plan.properties {
-        let help = "`fabius check` decides it, if there are finitely many states; `--no-properties` leaves it out";
+        let help = "`fabius check` decides it, if there are finitely many states; `fabius verify --no-properties` leaves it out";
         properties::refuse(program, help)?;
     }
     Ok(properties::without(program))

@@ -54,6 +54,20 @@ fn time_is_over_after_a_step_that_counts_for_many() {
 }
 
 #[test]
+fn infinite_executions_are_not_judged_when_it_is_over() {
+    let source = "var x: 0..9; process p[3] { loop { x = (x + 1) % 10; } } property wanted: always eventually x == 11;";
+    let program = fabius_lang::compile(source, &Default::default()).expect("it is a program");
+    let id = program_id("limits.fab", source, &[], &[]);
+    let none = Plan { time: Some(Duration::ZERO), ..Plan::default() };
+    for (plan, stop, why) in [(none, false, Reason::Time), (Plan::default(), true, Reason::Interrupted)] {
+        let report = check(&program, &id, &plan, &AtomicBool::new(stop), &|_| {}).expect("there is an answer");
+        assert_eq!(reason(&report.verdict), Some(&why));
+        assert_eq!(report.limits, ["the property `wanted` was not looked at"]);
+    }
+    assert!(matches!(said(source, &Plan::default(), false), Verdict::Bug { .. }));
+}
+
+#[test]
 fn a_step_is_interrupted() {
     for source in ENDLESS {
         for plan in plans(Plan::default()) {

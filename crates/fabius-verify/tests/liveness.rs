@@ -367,6 +367,17 @@ fn where_no_execution_is_fair_nothing_is_known() {
 }
 
 #[test]
+fn a_loop_of_choices_inside_of_a_step_is_a_limit() {
+    for body in ["while * { } x = 1;", "z = true; var k: 0..1; while * { k = 1 - k; } x = 1;"] {
+        let source = format!("var x: 0..1; var z: bool; property wanted: eventually x == 1; process p[1] {{ {body} }}");
+        let said = verdict(&source, &Plan::default());
+        assert!(matches!(&said, Verdict::Unknown { reason: Reason::Program { .. }, .. }), "{said:?}");
+        let wrong = source.replace("eventually x == 1", "eventually z && x == 0 && !z");
+        assert!(violation(&wrong).is_some(), "what is wrong after a way out is found");
+    }
+}
+
+#[test]
 fn an_execution_that_ends_stays_in_its_last_state() {
     let ends = "var x: 0..2; process p[1] { x = 1; x = 2; } property wanted:";
     let said = |property: &str| violation(&format!("{ends} {property};")).map(|t| (t.message, t.cycle));

@@ -132,7 +132,7 @@ fn finds_a_violation_whenever_there_is_one() {
     for _ in 0..2000 {
         let graph = random(&mut rng);
         for (what, found) in all.iter().zip(&mut found) {
-            let lasso = find(&graph, *what);
+            let lasso = find(&graph, *what, &|| Ok(())).expect("nothing ends it");
             assert_eq!(lasso.is_some(), expected(&graph, *what), "{what:?} {graph:?}");
             if let Some(lasso) = lasso {
                 *found += 1;
@@ -141,4 +141,25 @@ fn finds_a_violation_whenever_there_is_one() {
         }
     }
     assert!(found.iter().all(|n| (100..1950).contains(n)), "both answers must occur often: {found:?}");
+}
+
+#[test]
+fn who_says_that_it_is_over_ends_it() {
+    let mut rng = fastrand::Rng::with_seed(3);
+    for _ in 0..50 {
+        let graph = random(&mut rng);
+        let found = find(&graph, Violation::Any(Fairness::None), &|| Err(Cut::Time));
+        assert_eq!(found, Err(Cut::Time));
+    }
+    // Within one component, too.
+    let to = |to: usize| vec![Edge { to, thread: 0, progress: false }];
+    let n = 10_000;
+    let nodes = (0..n).map(|i| Node { edges: to(if i + 1 < n { i + 1 } else { 1 }), ..Node::default() });
+    let (graph, asked) = (Graph { nodes: nodes.collect() }, std::cell::Cell::new(0));
+    let over = || {
+        asked.set(asked.get() + 1);
+        if asked.get() > 1 { Err(Cut::Interrupted) } else { Ok(()) }
+    };
+    let part: Vec<usize> = (1..n).collect();
+    assert!(components::fair(&graph, Violation::Any(Fairness::None), &part, &over).is_err());
 }

@@ -1,7 +1,7 @@
 //! From what was stored to the schedule of a bug.
 
-use super::{Candidate, ROOT, SHARD_BITS, Search, index};
-use crate::liveness::{self, Edge, EdgeId, Graph, Lasso, Node, Violation};
+use super::{Candidate, ROOT, SHARD_BITS, SHARDS, Search, index, lock};
+use crate::liveness::{self, Edge, EdgeId, Graph, Lasso, Node, Over, Violation};
 use crate::retrace::{self, Target};
 use crate::search::{Bug, Cut, Found};
 use crate::system::{Fault, Snapshot};
@@ -39,7 +39,13 @@ where
         let options = self.context.options;
         let mut numbers: Vec<u32> = self.ready.keys().copied().collect();
         // In an order that does not depend on who came first.
-        numbers.sort_by_cached_key(|n| self.shard(*n).states.get(*n >> SHARD_BITS).to_vec());
+        {
+            let shards: Vec<_> = self.shards.iter().map(lock).collect();
+            let bytes = |n: u32| shards[n as usize & (SHARDS - 1)].states.get(n >> SHARD_BITS);
+            numbers.sort_unstable_by(|a, b| bytes(*a).cmp(bytes(*b)));
+        }
+        let over = &|| self.is_over().map_or(Ok(()), Err);
+        over()?;
         // Node 0 stands for the choice among the initial states.
         let nodes: HashMap<u32, usize> = numbers.iter().enumerate().map(|(i, n)| (*n, i + 1)).collect();
         let mut graph = Graph { nodes: vec![Node::default(); numbers.len() + 1] };
@@ -55,28 +61,29 @@ where
         }
         graph.nodes.iter_mut().for_each(|n| n.edges.sort_unstable_by_key(|e| (e.to, e.thread, e.progress)));
         if options.livelock
-            && let Some(lasso) = liveness::find(&graph, Violation::Livelock)
+            && let Some(lasso) = liveness::find(&graph, Violation::Livelock, over)?
         {
             return Ok(Some(self.retraced(&graph, &numbers, &lasso, Bug::Livelock)));
         }
-        if let Some((node, fault)) = self.evaluate(&mut graph, &numbers) {
+        if let Some((node, fault)) = self.evaluate(&mut graph, &numbers, over)? {
             let (kind, span) = Cut::of_fault(fault)?;
             let lasso = Lasso { stem: liveness::shortest(&graph, node), cycle: Vec::new() };
             return Ok(Some(self.retraced(&graph, &numbers, &lasso, Bug::Condition(kind, span))));
         }
-        let violated = options.properties.iter().enumerate().find_map(|(number, (formula, fairness))| {
-            let lasso = liveness::find(&graph, Violation::Property(*formula, *fairness))?;
-            Some(self.retraced(&graph, &numbers, &lasso, Bug::Property(number)))
-        });
+        for (number, (formula, fairness)) in options.properties.iter().enumerate() {
+            if let Some(lasso) = liveness::find(&graph, Violation::Property(*formula, *fairness), over)? {
+                return Ok(Some(self.retraced(&graph, &numbers, &lasso, Bug::Property(number))));
+            }
+        }
         // In a part of the graph the fair ones may be missing.
-        if violated.is_none() && self.exhausted && self.limit.is_none() && !self.some_are_fair(&graph) {
+        if self.exhausted && self.limit.is_none() && !self.some_are_fair(&graph, over)? {
             return Err(Cut::Unfair);
         }
-        Ok(violated)
+        Ok(None)
     }
 
     /// Whether some execution is fair in each way that is asked about. Without one all answers hold of nothing.
-    fn some_are_fair(&self, graph: &Graph) -> bool {
+    fn some_are_fair(&self, graph: &Graph, over: Over<'_>) -> Result<bool, Cut> {
         let options = self.context.options;
         let livelock = options.livelock.then_some(Fairness::Weak);
         let mut asked: Vec<Fairness> = Vec::new();
@@ -85,23 +92,31 @@ where
                 asked.push(fairness);
             }
         }
-        asked.into_iter().all(|fairness| liveness::find(graph, Violation::Any(fairness)).is_some())
+        for fairness in asked {
+            if liveness::find(graph, Violation::Any(fairness), over)?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Asks of each state which conditions hold. Returns the first one that one of them has no value in.
-    fn evaluate(&self, graph: &mut Graph, numbers: &[u32]) -> Option<(usize, Fault)> {
+    fn evaluate(&self, graph: &mut Graph, numbers: &[u32], over: Over<'_>) -> Result<Option<(usize, Fault)>, Cut> {
         if self.context.options.properties.is_empty() {
-            return None;
+            return Ok(None);
         }
-        let mut node = self.any_initial()?;
+        let Some(mut node) = self.any_initial() else { return Ok(None) };
         for (number, at) in numbers.iter().zip(1..) {
+            if at % 1024 == 0 {
+                over()?;
+            }
             self.context.decode(self.shard(*number).states.get(*number >> SHARD_BITS), &mut node);
             match self.context.system.conditions(&node.state) {
                 Ok(holds) => graph.nodes[at].holds = holds,
-                Err(fault) => return Some((at, fault)),
+                Err(fault) => return Ok(Some((at, fault))),
             }
         }
-        None
+        Ok(None)
     }
 
     fn retraced(&self, graph: &Graph, numbers: &[u32], lasso: &Lasso, what: Bug) -> Found {

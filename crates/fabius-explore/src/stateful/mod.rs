@@ -361,7 +361,9 @@ where
                 + s.claimed.capacity() * size_of::<Claimed>()
         };
         let work = self.work.values().map(|items| items.capacity() * size_of::<Item>()).sum::<usize>();
-        (self.shards.iter().map(shard).sum::<usize>() + work) as u64
+        let edges = self.edges.capacity() * size_of::<EdgeRecord>();
+        let ready = self.ready.capacity() * (size_of::<(u32, Vec<BufferId>)>() + 4 * size_of::<BufferId>());
+        (self.shards.iter().map(shard).sum::<usize>() + work + edges + ready) as u64
     }
 
     fn report(&self, key: (u32, u32), worker: &Worker<'a, S>, left: usize) {
@@ -397,10 +399,13 @@ where
     fn finish(mut self) -> Outcome {
         let bug = match self.bug.take() {
             Some(((cost, _), candidate)) => Some(self.found(candidate, cost)),
-            None if self.context.options.wants_cycles() => self.infinite().unwrap_or_else(|cut| {
-                self.limit = self.limit.or(Some(cut));
-                None
-            }),
+            // With a search that must end at once there is no time or memory for more.
+            None if self.context.options.wants_cycles() && self.cut.is_none() => {
+                self.infinite().unwrap_or_else(|cut| {
+                    self.limit = self.limit.or(Some(cut));
+                    None
+                })
+            }
             None => None,
         };
         let cut = self.cut.or(self.limit);

@@ -139,6 +139,9 @@ impl Exec<'_> {
                 Instr::Meet => {
                     if chose {
                         if self.comes_back(index, here) {
+                            if self.choose.minds_rounds() {
+                                return limit(Limit::EndlessStep, code.infos[here].at);
+                            }
                             // The other way makes the same accesses, and goes on.
                             self.log.accesses.clear();
                             return Ok(End::Dropped);
