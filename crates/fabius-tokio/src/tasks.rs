@@ -20,7 +20,7 @@ pub(crate) struct Tasks {
     all: Mutex<Vec<Arc<Task>>>,
     /// The thread that made the runtime, and drops it.
     owner: usize,
-    /// Whether it was dropped, also where nobody could see in which step.
+    /// Whether it was dropped when it had no tasks, which is no step.
     is_gone: AtomicBool,
 }
 
@@ -85,7 +85,6 @@ impl Tasks {
             return;
         }
         assert!(extend::me() == self.owner, "a `Runtime` must be dropped by the thread that made it");
-        self.is_gone.store(true, Relaxed);
         let unknown = |from: usize| -> Vec<Arc<Task>> {
             let all = self.all();
             all[from..].iter().filter(|task| !Tasks::knows_end(&all, task)).cloned().collect()
@@ -96,6 +95,7 @@ impl Tasks {
         };
         let mut from = 0;
         if unknown(from).is_empty() {
+            self.is_gone.store(true, Relaxed);
             return;
         }
         self.closed.change("shut down", at, |closed| closed.0 = true);
