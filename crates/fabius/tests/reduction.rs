@@ -340,6 +340,19 @@ fn races_are_reversed_again_when_what_follows_is_another() {
     }
 }
 
+/// Who comes to what has been done reads, also if that was not done yet when it was announced.
+#[test]
+fn what_is_done_once_is_read_from_then_on() {
+    let program = [vec![Op::Load(1), Op::Once, Op::Add(1)], vec![Op::Once, Op::Once, Op::Load(0)]];
+    let classes = |config: Config| outcomes(&program, config).1.levels.last().unwrap().states;
+    let ways = [
+        Config::new().exhaustive(),
+        Config::new().exhaustive().without_reduction(),
+        Config::new().iterative_preemptions(),
+    ];
+    assert_eq!(ways.map(classes), [2; 3]);
+}
+
 #[test]
 fn straight_line_programs_run_once_for_each_class() {
     is_optimal(0..25);
