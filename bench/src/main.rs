@@ -4,7 +4,7 @@
 //! `cargo run --release --manifest-path bench/Cargo.toml -- figures`
 //! `cargo run --release --manifest-path bench/Cargo.toml -- drivers`
 //! `cargo run --release --manifest-path bench/Cargo.toml -- any-threads [--plot FILE.svg]`
-//! `cargo run --release --manifest-path bench/Cargo.toml -- portfolio [--all]`
+//! `cargo run --release --manifest-path bench/Cargo.toml -- portfolio [--all] [--binary FILE] [NAME..]`
 //! `cargo run --release --manifest-path bench/Cargo.toml -- messages [--plot FILE.svg] [FAMILY..]`
 
 mod any_threads;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         Some("portfolio") => portfolio::run(&arguments.collect::<Vec<_>>()),
         Some("messages") => messages::run(arguments.collect()),
         _ => Err(
-            "usage: fabius-bench spin [--runs N] [NAME..] | figures | drivers | any-threads [--plot FILE.svg] | portfolio [--all] | messages [--plot FILE.svg] [FAMILY..]"
+            "usage: fabius-bench spin [--runs N] [NAME..] | figures | drivers | any-threads [--plot FILE.svg] | portfolio [--all] [--binary FILE] [NAME..] | messages [--plot FILE.svg] [FAMILY..]"
                 .into(),
         ),
     };

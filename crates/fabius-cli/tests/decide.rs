@@ -53,14 +53,16 @@ fn what_a_proof_leaves_out_is_in_its_first_line() {
 
 #[test]
 fn one_engine_alone_may_not_fit() {
-    expect(
-        &fabius(&["examples/bluetooth.fab", "--engine", "any"]),
-        2,
-        &["no process of this program is of any number"],
-    );
+    expect(&fabius(&["examples/peterson.fab", "--engine", "any"]), 2, &["no process of this program is of any number"]);
     expect(&fabius(&["examples/account.fab", "--engine", "explore"]), 2, &["cannot be tried value by value"]);
     expect(&fabius(&["examples/bluetooth.fab", "--engine", "bmc"]), 1, &["answered by bounded model checking"]);
     expect(&fabius(&["examples/bluetooth.fab", "--engine", "random"]), 1, &["answered by random walks"]);
+}
+
+#[test]
+fn an_engine_that_is_not_there_is_answered_with_those_that_are() {
+    let words = "[possible values: explore, bmc, any, random]";
+    expect(&fabius(&["examples/bluetooth.fab", "--engine", "summaries"]), 2, &[words]);
 }
 
 #[test]

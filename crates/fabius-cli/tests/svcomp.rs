@@ -66,6 +66,18 @@ fn a_property_decides_what_is_a_bug() {
     expect(&fabius(&["check", &program, "--svcomp"]), 2, &["no property of a C program is asked about"]);
 }
 
+/// `verify` sees a deadlock, and it is none of what is asked.
+#[test]
+fn a_deadlock_is_no_violation_of_a_property() {
+    let text = "#include <pthread.h>\nextern void reach_error(void);\npthread_mutex_t a, b;\n\
+                static void *run(void *unused) {\n    pthread_mutex_lock(&a);\n    pthread_mutex_lock(&b);\n    return 0;\n}\n\
+                int main(void) {\n    pthread_t t;\n    pthread_create(&t, 0, run, 0);\n    pthread_mutex_lock(&b);\n    pthread_mutex_lock(&a);\n    return 0;\n}\n";
+    let program = file(&folder("svcomp_deadlock"), "x.c", text);
+    expect(&fabius(&["verify", &program, "--rounds", "2"]), 1, &["deadlock"]);
+    expect(&fabius(&["verify", &program, "--rounds", "2", "--property", "unreach-call"]), 0, &[]);
+    expect(&fabius(&[&program, "--engine", "bmc", "--time", "5s", "--property", "unreach-call"]), 3, &["unknown"]);
+}
+
 #[test]
 fn a_task_names_program_property_and_data_model() {
     let folder = folder("svcomp_task");

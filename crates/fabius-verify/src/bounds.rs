@@ -1,7 +1,7 @@
 //! What the engines say alike: how far an answer goes, and why there is none.
 
 use crate::Report;
-use crate::proof::{ProofError, Sequentialization};
+use crate::proof::{ProofError, ProofPlan, Sequentialization};
 use fabius_lang::program::{Program, StmtKind};
 use fabius_sequential::bmc::{BmcError, CutOff, NotSequential};
 use fabius_smt::{Limits, Solver, SolverChoice};
@@ -88,8 +88,8 @@ pub fn describe(cut: &CutOff, program: &Program) -> String {
 }
 
 /// Only the translation by rounds of threads looks for deadlocks.
-pub fn no_deadlocks(program: &Program, what: Sequentialization) -> Option<String> {
+pub fn no_deadlocks(program: &Program, plan: &ProofPlan) -> Option<String> {
     let waits = || program.any_stmt(|s| matches!(s.kind, StmtKind::Await(_) | StmtKind::Join(_)));
-    let looked = matches!(what, Sequentialization::Rounds(_));
-    (!looked && waits()).then(|| "deadlocks were not looked for".into())
+    let looked = matches!(plan.sequentialization, Sequentialization::Rounds(_));
+    (plan.deadlock && !looked && waits()).then(|| "deadlocks were not looked for".into())
 }

@@ -18,11 +18,11 @@ pub fn attempt(
     work: &mut Work<'_>,
 ) -> Result<Verdict, ProofError> {
     let what = plan.sequentialization;
-    let translated = translate(program, what, Trace::On, plan.caps())?;
+    let translated = translate(program, plan, Trace::On)?;
     let outcome = follow(&translated, solver(&plan.solver)?, plan.depth(), work.limits, work)?;
     let mut bounds = proof_bounds(what, id);
     bounds.limits = translated.limits.clone();
-    bounds.limits.extend(no_deadlocks(program, what));
+    bounds.limits.extend(no_deadlocks(program, plan));
     Ok(match outcome {
         Outcome::Bug(witness) => work.replay(|| confirm_witness(program, id, what, &translated, &witness))?,
         Outcome::Unknown => {

@@ -22,12 +22,12 @@ pub fn attempt(
     work: &mut Work<'_>,
 ) -> Result<Verdict, ProofError> {
     let what = plan.sequentialization;
-    let translated = translate(program, what, Trace::Off, plan.caps())?;
+    let translated = translate(program, plan, Trace::Off)?;
     let mut bounds = proof_bounds(what, id);
     match clauses_say(&translated.program, plan, work)? {
         Answer::Safe { .. } => {
             bounds.limits = translated.limits;
-            bounds.limits.extend(no_deadlocks(program, what));
+            bounds.limits.extend(no_deadlocks(program, plan));
             Ok(Verdict::NoBugWithinBounds { bounds })
         }
         Answer::Unsafe => shown(program, id, plan, bounds, work),

@@ -22,12 +22,12 @@ pub fn attempt(
     work: &mut Work<'_>,
 ) -> Result<Verdict, ProofError> {
     let what = plan.sequentialization;
-    let translated = translate(program, what, Trace::Off, plan.caps())?;
+    let translated = translate(program, plan, Trace::Off)?;
     let mut bounds = proof_bounds(what, id);
     match summarize(translated.program, work)? {
         Ok(reached) if reached.failing.is_empty() => {
             bounds.limits = translated.limits;
-            bounds.limits.extend(no_deadlocks(program, what));
+            bounds.limits.extend(no_deadlocks(program, plan));
             Ok(Verdict::NoBugWithinBounds { bounds })
         }
         Ok(_) => shown(program, id, plan, bounds, work),

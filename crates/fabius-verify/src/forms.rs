@@ -1,7 +1,7 @@
 //! The translations, one after the other, and what they make as text.
 
 use crate::in_time::{Budget, within_what_is_left};
-use crate::proof::{ProofError, Sequentialization};
+use crate::proof::{ProofError, ProofPlan, Sequentialization};
 use fabius_lang::program::Program;
 use fabius_sequential::export::promela::{Refused, Sizes, promela};
 use fabius_translate::explicit::{Trace, explicit};
@@ -10,26 +10,28 @@ use fabius_translate::relay::relay;
 use fabius_translate::yields::Begin;
 use fabius_translate::{Caps, Explicit, Prioritized, Translated, Unsupported};
 
-/// The sequential program.
+/// The sequential program that a plan asks about.
 ///
 /// # Errors
 /// [`ProofError::Unsupported`].
-pub fn translate(
-    program: &Program,
-    what: Sequentialization,
-    trace: Trace,
-    caps: Caps,
-) -> Result<Translated, ProofError> {
+pub fn translate(program: &Program, plan: &ProofPlan, trace: Trace) -> Result<Translated, ProofError> {
+    let (what, caps) = (plan.sequentialization, plan.caps());
     if let Sequentialization::AnyThreads(k) = what {
         return Ok(lazy(&parameterized(program, trace, caps).map_err(ProofError::Unsupported)?, k));
     }
-    let source = explicit(program, trace, caps).map_err(ProofError::Unsupported)?;
+    let mut source = explicit(program, trace, caps).map_err(ProofError::Unsupported)?;
+    if !plan.deadlock {
+        source.forget_deadlocks();
+    }
+    sequential(source, what).map_err(ProofError::Unsupported)
+}
+
+fn sequential(source: Explicit, what: Sequentialization) -> Result<Translated, Unsupported> {
     match what {
         Sequentialization::Delays(k) => fabius_translate::depth_first::depth_first(&source, k),
         Sequentialization::Rounds(k) | Sequentialization::AnyThreads(k) => fabius_translate::rounds::rounds(&source, k),
         Sequentialization::Buffers { zields, yields } => buffers(source, zields, yields),
     }
-    .map_err(ProofError::Unsupported)
 }
 
 /// First the buffers, then the yields, then the levels.
@@ -98,7 +100,11 @@ fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -
         Form::SharedMemory => source().and_then(|e| fabius_translate::synce::synce(&e)),
         Form::SingleBuffer => source().and_then(|e| single_buffer(e, zields)).map(|p| p.into_program()),
         Form::YieldFree => source().and_then(|e| yield_free(e, zields, yields)).map(|p| p.into_program()),
-        Form::Sequential | Form::Promela => return unparsed(&translate(program, what, off, caps)?.program),
+        Form::Sequential | Form::Promela => match what {
+            Sequentialization::AnyThreads(k) => parameterized(program, off, caps).map(|p| lazy(&p, k)),
+            _ => source().and_then(|e| sequential(e, what)),
+        }
+        .map(|t| t.program),
     };
     unparsed(&translated.map_err(ProofError::Unsupported)?)
 }

@@ -119,6 +119,8 @@ pub struct ProofPlan {
     pub objects: Option<u32>,
     /// Begin with the least bounds, and raise them in turn to those of `sequentialization`.
     pub incremental: bool,
+    /// Whether a deadlock is a bug.
+    pub deadlock: bool,
     /// Whether the properties of the program are asked about, which refuses a program that has any.
     pub properties: bool,
     /// The solver.

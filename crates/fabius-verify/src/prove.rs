@@ -55,7 +55,7 @@ fn dumped(program: &Program, plan: &ProofPlan, format: Dump) -> Result<String, P
         (Dump::SmtLib, Sequentialization::AnyThreads(k)) => {
             eager(&parameterized(program, Trace::Off, plan.caps()).map_err(ProofError::Unsupported)?, k)
         }
-        (_, what) => translate(program, what, Trace::Off, plan.caps())?,
+        _ => translate(program, plan, Trace::Off)?,
     };
     match format {
         Dump::Fab => unparsed(&translated.program),

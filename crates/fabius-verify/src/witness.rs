@@ -23,7 +23,7 @@ pub fn shown(
     work: &mut Work<'_>,
 ) -> Result<Verdict, ProofError> {
     let what = plan.sequentialization;
-    let translated = translate(program, what, Trace::On, plan.caps())?;
+    let translated = translate(program, plan, Trace::On)?;
     let mut reason = None;
     for step in 1..=DEEPEST {
         let depth = Depth { unwind: 1 << step, recursion: 1 << step };

@@ -28,6 +28,7 @@ fn plan(rounds: u32, engine: Engine) -> ProofPlan {
         objects: None,
         incremental: false,
         engine,
+        deadlock: true,
         properties: true,
         solver: SolverChoice::Embedded,
         time: Some(Duration::from_secs(600)),

@@ -16,6 +16,7 @@ fn plan() -> ProofPlan {
         tasks: None,
         objects: None,
         incremental: false,
+        deadlock: true,
         properties: true,
         solver: SolverChoice::Embedded,
         time: None,

@@ -60,6 +60,7 @@ fn agrees(source: &str) -> Option<(BugKind, u32)> {
         objects: None,
         incremental: false,
         engine: Engine::Bmc,
+        deadlock: true,
         properties: true,
         solver: SolverChoice::Embedded,
         time: None,

@@ -224,6 +224,7 @@ fn shown(program: &Program, rounds: u32) -> Result<(), String> {
         tasks: None,
         objects: None,
         incremental: false,
+        deadlock: true,
         properties: true,
         solver: SolverChoice::Embedded,
         time: None,

@@ -84,6 +84,79 @@ fn any_number_of_threads_is_answered_with_and_without_deadlocks() {
     assert_eq!(alone.report.limits, ["deadlocks were not looked for"]);
 }
 
+/// More threads than anybody can explore, which their number has nothing to do with.
+#[test]
+fn equal_threads_are_decided_as_any_number_of_them() {
+    let source = "var a: bool;\nvar b: bool;\nprocess p[100] { a = true; b = true; assert a; }\n";
+    let all = decided(source, &ask(None)).expect("it fits");
+    assert_eq!((all.by, &all.report.verdict), (Member::AnyThreads, &Verdict::Verified));
+    // Three would fail, two do not.
+    let two = "var n: 0..9;\nprocess p[2] { n += 1; assert n < 3; }\n";
+    let alone = decided(two, &ask(Some(Member::AnyThreads))).expect("it fits");
+    assert!(matches!(alone.report.verdict, Verdict::Unknown { .. }), "{:?}", alone.report.verdict);
+    let all = decided(two, &ask(None)).expect("it fits");
+    assert_eq!((all.by, &all.report.verdict), (Member::Exploration, &Verdict::Verified));
+    // No thread would do no harm, and each of these is dropped.
+    let nothing = "var x: bool;\nprocess p[2] { x = true; assume !x; assert false; }\n";
+    let alone = decided(nothing, &ask(Some(Member::AnyThreads))).expect("it fits");
+    assert!(matches!(alone.report.verdict, Verdict::Unknown { .. }), "{:?}", alone.report.verdict);
+}
+
+fn general_proofs_hold(seeds: std::ops::Range<u64>) {
+    let (mut proved, mut fails) = (0, 0);
+    for seed in seeds {
+        let source = testkit::parameterized::random(seed).source();
+        for count in [2, 3] {
+            let source = source.replace("[*]", &format!("[{count}]"));
+            let id = program_id("test.fab", &source, &[], &[]);
+            let plan = Plan { deadlock: false, ..Plan::default() };
+            let explored = check(&program(&source), &id, &plan, &AtomicBool::new(false), &|_| {});
+            let fails_so = has_bug(&explored.expect("it can be checked").verdict);
+            let alone = decided(&source, &ask(Some(Member::AnyThreads))).unwrap_or_else(|e| panic!("{seed}: {e:?}"));
+            match alone.report.verdict {
+                Verdict::Verified => assert_ne!(fails_so, Some(true), "seed {seed}\n{source}"),
+                Verdict::Unknown { .. } => fails += u32::from(fails_so == Some(true)),
+                verdict => panic!("seed {seed}: {verdict:?}\n{source}"),
+            }
+            proved += u32::from(alone.report.verdict == Verdict::Verified);
+        }
+    }
+    assert!(proved >= 5 && fails >= 5, "{proved} proved, {fails} that fail");
+}
+
+#[test]
+fn what_holds_of_any_number_holds_of_each() {
+    general_proofs_hold(0..40);
+}
+
+#[test]
+#[ignore = "minutes"]
+fn what_holds_of_any_number_holds_of_each_of_many() {
+    general_proofs_hold(1000..3000);
+}
+
+/// All orders of so many threads are too many to explore; two in any order are enough.
+#[test]
+fn walks_at_random_find_what_is_everywhere() {
+    let source = "var n: int;\nproc p() { let t = n; n = t + 1; }\n\
+                  init {\n    var all: [thread; 40];\n    for i in 0..39 { all[i] = spawn p(); }\n    for i in 0..39 { join all[i]; }\n    assert n == 40;\n}\n";
+    let all = decided(source, &ask(None)).expect("it fits");
+    assert!(matches!(all.report.verdict, Verdict::Bug { .. }), "{:?}", all.report.verdict);
+}
+
+#[test]
+fn nobody_looks_for_deadlocks_that_are_no_bugs() {
+    let source = "var x: bool;\nprocess p[1] { await x; }\n";
+    for member in [Member::Exploration, Member::BoundedModelChecking] {
+        let of = |deadlock| {
+            let time = Some(Duration::from_secs(2));
+            decided(source, &Ask { deadlock, time, ..ask(Some(member)) }).expect("it fits").report.verdict
+        };
+        assert!(matches!(of(true), Verdict::Bug { .. }), "{member:?}");
+        assert!(!matches!(of(false), Verdict::Bug { .. }), "{member:?}");
+    }
+}
+
 #[test]
 fn who_does_not_fit_says_why() {
     let source = "init { assert true; }\n";

@@ -21,6 +21,7 @@ fn proof_plan(sequentialization: Sequentialization) -> ProofPlan {
         incremental: false,
         engine: Engine::Bmc,
         // Small questions would not get to it.
+        deadlock: true,
         properties: true,
         solver: if cfg!(feature = "cadical") { SolverChoice::Named("cadical".into()) } else { SolverChoice::Embedded },
         time: Some(Duration::from_secs(900)),

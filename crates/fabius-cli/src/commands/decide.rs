@@ -26,7 +26,7 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
     let budget = Budget { time: args.time, memory: for_reading(args.memory), stop: &stop };
     let loaded = load(&args.file, &args.program, Choices::Unbounded, budget)?;
     let is_c = c::is_c(Path::new(&loaded.id.file));
-    // Only exploration looks for data races, which are bugs of C.
+    // Data races are bugs of C.
     let races = is_c && c::property(&loaded.id).is_none_or(|p| p == Property::NoDataRace);
     let points = if races { Points::Sync } else { Points::All };
     let program = match &loaded.program {
@@ -35,13 +35,15 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
             return give::unread(reason, question(Member::Exploration, points), began, &loaded, &args.answer);
         }
     };
+    let is_explorable = match is_c {
+        true => c::wide_choice(program).is_none(),
+        false => !program.has_unbounded_choice(),
+    };
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     let ask = Ask {
-        only: args.engine.map(Into::into).or(races.then_some(Member::Exploration)),
-        is_explorable: match is_c {
-            true => c::wide_choice(program).is_none(),
-            false => !program.has_unbounded_choice(),
-        },
+        // Nobody else looks for data races.
+        only: args.engine.map(Into::into).or((races && !is_explorable).then_some(Member::Exploration)),
+        is_explorable,
         points,
         deadlock: c::property(&loaded.id).is_none(),
         // Reading the program is part of the time.

@@ -9,7 +9,7 @@ use crate::paint::{Ink, Style};
 use crate::program::load;
 use crate::progress::Ticker;
 use crate::sequential::sequentialization;
-use crate::{files, stop};
+use crate::{c, files, stop};
 use fabius_lang::Choices;
 use fabius_lang::program::Program;
 use fabius_trace::{Bound, Points, SchedulerKind};
@@ -36,6 +36,7 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
         }
     };
     let mut plan = plan(args, program)?;
+    plan.deadlock = c::property(&loaded.id).is_none();
     // Reading the program is part of the time.
     plan.time = plan.time.map(|time| time.saturating_sub(began.elapsed()));
     let wrong = |e| failure::of_proof(e, &loaded.source, &loaded.id.file);
@@ -83,6 +84,7 @@ fn plan(args: &VerifyArgs, program: &Program) -> Result<ProofPlan, Failure> {
         tasks: args.sequential.tasks,
         objects: args.sequential.objects,
         incremental: args.incremental,
+        deadlock: true,
         properties: !args.no_properties,
         solver: args.solver.choice(),
         time: args.limits.time,

@@ -1,16 +1,17 @@
 //! How each engine is asked: with bounds that grow by themselves, until it knows or is stopped.
 
-use super::{Ask, Member, MemberError};
+use super::{Ask, Member, MemberError, OFTEN};
 use crate::bounds::unknown;
-use crate::proof::{Engine, MOST, ProofPlan, ProofProgress, Sequentialization};
+use crate::proof::{Engine, MOST, ProofError, ProofPlan, ProofProgress, Sequentialization};
 use crate::prove::{is_parameterized, prove};
+use crate::vacuous::is_surely_vacuous;
 use crate::{Plan, Progress, Report, Strategy, check, program_id, with_instances};
 use fabius_lang::program::Program;
 use fabius_smt::SolverChoice;
-use fabius_trace::{Bound, ProgramId, Reason, Verdict};
+use fabius_trace::{Bound, Points, ProgramId, Reason, Verdict};
 use fabius_translate::Caps;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How far a member is.
@@ -29,6 +30,8 @@ pub struct Work {
     pub ask: Ask,
     pub deadline: Option<Instant>,
     pub stop: Arc<AtomicBool>,
+    /// Nobody explores any more: random walks need not rest.
+    pub others_rest: AtomicBool,
 }
 
 impl Work {
@@ -45,8 +48,11 @@ pub fn run(member: Member, work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<R
         Member::Exploration if is_parameterized(&work.program) => some_of_each(work, news),
         Member::Exploration => explore(work, &work.program, &work.id, news),
         Member::RandomWalks => walk(work, news),
-        Member::BoundedModelChecking => deepen(work, news).map(without_options),
-        Member::AnyThreads => any_threads(work, news).map(without_options),
+        Member::BoundedModelChecking => deepen(work, news).map(without_options).map(|r| without_races(work, r)),
+        Member::AnyThreads if is_parameterized(&work.program) => {
+            any_threads(work, &work.program, work.left(), news).map(without_options)
+        }
+        Member::AnyThreads => more_of_them(work, news),
     }
 }
 
@@ -85,16 +91,52 @@ fn some_of_each(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, Memb
     Ok(finished.expect("two of each are explored"))
 }
 
+/// The first walks take so long beside the others. Later ones take a twentieth of the time.
+const FIRST_WALKS: Duration = Duration::from_millis(400);
+
+/// Walks for a while, and rests while others explore: what is found at random at all is mostly found at once.
 fn walk(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, MemberError> {
+    if work.ask.only == Some(Member::RandomWalks) {
+        return walk_for(work, work.left(), work.ask.jobs, 0, news);
+    }
+    let mut length = FIRST_WALKS;
+    for seed in 0.. {
+        let time = work.left().map_or(length, |left| left.min(length));
+        let jobs = if work.others_rest.load(Ordering::Relaxed) { work.ask.jobs } else { 1 };
+        let report = walk_for(work, Some(time), jobs, seed, news)?;
+        let is_over = !matches!(report.verdict, Verdict::Unknown { reason: Reason::Time, .. });
+        if is_over || work.left().is_some_and(|left| left.is_zero()) {
+            return Ok(report);
+        }
+        let rest = Instant::now() + length * 19;
+        while Instant::now() < rest && !work.others_rest.load(Ordering::Relaxed) {
+            if work.stop.load(Ordering::Relaxed) || work.left().is_some_and(|left| left.is_zero()) {
+                return Ok(report);
+            }
+            std::thread::sleep(OFTEN);
+        }
+        length += FIRST_WALKS / 4;
+    }
+    unreachable!("there is always another seed")
+}
+
+fn walk_for(
+    work: &Work,
+    time: Option<Duration>,
+    jobs: usize,
+    seed: u64,
+    news: &(dyn Fn(Now) + Sync),
+) -> Result<Report, MemberError> {
     let plan = Plan {
         bound: Bound::None,
         strategy: Strategy::Random,
         executions: Some(u64::MAX),
         points: work.ask.points,
         deadlock: work.ask.deadlock,
-        jobs: work.ask.jobs,
+        jobs,
         memory: work.ask.memory,
-        time: work.left(),
+        time,
+        seed,
         ..Plan::default()
     };
     check(&work.program, &work.id, &plan, &work.stop, &|p| news(Now::Exploring(*p))).map_err(MemberError::Check)
@@ -115,6 +157,7 @@ fn deepen(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, MemberErro
             tasks: Some(caps.tasks + 4 * step),
             objects: Some(caps.objects + 4 * step),
             incremental: false,
+            deadlock: work.ask.deadlock,
             properties: true,
             solver: SolverChoice::Embedded,
             memory: work.ask.memory,
@@ -139,10 +182,46 @@ fn until(before: Report, reason: Reason) -> Report {
     }
 }
 
-fn any_threads(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, MemberError> {
-    if !is_parameterized(&work.program) {
-        return Err(MemberError::Unfit("no process of this program is of any number".into()));
+/// Time to look at more threads of a kind than there are.
+const GENERAL: Duration = Duration::from_secs(5);
+
+/// Whether there are several threads of a kind.
+pub fn has_equal_threads(program: &Program) -> bool {
+    program.processes.iter().any(|p| p.count.is_some_and(|count| count > 1))
+}
+
+/// If no number of threads breaks the program, this one does not. What breaks it with another number says nothing.
+fn more_of_them(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, MemberError> {
+    if !has_equal_threads(&work.program) {
+        return Err(MemberError::Unfit(
+            "no process of this program is of any number, or of more than one thread".into(),
+        ));
     }
+    let mut general = work.program.clone();
+    for process in general.processes.iter_mut().filter(|p| p.count.is_some_and(|count| count > 1)) {
+        process.count = None;
+    }
+    let began = Instant::now();
+    let time = work.left().map_or(GENERAL, |left| left.min(GENERAL));
+    let proved = match any_threads(work, &general, Some(time), news) {
+        // There may be executions of none of them alone.
+        Ok(report) if report.verdict == Verdict::Verified => {
+            (!is_surely_vacuous(&work.program, work.deadline, &work.stop)).then_some(report)
+        }
+        Err(error @ MemberError::Proof(ProofError::Internal(_))) => return Err(error),
+        Ok(_) | Err(_) => None,
+    };
+    let message = "it is not known whether any number of threads of each kind would do".into();
+    let open = || nothing_known(Member::AnyThreads, &work.id, Reason::Program { message }, began.elapsed());
+    Ok(proved.unwrap_or_else(open))
+}
+
+fn any_threads(
+    work: &Work,
+    program: &Program,
+    time: Option<Duration>,
+    news: &(dyn Fn(Now) + Sync),
+) -> Result<Report, MemberError> {
     let plan = ProofPlan {
         sequentialization: Sequentialization::AnyThreads(MOST),
         engine: Engine::Automatic,
@@ -151,12 +230,13 @@ fn any_threads(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, Membe
         tasks: None,
         objects: None,
         incremental: true,
+        deadlock: work.ask.deadlock,
         properties: true,
         solver: SolverChoice::Embedded,
         memory: work.ask.memory,
-        time: work.left(),
+        time,
     };
-    let proof = prove(&work.program, &work.id, &plan, &work.stop, &|p| news(Now::Proving(*p)));
+    let proof = prove(program, &work.id, &plan, &work.stop, &|p| news(Now::Proving(*p)));
     Ok(proof.map_err(MemberError::Proof)?.report)
 }
 
@@ -179,6 +259,16 @@ fn without_options(mut report: Report) -> Report {
             }
         }
         Verdict::Bug { .. } | Verdict::Verified => {}
+    }
+    report
+}
+
+/// Only those who explore look for data races.
+fn without_races(work: &Work, mut report: Report) -> Report {
+    if let (Points::Sync, Verdict::NoBugWithinBounds { bounds } | Verdict::Unknown { bounds, .. }) =
+        (work.ask.points, &mut report.verdict)
+    {
+        bounds.limits.push("data races were not looked for".into());
     }
     report
 }

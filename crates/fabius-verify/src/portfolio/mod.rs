@@ -13,7 +13,7 @@ use crate::{CheckError, Report};
 use fabius_lang::program::Program;
 use fabius_trace::{Bound, BugKind, Points, ProgramId, Reason, SchedulerKind, Verdict};
 pub use members::Now;
-use members::{Work, run};
+use members::{Work, has_equal_threads, run};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -119,6 +119,9 @@ const HEAD_START: Duration = Duration::from_millis(100);
 /// How long others are waited for at least, once somebody has an answer that leaves something out.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// The same where the number of threads is given: then the others can know.
+const PATIENCE_WITH_NUMBER: Duration = Duration::from_secs(10);
+
 /// How often limits are looked at.
 const OFTEN: Duration = Duration::from_millis(10);
 
@@ -186,22 +189,30 @@ impl Race {
             (Some(only), member) => only == *member,
             // Nobody else sees infinite executions.
             (None, member) if !program.properties.is_empty() => *member == Member::Exploration,
-            (None, Member::AnyThreads) => any,
+            // Who does not know of data races leaves them out, also in what is verified.
+            (None, Member::AnyThreads) => any || has_equal_threads(program) && ask.points == Points::All,
             (None, Member::BoundedModelChecking) => !any,
             (None, Member::Exploration) => ask.is_explorable,
             (None, Member::RandomWalks) => ask.is_explorable && !any,
         };
         let members: Vec<Member> = Member::ALL.into_iter().filter(fits).collect();
-        let at = |place: usize| if place == 0 { began } else { began + HEAD_START };
-        let runner = |(place, member)| Runner { member, at: at(place), has_begun: false, outcome: None };
-        let runners: Vec<Runner> = members.into_iter().enumerate().map(runner).collect();
-        let others = runners.iter().filter(|r| matches!(r.member, Member::AnyThreads | Member::BoundedModelChecking));
-        let jobs = ask.jobs.saturating_sub(others.count()).max(1);
+        // Who knows of more threads than there are waits for who knows of these.
+        let first = members.iter().find(|m| any || **m != Member::AnyThreads).copied();
+        let at = |member| if Some(member) == first { began } else { began + HEAD_START };
+        let runner = |member| Runner { member, at: at(member), has_begun: false, outcome: None };
+        let runners: Vec<Runner> = members.into_iter().map(runner).collect();
         let (sender, receiver) = channel();
         let stop = Arc::new(AtomicBool::new(false));
         let deadline = ask.time.and_then(|time| began.checked_add(time));
-        let ask = Ask { jobs, ..ask.clone() };
-        let work = Work { program: program.clone(), id: id.clone(), ask, deadline, stop: Arc::clone(&stop) };
+        let others_rest = AtomicBool::new(false);
+        let work = Work {
+            program: program.clone(),
+            id: id.clone(),
+            ask: ask.clone(),
+            deadline,
+            stop: Arc::clone(&stop),
+            others_rest,
+        };
         Race {
             work: Arc::new(work),
             began,
@@ -242,19 +253,18 @@ impl Race {
         }
     }
 
-    /// Starts whose time has come; and if all others have ended, the next. Random walks are for what is left over.
+    /// Starts whose time has come; and if all others have ended, the next.
     fn start(&mut self) -> Result<(), MemberError> {
         let now = Instant::now();
-        let is_idle = self.runners.iter().all(|r| !r.has_begun || r.outcome.is_some());
+        let mut begun = self.runners.iter().filter(|r| r.has_begun).peekable();
+        let is_idle = begun.peek().is_some() && begun.all(|r| r.outcome.is_some());
         let explored = |r: &Runner| r.member == Member::Exploration && r.outcome.is_some();
-        let walks = self.runners.iter().any(explored) || self.runners.len() == 1;
+        if self.runners.iter().any(explored) {
+            self.work.others_rest.store(true, Ordering::Relaxed);
+        }
         for i in 0..self.runners.len() {
             let runner = &self.runners[i];
-            let comes = match runner.member {
-                Member::RandomWalks => walks,
-                _ => now >= runner.at || is_idle,
-            };
-            if runner.has_begun || !comes {
+            if runner.has_begun || now < runner.at && !is_idle {
                 continue;
             }
             let member = runner.member;
@@ -275,7 +285,8 @@ impl Race {
 
     /// Until when the others are waited for once somebody has an answer that leaves something out.
     fn patience(&self) -> Instant {
-        Instant::now() + self.began.elapsed() / 2 + PATIENCE
+        let least = if is_parameterized(&self.work.program) { PATIENCE } else { PATIENCE_WITH_NUMBER };
+        Instant::now() + self.began.elapsed() / 2 + least
     }
 
     /// Notes what a member says. An error of Fabius ends everything.
