@@ -84,10 +84,9 @@ def counting(source, series):
     return to
 
 
-def build(tool, crate, looms, work):
-    """The binaries of a crate's tests, or what the compiler said."""
-    name, version, rustc, cargo, _, _ = crate
-    folder = work / "sources" / f"{name}-{version}"
+def build(folder, crate, looms, target):
+    """The binaries of the tests of the copy of a crate, or what the compiler said."""
+    _, _, rustc, cargo, _, _ = crate
     (folder / "Cargo.lock").unlink(missing_ok=True)
     command = ["cargo", "test", "--quiet", "--release", "--no-run", "--message-format=json", *cargo.split()]
     for series, path in looms.items():
@@ -96,7 +95,7 @@ def build(tool, crate, looms, work):
     environment = {
         **os.environ,
         "RUSTFLAGS": rustc + " --cap-lints allow",
-        "CARGO_TARGET_DIR": str(work / "target"),
+        "CARGO_TARGET_DIR": str(target),
         "CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS": "true",
         "CARGO_PROFILE_RELEASE_DEBUG": "false",
         "CARGO_PROFILE_RELEASE_OPT_LEVEL": "1",
@@ -133,6 +132,20 @@ def run(binary, test, environment, folder, seconds):
     return ended, cpu, executions, text
 
 
+def both_looms(sources):
+    """The folders of each series of loom, for each tool."""
+    return {
+        "loom": {series: counting(sources["loom", version], series) for series, version in LOOMS.items()},
+        "fabius": {"0.7": ROOT / "patch/loom", "0.5": ROOT / "patch/loom-0.5"},
+    }
+
+
+def tests_of(binary, folder, part):
+    """The names of its tests that have this part."""
+    listed = subprocess.run([binary, "--list"], stdout=subprocess.PIPE, text=True, cwd=folder).stdout
+    return [test for test in re.findall(r"^(.*): test$", listed, re.M) if part in test]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("crates", nargs="*", help="crates to run; all if none is named")
@@ -144,10 +157,7 @@ def main():
     tools = [asked.tool] if asked.tool else ["loom", "fabius"]
 
     sources = fetch()
-    looms = {
-        "loom": {series: counting(sources["loom", version], series) for series, version in LOOMS.items()},
-        "fabius": {"0.7": ROOT / "patch/loom", "0.5": ROOT / "patch/loom-0.5"},
-    }
+    looms = both_looms(sources)
     worse = []
     print(f"{'crate':<24} {'tool':<7} {'passed':>9} {'CPU s':>8} {'executions':>11}", flush=True)
     for crate in crates:
@@ -155,7 +165,7 @@ def main():
         folder = copy(sources[name, version], f"{name}-{version}")
         ends = {}
         for tool in tools:
-            binaries, said = build(tool, crate, looms[tool], WORK)
+            binaries, said = build(folder, crate, looms[tool], WORK / "target")
             output = WORK / "output" / tool / name
             shutil.rmtree(output, ignore_errors=True)
             output.mkdir(parents=True)
@@ -166,9 +176,8 @@ def main():
                 continue
             cpu_all, executions_all = 0.0, 0
             for binary in binaries:
-                listed = subprocess.run([binary, "--list"], stdout=subprocess.PIPE, text=True, cwd=folder).stdout
-                for test in re.findall(r"^(.*): test$", listed, re.M):
-                    if part not in test or asked.only not in test:
+                for test in tests_of(binary, folder, part):
+                    if asked.only not in test:
                         continue
                     ended, cpu, executions, text = run(binary, test, {**os.environ, **variables}, folder, asked.seconds)
                     (output / (test.replace("::", ".") + ".txt")).write_text(text[-100_000:])
@@ -191,4 +200,5 @@ def main():
     sys.exit(bool(worse))
 
 
-main()
+if __name__ == "__main__":
+    main()

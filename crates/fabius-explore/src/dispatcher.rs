@@ -114,6 +114,15 @@ impl Dispatcher {
         matches!(self, Dispatcher::Threads(Queue::Bag(_)))
     }
 
+    /// All threads, if any may be next and nothing else matters.
+    #[inline]
+    pub fn in_bag(&self) -> Option<&[TaskId]> {
+        match self {
+            Dispatcher::Threads(Queue::Bag(bag)) => Some(bag.pending()),
+            _ => None,
+        }
+    }
+
     /// What starts by itself: if these are declared buffers, the first of them begins.
     pub fn start(&mut self, born: &[Born], view: &impl View) {
         self.born(born, None, view);

@@ -6,7 +6,7 @@ use crate::race::{Classes, Conflict, HappensBefore, Runner};
 use crate::search::Found;
 use crate::system::{ANONYMOUS, Access, End, StepLog, System, TaskId};
 use crate::taken::Taken;
-use fabius_trace::Turn;
+use fabius_trace::{Bound, Turn};
 
 /// An execution so far.
 pub(crate) struct Execution<'a, 'b, S: System> {
@@ -110,6 +110,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         self.context.price(&self.node, self.last(), mv)
     }
 
+    /// Whether it costs nothing that the task that ran last goes on.
+    pub fn goes_on_freely(&self) -> bool {
+        matches!(self.context.options.bound, Bound::None | Bound::Contexts | Bound::Preemptions)
+    }
+
     /// The happens-before relation so far as a number.
     pub fn signature(&self) -> u128 {
         match &self.spare.tasks {
@@ -159,11 +164,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         result
     }
 
-    /// A step of a task without choices, and up to so many more of the same; how many there were. Only for systems that
-    /// announce their accesses.
-    pub fn go_ahead(&mut self, mv: Move, cost: u32, more: u32) -> Result<u32, Stop> {
+    /// A step of a task, and up to so many more of the same while none of `until` can go on; how many there were. None but
+    /// the last makes choices. Only for systems that announce their accesses.
+    pub fn go_ahead(&mut self, mv: Move, cost: u32, more: u32, until: &[TaskId]) -> Result<u32, Stop> {
         let context = self.context;
-        context.system.allow_ahead(&mut self.node.state, more);
+        context.system.allow_ahead(&mut self.node.state, more, until);
         let before = self.spare.steps;
         let result = self.go_at(mv, cost);
         result.map(|()| self.spare.steps - before)
@@ -184,13 +189,21 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         let spare = &mut self.spare;
         let number = spare.numbers[index(pick.task)];
         let result = context.apply(&mut self.node, mv, &mut self.script, &mut spare.log);
-        spare.steps += 1;
-        let choices = self.script.taken();
-        spare.taken.step(number, choices.iter().map(|c| c.chosen), std::mem::take(&mut spare.pending_delays));
         if announces {
             context.system.take_trail(&mut self.node.state, &mut spare.trail);
         }
+        // Of several steps only the last has made choices.
+        let (mut announced, mut other) = (announced, other);
+        for next in &spare.trail {
+            spare.steps += 1;
+            spare.taken.step(number, std::iter::empty(), std::mem::take(&mut spare.pending_delays));
+            spare.classes.announced(pick.task, announced, other);
+            (announced, other) = (*next, None);
+        }
+        let choices = self.script.taken();
         let chosen = choices.iter().map(|c| c.chosen);
+        spare.steps += 1;
+        spare.taken.step(number, chosen.clone(), std::mem::take(&mut spare.pending_delays));
         let runner = Runner { task: pick.task, buffer: pick.buffer };
         if let Ok(end) = result {
             match &mut spare.tasks {
@@ -205,9 +218,6 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
                 }
                 None => {}
             }
-            for access in &spare.trail {
-                spare.classes.announced(pick.task, *access, None);
-            }
             if !spare.log.born.is_empty() {
                 spare.born(Some(runner));
             }
@@ -220,10 +230,6 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
                     spare.classes.finished(*task);
                 }
             }
-        }
-        for _ in 0..spare.trail.len() {
-            spare.steps += 1;
-            spare.taken.plain(number);
         }
         result.map(|_| ())
     }

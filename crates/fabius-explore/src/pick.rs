@@ -18,7 +18,7 @@ use crate::dispatcher::Move;
 use crate::execution::Execution;
 use crate::scheduler::Pick;
 use crate::search::Strategy;
-use crate::system::{Access, BufferId, DECLARED_BUFFER, System};
+use crate::system::{Access, BufferId, DECLARED_BUFFER, System, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the walks before have shown.
@@ -37,11 +37,11 @@ pub(crate) fn needs_scouts(strategy: Strategy) -> bool {
     matches!(strategy, Strategy::Pct(_) | Strategy::Urw | Strategy::Surw)
 }
 
-fn count(counts: &mut Vec<u32>, thread: usize) {
+fn count(counts: &mut Vec<u32>, thread: usize, more: u32) {
     if thread >= counts.len() {
         counts.resize(thread + 1, 0);
     }
-    counts[thread] += 1;
+    counts[thread] += more;
 }
 
 fn at_least(most: &mut Vec<u32>, counts: &[u32]) {
@@ -160,15 +160,57 @@ impl<'a> Picker<'a> {
             _ => self.rng.usize(..picks.len()),
         };
         let thread = number(&picks[at]);
-        count(&mut self.seen.taken, thread);
+        count(&mut self.seen.taken, thread, 1);
         if self.watches
             && let Some(access) = run.announced(picks[at].task)
         {
-            count(self.seen.accesses.entry(access.variable).or_default(), thread);
+            count(self.seen.accesses.entry(access.variable).or_default(), thread, 1);
         }
         let picked = picks[at];
         self.picks = picks;
         Move::Run(picked)
+    }
+
+    /// After a move, how many more steps of the same task would be picked, as long as no task of `until` can go on.
+    ///
+    /// Whose turn it is stays as it is where one task alone can go on, and with PCT until the next point of change.
+    pub fn ahead<S: System>(
+        &mut self,
+        moves: &[Move],
+        mv: &Move,
+        run: &Execution<'_, '_, S>,
+        until: &mut Vec<TaskId>,
+    ) -> u32 {
+        until.clear();
+        let (Move::Run(pick), Some(tasks)) = (mv, run.node.dispatcher.in_bag()) else { return 0 };
+        if !run.announces() || self.watches || !run.goes_on_freely() {
+            return 0;
+        }
+        match self.strategy {
+            Strategy::Random if moves.len() == 1 => {
+                until.extend(tasks.iter().filter(|task| **task != pick.task));
+                u32::MAX
+            }
+            Strategy::Pct(_) => {
+                let priority = *self.priorities.of(pick.buffer);
+                let is_higher = |of: u64| of == 0 || of >= priority;
+                until.extend(tasks.iter().filter(|t| **t != pick.task && is_higher(*self.priorities.of(**t))));
+                // With `alone`, another of a higher priority can go on as well.
+                let can = |task: &TaskId| moves.iter().any(|m| matches!(m, Move::Run(pick) if pick.task == *task));
+                let change = self.changes.first().map_or(u32::MAX, |change| change.saturating_sub(run.steps() + 1));
+                if until.iter().any(can) { 0 } else { change }
+            }
+            _ => 0,
+        }
+    }
+
+    /// The task of the last move has made so many more steps.
+    pub fn went_on<S: System>(&mut self, mv: &Move, run: &Execution<'_, '_, S>, more: u32) {
+        let Move::Run(pick) = mv else { return };
+        // Who has finished has no number any more, and nobody asks how much it has done.
+        if let Some(thread) = run.number_of(pick.task) {
+            count(&mut self.seen.taken, thread as usize, more);
+        }
     }
 
     /// A step that touches nothing that another could see: it may as well be made at once, and nothing is decided.

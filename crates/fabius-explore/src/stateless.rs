@@ -377,7 +377,7 @@ impl<S: System + Sync> Search<'_, S> {
                 let choices = if is_last { choices } else { &[] };
                 run.script.set(choices.iter().map(|(c, _)| *c));
                 let result = if plain > 1 {
-                    run.go_ahead(mv, item.cost, plain - 1)
+                    run.go_ahead(mv, item.cost, plain - 1, &[])
                 } else {
                     run.go_at(mv, item.cost).map(|()| 1)
                 };

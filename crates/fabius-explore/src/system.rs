@@ -201,8 +201,9 @@ pub trait System {
     }
 
     /// Allows the next step to include so many steps more of the same task, as long as each does nothing that the explorer
-    /// must know but its announced access. A system may make fewer.
-    fn allow_ahead(&self, _: &mut Self::State, _: u32) {}
+    /// must know but its announced access, and none of the tasks `until` can go on. A system may make fewer. The step that
+    /// makes choices is the last.
+    fn allow_ahead(&self, _: &mut Self::State, _: u32, _until: &[TaskId]) {}
 
     /// What the steps after the first accessed, of those that the last call of [`System::step`] made.
     fn take_trail(&self, _: &mut Self::State, trail: &mut Vec<Option<Access>>) {

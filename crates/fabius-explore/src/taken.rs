@@ -21,12 +21,6 @@ impl Taken {
         self.delays.clear();
     }
 
-    /// A step without choices, after no delay.
-    #[inline]
-    pub(crate) fn plain(&mut self, task: u32) {
-        self.tasks.push(task);
-    }
-
     /// A step.
     #[inline]
     pub(crate) fn step(&mut self, task: u32, choices: impl Iterator<Item = u32>, delays: u32) {
@@ -61,7 +55,7 @@ mod tests {
     fn choices_and_delays_stand_at_the_steps_that_they_belong_to() {
         let mut taken = Taken::default();
         taken.step(Turn::START, [3].into_iter(), 0);
-        taken.plain(0);
+        taken.step(0, std::iter::empty(), 0);
         taken.step(1, [2, 0].into_iter(), 2);
         taken.step(0, std::iter::empty(), 1);
         let turn = |task, choices: &[u32]| Turn { task, choices: choices.to_vec() };

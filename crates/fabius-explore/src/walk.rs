@@ -7,7 +7,7 @@ use crate::node::{Context, Script, Stop};
 use crate::pick::{Known, Picker, needs_scouts};
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Strategy};
 use crate::stateless::first_of;
-use crate::system::System;
+use crate::system::{System, TaskId};
 use fabius_trace::{LevelStats, Turn};
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -113,6 +113,8 @@ struct Memory {
     moves: Vec<Move>,
     script: Script,
     spare: Spare,
+    /// Those whose turn ends it that another goes on.
+    until: Vec<TaskId>,
 }
 
 struct Walked {
@@ -177,7 +179,13 @@ fn walk<S: System>(
         rng.u64(..);
         let last = context.last_among(&run.node, moves);
         let cost = run.cost + context.price(&run.node, last, &mv);
-        let result = run.go_at(mv, cost);
+        let room = (context.options.max_steps - 1 - run.steps()).min((510 - run.steps() % 256) % 256);
+        let ahead = picker.ahead(moves, &mv, &run, &mut memory.until).min(room);
+        let result = if ahead > 0 {
+            run.go_ahead(mv, cost, ahead, &memory.until).map(|made| picker.went_on(&mv, &run, made - 1))
+        } else {
+            run.go_at(mv, cost)
+        };
         run.cost += run.script.deviations() * context.price_of_deviation();
         if let Err(stop) = result {
             let steps = run.steps();

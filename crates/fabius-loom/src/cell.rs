@@ -15,10 +15,10 @@ pub struct ConstPtr<T: ?Sized>(*const T);
 pub struct MutPtr<T: ?Sized>(*mut T);
 
 impl<T> UnsafeCell<T> {
-    /// A cell.
+    /// A cell. That it is made is an access that writes.
     #[track_caller]
-    pub const fn new(data: T) -> UnsafeCell<T> {
-        UnsafeCell(fabius::cell::UnsafeCell::new(data))
+    pub fn new(data: T) -> UnsafeCell<T> {
+        UnsafeCell(fabius::cell::UnsafeCell::new_here(data))
     }
 
     /// The value.

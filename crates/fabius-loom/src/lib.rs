@@ -5,7 +5,8 @@
 //! loom = { package = "fabius-loom", version = "0.1" }
 //! ```
 //!
-//! What differs is in the README: above all, loads find the last store whatever the ordering, and there is no limit on threads.
+//! What differs is in the README: above all, stores may come late, repetition of threads that wait is left out, and there is no
+//! limit on threads.
 
 pub mod cell;
 pub mod lazy_static;
@@ -125,8 +126,10 @@ pub mod thread {
 pub mod sync {
     pub use fabius::sync::{
         Arc, Barrier, BarrierWaitResult, Condvar, LazyLock, LockResult, Mutex, MutexGuard, Once, OnceLock, PoisonError,
-        RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError, TryLockResult, WaitTimeoutResult, Weak, atomic, mpsc,
+        RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError, TryLockResult, WaitTimeoutResult, Weak, mpsc,
     };
+
+    pub mod atomic;
 
     /// loom's `Notify`: one thread waits until another notifies.
     #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
 //! The interface, as a test that is written for loom uses it.
 
 use fabius_loom as loom;
-use loom::sync::atomic::AtomicUsize;
-use loom::sync::atomic::Ordering::{Relaxed, SeqCst};
+use loom::sync::atomic::Ordering::{self, Acquire, Relaxed, Release, SeqCst};
+use loom::sync::atomic::{AtomicPtr, AtomicUsize};
 use loom::sync::{Arc, Mutex, Notify};
 use loom::{cell::UnsafeCell, thread};
 use std::rc::Rc;
@@ -33,6 +33,51 @@ fn values_may_be_stale() {
         let mine = all[0].load(Relaxed);
         assert!(mine == 1 || t.join().unwrap() == 1);
     });
+}
+
+/// A thread hands out what it has made, and another uses it as soon as it finds it.
+fn hands_out<T: 'static>(made: fn() -> T, used: fn(&T), orders: (Ordering, Ordering)) {
+    loom::model(move || {
+        let place = Arc::new(AtomicPtr::<T>::default());
+        let theirs = place.clone();
+        let t = thread::spawn(move || theirs.store(Box::into_raw(Box::new(made())), orders.0));
+        let found = place.load(orders.1);
+        if !found.is_null() {
+            // SAFETY: it is given back at the end alone.
+            used(unsafe { &*found });
+        }
+        t.join().unwrap();
+        // SAFETY: the other thread has put it there.
+        drop(unsafe { Box::from_raw(place.load(Relaxed)) });
+    });
+}
+
+fn a_number() -> AtomicUsize {
+    AtomicUsize::new(1)
+}
+
+fn is_read(number: &AtomicUsize) {
+    assert_eq!(number.load(SeqCst), 1);
+}
+
+#[test]
+fn what_was_made_before_may_be_used() {
+    hands_out(a_number, is_read, (Release, Acquire));
+    // SAFETY: nobody writes.
+    hands_out(|| UnsafeCell::new(1), |cell| assert_eq!(cell.with(|value| unsafe { *value }), 1), (Release, Acquire));
+}
+
+#[test]
+#[should_panic(expected = "nothing orders that after it was made")]
+fn to_use_an_atomic_whose_making_nothing_orders_is_a_race() {
+    hands_out(a_number, is_read, (Relaxed, Acquire));
+}
+
+#[test]
+#[should_panic(expected = "data race")]
+fn to_use_a_cell_whose_making_nothing_orders_is_a_race() {
+    // SAFETY: nobody writes.
+    hands_out(|| UnsafeCell::new(1), |cell| assert_eq!(cell.with(|value| unsafe { *value }), 1), (Release, Relaxed));
 }
 
 #[test]

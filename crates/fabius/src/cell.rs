@@ -23,6 +23,15 @@ impl<T> UnsafeCell<T> {
         UnsafeCell { object: Object::new(), data: std::cell::UnsafeCell::new(value) }
     }
 
+    /// A cell that is made here and now, which counts as an access that writes: whoever accesses it must come after that. Where a
+    /// cell is made by [`UnsafeCell::new`], which is `const`, the first access is the first that is known.
+    #[track_caller]
+    pub fn new_here(value: T) -> UnsafeCell<T> {
+        let cell = UnsafeCell::new(value);
+        rt::made(&cell.object, Location::caller());
+        cell
+    }
+
     /// As in std.
     pub fn into_inner(self) -> T {
         self.data.into_inner()

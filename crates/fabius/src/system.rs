@@ -142,8 +142,8 @@ impl System for Test<'_> {
         true
     }
 
-    fn allow_ahead(&self, state: &mut Execution, steps: u32) {
-        state.get_mut().allow_ahead(steps);
+    fn allow_ahead(&self, state: &mut Execution, steps: u32, until: &[TaskId]) {
+        state.get_mut().allow_ahead(steps, until);
     }
 
     fn take_trail(&self, state: &mut Execution, trail: &mut Vec<Option<Access>>) {

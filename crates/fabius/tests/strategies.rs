@@ -137,3 +137,29 @@ fn the_end_of_a_scope_does_not_join_again() {
     });
     assert!(report.is_bug(), "{report}");
 }
+
+/// Random strategies make several steps of a thread at once, of which the last alone may make choices.
+#[test]
+fn choices_between_steps_are_part_of_the_schedule() {
+    let test = || {
+        let numbers = Arc::new([0, 0].map(AtomicUsize::new));
+        let theirs = numbers.clone();
+        let other = thread::spawn(move || {
+            theirs[0].store(1, SeqCst);
+            theirs[0].store(2, SeqCst);
+            let first = fabius::any(4);
+            theirs[0].store(3, SeqCst);
+            let second = fabius::any(4);
+            theirs[1].store((first * 4 + second) as usize, SeqCst);
+            theirs[0].store(4, SeqCst);
+        });
+        other.join().unwrap();
+        numbers[0].store(5, SeqCst);
+        assert_ne!(numbers[1].load(SeqCst), 2 * 4 + 3);
+    };
+    for (name, config) in strategies() {
+        let report = config.name(name).explore(test);
+        let trace = report.trace().unwrap_or_else(|| panic!("{name}: {report}"));
+        assert_eq!(trace.kind, fabius::BugKind::Panic, "{name}: {report}");
+    }
+}

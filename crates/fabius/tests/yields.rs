@@ -5,7 +5,7 @@
 
 use fabius::sync::Mutex;
 use fabius::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
-use fabius::{Config, Report, hint, thread};
+use fabius::{Config, Report, Verdict, hint, thread};
 use std::sync::Arc;
 
 fn strategies() -> Vec<(&'static str, Config)> {
@@ -428,5 +428,31 @@ fn turns_over_what_is_not_seen_cost_nothing() {
         let report = explore(config, test);
         let trace = report.trace().unwrap_or_else(|| panic!("{report}"));
         assert_eq!(trace.cost, 0, "{}", report.failure().unwrap_or_default());
+    }
+}
+
+unsafe extern "C" {
+    fn memset(block: *mut u8, value: i32, size: usize) -> *mut u8;
+}
+
+/// The C library sets and copies small blocks under a mask, where the processor can: in code that is not optimized, that is in
+/// nearly every loop.
+#[test]
+fn a_loop_that_sets_a_small_block_only_waits() {
+    for size in [1, 5, 8, 45, 63, 64, 200] {
+        let report = Config::new().name("a small block").executions(2_000).explore(|| {
+            let number = Arc::new(AtomicU32::new(0));
+            let theirs = number.clone();
+            let other = thread::spawn(move || theirs.store(1, SeqCst));
+            while number.load(SeqCst) == 0 {
+                let mut block = [7u8; 256];
+                // SAFETY: it is large enough.
+                unsafe { memset(block.as_mut_ptr(), 0, std::hint::black_box(size)) };
+                assert_eq!(std::hint::black_box(&block)[size - 1..=size], [0, 7]);
+                hint::spin_loop();
+            }
+            other.join().unwrap();
+        });
+        assert_eq!(report.verdict, Verdict::Verified, "{size}: {report}");
     }
 }

@@ -341,6 +341,17 @@ impl Clocks {
         self.tick(thread);
     }
 
+    /// An operation on an atomic, before what it orders: whether it comes after the atomic was made, if that is known.
+    pub fn uses(&mut self, thread: usize, atomic: usize, place: Place) -> Result<(), Race> {
+        let Some(first) = self.data.get(atomic).and_then(|data| data.write) else { return Ok(()) };
+        let clock = self.clock(thread);
+        if first.clock <= at(&clock, first.thread) {
+            return Ok(());
+        }
+        let second = Touched { thread, place, clock: at(&clock, thread) };
+        Err(Race { cell: atomic, first, second, remedy: self.remedy(thread, first) })
+    }
+
     /// An access to a cell.
     pub fn data(&mut self, thread: usize, cell: usize, write: bool, place: Place) -> Result<(), Race> {
         self.goes_to(thread, Some(cell));

@@ -37,6 +37,13 @@ impl Place {
     }
 }
 
+/// The number of a mask register, and bytes of an element.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Masked {
+    register: usize,
+    element: usize,
+}
+
 /// What is known of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
@@ -46,6 +53,8 @@ pub(super) struct Known {
     pub is_more: bool,
     /// It is one round of a loop over memory, which ends when the counter is zero.
     pub repeats: bool,
+    /// It accesses the first elements of the memory alone, as many as a mask register has bits.
+    pub masked: Option<Masked>,
     /// It only copies words between registers and memory.
     copies: bool,
     /// The registers that it reads, as bits; and those of them that make addresses of memory.
@@ -76,6 +85,8 @@ impl Known {
 /// What is known of instructions, by their addresses. Looking one up takes no memory, so that a signal handler can.
 pub(super) struct Instructions {
     known: Box<[Known]>,
+    /// Where mask registers are in what the kernel saves.
+    masks: usize,
     factory: InstructionInfoFactory,
 }
 
@@ -90,13 +101,14 @@ impl Instructions {
             address: 0,
             is_more: true,
             repeats: false,
+            masked: None,
             copies: false,
             reads: 0,
             addresses: 0,
             places: [None; 3],
         };
         let known = vec![nothing; KNOWN].into_boxed_slice();
-        let mut this = Instructions { known, factory: InstructionInfoFactory::new() };
+        let mut this = Instructions { known, masks: place_of_masks(), factory: InstructionInfoFactory::new() };
         // Makes the tables of the decoder now.
         let nop = [0x90; LONGEST];
         this.look(nop.as_ptr() as usize);
@@ -110,6 +122,28 @@ impl Instructions {
             self.known[slot] = self.look(address);
         }
         self.known[slot]
+    }
+
+    /// How many bytes a masked instruction accesses, if these are the first; `saved` is what the kernel has saved of the
+    /// processor's extended state.
+    ///
+    /// # Safety
+    /// `saved` comes from the context of a signal.
+    pub unsafe fn size(&self, masked: Masked, saved: *const u8) -> Option<usize> {
+        /// The numbers that the kernel and the processor write down beside the registers, and where.
+        const MAGIC: (usize, u32) = (464, 0x4650_5853);
+        const PRESENT: usize = 512;
+        // SAFETY: with the magic number, the extended state follows.
+        let mask = unsafe {
+            if self.masks == 0 || saved.is_null() || saved.add(MAGIC.0).cast::<u32>().read_unaligned() != MAGIC.1 {
+                return None;
+            }
+            let present = saved.add(PRESENT).cast::<u64>().read_unaligned();
+            let at = saved.add(self.masks + 8 * masked.register).cast::<u64>();
+            if present >> MASKS & 1 == 1 { at.read_unaligned() } else { 0 }
+        };
+        let (bits, lowest) = (mask.count_ones(), mask.trailing_ones());
+        (bits == lowest).then_some(bits as usize * masked.element)
     }
 
     fn look(&mut self, address: usize) -> Known {
@@ -126,7 +160,8 @@ impl Instructions {
         }
         let repeats = instruction.has_rep_prefix() || instruction.has_repne_prefix();
         let (is_more, copies) = (is_more(&instruction), copies(&instruction));
-        let mut known = Known { address, is_more, repeats, copies, reads: 0, addresses: 0, places: [None; 3] };
+        let masked = masked(&instruction);
+        let mut known = Known { address, is_more, repeats, masked, copies, reads: 0, addresses: 0, places: [None; 3] };
         let info = self.factory.info(&instruction);
         let used = info.used_memory();
         let bit = |register: Register| number(register.full_register()).map_or(0, |number| 1 << number);
@@ -142,6 +177,28 @@ impl Instructions {
         }
         known
     }
+}
+
+/// The component of the extended state that mask registers are (Intel, Software Developer's Manual, volume 1, 13.1).
+const MASKS: u32 = 5;
+
+/// Where the kernel saves mask registers; 0 if there are none.
+#[allow(unused_unsafe, reason = "newer compilers know that what it calls is safe")]
+fn place_of_masks() -> usize {
+    if !std::arch::is_x86_feature_detected!("avx512bw") {
+        return 0;
+    }
+    // SAFETY: processors with these instructions have this one.
+    unsafe { std::arch::x86_64::__cpuid_count(0xd, MASKS) }.ebx as usize
+}
+
+/// A copy of bytes under a mask, which functions of the C library make of small blocks.
+fn masked(instruction: &Instruction) -> Option<Masked> {
+    let memory = (0..instruction.op_count()).any(|i| instruction.op_kind(i) == OpKind::Memory);
+    let copies = instruction.mnemonic() == Mnemonic::Vmovdqu8 && memory;
+    let register = instruction.op_mask();
+    let element = instruction.memory_size().element_size();
+    (copies && register != Register::None).then_some(Masked { register: register.number(), element })
 }
 
 /// Whether it copies whole words and does nothing else with them.
@@ -196,7 +253,7 @@ fn is_more(instruction: &Instruction) -> bool {
     let strange = instruction.is_invalid()
         || instruction.is_privileged()
         || instruction.is_vsib()
-        || instruction.op_mask() != Register::None;
+        || instruction.op_mask() != Register::None && masked(instruction).is_none();
     flow || named || locks || strange
 }
 
@@ -206,6 +263,8 @@ fn described(used: &UsedMemory, instruction: &Instruction) -> Option<Option<Plac
         OpAccess::None | OpAccess::NoMemAccess => return Some(None),
         OpAccess::Read | OpAccess::CondRead => Access::Read,
         OpAccess::Write => Access::Write,
+        // So much of it as is counted.
+        OpAccess::CondWrite if masked(instruction).is_some() => Access::Write,
         // What is not overwritten is still there.
         OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite => Access::Both,
     };

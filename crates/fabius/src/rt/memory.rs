@@ -6,7 +6,7 @@
 use super::clock::{Clock, Did, Place};
 use super::clocks::Done;
 use super::history::{MOST, Word};
-use super::{Object, Refine, Rt};
+use super::{Object, Refine, Rt, trial};
 use std::sync::atomic::Ordering::{self, SeqCst};
 
 /// How an operation can come out if it finds some value.
@@ -82,7 +82,7 @@ pub(crate) fn find<T: Copy + PartialEq>(object: &Object, newest: T, ways: impl F
         let found = if rt.alone { rt.finds_again(object, found, ways) } else { rt.finds(object, found, ways) };
         if rt.settings.refine.contains(Refine::YIELDS) {
             let unusual = if found.value == newest { 0 } else { Word::of(found.value).number() | 1 };
-            rt.states.finds(rt.current, unusual);
+            trial::aside(|| rt.states.finds(rt.current, unusual));
         }
         found
     })
@@ -99,6 +99,10 @@ pub(crate) fn does<T: Copy + PartialEq>(object: &Object, found: &Found<T>, did: 
             rt.leaves_the_loop();
         }
         if rt.settings.refine.contains(Refine::RACES) {
+            let atomic = object.id_in(rt) as usize;
+            if let Err(race) = rt.clocks.uses(rt.current, atomic, at) {
+                rt.has_raced(race, "data race: an atomic is used, and nothing orders that after it was made", at);
+            }
             let word = stored.map_or_else(|| Word::of(0), Word::of);
             rt.does_to_atomic(object, found.newer, did, word, at);
         }

@@ -142,6 +142,8 @@ pub(crate) struct Rt {
     dirty: bool,
     /// How many steps more the running thread may make without asking, and what those that it made have accessed.
     ahead: u32,
+    /// As long as none of these can go on.
+    ahead_until: Vec<u32>,
     trail: Vec<Option<Access>>,
     /// Tells executions apart; objects belong to one.
     pub epoch: u64,
@@ -380,6 +382,7 @@ pub(crate) fn choose(alternatives: u32) -> u32 {
     with(|rt| match rt.choose {
         Some(choose) if alternatives > 1 && !rt.abandoned => {
             rt.leaves_the_loop();
+            rt.ahead = 0;
             // SAFETY: the pointer is valid during the step, and a choice is made only in one.
             let chosen = unsafe { (*choose).choose(alternatives) };
             if rt.settings.refine.contains(Refine::YIELDS) {
@@ -417,7 +420,7 @@ pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>)
     let variable = object.id_in(this);
     let (name, me) = (if write { "write" } else { "read" }, this.current);
     if this.settings.refine.contains(Refine::YIELDS) {
-        this.states.operation(me, &Op { write, ..Op::read(name, variable, at) });
+        trial::aside(|| this.states.operation(me, &Op { write, ..Op::read(name, variable, at) }));
     }
     if this.alone {
         return;
@@ -429,10 +432,20 @@ pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>)
         this.log(variable.into(), write, false);
     }
     if let Err(race) = this.clocks.data(this.current, variable as usize, write, at) {
-        let message = "data race: two accesses to a cell that nothing orders".into();
-        this.fail(fabius_trace::BugKind::DataRace, message, Some(at));
-        this.race.get_or_insert(race);
+        this.has_raced(race, "data race: two accesses to a cell that nothing orders", at);
     }
+}
+
+/// A cell or an atomic was made: an access that writes to it.
+pub(crate) fn made(object: &Object, at: &'static Location<'static>) {
+    with(|rt| {
+        let variable = object.id_in(rt) as usize;
+        rt.leaves_the_loop();
+        if rt.settings.refine.contains(Refine::RACES) && !rt.abandoned {
+            // Nobody else knows of it.
+            let _ = rt.clocks.data(rt.current, variable, true, at);
+        }
+    });
 }
 
 /// What is known of a thread before it begins.

@@ -59,6 +59,10 @@ pub(super) unsafe fn has_probed(_: *mut std::ffi::c_void) -> bool {
     false
 }
 
+pub(super) fn aside<R>(what: impl FnOnce() -> R) -> R {
+    what()
+}
+
 pub(super) fn ends(end: End) -> ! {
     unreachable!("{end:?} of a trial that never began")
 }

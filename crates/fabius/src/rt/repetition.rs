@@ -110,9 +110,7 @@ impl States {
     }
 
     fn set_variable(&mut self, variable: usize, value: u64) {
-        if variable >= self.variables.len() {
-            self.variables.resize(variable + 1, 0);
-        }
+        has_number(&mut self.variables, variable);
         let name = mix(1, variable as u64);
         let old = std::mem::replace(&mut self.variables[variable], value);
         // A variable that nobody has touched counts as nothing.
@@ -121,9 +119,7 @@ impl States {
     }
 
     fn set_thread(&mut self, thread: usize, value: u64) {
-        if thread >= self.threads.len() {
-            self.threads.resize(thread + 1, 0);
-        }
+        has_number(&mut self.threads, thread);
         let name = mix(2, thread as u64);
         let old = std::mem::replace(&mut self.threads[thread], value);
         self.sum = self.sum.wrapping_sub(mix(name, old)).wrapping_add(mix(name, value));
@@ -214,9 +210,7 @@ impl States {
         let does = place ^ (op.name.as_ptr() as u64).rotate_left(32);
         let next = mix(mix(self.thread(thread), does), found);
         self.set_thread(thread, next);
-        if thread >= self.rounds.len() {
-            self.rounds.resize(thread + 1, 0);
-        }
+        has_number(&mut self.rounds, thread);
         let round = mix(mix(self.rounds[thread], does), found);
         self.rounds[thread] = round;
         self.makes(thread, round, variable.map(|variable| (variable, found)));
@@ -242,6 +236,9 @@ impl States {
         let (lock, before) = self.changed;
         let since = self.variable(lock);
         self.touches(thread, lock);
+        if self.held.len() == self.held.capacity() && trial::current().is_some() {
+            trial::ends(trial::End::Other);
+        }
         self.held.push(Held { thread, lock, before, since });
     }
 
@@ -318,12 +315,23 @@ impl States {
     }
 }
 
+/// There is a number for this, 0 if it is new. A trial takes no memory.
+#[inline]
+fn has_number(numbers: &mut Vec<u64>, at: usize) {
+    if at >= numbers.len() {
+        if at >= numbers.capacity() && trial::current().is_some() {
+            trial::ends(trial::End::Other);
+        }
+        numbers.resize(at + 1, 0);
+    }
+}
+
 /// Calls `f` with the state as numbers and the current thread, where repetition is recognized.
 #[inline]
 fn with_states(f: impl FnOnce(&mut States, usize)) {
     super::with(|rt| {
         if rt.settings.refine.contains(Refine::YIELDS) {
-            f(&mut rt.states, rt.current);
+            trial::aside(|| f(&mut rt.states, rt.current));
         }
     });
 }
@@ -339,8 +347,8 @@ pub(crate) fn unchanged() {
 pub(crate) fn value_is(object: &Object, value: impl FnOnce() -> u64) {
     super::with(|rt| {
         if rt.settings.refine.contains(Refine::YIELDS) {
-            let object = object.id_in(rt) as usize;
-            rt.states.value_is(object, value());
+            let (object, value) = (object.id_in(rt) as usize, value());
+            trial::aside(|| rt.states.value_is(object, value));
         }
     });
 }
@@ -352,7 +360,7 @@ pub(crate) fn changes<T>(what: &T) {
         if rt.alone
             && let Some(trial) = trial::current()
         {
-            trial.allow(std::ptr::from_ref(what) as usize, size_of::<T>());
+            trial::aside(|| trial.allow(std::ptr::from_ref(what) as usize, size_of::<T>()));
         }
     });
 }
@@ -375,7 +383,7 @@ pub(crate) fn touches(lock: &Object) {
     super::with(|rt| {
         if rt.settings.refine.contains(Refine::YIELDS) {
             let lock = lock.id_in(rt) as usize;
-            rt.states.touches(rt.current, lock);
+            trial::aside(|| rt.states.touches(rt.current, lock));
         }
     });
 }

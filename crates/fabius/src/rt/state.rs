@@ -5,10 +5,10 @@ use super::proofs::{Loops, Proof, Round, Start};
 use super::repetition::mix;
 use super::trial::{self, End, Outcome, Trial};
 use super::{Edges, Failure, Here, LeftOut, Object, Op, RECENT, Recorder, Refine, Rt, Settings, States, Thread, bit};
-use crate::rt::clocks::Clocks;
+use crate::rt::clocks::{Clocks, Race};
 use crate::rt::fair::Fair;
 use fabius_explore::system::{Access, Born, TaskId};
-use fabius_trace::Span;
+use fabius_trace::{BugKind, Span};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -67,12 +67,14 @@ impl Rt {
     }
 
     /// The running thread may make so many steps without asking, as long as they do nothing that the explorer must know
-    /// but their announced operations.
+    /// but their announced operations, and none of the threads `until` can go on.
     #[inline]
-    pub fn allow_ahead(&mut self, steps: u32) {
+    pub fn allow_ahead(&mut self, steps: u32, until: &[u32]) {
         let plain = Refine::RELEASES.0 | Refine::COUNTS.0 | Refine::ENDS.0 | Refine::WAITS.0;
         if self.settings.refine.0 & !plain == 0 && !self.settings.record && self.orders.is_none() {
             self.ahead = steps;
+            self.ahead_until.clear();
+            self.ahead_until.extend_from_slice(until);
         }
     }
 
@@ -104,7 +106,8 @@ impl Rt {
         let ready = op.ready.is_none_or(|(ready, object)| unsafe { ready(object, self, self.current) });
         let plain = !self.dirty && !self.has_deadlines && op.deadline.is_none() && self.beginnings == 0;
         let plain = plain && op.other == Op::NOTHING;
-        if !ready || !plain || self.steps + RECENT >= self.settings.max_steps {
+        let others = self.ahead_until.iter().any(|other| self.ready(*other as usize));
+        if !ready || !plain || others || self.steps + RECENT >= self.settings.max_steps {
             self.ahead = 0;
             return false;
         }
@@ -199,7 +202,7 @@ impl Rt {
     pub(super) fn does(&mut self, me: usize, op: &Op) {
         let refine = self.settings.refine;
         if refine.contains(Refine::YIELDS) {
-            self.states.operation(me, op);
+            trial::aside(|| self.states.operation(me, op));
         }
         if !refine.contains(Refine::RACES) || op.edges == Edges::Itself {
             return;
@@ -209,6 +212,13 @@ impl Rt {
             None if op.variable != Op::NOTHING => self.clocks.touches(me, op.variable as usize, op.write),
             None => {}
         }
+    }
+
+    /// Two accesses race.
+    #[cold]
+    pub(super) fn has_raced(&mut self, race: Race, message: &str, at: &'static Location<'static>) {
+        self.fail(BugKind::DataRace, message.into(), Some(at));
+        self.race.get_or_insert(race);
     }
 
     /// The test looks at something.
@@ -244,7 +254,7 @@ impl Rt {
         if let Some(trial) = trial::current() {
             thread.idle += 1;
             if trial.points > 0 {
-                self.states.operation(me, op);
+                trial::aside(|| self.states.operation(me, op));
                 trial::ends(End::Round);
             }
             if thread.idle >= IDLE {
@@ -389,6 +399,10 @@ impl Rt {
     /// Makes the next operation of a trial.
     #[cold]
     pub(super) fn tries(&mut self, op: &Op) {
+        trial::aside(|| self.tries_aside(op));
+    }
+
+    fn tries_aside(&mut self, op: &Op) {
         let me = self.current;
         // SAFETY: the object outlives the operation.
         let ready = op.ready.is_none_or(|(ready, object)| unsafe { ready(object, self, me) });
@@ -515,6 +529,7 @@ impl Default for Rt {
             unconditional: 0,
             dirty: false,
             ahead: 0,
+            ahead_until: Vec::new(),
             trail: Vec::new(),
             epoch: 0,
             objects: 0,

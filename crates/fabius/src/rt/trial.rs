@@ -3,7 +3,8 @@
 //! The thread goes on, instruction by instruction: the processor traps after each one, and the handler of that signal
 //! looks at the next one before it is run. It may write to the thread's own stack; to what this crate keeps of the execution
 //! and to variables that it knows, which is written down; and nowhere else. It may not call the kernel, nor do what other
-//! operating system threads see at once. If it is about to, or comes to the next give-way, the trial is over: what was
+//! operating system threads see at once. What this crate does for an operation is not looked at ([`aside`]): it is known
+//! to write to what it keeps alone, all of which is copied beforehand. If the thread is about to do anything else, or comes to the next give-way, the trial is over: what was
 //! written is put back, and so are the stack and the registers, and the thread is where it was. So a trial has no effect.
 //!
 //! Only on Linux on x86-64. Elsewhere, or where traps do not come, nothing can be tried out, and no repetition is seen.
@@ -69,6 +70,12 @@ pub(super) struct Trial {
     stack: Range<usize>,
     ranges: [(usize, usize); RANGES],
     ranges_used: usize,
+    /// What was in those of the ranges that are put back whole, one behind the other.
+    kept: Vec<u8>,
+    /// The first of them.
+    kept_from: usize,
+    /// Whether traps are off, because this crate does something.
+    is_aside: bool,
     reads: Vec<Read>,
     writes: Vec<Read>,
     /// Where it has read and written, but for its stack.
@@ -137,10 +144,21 @@ std::arch::global_asm!(
     "xor eax, eax",
     "ret",
     ".size fabius_trial_begins, . - fabius_trial_begins",
+    // Traps are on again.
+    ".globl fabius_trial_goes_on",
+    ".hidden fabius_trial_goes_on",
+    ".type fabius_trial_goes_on, @function",
+    "fabius_trial_goes_on:",
+    "pushfq",
+    "or qword ptr [rsp], 0x100",
+    "popfq",
+    "ret",
+    ".size fabius_trial_goes_on, . - fabius_trial_goes_on",
 );
 
 unsafe extern "C" {
     fn fabius_trial_begins(start: *mut Start, copy: *mut u64, top: usize) -> u64;
+    fn fabius_trial_goes_on();
 }
 
 /// The flag that asks for a trap after the next instruction.
@@ -152,8 +170,32 @@ extern "C" fn comes_to_an_end(end: u64) {
     std::hint::black_box(end);
 }
 
+/// The handler sees that a thread has come here, and turns traps off.
+#[inline(never)]
+extern "C" fn comes_to_what_is_known() {
+    std::hint::black_box(());
+}
+
+/// Does something for an operation that may be part of a trial, and then is not looked at. It writes to nothing but what
+/// was allowed, takes no memory and gives none back; what it returns fits into a register.
+pub(super) fn aside<R>(what: impl FnOnce() -> R) -> R {
+    const { assert!(size_of::<R>() <= size_of::<u64>()) };
+    if current().is_none_or(|trial| trial.is_aside) {
+        return what();
+    }
+    comes_to_what_is_known();
+    let result = what();
+    if let Some(trial) = current() {
+        trial.goes_on_with_traps();
+    }
+    result
+}
+
 /// Ends the trial that the caller is part of; does not return.
 pub(super) fn ends(end: End) -> ! {
+    if let Some(trial) = current().filter(|trial| trial.is_aside) {
+        trial.goes_on_with_traps();
+    }
     comes_to_an_end(u64::from(end == End::Round));
     eprintln!("fabius: no trap came while a loop was tried out; the process ends");
     std::process::abort();
@@ -173,6 +215,9 @@ impl Trial {
             stack: 0..0,
             ranges: [(0, 0); RANGES],
             ranges_used: 0,
+            kept: Vec::new(),
+            kept_from: 0,
+            is_aside: false,
             reads: Vec::with_capacity(READS),
             writes: Vec::with_capacity(WRITES),
             accessed: Vec::with_capacity(READS),
@@ -191,12 +236,28 @@ impl Trial {
         })
     }
 
-    /// What lies here may be written to: it belongs to the crate.
+    /// What lies here may be written to: it belongs to the crate. Within a trial, only before anything is.
     pub fn allow(&mut self, address: usize, size: usize) {
         if self.ranges_used < RANGES {
             self.ranges[self.ranges_used] = (address, size);
             self.ranges_used += 1;
+            if self.is_aside {
+                self.keep(address, size);
+            }
+        } else if self.is_aside {
+            ends(End::Other);
         }
+    }
+
+    fn keep(&mut self, address: usize, size: usize) {
+        // SAFETY: who allows it says that it is there.
+        self.kept.extend_from_slice(unsafe { std::slice::from_raw_parts(address as *const u8, size) });
+    }
+
+    fn goes_on_with_traps(&mut self) {
+        self.is_aside = false;
+        // SAFETY: the trial is under way, so that its handler is installed.
+        unsafe { fabius_trial_goes_on() };
     }
 
     /// An operation was made, which has found a variable.
@@ -234,8 +295,8 @@ impl Trial {
     /// Before an instruction: whether the trial goes on with it.
     ///
     /// # Safety
-    /// The instruction is about to be run, with these registers.
-    unsafe fn goes_on(&mut self, registers: &[greg_t]) -> bool {
+    /// The instruction is about to be run, with these registers; the others are in `saved`.
+    unsafe fn goes_on(&mut self, registers: &[greg_t], saved: *const u8) -> bool {
         let known: Known = self.instructions.get(registers[libc::REG_RIP as usize] as usize);
         if known.is_more || self.left == 0 || !self.is_on_the_stack(registers[libc::REG_RSP as usize] as usize, 8) {
             return false;
@@ -249,14 +310,20 @@ impl Trial {
         let accesses = !known.repeats || registers[libc::REG_RCX as usize] != 0;
         for place in known.places().filter(|_| accesses) {
             let address = place.address(registers, self.local);
+            // SAFETY: as asked for.
+            let size = known.masked.map_or(Some(place.size), |masked| unsafe { self.instructions.size(masked, saved) });
+            let Some(size) = size else { return false };
+            if size == 0 {
+                continue;
+            }
             // SAFETY: the instruction would access this memory as well.
             let allowed = unsafe {
-                (place.access == Access::Write || self.reads_from(address, place.size))
-                    && (place.access == Access::Read || self.writes_to(address, place.size))
+                (place.access == Access::Write || self.reads_from(address, size))
+                    && (place.access == Access::Read || self.writes_to(address, size))
             };
             let copied = known.only_copies(registers, self.local) || place.access == Access::Write;
             // SAFETY: as above.
-            let used = copied || unsafe { self.uses_memory(address, place.size) };
+            let used = copied || unsafe { self.uses_memory(address, size) };
             if !allowed || !used {
                 return false;
             }
@@ -350,6 +417,12 @@ impl Trial {
         unsafe {
             for before in self.writes.drain(..).rev() {
                 ptr::copy_nonoverlapping(before.value.as_ptr(), before.address as *mut u8, before.size);
+            }
+            // What was kept first is put back last.
+            let mut end = self.kept.len();
+            for &(address, size) in self.ranges[self.kept_from..self.ranges_used].iter().rev() {
+                end -= size;
+                ptr::copy_nonoverlapping(self.kept.as_ptr().add(end), address as *mut u8, size);
             }
             ptr::copy_nonoverlapping(self.copy.as_ptr(), rsp as *mut u64, words as usize);
         }
@@ -480,7 +553,13 @@ pub(super) unsafe fn begins(stack: Range<usize>, top: usize, allow: impl FnOnce(
             this.written.resize(words, 0);
             this.allow(UNDER_WAY.with(Cell::as_ptr) as usize, size_of::<usize>());
             this.allow(trial as usize, size_of::<Trial>());
+            (this.kept_from, this.is_aside) = (this.ranges_used, false);
             allow(this);
+            this.kept.clear();
+            for number in this.kept_from..this.ranges_used {
+                let (address, size) = this.ranges[number];
+                this.keep(address, size);
+            }
         }
         let before = handler_stack();
         let (start, copy) = (&raw mut (*trial).start, (*trial).copy.as_mut_ptr());
@@ -534,11 +613,15 @@ unsafe extern "C" fn on_trap(signal: c_int, _: *mut siginfo_t, context: *mut c_v
             libc::raise(signal);
             return;
         };
-        let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+        let machine = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext;
+        let (registers, saved) = (&mut machine.gregs, machine.fpregs.cast::<u8>());
         if registers[libc::REG_RIP as usize] as usize == comes_to_an_end as *const () as usize {
             let end = if registers[libc::REG_RDI as usize] == 1 { End::Round } else { End::Other };
             trial.is_over(registers, end);
-        } else if !trial.goes_on(registers) {
+        } else if registers[libc::REG_RIP as usize] as usize == comes_to_what_is_known as *const () as usize {
+            trial.is_aside = true;
+            registers[libc::REG_EFL as usize] &= !TRAP;
+        } else if !trial.goes_on(registers, saved) {
             trial.is_over(registers, End::Other);
         }
     }

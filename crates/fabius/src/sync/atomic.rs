@@ -140,6 +140,15 @@ macro_rules! atomic {
                 Self { object: Object::new(), value: <$inner>::new(value) }
             }
 
+            /// An atomic that is made here and now: to use it before that happens, or at the same time, is a data race. Where one
+            /// is made by `new`, which is `const`, that is not known.
+            #[track_caller]
+            pub fn new_here(value: $ty) -> Self {
+                let atomic = Self::new(value);
+                rt::made(&atomic.object, Location::caller());
+                atomic
+            }
+
             #[inline]
             fn value(&self) -> $ty {
                 self.value.load(Ordering::Relaxed)
