@@ -469,7 +469,7 @@ pub fn library_objects() -> Vec<(&'static str, Vec<(&'static str, CType)>)> {
         ("pthread_mutex_t", vec![("holder", CType::Thread), ("depth", INT), ("kind", INT)]),
         ("pthread_cond_t", vec![("waiting", CType::Waiters)]),
         ("pthread_rwlock_t", vec![("writer", CType::Thread), ("readers", INT)]),
-        ("pthread_barrier_t", vec![("parties", INT), ("arrived", INT), ("round", INT)]),
+        ("pthread_barrier_t", vec![("parties", INT), ("arrived", INT), ("waiting", CType::Waiters)]),
         ("pthread_spinlock_t", vec![("holder", CType::Thread)]),
         ("sem_t", vec![("count", INT)]),
         ("pthread_once_t", vec![("state", INT)]),
