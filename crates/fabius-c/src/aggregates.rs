@@ -56,6 +56,7 @@ impl<'a> Lower<'a, '_> {
             return Ok(ty);
         }
         let (packed, least) = self.layout_of(s)?;
+        let pack = self.session.packs.iter().rev().find(|(at, _)| *at < s.span.end).map_or(i64::MAX, |(_, most)| *most);
         let mut fields = Vec::new();
         for (i, d) in declarations.iter().enumerate() {
             let field = match &d.node {
@@ -68,16 +69,25 @@ impl<'a> Lower<'a, '_> {
             let specifiers = Specifiers::of_qualifiers(&field.node.specifiers);
             let base = self.base_type(&specifiers)?;
             let begin = if i == 0 { s.span.start } else { declarations[i - 1].span.end };
-            let asks = self.asked(begin..d.span.end);
-            let align = self.alignment(&asks, self.span(d.span))?;
             let declarators = &field.node.declarators;
             let bits = declarators.iter().any(|d| d.node.bit_width.is_some());
+            // In front of the first field: of all of them. Behind it: of the one that it stands at.
+            let mut asks = self.asked(begin..declarators.first().map_or(d.span.end, |field| field.span.start));
+            let all = self.alignment(&asks, self.span(d.span))?;
+            let mut aligns = Vec::new();
+            for (i, field) in declarators.iter().enumerate() {
+                let mine = self.asked(field.span.start..declarators.get(i + 1).map_or(d.span.end, |f| f.span.start));
+                aligns.push(self.alignment(&mine, self.span(d.span))?.max(all));
+                asks.extend(mine);
+            }
+            let align = aligns.iter().copied().max().unwrap_or(all);
             if align.is_some() && bits {
                 return unsupported(self.span(d.span), "an alignment of a bit-field is not taken");
             }
-            if align.is_some() && declarators.len() > 1 {
-                return unsupported(self.span(d.span), "an alignment among several fields is not taken")
-                    .map_err(|e: Refusal| e.help("declare each field by itself"));
+            if pack < i64::MAX && (align.is_some() || bits && pack > 1) {
+                let words = "a bit-field or an alignment behind `#pragma pack` is not taken";
+                return unsupported(self.span(d.span), words)
+                    .map_err(|e: Refusal| e.help("write `__attribute__((packed))` behind the `struct`"));
             }
             if asks.iter().any(|a| matches!(a, Asks::Mode(_))) {
                 return unsupported(self.span(d.span), "the attribute `mode` of a field is not taken");
@@ -87,7 +97,7 @@ impl<'a> Lower<'a, '_> {
             if field.node.declarators.is_empty() && specifiers.types.iter().any(unnamed) {
                 fields.push(Member { name: String::new(), ty: base.clone(), width: None, align });
             }
-            for declarator in declarators {
+            for (declarator, align) in declarators.iter().zip(aligns) {
                 let (name, ty) = match &declarator.node.declarator {
                     Some(d) => self.declarator(d, base.clone())?,
                     None => (String::new(), base.clone()),
@@ -111,7 +121,7 @@ impl<'a> Lower<'a, '_> {
             *ty = CType::Array(of, Some(0));
         }
         if self.session.types.structs[*id].fields.is_none()
-            && let Err(name) = self.session.types.define(*id, fields, packed, least)
+            && let Err(name) = self.session.types.define(*id, fields, if packed { 1 } else { pack }, least)
         {
             let words = format!("`{name}` is in a run of bit-fields of more than 64 bits, which is not taken");
             return unsupported(self.span(s.span), words)

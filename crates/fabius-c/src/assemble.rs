@@ -70,10 +70,10 @@ pub fn load(files: &[PathBuf], options: &Options) -> std::result::Result<Loaded,
         diagnostics.dedup();
         Failure::Source { source: lines.source.clone(), diagnostics }
     };
-    let attributes = taken.map_err(|refusal| refuse(vec![refusal]))?;
+    let (attributes, packs) = taken.map_err(|refusal| refuse(vec![refusal]))?;
     let parsed = parse(text, &lines).map_err(|refusal| refuse(vec![refusal]))?;
     let types = Types { model: options.model, ..Types::default() };
-    let mut session = Session { types, attributes, ..Session::default() };
+    let mut session = Session { types, attributes, packs, ..Session::default() };
     for _ in 0..PASSES {
         match pass(&lines, &parsed, &mut session, options) {
             Ok(Some((program, havocked))) => {

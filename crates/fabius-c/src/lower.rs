@@ -79,6 +79,8 @@ pub(crate) struct Session {
     /// Structs by where they are defined.
     pub struct_keys: HashMap<(usize, String), StructId>,
     pub attributes: Vec<Attribute>,
+    /// From which places of the preprocessed text on types are aligned to how much at most.
+    pub packs: Vec<(usize, i64)>,
     pub known: BTreeMap<String, Known>,
     pub facts: Facts,
     /// Who calls whom, by name.
@@ -368,11 +370,16 @@ impl<'a> Lower<'a, '_> {
 
     /// Whether a function calls itself, by others perhaps.
     pub fn is_recursive(&self, function: &str) -> bool {
+        self.comes_to(function, function)
+    }
+
+    /// Whether a function calls another one, by others perhaps.
+    pub fn comes_to(&self, function: &str, other: &str) -> bool {
         let mut seen: Vec<&str> = Vec::new();
         let mut next = vec![function];
         while let Some(f) = next.pop() {
             for (_, callee) in self.session.calls.iter().filter(|(caller, _)| caller == f) {
-                if callee == function {
+                if callee == other {
                     return true;
                 }
                 if !seen.contains(&callee.as_str()) {

@@ -300,6 +300,50 @@ fn to_leave_who_gives_way_is_no_preemption() {
 }
 
 #[test]
+fn a_thread_ends_wherever_it_asks_to() {
+    let run = "int seen; static int ends(int n) { if (n > 1) pthread_exit((void *)(long)n); return n; } \
+               static int half(int n) { int m = ends(n / 2); seen = 1; return m + 1; } \
+               void *run(void *p) { long n = half((int)(long)p); return (void *)(n + 10); }";
+    let main = "pthread_t t; void *r; pthread_create(&t, 0, run, (void *)GIVENL); pthread_join(t, &r);";
+    let given = |n: &str, claim: &str| said(run, &format!("{}{claim}", main.replace("GIVEN", n)));
+    assert_eq!(given("2", "assert((long)r == 12 && seen == 1);"), "verified");
+    assert_eq!(given("8", "assert((long)r == 4 && seen == 0);"), "verified");
+    // The first thread's end lets the others go on, and nothing behind it happens.
+    let ends =
+        "int x; static void leave(void) { pthread_exit(0); } void *run(void *p) { x = 1; assert(x == 0); return 0; }";
+    assert_eq!(said(ends, "pthread_t t; pthread_create(&t, 0, run, 0); leave(); assert(0);"), "Assertion");
+    assert_eq!(
+        said(&ends.replace("x == 0", "x == 1"), "pthread_t t; pthread_create(&t, 0, run, 0); leave(); assert(0);"),
+        "verified"
+    );
+    // A function that a thread runs and another one calls.
+    let both = "void *run(void *p) { if (p) pthread_exit(p); return 0; }";
+    assert_eq!(said(both, "pthread_t t; pthread_create(&t, 0, run, 0); run(&t); assert(0);"), "verified");
+}
+
+#[test]
+fn types_are_laid_out_as_pragmas_and_alignments_say() {
+    let declarations = "#include <stddef.h>\n#pragma pack(push, 2)\n\
+        struct s { char c; int i; char d; };\n\
+        #pragma pack(pop)\n\
+        struct t { char c; int i; };\n\
+        #pragma pack(push, keep, 4)\n\
+        #pragma pack(1)\n\
+        struct u { struct t t; char c; long l; };\n\
+        #pragma pack(pop, keep)\n\
+        struct v { char c; _Alignas(16) int a, b; };\n\
+        struct w { char c; int a, b __attribute__((aligned(8))), d; };";
+    let main = "assert(sizeof(struct s) == 8 && offsetof(struct s, i) == 2 && _Alignof(struct s) == 2); \
+        assert(sizeof(struct t) == 8 && sizeof(struct u) == 17 && offsetof(struct u, l) == 9); \
+        assert(sizeof(struct v) == 48 && offsetof(struct v, b) == 32 && sizeof(struct w) == 16 && offsetof(struct w, d) == 12); \
+        struct u u = {{1, 2}, 3, 4}; u.l += u.t.i; \
+        assert(u.l == 6 && u.c == 3); __auto_type q = 5L; \
+        assert(sizeof q == 8); int m = ({ __auto_type a = 3; __auto_type b = ({ __auto_type c = a + 1; c; }); a > b ? a : b; }); \
+        assert(m == 4);";
+    assert_eq!(said(declarations, main), "verified");
+}
+
+#[test]
 fn more_threads_than_parties_pass_a_barrier() {
     let run = "pthread_barrier_t b; int last; void *run(void *p) { \
                if (pthread_barrier_wait(&b) == PTHREAD_BARRIER_SERIAL_THREAD) __atomic_add_fetch(&last, 1, __ATOMIC_SEQ_CST); return 0; }";

@@ -34,19 +34,29 @@ pub fn open() -> Vec<u32> {
 
 /// Closes all but these. None of them was closed: what the program closes of them is closed for it only.
 pub fn close_others(open: &[u32]) {
-    // SAFETY: asks the kernel about a descriptor of ours, and closes those that are not.
-    unsafe {
+    // SAFETY: asks the kernel about a descriptor of ours.
+    let count = unsafe {
         let mut about: libc::stat = std::mem::zeroed();
         let known = libc::syscall(libc::SYS_fstat, LISTING, &raw mut about) == 0;
-        if known && about.st_size == open.len() as i64 {
-            return;
+        known.then_some(about.st_size)
+    };
+    if count != Some(open.len() as i64) {
+        close_between(open, 0, u32::MAX);
+    }
+}
+
+/// Closes all from the first to the last but these.
+pub fn close_between(open: &[u32], first: u32, last: u32) {
+    let mut from = first;
+    for open in open.iter().copied().filter(|open| (first..=last).contains(open)) {
+        if open > from {
+            // SAFETY: closes what is not ours.
+            unsafe { libc::syscall(libc::SYS_close_range, from, open - 1, 0) };
         }
-        let mut from = 0;
-        for open in open.iter().copied().chain([u32::MAX]) {
-            if open > from {
-                libc::syscall(libc::SYS_close_range, from, open - 1, 0);
-            }
-            from = open.saturating_add(1);
-        }
+        from = open + 1;
+    }
+    if from <= last {
+        // SAFETY: as above.
+        unsafe { libc::syscall(libc::SYS_close_range, from, last, 0) };
     }
 }

@@ -22,6 +22,8 @@ const EPERM: i64 = 1;
 /// Kinds of mutexes, as glibc numbers them.
 const RECURSIVE: i64 = 1;
 const ERRORCHECK: i64 = 2;
+/// What functions call in which a thread may end that called them by others.
+const EXITS: &str = "pthread_exit";
 /// A mutex that was destroyed.
 const DESTROYED: i64 = -1;
 
@@ -368,7 +370,11 @@ impl<'a> Lower<'a, '_> {
         if let (true, Some(result)) = (self.session.facts.results, result) {
             let number = self.thread_number(at);
             let place = self.of_threads("$result", ADDRESS, number, at);
-            let e = cast(self.read_local(result, at), &ADDRESS);
+            let mut e = cast(self.read_local(result, at), &ADDRESS);
+            if self.comes_to(name, EXITS) {
+                let (exits, value) = self.exiting(at);
+                e = if_else(read(exits), read(value), e);
+            }
             self.body.out.push(assign(&place, e, at));
         }
         let creates = |f: &str| self.session.calls.iter().any(|(a, b)| a == f && b == "pthread_create");
@@ -434,22 +440,69 @@ impl<'a> Lower<'a, '_> {
         self.store(&target, &v, span)
     }
 
+    /// `pthread_exit`: in a thread's own function it is a `return`; in others, those that called them return as well.
     fn exit(&mut self, args: &'a [Ex], span: Span) -> Result<Value> {
+        if self.body.atomic > 0 {
+            return unsupported(span, "the end of a thread inside of an atomic section is not taken");
+        }
         let v = self.value(self.argument(args, 0, span)?)?;
         let function = self.body.function.clone();
-        if function != "main" && !self.session.facts.roots.contains(&function) && !self.session.facts.roots.is_empty() {
-            return unsupported(span, "a thread that ends in a function that its own function calls is not taken")
-                .map_err(|e: crate::refusal::Refusal| e.help("return to the thread's own function, and end there"));
+        let is_called = self.session.calls.iter().any(|(caller, callee)| !caller.is_empty() && *callee == function);
+        if is_called {
+            self.found_calls.insert((function, EXITS.into()));
+            let address = self.convert(v, &CType::Void.pointer(), span)?.parts[0].clone();
+            let (exits, value) = self.exiting(span);
+            self.body.out.push(assign(&value, address, span));
+            self.body.out.push(assign(&exits, boolean(true, span), span));
+            self.return_from_exit(span)?;
+            return Ok(Value::void());
         }
         if function == "main" {
-            // The others go on.
-            let children = self.children(span);
-            self.body.out.push(assign(&children, int(0, span), span));
+            self.leave_children(span);
         }
         let result = self.body.result.clone().unwrap_or(CType::Void);
         let values = if result.is_scalar() { self.convert(v, &result, span)?.parts } else { Vec::new() };
         self.push(StmtKind::Return(values), span);
         Ok(Value::void())
+    }
+
+    /// Whether the running thread ends in a function that its own function called, and what it returns.
+    fn exiting(&mut self, span: Span) -> (Place, Place) {
+        let zero = || fabius_lang::program::Value::Int(0);
+        let exits = self.hidden("$exits", Type::Bool, zero(), Class::Data, true);
+        let value = self.hidden("$exit", ADDRESS, zero(), Class::Data, true);
+        (self.global(exits, span), self.global(value, span))
+    }
+
+    /// Behind the call of a function in which the thread may end.
+    pub(crate) fn return_if_exiting(&mut self, callee: &str, span: Span) -> Result<()> {
+        if !self.comes_to(callee, EXITS) {
+            return Ok(());
+        }
+        if self.body.atomic > 0 {
+            return unsupported(span, "the end of a thread inside of an atomic section is not taken");
+        }
+        let (exits, _) = self.exiting(span);
+        let (block, ()) = self.block(|s| s.return_from_exit(span))?;
+        self.body.out.push(when(read(exits), block, Vec::new(), span));
+        Ok(())
+    }
+
+    fn return_from_exit(&mut self, span: Span) -> Result<()> {
+        if self.body.function == "main" {
+            self.leave_children(span);
+        }
+        let result = self.body.result.clone().unwrap_or(CType::Void);
+        // Nobody looks at it.
+        let values = self.scalars(&result, span)?.iter().map(|(_, ty)| constant(0, ty.core(), span)).collect();
+        self.push(StmtKind::Return(values), span);
+        Ok(())
+    }
+
+    /// The first thread ends, and the others go on.
+    fn leave_children(&mut self, span: Span) {
+        let children = self.children(span);
+        self.body.out.push(assign(&children, int(0, span), span));
     }
 
     fn set_part(&mut self, args: &'a [Ex], ty: &str, part: usize, e: Expr, span: Span) -> Result<()> {
