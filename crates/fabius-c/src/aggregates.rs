@@ -56,7 +56,14 @@ impl<'a> Lower<'a, '_> {
             return Ok(ty);
         }
         let (packed, least) = self.layout_of(s)?;
-        let pack = self.session.packs.iter().rev().find(|(at, _)| *at < s.span.end).map_or(i64::MAX, |(_, most)| *most);
+        let pack = self
+            .session
+            .layouts
+            .packs
+            .iter()
+            .rev()
+            .find(|(at, _)| *at < s.span.end)
+            .map_or(i64::MAX, |(_, most)| *most);
         let mut fields = Vec::new();
         for (i, d) in declarations.iter().enumerate() {
             let field = match &d.node {
@@ -145,7 +152,7 @@ impl<'a> Lower<'a, '_> {
     /// What attributes in a part of the text ask for, which nobody has asked before.
     fn asked(&mut self, at: std::ops::Range<usize>) -> Vec<Asks> {
         let mut mine = Vec::new();
-        for a in self.session.attributes.iter_mut().filter(|a| at.contains(&a.at)) {
+        for a in self.session.layouts.attributes.iter_mut().filter(|a| at.contains(&a.at)) {
             // A `typedef` is read again in each pass.
             let again = a.used == Some(at.start) && matches!(a.asks, Asks::Mode(_) | Asks::Aligned(_));
             if a.used.is_none() || again {
@@ -173,7 +180,7 @@ impl<'a> Lower<'a, '_> {
         let open = text[s.span.start..].find('{').map_or(s.span.end, |i| s.span.start + i);
         let behind = &text[s.span.end.min(text.len())..];
         let mut end = s.span.end;
-        for a in self.session.attributes.iter().filter(|a| a.at >= s.span.end) {
+        for a in self.session.layouts.attributes.iter().filter(|a| a.at >= s.span.end) {
             // Only blanks, and attributes that are taken out, are between.
             if behind[..a.at - s.span.end].chars().all(|c| c.is_whitespace()) || a.at < end {
                 end = a.at + 1;

@@ -38,8 +38,16 @@ const REFUSED: [&str; 9] = [
     "ms_struct",
 ];
 
-/// Takes the attributes of the user's files out of the text; those, and what `#pragma pack` says from where on.
-pub(crate) fn take(text: &mut String, lines: &Lines) -> Result<(Vec<Attribute>, Vec<(usize, i64)>)> {
+/// What a text says on how types are laid out.
+#[derive(Default)]
+pub(crate) struct Layouts {
+    pub attributes: Vec<Attribute>,
+    /// From which places on types are aligned to how much at most.
+    pub packs: Vec<(usize, i64)>,
+}
+
+/// Takes the attributes of the user's files out of the text.
+pub(crate) fn take(text: &mut String, lines: &Lines) -> Result<Layouts> {
     let mut found = Vec::new();
     let mut packs = Packs::default();
     let mut blank: Vec<Range<usize>> = Vec::new();
@@ -89,7 +97,7 @@ pub(crate) fn take(text: &mut String, lines: &Lines) -> Result<(Vec<Attribute>, 
             text.replace_range(range, &spaces);
         }
     }
-    Ok((found, packs.found))
+    Ok(Layouts { attributes: found, packs: packs.found })
 }
 
 /// Those that lay out types in another way, or give names another meaning, are refused.

@@ -3,7 +3,7 @@
 //! The program is lowered again until nothing new is found out: which variables have their address taken decides where they
 //! live, and what a pointer can mean.
 
-use crate::attributes::Attribute;
+use crate::attributes::Layouts;
 use crate::core::*;
 use crate::lines::Lines;
 use crate::memory::*;
@@ -78,9 +78,7 @@ pub(crate) struct Session {
     pub types: Types,
     /// Structs by where they are defined.
     pub struct_keys: HashMap<(usize, String), StructId>,
-    pub attributes: Vec<Attribute>,
-    /// From which places of the preprocessed text on types are aligned to how much at most.
-    pub packs: Vec<(usize, i64)>,
+    pub layouts: Layouts,
     pub known: BTreeMap<String, Known>,
     pub facts: Facts,
     /// Who calls whom, by name.
