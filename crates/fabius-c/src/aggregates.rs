@@ -56,6 +56,14 @@ impl<'a> Lower<'a, '_> {
             return Ok(ty);
         }
         let (packed, least) = self.layout_of(s)?;
+        let pack = self
+            .session
+            .layouts
+            .packs
+            .iter()
+            .rev()
+            .find(|(at, _)| *at < s.span.end)
+            .map_or(i64::MAX, |(_, most)| *most);
         let mut fields = Vec::new();
         for (i, d) in declarations.iter().enumerate() {
             let field = match &d.node {
@@ -68,16 +76,25 @@ impl<'a> Lower<'a, '_> {
             let specifiers = Specifiers::of_qualifiers(&field.node.specifiers);
             let base = self.base_type(&specifiers)?;
             let begin = if i == 0 { s.span.start } else { declarations[i - 1].span.end };
-            let asks = self.asked(begin..d.span.end);
-            let align = self.alignment(&asks, self.span(d.span))?;
             let declarators = &field.node.declarators;
             let bits = declarators.iter().any(|d| d.node.bit_width.is_some());
+            // In front of the first field: of all of them. Behind it: of the one that it stands at.
+            let mut asks = self.asked(begin..declarators.first().map_or(d.span.end, |field| field.span.start));
+            let all = self.alignment(&asks, self.span(d.span))?;
+            let mut aligns = Vec::new();
+            for (i, field) in declarators.iter().enumerate() {
+                let mine = self.asked(field.span.start..declarators.get(i + 1).map_or(d.span.end, |f| f.span.start));
+                aligns.push(self.alignment(&mine, self.span(d.span))?.max(all));
+                asks.extend(mine);
+            }
+            let align = aligns.iter().copied().max().unwrap_or(all);
             if align.is_some() && bits {
                 return unsupported(self.span(d.span), "an alignment of a bit-field is not taken");
             }
-            if align.is_some() && declarators.len() > 1 {
-                return unsupported(self.span(d.span), "an alignment among several fields is not taken")
-                    .map_err(|e: Refusal| e.help("declare each field by itself"));
+            if pack < i64::MAX && (align.is_some() || bits && pack > 1) {
+                let words = "a bit-field or an alignment behind `#pragma pack` is not taken";
+                return unsupported(self.span(d.span), words)
+                    .map_err(|e: Refusal| e.help("write `__attribute__((packed))` behind the `struct`"));
             }
             if asks.iter().any(|a| matches!(a, Asks::Mode(_))) {
                 return unsupported(self.span(d.span), "the attribute `mode` of a field is not taken");
@@ -87,7 +104,7 @@ impl<'a> Lower<'a, '_> {
             if field.node.declarators.is_empty() && specifiers.types.iter().any(unnamed) {
                 fields.push(Member { name: String::new(), ty: base.clone(), width: None, align });
             }
-            for declarator in declarators {
+            for (declarator, align) in declarators.iter().zip(aligns) {
                 let (name, ty) = match &declarator.node.declarator {
                     Some(d) => self.declarator(d, base.clone())?,
                     None => (String::new(), base.clone()),
@@ -111,7 +128,7 @@ impl<'a> Lower<'a, '_> {
             *ty = CType::Array(of, Some(0));
         }
         if self.session.types.structs[*id].fields.is_none()
-            && let Err(name) = self.session.types.define(*id, fields, packed, least)
+            && let Err(name) = self.session.types.define(*id, fields, if packed { 1 } else { pack }, least)
         {
             let words = format!("`{name}` is in a run of bit-fields of more than 64 bits, which is not taken");
             return unsupported(self.span(s.span), words)
@@ -135,7 +152,7 @@ impl<'a> Lower<'a, '_> {
     /// What attributes in a part of the text ask for, which nobody has asked before.
     fn asked(&mut self, at: std::ops::Range<usize>) -> Vec<Asks> {
         let mut mine = Vec::new();
-        for a in self.session.attributes.iter_mut().filter(|a| at.contains(&a.at)) {
+        for a in self.session.layouts.attributes.iter_mut().filter(|a| at.contains(&a.at)) {
             // A `typedef` is read again in each pass.
             let again = a.used == Some(at.start) && matches!(a.asks, Asks::Mode(_) | Asks::Aligned(_));
             if a.used.is_none() || again {
@@ -163,7 +180,7 @@ impl<'a> Lower<'a, '_> {
         let open = text[s.span.start..].find('{').map_or(s.span.end, |i| s.span.start + i);
         let behind = &text[s.span.end.min(text.len())..];
         let mut end = s.span.end;
-        for a in self.session.attributes.iter().filter(|a| a.at >= s.span.end) {
+        for a in self.session.layouts.attributes.iter().filter(|a| a.at >= s.span.end) {
             // Only blanks, and attributes that are taken out, are between.
             if behind[..a.at - s.span.end].chars().all(|c| c.is_whitespace()) || a.at < end {
                 end = a.at + 1;

@@ -70,10 +70,10 @@ pub fn load(files: &[PathBuf], options: &Options) -> std::result::Result<Loaded,
         diagnostics.dedup();
         Failure::Source { source: lines.source.clone(), diagnostics }
     };
-    let attributes = taken.map_err(|refusal| refuse(vec![refusal]))?;
+    let layouts = taken.map_err(|refusal| refuse(vec![refusal]))?;
     let parsed = parse(text, &lines).map_err(|refusal| refuse(vec![refusal]))?;
     let types = Types { model: options.model, ..Types::default() };
-    let mut session = Session { types, attributes, ..Session::default() };
+    let mut session = Session { types, layouts, ..Session::default() };
     for _ in 0..PASSES {
         match pass(&lines, &parsed, &mut session, options) {
             Ok(Some((program, havocked))) => {
@@ -132,7 +132,7 @@ fn pass(
     let statics = std::mem::take(&mut lower.found_in_statics);
     lower.found.absorb(statics);
     let mode = |a: &&Attribute| matches!(a.asks, Asks::Mode(_)) && a.used.is_none();
-    if let Some(a) = lower.session.attributes.iter().find(mode) {
+    if let Some(a) = lower.session.layouts.attributes.iter().find(mode) {
         let span = lower.lines.span(a.at, a.at + 1);
         lower.errors.extend(unsupported::<()>(span, "the attribute `mode` is taken of a `typedef` only").err());
     }

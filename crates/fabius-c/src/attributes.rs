@@ -38,9 +38,18 @@ const REFUSED: [&str; 9] = [
     "ms_struct",
 ];
 
+/// What a text says on how types are laid out.
+#[derive(Default)]
+pub(crate) struct Layouts {
+    pub attributes: Vec<Attribute>,
+    /// From which places on types are aligned to how much at most.
+    pub packs: Vec<(usize, i64)>,
+}
+
 /// Takes the attributes of the user's files out of the text.
-pub(crate) fn take(text: &mut String, lines: &Lines) -> Result<Vec<Attribute>> {
+pub(crate) fn take(text: &mut String, lines: &Lines) -> Result<Layouts> {
     let mut found = Vec::new();
+    let mut packs = Packs::default();
     let mut blank: Vec<Range<usize>> = Vec::new();
     let bytes = text.as_bytes();
     let mut i = 0;
@@ -48,8 +57,13 @@ pub(crate) fn take(text: &mut String, lines: &Lines) -> Result<Vec<Attribute>> {
         match bytes[i] {
             b'#' if i == 0 || bytes[i - 1] == b'\n' => {
                 let end = i + bytes[i..].iter().position(|b| *b == b'\n').unwrap_or(bytes.len() - i);
-                if !lines.is_system(i) {
-                    pragma(&text[i..end], lines.span(i, end))?;
+                if let Some(words) = text[i + 1..end].trim_start().strip_prefix("pragma") {
+                    let (words, span) = (words.trim(), lines.span(i, end));
+                    match words.strip_prefix("pack") {
+                        Some(rest) if rest.trim_start().starts_with('(') => packs.see(i, rest.trim(), span)?,
+                        _ if lines.is_system(i) => {}
+                        _ => pragma(words, span)?,
+                    }
                 }
                 i = end;
             }
@@ -61,7 +75,7 @@ pub(crate) fn take(text: &mut String, lines: &Lines) -> Result<Vec<Attribute>> {
                     i = end;
                     continue;
                 }
-                let Some(close) = closing(bytes, end) else { return Ok(found) };
+                let Some(close) = closing(bytes, end) else { break };
                 let inner = &text[end..=close];
                 if word == "_Alignas" {
                     let asks = Asks::Aligned(number(inner));
@@ -83,20 +97,69 @@ pub(crate) fn take(text: &mut String, lines: &Lines) -> Result<Vec<Attribute>> {
             text.replace_range(range, &spaces);
         }
     }
-    Ok(found)
+    Ok(Layouts { attributes: found, packs: packs.found })
 }
 
 /// Those that lay out types in another way, or give names another meaning, are refused.
-fn pragma(line: &str, span: Span) -> Result<()> {
-    let Some(words) = line[1..].trim_start().strip_prefix("pragma") else { return Ok(()) };
-    let name = words.trim_start().split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
+fn pragma(words: &str, span: Span) -> Result<()> {
+    let name = words.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
     let help = match name {
-        "pack" | "options" => "write `__attribute__((packed))` behind the `struct`",
+        "options" => "write `__attribute__((packed))` behind the `struct`",
         "scalar_storage_order" | "ms_struct" => "read the bytes one by one",
         "weak" | "redefine_extname" => "name the function that is meant",
         _ => return Ok(()),
     };
     unsupported(span, format!("`#pragma {name}` is not taken")).map_err(|e: Refusal| e.help(help))
+}
+
+/// What `#pragma pack` has said so far.
+#[derive(Default)]
+struct Packs {
+    /// What was pushed: names, and what held then.
+    pushed: Vec<(Option<String>, i64)>,
+    /// From where on types are aligned to how much at most.
+    found: Vec<(usize, i64)>,
+}
+
+impl Packs {
+    /// `(2)`, `()`, `(push)`, `(push, name, 2)`, `(pop)`, `(pop, name)`.
+    fn see(&mut self, at: usize, words: &str, span: Span) -> Result<()> {
+        let not_taken = || unsupported(span, "this `#pragma pack` is not taken");
+        let Some(inner) = words.strip_prefix('(').and_then(|w| w.strip_suffix(')')) else { return not_taken() };
+        let mut words = inner.split(',').map(str::trim).filter(|w| !w.is_empty()).peekable();
+        let now = self.found.last().map_or(i64::MAX, |(_, most)| *most);
+        let mut next = now;
+        match words.peek().copied() {
+            None => next = i64::MAX,
+            Some("push") => {
+                words.next();
+                let name = words.next_if(|w| !w.starts_with(|c: char| c.is_ascii_digit())).map(String::from);
+                self.pushed.push((name, now));
+            }
+            Some("pop") => {
+                words.next();
+                let name = words.next_if(|w| !w.starts_with(|c: char| c.is_ascii_digit()));
+                let known = |(n, _): &(Option<String>, i64)| name.is_none() || n.as_deref() == name;
+                if let Some(i) = self.pushed.iter().rposition(known) {
+                    next = self.pushed[i].1;
+                    self.pushed.truncate(i);
+                }
+            }
+            Some(_) => {}
+        }
+        if let Some(word) = words.next() {
+            next = match word.parse() {
+                Ok(0) => i64::MAX,
+                Ok(n @ (1 | 2 | 4 | 8 | 16)) => n,
+                _ => return not_taken(),
+            };
+        }
+        if words.next().is_some() {
+            return not_taken();
+        }
+        self.found.push((at, next));
+        Ok(())
+    }
 }
 
 /// The attributes of one list.
@@ -136,7 +199,7 @@ fn attributes(text: &str, at: usize, span: Span, found: &mut Vec<Attribute>) -> 
     Ok(())
 }
 
-fn is_word(b: u8) -> bool {
+pub(crate) fn is_word(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_'
 }
 

@@ -142,7 +142,7 @@ impl<'a> Lower<'a, '_> {
         if new {
             let member = |(n, ty): (&str, CType)| Member { name: n.to_string(), ty, width: None, align: None };
             let fields = parts.into_iter().map(member).collect();
-            self.session.types.define(id, fields, false, 1).expect("there are no bit-fields");
+            self.session.types.define(id, fields, i64::MAX, 1).expect("there are no bit-fields");
             self.session.types.structs[id].sync = true;
             self.session.types.structs[id].size = self.session.types.structs[id].size.max(8);
         }

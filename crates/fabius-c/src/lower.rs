@@ -3,7 +3,7 @@
 //! The program is lowered again until nothing new is found out: which variables have their address taken decides where they
 //! live, and what a pointer can mean.
 
-use crate::attributes::Attribute;
+use crate::attributes::Layouts;
 use crate::core::*;
 use crate::lines::Lines;
 use crate::memory::*;
@@ -78,7 +78,7 @@ pub(crate) struct Session {
     pub types: Types,
     /// Structs by where they are defined.
     pub struct_keys: HashMap<(usize, String), StructId>,
-    pub attributes: Vec<Attribute>,
+    pub layouts: Layouts,
     pub known: BTreeMap<String, Known>,
     pub facts: Facts,
     /// Who calls whom, by name.
@@ -368,11 +368,16 @@ impl<'a> Lower<'a, '_> {
 
     /// Whether a function calls itself, by others perhaps.
     pub fn is_recursive(&self, function: &str) -> bool {
+        self.comes_to(function, function)
+    }
+
+    /// Whether a function calls another one, by others perhaps.
+    pub fn comes_to(&self, function: &str, other: &str) -> bool {
         let mut seen: Vec<&str> = Vec::new();
         let mut next = vec![function];
         while let Some(f) = next.pop() {
             for (_, callee) in self.session.calls.iter().filter(|(caller, _)| caller == f) {
-                if callee == function {
+                if callee == other {
                     return true;
                 }
                 if !seen.contains(&callee.as_str()) {

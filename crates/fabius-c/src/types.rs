@@ -249,11 +249,12 @@ impl Types {
         }
     }
 
-    /// Gives a struct its fields, laid out as gcc does: one after the other (or, in a union, one over the other).
+    /// Gives a struct its fields, laid out as gcc does: one after the other (or, in a union, one over the other). `most` is
+    /// what their types are aligned to at most: 1 if the struct is packed.
     ///
     /// # Errors
     /// A run of bit-fields that has more than 64 bits: the name of a field of it.
-    pub fn define(&mut self, id: StructId, members: Vec<Member>, packed: bool, least: i64) -> Result<(), String> {
+    pub fn define(&mut self, id: StructId, members: Vec<Member>, most: i64, least: i64) -> Result<(), String> {
         let union = self.structs[id].union;
         // Bits from the start; where the run of bit-fields begins, as field and bit.
         let (mut at, mut align, mut largest): (i64, i64, i64) = (0, least.max(1), 0);
@@ -265,7 +266,7 @@ impl Types {
                 run = None;
             }
             let size = self.size(&ty).unwrap_or(0);
-            let own = if packed { 1 } else { self.align(&ty) };
+            let own = self.align(&ty).min(most);
             let mine = own.max(asked.unwrap_or(1));
             let Some(width) = width else {
                 run = None;
@@ -284,7 +285,7 @@ impl Types {
                 continue;
             }
             let width = i64::from(width);
-            if !packed && at / unit != (at + width - 1) / unit {
+            if most > 1 && at / unit != (at + width - 1) / unit {
                 at = up(at, unit);
             }
             let (leader, start) = *run.get_or_insert((fields.len(), at / 8 * 8));
@@ -469,7 +470,7 @@ pub fn library_objects() -> Vec<(&'static str, Vec<(&'static str, CType)>)> {
         ("pthread_mutex_t", vec![("holder", CType::Thread), ("depth", INT), ("kind", INT)]),
         ("pthread_cond_t", vec![("waiting", CType::Waiters)]),
         ("pthread_rwlock_t", vec![("writer", CType::Thread), ("readers", INT)]),
-        ("pthread_barrier_t", vec![("parties", INT), ("arrived", INT), ("round", INT)]),
+        ("pthread_barrier_t", vec![("parties", INT), ("arrived", INT), ("waiting", CType::Waiters)]),
         ("pthread_spinlock_t", vec![("holder", CType::Thread)]),
         ("sem_t", vec![("count", INT)]),
         ("pthread_once_t", vec![("state", INT)]),

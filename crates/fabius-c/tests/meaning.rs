@@ -262,3 +262,121 @@ fn a_struct_of_bit_fields_in_a_union_is_copied_passed_and_returned() {
     holds("struct h k = h.h; assert(k.len == 0x15 && k.v == 4 && len(h.h) == 0x15 && get(&h).h == 5);");
     holds("struct h k = { 1, 2, 3 }; h.h = k; assert((h.raw & 0xffff00ff) == 0x30021);");
 }
+
+/// Where `run` begins and ends, and the other thread's whole work.
+fn least(middle: &str) -> Option<u32> {
+    let text = format!(
+        "{HEAD}#include <sched.h>\n#include <semaphore.h>\n#include <stdatomic.h>\n#include <unistd.h>\n\
+         atomic_int f, g; sem_t s; pthread_mutex_t m; pthread_cond_t c; pthread_rwlock_t l; struct timespec soon;\n\
+         void *run(void *p) {{ f = 1; {middle} assert(g == 0); return 0; }}\n\
+         void *other(void *p) {{ if (f == 1) g = 1; return 0; }}\n\
+         int main(void) {{ pthread_t a, b; sem_init(&s, 0, 1); pthread_create(&a, 0, run, 0); \
+         pthread_create(&b, 0, other, 0); pthread_join(a, 0); pthread_join(b, 0); return 0; }}"
+    );
+    match check_text(&text, "sync") {
+        Found::Bug(kind, cost, ..) if kind == "Assertion" => Some(cost),
+        _ => None,
+    }
+}
+
+#[test]
+fn to_leave_who_gives_way_is_no_preemption() {
+    for gives_way in [
+        "sched_yield();",
+        "usleep(1);",
+        "sem_timedwait(&s, &soon);",
+        "pthread_mutex_timedlock(&m, &soon);",
+        "pthread_rwlock_timedrdlock(&l, &soon);",
+        "pthread_mutex_lock(&m); pthread_cond_timedwait(&c, &m, &soon);",
+    ] {
+        assert_eq!(least(gives_way), Some(0), "{gives_way}");
+    }
+    for goes_on in ["", "sem_wait(&s);", "pthread_mutex_trylock(&m);", "pthread_rwlock_rdlock(&l);"] {
+        assert_eq!(least(goes_on), Some(1), "{goes_on}");
+    }
+    // What was given way to is over when the next step is made.
+    assert_eq!(least("sched_yield(); f = 2; f = 1;"), Some(0));
+    assert_eq!(least("f = 2; sched_yield(); f = 1;"), Some(1));
+}
+
+#[test]
+fn a_thread_ends_wherever_it_asks_to() {
+    let run = "int seen; static int ends(int n) { if (n > 1) pthread_exit((void *)(long)n); return n; } \
+               static int half(int n) { int m = ends(n / 2); seen = 1; return m + 1; } \
+               void *run(void *p) { long n = half((int)(long)p); return (void *)(n + 10); }";
+    let main = "pthread_t t; void *r; pthread_create(&t, 0, run, (void *)GIVENL); pthread_join(t, &r);";
+    let given = |n: &str, claim: &str| said(run, &format!("{}{claim}", main.replace("GIVEN", n)));
+    assert_eq!(given("2", "assert((long)r == 12 && seen == 1);"), "verified");
+    assert_eq!(given("8", "assert((long)r == 4 && seen == 0);"), "verified");
+    // The first thread's end lets the others go on, and nothing behind it happens.
+    let ends =
+        "int x; static void leave(void) { pthread_exit(0); } void *run(void *p) { x = 1; assert(x == 0); return 0; }";
+    assert_eq!(said(ends, "pthread_t t; pthread_create(&t, 0, run, 0); leave(); assert(0);"), "Assertion");
+    assert_eq!(
+        said(&ends.replace("x == 0", "x == 1"), "pthread_t t; pthread_create(&t, 0, run, 0); leave(); assert(0);"),
+        "verified"
+    );
+    // A function that a thread runs and another one calls.
+    let both = "void *run(void *p) { if (p) pthread_exit(p); return 0; }";
+    assert_eq!(said(both, "pthread_t t; pthread_create(&t, 0, run, 0); run(&t); assert(0);"), "verified");
+}
+
+#[test]
+fn types_are_laid_out_as_pragmas_and_alignments_say() {
+    let declarations = "#include <stddef.h>\n#pragma pack(push, 2)\n\
+        struct s { char c; int i; char d; };\n\
+        #pragma pack(pop)\n\
+        struct t { char c; int i; };\n\
+        #pragma pack(push, keep, 4)\n\
+        #pragma pack(1)\n\
+        struct u { struct t t; char c; long l; };\n\
+        #pragma pack(pop, keep)\n\
+        struct v { char c; _Alignas(16) int a, b; };\n\
+        struct w { char c; int a, b __attribute__((aligned(8))), d; };";
+    let main = "assert(sizeof(struct s) == 8 && offsetof(struct s, i) == 2 && _Alignof(struct s) == 2); \
+        assert(sizeof(struct t) == 8 && sizeof(struct u) == 17 && offsetof(struct u, l) == 9); \
+        assert(sizeof(struct v) == 48 && offsetof(struct v, b) == 32 && sizeof(struct w) == 16 && offsetof(struct w, d) == 12); \
+        struct u u = {{1, 2}, 3, 4}; u.l += u.t.i; \
+        assert(u.l == 6 && u.c == 3); __auto_type q = 5L; \
+        assert(sizeof q == 8); int m = ({ __auto_type a = 3; __auto_type b = ({ __auto_type c = a + 1; c; }); a > b ? a : b; }); \
+        assert(m == 4);";
+    assert_eq!(said(declarations, main), "verified");
+}
+
+#[test]
+fn more_threads_than_parties_pass_a_barrier() {
+    let run = "pthread_barrier_t b; int last; void *run(void *p) { \
+               if (pthread_barrier_wait(&b) == PTHREAD_BARRIER_SERIAL_THREAD) __atomic_add_fetch(&last, 1, __ATOMIC_SEQ_CST); return 0; }";
+    let main = "pthread_t t[4]; pthread_barrier_init(&b, 0, 2); for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, run, 0); \
+                for (int i = 0; i < 4; i++) pthread_join(t[i], 0); assert(last == 2);";
+    assert_eq!(said(run, main), "verified");
+    assert_eq!(said(run, &main.replace("init(&b, 0, 2)", "init(&b, 0, 3)")), "Deadlock");
+}
+
+#[test]
+fn to_wait_gives_a_recursive_mutex_back_once() {
+    let run = "pthread_mutex_t m; pthread_cond_t c; int go; void *run(void *p) { pthread_mutex_lock(&m); TWICE \
+               while (!go) pthread_cond_wait(&c, &m); pthread_mutex_unlock(&m); return 0; }";
+    let main = "pthread_mutexattr_t a; pthread_mutexattr_init(&a); pthread_mutexattr_settype(&a, PTHREAD_MUTEX_RECURSIVE); \
+                pthread_mutex_init(&m, &a); pthread_t t; pthread_create(&t, 0, run, 0); pthread_mutex_lock(&m); go = 1; \
+                pthread_cond_signal(&c); pthread_mutex_unlock(&m); pthread_join(t, 0);";
+    assert_eq!(said(&run.replace("TWICE", ""), main), "verified");
+    assert_eq!(said(&run.replace("TWICE", "pthread_mutex_lock(&m);"), main), "Deadlock");
+}
+
+#[test]
+fn who_waits_for_some_time_gets_what_is_free_or_gives_up() {
+    let run = "struct timespec soon; pthread_mutex_t m; pthread_rwlock_t l; int got; void *run(void *p) { \
+               if (pthread_mutex_timedlock(&m, &soon) == 0) { got = 1; pthread_mutex_unlock(&m); } \
+               else if (pthread_rwlock_timedwrlock(&l, &soon) == 0) { got = 2; pthread_rwlock_unlock(&l); } return 0; }";
+    let main = "int r; pthread_t t; pthread_mutex_lock(&m); pthread_rwlock_rdlock(&l); pthread_create(&t, 0, run, 0); \
+                pthread_mutex_unlock(&m); pthread_rwlock_unlock(&l); pthread_join(t, 0);";
+    assert_eq!(said(run, main), "verified");
+    for outcome in 0..3 {
+        assert_eq!(said(run, &format!("{main} assert(got != {outcome});")), "Assertion", "{outcome}");
+    }
+    let own = "r = pthread_rwlock_wrlock(&l); assert(r == 0); r = pthread_rwlock_wrlock(&l); assert(r == 35); \
+               r = pthread_rwlock_rdlock(&l); assert(r == 35); r = pthread_rwlock_tryrdlock(&l); assert(r == 16); \
+               r = pthread_mutex_timedlock(&m, &soon); assert(r == 0); r = pthread_mutex_timedlock(&m, &soon); assert(r == 110);";
+    assert_eq!(said(run, &format!("int r; {own}")), "verified");
+}

@@ -216,7 +216,7 @@ pub trait System {
         self.ready(state, task)
     }
 
-    /// Whether the last step of the task gave way to others: to switch away from it is no preemption.
+    /// Whether the task gives way to others where it is now: to switch away from it is no preemption.
     fn gave_way(&self, _: &Self::State, _: TaskId) -> bool {
         false
     }

@@ -109,6 +109,11 @@ impl System for Machine<'_> {
         self.exec(&mut copy, &mut First, &mut log).may_pass(index, guard, t.pc as usize)
     }
 
+    fn gave_way(&self, state: &State, task: TaskId) -> bool {
+        let at = state.index(task).map(|index| state.tasks[index].pc as usize);
+        at.is_some_and(|pc| matches!(self.program.code.instrs[pc], Instr::Zield))
+    }
+
     fn next_access(&self, state: &State, task: TaskId) -> Option<Access> {
         let mut log = StepLog { want_accesses: true, ..StepLog::default() };
         let _ = self.step(&mut state.clone(), task, &mut First, &mut log);

@@ -3,7 +3,7 @@
 use crate::fiber::Berth;
 use crate::rt::{Rt, rt, set};
 use crate::stacks::{end_like, end_with, fabius_fork_on, process, wait_for};
-use crate::{arena, signals};
+use crate::{arena, descriptors, signals};
 use fabius_explore::search::Workers;
 use fabius_native_protocol::MOST_WORKERS;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
@@ -63,6 +63,7 @@ extern "C" fn begin(task: usize) {
     arena::set_worker(task.number);
     task.berth.enter();
     end_with(rt().process);
+    descriptors::list();
     signals::set_up();
     task.rt.worker().process.store(process(), Relaxed);
     set(&raw mut *task.rt);

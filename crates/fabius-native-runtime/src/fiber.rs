@@ -304,9 +304,14 @@ impl Fiber {
         self.at..self.top
     }
 
+    /// Its stack.
+    pub fn stack(&self) -> std::ops::Range<usize> {
+        self.top - STACK..self.top
+    }
+
     /// Whether an address is of its stack.
     pub fn holds(&self, address: usize) -> bool {
-        (self.top - STACK..self.top).contains(&address)
+        self.stack().contains(&address)
     }
 
     /// Whether an address is in the page below the stack or not far below that.

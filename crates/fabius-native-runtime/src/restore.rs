@@ -51,13 +51,7 @@ impl Rt {
             for (signal, action) in self.handlers.drain(..).rev() {
                 libc::sigaction(signal, &action, std::ptr::null_mut());
             }
-            let mut from = 0;
-            for open in self.open.iter().copied().chain([u32::MAX]) {
-                if open > from {
-                    libc::syscall(libc::SYS_close_range, from, open - 1, 0);
-                }
-                from = open.saturating_add(1);
-            }
         }
+        crate::descriptors::close_others(&self.open);
     }
 }

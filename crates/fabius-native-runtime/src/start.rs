@@ -6,7 +6,7 @@ use crate::image::Image;
 use crate::real::next;
 use crate::rt::{Before, Rt, Settings};
 use crate::say::STDERR;
-use crate::{arena, explore, fiber, heap, hooks, isolate, lifetime, rt, signals, stacks};
+use crate::{arena, descriptors, explore, fiber, heap, hooks, isolate, lifetime, rt, signals, stacks};
 use fabius_native_protocol::{
     ANSWER_AT, FD, Header, Isolation, POINTS_AT, REQUEST_AT, Request, SCHEDULE_AT, STATE_DONE, STATE_RUNS, What,
 };
@@ -60,6 +60,7 @@ unsafe extern "C" fn instead_of_main(argc: usize, argv: usize, envp: usize) -> i
         let shows_output = matches!(request.what, What::Replay(_));
         redirect(shows_output);
         say_nothing_of_processors();
+        descriptors::list();
         signals::set_up();
         let top = fiber::explorer_stack();
         let shape = Box::leak(Box::new(Shape::learn()));
@@ -80,7 +81,7 @@ unsafe extern "C" fn instead_of_main(argc: usize, argv: usize, envp: usize) -> i
             decisions: (SHARED + SCHEDULE_AT as usize) as *mut u32,
             points: (SHARED + POINTS_AT as usize) as *mut u64,
             shows_output,
-            open: open(),
+            open: descriptors::open(),
             ..Rt::new(shape, image, settings, header)
         })));
         for address in &request.data_points {
@@ -194,15 +195,4 @@ fn say_nothing_of_processors() {
             }
         }
     }
-}
-
-/// The descriptors that are open.
-fn open() -> Vec<u32> {
-    let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    let mut open: Vec<u32> = entries.filter_map(|e| e.file_name().to_str().and_then(|n| n.parse().ok())).collect();
-    // The one by which they were listed is not open any more.
-    // SAFETY: asks the kernel about a descriptor.
-    open.retain(|fd| unsafe { libc::syscall(libc::SYS_fcntl, *fd, libc::F_GETFD) } >= 0);
-    open.sort_unstable();
-    open
 }

@@ -5,10 +5,10 @@ use crate::forget::Alive;
 use crate::layout::Layout;
 use crate::properties::conditions;
 use crate::rules::Note;
-use crate::run::{Blind, Observer, Run, is_ready};
+use crate::run::{Blind, Observer, Run, is_ready, next_statement};
 use crate::value::TaskId;
 use fabius_explore::system::{ANONYMOUS, Access, BufferId, Choose, End, Fault, Snapshot, StepLog, System};
-use fabius_lang::program::{Program, Stmt};
+use fabius_lang::program::{Program, Stmt, StmtKind};
 use fabius_trace::Points;
 use std::cmp::Ordering;
 
@@ -121,6 +121,11 @@ impl System for Reference {
             }
             None => false,
         }
+    }
+
+    fn gave_way(&self, config: &Config, task: TaskId) -> bool {
+        let next = config.task(task).and_then(|(_, task)| next_statement(&self.program, task));
+        !self.layout.single_buffer && next.is_some_and(|s| matches!(s.kind, StmtKind::Zield))
     }
 
     fn next_access(&self, config: &Config, task: TaskId) -> Option<Access> {

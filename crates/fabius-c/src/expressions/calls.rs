@@ -113,6 +113,7 @@ impl<'a> Lower<'a, '_> {
         } else {
             self.push(call, span);
         }
+        self.return_if_exiting(name, span)?;
         let parts = ids.into_iter().map(|id| self.read_local(id, span)).collect();
         Ok(Value { parts, ty: result })
     }

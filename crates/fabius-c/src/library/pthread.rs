@@ -16,15 +16,27 @@ use fabius_trace::Span;
 use lang_c::ast::{Expression, UnaryOperator};
 
 const EBUSY: i64 = 16;
-const EAGAIN: i64 = 11;
 const ETIMEDOUT: i64 = 110;
 const EDEADLK: i64 = 35;
 const EPERM: i64 = 1;
 /// Kinds of mutexes, as glibc numbers them.
 const RECURSIVE: i64 = 1;
 const ERRORCHECK: i64 = 2;
+/// What functions call in which a thread may end that called them by others.
+const EXITS: &str = "pthread_exit";
 /// A mutex that was destroyed.
 const DESTROYED: i64 = -1;
+
+/// What who cannot have a lock now does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Otherwise {
+    Waits,
+    Returns(i64),
+}
+
+/// Try is refused at once, and who waits for some time may give up whenever he would have to wait.
+const TRIES: Otherwise = Otherwise::Returns(EBUSY);
+const GIVES_UP: Otherwise = Otherwise::Returns(ETIMEDOUT);
 
 fn int(n: i64, span: Span) -> Expr {
     constant(n, INT, span)
@@ -40,6 +52,21 @@ fn nobody(span: Span) -> Expr {
 
 fn eq(a: Expr, b: Expr) -> Expr {
     binary(BinaryOp::Eq, a, b)
+}
+
+fn or(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Or, a, b)
+}
+
+/// Whether the running thread is in a set.
+fn is_in(set: &Place, span: Span) -> Expr {
+    let kind = ExprKind::SetContains(read(set.clone()).into(), me(span).into());
+    Expr { kind, ty: Type::Bool, span }
+}
+
+/// Whether the running thread may have a mutex that it has given back, or not quite.
+fn can_be_had(mutex: &[Place], span: Span) -> Expr {
+    or(eq(read(mutex[0].clone()), nobody(span)), eq(read(mutex[0].clone()), me(span)))
 }
 
 fn misuse(e: Expr, words: &str, span: Span) -> Stmt {
@@ -81,8 +108,11 @@ impl<'a> Lower<'a, '_> {
                 self.init_mutex(&lv, kind, span)?;
             }
             "pthread_mutex_destroy" => self.mutex_destroy(args, span)?,
-            "pthread_mutex_lock" => return self.mutex_lock(args, false, span).map(Some),
-            "pthread_mutex_trylock" => return self.mutex_lock(args, true, span).map(Some),
+            "pthread_mutex_lock" => return self.mutex_lock(args, Otherwise::Waits, span).map(Some),
+            "pthread_mutex_trylock" => return self.mutex_lock(args, TRIES, span).map(Some),
+            "pthread_mutex_timedlock" | "pthread_mutex_clocklock" => {
+                return self.mutex_lock(args, GIVES_UP, span).map(Some);
+            }
             "pthread_mutex_unlock" => return self.mutex_unlock(args, span).map(Some),
             "pthread_spin_init" => self.set_part(args, "pthread_spinlock_t", 0, nobody(span), span)?,
             "pthread_spin_destroy" => {}
@@ -95,13 +125,8 @@ impl<'a> Lower<'a, '_> {
             }
             "pthread_spin_trylock" => {
                 let lv = self.object(args, 0, "pthread_spinlock_t", span)?;
-                return self.try_it(
-                    &lv,
-                    1,
-                    span,
-                    |p| eq(read(p[0].clone()), nobody(span)),
-                    |p| vec![assign(&p[0], me(span), span)],
-                );
+                let free = |p: &[Place]| eq(read(p[0].clone()), nobody(span));
+                return self.try_it(&lv, 1, EBUSY, span, free, |p| vec![assign(&p[0], me(span), span)]);
             }
             "pthread_spin_unlock" => {
                 let lv = self.object(args, 0, "pthread_spinlock_t", span)?;
@@ -114,39 +139,21 @@ impl<'a> Lower<'a, '_> {
             }
             "pthread_cond_init" => self.clear_object(args, "pthread_cond_t", span)?,
             "pthread_cond_destroy" => {}
-            "pthread_cond_wait" => self.cond_wait(args, false, span)?,
-            "pthread_cond_timedwait" | "cnd_timedwait" => return self.cond_timedwait(args, span).map(Some),
+            "pthread_cond_wait" => self.cond_wait(args, span)?,
+            "pthread_cond_timedwait" | "pthread_cond_clockwait" => return self.cond_timedwait(args, span).map(Some),
             "pthread_cond_signal" => self.notify(args, StmtKind::SetRemoveAny, span)?,
             "pthread_cond_broadcast" => self.notify(args, StmtKind::SetClear, span)?,
             "pthread_rwlock_init" => self.clear_object(args, "pthread_rwlock_t", span)?,
             "pthread_rwlock_destroy" => {}
-            "pthread_rwlock_rdlock" => {
-                let lv = self.object(args, 0, "pthread_rwlock_t", span)?;
-                self.operation(&lv, &mut |s, d| {
-                    let p = s.parts_of(d, 2, span)?;
-                    Ok((Some(eq(read(p[0].clone()), nobody(span))), vec![plus(&p[1], 1, span)]))
-                })?;
+            "pthread_rwlock_rdlock" => return self.rwlock(args, false, Otherwise::Waits, span).map(Some),
+            "pthread_rwlock_wrlock" => return self.rwlock(args, true, Otherwise::Waits, span).map(Some),
+            "pthread_rwlock_tryrdlock" => return self.rwlock(args, false, TRIES, span).map(Some),
+            "pthread_rwlock_trywrlock" => return self.rwlock(args, true, TRIES, span).map(Some),
+            "pthread_rwlock_timedrdlock" | "pthread_rwlock_clockrdlock" => {
+                return self.rwlock(args, false, GIVES_UP, span).map(Some);
             }
-            "pthread_rwlock_wrlock" => {
-                let lv = self.object(args, 0, "pthread_rwlock_t", span)?;
-                self.operation(&lv, &mut |s, d| {
-                    let p = s.parts_of(d, 2, span)?;
-                    Ok((Some(free_to_write(&p, span)), vec![assign(&p[0], me(span), span)]))
-                })?;
-            }
-            "pthread_rwlock_tryrdlock" => {
-                let lv = self.object(args, 0, "pthread_rwlock_t", span)?;
-                return self.try_it(
-                    &lv,
-                    2,
-                    span,
-                    |p| eq(read(p[0].clone()), nobody(span)),
-                    |p| vec![plus(&p[1], 1, span)],
-                );
-            }
-            "pthread_rwlock_trywrlock" => {
-                let lv = self.object(args, 0, "pthread_rwlock_t", span)?;
-                return self.try_it(&lv, 2, span, |p| free_to_write(p, span), |p| vec![assign(&p[0], me(span), span)]);
+            "pthread_rwlock_timedwrlock" | "pthread_rwlock_clockwrlock" => {
+                return self.rwlock(args, true, GIVES_UP, span).map(Some);
             }
             "pthread_rwlock_unlock" => {
                 let lv = self.object(args, 0, "pthread_rwlock_t", span)?;
@@ -179,16 +186,11 @@ impl<'a> Lower<'a, '_> {
                     Ok((Some(some), vec![plus(&p[0], -1, span)]))
                 })?;
             }
-            "sem_trywait" | "sem_timedwait" => {
+            "sem_trywait" | "sem_timedwait" | "sem_clockwait" => {
                 let lv = self.object(args, 0, "sem_t", span)?;
                 let some = |p: &[Place]| binary(BinaryOp::Gt, read(p[0].clone()), int(0, span));
-                let failed = if name == "sem_trywait" { EAGAIN } else { ETIMEDOUT };
-                let v = self.try_it(&lv, 1, span, some, |p| vec![plus(&p[0], -1, span)])?;
-                let _ = failed;
-                return Ok(v.map(|v| {
-                    let done = eq(v.parts[0].clone(), int(0, span));
-                    Value::scalar(if_else(done, int(0, span), int(-1, span)), C_INT)
-                }));
+                self.waits_for_some_time(if name == "sem_trywait" { TRIES } else { GIVES_UP }, span);
+                return self.try_it(&lv, 1, -1, span, some, |p| vec![plus(&p[0], -1, span)]);
             }
             "sem_post" => {
                 let lv = self.object(args, 0, "sem_t", span)?;
@@ -368,7 +370,11 @@ impl<'a> Lower<'a, '_> {
         if let (true, Some(result)) = (self.session.facts.results, result) {
             let number = self.thread_number(at);
             let place = self.of_threads("$result", ADDRESS, number, at);
-            let e = cast(self.read_local(result, at), &ADDRESS);
+            let mut e = cast(self.read_local(result, at), &ADDRESS);
+            if self.comes_to(name, EXITS) {
+                let (exits, value) = self.exiting(at);
+                e = if_else(read(exits), read(value), e);
+            }
             self.body.out.push(assign(&place, e, at));
         }
         let creates = |f: &str| self.session.calls.iter().any(|(a, b)| a == f && b == "pthread_create");
@@ -434,22 +440,69 @@ impl<'a> Lower<'a, '_> {
         self.store(&target, &v, span)
     }
 
+    /// `pthread_exit`: in a thread's own function it is a `return`; in others, those that called them return as well.
     fn exit(&mut self, args: &'a [Ex], span: Span) -> Result<Value> {
+        if self.body.atomic > 0 {
+            return unsupported(span, "the end of a thread inside of an atomic section is not taken");
+        }
         let v = self.value(self.argument(args, 0, span)?)?;
         let function = self.body.function.clone();
-        if function != "main" && !self.session.facts.roots.contains(&function) && !self.session.facts.roots.is_empty() {
-            return unsupported(span, "a thread that ends in a function that its own function calls is not taken")
-                .map_err(|e: crate::refusal::Refusal| e.help("return to the thread's own function, and end there"));
+        let is_called = self.session.calls.iter().any(|(caller, callee)| !caller.is_empty() && *callee == function);
+        if is_called {
+            self.found_calls.insert((function, EXITS.into()));
+            let address = self.convert(v, &CType::Void.pointer(), span)?.parts[0].clone();
+            let (exits, value) = self.exiting(span);
+            self.body.out.push(assign(&value, address, span));
+            self.body.out.push(assign(&exits, boolean(true, span), span));
+            self.return_from_exit(span)?;
+            return Ok(Value::void());
         }
         if function == "main" {
-            // The others go on.
-            let children = self.children(span);
-            self.body.out.push(assign(&children, int(0, span), span));
+            self.leave_children(span);
         }
         let result = self.body.result.clone().unwrap_or(CType::Void);
         let values = if result.is_scalar() { self.convert(v, &result, span)?.parts } else { Vec::new() };
         self.push(StmtKind::Return(values), span);
         Ok(Value::void())
+    }
+
+    /// Whether the running thread ends in a function that its own function called, and what it returns.
+    fn exiting(&mut self, span: Span) -> (Place, Place) {
+        let zero = || fabius_lang::program::Value::Int(0);
+        let exits = self.hidden("$exits", Type::Bool, zero(), Class::Data, true);
+        let value = self.hidden("$exit", ADDRESS, zero(), Class::Data, true);
+        (self.global(exits, span), self.global(value, span))
+    }
+
+    /// Behind the call of a function in which the thread may end.
+    pub(crate) fn return_if_exiting(&mut self, callee: &str, span: Span) -> Result<()> {
+        if !self.comes_to(callee, EXITS) {
+            return Ok(());
+        }
+        if self.body.atomic > 0 {
+            return unsupported(span, "the end of a thread inside of an atomic section is not taken");
+        }
+        let (exits, _) = self.exiting(span);
+        let (block, ()) = self.block(|s| s.return_from_exit(span))?;
+        self.body.out.push(when(read(exits), block, Vec::new(), span));
+        Ok(())
+    }
+
+    fn return_from_exit(&mut self, span: Span) -> Result<()> {
+        if self.body.function == "main" {
+            self.leave_children(span);
+        }
+        let result = self.body.result.clone().unwrap_or(CType::Void);
+        // Nobody looks at it.
+        let values = self.scalars(&result, span)?.iter().map(|(_, ty)| constant(0, ty.core(), span)).collect();
+        self.push(StmtKind::Return(values), span);
+        Ok(())
+    }
+
+    /// The first thread ends, and the others go on.
+    fn leave_children(&mut self, span: Span) {
+        let children = self.children(span);
+        self.body.out.push(assign(&children, int(0, span), span));
     }
 
     fn set_part(&mut self, args: &'a [Ex], ty: &str, part: usize, e: Expr, span: Span) -> Result<()> {
@@ -511,8 +564,16 @@ impl<'a> Lower<'a, '_> {
         })
     }
 
-    fn mutex_lock(&mut self, args: &'a [Ex], only_try: bool, span: Span) -> Result<Value> {
+    /// Who may give up gives way.
+    fn waits_for_some_time(&mut self, otherwise: Otherwise, span: Span) {
+        if otherwise == GIVES_UP && self.body.atomic == 0 {
+            self.give_way(span);
+        }
+    }
+
+    fn mutex_lock(&mut self, args: &'a [Ex], otherwise: Otherwise, span: Span) -> Result<Value> {
         let lv = self.object(args, 0, "pthread_mutex_t", span)?;
+        self.waits_for_some_time(otherwise, span);
         let result = self.zeroed(INT, span);
         let target = self.local(result, span);
         self.operation(&lv, &mut |s, d| {
@@ -524,15 +585,45 @@ impl<'a> Lower<'a, '_> {
             let again = and(mine.clone(), eq(read(p[2].clone()), int(RECURSIVE, span)));
             let own = and(mine, eq(read(p[2].clone()), int(ERRORCHECK, span)));
             let take = vec![assign(&p[0], me(span), span), plus(&p[1], 1, span)];
-            let or = |a, b| binary(BinaryOp::Or, a, b);
-            if only_try {
-                let busy = vec![assign(&target, int(EBUSY, span), span)];
-                return Ok((None, vec![alive, when(or(free, again), take, busy, span)]));
+            let returns = |n| vec![assign(&target, int(n, span), span)];
+            match otherwise {
+                Otherwise::Returns(EBUSY) => Ok((None, vec![alive, when(or(free, again), take, returns(EBUSY), span)])),
+                Otherwise::Returns(n) => {
+                    let refused = when(own, returns(EDEADLK), returns(n), span);
+                    Ok((None, vec![alive, when(or(free, again), take, vec![refused], span)]))
+                }
+                Otherwise::Waits => {
+                    let destroyed = eq(read(p[2].clone()), int(DESTROYED, span));
+                    let wait = or(or(free, again), or(own.clone(), destroyed));
+                    Ok((Some(wait), vec![alive, when(own, returns(EDEADLK), take, span)]))
+                }
             }
-            let destroyed = eq(read(p[2].clone()), int(DESTROYED, span));
-            let refused = vec![assign(&target, int(EDEADLK, span), span)];
-            let wait = or(or(free, again), or(own.clone(), destroyed));
-            Ok((Some(wait), vec![alive, when(own, refused, take, span)]))
+        })?;
+        Ok(Value::scalar(self.read_local(result, span), C_INT))
+    }
+
+    /// Who has a lock for writing is refused it.
+    fn rwlock(&mut self, args: &'a [Ex], write: bool, otherwise: Otherwise, span: Span) -> Result<Value> {
+        let lv = self.object(args, 0, "pthread_rwlock_t", span)?;
+        self.waits_for_some_time(otherwise, span);
+        let result = self.zeroed(INT, span);
+        let target = self.local(result, span);
+        self.operation(&lv, &mut |s, d| {
+            let p = s.parts_of(d, 2, span)?;
+            let mine = eq(read(p[0].clone()), me(span));
+            let free = if write { free_to_write(&p, span) } else { eq(read(p[0].clone()), nobody(span)) };
+            let take = if write { assign(&p[0], me(span), span) } else { plus(&p[1], 1, span) };
+            let returns = |n| vec![assign(&target, int(n, span), span)];
+            Ok(match otherwise {
+                Otherwise::Returns(EBUSY) => (None, vec![when(free, vec![take], returns(EBUSY), span)]),
+                Otherwise::Returns(n) => {
+                    let refused = when(mine, returns(EDEADLK), returns(n), span);
+                    (None, vec![when(free, vec![take], vec![refused], span)])
+                }
+                Otherwise::Waits => {
+                    (Some(or(free, mine.clone())), vec![when(mine, returns(EDEADLK), vec![take], span)])
+                }
+            })
         })?;
         Ok(Value::scalar(self.read_local(result, span), C_INT))
     }
@@ -560,11 +651,12 @@ impl<'a> Lower<'a, '_> {
         Ok(Value::scalar(self.read_local(result, span), C_INT))
     }
 
-    /// A try of something that might have to wait: 0 or `EBUSY`.
+    /// A try of something that might have to wait: 0, or that number.
     fn try_it(
         &mut self,
         lv: &Lvalue,
         parts: usize,
+        failed: i64,
         span: Span,
         free: impl Fn(&[Place]) -> Expr,
         take: impl Fn(&[Place]) -> Block,
@@ -573,8 +665,8 @@ impl<'a> Lower<'a, '_> {
         let target = self.local(result, span);
         self.operation(lv, &mut |s, d| {
             let p = s.parts_of(d, parts, span)?;
-            let busy = vec![assign(&target, int(EBUSY, span), span)];
-            Ok((None, vec![when(free(&p), take(&p), busy, span)]))
+            let refused = vec![assign(&target, int(failed, span), span)];
+            Ok((None, vec![when(free(&p), take(&p), refused, span)]))
         })?;
         Ok(Some(Value::scalar(self.read_local(result, span), C_INT)))
     }
@@ -594,34 +686,27 @@ impl<'a> Lower<'a, '_> {
         self.at(&cond, &mut |s, c| s.at(&mutex, &mut |s, m| work(s, c, m)))
     }
 
-    fn cond_wait(&mut self, args: &'a [Ex], timed: bool, span: Span) -> Result<()> {
-        let _ = timed;
+    fn cond_wait(&mut self, args: &'a [Ex], span: Span) -> Result<()> {
         self.with_mutex(args, span, &mut |s, c, m| {
             let (waiting, mutex) = (s.parts_of(c, 1, span)?, s.parts_of(m, 3, span)?);
             s.begin_wait(&waiting[0], &mutex, span);
-            let contains = Expr {
-                kind: ExprKind::SetContains(read(waiting[0].clone()).into(), me(span).into()),
-                ty: Type::Bool,
-                span,
-            };
-            let ready = and(not(contains), eq(read(mutex[0].clone()), nobody(span)));
-            let block = vec![
-                stmt(StmtKind::Await(ready), span),
-                assign(&mutex[0], me(span), span),
-                assign(&mutex[1], int(1, span), span),
-            ];
+            let ready = and(not(is_in(&waiting[0], span)), can_be_had(&mutex, span));
+            let block =
+                vec![stmt(StmtKind::Await(ready), span), assign(&mutex[0], me(span), span), plus(&mutex[1], 1, span)];
             s.push(StmtKind::Atomic(block), span);
             Ok(())
         })
     }
 
+    /// A mutex that was locked several times stays locked.
     fn begin_wait(&mut self, waiting: &Place, mutex: &[Place], span: Span) {
         let held = eq(read(mutex[0].clone()), me(span));
+        let last = eq(read(mutex[1].clone()), int(0, span));
         let block = vec![
             misuse(held, "who waits holds the mutex", span),
             stmt(StmtKind::SetInsert(waiting.clone(), me(span)), span),
-            assign(&mutex[0], nobody(span), span),
-            assign(&mutex[1], int(0, span), span),
+            plus(&mutex[1], -1, span),
+            when(last, vec![assign(&mutex[0], nobody(span), span)], Vec::new(), span),
         ];
         self.push(StmtKind::Atomic(block), span);
     }
@@ -633,20 +718,16 @@ impl<'a> Lower<'a, '_> {
         self.with_mutex(args, span, &mut |s, c, m| {
             let (waiting, mutex) = (s.parts_of(c, 1, span)?, s.parts_of(m, 3, span)?);
             s.begin_wait(&waiting[0], &mutex, span);
-            let contains = Expr {
-                kind: ExprKind::SetContains(read(waiting[0].clone()).into(), me(span).into()),
-                ty: Type::Bool,
-                span,
-            };
+            s.give_way(span);
             let late = vec![
                 stmt(StmtKind::SetRemove(waiting[0].clone(), me(span)), span),
                 assign(&target, int(ETIMEDOUT, span), span),
             ];
             let block = vec![
-                stmt(StmtKind::Await(eq(read(mutex[0].clone()), nobody(span))), span),
+                stmt(StmtKind::Await(can_be_had(&mutex, span)), span),
                 assign(&mutex[0], me(span), span),
-                assign(&mutex[1], int(1, span), span),
-                when(contains, late, Vec::new(), span),
+                plus(&mutex[1], 1, span),
+                when(is_in(&waiting[0], span), late, Vec::new(), span),
             ];
             s.push(StmtKind::Atomic(block), span);
             Ok(())
@@ -662,32 +743,30 @@ impl<'a> Lower<'a, '_> {
         })
     }
 
+    /// Who comes last lets all go that wait. There may be more threads than parties, so a round is a set of threads.
     fn barrier_wait(&mut self, args: &'a [Ex], span: Span) -> Result<Value> {
         let lv = self.object(args, 0, "pthread_barrier_t", span)?;
-        let (mine, result) = (self.temp(INT), self.zeroed(INT, span));
-        let (mine, target) = (self.local(mine, span), self.local(result, span));
+        let result = self.zeroed(INT, span);
+        let target = self.local(result, span);
         self.operation(&lv, &mut |s, d| {
             let p = s.parts_of(d, 3, span)?;
             let used = binary(BinaryOp::Gt, read(p[0].clone()), int(0, span));
             let all = binary(BinaryOp::Ge, read(p[1].clone()), read(p[0].clone()));
-            let round = binary(BinaryOp::Sub, int(1, span), read(p[2].clone()));
             let last = vec![
                 assign(&p[1], int(0, span), span),
-                assign(&p[2], round, span),
+                stmt(StmtKind::SetClear(p[2].clone()), span),
                 assign(&target, int(-1, span), span),
             ];
             let block = vec![
                 misuse(used, "a barrier is used that is not initialized", span),
-                assign(&mine, read(p[2].clone()), span),
                 plus(&p[1], 1, span),
-                when(all, last, Vec::new(), span),
+                when(all, last, vec![stmt(StmtKind::SetInsert(p[2].clone(), me(span)), span)], span),
             ];
             Ok((None, block))
         })?;
         self.at(&lv, &mut |s, d| {
             let p = s.parts_of(d, 3, span)?;
-            let gone = binary(BinaryOp::Ne, read(p[2].clone()), read(mine.clone()));
-            s.push(StmtKind::Await(gone), span);
+            s.push(StmtKind::Await(not(is_in(&p[2], span))), span);
             Ok(())
         })?;
         Ok(Value::scalar(self.read_local(result, span), C_INT))

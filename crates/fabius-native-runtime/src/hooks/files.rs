@@ -12,6 +12,8 @@ entries! {
     read: "rcx" => read_here;
     write: "rcx" => write_here;
     close: "rsi" => close_here;
+    close_range: "rcx" => close_range_here;
+    closefrom: "rsi" => close_from;
     socketpair: "r8" => socketpair_here;
     flockfile: "rsi" => flockfile_here;
     ftrylockfile: "rsi" => ftrylockfile_here;
@@ -83,6 +85,29 @@ extern "C-unwind" fn close_here(file: i32, _: usize) -> i32 {
     }
     // SAFETY: as the program calls it.
     unsafe { libc::syscall(libc::SYS_close, file) as i32 }
+}
+
+extern "C-unwind" fn close_range_here(first: u32, last: u32, flags: i32, _: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) as i32 };
+    }
+    if flags != 0 {
+        crate::threads::not_supported("close_range with flags");
+    }
+    if first > last {
+        // SAFETY: the thread's own `errno`.
+        unsafe { *libc::__errno_location() = libc::EINVAL };
+        return -1;
+    }
+    let rt = rt();
+    crate::descriptors::close_between(&rt.open, first, last);
+    rt.closed.extend(rt.open.iter().filter(|file| (first..=last).contains(*file)));
+    0
+}
+
+extern "C-unwind" fn close_from(first: i32, pc: usize) {
+    close_range_here(first.max(0) as u32, u32::MAX, 0, pc);
 }
 
 extern "C-unwind" fn socketpair_here(domain: i32, kind: i32, protocol: i32, ends: *mut [i32; 2], _: usize) -> i32 {

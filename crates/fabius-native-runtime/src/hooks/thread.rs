@@ -21,6 +21,7 @@ entries! {
     pthread_testcancel: "rdi" => testcancel;
     pthread_setcancelstate: "rdx" => setcancelstate;
     pthread_kill: "rdx" => kill;
+    pthread_getattr_np: "rdx" => getattr;
     sched_yield: "rdi" => yield_here;
     pthread_yield: "rdi" => yield_here;
 }
@@ -250,4 +251,22 @@ extern "C-unwind" fn yield_here(pc: usize) -> i32 {
     }
     give_way("sched_yield", 0, pc);
     0
+}
+
+/// What a thread was made with: its stack is that of its fiber.
+extern "C-unwind" fn getattr(thread: usize, attributes: *mut libc::pthread_attr_t, _: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_getattr_np(usize, *mut libc::pthread_attr_t) -> i32)(thread, attributes) };
+    }
+    let Some(number) = number_of(thread) else { return libc::ESRCH };
+    let stack = rt().fibers[number].stack();
+    let state =
+        if rt().threads[number].detached { libc::PTHREAD_CREATE_DETACHED } else { libc::PTHREAD_CREATE_JOINABLE };
+    // SAFETY: the program wants the attributes there; all three only write to them.
+    unsafe {
+        libc::pthread_attr_init(attributes);
+        libc::pthread_attr_setdetachstate(attributes, state);
+        libc::pthread_attr_setstack(attributes, stack.start as *mut libc::c_void, stack.len())
+    }
 }

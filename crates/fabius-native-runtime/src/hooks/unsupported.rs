@@ -39,7 +39,7 @@ refused! {
     accept accept4 connect recv recvfrom recvmsg send sendto sendmsg
     pause sigwait sigwaitinfo sigtimedwait sigsuspend
     msgrcv mq_receive mq_timedreceive mq_send mq_timedsend semop semtimedop
-    close_range closefrom lockf flock alarm setitimer timer_create
+    lockf flock alarm setitimer timer_create
     pthread_sigqueue pthread_mutex_consistent pthread_mutexattr_setrobust
     swapcontext makecontext
     __tsan_atomic128_load __tsan_atomic128_store __tsan_atomic128_exchange __tsan_atomic128_fetch_add
