@@ -31,13 +31,19 @@ pub struct Loaded {
 pub enum Failure {
     /// They cannot be read or preprocessed.
     Plain(String),
-    /// Places in the text.
-    Source {
-        /// The user's text.
-        source: String,
-        /// What is wrong.
-        diagnostics: Vec<Diagnostic>,
-    },
+    /// Places in the files, in the order of these: the program's own, then headers.
+    Source(Vec<Wrong>),
+}
+
+/// What is wrong in a file.
+#[derive(Clone, Debug)]
+pub struct Wrong {
+    /// Its name.
+    pub file: String,
+    /// Its text.
+    pub source: String,
+    /// Places in that text.
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// How often the program is lowered at most; what is found out grows with each pass.
@@ -68,7 +74,7 @@ pub fn load(files: &[PathBuf], options: &Options) -> std::result::Result<Loaded,
         let mut diagnostics: Vec<Diagnostic> = refusals.into_iter().map(Refusal::diagnostic).collect();
         diagnostics.sort_by_key(|d| d.span.start);
         diagnostics.dedup();
-        Failure::Source { source: lines.source.clone(), diagnostics }
+        Failure::Source(by_file(&lines, diagnostics))
     };
     let layouts = taken.map_err(|refusal| refuse(vec![refusal]))?;
     let parsed = parse(text, &lines).map_err(|refusal| refuse(vec![refusal]))?;
@@ -85,6 +91,32 @@ pub fn load(files: &[PathBuf], options: &Options) -> std::result::Result<Loaded,
     }
     let message = "what pointers mean is not found out".to_string();
     Err(refuse(vec![Refusal { code: "E0703", span: Span::default(), message, help: None }]))
+}
+
+/// Places in the whole text as places in its files.
+fn by_file(lines: &Lines, diagnostics: Vec<Diagnostic>) -> Vec<Wrong> {
+    let mut wrong: Vec<Wrong> = lines
+        .files
+        .iter()
+        .map(|(file, part)| Wrong {
+            file: file.clone(),
+            source: lines.source[part.clone()].to_string(),
+            diagnostics: Vec::new(),
+        })
+        .collect();
+    for mut d in diagnostics {
+        // What is nowhere is said of the program's first file.
+        let n = lines.files.iter().position(|(_, part)| part.contains(&(d.span.start as usize))).unwrap_or(0);
+        let first = lines.files.get(n).map_or(0, |(_, part)| part.start) as u32;
+        let moved = |span: Span| Span { start: span.start.saturating_sub(first), end: span.end.saturating_sub(first) };
+        d.span = moved(d.span);
+        d.related.iter_mut().for_each(|(span, _)| *span = moved(*span));
+        if let Some(wrong) = wrong.get_mut(n) {
+            wrong.diagnostics.push(d);
+        }
+    }
+    wrong.retain(|wrong| !wrong.diagnostics.is_empty());
+    wrong
 }
 
 /// Lowers the program once; `None` if something new was found out.

@@ -27,7 +27,7 @@ mod statements;
 mod stored;
 mod types;
 
-pub use assemble::{Failure, Loaded, load};
+pub use assemble::{Failure, Loaded, Wrong, load};
 pub use folder::Folder;
 pub use library::WRONG_FREES;
 pub use lower::{Limits, Options};

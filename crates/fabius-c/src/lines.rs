@@ -10,6 +10,8 @@ type Places = Vec<(usize, usize)>;
 pub struct Lines {
     /// The text that all spans point into: the user's file; if there are several, one after the other.
     pub source: String,
+    /// Which parts of it are which file.
+    pub files: Vec<(String, std::ops::Range<usize>)>,
     /// For each line of the preprocessed text: its first byte there, and the line in `source` (first byte, end).
     lines: Vec<(usize, Option<(usize, usize)>)>,
     /// For each of these lines whether it is of a header of the system.
@@ -22,6 +24,7 @@ impl Lines {
     pub fn new(text: &str, own: &[(String, String)]) -> Lines {
         let mut source = String::new();
         let mut files: Vec<(String, Option<Places>)> = Vec::new();
+        let mut parts: Vec<(String, std::ops::Range<usize>)> = Vec::new();
         let mut add = |source: &mut String, name: &str, system: bool| -> usize {
             if let Some(at) = files.iter().position(|(n, _)| n == name) {
                 return at;
@@ -34,6 +37,7 @@ impl Lines {
                 if !source.is_empty() && !source.ends_with('\n') {
                     source.push('\n');
                 }
+                parts.push((name.to_string(), first..source.len()));
                 let mut at = first;
                 text.split_inclusive('\n')
                     .map(|line| {
@@ -81,7 +85,7 @@ impl Lines {
             let place = place.and_then(|(f, line): (usize, usize)| files[f].1.as_ref()?.get(line - 1).copied());
             lines.push((at, place));
         }
-        Lines { source, lines, system: of_system, text: text.to_string() }
+        Lines { source, files: parts, lines, system: of_system, text: text.to_string() }
     }
 
     /// The same text with blanks in place of what the parser does not look at.

@@ -50,3 +50,14 @@ fn what_would_be_laid_out_in_another_way_is_refused_at_its_place() {
                 int main(void) { for (_Static_assert(1, \"head\"); 0;) { } return sizeof(struct s) == 4 ? 0 : 1; }\n";
     assert!(read(&[&folder.file("x.c", text)], &[]).is_ok());
 }
+
+#[test]
+fn what_is_wrong_in_a_header_is_said_of_the_header() {
+    let folder = Folder::new();
+    folder.file("halves.h", "/* one */\nstatic int half(int x) {\n    return x / 2.0;\n}\n");
+    let main = folder.file("main.c", "#include \"halves.h\"\nint main(void) { return half(3) + 1.5; }\n");
+    let said = read(&[&main], &[]).expect_err("it is refused");
+    for words in ["main.c:2:", "halves.h:3:", "3 |     return x / 2.0;"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}

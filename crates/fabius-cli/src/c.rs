@@ -4,7 +4,7 @@
 //! of the preprocessor, `-I` a folder of headers, `--with` one more file.
 
 use crate::args::common::{DataModelArg, ProgramArgs};
-use crate::failure::{Failure, input};
+use crate::failure::{Failure, Wrong, input};
 use crate::files;
 use fabius_c::{DataModel, Limits, Options, Property};
 use fabius_lang::program::{ExprKind, Program, StmtKind, Value};
@@ -162,8 +162,13 @@ pub fn load(path: &Path, consts: &[(String, String)]) -> Result<fabius_c::Loaded
     }
     fabius_c::load(&files, &options).map_err(|failure| match failure {
         fabius_c::Failure::Plain(message) => input(message),
-        fabius_c::Failure::Source { source, diagnostics } => {
-            Failure::Source { source, file: path.display().to_string(), diagnostics }
+        fabius_c::Failure::Source(wrong) => {
+            let of = |wrong: fabius_c::Wrong| Wrong {
+                file: wrong.file,
+                source: wrong.source,
+                diagnostics: wrong.diagnostics,
+            };
+            Failure::Source(wrong.into_iter().map(of).collect())
         }
     })
 }

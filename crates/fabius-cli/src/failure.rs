@@ -19,8 +19,16 @@ pub const UNKNOWN: u8 = 3;
 pub enum Failure {
     /// One sentence and what to do about it.
     Plain { kind: Kind, message: String, help: Option<String> },
-    /// Places in a source text.
-    Source { source: String, file: String, diagnostics: Vec<Diagnostic> },
+    /// Places in files.
+    Source(Vec<Wrong>),
+}
+
+/// What is wrong in a file.
+#[derive(Debug)]
+pub struct Wrong {
+    pub source: String,
+    pub file: String,
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Where the fault lies.
@@ -59,6 +67,11 @@ pub fn no_solver(message: String) -> Failure {
 }
 
 impl Failure {
+    /// What is wrong in one file.
+    pub fn of_file(source: String, file: String, diagnostics: Vec<Diagnostic>) -> Failure {
+        Failure::Source(vec![Wrong { source, file, diagnostics }])
+    }
+
     /// The same with something to do about it.
     pub fn help(self, text: impl Into<String>) -> Failure {
         match self {
@@ -70,17 +83,23 @@ impl Failure {
     /// For standard error.
     pub fn text(&self, style: fabius_lang::Style) -> String {
         match self {
-            Failure::Source { source, file, diagnostics } => {
-                let shown: Vec<Diagnostic> = diagnostics.iter().map(shown).collect();
-                let mut text = fabius_lang::render(&printable_source(source), &printable(file), &shown, style);
-                if !text.ends_with('\n') {
-                    text.push('\n');
+            Failure::Source(wrong) => {
+                let mut text = String::new();
+                for Wrong { source, file, diagnostics } in wrong {
+                    let shown: Vec<Diagnostic> = diagnostics.iter().map(shown).collect();
+                    if !text.is_empty() {
+                        text.push('\n');
+                    }
+                    text += &fabius_lang::render(&printable_source(source), &printable(file), &shown, style);
+                    if !text.ends_with('\n') {
+                        text.push('\n');
+                    }
                 }
-                let count = match diagnostics.len() {
+                let count = match wrong.iter().map(|w| w.diagnostics.len()).sum() {
                     1 => "1 error".to_string(),
                     n => format!("{n} errors"),
                 };
-                let code = diagnostics.first().map(|d| d.code).unwrap_or_default();
+                let code = wrong.iter().flat_map(|w| &w.diagnostics).next().map(|d| d.code).unwrap_or_default();
                 text + &format!("\n{count}; `fabius explain {code}` says more\n")
             }
             Failure::Plain { kind, message, help } => {
@@ -108,7 +127,9 @@ impl Failure {
     pub fn message(&self) -> String {
         match self {
             Failure::Plain { message, .. } => message.clone(),
-            Failure::Source { diagnostics, .. } => diagnostics.first().map(|d| d.message.clone()).unwrap_or_default(),
+            Failure::Source(wrong) => {
+                wrong.iter().flat_map(|w| &w.diagnostics).next().map(|d| d.message.clone()).unwrap_or_default()
+            }
         }
     }
 }
@@ -161,7 +182,7 @@ pub fn of_proof(error: ProofError, source: &str, file: &str) -> Failure {
                 related: Vec::new(),
                 help: Some(wrong.help),
             };
-            Failure::Source { source: source.into(), file: file.into(), diagnostics: vec![diagnostic] }
+            Failure::of_file(source.into(), file.into(), vec![diagnostic])
         }
         ProofError::Solver(message) => no_solver(message),
         ProofError::HornSolver(message) => Failure::Plain {

@@ -67,7 +67,7 @@ pub fn compile(
     })?;
     let program = match compiled {
         Err(reason) => Err(reason),
-        Ok(Err(diagnostics)) => return Err(Failure::Source { source, file, diagnostics }),
+        Ok(Err(diagnostics)) => return Err(Failure::of_file(source, file, diagnostics)),
         Ok(Ok((program, warnings))) => {
             if !warnings.is_empty() {
                 files::tell(Paint::Plain, &fabius_lang::render(&source, &file, &warnings, fabius_lang::Style::Plain));
@@ -122,7 +122,7 @@ pub fn load_trace(path: &Path, budget: Budget<'_>) -> Result<LoadedTrace, Failur
     let text = source.clone();
     match in_budget(budget, move || fabius_messages::parse(&text))? {
         Ok(Ok(ctp)) => Ok(LoadedTrace { id, ctp, cut: None }),
-        Ok(Err(diagnostics)) => Err(Failure::Source { source, file, diagnostics }),
+        Ok(Err(diagnostics)) => Err(Failure::of_file(source, file, diagnostics)),
         Err(reason) => Ok(LoadedTrace { id, ctp: Ctp { source, ..Ctp::default() }, cut: Some(reason) }),
     }
 }

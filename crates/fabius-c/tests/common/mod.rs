@@ -28,9 +28,10 @@ pub fn read_as(files: &[&Path], options: &Options) -> Result<Loaded, String> {
     let files: Vec<_> = files.iter().map(|f| f.to_path_buf()).collect();
     load(&files, options).map_err(|failure| match failure {
         Failure::Plain(message) => message,
-        Failure::Source { source, diagnostics } => {
-            fabius_lang::render(&source, "c", &diagnostics, fabius_lang::Style::Plain)
-        }
+        Failure::Source(wrong) => wrong
+            .iter()
+            .map(|w| fabius_lang::render(&w.source, &w.file, &w.diagnostics, fabius_lang::Style::Plain))
+            .collect(),
     })
 }
 

@@ -387,15 +387,19 @@ impl<'a> ErrorDocument<'a> {
             Failure::Plain { kind, message, help } => {
                 Wrong { kind: *kind, message, help: help.as_deref(), diagnostics: Vec::new() }
             }
-            Failure::Source { source, file, diagnostics } => {
-                let place = |d: &'a fabius_lang::diagnostic::Diagnostic| {
+            Failure::Source(wrong) => {
+                let place = |file: &'a str, source: &str, d: &'a fabius_lang::diagnostic::Diagnostic| {
                     let at = d.span.line_col(source);
                     let (message, label, help) = (&d.message, &d.label, d.help.as_deref());
                     Place { code: d.code, message, label, help, file, line: at.line, column: at.column, span: d.span }
                 };
-                let message = diagnostics.first().map_or("", |d| d.message.as_str());
+                let of_file = |w: &'a crate::failure::Wrong| {
+                    w.diagnostics.iter().map(|d| place(&w.file, &w.source, d)).collect::<Vec<_>>()
+                };
+                let diagnostics: Vec<Place<'a>> = wrong.iter().flat_map(of_file).collect();
+                let message = diagnostics.first().map_or("", |d| d.message);
                 let kind = crate::failure::Kind::Input;
-                Wrong { kind, message, help: None, diagnostics: diagnostics.iter().map(place).collect() }
+                Wrong { kind, message, help: None, diagnostics }
             }
         };
         ErrorDocument { format: FORMAT, verdict: ErrorName::Error, error }

@@ -3,7 +3,7 @@
 //! A thread flow for each lane, and `executionOrder` across them. Every kind of bug that occurs is a rule. What is unknown
 //! or bad input is no result: it would look like a bug of the program.
 
-use crate::failure::{BAD_INPUT, Failure, Kind};
+use crate::failure::{BAD_INPUT, Failure, Kind, Wrong};
 use fabius_trace::{Action, BugKind, ErrorTrace, LineCol, LinkKind, Mark, Span, Step, Verdict};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -178,7 +178,6 @@ fn told(action: &Action) -> String {
 
 /// What is not a bug, but must not go unnoticed.
 fn notifications(answered: &Answered<'_>, folder: &Path) -> Vec<Value> {
-    let place = Place { file: answered.file, source: answered.source, folder };
     let whole =
         || json!([{ "physicalLocation": { "artifactLocation": { "uri": uri(Path::new(answered.file), folder) } } }]);
     let told = |id: &str, level: &str, text: &str, locations: Value| json!({ "descriptor": { "id": id }, "level": level, "message": message(text), "locations": locations });
@@ -187,13 +186,16 @@ fn notifications(answered: &Answered<'_>, folder: &Path) -> Vec<Value> {
             vec![told("unknown", "warning", &format!("unknown: {}", reason.words()), whole())]
         }
         Ok(_) => Vec::new(),
-        Err(Failure::Source { source, diagnostics, .. }) => {
-            let place = Place { source, ..place };
-            let one = |d: &fabius_lang::diagnostic::Diagnostic| {
-                let at = json!([{ "physicalLocation": place.physical(d.span, d.span.line_col(source), None) }]);
-                told(d.code, "error", &d.message, at)
+        Err(Failure::Source(wrong)) => {
+            let of_file = |wrong: &Wrong| {
+                let place = Place { source: &wrong.source, file: &wrong.file, folder };
+                let one = |d: &fabius_lang::diagnostic::Diagnostic| {
+                    let at = d.span.line_col(&wrong.source);
+                    told(d.code, "error", &d.message, json!([{ "physicalLocation": place.physical(d.span, at, None) }]))
+                };
+                wrong.diagnostics.iter().map(one).collect::<Vec<Value>>()
             };
-            diagnostics.iter().map(one).collect()
+            wrong.iter().flat_map(of_file).collect()
         }
         Err(Failure::Plain { kind, message, .. }) => {
             let id = if *kind == Kind::Internal { "internal" } else { "input" };

@@ -11,11 +11,8 @@ pub fn run(args: &FmtArgs) -> Result<u8, Failure> {
     for path in &args.files {
         let stdin = path == Path::new(files::STDIN);
         let source = files::read(path)?;
-        let formatted = fabius_lang::format(&source).map_err(|diagnostics| Failure::Source {
-            source: source.clone(),
-            file: path.display().to_string(),
-            diagnostics,
-        })?;
+        let formatted = fabius_lang::format(&source)
+            .map_err(|diagnostics| Failure::of_file(source.clone(), path.display().to_string(), diagnostics))?;
         if stdin && !args.check {
             files::print_source(&formatted)?;
         } else if formatted != source {
