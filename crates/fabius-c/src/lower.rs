@@ -445,7 +445,7 @@ impl<'a> Lower<'a, '_> {
             return unsupported(span, format!("a variable with {count} parts is too large"));
         }
         for leaf in leaves {
-            if !leaf.ty.is_scalar() && !matches!(leaf.ty, CType::Float(_)) {
+            if !leaf.ty.is_scalar() {
                 return unsupported(span, format!("a variable of type `{}` is not taken", self.types().show(ty)));
             }
         }
@@ -456,7 +456,7 @@ impl<'a> Lower<'a, '_> {
     fn check_unions(&self, ty: &CType, span: Span) -> Result<()> {
         match ty {
             CType::Array(of, _) => self.check_unions(of, span),
-            CType::Atomic(inner) if !inner.is_scalar() => {
+            CType::Atomic(inner) if !inner.is_scalar() || inner.is_float() => {
                 unsupported(span, format!("`{}` is not taken: it would be several values", self.types().show(ty)))
                     .map_err(|e: Refusal| e.help("guard it by a lock"))
             }

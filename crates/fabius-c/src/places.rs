@@ -505,7 +505,6 @@ impl Lower<'_, '_> {
                 self.of_width(Value::scalar(e, ty), lv)
             }
             CType::Void => Ok(Value::void()),
-            CType::Float(_) => unsupported(lv.span, "floating point is not taken"),
             ty => unsupported(lv.span, format!("a value of type `{}` is not taken", self.types().show(&ty))),
         }
     }

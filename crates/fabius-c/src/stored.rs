@@ -4,7 +4,7 @@
 use crate::core::*;
 use crate::lower::Lower;
 use crate::memory::*;
-use crate::refusal::{Result, unsupported, wrong};
+use crate::refusal::{Result, float_in_union, unsupported, wrong};
 use crate::types::{Bits, CType, Cells};
 use fabius_lang::program::*;
 use fabius_trace::Span;
@@ -109,6 +109,9 @@ impl Lower<'_, '_> {
                 steps.map(|(e, len)| Projection::Index { index: index_of(e).into(), lo: 0, len: *len }).collect();
             Place { base: base.clone(), path, ty: core.clone(), span }
         };
+        if inside.is_some() && ty.is_float() {
+            return float_in_union(span);
+        }
         let cells = match inside {
             None => vec![place(indexes)],
             Some(Inside { cells, .. }) if cells.count == 1 => vec![place(indexes)],

@@ -167,8 +167,13 @@ impl CType {
         matches!(self.plain(), CType::Pointer(_))
     }
 
+    pub fn is_float(&self) -> bool {
+        matches!(self.plain(), CType::Float(_))
+    }
+
     pub fn is_scalar(&self) -> bool {
-        self.is_integer() || self.is_pointer() || matches!(self.plain(), CType::Thread | CType::Waiters)
+        let others = matches!(self.plain(), CType::Thread | CType::Waiters);
+        self.is_integer() || self.is_pointer() || self.is_float() || others
     }
 
     /// What a pointer points to.

@@ -118,7 +118,17 @@ fn what_would_silently_do_nothing_is_refused() {
         ("#include <stdio.h>", "int n = printf(\"a\");", "does not become a `int`"),
         ("#include <stdio.h>", "char b[4]; scanf(\"%s\", b);", "only numbers are read"),
         ("", "_Static_assert(sizeof(long) == 4, \"\");", "this static assertion fails"),
-        ("struct s { int a; double d; } s;", "s.d = 1;", "floating point is not taken"),
+        ("union u { int a; float d; } u;", "u.d = 1;", "in a union"),
+        ("union u { float d; int a; };", "union u u = { 1.5f }; return u.a;", "in a union"),
+        ("union u { float d; int a; }; static union u u = { 1.5f };", "return u.a;", "in a union"),
+        ("struct s { int a; double d; } s;", "s.d = 1; return s.d;", "depends on a floating-point number"),
+        ("double d;", "return d > 1;", "depends on a floating-point number"),
+        ("double d;", "int i = 1; i += d;", "depends on a floating-point number"),
+        ("double d;", "if (d) return 1;", "depends on a floating-point number"),
+        ("float d;", "return !d;", "depends on a floating-point number"),
+        ("float f;", "_Bool b = f;", "depends on a floating-point number"),
+        ("_Atomic double d;", "d = 1;", "it would be several values"),
+        ("double d, e;", "__atomic_exchange_n(&d, 1.0, 5);", "an atomic operation on `double`"),
         (
             "struct s { int n; int d[]; };",
             "struct s *p = malloc(sizeof *p + 4); p->d[0] = 1;",
@@ -319,6 +329,26 @@ fn a_thread_ends_wherever_it_asks_to() {
     // A function that a thread runs and another one calls.
     let both = "void *run(void *p) { if (p) pthread_exit(p); return 0; }";
     assert_eq!(said(both, "pthread_t t; pthread_create(&t, 0, run, 0); run(&t); assert(0);"), "verified");
+}
+
+#[test]
+fn numbers_that_nothing_depends_on_may_be_floating() {
+    let average = "#include <math.h>\n#include <stdio.h>\nstruct s { int n; double sum; float parts[2]; };\n\
+                   static double mean(const int *a, int n) { double s = 0; for (int i = 0; i < n; i++) s += a[i]; return s / n; }";
+    let main = "int a[3] = { 1, 2, 3 }; struct s s = { 2, 1.5, { 0.5f, 1 } }; s.sum += mean(a, 3) * 2 - 1e-3; s.parts[1]++; \
+                double d = a[0] ? s.sum : -a[1], *p = &s.sum; *p = sqrt(d) + sinf(s.parts[0]); double *q = malloc(2 * sizeof(double)); \
+                q[1] = *p; struct s t = s; printf(\"%f %f\", q[1], t.sum); free(q); assert(s.n == 2 && sizeof s == 24);";
+    assert_eq!(said(average, main), "verified");
+    // What is read and written is read and written.
+    let run = "double d; int i; void *run(void *p) { WHAT return 0; }";
+    for (what, found) in [
+        ("d = d + 1;", "DataRace"),
+        ("double e = i; i = 1;", "DataRace"),
+        ("double e = i * 0.5; (void)(e + d);", "verified"),
+        ("double e = 1.5; d = e;", "DataRace"),
+    ] {
+        assert_eq!(said(&run.replace("WHAT", what), TWO), found, "{what}");
+    }
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! Conversions: promotions, the usual arithmetic ones, truth (C11 6.3).
+//!
+//! Floating-point numbers are carried about and computed with, but which they are is not known: each is 0 here, and whatever
+//! would depend on one is refused.
 
 use super::{Ex, as_int};
 use crate::core::*;
 use crate::lower::Lower;
 use crate::places::Value;
-use crate::refusal::{Result, unsupported, wrong};
+use crate::refusal::{Refusal, Result, unsupported, wrong};
 use crate::types::{CType, INT};
 use fabius_lang::program::{Expr, Type};
 use fabius_trace::Span;
@@ -15,8 +18,8 @@ impl<'a> Lower<'a, '_> {
         let to = to.plain().clone();
         let refuse = |s: &Self| {
             let (a, b) = (s.types().show(&v.ty), s.types().show(&to));
-            if matches!(v.ty, CType::Float(_)) || matches!(to, CType::Float(_)) {
-                return unsupported(span, "floating point is not taken");
+            if v.ty.is_float() {
+                return unknown_number(span);
             }
             unsupported(span, format!("a `{a}` does not become a `{b}`"))
         };
@@ -27,6 +30,12 @@ impl<'a> Lower<'a, '_> {
             return if v.ty == to { Ok(v) } else { refuse(self) };
         };
         let out = match (&v.ty, &to) {
+            (CType::Float(_), CType::Float(_)) => e,
+            (CType::Int { .. } | CType::Bool, CType::Float(_)) => {
+                self.read_anyway(&e);
+                constant(0, to.core(), span)
+            }
+            (CType::Float(_), _) => return refuse(self),
             (CType::Thread, CType::Thread) | (CType::Waiters, CType::Waiters) => e,
             (CType::Int { .. }, CType::Thread) if value_of(&e) == Some(0) => constant(0, Type::Thread, span),
             (CType::Thread, _) | (_, CType::Thread) => return refuse(self),
@@ -40,6 +49,13 @@ impl<'a> Lower<'a, '_> {
         Ok(Value::scalar(out, to))
     }
 
+    /// What is read for a value that does not matter is read all the same.
+    pub(super) fn read_anyway(&mut self, e: &Expr) {
+        if value_of(e).is_none() {
+            self.keep_unless_temporary(e);
+        }
+    }
+
     /// Integer promotion.
     pub fn promoted(&mut self, v: Value, e: &Ex) -> Result<Value> {
         match v.ty {
@@ -48,7 +64,7 @@ impl<'a> Lower<'a, '_> {
                 Ok(if e.ty == Type::Bool { Value::scalar(as_int(e), INT) } else { v })
             }
             CType::Int { .. } | CType::Bool => self.convert(v, &INT, self.span(e.span)),
-            CType::Float(_) => unsupported(self.span(e.span), "floating point is not taken"),
+            CType::Float(_) => unknown_number(self.span(e.span)),
             _ => {
                 let words = format!("a `{}` is no integer", self.types().show(&v.ty));
                 unsupported(self.span(e.span), words)
@@ -75,6 +91,7 @@ impl<'a> Lower<'a, '_> {
 
     pub fn truth_of(&mut self, v: &Value, span: Span) -> Result<Expr> {
         match v.parts.first() {
+            _ if v.ty.is_float() => unknown_number(span),
             Some(e) if v.ty.is_scalar() => Ok(truth(e.clone())),
             _ => wrong(span, "a condition is a number or a pointer"),
         }
@@ -96,8 +113,16 @@ impl<'a> Lower<'a, '_> {
                 let (x, y) = (self.promote(a.clone(), span)?, self.promote(b.clone(), span)?);
                 self.common(x, y, span)?.2
             }
+            (CType::Float(x), CType::Float(y)) => CType::Float(*x.max(y)),
+            (x @ CType::Float(_), y) | (y, x @ CType::Float(_)) if y.is_integer() => x.clone(),
             (x, _) if x.is_pointer() && !(null(a) && b.ty.is_pointer()) => x.clone(),
             (_, y) => y.clone(),
         })
     }
+}
+
+/// Something depends on a floating-point number.
+pub(super) fn unknown_number<T>(span: Span) -> Result<T> {
+    unsupported(span, "what depends on a floating-point number is not taken")
+        .map_err(|e: Refusal| e.help("use integers: what matters is the interleaving"))
 }

@@ -3,7 +3,7 @@
 use crate::core::*;
 use crate::lower::Lower;
 use crate::places::Value;
-use crate::refusal::{Refusal, Result, unsupported, wrong};
+use crate::refusal::{Result, unsupported, wrong};
 use crate::types::{CType, INT};
 use fabius_trace::Span;
 use lang_c::ast;
@@ -51,8 +51,14 @@ impl<'a> Lower<'a, '_> {
                     _ => unsupported(span, "a wide character, or one of several, is not taken"),
                 }
             }
-            ast::Constant::Float(_) => unsupported(span, "floating point is not taken")
-                .map_err(|e: Refusal| e.help("use integers: what matters is the interleaving")),
+            ast::Constant::Float(f) => {
+                let ty = CType::Float(match f.suffix.format {
+                    ast::FloatFormat::Float => 4,
+                    ast::FloatFormat::LongDouble => 16,
+                    _ => 8,
+                });
+                Ok(Value::scalar(constant(0, ty.core(), span), ty))
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Operators (C11 6.5). Operands are evaluated from left to right; an assignment evaluates its right side first, then the place.
 
 use super::Ex;
+use super::conversions::unknown_number;
 use crate::core::*;
 use crate::lower::{Entity, Lower};
 use crate::omitted::OMITTED;
@@ -35,10 +36,13 @@ impl<'a> Lower<'a, '_> {
             }
             Un::Plus => {
                 let v = self.value(operand)?;
-                self.promoted(v, operand)
+                if v.ty.is_float() { Ok(v) } else { self.promoted(v, operand) }
             }
             Un::Minus | Un::Complement => {
                 let v = self.value(operand)?;
+                if v.ty.is_float() && op == Un::Minus {
+                    return Ok(v);
+                }
                 let v = self.promoted(v, operand)?;
                 let (op, v) = match op {
                     Un::Minus => (UnaryOp::Neg, self.negatable(v, span)),
@@ -224,6 +228,9 @@ impl<'a> Lower<'a, '_> {
         if (&a.ty, &b.ty) == (&CType::Thread, &CType::Thread) && comparison {
             return Ok(truth(spanned(binary(core, a.parts[0].clone(), b.parts[0].clone()), span)));
         }
+        if a.ty.is_float() || b.ty.is_float() {
+            return self.operate_on_floats(core, &a, &b, span);
+        }
         if !a.ty.is_integer() || !b.ty.is_integer() {
             let (x, y) = (self.types().show(&a.ty), self.types().show(&b.ty));
             return unsupported(span, format!("an operator on `{x}` and `{y}` is not taken"));
@@ -248,6 +255,20 @@ impl<'a> Lower<'a, '_> {
             return Ok(Value::scalar(kept, ty));
         }
         Ok(Value::scalar(e, ty))
+    }
+
+    /// The result is a number of which nothing is known.
+    fn operate_on_floats(&mut self, op: BinaryOp, a: &Value, b: &Value, span: Span) -> Result<Value> {
+        let computes = matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div);
+        let numbers = [a, b].iter().all(|v| v.ty.is_float() || v.ty.is_integer());
+        if !computes || !numbers {
+            return unknown_number(span);
+        }
+        let ty = self.type_of_either(a, b, span)?;
+        for v in [a, b] {
+            self.read_anyway(&v.parts[0]);
+        }
+        Ok(Value::scalar(constant(0, ty.core(), span), ty))
     }
 
     pub(super) fn pointer_arithmetic(&mut self, op: BinaryOp, a: Value, b: Value, span: Span) -> Result<Value> {

@@ -100,7 +100,7 @@ impl<'a> Lower<'a, '_> {
         }
         match signature.params.as_slice() {
             [] => Ok((proc, Vec::new())),
-            [ty] if ty.is_scalar() => Ok((proc, vec![cast(v.parts[0].clone(), &ty.core())])),
+            [ty] if ty.is_scalar() && !ty.is_float() => Ok((proc, vec![cast(v.parts[0].clone(), &ty.core())])),
             _ => wrong(span, format!("`{name}` does not take one pointer")),
         }
     }
