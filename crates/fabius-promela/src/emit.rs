@@ -7,6 +7,7 @@ use crate::graph::{Graph, NodeId};
 use fabius_lang::build::*;
 use fabius_lang::program::*;
 use fabius_trace::Span;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What the front end makes up is in no source text.
@@ -75,10 +76,8 @@ impl Emit<'_> {
         let mut stops: BTreeMap<NodeId, BTreeSet<NodeId>> = BTreeMap::new();
         let mut open = vec![self.graph.entry];
         while let Some(node) = open.pop() {
-            if !stops.contains_key(&node) {
-                let next = self.region(node).next;
-                open.extend(&next);
-                stops.insert(node, next);
+            if let Entry::Vacant(unknown) = stops.entry(node) {
+                open.extend(unknown.insert(self.region(node).next).iter());
             }
         }
         let mut led_to: BTreeMap<NodeId, usize> = BTreeMap::from([(self.graph.entry, 1)]);

@@ -89,7 +89,7 @@ impl Formulas {
                 }
                 Form::Eventually(inner) => match *inner {
                     Form::State(e) => {
-                        self.property(vec![e], |first| Formula::AlwaysEventually(first), name);
+                        self.property(vec![e], Formula::AlwaysEventually, name);
                         Ok(())
                     }
                     _ => refused(name),

@@ -37,17 +37,15 @@ impl Lower {
             nodes[to].end |= nodes[node].end;
             nodes[to].progress |= nodes[node].progress;
         }
-        for node in 0..nodes.len() {
-            for edge in 0..nodes[node].edges.len() {
-                nodes[node].edges[edge].to = self.resolved(nodes[node].edges[edge].to)?;
+        for node in &mut nodes {
+            for edge in &mut node.edges {
+                edge.to = self.resolved(edge.to)?;
+                if node.progress {
+                    edge.effect.insert(0, stmt(StmtKind::Progress, node.span));
+                }
             }
-            let (span, progress) = (nodes[node].span, nodes[node].progress);
-            if progress {
-                nodes[node].edges.iter_mut().for_each(|e| e.effect.insert(0, stmt(StmtKind::Progress, span)));
-            }
-            let never = |e: &Edge| e.guard.as_ref().and_then(value_of) == Some(0);
-            if nodes[node].end {
-                nodes[node].edges.retain(|e| !never(e));
+            if node.end {
+                node.edges.retain(|e| e.guard.as_ref().and_then(value_of) != Some(0));
             }
         }
         let graph = Graph { entry: self.resolved(entry)?, nodes };

@@ -69,7 +69,7 @@ fn what_has_no_meaning_here_is_refused_with_its_place() {
         ("byte x; proctype p() { skip }", "nothing starts", "1:1", "active"),
         ("init { skip", "`}` should stand here, and not the end of the text", "1:12", ""),
         ("#define F(x) F(F(x))\nbyte y; init { y = F(y) }", "`;` should stand here, and not `(`", "2:20", ""),
-        ("inline f() { f() } init { f() }", "more than 20000 calls of inline macros", "1:14", "itself"),
+        ("inline f() { f() } init { f() }", "more than 200 levels inside of each other", "1:14", "itself"),
         ("init { if :: else -> skip :: else -> skip fi }", "a second `else`", "1:30", ""),
         ("chan c = [1] of { byte, byte }; init { c!1 }", "messages of `c` have 2 fields", "1:40", ""),
         ("init { /* skip }", "a comment that does not end", "1:8", "*/"),

@@ -113,7 +113,8 @@ impl Parser {
 
     fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= DEEPEST {
-            return Err(unsupported(self.peek().span, format!("more than {DEEPEST} levels inside of each other")));
+            let refused = unsupported(self.peek().span, format!("more than {DEEPEST} levels inside of each other"));
+            return Err(refused.help("does an inline macro call itself?"));
         }
         self.depth += 1;
         let result = f(self);
