@@ -60,7 +60,11 @@ pub fn compile(
     let file = path.display().to_string();
     let id = fabius_verify::program_id(&file, &source, consts, instances);
     let (text, options) = (source.clone(), Options { consts: consts.clone(), choices });
+    let promela = is_promela(path);
     let compiled = in_budget(budget, move || {
+        if promela {
+            return Ok((fabius_promela::compile(&text, &options.consts)?, Vec::new()));
+        }
         let program = fabius_lang::compile(&text, &options)?;
         let warnings = fabius_lang::warnings(&program);
         Ok((program, warnings))
@@ -76,6 +80,11 @@ pub fn compile(
         }
     };
     Ok(Loaded { source, id, program, assumed: None })
+}
+
+/// Whether a file is in Promela.
+pub fn is_promela(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "pml" || e == "promela")
 }
 
 /// The same of a C program, all of whose files are part of what it is.

@@ -1,6 +1,7 @@
 //! The Fabius modelling language: from source text to the core [`program::Program`] and back.
 
 mod analysis;
+pub mod build;
 pub mod diagnostic;
 mod explain;
 pub mod live;

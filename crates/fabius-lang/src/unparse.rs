@@ -80,6 +80,11 @@ fn declared(line: &str) -> Option<&str> {
     }
 }
 
+/// A field or a value of an enum, which a program of another language may call by a word of this one.
+fn member(name: &str) -> String {
+    if KEYWORDS.contains(&name) { format!("{name}_") } else { name.into() }
+}
+
 struct Writer<'a> {
     program: &'a Program,
     records: Vec<String>,
@@ -127,7 +132,8 @@ impl Writer<'_> {
             let _ = writeln!(out, "level {};", self.levels.join(" < "));
         }
         for (e, name) in p.enums.iter().zip(&self.enums) {
-            let _ = writeln!(out, "enum {name} {{ {} }}", e.names.join(", "));
+            let names: Vec<String> = e.names.iter().map(|name| member(name)).collect();
+            let _ = writeln!(out, "enum {name} {{ {} }}", names.join(", "));
         }
         for (i, r) in p.records.iter().enumerate() {
             if !self.is_used(i) {
@@ -136,7 +142,7 @@ impl Writer<'_> {
             let mut fields = Vec::new();
             for f in &r.fields {
                 let init = self.initial(&f.ty, &f.init);
-                fields.push(format!("{}: {}{init}", f.name, self.ty(&f.ty)));
+                fields.push(format!("{}: {}{init}", member(&f.name), self.ty(&f.ty)));
             }
             let _ = writeln!(out, "record {} {{ {} }}", self.records[i], fields.join(", "));
         }
@@ -255,15 +261,18 @@ impl Writer<'_> {
         match (value, ty) {
             (Value::Int(v), Type::Bool) => (if *v == 0 { "false" } else { "true" }).into(),
             (Value::Int(v), Type::Enum(e)) => {
-                format!("{}.{}", self.enums[*e], self.program.enums[*e].names[*v as usize])
+                format!("{}.{}", self.enums[*e], member(&self.program.enums[*e].names[*v as usize]))
             }
             (Value::Int(0), Type::Ref(_) | Type::Thread) => "null".into(),
             (Value::Int(v), Type::Fixed { bits: 64, signed: false }) => (*v as u64).to_string(),
             (Value::Int(v), Type::Int | Type::Range(..) | Type::Fixed { .. }) => v.to_string(),
             (Value::Tuple(parts), Type::Record(r)) => {
                 let fields = &self.program.records[*r].fields;
-                let parts: Vec<String> =
-                    parts.iter().zip(fields).map(|(v, f)| format!("{}: {}", f.name, self.value(v, &f.ty))).collect();
+                let parts: Vec<String> = parts
+                    .iter()
+                    .zip(fields)
+                    .map(|(v, f)| format!("{}: {}", member(&f.name), self.value(v, &f.ty)))
+                    .collect();
                 format!("{} {{ {} }}", self.records[*r], parts.join(", "))
             }
             (Value::Tuple(parts), Type::Array { index, element, .. }) if **index == Type::Int => {
@@ -332,7 +341,7 @@ impl Writer<'_> {
             StmtKind::New(p, r, es) => {
                 let fields = self.program.records[*r].fields.clone();
                 let parts: Vec<String> =
-                    es.iter().zip(&fields).map(|(e, f)| format!("{}: {}", f.name, self.expr(e))).collect();
+                    es.iter().zip(&fields).map(|(e, f)| format!("{}: {}", member(&f.name), self.expr(e))).collect();
                 format!("{} = new {} {{ {} }};", self.place(p), self.records[*r], parts.join(", "))
             }
             StmtKind::If(g, a, b) => {
@@ -407,7 +416,7 @@ impl Writer<'_> {
             match (step, ty) {
                 (Projection::Field(f), Type::Record(r)) => {
                     let field = &self.program.records[r].fields[*f];
-                    let _ = write!(text, ".{}", field.name);
+                    let _ = write!(text, ".{}", member(&field.name));
                     ty = field.ty.clone();
                 }
                 (Projection::Index { index, .. }, Type::Array { element, .. }) => {
@@ -450,8 +459,11 @@ impl Writer<'_> {
             ExprKind::Tuple(parts) => match &e.ty {
                 Type::Record(r) => {
                     let fields = self.program.records[*r].fields.clone();
-                    let parts: Vec<String> =
-                        parts.iter().zip(&fields).map(|(e, f)| format!("{}: {}", f.name, self.expr(e))).collect();
+                    let parts: Vec<String> = parts
+                        .iter()
+                        .zip(&fields)
+                        .map(|(e, f)| format!("{}: {}", member(&f.name), self.expr(e)))
+                        .collect();
                     format!("{} {{ {} }}", self.records[*r], parts.join(", "))
                 }
                 _ => format!("[{}]", self.exprs(parts)),

@@ -64,6 +64,8 @@ pub enum Form {
     Sequential,
     /// A program of threads for SPIN, whole.
     Promela,
+    /// The program itself.
+    Fab,
 }
 
 /// The translated program as source text.
@@ -93,6 +95,9 @@ fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -
         let refused = |r: Refused| ProofError::Unsupported(Unsupported { what: r.what, span: r.span, help: r.help });
         return promela(program, sizes).map_err(refused);
     }
+    if form == Form::Fab {
+        return unparsed(program);
+    }
     crate::properties::refuse(program, "translate the program without it, or for SPIN: `--to promela`")?;
     let source = || explicit(program, off, caps);
     let translated = match form {
@@ -100,7 +105,7 @@ fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -
         Form::SharedMemory => source().and_then(|e| fabius_translate::synce::synce(&e)),
         Form::SingleBuffer => source().and_then(|e| single_buffer(e, zields)).map(|p| p.into_program()),
         Form::YieldFree => source().and_then(|e| yield_free(e, zields, yields)).map(|p| p.into_program()),
-        Form::Sequential | Form::Promela => match what {
+        Form::Sequential | Form::Promela | Form::Fab => match what {
             Sequentialization::AnyThreads(k) => parameterized(program, off, caps).map(|p| lazy(&p, k)),
             _ => source().and_then(|e| sequential(e, what)),
         }

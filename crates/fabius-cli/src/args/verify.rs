@@ -150,4 +150,6 @@ pub enum FormArg {
     Sequential,
     /// A program of threads in Promela, for SPIN
     Promela,
+    /// The program itself in the modelling language, without sugar: of a program in Promela or C, too
+    Fab,
 }

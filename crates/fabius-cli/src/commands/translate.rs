@@ -27,6 +27,7 @@ pub fn run(args: &TranslateArgs) -> Result<u8, Failure> {
         FormArg::YieldFree => Form::YieldFree,
         FormArg::Sequential => Form::Sequential,
         FormArg::Promela => Form::Promela,
+        FormArg::Fab => Form::Fab,
     };
     let what = sequentialization(&args.sequential, program)?;
     let SequentialArgs { tasks, objects, .. } = args.sequential;

@@ -1,0 +1,186 @@
+//! Expressions.
+
+use super::Parser;
+use crate::ast::*;
+use crate::lexer::Kind;
+use crate::refusal::{Result, strange, unsupported};
+
+/// Operators with two sides, loosest first.
+const BINARY: [&[&str]; 10] = [
+    &["||"],
+    &["&&"],
+    &["|"],
+    &["^"],
+    &["&"],
+    &["==", "!="],
+    &["<", "<=", ">", ">="],
+    &["<<", ">>"],
+    &["+", "-"],
+    &["*", "/", "%"],
+];
+/// Where `|` stands among them: what a formula is about begins there.
+pub(super) const WITHOUT_LOGIC: usize = 2;
+
+/// Names with a meaning that is not taken.
+const OTHER: [&str; 9] =
+    ["timeout", "np_", "enabled", "pc_value", "get_priority", "set_priority", "_priority", "_last", "STDIN"];
+
+impl Parser {
+    pub(super) fn expr(&mut self) -> Result<Expr> {
+        self.deeper(|p| p.binary(0))
+    }
+
+    pub(super) fn binary(&mut self, level: usize) -> Result<Expr> {
+        let Some(operators) = BINARY.get(level) else { return self.unary() };
+        let from = self.at;
+        let mut left = self.binary(level + 1)?;
+        while let Kind::Sign(sign) = self.peek().kind {
+            if !operators.contains(&sign) {
+                break;
+            }
+            self.next();
+            let right = self.binary(level + 1)?;
+            left = Expr { kind: ExprKind::Binary(sign, left.into(), right.into()), span: self.since(from) };
+        }
+        Ok(left)
+    }
+
+    fn unary(&mut self) -> Result<Expr> {
+        let from = self.at;
+        match self.peek().kind {
+            Kind::Sign(sign @ ("!" | "~" | "-")) => {
+                self.next();
+                let inner = self.deeper(Self::unary)?;
+                Ok(Expr { kind: ExprKind::Unary(sign, inner.into()), span: self.since(from) })
+            }
+            Kind::Sign("!!") => {
+                self.next();
+                let inner = self.deeper(Self::unary)?;
+                let span = self.since(from);
+                let once = Expr { kind: ExprKind::Unary("!", inner.into()), span };
+                Ok(Expr { kind: ExprKind::Unary("!", once.into()), span })
+            }
+            _ => self.primary(),
+        }
+    }
+
+    fn primary(&mut self) -> Result<Expr> {
+        let from = self.at;
+        let token = self.peek().clone();
+        let kind = match &token.kind {
+            Kind::Number(n) => {
+                self.next();
+                ExprKind::Number(*n)
+            }
+            Kind::Sign("(") => {
+                self.next();
+                let mut inner = self.expr()?;
+                if self.take("->") {
+                    let yes = self.expr()?;
+                    self.expect(":")?;
+                    let no = self.expr()?;
+                    inner.kind = ExprKind::Conditional(Box::new(inner.clone()), yes.into(), no.into());
+                }
+                self.expect(")")?;
+                inner.kind
+            }
+            Kind::Word(word) => match word.as_str() {
+                "true" | "skip" => {
+                    self.next();
+                    ExprKind::Bool(true)
+                }
+                "false" => {
+                    self.next();
+                    ExprKind::Bool(false)
+                }
+                "len" | "empty" | "nempty" | "full" | "nfull" if self.ahead(1).is("(") => {
+                    self.next();
+                    self.next();
+                    let channel = self.lvalue()?;
+                    self.expect(")")?;
+                    ExprKind::OfChannel(word.clone(), channel)
+                }
+                "run" => {
+                    self.next();
+                    let name = self.name()?;
+                    self.expect("(")?;
+                    let args = if self.is(")") { Vec::new() } else { self.list()? };
+                    self.expect(")")?;
+                    ExprKind::Run(name, args)
+                }
+                other if OTHER.contains(&other) => {
+                    self.next();
+                    ExprKind::Other(other.into())
+                }
+                _ => return self.read(),
+            },
+            _ => return Err(self.unexpected("an expression")),
+        };
+        Ok(Expr { kind, span: self.since(from) })
+    }
+
+    fn read(&mut self) -> Result<Expr> {
+        let from = self.at;
+        let place = self.lvalue()?;
+        let any = self.is("??");
+        if (any || self.is("?")) && self.ahead(1).is("[") {
+            self.next();
+            self.next();
+            let args = self.message()?;
+            self.expect("]")?;
+            return Ok(Expr { kind: ExprKind::Poll(place, any, args), span: self.since(from) });
+        }
+        if self.is("@") || (self.is(":") && place.parts.last().is_some_and(|(_, index)| index.is_some())) {
+            let refused = unsupported(self.since(from), "a look into another process");
+            return Err(refused.help("make a global variable of what is looked at"));
+        }
+        Ok(Expr { kind: ExprKind::Read(place), span: self.since(from) })
+    }
+
+    pub(super) fn lvalue(&mut self) -> Result<Lvalue> {
+        let from = self.at;
+        let mut parts = Vec::new();
+        loop {
+            let name = self.name()?;
+            let mut index = None;
+            if self.take("[") {
+                index = Some(self.expr()?);
+                self.expect("]")?;
+            }
+            parts.push((name, index));
+            if !self.take(".") {
+                return Ok(Lvalue { parts, span: self.since(from) });
+            }
+        }
+    }
+
+    /// What is sent or received: `a, b` or `a(b)`.
+    pub(super) fn message(&mut self) -> Result<Vec<Expr>> {
+        let mut list = Vec::new();
+        loop {
+            let from = self.at;
+            if self.is("eval") && self.ahead(1).is("(") {
+                self.next();
+                self.next();
+                let inner = self.expr()?;
+                self.expect(")")?;
+                list.push(Expr { kind: ExprKind::Unary("eval", inner.into()), span: self.since(from) });
+            } else {
+                list.push(self.expr()?);
+            }
+            if list.len() == 1 && self.take("(") {
+                if !self.is(")") {
+                    list.extend(self.message()?);
+                }
+                self.expect(")")?;
+            }
+            if !self.take(",") {
+                break;
+            }
+        }
+        if list.len() > 100 {
+            return Err(strange(self.peek().span, "a message of more than 100 fields"));
+        }
+        Ok(list)
+    }
+}

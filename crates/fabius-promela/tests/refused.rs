@@ -1,0 +1,109 @@
+//! What is refused: its place, and what to write instead.
+
+mod common;
+
+use common::compiled;
+
+#[test]
+fn what_has_no_meaning_here_is_refused_with_its_place() {
+    // The text, the message, the place and a word of the help.
+    let refused = [
+        ("chan c = [0] of { byte }; init { c!1 }", "a channel without room", "1:6", "[1] of"),
+        ("byte x; init { { x = 1 } unless { x == 2 } }", "`unless`", "1:26", "condition"),
+        ("init { timeout -> skip }", "`timeout`", "1:8", "condition"),
+        ("byte x; active proctype p() provided (x == 0) { skip }", "`provided`", "1:29", "atomic"),
+        ("active proctype p() priority 3 { skip }", "`priority`", "1:21", "leave it out"),
+        ("never { do :: skip od }", "`never`", "1:1", "ltl"),
+        ("init { accept: skip }", "a label `accept`", "1:8", "ltl"),
+        (
+            "byte x; init { end: do :: x == 1 -> x = 0 od }",
+            "a label `end` where a process may wait and go on",
+            "1:21",
+            "false",
+        ),
+        ("c_code { int x; } init { skip }", "C inside of Promela", "1:1", ""),
+        ("#include \"x.pml\"\ninit { skip }", "files cannot be included", "1:2", "one file"),
+        ("hidden byte x; init { x = 1 }", "a variable that is no part of the state", "1:1", "hidden"),
+        (
+            "active proctype p() { l: skip } active proctype q() { p@l }",
+            "a look into another process",
+            "1:55",
+            "global",
+        ),
+        ("init { assert(_nr_pr == 1) }", "`_nr_pr`", "1:15", "variable of your own"),
+        ("byte a[2], x; init { for (x in a) { skip } }", "a loop over an array or a channel", "1:29", "for (i"),
+        ("chan c = [1] of { byte }; init { xr c; c!1 }", "`xr`", "1:34", "leave it out"),
+        ("byte x, y; ltl p { (x == 0) U (y == 1) } init { skip }", "until in a formula", "1:29", "[] e"),
+        ("byte x; ltl p { X (x == 0) } init { skip }", "next in a formula", "1:17", "[] e"),
+        ("byte x; ltl p { x == 0 } init { skip }", "a formula of another form", "1:13", "[] e"),
+        (
+            "proctype p() { skip } init { if :: run p() > 0 -> skip fi }",
+            "`run` inside of an expression",
+            "1:36",
+            "run P()",
+        ),
+        (
+            "byte n; proctype p() { n = _pid } init { run p(); run p() }",
+            "the number of a process that may be that of one that has ended",
+            "1:42",
+            "atomic",
+        ),
+        (
+            "byte x; active proctype p() { byte t = x; skip }",
+            "a first value that is read from a global variable",
+            "1:36",
+            "statement of its own",
+        ),
+        ("mtype = { a }; mtype m; byte x; init { m = x }", "a number for a variable of `mtype`", "1:44", "mtype"),
+        (
+            "bool b[2]; byte x; init { b[0] = x }",
+            "more than a bit for an element of an array of bits, which SPIN stores",
+            "1:34",
+            "byte",
+        ),
+        ("byte x; init { x = }", "an expression should stand here, and not `}`", "1:20", ""),
+        ("byte x; init { x = 1 x = 2 }", "`;` should stand here, and not `x`", "1:22", ""),
+        ("init { goto nowhere }", "there is no label `nowhere`", "1:13", ""),
+        ("init { l: goto l }", "jumps lead in a circle, and do nothing", "1:16", ""),
+        ("init { x = 1 }", "there is no variable `x`", "1:8", ""),
+        ("byte x; proctype p() { skip }", "nothing starts", "1:1", "active"),
+        ("init { skip", "`}` should stand here, and not the end of the text", "1:12", ""),
+        ("#define F(x) F(F(x))\nbyte y; init { y = F(y) }", "`;` should stand here, and not `(`", "2:20", ""),
+        ("inline f() { f() } init { f() }", "more than 200 levels inside of each other", "1:14", "itself"),
+        ("init { if :: else -> skip :: else -> skip fi }", "a second `else`", "1:30", ""),
+        ("chan c = [1] of { byte, byte }; init { c!1 }", "messages of `c` have 2 fields", "1:40", ""),
+        ("init { /* skip }", "a comment that does not end", "1:8", "*/"),
+        ("init { skip § }", "`§` begins nothing in Promela", "1:13", ""),
+    ];
+    for (source, message, place, help) in refused {
+        let said = compiled(source).expect_err(source);
+        let first = said.lines().next().unwrap_or_default();
+        assert!(first.ends_with(message), "{source}\n{said}");
+        assert!(said.contains(&format!("x.pml:{place}\n")), "{source}\n{said}");
+        assert!(help.is_empty() || said.contains("help:") && said.contains(help), "{source}\n{said}");
+    }
+}
+
+#[test]
+fn nothing_makes_it_panic() {
+    let good = "mtype = { a, b }; typedef t { byte x[2] } t v; chan c = [2] of { mtype, byte }; inline i(x) { x++ }\n\
+        proctype p(byte n; chan d) { do :: d?a(n) -> i(v.x[0]) :: else -> atomic { n > 2; break } od }\n\
+        init { run p(1, c); c!!a(2); if :: c??[b, _] fi; d_step { select (v.x[1] : 1 .. 3) } } ltl q { [] (v.x[0] < 3) }";
+    assert!(compiled(good).is_ok(), "{:?}", compiled(good));
+    let words: Vec<&str> = good.split_inclusive([' ', '(', ')', ';', '?', ':']).collect();
+    let mut rng = fastrand::Rng::with_seed(1);
+    let mut taken = 0;
+    for _ in 0..3000 {
+        let mut changed: Vec<&str> = words.clone();
+        for _ in 0..rng.usize(1..4) {
+            let at = rng.usize(..changed.len());
+            match rng.u32(..3) {
+                0 => drop(changed.remove(at)),
+                1 => changed[at] = words[rng.usize(..words.len())],
+                _ => changed.insert(at, words[rng.usize(..words.len())]),
+            }
+        }
+        taken += usize::from(compiled(&changed.concat()).is_ok());
+    }
+    assert!((10..2900).contains(&taken), "{taken} of the changed programs are taken");
+}

@@ -1,0 +1,385 @@
+//! What is said of programs in Promela is what SPIN says.
+//!
+//! Where there is no `spin`, or no C compiler, its answers, which are written beside the programs, are all that is compared.
+
+mod common;
+
+use common::{Said, Spin, answer, compiled, folder, is_there, spin};
+
+/// A program: its name, its text, what SPIN says of it, and the states that SPIN stores if no process ends and none has
+/// variables that are dead, so that the two have the same.
+struct Case {
+    name: &'static str,
+    source: &'static str,
+    said: Said,
+    states: Option<u64>,
+}
+
+const fn case(name: &'static str, said: Said, source: &'static str) -> Case {
+    Case { name, source, said, states: None }
+}
+
+const fn same(name: &'static str, said: Said, states: u64, source: &'static str) -> Case {
+    Case { name, source, said, states: Some(states) }
+}
+
+use Said::{Bug, None as Fine};
+
+const CASES: &[Case] = &[
+    case(
+        "a lost update",
+        Bug,
+        "byte x; active [2] proctype p() { byte t; t = x; x = t + 1 } active proctype q() { x == 1; assert(x != 1) }",
+    ),
+    case(
+        "whose sum is lost",
+        Bug,
+        "byte x, done; proctype p() { byte t; t = x; x = t + 1; done++ } init { atomic { run p(); run p() }; done == 2; assert(x == 2) }",
+    ),
+    case(
+        "no update is lost",
+        Fine,
+        "byte x, done; active [2] proctype p() { atomic { x++; done++ } } active proctype q() { done == 2; assert(x == 2) }",
+    ),
+    case(
+        "numbers are cut to their types",
+        Fine,
+        "byte x = 0; short s = 32767; int i = 2147483647; bit b; unsigned u : 3 = 7; active proctype p() { x--; assert(x == 255); s++; assert(s == -32768); i++; assert(i < 0); b = 3; assert(b == 1); u++; assert(u == 0); x = 300; assert(x == 44); assert(-7 / 2 == -3 && -7 % 2 == -1); b++; assert(b == 0); b--; assert(b == 1); assert((6 & 3) == 2 && (6 | 3) == 7 && (6 ^ 3) == 5 && (1 << 3) == 8 && (~0) == -1) }",
+    ),
+    case(
+        "expressions have 32 bits",
+        Fine,
+        "byte x = 200, y = 100; active proctype p() { assert(x + y == 300); assert(x - y - y - y == -100); y = x + y; assert(y == 44); assert((x > y -> 5 : 6) == 5) }",
+    ),
+    case(
+        "names of mtype count from the end",
+        Fine,
+        "mtype = { a, b, c }; mtype m; active proctype p() { assert(a == 3 && b == 2 && c == 1 && m == 0); m = b; assert(m == b && m != a) }",
+    ),
+    case(
+        "names of several declarations",
+        Fine,
+        "mtype = { a, b }; mtype = { c }; byte x; active proctype p() { x = a; assert(x == 2 && b == 1); x = c; assert(x == 3) }",
+    ),
+    same(
+        "turns",
+        Fine,
+        4,
+        "bool t; active proctype p() { do :: !t -> t = true od } active proctype q() { do :: t -> t = false od }",
+    ),
+    same(
+        "Peterson",
+        Fine,
+        38,
+        "bool want[2]; byte turn, inside; active proctype p() { do :: want[0] = true; turn = 1; (!want[1] || turn == 0); inside++; assert(inside == 1); inside--; want[0] = false od } active proctype q() { do :: want[1] = true; turn = 0; (!want[0] || turn == 1); inside++; assert(inside == 1); inside--; want[1] = false od }",
+    ),
+    case(
+        "Peterson without turns",
+        Bug,
+        "bool want[2]; byte inside; active proctype p() { do :: want[0] = true; inside++; assert(inside == 1); inside--; want[0] = false od } active proctype q() { do :: want[1] = true; (!want[0]); inside++; assert(inside == 1); inside--; want[1] = false od }",
+    ),
+    case(
+        "alternating bits",
+        Fine,
+        "mtype = { msg, ack }; chan to = [2] of { mtype, bit }; chan from = [2] of { mtype, bit }; byte sent, got; active proctype sender() { bit out, in; do :: to!msg(out) -> from?ack(in); if :: in == out -> out = 1 - out; sent = (sent + 1) % 4 :: else fi od } active proctype receiver() { bit in; do :: to?msg(in) -> got = (got + 1) % 4; from!ack(in) od }",
+    ),
+    same(
+        "a ring of messages",
+        Fine,
+        59,
+        "chan c[3] = [1] of { byte }; byte n; active [3] proctype p() { do :: atomic { c[_pid]?[_] -> byte x; c[_pid]?x; n = x; x = 0 }; c[(_pid + 1) % 3]!n od } active proctype q() { c[0]!1; c[1]!2; do :: false od }",
+    ),
+    same(
+        "readers and a writer",
+        Fine,
+        10,
+        "byte readers; bool writing; active [3] proctype reader() { do :: atomic { !writing -> readers++ }; atomic { assert(!writing); readers-- } od } active proctype writer() { do :: atomic { readers == 0 && !writing -> writing = true }; assert(readers == 0); writing = false od }",
+    ),
+    same(
+        "atomic that goes on when it can",
+        Fine,
+        12,
+        "byte x, y; active [2] proctype p() { do :: atomic { x < 3 -> x++; y == 1; y = 0; x-- } od } active proctype q() { do :: y == 0 -> y = 1 od }",
+    ),
+    same(
+        "steps of d_step and of options",
+        Fine,
+        6393,
+        "byte x, y; active [2] proctype p() { do :: d_step { x < 2 -> x++; if :: x > y -> y = x :: x == y -> skip :: else fi } :: x == 2 -> x = 0 :: y > 0 -> y-- od }",
+    ),
+    same(
+        "jumps among places",
+        Fine,
+        40,
+        "byte x; active [2] proctype p() { a: x = 1 - x; if :: x == 0 -> goto a :: x == 1 -> x = 2; goto b :: x == 2 -> goto c fi; b: x = 0; goto a; c: atomic { x == 2 -> x = 1; goto b } }",
+    ),
+    case("who waits for ever", Bug, "bool x; active proctype p() { x }"),
+    case("who has ended waits for nobody", Fine, "bool x; active proctype p() { x = true } active proctype q() { x }"),
+    case("the end of a program", Fine, "active proctype p() { skip; end: false }"),
+    case(
+        "else is for what is left",
+        Fine,
+        "byte x = 3; active proctype p() { if :: x < 2 -> assert(false) :: x > 5 -> assert(false) :: else -> x = 7 fi; assert(x == 7) }",
+    ),
+    case(
+        "an option without else waits",
+        Bug,
+        "byte x = 3; active proctype p() { if :: x < 2 -> skip :: x > 5 -> skip fi }",
+    ),
+    case(
+        "any option that can be taken is",
+        Bug,
+        "byte x; active proctype p() { if :: x = 1 :: x = 2 :: x == 1 -> x = 3 :: true -> x = 4 fi; assert(x != 4) }",
+    ),
+    case(
+        "only those that can be taken",
+        Fine,
+        "byte x; active proctype p() { if :: x = 1 :: x = 2 :: x == 1 -> x = 3 fi; assert(x != 3) }",
+    ),
+    case(
+        "options inside of options",
+        Bug,
+        "byte x; active proctype p() { if :: if :: x == 0 -> x = 1 :: x == 9 -> x = 2 fi :: do :: x == 0 -> x = 5; break :: x == 7 -> break od fi; assert(x != 5) }",
+    ),
+    case(
+        "jumps",
+        Fine,
+        "byte x; active proctype p() { again: x++; if :: x < 5 -> goto again :: else -> goto out fi; x = 100; out: assert(x == 5) }",
+    ),
+    case(
+        "jumps into a loop and out of it",
+        Fine,
+        "byte x; active proctype p() { goto middle; do :: x < 10 -> x++; middle: x = x + 2; if :: x > 7 -> goto out :: else fi :: else -> assert(false) od; out: assert(x == 8) }",
+    ),
+    case(
+        "atomic is one step",
+        Fine,
+        "byte x; active proctype p() { atomic { x = 1; x = 2 } } active proctype q() { assert(x != 1) }",
+    ),
+    case(
+        "atomic that waits in the middle",
+        Fine,
+        "byte x, y; active proctype p() { atomic { x = 1; y == 1; x = 2; x = 3 } } active proctype q() { x == 1; y = 1; assert(x == 1 || x == 3) }",
+    ),
+    case(
+        "atomic that waits in the middle lets others go on",
+        Bug,
+        "byte x, y; active proctype p() { atomic { x = 1; y == 1; x = 3 } } active proctype q() { x == 1; y = 1; assert(x == 3) }",
+    ),
+    case(
+        "a jump out of atomic lets others go on",
+        Bug,
+        "byte x; active proctype p() { atomic { x = 1; goto l }; skip; l: x = 2 } active proctype q() { assert(x != 1) }",
+    ),
+    case(
+        "a jump to atomic lets others go on",
+        Bug,
+        "byte x; active proctype p() { atomic { x = 1; goto l }; skip; l: atomic { x = 2; x = 3 } } active proctype q() { assert(x != 1) }",
+    ),
+    case(
+        "a jump into the middle of atomic does not",
+        Fine,
+        "byte x; active proctype p() { atomic { x = 1; goto l }; skip; atomic { x = 5; l: x = 2; x = 3 } } active proctype q() { assert(x == 0 || x == 3 || x == 5) }",
+    ),
+    case(
+        "a loop in atomic",
+        Fine,
+        "byte x, n; active proctype p() { atomic { do :: n < 5 -> x = 1; n++; if :: n == 3 -> x = 2 :: else -> x = 4 fi; x = 6 :: else -> break od; x = 0 } } active proctype q() { assert(x == 0) }",
+    ),
+    case(
+        "a loop in atomic may end in two ways",
+        Bug,
+        "byte x, n; active proctype p() { atomic { do :: n < 3 -> n++ :: n > 1 -> break od; x = n } } active proctype q() { x > 0; assert(x == 3) }",
+    ),
+    case(
+        "d_step takes the first that it can",
+        Fine,
+        "byte x; active proctype p() { d_step { if :: x = 1 :: x = 2 fi; do :: x < 5 -> x++ :: break od } assert(x == 5) }",
+    ),
+    case(
+        "d_step may not wait in the middle",
+        Bug,
+        "byte x; active proctype p() { d_step { x = 1; x == 2; x = 3 } } active proctype q() { x = 2 }",
+    ),
+    case(
+        "d_step waits at its beginning",
+        Fine,
+        "byte x; active proctype p() { d_step { x == 2; x = 3 } } active proctype q() { x = 2 }",
+    ),
+    case(
+        "messages come in order",
+        Fine,
+        "chan c = [3] of { byte }; active proctype p() { c!1; c!2; c!3 } active proctype q() { byte x, y; c?x; c?y; assert(x == 1 && y == 2); c?3 }",
+    ),
+    case(
+        "a message that does not fit waits",
+        Bug,
+        "chan c = [3] of { byte }; active proctype p() { c!1; c!2 } active proctype q() { c?2 }",
+    ),
+    case(
+        "the first that fits",
+        Fine,
+        "chan c = [4] of { byte, byte }; active proctype p() { byte x; c!1,10; c!2,20; c!1,30; c??2,x; assert(x == 20 && len(c) == 2); c??1,x; assert(x == 10); c?_,x; assert(x == 30 && empty(c)) }",
+    ),
+    case(
+        "sorted",
+        Fine,
+        "chan c = [4] of { byte, byte }; active proctype p() { byte x, y; c!!3,1; c!!1,2; c!!2,0; c!!1,1; assert(full(c)); c?x,y; assert(x == 1 && y == 1); c?x,y; assert(x == 1 && y == 2); c?x,y; assert(x == 2); c?x,_; assert(x == 3) }",
+    ),
+    case(
+        "sorted into what is not",
+        Fine,
+        "chan c = [4] of { byte }; active proctype p() { byte x; c!3; c!1; c!!2; c?x; assert(x == 2); c?x; assert(x == 3); c?x; assert(x == 1) }",
+    ),
+    case(
+        "a look at a message",
+        Fine,
+        "chan c = [2] of { byte, bool }; byte n; active proctype p() { byte x; c!4,true; assert(c?[4,true] && !c?[5,true] && nempty(c) && nfull(c)); c?<x,_>; assert(x == 4 && len(c) == 1); c!7,false; assert(c??[7,false] && !c?[7,false] && full(c)); c?eval(x),_; assert(c?[7,_]) }",
+    ),
+    case("a channel that is full", Bug, "chan c = [1] of { byte }; active proctype p() { c!1; c!2 }"),
+    case(
+        "channels as parameters",
+        Fine,
+        "chan a = [1] of { byte }; chan b = [2] of { byte }; proctype p(chan in; chan out) { byte x; in?x; out!x + 1 } init { byte x; atomic { run p(a, b) }; a!4; b?x; assert(x == 5) }",
+    ),
+    case(
+        "channels in messages",
+        Fine,
+        "chan ask = [1] of { chan, byte }; active proctype server() { chan to; byte x; ask?to,x; to!x * 2 } active proctype client() { chan mine = [1] of { byte }; byte x; ask!mine,21; mine?x; assert(x == 42) }",
+    ),
+    case(
+        "each process has its own channel",
+        Fine,
+        "chan ask = [2] of { chan, byte }; byte done; active proctype server() { chan to; byte x; ask?to,x; to!x; ask?to,x; to!x; end: false } proctype client(byte n) { chan mine = [1] of { byte }; byte x; ask!mine,n; mine?x; assert(x == n); done++ } init { atomic { run client(3); run client(4) } }",
+    ),
+    case(
+        "arrays of channels",
+        Fine,
+        "chan c[2] = [1] of { byte }; active [2] proctype p() { byte x; c[1 - _pid]!_pid; c[_pid]?x; assert(x == 1 - _pid) }",
+    ),
+    case(
+        "numbers of processes",
+        Fine,
+        "byte p1; proctype p(byte n) { assert(_pid == n) } init { assert(_pid == 0); atomic { p1 = run p(1); run p(2) }; assert(p1 == 1) }",
+    ),
+    case(
+        "records and arrays",
+        Bug,
+        "typedef inner { byte a[2]; bool b } typedef outer { inner i[2]; short s = -3 } outer o; active proctype p() { byte k = 1; assert(o.s == -3); o.i[k].a[1 - k] = 300; o.i[0].b = true; assert(o.i[1].a[0] == 44 && o.i[0].b && !o.i[1].b); o.i[k + 1].b = true }",
+    ),
+    case(
+        "first values of arrays",
+        Fine,
+        "byte a[3] = 4; int b[2] = { 1, 7 }; active proctype p() { byte c[2] = 9; assert(a[2] == 4 && b[0] == 1 && b[1] == 7 && c[1] == 9) }",
+    ),
+    case(
+        "macros",
+        Fine,
+        "#define N 3\n#define TWICE(x) ((x) + (x))\n#define both(a, b) (a && b)\n#ifdef M\nbroken\n#elif N > 2\nbyte x = TWICE(N);\n#else\nbroken\n#endif\n#if !defined(M) && (N == 3 || broken)\n#define OK both(x == 6, \\\n true)\n#endif\nactive proctype p() { assert(OK) }",
+    ),
+    case(
+        "inline macros",
+        Fine,
+        "byte x; inline add(to, n) { byte old = to; to = to + n; assert(to == old + n) } active proctype p() { add(x, 2); if :: add(x, 3) fi; assert(x == 5) }",
+    ),
+    case(
+        "loops and choices of numbers",
+        Fine,
+        "byte x, i, s; active proctype p() { for (i : 1 .. 4) { s = s + i } assert(s == 10 && i == 5); select (x : 2 .. 4); assert(x >= 2 && x <= 4) }",
+    ),
+    case("any number may be chosen", Bug, "byte x; active proctype p() { select (x : 2 .. 4); assert(x != 4) }"),
+    case(
+        "what is declared in a loop begins anew",
+        Fine,
+        "byte i; active proctype p() { do :: i < 2 -> byte t = 7; bool f; assert(t == 7 && !f); t = 3; f = true; i++ :: else -> break od }",
+    ),
+    case(
+        "names of blocks",
+        Fine,
+        "byte x = 1; active proctype p() { { byte y = 3; assert(y == 3) } { byte y; assert(y == 0) } assert(x == 1) }",
+    ),
+    case(
+        "what is printed is no bug",
+        Fine,
+        "mtype = { a }; active proctype p() { printf(\"%d \\\"%e\\\" /* no comment */\\n\", 3, a); printm(a) }",
+    ),
+    case("always", Bug, "byte x; active proctype p() { do :: x < 3 -> x++ :: x = 0 od } ltl low { [] (x < 3) }"),
+    case(
+        "always, and it is so",
+        Fine,
+        "byte x; active proctype p() { do :: x < 2 -> x++ :: else -> x = 0 od } ltl low { [] (x < 3 && !(x > 2)) }",
+    ),
+    case(
+        "atomic hides what is in its middle",
+        Fine,
+        "byte x; active proctype p() { do :: atomic { x = 3; x = 0 } od } ltl low { [] (x != 3) }",
+    ),
+    case(
+        "not at the beginning",
+        Bug,
+        "byte x = 5; active proctype p() { x = 0; do :: x = 1 - x od } ltl low { [] (x < 3) }",
+    ),
+    case(
+        "eventually",
+        Fine,
+        "byte x; active proctype p() { do :: x < 3 -> x++ :: x == 3 -> x = 3 od } ltl up { <> (x == 3) }",
+    ),
+    case(
+        "eventually without fairness",
+        Bug,
+        "byte x, y; active proctype p() { x = 1 } active proctype q() { do :: y = 1 - y od } ltl up { <> (x == 1) }",
+    ),
+    case(
+        "again and again",
+        Bug,
+        "byte x; active proctype p() { do :: x = 1; x = 0 :: true -> break od; x = 2 } ltl again { [] <> (x == 0) }",
+    ),
+    case(
+        "from some time on",
+        Fine,
+        "byte x; active proctype p() { do :: x < 5 -> x++ :: else -> x = 5 od } ltl stays { <> [] (x == 5) }",
+    ),
+    case(
+        "leads to",
+        Fine,
+        "bool a, b; active proctype p() { do :: a = true; b = true; a = false; b = false od } ltl leads { [] (a -> <> b) }",
+    ),
+    case(
+        "leads nowhere",
+        Bug,
+        "bool a, b; active proctype p() { do :: a = true; b = true; a = false; b = false :: a = true; a = false od } ltl leads { always (a implies eventually b) }",
+    ),
+];
+
+#[test]
+fn every_program_has_the_verdict_that_spin_gives() {
+    let mut wrong = Vec::new();
+    for Case { name, source, said: wanted, states: stored } in CASES {
+        match compiled(source).map(|program| answer(&program)) {
+            Err(refused) => wrong.push(format!("{name}: {refused}")),
+            Ok((said, _)) if said != *wanted => wrong.push(format!("{name}: {said:?}\n{source}")),
+            Ok((Fine, states)) if stored.is_some() && states != *stored => {
+                wrong.push(format!("{name}: {states:?} states, and SPIN stores {stored:?}"));
+            }
+            Ok(_) => {}
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+#[ignore = "a C compiler runs for each program: a minute"]
+fn spin_says_what_stands_beside_the_programs() {
+    if !is_there() {
+        return;
+    }
+    let mut wrong = Vec::new();
+    for (n, Case { name, source, said: wanted, states: stored }) in CASES.iter().enumerate() {
+        let Spin { said, states, text } = spin(source, &folder(&format!("case{n}")));
+        let differs = matches!((said, stored), (Fine, Some(stored)) if *stored != states);
+        if said != *wanted || differs {
+            wrong.push(format!("{name}: {said:?}, {states} states\n{source}\n{text}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
