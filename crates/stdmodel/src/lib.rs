@@ -6,6 +6,7 @@ pub mod cost;
 mod effects;
 pub mod generate;
 pub mod graph;
+pub mod loops;
 pub mod program;
 mod rust;
 pub mod shrink;
