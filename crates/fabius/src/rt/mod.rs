@@ -142,6 +142,10 @@ pub(crate) struct Rt {
     dirty: bool,
     /// How many steps more the running thread may make without asking, and what those that it made have accessed.
     ahead: u32,
+    /// Whether the last step has tried something out, which takes long.
+    pub has_tried: bool,
+    /// Whether nothing is tried out any more: the execution is only brought to its end.
+    hurries: bool,
     /// As long as none of these can go on.
     ahead_until: Vec<u32>,
     trail: Vec<Option<Access>>,
