@@ -275,6 +275,10 @@ fn announce(rt: *mut Rt, op: &Op) -> bool {
     // SAFETY: as in `with`; the reference is not used over `suspend`.
     unsafe {
         let this = &mut *rt;
+        if this.alone {
+            this.tries(op);
+            return false;
+        }
         if must_not_switch(this) {
             return unwinding::at_once(rt, op);
         }
@@ -283,10 +287,6 @@ fn announce(rt: *mut Rt, op: &Op) -> bool {
         }
         let me = this.current;
         if this.ahead > 0 && this.goes_ahead(op) {
-            return false;
-        }
-        if this.alone {
-            this.tries(op);
             return false;
         }
         let thread = &mut this.threads[me];
