@@ -428,7 +428,7 @@ impl<S: System + Sync> Search<'_, S> {
             if run.steps() >= options.max_steps {
                 return Some(Stop::Cut(Cut::Steps));
             }
-            if run.steps() % 256 == 255
+            if (run.steps() % 256 == 255 || self.context.system.was_slow(&run.node.state))
                 && let Some(cut) = self.monitor.cut(options)
             {
                 return Some(Stop::Cut(cut));

@@ -205,6 +205,11 @@ pub trait System {
     /// makes choices is the last.
     fn allow_ahead(&self, _: &mut Self::State, _: u32, _until: &[TaskId]) {}
 
+    /// Whether the last step took so long that the clock should be looked at.
+    fn was_slow(&self, _: &Self::State) -> bool {
+        false
+    }
+
     /// What the steps after the first accessed, of those that the last call of [`System::step`] made.
     fn take_trail(&self, _: &mut Self::State, trail: &mut Vec<Option<Access>>) {
         trail.clear();

@@ -160,7 +160,7 @@ fn walk<S: System>(
         if run.steps() >= context.options.max_steps {
             break Some(Cut::Steps);
         }
-        if run.steps() % 256 == 255
+        if (run.steps() % 256 == 255 || context.system.was_slow(&run.node.state))
             && let Some(cut) = monitor.cut(context.options)
         {
             break Some(cut);

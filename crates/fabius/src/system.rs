@@ -146,6 +146,10 @@ impl System for Test<'_> {
         state.get_mut().allow_ahead(steps, until);
     }
 
+    fn was_slow(&self, state: &Execution) -> bool {
+        state.get().has_tried
+    }
+
     fn take_trail(&self, state: &mut Execution, trail: &mut Vec<Option<Access>>) {
         state.get_mut().take_trail(trail);
     }

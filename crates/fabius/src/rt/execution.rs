@@ -61,6 +61,7 @@ impl Execution {
         rt.accesses.clear();
         rt.born.clear();
         rt.current = id;
+        rt.has_tried = false;
         rt.steps += 1;
         let thread = &rt.threads[id];
         let at = thread.op().map(|op| op.at);
@@ -102,6 +103,7 @@ impl Execution {
         let rt = self.get_mut();
         rt.settings.record = false;
         rt.settings.max_steps = u32::MAX;
+        rt.hurries = true;
         for _ in 0..LAST_STEPS {
             let rt = self.get();
             let threads = rt.threads.len();

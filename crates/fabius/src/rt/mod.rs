@@ -142,6 +142,10 @@ pub(crate) struct Rt {
     dirty: bool,
     /// How many steps more the running thread may make without asking, and what those that it made have accessed.
     ahead: u32,
+    /// Whether the last step has tried something out, which takes long.
+    pub has_tried: bool,
+    /// Whether nothing is tried out any more: the execution is only brought to its end.
+    hurries: bool,
     /// As long as none of these can go on.
     ahead_until: Vec<u32>,
     trail: Vec<Option<Access>>,
@@ -271,6 +275,10 @@ fn announce(rt: *mut Rt, op: &Op) -> bool {
     // SAFETY: as in `with`; the reference is not used over `suspend`.
     unsafe {
         let this = &mut *rt;
+        if this.alone {
+            this.tries(op);
+            return false;
+        }
         if must_not_switch(this) {
             return unwinding::at_once(rt, op);
         }
@@ -279,10 +287,6 @@ fn announce(rt: *mut Rt, op: &Op) -> bool {
         }
         let me = this.current;
         if this.ahead > 0 && this.goes_ahead(op) {
-            return false;
-        }
-        if this.alone {
-            this.tries(op);
             return false;
         }
         let thread = &mut this.threads[me];

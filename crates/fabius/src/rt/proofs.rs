@@ -14,8 +14,8 @@ use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Trials at one line. A loop with more rounds that differ is not followed any more.
-const TRIALS: u32 = 5000;
+/// Instructions of all trials at one line. A loop with more rounds that differ is not followed any more.
+const INSTRUCTIONS: u64 = 4_000_000;
 
 /// Proofs of rounds that begin at the same place.
 const OF_A_PLACE: usize = 64;
@@ -75,7 +75,7 @@ pub(super) struct Proof {
 
 impl Proof {
     pub fn new(start: Start, outcome: Outcome, execution: u64, elsewhere: impl Fn(usize) -> bool) -> Proof {
-        let Outcome { end, mut reads, accessed, used, numbers, unusual, found } = outcome;
+        let Outcome { end, mut reads, accessed, used, numbers, unusual, found, .. } = outcome;
         // What is only copied does not matter; nor what this crate has on the stack.
         let is_own = |r: &Read| (start.stack..start.frame).contains(&r.address);
         reads.retain(|r| !is_own(r) && r.word().is_none_or(|word| used.contains(&word)));
@@ -159,7 +159,7 @@ impl Read {
 /// A line at which threads give way.
 #[derive(Debug, Default)]
 struct Line {
-    trials: u32,
+    instructions: u64,
     /// By places; those that were used last come first.
     proofs: HashMap<u64, Vec<Arc<Proof>>>,
 }
@@ -203,7 +203,7 @@ impl Loops {
     ) -> Round {
         self.with(at, |line| {
             let Some(line) = line else { return Round::NoLoop };
-            if line.trials >= TRIALS {
+            if line.instructions >= INSTRUCTIONS {
                 return Round::Changes;
             }
             let Some(proofs) = line.proofs.get_mut(&start.place) else { return Round::Unknown };
@@ -223,15 +223,16 @@ impl Loops {
     }
 
     /// A round was tried out. Says whether that was the last that may be.
-    pub(super) fn learn(&self, at: &'static Location<'static>, proof: Proof) -> (Round, bool) {
+    pub(super) fn learn(&self, at: &'static Location<'static>, proof: Proof, instructions: u32) -> (Round, bool) {
         let proof = Arc::new(proof);
         let is_last = self.with(at, |line| {
             line.is_some_and(|line| {
                 let proofs = line.proofs.entry(proof.start.place).or_default();
                 proofs.truncate(OF_A_PLACE - 1);
                 proofs.insert(0, proof.clone());
-                line.trials += 1;
-                line.trials == TRIALS
+                let before = line.instructions;
+                line.instructions += u64::from(instructions);
+                before < INSTRUCTIONS && line.instructions >= INSTRUCTIONS
             })
         });
         let reads = proof.inputs.iter().filter(|i| !i.read.rewritten).map(|i| i.read).collect();

@@ -28,6 +28,7 @@ impl Rt {
         self.unconditional = 0;
         self.dirty = false;
         self.ahead = 0;
+        self.hurries = false;
         self.trail.clear();
         self.objects = 0;
         self.now = Duration::ZERO;
@@ -279,7 +280,7 @@ impl Rt {
         (thread.gave_way, thread.idle) = (true, 0);
         self.states.gives_way(me, here, top);
         // What a destructor does while a panic unwinds its stack is not tried out.
-        let registers = here.registers.filter(|_| !std::thread::panicking());
+        let registers = here.registers.filter(|_| !std::thread::panicking() && !self.hurries);
         let (Some(registers), None) = (registers, &self.orders) else {
             self.begins_round(Round::Changes, None);
             return None;
@@ -343,6 +344,7 @@ impl Rt {
         outcome: Outcome,
     ) -> Option<Start> {
         self.alone = false;
+        self.has_tried = true;
         self.settings = self.before_trial;
         let me = self.current;
         let others = |address: usize| {
@@ -351,7 +353,8 @@ impl Rt {
             };
             self.threads.iter().enumerate().any(of)
         };
-        let (round, is_last) = self.loops.learn(at, Proof::new(start, outcome, self.epoch, others));
+        let instructions = outcome.instructions;
+        let (round, is_last) = self.loops.learn(at, Proof::new(start, outcome, self.epoch, others), instructions);
         if is_last {
             self.begins_anew();
         }
@@ -529,6 +532,8 @@ impl Default for Rt {
             unconditional: 0,
             dirty: false,
             ahead: 0,
+            has_tried: false,
+            hurries: false,
             ahead_until: Vec::new(),
             trail: Vec::new(),
             epoch: 0,

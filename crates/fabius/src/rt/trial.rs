@@ -108,6 +108,8 @@ pub(super) struct Outcome {
     pub numbers: Vec<u64>,
     pub unusual: Vec<u64>,
     pub found: Vec<(usize, u64)>,
+    /// How many instructions it took.
+    pub instructions: u32,
 }
 
 thread_local! {
@@ -456,7 +458,8 @@ impl Trial {
         let unusual = self.unusual[..self.numbers_used].to_vec();
         let (accessed, used) = (self.accessed.clone(), self.used.clone());
         let found = self.found[..self.found_used].to_vec();
-        Outcome { end: self.end, reads, accessed, used, numbers, unusual, found }
+        let instructions = INSTRUCTIONS - self.left;
+        Outcome { end: self.end, reads, accessed, used, numbers, unusual, found, instructions }
     }
 }
 
