@@ -117,3 +117,25 @@ fn outcomes_that_meet_are_counted_as_the_reference_counts_them() {
     let outcome = packed(&many, &options(true, 1));
     assert!(outcome.exhausted && outcome.levels[0].transitions > 1 << 39, "{:?} {:?}", outcome.levels, outcome.cut);
 }
+
+#[test]
+fn a_guard_that_fails_is_the_bug_of_the_step_behind_it() {
+    let guards = [
+        "var a: thread;\nprocess w[2] { join a; x = 1; }",
+        "thread var a: [thread; 2];\nprocess w[2] { join a[1]; x = 1; }",
+        "process w[2] { let a: thread = null; join a; x = 1; }",
+        "var i: 0..5;\nprocess w[2] { await 4 / i == 0; x = 1; }",
+        "var i: 0..5;\nprocess w[2] { await 4 / i == 0 || x == 1; x = 1; }\nprocess p[1] { i = 5; x = 1; }",
+        "var i: 0..5 = 3;\nvar a: [bool; 3];\nprocess w[2] { await a[i]; x = 1; }",
+        "record R { n: 0..3 }\nvar r: ref R;\nprocess w[2] { await r.n == 0; x = 1; }",
+    ];
+    for guard in guards {
+        let source = format!("var x: 0..1;\n{guard}\n");
+        if let Err(errors) = fabius_lang::compile(&source, &Default::default()) {
+            panic!("{source}{errors:?}");
+        }
+        assert_eq!(difference(&source), None, "{source}");
+        let program = fabius_lang::compile(&source, &Default::default()).expect("it compiles");
+        assert!(packed(&program, &options(true, 1)).bug.is_some(), "{source}");
+    }
+}

@@ -223,3 +223,14 @@ fn programs_that_drop_executions_have_a_bug_or_a_race_with_all_points_and_with_f
 fn many_programs_that_drop_executions_have_a_bug_or_a_race_with_all_points_and_with_few() {
     on_random_programs_that_drop(1000..40_000);
 }
+
+#[test]
+fn a_race_in_a_step_that_is_dropped_is_replayed() {
+    let source = "var x: 0..3;\nvar y: 0..2;\nproc leaf() { y = 2; }\ninit { let h = spawn leaf(); assume x > y; }\n";
+    let program = fabius_lang::compile(source, &Default::default()).expect("it compiles");
+    let id = program_id("dropped.fab", source, &[], &[]);
+    let plan = Plan { points: Points::Sync, ..Plan::default() };
+    let report = check(&program, &id, &plan, &AtomicBool::new(false), &|_| {}).expect("it can be checked");
+    let Verdict::Bug { trace } = &report.verdict else { panic!("{:?}", report.verdict) };
+    fabius_verify::replay(&program, &id, trace).expect("the trace is true");
+}

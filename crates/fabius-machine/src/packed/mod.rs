@@ -41,6 +41,8 @@ pub struct Cursor {
     result: Vec<u8>,
     next: State,
     next_is_whole: bool,
+    /// Whether the guard at which the task stands that was found ready has a value; it goes on, too, where that fails.
+    guard_is_known: bool,
     spare: Vec<i64>,
 }
 
@@ -76,6 +78,7 @@ impl Machine<'_> {
         let Op::Await { guard } = code.ops[code.stands[unit.proc as usize][stand] as usize] else { return true };
         cursor.bases = [0, unit.frame as usize, unit.own as usize, 0];
         if let Some(passes) = (Run { program: &self.program, code, cursor }).passes(guard) {
+            cursor.guard_is_known = true;
             return passes;
         }
         let mut state = State::default();
@@ -164,6 +167,7 @@ impl Packed for Machine<'_> {
             result: Vec::new(),
             next: State::default(),
             next_is_whole: false,
+            guard_is_known: false,
             spare: Vec::new(),
         }
     }
@@ -184,6 +188,7 @@ impl Packed for Machine<'_> {
         cursor.packed.extend_from_slice(packed);
         cursor.packed.extend([0; PADDING]);
         cursor.changes.clear();
+        cursor.guard_is_known = false;
         let kind = u16::from_le_bytes([packed[0], packed[1]]);
         if kind == 0 {
             self.decode(&packed[6..], &mut cursor.state);
@@ -218,6 +223,7 @@ impl Packed for Machine<'_> {
             return self.ready(&cursor.state, cursor.state.tasks[index].id);
         }
         cursor.undo();
+        cursor.guard_is_known = false;
         self.can_go_on(cursor, index)
     }
 

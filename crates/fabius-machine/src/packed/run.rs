@@ -25,7 +25,10 @@ impl Run<'_> {
         let code = self.code;
         let mut pc = code.stands[unit.proc as usize][self.cursor.words[unit.stands as usize] as usize] as usize;
         if let Op::Await { .. } = code.ops[pc] {
-            // The task is ready.
+            // The task is ready; if it is so because its guard fails, the step does.
+            if !self.cursor.guard_is_known {
+                return None;
+            }
             pc += 1;
         }
         self.cursor.bases = [0, unit.frame as usize, unit.own as usize, 0];
