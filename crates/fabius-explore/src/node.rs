@@ -49,6 +49,8 @@ pub(crate) struct Context<'a, S: System> {
     pub system: &'a S,
     pub options: &'a Options,
     pub compare: Compare<S>,
+    /// Whether states that differ only by the names of threads are one: see `symmetry.rs`.
+    pub is_symmetric: bool,
 }
 
 /// Why a move did not lead to another node.
@@ -259,7 +261,19 @@ impl<'a, S: System> Context<'a, S> {
     }
 }
 
-impl<S: Snapshot> Context<'_, S> {
+impl<'a, S: Snapshot> Context<'a, S> {
+    /// For a search that stores states.
+    pub fn storing(system: &'a S, options: &'a Options) -> Context<'a, S> {
+        let is_symmetric = crate::symmetry::applies(system, options);
+        Context { system, options, compare: Some(S::compare_anonymous), is_symmetric }
+    }
+
+    /// Brings a node into the form in which it is stored.
+    pub fn settle(&self, node: &mut Node<S::State>) {
+        self.canonicalize(node, |_| {});
+        self.name_threads(node, &mut Vec::new());
+    }
+
     /// Brings the anonymous tasks into an order that depends on what they are. `renamed` is called with the old ids.
     pub fn canonicalize(&self, node: &mut Node<S::State>, renamed: impl FnOnce(&[TaskId])) {
         if self.system.anonymous_tasks(&node.state).is_empty() {
