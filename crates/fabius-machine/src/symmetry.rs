@@ -178,8 +178,10 @@ fn mix(colour: u64, by: u64) -> u64 {
 /// What each known thread looks like.
 struct Colours {
     colours: Vec<u64>,
-    /// Threads of different procedures, and finished ones, have places of their own.
+    /// Threads of different procedures are of different kinds, and so are finished ones.
     kinds: Vec<u32>,
+    /// The first place where somebody has a handle of it: whoever is known so gets names in that order, as at the beginning.
+    places: Vec<u64>,
     /// Who has, at which place, a handle of whom.
     knows: Vec<(usize, u64, usize)>,
 }
@@ -190,6 +192,7 @@ impl Colours {
         let index = |id: TaskId| known.binary_search(&id).ok();
         let mut colours = vec![0; known.len()];
         let mut kinds = vec![u32::MAX; known.len()];
+        let mut places = vec![u64::MAX; known.len()];
         let mut knows = Vec::new();
         // Where others than threads have handles.
         let mut known_at = Vec::new();
@@ -208,6 +211,7 @@ impl Colours {
         for (place, id) in known_at {
             let at = index(id)?;
             colours[at] = u64::wrapping_add(colours[at], mix(place, 0));
+            places[at] = places[at].min(place);
         }
         for task in &state.tasks {
             let me = index(task.id)?;
@@ -222,15 +226,17 @@ impl Colours {
             if program.own.words > 0 {
                 seen.look(&program.own, state.own_of(task.buffer), OWN);
             }
-            for (place, other) in seen.handles {
-                knows.push((me, place, index(other)?));
-            }
-            colours[me] = colour;
             // Who starts everything else when it finishes has a name of its own.
             let starts = !state.started && task.id == 0;
             kinds[me] = if starts { 0 } else { state.words[task.start as usize] as u32 + 1 };
+            for (place, other) in seen.handles {
+                let other = index(other)?;
+                places[other] = places[other].min(place + (u64::from(kinds[me]) << 44 & (1 << 60) - 1));
+                knows.push((me, place, other));
+            }
+            colours[me] = colour;
         }
-        Some(Colours { colours, kinds, knows })
+        Some(Colours { colours, kinds, places, knows })
     }
 
     /// Makes the colours of threads differ that know others of different colours, or are known by them.
@@ -265,7 +271,7 @@ impl Colours {
                 self.refine();
             }
             let mut order: Vec<usize> = (0..self.colours.len()).collect();
-            order.sort_by_key(|index| (self.kinds[*index], self.colours[*index]));
+            order.sort_by_key(|i| (self.kinds[*i] != 0, self.places[*i], self.kinds[*i], self.colours[*i]));
             // Threads that look alike are, but for whom they know: one of them is told apart, and then those whom it knows are.
             let same = |pair: &&[usize]| {
                 self.colours[pair[0]] == self.colours[pair[1]]

@@ -75,8 +75,10 @@ proc add(n: 0..3) -> 0..3 {
 
 /// What programs of threads that do the same have in addition.
 const OF_ALIKE: &str = "\
+record Note { by: thread, of: thread_set, before: ref Note }
 var hs: [thread; 2];
 var ts: thread_set;
+var note: ref Note;
 ";
 
 /// A random program.
@@ -138,6 +140,11 @@ fn of_alike(rng: &mut fastrand::Rng) -> Node {
             "{ let me = self; x = n; assert me != h || x != 1; }",
             "{ let other = h; y = y + 1; assert other == null || other == h; }",
             "{ let other = hs[0]; x = 1; if other != null && other != self { join other; } }",
+            "note = new Note { by: self, before: note };",
+            "if note != null { note.of.insert(self); x = n; }",
+            "if note != null { let by = note.by; assert by != self || x != 2; }",
+            "{ let mine = note; x = 1; assert mine == null || mine.by == self || x != 3; }",
+            "if note != null { let by = note.by; if by != null && by != self { join by; } }",
             "hs[1] = spawn nothing();",
             "spawn perhaps(n);",
             "h = spawn perhaps(2);",
