@@ -261,19 +261,7 @@ impl<'a, S: System> Context<'a, S> {
     }
 }
 
-impl<'a, S: Snapshot> Context<'a, S> {
-    /// For a search that stores states.
-    pub fn storing(system: &'a S, options: &'a Options) -> Context<'a, S> {
-        let is_symmetric = crate::symmetry::applies(system, options);
-        Context { system, options, compare: Some(S::compare_anonymous), is_symmetric }
-    }
-
-    /// Brings a node into the form in which it is stored.
-    pub fn settle(&self, node: &mut Node<S::State>) {
-        self.canonicalize(node, |_| {});
-        self.name_threads(node, &mut Vec::new());
-    }
-
+impl<S: Snapshot> Context<'_, S> {
     /// Brings the anonymous tasks into an order that depends on what they are. `renamed` is called with the old ids.
     pub fn canonicalize(&self, node: &mut Node<S::State>, renamed: impl FnOnce(&[TaskId])) {
         if self.system.anonymous_tasks(&node.state).is_empty() {

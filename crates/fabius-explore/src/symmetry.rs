@@ -31,7 +31,19 @@ pub fn applies<S: Snapshot>(system: &S, options: &Options) -> bool {
         && !system.has_buffers()
 }
 
-impl<S: Snapshot> Context<'_, S> {
+impl<'a, S: Snapshot> Context<'a, S> {
+    /// For a search that stores states.
+    pub fn storing(system: &'a S, options: &'a Options) -> Context<'a, S> {
+        let is_symmetric = applies(system, options);
+        Context { system, options, compare: Some(S::compare_anonymous), is_symmetric }
+    }
+
+    /// Brings a node into the form in which it is stored.
+    pub fn settle(&self, node: &mut Node<S::State>) {
+        self.canonicalize(node, |_| {});
+        self.name_threads(node, &mut Vec::new());
+    }
+
     /// Gives the threads the names that stand for all. `names` gets the old ones and the new ones, unless nothing changes.
     pub fn name_threads(&self, node: &mut Node<S::State>, names: &mut Vec<(TaskId, TaskId)>) -> bool {
         let changes = self.is_symmetric && self.system.canonical_names(&node.state, names);

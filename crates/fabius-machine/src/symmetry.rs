@@ -7,7 +7,6 @@ use crate::compile::Compiled;
 use crate::layout::Layout;
 use crate::state::{State, Task};
 use fabius_explore::system::TaskId;
-use fabius_lang::program::{Block, Expr, ExprKind, ProcId, Process, Program, StmtKind, Type, Value};
 
 /// Sets hold threads with ids below.
 const IN_SETS: TaskId = 64;
@@ -21,44 +20,6 @@ const OWN: u64 = 4 << 60;
 const KNOWN_BY: u64 = 5 << 60;
 /// One of several threads that nothing tells apart.
 const CHOSEN: u64 = 6 << 60;
-
-/// Whether two threads may do the same: of one procedure, with no arguments that tell them apart.
-pub(crate) fn has_alike_threads(program: &Program) -> bool {
-    let is_alone = |proc| {
-        let several = |p: &Process| p.proc == proc && p.count.is_some_and(|count| count > 1);
-        let starts = program.init == Some(proc) || program.processes.iter().any(|p| p.proc == proc);
-        starts && !program.processes.iter().any(several)
-    };
-    let mut spawned = Vec::new();
-    for (number, proc) in program.procs.iter().enumerate() {
-        spawns(&proc.body, !is_alone(number), &mut spawned);
-    }
-    let again = |at: usize| spawned[..at].contains(&spawned[at]);
-    (0..spawned.len()).any(again) || program.processes.iter().any(|p| p.count.is_some_and(|count| count > 1))
-}
-
-/// Collects what is spawned, twice if it may be `often`: procedures, and the constants among their arguments. Of numbers that are
-/// computed it is guessed that they differ.
-fn spawns(block: &Block, often: bool, spawned: &mut Vec<(ProcId, Vec<Value>)>) {
-    for stmt in block {
-        match &stmt.kind {
-            StmtKind::Spawn(_, proc, args) => {
-                let is_name = |arg: &&Expr| matches!(arg.ty, Type::Ref(_) | Type::Thread);
-                let constant = |arg: &Expr| match &arg.kind {
-                    ExprKind::Const(value) => Some(value.clone()),
-                    _ => None,
-                };
-                if let Some(args) = args.iter().filter(|arg| !is_name(arg)).map(constant).collect::<Option<Vec<_>>>() {
-                    spawned.extend(std::iter::repeat_n((*proc, args), if often { 2 } else { 1 }));
-                }
-            }
-            StmtKind::If(_, a, b) => [a, b].into_iter().for_each(|block| spawns(block, often, spawned)),
-            StmtKind::While(_, body) => spawns(body, true, spawned),
-            StmtKind::Atomic(body) => spawns(body, often, spawned),
-            _ => {}
-        }
-    }
-}
 
 /// The threads that a state knows, in increasing order.
 pub(crate) fn known(state: &State) -> Vec<TaskId> {
@@ -231,7 +192,7 @@ impl Colours {
             kinds[me] = if starts { 0 } else { state.words[task.start as usize] as u32 + 1 };
             for (place, other) in seen.handles {
                 let other = index(other)?;
-                places[other] = places[other].min(place + (u64::from(kinds[me]) << 44 & (1 << 60) - 1));
+                places[other] = places[other].min(place + (u64::from(kinds[me] & 0xffff) << 44));
                 knows.push((me, place, other));
             }
             colours[me] = colour;

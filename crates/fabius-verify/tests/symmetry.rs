@@ -279,7 +279,7 @@ fn whoever_ran_last_goes_on_at_no_cost_though_another_one_is_alike() {
     // Both threads have counted when one looks: that takes one preemption. Whose name comes first depends on the number.
     for number in 0..16 {
         let source = format!(
-            "var n: int; proc p(k: int) {{ fetch_add(n, 1); assert n != 2 || k < 0; }} init {{ spawn p({number}); spawn p({number}); }}"
+            "var n: int; proc p(k: int) {{ fetch_add(n, 1); assert n != 2 || k < 0; fetch_add(n, -1); }} init {{ spawn p({number}); spawn p({number}); }}"
         );
         assert_eq!(least(&source, &Plan::default()), Some(1), "{number}");
         assert_eq!(least(&source, &Plan { symmetry: false, ..Plan::default() }), Some(1), "{number}");
@@ -295,5 +295,23 @@ fn a_member_of_a_set_is_chosen_by_its_real_name() {
         init { spawn q(); spawn p(); spawn p(); atomic { await n == 3; ts.remove_any(); } go = true; }";
     for bound in [Bound::None, Bound::Preemptions, Bound::Contexts] {
         assert!(least(source, &Plan { bound, ..Plan::default() }).is_some(), "{bound:?}");
+    }
+}
+
+#[test]
+fn threads_that_somebody_knows_or_that_know_something_themselves_make_steps_of_their_own() {
+    // Only if whoever nobody knows is first, or whoever has the larger number.
+    let known = "var x: bool; var h: thread; proc p() { atomic { if h != self { assert x; } x = true; } }
+        init { atomic { h = spawn p(); spawn p(); } }";
+    let numbered = |number: u32| {
+        format!(
+            "var x: bool; thread var mine: 0..9; proc p(k: 0..9) {{ mine = k; atomic {{ if mine > 1 {{ assert x; }} x = true; }} }}
+            init {{ atomic {{ spawn p(1); spawn p(1); spawn p({number}); }} }}"
+        )
+    };
+    for source in (2..9).map(numbered).chain([known.to_string()]) {
+        for bound in [Bound::None, Bound::Preemptions] {
+            assert!(least(&source, &Plan { bound, ..Plan::default() }).is_some(), "{bound:?} {source}");
+        }
     }
 }

@@ -125,7 +125,7 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
         own,
         locals,
         records,
-        has_alike_threads: crate::symmetry::has_alike_threads(program),
+        has_alike_threads: scan::has_alike_threads(program),
         has_local_handles,
     }
 }
