@@ -37,7 +37,7 @@ pub fn some_execution<S: Snapshot>(
     monitor: &Monitor<'_>,
     is_dropped: &dyn Fn(&S::State) -> bool,
 ) -> Result<bool, Cut> {
-    let context = Context { system, options, compare: Some(S::compare_anonymous) };
+    let context = Context::storing(system, options);
     let mut script = Script::of(options);
     let mut log = context.log();
     let mut search = Search { context: &context, seen: HashMap::new(), path: Vec::new(), bytes: 0, steps: 0 };
@@ -69,7 +69,7 @@ pub fn some_execution<S: Snapshot>(
 
 /// How many outcomes the choices before the first step have.
 pub fn beginnings<S: Snapshot>(system: &S, options: &Options, monitor: &Monitor<'_>) -> u64 {
-    let context = Context { system, options, compare: Some(S::compare_anonymous) };
+    let context = Context::storing(system, options);
     let mut script = Script::merging(options);
     let mut log = context.log();
     let mut count: u64 = 0;
@@ -105,7 +105,7 @@ impl<S: Snapshot> Search<'_, '_, S> {
 
     /// Puts a node on the path, unless it is known. Says whether an execution is complete there.
     fn enter(&mut self, mut node: Node<S::State>, cost: u32) -> bool {
-        self.context.canonicalize(&mut node, |_| {});
+        self.context.settle(&mut node);
         if self.context.is_final(&node) {
             return true;
         }

@@ -26,6 +26,7 @@ pub mod shrink;
 pub mod stateful;
 pub mod stateful_depth_first;
 pub mod stateless;
+pub mod symmetry;
 pub mod system;
 pub mod taken;
 mod visited;

@@ -49,6 +49,8 @@ pub(crate) struct Context<'a, S: System> {
     pub system: &'a S,
     pub options: &'a Options,
     pub compare: Compare<S>,
+    /// Whether states that differ only by the names of threads are one: see `symmetry.rs`.
+    pub is_symmetric: bool,
 }
 
 /// Why a move did not lead to another node.

@@ -41,7 +41,7 @@ pub fn search<S: System>(
     monitor: &Monitor<'_>,
     listener: Listener<'_, S::State>,
 ) -> Outcome {
-    let context = Context { system, options, compare: None };
+    let context = Context { system, options, compare: None, is_symmetric: false };
     let mut search = Search {
         frames: Vec::new(),
         spare: Vec::new(),

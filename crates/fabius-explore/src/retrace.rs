@@ -1,8 +1,13 @@
 //! From stored states back to a schedule: makes the moves again, from the beginning.
+//!
+//! Where states that differ by the names of threads are stored as one, the way leads through states that stand for others. Each
+//! move is then made twice: there, and with the names that the threads really have.
 
 use crate::dispatcher::{Last, Move};
-use crate::node::{Context, Node, Script};
+use crate::node::{Context, Node, Script, Stop};
+use crate::scheduler::Pick;
 use crate::search::{Bug, Found};
+use crate::symmetry::renamed;
 use crate::system::{ANONYMOUS, BufferId, Snapshot, StepLog, TaskId};
 use fabius_trace::{Schedule, Turn};
 use std::collections::HashMap;
@@ -45,9 +50,18 @@ impl Names {
     }
 }
 
+/// The same node with the names that its threads really have.
+struct Real<T> {
+    node: Node<T>,
+    /// Names in the node that stands for it, and real ones.
+    names: Vec<(TaskId, TaskId)>,
+}
+
 struct Retrace<'a, 'b, S: Snapshot> {
     context: &'a Context<'b, S>,
     node: Node<S::State>,
+    /// Only where names differ.
+    real: Option<Real<S::State>>,
     names: Names,
     schedule: Schedule,
     delays: Vec<u32>,
@@ -76,7 +90,7 @@ pub(crate) fn retrace<S: Snapshot>(
     if let Some((number, choices)) = last_move {
         let mut moves = Vec::new();
         context.moves(&r.node, &mut moves);
-        r.record(moves[number], choices);
+        r.end(moves[number], choices, what);
     }
     Found { what, cost: r.cost, schedule: r.schedule, delays: r.delays, cycle: None }
 }
@@ -89,17 +103,39 @@ fn begin<'a, 'b, S: Snapshot>(context: &'a Context<'b, S>, first: &Target) -> Re
             let mut names = Names::default();
             names.born(&log);
             context.canonicalize(&mut node, |order| names.renamed(order));
+            let real = real_one(context, &mut node, None);
             if encoded(context, &node) == first.state {
                 let (choices, mut schedule, mut delays) = (script.choices(), Vec::new(), Vec::new());
                 if !choices.is_empty() {
                     schedule.push(Turn { task: Turn::START, choices });
                     delays.push(0);
                 }
-                return Retrace { context, node, names, schedule, delays, pending_delays: 0, cost: 0 };
+                return Retrace { context, node, real, names, schedule, delays, pending_delays: 0, cost: 0 };
             }
         }
         assert!(script.advance(), "a stored initial state is one");
     }
+}
+
+/// Gives a node the names under which it is stored; its real ones are known from `before`, or are those that it has.
+fn real_one<S: Snapshot>(
+    context: &Context<'_, S>,
+    node: &mut Node<S::State>,
+    before: Option<Real<S::State>>,
+) -> Option<Real<S::State>> {
+    if !context.is_symmetric {
+        return None;
+    }
+    let mut real = before.unwrap_or_else(|| {
+        let known = context.system.known_threads(&node.state);
+        Real { node: node.clone(), names: known.into_iter().map(|id| (id, id)).collect() }
+    });
+    let mut new = Vec::new();
+    if context.name_threads(node, &mut new) {
+        real.names.iter_mut().for_each(|(stored, _)| *stored = renamed(&new, *stored).unwrap_or(*stored));
+        real.names.sort_unstable();
+    }
+    Some(real)
 }
 
 fn encoded<S: Snapshot>(context: &Context<'_, S>, node: &Node<S::State>) -> Vec<u8> {
@@ -125,16 +161,23 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
                 let mut next = self.node.clone();
                 let mut names = self.names.clone();
                 if self.context.apply(&mut next, mv, &mut script, &mut log).is_ok() {
+                    let raw = self.real.as_ref().map(|_| next.clone());
                     names.born(&log);
                     self.context.canonicalize(&mut next, |order| names.renamed(order));
+                    self.context.name_threads(&mut next, &mut Vec::new());
                     let as_asked = match (target.step, mv) {
                         (Some(step), Move::Run(pick)) => step == (pick.buffer, log.progress),
                         (Some(_), Move::Delay(_)) => false,
                         (None, _) => target.last.is_none_or(|last| last == self.context.last(&next)),
                     };
                     if as_asked && encoded(self.context, &next) == target.state {
-                        self.record(mv, script.choices());
-                        (self.node, self.names) = (next, names);
+                        match raw {
+                            Some(raw) => self.follow(mv, script.choices(), raw),
+                            None => {
+                                self.record(mv, mv, script.choices());
+                                (self.node, self.names) = (next, names);
+                            }
+                        }
                         return;
                     }
                 }
@@ -146,14 +189,103 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
         unreachable!("a stored state is reached from the one before it");
     }
 
-    fn record(&mut self, mv: Move, choices: Vec<u32>) {
+    /// Makes the move that has led from the node to `raw` under the real names.
+    fn follow(&mut self, mv: Move, choices: Vec<u32>, mut raw: Node<S::State>) {
+        let (context, real) = (self.context, self.real.take().expect("names differ"));
+        let wanted = encoded(context, &raw);
+        let real_move = real.name_of(mv);
+        let mut log = context.log();
+        for mut script in scripts(choices) {
+            loop {
+                let mut next = real.node.clone();
+                if context.apply(&mut next, real_move, &mut script, &mut log).is_ok() {
+                    let names = real.names_after(context, &raw, &next);
+                    let mut stored = next.clone();
+                    context.rename(&mut stored, &reversed(&names));
+                    if encoded(context, &stored) == wanted {
+                        self.record(mv, real_move, script.choices());
+                        self.names.born(&log);
+                        self.real = real_one(context, &mut raw, Some(Real { node: next, names }));
+                        self.node = raw;
+                        return;
+                    }
+                }
+                if !script.advance() {
+                    break;
+                }
+            }
+        }
+        unreachable!("threads do the same whatever they are called");
+    }
+
+    /// Makes the last move, after which there is a bug.
+    fn end(&mut self, mv: Move, choices: Vec<u32>, what: Bug) {
+        let Some(real) = &self.real else { return self.record(mv, mv, choices) };
+        let (context, real_move) = (self.context, real.name_of(mv));
+        let mut log = context.log();
+        for mut script in scripts(choices) {
+            loop {
+                let mut next = real.node.clone();
+                if context.apply(&mut next, real_move, &mut script, &mut log) == Err(Stop::Bug(what)) {
+                    return self.record(mv, real_move, script.choices());
+                }
+                if !script.advance() {
+                    break;
+                }
+            }
+        }
+        unreachable!("threads fail alike whatever they are called");
+    }
+
+    /// A move of the node, which is really another one if names differ.
+    fn record(&mut self, mv: Move, real: Move, choices: Vec<u32>) {
         self.cost += self.price(mv);
-        match mv {
+        match real {
             Move::Run(pick) => {
                 self.schedule.push(Turn { task: self.names.of(pick.task), choices });
                 self.delays.push(std::mem::take(&mut self.pending_delays));
             }
             Move::Delay(_) => self.pending_delays += 1,
         }
+    }
+}
+
+/// The given choices alone, and then all: a member of a set of threads is chosen by its place among their names.
+fn scripts(choices: Vec<u32>) -> [Script; 2] {
+    let mut given = Script::default();
+    given.set(choices.into_iter());
+    [given, Script::default()]
+}
+
+fn reversed(names: &[(TaskId, TaskId)]) -> Vec<(TaskId, TaskId)> {
+    let mut reversed: Vec<_> = names.iter().map(|(stored, real)| (*real, *stored)).collect();
+    reversed.sort_unstable();
+    reversed
+}
+
+impl<T> Real<T> {
+    fn name_of(&self, mv: Move) -> Move {
+        let real = |stored: TaskId| renamed(&self.names, stored).expect("whoever makes a step is known");
+        match mv {
+            Move::Run(pick) => Move::Run(Pick { buffer: real(pick.buffer), task: real(pick.task) }),
+            Move::Delay(_) => unreachable!("nothing is delayed where threads are renamed"),
+        }
+    }
+
+    /// The names after a step. Threads that were made in it have the least free ids in the order in which they were made.
+    fn names_after<S: Snapshot<State = T>>(
+        &self,
+        context: &Context<'_, S>,
+        stored: &Node<T>,
+        real: &Node<T>,
+    ) -> Vec<(TaskId, TaskId)> {
+        let [known, really] = [stored, real].map(|node| context.system.known_threads(&node.state));
+        let mut names: Vec<_> = self.names.iter().copied().filter(|name| known.contains(&name.0)).collect();
+        let is_new = |id: &&TaskId| renamed(&self.names, **id).is_none();
+        let was = |id: &&TaskId| self.names.iter().any(|name| name.1 == **id);
+        let new = known.iter().filter(is_new).zip(really.iter().filter(|id| !was(id)));
+        names.extend(new.map(|(stored, real)| (*stored, *real)));
+        names.sort_unstable();
+        names
     }
 }

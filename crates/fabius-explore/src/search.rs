@@ -58,6 +58,8 @@ pub struct Options {
     pub max_steps: u32,
     /// Which executions stateless search need not repeat.
     pub reduction: Reduction,
+    /// Whether states that differ only in what their threads are called are stored as one, where that is sound.
+    pub symmetry: bool,
     /// Whether stateless search ends with the first bug, instead of with the shortest of all that cost as little.
     pub at_first_bug: bool,
     /// Seed of random strategies.
@@ -83,6 +85,7 @@ impl Default for Options {
             executions: None,
             max_steps: MAX_STEPS,
             reduction: Reduction::None,
+            symmetry: false,
             at_first_bug: false,
             seed: 0,
         }

@@ -43,7 +43,7 @@ pub fn search<S: Snapshot>(
     monitor: &Monitor<'_>,
     visit: Visitor<'_, S::State>,
 ) -> Outcome {
-    let context = Context { system, options, compare: Some(S::compare_anonymous) };
+    let context = Context::storing(system, options);
     let mut search = Search {
         context: &context,
         visit,
@@ -184,7 +184,7 @@ impl<S: Snapshot> Search<'_, '_, S> {
 
     /// Puts a node on the path, unless it has been explored at this cost or less.
     fn enter(&mut self, mut node: Node<S::State>, at_cost: u32) -> Result<(), Found> {
-        self.context.canonicalize(&mut node, |_| {});
+        self.context.settle(&mut node);
         let mut state = Vec::new();
         let plain_from = self.context.encode(&node, &mut state);
         let last = self.context.last(&node);

@@ -50,7 +50,7 @@ pub fn search<S>(system: &S, options: &Options, monitor: &Monitor<'_>, listener:
 where
     S: System + Sync,
 {
-    let context = Context { system, options, compare: None };
+    let context = Context { system, options, compare: None, is_symmetric: false };
     let reduces = options.reduction != Reduction::None
         && system.announces()
         && options.strategy == Strategy::Iterative

@@ -258,6 +258,31 @@ pub trait Snapshot: System<State: Clone> {
         Ok(Vec::new())
     }
 
+    /// Whether there may be threads that do the same.
+    fn has_alike_threads(&self) -> bool {
+        false
+    }
+
+    /// Which threads of the state would be called otherwise in the state that stands for all that differ from this one only by
+    /// the names of threads: all old names, with the new ones, by the old ones. False if none would. Only for systems of threads,
+    /// whose ids are nothing but names: whatever a state does, it does alike if its threads are renamed.
+    fn canonical_names(&self, _: &Self::State, _: &mut Vec<(TaskId, TaskId)>) -> bool {
+        false
+    }
+
+    /// Whether the unfinished thread does in the state what the one with the next smaller id does, and nothing tells the two apart.
+    fn repeats(&self, _: &Self::State, _: TaskId) -> bool {
+        false
+    }
+
+    /// The threads that a state knows, in increasing order: unfinished ones, and finished ones of which it has handles.
+    fn known_threads(&self, _: &Self::State) -> Vec<TaskId> {
+        Vec::new()
+    }
+
+    /// Calls all threads that the state knows by new names: old ones and new ones, by the old ones.
+    fn rename(&self, _: &mut Self::State, _: &[(TaskId, TaskId)]) {}
+
     /// Renumbers the anonymous tasks: afterwards `order[i]` is called `ANONYMOUS | i`. Those not listed are gone
     /// (finished, or dropped by a lossy scheduler).
     fn reorder_anonymous(&self, state: &mut Self::State, order: &[TaskId]);
@@ -310,6 +335,12 @@ pub trait Packed: Snapshot {
 
     /// What the last step has made of the state.
     fn packed<'a>(&self, cursor: &'a Self::Cursor) -> &'a [u8];
+
+    /// [`Snapshot::repeats`] in the state that is looked at.
+    fn repeats_at(&self, cursor: &Self::Cursor, index: usize) -> bool;
+
+    /// Gives the threads of what the last step has made the names that [`Snapshot::canonical_names`] says.
+    fn name_threads(&self, cursor: &mut Self::Cursor);
 
     /// Of what the last step has made: whether there is an unfinished task, and whether one can go on.
     fn outlook(&self, cursor: &mut Self::Cursor) -> Outlook;

@@ -8,6 +8,7 @@ mod limits;
 mod packed;
 mod repetition;
 mod state;
+mod symmetry;
 mod system;
 
 pub use limits::StepLimits;

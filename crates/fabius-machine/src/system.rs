@@ -7,6 +7,7 @@ use crate::layout::{Layout, Pack};
 use crate::limits::StepLimits;
 use crate::packed::packing::Packing;
 use crate::state::{HEADER, Object, State, Task};
+use crate::symmetry;
 use fabius_explore::codec::{get, put};
 use fabius_explore::system::{ANONYMOUS, Access, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
 use fabius_lang::program::Program;
@@ -258,6 +259,26 @@ impl Snapshot for Machine<'_> {
             (t.buffer, t.level, t.on_stack, t.pc, &state.words[t.start as usize..t.end as usize])
         };
         key(a).cmp(&key(b))
+    }
+
+    fn has_alike_threads(&self) -> bool {
+        self.program.has_alike_threads
+    }
+
+    fn canonical_names(&self, state: &State, names: &mut Vec<(TaskId, TaskId)>) -> bool {
+        symmetry::canonical_names(&self.program, state, names)
+    }
+
+    fn repeats(&self, state: &State, task: TaskId) -> bool {
+        state.index(task).is_some_and(|index| symmetry::repeats(&self.program, state, index))
+    }
+
+    fn known_threads(&self, state: &State) -> Vec<TaskId> {
+        symmetry::known(state)
+    }
+
+    fn rename(&self, state: &mut State, names: &[(TaskId, TaskId)]) {
+        symmetry::rename(&self.program, state, names);
     }
 
     fn conditions(&self, state: &State) -> Result<Vec<bool>, Fault> {

@@ -16,6 +16,7 @@ pub fn of_verdict(verdict: Verdict) -> Report {
         levels: Vec::new(),
         completed: None,
         total_states: None,
+        symmetry: false,
         outcomes: None,
         memory: 0,
         elapsed: Duration::ZERO,

@@ -93,6 +93,8 @@ pub fn measure(
         time: extent.time,
         // Strategies differ in the executions that they run, which are finite.
         properties: false,
+        // All of them count states, and only a search with states could leave some out.
+        symmetry: false,
         ..Plan::default()
     };
     plan.validate(program).map_err(CheckError::Plan)?;

@@ -27,7 +27,7 @@ mod work;
 use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome};
 use fabius_explore::system::{Limit, Packed};
-use fabius_explore::{flat, shrink, stateful, stateful_depth_first, stateless, walk};
+use fabius_explore::{flat, shrink, stateful, stateful_depth_first, stateless, symmetry, walk};
 use fabius_lang::program::Program;
 use fabius_machine::{Machine, StepLimits};
 use fabius_semantics::{Departure, Ending, Settings};
@@ -66,6 +66,9 @@ pub struct Plan {
     pub livelock: bool,
     /// Whether the program's properties are looked at.
     pub properties: bool,
+    /// Whether states that differ only in which of several threads that do the same is which are looked at as one, where that
+    /// changes no answer.
+    pub symmetry: bool,
     /// Worker threads, at least 1.
     pub jobs: usize,
     /// Bytes for states.
@@ -91,6 +94,7 @@ impl Default for Plan {
             deadlock: true,
             livelock: false,
             properties: true,
+            symmetry: true,
             jobs: 1,
             memory: None,
             time: None,
@@ -113,6 +117,8 @@ pub struct Report {
     pub completed: Option<u32>,
     /// Number of all reachable states, if the search exhausted them.
     pub total_states: Option<u64>,
+    /// Whether states are counted up to which of several threads that do the same is which.
+    pub symmetry: bool,
     /// How many outcomes of choices lead to the only state, if there is only one.
     pub outcomes: Option<u64>,
     /// Bytes that the stored states took.
@@ -226,6 +232,7 @@ fn checked(
     let limits = StepLimits { deadline: options.deadline, memory: plan.memory, stop: Some(stop) };
     let engine = Machine::new(program, plan.points).within(limits);
     let outcome = explore(&engine, plan, &options, &monitor);
+    let stores = !plan.stateless && !is_random(plan.strategy);
     let bounds = Bounds {
         bound: plan.bound,
         completed: outcome.completed,
@@ -267,6 +274,7 @@ fn checked(
         verdict,
         limits: Vec::new(),
         total_states: total,
+        symmetry: stores && symmetry::applies(&engine, &options),
         outcomes,
         completed: outcome.completed,
         levels: outcome.levels,
@@ -396,6 +404,7 @@ fn options(plan: &Plan, began: Instant) -> Options {
         races: (plan.races || plan.points == Points::Sync).then_some(Conflict::ReadWrite),
         deadlock: plan.deadlock,
         livelock: plan.livelock,
+        symmetry: plan.symmetry,
         jobs: plan.jobs,
         memory: plan.memory,
         deadline: plan.time.and_then(|t| began.checked_add(t)),

@@ -34,6 +34,8 @@ fn plan(options: &Options) -> Plan {
         livelock: options.livelock,
         seed: options.seed.unwrap_or(0),
         executions: options.executions,
+        // Counts are those of all states.
+        symmetry: false,
         ..Plan::default()
     }
 }

@@ -25,6 +25,8 @@ pub enum Shape {
     Tasks,
     /// Task buffers.
     Buffers,
+    /// `init`, the last one, spawns the first several times; what is between are `process`es of two copies.
+    Alike,
 }
 
 /// A statement.
@@ -71,17 +73,87 @@ proc add(n: 0..3) -> 0..3 {
 }
 ";
 
+/// What programs of threads that do the same have in addition.
+const OF_ALIKE: &str = "\
+record Note { by: thread, of: thread_set, before: ref Note }
+var hs: [thread; 2];
+var ts: thread_set;
+var note: ref Note;
+";
+
 /// A random program.
 pub fn random(seed: u64, shape: Shape) -> Model {
     let mut rng = fastrand::Rng::with_seed(seed);
-    let count = rng.usize(2..=3);
+    let count = if shape == Shape::Alike { 2 + usize::from(rng.u8(..4) == 0) } else { rng.usize(2..=3) };
     let mut bodies: Vec<Vec<Node>> = (0..count).map(|_| body(&mut rng, shape, rng_size(seed), 0)).collect();
+    if let (Shape::Alike, Some(init)) = (shape, bodies.last_mut()) {
+        init.truncate(1);
+        for _ in 0..rng.usize(1..=2) {
+            init.insert(rng.usize(..=init.len()), births(&mut rng));
+        }
+    }
     if let (Shape::Spawned, Some(init)) = (shape, bodies.last_mut()) {
         // Threads that others than `init` make late have other places in the rounds of `verify`.
         let at = rng.usize(..=init.len());
         init.insert(at, Node::Line(pick(&mut rng, &["h = spawn perhaps(t);", "spawn perhaps(2);", "skip;"]).into()));
     }
     Model { shape, bodies }
+}
+
+/// Makes threads that do the same.
+fn births(rng: &mut fastrand::Rng) -> Node {
+    let line = pick(
+        rng,
+        &[
+            "spawn p0(1); spawn p0(1);",
+            "for i in 0..1 { spawn p0(2); }",
+            "for i in 0..1 { spawn p0(i); }",
+            "for i in 0..1 { hs[i] = spawn p0(1); }",
+            "h = spawn p0(0); spawn p0(0);",
+            "{ let f = spawn p0(1); let g = spawn p0(1); join f; join g; }",
+            "{ let f = spawn p0(1); let g = spawn p0(1); hs = [f, g]; x = 1; join g; }",
+            "atomic { spawn p0(1); h = spawn perhaps(1); spawn p0(1); }",
+            "atomic { hs = [null, null]; spawn nothing(); hs[1] = spawn nothing(); hs[0] = spawn nothing(); } spawn p0(2); spawn p0(2);",
+            "{ var f: [thread; 2]; for i in 0..1 { f[i] = spawn p0(1); } for i in 0..1 { join f[i]; } }",
+        ],
+    );
+    Node::Line(line.into())
+}
+
+/// What tells threads apart, and what does not.
+fn of_alike(rng: &mut fastrand::Rng) -> Node {
+    let line = pick(
+        rng,
+        &[
+            "ts.insert(self);",
+            "ts.remove_any();",
+            "ts.remove_any(); if ts.contains(self) { x = 3; }",
+            "atomic { ts.insert(self); x = 1; }",
+            "await !ts.contains(self);",
+            "assert !ts.contains(h) || x != 2;",
+            "hs[x % 2] = self;",
+            "hs[n % 2] = self;",
+            "if hs[0] == self { x = n; }",
+            "h = hs[1];",
+            "if h != null && h != self { join h; }",
+            "if hs[0] != null && hs[0] != self { join hs[0]; }",
+            "{ let me = self; x = n; assert me != h || x != 1; }",
+            "{ let other = h; y = y + 1; assert other == null || other == h; }",
+            "{ let other = hs[0]; x = 1; if other != null && other != self { join other; } }",
+            "note = new Note { by: self, before: note };",
+            "if note != null { note.of.insert(self); x = n; }",
+            "if note != null { let by = note.by; assert by != self || x != 2; }",
+            "{ let mine = note; x = 1; assert mine == null || mine.by == self || x != 3; }",
+            "if note != null { let by = note.by; if by != null && by != self { join by; } }",
+            "hs[1] = spawn nothing();",
+            "spawn perhaps(n);",
+            "h = spawn perhaps(2);",
+            "{ var mates: thread_set; mates.insert(self); if h != null { mates.insert(h); } x = 2; mates.remove_any(); assert !mates.contains(self) || x == 2; }",
+            "mine = n;",
+            "mine = (mine + 1) % 4; assert mine != 3;",
+        ],
+    );
+    Node::Line(line.into())
 }
 
 fn rng_size(seed: u64) -> usize {
@@ -142,6 +214,9 @@ fn condition(rng: &mut fastrand::Rng) -> &'static str {
 fn node(rng: &mut fastrand::Rng, shape: Shape, depth: usize) -> Node {
     let line = |text: String| Node::Line(text);
     let tasks = matches!(shape, Shape::Tasks | Shape::Buffers);
+    if shape == Shape::Alike && rng.u8(..4) == 0 {
+        return of_alike(rng);
+    }
     if !tasks && rng.u8(..8) == 0 {
         let made = ["h = spawn nothing();", "spawn nothing();", "spawn assumes(t);", "h = spawn assumes(2);"];
         let used = ["if h != null { join h; }", "assert h == null || h != self;", "h = self;", "print(self, h);"];
@@ -268,7 +343,10 @@ impl Model {
     pub fn source(&self) -> String {
         let mut out = String::from(DECLARATIONS);
         // Among the tasks of one buffer a step is more than one access.
-        if matches!(self.shape, Shape::Threads | Shape::Spawned) {
+        if self.shape == Shape::Alike {
+            out += OF_ALIKE;
+        }
+        if matches!(self.shape, Shape::Threads | Shape::Spawned | Shape::Alike) {
             out += "invariant rare: x != 2 || a[1] != 3 || y == 0;\n";
         }
         let local = "    var t: 0..3;\n";
@@ -282,13 +360,16 @@ impl Model {
                 Shape::Threads => writeln!(out, "process p{i}[1] {{\n{text}}}"),
                 Shape::Buffers => writeln!(out, "buffer b{i} {{\n{text}}}"),
                 Shape::Spawned if i + 1 == self.bodies.len() => break,
+                Shape::Alike if i + 1 == self.bodies.len() => writeln!(out, "init {{\n    var n: 0..3;\n{text}}}"),
+                Shape::Alike if i > 0 => writeln!(out, "process p{i}[2] {{\n    var n: 0..3;\n{text}}}"),
+                Shape::Alike => writeln!(out, "proc p0(n: 0..3) {{\n{text}}}"),
                 Shape::Spawned | Shape::Tasks => writeln!(out, "proc p{i}() {{\n{text}}}"),
             }
             .expect("text grows");
         }
         let all = 0..self.bodies.len();
         let start: String = match self.shape {
-            Shape::Threads | Shape::Buffers => return out,
+            Shape::Threads | Shape::Buffers | Shape::Alike => return out,
             Shape::Spawned => {
                 let Some((own, spawned)) = self.bodies.split_last() else { return out };
                 let mut init: String = (0..spawned.len()).map(|i| format!("    let h{i} = spawn p{i}();\n")).collect();
@@ -399,7 +480,7 @@ mod tests {
 
     #[test]
     fn generated_programs_compile_and_shrink() {
-        for shape in [Shape::Threads, Shape::Spawned, Shape::Tasks, Shape::Buffers] {
+        for shape in [Shape::Threads, Shape::Spawned, Shape::Tasks, Shape::Buffers, Shape::Alike] {
             for seed in 0..200 {
                 let model = random(seed, shape);
                 let source = model.source();

@@ -94,6 +94,8 @@ pub struct Answer<'a> {
     levels: &'a [LevelStats],
     /// All reachable states, if the search exhausted them.
     total_states: Option<u64>,
+    /// Whether states that differ only in which of several threads that do the same is which count as one.
+    symmetry: bool,
     /// Of a bug: the trace.
     trace: Option<&'a ErrorTrace>,
     /// Of `fabius verify`: where the time went.
@@ -161,6 +163,7 @@ impl<'a> Answer<'a> {
             bounds: Bounds { bound, completed, scheduler, points, instances, any, limits },
             levels: &report.levels,
             total_states: report.total_states,
+            symmetry: report.symmetry,
             trace,
             proof: None,
             engines: None,

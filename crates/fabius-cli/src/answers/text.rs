@@ -4,6 +4,7 @@ use super::checked::{Checked, Question};
 use super::lanes;
 use super::shown::shown;
 use crate::paint::{Ink, Style, printable};
+use fabius_lang::program::{Process, Program};
 use fabius_trace::{Bound, BugKind, ErrorTrace, ProgramId, Verdict};
 use fabius_verify::{Plan, Report};
 
@@ -28,6 +29,9 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
                     }
                     _ => "the only state was explored; ".to_string(),
                 },
+                n if report.symmetry => {
+                    format!("all {n} states were explored, up to which of equal threads is which; ")
+                }
                 n => format!("all {n} states were explored; "),
             });
             let (but, otherwise) = match report.limits.join(", and ") {
@@ -92,6 +96,21 @@ fn bug(trace: &ErrorTrace, question: Question, source: &str, style: Style) -> St
     text += &lanes::draw(trace, style);
     text += &format!("\n{} {}\n", style.paint.ink(Ink::Bad, "  =>"), trace.message);
     text
+}
+
+/// So many threads that do the same are many.
+const MANY: u32 = 4;
+
+/// What looks at any number of threads, if there are many that do the same.
+pub fn advice(program: &Program) -> String {
+    let many = program.processes.iter().filter_map(|p| Some((p, p.count.filter(|count| *count >= MANY)?)));
+    let line = |(process, count): (&Process, u32)| {
+        let name = printable(&process.name);
+        format!(
+            "{count} threads of `process {name}`: as `process {name}[*]`, `fabius verify --threads any` looks at any number of them\n"
+        )
+    };
+    many.map(line).collect()
 }
 
 /// What was explored, bound by bound.

@@ -29,6 +29,9 @@ pub struct CheckArgs {
     /// Enumerate executions without storing states
     #[arg(long, help_heading = "Search")]
     pub stateless: bool,
+    /// Tell states apart that differ only in which of several threads that do the same is which
+    #[arg(long, help_heading = "Search")]
+    pub no_symmetry: bool,
 
     /// Report data races too
     #[arg(long, help_heading = "What is a bug")]

@@ -16,7 +16,7 @@ use fabius_lang::Choices;
 use fabius_trace::{Bound, Points, Verdict};
 use fabius_verify::graph::{self, GraphError};
 use fabius_verify::prove::{Budget, most_of_available};
-use fabius_verify::{Plan, Strategy};
+use fabius_verify::{Plan, Report, Strategy};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -47,7 +47,8 @@ fn one(file: &Path, args: &CheckArgs, plan: &Plan) -> Result<u8, Failure> {
     let left = Plan { time: plan.time.map(|time| time.saturating_sub(checked.elapsed)), ..plan.clone() };
     let graph = write_graph(args, &left, &loaded, &found.verdict, &stop);
     let document = documents::Answer::of(&found, plan.into(), &loaded.id);
-    let code = give::answer(&found, plan.into(), &loaded, &args.answer, text::statistics, &document)?;
+    let statistics = |report: &Report, style| statistics(&loaded, report, style);
+    let code = give::answer(&found, plan.into(), &loaded, &args.answer, statistics, &document)?;
     let drawn = junit.and(graph)?;
     svcomp::give(&found.verdict, &loaded, &args.svcomp)?;
     Ok(if let Drawn::Cut = drawn { worst([code, UNKNOWN].into_iter()) } else { code })
@@ -78,14 +79,19 @@ fn several(args: &CheckArgs, plan: &Plan) -> Result<u8, Failure> {
     }
     say(&notes(&all))?;
     for checked in all.iter().filter(|_| args.answer.stats) {
-        if let Ok((_, report)) = &checked.outcome {
-            say(&format!("\n{}{}", printable(&checked.file), text::statistics(report, style)))?;
+        if let Ok((loaded, report)) = &checked.outcome {
+            say(&format!("\n{}{}", printable(&checked.file), statistics(loaded, report, style)))?;
         }
     }
     let junit = args.junit.as_ref().map_or(Ok(()), |path| give::write_junit(path, plan, &all));
     let sarif = args.answer.sarif.as_ref().map_or(Ok(()), |path| give::write_sarif_of_all(path, &all, code));
     junit.and(sarif)?;
     Ok(code)
+}
+
+/// What was explored, and what would look at more.
+fn statistics(loaded: &Loaded, report: &Report, style: Style) -> String {
+    text::statistics(report, style) + &loaded.program.as_ref().map_or(String::new(), text::advice)
 }
 
 /// Checks one file.
@@ -203,6 +209,7 @@ fn plan(args: &CheckArgs) -> Plan {
         deadlock: !args.no_deadlock,
         livelock: args.livelock,
         properties: !args.no_properties,
+        symmetry: !args.no_symmetry,
         jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
         memory: args.memory.or_else(most_of_available),
         time: args.time,

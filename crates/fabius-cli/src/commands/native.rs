@@ -96,6 +96,7 @@ fn answer(args: &RunArgs, plan: &Plan, found: fabius_native::Report, id: &Progra
         levels: found.levels,
         completed,
         total_states: None,
+        symmetry: false,
         outcomes: None,
         memory: 0,
         elapsed: found.elapsed,

@@ -39,7 +39,7 @@ where
     S: Packed + Sync,
     S::State: Send,
 {
-    let context = Context { system, options, compare: Some(S::compare_anonymous) };
+    let context = Context::storing(system, options);
     let store = Store::new(options.jobs.max(1));
     let mut search = Search { context, monitor, store, began: Instant::now(), sum: Sum::default() };
     search.begin();
@@ -246,7 +246,10 @@ where
         let mut number = 0;
         for index in 0..system.tasks(&worker.cursor) {
             if system.ready_at(&mut worker.cursor, index) {
-                self.step(worker, state, index, number);
+                // Of threads that are alike the first one stands for all.
+                if !(self.context.is_symmetric && system.repeats_at(&worker.cursor, index)) {
+                    self.step(worker, state, index, number);
+                }
                 number += 1;
             }
         }
@@ -302,6 +305,9 @@ where
     /// Stores what the last step has made.
     fn arrive(&self, worker: &mut Worker<'_, S>, parent: u32) {
         let system = self.context.system;
+        if self.context.is_symmetric {
+            system.name_threads(&mut worker.cursor);
+        }
         let Some((state, new)) = worker.rows.intern(system.packed(&worker.cursor), parent) else {
             worker.sum.limit = worker.sum.limit.or(Some(Cut::Memory));
             worker.sum.cut = Some(Cut::Memory);

@@ -46,7 +46,7 @@ where
     S: Snapshot + Sync,
     S::State: Send,
 {
-    let context = Context { system, options, compare: Some(S::compare_anonymous) };
+    let context = Context::storing(system, options);
     let mut search = Search::new(context, monitor, visit);
     search.begin();
     search.run();

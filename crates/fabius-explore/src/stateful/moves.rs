@@ -40,7 +40,7 @@ where
                 }
                 Moves::Rest => claimed & bit == 0 && fresh(),
             };
-            if wanted {
+            if wanted && !self.context.repeats(&worker.base, arrival.last, mv) {
                 self.make_move(worker, item.arrival, state, number, *mv, (at_cost, steps));
             }
         }
@@ -103,7 +103,7 @@ where
     /// Stores `worker.next`. Returns its number and whether it is new.
     pub(super) fn arrive(&self, worker: &mut Worker<'_, S>, parent: u32, at_cost: u32, steps: u32) -> (u32, bool) {
         let context = &self.context;
-        context.canonicalize(&mut worker.next, |_| {});
+        context.settle(&mut worker.next);
         worker.bytes.clear();
         let plain_from = context.encode(&worker.next, &mut worker.bytes);
         let last = context.last(&worker.next);

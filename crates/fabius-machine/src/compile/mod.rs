@@ -37,6 +37,11 @@ pub(crate) struct Compiled {
     pub(crate) uses_self: Vec<bool>,
     /// Guards that stand for the conditions of properties.
     pub(crate) conditions: Vec<u32>,
+    /// Whether two threads may do the same.
+    pub(crate) has_alike_threads: bool,
+    /// Whether threads are put into sets, and whether variables of procedures hold any threads.
+    pub(crate) fills_sets: bool,
+    pub(crate) has_local_handles: bool,
 }
 
 /// Compiles.
@@ -73,7 +78,8 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
         }
         (layout, sync)
     });
-    let records = records.collect();
+    let records: Vec<(Layout, Vec<bool>)> = records.collect();
+    let has_local_handles = locals.iter().any(|layout| !layout.handles.is_empty() || !layout.sets.is_empty());
     let single = program.has_single_buffer();
     let mut c = Compiler {
         program,
@@ -107,7 +113,9 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
     }
     let conditions = program.conditions.iter().map(|e| c.condition(e)).collect();
     c.settle();
+    let is_filled = |instr: &Instr| matches!(instr, Instr::Arith { op: Op::SetWith, .. });
     Compiled {
+        fills_sets: c.code.instrs.iter().any(is_filled),
         conditions,
         entries: c.entries,
         uses_self: c.uses_self,
@@ -117,6 +125,8 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
         own,
         locals,
         records,
+        has_alike_threads: scan::has_alike_threads(program),
+        has_local_handles,
     }
 }
 

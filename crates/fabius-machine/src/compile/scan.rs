@@ -1,6 +1,8 @@
 //! Questions about statements that compilation asks beforehand.
 
-use fabius_lang::program::{Base, Block, Expr, ExprKind, Guard, Place, Program, Projection, Stmt, StmtKind};
+use fabius_lang::program::{
+    Base, Block, Expr, ExprKind, Guard, Place, ProcId, Process, Program, Projection, Stmt, StmtKind, Type, Value,
+};
 
 /// Whether evaluating the expression takes no instruction.
 pub(super) fn is_plain(e: &Expr) -> bool {
@@ -103,5 +105,43 @@ fn in_expr(e: &Expr) -> bool {
         ExprKind::Binary(_, a, b) | ExprKind::SetContains(a, b) => in_expr(a) || in_expr(b),
         ExprKind::IfElse(c, a, b) => in_expr(c) || in_expr(a) || in_expr(b),
         ExprKind::Tuple(es) => es.iter().any(in_expr),
+    }
+}
+
+/// Whether two threads may do the same: of one procedure, with no arguments that tell them apart.
+pub(super) fn has_alike_threads(program: &Program) -> bool {
+    let is_alone = |proc| {
+        let several = |p: &Process| p.proc == proc && p.count.is_some_and(|count| count > 1);
+        let starts = program.init == Some(proc) || program.processes.iter().any(|p| p.proc == proc);
+        starts && !program.processes.iter().any(several)
+    };
+    let mut spawned = Vec::new();
+    for (number, proc) in program.procs.iter().enumerate() {
+        spawns(&proc.body, !is_alone(number), &mut spawned);
+    }
+    let again = |at: usize| spawned[..at].contains(&spawned[at]);
+    (0..spawned.len()).any(again) || program.processes.iter().any(|p| p.count.is_some_and(|count| count > 1))
+}
+
+/// Collects what is spawned, twice if it may be `often`: procedures, and the constants among their arguments. Of numbers that are
+/// computed it is guessed that they differ.
+fn spawns(block: &Block, often: bool, spawned: &mut Vec<(ProcId, Vec<Value>)>) {
+    for stmt in block {
+        match &stmt.kind {
+            StmtKind::Spawn(_, proc, args) => {
+                let is_name = |arg: &&Expr| matches!(arg.ty, Type::Ref(_) | Type::Thread);
+                let constant = |arg: &Expr| match &arg.kind {
+                    ExprKind::Const(value) => Some(value.clone()),
+                    _ => None,
+                };
+                if let Some(args) = args.iter().filter(|arg| !is_name(arg)).map(constant).collect::<Option<Vec<_>>>() {
+                    spawned.extend(std::iter::repeat_n((*proc, args), if often { 2 } else { 1 }));
+                }
+            }
+            StmtKind::If(_, a, b) => [a, b].into_iter().for_each(|block| spawns(block, often, spawned)),
+            StmtKind::While(_, body) => spawns(body, true, spawned),
+            StmtKind::Atomic(body) => spawns(body, often, spawned),
+            _ => {}
+        }
     }
 }

@@ -11,6 +11,7 @@ mod shape;
 mod slot;
 
 use crate::state::State;
+use crate::symmetry;
 use crate::system::Machine;
 use code::{Op, PackedCode};
 use fabius_explore::system::{Choose, End, Fault, Outlook, Packed, Snapshot, StepLog, System, TaskId};
@@ -266,6 +267,35 @@ impl Packed for Machine<'_> {
 
     fn packed<'a>(&self, cursor: &'a Cursor) -> &'a [u8] {
         &cursor.result[..cursor.result.len() - PADDING]
+    }
+
+    fn repeats_at(&self, cursor: &Cursor, index: usize) -> bool {
+        if cursor.has_no_shape {
+            return symmetry::repeats(&self.program, &cursor.state, index);
+        }
+        let Some(before) = index.checked_sub(1) else { return false };
+        let (shape, words) = (&cursor.shape, &cursor.words);
+        let [a, b] = [&shape.units[before], &shape.units[index]];
+        let own = |unit: &shape::Unit| &words[unit.own as usize..][..shape.own_words];
+        let of = |unit: &shape::Unit| &words[unit.first as usize..unit.end as usize];
+        words[a.stands as usize] == words[b.stands as usize]
+            && of(a) == of(b)
+            && own(a) == own(b)
+            && (shape.template.started || a.id != 0)
+            && !shape.has_handle_of(words, a.id)
+            && !shape.has_handle_of(words, b.id)
+    }
+
+    fn name_threads(&self, cursor: &mut Cursor) {
+        if !cursor.next_is_whole {
+            let Cursor { shape, words, next, .. } = cursor;
+            shape.state(&self.program, self.packed_code(), words, next);
+        }
+        let mut names = Vec::new();
+        if self.canonical_names(&cursor.next, &mut names) {
+            self.rename(&mut cursor.next, &names);
+            self.pack_next(cursor);
+        }
     }
 
     fn outlook(&self, cursor: &mut Cursor) -> Outlook {

@@ -31,6 +31,9 @@ pub(super) struct Unit {
     pub(super) frame: u32,
     /// The first of its own variables.
     pub(super) own: u32,
+    /// Its words.
+    pub(super) first: u32,
+    pub(super) end: u32,
 }
 
 /// A heap object of a shape.
@@ -59,6 +62,11 @@ pub(super) struct Shape {
     pub(super) collects: bool,
     /// For each word from the shared variables on, whether it is a reference, a handle or a set of threads.
     pub(super) identities: Vec<bool>,
+    /// Words that are handles, and those that are sets of threads.
+    pub(super) handles: Vec<u32>,
+    pub(super) sets: Vec<u32>,
+    /// How many own variables a thread has.
+    pub(super) own_words: usize,
     /// A state of the shape.
     pub(super) template: State,
     /// The words of such a state.
@@ -175,6 +183,9 @@ impl Shape {
             bytes: 0,
             collects: !state.heap.is_empty() || !state.finished.is_empty(),
             identities: vec![false; words - ahead],
+            handles: Vec::new(),
+            sets: Vec::new(),
+            own_words: program.own.words as usize,
             template: state.clone(),
             template_words,
         };
@@ -187,6 +198,8 @@ impl Shape {
                     None => numbers.push(first + i),
                 }
             }
+            shape.handles.extend(layout.handles.iter().map(|word| first as u32 + word));
+            shape.sets.extend(layout.sets.iter().map(|word| first as u32 + word));
             for word in layout.refs.iter().chain(&layout.handles).chain(&layout.sets) {
                 shape.identities[first - ahead + *word as usize] = true;
             }
@@ -214,6 +227,8 @@ impl Shape {
                 proc: code_proc(state, task.frame) as u32,
                 frame: (moved + task.frame as usize) as u32,
                 own: (at + own.get(&task.buffer).map_or(0, |i| i * own_words)) as u32,
+                first: (moved + task.start as usize) as u32,
+                end: (moved + task.end as usize) as u32,
             });
         }
         for _ in &state.own {
@@ -247,6 +262,12 @@ impl Shape {
     pub(super) fn unpack(&self, packed: &[u8], words: &mut [i64]) {
         self.small.iter().for_each(|slot| words[slot.at as usize] = slot.get(packed));
         self.numbers.iter().for_each(|slot| words[slot.at as usize] = slot.get_number(packed));
+    }
+
+    /// Whether anybody has a handle of a thread.
+    pub(super) fn has_handle_of(&self, words: &[i64], id: TaskId) -> bool {
+        self.handles.iter().any(|at| words[*at as usize] == i64::from(id) + 1)
+            || self.sets.iter().any(|at| words[*at as usize] as u64 >> id.min(63) & 1 != 0)
     }
 
     /// Turns words into a state.

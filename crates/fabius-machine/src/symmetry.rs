@@ -1,0 +1,286 @@
+//! What threads are called: names that stand for all, and other ones.
+//!
+//! A thread is told from others by its procedures, where it stands, its variables, and who has a handle of it where. All that
+//! becomes a colour of 64 bits; colours that are equal by chance only leave states apart that could be one.
+
+use crate::compile::Compiled;
+use crate::layout::Layout;
+use crate::state::{State, Task};
+use fabius_explore::system::TaskId;
+
+/// Sets hold threads with ids below.
+const IN_SETS: TaskId = 64;
+
+/// Where a handle stands; with the number of the word in the low bits.
+const SHARED: u64 = 1 << 60;
+const HEAP: u64 = 2 << 60;
+const LOCAL: u64 = 3 << 60;
+const OWN: u64 = 4 << 60;
+/// The other end of one.
+const KNOWN_BY: u64 = 5 << 60;
+/// One of several threads that nothing tells apart.
+const CHOSEN: u64 = 6 << 60;
+
+/// The threads that a state knows, in increasing order.
+pub(crate) fn known(state: &State) -> Vec<TaskId> {
+    let mut known: Vec<TaskId> = state.tasks.iter().map(|t| t.id).chain(state.finished.iter().copied()).collect();
+    known.sort_unstable();
+    known
+}
+
+/// Old names and new ones, by the old ones; false if they are the same, or must stay.
+pub(crate) fn canonical_names(program: &Compiled, state: &State, names: &mut Vec<(TaskId, TaskId)>) -> bool {
+    names.clear();
+    let known = known(state);
+    if program.fills_sets && known.last().is_some_and(|id| *id >= IN_SETS) {
+        return false;
+    }
+    let Some(mut colours) = Colours::of(program, state, &known) else { return false };
+    let order = colours.order();
+    names.extend(order.iter().zip(0..).map(|(index, new)| (known[*index], new)));
+    names.sort_unstable();
+    names.iter().any(|(old, new)| old != new)
+}
+
+/// Calls threads by new names.
+pub(crate) fn rename(program: &Compiled, state: &mut State, names: &[(TaskId, TaskId)]) {
+    let new = |old: TaskId| names.binary_search_by_key(&old, |name| name.0).map_or(old, |at| names[at].1);
+    let rename_words = |layout: &Layout, words: &mut [i64]| {
+        for handle in &layout.handles {
+            let word = &mut words[*handle as usize];
+            if *word != 0 {
+                *word = i64::from(new((*word - 1) as TaskId)) + 1;
+            }
+        }
+        for set in &layout.sets {
+            let word = &mut words[*set as usize];
+            *word = members(*word).fold(0, |set, member| set | 1 << new(member));
+        }
+    };
+    let globals = program.globals.words as usize;
+    rename_words(&program.globals, &mut state.words[..globals]);
+    if program.has_local_handles {
+        for task in &state.tasks {
+            let bases: Vec<(usize, usize)> = state.frames(task).map(|(proc, _, base)| (proc, base)).collect();
+            for (proc, base) in bases {
+                rename_words(&program.locals[proc], &mut state.words[base..]);
+            }
+        }
+    }
+    for (buffer, own) in &mut state.own {
+        rename_words(&program.own, own);
+        *buffer = new(*buffer);
+    }
+    state.own.sort_unstable_by_key(|(buffer, _)| *buffer);
+    for object in &mut state.heap {
+        rename_words(&program.records[object.record as usize].0, &mut object.words);
+    }
+    state.finished.iter_mut().for_each(|task| *task = new(*task));
+    state.finished.sort_unstable();
+    let old = state.words.split_off(globals);
+    state.tasks.iter_mut().for_each(|task| task.id = new(task.id));
+    state.tasks.sort_unstable_by_key(|task| task.id);
+    for task in &mut state.tasks {
+        let words = &old[task.start as usize - globals..task.end as usize - globals];
+        let start = state.words.len() as u32;
+        state.words.extend_from_slice(words);
+        *task = Task {
+            buffer: task.id,
+            start,
+            end: start + words.len() as u32,
+            frame: task.frame - task.start + start,
+            ..*task
+        };
+    }
+}
+
+/// Whether nothing tells a task from the one before it.
+pub(crate) fn repeats(program: &Compiled, state: &State, index: usize) -> bool {
+    let Some(before) = index.checked_sub(1) else { return false };
+    let [a, b] = [&state.tasks[before], &state.tasks[index]];
+    let words = |task: &Task| &state.words[task.start as usize..task.end as usize];
+    let starts = !state.started && a.id == 0;
+    a.pc == b.pc
+        && words(a) == words(b)
+        && state.own_of(a.buffer) == state.own_of(b.buffer)
+        && !starts
+        && !is_known(program, state, [a.id, b.id])
+}
+
+/// Whether anybody has a handle of one of these.
+fn is_known(program: &Compiled, state: &State, ids: [TaskId; 2]) -> bool {
+    let look = |layout: &Layout, words: &[i64]| {
+        let is_one = |id: i64| ids.iter().any(|one| i64::from(*one) == id);
+        layout.handles.iter().any(|handle| is_one(words[*handle as usize] - 1))
+            || layout.sets.iter().any(|set| members(words[*set as usize]).any(|member| is_one(i64::from(member))))
+    };
+    let in_frames = |task| state.frames(task).any(|(proc, _, base)| look(&program.locals[proc], &state.words[base..]));
+    look(&program.globals, &state.words)
+        || program.has_local_handles && state.tasks.iter().any(in_frames)
+        || state.own.iter().any(|(_, own)| look(&program.own, own))
+        || state.heap.iter().any(|object| look(&program.records[object.record as usize].0, &object.words))
+}
+
+/// The threads of a set.
+fn members(set: i64) -> impl Iterator<Item = TaskId> {
+    let mut left = set as u64;
+    std::iter::from_fn(move || {
+        let member = (left != 0).then(|| left.trailing_zeros())?;
+        left &= left - 1;
+        Some(member)
+    })
+}
+
+fn mix(colour: u64, by: u64) -> u64 {
+    let folded = u128::from(colour ^ by.wrapping_mul(0xa076_1d64_78bd_642f)) * 0xe703_7ed1_a0b4_28db;
+    (folded as u64 ^ (folded >> 64) as u64).wrapping_add(0x9e37_79b9_7f4a_7c15)
+}
+
+/// What each known thread looks like.
+struct Colours {
+    colours: Vec<u64>,
+    /// Threads of different procedures are of different kinds, and so are finished ones.
+    kinds: Vec<u32>,
+    /// The first place where somebody has a handle of it: whoever is known so gets names in that order, as at the beginning.
+    places: Vec<u64>,
+    /// Who has, at which place, a handle of whom.
+    knows: Vec<(usize, u64, usize)>,
+}
+
+impl Colours {
+    /// None if a handle is of a thread that is not known.
+    fn of(program: &Compiled, state: &State, known: &[TaskId]) -> Option<Colours> {
+        let index = |id: TaskId| known.binary_search(&id).ok();
+        let mut colours = vec![0; known.len()];
+        let mut kinds = vec![u32::MAX; known.len()];
+        let mut places = vec![u64::MAX; known.len()];
+        let mut knows = Vec::new();
+        // Where others than threads have handles.
+        let mut known_at = Vec::new();
+        let mut look = |layout: &Layout, words: &[i64], place: u64| {
+            for handle in layout.handles.iter().filter(|handle| words[**handle as usize] != 0) {
+                known_at.push((place + u64::from(*handle), (words[*handle as usize] - 1) as TaskId));
+            }
+            for set in &layout.sets {
+                known_at.extend(members(words[*set as usize]).map(|member| (place + u64::from(*set), member)));
+            }
+        };
+        look(&program.globals, &state.words, SHARED);
+        for object in &state.heap {
+            look(&program.records[object.record as usize].0, &object.words, HEAP + (u64::from(object.number) << 24));
+        }
+        for (place, id) in known_at {
+            let at = index(id)?;
+            colours[at] = u64::wrapping_add(colours[at], mix(place, 0));
+            places[at] = places[at].min(place);
+        }
+        for task in &state.tasks {
+            let me = index(task.id)?;
+            let mut colour = mix(colours[me], u64::from(task.pc));
+            let mut seen = Seen { id: task.id, colour: &mut colour, handles: Vec::new() };
+            for (depth, (proc, site, base)) in (0..).zip(state.frames(task)) {
+                let layout = &program.locals[proc];
+                let words = &state.words[base..base + layout.words as usize];
+                *seen.colour = mix(*seen.colour, (proc as u64) << 32 | site.map_or(0, |site| site as u64 + 1));
+                seen.look(layout, words, LOCAL + (depth << 32));
+            }
+            if program.own.words > 0 {
+                seen.look(&program.own, state.own_of(task.buffer), OWN);
+            }
+            // Who starts everything else when it finishes has a name of its own.
+            let starts = !state.started && task.id == 0;
+            kinds[me] = if starts { 0 } else { state.words[task.start as usize] as u32 + 1 };
+            for (place, other) in seen.handles {
+                let other = index(other)?;
+                places[other] = places[other].min(place + (u64::from(kinds[me] & 0xffff) << 44));
+                knows.push((me, place, other));
+            }
+            colours[me] = colour;
+        }
+        Some(Colours { colours, kinds, places, knows })
+    }
+
+    /// Makes the colours of threads differ that know others of different colours, or are known by them.
+    fn refine(&mut self) {
+        let count = |colours: &[u64]| {
+            let mut sorted = colours.to_vec();
+            sorted.sort_unstable();
+            sorted.dedup();
+            sorted.len()
+        };
+        let mut before = count(&self.colours);
+        while before < self.colours.len() {
+            let mut next: Vec<u64> = self.colours.iter().map(|colour| mix(*colour, 1)).collect();
+            for (knower, place, other) in &self.knows {
+                let outward = mix(*place, self.colours[*other]);
+                let inward = mix(*place ^ KNOWN_BY, self.colours[*knower]);
+                next[*knower] = next[*knower].wrapping_add(outward);
+                next[*other] = next[*other].wrapping_add(inward);
+            }
+            let after = count(&next);
+            if after <= before {
+                return;
+            }
+            (self.colours, before) = (next, after);
+        }
+    }
+
+    /// The threads in the order of their new names.
+    fn order(&mut self) -> Vec<usize> {
+        loop {
+            if !self.knows.is_empty() {
+                self.refine();
+            }
+            let mut order: Vec<usize> = (0..self.colours.len()).collect();
+            order.sort_by_key(|i| (self.kinds[*i] != 0, self.places[*i], self.kinds[*i], self.colours[*i]));
+            // Threads that look alike are, but for whom they know: one of them is told apart, and then those whom it knows are.
+            let same = |pair: &&[usize]| {
+                self.colours[pair[0]] == self.colours[pair[1]]
+                    && self.knows.iter().any(|(knower, _, other)| *knower == pair[0] || *other == pair[0])
+            };
+            match order.windows(2).find(same) {
+                Some(pair) => self.colours[pair[0]] = mix(self.colours[pair[0]], CHOSEN),
+                None => return order,
+            }
+        }
+    }
+}
+
+/// What a thread sees.
+struct Seen<'a> {
+    id: TaskId,
+    colour: &'a mut u64,
+    /// Where it has handles of other threads.
+    handles: Vec<(u64, TaskId)>,
+}
+
+impl Seen<'_> {
+    fn look(&mut self, layout: &Layout, words: &[i64], place: u64) {
+        if layout.handles.is_empty() && layout.sets.is_empty() {
+            *self.colour = words.iter().fold(*self.colour, |colour, word| mix(colour, *word as u64));
+            return;
+        }
+        let mut words = words.to_vec();
+        for handle in &layout.handles {
+            let word = &mut words[*handle as usize];
+            *word = self.handle(*word, place + u64::from(*handle));
+        }
+        for set in &layout.sets {
+            let word = &mut words[*set as usize];
+            *word = members(*word).map(|member| self.handle(i64::from(member) + 1, place + u64::from(*set))).sum();
+        }
+        *self.colour = words.iter().fold(*self.colour, |colour, word| mix(colour, *word as u64));
+    }
+
+    /// What a handle looks like, whoever it is of: of nobody 0, of the thread itself 1.
+    fn handle(&mut self, word: i64, place: u64) -> i64 {
+        match word - 1 {
+            -1 => 0,
+            id if id == i64::from(self.id) => 1,
+            id => {
+                self.handles.push((place, id as TaskId));
+                1 << 32
+            }
+        }
+    }
+}

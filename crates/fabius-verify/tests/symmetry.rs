@@ -1,0 +1,317 @@
+//! A search that looks at states as one which differ only in what threads are called says what the plain search of the reference
+//! says: under every bound and scheduler the same kind of bug at the same least cost in as many steps, or as much explored. Every
+//! bug that `check` reports has been replayed in the reference.
+
+use fabius_explore::search::{Bug, Cut, Monitor, Options, Outcome};
+use fabius_explore::system::{Snapshot, TaskId};
+use fabius_explore::{flat, stateful, stateful_depth_first, symmetry};
+use fabius_machine::{Machine, State};
+use fabius_semantics::Reference;
+use fabius_trace::{Bound, Points, SchedulerKind, Verdict};
+use fabius_verify::{Plan, Strategy, check, program_id};
+use std::sync::atomic::{AtomicBool, Ordering};
+use testkit::generate::{Model, Shape, random};
+
+const WAYS: [(Bound, SchedulerKind); 7] = [
+    (Bound::None, SchedulerKind::Bag),
+    (Bound::Contexts, SchedulerKind::Bag),
+    (Bound::Preemptions, SchedulerKind::Bag),
+    (Bound::Depth, SchedulerKind::Bag),
+    (Bound::Rounds, SchedulerKind::Bag),
+    (Bound::Delays, SchedulerKind::RoundRobin),
+    (Bound::Delays, SchedulerKind::DepthFirst),
+];
+
+fn search<S>(system: &S, options: &Options) -> Outcome
+where
+    S: Snapshot + Sync,
+    S::State: Send,
+{
+    let monitor = Monitor { stop: &AtomicBool::new(false), progress: &|_| {} };
+    stateful::search(system, options, &monitor, &|_| {})
+}
+
+/// What two searches must have in common.
+fn said(outcome: &Outcome) -> String {
+    let bug = outcome.bug.as_ref().map(|b| {
+        let what = match b.what {
+            // There may be several of the same cost and length.
+            Bug::Fault(..) => "fault",
+            Bug::Deadlock => "deadlock",
+            Bug::Race(_) => "race",
+            _ => "infinite",
+        };
+        (what, b.cost, b.schedule.len())
+    });
+    // Where everything has been seen it does not matter up to which bound.
+    let completed = outcome.completed.filter(|_| !outcome.exhausted);
+    format!("{bug:?} {completed:?} {} {}", outcome.exhausted, outcome.cut.is_some())
+}
+
+/// Whether the first one says as much as the second. A thread that is like another one may have done within the bound what that one
+/// does only beyond it.
+fn says(some: &Outcome, all: &Outcome) -> bool {
+    said(some) == said(all) || all.bug.is_none() && all.cut.is_none() && some.exhausted
+}
+
+/// How the search with symmetry differs, if it does; otherwise states without and with it.
+fn compare(source: &str) -> Result<(u64, u64), String> {
+    let program = fabius_lang::compile(source, &Default::default()).map_err(|d| format!("{d:?}"))?;
+    let (machine, reference) = (Machine::new(&program, Points::All), Reference::new(&program, Points::All));
+    let monitor = Monitor { stop: &AtomicBool::new(false), progress: &|_| {} };
+    let mut counted = (0, 0);
+    for (bound, scheduler) in WAYS {
+        let plain = Options { bound, scheduler, memory: Some(3_000_000), ..Options::default() };
+        let all = search(&reference, &plain);
+        if all.cut.is_some_and(Cut::is_final) {
+            continue;
+        }
+        let reduced = Options { symmetry: true, memory: None, ..plain };
+        let states = |outcome: &Outcome| outcome.levels.last().map_or(0, |level| level.states);
+        for jobs in [1, 2] {
+            let options = Options { jobs, ..reduced.clone() };
+            let mut found = vec![search(&machine, &options)];
+            if flat::answers(&machine, &options) {
+                found.push(flat::search(&machine, &options, &monitor));
+            }
+            for some in found {
+                if !says(&some, &all) {
+                    return Err(format!("{bound:?} {scheduler:?} jobs {jobs}: {} | {}", said(&some), said(&all)));
+                }
+                if all.bug.is_none() && states(&some) > states(&all) {
+                    return Err(format!("{bound:?} {scheduler:?}: {} states of {}", states(&some), states(&all)));
+                }
+                if jobs == 1 && symmetry::applies(&machine, &options) {
+                    counted = (counted.0 + states(&all), counted.1 + states(&some));
+                }
+            }
+        }
+        let limited = |symmetry| Options { symmetry, max: Some(1), ..reduced.clone() };
+        if bound != Bound::None {
+            let (some, all) = (search(&machine, &limited(true)), search(&machine, &limited(false)));
+            if !says(&some, &all) {
+                return Err(format!("{bound:?} at most 1: {} | {}", said(&some), said(&all)));
+            }
+        }
+        if scheduler == SchedulerKind::Bag && !matches!(bound, Bound::Depth | Bound::Rounds) {
+            let [some, all] = [true, false].map(|symmetry| {
+                stateful_depth_first::search(&machine, &Options { symmetry, ..reduced.clone() }, &monitor, &|_| {})
+            });
+            if (some.bug.is_some(), some.exhausted) != (all.bug.is_some(), all.exhausted) {
+                return Err(format!("{bound:?} depth first: {} | {}", said(&some), said(&all)));
+            }
+        }
+        // What is found is replayed.
+        for strategy in [Strategy::Iterative, Strategy::DepthFirst] {
+            if strategy == Strategy::DepthFirst && bound == Bound::Depth {
+                continue;
+            }
+            let plan = Plan { bound, scheduler, strategy, ..Plan::default() };
+            let id = program_id("random.fab", source, &[], &[]);
+            let report = check(&program, &id, &plan, &AtomicBool::new(false), &|_| {})
+                .map_err(|e| format!("{bound:?} {strategy:?} {e:?}"))?;
+            if matches!(report.verdict, Verdict::Bug { .. }) != all.bug.is_some() {
+                return Err(format!("{bound:?} {strategy:?}: {:?} | {}", report.verdict, said(&all)));
+            }
+        }
+    }
+    Ok(counted)
+}
+
+fn agree(seeds: std::ops::Range<u64>) -> (u64, u64) {
+    let mut sum = (0, 0);
+    for seed in seeds {
+        let model = random(seed, Shape::Alike);
+        match compare(&model.source()) {
+            Ok(counted) => sum = (sum.0 + counted.0, sum.1 + counted.1),
+            Err(_) => {
+                let fails = |m: &Model| {
+                    fabius_lang::compile(&m.source(), &Default::default()).is_ok() && compare(&m.source()).is_err()
+                };
+                let small = model.shrink(fails).source();
+                panic!("{seed}: {:?}\n{small}", compare(&small));
+            }
+        }
+    }
+    sum
+}
+
+#[test]
+fn random_programs_of_alike_threads_have_the_answers_of_the_plain_search() {
+    let (all, some) = agree(0..1000);
+    assert!(some * 10 < all * 9, "{some} states of {all}");
+}
+
+#[test]
+#[ignore = "takes hours"]
+fn many_random_programs_of_alike_threads_have_the_answers_of_the_plain_search() {
+    let number = |name: &str, default| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
+    let first = number("FIRST_SEED", 1000);
+    let (all, some) = agree(first..first + number("SEEDS", 100_000));
+    println!("{some} states of {all}");
+}
+
+/// All orders of some threads.
+fn orders(of: &[TaskId]) -> Vec<Vec<TaskId>> {
+    if of.is_empty() {
+        return vec![Vec::new()];
+    }
+    let first = |i: usize| {
+        let rest: Vec<TaskId> = of.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, id)| *id).collect();
+        orders(&rest).into_iter().map(move |order| [vec![of[i]], order].concat())
+    };
+    (0..of.len()).flat_map(first).collect()
+}
+
+#[test]
+fn states_that_differ_by_names_alone_have_one_form() {
+    let monitor = Monitor { stop: &AtomicBool::new(false), progress: &|_| {} };
+    let renamed = std::sync::atomic::AtomicU32::new(0);
+    for seed in 0..150 {
+        let source = random(seed, Shape::Alike).source();
+        let program = fabius_lang::compile(&source, &Default::default()).expect("random programs compile");
+        let machine = Machine::new(&program, Points::All);
+        let form = |state: &State| {
+            let (mut state, mut names, mut bytes) = (state.clone(), Vec::new(), Vec::new());
+            if machine.canonical_names(&state, &mut names) {
+                machine.rename(&mut state, &names);
+            }
+            machine.encode(&state, &mut bytes);
+            bytes
+        };
+        let options = Options { bound: Bound::None, memory: Some(2_000_000), ..Options::default() };
+        stateful::search(&machine, &options, &monitor, &|visit| {
+            let known = machine.known_threads(visit.state);
+            if known.len() > 4 {
+                return;
+            }
+            let wanted = form(visit.state);
+            for order in orders(&known) {
+                // The first thread may be the one that starts the others when it finishes.
+                if known.contains(&0) && order[0] != 0 {
+                    continue;
+                }
+                let names: Vec<(TaskId, TaskId)> = known.iter().copied().zip(order).collect();
+                let mut other = visit.state.clone();
+                machine.rename(&mut other, &names);
+                assert_eq!(form(&other), wanted, "seed {seed}, {names:?}\n{source}");
+                renamed.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    }
+    assert!(renamed.into_inner() > 10_000);
+}
+
+fn counted(source: &str, plan: &Plan) -> (Option<u64>, bool) {
+    let program = fabius_lang::compile(source, &Default::default()).expect("it compiles");
+    let id = program_id("threads.fab", source, &[], &[]);
+    let report = check(&program, &id, plan, &AtomicBool::new(false), &|_| {}).expect("an answer");
+    (report.total_states, report.symmetry)
+}
+
+#[test]
+fn alike_threads_are_counted() {
+    // Each of n threads is in front of one of two writes, or has finished: as many states as there are ways to part n into three,
+    // times what `x` is and how far `init` is.
+    let source = |n: u32| {
+        format!(
+            "var x: bool; proc p() {{ x = true; x = true; }} init {{ atomic {{ for i in 1..{n} {{ spawn p(); }} }} }}"
+        )
+    };
+    let none = Plan { bound: Bound::None, ..Plan::default() };
+    let all = Plan { symmetry: false, ..none.clone() };
+    let two = |plan| counted(&source(2), plan);
+    // In front of `init`; then nobody has begun (and `x` is false), or somebody has: 9 ways for two threads, 6 without their names.
+    assert_eq!((two(&all), two(&none)), ((Some(10), false), (Some(7), true)));
+    // 1 + 102 * 101 / 2.
+    assert_eq!(counted(&source(100), &none), (Some(1 + 5151), true));
+    assert_eq!(counted(&source(100), &Plan::default()), (Some(1 + 5151), true));
+}
+
+#[test]
+fn threads_that_are_told_apart_stay_apart() {
+    let states = |source: &str| {
+        [true, false].map(|symmetry| counted(source, &Plan { bound: Bound::None, symmetry, ..Plan::default() }).0)
+    };
+    // By their arguments, by who has a handle of them, and by what is nowhere said twice.
+    for source in [
+        "var x: int; proc p(n: int) { x = n; x = n; } init { atomic { spawn p(1); spawn p(2); } }",
+        "var x: int; var hs: [thread; 2]; proc p() { x = 1; x = 2; } init { atomic { hs[0] = spawn p(); hs[1] = spawn p(); } }",
+    ] {
+        let [some, all] = states(source);
+        assert!(some.is_some() && some == all, "{some:?} {all:?} {source}");
+    }
+}
+
+#[test]
+fn where_names_matter_they_are_kept() {
+    let source = "var x: bool; proc p() { x = true; x = true; } init { spawn p(); spawn p(); }";
+    let kept = [
+        Plan { races: true, ..Plan::default() },
+        Plan { points: Points::Sync, ..Plan::default() },
+        Plan { livelock: true, ..Plan::default() },
+        Plan { bound: Bound::Rounds, ..Plan::default() },
+        Plan { bound: Bound::Delays, scheduler: SchedulerKind::RoundRobin, ..Plan::default() },
+        Plan { bound: Bound::None, scheduler: SchedulerKind::BoundedBag(4), ..Plan::default() },
+        Plan { stateless: true, ..Plan::default() },
+    ];
+    for plan in kept {
+        assert!(!counted(source, &plan).1, "{plan:?}");
+    }
+    assert!(counted(source, &Plan::default()).1);
+    let alone = "var x: bool; proc p() { x = true; } proc q() { x = false; } init { spawn p(); spawn q(); }";
+    assert!(!counted(alone, &Plan::default()).1, "nobody is like another one");
+    let posted = "var x: bool; proc p() { x = true; } init { post p(); post p(); spawn p(); spawn p(); }";
+    assert!(!counted(posted, &Plan::default()).1, "tasks have forms of their own");
+}
+
+fn least(source: &str, plan: &Plan) -> Option<u32> {
+    let program = fabius_lang::compile(source, &Default::default()).expect("it compiles");
+    let id = program_id("threads.fab", source, &[], &[]);
+    match check(&program, &id, plan, &AtomicBool::new(false), &|_| {}).expect("an answer").verdict {
+        Verdict::Bug { trace } => Some(trace.cost),
+        _ => None,
+    }
+}
+
+#[test]
+fn whoever_ran_last_goes_on_at_no_cost_though_another_one_is_alike() {
+    // Both threads have counted when one looks: that takes one preemption. Whose name comes first depends on the number.
+    for number in 0..16 {
+        let source = format!(
+            "var n: int; proc p(k: int) {{ fetch_add(n, 1); assert n != 2 || k < 0; fetch_add(n, -1); }} init {{ spawn p({number}); spawn p({number}); }}"
+        );
+        assert_eq!(least(&source, &Plan::default()), Some(1), "{number}");
+        assert_eq!(least(&source, &Plan { symmetry: false, ..Plan::default() }), Some(1), "{number}");
+    }
+}
+
+#[test]
+fn a_member_of_a_set_is_chosen_by_its_real_name() {
+    // The first thread to be made is `q`, which no choice may take for one of `p`.
+    let source = "var ts: thread_set; var n: 0..3; sync var go: bool;
+        proc p() { atomic { ts.insert(self); n = n + 1; } await go; assert ts.contains(self); }
+        proc q() { atomic { ts.insert(self); n = n + 1; } await go; }
+        init { spawn q(); spawn p(); spawn p(); atomic { await n == 3; ts.remove_any(); } go = true; }";
+    for bound in [Bound::None, Bound::Preemptions, Bound::Contexts] {
+        assert!(least(source, &Plan { bound, ..Plan::default() }).is_some(), "{bound:?}");
+    }
+}
+
+#[test]
+fn threads_that_somebody_knows_or_that_know_something_themselves_make_steps_of_their_own() {
+    // Only if whoever nobody knows is first, or whoever has the larger number.
+    let known = "var x: bool; var h: thread; proc p() { atomic { if h != self { assert x; } x = true; } }
+        init { atomic { h = spawn p(); spawn p(); } }";
+    let numbered = |number: u32| {
+        format!(
+            "var x: bool; thread var mine: 0..9; proc p(k: 0..9) {{ mine = k; atomic {{ if mine > 1 {{ assert x; }} x = true; }} }}
+            init {{ atomic {{ spawn p(1); spawn p(1); spawn p({number}); }} }}"
+        )
+    };
+    for source in (2..9).map(numbered).chain([known.to_string()]) {
+        for bound in [Bound::None, Bound::Preemptions] {
+            assert!(least(&source, &Plan { bound, ..Plan::default() }).is_some(), "{bound:?} {source}");
+        }
+    }
+}
