@@ -41,7 +41,13 @@ pub fn compiled(source: &str) -> Result<Program, String> {
 /// What exploration says, and how many states there are.
 pub fn answer(program: &Program) -> (Said, Option<u64>) {
     let id = program_id("", &program.source, &[], &[]);
-    let plan = Plan { bound: Bound::None, jobs: 1, deadlock: program.properties.is_empty(), symmetry: false, ..Plan::default() };
+    let plan = Plan {
+        bound: Bound::None,
+        jobs: 1,
+        deadlock: program.properties.is_empty(),
+        symmetry: false,
+        ..Plan::default()
+    };
     let stop = AtomicBool::new(false);
     let report = check(program, &id, &plan, &stop, &|_| {}).unwrap_or_else(|e| panic!("{e:?}\n{}", program.source));
     let said = match report.verdict {
