@@ -366,14 +366,17 @@ impl Race {
             return Ok(Decided { report: Report { verdict, elapsed, ..report }, by: best, told });
         }
         let error = told.iter().find_map(|t| t.outcome.as_ref().and_then(|o| o.as_ref().err()).cloned());
+        // Somebody whom the program fits was not done.
+        let is_open = told.iter().any(|t| t.outcome.is_none());
         Err(match (error, first) {
-            (Some(error), _) => error,
+            (Some(error), _) if !is_open => error,
             // Nobody has stopped in time, or the time was over before anybody began.
-            (None, Some(by)) => {
+            (_, Some(by)) => {
+                let by = told.iter().find(|t| t.outcome.is_none()).map_or(by, |t| t.member);
                 let report = members::nothing_known(by, &self.work.id, self.cut.unwrap_or(Reason::Time), elapsed);
                 return Ok(Decided { report, by, told });
             }
-            (None, None) => MemberError::Unfit("no engine fits this program".into()),
+            (_, None) => MemberError::Unfit("no engine fits this program".into()),
         })
     }
 }
@@ -485,6 +488,18 @@ mod tests {
             race.note(member, Ok(of_verdict(nothing.clone()))).expect("it is no error");
             assert_eq!((race.winner, race.settled.is_some()), (winner, true));
         }
+    }
+
+    #[test]
+    fn who_was_not_done_is_no_error_of_another() {
+        let open = Told { member: Member::Exploration, outcome: None };
+        let unfit = Told {
+            member: Member::BoundedModelChecking,
+            outcome: Some(Err(MemberError::Unfit("it has tasks".into()))),
+        };
+        let decided = answered(vec![open, unfit], None, Some(Reason::Time));
+        assert_eq!(decided.by, Member::Exploration);
+        assert!(matches!(decided.report.verdict, Verdict::Unknown { reason: Reason::Time, .. }));
     }
 
     #[test]
