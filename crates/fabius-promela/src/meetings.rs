@@ -164,7 +164,7 @@ impl Lower {
                             ));
                         }
                         Some(Meet::Send { channel, values }) => {
-                            self.sends(meeting, &ways, edge, &channel, &values, locals, &free)
+                            self.sends(&ways, edge, &channel, &values, locals, &free)
                         }
                         None => {
                             edge.guard = Some(match edge.guard.take() {
@@ -181,7 +181,6 @@ impl Lower {
 
     fn sends(
         &self,
-        meeting: &Meeting,
         ways: &[Way],
         edge: &mut Edge,
         channel: &Expr,
@@ -189,6 +188,7 @@ impl Lower {
         locals: &mut Vec<Local>,
         free: &Expr,
     ) {
+        let Some(meeting) = &self.meeting else { return };
         let span = edge.span;
         let wants = |way: &Way, who: Expr| self.wants(meeting, way, who, channel, values, span);
         let fitting: Vec<(usize, &Way)> =
