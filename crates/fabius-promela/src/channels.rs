@@ -4,6 +4,7 @@
 //! A variable of type `chan` holds a number; what is done to it is written out for all channels that it may mean.
 
 use crate::ast::{Expr as Tree, ExprKind as Kind, Lvalue, Taking, Ty};
+use crate::graph::Meet;
 use crate::lower::*;
 use crate::refusal::{Result, unsupported, wrong};
 use fabius_lang::build::*;
@@ -28,6 +29,7 @@ pub struct Meant {
 pub struct Operation {
     pub guard: Expr,
     pub effect: Block,
+    pub meet: Option<Meet>,
 }
 
 /// One field of what is received.
@@ -51,11 +53,6 @@ impl Lower {
         if !(0..=MOST_ROOM).contains(&room) {
             return Err(wrong(span, format!("a channel has room for 0 to {MOST_ROOM} messages")));
         }
-        if room == 0 {
-            return Err(
-                unsupported(span, "a channel without room").help("give it room for one message: `[1] of { .. }`")
-            );
-        }
         let types = fields.iter().map(|ty| self.core(ty, span)).collect::<Result<Vec<Type>>>()?;
         let message = match types.as_slice() {
             [one] => one.clone(),
@@ -64,7 +61,7 @@ impl Lower {
                 Type::Record(self.record("message", named.collect()))
             }
         };
-        let room = room as u32;
+        let (hands_over, room) = (room == 0, room.max(1) as u32);
         let items = ("items".to_string(), array(message.clone(), room));
         let size = ("size".to_string(), Type::Range(0, room.into()));
         let record = self.record("channel", vec![items, size]);
@@ -82,6 +79,7 @@ impl Lower {
             count,
             several,
             room,
+            hands_over,
             fields: fields.to_vec(),
             types,
             message,
@@ -207,6 +205,9 @@ impl Lower {
     /// `len`, `empty`, `nempty`, `full`, `nfull`.
     pub fn of_channel(&mut self, what: &str, channel: &Lvalue, span: Span) -> Result<Expr> {
         let meant = self.meant(channel, None)?;
+        if meant.iter().any(|m| m.group.hands_over) {
+            return Err(unsupported(span, "a look at a channel without room"));
+        }
         let compare = |op, m: &Meant, n: u32| binary(op, size(m, span), constant(n.into(), size_type(m), span));
         Ok(self.of_meant(&meant, span, |m| match what {
             "len" => cast(size(m, span), &INT),
@@ -230,7 +231,37 @@ impl Lower {
         }
         let mut effects = effects.into_iter().rev();
         let effect = self.do_meant(&meant, span, |_| effects.next().unwrap_or_default());
-        Ok(Operation { guard, effect })
+        let meet = match self.hands_over(&meant, span)? {
+            true => {
+                let fields = meant[0].group.fields.clone();
+                let fitted = values.into_iter().zip(&fields).map(|(value, ty)| self.fitted(value, ty, false));
+                let values = fitted.collect::<Result<Vec<Expr>>>()?;
+                Some(Meet::Send { channel: self.number_of(channel)?, values })
+            }
+            false => None,
+        };
+        Ok(Operation { guard, effect, meet })
+    }
+
+    /// Whether messages are handed over, by all channels that may be meant.
+    fn hands_over(&self, meant: &[Meant], span: Span) -> Result<bool> {
+        let count = meant.iter().filter(|m| m.group.hands_over).count();
+        if count > 0 && count < meant.len() {
+            return Err(unsupported(span, "a channel that may be one with room or one without")
+                .help("give channels with messages of the same number of fields room, or none"));
+        }
+        if count > 0 && self.body.d_step > 0 {
+            return Err(unsupported(span, "a channel without room inside of `d_step`").help("write `atomic`"));
+        }
+        Ok(count > 0)
+    }
+
+    /// The number of the channel that is meant.
+    fn number_of(&mut self, channel: &Lvalue) -> Result<Expr> {
+        match self.variable(&channel.parts[0].0)?.own {
+            Some(_) => self.channel_number(channel),
+            None => Ok(read(self.place(channel)?.place)),
+        }
     }
 
     fn put(&mut self, m: &Meant, sorted: bool, values: &[Expr], span: Span) -> Result<Block> {
@@ -341,6 +372,9 @@ impl Lower {
     pub fn poll(&mut self, channel: &Lvalue, any: bool, args: &[Tree], span: Span) -> Result<Expr> {
         let meant = self.meant(channel, Some(args.len()))?;
         let slots = self.slots(args)?;
+        if self.hands_over(&meant, span)? {
+            return Err(unsupported(span, "a look at a channel without room"));
+        }
         Ok(self.can_take(&meant, any, &slots, span))
     }
 
@@ -355,7 +389,20 @@ impl Lower {
         }
         let mut effects = effects.into_iter().rev();
         let effect = self.do_meant(&meant, span, |_| effects.next().unwrap_or_default());
-        Ok(Operation { guard, effect })
+        let meet = match self.hands_over(&meant, span)? {
+            true if taking != (Taking { any: false, stays: false }) => {
+                return Err(unsupported(span, "a channel without room").help("receive with `c?x`"));
+            }
+            true => {
+                let wanted = slots.iter().map(|slot| match slot {
+                    Slot::Match(e) => Some(e.clone()),
+                    _ => None,
+                });
+                Some(Meet::Receive { channel: self.number_of(channel)?, wanted: wanted.collect() })
+            }
+            false => None,
+        };
+        Ok(Operation { guard, effect, meet })
     }
 
     fn taken(&mut self, m: &Meant, taking: Taking, slots: &[Slot], span: Span) -> Result<Block> {

@@ -19,6 +19,8 @@ pub struct Emit<'a> {
     pub locals: &'a mut Vec<Local>,
     /// What holds in all states, and which globals it reads.
     pub invariants: &'a [(Stmt, BTreeSet<GlobalId>)],
+    /// What is said of a place by who comes to wait there, and by who leaves it.
+    pub places: &'a HashMap<NodeId, (Block, Block)>,
     /// Locals that say where the process goes on, once they are needed.
     pub ways: HashMap<Says, LocalId>,
 }
@@ -167,6 +169,7 @@ impl Emit<'_> {
             let span = if node.edges.len() == 1 { node.edges[0].span } else { node.span };
             block.push(stmt(StmtKind::Await(any(&node.edges)), span));
         }
+        block.extend(self.places.get(&start).into_iter().flat_map(|(_, leaves)| leaves.iter().cloned()));
         block.extend(self.choice(start, &region));
         if !region.joins.is_empty() {
             let joins: Vec<(NodeId, Block)> = region.joins.iter().map(|n| (*n, self.held(*n, &region))).collect();
@@ -227,7 +230,11 @@ impl Emit<'_> {
 
     /// Others may come in between, here.
     fn stop(&mut self, node: NodeId, region: &Region) -> Block {
-        if region.next.len() > 1 { vec![self.go(node)] } else { Block::new() }
+        let mut out = self.places.get(&node).map(|(arrives, _)| arrives.clone()).unwrap_or_default();
+        if region.next.len() > 1 {
+            out.push(self.go(node));
+        }
+        out
     }
 
     /// One of the statements that can be done is.

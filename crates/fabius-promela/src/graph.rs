@@ -40,6 +40,19 @@ pub struct Edge {
     pub atomic: bool,
     /// Where it stands.
     pub span: Span,
+    /// `else`: it is done if nothing else can be done here, which is known when the graph is complete.
+    pub other: bool,
+    /// What it hands over, or is handed.
+    pub meet: Option<Meet>,
+}
+
+/// What is done with a channel without room.
+#[derive(Clone, Debug)]
+pub enum Meet {
+    /// The number of the channel, and the message.
+    Send { channel: Expr, values: Vec<Expr> },
+    /// The number of the channel, and what the message has to have.
+    Receive { channel: Expr, wanted: Vec<Option<Expr>> },
 }
 
 /// The graph of a process. It begins at `entry`.

@@ -12,6 +12,7 @@ mod graph;
 mod lexer;
 mod lower;
 mod macros;
+mod meetings;
 mod parser;
 mod program;
 mod refusal;

@@ -2,6 +2,7 @@
 
 use crate::ast::{Decl, Lvalue, Name, Ty};
 use crate::graph::{Node, NodeId};
+use crate::meetings::Meeting;
 use crate::refusal::{Result, unsupported, wrong};
 use fabius_lang::build::*;
 use fabius_lang::program::*;
@@ -26,7 +27,9 @@ pub struct Group {
     pub count: u32,
     /// Whether the global is an array of them.
     pub several: bool,
+    /// Without room there is a place for the message that is handed over.
     pub room: u32,
+    pub hands_over: bool,
     pub fields: Vec<Ty>,
     /// The same as types of the core.
     pub types: Vec<Type>,
@@ -111,6 +114,8 @@ pub struct Lower {
     pub own_channels: HashMap<String, Vec<Own>>,
     /// How many processes there have been, if their numbers matter.
     pub count: Option<GlobalId>,
+    /// What all know of who waits for what, if there are channels without room.
+    pub meeting: Option<Meeting>,
     pub body: Body,
 }
 

@@ -12,6 +12,8 @@ use std::collections::HashMap;
 
 /// Most processes from the beginning on.
 const MOST_ACTIVE: i64 = 255;
+/// Processes that `run` starts in a program with channels without room.
+const MOST_RUN: u32 = 8;
 /// Channels of processes that are started by `run`, for each declaration.
 const MADE_BY_RUN: u32 = 8;
 
@@ -42,11 +44,13 @@ pub fn lower(file: &File, source: &str, numbered: bool) -> Result<Program> {
         proctypes: Vec::new(),
         own_channels: HashMap::new(),
         count: None,
+        meeting: None,
         body: Body::default(),
     };
     lower.declare(file)?;
-    if numbered {
-        lower.count_processes(file)?;
+    let hands_over = lower.groups.iter().any(|g| g.hands_over);
+    if numbered || hands_over {
+        lower.count_processes(file, hands_over)?;
     }
     let mut lowered = Vec::new();
     for proctype in &file.proctypes {
@@ -54,6 +58,14 @@ pub fn lower(file: &File, source: &str, numbered: bool) -> Result<Program> {
     }
     if numbered {
         refuse_numbers_used_again(file, &lowered)?;
+    }
+    let mut places = vec![HashMap::new(); lowered.len()];
+    if let Some(meeting) = lower.meeting.clone() {
+        let mut all = Vec::new();
+        for (proctype, one) in file.proctypes.iter().zip(&mut lowered) {
+            all.push((&mut one.graph, &mut one.locals, proctype.params.len()));
+        }
+        places = lower.hand_over(&meeting, &mut all)?;
     }
     let formulas = lower.formulas(file)?;
     let mut program = Program {
@@ -70,9 +82,14 @@ pub fn lower(file: &File, source: &str, numbered: bool) -> Result<Program> {
         conditions: formulas.conditions,
         properties: formulas.properties,
     };
-    for (proctype, one) in file.proctypes.iter().zip(&mut lowered) {
-        let emit =
-            Emit { graph: &one.graph, locals: &mut one.locals, invariants: &formulas.invariants, ways: HashMap::new() };
+    for ((proctype, one), places) in file.proctypes.iter().zip(&mut lowered).zip(&places) {
+        let emit = Emit {
+            graph: &one.graph,
+            places,
+            locals: &mut one.locals,
+            invariants: &formulas.invariants,
+            ways: HashMap::new(),
+        };
         let body = one.first.iter().cloned().chain(emit.body()).collect();
         program.procs.push(Proc {
             name: proctype.name.text.clone(),
@@ -247,12 +264,15 @@ impl Lower {
         }
     }
 
-    fn count_processes(&mut self, file: &File) -> Result<()> {
+    fn count_processes(&mut self, file: &File, hands_over: bool) -> Result<()> {
         let mut active = 0;
         for proctype in &file.proctypes {
             active += self.active(proctype)?;
         }
         self.count = Some(self.hidden("$processes", active));
+        if hands_over {
+            self.meet(active as u32 + MOST_RUN);
+        }
         Ok(())
     }
 
@@ -344,6 +364,12 @@ impl Lower {
             values.push(self.fitted(value, &param.ty, false)?);
         }
         let mut out = Block::new();
+        if let (Some(count), Some(meeting)) = (self.count, &self.meeting) {
+            let most = constant(meeting.processes.into(), BYTE, span);
+            let room = binary(BinaryOp::Lt, read(global(count, BYTE, span)), most);
+            let said = format!("more than {MOST_RUN} processes started by `run`, with channels without room");
+            out.push(stmt(StmtKind::Assert(room, Check::Bound, Some(said)), span));
+        }
         if let Some(count) = self.count {
             values.push(read(global(count, BYTE, span)));
         }

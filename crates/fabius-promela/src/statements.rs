@@ -1,6 +1,7 @@
 //! Statements: the graph of a process.
 
 use crate::ast::{Decl, Expr as Tree, ExprKind as Kind, Init, Lvalue, Name, Stmt as Statement, StmtKind as Form};
+use crate::channels::Operation;
 use crate::emit::any;
 use crate::graph::{END, Edge, Graph, Node, NodeId};
 use crate::lower::*;
@@ -36,6 +37,12 @@ impl Lower {
             let to = self.resolved(node)?;
             nodes[to].end |= nodes[node].end;
             nodes[to].progress |= nodes[node].progress;
+        }
+        for node in &mut nodes {
+            // Of all that can be done here, also if options stand inside of options, as for SPIN.
+            let all: Vec<Edge> = node.edges.iter().filter(|e| !e.other).cloned().collect();
+            let guard = not(any(&all));
+            node.edges.iter_mut().filter(|e| e.other).for_each(|e| e.guard = Some(guard.clone()));
         }
         for node in &mut nodes {
             for edge in &mut node.edges {
@@ -78,7 +85,20 @@ impl Lower {
     fn edge(&mut self, at: NodeId, guard: Option<Expr>, effect: Block, to: NodeId, span: Span) {
         let guard = guard.filter(|g| value_of(g) != Some(1));
         let atomic = self.body.atomic > 0;
-        self.body.nodes[at].edges.push(Edge { guard, effect, to, atomic, span });
+        self.body.nodes[at].edges.push(Edge { guard, effect, to, atomic, span, meet: None, other: false });
+    }
+
+    fn operation(&mut self, at: NodeId, operation: Operation, to: NodeId, span: Span) {
+        let (guard, atomic) = (Some(operation.guard), self.body.atomic > 0);
+        self.body.nodes[at].edges.push(Edge {
+            guard,
+            effect: operation.effect,
+            to,
+            atomic,
+            span,
+            meet: operation.meet,
+            other: false,
+        });
     }
 
     fn sequence(&mut self, statements: &[Statement], at: NodeId, next: NodeId, stands: Stands) -> Result<()> {
@@ -190,11 +210,11 @@ impl Lower {
             }
             Form::Send(channel, sorted, args) => {
                 let operation = self.send(channel, *sorted, args, span)?;
-                self.edge(at, Some(operation.guard), operation.effect, next, span);
+                self.operation(at, operation, next, span);
             }
             Form::Receive(channel, taking, args) => {
                 let operation = self.receive(channel, *taking, args, span)?;
-                self.edge(at, Some(operation.guard), operation.effect, next, span);
+                self.operation(at, operation, next, span);
             }
             Form::Assert(e) => {
                 let condition = self.condition(e)?;
@@ -255,9 +275,14 @@ impl Lower {
             for label in &first.labels {
                 self.label(label, at)?;
             }
+            if self.body.nodes[at].edges[from..].iter().any(|e| e.meet.is_some()) {
+                return Err(unsupported(first.span, "`else` beside a channel without room"));
+            }
             let guard = not(any(&self.body.nodes[at].edges[from..]));
             let to = if option.len() == 1 { next } else { self.node(option[1].span) };
             self.edge(at, Some(guard), Block::new(), to, first.span);
+            let in_order = self.body.d_step > 0;
+            self.body.nodes[at].edges.iter_mut().next_back().into_iter().for_each(|e| e.other = !in_order);
             self.body.nodes[at].open = true;
             if option.len() > 1 {
                 self.sequence(&option[1..], to, next, Stands::Alone)?;

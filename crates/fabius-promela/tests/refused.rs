@@ -8,7 +8,20 @@ use common::compiled;
 fn what_has_no_meaning_here_is_refused_with_its_place() {
     // The text, the message, the place and a word of the help.
     let refused = [
-        ("chan c = [0] of { byte }; init { c!1 }", "a channel without room", "1:6", "[1] of"),
+        ("chan c = [0] of { byte }; init { if :: c!1 :: else fi }", "`else` beside a channel without room", "1:47", ""),
+        (
+            "chan c = [0] of { byte }; byte x; init { c?eval(x) }",
+            "a reception without room that depends on what may change",
+            "1:42",
+            "stays the same",
+        ),
+        (
+            "chan c = [0] of { byte }; init { d_step { c!1 } }",
+            "a channel without room inside of `d_step`",
+            "1:43",
+            "atomic",
+        ),
+        ("chan c = [0] of { byte }; init { c?[1] }", "a look at a channel without room", "1:34", ""),
         ("byte x; init { { x = 1 } unless { x == 2 } }", "`unless`", "1:26", "condition"),
         ("init { timeout -> skip }", "`timeout`", "1:8", "condition"),
         ("byte x; active proctype p() provided (x == 0) { skip }", "`provided`", "1:29", "atomic"),

@@ -1,0 +1,271 @@
+//! Channels without room: a message is handed over, from a sender to a receiver that waits for it.
+//!
+//! What a process waits for is known to all: the place where it stands, and the numbers of its channels there. A sender that
+//! finds one who would take its message hands it over; nobody else may go on until it is taken.
+
+use crate::graph::{Edge, Graph, Meet, Node, NodeId};
+use crate::lower::*;
+use crate::refusal::{Result, unsupported};
+use fabius_lang::build::*;
+use fabius_lang::program::*;
+use fabius_trace::Span;
+use std::collections::HashMap;
+
+const NOWHERE: Span = Span { start: 0, end: 0 };
+
+/// What all know.
+#[derive(Clone, Debug)]
+pub struct Meeting {
+    /// The number of the process that a message is handed to, plus 1; 0: none is.
+    to: GlobalId,
+    /// Which of the statements that receive takes it.
+    way: GlobalId,
+    /// Where each process stands, if it waits for a message there.
+    at: GlobalId,
+    /// The number of the channel that it waits for there, by the statement.
+    on: GlobalId,
+    /// How many processes there may be.
+    pub processes: u32,
+}
+
+/// A statement that receives.
+struct Way {
+    proctype: usize,
+    /// The place, from 1 on.
+    place: i64,
+    /// Which of the statements there.
+    number: usize,
+    channel: Expr,
+    wanted: Vec<Option<Expr>>,
+}
+
+/// Most statements of one place that receive.
+const MOST_WAYS: usize = 8;
+const PLACE: Type = Type::Fixed { bits: 16, signed: false };
+
+impl Lower {
+    /// Makes what all know.
+    pub fn meet(&mut self, processes: u32) {
+        let mut hidden = |name: &str, ty: Type| {
+            let init = ty.default_value(&self.records);
+            let name = name.to_string();
+            self.globals.push(Global { name, ty, init, class: Class::Sync, per_thread: false, span: NOWHERE });
+            self.globals.len() - 1
+        };
+        self.meeting = Some(Meeting {
+            to: hidden("$to", BYTE),
+            way: hidden("$way", PLACE),
+            at: hidden("$at", array(PLACE, processes)),
+            on: hidden("$on", array(array(BYTE, MOST_WAYS as u32), processes)),
+            processes,
+        });
+    }
+
+    /// Completes the graphs: who may send to whom, and what each process says of where it stands.
+    pub fn hand_over(
+        &mut self,
+        meeting: &Meeting,
+        all: &mut [(&mut Graph, &mut Vec<Local>, LocalId)],
+    ) -> Result<Vec<HashMap<NodeId, (Block, Block)>>> {
+        let mut ways = Vec::new();
+        let mut places = Vec::new();
+        let mut count = 0;
+        for (proctype, (graph, _, pid)) in all.iter_mut().enumerate() {
+            let mut here = HashMap::new();
+            if receives(&graph.nodes[graph.entry]) {
+                // Who begins says so in a step.
+                let span = graph.nodes[graph.entry].span;
+                let edge = Edge {
+                    guard: None,
+                    effect: Block::new(),
+                    to: graph.entry,
+                    atomic: false,
+                    span,
+                    meet: None,
+                    other: false,
+                };
+                graph.nodes.push(Node { edges: vec![edge], span, ..Node::default() });
+                graph.entry = graph.nodes.len() - 1;
+            }
+            for (id, node) in graph.nodes.iter().enumerate().filter(|(_, node)| receives(node)) {
+                count += 1;
+                let me = || read(local(*pid, BYTE, NOWHERE));
+                let at = |value| {
+                    let place = part(
+                        &global(meeting.at, array(PLACE, meeting.processes), NOWHERE),
+                        element(me(), meeting.processes),
+                        PLACE,
+                    );
+                    assign(place, constant(value, PLACE, NOWHERE), NOWHERE)
+                };
+                let (mut arrives, mut leaves) = (vec![at(count)], vec![at(0)]);
+                let received = node.edges.iter().filter_map(|e| match &e.meet {
+                    Some(Meet::Receive { channel, wanted }) => Some((channel, wanted, e.span)),
+                    _ => None,
+                });
+                for (number, (channel, wanted, span)) in received.enumerate() {
+                    if number == MOST_WAYS {
+                        return Err(unsupported(
+                            span,
+                            format!("more than {MOST_WAYS} receptions without room to choose from"),
+                        ));
+                    }
+                    if value_of(channel).is_none() {
+                        let on = |value| assign(meeting.on_of(me(), number), value, NOWHERE);
+                        arrives.push(on(channel.clone()));
+                        leaves.push(on(constant(0, BYTE, NOWHERE)));
+                    }
+                    let reads = |e: &Expr| !crate::emit::globals_of(e).is_empty();
+                    let known = |e: &Expr| value_of(e).is_some();
+                    if reads(channel) || wanted.iter().flatten().any(|e| !known(e)) {
+                        return Err(unsupported(span, "a reception without room that depends on what may change")
+                            .help("receive constants and variables, from a channel that stays the same"));
+                    }
+                    ways.push(Way { proctype, place: count, number, channel: channel.clone(), wanted: wanted.clone() });
+                }
+                here.insert(id, (arrives, leaves));
+            }
+            places.push(here);
+        }
+        let free = binary(BinaryOp::Eq, read(global(meeting.to, BYTE, NOWHERE)), constant(0, BYTE, NOWHERE));
+        for (proctype, (graph, locals, pid)) in all.iter_mut().enumerate() {
+            let mut next = places[proctype].keys().copied().collect::<Vec<_>>();
+            next.sort_unstable();
+            for (id, node) in graph.nodes.iter_mut().enumerate() {
+                let place = places[proctype].contains_key(&id);
+                let mut mine = ways.iter().enumerate().filter(|(_, w)| {
+                    w.proctype == proctype && place && Some(w.place) == place_of(&places[..proctype], &next, id)
+                });
+                let inside = node.d_step;
+                node.open &= inside;
+                for edge in &mut node.edges {
+                    match edge.meet.take() {
+                        _ if inside && edge.meet.is_none() => {}
+                        Some(Meet::Receive { .. }) => {
+                            let (way, _) = mine.next().expect("every reception has a way");
+                            let me =
+                                binary(BinaryOp::Add, read(local(*pid, BYTE, edge.span)), constant(1, BYTE, edge.span));
+                            let to = binary(BinaryOp::Eq, read(global(meeting.to, BYTE, edge.span)), me);
+                            let this = binary(
+                                BinaryOp::Eq,
+                                read(global(meeting.way, PLACE, edge.span)),
+                                constant(way as i64, PLACE, edge.span),
+                            );
+                            edge.guard = Some(and(to, this));
+                            edge.effect.push(assign(
+                                global(meeting.to, BYTE, NOWHERE),
+                                constant(0, BYTE, NOWHERE),
+                                NOWHERE,
+                            ));
+                            edge.effect.push(assign(
+                                global(meeting.way, PLACE, NOWHERE),
+                                constant(0, PLACE, NOWHERE),
+                                NOWHERE,
+                            ));
+                        }
+                        Some(Meet::Send { channel, values }) => {
+                            self.sends(&ways, edge, &channel, &values, locals, &free)
+                        }
+                        None => {
+                            edge.guard = Some(match edge.guard.take() {
+                                Some(guard) => and(free.clone(), guard),
+                                None => free.clone(),
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        Ok(places)
+    }
+
+    fn sends(
+        &self,
+        ways: &[Way],
+        edge: &mut Edge,
+        channel: &Expr,
+        values: &[Expr],
+        locals: &mut Vec<Local>,
+        free: &Expr,
+    ) {
+        let Some(meeting) = &self.meeting else { return };
+        let span = edge.span;
+        let wants = |way: &Way, who: Expr| self.wants(meeting, way, who, channel, values, span);
+        let fitting: Vec<(usize, &Way)> =
+            ways.iter().enumerate().filter(|(_, w)| value_of(&wants(w, constant(0, BYTE, span))) != Some(0)).collect();
+        let all = (0..meeting.processes).flat_map(|who| fitting.iter().map(move |(_, w)| (who, *w)));
+        let ready = all.map(|(who, way)| wants(way, constant(who.into(), BYTE, span))).reduce(or);
+        edge.guard = Some(ready.map_or(boolean(false, span), |ready| and(free.clone(), ready)));
+        let mut local_of = |name: &str, ty: Type| {
+            locals.push(Local { name: name.into(), ty: ty.clone() });
+            local(locals.len() - 1, ty, NOWHERE)
+        };
+        let who = local_of("$who", Type::Range(0, i64::from(meeting.processes) - 1));
+        let which = local_of("$which", Type::Range(0, fitting.len().max(1) as i64 - 1));
+        let any = |place: &Place| {
+            let (lo, hi) = place.ty.finite_range(&[]).unwrap_or((0, 0));
+            stmt(
+                StmtKind::Any(place.clone(), constant(lo, Type::Int, NOWHERE), constant(hi, Type::Int, NOWHERE)),
+                NOWHERE,
+            )
+        };
+        let is = |n: usize| binary(BinaryOp::Eq, read(which.clone()), constant(n as i64, which.ty.clone(), NOWHERE));
+        let taken =
+            fitting.iter().enumerate().map(|(n, (_, way))| and(is(n), wants(way, read(who.clone())))).reduce(or);
+        let way = fitting.iter().enumerate().rev().fold(constant(0, PLACE, NOWHERE), |rest, (n, (way, _))| {
+            if_else(is(n), constant(*way as i64, PLACE, NOWHERE), rest)
+        });
+        let number = binary(BinaryOp::Add, cast(read(who.clone()), &Type::Int), constant(1, Type::Int, NOWHERE));
+        let number = Expr { kind: ExprKind::Cast(number.into()), ty: BYTE, span: NOWHERE };
+        edge.effect.extend([any(&who), any(&which)]);
+        edge.effect.push(stmt(StmtKind::Assume(taken.unwrap_or_else(|| boolean(false, NOWHERE))), NOWHERE));
+        edge.effect.push(assign(global(meeting.to, BYTE, NOWHERE), number, NOWHERE));
+        edge.effect.push(assign(global(meeting.way, PLACE, NOWHERE), way, NOWHERE));
+    }
+
+    /// Whether a process waits at this reception for such a message.
+    fn wants(&self, meeting: &Meeting, way: &Way, who: Expr, channel: &Expr, values: &[Expr], span: Span) -> Expr {
+        if way.wanted.len() != values.len() {
+            return boolean(false, span);
+        }
+        let place = part(
+            &global(meeting.at, array(PLACE, meeting.processes), span),
+            element(who.clone(), meeting.processes),
+            PLACE,
+        );
+        let stands = binary(BinaryOp::Eq, read(place), constant(way.place, PLACE, span));
+        let waited = match value_of(&way.channel) {
+            Some(_) => way.channel.clone(),
+            None => read(meeting.on_of(who, way.number)),
+        };
+        let same = binary(BinaryOp::Eq, cast(waited, &BYTE), cast(channel.clone(), &BYTE));
+        let fits = way.wanted.iter().zip(values).fold(boolean(true, span), |all, (wanted, value)| match wanted {
+            None => all,
+            Some(wanted) if wanted.ty == value.ty => and(all, binary(BinaryOp::Eq, value.clone(), wanted.clone())),
+            Some(wanted) => {
+                and(all, binary(BinaryOp::Eq, self.as_number(value.clone()), self.as_number(wanted.clone())))
+            }
+        });
+        let message = and(same, fits);
+        if value_of(&message) == Some(0) { message } else { and(stands, message) }
+    }
+}
+
+impl Meeting {
+    fn on_of(&self, who: Expr, number: usize) -> Place {
+        let each = array(BYTE, MOST_WAYS as u32);
+        let place = global(self.on, array(each.clone(), self.processes), NOWHERE);
+        let place = part(&place, element(who, self.processes), each);
+        part(&place, element(constant(number as i64, INT, NOWHERE), MOST_WAYS as u32), BYTE)
+    }
+}
+
+fn receives(node: &Node) -> bool {
+    node.edges.iter().any(|e| matches!(e.meet, Some(Meet::Receive { .. })))
+}
+
+/// The number of a place: those of earlier process types come first.
+fn place_of(earlier: &[HashMap<NodeId, (Block, Block)>], here: &[NodeId], node: NodeId) -> Option<i64> {
+    let before: usize = earlier.iter().map(HashMap::len).sum();
+    here.iter().position(|n| *n == node).map(|n| (before + n + 1) as i64)
+}

@@ -1,0 +1,172 @@
+//! Random programs in Promela: SPIN says what we say, and the machine has the states of the reference semantics.
+
+mod common;
+
+use common::{Said, answer, compiled, folder, is_there, spin};
+use fabius_explore::system::{Choose, End, Snapshot, StepLog, System, TaskId};
+use fabius_machine::Machine;
+use fabius_semantics::Reference;
+use fabius_trace::Points;
+use std::collections::BTreeSet;
+
+fn condition(rng: &mut fastrand::Rng) -> &'static str {
+    ["x == 0", "x == y", "f", "!f", "y > 1", "x != y && f", "len(c) == 1", "full(c)", "c?[1]", "t < 2"][rng.usize(..10)]
+}
+
+/// A statement; `deep`: how many more may stand inside.
+fn statement(rng: &mut fastrand::Rng, deep: u32) -> String {
+    let many = |rng: &mut fastrand::Rng, deep: u32| {
+        let all: Vec<String> = (0..rng.usize(1..4)).map(|_| statement(rng, deep)).collect();
+        all.join("; ")
+    };
+    match rng.u32(..if deep == 0 { 14 } else { 20 }) {
+        0 => "x = (x + 1) % 3".into(),
+        1 => "y = x".into(),
+        2 => "f = !f".into(),
+        3 => condition(rng).into(),
+        4 => "c!x".into(),
+        5 => "c?t".into(),
+        6 => "c?1".into(),
+        7 => "d!x,1".into(),
+        8 => "d?t,_".into(),
+        9 => "d?2,t".into(),
+        10 => "t = x; x = t".into(),
+        11 => format!("assert({} || x < 2 || f)", condition(rng)),
+        12 => "skip".into(),
+        13 => "c??2".into(),
+        // A loop inside of a step is left in more ways than can be tried.
+        14 => format!("atomic {{ {} }}", many(rng, 0)),
+        15 => format!(
+            "d_step {{ {}; x = 2 - x; if :: f -> y = 1 :: x > 0 -> y = 0 :: else -> f = true fi }}",
+            condition(rng)
+        ),
+        16 => format!("do :: {} :: {} -> break od", many(rng, deep - 1), condition(rng)),
+        17 => {
+            format!("do :: {} -> {} :: else -> {}; break od", condition(rng), many(rng, deep - 1), many(rng, deep - 1))
+        }
+        18 => format!("if :: {} :: {} fi", many(rng, deep - 1), many(rng, deep - 1)),
+        _ => format!(
+            "if :: {} -> {} :: {} -> goto again :: else -> skip fi",
+            condition(rng),
+            many(rng, deep - 1),
+            condition(rng)
+        ),
+    }
+}
+
+fn random(seed: u64) -> String {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    // With room or without.
+    let room = rng.usize(..2);
+    let mut source = format!("byte x, y; bool f; chan c = [1] of {{ byte }}; chan d = [{room}] of {{ byte, byte }};\n");
+    for process in 0..rng.usize(2..4) {
+        let all: Vec<String> = (0..rng.usize(1..5)).map(|_| statement(&mut rng, 2)).collect();
+        let back = ["", "; goto again"][rng.usize(..2)];
+        source += &format!("active proctype p{process}() {{ byte t; again: skip; {}{back} }}\n", all.join("; "));
+    }
+    source
+}
+
+/// Decides choices as it is told, and then as the first; says how many there were.
+struct Script {
+    given: Vec<u32>,
+    met: Vec<(u32, u32)>,
+}
+
+impl Choose for Script {
+    fn choose(&mut self, alternatives: u32) -> u32 {
+        let chosen = self.given.get(self.met.len()).copied().unwrap_or(0);
+        self.met.push((chosen, alternatives));
+        chosen
+    }
+}
+
+impl Script {
+    /// The next outcomes of the choices, if there are more.
+    fn next(mut self) -> Option<Script> {
+        while let Some((chosen, alternatives)) = self.met.pop() {
+            if chosen + 1 < alternatives {
+                let given = self.met.iter().map(|(c, _)| *c).chain([chosen + 1]).collect();
+                return Some(Script { given, met: Vec::new() });
+            }
+        }
+        None
+    }
+}
+
+/// How many states there are, how many of them have nobody who can go on, and how many steps go wrong. `None`: too many.
+fn states<S: System + Snapshot>(system: &S) -> Option<(usize, usize, usize)> {
+    let mut log = StepLog::default();
+    let mut script = Script { given: Vec::new(), met: Vec::new() };
+    let Ok(first) = system.initial(&mut script, &mut log) else { return Some((0, 0, 1)) };
+    let tasks: Vec<TaskId> = log.born.iter().map(|b| b.task).collect();
+    let (mut known, mut open) = (BTreeSet::new(), vec![(first, tasks)]);
+    let (mut stuck, mut wrong) = (0, 0);
+    while let Some((state, tasks)) = open.pop() {
+        let mut bytes = Vec::new();
+        system.encode(&state, &mut bytes);
+        if !known.insert(bytes) {
+            continue;
+        }
+        if known.len() > 150 {
+            return None;
+        }
+        let ready: Vec<TaskId> = tasks.iter().copied().filter(|t| system.ready(&state, *t)).collect();
+        stuck += usize::from(ready.is_empty());
+        for task in ready {
+            let mut script = Some(Script { given: Vec::new(), met: Vec::new() });
+            while let Some(mut choices) = script {
+                log.clear();
+                let mut after = state.clone();
+                match system.step(&mut after, task, &mut choices, &mut log) {
+                    Err(_) => wrong += 1,
+                    Ok(End::Dropped) => {}
+                    Ok(end) => {
+                        let mut left = tasks.clone();
+                        left.retain(|t| *t != task || end != End::Finished);
+                        left.extend(log.born.iter().map(|b| b.task));
+                        open.push((after, left));
+                    }
+                }
+                script = choices.next();
+            }
+        }
+    }
+    Some((known.len(), stuck, wrong))
+}
+
+#[test]
+fn the_machine_has_the_states_of_the_reference() {
+    let (mut compared, mut wrong) = (0, 0);
+    for seed in 0..1000 {
+        let source = random(seed);
+        let program = compiled(&source).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let machine = states(&Machine::new(&program, Points::All));
+        let Some(machine) = machine else { continue };
+        assert_eq!(Some(machine), states(&Reference::new(&program, Points::All)), "seed {seed}\n{source}");
+        compared += 1;
+        wrong += usize::from(machine.2 > 0);
+    }
+    assert!(compared > 200 && wrong > 20, "{compared} programs were compared, {wrong} go wrong");
+}
+
+#[test]
+#[ignore = "a C compiler runs for each program: minutes"]
+fn spin_agrees_on_random_programs() {
+    if !is_there() {
+        return;
+    }
+    let (mut bugs, mut fine) = (0, 0);
+    for seed in 0..100 {
+        let source = random(seed);
+        let program = compiled(&source).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let (ours, theirs) = (answer(&program).0, spin(&source, &folder("random")));
+        if theirs.said == Said::Nothing {
+            continue;
+        }
+        assert_eq!(ours, theirs.said, "seed {seed}\n{source}\n{}", theirs.text);
+        bugs += usize::from(ours == Said::Bug);
+        fine += usize::from(ours == Said::None);
+    }
+    assert!(bugs >= 20 && fine >= 5, "{bugs} have bugs, {fine} have none");
+}
