@@ -61,5 +61,5 @@ fn random_programs_whose_loops_end_are_answered_as_by_the_model() {
 #[ignore = "takes hours: cargo test -p fabius --test loops -- --ignored --nocapture twenty_thousand"]
 fn twenty_thousand_random_programs_as_compiled_code_are_answered_as_by_the_model() {
     let first = std::env::var("FIRST_SEED").map_or(100_000, |seed| seed.parse().expect("a number"));
-    (0..100).for_each(|batch| compiled::batch(first + 1000 * batch, 200));
+    (0..400).for_each(|batch| compiled::batch(first + 1000 * batch, 50));
 }

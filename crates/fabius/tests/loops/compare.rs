@@ -168,7 +168,8 @@ impl Case {
                 // When its budget is used up, it goes on at random.
                 (Said::Bug(outcome, cost), Expected::AtLeast(least)) => bugs.contains(&outcome) && cost >= least,
                 (Said::Verified, Expected::None) => bugs.is_empty(),
-                (Said::Endless, _) if self.endless >= Endless::Fair => {
+                // With few steps at most, a loop counts as endless before it is believed that it only waits.
+                (Said::Endless, _) if self.endless > Endless::No => {
                     answer = Answer::Endless;
                     true
                 }
@@ -236,6 +237,7 @@ impl Case {
         });
         match &report.verdict {
             Verdict::Verified => Said::Verified,
+            Verdict::NoBugWithinBounds { bounds } if !bounds.limits.is_empty() => Said::Cut(bounds.limits.join("; ")),
             Verdict::NoBugWithinBounds { bounds } => match bounds.completed {
                 Some(within) => Said::NotWithin(within),
                 None => Said::Cut("nothing was completed".into()),

@@ -14,7 +14,7 @@ use stdmodel::loops::program::Place;
 /// A program that takes longer is given up, and counted.
 const LIMIT: Duration = Duration::from_secs(30);
 /// Programs with more states are left out.
-const STATES: usize = 20_000;
+const STATES: usize = 4000;
 
 const MANIFEST: &str = "\
 [package]
@@ -24,6 +24,7 @@ edition = \"2024\"
 [workspace]
 [profile.dev]
 opt-level = 2
+debug = false
 [dependencies]
 fastrand = \"2\"
 ";
@@ -34,7 +35,7 @@ fn main() {
     let mut rng = fastrand::Rng::with_seed(seed);
     let program = stdmodel::loops::generate::program(&mut rng, 2, &stdmodel::loops::program::Place::OWNED);
     let run = PROGRAMS.iter().find(|(of, _)| *of == seed).unwrap().1;
-    let case = compare::Case::new(&program, std::sync::Arc::new(run), 20_000).unwrap();
+    let case = compare::Case::new(&program, std::sync::Arc::new(run), 4000).unwrap();
     let mut answers = asks::Answers::default();
     let effort = asks::Effort { executions: 600, outcomes: 4, ways: 6 };
     answers.ask(&case, &mut rng, effort, |found| println!(\"WRONG {program}{}\", found.text));
@@ -46,7 +47,10 @@ fn main() {
 pub fn batch(first: u64, count: usize) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let package = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("loops-compiled");
-    let path = |name: &str| format!("{} = {{ path = {:?} }}\n", name, root.join("crates").join(name));
+    let path = |name: &str| {
+        let features = if name == "fabius" { "features = [\"traces\"], " } else { "" };
+        format!("{name} = {{ {features}path = {:?} }}\n", root.join("crates").join(name))
+    };
     let module = |name: &str| {
         let file = root.join("crates/fabius/tests/loops").join(name);
         format!("#[path = {file:?}]\nmod {};\n", name.trim_end_matches(".rs"))
