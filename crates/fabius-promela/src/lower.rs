@@ -2,7 +2,6 @@
 
 use crate::ast::{Decl, Lvalue, Name, Ty};
 use crate::graph::{Node, NodeId};
-use crate::meetings::Meeting;
 use crate::refusal::{Result, unsupported, wrong};
 use fabius_lang::build::*;
 use fabius_lang::program::*;
@@ -78,6 +77,21 @@ pub struct Own {
     pub made: GlobalId,
     /// How many processes have one from the beginning.
     pub active: i64,
+}
+
+/// What all know of who waits for what.
+#[derive(Clone, Debug)]
+pub struct Meeting {
+    /// The number of the process that a message is handed to, plus 1; 0: none is.
+    pub to: GlobalId,
+    /// Which of the statements that receive takes it.
+    pub way: GlobalId,
+    /// Where each process stands, if it waits for a message there.
+    pub at: GlobalId,
+    /// The number of the channel that it waits for there, by the statement.
+    pub on: GlobalId,
+    /// How many processes there may be.
+    pub processes: u32,
 }
 
 /// The process that is being lowered.

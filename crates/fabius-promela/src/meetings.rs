@@ -13,21 +13,6 @@ use std::collections::HashMap;
 
 const NOWHERE: Span = Span { start: 0, end: 0 };
 
-/// What all know.
-#[derive(Clone, Debug)]
-pub struct Meeting {
-    /// The number of the process that a message is handed to, plus 1; 0: none is.
-    to: GlobalId,
-    /// Which of the statements that receive takes it.
-    way: GlobalId,
-    /// Where each process stands, if it waits for a message there.
-    at: GlobalId,
-    /// The number of the channel that it waits for there, by the statement.
-    on: GlobalId,
-    /// How many processes there may be.
-    pub processes: u32,
-}
-
 /// A statement that receives.
 struct Way {
     proctype: usize,
@@ -111,7 +96,7 @@ impl Lower {
                         ));
                     }
                     if value_of(channel).is_none() {
-                        let on = |value| assign(meeting.on_of(me(), number), value, NOWHERE);
+                        let on = |value| assign(on_of(meeting, me(), number), value, NOWHERE);
                         arrives.push(on(channel.clone()));
                         leaves.push(on(constant(0, BYTE, NOWHERE)));
                     }
@@ -236,7 +221,7 @@ impl Lower {
         let stands = binary(BinaryOp::Eq, read(place), constant(way.place, PLACE, span));
         let waited = match value_of(&way.channel) {
             Some(_) => way.channel.clone(),
-            None => read(meeting.on_of(who, way.number)),
+            None => read(on_of(meeting, who, way.number)),
         };
         let same = binary(BinaryOp::Eq, cast(waited, &BYTE), cast(channel.clone(), &BYTE));
         let fits = way.wanted.iter().zip(values).fold(boolean(true, span), |all, (wanted, value)| match wanted {
@@ -251,13 +236,12 @@ impl Lower {
     }
 }
 
-impl Meeting {
-    fn on_of(&self, who: Expr, number: usize) -> Place {
-        let each = array(BYTE, MOST_WAYS as u32);
-        let place = global(self.on, array(each.clone(), self.processes), NOWHERE);
-        let place = part(&place, element(who, self.processes), each);
-        part(&place, element(constant(number as i64, INT, NOWHERE), MOST_WAYS as u32), BYTE)
-    }
+/// Where a process says which channel it waits for.
+fn on_of(meeting: &Meeting, who: Expr, number: usize) -> Place {
+    let each = array(BYTE, MOST_WAYS as u32);
+    let place = global(meeting.on, array(each.clone(), meeting.processes), NOWHERE);
+    let place = part(&place, element(who, meeting.processes), each);
+    part(&place, element(constant(number as i64, INT, NOWHERE), MOST_WAYS as u32), BYTE)
 }
 
 fn receives(node: &Node) -> bool {
