@@ -51,7 +51,7 @@ pub(crate) use execution::Execution;
 pub(crate) use failure::{Failure, LeftOut, SHARED};
 pub(crate) use fiber::{Job, usual_stack};
 pub(crate) use limit::Limit;
-pub(crate) use memory::{Found, Watched, Ways, does, edges, fence, find, forgotten, watched};
+pub(crate) use memory::{Found, Watched, Ways, does, edges, fence, find, forgotten, made, watched};
 pub(crate) use object::{Inside, Object, Renew, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Edges, Holder, Op};
 pub(crate) use orders::{Order, Orders};
@@ -438,18 +438,6 @@ pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>)
     if let Err(race) = this.clocks.data(this.current, variable as usize, write, at) {
         this.has_raced(race, "data race: two accesses to a cell that nothing orders", at);
     }
-}
-
-/// A cell or an atomic was made: an access that writes to it.
-pub(crate) fn made(object: &Object, at: &'static Location<'static>) {
-    with(|rt| {
-        let variable = object.id_in(rt) as usize;
-        rt.leaves_the_loop();
-        if rt.settings.refine.contains(Refine::RACES) && !rt.abandoned {
-            // Nobody else knows of it.
-            let _ = rt.clocks.data(rt.current, variable, true, at);
-        }
-    });
 }
 
 /// What is known of a thread before it begins.

@@ -9,8 +9,11 @@
 //!
 //! Only on Linux on x86-64. Elsewhere, or where traps do not come, nothing can be tried out, and no repetition is seen.
 
+mod probe;
+
 use super::instruction::{Access, Instructions, Known};
 use libc::{c_int, c_void, greg_t, siginfo_t};
+pub(super) use probe::{has_probed, probe};
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::mem::{MaybeUninit, zeroed};
 use std::ops::Range;
@@ -461,68 +464,6 @@ impl Trial {
         let instructions = INSTRUCTIONS - self.left;
         Outcome { end: self.end, reads, accessed, used, numbers, unusual, found, instructions }
     }
-}
-
-impl Read {
-    /// # Safety
-    /// The memory is there.
-    unsafe fn now(address: usize, size: usize) -> Read {
-        let mut value = [0; 64];
-        // SAFETY: as asked for; a size is at most 64.
-        unsafe { ptr::copy_nonoverlapping(address as *const u8, value.as_mut_ptr(), size) };
-        Read { address, size, value, rewritten: false }
-    }
-}
-
-// Copies memory that may not be there any more.
-std::arch::global_asm!(
-    ".globl fabius_probe",
-    ".globl fabius_probe_copies",
-    ".globl fabius_probe_fails",
-    ".hidden fabius_probe",
-    ".hidden fabius_probe_copies",
-    ".hidden fabius_probe_fails",
-    "fabius_probe:",
-    "mov rcx, rdx",
-    "fabius_probe_copies:",
-    "rep movsb",
-    "mov eax, 1",
-    "ret",
-    "fabius_probe_fails:",
-    "xor eax, eax",
-    "ret",
-);
-
-unsafe extern "C" {
-    fn fabius_probe(to: *mut u8, from: usize, size: usize) -> u64;
-    fn fabius_probe_copies();
-    fn fabius_probe_fails();
-}
-
-/// What is found in memory; `None` if there is none.
-pub(super) fn probe(address: usize, size: usize) -> Option<Read> {
-    let mut value = [0; 64];
-    // SAFETY: a size is at most 64, and what is not there is not read.
-    (unsafe { fabius_probe(value.as_mut_ptr(), address, size) } == 1).then_some(Read {
-        address,
-        size,
-        value,
-        rewritten: false,
-    })
-}
-
-/// Memory was touched that is not there: whether that was [`probe`], which goes on.
-///
-/// # Safety
-/// The handler of that fault runs, with this context.
-pub(super) unsafe fn has_probed(context: *mut c_void) -> bool {
-    // SAFETY: the kernel hands out a valid context.
-    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    let is_probe = registers[libc::REG_RIP as usize] as usize == fabius_probe_copies as *const () as usize;
-    if is_probe {
-        registers[libc::REG_RIP as usize] = fabius_probe_fails as *const () as greg_t;
-    }
-    is_probe
 }
 
 /// Begins a trial of the thread that has this stack, which has its top there. Returns twice: first as a part of the trial,
