@@ -128,7 +128,7 @@ impl Case {
                 ways.extend([Measure::RoundRobin, Measure::DepthFirst].map(Way::Least));
             }
             // Where anybody looks, some operations are more steps.
-            if !self.program.has(|op| matches!(op, Op::TryRecv | Op::TryLock(_))) {
+            if !self.program.has(|op| matches!(op, Op::TryRecv | Op::TryLock(_) | Op::IsFinished(_))) {
                 ways.push(Way::Least(Measure::Steps));
             }
         }
