@@ -6,6 +6,7 @@ pub mod diagnostic;
 mod explain;
 pub mod live;
 pub mod program;
+pub mod refusal;
 mod render;
 pub mod syntax;
 mod unparse;
