@@ -215,9 +215,8 @@ pub(crate) fn edges(count: &Object, did: Did, at: Place) {
 /// A cell or an atomic was made: an access that writes to it.
 pub(crate) fn made(object: &Object, at: Place) {
     super::with(|rt| {
-        let variable = object.id_in(rt) as usize;
-        rt.leaves_the_loop();
         if rt.settings.refine.contains(Refine::RACES) && !rt.abandoned {
+            let variable = object.id_in(rt) as usize;
             // Nobody else knows of it.
             let _ = rt.clocks.data(rt.current, variable, true, at);
         }
