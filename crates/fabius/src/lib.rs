@@ -30,7 +30,7 @@
 //! made yet is not found. A data race on a [`cell::UnsafeCell`] behind a missing `Release` or `Acquire` is. Locks, channels
 //! and the like are never stale.
 //!
-//! **Virtual time**: it passes only when no thread can go on otherwise. A limit of time that is up earlier than that is not
+//! **Virtual time**: it passes only when no thread can go on otherwise, but for threads that spin and only repeat themselves. A limit of time that is up earlier than that is not
 //! explored, but for limits of zero.
 //!
 //! # Steps and costs
