@@ -55,9 +55,9 @@ def mutants(folder):
             for now in WEAKER[was]:
                 change(match, match.group(0).replace(was, now), f"{was} -> {now}")
         for match in RMW.finditer(text):
-            of, name, value, order = match.groups()
-            load, store = "core::sync::atomic::Ordering::SeqCst", "core::sync::atomic::Ordering::SeqCst"
-            new = f"{{ let at = &{of}; let value = {value}; let old = at.load({load}); at.store({NEW[name].format('value')}, {store}); old }}"
+            of, name, value, _ = match.groups()
+            strong = "core::sync::atomic::Ordering::SeqCst"
+            new = f"{{ let at = &{of}; let value = {value}; let old = at.load({strong}); at.store({NEW[name].format('value')}, {strong}); old }}"
             change(match, new, f"{name} in two")
         for match in STORE.finditer(text):
             change(match, ";", "store left out")

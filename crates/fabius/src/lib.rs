@@ -30,8 +30,8 @@
 //! made yet is not found. A data race on a [`cell::UnsafeCell`] behind a missing `Release` or `Acquire` is. Locks, channels
 //! and the like are never stale.
 //!
-//! **Virtual time**: it passes only when no thread can go on otherwise, but for threads that spin and only repeat themselves. A limit of time that is up earlier than that is not
-//! explored, but for limits of zero.
+//! **Virtual time**: it passes only when no thread can go on otherwise, but for threads that spin and only repeat themselves. A
+//! limit of time that is up earlier than that is not explored, but for limits of zero.
 //!
 //! # Steps and costs
 //! A thread announces each operation and does it when it is picked: a *step* is one operation and what follows it up to the
