@@ -163,3 +163,26 @@ fn choices_between_steps_are_part_of_the_schedule() {
         assert_eq!(trace.kind, fabius::BugKind::Panic, "{name}: {report}");
     }
 }
+
+/// PCT without a point of change: whoever goes first has the highest priority, and goes on as soon as it can.
+#[test]
+fn with_pct_a_thread_of_higher_priority_goes_on_when_it_is_woken() {
+    let report = Config::new().pct(1, 200).name("priorities").explore(|| {
+        let shared = Arc::new((Mutex::new(()), AtomicUsize::new(0), AtomicUsize::new(0)));
+        let theirs = shared.clone();
+        let guard = shared.0.lock().unwrap();
+        let other = thread::spawn(move || {
+            theirs.1.store(1, SeqCst);
+            let _guard = theirs.0.lock().unwrap();
+            theirs.2.store(1, SeqCst);
+        });
+        let is_higher = shared.1.load(SeqCst) == 1;
+        drop(guard);
+        shared.1.load(SeqCst);
+        shared.1.load(SeqCst);
+        let has_gone_on = shared.2.load(SeqCst) == 1;
+        other.join().unwrap();
+        assert!(has_gone_on || !is_higher);
+    });
+    assert!(!report.is_bug(), "{report}");
+}
