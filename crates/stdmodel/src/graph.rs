@@ -14,7 +14,7 @@ pub enum Outcome {
     Ended(Vec<Vec<u8>>),
     /// Some cannot go on, ever.
     Deadlock,
-    /// All that can go on wait in loops for something that none of them does.
+    /// All that can go on wait in loops for something that none of them does, and nobody waits for time to pass.
     Livelock,
 }
 
@@ -74,21 +74,31 @@ impl Graph {
             let state = std::mem::replace(&mut open[at], State::initial(&Program::default()));
             at += 1;
             let mut edges = Vec::new();
-            let mut enabled = 0;
-            for thread in 0..threads {
-                for next in rules.steps(&state, thread) {
-                    enabled |= 1 << thread;
-                    let gives_way = rules.gives_way(&state, thread);
-                    let fresh = numbers.len() as u32;
-                    let to = match numbers.entry(next) {
-                        Entry::Occupied(known) => *known.get(),
-                        Entry::Vacant(new) => {
-                            open.push(new.key().clone());
-                            *new.insert(fresh)
-                        }
-                    };
-                    edges.push(Edge { thread: thread as u8, to, gives_way });
+            let mut add = |from: &State, edges: &mut Vec<Edge>| {
+                let mut enabled: u8 = 0;
+                for thread in 0..threads {
+                    for next in rules.steps(from, thread) {
+                        enabled |= 1 << thread;
+                        let gives_way = rules.gives_way(from, thread);
+                        let fresh = numbers.len() as u32;
+                        let to = match numbers.entry(next) {
+                            Entry::Occupied(known) => *known.get(),
+                            Entry::Vacant(new) => {
+                                open.push(new.key().clone());
+                                *new.insert(fresh)
+                            }
+                        };
+                        edges.push(Edge { thread: thread as u8, to, gives_way });
+                    }
                 }
+                enabled
+            };
+            let enabled = add(&state, &mut edges);
+            let all_spin = enabled != 0 && (0..threads).all(|t| enabled & (1 << t) == 0 || rules.spins(&state, t));
+            // Nobody can go on otherwise, so time passes.
+            let later = if all_spin { rules.later(&state) } else { None };
+            if let Some(later) = &later {
+                add(later, &mut edges);
             }
             let runs = |t: usize| state.threads[t].life == Life::Running;
             let running = (0..threads).filter(|t| runs(*t)).map(|t| 1u8 << t).sum();
@@ -96,7 +106,7 @@ impl Graph {
             let outcome = match enabled {
                 0 if running == 0 => Some(ended()),
                 0 => Some(Outcome::Deadlock),
-                _ if (0..threads).all(|t| enabled & (1 << t) == 0 || rules.spins(&state, t)) => Some(Outcome::Livelock),
+                _ if all_spin && later.is_none() => Some(Outcome::Livelock),
                 _ => None,
             };
             graph.edges.push(edges);

@@ -127,17 +127,22 @@ impl Rules<'_> {
 
     /// Time passes as long as nobody can go on, to the next moment when the time of one is up.
     fn pass_time(&self, state: &mut State) {
-        let next = |state: &State| {
-            let running = state.threads.iter().filter(|t| t.life == Life::Running);
-            running.filter_map(|t| t.left).filter(|left| *left > 0).min()
-        };
-        while let Some(next) = next(state)
-            && (0..state.threads.len()).all(|t| self.has_to_wait(state, t))
+        while (0..state.threads.len()).all(|t| self.has_to_wait(state, t))
+            && let Some(later) = self.later(state)
         {
-            for left in state.threads.iter_mut().filter_map(|t| t.left.as_mut()) {
-                *left = left.saturating_sub(next);
-            }
+            *state = later;
         }
+    }
+
+    /// The next moment when the time of one is up, if somebody waits for that.
+    pub fn later(&self, state: &State) -> Option<State> {
+        let running = state.threads.iter().filter(|t| t.life == Life::Running);
+        let next = running.filter_map(|t| t.left).filter(|left| *left > 0).min()?;
+        let mut later = state.clone();
+        for left in later.threads.iter_mut().filter_map(|t| t.left.as_mut()) {
+            *left = left.saturating_sub(next);
+        }
+        Some(later)
     }
 
     /// Whether a thread has to wait.
