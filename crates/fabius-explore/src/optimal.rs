@@ -481,7 +481,11 @@ impl<T> Search<'_, T> {
             for earlier in history.iter().rev().filter(|e| *e < j) {
                 let frame = &self.frames[*earlier];
                 if at(&mine, frame.chosen) >= at(&frame.clock, frame.chosen) {
-                    break;
+                    // Who writes comes after all before it; who reads may not.
+                    if frame.access.is_some_and(|a| a.write) {
+                        break;
+                    }
+                    continue;
                 }
                 if conflict(frame.access, access) && self.is_race(*earlier, depth) {
                     break;

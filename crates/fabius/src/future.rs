@@ -1,4 +1,6 @@
 //! A small executor under the scheduler: tasks are threads that poll, and waking is like `unpark`.
+//!
+//! To poll a task or its handle and to leave or take a waker are a lock and its release, two steps; least costs count these.
 
 use crate::rt::{self, Object, Op, Rt};
 use crate::sync::Mutex;

@@ -141,7 +141,7 @@ fn large(seed: u64) -> Effort {
 
 /// Programs that were answered wrongly once.
 fn wrong_once() -> Vec<(&'static str, Program)> {
-    let base = || Program { atomics: 2, mutexes: 2, condvars: 1, onces: 1, cells: 1, ..Program::default() };
+    let base = || Program { atomics: 2, mutexes: 2, rwlocks: 1, condvars: 1, onces: 1, cells: 1, ..Program::default() };
     let program = |threads: &[&[Op]]| {
         let mut program = Program { threads: threads.iter().map(|ops| ops.to_vec()).collect(), ..base() };
         program.complete();
@@ -178,6 +178,13 @@ fn wrong_once() -> Vec<(&'static str, Program)> {
             ]),
         ),
         ("who is notified needs no more time", program(&[&[], waiter, &[Op::Lock(0), Op::Sleep(2), Op::NotifyOne(0)]])),
+        (
+            "a reader that has ended keeps a writer from being first",
+            program(&[
+                &[Op::TryRead(0), Op::Store(0, 2), Op::Release(0)],
+                &[Op::TryRead(0), Op::Store(0, 1), Op::Release(0), Op::Write(0)],
+            ]),
+        ),
         ("yields in a row", program(&[&[], &[Op::Give(Hint::Yield), Op::Give(Hint::Spin), Op::Store(0, 1)], reader])),
     ]
 }
