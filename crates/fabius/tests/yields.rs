@@ -456,3 +456,32 @@ fn a_loop_that_sets_a_small_block_only_waits() {
         assert_eq!(report.verdict, Verdict::Verified, "{size}: {report}");
     }
 }
+
+/// A loop that gives up after an hour of the machine's clock, which no test takes.
+fn waits_for_an_hour(flag: &AtomicBool) {
+    let began = std::time::Instant::now();
+    while !flag.load(SeqCst) {
+        assert!(began.elapsed() < std::time::Duration::from_secs(3600));
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn a_loop_that_reads_the_clock_of_the_machine_waits_for_others_and_the_answer_says_so() {
+    let report = explore(Config::new(), || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let theirs = flag.clone();
+        let other = thread::spawn(move || theirs.store(true, SeqCst));
+        waits_for_an_hour(&flag);
+        other.join().unwrap();
+    });
+    assert!(matches!(report.verdict, Verdict::Unknown { .. }), "{report}");
+    assert!(report.to_string().contains("reads the clock of the machine"), "{report}");
+    assert!(report.executions < 20, "{report}");
+}
+
+#[test]
+fn a_loop_that_reads_the_clock_of_the_machine_and_waits_for_nobody_is_a_livelock() {
+    let report = explore(Config::new().max_steps(500), || waits_for_an_hour(&AtomicBool::new(false)));
+    assert!(report.failure().is_some_and(|text| text.contains("livelock")), "{report}");
+}

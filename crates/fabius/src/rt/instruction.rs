@@ -51,6 +51,10 @@ pub(super) struct Known {
     /// It does more than to compute with registers and this memory: a call of the kernel, an operation that other
     /// operating system threads see at once, the clock.
     pub is_more: bool,
+    /// It reads the processor's clock.
+    pub tells_time: bool,
+    /// It calls the kernel.
+    pub is_call: bool,
     /// It is one round of a loop over memory, which ends when the counter is zero.
     pub repeats: bool,
     /// It accesses the first elements of the memory alone, as many as a mask register has bits.
@@ -100,6 +104,8 @@ impl Instructions {
         let nothing = Known {
             address: 0,
             is_more: true,
+            tells_time: false,
+            is_call: false,
             repeats: false,
             masked: None,
             copies: false,
@@ -161,7 +167,11 @@ impl Instructions {
         let repeats = instruction.has_rep_prefix() || instruction.has_repne_prefix();
         let (is_more, copies) = (is_more(&instruction), copies(&instruction));
         let masked = masked(&instruction);
-        let mut known = Known { address, is_more, repeats, masked, copies, reads: 0, addresses: 0, places: [None; 3] };
+        let tells_time = matches!(instruction.mnemonic(), Mnemonic::Rdtsc | Mnemonic::Rdtscp);
+        let is_call = instruction.mnemonic() == Mnemonic::Syscall;
+        let (reads, addresses, places) = (0, 0, [None; 3]);
+        let mut known =
+            Known { address, is_more, tells_time, is_call, repeats, masked, copies, reads, addresses, places };
         let info = self.factory.info(&instruction);
         let used = info.used_memory();
         let bit = |register: Register| number(register.full_register()).map_or(0, |number| 1 << number);
@@ -317,4 +327,24 @@ fn number(register: Register) -> Option<c_int> {
         Register::R15 => libc::REG_R15,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_are_known() {
+        let known = |code: &[u8]| {
+            let mut with_room = code.to_vec();
+            with_room.resize(LONGEST, 0x90);
+            let known = Instructions::new().get(with_room.as_ptr() as usize);
+            (known.is_more, known.tells_time, known.is_call)
+        };
+        assert_eq!(known(&[0x0f, 0x31]), (true, true, false), "rdtsc");
+        assert_eq!(known(&[0x0f, 0x01, 0xf9]), (true, true, false), "rdtscp");
+        assert_eq!(known(&[0x0f, 0x05]), (true, false, true), "syscall");
+        assert_eq!(known(&[0x0f, 0xa2]), (true, false, false), "cpuid");
+        assert_eq!(known(&[0x48, 0x89, 0xd8]), (false, false, false), "mov rax, rbx");
+    }
 }

@@ -160,6 +160,7 @@ impl Read {
 #[derive(Debug, Default)]
 struct Line {
     instructions: u64,
+    tells_time: bool,
     /// By places; those that were used last come first.
     proofs: HashMap<u64, Vec<Arc<Proof>>>,
 }
@@ -179,6 +180,8 @@ pub(super) enum Round {
     Changes,
     /// It changes nothing as long as what it reads is still there.
     ChangesNothing(Arc<Proof>, Inputs),
+    /// It reads the clock of the machine.
+    TellsTime,
 }
 
 impl Loops {
@@ -203,6 +206,9 @@ impl Loops {
     ) -> Round {
         self.with(at, |line| {
             let Some(line) = line else { return Round::NoLoop };
+            if line.tells_time {
+                return Round::TellsTime;
+            }
             if line.instructions >= INSTRUCTIONS {
                 return Round::Changes;
             }
@@ -220,6 +226,11 @@ impl Loops {
                 _ => Round::Changes,
             }
         })
+    }
+
+    /// A round would have read the clock of the machine. Says whether that is new.
+    pub(super) fn tells_time(&self, at: &'static Location<'static>) -> bool {
+        self.with(at, |line| line.is_some_and(|line| !std::mem::replace(&mut line.tells_time, true)))
     }
 
     /// A round was tried out. Says whether that was the last that may be.

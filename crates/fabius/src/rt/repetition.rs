@@ -31,6 +31,8 @@
 //! 7. Which stores can be found is not part of the state. Between two states with the same number nobody has stored anything
 //!    that can be found, but for changes that left a value as it was. So all have only learnt, and who knows more can find
 //!    less: what can follow the second time can follow the first time, older stores included.
+//! 8. A loop that reads the clock of the machine never repeats itself, and a trial may take longer than it waits. It is taken to
+//!    change nothing without one, so that a search comes to an end; the answer says that something was left out.
 
 use super::proofs::{Inputs, Proof, Round};
 use super::{Object, Op, Refine, trial};
@@ -76,6 +78,8 @@ pub(super) struct States {
     left_nearly: HashSet<(usize, u64)>,
     /// By thread; more than one where it may find older stores.
     follows: Vec<Vec<Follows>>,
+    /// Threads whose rounds read the clock of the machine.
+    timed: Vec<usize>,
     held: Vec<Held>,
     /// The last change, which may turn out to be none.
     changed: (usize, u64),
@@ -83,8 +87,20 @@ pub(super) struct States {
 
 impl States {
     pub fn clear(&mut self) {
-        let States { threads, variables, rounds, places, sum, hidden, left, left_nearly, follows, held, changed } =
-            self;
+        let States {
+            threads,
+            variables,
+            rounds,
+            places,
+            sum,
+            hidden,
+            left,
+            left_nearly,
+            follows,
+            timed,
+            held,
+            changed,
+        } = self;
         threads.clear();
         variables.clear();
         rounds.clear();
@@ -92,6 +108,7 @@ impl States {
         left.clear();
         left_nearly.clear();
         follows.clear();
+        timed.clear();
         held.clear();
         (*sum, *hidden, *changed) = (0, 0, (0, 0));
     }
@@ -175,6 +192,9 @@ impl States {
 
     /// A step that is none of a trial any more may change what is not seen.
     fn retain(&mut self, thread: usize, still: impl FnMut(&mut Follows) -> bool) {
+        if self.is_timed(thread) {
+            return;
+        }
         let as_shown = self.follows.get_mut(thread).is_some_and(|follows| {
             follows.retain_mut(still);
             !follows.is_empty()
@@ -267,19 +287,30 @@ impl States {
         }
     }
 
+    /// Whether the round of a thread reads the clock of the machine: see 8.
+    pub fn is_timed(&self, thread: usize) -> bool {
+        self.timed.contains(&thread)
+    }
+
     /// A round begins: what is known of the ways that it can take.
     pub fn begins(&mut self, thread: usize, rounds: impl Iterator<Item = Round>) {
+        self.timed.retain(|timed| *timed != thread);
         if thread >= self.follows.len() {
             self.follows.resize_with(thread + 1, Vec::new);
         }
         let hidden = self.hidden;
         let follows = &mut self.follows[thread];
         follows.clear();
+        let timed = &mut self.timed;
         follows.extend(rounds.filter_map(|round| match round {
             Round::ChangesNothing(proof, inputs) => Some(Follows { proof, inputs, made: 0, hidden }),
+            Round::TellsTime => {
+                timed.push(thread);
+                None
+            }
             _ => None,
         }));
-        if follows.is_empty() {
+        if follows.is_empty() && !self.is_timed(thread) {
             self.may_change(thread);
         }
     }

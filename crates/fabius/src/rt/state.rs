@@ -173,7 +173,11 @@ impl Rt {
     #[inline(never)]
     fn may_go_on(&self, id: usize) -> bool {
         if self.repeats(id) {
-            return !(0..self.threads.len()).any(|other| self.is_able(other)) && self.is_its_turn(id);
+            let goes_on = !(0..self.threads.len()).any(|other| self.is_able(other)) && self.is_its_turn(id);
+            if !goes_on && self.states.is_timed(id) {
+                self.left_out.set(self.threads[id].op().map(|op| LeftOut::Clock(op.at)));
+            }
+            return goes_on;
         }
         if !self.fair.allows(self, id) {
             self.left_out.set(self.threads[id].op().map(|op| LeftOut::Fairness(op.at)));
@@ -353,9 +357,14 @@ impl Rt {
             };
             self.threads.iter().enumerate().any(of)
         };
-        let instructions = outcome.instructions;
-        let (round, is_last) = self.loops.learn(at, Proof::new(start, outcome, self.epoch, others), instructions);
-        if is_last {
+        let (round, is_news) = match outcome.end {
+            End::Clock => (Round::TellsTime, self.loops.tells_time(at)),
+            End::Round | End::Other => {
+                let instructions = outcome.instructions;
+                self.loops.learn(at, Proof::new(start, outcome, self.epoch, others), instructions)
+            }
+        };
+        if is_news {
             self.begins_anew();
         }
         let Some(usual) = self.usual_round.take() else { return self.is_usual(at, start, round) };

@@ -40,6 +40,8 @@ pub(super) enum End {
     Round,
     /// It would have done something else.
     Other,
+    /// It would have read the clock of the machine, so that no round is like another.
+    Clock,
 }
 
 /// Memory that was read, with what was found; not what the round itself has put on its stack, nor what the crate keeps.
@@ -336,6 +338,13 @@ impl Trial {
         true
     }
 
+    /// How a trial ends that does not go on with the instruction. Where the processor's clock cannot be read, the kernel is asked.
+    fn ends_before(&mut self, registers: &[greg_t]) -> End {
+        let known = self.instructions.get(registers[libc::REG_RIP as usize] as usize);
+        let asks = known.is_call && registers[libc::REG_RAX as usize] == libc::SYS_clock_gettime;
+        if known.tells_time || asks { End::Clock } else { End::Other }
+    }
+
     /// The same for all words that some of this memory belongs to.
     unsafe fn uses_memory(&mut self, address: usize, size: usize) -> bool {
         let words = (address & !7..address + size).step_by(8);
@@ -566,7 +575,8 @@ unsafe extern "C" fn on_trap(signal: c_int, _: *mut siginfo_t, context: *mut c_v
             trial.is_aside = true;
             registers[libc::REG_EFL as usize] &= !TRAP;
         } else if !trial.goes_on(registers, saved) {
-            trial.is_over(registers, End::Other);
+            let end = trial.ends_before(registers);
+            trial.is_over(registers, end);
         }
     }
 }
