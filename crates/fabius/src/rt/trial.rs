@@ -9,6 +9,7 @@
 //!
 //! Only on Linux on x86-64. Elsewhere, or where traps do not come, nothing can be tried out, and no repetition is seen.
 
+mod handler_stack;
 mod probe;
 
 use super::instruction::{Access, Instructions, Known};
@@ -514,7 +515,7 @@ pub(super) unsafe fn begins(stack: Range<usize>, top: usize, allow: impl FnOnce(
                 this.keep(address, size);
             }
         }
-        let before = handler_stack();
+        let before = handler_stack::install();
         let (start, copy) = (&raw mut (*trial).start, (*trial).copy.as_mut_ptr());
         UNDER_WAY.set(trial);
         if fabius_trial_begins(start, copy, top) == 0 {
@@ -522,30 +523,6 @@ pub(super) unsafe fn begins(stack: Range<usize>, top: usize, allow: impl FnOnce(
         }
         libc::sigaltstack(&before, ptr::null_mut());
         Some((*trial).outcome())
-    }
-}
-
-/// The stack of the handler, which needs more than std gives it. Returns the one before.
-unsafe fn handler_stack() -> libc::stack_t {
-    const SIZE: usize = 128 << 10;
-    thread_local! {
-        static STACK: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    }
-    let memory = STACK.with(|stack| {
-        let mut stack = stack.borrow_mut();
-        stack.resize(SIZE, 0);
-        stack.as_mut_ptr()
-    });
-    // SAFETY: the memory lives until the thread ends, and the signal reaches it again.
-    unsafe {
-        let mut before: libc::stack_t = zeroed();
-        let new = libc::stack_t { ss_sp: memory.cast(), ss_flags: 0, ss_size: SIZE };
-        libc::sigaltstack(&new, &mut before);
-        let mut traps: libc::sigset_t = zeroed();
-        libc::sigemptyset(&mut traps);
-        libc::sigaddset(&mut traps, libc::SIGTRAP);
-        libc::pthread_sigmask(libc::SIG_UNBLOCK, &traps, ptr::null_mut());
-        before
     }
 }
 
