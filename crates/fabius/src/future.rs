@@ -1,6 +1,6 @@
 //! A small executor under the scheduler: tasks are threads that poll, and waking is like `unpark`.
 //!
-//! To poll a task or its handle and to leave or take a waker are a lock and its release, two steps; least costs count these.
+//! To poll a task or its handle is a lock and its release, two steps; least costs count these.
 
 use crate::rt::{self, Object, Op, Rt};
 use crate::sync::Mutex;
@@ -199,21 +199,26 @@ pub async fn yield_now() {
     .await;
 }
 
-/// A place for the waker of one task, as in the `futures` crate.
-#[derive(Default)]
-pub struct AtomicWaker(Mutex<Option<Waker>>);
+/// A place for the waker of one task, as in the `futures` crate: to leave a waker and to take it are one step each.
+pub struct AtomicWaker {
+    object: Object,
+    /// Of std: locked for a moment only, in which no code of the test runs.
+    waker: std::sync::Mutex<Option<Waker>>,
+}
 
 impl AtomicWaker {
     /// An empty place.
     #[track_caller]
     pub const fn new() -> AtomicWaker {
-        AtomicWaker(Mutex::new(None))
+        AtomicWaker { object: Object::new(), waker: std::sync::Mutex::new(None) }
     }
 
     /// Leaves a waker, in place of an earlier one.
     #[track_caller]
     pub fn register(&self, waker: &Waker) {
-        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(waker.clone());
+        let waker = waker.clone();
+        let earlier = self.put("register", Some(waker), Location::caller());
+        drop(earlier);
     }
 
     /// Leaves a waker, in place of an earlier one.
@@ -233,7 +238,21 @@ impl AtomicWaker {
     /// Takes the waker.
     #[track_caller]
     pub fn take_waker(&self) -> Option<Waker> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
+        self.put("take waker", None, Location::caller())
+    }
+
+    /// Says what was there.
+    fn put(&self, name: &'static str, waker: Option<Waker>, at: &'static Location<'static>) -> Option<Waker> {
+        rt::point(Op::write(name, self.object.id(), at));
+        let mut there = self.waker.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        std::mem::replace(&mut there, waker)
+    }
+}
+
+impl Default for AtomicWaker {
+    #[track_caller]
+    fn default() -> AtomicWaker {
+        AtomicWaker::new()
     }
 }
 

@@ -438,7 +438,7 @@ impl<'scope> Scope<'scope, '_> {
     }
 }
 
-/// As in std.
+/// As in std. At its end the threads that the caller has not joined itself are joined, each in a step.
 #[track_caller]
 pub fn scope<'env, F, T>(f: F) -> T
 where

@@ -162,6 +162,8 @@ pub struct State {
     pub born: Vec<u8>,
     /// The threads that the end of the scope has to join.
     pub in_scope: Set,
+    /// The threads whose results were asked for.
+    pub asked: Set,
     /// Whether a thread of the scope has panicked that was not joined before.
     pub scope_panicked: bool,
     /// Whether the scope is over.
@@ -206,6 +208,7 @@ impl State {
             threads: threads.clone().map(thread).collect(),
             born: vec![0],
             in_scope: 0,
+            asked: 0,
             scope_panicked: false,
             scope_ended: false,
         }

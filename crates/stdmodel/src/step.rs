@@ -204,7 +204,7 @@ impl Rules<'_> {
             let first = state.born.iter().copied().find(|t| state.in_scope & (1 << t) != 0).expect("not empty");
             state.in_scope &= !(1 << first);
             let Life::Ended(panicked) = state.threads[usize::from(first)].life else { return false };
-            state.scope_panicked |= panicked;
+            state.scope_panicked |= panicked && state.asked & (1 << first) == 0;
         } else {
             t.phase = Phase::Taken; // the step in which it ends
         }
@@ -478,7 +478,11 @@ impl Rules<'_> {
             Op::Join(other) => match state.threads[usize::from(other)].life {
                 Life::Ended(panicked) => {
                     state.threads[t].handles &= !(1 << other);
-                    state.in_scope &= !(1 << other);
+                    state.asked |= 1 << other;
+                    // The end of the scope waits for all that its own thread has not joined.
+                    if t == 0 {
+                        state.in_scope &= !(1 << other);
+                    }
                     state.done(t, Some(panicked.into()))
                 }
                 _ => false,
