@@ -160,3 +160,25 @@ fn machine_and_reference_agree_on_random_walks_through_random_programs() {
         }
     }
 }
+
+#[test]
+fn machine_and_reference_agree_on_guards_in_which_constants_decide() {
+    let parts = ["x == 0", "x == 1", "flag", "true", "false", "BUG", "!BUG", "x != y"];
+    let mut guards: Vec<String> = Vec::new();
+    for a in parts {
+        for b in parts {
+            guards.extend([format!("{a} || {b}"), format!("{a} && {b}"), format!("!({a} || {b})"), format!("!({a} && {b})")]);
+        }
+    }
+    for guard in guards {
+        let source = format!(
+            "const BUG = false; var x: 0..2; var y: 0..2; var flag: bool;
+             process p[1] {{ await {guard}; y = 1; atomic {{ await {guard}; x = 1; }} flag = true; }}
+             process q[1] {{ x = 1; flag = true; x = 0; }}"
+        );
+        let program = fabius_lang::compile(&source, &Default::default()).expect("the program compiles");
+        for seed in 0..4 {
+            walk(&program, Points::All, seed, 20, &mut Twins::default()).unwrap_or_else(|e| panic!("{guard}: {e}"));
+        }
+    }
+}

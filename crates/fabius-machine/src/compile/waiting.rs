@@ -48,9 +48,11 @@ impl<'p> Compiler<'p> {
         self.land(&[over]);
         let code = &mut self.code;
         let quick = match code.instrs[entry as usize] {
-            Instr::Unless { cmp, a, b, .. }
+            // Constants may leave one comparison whose two ways lead to the same place: `x == 0 || true`.
+            Instr::Unless { cmp, a, b, to }
                 if !join
                     && code.instrs.len() - entry as usize == 5
+                    && to == entry + 3
                     && a.area() != Area::Temp
                     && b.area() != Area::Temp =>
             {
