@@ -47,6 +47,25 @@ pub fn constants(args: &ProgramArgs) -> Result<Vec<(String, String)>, Failure> {
     Ok(all)
 }
 
+/// Refuses what is for C programs alone, where a program is none.
+pub fn refuse_for_others(path: &Path, args: &ProgramArgs) -> Result<(), Failure> {
+    let given = [
+        (INCLUDE, !args.includes.is_empty()),
+        (WITH, !args.with.is_empty()),
+        (ALLOCATIONS, args.allocations.is_some()),
+        (PROPERTY, args.property.is_some()),
+        (DATA_MODEL, args.data_model.is_some()),
+        (OVERFLOW, args.overflow),
+        (LEAKS, args.leaks),
+        (HAVOC, args.havoc),
+    ];
+    match given.into_iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((name, _)) => Err(input(format!("`{name}` is for C programs, and `{}` is none", path.display()))
+            .help(format!("leave out `{name}`"))),
+    }
+}
+
 /// The property that a file asks about, or that has this name.
 pub fn property_of(file: &Path) -> Result<Property, Failure> {
     if let Some(property) = file.to_str().and_then(Property::of_name) {

@@ -1,7 +1,7 @@
 //! Programs and recorded runs, as the command line names them.
 
 use crate::args::common::ProgramArgs;
-use crate::failure::{Failure, of_proof};
+use crate::failure::{Failure, input, of_proof};
 use crate::paint::Paint;
 use crate::{c, files, task};
 use fabius_lang::program::Program;
@@ -55,6 +55,11 @@ pub fn compile(
 ) -> Result<Loaded, Failure> {
     if c::is_c(path) {
         return compile_c(source, path, args, choices, budget);
+    }
+    c::refuse_for_others(path, args)?;
+    if path.extension().is_some_and(|e| e == "ctp") {
+        return Err(input(format!("`{}` is a recorded run, and no program", path.display()))
+            .help(format!("ask about it with `fabius trace {}`", path.display())));
     }
     let ProgramArgs { instances, consts, .. } = args;
     let file = path.display().to_string();

@@ -171,3 +171,31 @@ fn standard_streams_are_files_too() {
     expect(&run(&[&m, "--json"], Stdio::null(), end.into()), 2, &["standard output is the same file as the input"]);
     assert_eq!(std::fs::read(&m).expect("it is there"), before);
 }
+
+#[test]
+fn what_is_for_c_programs_alone_is_refused_before_anything_runs() {
+    let folder = with_inputs("options_of_c");
+    let (m, run) = (path(&folder, "m.fab"), path(&folder, "m.ctp"));
+    for options in [
+        &["--with", "other.c"][..],
+        &["-I", "headers"],
+        &["--allocations", "3"],
+        &["--property", "none.prp"],
+        &["--data-model", "ilp32"],
+        &["--overflow"],
+        &["--leaks"],
+        &["--havoc"],
+    ] {
+        for command in ["check", "verify", "decide", "translate"] {
+            refused(&folder, &[&[command, &m], options].concat(), "is for C programs, and `");
+        }
+    }
+    for command in ["check", "verify", "decide"] {
+        refused(&folder, &[command, &m, "--natively"], "is no C program");
+        refused(&folder, &[command, &m, "--svcomp"], "no property of a C program is asked about");
+        refused(&folder, &[command, &m, "--witness", &path(&folder, "w.yml")], "no property of a C program");
+        refused(&folder, &[command, "corpus/c/ring.c", "--svcomp"], "no property of a C program is asked about");
+        refused(&folder, &[command, &run], "is a recorded run, and no program");
+    }
+    refused(&folder, &["check", &m, "examples/account.fab", "--natively"], "is for one program");
+}

@@ -6,7 +6,7 @@ use fabius_explore::complete::some_execution;
 use fabius_explore::search::{Cut, Monitor, Options, Outcome};
 use fabius_lang::program::{ExprKind, Program, StmtKind, Value};
 use fabius_machine::{Machine, StepLimits};
-use fabius_trace::{Bound, Points, Reason, Span};
+use fabius_trace::{Bound, Points, Reason, SchedulerKind, Span};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -82,7 +82,12 @@ pub fn is_vacuous(
     }
     let few = || Some(options.memory.map_or(FEW_BYTES, |memory| memory.min(FEW_BYTES)));
     let memory = if counts_executions { few() } else { options.memory };
-    let options = &Options { memory, ..options.clone() };
+    let mut options = Options { memory, ..options.clone() };
+    if plan.bound == Bound::Delays && options.max.is_none() {
+        // To delay in circles is no execution, and all executions are within some number of delays.
+        (options.bound, options.scheduler) = (Bound::None, SchedulerKind::Bag);
+    }
+    let options = &options;
     let some = match with_assertions_at_ends(program) {
         None => some_execution(engine, options, monitor, is_dropped),
         Some(asserting) => {

@@ -1,6 +1,6 @@
 //! An answer about no execution is none.
 
-use fabius_trace::{Bound, Points, Reason, Verdict};
+use fabius_trace::{Bound, Points, Reason, SchedulerKind, Verdict};
 use fabius_verify::{Plan, Strategy, check, program_id};
 use std::sync::atomic::AtomicBool;
 
@@ -11,8 +11,12 @@ fn said(source: &str, plan: &Plan) -> Verdict {
     report.unwrap_or_else(|e| panic!("{e:?}\n{source}")).verdict
 }
 
-fn plans() -> [Plan; 6] {
+fn plans() -> [Plan; 9] {
+    let delays = |scheduler, max| Plan { bound: Bound::Delays, scheduler, max, ..Plan::default() };
     [
+        delays(SchedulerKind::RoundRobin, None),
+        delays(SchedulerKind::RoundRobin, Some(2)),
+        delays(SchedulerKind::DepthFirst, None),
         Plan::default(),
         Plan { points: Points::Sync, ..Plan::default() },
         Plan { max: Some(0), ..Plan::default() },
@@ -30,6 +34,8 @@ fn programs_of_which_no_execution_completes_are_not_verified() {
         "process p[2] { let k = any 2..1; }",
         "var x: 0..3; init { if * { assume false; } x = 1; let k = any 2..x; assert false; }",
         "sync var x: 0..3; process p[2] { x = (x + 1) % 4; zield; assume x > 3; }",
+        // Two that could go on for ever, so that the scheduler can turn from one to the other.
+        "var x: bool; process p[2] { x = false; assume x; }",
         // Before the first step, after several outcomes of a choice.
         "init { let i = any 0..3; assume i > 3; }",
         "thread var x: 0..3; process p[2] { x = any 0..3; assume x > 3; }",

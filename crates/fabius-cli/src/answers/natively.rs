@@ -21,8 +21,9 @@ const MAX_STEPS: u32 = 100_000;
 
 /// Says whether the bug is seen in the real binary, or why not.
 pub fn give(verdict: &Verdict, loaded: &Loaded) -> Result<(), Failure> {
-    if !c::is_c(Path::new(&loaded.id.file)) {
-        return Err(input(format!("`{}` is no C program: there is no binary of it", printable(&loaded.id.file))));
+    let file = Path::new(&loaded.id.file);
+    if !c::is_c(file) {
+        return Err(no_binary(file));
     }
     let Verdict::Bug { trace } = verdict else { return Ok(()) };
     let words = match seen(trace, loaded)? {
@@ -30,6 +31,11 @@ pub fn give(verdict: &Verdict, loaded: &Loaded) -> Result<(), Failure> {
         Seen::No(words) => format!("not seen in the real binary: {words}"),
     };
     files::print(&format!("\n{}\n", printable(&words)))
+}
+
+/// Of what is no C program nothing can be built.
+pub fn no_binary(file: &Path) -> Failure {
+    input(format!("`{}` is no C program: there is no binary of it", printable(&file.display().to_string())))
 }
 
 enum Seen {

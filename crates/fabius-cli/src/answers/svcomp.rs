@@ -1,16 +1,36 @@
 //! Answers in the words of SV-COMP: the verdict, and violation witnesses in YAML (format 2.0; 2.2 where there are threads).
 
-use super::natively;
-use crate::args::common::SvcompArgs;
+use super::natively::{self, no_binary};
+use crate::args::common::{ProgramArgs, SvcompArgs};
 use crate::c;
 use crate::failure::{Failure, input};
 use crate::files;
 use crate::program::Loaded;
+use crate::task;
 use fabius_c::Property;
 use fabius_trace::{BugKind, ErrorTrace, Span, Verdict};
 use std::fmt::Write;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Refuses what cannot be given of this program, before anything runs.
+pub fn refuse_what_cannot_be_given(file: &Path, program: &ProgramArgs, args: &SvcompArgs) -> Result<(), Failure> {
+    // A task definition names a C program and its property.
+    if task::is_task(file) {
+        return Ok(());
+    }
+    if args.natively && !c::is_c(file) {
+        return Err(no_binary(file));
+    }
+    match program.property {
+        None if args.witness.is_some() || args.svcomp => Err(no_property()),
+        _ => Ok(()),
+    }
+}
+
+fn no_property() -> Failure {
+    input("no property of a C program is asked about").help("name one: `--property unreach-call`")
+}
 
 /// Writes and prints what the options ask for.
 pub fn give(verdict: &Verdict, loaded: &Loaded, args: &SvcompArgs) -> Result<(), Failure> {
@@ -21,7 +41,7 @@ pub fn give(verdict: &Verdict, loaded: &Loaded, args: &SvcompArgs) -> Result<(),
         return Ok(());
     }
     let Some(property) = c::property(&loaded.id) else {
-        return Err(input("no property of a C program is asked about").help("name one: `--property unreach-call`"));
+        return Err(no_property());
     };
     if let (Some(path), Verdict::Bug { trace }) = (&args.witness, verdict)
         && word(verdict, property) != "unknown"

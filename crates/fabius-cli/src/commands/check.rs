@@ -38,6 +38,7 @@ pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
 
 /// One file: the answer with its schedule.
 fn one(file: &Path, args: &CheckArgs, plan: &Plan) -> Result<u8, Failure> {
+    svcomp::refuse_what_cannot_be_given(file, &args.program, &args.svcomp)?;
     let stop = stop::on_interrupt();
     let all = [check(file, args, plan, &stop)];
     let junit = args.junit.as_ref().map_or(Ok(()), |path| give::write_junit(path, plan, &all));
@@ -132,6 +133,7 @@ fn refuse_what_is_for_one_file(args: &CheckArgs) -> Result<(), Failure> {
         ("--dot", args.dot.is_some()),
         ("--witness", args.svcomp.witness.is_some()),
         ("--svcomp", args.svcomp.svcomp),
+        ("--natively", args.svcomp.natively),
     ];
     match given.iter().find(|(_, given)| *given) {
         None => Ok(()),

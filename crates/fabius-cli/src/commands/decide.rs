@@ -22,6 +22,7 @@ use std::time::Instant;
 pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
     let began = Instant::now();
     refuse_losses(&[args.file.as_path()], &args.outputs())?;
+    svcomp::refuse_what_cannot_be_given(&args.file, &args.program, &args.svcomp)?;
     let stop = stop::on_interrupt();
     let budget = Budget { time: args.time, memory: for_reading(args.memory), stop: &stop };
     let loaded = load(&args.file, &args.program, Choices::Unbounded, budget)?;

@@ -22,6 +22,7 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     let began = Instant::now();
     refuse_losses(&args.inputs(), &args.outputs())?;
     let stop = stop::on_interrupt();
+    svcomp::refuse_what_cannot_be_given(&args.file, &args.sequential.program, &args.svcomp)?;
     let budget = Budget { time: args.limits.time, memory: args.limits.memory, stop: &stop };
     let loaded = load(&args.file, &args.sequential.program, Choices::Unbounded, budget)?;
     let program = match &loaded.program {

@@ -19,6 +19,7 @@ mod rhs;
 mod select;
 mod statement;
 mod walk;
+mod yields;
 
 use crate::diagnostic::Diagnostic;
 use crate::program::*;
@@ -81,6 +82,7 @@ pub fn compile(source: &str, options: &Options) -> Result<Program, Vec<Diagnosti
 pub fn finish_program(program: &mut Program) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     access::check_atomic(program, &mut diagnostics);
+    yields::give_way_to_threads(program);
     access::assign(program);
     dropping::assign(program);
     diagnostics
@@ -157,6 +159,7 @@ fn finish(
     }
     if diagnostics.is_empty() {
         access::check_atomic(&program, diagnostics);
+        yields::give_way_to_threads(&mut program);
         access::infer_classes(&mut program, &declared);
         access::assign(&mut program);
         dropping::assign(&mut program);
