@@ -167,7 +167,12 @@ fn machine_and_reference_agree_on_guards_in_which_constants_decide() {
     let mut guards: Vec<String> = Vec::new();
     for a in parts {
         for b in parts {
-            guards.extend([format!("{a} || {b}"), format!("{a} && {b}"), format!("!({a} || {b})"), format!("!({a} && {b})")]);
+            guards.extend([
+                format!("{a} || {b}"),
+                format!("{a} && {b}"),
+                format!("!({a} || {b})"),
+                format!("!({a} && {b})"),
+            ]);
         }
     }
     for guard in guards {

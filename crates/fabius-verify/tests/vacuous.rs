@@ -35,7 +35,7 @@ fn programs_of_which_no_execution_completes_are_not_verified() {
         "var x: 0..3; init { if * { assume false; } x = 1; let k = any 2..x; assert false; }",
         "sync var x: 0..3; process p[2] { x = (x + 1) % 4; zield; assume x > 3; }",
         // Two that could go on for ever, so that the scheduler can turn from one to the other.
-        "var x: bool; process p[2] { x = false; assume x; }",
+        "sync var x: bool; process p[2] { x = false; assume x; }",
         // Before the first step, after several outcomes of a choice.
         "init { let i = any 0..3; assume i > 3; }",
         "thread var x: 0..3; process p[2] { x = any 0..3; assume x > 3; }",
