@@ -149,7 +149,9 @@ impl Lower {
                             ));
                         }
                         Some(Meet::Send { channel, values }) => {
-                            self.sends(&ways, edge, &channel, &values, locals, &free)
+                            // Who may receive at the same place is not who receives its own message.
+                            let me = place.then(|| read(local(*pid, BYTE, edge.span)));
+                            self.sends(&ways, edge, &channel, &values, locals, (&free, me))
                         }
                         None => {
                             edge.guard = Some(match edge.guard.take() {
@@ -171,13 +173,20 @@ impl Lower {
         channel: &Expr,
         values: &[Expr],
         locals: &mut Vec<Local>,
-        free: &Expr,
+        (free, me): (&Expr, Option<Expr>),
     ) {
         let Some(meeting) = &self.meeting else { return };
         let span = edge.span;
-        let wants = |way: &Way, who: Expr| self.wants(meeting, way, who, channel, values, span);
-        let fitting: Vec<(usize, &Way)> =
-            ways.iter().enumerate().filter(|(_, w)| value_of(&wants(w, constant(0, BYTE, span))) != Some(0)).collect();
+        let fits =
+            |way: &Way| value_of(&self.wants(meeting, way, constant(0, BYTE, span), channel, values, span)) != Some(0);
+        let fitting: Vec<(usize, &Way)> = ways.iter().enumerate().filter(|(_, w)| fits(w)).collect();
+        let wants = |way: &Way, who: Expr| {
+            let wants = self.wants(meeting, way, who.clone(), channel, values, span);
+            match &me {
+                Some(me) => and(binary(BinaryOp::Ne, cast(who, &BYTE), me.clone()), wants),
+                None => wants,
+            }
+        };
         let all = (0..meeting.processes).flat_map(|who| fitting.iter().map(move |(_, w)| (who, *w)));
         let ready = all.map(|(who, way)| wants(way, constant(who.into(), BYTE, span))).reduce(or);
         edge.guard = Some(ready.map_or(boolean(false, span), |ready| and(free.clone(), ready)));

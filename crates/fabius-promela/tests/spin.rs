@@ -27,6 +27,16 @@ use Said::{Bug, None as Fine};
 
 const CASES: &[Case] = &[
     case(
+        "who may send and receive at one place does not meet itself",
+        Bug,
+        "chan c = [0] of { byte }; byte x; active proctype p() { if :: c?x :: c!1 fi } active proctype q() { if :: c!2 :: skip fi }",
+    ),
+    case(
+        "two who may both send and receive meet each other",
+        Fine,
+        "chan c = [0] of { byte }; byte met; active [2] proctype p() { byte x; if :: c?x :: c!1 fi; met++; assert(x < 2) }",
+    ),
+    case(
         "a lost update",
         Bug,
         "byte x; active [2] proctype p() { byte t; t = x; x = t + 1 } active proctype q() { x == 1; assert(x != 1) }",
