@@ -110,7 +110,7 @@ pub fn run(arguments: Vec<String>) -> Result<(), String> {
 fn fabius(root: &Path, model: &Model) -> Result<Sample, String> {
     let mut command = Command::new(root.join("target/dist/fabius"));
     command.arg("check").arg(root.join("bench/models").join(model.file).with_extension("fab"));
-    command.args(["--const", model.size, "--bound", "none", "--jobs", "1", "--json"]);
+    command.args(["--const", model.size, "--bound", "none", "--no-reduction", "--jobs", "1", "--json"]);
     if model.deadlocks == Deadlocks::AreExpected {
         command.arg("--no-deadlock");
     }

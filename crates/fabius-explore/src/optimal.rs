@@ -100,6 +100,7 @@ pub fn search<S: System>(
         cut: if bug.is_some() { None } else { cut },
         bug,
         finals: search.level.executions,
+        reduced: 0,
         growth: search.growth.end(search.level.executions, search.signatures.len()),
         levels: vec![search.level],
         memory: 0,

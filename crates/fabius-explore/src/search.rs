@@ -60,6 +60,8 @@ pub struct Options {
     pub reduction: Reduction,
     /// Whether states that differ only in what their threads are called are stored as one, where that is sound.
     pub symmetry: bool,
+    /// Whether steps are left out that can be made later just as well, where that is sound.
+    pub ample: bool,
     /// Whether stateless search ends with the first bug, instead of with the shortest of all that cost as little.
     pub at_first_bug: bool,
     /// Seed of random strategies.
@@ -86,6 +88,7 @@ impl Default for Options {
             max_steps: MAX_STEPS,
             reduction: Reduction::None,
             symmetry: false,
+            ample: false,
             at_first_bug: false,
             seed: 0,
         }
@@ -143,6 +146,8 @@ pub struct Outcome {
     pub memory: u64,
     /// Final states and what is pending in them, if they were asked for.
     pub finals: u64,
+    /// States of which some steps were left out that can be made later just as well ([`Options::ample`]).
+    pub reduced: u64,
     /// Distinct happens-before relations after so many executions (stateless search and random strategies).
     pub growth: Vec<Grown>,
 }

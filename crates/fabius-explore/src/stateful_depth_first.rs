@@ -120,6 +120,7 @@ pub fn search<S: Snapshot>(
         cut: if bug.is_some() { None } else { cut },
         memory: search.bytes,
         finals: search.finals,
+        reduced: 0,
         growth: Vec::new(),
         bug,
     }

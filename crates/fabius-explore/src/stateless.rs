@@ -163,6 +163,7 @@ impl<S: System + Sync> Search<'_, S> {
             completed,
             memory: 0,
             finals: shared.executions,
+            reduced: 0,
             growth: shared.growth.end(shared.executions, shared.signatures.len()),
         }
     }

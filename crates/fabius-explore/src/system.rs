@@ -339,6 +339,13 @@ pub trait Packed: Snapshot {
     /// [`Snapshot::repeats`] in the state that is looked at.
     fn repeats_at(&self, cursor: &Self::Cursor, index: usize) -> bool;
 
+    /// Of the tasks that can go on in the state that is looked at (all of them, in increasing order) those whose next steps alone need
+    /// be made, if they are fewer and the other steps are made at last: whatever others may do before one of these steps is made leads
+    /// to the same states, ends and bugs if that step is made first. False if there are no fewer.
+    fn ample(&self, _: &Self::Cursor, _ready: &[usize], _chosen: &mut Vec<usize>) -> bool {
+        false
+    }
+
     /// Gives the threads of what the last step has made the names that [`Snapshot::canonical_names`] says.
     fn name_threads(&self, cursor: &mut Self::Cursor);
 

@@ -98,6 +98,7 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
     Outcome {
         cut: if bug.is_some() { None } else { cut.or(limit).or(Some(Cut::Executions)) },
         finals: level.executions,
+        reduced: 0,
         growth: growth.end(level.executions, signatures.len()),
         bug,
         levels: vec![level],

@@ -1,8 +1,10 @@
 //! The Fabius language compiled to transition code over packed states, which the explorer runs.
 
+mod ample;
 mod code;
 mod compile;
 mod exec;
+mod footprint;
 mod layout;
 mod limits;
 mod packed;

@@ -1,5 +1,6 @@
 //! The machine as a [`System`], and states as bytes.
 
+use crate::ample::Ample;
 use crate::code::{Guard, Instr};
 use crate::compile::{Compiled, compile};
 use crate::exec::{Exec, operand, peek};
@@ -13,6 +14,7 @@ use fabius_explore::system::{ANONYMOUS, Access, Choose, End, Fault, Snapshot, St
 use fabius_lang::program::Program;
 use fabius_trace::Points;
 use std::cmp::Ordering;
+use std::sync::OnceLock;
 
 /// A compiled program.
 #[derive(Debug)]
@@ -22,6 +24,7 @@ pub struct Machine<'a> {
     pub(crate) program: Compiled,
     has_buffers: bool,
     pub(crate) packing: Packing,
+    ample: OnceLock<Option<Ample>>,
 }
 
 struct First;
@@ -42,6 +45,7 @@ impl<'a> Machine<'a> {
             has_buffers: program.has_buffers(),
             source: program.clone(),
             packing: Packing::default(),
+            ample: OnceLock::new(),
         }
     }
 
@@ -58,6 +62,12 @@ impl<'a> Machine<'a> {
     /// Whether an assumption failed before the first step, so that this initial state is none.
     pub fn is_dropped(&self, state: &State) -> bool {
         state.tasks.is_empty() && !state.started
+    }
+
+    /// What says whose steps alone need be made, if the program is not too large.
+    pub(crate) fn ample(&self) -> Option<&Ample> {
+        let processes = self.source.processes.iter().map(|process| process.proc);
+        self.ample.get_or_init(|| Ample::of(&self.program, self.packed_code(), processes)).as_ref()
     }
 
     fn exec<'b>(&'b self, state: &'b mut State, choose: &'b mut dyn Choose, log: &'b mut StepLog) -> Exec<'b> {

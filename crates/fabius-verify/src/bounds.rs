@@ -17,6 +17,7 @@ pub fn of_verdict(verdict: Verdict) -> Report {
         completed: None,
         total_states: None,
         symmetry: false,
+        reduction: false,
         outcomes: None,
         memory: 0,
         elapsed: Duration::ZERO,

@@ -95,6 +95,7 @@ pub fn measure(
         properties: false,
         // All of them count states, and only a search with states could leave some out.
         symmetry: false,
+        reduction: false,
         ..Plan::default()
     };
     plan.validate(program).map_err(CheckError::Plan)?;

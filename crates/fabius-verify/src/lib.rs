@@ -69,6 +69,8 @@ pub struct Plan {
     /// Whether states that differ only in which of several threads that do the same is which are looked at as one, where that
     /// changes no answer.
     pub symmetry: bool,
+    /// Whether steps are left out that can be made later just as well, where that changes no answer.
+    pub reduction: bool,
     /// Worker threads, at least 1.
     pub jobs: usize,
     /// Bytes for states.
@@ -95,6 +97,7 @@ impl Default for Plan {
             livelock: false,
             properties: true,
             symmetry: true,
+            reduction: true,
             jobs: 1,
             memory: None,
             time: None,
@@ -115,10 +118,12 @@ pub struct Report {
     pub levels: Vec<LevelStats>,
     /// The largest value of the bound whose schedules were all explored.
     pub completed: Option<u32>,
-    /// Number of all reachable states, if the search exhausted them.
+    /// Number of all reachable states, if the search exhausted them and left no steps out.
     pub total_states: Option<u64>,
     /// Whether states are counted up to which of several threads that do the same is which.
     pub symmetry: bool,
+    /// Whether steps were left out that can be made later just as well, so that not all states are counted.
+    pub reduction: bool,
     /// How many outcomes of choices lead to the only state, if there is only one.
     pub outcomes: Option<u64>,
     /// Bytes that the stored states took.
@@ -265,7 +270,9 @@ fn checked(
         (None, None) if complete => Verdict::Verified,
         (None, None) => Verdict::NoBugWithinBounds { bounds },
     };
-    let total = outcome.levels.last().filter(|_| outcome.exhausted && !plan.stateless).map(|l| l.states);
+    let reduction = outcome.reduced > 0;
+    let counted = outcome.levels.last().filter(|_| outcome.exhausted && !plan.stateless && !reduction);
+    let total = counted.map(|level| level.states);
     let outcomes = (total == Some(1)).then(|| {
         let transitions = outcome.levels.last().map_or(0, |l| l.transitions);
         fabius_explore::complete::beginnings(&engine, &options, &monitor).max(transitions)
@@ -275,6 +282,7 @@ fn checked(
         limits: Vec::new(),
         total_states: total,
         symmetry: stores && symmetry::applies(&engine, &options),
+        reduction,
         outcomes,
         completed: outcome.completed,
         levels: outcome.levels,
@@ -405,6 +413,7 @@ fn options(plan: &Plan, began: Instant) -> Options {
         deadlock: plan.deadlock,
         livelock: plan.livelock,
         symmetry: plan.symmetry,
+        ample: plan.reduction,
         jobs: plan.jobs,
         memory: plan.memory,
         deadline: plan.time.and_then(|t| began.checked_add(t)),

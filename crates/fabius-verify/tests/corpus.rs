@@ -36,6 +36,7 @@ fn plan(options: &Options) -> Plan {
         executions: options.executions,
         // Counts are those of all states.
         symmetry: false,
+        reduction: false,
         ..Plan::default()
     }
 }

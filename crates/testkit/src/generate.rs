@@ -27,6 +27,9 @@ pub enum Shape {
     Buffers,
     /// `init`, the last one, spawns the first several times; what is between are `process`es of two copies.
     Alike,
+    /// Threads with phases of their own, of two that work together, and of all; an odd number of them are `process`es, an even one
+    /// is spawned and waited for.
+    Phased,
 }
 
 /// A statement.
@@ -81,10 +84,28 @@ var ts: thread_set;
 var note: ref Note;
 ";
 
+/// What programs of threads with phases have in addition. In a statement `@` is the number of its body, and `#` that of its pair.
+const OF_PHASED: &str = "\
+var own0: 0..3; var own1: 0..3; var own2: 0..3; var own3: 0..3; var own4: 0..3;
+var duo0: 0..3; var duo1: 0..3; var duo2: 0..3;
+var each: [0..3; 5];
+var table: [0..3; 4] = [2, 0, 3, 1];
+var lone0: lock; var lone1: lock; var lone2: lock; var lone3: lock; var lone4: lock;
+var both0: lock; var both1: lock; var both2: lock;
+var leaves: 0..3;
+proc leaf(n: 0..3) { leaves = n; }
+proc busy(n: 0..3) { var k: 0..3 = n; k = table[k]; each[4] = k; assert k != 3 || leaves != 2; }
+proc turn(n: 0..3) -> 0..3 { var k: 0..3 = table[n]; if k > 1 { k = table[k]; } return k; }
+";
+
 /// A random program.
 pub fn random(seed: u64, shape: Shape) -> Model {
     let mut rng = fastrand::Rng::with_seed(seed);
-    let count = if shape == Shape::Alike { 2 + usize::from(rng.u8(..4) == 0) } else { rng.usize(2..=3) };
+    let count = match shape {
+        Shape::Alike => 2 + usize::from(rng.u8(..4) == 0),
+        Shape::Phased => rng.usize(2..=4),
+        _ => rng.usize(2..=3),
+    };
     let mut bodies: Vec<Vec<Node>> = (0..count).map(|_| body(&mut rng, shape, rng_size(seed), 0)).collect();
     if let (Shape::Alike, Some(init)) = (shape, bodies.last_mut()) {
         init.truncate(1);
@@ -156,6 +177,67 @@ fn of_alike(rng: &mut fastrand::Rng) -> Node {
     Node::Line(line.into())
 }
 
+/// What is done alone, by two, or by all; and what may fail, wait for ever or have no end.
+fn of_phased(rng: &mut fastrand::Rng) -> Node {
+    let line = if rng.u8(..6) == 0 { pick(rng, &OF_PHASED_CHECKS) } else { pick(rng, &OF_PHASED_STEPS) };
+    Node::Line(line.into())
+}
+
+const OF_PHASED_STEPS: [&str; 34] = [
+    "own@ = t;",
+    "own@ = x;",
+    "t = own@;",
+    "own@ = (own@ + 1) % 4; t = own@;",
+    "own@ = 1; own@ = 2; own@ = 3;",
+    "each[@] = t;",
+    "t = each[@];",
+    "each[t] = 1;",
+    "t = table[t];",
+    "t = turn(t);",
+    "own@ = any 0..3;",
+    "choose { own@ = 1; } or { t = 2; }",
+    "if * { own@ = 2; } else { duo# = t; }",
+    "atomic { own@ = x; }",
+    "atomic { t = own@; own@ = t / 2; }",
+    "atomic { t = table[t]; duo# = t; }",
+    "atomic { await duo# == 0; duo# = 1; }",
+    "lone@.acquire(); own@ = t; lone@.release();",
+    "both#.acquire(); duo# = t; both#.release();",
+    "l.acquire(); x = t; own@ = x; l.release();",
+    "duo# = t;",
+    "t = duo#;",
+    "duo# = (duo# + 1) % 4;",
+    "if cas(own@, 0, 1) { x = 1; }",
+    "if cas(duo#, 0, 1) { t = 1; }",
+    "while own@ < 2 { own@ = own@ + 1; }",
+    "spawn leaf(t);",
+    "spawn busy(t);",
+    "{ let c = spawn leaf(t); join c; }",
+    "{ let c = spawn busy(t); own@ = 1; join c; t = leaves; }",
+    "h = spawn nothing();",
+    "mine = t; own@ = mine;",
+    "{ let n = new Cell { value: t }; own@ = n.value; }",
+    "own@ = t; zield; t = own@;",
+];
+
+const OF_PHASED_CHECKS: [&str; 15] = [
+    "assert own@ != 3;",
+    "assert own@ + x != 5;",
+    "assert duo# != 2 || own@ == 1;",
+    "assume own@ != 2;",
+    "assume own@ == 1 || x != 2;",
+    "assume t == 1 && own@ == 3;",
+    "t = 4 / own@ - 1;",
+    "await own@ != 3;",
+    "await duo# != 1;",
+    "await x != 2;",
+    "await x == 0 || own@ == 1;",
+    "while own@ != 3 { own@ = (own@ + 2) % 4; }",
+    "loop { own@ = (own@ + 1) % 2; if * { break; } }",
+    "loop { own@ = 0; if x == 1 { break; } }",
+    "loop { t = own@; }",
+];
+
 fn rng_size(seed: u64) -> usize {
     2 + (seed % 3) as usize
 }
@@ -216,6 +298,9 @@ fn node(rng: &mut fastrand::Rng, shape: Shape, depth: usize) -> Node {
     let tasks = matches!(shape, Shape::Tasks | Shape::Buffers);
     if shape == Shape::Alike && rng.u8(..4) == 0 {
         return of_alike(rng);
+    }
+    if shape == Shape::Phased && rng.u8(..5) != 0 {
+        return of_phased(rng);
     }
     if !tasks && rng.u8(..8) == 0 {
         let made = ["h = spawn nothing();", "spawn nothing();", "spawn assumes(t);", "h = spawn assumes(2);"];
@@ -346,7 +431,10 @@ impl Model {
         if self.shape == Shape::Alike {
             out += OF_ALIKE;
         }
-        if matches!(self.shape, Shape::Threads | Shape::Spawned | Shape::Alike) {
+        if self.shape == Shape::Phased {
+            out += OF_PHASED;
+        }
+        if matches!(self.shape, Shape::Threads | Shape::Spawned | Shape::Alike | Shape::Phased) {
             out += "invariant rare: x != 2 || a[1] != 3 || y == 0;\n";
         }
         let local = "    var t: 0..3;\n";
@@ -356,7 +444,13 @@ impl Model {
         for (i, body) in self.bodies.iter().enumerate() {
             let mut text = String::from(local);
             nodes(body, 1, &mut text);
+            if self.shape == Shape::Phased {
+                text = text.replace('@', &i.to_string()).replace('#', &(i / 2).to_string());
+            }
             match self.shape {
+                Shape::Phased if self.bodies.len().is_multiple_of(2) => writeln!(out, "proc p{i}() {{\n{text}}}"),
+                Shape::Phased if i == 2 => writeln!(out, "process p{i}[2] {{\n{text}}}"),
+                Shape::Phased => writeln!(out, "process p{i}[1] {{\n{text}}}"),
                 Shape::Threads => writeln!(out, "process p{i}[1] {{\n{text}}}"),
                 Shape::Buffers => writeln!(out, "buffer b{i} {{\n{text}}}"),
                 Shape::Spawned if i + 1 == self.bodies.len() => break,
@@ -370,6 +464,13 @@ impl Model {
         let all = 0..self.bodies.len();
         let start: String = match self.shape {
             Shape::Threads | Shape::Buffers | Shape::Alike => return out,
+            Shape::Phased if !self.bodies.len().is_multiple_of(2) => return out,
+            Shape::Phased => {
+                let births = all.clone().map(|i| format!("    let h{i} = spawn p{i}();\n")).collect::<String>();
+                births
+                    + &all.map(|i| format!("    join h{i};\n")).collect::<String>()
+                    + "    assert own0 != 2 || own1 != 2;\n"
+            }
             Shape::Spawned => {
                 let Some((own, spawned)) = self.bodies.split_last() else { return out };
                 let mut init: String = (0..spawned.len()).map(|i| format!("    let h{i} = spawn p{i}();\n")).collect();

@@ -96,6 +96,8 @@ pub struct Answer<'a> {
     total_states: Option<u64>,
     /// Whether states that differ only in which of several threads that do the same is which count as one.
     symmetry: bool,
+    /// Whether steps were left out that can be made later just as well, so that fewer states are counted than there are.
+    reduction: bool,
     /// Of a bug: the trace.
     trace: Option<&'a ErrorTrace>,
     /// Of `fabius verify`: where the time went.
@@ -164,6 +166,7 @@ impl<'a> Answer<'a> {
             levels: &report.levels,
             total_states: report.total_states,
             symmetry: report.symmetry,
+            reduction: report.reduction,
             trace,
             proof: None,
             engines: None,

@@ -22,7 +22,12 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
     match &report.verdict {
         Verdict::Bug { trace } => bug(trace, question, source, style),
         Verdict::Verified => {
-            let states = report.total_states.map(|n| match n {
+            let some = report.levels.last().filter(|_| report.reduction).map(|level| level.states);
+            let states = report.total_states.or(some).map(|n| match n {
+                _ if report.reduction => {
+                    let up_to = if report.symmetry { "up to which of equal threads is which, " } else { "" };
+                    format!("{n} states were explored, {up_to}with independent steps in one order; ")
+                }
                 1 => match report.outcomes {
                     Some(n) if n > 1 => {
                         format!("the only state was explored, which all {n} outcomes of choices lead to; ")

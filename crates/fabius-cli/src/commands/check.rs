@@ -212,6 +212,7 @@ fn plan(args: &CheckArgs) -> Plan {
         livelock: args.livelock,
         properties: !args.no_properties,
         symmetry: !args.no_symmetry,
+        reduction: !args.no_reduction,
         jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
         memory: args.memory.or_else(most_of_available),
         time: args.time,

@@ -97,6 +97,7 @@ fn answer(args: &RunArgs, plan: &Plan, found: fabius_native::Report, id: &Progra
         completed,
         total_states: None,
         symmetry: false,
+        reduction: false,
         outcomes: None,
         memory: 0,
         elapsed: found.elapsed,

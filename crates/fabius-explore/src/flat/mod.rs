@@ -2,7 +2,10 @@
 //!
 //! The answer is that of [`crate::stateful`], state by state and bug by bug; what is missing is all that only bounds,
 //! schedulers, races and infinite executions need.
+//!
+//! With [`Options::ample`] not all steps of a state are made: see `reduction.rs`.
 
+mod reduction;
 mod rows;
 mod store;
 
@@ -41,7 +44,7 @@ where
 {
     let context = Context::storing(system, options);
     let store = Store::new(options.jobs.max(1));
-    let mut search = Search { context, monitor, store, began: Instant::now(), sum: Sum::default() };
+    let mut search = Search { context, monitor, store, ends: Vec::new(), began: Instant::now(), sum: Sum::default() };
     search.begin();
     search.run()
 }
@@ -50,6 +53,8 @@ struct Search<'a, S: Packed> {
     context: Context<'a, S>,
     monitor: &'a Monitor<'a>,
     store: Store,
+    /// Where the rows of each worker end that are of this level or earlier ones.
+    ends: Vec<usize>,
     began: Instant,
     sum: Sum,
 }
@@ -64,6 +69,8 @@ struct Sum {
     /// What ended the search early.
     cut: Option<Cut>,
     bug: Option<Candidate>,
+    /// States of which not all steps were made.
+    reduced: u64,
 }
 
 /// A bug as a worker sees it.
@@ -83,6 +90,10 @@ struct Worker<'b, S: Packed> {
     rows: Writer<'b>,
     /// The state that is looked at.
     packed: Vec<u8>,
+    /// Whether some step of it has led to a state that is looked at later than all of its level.
+    goes_deeper: bool,
+    ready: Vec<usize>,
+    chosen: Vec<usize>,
     sum: Sum,
 }
 
@@ -104,6 +115,9 @@ where
             log: self.context.log(),
             rows: self.store.writer(me),
             packed: Vec::new(),
+            goes_deeper: false,
+            ready: Vec::new(),
+            chosen: Vec::new(),
             sum: Sum::default(),
         }
     }
@@ -161,6 +175,7 @@ where
             if from == to || self.sum.cut.is_some() {
                 break;
             }
+            self.ends.clone_from(&to);
             let rows = from.into_iter().zip(to.iter().copied()).collect();
             let states = self.store.len();
             self.level(Frontier { rows, current: 0 }, states - before, steps);
@@ -237,21 +252,28 @@ where
         }
     }
 
-    /// Makes all steps of a state.
+    /// Makes all steps of a state, or as many as will do.
     fn expand(&self, worker: &mut Worker<'_, S>, state: u32) {
         let system = self.context.system;
         worker.packed.clear();
         self.store.read(state, &mut worker.packed);
         system.load(&worker.packed, &mut worker.cursor);
+        if self.context.options.ample {
+            return self.expand_some(worker, state);
+        }
         let mut number = 0;
         for index in 0..system.tasks(&worker.cursor) {
             if system.ready_at(&mut worker.cursor, index) {
-                // Of threads that are alike the first one stands for all.
-                if !(self.context.is_symmetric && system.repeats_at(&worker.cursor, index)) {
-                    self.step(worker, state, index, number);
-                }
+                self.step_unless_repeated(worker, state, index, number);
                 number += 1;
             }
+        }
+    }
+
+    /// Makes the step of a task that is ready, by its number among those. Of threads that are alike the first one stands for all.
+    fn step_unless_repeated(&self, worker: &mut Worker<'_, S>, state: u32, index: usize, number: usize) {
+        if !(self.context.is_symmetric && self.context.system.repeats_at(&worker.cursor, index)) {
+            self.step(worker, state, index, number);
         }
     }
 
@@ -313,6 +335,7 @@ where
             worker.sum.cut = Some(Cut::Memory);
             return;
         };
+        worker.goes_deeper |= self.store.is_behind(state, &self.ends);
         if !new {
             return;
         }
@@ -395,6 +418,7 @@ where
             completed: (exhausted && self.sum.limit.is_none() && bug.is_none()).then_some(0),
             levels: vec![LevelStats { bound: 0, executions: 0, states, transitions: self.sum.transitions }],
             finals: self.sum.finals,
+            reduced: self.sum.reduced,
             growth: Vec::new(),
             cut: if bug.is_some() { None } else { cut },
             bug,
@@ -420,6 +444,7 @@ impl Sum {
     fn add(&mut self, other: Sum) {
         self.transitions = self.transitions.saturating_add(other.transitions);
         self.finals += other.finals;
+        self.reduced += other.reduced;
         self.limit = self.limit.or(other.limit);
         self.cut = self.cut.or(other.cut);
         if let Some(bug) = other.bug {

@@ -92,6 +92,13 @@ impl Store {
         Some((place as u32) << self.owner_bits | owner as u32)
     }
 
+    /// Whether a state lies behind these ends of the rows of each worker.
+    #[inline]
+    pub fn is_behind(&self, number: u32, ends: &[usize]) -> bool {
+        let owner = (number & ((1 << self.owner_bits) - 1)) as usize;
+        ends.get(owner).is_none_or(|end| (number >> self.owner_bits) as usize >= *end)
+    }
+
     /// Appends the bytes of a state; returns the number of its parent.
     #[inline]
     pub fn read(&self, number: u32, out: &mut Vec<u8>) -> u32 {

@@ -415,6 +415,7 @@ where
             completed: self.completed,
             levels: self.levels,
             finals: self.finals,
+            reduced: 0,
             growth: Vec::new(),
             cut: if bug.is_some() { None } else { cut },
             bug,

@@ -23,6 +23,8 @@ pub(crate) struct Compiled {
     pub(crate) code: Code,
     /// Shared globals.
     pub(crate) globals: Layout,
+    /// Where the shared globals begin, in increasing order.
+    pub(crate) starts: Vec<u32>,
     /// For each word of the shared globals: its number among all scalars, and whether it synchronizes.
     pub(crate) variables: Vec<(u64, bool)>,
     /// Per-thread globals.
@@ -51,12 +53,14 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
     let mut variables = Vec::new();
     let mut scalars = 0;
     let mut places = Vec::new();
+    let mut starts = Vec::new();
     for g in &program.globals {
         let words = words_of(program, &g.ty);
         let layout = if g.per_thread { &mut own } else { &mut globals };
         let at = layout.add(program, &g.ty, &g.init);
         places.push(Arg::new(if g.per_thread { Area::Own } else { Area::Global }, at));
         if !g.per_thread {
+            starts.push(at);
             variables.extend((scalars..scalars + words).map(|v| (v, g.class == Class::Sync)));
         }
         scalars += words;
@@ -105,9 +109,9 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
         entries: vec![[None, None]; program.procs.len()],
         wanted: Vec::new(),
     };
-    let starts = program.buffers.iter().map(|b| b.proc).chain(program.processes.iter().map(|p| p.proc));
-    let starts: Vec<ProcId> = starts.chain(program.init).collect();
-    starts.into_iter().for_each(|p| c.want(p, false));
+    let begin = program.buffers.iter().map(|b| b.proc).chain(program.processes.iter().map(|p| p.proc));
+    let begin: Vec<ProcId> = begin.chain(program.init).collect();
+    begin.into_iter().for_each(|p| c.want(p, false));
     while let Some((proc, in_atomic)) = c.wanted.pop() {
         c.procedure(proc, in_atomic);
     }
@@ -121,6 +125,7 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
         uses_self: c.uses_self,
         code: c.code,
         globals,
+        starts,
         variables,
         own,
         locals,

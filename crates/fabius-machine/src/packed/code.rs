@@ -186,21 +186,21 @@ pub(super) struct Site {
 
 /// A program for packed states.
 #[derive(Debug)]
-pub(super) struct PackedCode {
+pub(crate) struct PackedCode {
     pub(super) ops: Vec<Op>,
     pub(super) guards: Vec<Guard>,
     pub(super) sites: Vec<Site>,
     /// For each program counter, its number among those of its procedure where a task may stand.
-    pub(super) stand_of: Vec<u32>,
+    pub(crate) stand_of: Vec<u32>,
     /// The program counters where a task may stand, by procedure.
-    pub(super) stands: Vec<Vec<u32>>,
+    pub(crate) stands: Vec<Vec<u32>>,
     /// Words that are in front of the shared variables: constants and temporaries.
     pub(super) ahead: usize,
     pub(super) temps: usize,
 }
 
 /// No place for a task to stand.
-pub(super) const NOWHERE: u32 = u32::MAX;
+pub(crate) const NOWHERE: u32 = u32::MAX;
 
 impl PackedCode {
     pub(super) fn of(program: &Compiled) -> PackedCode {

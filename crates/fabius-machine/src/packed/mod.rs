@@ -4,12 +4,13 @@
 //! state; a step changes some of them, and only these are written into a copy of its bits. Whatever changes the shape takes the
 //! interpreter of whole states.
 
-mod code;
+pub(crate) mod code;
 pub(crate) mod packing;
 mod run;
 mod shape;
 mod slot;
 
+use crate::ample::{Stand, place};
 use crate::state::State;
 use crate::symmetry;
 use crate::system::Machine;
@@ -67,7 +68,7 @@ impl Cursor {
 }
 
 impl Machine<'_> {
-    fn packed_code(&self) -> &PackedCode {
+    pub(crate) fn packed_code(&self) -> &PackedCode {
         self.packing.code.get_or_init(|| PackedCode::of(&self.program))
     }
 
@@ -137,6 +138,18 @@ impl Machine<'_> {
             }
         }
         cursor.next_is_whole = true;
+    }
+
+    /// Where the threads of a state stand, if all stand where threads should.
+    fn stands(&self, state: &State) -> Option<Vec<Stand>> {
+        let ample = self.ample()?;
+        let stand = |task| {
+            let sites = state.frames(task).filter_map(|(_, site, _)| site.map(|site| site as u32));
+            let proc = self.program.code.proc_of[task.pc as usize] as usize;
+            let starts = !state.started && task.id == 0;
+            Some(ample.stand(proc, place(self.packed_code(), task.pc)?, sites, starts))
+        };
+        state.tasks.iter().map(stand).collect()
     }
 
     /// Turns the words into a state, if that has not been done.
@@ -284,6 +297,26 @@ impl Packed for Machine<'_> {
             && (shape.template.started || a.id != 0)
             && !shape.has_handle_of(words, a.id)
             && !shape.has_handle_of(words, b.id)
+    }
+
+    fn ample(&self, cursor: &Cursor, ready: &[usize], chosen: &mut Vec<usize>) -> bool {
+        let Some(ample) = Machine::ample(self).filter(|_| ready.len() > 1) else { return false };
+        let mut stands: Vec<Stand> = if cursor.has_no_shape {
+            match self.stands(&cursor.state) {
+                Some(stands) => stands,
+                None => return false,
+            }
+        } else {
+            let shape = &cursor.shape;
+            let stand = |(unit, calls): (&shape::Unit, &Vec<u32>)| {
+                let starts = !shape.template.started && unit.id == 0;
+                let stand = cursor.words[unit.stands as usize] as u32;
+                ample.stand(unit.proc as usize, stand, calls.iter().copied(), starts)
+            };
+            shape.units.iter().zip(&shape.calls).map(stand).collect()
+        };
+        ready.iter().for_each(|index| stands[*index].is_ready = true);
+        ample.choose(&self.program, &stands, chosen)
     }
 
     fn name_threads(&self, cursor: &mut Cursor) {

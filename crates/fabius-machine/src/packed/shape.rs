@@ -49,6 +49,8 @@ pub(super) struct Shape {
     pub(super) kind: u16,
     pub(super) width: u8,
     pub(super) units: Vec<Unit>,
+    /// For each task the sites of the calls that are under way, innermost first.
+    pub(super) calls: Vec<Vec<u32>>,
     pub(super) objects: Vec<Place>,
     pub(super) small: Vec<Slot>,
     pub(super) numbers: Vec<Slot>,
@@ -175,6 +177,7 @@ impl Shape {
             kind,
             width,
             units: Vec::new(),
+            calls: Vec::new(),
             objects: Vec::new(),
             small: Vec::new(),
             numbers: Vec::new(),
@@ -221,6 +224,7 @@ impl Shape {
             for (proc, _, base) in state.frames(task) {
                 lay(&mut shape, &mut places, &program.locals[proc], moved + base);
             }
+            shape.calls.push(state.frames(task).filter_map(|(_, site, _)| site.map(|site| site as u32)).collect());
             shape.units.push(Unit {
                 id: task.id,
                 stands: (stands + i) as u32,

@@ -46,6 +46,7 @@ pub fn answer(program: &Program) -> (Said, Option<u64>) {
         jobs: 1,
         deadlock: program.properties.is_empty(),
         symmetry: false,
+        reduction: false,
         ..Plan::default()
     };
     let stop = AtomicBool::new(false);
