@@ -32,3 +32,4 @@ pub mod taken;
 mod visited;
 mod wakeup;
 pub mod walk;
+pub mod ways;

@@ -10,6 +10,7 @@ pub mod refusal;
 mod render;
 pub mod syntax;
 mod unparse;
+pub mod waits;
 pub mod walk;
 mod warnings;
 

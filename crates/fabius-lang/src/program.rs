@@ -300,8 +300,8 @@ pub enum StmtKind {
     Yield,
     /// Hands control to any buffer or thread (possibly itself).
     Zield,
-    /// Cannot be left in the middle. An `await` or `join` can only be its first statement, and then decides whether
-    /// the whole block is enabled.
+    /// Cannot be left in the middle. It is enabled if some way through it comes to no `await` or `join` that is not open;
+    /// only such ways are steps.
     Atomic(Block),
     /// Drops the execution unless the expression holds.
     Assume(Expr),

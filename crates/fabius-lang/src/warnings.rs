@@ -1,7 +1,7 @@
 //! What is allowed and seldom meant.
 
 use crate::diagnostic::Diagnostic;
-use crate::program::{Block, Program, StmtKind};
+use crate::program::{Block, Program, Stmt, StmtKind};
 use crate::walk::statements;
 use fabius_trace::Span;
 
@@ -9,7 +9,17 @@ use fabius_trace::Span;
 pub fn warnings(program: &Program) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     for proc in &program.procs {
+        // Inside of an atomic block a way that waits is not gone.
+        let mut inside: Vec<&Stmt> = Vec::new();
         statements(&proc.body, &mut |s| {
+            if let StmtKind::Atomic(block) = &s.kind {
+                statements(block, &mut |s| inside.push(s));
+            }
+        });
+        statements(&proc.body, &mut |s| {
+            if inside.iter().any(|other| std::ptr::eq(*other, s)) {
+                return;
+            }
             // Of more than two blocks the statements that tell them apart stand at the same place.
             if let StmtKind::If(_, yes, no) = &s.kind
                 && s.span.text(&program.source).starts_with("choose")

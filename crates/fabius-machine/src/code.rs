@@ -385,11 +385,23 @@ pub(crate) struct Fork {
     pub(crate) anonymous: bool,
 }
 
+/// Which wait a guard belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stands {
+    /// One that the task stands in front of.
+    InFront,
+    /// One inside of an atomic block whose beginning has found that some way through it is open: this way is not.
+    Midway,
+    /// The beginning of such a block: it has no code.
+    AnyWay,
+}
+
 /// The guard of an `await` or the operand of a `join`, as code of its own that ends in [`Instr::Value`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guard {
     pub(crate) entry: u32,
     pub(crate) join: bool,
+    pub(crate) stands: Stands,
     /// The whole guard if it is one comparison of variables.
     pub(crate) quick: Option<(Cmp, Arg, Arg)>,
 }

@@ -1,7 +1,7 @@
 //! The machine as a [`System`], and states as bytes.
 
 use crate::ample::Ample;
-use crate::code::{Guard, Instr};
+use crate::code::{Guard, Instr, Stands};
 use crate::compile::{Compiled, compile};
 use crate::exec::{Exec, operand, peek};
 use crate::layout::{Layout, Pack};
@@ -73,7 +73,7 @@ impl<'a> Machine<'a> {
     fn exec<'b>(&'b self, state: &'b mut State, choose: &'b mut dyn Choose, log: &'b mut StepLog) -> Exec<'b> {
         let mut temps = std::mem::take(&mut state.scratch);
         temps.resize(self.program.code.temps as usize, 0);
-        Exec { limits: self.limits, source: &self.source, program: &self.program, state, choose, log, temps }
+        Exec { limits: self.limits, source: &self.source, program: &self.program, state, choose, log, temps, blocked: false }
     }
 }
 
@@ -108,8 +108,9 @@ impl System for Machine<'_> {
         if let Some((cmp, a, b)) = code.guards[guard as usize].quick {
             return cmp.holds(operand(code, state, &[], t, a), operand(code, state, &[], t, b));
         }
-        let Guard { entry, join, .. } = code.guards[guard as usize];
-        match peek(code, state, t, entry) {
+        let Guard { entry, join, stands, .. } = code.guards[guard as usize];
+        let peeked = if stands == Stands::AnyWay { None } else { peek(code, state, t, entry) };
+        match peeked {
             Some(value) if !join => return value != 0,
             Some(handle) if handle != 0 => return state.index((handle - 1) as TaskId).is_none(),
             // A fault, or something that takes more: the interpreter knows.

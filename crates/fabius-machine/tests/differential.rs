@@ -142,7 +142,13 @@ fn machine_and_reference_agree_on_random_walks_through_all_programs() {
 
 #[test]
 fn machine_and_reference_agree_on_random_walks_through_random_programs() {
-    use testkit::generate::{Model, Shape, random};
+    use testkit::generate::{random, random_with_waits_midway};
+    agree_on(random, 100);
+    agree_on(random_with_waits_midway, 200);
+}
+
+fn agree_on(random: fn(u64, testkit::generate::Shape) -> testkit::generate::Model, programs: u64) {
+    use testkit::generate::{Model, Shape};
     let differ = |model: &Model| -> Option<String> {
         let program = fabius_lang::compile(&model.source(), &Default::default()).expect("random programs compile");
         [Points::All, Points::Sync].into_iter().find_map(|points| {
@@ -151,7 +157,7 @@ fn machine_and_reference_agree_on_random_walks_through_random_programs() {
         })
     };
     for shape in [Shape::Threads, Shape::Spawned, Shape::Tasks, Shape::Buffers] {
-        for seed in 0..100 {
+        for seed in 0..programs {
             let model = random(seed, shape);
             if differ(&model).is_some() {
                 let small = model.shrink(|m| differ(m).is_some());

@@ -2,6 +2,7 @@
 
 use crate::value::{ObjectId, scalars};
 use fabius_lang::program::{Access, ExprKind, Interleave, Program, StmtKind};
+use fabius_lang::waits::Waits;
 use fabius_lang::walk;
 use fabius_trace::Points;
 
@@ -15,6 +16,8 @@ pub struct Layout {
     pub single_buffer: bool,
     /// Whether a procedure, or one that it calls, asks for the handle of the running task.
     pub uses_self: Vec<bool>,
+    /// What waits.
+    pub waits: Waits,
 }
 
 impl Layout {
@@ -37,6 +40,7 @@ impl Layout {
             },
             single_buffer,
             uses_self: uses_self(program),
+            waits: Waits::of(program),
         }
     }
 

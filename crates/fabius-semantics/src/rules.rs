@@ -55,7 +55,7 @@ pub enum Effect {
     Finished,
     /// The `assume` is false, or there is no value to choose: no step.
     Dropped,
-    /// The `await` or `join` is false: no step.
+    /// The `await` or `join` is false: no step. Inside of an atomic block, this way through it.
     Blocked,
 }
 
@@ -332,7 +332,8 @@ impl<'a> Small<'a> {
         }
     }
 
-    /// ATOMIC: into the block; as long as control is inside there is no scheduling point.
+    /// ATOMIC: into the block; as long as control is inside there is no scheduling point. Enabled as [`crate::through`] says, if
+    /// the block waits elsewhere than at its beginning; a way that is not open then is no step.
     fn atomic(&mut self) -> Outcome {
         self.enter(0)
     }

@@ -9,6 +9,7 @@
 use crate::config::{Config, Task, Whereabouts};
 use crate::layout::Layout;
 use crate::rules::{Effect, Note, Small, dispatch, scope_of};
+use crate::through::can_go_through;
 use crate::value::{TaskId, Value};
 use fabius_explore::system::{BufferId, Choose, End, Fault, Limit, StepLog};
 use fabius_lang::program::{Access, Expr, Program, Stmt, StmtKind};
@@ -74,18 +75,14 @@ impl Run<'_> {
             }
             let next = config.buffers[&n].innermost().and_then(|t| next_statement(self.program, t));
             begun |= !next.is_some_and(is_nothing);
-            let born = self.log.born.len();
-            let effect = self.one(config, n)?;
-            if !self.prefixes(config, born)? {
-                return Ok(End::Dropped);
-            }
-            match effect {
+            match self.one_with_births(config, n)? {
                 Effect::Went => {}
                 Effect::Yielded => return Ok(End::Yield),
                 Effect::Zielded => return Ok(End::Point),
                 Effect::Finished => return Ok(End::Finished),
                 Effect::Dropped => return Ok(End::Dropped),
-                Effect::Blocked => unreachable!("a task that is not ready is not run"),
+                // Another way through the block comes to no false `await`.
+                Effect::Blocked => return Ok(End::Dropped),
             }
         }
         Err(Fault::Limit(Limit::EndlessStep, self.program.procs[config.frame(n).map_or(0, |f| f.proc)].span))
@@ -153,6 +150,13 @@ impl Run<'_> {
         Ok(true)
     }
 
+    /// One statement, and what the threads that it makes do before their first access.
+    pub(crate) fn one_with_births(&mut self, config: &mut Config, n: BufferId) -> Result<Effect, Fault> {
+        let born = self.log.born.len();
+        let effect = self.one(config, n)?;
+        if self.prefixes(config, born)? { Ok(effect) } else { Ok(Effect::Dropped) }
+    }
+
     fn one(&mut self, config: &mut Config, n: BufferId) -> Result<Effect, Fault> {
         let stmt = config.buffers[&n].innermost().and_then(|t| next_statement(self.program, t));
         self.observer.before(config, n, stmt);
@@ -175,7 +179,7 @@ pub fn next_statement<'p>(program: &'p Program, task: &Task) -> Option<&'p Stmt>
 }
 
 /// Whether the task is inside `atomic`, in any of its active procedures.
-fn inside_atomic(program: &Program, task: &Task) -> bool {
+pub(crate) fn inside_atomic(program: &Program, task: &Task) -> bool {
     task.frames.iter().any(|f| f.control.inside_atomic(&program.procs[f.proc]))
 }
 
@@ -187,7 +191,7 @@ pub fn is_ready(program: &Program, layout: &Layout, config: &Config, n: BufferId
     for _ in 0..MAX_STATEMENTS {
         let Some(stmt) = control.statement(proc) else { return true };
         if !is_nothing(stmt) {
-            return condition(stmt).is_none_or(|wait| holds(program, layout, config, n, task, wait));
+            return condition(stmt, layout).is_none_or(|wait| holds(program, layout, config, n, task, wait));
         }
         control.pass(proc);
     }
@@ -200,13 +204,16 @@ pub fn is_ready(program: &Program, layout: &Layout, config: &Config, n: BufferId
 enum Wait<'p> {
     Until(&'p Expr),
     EndOf(&'p Expr),
+    /// A way through the block.
+    AnyWay,
 }
 
-fn condition(stmt: &Stmt) -> Option<Wait<'_>> {
+fn condition<'p>(stmt: &'p Stmt, layout: &Layout) -> Option<Wait<'p>> {
     match &stmt.kind {
         StmtKind::Await(e) => Some(Wait::Until(e)),
         StmtKind::Join(e) => Some(Wait::EndOf(e)),
-        StmtKind::Atomic(block) => condition(block.first()?),
+        StmtKind::Atomic(block) if layout.waits.midway(block).is_some() => Some(Wait::AnyWay),
+        StmtKind::Atomic(block) => condition(block.first()?, layout),
         _ => None,
     }
 }
@@ -215,6 +222,7 @@ fn condition(stmt: &Stmt) -> Option<Wait<'_>> {
 fn holds(program: &Program, layout: &Layout, config: &Config, n: BufferId, task: &Task, wait: Wait<'_>) -> bool {
     let mut scope = scope_of(program, layout, config, n, task);
     match wait {
+        Wait::AnyWay => can_go_through(program, layout, config, task.id),
         Wait::Until(e) => scope.eval(e).map_or(true, |v| v.is_true()),
         Wait::EndOf(e) => match scope.eval(e) {
             Ok(Value::Handle(Some(id))) => config.find(id).is_none(),

@@ -9,7 +9,7 @@ use fabius_semantics::Reference;
 use fabius_trace::{Bound, BugKind, Points, SchedulerKind, Verdict};
 use fabius_verify::{Plan, Report, Strategy, check, program_id};
 use std::sync::atomic::AtomicBool;
-use testkit::generate::{Model, Shape, all_small, random};
+use testkit::generate::{Model, Shape, all_small, random, random_with_waits_midway};
 
 fn run(source: &str, plan: &Plan) -> Result<Report, String> {
     let program = fabius_lang::compile(source, &Default::default()).map_err(|d| format!("{d:?}"))?;
@@ -115,7 +115,7 @@ fn agree(source: &str, stateless: bool) -> Result<(), String> {
     Ok(())
 }
 
-fn on_random_programs(seeds: std::ops::Range<u64>) {
+fn on_random_programs(random: fn(u64, Shape) -> Model, seeds: std::ops::Range<u64>) {
     for shape in [Shape::Threads, Shape::Spawned, Shape::Tasks, Shape::Buffers] {
         for seed in seeds.clone() {
             let fails = |m: &Model| agree(&m.source(), true).is_err();
@@ -130,13 +130,15 @@ fn on_random_programs(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn engines_agree_on_random_programs() {
-    on_random_programs(0..30);
+    on_random_programs(random, 0..30);
+    on_random_programs(random_with_waits_midway, 0..30);
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn engines_agree_on_many_random_programs() {
-    on_random_programs(1000..4000);
+    on_random_programs(random, 1000..4000);
+    on_random_programs(random_with_waits_midway, 1000..4000);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use fabius_verify::{Plan, check, program_id};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use testkit::corpus::programs;
-use testkit::generate::{Model, Shape, random};
+use testkit::generate::{Model, Shape, random, random_with_waits_midway};
 
 fn options(deadlock: bool, jobs: usize) -> Options {
     // A few programs have billions of outcomes of choices: they are not compared.
@@ -55,7 +55,7 @@ fn difference(source: &str) -> Option<String> {
     check(&program, &id, &plan, &AtomicBool::new(false), &|_| {}).err().map(|e| format!("{e:?}"))
 }
 
-fn agree(seeds: std::ops::Range<u64>) {
+fn agree(random: fn(u64, Shape) -> Model, seeds: std::ops::Range<u64>) {
     for shape in [Shape::Threads, Shape::Spawned] {
         for seed in seeds.clone() {
             let model = random(seed, shape);
@@ -69,13 +69,15 @@ fn agree(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn packed_and_whole_states_agree_on_random_programs() {
-    agree(0..200);
+    agree(random, 0..200);
+    agree(random_with_waits_midway, 0..100);
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn packed_and_whole_states_agree_on_many_random_programs() {
-    agree(200..50_000);
+    agree(random, 200..50_000);
+    agree(random_with_waits_midway, 200..50_000);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use fabius_semantics::Reference;
 use fabius_trace::{Bound, Points, SchedulerKind, Verdict};
 use fabius_verify::{Plan, Strategy, check, program_id};
 use std::sync::atomic::{AtomicBool, Ordering};
-use testkit::generate::{Model, Shape, random};
+use testkit::generate::{Model, Shape, random, random_with_waits_midway};
 
 const WAYS: [(Bound, SchedulerKind); 7] = [
     (Bound::None, SchedulerKind::Bag),
@@ -118,7 +118,7 @@ fn compare(source: &str) -> Result<(u64, u64), String> {
     Ok(counted)
 }
 
-fn agree(seeds: std::ops::Range<u64>) -> (u64, u64) {
+fn agree(random: fn(u64, Shape) -> Model, seeds: std::ops::Range<u64>) -> (u64, u64) {
     let mut sum = (0, 0);
     for seed in seeds {
         let model = random(seed, Shape::Alike);
@@ -138,8 +138,9 @@ fn agree(seeds: std::ops::Range<u64>) -> (u64, u64) {
 
 #[test]
 fn random_programs_of_alike_threads_have_the_answers_of_the_plain_search() {
-    let (all, some) = agree(0..1000);
+    let (all, some) = agree(random, 0..1000);
     assert!(some * 10 < all * 9, "{some} states of {all}");
+    agree(random_with_waits_midway, 0..100);
 }
 
 #[test]
@@ -147,7 +148,7 @@ fn random_programs_of_alike_threads_have_the_answers_of_the_plain_search() {
 fn many_random_programs_of_alike_threads_have_the_answers_of_the_plain_search() {
     let number = |name: &str, default| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
     let first = number("FIRST_SEED", 1000);
-    let (all, some) = agree(first..first + number("SEEDS", 100_000));
+    let (all, some) = agree(random, first..first + number("SEEDS", 100_000));
     println!("{some} states of {all}");
 }
 

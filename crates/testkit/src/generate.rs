@@ -70,6 +70,11 @@ proc assumes(n: 0..3) {
     let k = any 0..2;
     assume k != n;
 }
+proc waits(n: 0..3) -> 0..3 {
+    y = y + 1;
+    await y > n;
+    return n;
+}
 proc add(n: 0..3) -> 0..3 {
     y = y + n;
     return (n + 1) % 4;
@@ -119,6 +124,66 @@ pub fn random(seed: u64, shape: Shape) -> Model {
         init.insert(at, Node::Line(pick(&mut rng, &["h = spawn perhaps(t);", "spawn perhaps(2);", "skip;"]).into()));
     }
     Model { shape, bodies }
+}
+
+/// The same with atomic blocks that wait elsewhere than at their beginning.
+pub fn random_with_waits_midway(seed: u64, shape: Shape) -> Model {
+    let mut rng = fastrand::Rng::with_seed(seed ^ 0xa70);
+    let mut model = random(seed, shape);
+    for body in &mut model.bodies {
+        for _ in 0..rng.usize(1..=2) {
+            body.insert(rng.usize(..=body.len()), Node::Nest("atomic {".into(), waiting_midway(&mut rng)));
+        }
+    }
+    model
+}
+
+/// What may stand inside of `atomic`: something, waits, and something more.
+fn waiting_midway(rng: &mut fastrand::Rng) -> Vec<Node> {
+    let before = [
+        "x = (x + 1) % 4;",
+        "t = any 0..2;",
+        "x = any 0..t;",
+        "choose { x = 1; } or { t = 2; } or { y = y + 1; }",
+        "while * { x = (x + 1) % 4; }",
+        "p = new Cell { value: x, next: p };",
+        "a[x % 2] = t;",
+        "y = y + x;",
+        "await x != 2;",
+        "assert t != 1 || x != 3;",
+        "assume x != 3;",
+        "for i in 0..2 { y = y + i; await y < 7; }",
+        "mine = (mine + 1) % 4;",
+        "t = add(1);",
+    ];
+    let waits = [
+        "await x == t;",
+        "await x == 1 || y > 2;",
+        "await a[0] == x;",
+        "s.acquire();",
+        "l.acquire(); l.release();",
+        "t = k.receive();",
+        "k.send(x);",
+        "k.send(x); t = k.receive();",
+        "choose { await x == 1; t = 0; } or { await y > 0; t = 1; } or { s.acquire(); }",
+        "select { when x == t { t = 1; } or when t = k.receive() { x = t; } }",
+        "if x > 0 { await y > 0; } else { x = 1; }",
+        "if h != null && h != self { join h; }",
+        "t = waits(x);",
+        "p = p.next; await p == null;",
+        "await mine != x; mine = x;",
+    ];
+    let behind = ["y = y + 1;", "x = t;", "await y != 3;", "s.release();", "c = any Colour;", "a[1] = x;", "skip;"];
+    let mut lines = Vec::new();
+    for _ in 0..rng.usize(0..=2) {
+        lines.push(pick(rng, &before));
+    }
+    lines.push(pick(rng, &waits));
+    lines.push(pick(rng, &behind));
+    if rng.u8(..3) == 0 {
+        lines.push(pick(rng, &waits));
+    }
+    lines.into_iter().map(|line| Node::Line(line.into())).collect()
 }
 
 /// Makes threads that do the same.

@@ -3,6 +3,7 @@
 use super::checker::report;
 use crate::diagnostic::Diagnostic;
 use crate::program::*;
+use crate::waits::Waits;
 use crate::walk::statements;
 use std::collections::HashSet;
 
@@ -189,8 +190,9 @@ pub(super) fn callers(procs: &[Proc]) -> Vec<Vec<ProcId>> {
 
 /// Sets [`Stmt::access`] everywhere.
 pub(super) fn assign(program: &mut Program) {
+    let waits = Waits::of(program);
     let mut procs = std::mem::take(&mut program.procs);
-    let look = Look { program, awaited: awaited(&procs) };
+    let look = Look { program, awaited: awaited(&waits, &procs) };
     // What a procedure touches when it is called inside `atomic`.
     let none = vec![Access::Local; procs.len()];
     let alone: Vec<Access> = procs.iter().map(|p| look.deep(&none, &p.body)).collect();
@@ -217,9 +219,34 @@ pub(super) fn assign(program: &mut Program) {
 }
 
 /// What an `await` or `join` reads. Its accesses are scheduling points even if it is declared to be data: whoever waits for
-/// it makes no access that could race with the others.
-fn awaited(procs: &[Proc]) -> HashSet<Classed> {
+/// it makes no access that could race with the others. So is what a block touches that waits elsewhere than at its beginning.
+fn awaited(waits: &Waits, procs: &[Proc]) -> HashSet<Classed> {
     let mut awaited = HashSet::new();
+    let mut called = Vec::new();
+    let mut touched = |block: &Block, called: &mut Vec<ProcId>| {
+        statements(block, &mut |s| {
+            each_place(s, &mut |p| awaited.extend(classed(p)));
+            called.extend(match s.kind {
+                StmtKind::Call(_, p, _) => Some(p),
+                _ => None,
+            });
+        });
+    };
+    for proc in procs {
+        statements(&proc.body, &mut |s| {
+            if let StmtKind::Atomic(block) = &s.kind
+                && waits.midway(block).is_some()
+            {
+                touched(block, &mut called);
+            }
+        });
+    }
+    let mut done = HashSet::new();
+    while let Some(p) = called.pop() {
+        if done.insert(p) {
+            touched(&procs[p].body, &mut called);
+        }
+    }
     for proc in procs {
         statements(&proc.body, &mut |s| {
             if let StmtKind::Await(e) | StmtKind::Join(e) = &s.kind {
@@ -284,32 +311,51 @@ impl Look<'_> {
     }
 }
 
-/// Reports calls inside `atomic` of procedures that wait or give up control.
-pub(super) fn check_atomic(program: &Program, diagnostics: &mut Vec<Diagnostic>) {
-    let leaves = |s: &Stmt| {
-        matches!(s.kind, StmtKind::Await(_) | StmtKind::Join(_) | StmtKind::Yield | StmtKind::Zield)
-            || matches!(&s.kind, StmtKind::Atomic(b) if b.iter().any(|s| matches!(s.kind, StmtKind::Await(_) | StmtKind::Join(_))))
+/// What procedures that are called inside `atomic` may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inside {
+    /// Neither wait nor give up control.
+    Nothing,
+    /// Wait.
+    Waits,
+}
+
+/// Reports calls inside `atomic` of procedures that may not be called there.
+pub(super) fn check_atomic(program: &Program, inside: Inside, diagnostics: &mut Vec<Diagnostic>) {
+    let leaves = |s: &Stmt| match s.kind {
+        StmtKind::Yield | StmtKind::Zield => true,
+        StmtKind::Await(_) | StmtKind::Join(_) => inside == Inside::Nothing,
+        _ => false,
     };
     let mut waits: Vec<bool> = program.procs.iter().map(|p| any(&p.body, &leaves)).collect();
     reach(&callers(&program.procs), &mut waits);
-    fn visit(program: &Program, block: &Block, inside: bool, waits: &[bool], diagnostics: &mut Vec<Diagnostic>) {
+    fn visit(
+        program: &Program,
+        block: &Block,
+        inside: bool,
+        (inside_may, waits): (Inside, &[bool]),
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
         for s in block {
             if let (true, StmtKind::Call(_, p, _)) = (inside && !diagnostics.iter().any(|d| d.span == s.span), &s.kind)
                 && waits[*p]
             {
                 let name = &program.procs[*p].name;
-                let message = format!("`{name}` may wait, and is called inside `atomic`");
+                let message = match inside_may {
+                    Inside::Waits => format!("`{name}` gives up control, and is called inside `atomic`"),
+                    Inside::Nothing => format!("`{name}` may wait, and is called inside `atomic`"),
+                };
                 report(diagnostics, "E0406", s.span, message, "cannot be left here").help =
                     Some("call it before or after the atomic block".into());
             }
             for child in children(s) {
                 let inside = inside || matches!(s.kind, StmtKind::Atomic(_));
-                visit(program, child, inside, waits, diagnostics);
+                visit(program, child, inside, (inside_may, waits), diagnostics);
             }
         }
     }
     for proc in &program.procs {
-        visit(program, &proc.body, false, &waits, diagnostics);
+        visit(program, &proc.body, false, (inside, &waits), diagnostics);
     }
 }
 

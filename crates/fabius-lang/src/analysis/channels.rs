@@ -165,11 +165,12 @@ impl Checker<'_> {
                     self.in_one_go(operation.effect, span);
                     return Some(operation.values);
                 }
-                self.may_wait(&name.node, span);
+                if name.node == "send" && room == 0 {
+                    self.needs_others("`send` to a channel without room", span);
+                }
                 self.when_it_holds(operation.condition, operation.effect, span);
                 if name.node == "send" && room == 0 {
                     // Until somebody has taken it.
-                    self.may_wait("send", span);
                     let stage = part(&place, SIZE, self.size_type(0));
                     let taken = compare(BinaryOp::Eq, read(stage.clone(), at), TAKEN, at);
                     self.when_it_holds(taken, vec![set(stage, number(NOTHING, at), at)], span);

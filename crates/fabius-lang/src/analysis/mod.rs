@@ -81,7 +81,7 @@ pub fn compile(source: &str, options: &Options) -> Result<Program, Vec<Diagnosti
 /// Calls inside `atomic` of procedures that wait.
 pub fn finish_program(program: &mut Program) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
-    access::check_atomic(program, &mut diagnostics);
+    access::check_atomic(program, access::Inside::Nothing, &mut diagnostics);
     yields::give_way_to_threads(program);
     access::assign(program);
     dropping::assign(program);
@@ -158,7 +158,7 @@ fn finish(
             Some("add `init { .. }`, `process p[2] { .. }` or `buffer b { .. }`".into());
     }
     if diagnostics.is_empty() {
-        access::check_atomic(&program, diagnostics);
+        access::check_atomic(&program, access::Inside::Waits, diagnostics);
         yields::give_way_to_threads(&mut program);
         access::infer_classes(&mut program, &declared);
         access::assign(&mut program);

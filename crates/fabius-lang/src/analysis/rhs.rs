@@ -403,6 +403,9 @@ impl Checker<'_> {
                             self.error("E0206", name.span, message, "unknown operation").help = Some(help);
                             return None;
                         };
+                        if matches!(full.as_str(), "condition_wait" | "barrier_wait") {
+                            self.needs_others(&format!("`{}` of a {}", name.node, prefix.trim_end_matches('_')), e.span);
+                        }
                         let values = self.expand(&full, &inline, Some(place), args, e.span)?;
                         Some((name.node.clone(), values))
                     }

@@ -30,9 +30,6 @@ impl Checker<'_> {
         let span = Span { start: whole.start, end: whole.start + "select".len() as u32 };
         let at = self.at(span);
         let mark = self.temporaries.mark();
-        if otherwise.is_none() {
-            self.may_wait("select", span);
-        }
         let looked: Vec<_> = branches.iter().map(|(when, _)| self.branch(when)).collect();
         let chosen = self.temporary(&Type::Range(0, branches.len() as i64));
         let complete = looked.iter().all(Option::is_some);

@@ -58,14 +58,12 @@ impl Checker<'_> {
             ast::StmtKind::For { name, lo, hi, body } => self.for_loop(name, lo, hi, body, span),
             ast::StmtKind::Break | ast::StmtKind::Continue => self.leave(&s.node, span),
             ast::StmtKind::Join(e) => {
-                self.may_wait("join", span);
                 if let Some(e) = self.expr_of(e, &Type::Thread) {
                     let e = self.reduce(e, 0);
                     self.push(StmtKind::Join(e), span);
                 }
             }
             ast::StmtKind::Await(e) => {
-                self.may_wait("await", span);
                 if let Some(e) = self.in_one_step(|c| c.condition(e)) {
                     self.push(StmtKind::Await(e), span);
                 }
@@ -235,15 +233,16 @@ impl Checker<'_> {
         .help = Some("put it behind the block; a variable can say whether it is needed".into());
     }
 
-    pub(super) fn may_wait(&mut self, word: &str, span: Span) {
-        if self.in_atomic() && !(self.frames.last() == Some(&Frame::Atomic) && self.out.is_empty()) {
+    /// What begins something and waits until others have done their part is no single step.
+    pub(super) fn needs_others(&mut self, what: &str, span: Span) {
+        if self.in_atomic() {
             self.error(
                 "E0405",
                 span,
-                format!("`{word}` in the middle of `atomic`"),
-                "only the first statement of the block can wait",
+                format!("{what} inside `atomic`"),
+                "others have to do something in between, and cannot",
             )
-            .help = Some("move it to the beginning of the block, or in front of it".into());
+            .help = Some("put it in front of the block, or behind it".into());
         }
     }
 

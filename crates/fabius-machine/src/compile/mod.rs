@@ -14,6 +14,7 @@ use expr::Val;
 use fabius_lang::program::{
     Access, Block, Class, Expr, Guard as Test, Interleave, Place, ProcId, Program, Stmt, StmtKind, Type, Value,
 };
+use fabius_lang::waits::Waits;
 use fabius_trace::{Points, Span};
 use std::collections::HashMap;
 
@@ -101,6 +102,8 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
         uses_self: scan::procs_that_use_self(program),
         proc: 0,
         in_atomic: false,
+        waits: Waits::of(program),
+        midway: false,
         hidden: false,
         next_temp: 0,
         target: None,
@@ -148,6 +151,9 @@ pub(crate) struct Compiler<'p> {
     uses_self: Vec<bool>,
     proc: ProcId,
     in_atomic: bool,
+    /// What waits, and whether the atomic block at work does elsewhere than at its beginning.
+    waits: Waits,
+    midway: bool,
     /// Whether what is compiled belongs to an invariant.
     hidden: bool,
     next_temp: u32,
@@ -175,7 +181,7 @@ impl<'p> Compiler<'p> {
     fn procedure(&mut self, proc: ProcId, in_atomic: bool) {
         let program = self.program;
         let p = &program.procs[proc];
-        (self.proc, self.in_atomic) = (proc, in_atomic);
+        (self.proc, self.in_atomic, self.midway) = (proc, in_atomic, in_atomic);
         self.entries[proc][usize::from(in_atomic)] = Some(self.here());
         self.dead.begin(p);
         self.block(&p.body);
@@ -320,6 +326,9 @@ impl<'p> Compiler<'p> {
                 }
             }
             StmtKind::Atomic(body) => {
+                if !self.in_atomic {
+                    self.wait_for_any_way(body, s);
+                }
                 let outer = std::mem::replace(&mut self.in_atomic, true);
                 self.block(body);
                 self.in_atomic = outer;

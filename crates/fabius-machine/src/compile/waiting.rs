@@ -1,8 +1,8 @@
 //! Guards: what tasks wait for, and the conditions of properties.
 
 use super::{Compiler, Val};
-use crate::code::{Area, Guard, Info, Instr};
-use fabius_lang::program::{Expr, Stmt};
+use crate::code::{Area, Guard, Info, Instr, Stands};
+use fabius_lang::program::{Block, Expr, Stmt};
 
 impl<'p> Compiler<'p> {
     /// The guard that a condition of a property is.
@@ -10,7 +10,7 @@ impl<'p> Compiler<'p> {
         let guard = self.code.guards.len() as u32;
         let entry = self.here();
         self.guard(e, false);
-        self.code.guards.push(Guard { entry, join: false, quick: None });
+        self.code.guards.push(Guard { entry, join: false, stands: Stands::InFront, quick: None });
         let end = self.code.instrs.len();
         self.code.proc_of.resize(end, 0);
         self.code.dead_at.resize(end, 0);
@@ -37,10 +37,21 @@ impl<'p> Compiler<'p> {
         self.emit(Instr::Value { a: value.arg }, Info { at: e.span, a: value.span, ..Info::default() });
     }
 
+    /// In front of an atomic block, if it waits elsewhere than at its beginning.
+    pub(super) fn wait_for_any_way(&mut self, block: &'p Block, s: &'p Stmt) {
+        self.midway = self.waits.midway(block).is_some();
+        if self.midway {
+            let guard = self.code.guards.len() as u32;
+            self.emit(Instr::Await { guard }, Info { at: s.span, ..Info::default() });
+            self.code.guards.push(Guard { entry: 0, join: false, stands: Stands::AnyWay, quick: None });
+        }
+    }
+
     pub(super) fn wait(&mut self, e: &'p Expr, join: bool, s: &'p Stmt) {
         let guard = self.code.guards.len() as u32;
         let await_at = self.emit(Instr::Await { guard }, Info { at: s.span, a: e.span, ..Info::default() });
-        self.code.guards.push(Guard { entry: 0, join, quick: None });
+        let stands = if self.in_atomic && self.midway { Stands::Midway } else { Stands::InFront };
+        self.code.guards.push(Guard { entry: 0, join, stands, quick: None });
         // The code of the guard stands behind, and is jumped over.
         let over = self.jump();
         let entry = self.here();
@@ -60,7 +71,7 @@ impl<'p> Compiler<'p> {
             }
             _ => None,
         };
-        code.guards[guard as usize] = Guard { entry, join, quick };
+        code.guards[guard as usize] = Guard { entry, join, stands, quick };
         debug_assert!(matches!(code.instrs[await_at], Instr::Await { .. }));
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! References are coded as the number of the object and handles as the id of the task, both plus 1, so that 0 is null.
 //! What ends a step or jumps is here; `plain` has the instructions that go on with the next one, `operands` what they read
-//! and write, `waiting` the guards of `await` and `join`, `births` how tasks begin and end.
+//! and write, `waiting` the guards of `await` and `join`, `through`
+//! those of atomic blocks that wait elsewhere than at their beginning, `births` how tasks begin and end.
 
 mod births;
 mod operands;
 mod plain;
+mod through;
 pub(crate) mod values;
 mod waiting;
 
@@ -31,6 +33,8 @@ pub(crate) struct Exec<'a> {
     pub(crate) choose: &'a mut dyn Choose,
     pub(crate) log: &'a mut StepLog,
     pub(crate) temps: Vec<i64>,
+    /// Whether the step has come to a wait inside of an atomic block that is not open.
+    pub(crate) blocked: bool,
 }
 
 /// How far a task runs.
@@ -40,6 +44,8 @@ enum Until {
     Point,
     /// Its first statement that others may observe.
     Visible,
+    /// The end of the atomic block that it is in.
+    Through,
 }
 
 fn bug<T>(kind: BugKind, span: Span) -> Result<T, Fault> {
@@ -177,7 +183,7 @@ impl Exec<'_> {
                 }
                 Instr::Await { guard } => {
                     if let Some(end) = self.waits(index, guard, here)? {
-                        debug_assert!(until == Until::Point, "a prefix ends in front of what may wait");
+                        debug_assert!(until != Until::Visible, "a prefix ends in front of what may wait");
                         return Ok(end);
                     }
                 }
@@ -186,6 +192,8 @@ impl Exec<'_> {
                     rest!(pc, End::Yield)
                 }
                 Instr::Zield => rest!(pc, End::Point),
+                // Inside of an atomic block there is no other one.
+                Instr::Interruptible if until == Until::Through => return Ok(End::Point),
                 Instr::Interruptible => {
                     let task = &self.state.tasks[index];
                     if task.level < self.state.top(task.buffer) {

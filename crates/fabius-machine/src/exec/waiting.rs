@@ -1,7 +1,7 @@
 //! Guards: whether a task that waits may go on.
 
 use super::{Exec, bug};
-use crate::code::Instr;
+use crate::code::{Instr, Stands};
 use fabius_explore::system::{Access, End, Fault, TaskId, end_of};
 use fabius_trace::BugKind;
 
@@ -11,6 +11,10 @@ impl Exec<'_> {
         let told = self.log.accesses.len();
         if self.passes(index, guard, here)? {
             return Ok(None);
+        }
+        if self.program.code.guards[guard as usize].stands == Stands::Midway {
+            self.blocked = true;
+            return Ok(Some(End::Dropped));
         }
         // Only what lets the task pass is an access.
         self.log.accesses.truncate(told);
@@ -26,6 +30,9 @@ impl Exec<'_> {
     /// Whether an `await` or `join` lets the task pass; its reads are told.
     fn passes(&mut self, index: usize, guard: u32, here: usize) -> Result<bool, Fault> {
         let guard = self.program.code.guards[guard as usize];
+        if guard.stands == Stands::AnyWay {
+            return Ok(self.can_go_through(index, here));
+        }
         let code = &self.program.code;
         let mut pc = guard.entry as usize;
         let value = loop {

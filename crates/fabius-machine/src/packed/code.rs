@@ -2,7 +2,7 @@
 //!
 //! Both have the same program counters. What takes the interpreter of whole states is [`Op::Other`].
 
-use crate::code::{Area, Arg, Cmp, Code, Fix, Instr, Op as Arithmetic};
+use crate::code::{Area, Arg, Cmp, Code, Fix, Instr, Op as Arithmetic, Stands};
 use crate::compile::Compiled;
 
 /// An operand: two bits say what it is relative to (nothing, the locals of the running procedure, the thread's own variables).
@@ -172,6 +172,8 @@ pub(super) enum Op {
 pub(super) struct Guard {
     pub(super) entry: u32,
     pub(super) join: bool,
+    /// Whether it is no plain one: left to the other interpreter.
+    pub(super) declined: bool,
     pub(super) quick: Option<(Cmp, At, At)>,
 }
 
@@ -221,6 +223,7 @@ impl PackedCode {
         let guards = code.guards.iter().map(|g| Guard {
             entry: g.entry,
             join: g.join,
+            declined: g.stands != Stands::InFront,
             quick: g.quick.map(|(cmp, a, b)| (cmp, at(a), at(b))),
         });
         let sites = code.sites.iter().map(|s| Site {

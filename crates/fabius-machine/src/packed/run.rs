@@ -160,6 +160,9 @@ impl Run<'_> {
     /// Whether an `await` or `join` lets the running task pass.
     pub(super) fn passes(&mut self, guard: u32) -> Option<bool> {
         let guard = self.code.guards[guard as usize];
+        if guard.declined {
+            return None;
+        }
         if let Some((cmp, a, b)) = guard.quick {
             return Some(cmp.holds(self.get(a), self.get(b)));
         }

@@ -1,5 +1,6 @@
 //! Every rule of the reference semantics, on small programs whose steps are known.
 
+mod midway;
 mod replay;
 mod tasks;
 mod threads;

@@ -67,6 +67,12 @@ impl Maker<'_> {
     }
 
     pub(super) fn atomic(&mut self, s: &Stmt, block: &Block, body: &mut Body, out: &mut Block) {
+        if body.mode == Mode::Free
+            && let Some(wait) = self.waits.midway(block)
+        {
+            let help = "`fabius check` explores such blocks; here let the block begin with what it waits for";
+            self.refuse("a wait in the middle of `atomic`", wait.span, help);
+        }
         match awaited(block) {
             Some(StmtKind::Await(e)) => {
                 let e = self.expr(e, body);

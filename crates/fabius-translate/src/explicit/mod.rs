@@ -27,6 +27,7 @@ use crate::{Explicit, Start, Unsupported, abort};
 use census::{count_tasks, private_to_main, uses_handles};
 use data::{Heap, resized, retype};
 use fabius_lang::program::*;
+use fabius_lang::waits::Waits;
 use fabius_trace::Span;
 use prefix::Prefixes;
 use std::collections::{BTreeSet, HashMap};
@@ -126,6 +127,7 @@ struct Maker<'a> {
     /// How many tasks there have been, and which have finished; if anybody asks.
     handles: Option<(Place, Place)>,
     prefixes: Prefixes,
+    waits: Waits,
     /// Every thread's own variable: it is past its prefix. Where that must be known.
     begun: Option<Place>,
     wrong: Option<Unsupported>,
@@ -207,6 +209,7 @@ pub fn explicit(source: &Program, trace: Trace, caps: Caps) -> Result<Explicit, 
         heap,
         handles,
         prefixes,
+        waits: Waits::of(source),
         begun,
         wrong: None,
     };
