@@ -145,7 +145,6 @@ fn waiting_midway(rng: &mut fastrand::Rng) -> Vec<Node> {
         "t = any 0..2;",
         "x = any 0..t;",
         "choose { x = 1; } or { t = 2; } or { y = y + 1; }",
-        "while * { x = (x + 1) % 4; }",
         "p = new Cell { value: x, next: p };",
         "a[x % 2] = t;",
         "y = y + x;",
