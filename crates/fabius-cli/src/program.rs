@@ -65,10 +65,13 @@ pub fn compile(
     let file = path.display().to_string();
     let id = fabius_verify::program_id(&file, &source, consts, instances);
     let (text, options) = (source.clone(), Options { consts: consts.clone(), choices });
-    let promela = is_promela(path);
+    let (promela, zing) = (is_promela(path), is_zing(path));
     let compiled = in_budget(budget, move || {
         if promela {
             return Ok((fabius_promela::compile(&text, &options.consts)?, Vec::new()));
+        }
+        if zing {
+            return Ok((fabius_zing::compile(&text, &options.consts)?, Vec::new()));
         }
         let program = fabius_lang::compile(&text, &options)?;
         let warnings = fabius_lang::warnings(&program);
@@ -90,6 +93,11 @@ pub fn compile(
 /// Whether a file is in Promela.
 pub fn is_promela(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "pml" || e == "promela")
+}
+
+/// Whether a file is in ZING.
+pub fn is_zing(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "zing")
 }
 
 /// The same of a C program, all of whose files are part of what it is.

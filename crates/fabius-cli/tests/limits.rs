@@ -87,3 +87,11 @@ fn the_memory_of_a_search_is_that_of_the_process() {
         assert!((24 << 20..160 << 20).contains(&peak), "{args:?}: {peak}");
     }
 }
+
+#[test]
+fn an_unknown_answer_says_what_it_leaves_out() {
+    let asked =
+        ["check", "corpus/known/alternating_bit_delivers.fab", "--no-properties", "--no-deadlock", "--const", "ROOM=6"];
+    let output = fabius(&[&asked[..], &["--memory", "1K"]].concat());
+    expect(&output, 3, &["unknown: the memory limit was reached", "was not looked at"]);
+}

@@ -81,10 +81,7 @@ mod tests {
                 break;
             }
         }
-        assert_eq!(
-            seen,
-            [(0, vec![0, 0]), (0, vec![0, 1]), (1, vec![0]), (1, vec![1]), (1, vec![2])]
-        );
+        assert_eq!(seen, [(0, vec![0, 0]), (0, vec![0, 1]), (1, vec![0]), (1, vec![1]), (1, vec![2])]);
     }
 
     #[test]

@@ -14,7 +14,9 @@ pub mod waits;
 pub mod walk;
 mod warnings;
 
-pub use analysis::{Choices, LIBRARY, Options, compile, erase_spans, finish_program as finish, show_type};
+pub use analysis::{
+    Choices, LIBRARY, Options, compile, erase_spans, finish_program as finish, show_type, without_returns,
+};
 pub use explain::{codes, explain};
 pub use render::{SHOWN, Style, render};
 pub use syntax::parser::{CONTEXTUAL, KEYWORDS};

@@ -29,6 +29,8 @@ fn pages_and_codes_are_the_same() {
     used.extend(["E0701", "E0702", "E0703", "E0704"].map(String::from));
     // That for Promela says these.
     used.extend(["E0801", "E0802", "E0803"].map(String::from));
+    // And that for ZING these.
+    used.extend(["E0811", "E0812", "E0813"].map(String::from));
     assert_eq!(used, pages);
     assert_eq!(codes().count(), pages.len(), "no code has two pages");
 }
@@ -51,7 +53,7 @@ fn wrong_examples_give_the_code_and_right_ones_compile() {
         let right = compile(&right, &Options::default());
         assert!(right.is_ok(), "{code}: {right:?}");
     }
-    // Depth, a fault of the formatter, the command line, translations, C and Promela do not fit into an example.
-    let others = ["E0701", "E0702", "E0703", "E0704", "E0801", "E0802", "E0803"];
+    // Depth, a fault of the formatter, the command line, translations, C, Promela and ZING do not fit into an example.
+    let others = ["E0701", "E0702", "E0703", "E0704", "E0801", "E0802", "E0803", "E0811", "E0812", "E0813"];
     assert_eq!(without, [&["E0104", "E0199", "E0210", "E0501"][..], &others].concat());
 }

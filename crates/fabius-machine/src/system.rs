@@ -73,7 +73,16 @@ impl<'a> Machine<'a> {
     fn exec<'b>(&'b self, state: &'b mut State, choose: &'b mut dyn Choose, log: &'b mut StepLog) -> Exec<'b> {
         let mut temps = std::mem::take(&mut state.scratch);
         temps.resize(self.program.code.temps as usize, 0);
-        Exec { limits: self.limits, source: &self.source, program: &self.program, state, choose, log, temps, blocked: false }
+        Exec {
+            limits: self.limits,
+            source: &self.source,
+            program: &self.program,
+            state,
+            choose,
+            log,
+            temps,
+            blocked: false,
+        }
     }
 }
 

@@ -32,13 +32,7 @@ pub fn can_go_through(program: &Program, layout: &Layout, config: &Config, task:
 }
 
 /// One way.
-fn go(
-    program: &Program,
-    layout: &Layout,
-    mut config: Config,
-    task: TaskId,
-    ways: &mut Ways,
-) -> Result<Effect, Fault> {
+fn go(program: &Program, layout: &Layout, mut config: Config, task: TaskId, ways: &mut Ways) -> Result<Effect, Fault> {
     let n = match config.find(task).expect("only unfinished tasks are asked for") {
         Whereabouts::Stack(n, _) => n,
         Whereabouts::Pending(n, at) => {

@@ -65,7 +65,7 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
                 }
                 _ => "\n".to_string(),
             };
-            format!("{}: {why}{so_far}", paint.ink(Ink::Strong, "unknown"))
+            format!("{}: {why}{so_far}{}", paint.ink(Ink::Strong, "unknown"), left_out(&bounds.limits))
         }
     }
 }

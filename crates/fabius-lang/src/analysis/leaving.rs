@@ -112,6 +112,14 @@ impl Checker<'_> {
     }
 }
 
+/// The atomic block of another front end without its `return`s, which stand behind what makes a Boolean local true and have no
+/// values: behind what may have left the block nothing is done.
+pub fn without_returns(block: Block, is_left: &Expr) -> Block {
+    let kind = ExprKind::Unary(UnaryOp::Not, is_left.clone().into());
+    let goes_on = Guard::Expr(Expr { kind, ty: Type::Bool, span: is_left.span });
+    with_ways_out(block, Inside::Block, &goes_on, &Guard::Expr(is_left.clone())).0
+}
+
 /// Where the marks of a block lead.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Inside {

@@ -29,6 +29,7 @@ use declare::BodyKind;
 use fabius_trace::Span;
 
 pub use checker::show_type;
+pub use leaving::without_returns;
 pub use walk::erase_spans;
 
 /// What a program is compiled with.

@@ -404,7 +404,10 @@ impl Checker<'_> {
                             return None;
                         };
                         if matches!(full.as_str(), "condition_wait" | "barrier_wait") {
-                            self.needs_others(&format!("`{}` of a {}", name.node, prefix.trim_end_matches('_')), e.span);
+                            self.needs_others(
+                                &format!("`{}` of a {}", name.node, prefix.trim_end_matches('_')),
+                                e.span,
+                            );
                         }
                         let values = self.expand(&full, &inline, Some(place), args, e.span)?;
                         Some((name.node.clone(), values))

@@ -1,0 +1,228 @@
+//! Statements.
+
+use super::{Parser, WORDS};
+use crate::ast::*;
+use crate::lexer::Kind;
+use crate::refusal::{Result, unsupported};
+
+impl Parser {
+    /// The statements up to the closing brace.
+    pub(super) fn block(&mut self) -> Result<Vec<Stmt>> {
+        let mut block = Vec::new();
+        while !self.take("}") {
+            if self.peek().kind == Kind::End {
+                return Err(self.unexpected("`}`"));
+            }
+            block.push(self.statement()?);
+        }
+        Ok(block)
+    }
+
+    fn statement(&mut self) -> Result<Stmt> {
+        self.deeper(|p| {
+            let from = p.at;
+            let kind = p.statement_kind()?;
+            Ok(Stmt { kind, span: p.since(from) })
+        })
+    }
+
+    fn statement_kind(&mut self) -> Result<StmtKind> {
+        let token = self.peek().clone();
+        let word = match &token.kind {
+            Kind::Sign(";") => {
+                self.next();
+                return Ok(StmtKind::Empty);
+            }
+            Kind::Sign("{") => {
+                self.next();
+                return Ok(StmtKind::Block(self.block()?));
+            }
+            Kind::Sign("[") => return Err(unsupported(token.span, "an attribute").help("leave it out")),
+            Kind::Word(word) => word.as_str(),
+            _ => return Err(self.unexpected("a statement")),
+        };
+        self.next();
+        Ok(match word {
+            "atomic" => {
+                self.expect("{")?;
+                StmtKind::Atomic(self.block()?)
+            }
+            "if" => {
+                let condition = self.in_parentheses()?;
+                let yes = self.statement()?.into();
+                let no = if self.take("else") { Some(self.statement()?.into()) } else { None };
+                StmtKind::If(condition, yes, no)
+            }
+            "while" => StmtKind::While(self.in_parentheses()?, self.statement()?.into()),
+            "return" => {
+                let value = if self.is(";") { None } else { Some(self.expr()?) };
+                self.expect(";")?;
+                StmtKind::Return(value)
+            }
+            "assert" => {
+                self.expect("(")?;
+                let condition = self.expr()?;
+                let mut message = None;
+                if self.take(",") {
+                    let Kind::Text(text) = self.next().kind else {
+                        self.at -= 1;
+                        return Err(self.unexpected("a string"));
+                    };
+                    message = Some(text);
+                }
+                self.ends()?;
+                StmtKind::Assert(condition, message)
+            }
+            "assume" => {
+                self.expect("(")?;
+                let condition = self.expr()?;
+                self.ends()?;
+                StmtKind::Assume(condition)
+            }
+            "send" => {
+                self.expect("(")?;
+                let channel = self.expr()?;
+                self.expect(",")?;
+                let message = self.expr()?;
+                self.ends()?;
+                StmtKind::Send(channel, message)
+            }
+            "async" => {
+                let call = self.postfix()?;
+                self.expect(";")?;
+                StmtKind::Async(call)
+            }
+            "trace" | "event" => self.for_traces()?,
+            // Every statement is a step already.
+            "yield" => {
+                self.expect(";")?;
+                StmtKind::Empty
+            }
+            "select" => StmtKind::Select(self.select()?),
+            "goto" => return Err(unsupported(token.span, "`goto`").help("write `while` and `if`")),
+            "try" | "raise" => {
+                return Err(
+                    unsupported(token.span, format!("`{word}`: exceptions")).help("return a value that says it")
+                );
+            }
+            "foreach" => {
+                return Err(unsupported(token.span, "`foreach`")
+                    .help("count: `i = 0; while (i < sizeof(a)) { .. i = i + 1; }`"));
+            }
+            "accept" | "invokeplugin" | "invokescheduler" => return Err(unsupported(token.span, format!("`{word}`"))),
+            _ => {
+                self.at -= 1;
+                return self.declaration_or_assignment();
+            }
+        })
+    }
+
+    fn in_parentheses(&mut self) -> Result<Expr> {
+        self.expect("(")?;
+        let e = self.expr()?;
+        self.expect(")")?;
+        Ok(e)
+    }
+
+    fn ends(&mut self) -> Result<()> {
+        self.expect(")")?;
+        self.expect(";")
+    }
+
+    /// What ZING only shows: its arguments are read and mean nothing.
+    fn for_traces(&mut self) -> Result<StmtKind> {
+        self.expect("(")?;
+        self.list(")", |p| match p.peek().kind {
+            Kind::Text(_) => {
+                p.next();
+                Ok(())
+            }
+            _ => p.expr().map(drop),
+        })?;
+        self.expect(";")?;
+        Ok(StmtKind::Empty)
+    }
+
+    fn declaration_or_assignment(&mut self) -> Result<StmtKind> {
+        let is_name = |t: &crate::lexer::Token| matches!(&t.kind, Kind::Word(word) if !WORDS.contains(&word.as_str()));
+        if is_name(self.peek()) && self.ahead(1).is(":") {
+            return Err(unsupported(self.peek().span, "a label").help("write `while` and `if`"));
+        }
+        if is_name(self.peek()) && is_name(self.ahead(1)) {
+            let ty = self.ty()?;
+            let name = self.name("a name")?;
+            let init = if self.take("=") { Some(self.expr()?) } else { None };
+            self.expect(";")?;
+            return Ok(StmtKind::Local(Field { ty, name, is_static: false, init }));
+        }
+        let mut targets = vec![self.postfix()?];
+        if self.is(";") && matches!(targets[0].kind, ExprKind::Call(..)) {
+            self.next();
+            return Ok(StmtKind::Call(targets.remove(0)));
+        }
+        for (sign, op) in [("++", "+"), ("--", "-"), ("+=", "+"), ("-=", "-")] {
+            if self.is(sign) {
+                return Err(unsupported(self.peek().span, format!("`{sign}`")).help(format!("write `x = x {op} 1;`")));
+            }
+        }
+        self.expect("=")?;
+        loop {
+            let value = self.expr()?;
+            if self.take("=") {
+                targets.push(value);
+                continue;
+            }
+            self.expect(";")?;
+            return Ok(StmtKind::Assign(targets, value));
+        }
+    }
+
+    fn select(&mut self) -> Result<Select> {
+        let mut select = Select { first: false, branches: Vec::new() };
+        loop {
+            if self.take("first") {
+                select.first = true;
+            } else if self.is("end") {
+                return Err(unsupported(self.peek().span, "`select end`: to wait here for ever would be no deadlock")
+                    .help("leave `end` out, and check with `--no-deadlock`"));
+            } else if !self.take("visible") {
+                break;
+            }
+        }
+        self.expect("{")?;
+        while !self.take("}") {
+            let from = self.at;
+            let mut joins = vec![self.join()?];
+            while self.take("&&") {
+                joins.push(self.join()?);
+            }
+            let span = self.since(from);
+            self.expect("->")?;
+            let body = self.statement()?;
+            select.branches.push(Branch { joins, body, span });
+        }
+        Ok(select)
+    }
+
+    fn join(&mut self) -> Result<Join> {
+        let token = self.peek().clone();
+        if self.take("wait") {
+            return Ok(Join::Wait(self.in_parentheses()?));
+        }
+        if self.take("timeout") {
+            return Ok(Join::Timeout);
+        }
+        if self.is("event") {
+            return Err(unsupported(token.span, "an `event` as a branch").help("leave the branch out"));
+        }
+        if !self.take("receive") {
+            return Err(self.unexpected("`wait`, `receive` or `timeout`"));
+        }
+        self.expect("(")?;
+        let channel = self.expr()?;
+        self.expect(",")?;
+        let to = self.expr()?;
+        self.expect(")")?;
+        Ok(Join::Receive(channel, to))
+    }
+}

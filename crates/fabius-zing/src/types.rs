@@ -1,0 +1,279 @@
+//! Declared types: enums, ranges, structs, and what lives on the heap: objects, arrays, channels.
+
+use crate::ast::{Declared, DeclaredKind, Expr, ExprKind, Field, File, Name};
+use crate::refusal::{Result, unsupported, wrong};
+use fabius_lang::program::{Class, Enum, EnumId, Field as CoreField, Record, RecordId, Type, Value};
+use std::collections::HashMap;
+
+/// A type. Of structs, objects, arrays and channels it is the record that they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ty {
+    Int,
+    Byte,
+    Bool,
+    Enum(EnumId),
+    Struct(RecordId),
+    Object(RecordId),
+    Array(RecordId),
+    Chan(RecordId),
+    /// Of `null`.
+    Null,
+}
+
+/// The 32 bits of an `int`.
+pub const INT: Type = Type::Fixed { bits: 32, signed: true };
+
+/// Fields of the record that a channel is: messages, oldest first, and how many.
+pub const ITEMS: usize = 0;
+pub const SIZE: usize = 1;
+
+/// Elements of an array at most.
+const LONGEST: i64 = 4096;
+
+/// All types of a program.
+#[derive(Debug, Default)]
+pub struct Types {
+    named: HashMap<String, Ty>,
+    ranges: HashMap<String, (i64, i64)>,
+    pub records: Vec<Record>,
+    pub enums: Vec<Enum>,
+    /// Fields of structs and objects, by record, in order.
+    pub fields: Vec<Vec<(String, Ty)>>,
+    /// What an array or channel holds, and how many.
+    pub elements: HashMap<RecordId, (Ty, u32)>,
+    is_filled: Vec<bool>,
+}
+
+impl Types {
+    /// The types of a file, its classes included.
+    pub fn of(file: &File, room: u32) -> Result<Types> {
+        let mut types = Types::default();
+        for (name, ty) in [("int", Ty::Int), ("byte", Ty::Byte), ("bool", Ty::Bool)] {
+            types.named.insert(name.into(), ty);
+        }
+        for declared in &file.types {
+            types.declare(declared)?;
+        }
+        for class in &file.classes {
+            let record = types.record(&class.name);
+            types.name(&class.name, Ty::Object(record))?;
+        }
+        for declared in &file.types {
+            types.fill(declared, file, room)?;
+        }
+        for class in &file.classes {
+            let Some(Ty::Object(record)) = types.named.get(&class.name.text).cloned() else { continue };
+            let own: Vec<Field> = class.fields.iter().filter(|f| !f.is_static).cloned().collect();
+            types.fill_fields(record, &own, file, room)?;
+        }
+        Ok(types)
+    }
+
+    fn name(&mut self, name: &Name, ty: Ty) -> Result<()> {
+        if self.named.insert(name.text.clone(), ty).is_some() {
+            return Err(wrong(name.span, format!("`{}` is declared twice", name.text)));
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, name: &Name) -> RecordId {
+        self.records.push(Record { name: name.text.clone(), fields: Vec::new() });
+        self.fields.push(Vec::new());
+        self.is_filled.push(false);
+        self.records.len() - 1
+    }
+
+    fn declare(&mut self, declared: &Declared) -> Result<()> {
+        let name = &declared.name;
+        let ty = match &declared.kind {
+            DeclaredKind::Enum(names) => {
+                if names.is_empty() {
+                    return Err(wrong(name.span, "an enum without values"));
+                }
+                let names = names.iter().map(|n| n.text.clone()).collect();
+                self.enums.push(Enum { name: name.text.clone(), names });
+                Ty::Enum(self.enums.len() - 1)
+            }
+            DeclaredKind::Range(lo, hi) => {
+                let (lo, hi) = (constant(lo)?, constant(hi)?);
+                if lo > hi {
+                    return Err(wrong(name.span, "a range without numbers"));
+                }
+                self.ranges.insert(name.text.clone(), (lo, hi));
+                Ty::Int
+            }
+            DeclaredKind::Struct(_) => Ty::Struct(self.record(name)),
+            DeclaredKind::Array(..) => Ty::Array(self.record(name)),
+            DeclaredKind::Chan(_) => Ty::Chan(self.record(name)),
+        };
+        self.name(name, ty)
+    }
+
+    fn fill(&mut self, declared: &Declared, file: &File, room: u32) -> Result<()> {
+        let name = &declared.name;
+        match (&declared.kind, self.named[&name.text].clone()) {
+            (DeclaredKind::Struct(fields), Ty::Struct(record)) => self.fill_fields(record, fields, file, room),
+            (DeclaredKind::Array(len, element), Ty::Array(record)) => {
+                let len = constant(len)?;
+                if !(1..=LONGEST).contains(&len) {
+                    return Err(unsupported(name.span, format!("an array of {len} elements"))
+                        .help(format!("an array has 1 to {LONGEST}")));
+                }
+                self.hold(record, element, len as u32, file, room)?;
+                Ok(())
+            }
+            (DeclaredKind::Chan(message), Ty::Chan(record)) => {
+                self.hold(record, message, room, file, room)?;
+                if self.records[record].fields.len() == 1 {
+                    let ty = Type::Range(0, i64::from(room));
+                    let size = CoreField { name: "size".into(), ty, init: Value::Int(0), class: Class::Sync };
+                    self.records[record].fields.push(size);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// An array or channel has one field for what it holds.
+    fn hold(&mut self, record: RecordId, element: &Name, len: u32, file: &File, room: u32) -> Result<()> {
+        if std::mem::replace(&mut self.is_filled[record], true) {
+            return Ok(());
+        }
+        let element = self.complete(element, file, room)?;
+        let ty = Type::Array { index: Type::Int.into(), lo: 0, len, element: self.core(&element).into() };
+        let init = ty.default_value(&self.records);
+        self.records[record].fields.push(CoreField { name: "items".into(), ty, init, class: Class::Sync });
+        self.elements.insert(record, (element, len));
+        Ok(())
+    }
+
+    fn fill_fields(&mut self, record: RecordId, fields: &[Field], file: &File, room: u32) -> Result<()> {
+        if std::mem::replace(&mut self.is_filled[record], true) {
+            return Ok(());
+        }
+        for f in fields {
+            let ty = self.complete(&f.ty, file, room)?;
+            if self.fields[record].iter().any(|(name, _)| *name == f.name.text) {
+                return Err(wrong(f.name.span, format!("`{}` is declared twice", f.name.text)));
+            }
+            let core = self.core(&ty);
+            let init = match &f.init {
+                None => core.default_value(&self.records),
+                Some(e) => Value::Int(self.initial(e, &ty)?.ok_or_else(|| {
+                    unsupported(e.span, "a field that begins as something else than a constant")
+                        .help("assign it behind `new`")
+                })?),
+            };
+            self.fields[record].push((f.name.text.clone(), ty));
+            self.records[record].fields.push(CoreField {
+                name: f.name.text.clone(),
+                ty: core,
+                init,
+                class: Class::Sync,
+            });
+        }
+        if self.records[record].fields.is_empty() {
+            // An object is something, even if it has no fields.
+            let (name, ty) = ("nothing".into(), Type::Bool);
+            self.records[record].fields.push(CoreField { name, ty, init: Value::Int(0), class: Class::Sync });
+        }
+        Ok(())
+    }
+
+    /// A type by name, whose values are known: structs within it are complete.
+    fn complete(&mut self, name: &Name, file: &File, room: u32) -> Result<Ty> {
+        let ty = self.named(name)?;
+        if let Ty::Struct(record) = ty {
+            let is_open = self.is_filled[record] && self.records[record].fields.is_empty();
+            if is_open {
+                return Err(wrong(name.span, format!("`{}` contains itself", name.text)));
+            }
+            let declared = file.types.iter().find(|d| d.name.text == name.text);
+            declared.map_or(Ok(()), |d| self.fill(d, file, room))?;
+        }
+        Ok(ty)
+    }
+
+    /// A type by name.
+    pub fn named(&self, name: &Name) -> Result<Ty> {
+        let known = self.named.get(&name.text).cloned();
+        known.ok_or_else(|| wrong(name.span, format!("there is no type `{}`", name.text)))
+    }
+
+    /// The type of a name, if it is one.
+    pub fn find(&self, name: &str) -> Option<&Ty> {
+        self.named.get(name)
+    }
+
+    /// The numbers that are chosen from, and the type of what is chosen.
+    pub fn choice(&self, name: &Name) -> Result<(i64, i64, Ty)> {
+        if let Some((lo, hi)) = self.ranges.get(&name.text) {
+            return Ok((*lo, *hi, Ty::Int));
+        }
+        match self.named.get(&name.text) {
+            Some(Ty::Bool) => Ok((0, 1, Ty::Bool)),
+            Some(Ty::Enum(e)) => Ok((0, self.enums[*e].names.len() as i64 - 1, Ty::Enum(*e))),
+            Some(Ty::Byte) => Ok((0, 255, Ty::Byte)),
+            Some(_) => Err(unsupported(name.span, format!("a choice among all of `{}`", name.text))
+                .help("choose from a `range`, an `enum` or `bool`")),
+            None => Err(unsupported(name.span, "a choice among the members of an object")
+                .help("choose a number of a `range`, and take the element that it names")),
+        }
+    }
+
+    /// The type of the core.
+    pub fn core(&self, ty: &Ty) -> Type {
+        match ty {
+            Ty::Int => INT,
+            Ty::Byte => Type::Fixed { bits: 8, signed: false },
+            Ty::Bool => Type::Bool,
+            Ty::Enum(e) => Type::Enum(*e),
+            Ty::Struct(r) => Type::Record(*r),
+            Ty::Object(r) | Ty::Array(r) | Ty::Chan(r) => Type::Ref(*r),
+            Ty::Null => Type::Bool,
+        }
+    }
+
+    /// A type as people write it.
+    pub fn show(&self, ty: &Ty) -> String {
+        match ty {
+            Ty::Int => "int".into(),
+            Ty::Byte => "byte".into(),
+            Ty::Bool => "bool".into(),
+            Ty::Enum(e) => self.enums[*e].name.clone(),
+            Ty::Struct(r) | Ty::Object(r) | Ty::Array(r) | Ty::Chan(r) => self.records[*r].name.clone(),
+            Ty::Null => "null".into(),
+        }
+    }
+
+    /// The code of a constant first value; `None` if it is no constant.
+    pub fn initial(&self, e: &Expr, ty: &Ty) -> Result<Option<i64>> {
+        Ok(match (&e.kind, ty) {
+            (ExprKind::Bool(b), Ty::Bool) => Some(i64::from(*b)),
+            (ExprKind::Null, Ty::Object(_) | Ty::Array(_) | Ty::Chan(_)) => Some(0),
+            (ExprKind::Member(of, name), Ty::Enum(n)) => {
+                let names = &self.enums[*n];
+                let is_of = matches!(&of.kind, ExprKind::Name(of) if *of == names.name);
+                names.names.iter().position(|v| is_of && *v == name.text).map(|v| v as i64)
+            }
+            (_, Ty::Int) => constant(e).ok(),
+            (_, Ty::Byte) => constant(e).ok().filter(|n| (0..256).contains(n)),
+            _ => None,
+        })
+    }
+}
+
+/// A number that is written down.
+pub fn constant(e: &Expr) -> Result<i64> {
+    let n = match &e.kind {
+        ExprKind::Number(n) => Some(*n),
+        ExprKind::Unary("-", a) => Some(-constant(a)?),
+        ExprKind::Binary("+", a, b) => constant(a)?.checked_add(constant(b)?),
+        ExprKind::Binary("-", a, b) => constant(a)?.checked_sub(constant(b)?),
+        ExprKind::Binary("*", a, b) => constant(a)?.checked_mul(constant(b)?),
+        _ => None,
+    };
+    let in_32_bits = n.filter(|n| i32::try_from(*n).is_ok());
+    in_32_bits.ok_or_else(|| unsupported(e.span, "what is no number of 32 bits here").help("write the number"))
+}
