@@ -257,6 +257,7 @@ impl<'a> Lower<'a, '_> {
         Program {
             conditions: Vec::new(),
             properties: Vec::new(),
+            rests: Vec::new(),
             source: self.lines.source.as_str().into(),
             records: Vec::new(),
             enums: Vec::new(),

@@ -239,7 +239,8 @@ impl<S: Snapshot> Builder<'_, S> {
             if number == self.most {
                 return Err(NoGraph::TooLarge);
             }
-            let (is_final, is_complete) = (self.context.is_final(&node), node.dispatcher.is_empty());
+            let is_final = self.context.is_final(&node);
+            let is_complete = is_final && self.context.is_complete(&node);
             self.graph.states.push(State { schedule, is_final, is_complete });
             self.stored.push((node, names));
         }

@@ -257,7 +257,14 @@ impl<'a, S: System> Context<'a, S> {
 
     /// Whether somebody who cannot go on has not finished.
     pub fn is_deadlock(&self, node: &Node<S::State>) -> bool {
-        !node.dispatcher.is_empty() && self.is_final(node)
+        self.is_final(node) && !self.is_complete(node)
+    }
+
+    /// Where nobody can go on: whether all have finished, or may stay where they are.
+    pub fn is_complete(&self, node: &Node<S::State>) -> bool {
+        let mut tasks = Vec::new();
+        node.dispatcher.tasks(&mut tasks);
+        tasks.iter().all(|task| self.system.may_rest(&node.state, *task))
     }
 }
 

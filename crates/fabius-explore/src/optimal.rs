@@ -363,7 +363,7 @@ impl<T> Search<'_, T> {
     }
 
     fn end<S: System<State = T>>(&mut self, context: &Context<'_, S>, run: &Execution<'_, '_, S>) -> Option<Stop> {
-        let is_complete = run.node.dispatcher.is_empty();
+        let is_complete = context.is_complete(&run.node);
         let (steps, signature) = (run.steps(), run.signature());
         (self.listener)(Complete {
             state: &run.node.state,

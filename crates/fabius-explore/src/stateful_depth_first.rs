@@ -201,7 +201,7 @@ impl<S: Snapshot> Search<'_, '_, S> {
         if self.plain.insert(key.0[plain_from..].to_vec()) {
             self.bytes += (key.0.len() - plain_from) as u64 + 48;
             let is_final = self.context.is_final(&node);
-            let is_complete = node.dispatcher.is_empty();
+            let is_complete = is_final && self.context.is_complete(&node);
             self.finals += u64::from(is_final);
             (self.visit)(Visit { state: &node.state, is_final, is_complete, cost: at_cost });
         }

@@ -480,11 +480,11 @@ impl<S: System + Sync> Search<'_, S> {
 
     /// Nobody can go on.
     fn end(&self, run: &Execution<'_, '_, S>, out: &mut Findings) -> Option<Stop> {
-        let is_complete = run.node.dispatcher.is_empty();
-        if !is_complete && !self.context.is_final(&run.node) {
+        if !self.context.is_final(&run.node) {
             // The scheduler picks one that waits, and the bound does not allow to delay it.
             return None;
         }
+        let is_complete = self.context.is_complete(&run.node);
         let (cost, steps, signature) = (run.cost, run.steps(), run.signature());
         (self.listener)(Complete { state: &run.node.state, cost, signature, is_complete, steps, taken: run.taken() });
         out.complete = Some(signature);

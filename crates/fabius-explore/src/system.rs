@@ -180,6 +180,11 @@ pub trait System {
     /// Whether the task's next step is possible now. A task in front of a false `await` is not ready.
     fn ready(&self, state: &Self::State, task: TaskId) -> bool;
 
+    /// Whether the task may wait where it is for ever: if nobody who is left has to go on, that is no deadlock.
+    fn may_rest(&self, _: &Self::State, _: TaskId) -> bool {
+        false
+    }
+
     /// What the next step of the task accesses first, if that is a single variable.
     fn next_access(&self, state: &Self::State, task: TaskId) -> Option<Access>;
 

@@ -53,6 +53,8 @@ pub struct Program {
     pub conditions: Vec<Expr>,
     /// What every fair execution must satisfy.
     pub properties: Vec<Property>,
+    /// The places of waits that may last for ever: whoever is left there is no deadlock. No other wait has one of these places.
+    pub rests: Vec<Span>,
 }
 
 /// `property name: formula;`

@@ -12,8 +12,12 @@ use std::sync::LazyLock;
 /// The program as source text, in the one style.
 ///
 /// # Errors
-/// What of it cannot be written: a constant of a `map`, a set of threads that is not empty.
+/// What of it cannot be written: a constant of a `map`, a set of threads that is not empty, a wait that may last for ever.
 pub fn unparse(program: &Program) -> Result<String, String> {
+    if let Some(rest) = program.rests.first() {
+        let at = rest.line_col(&program.source);
+        return Err(format!("a wait that may last for ever without a deadlock, at {}:{}", at.line, at.column));
+    }
     let mut names = Names::default();
     let mut pick = |wanted: &str| names.pick(wanted);
     let records: Vec<String> = program.records.iter().map(|r| pick(&r.name)).collect();

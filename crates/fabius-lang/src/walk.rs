@@ -83,6 +83,15 @@ pub fn is_nothing(stmt: &Stmt) -> bool {
     }
 }
 
+/// The wait that a statement begins with.
+pub fn first_wait(stmt: &Stmt) -> Option<&Stmt> {
+    match &stmt.kind {
+        StmtKind::Await(_) | StmtKind::Join(_) => Some(stmt),
+        StmtKind::Atomic(block) => first_wait(block.first()?),
+        _ => None,
+    }
+}
+
 /// The place that a statement writes, if it is not a local that gets a result.
 pub fn written(stmt: &Stmt) -> Option<&Place> {
     match &stmt.kind {

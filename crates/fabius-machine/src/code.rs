@@ -402,6 +402,8 @@ pub(crate) struct Guard {
     pub(crate) entry: u32,
     pub(crate) join: bool,
     pub(crate) stands: Stands,
+    /// Whether the wait may last for ever.
+    pub(crate) rests: bool,
     /// The whole guard if it is one comparison of variables.
     pub(crate) quick: Option<(Cmp, Arg, Arg)>,
 }

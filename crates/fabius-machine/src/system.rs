@@ -130,6 +130,12 @@ impl System for Machine<'_> {
         self.exec(&mut copy, &mut First, &mut log).may_pass(index, guard, t.pc as usize)
     }
 
+    fn may_rest(&self, state: &State, task: TaskId) -> bool {
+        let code = &self.program.code;
+        let at = state.index(task).map(|index| code.instrs[state.tasks[index].pc as usize]);
+        matches!(at, Some(Instr::Await { guard }) if code.guards[guard as usize].rests)
+    }
+
     fn gave_way(&self, state: &State, task: TaskId) -> bool {
         let at = state.index(task).map(|index| state.tasks[index].pc as usize);
         at.is_some_and(|pc| matches!(self.program.code.instrs[pc], Instr::Zield))

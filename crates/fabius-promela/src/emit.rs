@@ -23,6 +23,8 @@ pub struct Emit<'a> {
     pub places: &'a HashMap<NodeId, (Block, Block)>,
     /// Locals that say where the process goes on, once they are needed.
     pub ways: HashMap<Says, LocalId>,
+    /// The places of all waits, and whether they may last for ever.
+    pub waits: &'a mut Vec<(Span, bool)>,
 }
 
 /// What a local says of where the process goes on.
@@ -167,6 +169,7 @@ impl Emit<'_> {
         let waits = graph.waits(start);
         if waits {
             let span = if node.edges.len() == 1 { node.edges[0].span } else { node.span };
+            self.waits.push((span, node.end));
             block.push(stmt(StmtKind::Await(any(&node.edges)), span));
         }
         block.extend(self.places.get(&start).into_iter().flat_map(|(_, leaves)| leaves.iter().cloned()));

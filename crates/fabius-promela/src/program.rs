@@ -81,7 +81,9 @@ pub fn lower(file: &File, source: &str, numbered: bool) -> Result<Program> {
         processes: Vec::new(),
         conditions: formulas.conditions,
         properties: formulas.properties,
+        rests: Vec::new(),
     };
+    let mut waits = Vec::new();
     for ((proctype, one), places) in file.proctypes.iter().zip(&mut lowered).zip(&places) {
         let emit = Emit {
             graph: &one.graph,
@@ -89,6 +91,7 @@ pub fn lower(file: &File, source: &str, numbered: bool) -> Result<Program> {
             locals: &mut one.locals,
             invariants: &formulas.invariants,
             ways: HashMap::new(),
+            waits: &mut waits,
         };
         let body = one.first.iter().cloned().chain(emit.body()).collect();
         program.procs.push(Proc {
@@ -100,6 +103,7 @@ pub fn lower(file: &File, source: &str, numbered: bool) -> Result<Program> {
             span: proctype.name.span,
         });
     }
+    program.rests = rests(&waits)?;
     lower.start(file, &lowered, &mut program)?;
     let first = program.processes.first().map(|p| p.proc);
     if let Some(first) = first {
@@ -112,6 +116,21 @@ pub fn lower(file: &File, source: &str, numbered: bool) -> Result<Program> {
         Some(d) => Err(unsupported(d.span, d.message)),
         None => Ok(program),
     }
+}
+
+/// Where processes may wait for ever, at labels `end`.
+fn rests(waits: &[(Span, bool)]) -> Result<Vec<Span>> {
+    let mut rests: Vec<Span> = Vec::new();
+    for (span, _) in waits.iter().filter(|(_, end)| *end) {
+        if waits.iter().any(|(other, end)| other == span && !end) {
+            return Err(unsupported(*span, "a label `end` in front of one of several waits of a macro")
+                .help("write what the macro stands for"));
+        }
+        if !rests.contains(span) {
+            rests.push(*span);
+        }
+    }
+    Ok(rests)
 }
 
 /// A number is free again when a process and all younger ones have ended, which SPIN may leave for later.

@@ -56,10 +56,6 @@ impl Lower {
             }
         }
         let graph = Graph { entry: self.resolved(entry)?, nodes };
-        if let Some(n) = (1..graph.nodes.len()).find(|n| graph.nodes[*n].end && graph.waits(*n) && !graph.is_over(*n)) {
-            return Err(unsupported(graph.nodes[n].span, "a label `end` where a process may wait and go on")
-                .help("only in front of `false` it has a meaning"));
-        }
         Ok(graph)
     }
 

@@ -125,6 +125,42 @@ const CASES: &[Case] = &[
     ),
     case("who waits for ever", Bug, "bool x; active proctype p() { x }"),
     case("who has ended waits for nobody", Fine, "bool x; active proctype p() { x = true } active proctype q() { x }"),
+    case(
+        "a server waits for ever at the end",
+        Fine,
+        "chan c = [1] of { byte }; active proctype server() { byte x; end: do :: c?x od } active proctype client() { c!1; c!2 }",
+    ),
+    case(
+        "who waits elsewhere is stuck",
+        Bug,
+        "chan c = [1] of { byte }; active proctype server() { byte x; do :: c?x od } active proctype client() { c!1; c!2 }",
+    ),
+    case(
+        "a server at its end does not help who is stuck",
+        Bug,
+        "chan c = [1] of { byte }; chan d = [1] of { byte }; active proctype server() { byte x; end: do :: c?x od } active proctype client() { byte y; c!1; d?y }",
+    ),
+    case(
+        "ends of channels without room",
+        Fine,
+        "mtype = { p, v }; chan s = [0] of { mtype }; byte in; active proctype guard() { end: do :: s!p -> s?v od } active [3] proctype user() { byte i; do :: i < 2 -> s?p; in++; assert(in == 1); in--; s!v; i++ :: else -> break od }",
+    ),
+    case(
+        "in the middle such a channel is no end",
+        Bug,
+        "mtype = { p, v }; chan s = [0] of { mtype }; active proctype guard() { end: do :: s!p -> s?v od } active proctype user() { s?p }",
+    ),
+    case(
+        "an end in the middle of atomic",
+        Fine,
+        "byte x; active proctype a() { atomic { x = 1; end: x == 2 }; x = 3 } active proctype b() { x == 1 }",
+    ),
+    case(
+        "one wait is an end, and the next one is not",
+        Bug,
+        "byte x; active proctype a() { endfirst: x == 1; x == 2 } active proctype b() { x = 1 }",
+    ),
+    case("all wait at an end", Fine, "byte x; active [2] proctype a() { end: do :: x == 1 -> x = 0 :: x == 2 od }"),
     case("the end of a program", Fine, "active proctype p() { skip; end: false }"),
     case(
         "else is for what is left",

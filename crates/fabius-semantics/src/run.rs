@@ -13,7 +13,7 @@ use crate::through::can_go_through;
 use crate::value::{TaskId, Value};
 use fabius_explore::system::{BufferId, Choose, End, Fault, Limit, StepLog};
 use fabius_lang::program::{Access, Expr, Program, Stmt, StmtKind};
-use fabius_lang::walk::is_nothing;
+use fabius_lang::walk::{first_wait, is_nothing};
 
 /// Statements that one step may have.
 pub const MAX_STATEMENTS: usize = 1_000_000;
@@ -197,6 +197,16 @@ pub fn is_ready(program: &Program, layout: &Layout, config: &Config, n: BufferId
     }
     // A loop that does nothing.
     true
+}
+
+/// Whether the task stands in front of a wait that may last for ever.
+pub fn may_rest(program: &Program, task: &Task) -> bool {
+    let Some(frame) = task.frames.last().filter(|_| !program.rests.is_empty()) else { return false };
+    let proc = &program.procs[frame.proc];
+    let mut control = frame.control.clone();
+    control.pass_all(proc);
+    let wait = control.statement(proc).and_then(first_wait);
+    wait.is_some_and(|wait| program.rests.contains(&wait.span))
 }
 
 /// What a statement waits for.

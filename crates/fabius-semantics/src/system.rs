@@ -5,7 +5,7 @@ use crate::forget::Alive;
 use crate::layout::Layout;
 use crate::properties::conditions;
 use crate::rules::Note;
-use crate::run::{Blind, Observer, Run, is_ready, next_statement};
+use crate::run::{Blind, Observer, Run, is_ready, may_rest, next_statement};
 use crate::value::TaskId;
 use fabius_explore::system::{ANONYMOUS, Access, BufferId, Choose, End, Fault, Snapshot, StepLog, System};
 use fabius_lang::program::{Program, Stmt, StmtKind};
@@ -121,6 +121,10 @@ impl System for Reference {
             }
             None => false,
         }
+    }
+
+    fn may_rest(&self, config: &Config, task: TaskId) -> bool {
+        config.task(task).is_some_and(|(_, task)| may_rest(&self.program, task))
     }
 
     fn gave_way(&self, config: &Config, task: TaskId) -> bool {

@@ -119,6 +119,8 @@ pub enum StmtKind {
 pub struct Select {
     /// Of several branches that are open the first one is taken.
     pub first: bool,
+    /// To wait here for ever is no deadlock.
+    pub end: bool,
     pub branches: Vec<Branch>,
 }
 

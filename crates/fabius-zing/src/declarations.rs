@@ -51,6 +51,7 @@ pub fn lower(file: &File, source: &str, room: u32) -> Result<Program> {
         versions: HashMap::new(),
         wanted: Vec::new(),
         procs: 0,
+        rests: Vec::new(),
     };
     let made = statics(&mut cx)?;
     let mut processes = Vec::new();
@@ -102,6 +103,7 @@ pub fn lower(file: &File, source: &str, room: u32) -> Result<Program> {
         processes,
         conditions: Vec::new(),
         properties: Vec::new(),
+        rests: cx.rests,
     };
     let diagnostics = fabius_lang::finish(&mut program);
     match diagnostics.into_iter().next() {

@@ -21,6 +21,8 @@ pub struct Context<'a> {
     /// Those whose bodies are to be made.
     pub wanted: Vec<(Version, ProcId)>,
     pub procs: usize,
+    /// Where `select end` waits.
+    pub rests: Vec<Span>,
 }
 
 /// A method of a class, and whether it is called inside of `atomic`.

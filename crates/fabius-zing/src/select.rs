@@ -32,6 +32,9 @@ impl Body<'_, '_> {
             b.choose(select.first, branches, chosen, waits, span);
             Ok(())
         })?;
+        if select.end && !self.cx.rests.contains(&span) {
+            self.cx.rests.push(span);
+        }
         self.bodies(select, chosen, span)
     }
 

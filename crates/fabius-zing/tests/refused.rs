@@ -34,7 +34,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("E0813", "class M { activate static void a() { «raise» X; } };"),
     ("E0813", "class M { activate static void a() { «try» { } } };"),
     ("E0813", "class M { activate static void a() { «foreach» (int x in y) ; } };"),
-    ("E0813", "class M { static bool b; activate static void a() { select «end» { wait(b) -> ; } } };"),
     ("E0813", "class M { static int f() { return 1; } activate static void a() { int x; x = 1 + «f()»; } };"),
     (
         "E0813",

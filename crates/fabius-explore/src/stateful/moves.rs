@@ -146,7 +146,7 @@ where
     fn first_visit(&self, worker: &mut Worker<'_, S>, arrival: u32, number: u32, at_cost: u32) {
         let node = &worker.next;
         let is_final = self.context.is_final(node);
-        let is_complete = node.dispatcher.is_empty();
+        let is_complete = is_final && self.context.is_complete(node);
         (self.visit)(Visit { state: &node.state, is_final, is_complete, cost: at_cost });
         worker.finals += u64::from(is_final);
         if self.context.options.wants_cycles() {

@@ -151,6 +151,7 @@ fn finish(
         globals: cx.globals,
         conditions,
         properties,
+        rests: Vec::new(),
     };
     let broken = file.items.iter().any(|i| i.node == ast::ItemKind::Error);
     if !broken && program.init.is_none() && program.buffers.is_empty() && program.processes.is_empty() {

@@ -88,6 +88,15 @@ impl Machine<'_> {
         self.ready(&state, unit.id)
     }
 
+    /// Whether a task that cannot go on may stay where it is.
+    fn may_stay(&self, cursor: &Cursor, index: usize) -> bool {
+        let code = self.packed_code();
+        let unit = cursor.shape.units[index];
+        let stand = cursor.words[unit.stands as usize] as usize;
+        let at = code.ops[code.stands[unit.proc as usize][stand] as usize];
+        matches!(at, Op::Await { guard } if self.program.code.guards[guard as usize].rests)
+    }
+
     /// Writes what a step has changed into a copy of the bits; false if they do not fit.
     fn write_changes(&self, cursor: &mut Cursor) -> bool {
         let Cursor { shape, words, changes, packed, result, .. } = cursor;
@@ -332,15 +341,19 @@ impl Packed for Machine<'_> {
     }
 
     fn outlook(&self, cursor: &mut Cursor) -> Outlook {
-        let any = if cursor.next_is_whole {
+        let (any, all_rest) = if cursor.next_is_whole {
             let next = &cursor.next;
-            if next.tasks.is_empty() {
-                return Outlook::Complete;
-            }
-            next.tasks.iter().any(|task| self.ready(next, task.id))
+            let any = next.tasks.iter().any(|task| self.ready(next, task.id));
+            (any, !any && next.tasks.iter().all(|task| self.may_rest(next, task.id)))
         } else {
-            (0..cursor.shape.units.len()).any(|index| self.can_go_on(cursor, index))
+            let mut units = 0..cursor.shape.units.len();
+            let any = units.clone().any(|index| self.can_go_on(cursor, index));
+            (any, !any && units.all(|index| self.may_stay(cursor, index)))
         };
-        if any { Outlook::GoesOn } else { Outlook::Stuck }
+        match (any, all_rest) {
+            (true, _) => Outlook::GoesOn,
+            (false, true) => Outlook::Complete,
+            (false, false) => Outlook::Stuck,
+        }
     }
 }

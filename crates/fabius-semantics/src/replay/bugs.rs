@@ -4,7 +4,7 @@ use super::infinite::Cycle;
 use super::teller::Teller;
 use super::{Departure, Replay, Told};
 use crate::config::Config;
-use crate::run::next_statement;
+use crate::run::{may_rest, next_statement};
 use crate::show::{Variables, one_line};
 use fabius_explore::race::{Party, Race};
 use fabius_explore::system::Fault;
@@ -25,7 +25,7 @@ impl Replay<'_> {
     pub(super) fn deadlock(&self, config: &Config) -> Told {
         let mut parts = Vec::new();
         let mut span = Span::default();
-        for (_, task) in config.tasks() {
+        for (_, task) in config.tasks().filter(|(_, task)| !may_rest(self.program, task)) {
             if let Some(stmt) = next_statement(self.program, task) {
                 let at = stmt.span.line_col(&self.program.source);
                 parts.push(format!("{} waits at {}:{}", self.names.of_task(task.id), at.line, at.column));

@@ -8,6 +8,7 @@ mod teller;
 
 use crate::config::Config;
 use crate::properties::conditions;
+use crate::run::may_rest;
 use crate::show::{Names, Variables};
 use crate::system::Reference;
 use crate::value::TaskId;
@@ -334,7 +335,9 @@ impl<'a> Replay<'a> {
                 Err(fault) => self.fault(fault, &Teller::new(self.program, self.names.clone()), turns),
             },
             Ending::Race => departs("the schedule ends without a data race"),
-            Ending::Deadlock if config.buffers.is_empty() => departs("everything has finished: there is no deadlock"),
+            Ending::Deadlock if config.tasks().all(|(_, t)| may_rest(self.program, t)) => {
+                departs("all have finished, or may stay where they are: there is no deadlock")
+            }
             Ending::Deadlock => {
                 let ready = config.tasks().find(|(_, t)| self.may_not_run(config, t.id).is_none()).map(|(_, t)| t.id);
                 match ready {

@@ -159,6 +159,10 @@ impl Body {
 /// # Errors
 /// What translations cannot do.
 pub fn explicit(source: &Program, trace: Trace, caps: Caps) -> Result<Explicit, Unsupported> {
+    if let Some(rest) = source.rests.first() {
+        let help = "`fabius check` explores such programs";
+        return Err(Unsupported::new("a wait that may last for ever without a deadlock", *rest, help));
+    }
     let tasks = count_tasks(source);
     let declared: u32 = source.processes.iter().filter_map(|p| p.count).sum::<u32>() + source.buffers.len() as u32;
     let handle = Type::Range(0, i64::from(tasks.unwrap_or(caps.tasks.saturating_add(declared))));

@@ -178,13 +178,12 @@ impl Parser {
     }
 
     fn select(&mut self) -> Result<Select> {
-        let mut select = Select { first: false, branches: Vec::new() };
+        let mut select = Select { first: false, end: false, branches: Vec::new() };
         loop {
             if self.take("first") {
                 select.first = true;
-            } else if self.is("end") {
-                return Err(unsupported(self.peek().span, "`select end`: to wait here for ever would be no deadlock")
-                    .help("leave `end` out, and check with `--no-deadlock`"));
+            } else if self.take("end") {
+                select.end = true;
             } else if !self.take("visible") {
                 break;
             }

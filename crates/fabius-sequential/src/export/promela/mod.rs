@@ -94,6 +94,9 @@ struct Writer<'a> {
 /// # Errors
 /// What cannot be written in it.
 pub fn promela(program: &Program, sizes: Sizes) -> Result<String, Refused> {
+    if let Some(rest) = program.rests.first() {
+        return refused("a wait that may last for ever in Promela", *rest, "`fabius check` explores such programs");
+    }
     let reached = reached(program);
     refuse_what_is_not_there(program, &reached)?;
     let mut names = Names::without(RESERVED);
