@@ -17,7 +17,6 @@ pub mod rules;
 pub mod run;
 mod show;
 mod system;
-mod through;
 pub mod value;
 
 pub use replay::{Departure, Ending, Settings, replay, steps};

@@ -332,7 +332,7 @@ impl<'a> Small<'a> {
         }
     }
 
-    /// ATOMIC: into the block; as long as control is inside there is no scheduling point. Enabled as [`crate::through`] says, if
+    /// ATOMIC: into the block; as long as control is inside there is no scheduling point. Enabled as [`crate::run`] says, if
     /// the block waits elsewhere than at its beginning; a way that is not open then is no step.
     fn atomic(&mut self) -> Outcome {
         self.enter(0)

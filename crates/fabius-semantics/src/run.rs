@@ -9,10 +9,10 @@
 use crate::config::{Config, Task, Whereabouts};
 use crate::layout::Layout;
 use crate::rules::{Effect, Note, Small, dispatch, scope_of};
-use crate::through::can_go_through;
 use crate::value::{TaskId, Value};
 use fabius_explore::system::{BufferId, Choose, End, Fault, Limit, StepLog};
-use fabius_lang::program::{Access, Expr, Program, Stmt, StmtKind};
+use fabius_explore::ways::Ways;
+use fabius_lang::program::{Access, Expr, Guard, Program, Stmt, StmtKind};
 use fabius_lang::walk::{first_wait, is_nothing};
 
 /// Statements that one step may have.
@@ -151,7 +151,7 @@ impl Run<'_> {
     }
 
     /// One statement, and what the threads that it makes do before their first access.
-    pub(crate) fn one_with_births(&mut self, config: &mut Config, n: BufferId) -> Result<Effect, Fault> {
+    fn one_with_births(&mut self, config: &mut Config, n: BufferId) -> Result<Effect, Fault> {
         let born = self.log.born.len();
         let effect = self.one(config, n)?;
         if self.prefixes(config, born)? { Ok(effect) } else { Ok(Effect::Dropped) }
@@ -179,7 +179,7 @@ pub fn next_statement<'p>(program: &'p Program, task: &Task) -> Option<&'p Stmt>
 }
 
 /// Whether the task is inside `atomic`, in any of its active procedures.
-pub(crate) fn inside_atomic(program: &Program, task: &Task) -> bool {
+fn inside_atomic(program: &Program, task: &Task) -> bool {
     task.frames.iter().any(|f| f.control.inside_atomic(&program.procs[f.proc]))
 }
 
@@ -258,4 +258,76 @@ fn make_running(program: &Program, layout: &Layout, config: &mut Config, task: T
             n
         }
     }
+}
+
+/// ATOMIC, for blocks that wait elsewhere than at their beginning: whether the task, which stands in front of one after what does
+/// nothing, can go through it. It can if some way comes to no false `await` or `join`; what a way does before it comes to one is
+/// undone, because it was done to a copy. A way that ends otherwise, in an error or a false `assume`, can be gone; one that only
+/// comes back to where it was cannot.
+fn can_go_through(program: &Program, layout: &Layout, config: &Config, task: TaskId) -> bool {
+    let mut ways = Ways::default();
+    loop {
+        let way = go_through(program, layout, config.clone(), task, &mut ways);
+        let ends = match way {
+            Ok(Effect::Blocked) => false,
+            Ok(Effect::Dropped) => !ways.came_back(),
+            _ => true,
+        };
+        if ends {
+            return true;
+        }
+        if !ways.advance() {
+            return false;
+        }
+    }
+}
+
+/// One way through the block.
+fn go_through(
+    program: &Program,
+    layout: &Layout,
+    mut config: Config,
+    task: TaskId,
+    ways: &mut Ways,
+) -> Result<Effect, Fault> {
+    let n = match config.find(task).expect("only unfinished tasks are asked for") {
+        Whereabouts::Stack(n, _) => n,
+        Whereabouts::Pending(n, at) => {
+            dispatch(config.buffers.get_mut(&n).expect("it was just found"), at);
+            n
+        }
+    };
+    let frame = config.frame_mut(n);
+    frame.control.pass_all(&program.procs[frame.proc]);
+    for statement in 0..MAX_STATEMENTS {
+        let running = config.buffers[&n].innermost().expect("a task runs until it is past its block");
+        if statement > 0 && !inside_atomic(program, running) {
+            break;
+        }
+        if next_statement(program, running).is_some_and(|s| chooses(&s.kind)) && comes_back(&config, ways) {
+            return Ok(Effect::Dropped);
+        }
+        let mut log = StepLog::default();
+        let mut run = Run { program, layout, choose: ways, log: &mut log, observer: &mut Blind };
+        match run.one_with_births(&mut config, n)? {
+            Effect::Went => {}
+            end => return Ok(end),
+        }
+    }
+    Ok(Effect::Went)
+}
+
+fn chooses(kind: &StmtKind) -> bool {
+    matches!(
+        kind,
+        StmtKind::If(Guard::Star, ..) | StmtKind::While(Guard::Star, _) | StmtKind::Any(..) | StmtKind::SetRemoveAny(_)
+    )
+}
+
+fn comes_back(config: &Config, ways: &mut Ways) -> bool {
+    ways.comes_back(&mut |out| {
+        let mut bytes = Vec::new();
+        crate::codec::encode(config, &mut bytes);
+        out.extend(bytes.chunks(8).map(|word| i64::from_le_bytes(word.try_into().expect("a number has eight bytes"))));
+    })
 }

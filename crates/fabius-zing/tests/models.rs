@@ -91,12 +91,12 @@ const ALTERNATING_BIT: &str = "
     chan Answers Answer;
     chan Bodies bool;
     class Sender {
-        static Messages out;
+        static Messages wire;
         static Answers back;
         static void Transmit(bool body, bool bit) {
             Message m;
             select {
-                wait(true) -> { assume(sizeof(out) < 2); m = new Message; m.body = body; m.bit = bit; send(out, m); }
+                wait(true) -> { assume(sizeof(wire) < 2); m = new Message; m.body = body; m.bit = bit; send(wire, m); }
                 wait(true) -> ;
             }
         }
@@ -143,7 +143,7 @@ const ALTERNATING_BIT: &str = "
         activate static void Run() {
             atomic {
                 sent = new Bodies;
-                Sender.out = Receiver.in_ = new Messages;
+                Sender.wire = Receiver.in_ = new Messages;
                 Sender.back = Receiver.back = new Answers;
                 async Sender.Run();
                 async Receiver.Run();
