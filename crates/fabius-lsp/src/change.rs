@@ -86,6 +86,7 @@ fn item(document: &Document, declared: &Declared) -> CompletionItem {
         Kind::Variable | Kind::Local => CompletionItemKind::VARIABLE,
         Kind::Procedure => CompletionItemKind::FUNCTION,
         Kind::Init | Kind::Buffer | Kind::Process => CompletionItemKind::EVENT,
+        Kind::Claim => CompletionItemKind::VALUE,
     };
     CompletionItem { detail: Some(headline(document, declared)), ..word(&declared.name, kind) }
 }

@@ -226,5 +226,6 @@ fn symbol_kind(kind: Kind) -> SymbolKind {
         Kind::Variable | Kind::Local => SymbolKind::VARIABLE,
         Kind::Procedure => SymbolKind::FUNCTION,
         Kind::Init | Kind::Buffer | Kind::Process => SymbolKind::EVENT,
+        Kind::Claim => SymbolKind::BOOLEAN,
     }
 }

@@ -37,6 +37,8 @@ pub enum Kind {
     Process,
     /// A level of priority.
     Level,
+    /// `invariant` or `property`: nothing names it.
+    Claim,
     /// A parameter or a local variable.
     Local,
 }
@@ -123,7 +125,7 @@ impl Names {
     pub fn visible(&self, offset: u32) -> impl Iterator<Item = (Id, &Declared)> {
         let is_visible = move |d: &Declared| match d.scope {
             Some(scope) => scope.start <= offset && offset <= scope.end,
-            None => !matches!(d.kind, Kind::Field | Kind::Init),
+            None => !matches!(d.kind, Kind::Field | Kind::Init | Kind::Claim),
         };
         self.declared.iter().enumerate().filter(move |(_, d)| is_visible(d))
     }
@@ -201,9 +203,11 @@ impl Walk {
                 }
                 return;
             }
-            ItemKind::Invariant { .. } | ItemKind::Property { .. } | ItemKind::InterleaveExplicit | ItemKind::Error => {
+            ItemKind::Invariant { name, .. } | ItemKind::Property { name, .. } => {
+                self.add(global(Kind::Claim, name, None));
                 return;
             }
+            ItemKind::InterleaveExplicit | ItemKind::Error => return,
         };
         let name = declared.name.clone();
         let id = self.add(declared);

@@ -263,3 +263,21 @@ fn what_cannot_be_answered_is_an_error_and_no_end() {
     let failed = editor.try_ask("workspace/executeCommand", check).expect_err("there is no such command");
     assert!(failed.starts_with("`there-is-no-such-command` cannot be run"), "{failed}");
 }
+
+#[test]
+fn invariants_and_properties_are_in_the_outline_and_say_what_they_are() {
+    let text = "var x: int;\n// It stays small.\ninvariant small: x < 3;\nproperty grows: eventually x == 2;\ninit { x = 1; }\n";
+    let mut editor = Editor::with(text);
+    let outline = editor.ask("textDocument/documentSymbol", json!({ "textDocument": { "uri": URI } }));
+    let names: Vec<&str> = outline.as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["x", "small", "grows", "init"]);
+    let said = |hover: Value| hover["contents"]["value"].as_str().expect("text").to_string();
+    let small = said(editor.at("textDocument/hover", place(text, "small", 1)));
+    assert_eq!(small, "```fabius\ninvariant small: x < 3\n```\n\nIt stays small.");
+    let grows = said(editor.at("textDocument/hover", place(text, "grows", 0)));
+    assert!(grows.contains("property grows: eventually x == 2"), "{grows}");
+    let of_x = said(editor.at("textDocument/hover", place(text, "x", 0)));
+    assert!(of_x.contains("Read in `small`, `grows`."), "{of_x}");
+    let offered = editor.at("textDocument/completion", place(text, "x = 1", 0));
+    assert!(!labels(&offered).contains(&"small"), "nothing names an invariant");
+}
