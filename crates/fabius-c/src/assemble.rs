@@ -2,6 +2,7 @@
 
 use crate::attributes::{Asks, Attribute};
 use crate::core::*;
+use crate::expressions::SECTIONS;
 use crate::library::string_functions;
 use crate::lines::Lines;
 use crate::lower::*;
@@ -148,6 +149,7 @@ fn pass(
         processes: Vec::new(),
         wrappers: Default::default(),
         levels: 1,
+        mixed: Vec::new(),
         havocked: Default::default(),
         body: Body::default(),
         errors: Vec::new(),
@@ -169,6 +171,7 @@ fn pass(
         lower.errors.extend(unsupported::<()>(span, "the attribute `mode` is taken of a `typedef` only").err());
     }
     let same = lower.found == lower.session.facts && lower.found_calls == lower.session.calls;
+    let (mixed, sections) = (std::mem::take(&mut lower.mixed), lower.global_names.get(SECTIONS).copied());
     let program = lower.finish(init);
     let errors = std::mem::take(&mut lower.errors);
     lower.session.facts = std::mem::take(&mut lower.found);
@@ -183,6 +186,9 @@ fn pass(
     let mut program = program;
     if let Some(property) = options.property {
         crate::property::restrict(&mut program, property);
+    }
+    if !mixed.is_empty() {
+        crate::mixed::order(&mut program, &mixed, sections);
     }
     crate::sections::separate(&mut program);
     let diagnostics = fabius_lang::finish(&mut program);
@@ -268,6 +274,7 @@ impl<'a> Lower<'a, '_> {
             init: Some(init),
             buffers: Vec::new(),
             processes: std::mem::take(&mut self.processes),
+            tried: Default::default(),
         }
     }
 }

@@ -166,6 +166,8 @@ pub(crate) struct Body<'a> {
     pub out: Block,
     pub free: Vec<LocalId>,
     pub used: Vec<LocalId>,
+    /// Temporaries that are not used again for something else.
+    pub chosen: Vec<LocalId>,
     pub temporaries: usize,
     /// Numbers the declarations, for keys.
     pub declared: usize,
@@ -198,6 +200,8 @@ pub(crate) struct Lower<'a, 's> {
     pub strings: HashMap<Vec<u8>, ObjectId>,
     pub next_address: i64,
     pub globals: Vec<Global>,
+    /// Those that are not atomic by their type, and that atomic operations are used on.
+    pub mixed: Vec<GlobalId>,
     pub global_names: HashMap<String, GlobalId>,
     pub procs: Vec<Option<Proc>>,
     pub wanted: Vec<String>,
@@ -230,7 +234,8 @@ impl<'a> Lower<'a, '_> {
     /// A local that the user does not see.
     pub fn temp(&mut self, ty: Type) -> LocalId {
         let body = &mut self.body;
-        let id = match body.free.iter().position(|id| body.locals[*id].ty == ty) {
+        let fits = |id: &LocalId| body.locals[*id].ty == ty && !body.chosen.contains(id);
+        let id = match body.free.iter().position(fits) {
             Some(i) => body.free.remove(i),
             None => {
                 body.temporaries += 1;
@@ -239,6 +244,15 @@ impl<'a> Lower<'a, '_> {
             }
         };
         body.used.push(id);
+        id
+    }
+
+    /// A temporary for what is chosen, and for nothing else: searches look at what becomes of it.
+    pub fn chosen(&mut self, ty: Type) -> LocalId {
+        let free = std::mem::take(&mut self.body.free);
+        let id = self.temp(ty);
+        self.body.free = free;
+        self.body.chosen.push(id);
         id
     }
 
@@ -414,6 +428,9 @@ impl<'a> Lower<'a, '_> {
             dims.extend(&leaf.dims);
             let (core, init) = array_of(leaf.ty.core(), Value::Int(0), &dims);
             let class = if sync { Class::Sync } else { Class::Data };
+            if sync && !leaf.sync {
+                self.mixed.push(self.globals.len());
+            }
             let name = format!("{name}{}", leaf.name);
             self.globals.push(Global { name, ty: core, init, class, per_thread: false, span });
             ids.push(self.globals.len() - 1);

@@ -47,7 +47,7 @@ pub(crate) fn with_operands(text: &str) -> Cow<'_, str> {
 fn initializer(text: &str, from: usize) -> Option<&str> {
     let bytes = text.as_bytes();
     let name = text[from..].find(|c: char| !c.is_whitespace())? + from;
-    let behind = text[name..].find(|c: char| !c.is_ascii_alphanumeric() && c != '_')? + name;
+    let behind = text[name..].find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '$')? + name;
     let value = behind + text[behind..].trim_start().strip_prefix('=').map(|rest| text[behind..].len() - rest.len())?;
     let (mut i, mut depth) = (value, 0usize);
     while i < bytes.len() {

@@ -13,6 +13,7 @@ const MOST: usize = 200;
 
 /// The program that a preprocessed text is.
 pub fn parse(mut text: String, lines: &Lines) -> Result<TranslationUnit, Refusal> {
+    text = crate::dollars::without_dollars(text);
     let config = Config { cpp_command: String::new(), cpp_options: Vec::new(), flavor: Flavor::GnuC11 };
     for _ in 0..MOST {
         let error = match parse_preprocessed(&config, text) {

@@ -410,3 +410,55 @@ fn who_waits_for_some_time_gets_what_is_free_or_gives_up() {
                r = pthread_mutex_timedlock(&m, &soon); assert(r == 0); r = pthread_mutex_timedlock(&m, &soon); assert(r == 110);";
     assert_eq!(said(run, &format!("int r; {own}")), "verified");
 }
+
+#[test]
+fn a_plain_access_races_with_an_atomic_operation_on_a_variable_that_is_not_atomic() {
+    let run = |body: &str| format!("int x, y[2], data; int *p; void *run(void *q) {{ {body} return 0; }}");
+    let main = |body: &str| {
+        format!(
+            "p = malloc(sizeof(int)); *p = 0; pthread_t a; pthread_create(&a, 0, run, 0); {body} pthread_join(a, 0);"
+        )
+    };
+    for place in ["x", "y[1]", "*p"] {
+        let is = |there: &str, here: &str| said(&run(&there.replace('@', place)), &main(&here.replace('@', place)));
+        let add = "__atomic_fetch_add(&(@), 1, __ATOMIC_SEQ_CST);";
+        assert_eq!(is(add, "int v = @;"), "DataRace", "{place}");
+        assert_eq!(is("@ = 1;", "while (!__atomic_load_n(&(@), __ATOMIC_ACQUIRE)) {}"), "DataRace", "{place}");
+        assert_eq!(is("__sync_lock_test_and_set(&(@), 1);", "@ = 0;"), "DataRace", "{place}");
+        assert_eq!(is(add, add), "verified", "{place}");
+        assert_eq!(is(add, "int v = __atomic_load_n(&(@), __ATOMIC_RELAXED);"), "verified", "{place}");
+        assert_eq!(
+            is("__atomic_store_n(&(@), 1, 0);", "__sync_val_compare_and_swap(&(@), 1, 2);"),
+            "verified",
+            "{place}"
+        );
+        // They order what is around them.
+        let publish = "data = 1; __atomic_store_n(&(@), 1, __ATOMIC_RELEASE);";
+        let reads = "if (__atomic_load_n(&(@), __ATOMIC_ACQUIRE)) assert(data == 1);";
+        assert_eq!(is(publish, reads), "verified", "{place}");
+        assert_eq!(is("__atomic_store_n(&(@), 1, __ATOMIC_RELEASE); data = 1;", reads), "DataRace", "{place}");
+        let lock = "while (__sync_lock_test_and_set(&(@), 1)) {} data++; __sync_lock_release(&(@));";
+        assert_eq!(is(lock, lock), "verified", "{place}");
+        assert_eq!(is(lock, "data = 3;"), "DataRace", "{place}");
+    }
+    // Two variables order nothing between each other.
+    let other = run("data = 1; __atomic_store_n(&x, 1, 5);");
+    assert_eq!(said(&other, &main("if (__atomic_load_n(&y[0], 5) == 0) data = 2;")), "DataRace");
+    // A section of the user's is no atomic operation.
+    let section = "void __VERIFIER_atomic_begin(void); void __VERIFIER_atomic_end(void); int x; void *run(void *p) {\
+                   __VERIFIER_atomic_begin(); x = 1; __VERIFIER_atomic_end(); return 0; }";
+    assert_eq!(
+        said(section, &main("__sync_fetch_and_add(&x, 1);").replace("p = malloc(sizeof(int)); *p = 0; ", "")),
+        "DataRace"
+    );
+}
+
+#[test]
+fn names_may_have_dollars() {
+    let text = "int main$x, main_x; _Bool weak$$choice; struct s$ { int a$b; } v$ = { .a$b = 3 };";
+    assert_eq!(
+        said(text, "main$x = 1; __auto_type t$ = v$.a$b; weak$$choice = t$ == 3; assert(main_x == 0 && weak$$choice);"),
+        "verified"
+    );
+    assert_eq!(said(text, "main$x = 1; assert(main$x == 0);"), "Assertion");
+}

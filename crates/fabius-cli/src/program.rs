@@ -54,7 +54,7 @@ pub fn compile(
     budget: Budget<'_>,
 ) -> Result<Loaded, Failure> {
     if c::is_c(path) {
-        return compile_c(source, path, args, choices, budget);
+        return compile_c(source, path, args, budget);
     }
     c::refuse_for_others(path, args)?;
     if path.extension().is_some_and(|e| e == "ctp") {
@@ -101,13 +101,7 @@ pub fn is_zing(path: &Path) -> bool {
 }
 
 /// The same of a C program, all of whose files are part of what it is.
-fn compile_c(
-    source: String,
-    path: &Path,
-    args: &ProgramArgs,
-    choices: Choices,
-    budget: Budget<'_>,
-) -> Result<Loaded, Failure> {
+fn compile_c(source: String, path: &Path, args: &ProgramArgs, budget: Budget<'_>) -> Result<Loaded, Failure> {
     let (instances, consts) = (&args.instances, c::constants(args)?);
     let id_of = |source: &str| fabius_verify::program_id(&path.display().to_string(), source, &consts, instances);
     let (file, options) = (path.to_path_buf(), consts.clone());
@@ -116,9 +110,6 @@ fn compile_c(
         Err(reason) => return Ok(Loaded { id: id_of(&source), source, program: Err(reason), assumed: None }),
     };
     let program = fabius_verify::with_instances(program, instances)?;
-    if choices == Choices::Finite {
-        c::refuse_wide_choices(&program, &source, &havocked)?;
-    }
     Ok(Loaded { id: id_of(&source), source, program: Ok(program), assumed: c::assumed(&havocked) })
 }
 

@@ -147,6 +147,12 @@ pub trait Choose {
         None
     }
 
+    /// Picks one of these values between `lo` and `hi`, which stand for all of them.
+    fn choose_among(&mut self, values: &[i64], lo: i64, hi: i64) -> i64 {
+        let _ = (lo, hi);
+        values[self.choose(values.len() as u32) as usize]
+    }
+
     /// Told, after a choice, of a point inside of the step and all that matters there (what has happened in the step, too).
     /// Says whether the rest need not be run, because the same point was or will be passed with other outcomes.
     fn comes_back(&mut self, describe: &mut dyn FnMut(&mut Vec<i64>)) -> bool {

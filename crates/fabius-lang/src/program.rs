@@ -10,6 +10,7 @@
 
 use fabius_trace::Span;
 pub use fabius_trace::{ConditionId, Fairness, Formula};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Index of a record in [`Program::records`].
@@ -55,6 +56,9 @@ pub struct Program {
     pub properties: Vec<Property>,
     /// The places of waits that may last for ever: whoever is left there is no deadlock. No other wait has one of these places.
     pub rests: Vec<Span>,
+    /// The values that a search tries of a choice at a place between two numbers, where it does not try all. Front ends leave it
+    /// empty.
+    pub tried: BTreeMap<(Span, i64, i64), Vec<i64>>,
 }
 
 /// `property name: formula;`

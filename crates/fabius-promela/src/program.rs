@@ -82,6 +82,7 @@ pub fn lower(file: &File, source: &str, numbered: bool) -> Result<Program> {
         conditions: formulas.conditions,
         properties: formulas.properties,
         rests: Vec::new(),
+        tried: Default::default(),
     };
     let mut waits = Vec::new();
     for ((proctype, one), places) in file.proctypes.iter().zip(&mut lowered).zip(&places) {

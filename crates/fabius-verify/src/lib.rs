@@ -10,6 +10,7 @@ mod by_summaries;
 mod caps;
 pub mod compare;
 mod dead_ends;
+mod few_values;
 mod forms;
 pub mod graph;
 mod in_time;
@@ -232,6 +233,9 @@ fn checked(
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<Report, CheckError> {
     let began = Instant::now();
+    let whole = program;
+    let few = few_values::few(program);
+    let program = few.as_ref().unwrap_or(program);
     let options = Options { properties: plan.asked(program), ..options(plan, began) };
     let monitor = Monitor { stop, progress };
     let limits = StepLimits { deadline: options.deadline, memory: plan.memory, stop: Some(stop) };
@@ -255,7 +259,11 @@ fn checked(
     };
     let complete = outcome.exhausted && is_exhaustive(plan) && id.instances.is_empty();
     let verdict = match (&outcome.bug, outcome.cut) {
-        (Some(found), _) => Verdict::Bug { trace: Box::new(confirm(program, id, plan, found)?) },
+        (Some(found), _) => {
+            let schedule = few_values::whole(program, plan.points, &found.schedule);
+            let found = Found { schedule, ..found.clone() };
+            Verdict::Bug { trace: Box::new(confirm(whole, id, plan, &found)?) }
+        }
         (None, _) if vacuous == Ok(true) => Verdict::Unknown { reason: vacuous::reason(), bounds },
         (None, Some(Cut::Program(Limit::EndlessStep, span)))
             if vacuous::is_surely_vacuous(program, options.deadline, stop) =>
@@ -506,6 +514,7 @@ fn reason(cut: Cut, program: &Program) -> Reason {
                 Limit::Integer => "an `int` beyond 64 bits",
                 Limit::Tasks => "more than 65,535 tasks at once",
                 Limit::Heap => "more than 65,535 heap objects at once",
+                Limit::Program if few_values::is_guard(program, span) => "not all values of a choice were tried",
                 Limit::Program => "more than is followed",
                 // These are limits of the search.
                 Limit::Time | Limit::Memory | Limit::Interrupted => "a step was given up",

@@ -12,6 +12,9 @@ use lang_c::ast;
 use lang_c::ast::Expression;
 use lang_c::span::Node;
 
+/// The name of what orders the sections of the user.
+pub(crate) const SECTIONS: &str = "$sections";
+
 impl<'a> Lower<'a, '_> {
     /// A call.
     pub(super) fn call(&mut self, c: &'a Node<ast::CallExpression>, span: Span) -> Result<Value> {
@@ -120,7 +123,7 @@ impl<'a> Lower<'a, '_> {
 
     /// What happens in one step of the user's. Two such sections are ordered as two that hold one lock.
     pub fn atomic_section(&mut self, mut block: Block, span: Span) {
-        let id = self.hidden("$sections", Type::Bool, fabius_lang::program::Value::Int(0), Class::Sync, false);
+        let id = self.hidden(SECTIONS, Type::Bool, fabius_lang::program::Value::Int(0), Class::Sync, false);
         let passes = stmt(StmtKind::Assign(self.global(id, span), boolean(true, span)), span);
         block.insert(0, passes.clone());
         block.push(passes);

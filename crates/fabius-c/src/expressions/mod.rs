@@ -6,6 +6,8 @@ mod literals;
 mod operators;
 mod overflow;
 
+pub(crate) use calls::SECTIONS;
+
 use crate::core::*;
 use crate::lower::*;
 use crate::memory::Part;

@@ -168,17 +168,27 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// `rand() % n` is one of `n` values.
+    /// `rand() % n` is one of `n` values, and so is what is chosen without a sign.
     fn random_below(&mut self, op: &Op, lhs: &'a Ex, rhs: &'a Ex, span: Span) -> Result<Option<Value>> {
         let Expression::Call(c) = &lhs.node else { return Ok(None) };
         let Expression::Identifier(name) = &c.node.callee.node else { return Ok(None) };
         let defined = self.functions.get(&name.node.name).is_some_and(|f| f.definition.is_some());
-        if *op != Op::Modulo || name.node.name != "rand" || defined {
+        let unsigned = CType::Int { bits: 32, signed: false };
+        let (ty, has_negative) = match name.node.name.as_str() {
+            "rand" => (INT, false),
+            "__VERIFIER_nondet_int" => (INT, true),
+            "__VERIFIER_nondet_uint" => (unsigned, false),
+            _ => return Ok(None),
+        };
+        if *op != Op::Modulo || defined {
             return Ok(None);
         }
         let Ok(below) = self.unevaluated(|s| s.constant_value(rhs)) else { return Ok(None) };
         match below.parts.first().and_then(value_of) {
-            Some(n) if n > 0 && below.ty == INT => Ok(Some(self.any(0, n - 1, INT, span))),
+            Some(n) if n > 0 && (below.ty == INT || below.ty == ty) => {
+                let least = if has_negative { 1 - n } else { 0 };
+                Ok(Some(self.any(least, n - 1, ty, span)))
+            }
             _ => Ok(None),
         }
     }

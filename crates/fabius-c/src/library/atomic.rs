@@ -36,11 +36,11 @@ impl<'a> Lower<'a, '_> {
         match n {
             "__atomic_load_n" => {
                 let lv = self.atomic_place(args, span)?;
-                self.load(&lv).map(Some)
+                self.atomic_load(&lv, span).map(Some)
             }
             "__atomic_load" => {
                 let lv = self.atomic_place(args, span)?;
-                let v = self.load(&lv)?;
+                let v = self.atomic_load(&lv, span)?;
                 let to = self.pointed(strip_casts(self.argument(args, 1, span)?), span)?;
                 self.store(&to, &v, span)?;
                 Ok(Some(Value::void()))
@@ -52,7 +52,7 @@ impl<'a> Lower<'a, '_> {
                     _ => self.zero(span),
                 };
                 let v = self.convert(v, &lv.ty, span)?;
-                self.store(&lv, &v, span)?;
+                self.atomic_store(&lv, v, span)?;
                 Ok(Some(Value::void()))
             }
             "__atomic_store" => {
@@ -60,7 +60,7 @@ impl<'a> Lower<'a, '_> {
                 let from = self.pointed(strip_casts(self.argument(args, 1, span)?), span)?;
                 let v = self.load(&from)?;
                 let v = self.convert(v, &lv.ty, span)?;
-                self.store(&lv, &v, span)?;
+                self.atomic_store(&lv, v, span)?;
                 Ok(Some(Value::void()))
             }
             "__atomic_exchange_n" | "__sync_lock_test_and_set" | "__sync_swap" => {
@@ -172,6 +172,38 @@ impl<'a> Lower<'a, '_> {
         })?;
         let which = if before { old } else { new_value };
         Ok(Value::scalar(self.read_local(which, span), ty))
+    }
+
+    /// A block of its own tells it from a plain access, if the variable is not atomic by its type.
+    fn atomic_load(&mut self, lv: &Lvalue, span: Span) -> Result<Value> {
+        if matches!(lv.ty, CType::Atomic(_)) {
+            return self.load(lv);
+        }
+        let ty = lv.ty.plain().clone();
+        let seen = self.temp(ty.core());
+        let target = self.local(seen, span);
+        self.at(lv, &mut |s, d| {
+            let place = s.place(d, span)?;
+            let mut block = s.allocated(d, span);
+            block.push(assign(&target, cast_to(read(place), &target.ty), span));
+            s.push(StmtKind::Atomic(block), span);
+            Ok(())
+        })?;
+        Ok(Value::scalar(self.read_local(seen, span), ty))
+    }
+
+    fn atomic_store(&mut self, lv: &Lvalue, v: Value, span: Span) -> Result<()> {
+        if matches!(lv.ty, CType::Atomic(_)) {
+            return self.store(lv, &v, span);
+        }
+        let new = self.simple(v.parts[0].clone());
+        self.at(lv, &mut |s, d| {
+            let place = s.place(d, span)?;
+            let mut block = s.allocated(d, span);
+            block.push(assign(&place, cast_to(new.clone(), &place.ty), span));
+            s.push(StmtKind::Atomic(block), span);
+            Ok(())
+        })
     }
 
     fn exchange(&mut self, lv: &Lvalue, span: Span, new: &dyn Fn(&Self, &Direct) -> Expr) -> Result<Value> {

@@ -259,7 +259,7 @@ impl<'a> Lower<'a, '_> {
     /// Any number between two.
     pub fn any(&mut self, lo: i64, hi: i64, ty: CType, span: Span) -> Value {
         let core = ty.core();
-        let id = self.temp(core.clone());
+        let id = self.chosen(core.clone());
         let place = self.local(id, span);
         self.push(StmtKind::Any(place, constant(lo, core.clone(), span), constant(hi, core, span)), span);
         Value::scalar(self.read_local(id, span), ty)

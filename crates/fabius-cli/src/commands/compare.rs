@@ -12,7 +12,7 @@ use crate::outputs::refuse_losses;
 use crate::paint::Paint;
 use crate::program::{Loaded, for_reading, load};
 use crate::progress::Ticker;
-use crate::{files, stop};
+use crate::{c, files, stop};
 use charts::Drawn;
 use fabius_lang::Choices;
 use fabius_lang::program::Program;
@@ -118,9 +118,10 @@ fn subject(file: &Path, args: &CompareArgs, stop: &Arc<AtomicBool>) -> Result<Re
         return Ok(Ok(Subject::Native(file.display().to_string(), target(file, &[])?)));
     }
     let budget = Budget { time: Some(args.time), memory: for_reading(args.memory), stop };
-    let Loaded { program, id, .. } = load(file, &args.program, Choices::Finite, budget)?;
+    let Loaded { program, id, source, .. } = load(file, &args.program, Choices::Finite, budget)?;
     match program {
         Ok(program) => {
+            c::refuse_wide_choices(&program, &source)?;
             Plan::default().validate(&program)?;
             Ok(Ok(Subject::Program(Box::new(program), id)))
         }

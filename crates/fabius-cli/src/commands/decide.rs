@@ -36,14 +36,11 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
             return give::unread(reason, question(Member::Exploration, points), began, &loaded, &args.answer);
         }
     };
-    let is_explorable = match is_c {
-        true => c::wide_choice(program).is_none(),
-        false => !program.has_unbounded_choice(),
-    };
+    // Of the choices of C those values are tried that matter.
+    let is_explorable = is_c || !program.has_unbounded_choice();
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     let ask = Ask {
-        // Nobody else looks for data races.
-        only: args.engine.map(Into::into).or((races && !is_explorable).then_some(Member::Exploration)),
+        only: args.engine.map(Into::into),
         is_explorable,
         points,
         deadlock: c::property(&loaded.id).is_none(),
@@ -60,8 +57,6 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
     let mut decided = outcome.map_err(|error| match error {
         MemberError::Check(error) => failure::of_check(error),
         MemberError::Proof(error) => failure::of_proof(error, &loaded.source, &loaded.id.file),
-        MemberError::Unfit(why) if races => input(format!("{why}, and only exploration looks for data races"))
-            .help("ask about something else: `--property unreach-call`; or use `fabius_any_int(0, 7)`"),
         MemberError::Unfit(why) => input(why).help("ask all engines that fit: leave out `--engine`"),
     })?;
     loaded.qualify(&mut decided.report);

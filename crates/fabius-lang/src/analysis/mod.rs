@@ -152,6 +152,7 @@ fn finish(
         conditions,
         properties,
         rests: Vec::new(),
+        tried: Default::default(),
     };
     let broken = file.items.iter().any(|i| i.node == ast::ItemKind::Error);
     if !broken && program.init.is_none() && program.buffers.is_empty() && program.processes.is_empty() {

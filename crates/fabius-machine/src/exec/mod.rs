@@ -238,6 +238,11 @@ impl Exec<'_> {
         if lo > hi {
             return Ok(None);
         }
+        if !self.source.tried.is_empty()
+            && let Some(values) = self.source.tried.get(&(self.program.code.infos[here].at, lo, hi))
+        {
+            return Ok(Some(self.choose.choose_among(values, lo, hi)));
+        }
         let most = hi.wrapping_sub(lo) as u64;
         let chosen = match u32::try_from(most).ok().and_then(|most| most.checked_add(1)) {
             Some(1) => 0,

@@ -1,0 +1,421 @@
+//! Choices among more values than can be tried one by one: a few values stand for all.
+//!
+//! A local variable that holds what was chosen is compared with constants, or copied: then all values between two neighbouring
+//! constants do the same, and one of them is tried. Where it is used in another way, small values are tried, too, and an
+//! assertion in front of such a use sees the others: there the search is cut, and what it says is no proof.
+
+use fabius_explore::system::{Choose, StepLog, System, TaskId};
+use fabius_lang::program::{
+    Access, Base, BinaryOp, Block, Check, Expr, ExprKind, LocalId, Place, Proc, Program, Stmt, StmtKind, Type, Value,
+};
+use fabius_lang::walk::{expressions, statements, written};
+use fabius_machine::Machine;
+use fabius_trace::{Points, Schedule, Span, Turn, parts_of_wide};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// So many values are tried one by one.
+const MOST: u64 = 1 << 16;
+
+/// The values that are tried where a value is not only compared: from the first to the last.
+const SMALL: (i64, i64) = (-1, 16);
+
+/// What the assertions in front of other uses say.
+const GUARD: &str = "a value that was not tried";
+
+/// The program with the values that are tried of its wide choices; none if it has no such choices.
+pub fn few(program: &Program) -> Option<Program> {
+    if !program.any_stmt(|s| wide(s).is_some()) {
+        return None;
+    }
+    let mut few = program.clone();
+    let mut tried = BTreeMap::new();
+    for proc in &mut few.procs {
+        let held = Held::of(proc);
+        if held.groups.is_empty() {
+            continue;
+        }
+        for (place, values) in held.tried(proc) {
+            let all: &mut Vec<i64> = tried.entry(place).or_default();
+            values.into_iter().for_each(|v| {
+                if !all.contains(&v) {
+                    all.push(v)
+                }
+            });
+        }
+        let body = std::mem::take(&mut proc.body);
+        proc.body = held.guarded(body, &BTreeSet::new(), &proc.locals.iter().map(|l| l.ty.clone()).collect::<Vec<_>>());
+    }
+    few.tried = tried;
+    Some(few)
+}
+
+/// Whether an assertion at this place says that a value was not tried.
+pub fn is_guard(program: &Program, span: Span) -> bool {
+    !program.tried.is_empty()
+        && program.any_stmt(|s| {
+            s.span == span && matches!(&s.kind, StmtKind::Assert(_, Check::Bound, Some(words)) if words == GUARD)
+        })
+}
+
+/// The local and the bounds of a choice among too many values.
+fn wide(s: &Stmt) -> Option<(LocalId, i64, i64)> {
+    let StmtKind::Any(place, lo, hi) = &s.kind else { return None };
+    let (ExprKind::Const(Value::Int(lo)), ExprKind::Const(Value::Int(hi))) = (&lo.kind, &hi.kind) else { return None };
+    (lo < hi && hi.wrapping_sub(*lo) as u64 >= MOST).then_some((bare(place)?, *lo, *hi))
+}
+
+/// The local that a place is, and not a part of one.
+fn bare(place: &Place) -> Option<LocalId> {
+    match place.base {
+        Base::Local(l) if place.path.is_empty() => Some(l),
+        _ => None,
+    }
+}
+
+/// Values of a type, if 64 bits with a sign hold them all; they are then compared as they are coded.
+fn range(ty: &Type) -> Option<(i64, i64)> {
+    match ty {
+        Type::Int | Type::Fixed { bits: 64, signed: true } => Some((i64::MIN, i64::MAX)),
+        Type::Range(lo, hi) => Some((*lo, *hi)),
+        Type::Fixed { bits, signed: false } if *bits < 64 => Some((0, (1 << bits) - 1)),
+        Type::Fixed { bits, signed: true } => Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1)),
+        _ => None,
+    }
+}
+
+/// The local whose value an expression has.
+fn copied(e: &Expr) -> Option<LocalId> {
+    match &e.kind {
+        ExprKind::Read(place) => bare(place).filter(|_| range(&e.ty).is_some()),
+        ExprKind::Cast(inner) => {
+            let ((lo, hi), (to_lo, to_hi)) = (range(&inner.ty)?, range(&e.ty)?);
+            copied(inner).filter(|_| to_lo <= lo && hi <= to_hi)
+        }
+        _ => None,
+    }
+}
+
+/// Locals that hold the same chosen values, and what is done with them.
+#[derive(Clone, Debug)]
+struct Group {
+    lo: i64,
+    hi: i64,
+    constants: BTreeSet<i64>,
+    /// Whether it is compared by more than `==` and `!=`.
+    is_ordered: bool,
+    /// Whether it is used in another way.
+    is_used: bool,
+}
+
+/// The locals of a procedure that hold chosen values.
+struct Held {
+    /// The group of each local that does.
+    of: BTreeMap<LocalId, LocalId>,
+    groups: BTreeMap<LocalId, Group>,
+}
+
+impl Held {
+    fn of(proc: &Proc) -> Held {
+        // Locals that may hold what was chosen as it is: nothing else is ever written to them but constants.
+        let mut other: BTreeSet<LocalId> = (0..proc.params).collect();
+        other.extend((0..proc.locals.len()).filter(|l| range(&proc.locals[*l].ty).is_none()));
+        let mut copies: Vec<(LocalId, LocalId)> = Vec::new();
+        let mut chosen: Vec<(LocalId, i64, i64)> = Vec::new();
+        statements(&proc.body, &mut |s| match &s.kind {
+            StmtKind::Any(..) if wide(s).is_some() => chosen.extend(wide(s)),
+            StmtKind::Assign(place, e) => match (bare(place), copied(e), &e.kind) {
+                (Some(to), Some(from), _) => copies.push((to, from)),
+                (Some(_), None, ExprKind::Const(_)) => {}
+                _ => other.extend(of_base(place)),
+            },
+            StmtKind::Call(results, ..) => other.extend(results.iter().flatten()),
+            StmtKind::Spawn(handle, ..) | StmtKind::Post(handle, ..) => other.extend(handle),
+            _ => other.extend(written(s).and_then(of_base)),
+        });
+        while let Some((to, _)) = copies.iter().find(|(to, from)| other.contains(from) && !other.contains(to)) {
+            other.insert(*to);
+        }
+        let mut of: BTreeMap<LocalId, LocalId> =
+            chosen.iter().map(|c| c.0).filter(|l| !other.contains(l)).map(|l| (l, l)).collect();
+        // The least local of a group is its name.
+        loop {
+            let joins = copies.iter().filter(|(to, _)| !other.contains(to)).find_map(|(to, from)| {
+                let from = *of.get(from)?;
+                (of.get(to) != Some(&from)).then(|| (*to, from))
+            });
+            let Some((to, from)) = joins else { break };
+            match of.get(&to).copied() {
+                None => {
+                    of.insert(to, from);
+                }
+                Some(group) => {
+                    let least = group.min(from);
+                    of.values_mut().filter(|g| **g == group || **g == from).for_each(|g| *g = least);
+                }
+            }
+        }
+        let mut held = Held { of, groups: BTreeMap::new() };
+        for (local, lo, hi) in chosen {
+            // A local that holds other things, too, is looked at where it was chosen.
+            let name = *held.of.entry(local).or_insert(local);
+            let group = held.groups.entry(name).or_insert(Group {
+                lo,
+                hi,
+                constants: BTreeSet::new(),
+                is_ordered: false,
+                is_used: other.contains(&local),
+            });
+            (group.lo, group.hi) = (group.lo.min(lo), group.hi.max(hi));
+        }
+        // Whoever holds nothing but what was chosen is followed further, the others are not.
+        let mixed: Vec<LocalId> = held.of.keys().copied().filter(|l| other.contains(l)).collect();
+        held.of.retain(|l, _| !mixed.contains(l));
+        statements(&proc.body, &mut |s| {
+            let used = held.uses(s);
+            let (of, groups) = (&held.of, &mut held.groups);
+            used.iter().for_each(|l| groups.get_mut(&of[l]).expect("it has one").is_used = true);
+            for e in expressions(s) {
+                comparisons(e, &mut |local, constant, op| {
+                    let Some(group) = of.get(&local).and_then(|name| groups.get_mut(name)) else { return };
+                    group.constants.insert(constant);
+                    group.is_ordered |= !matches!(op, BinaryOp::Eq | BinaryOp::Ne);
+                });
+            }
+        });
+        held
+    }
+
+    /// The locals that a statement itself uses in another way than to compare and copy them.
+    fn uses(&self, s: &Stmt) -> BTreeSet<LocalId> {
+        let mut used = BTreeSet::new();
+        if let StmtKind::Assign(place, e) = &s.kind
+            && copied(e).is_some_and(|from| self.of.contains_key(&from))
+            && bare(place).is_some_and(|to| self.of.contains_key(&to))
+        {
+            return used;
+        }
+        for e in expressions(s) {
+            other_reads(e, &mut |local| {
+                if self.of.contains_key(&local) {
+                    used.insert(local);
+                }
+            });
+        }
+        used
+    }
+
+    /// The values that are tried of each wide choice.
+    fn tried(&self, proc: &Proc) -> Vec<((Span, i64, i64), Vec<i64>)> {
+        let mut tried = Vec::new();
+        statements(&proc.body, &mut |s| {
+            if let Some((local, lo, hi)) = wide(s) {
+                let group = &self.groups[self.of.get(&local).unwrap_or(&local)];
+                tried.push(((s.span, lo, hi), group.values(lo, hi)));
+            }
+        });
+        tried
+    }
+
+    /// The block with assertions in front of other uses. `behind`: locals that are looked at when they are written.
+    fn guarded(&self, block: Block, behind: &BTreeSet<LocalId>, types: &[Type]) -> Block {
+        let mut out = Block::new();
+        for mut s in block {
+            let used = self.uses(&s);
+            out.extend(used.iter().filter_map(|l| self.guard(*l, types, s.span)));
+            let mut inside = behind.clone();
+            match &mut s.kind {
+                StmtKind::If(_, a, b) => {
+                    *a = self.guarded(std::mem::take(a), behind, types);
+                    *b = self.guarded(std::mem::take(b), behind, types);
+                }
+                StmtKind::While(_, b) => {
+                    // The guard is evaluated again after each round.
+                    inside.extend(&used);
+                    *b = self.guarded(std::mem::take(b), &inside, types);
+                }
+                StmtKind::Atomic(b) => *b = self.guarded(std::mem::take(b), behind, types),
+                _ => {}
+            }
+            let (span, to) = (s.span, written(&s).and_then(bare));
+            let mixed = wide(&s).is_some_and(|(local, ..)| !self.of.contains_key(&local));
+            out.push(s);
+            if let Some(to) = to.filter(|to| mixed || behind.contains(to)) {
+                out.extend(self.guard(to, types, span));
+            }
+        }
+        out
+    }
+
+    /// An assertion that a local has a value of those that are all tried.
+    fn guard(&self, local: LocalId, types: &[Type], span: Span) -> Option<Stmt> {
+        let group = &self.groups[self.of.get(&local).unwrap_or(&local)];
+        let (small, ty) = (group.small()?, &types[local]);
+        let (least, most) = range(ty)?;
+        let expr = |kind, ty: Type| Expr { kind, ty, span };
+        let number = |n: i64| Box::new(expr(ExprKind::Const(Value::Int(n.clamp(least, most))), ty.clone()));
+        let place = Place { base: Base::Local(local), path: Vec::new(), ty: ty.clone(), span };
+        let read = || Box::new(expr(ExprKind::Read(place.clone()), ty.clone()));
+        let compare = |op, a, b| Box::new(expr(ExprKind::Binary(op, a, b), Type::Bool));
+        let (at_least, at_most) =
+            (compare(BinaryOp::Ge, read(), number(small.0)), compare(BinaryOp::Le, read(), number(small.1)));
+        let both = expr(ExprKind::Binary(BinaryOp::And, at_least, at_most), Type::Bool);
+        let kind = StmtKind::Assert(both, Check::Bound, Some(GUARD.into()));
+        Some(Stmt { kind, access: Access::Local, span })
+    }
+}
+
+impl Group {
+    /// All of these values are tried, if it is used in other ways than to compare it.
+    fn small(&self) -> Option<(i64, i64)> {
+        self.is_used.then(|| (SMALL.0.clamp(self.lo, self.hi), SMALL.1.clamp(self.lo, self.hi)))
+    }
+
+    /// The values of a choice between two numbers that stand for all.
+    fn values(&self, lo: i64, hi: i64) -> Vec<i64> {
+        let mut values: Vec<i64> = Vec::new();
+        let mut add = |v: i64| {
+            if (lo..=hi).contains(&v) && !values.contains(&v) {
+                values.push(v);
+            }
+        };
+        let small = self.small();
+        if let Some((first, last)) = small {
+            (0.max(first)..=last).chain((first..0).rev()).for_each(&mut add);
+        }
+        self.constants.iter().copied().for_each(&mut add);
+        // One between each two neighbours, that is not among the small ones if there is another.
+        let constants = || self.constants.iter().copied();
+        let below = std::iter::once(None).chain(constants().map(Some));
+        let above = constants().map(Some).chain([None]);
+        for (below, above) in below.zip(above) {
+            let first = below.map_or(Some(lo), |c| c.checked_add(1)).map(|v| v.max(lo));
+            let last = above.map_or(Some(hi), |c| c.checked_sub(1)).map(|v| v.min(hi));
+            let (Some(first), Some(last)) = (first, last) else { continue };
+            let is_small = |v: i64| small.is_some_and(|(least, most)| least <= v && v <= most);
+            let one = [first, last].into_iter().chain(small.and_then(|(_, most)| most.checked_add(1)));
+            let near = one.filter(|v| first <= *v && *v <= last && !is_small(*v)).min_by_key(|v| v.unsigned_abs());
+            if first <= last {
+                near.into_iter().for_each(&mut add);
+            }
+        }
+        if values.is_empty() {
+            values.push(lo);
+        }
+        values
+    }
+}
+
+/// The local that a place is in.
+fn of_base(place: &Place) -> Option<LocalId> {
+    match place.base {
+        Base::Local(l) => Some(l),
+        _ => None,
+    }
+}
+
+/// Calls `f` for each comparison of a local with a constant in an expression.
+fn comparisons(e: &Expr, f: &mut dyn FnMut(LocalId, i64, BinaryOp)) {
+    fabius_lang::walk::each(e, &mut |e| {
+        if let Some((local, constant, op)) = comparison(e) {
+            f(local, constant, op);
+        }
+    });
+}
+
+fn comparison(e: &Expr) -> Option<(LocalId, i64, BinaryOp)> {
+    let ExprKind::Binary(op, a, b) = &e.kind else { return None };
+    let is_comparison =
+        matches!(op, BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge);
+    let constant = |e: &Expr| match e.kind {
+        ExprKind::Const(Value::Int(n)) => Some(n),
+        _ => None,
+    };
+    let (local, constant) = copied(a).zip(constant(b)).or_else(|| copied(b).zip(constant(a)))?;
+    is_comparison.then_some((local, constant, *op))
+}
+
+/// Calls `f` for each local that is read in an expression and not compared with a constant.
+fn other_reads(e: &Expr, f: &mut dyn FnMut(LocalId)) {
+    if comparison(e).is_some() {
+        return;
+    }
+    match &e.kind {
+        ExprKind::Const(_) | ExprKind::SelfHandle => {}
+        ExprKind::Read(place) => {
+            of_base(place).into_iter().for_each(&mut *f);
+            fabius_lang::walk::of_place(place).into_iter().for_each(|e| other_reads(e, f));
+        }
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::SetIsEmpty(a) => other_reads(a, f),
+        ExprKind::Binary(_, a, b) | ExprKind::SetContains(a, b) => [a, b].into_iter().for_each(|e| other_reads(e, f)),
+        ExprKind::IfElse(a, b, c) => [a, b, c].into_iter().for_each(|e| other_reads(e, f)),
+        ExprKind::Tuple(parts) => parts.iter().for_each(|e| other_reads(e, f)),
+    }
+}
+
+/// A schedule of the program with few values as one of the whole program: the numbers of values become the values.
+pub fn whole(few: &Program, points: Points, schedule: &Schedule) -> Schedule {
+    if few.tried.is_empty() {
+        return schedule.clone();
+    }
+    let machine = Machine::new(few, points);
+    let mut log = StepLog::default();
+    let (first, rest) = match schedule.split_first() {
+        Some((first, rest)) if first.task == Turn::START => (first.choices.as_slice(), rest),
+        _ => ([].as_slice(), schedule.as_slice()),
+    };
+    let mut out = Schedule::new();
+    let mut telling = Telling::new(first);
+    let initial = machine.initial(&mut telling, &mut log);
+    if rest.len() < schedule.len() {
+        out.push(Turn { task: Turn::START, choices: telling.told });
+    }
+    let Ok(mut state) = initial else { return out };
+    let mut tasks: Vec<TaskId> = log.born.iter().map(|b| b.task).collect();
+    for turn in rest {
+        let mut telling = Telling::new(&turn.choices);
+        log.clear();
+        if let Some(task) = tasks.get(turn.task as usize) {
+            // A step that goes wrong is the last one.
+            let _ = machine.step(&mut state, *task, &mut telling, &mut log);
+        }
+        tasks.extend(log.born.iter().map(|b| b.task));
+        out.push(Turn { task: turn.task, choices: telling.told });
+    }
+    out
+}
+
+/// Decides as a turn says, and tells what that is in the whole program.
+struct Telling<'a> {
+    given: &'a [u32],
+    told: Vec<u32>,
+}
+
+impl<'a> Telling<'a> {
+    fn new(given: &'a [u32]) -> Telling<'a> {
+        Telling { given, told: Vec::new() }
+    }
+
+    fn next(&mut self) -> u32 {
+        let (first, rest) = self.given.split_first().map_or((0, self.given), |(first, rest)| (*first, rest));
+        self.given = rest;
+        first
+    }
+}
+
+impl Choose for Telling<'_> {
+    fn choose(&mut self, alternatives: u32) -> u32 {
+        let chosen = self.next();
+        self.told.push(chosen);
+        chosen.min(alternatives - 1)
+    }
+
+    fn choose_among(&mut self, values: &[i64], lo: i64, hi: i64) -> i64 {
+        let value = values[(self.next() as usize).min(values.len() - 1)];
+        let (chosen, most) = (value.wrapping_sub(lo) as u64, hi.wrapping_sub(lo) as u64);
+        match u32::try_from(most) {
+            Ok(most) if most < u32::MAX => self.told.push(chosen as u32),
+            _ => self.told.extend(parts_of_wide(chosen)),
+        }
+        value
+    }
+}
