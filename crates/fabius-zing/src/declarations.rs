@@ -104,6 +104,7 @@ pub fn lower(file: &File, source: &str, room: u32) -> Result<Program> {
         conditions: Vec::new(),
         properties: Vec::new(),
         rests: cx.rests,
+        tried: Default::default(),
     };
     let diagnostics = fabius_lang::finish(&mut program);
     match diagnostics.into_iter().next() {
