@@ -94,7 +94,7 @@ fn compare_random(seeds: std::ops::Range<u64>) {
                 };
                 let what = match shape {
                     Shape::Threads | Shape::Spawned if seed % 4 == 3 => Sequentialization::Delays(1),
-                    Shape::Threads | Shape::Spawned | Shape::Alike => Sequentialization::Rounds(2),
+                    Shape::Threads | Shape::Spawned | Shape::Alike | Shape::Phased => Sequentialization::Rounds(2),
                     Shape::Tasks | Shape::Buffers => Sequentialization::Buffers { zields: 2, yields: 3 },
                 };
                 compare(&program, &program_id("p.fab", &source, &[], &[]), what)
