@@ -350,7 +350,7 @@ fn where_no_execution_is_fair_nothing_is_known() {
     let unknown = [
         "process p[1] { assume x == 1; done = true; } process q[1] { loop { x = 0; } }",
         "process p[1] { x = 1; assume false; } process q[1] { loop { x = 0; } }",
-        "process p[1] { x = 1; loop { yield; } } process q[1] { await x == 1; done = true; }",
+        "buffer p { x = 1; loop { yield; } } process q[1] { await x == 1; done = true; }",
     ];
     let source = |body: &str, wanted: &str| format!("var x: 0..1; var done: bool; property wanted: {wanted}; {body}");
     for body in unknown {
@@ -361,6 +361,9 @@ fn where_no_execution_is_fair_nothing_is_known() {
         let said = verdict(&source(body, "eventually x == 0 without fairness"), &Plan::default());
         assert_eq!(said, Verdict::Verified, "{body}");
     }
+    // A thread without tasks gives way where it yields.
+    let body = "process p[1] { x = 1; loop { yield; } } process q[1] { await x == 1; done = true; }";
+    assert_eq!(verdict(&source(body, "eventually done"), &Plan::default()), Verdict::Verified);
     // An execution that is not dropped is enough.
     let body = "process p[1] { assume x == 0; done = true; } process q[1] { loop { x = 0; } }";
     assert_eq!(verdict(&source(body, "eventually done"), &Plan::default()), Verdict::Verified);
