@@ -1,4 +1,5 @@
-/* Lamport's bakery for N customers with M tickets; the same steps as bakery.fab. */
+/* Lamport's bakery for N customers with M tickets; the same steps as bakery.fab. What is dead is set back
+   to 0, as Fabius does by itself. */
 #ifndef N
 #define N 3
 #endif
@@ -8,7 +9,7 @@
 bool choosing[N]; byte number[N]; byte inside;
 
 #define SKIP_ME if :: j == me -> j++ :: else fi
-#define NEXT if :: j < N -> goto wait :: else -> goto critical fi
+#define NEXT if :: j < N -> goto wait :: else -> j = 0; most = 0; goto critical fi
 
 proctype customer(byte me) {
   byte j, most, seen;
@@ -18,8 +19,9 @@ draw:
   atomic {
     seen = number[j];
     if :: seen > most -> most = seen :: else fi;
+    seen = 0;
     j++;
-    if :: j < N -> goto draw :: j >= N && most < M -> goto take :: else -> goto giveup fi
+    if :: j < N -> goto draw :: j >= N && most < M -> j = 0; goto take :: else -> j = 0; most = 0; goto giveup fi
   };
 take:
   number[me] = most + 1;

@@ -1,10 +1,11 @@
-/* Peterson's filter lock for N processes that compete for ever; the same steps as peterson.fab. */
+/* Peterson's filter lock for N processes that compete for ever; the same steps as peterson.fab. What is dead is set
+   back to 0, as Fabius does by itself. */
 #ifndef N
 #define N 3
 #endif
 byte floor_[N]; byte last[N]; byte inside;
 
-#define CLIMB   l++; if :: l < N -> goto enter :: else -> goto critical fi
+#define CLIMB   k = 0; seen = 0; l++; if :: l < N -> goto enter :: else -> l = 0; goto critical fi
 
 proctype compete(byte me) {
   byte l = 1, k, seen;
@@ -18,13 +19,13 @@ look:
     :: seen < l ->
        k++;
        if :: k == me -> k++ :: else fi;
-       if :: k < N -> goto look :: else -> CLIMB fi
-    :: else
+       if :: k < N -> seen = 0; goto look :: else -> CLIMB fi
+    :: else -> seen = 0
     fi
   };
   atomic {
     seen = last[l];
-    if :: seen == me -> goto look :: else -> CLIMB fi
+    if :: seen == me -> seen = 0; goto look :: else -> CLIMB fi
   };
 critical:
   atomic { inside++; assert(inside == 1) };

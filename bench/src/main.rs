@@ -1,6 +1,7 @@
 //! Benchmarks against peers. Every figure is a ratio of medians of CPU time measured in turn in the same run.
 //!
 //! `cargo run --release --manifest-path bench/Cargo.toml -- spin [--runs N] [NAME..]`
+//! `cargo run --release --manifest-path bench/Cargo.toml -- reductions [--binary FILE]`
 //! `cargo run --release --manifest-path bench/Cargo.toml -- figures`
 //! `cargo run --release --manifest-path bench/Cargo.toml -- drivers`
 //! `cargo run --release --manifest-path bench/Cargo.toml -- any-threads [--plot FILE.svg]`
@@ -13,6 +14,7 @@ mod figures;
 mod messages;
 mod portfolio;
 mod process;
+mod reductions;
 mod spin;
 
 use std::process::ExitCode;
@@ -21,13 +23,14 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let result = match arguments.next().as_deref() {
         Some("spin") => spin::run(arguments.collect()),
+        Some("reductions") => reductions::run(&arguments.collect::<Vec<_>>()),
         Some("figures") => figures::run(),
         Some("drivers") => drivers::run(),
         Some("any-threads") => any_threads::run(&arguments.collect::<Vec<_>>()),
         Some("portfolio") => portfolio::run(&arguments.collect::<Vec<_>>()),
         Some("messages") => messages::run(arguments.collect()),
         _ => Err(
-            "usage: fabius-bench spin [--runs N] [NAME..] | figures | drivers | any-threads [--plot FILE.svg] | portfolio [--all] [--binary FILE] [NAME..] | messages [--plot FILE.svg] [FAMILY..]"
+            "usage: fabius-bench spin [--runs N] [NAME..] | reductions [--binary FILE] | figures | drivers | any-threads [--plot FILE.svg] | portfolio [--all] [--binary FILE] [NAME..] | messages [--plot FILE.svg] [FAMILY..]"
                 .into(),
         ),
     };

@@ -27,7 +27,7 @@ fn bug(source: &str) -> Option<(BugKind, u32, String)> {
 }
 
 fn states(source: &str) -> Option<u64> {
-    explored(source, &Plan { bound: Bound::None, ..Plan::default() }).levels.last().map(|l| l.states)
+    explored(source, &Plan { bound: Bound::None, reduction: false, ..Plan::default() }).levels.last().map(|l| l.states)
 }
 
 /// That all ways to look say the same of a program: whether there is a bug, and what the least cost of one is.

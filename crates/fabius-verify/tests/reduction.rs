@@ -152,7 +152,11 @@ fn what_others_do_is_not_put_off_for_ever() {
     // Or its step is dropped.
     let dropped =
         "var v: int; var x: int; process p[1] { v = 1; assume v != 1; v = 2; } process q[1] { x = 1; assert x != 1; }";
-    for source in [round, dropped] {
+    // Or comes to a limit.
+    let limited = "var v: int = 9223372036854775807; var x: int; process p[1] { v = v + 1; } process q[1] { x = 1; assert x != 1; }";
+    // Or counts for ever.
+    let endless = "var v: int; var x: int; process p[1] { loop { v = v + 1; } } process q[1] { x = 1; assert x != 1; }";
+    for source in [round, dropped, limited, endless] {
         assert_eq!(counted(source, &none(true)).2, "Assertion", "{source}");
     }
 }
@@ -160,10 +164,11 @@ fn what_others_do_is_not_put_off_for_ever() {
 #[test]
 fn who_may_still_come_counts() {
     // The other threads start when `init` has finished, or are made by somebody else, or are called further out.
-    let started = "var x: int; init { x = 1; x = 2; } process q[2] { x = x + 1; assert x != 3; }";
+    let started = "var x: int; var y: int; proc p() { x = 1; assert x == 1; } proc r() { y = 1; }
+        init { spawn p(); spawn r(); y = 2; } process q[1] { x = 0; }";
     let made =
         "var x: int; proc leaf() { x = 0; } process p[1] { x = 1; assert x == 1; } process q[1] { spawn leaf(); }";
-    let outside = "var x: int; var y: int; proc inner() { y = 1; y = 2; } process p[1] { inner(); x = 0; } process q[1] { x = 1; assert x == 1; }";
+    let outside = "var x: int; var y: int; proc inner() { y = 1; y = 2; } process p[1] { inner(); x = 0; } process q[1] { x = 1; assert x == 1; } process r[1] { y = 3; }";
     // Whether somebody has finished decides how far a step goes that comes to a `join`.
     let joined = "interleave explicit; var x: int; var a: int; var b: int; var h: thread;
         proc p() { a = 1; zield; a = 2; }
@@ -171,6 +176,28 @@ fn who_may_still_come_counts() {
         proc r() { zield; assert x != 1; }
         init { h = spawn p(); spawn q(); spawn r(); }";
     for source in [started, made, outside, joined] {
+        assert_eq!(counted(source, &none(false)).2, "Assertion", "{source}");
+        assert_eq!(counted(source, &none(true)).2, "Assertion", "{source}");
+    }
+}
+
+#[test]
+fn what_a_step_touches_counts_wherever_it_does() {
+    // In each the first thread has done for a moment what the second one does not like.
+    let moments = [
+        "var v: int; var x: int; invariant apart: v == 0 || x == 0; process p[1] { v = 1; v = 0; } process q[1] { x = 1; x = 0; }",
+        "var v: int; process p[1] { v = 1; v = 2; } process q[1] { assume v == 1; assert false; }",
+        "var v: int; process p[1] { v = 1; v = 2; } process q[1] { await v == 1; assert false; }",
+        "var x: int; proc one() { x = 1; } proc zero() { x = 0; } process p[1] { atomic { one(); } atomic { zero(); } } process q[1] { assert x == 0; }",
+        "var x: int; proc none() { } process p[1] { atomic { none(); x = 1; } atomic { none(); x = 0; } } process q[1] { assert x == 0; }",
+        "record R { n: int } var r: ref R; init { r = new R { n: 0 }; } process p[1] { let c = r; c.n = 1; c.n = 0; } process q[1] { let c = r; assert c.n == 0; }",
+        "var a: [int; 2]; process p[1] { let i = any 0..1; a[i] = 1; a[i] = 0; } process q[1] { assert a[1] == 0; }",
+        "var a: [[int; 2]; 2]; process p[1] { let i = any 0..1; a[i][i] = 1; a[i][i] = 0; } process q[1] { assert a[1][1] == 0; }",
+        "var a: [[int; 2]; 2]; process p[1] { let i = any 0..1; a[i] = [1, 1]; a[i] = [0, 0]; } process q[1] { assert a[1][1] == 0; }",
+        // Who waits for another thread may go on because of it.
+        "var x: int; var y: int; proc a() { assert x == 0; } proc b() { y = 1; } init { spawn a(); let h = spawn b(); spawn b(); join h; x = 1; }",
+    ];
+    for source in moments {
         assert_eq!(counted(source, &none(false)).2, "Assertion", "{source}");
         assert_eq!(counted(source, &none(true)).2, "Assertion", "{source}");
     }

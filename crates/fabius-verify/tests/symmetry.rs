@@ -223,7 +223,7 @@ fn alike_threads_are_counted() {
             "var x: bool; proc p() {{ x = true; x = true; }} init {{ atomic {{ for i in 1..{n} {{ spawn p(); }} }} }}"
         )
     };
-    let none = Plan { bound: Bound::None, ..Plan::default() };
+    let none = Plan { bound: Bound::None, reduction: false, ..Plan::default() };
     let all = Plan { symmetry: false, ..none.clone() };
     let two = |plan| counted(&source(2), plan);
     // In front of `init`; then nobody has begun (and `x` is false), or somebody has: 9 ways for two threads, 6 without their names.
@@ -236,7 +236,9 @@ fn alike_threads_are_counted() {
 #[test]
 fn threads_that_are_told_apart_stay_apart() {
     let states = |source: &str| {
-        [true, false].map(|symmetry| counted(source, &Plan { bound: Bound::None, symmetry, ..Plan::default() }).0)
+        [true, false].map(|symmetry| {
+            counted(source, &Plan { bound: Bound::None, symmetry, reduction: false, ..Plan::default() }).0
+        })
     };
     // By their arguments, by who has a handle of them, and by what is nowhere said twice.
     for source in [

@@ -44,7 +44,15 @@ where
 {
     let context = Context::storing(system, options);
     let store = Store::new(options.jobs.max(1));
-    let mut search = Search { context, monitor, store, ends: Vec::new(), began: Instant::now(), sum: Sum::default() };
+    let mut search = Search {
+        context,
+        monitor,
+        store,
+        ends: Vec::new(),
+        is_reduced: false,
+        began: Instant::now(),
+        sum: Sum::default(),
+    };
     search.begin();
     search.run()
 }
@@ -55,6 +63,8 @@ struct Search<'a, S: Packed> {
     store: Store,
     /// Where the rows of each worker end that are of this level or earlier ones.
     ends: Vec<usize>,
+    /// Whether steps of states of this level may be left out.
+    is_reduced: bool,
     began: Instant,
     sum: Sum,
 }
@@ -176,6 +186,7 @@ where
                 break;
             }
             self.ends.clone_from(&to);
+            self.is_reduced = self.context.options.ample && steps % reduction::PERIOD != reduction::PERIOD - 1;
             let rows = from.into_iter().zip(to.iter().copied()).collect();
             let states = self.store.len();
             self.level(Frontier { rows, current: 0 }, states - before, steps);
@@ -258,7 +269,7 @@ where
         worker.packed.clear();
         self.store.read(state, &mut worker.packed);
         system.load(&worker.packed, &mut worker.cursor);
-        if self.context.options.ample {
+        if self.is_reduced {
             return self.expand_some(worker, state);
         }
         let mut number = 0;

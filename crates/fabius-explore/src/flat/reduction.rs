@@ -7,11 +7,17 @@
 //! which all steps are made, so by induction on the number of steps that a bug is away it is found. An outcome that is dropped or
 //! fails leads nowhere, so whoever makes it does not put off the others.
 //!
-//! Deviation: a state that is stored already but lies in the level that is being looked at does not count, though its turn may be
-//! yet to come: otherwise what is explored would depend on the number of workers.
+//! Deviations:
+//! 1. Where there are infinitely many states such a chain need not end. So of the states of every so many levels all steps are made, and
+//!    a bug is found though somebody counts for ever.
+//! 2. A state that is stored already but lies in the level that is being looked at does not count, though its turn may be yet to come: otherwise
+//!    what is explored would depend on the number of workers.
 
 use super::{Search, Worker};
 use crate::system::Packed;
+
+/// Levels of which one is explored in full.
+pub(super) const PERIOD: u32 = 1000;
 
 impl<S> Search<'_, S>
 where
