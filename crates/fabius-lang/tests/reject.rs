@@ -4,10 +4,11 @@ use fabius_lang::{Options, Style, codes, compile, render};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Codes without a program: a fault of the formatter, a constant given on the command line, translations, and the front ends for C
-/// and Promela.
-const WITHOUT_PROGRAM: [&str; 10] =
-    ["E0199", "E0210", "E0501", "E0701", "E0702", "E0703", "E0704", "E0801", "E0802", "E0803"];
+/// Codes without a program: a fault of the formatter, a constant given on the command line, translations, and the front ends for C,
+/// Promela and ZING.
+const WITHOUT_PROGRAM: [&str; 13] = [
+    "E0199", "E0210", "E0501", "E0701", "E0702", "E0703", "E0704", "E0801", "E0802", "E0803", "E0811", "E0812", "E0813",
+];
 
 #[test]
 fn each_program_is_rejected_with_its_code_and_each_code_has_a_program() {
