@@ -93,5 +93,5 @@ fn an_unknown_answer_says_what_it_leaves_out() {
     let asked =
         ["check", "corpus/known/alternating_bit_delivers.fab", "--no-properties", "--no-deadlock", "--const", "ROOM=6"];
     let output = fabius(&[&asked[..], &["--memory", "1K"]].concat());
-    expect(&output, 3, &["unknown: the memory limit was reached", "was not looked at"]);
+    expect(&output, 3, &["unknown: the memory limit was reached", "were not looked at"]);
 }
