@@ -64,9 +64,9 @@ fn what_is_translated_has_the_same_verdict() {
 #[test]
 fn limits_hold_and_mistakes_have_their_places() {
     for program in programs("limits", "x") {
-        let output = fabius(&["check", &program, "--time", "1us", "--json"]);
+        let output = fabius(&["check", &program, "--memory", "1K", "--json"]);
         expect(&output, 3, &[]);
-        assert_eq!(json(&output)["reason"]["reason"], "time");
+        assert_eq!(json(&output)["reason"]["reason"], "memory");
         let text = if program.ends_with("pml") {
             "active proctype p() {\n  y = 1\n}\n"
         } else {
