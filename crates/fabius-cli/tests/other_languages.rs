@@ -62,6 +62,22 @@ fn what_is_translated_has_the_same_verdict() {
 }
 
 #[test]
+fn who_may_wait_for_ever_is_checked_and_not_translated() {
+    let folder = folder("other_languages_ends");
+    let ends = [
+        ("end.pml", "byte x;\nactive proctype p() { end: do :: x == 1 -> x = 0 od }\n"),
+        ("end.zing", "class M { static bool b;\nactivate static void p() { select end { wait(b) -> ; } } };\n"),
+    ];
+    for (file, text) in ends {
+        let program = written(&folder.join(file), text);
+        expect(&fabius(&["check", &program]), 0, &["verified"]);
+        for asked in [["verify", &program].as_slice(), &["translate", &program, "--to", "fab"]] {
+            expect(&fabius(asked), 2, &["E0501", "may last for ever", ":2:"]);
+        }
+    }
+}
+
+#[test]
 fn limits_hold_and_mistakes_have_their_places() {
     for program in programs("limits", "x") {
         let output = fabius(&["check", &program, "--memory", "1K", "--json"]);

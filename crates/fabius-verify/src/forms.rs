@@ -116,5 +116,10 @@ fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -
 
 /// A program as source text.
 pub(crate) fn unparsed(program: &Program) -> Result<String, ProofError> {
+    if let Some(rest) = program.rests.first() {
+        let what = "a wait that may last for ever without a deadlock".into();
+        let help = "`fabius check` explores such programs".into();
+        return Err(ProofError::Unsupported(Unsupported { what, span: *rest, help }));
+    }
     fabius_lang::unparse(program).map_err(ProofError::Internal)
 }
