@@ -12,8 +12,10 @@ use crate::preprocess::preprocess;
 use crate::refusal::{Refusal, Result, unsupported};
 use crate::types::Types;
 use fabius_lang::program::*;
+use fabius_lang::walk::statements;
 use fabius_trace::{Diagnostic, Span};
 use lang_c::ast::TranslationUnit;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// A program that was read.
@@ -196,7 +198,24 @@ fn pass(
         let refusal = |d: Diagnostic| Refusal { code: "E0703", span: d.span, message: d.message, help: d.help };
         return Err(diagnostics.into_iter().map(refusal).collect());
     }
+    program.tried = wide_choices(&program);
     Ok(Some((program, lower.havocked.into_iter().collect())))
+}
+
+/// Choices among more values than are tried one by one: a search may try a few.
+fn wide_choices(program: &Program) -> BTreeMap<(Span, i64, i64), Vec<i64>> {
+    let mut wide = BTreeMap::new();
+    for proc in &program.procs {
+        statements(&proc.body, &mut |s| {
+            if let StmtKind::Any(_, lo, hi) = &s.kind
+                && let (Some(lo), Some(hi)) = (value_of(lo), value_of(hi))
+                && Program::is_wide(lo, hi)
+            {
+                wide.insert((s.span, lo, hi), Vec::new());
+            }
+        });
+    }
+    wide
 }
 
 impl<'a> Lower<'a, '_> {

@@ -20,7 +20,7 @@ pub(crate) fn without_dollars(text: String) -> String {
         }
         let new = renamed.entry(name.to_string()).or_insert_with(|| {
             let of = |letter: char| name.replace('$', &letter.to_string());
-            let new = ('A'..='Z').rev().chain('a'..='z').chain(['_']).rev().map(of).find(|new| !taken.contains(new));
+            let new = ['_'].into_iter().chain('a'..='z').chain('A'..='Z').map(of).find(|new| !taken.contains(new));
             // Nobody has all of these names.
             let new = new.unwrap_or_else(|| name.to_string());
             taken.insert(new.clone());

@@ -88,16 +88,13 @@ pub fn is_ilp32(id: &ProgramId) -> bool {
     id.consts.iter().any(|(name, _)| name == DATA_MODEL)
 }
 
-/// The most values of a choice that are tried one by one.
-const MOST_VALUES: i128 = 1 << 16;
-
 /// The place of a choice among so many values that they cannot be tried one by one.
 pub fn wide_choice(program: &Program) -> Option<Span> {
     let wide = std::cell::Cell::new(None);
     program.any_stmt(|s| {
         if let StmtKind::Any(_, lo, hi) = &s.kind
             && let (ExprKind::Const(Value::Int(lo)), ExprKind::Const(Value::Int(hi))) = (&lo.kind, &hi.kind)
-            && i128::from(*hi) - i128::from(*lo) >= MOST_VALUES
+            && Program::is_wide(*lo, *hi)
         {
             wide.set(Some(s.span));
         }

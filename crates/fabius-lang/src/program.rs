@@ -56,8 +56,8 @@ pub struct Program {
     pub properties: Vec<Property>,
     /// The places of waits that may last for ever: whoever is left there is no deadlock. No other wait has one of these places.
     pub rests: Vec<Span>,
-    /// The values that a search tries of a choice at a place between two numbers, where it does not try all. Front ends leave it
-    /// empty.
+    /// Choices at places, between two numbers, of which a search need not try all values, and those that it tries: none of the
+    /// front end's.
     pub tried: BTreeMap<(Span, i64, i64), Vec<i64>>,
 }
 
@@ -522,6 +522,11 @@ impl Program {
     pub fn has_unbounded_choice(&self) -> bool {
         let is = |e: &Expr, n: i64| e.kind == ExprKind::Const(Value::Int(n));
         self.any_stmt(|s| matches!(&s.kind, StmtKind::Any(_, lo, hi) if is(lo, i64::MIN) && is(hi, i64::MAX)))
+    }
+
+    /// Whether a choice between two numbers has more values than are tried one by one.
+    pub fn is_wide(lo: i64, hi: i64) -> bool {
+        lo < hi && hi.wrapping_sub(lo) as u64 >= 1 << 16
     }
 
     /// Whether some statement of some procedure, nested ones included, satisfies `test`.

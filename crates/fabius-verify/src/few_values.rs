@@ -13,18 +13,15 @@ use fabius_machine::Machine;
 use fabius_trace::{Points, Schedule, Span, Turn, parts_of_wide};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many values are tried one by one.
-const MOST: u64 = 1 << 16;
-
 /// The values that are tried where a value is not only compared: from the first to the last.
 const SMALL: (i64, i64) = (-1, 16);
 
 /// What the assertions in front of other uses say.
 const GUARD: &str = "a value that was not tried";
 
-/// The program with the values that are tried of its wide choices; none if it has no such choices.
+/// The program with the values that are tried of its wide choices; none if its front end asks for no such choices.
 pub fn few(program: &Program) -> Option<Program> {
-    if !program.any_stmt(|s| wide(s).is_some()) {
+    if program.tried.is_empty() {
         return None;
     }
     let mut few = program.clone();
@@ -61,7 +58,7 @@ pub fn is_guard(program: &Program, span: Span) -> bool {
 fn wide(s: &Stmt) -> Option<(LocalId, i64, i64)> {
     let StmtKind::Any(place, lo, hi) = &s.kind else { return None };
     let (ExprKind::Const(Value::Int(lo)), ExprKind::Const(Value::Int(hi))) = (&lo.kind, &hi.kind) else { return None };
-    (lo < hi && hi.wrapping_sub(*lo) as u64 >= MOST).then_some((bare(place)?, *lo, *hi))
+    Program::is_wide(*lo, *hi).then_some((bare(place)?, *lo, *hi))
 }
 
 /// The local that a place is, and not a part of one.
@@ -83,13 +80,51 @@ fn range(ty: &Type) -> Option<(i64, i64)> {
     }
 }
 
+/// Locals to which only choices and constants are written, and the least and the largest of these.
+type Ranges = BTreeMap<LocalId, (i64, i64)>;
+
+fn ranges(proc: &Proc) -> Ranges {
+    let mut ranges = Ranges::new();
+    let mut other: BTreeSet<LocalId> = (0..proc.params).collect();
+    statements(&proc.body, &mut |s| {
+        let constant = match &s.kind {
+            StmtKind::Assign(place, Expr { kind: ExprKind::Const(Value::Int(n)), .. }) => {
+                bare(place).map(|l| (l, *n, *n))
+            }
+            _ => None,
+        };
+        match wide(s).or(constant) {
+            Some((local, lo, hi)) => {
+                // It begins with 0.
+                let all = ranges.entry(local).or_insert((0, 0));
+                *all = (all.0.min(lo), all.1.max(hi));
+            }
+            None => other.extend(others_written(s)),
+        }
+    });
+    ranges.retain(|l, _| !other.contains(l));
+    ranges
+}
+
+/// The locals that a statement writes, or parts of which.
+fn others_written(s: &Stmt) -> Vec<LocalId> {
+    match &s.kind {
+        StmtKind::Call(results, ..) => results.iter().flatten().copied().collect(),
+        StmtKind::Spawn(handle, ..) | StmtKind::Post(handle, ..) => handle.iter().copied().collect(),
+        _ => written(s).and_then(of_base).into_iter().collect(),
+    }
+}
+
 /// The local whose value an expression has.
-fn copied(e: &Expr) -> Option<LocalId> {
+fn copied(e: &Expr, ranges: &Ranges) -> Option<LocalId> {
     match &e.kind {
         ExprKind::Read(place) => bare(place).filter(|_| range(&e.ty).is_some()),
         ExprKind::Cast(inner) => {
-            let ((lo, hi), (to_lo, to_hi)) = (range(&inner.ty)?, range(&e.ty)?);
-            copied(inner).filter(|_| to_lo <= lo && hi <= to_hi)
+            let local = copied(inner, ranges)?;
+            let is_itself = matches!(inner.kind, ExprKind::Read(_));
+            let known = ranges.get(&local).filter(|_| is_itself).copied();
+            let ((lo, hi), (to_lo, to_hi)) = (known.or(range(&inner.ty))?, range(&e.ty)?);
+            (to_lo <= lo && hi <= to_hi).then_some(local)
         }
         _ => None,
     }
@@ -101,14 +136,13 @@ struct Group {
     lo: i64,
     hi: i64,
     constants: BTreeSet<i64>,
-    /// Whether it is compared by more than `==` and `!=`.
-    is_ordered: bool,
     /// Whether it is used in another way.
     is_used: bool,
 }
 
 /// The locals of a procedure that hold chosen values.
 struct Held {
+    ranges: Ranges,
     /// The group of each local that does.
     of: BTreeMap<LocalId, LocalId>,
     groups: BTreeMap<LocalId, Group>,
@@ -118,19 +152,18 @@ impl Held {
     fn of(proc: &Proc) -> Held {
         // Locals that may hold what was chosen as it is: nothing else is ever written to them but constants.
         let mut other: BTreeSet<LocalId> = (0..proc.params).collect();
+        let ranges = ranges(proc);
         other.extend((0..proc.locals.len()).filter(|l| range(&proc.locals[*l].ty).is_none()));
         let mut copies: Vec<(LocalId, LocalId)> = Vec::new();
         let mut chosen: Vec<(LocalId, i64, i64)> = Vec::new();
         statements(&proc.body, &mut |s| match &s.kind {
             StmtKind::Any(..) if wide(s).is_some() => chosen.extend(wide(s)),
-            StmtKind::Assign(place, e) => match (bare(place), copied(e), &e.kind) {
+            StmtKind::Assign(place, e) => match (bare(place), copied(e, &ranges), &e.kind) {
                 (Some(to), Some(from), _) => copies.push((to, from)),
                 (Some(_), None, ExprKind::Const(_)) => {}
                 _ => other.extend(of_base(place)),
             },
-            StmtKind::Call(results, ..) => other.extend(results.iter().flatten()),
-            StmtKind::Spawn(handle, ..) | StmtKind::Post(handle, ..) => other.extend(handle),
-            _ => other.extend(written(s).and_then(of_base)),
+            _ => other.extend(others_written(s)),
         });
         while let Some((to, _)) = copies.iter().find(|(to, from)| other.contains(from) && !other.contains(to)) {
             other.insert(*to);
@@ -141,7 +174,7 @@ impl Held {
         loop {
             let joins = copies.iter().filter(|(to, _)| !other.contains(to)).find_map(|(to, from)| {
                 let from = *of.get(from)?;
-                (of.get(to) != Some(&from)).then(|| (*to, from))
+                (of.get(to) != Some(&from)).then_some((*to, from))
             });
             let Some((to, from)) = joins else { break };
             match of.get(&to).copied() {
@@ -154,7 +187,7 @@ impl Held {
                 }
             }
         }
-        let mut held = Held { of, groups: BTreeMap::new() };
+        let mut held = Held { ranges, of, groups: BTreeMap::new() };
         for (local, lo, hi) in chosen {
             // A local that holds other things, too, is looked at where it was chosen.
             let name = *held.of.entry(local).or_insert(local);
@@ -162,7 +195,6 @@ impl Held {
                 lo,
                 hi,
                 constants: BTreeSet::new(),
-                is_ordered: false,
                 is_used: other.contains(&local),
             });
             (group.lo, group.hi) = (group.lo.min(lo), group.hi.max(hi));
@@ -172,13 +204,12 @@ impl Held {
         held.of.retain(|l, _| !mixed.contains(l));
         statements(&proc.body, &mut |s| {
             let used = held.uses(s);
-            let (of, groups) = (&held.of, &mut held.groups);
+            let (of, groups, ranges) = (&held.of, &mut held.groups, &held.ranges);
             used.iter().for_each(|l| groups.get_mut(&of[l]).expect("it has one").is_used = true);
             for e in expressions(s) {
-                comparisons(e, &mut |local, constant, op| {
+                comparisons(e, ranges, &mut |local, constant| {
                     let Some(group) = of.get(&local).and_then(|name| groups.get_mut(name)) else { return };
                     group.constants.insert(constant);
-                    group.is_ordered |= !matches!(op, BinaryOp::Eq | BinaryOp::Ne);
                 });
             }
         });
@@ -189,13 +220,13 @@ impl Held {
     fn uses(&self, s: &Stmt) -> BTreeSet<LocalId> {
         let mut used = BTreeSet::new();
         if let StmtKind::Assign(place, e) = &s.kind
-            && copied(e).is_some_and(|from| self.of.contains_key(&from))
+            && copied(e, &self.ranges).is_some_and(|from| self.of.contains_key(&from))
             && bare(place).is_some_and(|to| self.of.contains_key(&to))
         {
             return used;
         }
         for e in expressions(s) {
-            other_reads(e, &mut |local| {
+            other_reads(e, &self.ranges, &mut |local| {
                 if self.of.contains_key(&local) {
                     used.insert(local);
                 }
@@ -314,15 +345,15 @@ fn of_base(place: &Place) -> Option<LocalId> {
 }
 
 /// Calls `f` for each comparison of a local with a constant in an expression.
-fn comparisons(e: &Expr, f: &mut dyn FnMut(LocalId, i64, BinaryOp)) {
+fn comparisons(e: &Expr, ranges: &Ranges, f: &mut dyn FnMut(LocalId, i64)) {
     fabius_lang::walk::each(e, &mut |e| {
-        if let Some((local, constant, op)) = comparison(e) {
-            f(local, constant, op);
+        if let Some((local, constant)) = comparison(e, ranges) {
+            f(local, constant);
         }
     });
 }
 
-fn comparison(e: &Expr) -> Option<(LocalId, i64, BinaryOp)> {
+fn comparison(e: &Expr, ranges: &Ranges) -> Option<(LocalId, i64)> {
     let ExprKind::Binary(op, a, b) = &e.kind else { return None };
     let is_comparison =
         matches!(op, BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge);
@@ -330,25 +361,27 @@ fn comparison(e: &Expr) -> Option<(LocalId, i64, BinaryOp)> {
         ExprKind::Const(Value::Int(n)) => Some(n),
         _ => None,
     };
-    let (local, constant) = copied(a).zip(constant(b)).or_else(|| copied(b).zip(constant(a)))?;
-    is_comparison.then_some((local, constant, *op))
+    let (local, constant) = copied(a, ranges).zip(constant(b)).or_else(|| copied(b, ranges).zip(constant(a)))?;
+    is_comparison.then_some((local, constant))
 }
 
 /// Calls `f` for each local that is read in an expression and not compared with a constant.
-fn other_reads(e: &Expr, f: &mut dyn FnMut(LocalId)) {
-    if comparison(e).is_some() {
+fn other_reads(e: &Expr, ranges: &Ranges, f: &mut dyn FnMut(LocalId)) {
+    if comparison(e, ranges).is_some() {
         return;
     }
     match &e.kind {
         ExprKind::Const(_) | ExprKind::SelfHandle => {}
         ExprKind::Read(place) => {
             of_base(place).into_iter().for_each(&mut *f);
-            fabius_lang::walk::of_place(place).into_iter().for_each(|e| other_reads(e, f));
+            fabius_lang::walk::of_place(place).into_iter().for_each(|e| other_reads(e, ranges, f));
         }
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::SetIsEmpty(a) => other_reads(a, f),
-        ExprKind::Binary(_, a, b) | ExprKind::SetContains(a, b) => [a, b].into_iter().for_each(|e| other_reads(e, f)),
-        ExprKind::IfElse(a, b, c) => [a, b, c].into_iter().for_each(|e| other_reads(e, f)),
-        ExprKind::Tuple(parts) => parts.iter().for_each(|e| other_reads(e, f)),
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::SetIsEmpty(a) => other_reads(a, ranges, f),
+        ExprKind::Binary(_, a, b) | ExprKind::SetContains(a, b) => {
+            [a, b].into_iter().for_each(|e| other_reads(e, ranges, f))
+        }
+        ExprKind::IfElse(a, b, c) => [a, b, c].into_iter().for_each(|e| other_reads(e, ranges, f)),
+        ExprKind::Tuple(parts) => parts.iter().for_each(|e| other_reads(e, ranges, f)),
     }
 }
 

@@ -240,6 +240,7 @@ impl Exec<'_> {
         }
         if !self.source.tried.is_empty()
             && let Some(values) = self.source.tried.get(&(self.program.code.infos[here].at, lo, hi))
+            && !values.is_empty()
         {
             return Ok(Some(self.choose.choose_among(values, lo, hi)));
         }
