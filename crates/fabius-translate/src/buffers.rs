@@ -68,6 +68,7 @@ pub fn buffers(source: &Explicit, rounds: u32) -> Result<Prioritized, Unsupporte
         before: guesses,
         after,
         limits: source.limits.clone(),
+        sliced: source.sliced,
         program,
     })
 }

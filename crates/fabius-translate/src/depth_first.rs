@@ -126,7 +126,7 @@ pub fn depth_first(source: &Explicit, delays: u32) -> Result<Translated, Unsuppo
     program.procs[main].locals = locals;
     program.procs[main].body = body;
     crate::explicit::make_sequential(&mut program);
-    Ok(Translated { program, nesting: Nesting::Inside, limits: source.limits.clone() })
+    Ok(Translated { program, nesting: Nesting::Inside, limits: source.limits.clone(), sliced: source.sliced })
 }
 
 /// Whether there can be several buffers or threads, and whether there are tasks.

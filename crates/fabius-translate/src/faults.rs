@@ -83,7 +83,40 @@ pub fn of_store(value: &Expr, ty: &Type, out: &mut Vec<Expr>) {
     }
 }
 
+/// Between which numbers an expression is, whatever its variables are.
+fn interval(e: &Expr) -> Option<(i64, i64)> {
+    let all = |corners: [Option<i64>; 4]| {
+        let known = corners.into_iter().collect::<Option<Vec<i64>>>()?;
+        Some((*known.iter().min()?, *known.iter().max()?))
+    };
+    match &e.kind {
+        ExprKind::Const(Value::Int(v)) => Some((*v, *v)),
+        ExprKind::Read(Place { ty: Type::Range(lo, hi), .. }) => Some((*lo, *hi)),
+        _ if matches!(e.ty, Type::Range(..)) => None,
+        _ if e.ty != Type::Int => None,
+        ExprKind::Binary(op, a, b) => {
+            let ((a, b), (c, d)) = (interval(a)?, interval(b)?);
+            match op {
+                BinaryOp::Add => Some((a.checked_add(c)?, b.checked_add(d)?)),
+                BinaryOp::Sub => Some((a.checked_sub(d)?, b.checked_sub(c)?)),
+                BinaryOp::Mul => all([a.checked_mul(c), a.checked_mul(d), b.checked_mul(c), b.checked_mul(d)]),
+                // The sign is that of the left side.
+                BinaryOp::Rem if c > 0 => Some((if a < 0 { 1 - d } else { 0 }, if b > 0 { d - 1 } else { 0 })),
+                _ => None,
+            }
+        }
+        ExprKind::IfElse(_, a, b) => {
+            let ((a, b), (c, d)) = (interval(a)?, interval(b)?);
+            Some((a.min(c), b.max(d)))
+        }
+        _ => None,
+    }
+}
+
 fn within(e: &Expr, lo: i64, hi: i64, out: &mut Vec<Expr>) {
+    if interval(e).is_some_and(|(least, most)| lo <= least && most <= hi) {
+        return;
+    }
     match (&e.kind, &e.ty) {
         (ExprKind::Const(Value::Int(v)), _) if (lo..=hi).contains(v) => {}
         (ExprKind::Read(Place { ty: Type::Range(a, b), .. }), _) | (_, Type::Range(a, b)) if *a >= lo && *b <= hi => {}

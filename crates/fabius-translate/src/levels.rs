@@ -83,7 +83,7 @@ pub fn levels(source: &Prioritized) -> Result<Translated, Unsupported> {
     });
     program.init = Some(program.procs.len() - 1);
     crate::explicit::make_sequential(&mut program);
-    Ok(Translated { program, nesting: Nesting::Inside, limits: source.limits.clone() })
+    Ok(Translated { program, nesting: Nesting::Inside, limits: source.limits.clone(), sliced: source.sliced })
 }
 
 /// A post to the same level or below, of a task that posts nothing.

@@ -15,7 +15,9 @@ mod lift;
 pub mod linear_interface;
 pub mod relay;
 pub mod rounds;
+pub mod slice;
 mod stuck;
+mod switches;
 pub mod synce;
 mod vectors;
 pub mod yields;
@@ -23,6 +25,7 @@ pub mod yields;
 use fabius_lang::program::{Block, Entry, Expr, GlobalId, Proc, ProcId, Process, Program, StmtKind};
 use fabius_trace::Span;
 pub use lift::{Event, Happened, LiftError, Nesting, lift};
+pub use slice::Sliced;
 use std::collections::BTreeSet;
 
 /// A program whose scheduling is explicit; what the translations start from.
@@ -49,6 +52,8 @@ pub struct Explicit {
     pub caps: Caps,
     /// What was left out, in sentences.
     pub limits: Vec<String>,
+    /// What is not needed, and is not there.
+    pub sliced: Sliced,
 }
 
 /// A declared buffer or process.
@@ -79,9 +84,17 @@ pub struct Prioritized {
     pub after: Block,
     /// What was left out, in sentences.
     pub limits: Vec<String>,
+    /// What is not needed, and is not there.
+    pub sliced: Sliced,
 }
 
 impl Explicit {
+    /// Leaves out what nobody asks about.
+    pub fn slice(&mut self) {
+        let points = self.sliced.points;
+        self.sliced = Sliced { points, ..slice::slice(&mut self.program, &[self.stop, self.failed]) };
+    }
+
     /// Leaves out where tasks may wait for ever.
     pub fn forget_deadlocks(&mut self) {
         stuck::forget(&mut self.program);
@@ -172,6 +185,8 @@ pub struct Translated {
     pub nesting: Nesting,
     /// What was left out, in sentences.
     pub limits: Vec<String>,
+    /// What is not needed, and is not there.
+    pub sliced: Sliced,
 }
 
 /// What a translation cannot translate.

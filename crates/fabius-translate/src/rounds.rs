@@ -105,7 +105,7 @@ pub fn rounds(source: &Explicit, rounds: u32) -> Result<Translated, Unsupported>
     let entry = drive(&mut program, source, &vars, copies, stuck.as_ref(), &entries, table);
     program.init = Some(entry);
     crate::explicit::make_sequential(&mut program);
-    Ok(Translated { program, nesting: Nesting::Queue, limits })
+    Ok(Translated { program, nesting: Nesting::Queue, limits, sliced: source.sliced })
 }
 
 fn spawn(vars: &Vars, slot: &Place, entry: usize, args: Vec<Expr>, table: u32) -> Block {

@@ -9,7 +9,8 @@
 use crate::build::*;
 use crate::explicit::verdict;
 use fabius_lang::program::*;
-use std::collections::BTreeMap;
+use fabius_lang::walk;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The guessed final state.
 pub struct Stuck {
@@ -17,14 +18,26 @@ pub struct Stuck {
     stuck: Place,
     /// A task was stopped for good though it could go on: then there is no deadlock.
     dropped: Place,
-    /// What each shared variable is in the end.
+    /// What each shared variable that somebody waits for is in the end.
     last: BTreeMap<GlobalId, Place>,
 }
 
-/// Declares what is needed, if some task waits.
+/// Declares what is needed, if some task waits: the variables that are waited for.
 pub fn stuck(program: &mut Program, shared: &[GlobalId]) -> Option<Stuck> {
+    let mut awaited = BTreeSet::new();
+    for proc in &program.procs {
+        each(&proc.body, &mut |s| {
+            if let StmtKind::Await(e) = &s.kind {
+                walk::each(e, &mut |e| {
+                    if let ExprKind::Read(Place { base: Base::Global(g), .. }) = e.kind {
+                        awaited.insert(g);
+                    }
+                });
+            }
+        });
+    }
     program.any_stmt(|s| matches!(s.kind, StmtKind::Await(_))).then(|| {
-        let last = shared.iter().map(|g| {
+        let last = shared.iter().filter(|g| awaited.contains(g)).map(|g| {
             let (name, ty) = (format!("last_{}", program.globals[*g].name), program.globals[*g].ty.clone());
             (*g, new_global(program, &name, ty))
         });

@@ -71,6 +71,7 @@ pub fn attempt(
     work: &mut Work<'_>,
 ) -> Result<Report, ProofError> {
     let source = parameterized(program, Trace::Off, plan.caps()).map_err(ProofError::Unsupported)?;
+    work.sliced = source.sliced();
     let mut report = of_verdict(decide(program, id, plan, &source, count, work)?);
     report.limits = source.limits().to_vec();
     Ok(report)

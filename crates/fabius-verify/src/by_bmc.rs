@@ -19,6 +19,7 @@ pub fn attempt(
 ) -> Result<Verdict, ProofError> {
     let what = plan.sequentialization;
     let translated = translate(program, plan, Trace::On)?;
+    work.sliced = translated.sliced;
     let outcome = follow(&translated, solver(&plan.solver)?, plan.depth(), work.limits, work)?;
     let mut bounds = proof_bounds(what, id);
     bounds.limits = translated.limits.clone();

@@ -23,6 +23,7 @@ pub fn attempt(
 ) -> Result<Verdict, ProofError> {
     let what = plan.sequentialization;
     let translated = translate(program, plan, Trace::Off)?;
+    work.sliced = translated.sliced;
     let mut bounds = proof_bounds(what, id);
     match summarize(translated.program, work)? {
         Ok(reached) if reached.failing.is_empty() => {

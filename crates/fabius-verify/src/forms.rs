@@ -4,7 +4,7 @@ use crate::in_time::{Budget, within_what_is_left};
 use crate::proof::{ProofError, ProofPlan, Sequentialization};
 use fabius_lang::program::Program;
 use fabius_sequential::export::promela::{Refused, Sizes, promela};
-use fabius_translate::explicit::{Trace, explicit};
+use fabius_translate::explicit::{Switches, Trace, explicit};
 use fabius_translate::linear_interface::{lazy::lazy, parameterized};
 use fabius_translate::relay::relay;
 use fabius_translate::yields::Begin;
@@ -19,11 +19,26 @@ pub fn translate(program: &Program, plan: &ProofPlan, trace: Trace) -> Result<Tr
     if let Sequentialization::AnyThreads(k) = what {
         return Ok(lazy(&parameterized(program, trace, caps).map_err(ProofError::Unsupported)?, k));
     }
-    let mut source = explicit(program, trace, caps).map_err(ProofError::Unsupported)?;
-    if !plan.deadlock {
+    let source = needed(program, what, trace, caps, plan.deadlock).map_err(ProofError::Unsupported)?;
+    sequential(source, what).map_err(ProofError::Unsupported)
+}
+
+/// What of a program is asked about. Only rounds of threads look for deadlocks, and only they can leave scheduling points out.
+fn needed(
+    program: &Program,
+    what: Sequentialization,
+    trace: Trace,
+    caps: Caps,
+    deadlock: bool,
+) -> Result<Explicit, Unsupported> {
+    let is_rounds = matches!(what, Sequentialization::Rounds(_));
+    let switches = if is_rounds { Switches::WhereTheyMatter(&[]) } else { Switches::Everywhere };
+    let mut source = explicit(program, trace, switches, caps)?;
+    if !is_rounds || !deadlock {
         source.forget_deadlocks();
     }
-    sequential(source, what).map_err(ProofError::Unsupported)
+    source.slice();
+    Ok(source)
 }
 
 fn sequential(source: Explicit, what: Sequentialization) -> Result<Translated, Unsupported> {
@@ -99,7 +114,7 @@ fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -
         return unparsed(program);
     }
     crate::properties::refuse(program, "translate the program without it, or for SPIN: `--to promela`")?;
-    let source = || explicit(program, off, caps);
+    let source = || explicit(program, off, Switches::Everywhere, caps);
     let translated = match form {
         Form::Explicit => source().map(|e| e.into_program()),
         Form::SharedMemory => source().and_then(|e| fabius_translate::synce::synce(&e)),
@@ -107,7 +122,7 @@ fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -
         Form::YieldFree => source().and_then(|e| yield_free(e, zields, yields)).map(|p| p.into_program()),
         Form::Sequential | Form::Promela | Form::Fab => match what {
             Sequentialization::AnyThreads(k) => parameterized(program, off, caps).map(|p| lazy(&p, k)),
-            _ => source().and_then(|e| sequential(e, what)),
+            _ => needed(program, what, off, caps, true).and_then(|e| sequential(e, what)),
         }
         .map(|t| t.program),
     };

@@ -6,7 +6,7 @@ use fabius_sequential::bmc::{Depth, Statistics};
 use fabius_smt::SolverChoice;
 use fabius_trace::{Bound, Reason, SchedulerKind};
 use fabius_translate::linear_interface::is_parameterized;
-use fabius_translate::{Caps, Unsupported};
+use fabius_translate::{Caps, Sliced, Unsupported};
 use std::time::Duration;
 
 /// The largest bound of any kind.
@@ -157,6 +157,8 @@ pub struct Proof {
     pub report: Report,
     /// Where the time went.
     pub statistics: Statistics,
+    /// What was left out before the program was translated: with all rounds the same.
+    pub sliced: Sliced,
     /// What the solver says of its work.
     pub solver: Figures,
     /// Time to lift and replay what was found.

@@ -16,10 +16,10 @@ pub use fabius_smt::SolverChoice;
 pub use fabius_smt::most_of_available;
 use fabius_smt::{Embedded, Limits, Watch};
 use fabius_trace::{Bounds, ProgramId, Reason, Verdict};
-pub use fabius_translate::Caps;
 use fabius_translate::explicit::Trace;
 pub use fabius_translate::linear_interface::is_parameterized;
 use fabius_translate::linear_interface::{eager::eager, parameterized};
+pub use fabius_translate::{Caps, Sliced};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -146,6 +146,7 @@ impl Left {
         Proof {
             report: of_verdict(Verdict::Unknown { reason, bounds: self.finished.unwrap_or_else(none) }),
             statistics: self.statistics,
+            sliced: Sliced::default(),
             solver: Vec::new(),
             replaying: Duration::ZERO,
             cut: Vec::new(),
@@ -205,6 +206,7 @@ fn attempt(
         open,
         progress: &mut |statistics| progress(plan.sequentialization, statistics),
         statistics: Statistics::default(),
+        sliced: Sliced::default(),
         figures: Vec::new(),
         replaying: Duration::ZERO,
         cut: Vec::new(),
@@ -216,8 +218,8 @@ fn attempt(
         (_, Engine::Horn) => of_verdict(by_horn::attempt(program, id, plan, &mut work)?),
         (_, Engine::Automatic | Engine::Bmc) => of_verdict(by_bmc::attempt(program, id, plan, &mut work)?),
     };
-    let Work { statistics, figures, replaying, cut, .. } = work;
-    Ok(Proof { report, statistics, solver: figures, replaying, cut })
+    let Work { statistics, sliced, figures, replaying, cut, .. } = work;
+    Ok(Proof { report, statistics, sliced, solver: figures, replaying, cut })
 }
 
 fn needs_any_threads(id: &ProgramId) -> ProofError {

@@ -5,7 +5,7 @@ use crate::proof::{Figures, ProofError, ProofPlan};
 use fabius_lang::program::Program;
 use fabius_sequential::bmc::{Bmc, CutOff, Depth, Outcome, Statistics};
 use fabius_smt::{Limits, Solver};
-use fabius_translate::Translated;
+use fabius_translate::{Sliced, Translated};
 use std::time::{Duration, Instant};
 
 /// When to give up, and what it took.
@@ -15,6 +15,8 @@ pub struct Work<'a> {
     pub open: &'a mut Option<String>,
     pub progress: &'a mut dyn FnMut(Statistics),
     pub statistics: Statistics,
+    /// What was left out before the program was translated.
+    pub sliced: Sliced,
     /// What the one who decides says.
     pub figures: Figures,
     /// Time to lift and replay.

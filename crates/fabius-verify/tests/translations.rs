@@ -10,7 +10,7 @@ use fabius_semantics::Reference;
 use fabius_sequential::bmc::{Bmc, Depth, Outcome};
 use fabius_smt::{Embedded, Limits};
 use fabius_trace::Points;
-use fabius_translate::explicit::{Trace, explicit};
+use fabius_translate::explicit::{Switches, Trace, explicit};
 use fabius_translate::yields::Begin;
 use fabius_translate::{Explicit, Prioritized, Unsupported};
 use fabius_translate::{buffers::buffers, depth_first::depth_first, levels::levels, synce::synce, yields::yields};
@@ -103,7 +103,8 @@ fn compiled(source: &str) -> Program {
 }
 
 fn explicit_of(source: &str) -> Explicit {
-    explicit(&compiled(source), Trace::Off, fabius_translate::Caps::default()).expect("these can be translated")
+    explicit(&compiled(source), Trace::Off, Switches::Everywhere, fabius_translate::Caps::default())
+        .expect("these can be translated")
 }
 
 fn one_buffer(source: &str, rounds: u32) -> Prioritized {
@@ -503,8 +504,11 @@ fn the_papers_examples_need_their_bounds() {
         let consts = consts.iter().map(|(n, v)| ((*n).to_string(), v.to_string())).collect();
         let program =
             fabius_lang::compile(&source, &fabius_lang::Options { consts, ..Default::default() }).expect(name);
-        let one = buffers(&explicit(&program, Trace::Off, fabius_translate::Caps::default()).expect(name), zields)
-            .expect(name);
+        let one = buffers(
+            &explicit(&program, Trace::Off, Switches::Everywhere, fabius_translate::Caps::default()).expect(name),
+            zields,
+        )
+        .expect(name);
         let sequential = levels(&yields(&one, rounds, Begin::InThatRound).expect(name)).expect(name).program;
         let depth = Depth { unwind: 8, recursion: 8 };
         let mut bmc = Bmc::new(&sequential, Box::new(Embedded::default()));

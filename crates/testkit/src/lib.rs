@@ -4,6 +4,7 @@
 pub mod asynchronous;
 pub mod corpus;
 pub mod generate;
+pub mod locked;
 pub mod messages;
 pub mod mutate;
 pub mod oracle;

@@ -10,7 +10,7 @@ use fabius_trace::{
     Bounds, BugKind, COMPARISON_VERSION, Comparison, ErrorTrace, LevelStats, ProgramId, Reason, Span, TRACE_VERSION,
     Verdict,
 };
-use fabius_verify::prove::Proof;
+use fabius_verify::prove::{Proof, Sliced};
 use fabius_verify::{Plan, Report};
 use messages::MessagesAnswer;
 use schemars::generate::SchemaSettings;
@@ -185,6 +185,7 @@ impl<'a> Answer<'a> {
             terms: s.terms,
             queries: s.queries,
             opened: s.opened,
+            left_out: LeftOut::of(proof.sliced),
             encoding_seconds: s.encoding.as_secs_f64(),
             solving_seconds: s.solving.as_secs_f64(),
             replaying_seconds: proof.replaying.as_secs_f64(),
@@ -245,6 +246,8 @@ pub struct ProofStatistics {
     queries: u64,
     /// Loops and calls that were opened.
     opened: u64,
+    /// What was left out before the program was translated, because it makes no difference.
+    left_out: LeftOut,
     /// Making the formula.
     encoding_seconds: f64,
     /// Solving it.
@@ -253,6 +256,24 @@ pub struct ProofStatistics {
     replaying_seconds: f64,
     /// Numbers that the solver gives.
     solver: BTreeMap<String, u64>,
+}
+
+/// What makes no difference to what is asked.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LeftOut {
+    /// Variables that nobody asks about.
+    variables: u32,
+    /// Assignments, and branches that do nothing else.
+    assignments: u32,
+    /// Scheduling points at which no thread need be interrupted.
+    points: u32,
+}
+
+impl LeftOut {
+    fn of(sliced: Sliced) -> LeftOut {
+        let Sliced { variables, assignments, points } = sliced;
+        LeftOut { variables, assignments, points }
+    }
 }
 
 /// The answer of `fabius check` about several files.

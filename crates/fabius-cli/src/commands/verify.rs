@@ -13,7 +13,7 @@ use crate::{c, files, stop};
 use fabius_lang::Choices;
 use fabius_lang::program::Program;
 use fabius_trace::{Bound, Points, SchedulerKind};
-use fabius_verify::prove::{self, Budget, Dump, Engine, Proof, ProofError, ProofPlan, Sequentialization};
+use fabius_verify::prove::{self, Budget, Dump, Engine, Proof, ProofError, ProofPlan, Sequentialization, Sliced};
 use std::path::Path;
 use std::time::Instant;
 
@@ -109,6 +109,9 @@ fn table(proof: &Proof, style: Style) -> String {
     let s = &proof.statistics;
     let mut text = format!("\n{}\n", style.paint.ink(Ink::Strong, "where the time went"));
     let row = |name: &str, seconds: f64, what: String| format!("{name:>10}  {seconds:>9.3} s  {what}\n");
+    let Sliced { variables, assignments, points } = proof.sliced;
+    text +=
+        &format!("{:>10}  {variables} variables, {assignments} assignments, {points} scheduling points\n", "left out");
     let encoded = format!("{} statements, {} terms, {} loops and calls opened", s.statements, s.terms, s.opened);
     text += &row("encoding", s.encoding.as_secs_f64(), encoded);
     let solver: Vec<String> = proof.solver.iter().map(|(name, n)| format!("{n} {name}")).collect();

@@ -32,7 +32,7 @@ impl Maker<'_> {
     /// What a statement reads, at its scheduling point if it has one.
     pub(super) fn evaluated(&mut self, es: &[Expr], s: &Stmt, body: &mut Body, out: &mut Block) -> Vec<Expr> {
         let es: Vec<Expr> = es.iter().map(|e| self.expr(e, body)).collect();
-        self.point(s.access, body, out);
+        self.point(s, body, out);
         self.check_exprs(&es, s.span, out);
         es
     }
@@ -40,7 +40,7 @@ impl Maker<'_> {
     /// The one expression that a statement reads.
     pub(super) fn evaluated_one(&mut self, e: &Expr, s: &Stmt, body: &mut Body, out: &mut Block) -> Expr {
         let e = self.expr(e, body);
-        self.point(s.access, body, out);
+        self.point(s, body, out);
         self.check_exprs(std::slice::from_ref(&e), s.span, out);
         e
     }

@@ -36,7 +36,7 @@ impl Maker<'_> {
     /// A value between two others.
     pub(super) fn any(&mut self, s: &Stmt, (p, lo, hi): (&Place, &Expr, &Expr), body: &mut Body, out: &mut Block) {
         let (p, lo, hi) = (self.place(p, body), self.expr(lo, body), self.expr(hi, body));
-        self.point(s.access, body, out);
+        self.point(s, body, out);
         self.check_exprs(&[lo.clone(), hi.clone()], s.span, out);
         let ty = if let Type::Range(..) = p.ty { Type::Int } else { p.ty.clone() };
         let value = new_local(&mut body.locals, "choice", ty.clone());

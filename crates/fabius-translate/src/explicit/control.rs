@@ -82,7 +82,7 @@ impl Maker<'_> {
                 let (_, ended) = self.has_ended(self.expr(e, body));
                 self.pause(&ended, body, out);
             }
-            _ => self.point(s.access, body, out),
+            _ => self.point(s, body, out),
         }
         let mode = std::mem::replace(&mut body.mode, Mode::Atomic);
         self.block(block, body, out);

@@ -23,7 +23,8 @@ mod statements;
 
 use crate::Caps;
 use crate::build::*;
-use crate::{Explicit, Start, Unsupported, abort};
+use crate::switches::{Needless, needless};
+use crate::{Explicit, Sliced, Start, Unsupported, abort};
 use census::{count_tasks, private_to_main, uses_handles};
 use data::{Heap, resized, retype};
 use fabius_lang::program::*;
@@ -39,6 +40,15 @@ pub enum Trace {
     Off,
     /// The events that a schedule is made of.
     On,
+}
+
+/// Where threads may be interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switches<'a> {
+    /// At every scheduling point.
+    Everywhere,
+    /// Where it makes a difference, in rounds over threads; of those that begin with these procedures there may be any number.
+    WhereTheyMatter(&'a [ProcId]),
 }
 
 /// What the second value of an event's `print` means; the third is its operand.
@@ -119,6 +129,8 @@ struct Maker<'a> {
     wrappers: HashMap<(ProcId, Origin, Level), ProcId>,
     /// Whether accesses to shared state are scheduling points.
     implicit: bool,
+    /// Statements in front of which nobody is interrupted.
+    needless: Needless,
     /// Whether there are tasks: who waits then lets others of its buffer go on.
     tasks: bool,
     clock: Option<Place>,
@@ -158,11 +170,18 @@ impl Body {
 ///
 /// # Errors
 /// What translations cannot do.
-pub fn explicit(source: &Program, trace: Trace, caps: Caps) -> Result<Explicit, Unsupported> {
+pub fn explicit(source: &Program, trace: Trace, switches: Switches<'_>, caps: Caps) -> Result<Explicit, Unsupported> {
     if let Some(rest) = source.rests.first() {
         let help = "`fabius check` explores such programs";
         return Err(Unsupported::new("a wait that may last for ever without a deadlock", *rest, help));
     }
+    let implicit = source.interleave == Interleave::Implicit && !source.has_single_buffer();
+    let needless = match switches {
+        Switches::WhereTheyMatter(any) if implicit && !source.has_buffers() => {
+            needless(source, any, &idle(source, caps)?)
+        }
+        _ => Needless::default(),
+    };
     let tasks = count_tasks(source);
     let declared: u32 = source.processes.iter().filter_map(|p| p.count).sum::<u32>() + source.buffers.len() as u32;
     let handle = Type::Range(0, i64::from(tasks.unwrap_or(caps.tasks.saturating_add(declared))));
@@ -194,7 +213,6 @@ pub fn explicit(source: &Program, trace: Trace, caps: Caps) -> Result<Explicit, 
     let heap = Heap::new(&mut program, source, caps.objects);
     let stop = new_global(&mut program, "stop", Type::Bool);
     let failed = new_global(&mut program, "failed", Type::Bool);
-    let implicit = source.interleave == Interleave::Implicit && !source.has_single_buffer();
     let prefixes = Prefixes::of(source);
     let begun = prefixes.depend_on_values(source, implicit).then(|| {
         let begun = new_global(&mut program, "begun", Type::Bool);
@@ -207,6 +225,7 @@ pub fn explicit(source: &Program, trace: Trace, caps: Caps) -> Result<Explicit, 
         versions: HashMap::new(),
         wrappers: HashMap::new(),
         implicit,
+        needless,
         tasks: source.has_buffers(),
         clock,
         stop: stop.clone(),
@@ -224,6 +243,7 @@ pub fn explicit(source: &Program, trace: Trace, caps: Caps) -> Result<Explicit, 
     let mut fail = Vec::new();
     maker.tell(code::FAIL, number(0), &mut fail);
     let has_handles = maker.handles.is_some();
+    let points = maker.needless.len() as u32;
     let tasks_begin =
         maker.versions.iter().filter(|((_, mode, _), _)| *mode == Mode::Task).map(|(_, id)| *id).collect();
     let wrappers = maker.wrappers;
@@ -246,7 +266,27 @@ pub fn explicit(source: &Program, trace: Trace, caps: Caps) -> Result<Explicit, 
     let mut private = private_to_main(&program, &starts);
     private.remove(&stop);
     private.insert(failed);
-    Ok(Explicit { program, has_init: source.init.is_some(), starts, stop, failed, private, tasks, caps, limits })
+    let sliced = Sliced { points, ..Sliced::default() };
+    Ok(Explicit {
+        program,
+        has_init: source.init.is_some(),
+        starts,
+        stop,
+        failed,
+        private,
+        tasks,
+        caps,
+        limits,
+        sliced,
+    })
+}
+
+/// The variables of the source that nobody asks about.
+fn idle(source: &Program, caps: Caps) -> Result<BTreeSet<GlobalId>, Unsupported> {
+    let mut whole = explicit(source, Trace::Off, Switches::Everywhere, caps)?;
+    whole.slice();
+    let changed = changed_globals(&whole.program);
+    Ok((0..source.globals.len()).filter(|g| !changed.contains(g)).collect())
 }
 
 /// What the front end does not follow, in its words.

@@ -40,11 +40,15 @@ impl Maker<'_> {
     }
 
     /// A scheduling point, if the access asks for one, and the beginning of a step.
-    pub(super) fn point(&mut self, access: Access, body: &mut Body, out: &mut Block) {
-        if !self.is_point(access, body) {
+    pub(super) fn point(&mut self, s: &Stmt, body: &mut Body, out: &mut Block) {
+        if !self.is_point(s.access, body) {
             return self.begin(body, out);
         }
-        self.arrive(body, out);
+        if self.needless.has(s) {
+            self.pass_by(body, out);
+        } else {
+            self.arrive(body, out);
+        }
         body.at = At::Point;
         self.begin(body, out);
     }
@@ -67,6 +71,23 @@ impl Maker<'_> {
                 self.note(code::SEEN, number(0), &mut zield);
                 zield.push(stmt(StmtKind::Zield));
                 out.push(when(not(read(&fresh)), zield));
+                out.push(set(&fresh, boolean(false)));
+            }
+        }
+    }
+
+    /// A scheduling point at which control need not be taken away.
+    fn pass_by(&mut self, body: &mut Body, out: &mut Block) {
+        match body.at {
+            At::Within => self.note(code::SEEN, number(0), out),
+            At::Point => {}
+            At::Either => {
+                let fresh = fresh(body);
+                let mut seen = Vec::new();
+                self.note(code::SEEN, number(0), &mut seen);
+                if !seen.is_empty() {
+                    out.push(when(not(read(&fresh)), seen));
+                }
                 out.push(set(&fresh, boolean(false)));
             }
         }

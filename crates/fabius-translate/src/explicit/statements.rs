@@ -23,7 +23,7 @@ impl Maker<'_> {
             StmtKind::Zield if self.source.has_single_buffer() => self.begin(body, out),
             StmtKind::Assign(p, e) => {
                 let (p, e) = (self.place(p, body), self.expr(e, body));
-                self.point(s.access, body, out);
+                self.point(s, body, out);
                 self.checked_store(p, e, at, out);
             }
             StmtKind::Any(p, lo, hi) => self.any(s, (p, lo, hi), body, out),
@@ -95,20 +95,20 @@ impl Maker<'_> {
             StmtKind::SetRemove(p, e) => self.change_set(s, (p, e), false, body, out),
             StmtKind::SetClear(p) => {
                 let p = self.place(p, body);
-                self.point(s.access, body, out);
+                self.point(s, body, out);
                 let none = p.ty.default_value(&self.program.records);
                 let none = expr(ExprKind::Const(none), p.ty.clone());
                 out.push(set(&p, none));
             }
             StmtKind::SetRemoveAny(p) => {
                 let p = self.place(p, body);
-                self.point(s.access, body, out);
+                self.point(s, body, out);
                 self.remove_any(p, body, out);
             }
             StmtKind::New(p, r, es) => {
                 let p = self.place(p, body);
                 let es: Vec<Expr> = es.iter().map(|e| self.expr(e, body)).collect();
-                self.point(s.access, body, out);
+                self.point(s, body, out);
                 self.new_object(p, *r, es, at, body, out);
             }
         }
@@ -117,7 +117,7 @@ impl Maker<'_> {
     /// Whether a thread is in a set from now on.
     fn change_set(&mut self, s: &Stmt, (p, e): (&Place, &Expr), holds: bool, body: &mut Body, out: &mut Block) {
         let (p, e) = (self.place(p, body), self.expr(e, body));
-        self.point(s.access, body, out);
+        self.point(s, body, out);
         out.push(set(&element(p, e), boolean(holds)));
     }
 }

@@ -118,5 +118,5 @@ pub fn eager(source: &Parameterized, rounds: u32) -> Translated {
     let results = Vec::new();
     program.procs.push(Proc { name: "all_threads".into(), locals, params: 0, results, body, span: Span::default() });
     program.init = Some(program.procs.len() - 1);
-    Translated { program, nesting: Nesting::Queue, limits }
+    Translated { program, nesting: Nesting::Queue, limits, sliced: source.explicit.sliced }
 }

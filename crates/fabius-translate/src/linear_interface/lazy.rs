@@ -84,7 +84,7 @@ pub fn lazy(source: &Parameterized, rounds: u32) -> Translated {
     program.procs.extend(procs);
     program.init = Some(program.procs.len() - 1);
     crate::explicit::make_sequential(&mut program);
-    Translated { program, nesting: Nesting::Queue, limits: explicit.limits.clone() }
+    Translated { program, nesting: Nesting::Queue, limits: explicit.limits.clone(), sliced: explicit.sliced }
 }
 
 fn proc(name: &str, params: usize, locals: Vec<Local>, body: Block) -> Proc {

@@ -16,8 +16,8 @@ pub mod lazy;
 
 use crate::Caps;
 use crate::build::*;
-use crate::explicit::{Trace, explicit};
-use crate::{Explicit, Start, Unsupported};
+use crate::explicit::{Switches, Trace, explicit};
+use crate::{Explicit, Sliced, Start, Unsupported};
 use fabius_lang::program::*;
 
 /// A program with processes of any number, whose scheduling is explicit.
@@ -66,7 +66,10 @@ pub fn parameterized(source: &Program, trace: Trace, caps: Caps) -> Result<Param
     once.processes.iter_mut().for_each(|p| p.count = p.count.or(Some(1)));
     let of: Vec<usize> =
         once.processes.iter().enumerate().flat_map(|(n, p)| vec![n; p.count.unwrap_or(1) as usize]).collect();
-    let mut explicit = explicit(&once, trace, caps)?;
+    let several: Vec<ProcId> = source.processes.iter().filter(|p| p.count.is_none()).map(|p| p.proc).collect();
+    let mut explicit = explicit(&once, trace, Switches::WhereTheyMatter(&several), caps)?;
+    explicit.forget_deadlocks();
+    explicit.slice();
     let (any, declared): (Vec<_>, Vec<_>) =
         explicit.starts.drain(..).zip(of).partition(|(_, process)| is_any(*process));
     explicit.starts = declared.into_iter().map(|(start, _)| start).collect();
@@ -81,6 +84,11 @@ impl Parameterized {
     /// Whether executions are left out whatever the bounds are, as [`limits`](Parameterized::limits) says.
     pub fn is_cut(&self) -> bool {
         self.is_cut
+    }
+
+    /// What is not needed, and is not there.
+    pub fn sliced(&self) -> Sliced {
+        self.explicit.sliced
     }
 
     /// What was left out, in sentences.
