@@ -47,6 +47,50 @@ impl Embedded {
     }
 }
 
+impl Embedded {
+    /// The answer, if the bits there are give one.
+    fn within_width(&mut self, terms: &Terms, assumptions: &[Term], limits: &Limits<'_>) -> Option<Answer> {
+        let mut literals: Vec<Lit> = assumptions.iter().map(|t| self.blast.truth(terms, *t)).collect();
+        literals.extend(self.blast.all_fit());
+        match self.blast.gates.solve(&literals, limits) {
+            None => return Some(Answer::Unknown),
+            Some(true) => return Some(Answer::Sat),
+            Some(false) if !self.blast.all_fit().is_some_and(|l| self.blast.gates.is_needed(l)) => {
+                return Some(Answer::Unsat);
+            }
+            Some(false) => {}
+        }
+        // The contradiction used that all numbers fit. If anything has a solution, is there one where they do?
+        let needed = bits_needed(terms, self.blast.terms());
+        if needed.is_some_and(|bits| bits <= WIDTHS[self.step]) {
+            return Some(Answer::Unsat);
+        }
+        // It may not need that.
+        match self.blast.gates.solve(&literals[..assumptions.len()], limits) {
+            None => Some(Answer::Unknown),
+            Some(false) => Some(Answer::Unsat),
+            Some(true) => None,
+        }
+    }
+
+    /// Everything anew with more bits.
+    fn widen(&mut self, terms: &Terms) {
+        self.step += 1;
+        self.blast = Blast::new(WIDTHS[self.step], self.sat_solver);
+        self.preferred.iter().for_each(|t| self.blast.prefer(*t));
+        for fact in &self.facts {
+            let literal = self.blast.truth(terms, *fact);
+            self.blast.gates.clause(&[literal]);
+        }
+        for clause in self.clauses.iter() {
+            self.blast.any(terms, clause);
+        }
+        for [condition, from, to] in &self.orders {
+            self.blast.before(terms, *condition, *from, *to);
+        }
+    }
+}
+
 impl Solver for Embedded {
     fn assert(&mut self, terms: &Terms, fact: Term) {
         self.facts.push(fact);
@@ -71,43 +115,21 @@ impl Solver for Embedded {
 
     fn check(&mut self, terms: &Terms, assumptions: &[Term], limits: &Limits<'_>) -> Result<Answer, String> {
         loop {
-            let mut literals: Vec<Lit> = assumptions.iter().map(|t| self.blast.truth(terms, *t)).collect();
-            literals.extend(self.blast.all_fit());
-            match self.blast.gates.solve(&literals, limits) {
-                None => return Ok(Answer::Unknown),
-                Some(true) => return Ok(Answer::Sat),
-                Some(false) if !self.blast.all_fit().is_some_and(|l| self.blast.gates.is_needed(l)) => {
-                    return Ok(Answer::Unsat);
-                }
-                Some(false) => {}
-            }
-            // The contradiction used that all numbers fit. If anything has a solution, is there one where they do?
-            let needed = bits_needed(terms, self.blast.terms());
-            if needed.is_some_and(|bits| bits <= WIDTHS[self.step]) {
-                return Ok(Answer::Unsat);
-            }
-            // It may not need that.
-            match self.blast.gates.solve(&literals[..assumptions.len()], limits) {
-                None => return Ok(Answer::Unknown),
-                Some(false) => return Ok(Answer::Unsat),
-                Some(true) if self.step + 1 == WIDTHS.len() => return Ok(Answer::UnsatWithin64Bits),
-                Some(true) => {
-                    self.step += 1;
-                    self.blast = Blast::new(WIDTHS[self.step], self.sat_solver);
-                    self.preferred.iter().for_each(|t| self.blast.prefer(*t));
-                    for fact in &self.facts {
-                        let literal = self.blast.truth(terms, *fact);
-                        self.blast.gates.clause(&[literal]);
-                    }
-                    for clause in self.clauses.iter() {
-                        self.blast.any(terms, clause);
-                    }
-                    for [condition, from, to] in &self.orders {
-                        self.blast.before(terms, *condition, *from, *to);
-                    }
-                }
+            match self.within_width(terms, assumptions, limits) {
+                Some(answer) => return Ok(answer),
+                None if self.step + 1 == WIDTHS.len() => return Ok(Answer::UnsatWithin64Bits),
+                None => self.widen(terms),
             }
         }
+    }
+
+    fn check_with_few_bits(
+        &mut self,
+        terms: &Terms,
+        assumptions: &[Term],
+        limits: &Limits<'_>,
+    ) -> Result<Option<Answer>, String> {
+        Ok(self.within_width(terms, assumptions, limits))
     }
 
     fn value(&mut self, terms: &Terms, variable: Term) -> Result<Option<Value>, String> {

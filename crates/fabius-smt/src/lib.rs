@@ -102,6 +102,20 @@ pub trait Solver {
     /// What an external solver said that was not an answer.
     fn check(&mut self, terms: &Terms, assumptions: &[Term], limits: &Limits<'_>) -> Result<Answer, String>;
 
+    /// The same for one who can do without: no answer where it takes more bits of an integer than the solver has so far. The
+    /// model is then one in which some integers have no value.
+    ///
+    /// # Errors
+    /// As for [`Solver::check`].
+    fn check_with_few_bits(
+        &mut self,
+        terms: &Terms,
+        assumptions: &[Term],
+        limits: &Limits<'_>,
+    ) -> Result<Option<Answer>, String> {
+        self.check(terms, assumptions, limits).map(Some)
+    }
+
     /// The value of a variable in the model of the last check that said [`Answer::Sat`]; `None` if it does not matter.
     ///
     /// # Errors

@@ -126,6 +126,18 @@ struct Open<'p> {
     told: Option<Vec<Event>>,
 }
 
+/// So many loops and calls are opened before integers get more bits, even if a model with few bits does not go through them.
+const FEW: usize = 8;
+
+/// How many bits integers have where a question is asked.
+#[derive(Clone, Copy)]
+enum Bits {
+    /// As many as now.
+    Few,
+    /// As many as it takes to answer.
+    Enough,
+}
+
 #[derive(Clone, Copy)]
 enum OpenKind<'p> {
     Loop { stmt: &'p Stmt, done: u32 },
@@ -239,6 +251,7 @@ impl<'p> Bmc<'p> {
         if let Err(halt) = begun {
             return halt.error().map_or(Ok(Outcome::Unknown), Err);
         }
+        let mut bits = Bits::Few;
         loop {
             progress(&self.statistics);
             let wrong = self.wrong.clone();
@@ -252,17 +265,19 @@ impl<'p> Bmc<'p> {
             if is_whole {
                 // Nothing else will be asked: a fact simplifies what an assumption does not.
                 self.facts.append(&mut closed);
+                bits = Bits::Enough;
             }
-            let within_64_bits = match self.ask(&closed, limits)? {
-                Answer::Sat => {
+            match self.ask(&closed, bits, limits)? {
+                Some(Answer::Sat) => {
                     let model = self.smallest_model(&closed, limits)?;
                     return Ok(Outcome::Bug(self.witness(&model)));
                 }
-                Answer::Unknown => return Ok(Outcome::Unknown),
-                answer => answer == Answer::UnsatWithin64Bits,
-            };
-            if is_whole {
-                return Ok(Outcome::Safe { cuts: Vec::new(), within_64_bits });
+                Some(Answer::Unknown) => return Ok(Outcome::Unknown),
+                answer if is_whole => {
+                    let within_64_bits = answer == Some(Answer::UnsatWithin64Bits);
+                    return Ok(Outcome::Safe { cuts: Vec::new(), within_64_bits });
+                }
+                _ => {}
             }
             // What is open may do anything, but for what is at the limit.
             let may_fail: Vec<Term> = self.unopened().filter(|o| o.changes.asserts).map(|o| o.input.guard).collect();
@@ -272,16 +287,21 @@ impl<'p> Bmc<'p> {
             for guard in self.unopened().filter(|o| o.at_limit(depth)).map(|o| o.input.guard).collect::<Vec<_>>() {
                 assumptions.push(self.ev.terms.not(guard));
             }
-            match self.ask(&assumptions, limits)? {
-                Answer::Unknown => return Ok(Outcome::Unknown),
-                Answer::Sat => {
-                    let model = self.model()?;
-                    let mut known = Default::default();
-                    let through: Vec<usize> = (0..self.open.len())
-                        .filter(|i| self.open[*i].told.is_none() && !self.open[*i].at_limit(depth))
-                        .filter(|i| evaluate(&self.ev.terms, &model, self.open[*i].input.guard, &mut known) == 1)
-                        .collect();
-                    assert!(!through.is_empty(), "a counterexample that goes through nothing open is one");
+            match self.ask(&assumptions, bits, limits)? {
+                Some(Answer::Unknown) => return Ok(Outcome::Unknown),
+                // Of integers that do not fit into few bits nothing is known, as of what is open: more of that may decide.
+                answer @ (Some(Answer::Sat) | None) => {
+                    let open = self.to_open(depth);
+                    let mut through = self.entered(&open)?;
+                    assert!(answer.is_none() || !through.is_empty(), "a counterexample through nothing open is one");
+                    if through.is_empty() && open.len() <= FEW {
+                        through = open;
+                    }
+                    if through.is_empty() {
+                        bits = Bits::Enough;
+                        continue;
+                    }
+                    bits = Bits::Few;
                     let began = Instant::now();
                     for i in through {
                         if let Err(halt) = self.open_one(i) {
@@ -290,13 +310,27 @@ impl<'p> Bmc<'p> {
                     }
                     self.statistics.encoding += began.elapsed();
                 }
-                answer => {
-                    let within_64_bits = within_64_bits || answer == Answer::UnsatWithin64Bits;
+                Some(answer) => {
+                    let within_64_bits = answer == Answer::UnsatWithin64Bits;
                     let cuts = if assumptions.len() == 1 { Vec::new() } else { self.cuts(somewhere, depth, limits)? };
                     return Ok(Outcome::Safe { cuts, within_64_bits });
                 }
             }
         }
+    }
+
+    /// What is open and not at the limit.
+    fn to_open(&self, depth: Depth) -> Vec<usize> {
+        let all = self.open.iter().enumerate();
+        all.filter(|(_, o)| o.told.is_none() && !o.at_limit(depth)).map(|(i, _)| i).collect()
+    }
+
+    /// What of these the model that was found goes through.
+    fn entered(&mut self, open: &[usize]) -> Result<Vec<usize>, BmcError> {
+        let model = self.model()?;
+        let mut known = Default::default();
+        let mut is_entered = |i: &usize| evaluate(&self.ev.terms, &model, self.open[*i].input.guard, &mut known) == 1;
+        Ok(open.iter().copied().filter(|i| is_entered(i)).collect())
     }
 
     fn limits_are_hit(&self) -> bool {
@@ -309,7 +343,7 @@ impl<'p> Bmc<'p> {
 
     /// What was cut off, if that could matter. What is open and not at the limit may do anything, and does no harm.
     fn cuts(&mut self, somewhere: Term, depth: Depth, limits: &Limits<'_>) -> Result<Vec<CutOff>, BmcError> {
-        if matches!(self.ask(&[somewhere], limits)?, Answer::Unsat | Answer::UnsatWithin64Bits) {
+        if let Some(Answer::Unsat | Answer::UnsatWithin64Bits) = self.ask(&[somewhere], Bits::Enough, limits)? {
             return Ok(Vec::new());
         }
         let mut cuts: Vec<CutOff> = self.unopened().filter(|o| o.at_limit(depth)).map(Open::cut).collect();
@@ -318,7 +352,7 @@ impl<'p> Bmc<'p> {
         Ok(cuts)
     }
 
-    fn ask(&mut self, assumptions: &[Term], limits: &Limits<'_>) -> Result<Answer, BmcError> {
+    fn ask(&mut self, assumptions: &[Term], bits: Bits, limits: &Limits<'_>) -> Result<Option<Answer>, BmcError> {
         self.statistics.queries += 1;
         self.statistics.statements = self.statements;
         self.statistics.terms = self.ev.terms.len() as u64;
@@ -327,7 +361,10 @@ impl<'p> Bmc<'p> {
             self.solver.assert(&self.ev.terms, *fact);
         }
         self.told_facts = self.facts.len();
-        let answer = self.solver.check(&self.ev.terms, assumptions, limits);
+        let answer = match bits {
+            Bits::Few => self.solver.check_with_few_bits(&self.ev.terms, assumptions, limits),
+            Bits::Enough => self.solver.check(&self.ev.terms, assumptions, limits).map(Some),
+        };
         self.statistics.solving += began.elapsed();
         answer.map_err(BmcError::Solver)
     }
@@ -355,8 +392,8 @@ impl<'p> Bmc<'p> {
             let (above, below) = (self.ev.terms.le(least, t), self.ev.terms.le(t, most));
             all.push(self.ev.terms.and(above, below));
         }
-        match self.ask(&all, limits)? {
-            Answer::Sat => self.model(),
+        match self.ask(&all, Bits::Enough, limits)? {
+            Some(Answer::Sat) => self.model(),
             _ => Ok(model),
         }
     }
