@@ -89,10 +89,8 @@ fn a_bug_is_found_in_lanes_and_its_trace_replays() {
 
 #[test]
 fn what_was_left_out_is_said() {
-    let path = write(
-        "endless.fab",
-        "var x: 0..99;\ninit {\n    while * {\n        x = (x + 1) % 100;\n    }\n    assert x < 50;\n}\n",
-    );
+    let source = "var x: 0..99;\ninit {\n    while * { x = (x + 1) % 100; }\n    assert x < 50;\n}\n";
+    let path = write("endless.fab", source);
     let output = fabius(&["verify", &path, "--unwind", "3"]);
     expect(&output, 0, &["no bug within bounds", "but the loop at 3:5 was followed for 3 iterations"]);
     let document = json(&fabius(&["verify", &path, "--unwind", "3", "--json"]));
@@ -103,10 +101,8 @@ fn what_was_left_out_is_said() {
     // What nobody asked for leaves the answer open.
     expect(&fabius(&["verify", &path]), 3, &["unknown: ", "followed for 10 iterations (`--unwind` raises this)"]);
     // What nobody asks about is the same after any number of iterations.
-    let path = write("idle.fab", "var x: 0..3;\ninit {\n    while * {\n        x = (x + 1) % 4;\n    }\n}\n");
-    let output = fabius(&["verify", &path, "--unwind", "3"]);
-    expect(&output, 0, &["no bug within bounds"]);
-    assert!(!String::from_utf8_lossy(&output.stdout).contains("was followed"));
+    let path = write("idle.fab", "var x: 0..3;\ninit {\n    while * { x = (x + 1) % 4; }\n}\n");
+    expect(&fabius(&["verify", &path, "--unwind", "3"]), 0, &["new rounds was explored\nSchedules beyond"]);
     let path = write(
         "recursion.fab",
         "proc down(n: int) {\n    if n > 0 {\n        down(n - 1);\n    } else {\n        assert n == 0;\n    }\n}\ninit {\n    let n = any int;\n    \
@@ -566,13 +562,7 @@ fn any_number_of_threads_is_no_more_than_that() {
             2,
             "a value of type `int`",
         ),
-        (
-            "int",
-            "var x: int;\nprocess p[*] { x = 1; assert x < 2; }\n",
-            &["--engine", "interfaces"],
-            2,
-            "`x` has no finite size",
-        ),
+        ("int", "var x: int;\nprocess p[*] { x = 1; assert x > 0; }", &["--engine", "interfaces"], 2, "no finite size"),
         (
             "given",
             "process p[*] { }\n",

@@ -29,9 +29,8 @@ fn ask(source: &str) -> (bool, u64) {
 #[test]
 fn what_is_open_is_opened_before_integers_get_more_bits() {
     let counts = |end: &str| {
-        format!(
-            "init {{ var x: int; var i: int; while i < 3 {{ if * {{ x = x + 1; }} i = i + 1; }} assert x != {end}; }}"
-        )
+        let body = "while i < n { if * { x = x + 1; } i = i + 1; }";
+        format!("init {{ var x: int; var i: int; let n = any 0..3; {body} assert x != {end}; }}")
     };
     assert_eq!(ask(&counts("1000")), (false, 8));
     assert_eq!(ask(&counts("3")), (true, 8));
