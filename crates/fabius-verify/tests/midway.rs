@@ -69,17 +69,18 @@ fn a_block_is_what_it_is_with_its_wait_in_front() {
 #[test]
 fn translations_refuse_such_blocks_where_they_wait() {
     use fabius_translate::Caps;
-    use fabius_translate::explicit::{Trace, explicit};
+    use fabius_translate::explicit::{Switches, Trace, explicit};
     for (source, at) in [
         ("var x: int; process p[1] { atomic { x = 1; await x == 1; } }", "await x == 1;"),
         ("var x: int; var m: lock; process p[1] { atomic { x = 1; m.acquire(); } }", "m.acquire()"),
         ("var x: int; proc q() { await x == 1; } process p[1] { atomic { q(); } }", "q()"),
     ] {
         let program = fabius_lang::compile(source, &Default::default()).expect("it compiles");
-        let refused = explicit(&program, Trace::Off, Caps::default()).err().expect("it is refused");
+        let refused =
+            explicit(&program, Trace::Off, Switches::Everywhere, Caps::default()).err().expect("it is refused");
         assert_eq!(refused.span.text(source).trim_end_matches(';'), at.trim_end_matches(';'));
     }
     let first = "var x: int; process p[1] { atomic { await x == 0; x = 1; } }";
     let program = fabius_lang::compile(first, &Default::default()).expect("it compiles");
-    assert!(explicit(&program, Trace::Off, Caps::default()).is_ok());
+    assert!(explicit(&program, Trace::Off, Switches::Everywhere, Caps::default()).is_ok());
 }
