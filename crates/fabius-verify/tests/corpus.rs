@@ -1,6 +1,6 @@
 //! Every claim of every program of the corpus and the examples, checked.
 
-use fabius_trace::{Bound, SchedulerKind, Verdict};
+use fabius_trace::{Bound, LaneKind, Mark, SchedulerKind, Verdict};
 use fabius_verify::{Plan, Report, Strategy, check, program_id, replay, with_instances};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -56,6 +56,11 @@ fn run(entry: &Entry, claim: &Claim, jobs: usize) -> Result<Report, String> {
         let again = replay(&program, &id, trace).map_err(|e| format!("the trace does not replay: {e:?}"))?;
         if again != **trace {
             return Err("the trace replays to another one".into());
+        }
+        let marked = trace.steps.iter().filter(|s| s.mark == Some(Mark::Preemption)).count();
+        let of_threads = trace.lanes.iter().all(|l| l.kind == LaneKind::Thread);
+        if of_threads && trace.bound == Bound::Preemptions && marked != trace.cost as usize {
+            return Err(format!("{marked} preemptions are marked, and the cost is {}", trace.cost));
         }
     }
     Ok(report)

@@ -373,7 +373,9 @@ impl<'a> Replay<'a> {
             return (end == End::Interrupted).then_some(Mark::Interrupt);
         }
         let could = config.task(task).is_some_and(|(b, _)| b == last) && self.may_not_run(config, task).is_none();
-        Some(if could { Mark::Preemption } else { Mark::Switch })
+        // Who gives way is not preempted.
+        let preempted = could && !self.reference.gave_way(config, last);
+        Some(if preempted { Mark::Preemption } else { Mark::Switch })
     }
 
     fn born(&mut self, config: &Config, log: &StepLog, parent: Option<TaskId>) {

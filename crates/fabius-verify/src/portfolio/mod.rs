@@ -14,6 +14,7 @@ use fabius_lang::program::Program;
 use fabius_trace::{Bound, BugKind, Points, ProgramId, Reason, SchedulerKind, Verdict};
 pub use members::Now;
 use members::{Work, has_equal_threads, run};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -274,7 +275,11 @@ impl Race {
                 builder.spawn(move || {
                     let told = sender.clone();
                     // If nobody listens any more, nobody has to know.
-                    let outcome = run(member, &work, &move |now| drop(told.send(Message::News(member, now))));
+                    let news = move |now| drop(told.send(Message::News(member, now)));
+                    // The panic has been printed; who waits for an answer hears of it.
+                    let outcome = catch_unwind(AssertUnwindSafe(|| run(member, &work, &news))).unwrap_or_else(|_| {
+                        Err(MemberError::Proof(ProofError::Internal(format!("{} has panicked", member.name()))))
+                    });
                     drop(sender.send(Message::Done(member, Box::new(outcome))));
                 })
             });
