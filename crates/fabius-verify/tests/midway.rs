@@ -76,8 +76,7 @@ fn translations_refuse_such_blocks_where_they_wait() {
         ("var x: int; proc q() { await x == 1; } process p[1] { atomic { q(); } }", "q()"),
     ] {
         let program = fabius_lang::compile(source, &Default::default()).expect("it compiles");
-        let refused =
-            explicit(&program, Trace::Off, Switches::Everywhere, Caps::default()).err().expect("it is refused");
+        let refused = explicit(&program, Trace::Off, Switches::Everywhere, Caps::default()).expect_err("it is refused");
         assert_eq!(refused.span.text(source).trim_end_matches(';'), at.trim_end_matches(';'));
     }
     let first = "var x: int; process p[1] { atomic { await x == 0; x = 1; } }";
