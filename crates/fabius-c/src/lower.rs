@@ -2,6 +2,8 @@
 //!
 //! The program is lowered again until nothing new is found out: which variables have their address taken decides where they
 //! live, and what a pointer can mean.
+//!
+//! Length: what all parts of the lowering share, in short functions.
 
 use crate::attributes::Layouts;
 use crate::core::*;

@@ -2,6 +2,8 @@
 //!
 //! A program is a list of statements for each thread or task. It is written down as source text, and shrunk by leaving
 //! out statements.
+//!
+//! Length: one generator; its shapes share statements, conditions and how they are written down and cut.
 
 use std::fmt::Write;
 
