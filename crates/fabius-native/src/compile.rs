@@ -57,6 +57,18 @@ const WRAPPED: &[&str] = &[
     "strdup",
 ];
 
+/// Those of the C++ library, for trees and lists, unless it is linked into the program.
+const WRAPPED_OF_CONTAINERS: &[&str] = &[
+    "_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_",
+    "_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_",
+    "_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base",
+    "_ZSt18_Rb_tree_incrementPKSt18_Rb_tree_node_base",
+    "_ZSt18_Rb_tree_decrementPSt18_Rb_tree_node_base",
+    "_ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base",
+    "_ZNSt8__detail15_List_node_base7_M_hookEPS0_",
+    "_ZNSt8__detail15_List_node_base9_M_unhookEv",
+];
+
 /// The command that compiles and links as the arguments say, with the instrumentation and our library, which is in `library`.
 ///
 /// # Errors
@@ -87,7 +99,9 @@ pub fn compile(language: Language, with: Option<&OsStr>, library: &Path, args: &
         let mut path = OsString::from("-Wl,-rpath,");
         path.push(library);
         command.arg("-L").arg(library).arg(path).arg("-Wl,-z,now").args(family.link_flags());
-        command.args(WRAPPED.iter().map(|name| format!("-Wl,--wrap={name}")));
+        let is_static = args.iter().any(|arg| arg == "-static-libstdc++");
+        let containers = if is_static { &[] } else { WRAPPED_OF_CONTAINERS };
+        command.args(WRAPPED.iter().chain(containers).map(|name| format!("-Wl,--wrap={name}")));
     }
     command.args(args);
     Ok(command)

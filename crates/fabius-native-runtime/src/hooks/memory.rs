@@ -231,13 +231,15 @@ extern "C-unwind" fn munmap_here(at: usize, size: usize, _: usize) -> i32 {
     got
 }
 
-fn reads(address: usize, size: usize, pc: usize) {
+/// The program reads this memory.
+pub(super) fn reads(address: usize, size: usize, pc: usize) {
     if in_program() && size > 0 {
         plain("read", address, size, false, pc);
     }
 }
 
-fn writes(address: usize, size: usize, pc: usize) {
+/// The program writes to this memory.
+pub(super) fn writes(address: usize, size: usize, pc: usize) {
     if in_program() && size > 0 {
         plain("write", address, size, true, pc);
     }

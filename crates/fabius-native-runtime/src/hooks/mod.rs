@@ -10,6 +10,7 @@ pub mod barrier;
 pub mod c11;
 pub mod cancel;
 pub mod cond;
+pub mod containers;
 pub mod files;
 pub mod futex;
 pub mod keys;
