@@ -17,7 +17,7 @@ pub(crate) struct Failure {
 pub(crate) enum LeftOut {
     /// A thread was kept from going on that did not repeat itself, so that others are not left behind.
     Fairness(&'static Location<'static>),
-    /// The same for a thread whose loop reads the clock of the machine, as if that stood still.
+    /// A thread was kept from going on, in an execution in which a loop reads the clock of the machine, as if that stood still.
     Clock(&'static Location<'static>),
     /// Others were kept from going on before an operation, because a panic unwound a stack that cannot be switched.
     Unwinding(&'static Location<'static>),
@@ -34,7 +34,7 @@ impl LeftOut {
                 at.line()
             ),
             LeftOut::Clock(at) => format!(
-                "the loop around {}:{} reads the clock of the machine, and had to wait for others as if time stood still: not \
+                "a loop reads the clock of the machine, and who repeats itself, as around {}:{}, had to wait as if time stood still: not \
                  all ways to go on were explored (`fabius::time` has a clock that passes as the test does)",
                 at.file(),
                 at.line()

@@ -80,6 +80,8 @@ pub(super) struct States {
     follows: Vec<Vec<Follows>>,
     /// Threads whose rounds read the clock of the machine.
     timed: Vec<usize>,
+    /// Whether there was such a round: what it has changed unseen may matter to anybody.
+    pub reads_clock: bool,
     held: Vec<Held>,
     /// The last change, which may turn out to be none.
     changed: (usize, u64),
@@ -98,6 +100,7 @@ impl States {
             left_nearly,
             follows,
             timed,
+            reads_clock,
             held,
             changed,
         } = self;
@@ -109,6 +112,7 @@ impl States {
         left_nearly.clear();
         follows.clear();
         timed.clear();
+        *reads_clock = false;
         held.clear();
         (*sum, *hidden, *changed) = (0, 0, (0, 0));
     }
@@ -288,7 +292,7 @@ impl States {
     }
 
     /// Whether the round of a thread reads the clock of the machine: see 8.
-    pub fn is_timed(&self, thread: usize) -> bool {
+    fn is_timed(&self, thread: usize) -> bool {
         self.timed.contains(&thread)
     }
 
@@ -310,7 +314,8 @@ impl States {
             }
             _ => None,
         }));
-        if follows.is_empty() && !self.is_timed(thread) {
+        self.reads_clock |= self.is_timed(thread);
+        if self.follows[thread].is_empty() && !self.is_timed(thread) {
             self.may_change(thread);
         }
     }

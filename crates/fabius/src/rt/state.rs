@@ -174,7 +174,7 @@ impl Rt {
     fn may_go_on(&self, id: usize) -> bool {
         if self.repeats(id) {
             let goes_on = !(0..self.threads.len()).any(|other| self.is_able(other)) && self.is_its_turn(id);
-            if !goes_on && self.states.is_timed(id) {
+            if !goes_on && self.states.reads_clock {
                 self.left_out.set(self.threads[id].op().map(|op| LeftOut::Clock(op.at)));
             }
             return goes_on;
