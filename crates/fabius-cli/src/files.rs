@@ -1,6 +1,7 @@
 //! Reading and writing the user's files.
 
 use crate::args::common::When;
+use crate::args::values::STDOUT;
 use crate::failure::{Failure, UNKNOWN, input, output};
 use crate::paint::{Paint, for_terminal, printable_source};
 use std::io::{ErrorKind, IsTerminal, Read, Write};
@@ -64,6 +65,11 @@ pub fn write(path: &Path, contents: &str) -> Result<(), Failure> {
         let _ = std::fs::remove_file(&temporary);
         failed(error)
     })
+}
+
+/// Writes to a file, or to standard output by its name.
+pub fn write_or_print(path: &str, text: &str) -> Result<(), Failure> {
+    if path == STDOUT { print_source(text) } else { write(Path::new(path), text) }
 }
 
 /// The file that is written first, and then renamed.

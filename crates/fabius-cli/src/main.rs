@@ -26,8 +26,7 @@ use answers::documents::{self, ErrorDocument};
 use answers::give;
 use answers::sarif::Answered;
 use args::common::{AnswerArgs, When};
-use args::{Cli, Command};
-use clap::Parser;
+use args::Command;
 use failure::{BAD_INPUT, Failure};
 use paint::Paint;
 use std::path::{Path, PathBuf};
@@ -35,7 +34,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // The default would panic when the reader of a pipe goes away.
-    let cli = match Cli::try_parse_from(args::with_command(std::env::args_os().collect())) {
+    let cli = match args::parse(std::env::args_os().collect()) {
         Ok(cli) => cli,
         Err(error) => {
             let code = if error.use_stderr() { BAD_INPUT } else { 0 };

@@ -1,6 +1,7 @@
 //! What a command is about to write, looked at before anything runs: no output may be an input, another output or a source of C, and
 //! all of them can be written. Links, `..` and hard links are seen through; what is there stays as it is until the answer exists.
 
+use crate::args::values::STDOUT;
 use crate::failure::{Failure, output};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::ErrorKind;
@@ -20,6 +21,10 @@ pub fn refuse_losses(inputs: &[&Path], outputs: &[Output<'_>]) -> Result<(), Fai
     }
     for (option, path) in outputs {
         let shown = path.display();
+        if *path == Path::new(STDOUT) {
+            return Err(output(format!("`{option} {shown}`: standard output is taken by the answer itself"))
+                .help(format!("name a file; one that is called `{STDOUT}` is `./{STDOUT}`")));
+        }
         let place = Place::of(path).map_err(|error| cannot(path, &error))?;
         refuse_known(&format!("`{option} {shown}`"), &place, &known)?;
         known.push((format!("`{option} {shown}`"), place));

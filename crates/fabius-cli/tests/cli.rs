@@ -96,6 +96,12 @@ fn bad_usage() {
     let bluetooth = "examples/bluetooth.fab";
     expect(&fabius(&["check", bluetooth, "--bond", "none"]), 2, &["--bond", "--bound"]);
     expect(&fabius(&["check", bluetooth, "--max", "many"]), 2, &["many"]);
+    expect(&fabius(&["check", bluetooth, "--max", "-1"]), 2, &["invalid value '-1' for '--max <N>'"]);
+    expect(&fabius(&["check", bluetooth, "-1"]), 2, &["unexpected argument '-1' found"]);
+    for form in ["promela", "fab", "explicit", "shared-memory"] {
+        let refused = fabius(&["translate", bluetooth, "--to", form, "--rounds", "2"]);
+        expect(&refused, 2, &["keeps all schedules of the program", "--to sequential"]);
+    }
     expect(&fabius(&["check", bluetooth, "--bound", "none", "--max", "2"]), 2, &["nothing is bounded", "help:"]);
     expect(
         &fabius(&["check", bluetooth, "--bound", "delays", "--scheduler", "bag"]),
@@ -235,6 +241,9 @@ fn the_formatter_checks_and_writes() {
     let broken = file("fmt_broken", "init {");
     expect(&fabius(&["fmt", &broken]), 2, &["E0105"]);
     assert_eq!(std::fs::read_to_string(&broken).expect("the file is there"), "init {");
+    for (other, language) in [("corpus/c/ring.c", "a C program"), ("m.pml", "in Promela"), ("m.zing", "in ZING")] {
+        expect(&fabius(&["fmt", other]), 2, &[language, "which is not formatted", "translate --to fab"]);
+    }
 }
 
 #[test]

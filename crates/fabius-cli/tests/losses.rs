@@ -173,6 +173,21 @@ fn standard_streams_are_files_too() {
 }
 
 #[test]
+fn standard_output_holds_one_answer() {
+    let folder = with_inputs("standard_output");
+    let (m, run) = (path(&folder, "m.fab"), path(&folder, "m.ctp"));
+    let own = "standard output is taken by the answer itself";
+    for option in ["--trace", "--html", "--sarif", "--junit", "--dot"] {
+        refused(&folder, &["check", &m, option, "-"], own);
+    }
+    refused(&folder, &["verify", &m, "--html", "-"], own);
+    refused(&folder, &["trace", &run, "--html", "-"], own);
+    expect(&fabius(&["verify", &m, "--dump", "smt2", "-"]), 0, &["(check-sat)"]);
+    expect(&fabius(&["trace", &run, "--dump", "smt2", "-"]), 0, &["(check-sat)"]);
+    assert!(!root().join("-").exists(), "no file is called so");
+}
+
+#[test]
 fn what_is_for_c_programs_alone_is_refused_before_anything_runs() {
     let folder = with_inputs("options_of_c");
     let (m, run) = (path(&folder, "m.fab"), path(&folder, "m.ctp"));

@@ -13,7 +13,7 @@ pub mod values;
 pub mod verify;
 
 use check::CheckArgs;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use common::ColourArgs;
 use compare::CompareArgs;
 use decide::DecideArgs;
@@ -44,6 +44,18 @@ pub fn with_command(mut args: Vec<OsString>) -> Vec<OsString> {
         args.insert(1, decide::command_for(path).into());
     }
     args
+}
+
+/// Reads the command line. A negative number behind an option is its value, and a wrong one where none may stand.
+pub fn parse(args: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let negative = |command: clap::Command| {
+        command.mut_args(|arg| match arg.get_action().takes_values() && !arg.is_positional() {
+            true => arg.allow_negative_numbers(true),
+            false => arg,
+        })
+    };
+    let matches = Cli::command().mut_subcommands(negative).try_get_matches_from(with_command(args))?;
+    Cli::from_arg_matches(&matches)
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,6 +1,7 @@
 //! The options of `fabius trace`.
 
 use super::common::{AnswerArgs, LimitArgs, SolverArgs};
+use super::values::STDOUT;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
@@ -51,7 +52,7 @@ impl TraceArgs {
 
     /// The files that are written.
     pub fn outputs(&self) -> Vec<(&'static str, &Path)> {
-        let dump = self.dump.get(1).map(|path| ("--dump", Path::new(path)));
+        let dump = self.dump.get(1).filter(|path| *path != STDOUT).map(|path| ("--dump", Path::new(path)));
         self.answer.outputs().into_iter().chain(dump).collect()
     }
 }

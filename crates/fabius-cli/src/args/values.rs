@@ -6,6 +6,9 @@ use fabius_verify::Strategy;
 use fabius_verify::compare::{WAYS, Way};
 use std::time::Duration;
 
+/// The name of standard output on the command line, for what says nothing else there.
+pub const STDOUT: &str = "-";
+
 /// `name:number`, if the text begins with this name.
 fn numbered(text: &str, name: &str, example: &str) -> Option<Result<u32, String>> {
     let rest = text.strip_prefix(name)?;

@@ -1,6 +1,7 @@
 //! The options of `fabius verify` and `fabius translate`.
 
 use super::common::{AnswerArgs, ColourArgs, LimitArgs, ProgramArgs, SolverArgs, SvcompArgs};
+use super::values::STDOUT;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
@@ -102,7 +103,7 @@ impl VerifyArgs {
 
     /// The files that are written.
     pub fn outputs(&self) -> Vec<(&'static str, &Path)> {
-        let dump = self.dump.get(1).map(|path| ("--dump", Path::new(path)));
+        let dump = self.dump.get(1).filter(|path| *path != STDOUT).map(|path| ("--dump", Path::new(path)));
         self.answer.outputs().into_iter().chain(dump).chain(self.svcomp.outputs()).collect()
     }
 }

@@ -18,7 +18,6 @@ use fabius_messages::semantics::Buffering;
 use fabius_messages::{Plan, Property, Report};
 use fabius_trace::Verdict;
 use fabius_verify::prove::Budget;
-use std::path::Path;
 use std::time::Instant;
 
 /// Runs the command; returns the exit code.
@@ -39,7 +38,7 @@ pub fn run(args: &TraceArgs) -> Result<u8, Failure> {
             None => fabius_messages::dump(&loaded.ctp, &plan, &stop),
         };
         return match dumped {
-            Ok(text) => files::write(Path::new(path), &text).map(|()| 0),
+            Ok(text) => files::write_or_print(path, &text).map(|()| 0),
             Err(reason) => {
                 let nothing = nothing_written(&reason);
                 let exact = plan.precision == Precision::Exact;

@@ -1,10 +1,11 @@
 //! `fabius translate`.
 
 use crate::args::verify::{FormArg, SequentialArgs, TranslateArgs};
-use crate::failure::{self, Failure, nothing_written};
+use crate::failure::{self, Failure, nothing_written, usage};
 use crate::program::load;
 use crate::sequential::sequentialization;
 use crate::{files, stop};
+use clap::ValueEnum;
 use fabius_lang::Choices;
 use fabius_verify::prove::{Budget, Caps, Form, ProofError, text_of};
 use std::time::Instant;
@@ -29,6 +30,12 @@ pub fn run(args: &TranslateArgs) -> Result<u8, Failure> {
         FormArg::Promela => Form::Promela,
         FormArg::Fab => Form::Fab,
     };
+    let bounded = !matches!(form, Form::Explicit | Form::SharedMemory | Form::Promela | Form::Fab);
+    if !bounded && (!args.sequential.is_default() || args.sequential.threads.is_some()) {
+        let kept = args.to.to_possible_value().map_or(String::new(), |value| value.get_name().to_string());
+        return Err(usage(format!("`--to {kept}` keeps all schedules of the program: a bound on them is of no use"))
+            .help("leave out the bound, or ask for `--to sequential`"));
+    }
     let what = sequentialization(&args.sequential, program)?;
     let SequentialArgs { tasks, objects, .. } = args.sequential;
     let default = Caps::default();

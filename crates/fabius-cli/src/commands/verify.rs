@@ -14,7 +14,6 @@ use fabius_lang::Choices;
 use fabius_lang::program::Program;
 use fabius_trace::{Bound, Points, SchedulerKind};
 use fabius_verify::prove::{self, Budget, Dump, Engine, Proof, ProofError, ProofPlan, Sequentialization, Sliced};
-use std::path::Path;
 use std::time::Instant;
 
 /// Runs the command; returns the exit code.
@@ -43,7 +42,7 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     let wrong = |e| failure::of_proof(e, &loaded.source, &loaded.id.file);
     if let [format, path] = args.dump.as_slice() {
         return match prove::dump(program, &plan, format_named(format)?, &stop) {
-            Ok(text) => files::write(Path::new(path), &text).map(|()| 0),
+            Ok(text) => files::write_or_print(path, &text).map(|()| 0),
             Err(ProofError::GaveUp(reason)) => {
                 Ok(files::unwritten(&nothing_written(&reason), args.answer.output.color))
             }
