@@ -204,6 +204,19 @@ fn signalled(signal: &str, args: &[&str]) -> std::process::Output {
     child.wait_with_output().expect("the command ends")
 }
 
+/// `timeout` sends its signal to the process, and then to its group.
+#[test]
+#[cfg(unix)]
+fn a_signal_that_comes_twice_at_once_is_one() {
+    for _ in 0..3 {
+        let endless = ["check", "bench/models/peterson.fab", "--const", "N=5", "--json"];
+        let mut command = Command::new("timeout");
+        command.arg("0.7").arg(env!("CARGO_BIN_EXE_fabius")).args(endless);
+        let output = command.current_dir(root()).stderr(Stdio::null()).output().expect("there is a timeout command");
+        assert_eq!(json(&output)["reason"]["reason"], "interrupted");
+    }
+}
+
 #[test]
 #[cfg(unix)]
 fn an_interrupted_search_says_what_it_knows() {

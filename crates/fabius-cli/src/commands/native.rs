@@ -42,8 +42,7 @@ pub fn run(args: &RunArgs) -> Result<u8, Failure> {
 
 /// Runs the execution of a trace in the debugger; returns the debugger's exit code.
 fn debug(target: &Target, plan: &Plan, trace: &ErrorTrace) -> Result<u8, Failure> {
-    // Ctrl-C is for the debugger.
-    let _interrupted = stop::on_interrupt();
+    stop::leave_interrupts_to_the_debugger();
     let status = fabius_native::debug(target, plan, trace)
         .map_err(|error| input(format!("`gdb` cannot be run: {error}")).help("install it, or leave `--gdb` out"))?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(failure::BAD_INPUT))
