@@ -112,11 +112,13 @@ impl Room {
         beyond(soon, self.resident) || beyond(kilobytes(&status, "VmSize:"), self.addresses)
     }
 
-    /// How much is used more after a short pause, if it fills as fast as since the last look.
+    /// How much is used more at the next look, if it fills as fast as since the last one: where others take the processors, who looks
+    /// comes late, and will again.
     fn next_growth(&self, now: u64) -> u64 {
         let Some((before, at)) = self.seen else { return 0 };
-        let share = SHORT_PAUSE.as_secs_f64() / at.elapsed().max(SHORT_PAUSE).as_secs_f64();
-        (now.saturating_sub(before) as f64 * share) as u64
+        let elapsed = at.elapsed().max(SHORT_PAUSE);
+        let next = elapsed.saturating_sub(self.pause()) + SHORT_PAUSE;
+        (now.saturating_sub(before) as f64 * (next.as_secs_f64() / elapsed.as_secs_f64()).min(1.0)) as u64
     }
 
     /// How long nobody has to look.

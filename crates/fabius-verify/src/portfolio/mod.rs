@@ -11,6 +11,7 @@ use crate::prove::is_parameterized;
 use crate::stack::with_room;
 use crate::{CheckError, Report};
 use fabius_lang::program::Program;
+use fabius_smt::Watch;
 use fabius_trace::{Bound, BugKind, Points, ProgramId, Reason, SchedulerKind, Verdict};
 pub use members::Now;
 use members::{Work, has_equal_threads, run};
@@ -132,6 +133,9 @@ const GRACE: Duration = Duration::from_millis(60);
 /// How long if there is none: then what they have covered is all that is known.
 const GRACE_WITHOUT_ANSWER: Duration = Duration::from_millis(300);
 
+/// Members end by themselves when the memory is used up; beyond this part of it more, nobody waits for them.
+const LATE: u64 = 20;
+
 enum Message {
     News(Member, Now),
     Done(Member, Box<Result<Report, MemberError>>),
@@ -169,6 +173,8 @@ struct Race {
     work: Arc<Work>,
     began: Instant,
     deadline: Option<Instant>,
+    /// What all members have together: who prepares a search, which looks at no limit, is not waited for beyond it.
+    watch: Watch,
     /// What stops the members.
     stop: Arc<AtomicBool>,
     runners: Vec<Runner>,
@@ -206,6 +212,7 @@ impl Race {
         let stop = Arc::new(AtomicBool::new(false));
         let deadline = ask.time.and_then(|time| began.checked_add(time));
         let others_rest = AtomicBool::new(false);
+        let watch = Watch::begin(&Arc::default(), ask.memory.map(|memory| memory.saturating_add(memory / LATE)));
         let work = Work {
             program: program.clone(),
             id: id.clone(),
@@ -218,6 +225,7 @@ impl Race {
             work: Arc::new(work),
             began,
             deadline,
+            watch,
             stop,
             runners,
             winner: None,
@@ -239,6 +247,7 @@ impl Race {
             if self.winner.is_none() {
                 self.cut = match stop.load(Ordering::Relaxed) {
                     true => Some(Reason::Interrupted),
+                    false if self.watch.is_full() => Some(Reason::Memory),
                     false => self.deadline.filter(|d| now >= *d).map(|_| Reason::Time),
                 };
             }
