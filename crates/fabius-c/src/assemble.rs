@@ -27,6 +27,8 @@ pub struct Loaded {
     pub program: Program,
     /// Functions without a body whose results are any value.
     pub havocked: Vec<String>,
+    /// Whether an atomic operation is `relaxed`, which orders nothing in C, and is taken to order what is around it.
+    pub relaxed: bool,
 }
 
 /// Why C files are no program.
@@ -85,9 +87,7 @@ pub fn load(files: &[PathBuf], options: &Options) -> std::result::Result<Loaded,
     let mut session = Session { types, layouts, ..Session::default() };
     for _ in 0..PASSES {
         match pass(&lines, &parsed, &mut session, options) {
-            Ok(Some((program, havocked))) => {
-                return Ok(Loaded { source: lines.source.clone(), program, havocked });
-            }
+            Ok(Some(loaded)) => return Ok(loaded),
             Ok(None) => {}
             Err(refusals) => return Err(refuse(refusals)),
         }
@@ -128,7 +128,7 @@ fn pass(
     unit: &TranslationUnit,
     session: &mut Session,
     options: &Options,
-) -> std::result::Result<Option<(Program, Vec<String>)>, Vec<Refusal>> {
+) -> std::result::Result<Option<Loaded>, Vec<Refusal>> {
     let mut lower = Lower {
         lines,
         session,
@@ -153,6 +153,8 @@ fn pass(
         levels: 1,
         mixed: Vec::new(),
         havocked: Default::default(),
+        relaxed: false,
+        lives: Default::default(),
         body: Body::default(),
         errors: Vec::new(),
     };
@@ -199,7 +201,8 @@ fn pass(
         return Err(diagnostics.into_iter().map(refusal).collect());
     }
     program.tried = wide_choices(&program);
-    Ok(Some((program, lower.havocked.into_iter().collect())))
+    let havocked = lower.havocked.into_iter().collect();
+    Ok(Some(Loaded { source: lines.source.clone(), program, havocked, relaxed: lower.relaxed }))
 }
 
 /// Choices among more values than are tried one by one: a search may try a few.

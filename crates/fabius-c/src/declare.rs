@@ -17,6 +17,13 @@ use std::rc::Rc;
 /// Elements of a local array whose length is known only when the program runs.
 pub(crate) const MOST_ELEMENTS: u32 = 128;
 
+/// What an array is whose declarator says so first: of a parameter, a pointer, whatever its length.
+#[derive(Clone, Copy, PartialEq)]
+enum Outermost {
+    Array,
+    Pointer,
+}
+
 /// What stands in front of a declarator.
 #[derive(Default)]
 pub(crate) struct Specifiers<'a> {
@@ -160,8 +167,20 @@ impl<'a> Lower<'a, '_> {
 
     /// Name and type of a declarator.
     pub fn declarator(&mut self, d: &'a Node<ast::Declarator>, base: CType) -> Result<(String, CType)> {
+        self.declarator_with(d, base, Outermost::Array)
+    }
+
+    fn declarator_with(
+        &mut self,
+        d: &'a Node<ast::Declarator>,
+        base: CType,
+        outermost: Outermost,
+    ) -> Result<(String, CType)> {
         let mut ty = base;
         let derived = &d.node.derived;
+        let is_pointer = |each: &Node<DerivedDeclarator>| matches!(each.node, DerivedDeclarator::Pointer(_));
+        let first = derived.iter().position(|each| !is_pointer(each));
+        let is_named = matches!(d.node.kind.node, ast::DeclaratorKind::Identifier(_) | ast::DeclaratorKind::Abstract);
         for each in derived {
             if let DerivedDeclarator::Pointer(qualifiers) = &each.node {
                 ty = ty.pointer();
@@ -171,8 +190,10 @@ impl<'a> Lower<'a, '_> {
                 }
             }
         }
-        for each in derived.iter().rev() {
+        for (i, each) in derived.iter().enumerate().rev() {
+            let becomes_pointer = outermost == Outermost::Pointer && is_named && first == Some(i);
             ty = match &each.node {
+                DerivedDeclarator::Array(_) if becomes_pointer => ty.pointer(),
                 DerivedDeclarator::Pointer(_) => ty,
                 DerivedDeclarator::Block(_) => return unsupported(self.span(each.span), "a block is not taken"),
                 DerivedDeclarator::Array(a) => {
@@ -204,7 +225,7 @@ impl<'a> Lower<'a, '_> {
         match &d.node.kind.node {
             ast::DeclaratorKind::Abstract => Ok((String::new(), ty)),
             ast::DeclaratorKind::Identifier(name) => Ok((name.node.name.clone(), ty)),
-            ast::DeclaratorKind::Declarator(inner) => self.declarator(inner, ty),
+            ast::DeclaratorKind::Declarator(inner) => self.declarator_with(inner, ty, outermost),
         }
     }
 
@@ -233,7 +254,7 @@ impl<'a> Lower<'a, '_> {
     pub fn parameter(&mut self, p: &'a Node<ast::ParameterDeclaration>) -> Result<(String, CType)> {
         let base = self.base_type(&Specifiers::of(&p.node.specifiers))?;
         let (name, ty) = match &p.node.declarator {
-            Some(d) => self.declarator(d, base)?,
+            Some(d) => self.declarator_with(d, base, Outermost::Pointer)?,
             None => (String::new(), base),
         };
         Ok(match ty {
@@ -329,7 +350,7 @@ impl<'a> Lower<'a, '_> {
         init: Option<&'a Node<ast::Initializer>>,
         specifiers: &Specifiers<'a>,
         span: Span,
-    ) {
+    ) -> usize {
         let defined = !specifiers.is_extern || init.is_some();
         if let Some(known) = self.declared.iter_mut().find(|d| d.name == name) {
             known.defined |= defined;
@@ -346,6 +367,7 @@ impl<'a> Lower<'a, '_> {
         }
         let index = self.declared.iter().position(|d| d.name == name).expect("it was just added");
         self.scopes[0].names.insert(name, Entity::Global(index));
+        index
     }
 
     /// The object of a declared global.

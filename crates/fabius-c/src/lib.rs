@@ -14,6 +14,7 @@ mod expressions;
 mod folder;
 mod initializers;
 mod library;
+mod lifetimes;
 mod lines;
 mod lower;
 mod memory;
@@ -28,6 +29,7 @@ mod sections;
 mod statements;
 mod stored;
 mod types;
+mod unset;
 
 pub use assemble::{Failure, Loaded, Wrong, load};
 pub use folder::Folder;

@@ -180,6 +180,10 @@ pub(crate) struct Body<'a> {
     /// Holds the jump under way.
     pub jump: Option<LocalId>,
     pub jumps: i64,
+    /// Locals whose lifetime is followed, as they are declared.
+    pub alive: Vec<ObjectId>,
+    /// Variables that are declared without a value.
+    pub unset: Vec<LocalId>,
     /// Whether it has arrays whose length is not constant.
     pub variable_lengths: bool,
 }
@@ -212,6 +216,10 @@ pub(crate) struct Lower<'a, 's> {
     pub levels: u8,
     /// Functions without a body whose results are any value.
     pub havocked: std::collections::BTreeSet<String>,
+    /// Whether an atomic operation orders nothing around it.
+    pub relaxed: bool,
+    /// What says of a local whether it lives, where that is followed.
+    pub lives: BTreeMap<ObjectId, GlobalId>,
     pub body: Body<'a>,
     pub errors: Vec<Refusal>,
 }
@@ -544,7 +552,9 @@ impl<'a> Lower<'a, '_> {
         }
         let threads = self.runs_in_threads(function).then(|| self.threads());
         let pool = threads.map(|slots| Pool { slots, stride: 0, elements: None, allocated: None });
-        self.make_object(key, name, ty, pool, span)
+        let id = self.make_object(key, name, ty, pool, span)?;
+        self.follow_lifetime(id);
+        Ok(id)
     }
 
     /// The pools and the objects that pointers may mean, as the pass before found them.

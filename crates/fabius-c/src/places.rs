@@ -312,10 +312,16 @@ impl Lower<'_, '_> {
             direct.parts.extend(parts.clone());
             match value_of(&condition) {
                 Some(0) => continue,
-                Some(_) => return work(self, &direct),
+                Some(_) => {
+                    self.still_lives(&direct, lv.span);
+                    return work(self, &direct);
+                }
                 None => {}
             }
-            let (block, ()) = self.block(|s| work(s, &direct))?;
+            let (block, ()) = self.block(|s| {
+                s.still_lives(&direct, lv.span);
+                work(s, &direct)
+            })?;
             branches.push((condition, block));
         }
         let (mut rest, ()) = self.block(|s| {

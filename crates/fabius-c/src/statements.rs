@@ -10,6 +10,7 @@ use crate::memory::*;
 use crate::places::{At, Lvalue, Value};
 use crate::refusal::{Refusal, Result, unsupported, wrong};
 use crate::types::CType;
+use crate::unset;
 use fabius_lang::program::{BinaryOp, Block, Expr, Guard, LocalId, Stmt, StmtKind};
 use fabius_trace::Span;
 use lang_c::ast;
@@ -23,13 +24,13 @@ impl<'a> Lower<'a, '_> {
     pub fn statement(&mut self, s: &'a Node<Statement>) -> Result<()> {
         let span = self.span(s.span);
         match &s.node {
-            Statement::Compound(items) => self.scoped(|l| l.items(items)),
+            Statement::Compound(items) => self.block_scope(span, |l| l.items(items)),
             Statement::Expression(None) => Ok(()),
             Statement::Expression(Some(e)) => self.full(span, |l| l.effect(e)),
             Statement::If(i) => self.if_(&i.node, span),
             Statement::While(w) => self.loop_(Some(&w.node.expression), Again::Nothing, &w.node.statement, span),
             Statement::DoWhile(d) => self.loop_(None, Again::Condition(&d.node.expression), &d.node.statement, span),
-            Statement::For(f) => self.scoped(|l| l.for_(&f.node, span)),
+            Statement::For(f) => self.block_scope(span, |l| l.for_(&f.node, span)),
             Statement::Switch(w) => self.switch(&w.node, span),
             Statement::Break => {
                 let is_target = |k: &FrameKind<'_>| matches!(k, FrameKind::Loop(_) | FrameKind::Switch);
@@ -82,6 +83,14 @@ impl<'a> Lower<'a, '_> {
         result
     }
 
+    /// A scope whose variables end with it.
+    fn block_scope(&mut self, span: Span, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let alive = self.body.alive.len();
+        self.scoped(work)?;
+        self.ends_from(alive, span);
+        Ok(())
+    }
+
     fn if_(&mut self, i: &'a ast::IfStatement, span: Span) -> Result<()> {
         let mark = self.body.used.len();
         let test = self.condition(&i.condition)?;
@@ -127,6 +136,7 @@ impl<'a> Lower<'a, '_> {
 
     /// A loop, tested in front of its body.
     fn loop_(&mut self, test: Option<&'a Ex>, again: Again<'a>, body: &'a Node<Statement>, span: Span) -> Result<()> {
+        let alive = self.body.alive.len();
         self.body.frames.push(Frame { kind: FrameKind::Loop(again), crossing: Vec::new() });
         self.body.loops += 1;
         let mut guard = None;
@@ -143,6 +153,7 @@ impl<'a> Lower<'a, '_> {
         let at = test.map_or(span, |t| self.span(t.span));
         let guard = guard.unwrap_or_else(|| boolean(true, at));
         self.push(StmtKind::While(Guard::Expr(guard), block), at);
+        self.ends_from(alive, span);
         self.cross(frame, span)
     }
 
@@ -371,7 +382,7 @@ impl<'a> Lower<'a, '_> {
         let Statement::Compound(items) = &s.statement.node else {
             return unsupported(span, "a `switch` without a block is not taken");
         };
-        let mark = self.body.used.len();
+        let (mark, alive) = (self.body.used.len(), self.body.alive.len());
         let at = self.span(s.expression.span);
         let v = self.value(&s.expression)?;
         let v = self.promoted(v, &s.expression)?;
@@ -444,6 +455,7 @@ impl<'a> Lower<'a, '_> {
         let (block, ()) = result?;
         self.push(StmtKind::While(Guard::Expr(boolean(true, at)), block), at);
         self.release(mark, at);
+        self.ends_from(alive, span);
         self.cross(frame, span)
     }
 
@@ -470,11 +482,9 @@ impl<'a> Lower<'a, '_> {
                 continue;
             }
             if specifiers.is_extern {
-                let known = self.declared.iter().position(|d| d.name == name);
-                match known {
-                    Some(i) => self.bind(&name, Entity::Global(i)),
-                    None => return unsupported(span, format!("`{name}` is declared, but defined nowhere")),
-                }
+                // What is defined nowhere matters only if it is used.
+                let index = self.add_global(name.clone(), ty, None, &specifiers, span);
+                self.bind(&name, Entity::Global(index));
                 continue;
             }
             self.body.declared += 1;
@@ -507,6 +517,10 @@ impl<'a> Lower<'a, '_> {
                 None if self.body.loops > 0 => self.clear_local(id, span),
                 None => {}
             }
+            if let (None, Some(local)) = (init, self.single_integer(id)) {
+                self.body.unset.push(local);
+                self.body.out.push(unset::declaration(local, span));
+            }
         }
         Ok(())
     }
@@ -521,9 +535,20 @@ impl<'a> Lower<'a, '_> {
         let kind = Kind::Frame(function.clone());
         self.found_known.insert(key.into(), Known { name: name.into(), ty: ty.clone(), kind });
         if self.session.facts.escaped.iter().any(|(k, _)| k == key) {
-            return self.make_frame_object(key, name, ty, &function, span);
+            let id = self.make_frame_object(key, name, ty, &function, span)?;
+            self.begins(id, span);
+            return Ok(id);
         }
         self.make_local(key, name, ty, span)
+    }
+
+    /// The local that is all of an integer variable.
+    fn single_integer(&self, id: ObjectId) -> Option<LocalId> {
+        let object = &self.objects[id];
+        match &object.parts {
+            Parts::Locals(ids) if matches!(object.ty, CType::Int { .. }) => ids.first().copied(),
+            _ => None,
+        }
     }
 
     fn clear_local(&mut self, id: ObjectId, span: Span) {
@@ -571,14 +596,17 @@ impl<'a> Lower<'a, '_> {
                 0
             }
         };
-        let body = std::mem::take(&mut self.body);
+        let whole = std::mem::take(&mut self.body.out);
+        let ended = self.ending(whole, span);
+        let mut body = std::mem::take(&mut self.body);
+        let out = unset::choose(ended, &mut body.locals, &body.unset);
         let results = self.scalars(&signature.result, span)?.iter().map(|(_, ty)| ty.core()).collect();
         self.procs[proc] = Some(fabius_lang::program::Proc {
             name: name.into(),
             locals: body.locals,
             params,
             results,
-            body: body.out,
+            body: out,
             span,
         });
         Ok(())

@@ -90,6 +90,14 @@ fn results_that_just_fit_do_not_overflow() {
         ("-4611686018427387904 * (2 * one)", true),
         ("UINT_MAX + one", true),
         ("(char)(127 + one)", true),
+        ("one << 30", true),
+        ("one << 31", false),
+        ("-(one << 30) << 1", true),
+        ("-(one << 30) << 2", false),
+        ("(one - 1) << 31", true),
+        ("(1L << 60) * 3 << one", true),
+        ("(1L << 61) * 3 << one", false),
+        ("1u * one << 31", true),
     ] {
         let main = format!("int one = x + 1; long y = {expression}; return y == 0;");
         let expected = if fits { "verified" } else { "RangeOverflow" };
@@ -120,4 +128,39 @@ fn property_files_are_read() {
     );
     assert_eq!(Property::of_text("CHECK( init(main()), LTL(F end) )"), None);
     assert_eq!(Property::of_text(""), None);
+}
+
+#[test]
+fn what_is_shifted_by_too_much_is_not_followed() {
+    for amount in ["32 * one", "-one"] {
+        let main = format!("int one = x + 1; return 1 << ({amount});");
+        assert_eq!(said(&main, "all", &with(Some(Property::NoOverflow))), "not followed", "{amount}");
+    }
+}
+
+#[test]
+fn a_variable_is_no_memory_behind_its_block() {
+    let is = |head: &str, main: &str| {
+        let folder = Folder::new();
+        let file = folder.file("x.c", &format!("{PROGRAM}int *g;\n{head}\nint main(void) {{ {main} return 0; }}"));
+        match check_as(&[&file], "all", &with(Some(Property::ValidMemsafety))) {
+            Found::Verified => "verified".into(),
+            Found::Bug(kind, _, message, _) if message.contains("block has ended") => kind,
+            other => format!("{other:?}"),
+        }
+    };
+    assert_eq!(is("int *f(void) { int x = 3; int *p = &x; return p; }", "int *p = f(); *p = 1;"), "Memory");
+    assert_eq!(is("int f(void) { int x = 3; g = &x; return *g; }", "f(); f();"), "verified");
+    assert_eq!(is("int f(void) { int x = 3; g = &x; if (x) return 1; return 2; }", "f(); *g = 1;"), "Memory");
+    assert_eq!(is("void f(int n) { g = &n; }", "f(1); *g = 1;"), "Memory");
+    assert_eq!(is("", "{ int y = 3; g = &y; *g = 1; } *g = 1;"), "Memory");
+    assert_eq!(is("", "{ int y = 3; g = &y; } { int y = 4; g = &y; *g = 1; }"), "verified");
+    assert_eq!(is("", "for (int i = 0; i < 2; i++) { int y = i; g = &y; *g = 1; if (i) break; }"), "verified");
+    assert_eq!(is("", "for (int i = 0; i < 2; i++) { int y = i; g = &y; if (i) break; } *g = 1;"), "Memory");
+    assert_eq!(is("", "switch (x) { case 0: { int y = 1; g = &y; break; } } *g = 1;"), "Memory");
+    assert_eq!(is("struct s { int a; };", "{ g = &(struct s){ 1 }.a; *g = 2; } *g = 1;"), "Memory");
+    let thread = "void *f(void *p) { int y = 1; g = &y; *(int *)p = *g; return 0; }";
+    let main = "pthread_t t; int r; pthread_create(&t, 0, f, &r); pthread_join(t, 0);";
+    assert_eq!(is(thread, &format!("{main} r = 2;")), "verified");
+    assert_eq!(is(thread, &format!("{main} *g = 2;")), "Memory");
 }

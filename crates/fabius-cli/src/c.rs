@@ -23,7 +23,7 @@ const PROPERTY: &str = "--property";
 const DATA_MODEL: &str = "--data-model";
 const OVERFLOW: &str = "--overflow";
 const LEAKS: &str = "--leaks";
-const HAVOC: &str = "--havoc";
+pub const HAVOC: &str = "--havoc";
 
 /// What belongs to a C program besides its text, as constants.
 pub fn constants(args: &ProgramArgs) -> Result<Vec<(String, String)>, Failure> {
@@ -115,8 +115,23 @@ pub fn refuse_wide_choices(program: &Program, source: &str) -> Result<(), Failur
     }
 }
 
-/// What is assumed of functions without a body.
-pub fn assumed(havocked: &[String]) -> Option<String> {
+/// Whether data races are bugs of a program that is read with these arguments.
+pub fn looks_for_races(args: &ProgramArgs) -> Result<bool, Failure> {
+    Ok(match &args.property {
+        Some(file) => property_of(file)? == Property::NoDataRace,
+        None => true,
+    })
+}
+
+/// What is assumed of functions without a body, and of atomic operations that order nothing.
+pub fn assumed(havocked: &[String], relaxed: bool) -> Option<String> {
+    let order =
+        "atomic operations that are `relaxed` are taken to order what is around them: a data race may be missed";
+    let all: Vec<String> = without_bodies(havocked).into_iter().chain(relaxed.then(|| order.into())).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+fn without_bodies(havocked: &[String]) -> Option<String> {
     let names: Vec<String> = havocked.iter().map(|name| format!("`{name}`")).collect();
     match names.as_slice() {
         [] => None,
@@ -198,7 +213,8 @@ impl Chosen {
     /// As C writes it.
     pub fn value(&self) -> String {
         // What is chosen of the widest type without a sign is its code.
-        let unsigned = ["ulong", "ulonglong", "size_t"].iter().any(|ty| self.function.ends_with(ty));
+        let unsigned =
+            ["ulong", "ulonglong", "size_t", "sector_t", "u64", "U64"].iter().any(|ty| self.function.ends_with(ty));
         if unsigned { self.code.to_string() } else { (self.code as i64).to_string() }
     }
 }

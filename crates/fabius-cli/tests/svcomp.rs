@@ -66,6 +66,28 @@ fn a_property_decides_what_is_a_bug() {
     expect(&fabius(&["check", &program, "--svcomp"]), 2, &["no property of a C program is asked about"]);
 }
 
+#[test]
+fn relaxed_operations_prove_no_absence_of_data_races() {
+    let text = |order: &str| {
+        format!(
+            "#include <pthread.h>\n#include <stdatomic.h>\natomic_int set; int data;\n\
+             void *run(void *p) {{ data = 1; atomic_store_explicit(&set, 1, memory_order_{order}); return 0; }}\n\
+             int main(void) {{ pthread_t t; pthread_create(&t, 0, run, 0); if (atomic_load(&set)) data = 2; return 0; }}\n"
+        )
+    };
+    let folder = folder("svcomp_relaxed");
+    for (order, property, word) in [
+        ("relaxed", "no-data-race", "unknown"),
+        ("release", "no-data-race", "true"),
+        ("relaxed", "unreach-call", "true"),
+    ] {
+        let program = file(&folder, "x.c", &text(order));
+        assert_eq!(last_line(&fabius(&["check", &program, "--property", property, "--svcomp"])), word, "{order}");
+    }
+    let program = file(&folder, "x.c", &text("relaxed"));
+    expect(&fabius(&["check", &program]), 0, &["verified, but", "`relaxed`"]);
+}
+
 /// `verify` sees a deadlock, and it is none of what is asked.
 #[test]
 fn a_deadlock_is_no_violation_of_a_property() {

@@ -53,7 +53,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// What is looked at and leaves nothing behind.
-    fn unevaluated<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub fn unevaluated<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let found = self.found.clone();
         let used = self.body.used.len();
         let (_, result) = self.block(work)?;
@@ -299,7 +299,9 @@ impl<'a> Lower<'a, '_> {
         let known = Known { name: name.into(), ty: ty.clone(), kind: Kind::Frame(function.clone()) };
         self.found_known.insert(key.clone(), known);
         let id = if self.session.facts.escaped.iter().any(|(k, _)| *k == key) {
-            self.make_frame_object(&key, name, ty, &function, span)?
+            let id = self.make_frame_object(&key, name, ty, &function, span)?;
+            self.begins(id, span);
+            id
         } else {
             self.make_local(&key, name, ty, span)?
         };
@@ -307,7 +309,11 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn generic(&mut self, g: &'a ast::GenericSelection, span: Span) -> Result<Value> {
-        let ty = self.type_of(&g.expression)?.plain().clone();
+        let ty = match self.type_of(&g.expression)?.plain().clone() {
+            CType::Array(of, _) => CType::Pointer(of),
+            f @ CType::Function(_) => f.pointer(),
+            ty => ty,
+        };
         let mut default = None;
         for each in &g.associations {
             match &each.node {

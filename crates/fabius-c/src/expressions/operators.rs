@@ -251,6 +251,7 @@ impl<'a> Lower<'a, '_> {
             // The type is that of the left side.
             let ty = a.ty.clone();
             let by = self.convert(b, &ty, span)?;
+            let (a, by) = if core == BinaryOp::Shl { self.shiftable(a, by, span) } else { (a, by) };
             return Ok(Value::scalar(spanned(binary(core, a.parts[0].clone(), by.parts[0].clone()), span), ty));
         }
         let (a, b, ty) = self.common(a, b, span)?;

@@ -1,5 +1,5 @@
-//! Signed results that do not fit their type, where that is asked about: sums, differences, products, quotients, negation.
-//! Shifts to the left are not looked at.
+//! Signed results that do not fit their type, where that is asked about: sums, differences, products, quotients, negation,
+//! and what is shifted to the left.
 
 use crate::core::*;
 use crate::lower::Lower;
@@ -62,6 +62,21 @@ impl Lower<'_, '_> {
         };
         self.check(fits, Check::Overflow, WORDS, span);
         (Value { parts: vec![x], ..a }, Value { parts: vec![y], ..b })
+    }
+
+    /// What is shifted to the left and by how much, as above.
+    pub(super) fn shiftable(&mut self, a: Value, by: Value, span: Span) -> (Value, Value) {
+        let Some(bits) = self.looks_for_overflow(&a.parts[0]) else { return (a, by) };
+        let (x, n) = (self.simple(a.parts[0].clone()), self.simple(by.parts[0].clone()));
+        let number = |n: i64| constant(n, x.ty.clone(), span);
+        // Without a sign less than nothing is a lot.
+        let amount = cast(n.clone(), &WORD);
+        let some = binary(BinaryOp::Lt, amount, constant(i64::from(bits), WORD, span));
+        self.check(some, Check::Bound, "a shift by more than the width of the type", span);
+        let back = binary(BinaryOp::Shr, binary(BinaryOp::Shl, x.clone(), n.clone()), n.clone());
+        let fits = or(binary(BinaryOp::Eq, x.clone(), number(0)), binary(BinaryOp::Eq, back, x.clone()));
+        self.check(fits, Check::Overflow, WORDS, span);
+        (Value { parts: vec![x], ..a }, Value { parts: vec![n], ..by })
     }
 
     /// The operand of a minus.

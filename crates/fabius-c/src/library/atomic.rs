@@ -22,6 +22,7 @@ impl<'a> Lower<'a, '_> {
             "xor" => Some(Op::BitwiseXor),
             _ => None,
         };
+        self.look_at_orders(name, args);
         let n = name.trim_end_matches("_1").trim_end_matches("_2").trim_end_matches("_4").trim_end_matches("_8");
         if let Some(op) =
             n.strip_prefix("__atomic_fetch_").or_else(|| n.strip_prefix("__sync_fetch_and_")).and_then(plain)
@@ -112,6 +113,22 @@ impl<'a> Lower<'a, '_> {
                 Ok(Some(done))
             }
             _ => Ok(None),
+        }
+    }
+
+    /// Whether an operation orders nothing around it, in which it is not what it is taken for.
+    fn look_at_orders(&mut self, name: &str, args: &'a [Ex]) {
+        // What comes first are places and values.
+        let first = match name {
+            "__atomic_thread_fence" | "__atomic_signal_fence" => 0,
+            _ if name.starts_with("__atomic_compare_exchange") => 4,
+            "__atomic_load_n" | "__atomic_clear" | "__atomic_test_and_set" => 1,
+            _ if name.starts_with("__atomic_") => 2,
+            _ => return,
+        };
+        for order in args.iter().skip(first).take(1) {
+            let order = self.unevaluated(|s| s.integer(order));
+            self.relaxed |= order.is_ok_and(|n| n == 0);
         }
     }
 

@@ -45,15 +45,19 @@ impl<'a> Lower<'a, '_> {
         let ty = match kind {
             "bool" | "_Bool" => CType::Bool,
             "char" => CHAR,
-            "uchar" | "unsigned_char" => CType::Int { bits: 8, signed: false },
+            "uchar" | "unsigned_char" | "u8" | "U8" => CType::Int { bits: 8, signed: false },
             "short" => CType::Int { bits: 16, signed: true },
-            "ushort" => CType::Int { bits: 16, signed: false },
+            "ushort" | "unsigned_short" | "u16" | "U16" => CType::Int { bits: 16, signed: false },
             "int" => C_INT,
-            "uint" | "unsigned" | "u32" => CType::Int { bits: 32, signed: false },
+            "uint" | "unsigned" | "unsigned_int" | "u32" | "U32" => CType::Int { bits: 32, signed: false },
             "long" => CType::Int { bits: word, signed: true },
-            "ulong" | "size_t" => CType::Int { bits: word, signed: false },
+            "float" | "double" => {
+                let ty = CType::Float(if kind == "float" { 4 } else { 8 });
+                return Ok(Some(Value::scalar(constant(0, ty.core(), span), ty)));
+            }
+            "ulong" | "size_t" | "sector_t" => CType::Int { bits: word, signed: false },
             "longlong" | "loff_t" => LONG,
-            "ulonglong" => CType::Int { bits: 64, signed: false },
+            "ulonglong" | "u64" | "U64" => CType::Int { bits: 64, signed: false },
             _ => {
                 return unsupported(span, format!("`{name}` is not taken"))
                     .map_err(|e: Refusal| e.help("the integer types have one"));

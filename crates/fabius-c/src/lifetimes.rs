@@ -1,0 +1,106 @@
+//! How long local variables live whose address is taken, where valid memory is asked about: from their declaration to the end of
+//! their block. What a pointer then means that is used later is no object.
+//!
+//! A variable beside each says in which threads it lives. Behind a jump out of a block its variables end with the loop, the
+//! `switch` or the function that is left.
+
+use crate::core::*;
+use crate::lower::*;
+use crate::memory::{Direct, ObjectId, Pool};
+use crate::places::At;
+use crate::property::Property;
+use fabius_lang::program::*;
+use fabius_trace::Span;
+
+const ENDED: &str = "the variable's block has ended";
+
+impl Lower<'_, '_> {
+    /// Has the lifetime of a local be followed.
+    pub fn follow_lifetime(&mut self, id: ObjectId) {
+        if self.options.property != Some(Property::ValidMemsafety) || self.lives.contains_key(&id) {
+            return;
+        }
+        let dims: Vec<u32> = self.objects[id].pool.map(|p| p.slots).into_iter().collect();
+        let (ty, init) = array_of(INT, Value::Int(0), &dims);
+        let lives = self.hidden(&format!("$lives.{}", self.objects[id].key), ty, init, Class::Data, false);
+        self.lives.insert(id, lives);
+    }
+
+    fn lives(&self, id: ObjectId, slot: Option<Expr>, span: Span) -> Option<Place> {
+        let base = Base::Global(*self.lives.get(&id)?);
+        let path = match (self.objects[id].pool, slot) {
+            (Some(Pool { slots, .. }), Some(slot)) => {
+                vec![Projection::Index { index: index_of(slot).into(), lo: 0, len: slots }]
+            }
+            _ => Vec::new(),
+        };
+        Some(Place { base, path, ty: INT, span })
+    }
+
+    /// A local begins or ends in the running thread.
+    fn set_lives(&mut self, id: ObjectId, value: i64, span: Span) {
+        let At::Direct(Direct { slot, .. }) = self.whole(id, span).at else { return };
+        if let Some(place) = self.lives(id, slot, span) {
+            self.push(StmtKind::Assign(place, constant(value, INT, span)), span);
+        }
+    }
+
+    /// A local is declared here.
+    pub fn begins(&mut self, id: ObjectId, span: Span) {
+        if self.lives.contains_key(&id) {
+            self.set_lives(id, 1, span);
+            self.body.alive.push(id);
+        }
+    }
+
+    /// The locals that were declared behind the mark end here.
+    pub fn ends_from(&mut self, mark: usize, span: Span) {
+        let ends = |s: &Stmt| matches!(s.kind, StmtKind::Return(_) | StmtKind::Break | StmtKind::Continue);
+        if self.body.out.last().is_some_and(ends) {
+            return;
+        }
+        for id in self.body.alive.get(mark..).unwrap_or_default().to_vec() {
+            self.set_lives(id, 0, span);
+        }
+    }
+
+    /// That the local that a pointer means has not ended.
+    pub fn still_lives(&mut self, d: &Direct, span: Span) {
+        if let Some(place) = self.lives(d.object, d.slot.clone(), span) {
+            let here = binary(BinaryOp::Ne, read(place), constant(0, INT, span));
+            self.check(here, Check::Memory, ENDED, span);
+        }
+    }
+
+    /// The body of a function, in front of whose ends its locals end.
+    pub fn ending(&mut self, body: Block, span: Span) -> Block {
+        if self.body.alive.is_empty() {
+            return body;
+        }
+        self.body.out = Block::new();
+        self.ends_from(0, span);
+        let ends = std::mem::take(&mut self.body.out);
+        let mut body = in_front_of_returns(body, &ends);
+        if !matches!(body.last(), Some(Stmt { kind: StmtKind::Return(_), .. })) {
+            body.extend(ends);
+        }
+        body
+    }
+}
+
+fn in_front_of_returns(block: Block, ends: &Block) -> Block {
+    let mut out = Block::new();
+    for mut s in block {
+        match &mut s.kind {
+            StmtKind::Return(_) => out.extend(ends.iter().cloned()),
+            StmtKind::If(_, a, b) => {
+                *a = in_front_of_returns(std::mem::take(a), ends);
+                *b = in_front_of_returns(std::mem::take(b), ends);
+            }
+            StmtKind::While(_, b) | StmtKind::Atomic(b) => *b = in_front_of_returns(std::mem::take(b), ends),
+            _ => {}
+        }
+        out.push(s);
+    }
+    out
+}

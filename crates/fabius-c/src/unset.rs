@@ -1,0 +1,204 @@
+//! Integers of functions that are declared without a value: where one is read that nothing was written to, it may be anything.
+//!
+//! Most are written before they are read on every way, and nothing is changed. For the others a Boolean beside the variable says
+//! whether something was written; a read in front of that chooses a value, which the variable then has.
+
+use crate::core::*;
+use fabius_lang::program::*;
+use fabius_lang::walk::{each, expressions, of_place, written};
+use fabius_trace::Span;
+
+/// Stands for the declaration of a variable without a value, until it is known what becomes of it.
+pub(crate) fn declaration(local: LocalId, span: Span) -> Stmt {
+    stmt(StmtKind::Assert(boolean(true, span), Check::Bound, Some(words(local))), span)
+}
+
+fn words(local: LocalId) -> String {
+    format!("$declared {local}")
+}
+
+/// Has what is read before it is written be any value. Each of these variables has a declaration in the block.
+pub(crate) fn choose(block: Block, locals: &mut Vec<Local>, all: &[LocalId]) -> Block {
+    all.iter().fold(block, |block, unset| {
+        let unset = *unset;
+        let mut look = Look { unset, reads: false };
+        look.block(&block, Some(false), &mut Exits::default());
+        let written_to = match look.reads {
+            true => {
+                let name = format!("$has.{}", locals[unset].name);
+                locals.push(Local { name, ty: Type::Bool });
+                Some(locals.len() - 1)
+            }
+            false => None,
+        };
+        Change { unset, written_to, locals }.block(block)
+    })
+}
+
+fn declares(s: &Stmt, local: LocalId) -> bool {
+    matches!(&s.kind, StmtKind::Assert(_, _, Some(said)) if *said == words(local))
+}
+
+fn is(place: &Place, local: LocalId) -> bool {
+    matches!(place.base, Base::Local(l) if l == local) && place.path.is_empty()
+}
+
+/// Whether a statement itself, without those in it, reads the variable.
+fn reads(s: &Stmt, local: LocalId) -> bool {
+    let mut any = false;
+    let mut look = |e: &Expr| any |= matches!(&e.kind, ExprKind::Read(place) if is(place, local));
+    expressions(s).into_iter().for_each(|e| each(e, &mut look));
+    written(s).into_iter().flat_map(of_place).for_each(|e| each(e, &mut look));
+    any
+}
+
+fn writes(s: &Stmt, local: LocalId) -> bool {
+    match &s.kind {
+        StmtKind::Call(results, ..) => results.contains(&Some(local)),
+        StmtKind::Spawn(handle, ..) | StmtKind::Post(handle, ..) => *handle == Some(local),
+        _ => written(s).is_some_and(|place| is(place, local)),
+    }
+}
+
+/// What is known at a place: nobody comes there, or whether somebody comes there who has not written to the variable.
+type Known = Option<bool>;
+
+fn join(a: Known, b: Known) -> Known {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a || b),
+        (one, other) => one.or(other),
+    }
+}
+
+/// What is known where a loop is left, and where it begins again.
+#[derive(Default)]
+struct Exits {
+    breaks: Known,
+    continues: Known,
+}
+
+/// Whether some way comes to a read without a write behind the declaration.
+struct Look {
+    unset: LocalId,
+    reads: bool,
+}
+
+impl Look {
+    fn block(&mut self, block: &[Stmt], known: Known, exits: &mut Exits) -> Known {
+        block.iter().fold(known, |known, s| self.stmt(s, known, exits))
+    }
+
+    fn stmt(&mut self, s: &Stmt, mut known: Known, exits: &mut Exits) -> Known {
+        let local = self.unset;
+        known?;
+        if known == Some(true) && reads(s, local) {
+            self.reads = true;
+            known = Some(false);
+        }
+        match &s.kind {
+            _ if declares(s, self.unset) => Some(true),
+            _ if writes(s, local) => Some(false),
+            StmtKind::If(_, a, b) => {
+                let a = self.block(a, known, exits);
+                join(a, self.block(b, known, exits))
+            }
+            StmtKind::While(guard, body) => {
+                let mut head = known;
+                loop {
+                    let mut inside = Exits::default();
+                    let end = self.block(body, head, &mut inside);
+                    let again = join(head, join(end, inside.continues));
+                    if again == head {
+                        let endless = matches!(guard, Guard::Expr(e) if value_of(e) == Some(1));
+                        return if endless { inside.breaks } else { join(head, inside.breaks) };
+                    }
+                    head = again;
+                }
+            }
+            StmtKind::Atomic(body) => self.block(body, known, exits),
+            StmtKind::Break => {
+                exits.breaks = join(exits.breaks, known);
+                None
+            }
+            StmtKind::Continue => {
+                exits.continues = join(exits.continues, known);
+                None
+            }
+            StmtKind::Return(_) => None,
+            _ => known,
+        }
+    }
+}
+
+/// Writes what is found out into the program.
+struct Change<'a> {
+    unset: LocalId,
+    /// The Boolean that says whether something was written, if that matters.
+    written_to: Option<LocalId>,
+    locals: &'a mut Vec<Local>,
+}
+
+impl Change<'_> {
+    fn block(&mut self, block: Block) -> Block {
+        let mut out = Block::new();
+        for mut s in block {
+            let (local, span) = (self.unset, s.span);
+            if declares(&s, self.unset) {
+                out.extend(self.mark(false, span));
+                continue;
+            }
+            if reads(&s, local) {
+                out.extend(self.chosen(span));
+            }
+            match &mut s.kind {
+                StmtKind::If(_, a, b) => {
+                    *a = self.block(std::mem::take(a));
+                    *b = self.block(std::mem::take(b));
+                }
+                StmtKind::While(_, body) | StmtKind::Atomic(body) => *body = self.block(std::mem::take(body)),
+                _ => {}
+            }
+            let writes = writes(&s, local);
+            out.push(s);
+            if writes {
+                out.extend(self.mark(true, span));
+            }
+        }
+        out
+    }
+
+    fn place(&self, local: LocalId, span: Span) -> Place {
+        Place { base: Base::Local(local), path: Vec::new(), ty: self.locals[local].ty.clone(), span }
+    }
+
+    fn mark(&self, value: bool, span: Span) -> Option<Stmt> {
+        let id = self.written_to?;
+        Some(stmt(StmtKind::Assign(self.place(id, span), boolean(value, span)), span))
+    }
+
+    /// A value, if nothing was written.
+    fn chosen(&mut self, span: Span) -> Option<Stmt> {
+        let id = self.written_to?;
+        let Type::Fixed { bits, signed } = self.locals[self.unset].ty.clone() else { return None };
+        // A choice is made among signed codes.
+        let ty = if bits == 64 { ADDRESS } else { Type::Fixed { bits, signed } };
+        let (lo, hi) = match (bits, signed) {
+            (64, _) => (i64::MIN, i64::MAX),
+            (_, true) => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+            (_, false) => (0, (1 << bits) - 1),
+        };
+        self.locals.push(Local { name: format!("$any.{}", self.locals[self.unset].name), ty: ty.clone() });
+        let any = self.place(self.locals.len() - 1, span);
+        let target = self.place(self.unset, span);
+        let value = cast_to(read(any.clone()), &target.ty);
+        let zero = constant(0, ty.clone(), span);
+        let mut block = vec![
+            stmt(StmtKind::Any(any.clone(), constant(lo, ty.clone(), span), constant(hi, ty, span)), span),
+            stmt(StmtKind::Assign(target, value), span),
+            stmt(StmtKind::Assign(any, zero), span),
+        ];
+        block.extend(self.mark(true, span));
+        let missing = not(read(self.place(id, span)));
+        Some(stmt(StmtKind::If(Guard::Expr(missing), block, Vec::new()), span))
+    }
+}
