@@ -35,6 +35,8 @@ pub struct Proctype {
     /// How many run from the beginning.
     pub active: Option<Expr>,
     pub params: Vec<Decl>,
+    /// `provided (e)`.
+    pub provided: Option<Expr>,
     pub body: Vec<Stmt>,
 }
 
@@ -140,6 +142,8 @@ pub enum StmtKind {
     Select(Lvalue, Expr, Expr),
     /// `for (x : a .. b) { .. }`.
     For(Lvalue, Expr, Expr, Vec<Stmt>),
+    /// `{ .. } unless { .. }`.
+    Unless(Box<Stmt>, Box<Stmt>),
 }
 
 /// A formula of linear temporal logic.

@@ -28,6 +28,14 @@ pub struct Node {
     pub span: Span,
 }
 
+/// Where a statement stands: what leads to it alone may be left out, but not what decides among options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stands {
+    Alone,
+    /// The first of an option.
+    First,
+}
+
 /// One statement of a process.
 #[derive(Clone, Debug)]
 pub struct Edge {
@@ -44,6 +52,8 @@ pub struct Edge {
     pub other: bool,
     /// What it hands over, or is handed.
     pub meet: Option<Meet>,
+    /// The numbers of the `unless` in whose main parts it stands.
+    pub within: Vec<usize>,
 }
 
 /// What is done with a channel without room.

@@ -17,6 +17,7 @@ mod parser;
 mod program;
 mod refusal;
 mod statements;
+mod unless;
 
 use fabius_lang::program::Program;
 use fabius_trace::Diagnostic;

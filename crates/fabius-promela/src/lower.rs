@@ -110,6 +110,10 @@ pub struct Body {
     pub breaks: Vec<NodeId>,
     pub atomic: usize,
     pub d_step: usize,
+    /// Where what each `unless` is left for begins.
+    pub escapes: Vec<NodeId>,
+    /// The numbers of the `unless` in whose main parts control is.
+    pub within: Vec<usize>,
     /// Its number, if numbers of processes matter.
     pub pid: Option<LocalId>,
 }

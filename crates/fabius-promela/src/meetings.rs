@@ -68,6 +68,7 @@ impl Lower {
                     span,
                     meet: None,
                     other: false,
+                    within: Vec::new(),
                 };
                 graph.nodes.push(Node { edges: vec![edge], span, ..Node::default() });
                 graph.entry = graph.nodes.len() - 1;

@@ -312,6 +312,9 @@ impl Lower {
         if self.count.is_some() {
             self.body.pid = Some(self.local("_pid", BYTE));
         }
+        let parameters = std::mem::replace(&mut self.body.scopes, vec![HashMap::new()]);
+        let provided = proctype.provided.as_ref().map(|e| self.provided(e)).transpose()?;
+        self.body.scopes = parameters;
         // Declarations at the beginning are no steps; channels get their numbers from whoever starts the process.
         let (leading, statements) = beginning(&proctype.body);
         let channels: Vec<usize> = self.own_channels[&proctype.name.text].iter().map(|own| own.group).collect();
@@ -337,7 +340,7 @@ impl Lower {
             }
             first.extend(values);
         }
-        let graph = self.graph(statements)?;
+        let graph = self.graph(statements, provided)?;
         let locals = std::mem::take(&mut self.body.locals);
         Ok(Lowered { locals, params, first, graph, channels })
     }

@@ -3,7 +3,7 @@
 use crate::ast::{Decl, Expr as Tree, ExprKind as Kind, Init, Lvalue, Name, Stmt as Statement, StmtKind as Form};
 use crate::channels::Operation;
 use crate::emit::any;
-use crate::graph::{END, Edge, Graph, Node, NodeId};
+use crate::graph::{END, Edge, Graph, Node, NodeId, Stands};
 use crate::lower::*;
 use crate::refusal::{Result, unsupported, wrong};
 use fabius_lang::build::*;
@@ -11,17 +11,9 @@ use fabius_lang::program::*;
 use fabius_trace::Span;
 use std::collections::HashMap;
 
-/// Where a statement stands: what leads to it alone may be left out, but not what decides among options.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stands {
-    Alone,
-    /// The first of an option.
-    First,
-}
-
 impl Lower {
-    /// The graph of the statements of a process.
-    pub fn graph(&mut self, statements: &[Statement]) -> Result<Graph> {
+    /// The graph of the statements of a process, which makes steps only where something is `provided`.
+    pub fn graph(&mut self, statements: &[Statement], provided: Option<Expr>) -> Result<Graph> {
         self.body.nodes = vec![Node::default()];
         let entry = self.node(Span::default());
         self.sequence(statements, entry, END, Stands::Alone)?;
@@ -44,6 +36,7 @@ impl Lower {
             let guard = not(any(&all));
             node.edges.iter_mut().filter(|e| e.other).for_each(|e| e.guard = Some(guard.clone()));
         }
+        crate::unless::complete(&mut nodes, &self.body.escapes, provided)?;
         for node in &mut nodes {
             for edge in &mut node.edges {
                 edge.to = self.resolved(edge.to)?;
@@ -59,7 +52,7 @@ impl Lower {
         Ok(graph)
     }
 
-    fn node(&mut self, span: Span) -> NodeId {
+    pub(crate) fn node(&mut self, span: Span) -> NodeId {
         let (inside, d_step) = (self.body.atomic > 0, self.body.d_step > 0);
         self.body.nodes.push(Node { inside, d_step, span, ..Node::default() });
         self.body.nodes.len() - 1
@@ -80,8 +73,8 @@ impl Lower {
 
     fn edge(&mut self, at: NodeId, guard: Option<Expr>, effect: Block, to: NodeId, span: Span) {
         let guard = guard.filter(|g| value_of(g) != Some(1));
-        let atomic = self.body.atomic > 0;
-        self.body.nodes[at].edges.push(Edge { guard, effect, to, atomic, span, meet: None, other: false });
+        let (atomic, within) = (self.body.atomic > 0, self.body.within.clone());
+        self.body.nodes[at].edges.push(Edge { guard, effect, to, atomic, span, meet: None, other: false, within });
     }
 
     fn operation(&mut self, at: NodeId, operation: Operation, to: NodeId, span: Span) {
@@ -94,10 +87,17 @@ impl Lower {
             span,
             meet: operation.meet,
             other: false,
+            within: self.body.within.clone(),
         });
     }
 
-    fn sequence(&mut self, statements: &[Statement], at: NodeId, next: NodeId, stands: Stands) -> Result<()> {
+    pub(crate) fn sequence(
+        &mut self,
+        statements: &[Statement],
+        at: NodeId,
+        next: NodeId,
+        stands: Stands,
+    ) -> Result<()> {
         self.body.scopes.push(HashMap::new());
         let (mut here, mut stands) = (at, stands);
         for (n, s) in statements.iter().enumerate() {
@@ -225,6 +225,7 @@ impl Lower {
                 let written = select_written(place, low, high, span);
                 self.sequence(&written, at, next, stands)?;
             }
+            Form::Unless(main, escape) => self.unless(main, escape, (at, next), stands, span)?,
             Form::For(place, low, high, body) => {
                 let written = for_written(place, low, high, body, span);
                 self.sequence(&written, at, next, stands)?;

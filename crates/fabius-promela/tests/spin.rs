@@ -371,6 +371,136 @@ const CASES: &[Case] = &[
         "byte x; active proctype p() { do :: x < 3 -> x++ :: x == 3 -> x = 3 od } ltl up { <> (x == 3) }",
     ),
     case(
+        "who is left for something else is left anywhere",
+        Fine,
+        "byte x, y; active proctype p() { { x = 1; x = 2; x = 3 } unless { y == 1 -> assert(x < 3) } } active proctype q() { y = 1 }",
+    ),
+    case(
+        "what is over is not left",
+        Bug,
+        "byte x, y; active proctype p() { { x = 1 } unless { y == 1 -> x = 5 }; x == 1; y == 1; assert(x == 1) } active proctype q() { y = 1 }",
+    ),
+    case(
+        "who waits is left",
+        Fine,
+        "byte x, y; active proctype p() { { x == 7; x = 1 } unless { y == 1 -> x = 5 }; assert(x == 5) } active proctype q() { y = 1 }",
+    ),
+    case(
+        "of two around each other the outer goes first",
+        Bug,
+        "byte x, y, r; active proctype p() { { { x = 1; x = 2; x == 7 } unless { y > 0 -> r = 1 } } unless { y > 0 -> r = 2 }; assert(r == 1) } active proctype q() { y = 1 }",
+    ),
+    case(
+        "three around each other",
+        Fine,
+        "byte x, y; active proctype p() { { { { x = 1; x = 2; x == 50 } unless { y >= 1 -> x = 11; x == 51 } } unless { y >= 2 -> x = 12; x == 52 } } unless { y >= 3 -> x = 13 }; assert(x == 13) } active proctype q() { y = 1; y = 2; assert(x != 13); y = 3 }",
+    ),
+    case(
+        "`atomic` is left in the middle",
+        Fine,
+        "byte x, y; active proctype p() { { atomic { x = 1; y = 1; x = 2; x = 3 } } unless { y == 1 -> assert(x == 1) } ; assert(x == 1) }",
+    ),
+    case(
+        "`d_step` is not left in the middle",
+        Fine,
+        "byte x, y; active proctype p() { { d_step { x = 1; y = 1; x = 2; x = 3 }; x = 4 } unless { y == 1 -> assert(x == 3) } ; assert(x == 3) }",
+    ),
+    case(
+        "`else` inside of what is left",
+        Fine,
+        "byte x, y; active proctype p() { { if :: x == 1 -> x = 2 :: else -> x = 3 fi; x = 4 } unless { y == 1 -> x = 5 }; assert(x > 3) } active proctype q() { y = 1 }",
+    ),
+    case(
+        "options beside one that is left go, too",
+        Fine,
+        "byte x, y, z; active proctype p() { y = 1; if :: { x = 1 } unless { y == 1 -> x = 9 } :: z = 1 fi; assert(z == 0) }",
+    ),
+    case(
+        "a selection is left as a whole",
+        Fine,
+        "byte x, y, z; active proctype p() { y = 1; if :: { if :: x = 1 :: x = 2 fi } unless { y == 1 -> x = 9 } :: z = 1 fi; assert(z == 0) }",
+    ),
+    case(
+        "a loop whose option is left",
+        Fine,
+        "byte x, y; active proctype p() { do :: { x < 2 -> x++; x++ } unless { y == 1 -> break } :: x > 0 -> x-- od; assert(y == 1) } active proctype q() { y = 1 }",
+    ),
+    case(
+        "what it is left for may choose",
+        Bug,
+        "byte x, y, z; active proctype p() { y = 1; if :: { x = 2 } unless { if :: y == 1 -> x = 8 :: y > 0 -> x = 9 fi } :: x = 1 fi; assert(x == 8) }",
+    ),
+    case(
+        "a jump out of what is left",
+        Fine,
+        "byte x, y; active proctype p() { { x = 1; if :: x == 1 -> goto out :: else fi; x = 2 } unless { y == 1 -> x = 5 }; assert(x == 5 || x == 2); out: assert(x != 2) } active proctype q() { y = 1 }",
+    ),
+    case(
+        "a jump into what is left",
+        Fine,
+        "byte x, y; active proctype p() { goto mid; { x = 1; mid: x = 2; x = 3 } unless { y == 1 -> x = 5 }; assert(x == 5 || x == 3) } active proctype q() { y = 1 }",
+    ),
+    case(
+        "a block that waits is left",
+        Fine,
+        "byte x, y; active proctype p() { atomic { { y == 2; x = 2 } unless { y == 1 -> x = 5; x = 6 }; x = x + 10 } ; assert(x == 16) } active proctype q() { y = 1; assert(x != 5) }",
+    ),
+    case(
+        "left for a message",
+        Fine,
+        "chan c = [1] of { byte }; byte x, v; active proctype p() { do :: { x = 1; x = 0 } unless { c?v -> break } od; assert(v == 3) } active proctype q() { c!3 }",
+    ),
+    case(
+        "a loop of jumps is left",
+        Fine,
+        "byte x, y; active proctype p() { L: { x++; if :: x < 2 -> goto L :: else fi } unless { y == 1 -> x = 7 }; assert(x == 2 || x == 7) } active proctype q() { y = 1 }",
+    ),
+    case(
+        "left and come back to",
+        Fine,
+        "byte x, y, z; active proctype p() { y = 1; do :: { x < 2 -> x++ } unless { y == 3 -> x = 9 } :: x == 2 -> y = 3; z++; assert(z < 3) :: x == 9 -> break od; assert(x == 9) }",
+    ),
+    case(
+        "who goes on only where it may",
+        Fine,
+        "byte turn, n; active proctype a() provided (turn == 0) { n++; n++; turn = 1; } active proctype b() provided (turn == 1) { assert(n == 2); n = 5; turn = 0 }",
+    ),
+    case(
+        "`atomic` stops where it may not go on",
+        Fine,
+        "byte t, n; active proctype a() provided (t == 0) { atomic { n = 1; t = 1; n = 2 } ; n = 3 } active proctype b() { t == 1 -> assert(n == 1); t = 0 }",
+    ),
+    case(
+        "`d_step` does not stop where it may not go on",
+        Bug,
+        "byte t, n; active proctype a() provided (t == 0) { d_step { n = 1; t = 1; n = 2 } ; n = 3 } active proctype b() { t == 1 -> assert(n == 2); }",
+    ),
+    case(
+        "`else` of who may not go on",
+        Fine,
+        "byte t, x, n; active proctype a() provided (t == 0) { do :: x == 1 -> break :: else -> n = 1; n = 0 od } active proctype b() { t = 1; x = 1; t = 0 }",
+    ),
+    case(
+        "who may go on by number",
+        Bug,
+        "byte t; active [2] proctype a() provided (_pid == t) { skip; t++; assert(t < 3) }",
+    ),
+    case(
+        "who is started and may not go on",
+        Fine,
+        "byte t = 1, n; proctype a(byte k) provided (t == 0) { n = n + k } init { run a(1); run a(2); assert(n == 0); t = 0; n == 3 }",
+    ),
+    case(
+        "`else` in `atomic` of who may not go on",
+        Fine,
+        "byte t, n; active proctype a() provided (t < 2) { atomic { if :: t == 5 -> skip :: else -> t = 2 fi; n = 1 } ; n = 2 } active proctype b() { t == 2 -> assert(n == 0); t = 0 }",
+    ),
+    case(
+        "who is left and may not go on",
+        Fine,
+        "byte x, y, z; active proctype p() provided (z == 0) { { x = 1; x = 2 } unless { y == 1 -> x = 5 }; assert(z == 0 || x >= 2) } active proctype q() { y = 1; z = 1; z = 0 }",
+    ),
+    case(
         "eventually without fairness",
         Bug,
         "byte x, y; active proctype p() { x = 1 } active proctype q() { do :: y = 1 - y od } ltl up { <> (x == 1) }",

@@ -228,18 +228,21 @@ impl Parser {
             self.at -= 1;
             return Err(self.unexpected("`proctype`"));
         };
-        if let word @ ("provided" | "priority") = self.peek().word().unwrap_or_default() {
-            let help = match word {
-                "provided" => "put the condition in front of each statement: `atomic { e -> statement }`",
-                _ => "leave it out: every process may be next",
-            };
-            return Err(unsupported(self.peek().span, format!("`{word}`")).help(help));
+        if self.is("priority") {
+            let refused = unsupported(self.peek().span, "`priority`");
+            return Err(refused.help("leave it out: every process may be next"));
+        }
+        let mut provided = None;
+        if self.take("provided") {
+            self.expect("(")?;
+            provided = Some(self.expr()?);
+            self.expect(")")?;
         }
         self.expect("{")?;
         let body = self.sequence()?;
         self.expect("}")?;
         self.take(";");
-        Ok(Proctype { name, active, params, body })
+        Ok(Proctype { name, active, params, provided, body })
     }
 
     /// Whether a type stands here.

@@ -17,11 +17,11 @@ impl Parser {
                 return Ok(out);
             }
             let statement = self.deeper(Self::statement)?;
+            let statement = match self.is("unless") {
+                true => self.unless(statement)?,
+                false => statement,
+            };
             let closed = self.at > 0 && self.tokens[self.at - 1].is("}");
-            if self.is("unless") {
-                let refused = unsupported(self.peek().span, "`unless`");
-                return Err(refused.help("ask for the condition in front of each statement"));
-            }
             out.push(statement);
             let over = [";", "->", "}", "::", "fi", "od"].iter().any(|end| self.is(end));
             if !over && !closed && !self.is_at_end() {
@@ -123,6 +123,16 @@ impl Parser {
             _ if self.begins_declaration() => StmtKind::Declare(self.declarations()?),
             _ => self.plain()?,
         })
+    }
+
+    /// What stands behind a statement that is left for something else.
+    fn unless(&mut self, main: Stmt) -> Result<Stmt> {
+        let span = self.next().span;
+        let escape = self.deeper(Self::statement)?;
+        if self.is("unless") {
+            return Err(strange(self.peek().span, "a second `unless`").help("put the first one into `{ .. }`"));
+        }
+        Ok(Stmt { kind: StmtKind::Unless(main.into(), escape.into()), span, labels: Vec::new() })
     }
 
     fn block(&mut self) -> Result<Vec<Stmt>> {
