@@ -184,7 +184,7 @@ impl Config {
         Config { max_steps, ..self }
     }
 
-    /// `compare_exchange_weak` may also fail for no reason.
+    /// `compare_exchange_weak` may also fail for no reason, which costs nothing: it is an outcome, as of [`crate::any`].
     pub fn spurious_failures(self) -> Config {
         Config { spurious: true, ..self }
     }
