@@ -6,6 +6,7 @@ use crate::expressions::SECTIONS;
 use crate::library::string_functions;
 use crate::lines::Lines;
 use crate::lower::*;
+use crate::memory::Facts;
 use crate::omitted::with_operands;
 use crate::parse::parse;
 use crate::preprocess::preprocess;
@@ -129,10 +130,12 @@ fn pass(
     session: &mut Session,
     options: &Options,
 ) -> std::result::Result<Option<Loaded>, Vec<Refusal>> {
+    // Who has jumped into a statement does so in the next pass, where that is no question any more.
+    let found = Facts { entered: session.facts.entered.clone(), ..Facts::default() };
     let mut lower = Lower {
         lines,
         session,
-        found: Default::default(),
+        found,
         found_in_statics: Default::default(),
         found_known: Default::default(),
         found_calls: Default::default(),
@@ -238,13 +241,12 @@ impl<'a> Lower<'a, '_> {
         // Those that `main` is given: one argument, the program's name, which nobody looks at.
         let values: Vec<Expr> =
             signature.params.iter().enumerate().map(|(i, ty)| constant(i64::from(i == 0), ty.core(), span)).collect();
-        while let Some(name) = self.wanted.pop() {
-            self.function(&name)?;
-        }
+        self.lower_wanted()?;
         self.body = Body::default();
         let results = signature.result.is_scalar().then_some(None);
         let at = Span::default();
         self.push(StmtKind::Call(results.into_iter().collect(), proc, values), at);
+        self.run_handlers(at)?;
         self.look_for_leaks(span);
         // The process ends with `main`: threads that still run are stopped.
         if let Some(children) = self.global_names.get(CHILDREN).copied() {
@@ -260,6 +262,7 @@ impl<'a> Lower<'a, '_> {
             self.push(StmtKind::If(Guard::Expr(left), stop, Vec::new()), at);
         }
         let body = std::mem::take(&mut self.body);
+        self.lower_wanted()?;
         self.procs.push(Some(Proc {
             name: "main".into(),
             locals: body.locals,
@@ -269,6 +272,14 @@ impl<'a> Lower<'a, '_> {
             span,
         }));
         Ok(self.procs.len() - 1)
+    }
+
+    /// Functions that are called and not lowered yet.
+    fn lower_wanted(&mut self) -> Result<()> {
+        while let Some(name) = self.wanted.pop() {
+            self.function(&name)?;
+        }
+        Ok(())
     }
 
     /// What was made, as a program.

@@ -10,6 +10,7 @@ mod attributes;
 mod core;
 mod declare;
 mod dollars;
+mod entries;
 mod expressions;
 mod folder;
 mod initializers;

@@ -180,6 +180,10 @@ pub(crate) struct Body<'a> {
     /// Holds the jump under way.
     pub jump: Option<LocalId>,
     pub jumps: i64,
+    /// The numbers of the labels, by what they are called.
+    pub numbers: HashMap<String, i64>,
+    /// Where `case` labels stand that are inside of something.
+    pub cases: std::collections::BTreeSet<usize>,
     /// Locals whose lifetime is followed, as they are declared.
     pub alive: Vec<ObjectId>,
     /// Variables that are declared without a value.

@@ -98,6 +98,12 @@ pub struct Facts {
     pub roots: BTreeSet<String>,
     /// How many threads there may be, as far as seen from the text.
     pub threads: u32,
+    /// Labels that are jumped to from outside of their blocks, with their functions.
+    pub entered: BTreeSet<(String, String)>,
+    /// Whether thread-specific values have destructors.
+    pub destructors: bool,
+    /// Whether functions are registered for the end of the process.
+    pub handlers: bool,
     /// Whether the program knows offsets of fields, so that it may come from a field to its struct.
     pub offsets: bool,
 }
@@ -119,6 +125,9 @@ impl Facts {
         self.numbers |= other.numbers;
         self.roots.extend(other.roots);
         self.threads += other.threads;
+        self.entered.extend(other.entered);
+        self.destructors |= other.destructors;
+        self.handlers |= other.handlers;
         self.offsets |= other.offsets;
     }
 }

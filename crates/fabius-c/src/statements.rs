@@ -4,11 +4,12 @@
 
 use crate::core::*;
 use crate::declare::Specifiers;
+use crate::entries::{Segment, case_key, cases};
 use crate::expressions::Ex;
 use crate::lower::*;
 use crate::memory::*;
 use crate::places::{At, Lvalue, Value};
-use crate::refusal::{Refusal, Result, unsupported, wrong};
+use crate::refusal::{Result, unsupported, wrong};
 use crate::types::CType;
 use crate::unset;
 use fabius_lang::program::{BinaryOp, Block, Expr, Guard, LocalId, Stmt, StmtKind};
@@ -18,6 +19,9 @@ use lang_c::ast::{BlockItem, Statement};
 use lang_c::span::Node;
 
 type Item = Node<BlockItem>;
+
+/// A jump to no label of a `switch`.
+const NOWHERE: i64 = -1;
 
 impl<'a> Lower<'a, '_> {
     /// A statement.
@@ -45,12 +49,17 @@ impl<'a> Lower<'a, '_> {
             },
             Statement::Return(e) => self.return_(e.as_deref(), span),
             Statement::Goto(label) => self.goto(&label.node.name, span),
-            Statement::Labeled(l) => match &l.node.label.node {
-                // A label that heads no statement of a list: nobody can be outside and inside of it.
-                ast::Label::Identifier(_) => self.statement(&l.node.statement),
-                _ => unsupported(self.span(l.node.label.span), "a `case` inside of another statement is not taken")
-                    .map_err(|e: Refusal| e.help("put it directly into the block of the `switch`")),
-            },
+            Statement::Labeled(l) => {
+                let (direct, inner) = self.labels(s);
+                if direct.is_empty() {
+                    return wrong(self.span(l.node.label.span), "this label is in no `switch`");
+                }
+                let entered = self.entries(s);
+                let numbers: Vec<i64> =
+                    direct.iter().filter(|key| entered.contains(key)).map(|key| self.label_number(key)).collect();
+                self.arrive(&numbers, span)?;
+                self.statement(inner)
+            }
             Statement::Asm(_) => unsupported(span, "assembly is not taken"),
         }
     }
@@ -93,7 +102,21 @@ impl<'a> Lower<'a, '_> {
 
     fn if_(&mut self, i: &'a ast::IfStatement, span: Span) -> Result<()> {
         let mark = self.body.used.len();
-        let test = self.condition(&i.condition)?;
+        let into_yes = self.entry_numbers(&i.then_statement);
+        let into_no = i.else_statement.as_ref().map_or(Vec::new(), |no| self.entry_numbers(no));
+        let test = if into_yes.is_empty() && into_no.is_empty() {
+            self.condition(&i.condition)?
+        } else {
+            let holds = self.zeroed(fabius_lang::program::Type::Bool, span);
+            let (block, ()) = self.block(|l| {
+                let test = l.condition(&i.condition)?;
+                l.set_local(holds, test, span);
+                Ok(())
+            })?;
+            self.unless_jumping(block, span);
+            let enters = self.jumps_to_any(&into_yes, span);
+            binary(BinaryOp::Or, enters, self.read_local(holds, span))
+        };
         let at = Span { start: span.start, end: self.span(i.condition.span).end.max(span.start) };
         let given = self.body.used.split_off(mark);
         if let Some(n) = value_of(&test) {
@@ -126,12 +149,24 @@ impl<'a> Lower<'a, '_> {
             ast::ForInitializer::StaticAssert(a) => self.static_assertion(a)?,
             ast::ForInitializer::Expression(e) => {
                 let at = self.span(e.span);
-                self.full(at, |l| l.value(e).map(drop))?;
+                let (block, ()) = self.block(|l| l.full(at, |l| l.value(e).map(drop)))?;
+                self.first(block, &f.statement, at);
             }
-            ast::ForInitializer::Declaration(d) => self.declare_local(d)?,
+            ast::ForInitializer::Declaration(d) => {
+                let (block, ()) = self.block(|l| l.declare_local(d))?;
+                self.first(block, &f.statement, span);
+            }
         }
         let again = f.step.as_deref().map_or(Again::Nothing, Again::Step);
         self.loop_(f.condition.as_deref(), again, &f.statement, span)
+    }
+
+    /// What a loop does first, unless a jump goes into its body.
+    fn first(&mut self, block: Block, body: &'a Node<Statement>, span: Span) {
+        match self.entries(body).is_empty() {
+            true => self.body.out.extend(block),
+            false => self.unless_jumping(block, span),
+        }
     }
 
     /// A loop, tested in front of its body.
@@ -141,8 +176,13 @@ impl<'a> Lower<'a, '_> {
         self.body.loops += 1;
         let mut guard = None;
         let result = self.block(|l| {
-            if let Some(test) = test {
-                guard = l.leave_unless(test, true)?;
+            match test {
+                Some(test) if !l.entries(body).is_empty() => {
+                    let (block, _) = l.block(|l| l.leave_unless(test, false))?;
+                    l.unless_jumping(block, span);
+                }
+                Some(test) => guard = l.leave_unless(test, true)?,
+                None => {}
             }
             l.scoped(|l| l.statement(body))?;
             l.again(again)
@@ -230,7 +270,7 @@ impl<'a> Lower<'a, '_> {
         Ok(())
     }
 
-    fn jump_variable(&mut self) -> LocalId {
+    pub fn jump_variable(&mut self) -> LocalId {
         if let Some(id) = self.body.jump {
             return id;
         }
@@ -239,12 +279,12 @@ impl<'a> Lower<'a, '_> {
         self.body.locals.len() - 1
     }
 
-    fn set_jump(&mut self, n: i64, span: Span) {
+    pub fn set_jump(&mut self, n: i64, span: Span) {
         let id = self.jump_variable();
         self.set_local(id, constant(n, INT, span), span);
     }
 
-    fn jumps_to(&mut self, n: i64, span: Span) -> Expr {
+    pub fn jumps_to(&mut self, n: i64, span: Span) -> Expr {
         let id = self.jump_variable();
         let now = self.read_local(id, span);
         binary(BinaryOp::Eq, now, constant(n, INT, span))
@@ -272,7 +312,16 @@ impl<'a> Lower<'a, '_> {
                 return self.jump(Jump::Label(d, n), span);
             }
         }
-        unsupported(span, format!("a jump into the block of `{label}` from outside is not taken"))
+        let entered = (self.body.function.clone(), label.to_string());
+        if self.session.facts.entered.contains(&entered) {
+            return unsupported(
+                span,
+                format!("a jump to `{label}` is not taken: it is in a `switch`, or in an expression"),
+            );
+        }
+        // The next pass knows.
+        self.found.entered.insert(entered);
+        Ok(())
     }
 
     fn return_(&mut self, e: Option<&'a Ex>, span: Span) -> Result<()> {
@@ -297,43 +346,21 @@ impl<'a> Lower<'a, '_> {
 
     /// The statements of a block.
     pub fn items(&mut self, items: &'a [Item]) -> Result<()> {
-        let label = |i: &'a Item| match &i.node {
-            BlockItem::Statement(s) => labels(s),
-            _ => Vec::new(),
-        };
-        if !items.iter().any(|i| !label(i).is_empty()) {
+        let (segments, names) = self.segments(items);
+        if names.is_empty() {
             return self.run(items);
         }
-        let mut names = Vec::new();
-        let mut segments: Vec<(Vec<i64>, &'a [Item])> = Vec::new();
-        let mut first = 0;
-        let mut numbers = Vec::new();
-        for (i, item) in items.iter().enumerate() {
-            let here = label(item);
-            if here.is_empty() {
-                continue;
-            }
-            segments.push((std::mem::take(&mut numbers), &items[first..i]));
-            first = i;
-            for name in here {
-                self.body.jumps += 1;
-                numbers.push(self.body.jumps);
-                names.push(format!("{name}\0{}", self.body.jumps));
-            }
-        }
-        segments.push((numbers, &items[first..]));
         let span = items.first().map_or(Span::default(), |i| self.span(i.span));
         self.jump_variable();
         self.body.frames.push(Frame { kind: FrameKind::Labels(names), crossing: Vec::new() });
         let result = self.block(|l| {
-            for (numbers, items) in segments {
-                let test = numbers.iter().fold(l.jumps_to(0, span), |test, n| {
-                    let here = l.jumps_to(*n, span);
-                    binary(BinaryOp::Or, test, here)
-                });
+            for Segment { direct, inside, items } in segments {
+                let numbers: Vec<i64> = [0].iter().chain(&direct).chain(&inside).copied().collect();
+                let test = l.jumps_to_any(&numbers, span);
                 let (block, ()) = l.block(|l| {
-                    if !numbers.is_empty() {
-                        l.set_jump(0, span);
+                    match inside.is_empty() {
+                        true if !direct.is_empty() => l.set_jump(0, span),
+                        _ => l.arrive(&direct, span)?,
                     }
                     l.run(items)
                 })?;
@@ -371,7 +398,10 @@ impl<'a> Lower<'a, '_> {
             match &items[i].node {
                 BlockItem::Declaration(d) => self.declare_local(d)?,
                 BlockItem::StaticAssert(a) => self.static_assertion(a)?,
-                BlockItem::Statement(s) => self.statement(unlabelled(s))?,
+                BlockItem::Statement(s) => {
+                    let (_, inner) = self.labels(s);
+                    self.statement(inner)?;
+                }
             }
             i += 1;
         }
@@ -379,8 +409,10 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn switch(&mut self, s: &'a ast::SwitchStatement, span: Span) -> Result<()> {
-        let Statement::Compound(items) = &s.statement.node else {
-            return unsupported(span, "a `switch` without a block is not taken");
+        let labels = cases(s);
+        let items = match &s.statement.node {
+            Statement::Compound(items) if labels.iter().all(|(_, heads)| *heads) => items,
+            _ => return self.switch_into(s, &labels, span),
         };
         let (mark, alive) = (self.body.used.len(), self.body.alive.len());
         let at = self.span(s.expression.span);
@@ -397,18 +429,10 @@ impl<'a> Lower<'a, '_> {
             let mut any = false;
             while let Statement::Labeled(l) = &inner.node {
                 let number = segments.len() as i64 + 1;
-                match &l.node.label.node {
-                    ast::Label::Identifier(_) => break,
-                    ast::Label::Default => default = Some(number),
-                    ast::Label::Case(e) => {
-                        let n = self.case(e, &v.ty)?;
-                        tests.push((binary(BinaryOp::Eq, value.clone(), n), number));
-                    }
-                    ast::Label::CaseRange(r) => {
-                        let (lo, hi) = (self.case(&r.node.low, &v.ty)?, self.case(&r.node.high, &v.ty)?);
-                        let above = binary(BinaryOp::Le, lo, value.clone());
-                        tests.push((and(above, binary(BinaryOp::Le, value.clone(), hi)), number));
-                    }
+                match (&l.node.label.node, self.case_test(&l.node.label, &value, &v.ty)?) {
+                    (ast::Label::Identifier(_), _) => break,
+                    (_, None) => default = Some(number),
+                    (_, Some(test)) => tests.push((test, number)),
                 }
                 any = true;
                 inner = &l.node.statement;
@@ -457,6 +481,75 @@ impl<'a> Lower<'a, '_> {
         self.release(mark, at);
         self.ends_from(alive, span);
         self.cross(frame, span)
+    }
+
+    /// A `switch` with labels inside of statements: jumps to them.
+    fn switch_into(
+        &mut self,
+        s: &'a ast::SwitchStatement,
+        labels: &[(&'a Node<ast::Label>, bool)],
+        span: Span,
+    ) -> Result<()> {
+        let (mark, alive) = (self.body.used.len(), self.body.alive.len());
+        let at = self.span(s.expression.span);
+        let v = self.value(&s.expression)?;
+        let v = self.promoted(v, &s.expression)?;
+        let value = self.simple(v.parts[0].clone());
+        self.body.cases.extend(labels.iter().map(|(label, _)| label.span.start));
+        let jump = self.jump_variable();
+        let target = self.local(jump, at);
+        let set = |n: i64| vec![stmt(StmtKind::Assign(target.clone(), constant(n, INT, at)), at)];
+        let mut choice = set(NOWHERE);
+        for (label, _) in labels.iter().rev() {
+            let n = self.number_of(label);
+            if matches!(label.node, ast::Label::Default) {
+                choice = set(n);
+            }
+        }
+        for (label, _) in labels.iter().rev() {
+            let n = self.number_of(label);
+            if let Some(test) = self.case_test(label, &value, &v.ty)? {
+                choice = vec![stmt(StmtKind::If(Guard::Expr(test), set(n), choice), at)];
+            }
+        }
+        self.body.out.extend(choice);
+        self.body.frames.push(Frame { kind: FrameKind::Switch, crossing: Vec::new() });
+        let result = self.block(|l| {
+            let nowhere = l.jumps_to(NOWHERE, at);
+            let (mut leave, ()) = l.block(|l| {
+                l.set_jump(0, at);
+                Ok(())
+            })?;
+            leave.push(stmt(StmtKind::Break, at));
+            l.push(StmtKind::If(Guard::Expr(nowhere), leave, Vec::new()), at);
+            l.statement(&s.statement)?;
+            l.push(StmtKind::Break, at);
+            Ok(())
+        });
+        let frame = self.body.frames.pop().expect("it was pushed");
+        let (block, ()) = result?;
+        self.push(StmtKind::While(Guard::Expr(boolean(true, at)), block), at);
+        self.release(mark, at);
+        self.ends_from(alive, span);
+        self.cross(frame, span)
+    }
+
+    fn number_of(&mut self, label: &Node<ast::Label>) -> i64 {
+        let key = case_key(label);
+        self.label_number(&key)
+    }
+
+    /// Whether a value goes to a `case`; `None` of `default`.
+    fn case_test(&mut self, label: &'a Node<ast::Label>, value: &Expr, ty: &CType) -> Result<Option<Expr>> {
+        Ok(match &label.node {
+            ast::Label::Identifier(_) | ast::Label::Default => None,
+            ast::Label::Case(e) => Some(binary(BinaryOp::Eq, value.clone(), self.case(e, ty)?)),
+            ast::Label::CaseRange(r) => {
+                let (lo, hi) = (self.case(&r.node.low, ty)?, self.case(&r.node.high, ty)?);
+                let above = binary(BinaryOp::Le, lo, value.clone());
+                Some(and(above, binary(BinaryOp::Le, value.clone(), hi)))
+            }
+        })
     }
 
     fn case(&mut self, e: &'a Ex, ty: &CType) -> Result<Expr> {
@@ -690,26 +783,6 @@ impl<'a> Lower<'a, '_> {
             _ => Ok(Vec::new()),
         }
     }
-}
-
-/// The labels in front of a statement.
-fn labels(s: &Node<Statement>) -> Vec<String> {
-    let mut names = Vec::new();
-    let mut s = s;
-    while let Statement::Labeled(l) = &s.node {
-        let ast::Label::Identifier(name) = &l.node.label.node else { break };
-        names.push(name.node.name.clone());
-        s = &l.node.statement;
-    }
-    names
-}
-
-fn unlabelled(mut s: &Node<Statement>) -> &Node<Statement> {
-    while let Statement::Labeled(l) = &s.node {
-        let ast::Label::Identifier(_) = l.node.label.node else { break };
-        s = &l.node.statement;
-    }
-    s
 }
 
 /// Whether an item is a call of one of these functions.

@@ -100,7 +100,7 @@ fn a_random_number_below_another_one_is_one_of_so_many() {
 #[test]
 fn what_would_silently_do_nothing_is_refused() {
     for (head, main, words) in [
-        ("void f(void) {}", "atexit(f);", "`atexit` is not taken"),
+        ("#include <setjmp.h>\njmp_buf b;", "setjmp(b);", "no function that is known"),
         ("#include <signal.h>\nvoid f(int n) {}", "signal(2, f);", "`signal` is not taken"),
         ("int a[2000], b[2000];", "memset(a, 0, sizeof a);", "more than 1024 values at once"),
         ("union u { int a; _Atomic int b; } u;", "u.a = 1;", "an atomic variable in `union u` is not taken"),
@@ -461,46 +461,4 @@ fn names_may_have_dollars() {
         "verified"
     );
     assert_eq!(said(text, "main$x = 1; assert(main$x == 0);"), "Assertion");
-}
-
-#[test]
-fn an_integer_without_a_value_may_be_anything() {
-    assert_eq!(said("", "int n; assert(n != 5);"), "Assertion");
-    assert!(said("", "int n; assert(n == n);").contains("not all values"));
-    assert_eq!(said("", "unsigned char n; assert(n < 255);"), "Assertion");
-    assert_eq!(said("", "unsigned long n; assert(n != 1);"), "Assertion");
-    assert_eq!(said("", "int n; for (int i = 0; i < 3; i++) n = i; assert(n == 2);"), "verified");
-    assert_eq!(said("", "int n; while (1) { n = 2; break; } assert(n == 2);"), "verified");
-    assert_eq!(said("", "int n, k = rand() % 2; if (k) n = 1; if (k) assert(n == 1);"), "verified");
-    assert_eq!(said("", "int n, k = rand() % 2; if (k) n = 1; if (!k) assert(n == 0);"), "Assertion");
-    assert_eq!(said("", "for (int i = 0; i < 2; i++) { int n; if (i == 0) n = 1; assert(n == 1); }"), "Assertion");
-    assert_eq!(said("int f(void) { return 7; }", "int n; n = f(); assert(n == 7);"), "verified");
-    assert_eq!(
-        said("", "int n; switch (rand() % 3) { case 0: n = 1; break; default: n = 2; } assert(n > 0);"),
-        "verified"
-    );
-    assert_eq!(said("", "int n; goto set; again: assert(n == 1); return 0; set: n = 1; goto again;"), "verified");
-    assert_eq!(
-        said("", "int n = 0; int i; do { int k; if (n) assert(k == 1); else k = 1; } while (n++ < 1);"),
-        "Assertion"
-    );
-    // On one line, an assignment of 0 is none of these.
-    assert_eq!(said("", "int n; n = 0; assert(n == 0); n = 0; assert(n == 0);"), "verified");
-}
-
-#[test]
-fn what_is_declared_in_passing_is_taken() {
-    assert_eq!(said("", "extern int nowhere; extern int errors[]; return 0;"), "verified");
-    assert!(said("", "extern int nowhere; return nowhere;").contains("defined nowhere"));
-    assert_eq!(said("int f(void) { extern int later; return later; } int later = 4;", "assert(f() == 4);"), "verified");
-    let sums = "int sum(int n, int a[n]) { return n ? a[n - 1] + sum(n - 1, a) : 0; } int row(int n, int a[n][3]) { return a[n - 1][2]; }";
-    let main =
-        "int a[3] = { 1, 2, 3 }; int b[2][3] = { { 0 }, { 0, 0, 9 } }; assert(sum(3, a) == 6 && row(2, b) == 9);";
-    assert_eq!(said(sums, main), "verified");
-    let kind =
-        "#define KIND(x) _Generic((x), int: 1, char *: 2, int (*)(int): 3, default: 4)\nint f(int n) { return n; }";
-    assert_eq!(
-        said(kind, "char b[3]; assert(KIND(\"a\") == 2 && KIND(b) == 2 && KIND(f) == 3 && KIND(2L) == 4);"),
-        "verified"
-    );
 }

@@ -1,6 +1,7 @@
 //! What functions of the libraries mean.
 
 mod atomic;
+mod handlers;
 mod memory;
 mod pthread;
 mod strings;
@@ -86,6 +87,7 @@ impl<'a> Lower<'a, '_> {
         }
         if PRINTS.contains(&name) {
             self.evaluate_all(args)?;
+            self.read_texts(name, args, span)?;
             return Ok(Some(Value::void()));
         }
         if FLOATS.contains(&name) || name.strip_suffix('f').is_some_and(|name| FLOATS.contains(&name)) {
@@ -99,6 +101,13 @@ impl<'a> Lower<'a, '_> {
             return Ok(Some(self.zero(span)));
         }
         match name {
+            "__builtin_unreachable" => {
+                self.check(boolean(false, span), Check::Bound, "a place that is said not to be reached", span);
+                return Ok(Some(Value::void()));
+            }
+            "__builtin_constant_p" | "__builtin_prefetch" => {
+                return Ok(Some(self.zero(span)));
+            }
             "__builtin_expect" => {
                 let v = self.value(self.argument(args, 0, span)?)?;
                 return Ok(Some(v));
@@ -111,8 +120,12 @@ impl<'a> Lower<'a, '_> {
                 self.fails_unless(boolean(false, span), "abort", span)?;
                 return Ok(Some(Value::void()));
             }
+            "atexit" => return self.at_exit(args, span).map(Some),
             "exit" | "_exit" | "_Exit" | "quick_exit" => {
                 self.evaluate_all(args)?;
+                if name == "exit" {
+                    self.run_handlers(span)?;
+                }
                 self.look_for_leaks(span);
                 self.end(span);
                 return Ok(Some(Value::void()));
@@ -130,7 +143,7 @@ impl<'a> Lower<'a, '_> {
             }
             "scanf" | "sscanf" | "fscanf" => return self.scan(name, args, span).map(Some),
             "signal" if self.is_no_function(args) => return Ok(Some(self.zero(span))),
-            "signal" | "atexit" | "sigaction" | "setjmp" | "longjmp" => {
+            "signal" | "sigaction" | "setjmp" | "longjmp" => {
                 return unsupported(span, format!("`{name}` is not taken: what it registers would never run"))
                     .map_err(|e: Refusal| e.help("leave it out: `#ifndef __FABIUS__`"));
             }
@@ -164,6 +177,16 @@ impl<'a> Lower<'a, '_> {
             return Ok(Some(v));
         }
         self.tasks(name, args, span)
+    }
+
+    /// Whether an expression is `errno`, as headers write it.
+    pub fn is_errno(&self, e: &Ex) -> bool {
+        let Expression::UnaryOperator(u) = &e.node else { return false };
+        let Expression::Call(c) = &u.node.operand.node else { return false };
+        let Expression::Identifier(name) = &c.node.callee.node else { return false };
+        let name = name.node.name.as_str();
+        let defined = self.functions.get(name).is_some_and(|f| f.definition.is_some());
+        u.node.operator.node == lang_c::ast::UnaryOperator::Indirection && name == "__errno_location" && !defined
     }
 
     /// Others may go on for free: the first `zield` ends the step, and who is in front of the second gives way.

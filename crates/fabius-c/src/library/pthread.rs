@@ -377,6 +377,7 @@ impl<'a> Lower<'a, '_> {
             }
             self.body.out.push(assign(&place, e, at));
         }
+        self.run_destructors(at)?;
         let creates = |f: &str| self.session.calls.iter().any(|(a, b)| a == f && b == "pthread_create");
         let nested = self.functions.keys().any(|f| creates(f) && self.runs_in_threads(f));
         if nested {
@@ -458,7 +459,7 @@ impl<'a> Lower<'a, '_> {
             return Ok(Value::void());
         }
         if function == "main" {
-            self.leave_children(span);
+            self.leave_children(span)?;
         }
         let result = self.body.result.clone().unwrap_or(CType::Void);
         let values = if result.is_scalar() { self.convert(v, &result, span)?.parts } else { Vec::new() };
@@ -490,7 +491,7 @@ impl<'a> Lower<'a, '_> {
 
     fn return_from_exit(&mut self, span: Span) -> Result<()> {
         if self.body.function == "main" {
-            self.leave_children(span);
+            self.leave_children(span)?;
         }
         let result = self.body.result.clone().unwrap_or(CType::Void);
         // Nobody looks at it.
@@ -500,9 +501,14 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// The first thread ends, and the others go on.
-    fn leave_children(&mut self, span: Span) {
+    fn leave_children(&mut self, span: Span) -> Result<()> {
+        if self.session.facts.handlers {
+            return unsupported(span, "`pthread_exit` in `main` is not taken together with `atexit`");
+        }
+        self.run_destructors(span)?;
         let children = self.children(span);
         self.body.out.push(assign(&children, int(0, span), span));
+        Ok(())
     }
 
     fn set_part(&mut self, args: &'a [Ex], ty: &str, part: usize, e: Expr, span: Span) -> Result<()> {
@@ -805,11 +811,6 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn key_create(&mut self, args: &'a [Ex], span: Span) -> Result<()> {
-        if let Some(destructor) = args.get(1)
-            && !is_null(destructor)
-        {
-            return unsupported(self.span(destructor.span), "a destructor of thread-specific values is not taken");
-        }
         let made = self.hidden("$keys", INT, fabius_lang::program::Value::Int(0), Class::Sync, false);
         let made = self.global(made, span);
         let mine = self.temp(INT);
@@ -821,6 +822,9 @@ impl<'a> Lower<'a, '_> {
             plus(&made, 1, span),
         ];
         self.push(StmtKind::Atomic(block), span);
+        if args.get(1).is_some_and(|destructor| !is_null(destructor)) {
+            self.set_destructor(args, &mine, span)?;
+        }
         let to = self.pointed(strip_casts(self.argument(args, 0, span)?), span)?;
         let v = self.convert(Value::scalar(read(mine), C_INT), &to.ty, span)?;
         self.store(&to, &v, span)
@@ -828,15 +832,20 @@ impl<'a> Lower<'a, '_> {
 
     fn key_place(&mut self, args: &'a [Ex], span: Span) -> Result<Place> {
         let key = self.number(args, 0, &C_INT, span)?;
+        Ok(self.specific(key, span))
+    }
+
+    /// The running thread's value of a key.
+    pub(super) fn specific(&mut self, key: Expr, span: Span) -> Place {
         let (ty, init) = crate::lower::array_of(ADDRESS, fabius_lang::program::Value::Int(0), &[KEYS as u32]);
         let id = self.hidden("$specific", ty, init, Class::Data, true);
         let index = Projection::Index { index: cast(key, &Type::Int).into(), lo: 0, len: KEYS as u32 };
-        Ok(Place { base: Base::Global(id), path: vec![index], ty: ADDRESS, span })
+        Place { base: Base::Global(id), path: vec![index], ty: ADDRESS, span }
     }
 }
 
 /// How many keys of thread-specific values there may be.
-const KEYS: i64 = 8;
+pub(super) const KEYS: i64 = 8;
 
 fn free_to_write(p: &[Place], span: Span) -> Expr {
     let nobody = eq(read(p[0].clone()), nobody(span));

@@ -1,0 +1,176 @@
+//! What programs of every day use, one small program each: values that nobody has set, jumps, functions that are called at an end.
+
+mod common;
+
+use common::{Found, check_text};
+
+const HEAD: &str = "#include <assert.h>\n#include <pthread.h>\n#include <stdlib.h>\n#include <string.h>\n";
+
+/// What is said of a program of these declarations and this `main`.
+fn said(declarations: &str, main: &str) -> String {
+    match check_text(&format!("{HEAD}{declarations}\nint main(void) {{ {main} return 0; }}"), "sync") {
+        Found::Verified => "verified".into(),
+        Found::Bug(kind, ..) => kind,
+        Found::Other(other) if other.contains("more than is followed") => "not followed".into(),
+        Found::Other(other) => other,
+    }
+}
+
+#[test]
+fn an_integer_without_a_value_may_be_anything() {
+    assert_eq!(said("", "int n; assert(n != 5);"), "Assertion");
+    assert!(said("", "int n; assert(n == n);").contains("not all values"));
+    assert_eq!(said("", "unsigned char n; assert(n < 255);"), "Assertion");
+    assert_eq!(said("", "unsigned long n; assert(n != 1);"), "Assertion");
+    assert_eq!(said("", "int n; for (int i = 0; i < 3; i++) n = i; assert(n == 2);"), "verified");
+    assert_eq!(said("", "int n; while (1) { n = 2; break; } assert(n == 2);"), "verified");
+    assert_eq!(said("", "int n, k = rand() % 2; if (k) n = 1; if (k) assert(n == 1);"), "verified");
+    assert_eq!(said("", "int n, k = rand() % 2; if (k) n = 1; if (!k) assert(n == 0);"), "Assertion");
+    assert_eq!(said("", "for (int i = 0; i < 2; i++) { int n; if (i == 0) n = 1; assert(n == 1); }"), "Assertion");
+    assert_eq!(said("int f(void) { return 7; }", "int n; n = f(); assert(n == 7);"), "verified");
+    assert_eq!(
+        said("", "int n; switch (rand() % 3) { case 0: n = 1; break; default: n = 2; } assert(n > 0);"),
+        "verified"
+    );
+    assert_eq!(said("", "int n; goto set; again: assert(n == 1); return 0; set: n = 1; goto again;"), "verified");
+    assert_eq!(
+        said("", "int n = 0; int i; do { int k; if (n) assert(k == 1); else k = 1; } while (n++ < 1);"),
+        "Assertion"
+    );
+    // On one line, an assignment of 0 is none of these.
+    assert_eq!(said("", "int n; n = 0; assert(n == 0); n = 0; assert(n == 0);"), "verified");
+}
+
+#[test]
+fn what_is_declared_in_passing_is_taken() {
+    assert_eq!(said("", "extern int nowhere; extern int errors[]; return 0;"), "verified");
+    assert!(said("", "extern int nowhere; return nowhere;").contains("defined nowhere"));
+    assert_eq!(said("int f(void) { extern int later; return later; } int later = 4;", "assert(f() == 4);"), "verified");
+    let sums = "int sum(int n, int a[n]) { return n ? a[n - 1] + sum(n - 1, a) : 0; } int row(int n, int a[n][3]) { return a[n - 1][2]; }";
+    let main =
+        "int a[3] = { 1, 2, 3 }; int b[2][3] = { { 0 }, { 0, 0, 9 } }; assert(sum(3, a) == 6 && row(2, b) == 9);";
+    assert_eq!(said(sums, main), "verified");
+    let kind =
+        "#define KIND(x) _Generic((x), int: 1, char *: 2, int (*)(int): 3, default: 4)\nint f(int n) { return n; }";
+    assert_eq!(
+        said(kind, "char b[3]; assert(KIND(\"a\") == 2 && KIND(b) == 2 && KIND(f) == 3 && KIND(2L) == 4);"),
+        "verified"
+    );
+}
+
+#[test]
+fn what_is_printed_is_read() {
+    let two = "pthread_t t; pthread_create(&t, 0, run, 0); b[0] = 1; pthread_join(t, 0);";
+    for print in
+        ["printf(\"%d: %s\", 1, b)", "puts(b)", "fprintf(stderr, \"%*d %s\", 3, 4, b)", "perror(b)", "fputs(b, stdout)"]
+    {
+        let run = format!("#include <stdio.h>\nchar b[8]; void *run(void *p) {{ {print}; return 0; }}");
+        assert_eq!(said(&run, two), "DataRace", "{print}");
+    }
+    let address = "#include <stdio.h>\nchar b[8]; void *run(void *p) { printf(\"%p %.3s\", b, b); return 0; }";
+    assert_eq!(said(address, two), "verified");
+    assert_eq!(said("#include <stdio.h>", "char a[2]; a[0] = a[1] = 'a'; puts(a);"), "Memory");
+    assert_eq!(said("#include <stdio.h>", "const char *s = \"abc\"; puts(s); printf(\"%s\", s);"), "verified");
+}
+
+#[test]
+fn destructors_are_given_what_a_thread_leaves_behind() {
+    let key = "pthread_key_t k; int ended; void end(void *p) { __sync_fetch_and_add(&ended, (long)p); }\
+               void *run(void *p) { pthread_setspecific(k, p); return 0; }";
+    let main = |first: &str, second: &str| {
+        format!(
+            "pthread_key_create(&k, end); pthread_t a, b; pthread_create(&a, 0, run, (void *){first});\
+             pthread_create(&b, 0, run, (void *){second}); pthread_join(a, 0); pthread_join(b, 0);"
+        )
+    };
+    assert_eq!(said(key, &format!("{} assert(__sync_fetch_and_add(&ended, 0) == 5);", main("2", "3"))), "verified");
+    assert_eq!(said(key, &format!("{} assert(__sync_fetch_and_add(&ended, 0) == 3);", main("0", "3"))), "verified");
+    assert_eq!(
+        said(
+            key,
+            &format!(
+                "{} pthread_setspecific(k, (void *)1); assert(__sync_fetch_and_add(&ended, 0) == 0);",
+                main("0", "0")
+            )
+        ),
+        "verified"
+    );
+    let exits = key.replace("return 0; }", "pthread_exit(0); }");
+    assert_eq!(said(&exits, &format!("{} assert(__sync_fetch_and_add(&ended, 0) == 5);", main("2", "3"))), "verified");
+    let plain = key.replace("__sync_fetch_and_add(&ended, (long)p);", "ended += (long)p;");
+    assert_eq!(said(&plain, &main("2", "3")), "DataRace");
+    let frees = "pthread_key_t k; void *run(void *p) { int *mine = malloc(sizeof(int)); pthread_setspecific(k, mine); *mine = 1; return mine; }";
+    let main = "pthread_key_create(&k, free_it); pthread_t t; int *r; pthread_create(&t, 0, run, 0); pthread_join(t, (void **)&r);";
+    let frees = format!("void free_it(void *p) {{ free(p); }} {frees}");
+    assert_eq!(said(&frees, main), "verified");
+    assert_eq!(said(&frees, &format!("{main} *r = 2;")), "Memory");
+    let again = "pthread_key_t k; void end(void *p) { pthread_setspecific(k, p); } void *run(void *p) { pthread_setspecific(k, p); return 0; }";
+    let main = "pthread_key_create(&k, end); pthread_t t; pthread_create(&t, 0, run, (void *)1); pthread_join(t, 0);";
+    assert_eq!(said(again, main), "not followed");
+}
+
+#[test]
+fn what_is_registered_for_the_end_runs_there() {
+    let two = "int n; void one(void) { n = n * 10 + 1; } void two(void) { n = n * 10 + 2; assert(n != 12); }";
+    assert_eq!(said(two, "atexit(two); atexit(one); return 0;"), "Assertion");
+    assert_eq!(said(two, "atexit(one); atexit(two); return 0;"), "verified");
+    assert_eq!(said(two, "atexit(two); atexit(one); _exit(0);"), "verified");
+    assert_eq!(said(two, "atexit(two); atexit(one); exit(0);"), "Assertion");
+    assert!(said(two, "atexit(two); pthread_exit(0);").contains("together with `atexit`"));
+}
+
+#[test]
+fn the_last_error_may_be_any() {
+    let head = "#include <errno.h>";
+    assert_eq!(said(head, "errno = 0; int e = errno; assert(e != EINTR);"), "Assertion");
+    assert_eq!(said(head, "if (errno == EAGAIN) return 1;"), "verified");
+}
+
+#[test]
+fn functions_on_bits_and_letters_are_those_of_the_compiler() {
+    let main = r#"
+        assert(__builtin_popcount(0xf0f0) == 8 && __builtin_popcountll(~0ull) == 64 && __builtin_parity(7) == 1);
+        assert(__builtin_ctz(8) == 3 && __builtin_clz(1) == 31 && __builtin_ffs(0) == 0 && __builtin_ffs(12) == 3);
+        assert(__builtin_bswap32(0x01020304) == 0x04030201);
+        if (__builtin_constant_p(n)) n = 2;
+        if (n == 7) __builtin_unreachable();
+        char b[8] = "ab";
+        strncat(b, "cdef", 2);
+        assert(strcmp(b, "abcd") == 0 && strrchr("abca", 'a')[0] == 'a' && strrchr("ab", 'x') == 0 && strnlen(b, 2) == 2);
+        assert(strstr(b, "bc") == b + 1 && strstr(b, "cb") == 0 && memchr(b, 'c', 4) == b + 2 && atol("-9") == -9);
+    "#;
+    assert_eq!(said("int n;", main), "verified");
+    assert_eq!(said("int n;", "if (n == 0) __builtin_unreachable();"), "not followed");
+}
+
+#[test]
+fn jumps_go_into_statements() {
+    let device = "int f(int n) { int k = 0; switch (n % 4) { case 0: do { k++; case 3: k++; case 2: k++; case 1: k++; } while ((n -= 4) > 0); } return k; }";
+    assert_eq!(said(device, "assert(f(7) == 7 && f(9) == 9 && f(8) == 8 && f(1) == 1 && f(-2) == 0);"), "verified");
+    let branches = "int g(char c, int x) { switch (c) { case 'a': { case 'b': return 1; } if (x) { case 'c': return 2; } else { case 'e': x += 5; } return x; default: return 3; } }";
+    let main = "assert(g('a', 0) == 1 && g('b', 0) == 1 && g('c', 0) == 2 && g('e', 1) == 6 && g('d', 0) == 3);";
+    assert_eq!(said(branches, main), "verified");
+    let loops = "int h(int x, int y) { int r = 0, i = 10; switch (x) { case 1: for (i = 0; i < 3; i++) { r += 100; case 2: r++; if (i == y) break; }\
+                 r += 1000; if (r) case 3: r += 5; } return r * 100 + i; }";
+    let main = "assert(h(1, 1) == 120701 && h(2, 10) == 100610 && h(2, 0) == 100611 && h(3, 0) == 510 && h(4, 0) == 10 && h(1, 9) == 130803);";
+    assert_eq!(said(loops, main), "verified");
+    assert_eq!(
+        said("int s(int x) { switch (x) case 5: return 1; return 2; }", "assert(s(5) == 1 && s(6) == 2);"),
+        "verified"
+    );
+    let inner = "int t(int x, int y) { switch (x) { { case 1: switch (y) { case 1: return 11; default: break; case 2: return 12; } } case 2: return 20; default: ; } return 0; }";
+    assert_eq!(
+        said(inner, "assert(t(1, 1) == 11 && t(1, 2) == 12 && t(1, 3) == 20 && t(2, 1) == 20 && t(3, 1) == 0);"),
+        "verified"
+    );
+    let into = "int i(int x) { int r = 0; if (x) goto inside; while (r < 3) { r++; inside: r += 2; } return r; }";
+    assert_eq!(said(into, "assert(i(1) == 5 && i(0) == 3);"), "verified");
+    let deep = "int d(int x) { int r = 0; if (x == 1) goto yes; if (x == 2) goto no; if (x > 5) { r = 1; yes: r += 10; } else { r = 2; no: r += 20; { if (r > 40) goto yes; } } return r; }";
+    assert_eq!(said(deep, "assert(d(1) == 10 && d(2) == 20 && d(6) == 11 && d(0) == 22);"), "verified");
+    let back = "int b(int n) { int r = 0; { again: r += n; } n--; if (n > 0) goto again; return r; }";
+    assert_eq!(said(back, "assert(b(4) == 10);"), "verified");
+    assert!(
+        said("int e(int x) { goto in; switch (x) { case 1: in: return 1; } return 2; }", "e(1);")
+            .contains("it is in a `switch`")
+    );
+}
