@@ -120,10 +120,15 @@ fn what_is_registered_for_the_end_runs_there() {
 }
 
 #[test]
-fn the_last_error_may_be_any() {
-    let head = "#include <errno.h>";
-    assert_eq!(said(head, "errno = 0; int e = errno; assert(e != EINTR);"), "Assertion");
-    assert_eq!(said(head, "if (errno == EAGAIN) return 1;"), "verified");
+fn each_thread_has_its_own_last_error() {
+    let head = "#include <errno.h>\n#include <semaphore.h>\nsem_t s; void *run(void *p) { errno = 7; return 0; }";
+    let thread = "pthread_t t; errno = 3; pthread_create(&t, 0, run, 0); assert(errno == 3); pthread_join(t, 0); assert(errno == 3);";
+    assert_eq!(said(head, thread), "verified");
+    assert_eq!(
+        said(head, "assert(sem_trywait(&s) == -1 && errno == EAGAIN); errno = EINTR; assert(errno == 4);"),
+        "verified"
+    );
+    assert_eq!(said(head, "errno++; assert(errno == 0);"), "Assertion");
 }
 
 #[test]
@@ -173,4 +178,38 @@ fn jumps_go_into_statements() {
         said("int e(int x) { goto in; switch (x) { case 1: in: return 1; } return 2; }", "e(1);")
             .contains("it is in a `switch`")
     );
+}
+
+#[test]
+fn elements_are_sorted_by_what_compares_them() {
+    let head = "struct s { short key; int value; };\n\
+                int up(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }\n\
+                int down(const void *a, const void *b) { return *(const int *)b - *(const int *)a; }\n\
+                int by_key(const void *a, const void *b) { return ((const struct s *)a)->key - ((const struct s *)b)->key; }";
+    let numbers = "int a[5] = { 3, 1, 4, 1, 5 };";
+    let sorted = "assert(a[0] == 1 && a[1] == 1 && a[2] == 3 && a[3] == 4 && a[4] == 5);";
+    assert_eq!(said(head, &format!("{numbers} qsort(a, 5, sizeof(int), up); {sorted}")), "verified");
+    assert_eq!(
+        said(head, &format!("{numbers} qsort(a, 5, sizeof(int), down); assert(a[0] == 5 && a[4] == 1);")),
+        "verified"
+    );
+    assert_eq!(
+        said(head, &format!("{numbers} qsort((void *)(a + 1), 2, sizeof a[0], up); assert(a[1] == 1 && a[2] == 4);")),
+        "verified"
+    );
+    assert_eq!(said(head, &format!("{numbers} qsort(a, 4, sizeof(int), up); {sorted}")), "verified");
+    assert_eq!(said(head, &format!("{numbers} qsort(a, 3, sizeof(int), up); {sorted}")), "Assertion");
+    assert_eq!(said(head, &format!("{numbers} qsort(a, 6, sizeof(int), up);")), "Memory");
+    let structs = "struct s *p = malloc(3 * sizeof(struct s)); p[0].key = 2; p[1].key = 1; p[2].key = 2; p[0].value = 7; p[2].value = 8;";
+    let sorted = "assert(p[0].key == 1 && p[1].value == 7 && p[2].value == 8);";
+    assert_eq!(said(head, &format!("{structs} qsort(p, 3, sizeof *p, by_key); {sorted}")), "verified");
+}
+
+#[test]
+fn each_byte_is_filled() {
+    let main = "int a[3]; unsigned u; short s[2]; long l; char c[3]; memset(a, -1, sizeof a); memset(&u, 0xab, sizeof u);\
+                memset(s, 1, sizeof s); memset(&l, 0x180, sizeof l); memset(c, 'x', 2);\
+                assert(a[2] == -1 && u == 0xababababu && s[1] == 257 && l == (long)0x8080808080808080 && c[1] == 'x' && c[2] == 0);";
+    assert_eq!(said("", main), "verified");
+    assert!(said("struct s { int a, b; } v;", "memset(&v, 1, sizeof v);").contains("zeros only"));
 }

@@ -107,6 +107,7 @@ impl<'a> Lower<'a, '_> {
                 };
                 self.field(lv, name, span)
             }
+            Expression::UnaryOperator(_) if self.is_errno(e) => self.errno(span),
             Expression::UnaryOperator(u) if u.node.operator.node == Un::Indirection => {
                 self.pointed(&u.node.operand, span)
             }

@@ -27,8 +27,6 @@ impl<'a> Lower<'a, '_> {
                 let address = self.address_of(&lv)?;
                 Ok(Value::scalar(address, lv.ty.clone().pointer()))
             }
-            // What the library says there may be anything.
-            Un::Indirection if self.is_errno(e) => self.any_of(&INT, span),
             Un::Indirection => {
                 let lv = self.lvalue(e)?;
                 if let (CType::Function(_), At::Deref { address, .. }) = (&lv.ty, &lv.at) {
@@ -109,10 +107,6 @@ impl<'a> Lower<'a, '_> {
             Op::Index => {
                 let lv = self.lvalue(e)?;
                 self.load(&lv)
-            }
-            Op::Assign if self.is_errno(lhs) => {
-                let v = self.value(rhs)?;
-                self.convert(v, &INT, span)
             }
             Op::Assign => {
                 let to = if self.has_allocation(rhs) { Some(self.type_of(lhs)?) } else { None };

@@ -80,7 +80,7 @@ impl Lower<'_, '_> {
     }
 
     /// The operand of a minus.
-    pub(super) fn negatable(&mut self, v: Value, span: Span) -> Value {
+    pub fn negatable(&mut self, v: Value, span: Span) -> Value {
         let Some(bits) = self.looks_for_overflow(&v.parts[0]) else { return v };
         let x = self.simple(v.parts[0].clone());
         let (least, _) = range(bits);

@@ -24,6 +24,9 @@ pub const WRONG_FREES: [&str; 2] = [NOT_ALLOCATED, FREED_TWICE];
 /// So many values are written at once at most.
 const MOST: i64 = 1024;
 
+/// 1 in each byte of an integer.
+const EACH_BYTE: i64 = 0x0101_0101_0101_0101;
+
 /// How much is allocated: what, and how many.
 struct Wanted {
     ty: CType,
@@ -365,20 +368,23 @@ impl<'a> Lower<'a, '_> {
         let lv = self.pointed(first, span)?;
         if !bzero {
             let byte = self.number(args, 1, &LONG, span)?;
-            let bytes = matches!(lv.ty.plain(), CType::Int { bits: 8, .. } | CType::Bool);
+            let bytes = lv.ty.is_integer();
             if value_of(&byte) != Some(0) && !bytes {
-                return unsupported(span, "memory is filled with zeros only, but for characters");
+                return unsupported(span, "memory is filled with zeros only, but for integers");
             }
         }
         let n = self.elements(args, if bzero { 1 } else { 2 }, &lv.ty.clone(), span)?;
         for i in 0..n {
             let place = self.following(&lv, i, span)?;
-            if bzero || !matches!(lv.ty.plain(), CType::Int { bits: 8, .. } | CType::Bool) {
+            if bzero || !lv.ty.is_integer() {
                 self.clear_place(&place, span)?;
             } else {
+                // Each byte of the number is that one.
                 let byte = self.value(self.argument(args, 1, span)?)?;
-                let byte = self.convert(byte, &lv.ty, span)?;
-                self.store(&place, &byte, span)?;
+                let byte = self.convert(byte, &CType::Int { bits: 8, signed: false }, span)?;
+                let all = binary(BinaryOp::Mul, cast(byte.parts[0].clone(), &WORD), constant(EACH_BYTE, WORD, span));
+                let all = self.convert(Value::scalar(all, CType::Int { bits: 64, signed: false }), &lv.ty, span)?;
+                self.store(&place, &all, span)?;
             }
         }
         let address = self.found.clone();

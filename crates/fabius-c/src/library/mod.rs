@@ -4,6 +4,7 @@ mod atomic;
 mod handlers;
 mod memory;
 mod pthread;
+mod sort;
 mod strings;
 mod svcomp;
 mod tasks;
@@ -120,6 +121,7 @@ impl<'a> Lower<'a, '_> {
                 self.fails_unless(boolean(false, span), "abort", span)?;
                 return Ok(Some(Value::void()));
             }
+            "qsort" => return self.sort(args, span).map(Some),
             "atexit" => return self.at_exit(args, span).map(Some),
             "exit" | "_exit" | "_Exit" | "quick_exit" => {
                 self.evaluate_all(args)?;
@@ -156,6 +158,7 @@ impl<'a> Lower<'a, '_> {
                 };
                 let v = self.value(self.argument(args, 0, span)?)?;
                 let v = self.convert(v, &ty, span)?;
+                let v = self.negatable(v, span);
                 let e = self.simple(v.parts[0].clone());
                 let zero = constant(0, e.ty.clone(), span);
                 let less = binary(fabius_lang::program::BinaryOp::Lt, e.clone(), zero);
@@ -187,6 +190,13 @@ impl<'a> Lower<'a, '_> {
         let name = name.node.name.as_str();
         let defined = self.functions.get(name).is_some_and(|f| f.definition.is_some());
         u.node.operator.node == lang_c::ast::UnaryOperator::Indirection && name == "__errno_location" && !defined
+    }
+
+    /// `errno`: each thread has its own.
+    pub fn errno(&mut self, span: Span) -> Result<Lvalue> {
+        let id = self.make_static("$errno", "errno", &mut C_INT.clone(), None, span)?;
+        self.make_per_thread(id);
+        Ok(self.whole(id, span))
     }
 
     /// Others may go on for free: the first `zield` ends the step, and who is in front of the second gives way.

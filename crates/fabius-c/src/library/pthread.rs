@@ -16,6 +16,7 @@ use fabius_trace::Span;
 use lang_c::ast::{Expression, UnaryOperator};
 
 const EBUSY: i64 = 16;
+const EAGAIN: i64 = 11;
 const ETIMEDOUT: i64 = 110;
 const EDEADLK: i64 = 35;
 const EPERM: i64 = 1;
@@ -190,7 +191,17 @@ impl<'a> Lower<'a, '_> {
                 let lv = self.object(args, 0, "sem_t", span)?;
                 let some = |p: &[Place]| binary(BinaryOp::Gt, read(p[0].clone()), int(0, span));
                 self.waits_for_some_time(if name == "sem_trywait" { TRIES } else { GIVES_UP }, span);
-                return self.try_it(&lv, 1, -1, span, some, |p| vec![plus(&p[0], -1, span)]);
+                let result = self.try_it(&lv, 1, -1, span, some, |p| vec![plus(&p[0], -1, span)])?;
+                if let (true, Some(result)) = (self.functions.contains_key("__errno_location"), &result) {
+                    let failed = binary(BinaryOp::Ne, result.parts[0].clone(), int(0, span));
+                    let why = int(if name == "sem_trywait" { EAGAIN } else { ETIMEDOUT }, span);
+                    let (block, ()) = self.block(|s| {
+                        let errno = s.errno(span)?;
+                        s.store(&errno, &Value::scalar(why, C_INT), span)
+                    })?;
+                    self.push(StmtKind::If(Guard::Expr(failed), block, Vec::new()), span);
+                }
+                return Ok(result);
             }
             "sem_post" => {
                 let lv = self.object(args, 0, "sem_t", span)?;

@@ -1,0 +1,94 @@
+//! `qsort`: by insertion, so that elements that are equal keep their order.
+
+use super::{assign, strip_casts};
+use crate::core::*;
+use crate::expressions::Ex;
+use crate::lower::Lower;
+use crate::places::Value;
+use crate::refusal::{Result, unsupported};
+use crate::types::CType;
+use fabius_lang::program::{BinaryOp, Check, Expr, Guard, Place, StmtKind};
+use fabius_trace::Span;
+
+impl<'a> Lower<'a, '_> {
+    pub(super) fn sort(&mut self, args: &'a [Ex], span: Span) -> Result<Value> {
+        let number = |n: i64| constant(n, ADDRESS, span);
+        let first = self.value(strip_casts(self.argument(args, 0, span)?))?;
+        let Some(of) = first.ty.pointee().filter(|ty| **ty != CType::Void).cloned() else {
+            return unsupported(span, "what is sorted here is not known");
+        };
+        let first = self.keep(first.parts[0].clone());
+        let count = self.number(args, 1, &crate::types::LONG, span)?;
+        let width = self.number(args, 2, &crate::types::LONG, span)?;
+        let size = self.types().size(&of).unwrap_or(1);
+        self.check(
+            binary(BinaryOp::Eq, width, number(size)),
+            Check::Bound,
+            "elements of another size are sorted",
+            span,
+        );
+        let compare = self.value(self.argument(args, 3, span)?)?;
+        let compare = self.convert(compare, &CType::Void.pointer(), span)?;
+        let compare = self.keep(compare.parts[0].clone());
+        let (i, j) = (self.temp(ADDRESS), self.temp(ADDRESS));
+        let (i, j) = (self.local(i, span), self.local(j, span));
+        let (outer, ()) = self.block(|s| {
+            s.body.out.push(assign(&j, read(i.clone()), span));
+            let (inner, ()) = s.block(|s| s.sort_down(&first, &of, &j, &compare, span))?;
+            let more = binary(BinaryOp::Lt, number(0), read(j));
+            s.push(StmtKind::While(Guard::Expr(more), inner), span);
+            s.body.out.push(assign(&i, binary(BinaryOp::Add, read(i.clone()), number(1)), span));
+            Ok(())
+        })?;
+        self.body.out.push(assign(&i, number(1), span));
+        self.push(StmtKind::While(Guard::Expr(binary(BinaryOp::Lt, read(i), count)), outer), span);
+        Ok(Value::void())
+    }
+
+    /// Exchanges an element with the one in front of it, or leaves the loop if they are in order.
+    fn sort_down(&mut self, first: &Expr, of: &CType, j: &Place, compare: &Expr, span: Span) -> Result<()> {
+        let number = |n: i64| constant(n, ADDRESS, span);
+        let size = self.types().size(of).unwrap_or(1);
+        let offset = binary(BinaryOp::Mul, read(j.clone()), number(size));
+        let here = self.keep(binary(BinaryOp::Add, first.clone(), offset));
+        let before = self.keep(binary(BinaryOp::Sub, here.clone(), number(size)));
+        let result = self.zeroed(INT, span);
+        self.compare_at(compare, &before, &here, result, span)?;
+        let sorted = binary(BinaryOp::Le, self.read_local(result, span), constant(0, INT, span));
+        let leave = vec![stmt(StmtKind::Break, span)];
+        self.push(StmtKind::If(Guard::Expr(sorted), leave, Vec::new()), span);
+        let place = |s: &mut Self, at: &Expr| s.deref(Value::scalar(at.clone(), of.clone().pointer()), span);
+        let (a, b) = (place(self, &before)?, place(self, &here)?);
+        let (x, y) = (self.load(&a)?, self.load(&b)?);
+        self.store(&a, &y, span)?;
+        self.store(&b, &x, span)?;
+        self.body.out.push(assign(j, binary(BinaryOp::Sub, read(j.clone()), number(1)), span));
+        Ok(())
+    }
+
+    /// Calls the function at an address with two pointers.
+    fn compare_at(&mut self, at: &Expr, a: &Expr, b: &Expr, result: usize, span: Span) -> Result<()> {
+        let mut found = boolean(false, span);
+        for name in self.session.facts.functions.clone() {
+            let Some(f) = self.functions.get(&name).filter(|f| f.definition.is_some()) else { continue };
+            let signature = f.signature.clone();
+            if signature.params.len() != 2
+                || !signature.params.iter().all(CType::is_pointer)
+                || signature.result != crate::types::INT
+            {
+                continue;
+            }
+            let number = crate::memory::FUNCTIONS + 1 + f.number;
+            let here = binary(BinaryOp::Eq, at.clone(), constant(number, ADDRESS, span));
+            found = binary(BinaryOp::Or, found, here.clone());
+            let (block, ()) = self.block(|s| {
+                let v = s.call_with(&name, vec![a.clone(), b.clone()], span)?;
+                s.set_local(result, v.parts[0].clone(), span);
+                Ok(())
+            })?;
+            self.push(StmtKind::If(Guard::Expr(here), block, Vec::new()), span);
+        }
+        self.check(found, Check::Bound, "no function that compares is there", span);
+        Ok(())
+    }
+}
