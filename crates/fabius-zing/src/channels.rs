@@ -46,10 +46,21 @@ impl Body<'_, '_> {
         place
     }
 
-    /// Whether there is a message.
-    pub fn has_message(&self, channel: &Channel, span: Span) -> core::Expr {
+    /// Whether there is a message, behind those that are taken from other channels before, which may be the same.
+    pub fn has_message<'c>(
+        &self,
+        channel: &Channel,
+        before: impl Iterator<Item = &'c Channel>,
+        span: Span,
+    ) -> core::Expr {
+        let number = |n| constant(n, Type::Int, span);
+        let taken = before.filter(|other| other.record == channel.record).map(|other| {
+            let same = binary(BinaryOp::Eq, other.object.clone(), channel.object.clone());
+            if_else(same, number(1), number(0))
+        });
+        let taken = taken.reduce(|a, b| binary(BinaryOp::Add, a, b)).unwrap_or(number(0));
         let size = read(self.size_of(channel, span));
-        core::Expr { span, ..binary(BinaryOp::Gt, cast(size, &Type::Int), constant(0, Type::Int, span)) }
+        core::Expr { span, ..binary(BinaryOp::Gt, cast(size, &Type::Int), taken) }
     }
 
     /// `send(c, e);`.

@@ -71,7 +71,7 @@ impl Body<'_, '_> {
                             let said = format!("messages are `{message}`, and this is `{ty}`");
                             return Err(crate::refusal::wrong(to.span, said));
                         }
-                        let condition = self.has_message(&channel, branch.span);
+                        let condition = self.has_message(&channel, takes.iter().map(|(taken, ..)| taken), branch.span);
                         takes.push((channel, place, branch.span));
                         condition
                     }

@@ -221,6 +221,13 @@ const SMALL: &[(&str, &str, Said)] = &[
         NONE,
     ),
     (
+        "two messages of one channel under two names are two",
+        "chan C int; class M { static C c = new C; activate static void r() { C d; int x; int y; d = c; send(c, 5);
+         select { receive(c, x) && receive(d, y) -> assert(false); timeout -> send(c, 6); }
+         select { receive(c, x) && receive(d, y) -> assert(x == 5 && y == 6 && sizeof(c) == 0); } } };",
+        NONE,
+    ),
+    (
         "who waits for a message that does not come is stuck",
         "chan C int; class M { static C c = new C; activate static void r() { int x; select { receive(c, x) -> ; } } };",
         STUCK,
