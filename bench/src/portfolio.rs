@@ -5,8 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Seconds after which all engines together are given up.
+/// Seconds after which one engine alone is given up.
 const PATIENCE: f64 = 20.0;
+
+/// Seconds that all engines together may take where the best of them takes so many.
+fn allowed(best: f64) -> f64 {
+    1.5 * best + 0.1
+}
 
 /// How often those are measured again that seem late: a busy machine is late by itself.
 const AGAIN: usize = 4;
@@ -39,9 +44,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         if !names.is_empty() && !names.iter().any(|n| name.contains(n)) {
             continue;
         }
-        let mut together = ask(&fabius, program, None, PATIENCE)?;
+        let mut together = ask(&fabius, program, None, allowed(PATIENCE))?;
         // Who takes longer than all together is not the one that they are late behind.
-        let patience = if together.is_definite { together.seconds } else { PATIENCE };
+        let patience = if together.is_definite { together.seconds.min(PATIENCE) } else { PATIENCE };
         let mut best: Option<(&str, Answered)> = None;
         for engine in ENGINES {
             let alone = ask(&fabius, program, Some(engine), patience)?;
@@ -56,7 +61,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         answered += 1;
         for _ in 0..AGAIN {
             if together.is_definite && is_late(&together, &best) {
-                together.seconds = together.seconds.min(ask(&fabius, program, None, PATIENCE)?.seconds);
+                together.seconds = together.seconds.min(ask(&fabius, program, None, allowed(PATIENCE))?.seconds);
                 best.seconds = best.seconds.min(ask(&fabius, program, Some(engine), PATIENCE)?.seconds);
             }
         }
@@ -80,7 +85,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 }
 
 fn is_late(together: &Answered, best: &Answered) -> bool {
-    together.seconds > 1.5 * best.seconds + 0.1
+    together.seconds > allowed(best.seconds)
 }
 
 struct Answered {

@@ -28,6 +28,8 @@ pub struct Work {
     pub program: Program,
     pub id: ProgramId,
     pub ask: Ask,
+    /// When those begin that are not the first.
+    pub others_begin: Instant,
     pub deadline: Option<Instant>,
     pub stop: Arc<AtomicBool>,
     /// Nobody explores any more: random walks need not rest.
@@ -92,7 +94,7 @@ fn some_of_each(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, Memb
 }
 
 /// The first walks take so long beside the others. Later ones take a twentieth of the time.
-const FIRST_WALKS: Duration = Duration::from_millis(400);
+const FIRST_WALKS: Duration = Duration::from_millis(800);
 
 /// Walks for a while, and rests while others explore: what is found at random at all is mostly found at once.
 fn walk(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, MemberError> {
@@ -105,19 +107,28 @@ fn walk(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, MemberError>
         let jobs = if work.others_rest.load(Ordering::Relaxed) { work.ask.jobs } else { 1 };
         let report = walk_for(work, Some(time), jobs, seed, news)?;
         let is_over = !matches!(report.verdict, Verdict::Unknown { reason: Reason::Time, .. });
-        if is_over || work.left().is_some_and(|left| left.is_zero()) {
+        if is_over {
+            // A small program is decided by who finds the least cost.
+            rest(work, work.others_begin);
             return Ok(report);
         }
-        let rest = Instant::now() + length * 19;
-        while Instant::now() < rest && !work.others_rest.load(Ordering::Relaxed) {
-            if work.stop.load(Ordering::Relaxed) || work.left().is_some_and(|left| left.is_zero()) {
-                return Ok(report);
-            }
-            std::thread::sleep(OFTEN);
+        if work.left().is_some_and(|left| left.is_zero()) || !rest(work, Instant::now() + length * 19) {
+            return Ok(report);
         }
-        length += FIRST_WALKS / 4;
+        length += FIRST_WALKS / 8;
     }
     unreachable!("there is always another seed")
+}
+
+/// Does nothing while others explore, until then; says whether to go on.
+fn rest(work: &Work, until: Instant) -> bool {
+    while Instant::now() < until && !work.others_rest.load(Ordering::Relaxed) {
+        if work.stop.load(Ordering::Relaxed) || work.left().is_some_and(|left| left.is_zero()) {
+            return false;
+        }
+        std::thread::sleep(OFTEN);
+    }
+    true
 }
 
 fn walk_for(
@@ -282,6 +293,40 @@ pub fn nothing_known(member: Member, id: &ProgramId, reason: Reason, elapsed: Du
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+
+    /// Somebody else may find the same with the least cost.
+    #[test]
+    fn a_bug_that_is_found_at_random_is_told_when_the_others_begin() {
+        let source = "init { assert false; }\n";
+        let program = fabius_lang::compile(source, &fabius_lang::Options::default()).expect("it is a program");
+        let work = Arc::new(Work {
+            id: program_id("test.fab", source, &[], &[]),
+            program,
+            ask: Ask {
+                only: None,
+                is_explorable: true,
+                points: Points::All,
+                deadlock: true,
+                time: None,
+                memory: None,
+                jobs: 1,
+            },
+            others_begin: Instant::now() + Duration::from_secs(3600),
+            deadline: None,
+            stop: Arc::default(),
+            others_rest: AtomicBool::new(false),
+        });
+        let walking = std::thread::spawn({
+            let work = Arc::clone(&work);
+            move || run(Member::RandomWalks, &work, &|_| {})
+        });
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(!walking.is_finished());
+        work.stop.store(true, Ordering::Relaxed);
+        let found = walking.join().expect("it does not panic").expect("it fits");
+        assert!(matches!(found.verdict, Verdict::Bug { .. } | Verdict::Unknown { .. }), "{:?}", found.verdict);
+    }
 
     #[test]
     fn no_option_is_named_that_is_not_there() {

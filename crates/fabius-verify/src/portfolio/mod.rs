@@ -116,7 +116,9 @@ impl MemberError {
 }
 
 /// How much later those begin that are not the first: small programs are decided by then, and always by the same member.
-const HEAD_START: Duration = Duration::from_millis(100);
+/// Random walks begin at once, and tell of a bug only then: what they find is mostly found soon, and needs a processor until
+/// then.
+const HEAD_START: Duration = Duration::from_millis(60);
 
 /// How long others are waited for at least, once somebody has an answer that leaves something out.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -205,7 +207,8 @@ impl Race {
         let members: Vec<Member> = Member::ALL.into_iter().filter(fits).collect();
         // Who knows of more threads than there are waits for who knows of these.
         let first = members.iter().find(|m| any || **m != Member::AnyThreads).copied();
-        let at = |member| if Some(member) == first { began } else { began + HEAD_START };
+        let is_at_once = |member| Some(member) == first || member == Member::RandomWalks;
+        let at = |member| if is_at_once(member) { began } else { began + HEAD_START };
         let runner = |member| Runner { member, at: at(member), has_begun: false, outcome: None };
         let runners: Vec<Runner> = members.into_iter().map(runner).collect();
         let (sender, receiver) = channel();
@@ -217,6 +220,7 @@ impl Race {
             program: program.clone(),
             id: id.clone(),
             ask: ask.clone(),
+            others_begin: began + HEAD_START,
             deadline,
             stop: Arc::clone(&stop),
             others_rest,
