@@ -203,6 +203,7 @@ fn pass(
         let refusal = |d: Diagnostic| Refusal { code: "E0703", span: d.span, message: d.message, help: d.help };
         return Err(diagnostics.into_iter().map(refusal).collect());
     }
+    crate::narrow::narrow(&mut program);
     program.tried = wide_choices(&program);
     let havocked = lower.havocked.into_iter().collect();
     Ok(Some(Loaded { source: lines.source.clone(), program, havocked, relaxed: lower.relaxed }))

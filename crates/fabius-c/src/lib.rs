@@ -20,6 +20,7 @@ mod lines;
 mod lower;
 mod memory;
 mod mixed;
+mod narrow;
 mod omitted;
 mod parse;
 mod places;

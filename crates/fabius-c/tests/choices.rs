@@ -94,3 +94,80 @@ fn random_programs_say_what_trying_all_values_says() {
     }
     assert!(bugs > 3 && verified > 5, "{bugs} bugs, {verified} verified");
 }
+
+#[test]
+fn values_that_are_dropped_at_once_are_not_chosen() {
+    let n = "g = __VERIFIER_nondet_int(); __VERIFIER_assume(g >= 2 && g < 6);";
+    assert_eq!(said("int g, a[6];", &format!("{n} a[g] = 1; assert(g * g < 36);")), "verified");
+    assert_eq!(said("int g, a[5];", &format!("{n} a[g] = 1;")), "IndexOutOfBounds");
+    // What does not compare with constants is not known.
+    assert_eq!(
+        said("int g, k = 6;", "g = __VERIFIER_nondet_int(); __VERIFIER_assume(g < k); assert(g < 6);"),
+        "not all"
+    );
+    let fails = "g = __VERIFIER_nondet_int(); assert(g != 40); __VERIFIER_assume(g == 3);";
+    assert_ne!(said("int g;", fails), "verified");
+    let divides = "g = __VERIFIER_nondet_int(); h = 8 / (g - 40); __VERIFIER_assume(g == 3);";
+    assert_ne!(said("int g, h;", divides), "verified");
+}
+
+/// What others see of a value counts, though it is dropped afterwards.
+#[test]
+fn values_that_others_may_see_are_chosen() {
+    let see = "#include <pthread.h>\nint g, h; void *see(void *p) { assert(g != 40); return p; }";
+    let before = "pthread_t t; pthread_create(&t, 0, see, 0);";
+    let choose = "g = __VERIFIER_nondet_int(); __VERIFIER_assume(g == 3);";
+    assert_eq!(said(see, &format!("{choose} {before}")), "verified");
+    assert_ne!(said(see, &format!("{before} {choose}")), "verified");
+    assert_ne!(said(see, &format!("for (int i = 0; i < 2; i++) {{ {choose} {before} }}")), "verified");
+    let through = format!("{see} void begin(void) {{ {before} }}");
+    assert_ne!(said(&through, &format!("begin(); {choose}")), "verified");
+    let again = format!("{see} int main(void); void *more(void *p) {{ main(); return p; }}");
+    let twice = format!("{choose} pthread_t u; if (!h) {{ h = 1; pthread_create(&u, 0, more, 0); }} {before}");
+    assert_ne!(said(&again, &twice), "verified");
+}
+
+/// One value after the other, as they are and as the search has them.
+#[test]
+fn conditions_at_random_drop_what_they_drop() {
+    let mut rng = fastrand::Rng::with_seed(7);
+    let holds = |op: &str, a: i32, b: i32| match op {
+        "<" => a < b,
+        "<=" => a <= b,
+        "==" => a == b,
+        "!=" => a != b,
+        ">=" => a >= b,
+        _ => a > b,
+    };
+    let mut wrong = 0;
+    for _ in 0..60 {
+        let mut part = || {
+            let op = ["<", "<=", "==", "!=", ">=", ">"][rng.usize(0..6)];
+            (op, rng.i32(-130..130), if rng.bool() { "&&" } else { "||" }, rng.bool())
+        };
+        let parts: Vec<_> = (0..3).map(|_| part()).collect();
+        let text = |of: &[(&str, i32, &str, bool)]| {
+            of.iter().fold("1".to_string(), |text, (op, n, and, not)| {
+                format!("({text} {and} {}(g {op} {n}))", if *not { "!" } else { "" })
+            })
+        };
+        let truth = |of: &[(&str, i32, &str, bool)], g: i32| {
+            of.iter().fold(true, |all, (op, n, and, not)| {
+                let one = holds(op, g, *n) != *not;
+                if *and == "&&" { all && one } else { all || one }
+            })
+        };
+        let (kept, left) = parts.split_at(2);
+        let expected = (-128..128).any(|g| truth(kept, g) && !truth(left, g));
+        let main = format!("g = __VERIFIER_nondet_char(); __VERIFIER_assume({}); assert({});", text(kept), text(left));
+        let found = said("signed char g; signed char __VERIFIER_nondet_char(void);", &main);
+        match found.as_str() {
+            // All that were left are dropped.
+            "verified" => assert!(!expected, "{main}"),
+            "Assertion" => assert!(expected, "{main}"),
+            other => assert!(!expected && !(-128..128).any(|g| truth(kept, g)), "{main}: {other}"),
+        }
+        wrong += u32::from(expected);
+    }
+    assert!((10..50).contains(&wrong), "{wrong}");
+}

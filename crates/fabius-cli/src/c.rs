@@ -218,3 +218,8 @@ impl Chosen {
         if unsigned { self.code.to_string() } else { (self.code as i64).to_string() }
     }
 }
+
+/// The last character of a span: where a call ends, as witnesses have it.
+pub fn end_of(span: Span) -> Span {
+    Span { start: span.end.saturating_sub(1), end: span.end }
+}

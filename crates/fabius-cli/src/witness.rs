@@ -2,8 +2,10 @@
 
 use crate::args::common::{DataModelArg, ProgramArgs};
 use crate::failure::{Failure, input};
-use crate::files;
+use crate::{c, files};
 use fabius_c::Property;
+use fabius_lang::program::{Expr, ExprKind, Program, StmtKind, Value};
+use fabius_lang::walk::statements;
 use fabius_trace::{BugKind, Points, Schedule, Turn, parts_of_wide};
 use std::path::{Path, PathBuf};
 use yaml_rust2::{Yaml, YamlLoader};
@@ -108,13 +110,14 @@ fn steps(segments: &[Yaml], file: &str) -> Result<(Vec<Step>, Place), String> {
 }
 
 impl Witness {
-    /// The schedules that its steps may be in a program with this text: what comes before threads are started is a step of
-    /// its own, or there is nothing.
-    pub fn schedules(&self, text: &str) -> Result<[Schedule; 2], String> {
+    /// The schedules that its steps may be in a program: what comes before threads are started is a step of its own, or there is
+    /// nothing.
+    pub fn schedules(&self, program: &Program) -> Result<[Schedule; 2], String> {
+        let asked = choices(program);
         let turns = self.steps.iter().map(|step| {
             let mut choices = Vec::new();
             for (place, value) in &step.values {
-                choices.extend(self.choices(text, *place, *value)?);
+                choices.extend(alternative(&asked, *place, *value)?);
             }
             Ok(Turn { task: step.thread, choices })
         });
@@ -124,44 +127,6 @@ impl Witness {
             first.task = Turn::START;
         }
         Ok([with_start, plain])
-    }
-
-    /// The alternative that makes the call that ends at a place return a value.
-    fn choices(&self, text: &str, (line, column): Place, value: i128) -> Result<Vec<u32>, String> {
-        let line_of = text.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default();
-        let end = column.map_or(line_of.len(), |c| c as usize);
-        let before: String = line_of.chars().take(end).collect();
-        let call = before.trim_end().trim_end_matches(')').trim_end().trim_end_matches('(').trim_end();
-        let from = call.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |i| i + 1);
-        let name = &call[from..];
-        let word = if self.ilp32 { 32 } else { 64 };
-        let (bits, signed) = match name.strip_prefix("__VERIFIER_nondet_") {
-            None if matches!(name, "rand" | "random") => (31, false),
-            Some("bool" | "_Bool") => (1, false),
-            Some("char") => (8, true),
-            Some("uchar" | "unsigned_char") => (8, false),
-            Some("short") => (16, true),
-            Some("ushort") => (16, false),
-            Some("int") => (32, true),
-            Some("uint" | "unsigned" | "u32") => (32, false),
-            Some("long") => (word, true),
-            Some("ulong" | "size_t") => (word, false),
-            Some("longlong" | "loff_t") => (64, true),
-            Some("ulonglong") => (64, false),
-            _ => return Err(format!("what `{name}` in line {line} may return is not known")),
-        };
-        let (lo, hi) = match (bits, signed) {
-            // What is chosen of the widest type without a sign is its code.
-            (64, false) => (i128::from(i64::MIN), i128::from(i64::MAX)),
-            (_, true) => (-(1i128 << (bits - 1)), (1 << (bits - 1)) - 1),
-            (_, false) => (0, (1 << bits) - 1),
-        };
-        let code = if (bits, signed) == (64, false) { i128::from(value as u64 as i64) } else { value };
-        if !(lo..=hi).contains(&code) {
-            return Err(format!("`{name}` in line {line} does not return {value}"));
-        }
-        let (chosen, most) = ((code - lo) as u64, (hi - lo) as u64);
-        Ok(if most < u64::from(u32::MAX) { vec![chosen as u32] } else { parts_of_wide(chosen).to_vec() })
     }
 
     /// What belongs to the program besides its text.
@@ -185,4 +150,46 @@ impl Witness {
             }
         }
     }
+}
+
+/// A choice of the program: where the call that returns the value ends, and between which values it chooses.
+struct Choice {
+    line: u32,
+    column: u32,
+    lo: i64,
+    hi: i64,
+}
+
+fn choices(program: &Program) -> Vec<Choice> {
+    let number = |e: &Expr| match e.kind {
+        ExprKind::Const(Value::Int(n)) => Some(n),
+        _ => None,
+    };
+    let mut choices = Vec::new();
+    for proc in &program.procs {
+        statements(&proc.body, &mut |s| {
+            if let StmtKind::Any(_, lo, hi) = &s.kind
+                && let (Some(lo), Some(hi)) = (number(lo), number(hi))
+            {
+                let at = c::end_of(s.span).line_col(&program.source);
+                choices.push(Choice { line: at.line, column: at.column, lo, hi });
+            }
+        });
+    }
+    choices
+}
+
+/// The alternative of the choice at a place that a value is.
+fn alternative(choices: &[Choice], (line, column): Place, value: i128) -> Result<Vec<u32>, String> {
+    let is_here = |c: &&Choice| c.line == line && column.is_none_or(|n| c.column == n);
+    let choice = choices.iter().find(is_here).ok_or_else(|| format!("no call in line {line} returns any value"))?;
+    // What is chosen of the widest type without a sign is its code.
+    let is_widest = (choice.lo, choice.hi) == (i64::MIN, i64::MAX) && u64::try_from(value).is_ok();
+    let code = if is_widest { i128::from(value as i64) } else { value };
+    let (lo, hi) = (i128::from(choice.lo), i128::from(choice.hi));
+    if !(lo..=hi).contains(&code) {
+        return Err(format!("{value} is none of the values that are chosen in line {line}"));
+    }
+    let (chosen, most) = ((code - lo) as u64, (hi - lo) as u64);
+    Ok(if most < u64::from(u32::MAX) { vec![chosen as u32] } else { parts_of_wide(chosen).to_vec() })
 }

@@ -365,3 +365,17 @@ fn witnesses_of_each_property_are_read_back() {
         expect(&fabius(&["replay", &witness]), 1, &[]);
     }
 }
+
+#[test]
+fn a_witness_holds_the_value_of_a_choice_that_was_narrowed() {
+    let folder = folder("svcomp_narrowed");
+    let text = "int __VERIFIER_nondet_int(void);\nvoid __VERIFIER_assume(int);\nvoid reach_error(void) {}\nint n, a[4];\nint main(void) {\n    \
+                n = __VERIFIER_nondet_int();\n    __VERIFIER_assume(n > 0 && n < 4);\n    a[n] = n * n;\n    if (a[3]) reach_error();\n}\n";
+    let program = file(&folder, "narrowed.c", text);
+    let witness = folder.join("narrowed.yml").display().to_string();
+    expect(&fabius(&["check", &program, "--property", "unreach-call", "--witness", &witness]), 1, &[]);
+    let written = std::fs::read_to_string(&witness).expect("the witness was written");
+    assert!(written.contains("\\\\result == 3"), "{written}");
+    expect(&fabius(&["replay", &witness]), 1, &["assertion failed: reach_error"]);
+    expect(&fabius(&["check", &program, "--property", "unreach-call", "--natively"]), 1, &["seen in the real binary"]);
+}

@@ -121,8 +121,7 @@ fn witness(trace: &ErrorTrace, loaded: &Loaded, property: Property) -> Result<St
             let Some(value) = c::chosen(action) else { continue };
             // A thread that is started runs to its first access in the step of who starts it.
             let thread = if action.stack.first() == root { step.lane } else { seen + 1 };
-            let end = Span { start: action.span.end.saturating_sub(1), end: action.span.end };
-            let place = end.line_col(&loaded.source);
+            let place = c::end_of(action.span).line_col(&loaded.source);
             way.push(Waypoint {
                 thread,
                 line: place.line,

@@ -84,10 +84,10 @@ fn witnessed(args: &ReplayArgs) -> Result<u8, Failure> {
         )));
     }
     let refuted = |why: String| input(format!("the witness does not show a bug: {why}"));
-    let schedules = witness.schedules(&source).map_err(refuted)?;
     let budget = Budget { time: None, memory: None, stop: &Arc::default() };
     let loaded = compile(source, &program, &witness.arguments(), Choices::Unbounded, budget)?;
     let model = loaded.program.map_err(|reason| unread(&reason))?;
+    let schedules = witness.schedules(&model).map_err(refuted)?;
     let (kinds, points) = witness.asks();
     let mut why = String::new();
     for schedule in &schedules {
