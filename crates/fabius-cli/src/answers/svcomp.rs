@@ -9,6 +9,7 @@ use crate::program::Loaded;
 use crate::task;
 use fabius_c::Property;
 use fabius_trace::{BugKind, ErrorTrace, Span, Verdict};
+use fabius_verify::Report;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -33,7 +34,8 @@ fn no_property() -> Failure {
 }
 
 /// Writes and prints what the options ask for.
-pub fn give(verdict: &Verdict, loaded: &Loaded, args: &SvcompArgs) -> Result<(), Failure> {
+pub fn give(report: &Report, loaded: &Loaded, args: &SvcompArgs) -> Result<(), Failure> {
+    let verdict = &report.verdict;
     if args.natively {
         natively::give(verdict, loaded)?;
     }
@@ -50,8 +52,8 @@ pub fn give(verdict: &Verdict, loaded: &Loaded, args: &SvcompArgs) -> Result<(),
     }
     if args.svcomp {
         let word = match verdict {
-            // What is assumed may not hold.
-            Verdict::Verified if loaded.assumed.is_some() => "unknown",
+            // What was left out, or is assumed, may break it.
+            Verdict::Verified if loaded.assumed.is_some() || !report.limits.is_empty() => "unknown",
             _ => word(verdict, property),
         };
         files::print(&format!("{word}\n"))?;

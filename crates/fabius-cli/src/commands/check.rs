@@ -51,7 +51,7 @@ fn one(file: &Path, args: &CheckArgs, plan: &Plan) -> Result<u8, Failure> {
     let statistics = |report: &Report, style| statistics(&loaded, report, style);
     let code = give::answer(&found, plan.into(), &loaded, &args.answer, statistics, &document)?;
     let drawn = junit.and(graph)?;
-    svcomp::give(&found.verdict, &loaded, &args.svcomp)?;
+    svcomp::give(&found, &loaded, &args.svcomp)?;
     Ok(if let Drawn::Cut = drawn { worst([code, UNKNOWN].into_iter()) } else { code })
 }
 

@@ -63,7 +63,7 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
     let question = question(decided.by, points);
     let document = documents::Answer::of(&decided.report, question, &loaded.id).with_engines(engines(&decided));
     let code = give::answer(&decided.report, question, &loaded, &args.answer, text::statistics, &document)?;
-    svcomp::give(&decided.report.verdict, &loaded, &args.svcomp)?;
+    svcomp::give(&decided.report, &loaded, &args.svcomp)?;
     if !args.answer.json && !args.svcomp.svcomp {
         let style = Style::of_stdout(args.answer.output.color);
         files::print_in(style.paint, &others(&decided))?;

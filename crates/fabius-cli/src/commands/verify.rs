@@ -61,7 +61,7 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     let document = documents::Answer::of(&proof.report, question, &loaded.id).with_proof(&proof);
     let code =
         give::answer(&proof.report, question, &loaded, &args.answer, |_, style| table(&proof, style), &document)?;
-    svcomp::give(&proof.report.verdict, &loaded, &args.svcomp)?;
+    svcomp::give(&proof.report, &loaded, &args.svcomp)?;
     Ok(code)
 }
 
