@@ -194,6 +194,12 @@ fn what_a_step_touches_counts_wherever_it_does() {
         "var a: [int; 2]; process p[1] { let i = any 0..1; a[i] = 1; a[i] = 0; } process q[1] { assert a[1] == 0; }",
         "var a: [[int; 2]; 2]; process p[1] { let i = any 0..1; a[i][i] = 1; a[i][i] = 0; } process q[1] { assert a[1][1] == 0; }",
         "var a: [[int; 2]; 2]; process p[1] { let i = any 0..1; a[i] = [1, 1]; a[i] = [0, 0]; } process q[1] { assert a[1][1] == 0; }",
+        // Wholes are written, read, compared and returned. In half of these the second thread has done it.
+        "var a: [int; 2]; process q[1] { assert a[1] == 0; } process p[1] { a = [1, 1]; a = [0, 0]; }",
+        "var a: [int; 2]; process p[1] { a[1] = 1; a[1] = 0; } process q[1] { let c = a; assert c[1] == 0; }",
+        "record R { m: int, n: int } var a: R; var b: R; process p[1] { b.n = 1; b.n = 0; } process q[1] { atomic { assert a == b; } }",
+        "record R { m: int, n: int } var a: R; var b: R; process p[1] { a.n = 1; a.n = 0; } process q[1] { atomic { let e = a == b; assert e; } }",
+        "var x: int; proc f() -> int { return x; } process p[1] { x = 1; x = 0; } process q[1] { atomic { let t = f(); assert t == 0; } }",
         // Who waits for another thread may go on because of it.
         "var x: int; var y: int; proc a() { assert x == 0; } proc b() { y = 1; } init { spawn a(); let h = spawn b(); spawn b(); join h; x = 1; }",
     ];

@@ -146,6 +146,27 @@ fn who_is_not_interrupted_would_hide_a_bug() {
         // Several threads of a kind, and one that is made twice.
         "var n: 0..3; process p[2] { n = n + 1; let t = n; n = t; assert t == n; }".into(),
         "var n: 0..3; proc p() { n = 1; n = 2; assert n == 2; } init { let a = spawn p(); let b = spawn p(); }".into(),
+        // Two locks are not one; one that is taken in some executions is not held in others.
+        "var n: 0..3; var l: lock; var m: lock; process p[1] { l.acquire(); let t = n; n = t + 1; l.release(); }\n\
+         process q[1] { m.acquire(); let t = n; let u = n; assert t == u; m.release(); }"
+            .into(),
+        "var n: 0..3; var l: lock; proc p(a: int) { if a == 1 { l.acquire(); } let t = n; let u = n; assert t == u; n = 1; }\n\
+         init { spawn p(1); spawn p(0); }"
+            .into(),
+        // Whoever may write a lock otherwise lets others in: as a whole, in a step that takes it, or in one that tries to.
+        "var o: thread; var n: 0..3; proc w() { atomic { await o == null; o = self; } let t = n; let u = n; assert t == u; n = 1; o = null; }\n\
+         proc v() { o = null; } init { spawn w(); spawn v(); spawn w(); }"
+            .into(),
+        "var o: thread; var n: 0..3; process w[2] { atomic { await o == null; o = self; o = null; } let t = n; let u = n; assert t == u; n = 1; }".into(),
+        "var o: thread; var n: 0..3; proc w() { atomic { await o == null; o = self; } let t = n; let u = n; assert t == u; n = 1; atomic { if o == self { o = null; } } }\n\
+         proc v() { atomic { if o == null { skip; } else { o = null; } } } init { spawn w(); spawn v(); spawn w(); }"
+            .into(),
+        // `init` is a thread, too, and a loop makes several of one statement.
+        "var n: 0..3; proc w() { n = 1; } init { spawn w(); let t = n; let u = n; assert t == u; }".into(),
+        "var n: 0..3; proc w() { let t = n; let u = n; assert t == u; n = 1; } init { for i in 0..1 { spawn w(); } }".into(),
+        // What is written is looked at; a drop comes in a procedure that is called.
+        "var a: 0..3; var b: 0..3; process p[1] { a = 1; b = 1; } process q[1] { let t = a; let u = b; assert t == u || u == 1; }".into(),
+        format!("var x: 0..1; var own: 0..3; proc f(a: int) {{ assume a == 1; }} process p[1] {{ x = 1; own = 2; f(0); }} {looks}"),
         // What an invariant reads is looked at in the step of an access.
         "var a: 0..3; var b: 0..3; invariant same: a == b || a + b != 2; process p[1] { a = 1; a = 2; } process q[1] { b = 0; b = 1; }".into(),
     ];
@@ -153,6 +174,32 @@ fn who_is_not_interrupted_would_hide_a_bug() {
         let mut seen = Seen::default();
         agree(source, &mut seen).unwrap_or_else(|e| panic!("{e}\n{source}"));
         assert!(seen.fail > 0, "it has no bug\n{source}");
+    }
+}
+
+/// What is asked about may come through calls, threads and branches; what may drop an execution stays.
+#[test]
+fn what_flows_into_what_is_asked_is_kept() {
+    let fail = [
+        "var x: 0..3; proc f() -> int { return x; } process p[1] { x = 1; let t = f(); assert t == 0; }",
+        "var x: 0..3; proc f() -> (int, int) { return (0, x); } process p[1] { x = 1; let (_, t) = f(); assert t == 0; }",
+        "var x: 0..3; proc f(a: int) { assert a == 0; } process p[1] { x = 1; f(x); }",
+        "var x: 0..3; proc f(a: int) { assert a == 0; } init { x = 1; spawn f(x); }",
+        "var x: 0..3; var idle: 0..3; process p[1] { if x == 1 { idle = 1; } else { x = 2; } assert x == 0; }",
+        "var x: 0..3; var a: [0..3; 2]; process p[1] { x = 1; a[x] = 2; x = 0; assert a[1] == 0; }",
+        "var x: 0..3; var idle: int; process p[1] { x = 1; idle = 1 / (1 - x); }",
+        "var x: 0..3; var a: [int; 2]; process p[1] { x = 2; a[x] = 1; }",
+        "var x: int; var idle: 0..3; process p[1] { x = 4; idle = x; }",
+    ];
+    let hold = [
+        "var x: 0..3; process p[1] { x = 1; let t = x; let u = any t..0; assert false; }",
+        "process p[1] { let u = any 1..0; assert false; }",
+        "var x: 0..3; process p[1] { x = 1; let t = x; assume t == 0; assert false; }",
+    ];
+    for (source, fails) in fail.iter().map(|s| (s, true)).chain(hold.iter().map(|s| (s, false))) {
+        let mut seen = Seen::default();
+        agree(source, &mut seen).unwrap_or_else(|e| panic!("{e}\n{source}"));
+        assert_eq!((seen.fail > 0, seen.fail + seen.hold), (fails, 3), "{source}");
     }
 }
 
