@@ -177,6 +177,8 @@ pub(crate) struct Body<'a> {
     pub loops: usize,
     /// Inside of an atomic block of the user.
     pub atomic: usize,
+    /// The frames from here on are inside of the innermost of these.
+    pub floor: usize,
     /// Holds the jump under way.
     pub jump: Option<LocalId>,
     pub jumps: i64,

@@ -234,11 +234,11 @@ impl<'a> Lower<'a, '_> {
 
     /// A jump from here.
     fn jump(&mut self, jump: Jump, span: Span) -> Result<()> {
-        if self.body.atomic > 0 {
-            return unsupported(span, "a jump inside of an atomic section is not taken");
-        }
         let innermost = self.body.frames.len() - 1;
         let (Jump::Break(d) | Jump::Continue(d) | Jump::Label(d, _)) = jump;
+        if self.body.atomic > 0 && d < self.body.floor {
+            return unsupported(span, "a jump out of an atomic section is not taken");
+        }
         if d == innermost {
             match jump {
                 Jump::Break(_) => self.push(StmtKind::Break, span),
@@ -386,9 +386,11 @@ impl<'a> Lower<'a, '_> {
                         "an atomic section that does not end in its block is not taken",
                     );
                 };
+                let outer = std::mem::replace(&mut self.body.floor, self.body.frames.len());
                 self.body.atomic += 1;
                 let inner = self.block(|l| l.run(&items[i + 1..end]));
                 self.body.atomic -= 1;
+                self.body.floor = outer;
                 let (block, ()) = inner?;
                 let span = self.span(items[i].span);
                 self.atomic_section(block, span);

@@ -213,3 +213,18 @@ fn each_byte_is_filled() {
     assert_eq!(said("", main), "verified");
     assert!(said("struct s { int a, b; } v;", "memset(&v, 1, sizeof v);").contains("zeros only"));
 }
+
+#[test]
+fn jumps_stay_inside_of_atomic_sections() {
+    let head = "void __VERIFIER_atomic_begin(void); void __VERIFIER_atomic_end(void); int x, y;\n\
+                void *run(void *p) { __VERIFIER_atomic_begin(); for (int i = 0; i < 5; i++) { if (i == 3) break; if (i == 1) continue; x++; }\n\
+                switch (x) { case 2: y = 1; break; case 4: y = 2; break; default: y = 9; } { goto set; y = 8; set: x += 0; }\n\
+                __VERIFIER_atomic_end(); return 0; }";
+    let two = "pthread_t a, b; pthread_create(&a, 0, run, 0); pthread_create(&b, 0, run, 0); pthread_join(a, 0); pthread_join(b, 0);";
+    assert_eq!(said(head, &format!("{two} assert(x == 4 && y == 2);")), "verified");
+    assert_eq!(said(head, "run(0); assert(x == 2 && y == 1); run(0); assert(y == 1);"), "Assertion");
+    let out = head
+        .replace("{ goto set; y = 8; set: x += 0; }", "if (x > 5) goto end;")
+        .replace("return 0; }", "end: return 0; }");
+    assert!(said(&out, "run(0);").contains("a jump out of an atomic section"));
+}
