@@ -36,6 +36,6 @@ mod unset;
 pub use assemble::{Failure, Loaded, Wrong, load};
 pub use folder::Folder;
 pub use library::WRONG_FREES;
-pub use lower::{Limits, Options};
+pub use lower::{Limits, Options, RAISED};
 pub use property::Property;
 pub use types::DataModel;

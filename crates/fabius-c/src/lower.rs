@@ -117,6 +117,18 @@ pub struct Limits {
     pub threads: u32,
 }
 
+/// What the words of a limit end with that larger [`Limits`] raise.
+pub const RAISED: &str = "(`--allocations` raises that)";
+
+impl Limits {
+    /// So many allocations, and as much more of everything else.
+    pub fn of(allocations: u32) -> Limits {
+        let least = Limits::default();
+        let (threads, elements) = (least.threads.max(allocations), least.elements.max(allocations.saturating_mul(2)));
+        Limits { allocations, elements, threads }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Limits {
         Limits { allocations: 8, elements: 16, threads: 8 }

@@ -172,7 +172,7 @@ pub fn load(path: &Path, consts: &[(String, String)]) -> Result<fabius_c::Loaded
             INCLUDE => options.preprocessor.push(format!("-I{value}")),
             ALLOCATIONS => {
                 let allocations = value.parse().map_err(|_| input(format!("`{value}` is no number of allocations")))?;
-                options.limits = Limits { allocations, ..options.limits };
+                options.limits = Limits::of(allocations);
             }
             PROPERTY => options.property = Some(property_of(Path::new(value))?),
             DATA_MODEL => options.model = DataModel::Ilp32,

@@ -84,3 +84,30 @@ fn the_kind_of_a_file_says_what_is_meant() {
     expect(&fabius(&["chekc", "examples/bluetooth.fab"]), 2, &["unrecognized subcommand"]);
     expect(&fabius(&["no_such_file.fab"]), 2, &["no_such_file.fab"]);
 }
+
+#[test]
+fn the_limits_of_a_c_program_grow_until_they_are_not_in_the_way() {
+    let folder = folder("decide_larger");
+    let text = |sum: u32| {
+        format!(
+            "#include <assert.h>\n#include <stdlib.h>\nstruct n {{ int v; struct n *next; }} *head;\nint main(void) {{\n    int sum = 0;\n    \
+             for (int i = 0; i < 10; i++) {{\n        struct n *x = malloc(sizeof *x);\n        x->v = i;\n        x->next = head;\n        head = x;\n    }}\n    \
+             for (struct n *x = head; x; x = x->next) sum += x->v;\n    assert(sum == {sum});\n}}\n"
+        )
+    };
+    let write = |name: &str, text: String| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).expect("a file can be written");
+        path.display().to_string()
+    };
+    let (right, wrong) = (write("right.c", text(45)), write("wrong.c", text(44)));
+    expect(&fabius(&[&right]), 0, &["verified", "answered by exploration"]);
+    let trace = folder.join("bug.json").display().to_string();
+    expect(&fabius(&[&wrong, "--trace", &trace]), 1, &["assertion failed: sum == 44"]);
+    expect(&fabius(&["replay", &trace]), 1, &["assertion failed: sum == 44"]);
+    // Who says how many are followed gets that many, and hears which option it was.
+    let said = ["more than 8 allocations of `struct n` by one thread (`--allocations` raises that)"];
+    expect(&fabius(&["check", &right]), 3, &said);
+    expect(&fabius(&[&right, "--allocations", "8", "--engine", "explore"]), 3, &said);
+    expect(&fabius(&["check", &right, "--allocations", "10"]), 0, &["verified"]);
+}

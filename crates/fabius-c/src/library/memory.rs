@@ -3,7 +3,7 @@
 use super::{assign, strip_casts};
 use crate::core::*;
 use crate::expressions::Ex;
-use crate::lower::Lower;
+use crate::lower::{Lower, RAISED};
 use crate::memory::{Direct, Heap, Part, Pool};
 use crate::places::{At, Lvalue, Value};
 use crate::property::Property;
@@ -211,13 +211,13 @@ impl<'a> Lower<'a, '_> {
         let next = self.global(next, span);
         let most = i64::from(self.options.limits.allocations);
         let fits = binary(BinaryOp::Lt, read(next.clone()), constant(most, INT, span));
-        let words = format!("more than {most} allocations of `{}` by one thread", self.types().show(&ty));
+        let words = format!("more than {most} allocations of `{}` by one thread {RAISED}", self.types().show(&ty));
         self.check(fits, Check::Bound, &words, span);
         if let Some(n) = &count {
             let most = i64::from(pool.elements.unwrap_or(1));
             let some = binary(BinaryOp::Le, constant(1, ADDRESS, span), n.clone());
             let some = and(some, binary(BinaryOp::Le, n.clone(), constant(most, ADDRESS, span)));
-            self.check(some, Check::Bound, &format!("none, or more than {most} elements are allocated"), span);
+            self.check(some, Check::Bound, &format!("none, or more than {most} elements are allocated {RAISED}"), span);
         }
         let mine = match self.session.facts.numbers {
             true => {

@@ -5,7 +5,7 @@
 use super::{assign, strip_casts};
 use crate::core::*;
 use crate::expressions::Ex;
-use crate::lower::{CHILDREN, Lower};
+use crate::lower::{CHILDREN, Lower, RAISED};
 
 use crate::memory::Direct;
 use crate::places::{Lvalue, Value};
@@ -318,7 +318,7 @@ impl<'a> Lower<'a, '_> {
         values.push(read(mine.clone()));
         let most = i64::from(self.threads());
         let fits = binary(BinaryOp::Lt, read(mine.clone()), int(most, span));
-        let words = format!("more than {} threads at once", most - 1);
+        let words = format!("more than {} threads at once {RAISED}", most - 1);
         let mut block = vec![
             assign(&mine, next, span),
             assign(&made, read(mine.clone()), span),

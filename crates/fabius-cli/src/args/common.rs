@@ -23,7 +23,7 @@ pub struct ProgramArgs {
     /// One more file of the same C program; may be repeated
     #[arg(long, value_name = "FILE.c", help_heading = "C programs")]
     pub with: Vec<PathBuf>,
-    /// Follow at most N allocations of each type by each thread of a C program [default: 8, and unknown if that is not enough]
+    /// Follow at most N allocations of each type by each thread of a C program, N threads of each `pthread_create` in a loop, and 2 N elements where their number is not in the text [default: 8, which `fabius FILE` raises itself; unknown if that is not enough]
     #[arg(long, value_name = "N", help_heading = "C programs", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub allocations: Option<u32>,
     /// What is asked about a C program: a property file of SV-COMP, or its name: unreach-call, no-data-race, valid-memsafety,

@@ -3,6 +3,7 @@
 use crate::answers::checked::Question;
 use crate::answers::decided::{engines, others};
 use crate::answers::{documents, give, svcomp, text};
+use crate::args::common::ProgramArgs;
 use crate::args::decide::DecideArgs;
 use crate::failure::{self, Failure, input};
 use crate::outputs::refuse_losses;
@@ -12,10 +13,11 @@ use crate::progress::Board;
 use crate::{c, files, stop};
 use fabius_c::Property;
 use fabius_lang::Choices;
-use fabius_trace::Points;
-use fabius_verify::portfolio::{self, Ask, Member, MemberError};
+use fabius_trace::{Points, Reason};
+use fabius_verify::portfolio::{self, Ask, Larger, Member, MemberError};
 use fabius_verify::prove::{Budget, most_of_available};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Runs the command; returns the exit code.
@@ -48,6 +50,7 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
         time: args.time.map(|time| time.saturating_sub(began.elapsed())),
         memory: args.memory.or_else(most_of_available),
         jobs: args.jobs.map_or_else(processors, |n| n as usize),
+        larger: larger(args, is_c),
     };
     let board = Board::new(!args.answer.json, args.time.is_none());
     let outcome = portfolio::decide(program, &loaded.id, &ask, &stop, &mut |member, now| {
@@ -69,6 +72,28 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
         files::print_in(style.paint, &others(&decided))?;
     }
     Ok(code)
+}
+
+/// How a C program is read with larger limits, unless its user has said how large they are.
+fn larger(args: &DecideArgs, is_c: bool) -> Larger {
+    // The limits grow by this, so often.
+    const TIMES: u32 = 4;
+    const OFTEN: u32 = 2;
+    if !is_c || args.program.allocations.is_some() || args.file == Path::new(files::STDIN) {
+        return Larger::default();
+    }
+    let (file, program) = (args.file.clone(), args.program.clone());
+    Larger(Some(Arc::new(move |reason, before| {
+        let is_raised = matches!(reason, Reason::Program { message } if message.contains(fabius_c::RAISED));
+        if !is_raised || before == OFTEN {
+            return None;
+        }
+        let allocations = Some(fabius_c::Limits::default().allocations * TIMES.pow(before + 1));
+        let program = ProgramArgs { allocations, ..program.clone() };
+        let budget = Budget { time: None, memory: None, stop: &Arc::default() };
+        let loaded = load(&file, &program, Choices::Unbounded, budget).ok()?;
+        Some((loaded.program.ok()?, loaded.id))
+    })))
 }
 
 fn question(member: Member, points: Points) -> Question {

@@ -48,7 +48,7 @@ pub fn run(member: Member, work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<R
         Member::Exploration if !work.ask.is_explorable => Err(cannot_be_tried()),
         Member::RandomWalks if !work.ask.is_explorable => Err(cannot_be_tried()),
         Member::Exploration if is_parameterized(&work.program) => some_of_each(work, news),
-        Member::Exploration => explore(work, &work.program, &work.id, news),
+        Member::Exploration => explore_in_larger_limits(work, news),
         Member::RandomWalks => walk(work, news),
         Member::BoundedModelChecking => deepen(work, news).map(without_options).map(|r| without_races(work, r)),
         Member::AnyThreads if is_parameterized(&work.program) => {
@@ -66,6 +66,18 @@ fn explore(work: &Work, program: &Program, id: &ProgramId, news: &(dyn Fn(Now) +
     let Ask { points, deadlock, jobs, memory, .. } = work.ask;
     let plan = Plan { points, deadlock, jobs, memory, time: work.left(), ..Plan::default() };
     check(program, id, &plan, &work.stop, &|p| news(Now::Exploring(*p))).map_err(MemberError::Check)
+}
+
+/// Explores, and again with larger limits as long as those of the program itself are in the way.
+fn explore_in_larger_limits(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, MemberError> {
+    let mut report = explore(work, &work.program, &work.id, news)?;
+    for before in 0.. {
+        let Verdict::Unknown { reason, .. } = &report.verdict else { break };
+        let larger = work.ask.larger.0.as_ref().and_then(|larger| larger(reason, before));
+        let Some((program, id)) = larger.filter(|_| !work.stop.load(Ordering::Relaxed)) else { break };
+        report = explore(work, &program, &id, news)?;
+    }
+    Ok(report)
 }
 
 /// So many copies of each process of any number are explored at most.
@@ -311,6 +323,7 @@ mod tests {
                 time: None,
                 memory: None,
                 jobs: 1,
+                larger: Default::default(),
             },
             others_begin: Instant::now() + Duration::from_secs(3600),
             deadline: None,

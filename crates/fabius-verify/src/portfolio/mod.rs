@@ -76,6 +76,21 @@ pub struct Ask {
     pub memory: Option<u64>,
     /// Processors to use, at least 1.
     pub jobs: usize,
+    /// Reads the program again with limits that are not in the way, if it has any.
+    pub larger: Larger,
+}
+
+/// Given what an exploration was cut by, and how often before: the program with larger limits.
+#[derive(Clone, Default)]
+pub struct Larger(pub Option<Arc<MakeLarger>>);
+
+/// As [`Larger`] says.
+pub type MakeLarger = dyn Fn(&Reason, u32) -> Option<(Program, ProgramId)> + Send + Sync;
+
+impl std::fmt::Debug for Larger {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "Larger" } else { "none larger" })
+    }
 }
 
 /// What became of one member.
@@ -471,8 +486,16 @@ mod tests {
         assert!(disagreement(&[verified(&[])]).is_none());
     }
 
-    const ASK: Ask =
-        Ask { only: None, is_explorable: true, points: Points::All, deadlock: true, time: None, memory: None, jobs: 1 };
+    const ASK: Ask = Ask {
+        only: None,
+        is_explorable: true,
+        points: Points::All,
+        deadlock: true,
+        time: None,
+        memory: None,
+        jobs: 1,
+        larger: Larger::default(),
+    };
 
     /// Answers as if these had said this before all were stopped.
     fn answered(said: Vec<Told>, winner: Option<Member>, cut: Option<Reason>) -> Decided {
