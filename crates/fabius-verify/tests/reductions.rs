@@ -134,7 +134,7 @@ fn who_is_not_interrupted_would_hide_a_bug() {
         format!("var x: 0..1; var own: 0..3; proc f() {{ own = 1; assume false; }} process p[1] {{ x = 1; f(); }} {looks}"),
         format!("var x: 0..1; var l: lock; process p[1] {{ l.acquire(); x = 1; l.release(); assume false; }} {looks}"),
         // Somebody looks whether a lock is held.
-        "var l: lock; process p[1] { l.acquire(); l.release(); } process q[1] { let ok = l.try_acquire(); assert ok; }".into(),
+        "var l: lock; process p[1] { l.acquire(); l.release(); } process q[1] { let ok = l.try_acquire(); assert ok; l.release(); }".into(),
         // A lock of one's own protects nothing, nor does one that is given back.
         "var n: 0..3; var l: lock; var m: lock; process p[1] { l.acquire(); let t = n; n = t + 1; l.release(); }\n\
          process q[1] { m.acquire(); n = 2; m.release(); assert n == 2; }"
