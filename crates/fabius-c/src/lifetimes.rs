@@ -1,8 +1,8 @@
 //! How long local variables live whose address is taken, where valid memory is asked about: from their declaration to the end of
 //! their block. What a pointer then means that is used later is no object.
 //!
-//! A variable beside each says in which threads it lives. Behind a jump out of a block its variables end with the loop, the
-//! `switch` or the function that is left.
+//! A variable beside each says in which threads it lives. Behind `break` and `continue` they end with the loop or the
+//! `switch` that is left; where a block is entered again, the variable of the last time is taken for that of this time.
 
 use crate::core::*;
 use crate::lower::*;
@@ -61,6 +61,23 @@ impl Lower<'_, '_> {
         }
         for id in self.body.alive.get(mark..).unwrap_or_default().to_vec() {
             self.set_lives(id, 0, span);
+        }
+    }
+
+    /// The locals of the scopes inside of so many end, which a jump leaves.
+    pub fn ends_in_scopes(&mut self, outer: usize, span: Span) {
+        let left = self.scopes[outer..].iter().flat_map(|scope| scope.names.values());
+        let ids: Vec<ObjectId> =
+            left.filter_map(|e| if let Entity::Object(id) = e { Some(*id) } else { None }).collect();
+        for id in self.body.alive.clone().into_iter().filter(|id| ids.contains(id)) {
+            self.set_lives(id, 0, span);
+        }
+    }
+
+    /// A local that is named is there, even if a jump has passed over its declaration.
+    pub fn is_named(&mut self, id: ObjectId, span: Span) {
+        if self.body.jump.is_some() && self.body.alive.contains(&id) {
+            self.set_lives(id, 1, span);
         }
     }
 

@@ -12,6 +12,7 @@ use crate::memory::*;
 use crate::property::Property;
 use crate::refusal::{Refusal, Result, unsupported};
 use crate::types::{CType, DataModel, Leaf, Signature, StructId, Types};
+use crate::unset::Unset;
 use fabius_lang::program::*;
 use fabius_trace::Span;
 use lang_c::ast;
@@ -151,8 +152,8 @@ pub(crate) enum FrameKind<'a> {
     /// A loop, with what `continue` does first.
     Loop(Again<'a>),
     Switch,
-    /// A list of statements with labels.
-    Labels(Vec<String>),
+    /// A list of statements with labels, and how many scopes are around it.
+    Labels(Vec<String>, usize),
 }
 
 /// What `continue` does before the next iteration.
@@ -201,7 +202,7 @@ pub(crate) struct Body<'a> {
     /// Locals whose lifetime is followed, as they are declared.
     pub alive: Vec<ObjectId>,
     /// Variables that are declared without a value.
-    pub unset: Vec<LocalId>,
+    pub unset: Vec<Unset>,
     /// Whether it has arrays whose length is not constant.
     pub variable_lengths: bool,
 }

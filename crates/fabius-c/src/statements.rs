@@ -11,7 +11,7 @@ use crate::memory::*;
 use crate::places::{At, Lvalue, Value};
 use crate::refusal::{Result, unsupported, wrong};
 use crate::types::CType;
-use crate::unset;
+use crate::unset::{self, Unset};
 use fabius_lang::program::{BinaryOp, Block, Expr, Guard, LocalId, Stmt, StmtKind};
 use fabius_trace::Span;
 use lang_c::ast;
@@ -305,10 +305,11 @@ impl<'a> Lower<'a, '_> {
 
     fn goto(&mut self, label: &str, span: Span) -> Result<()> {
         for d in (0..self.body.frames.len()).rev() {
-            if let FrameKind::Labels(names) = &self.body.frames[d].kind
+            if let FrameKind::Labels(names, scopes) = &self.body.frames[d].kind
                 && let Some(entry) = names.iter().find_map(|n| n.strip_prefix(&format!("{label}\0")))
             {
-                let n = entry.parse().expect("it is a number");
+                let (n, scopes) = (entry.parse().expect("it is a number"), *scopes);
+                self.ends_in_scopes(scopes, span);
                 return self.jump(Jump::Label(d, n), span);
             }
         }
@@ -352,7 +353,7 @@ impl<'a> Lower<'a, '_> {
         }
         let span = items.first().map_or(Span::default(), |i| self.span(i.span));
         self.jump_variable();
-        self.body.frames.push(Frame { kind: FrameKind::Labels(names), crossing: Vec::new() });
+        self.body.frames.push(Frame { kind: FrameKind::Labels(names, self.scopes.len()), crossing: Vec::new() });
         let result = self.block(|l| {
             for Segment { direct, inside, items } in segments {
                 let numbers: Vec<i64> = [0].iter().chain(&direct).chain(&inside).copied().collect();
@@ -612,9 +613,13 @@ impl<'a> Lower<'a, '_> {
                 None if self.body.loops > 0 => self.clear_local(id, span),
                 None => {}
             }
-            if let (None, Some(local)) = (init, self.single_integer(id)) {
-                self.body.unset.push(local);
-                self.body.out.push(unset::declaration(local, span));
+            let Some(unset) = self.single_integer(id) else { continue };
+            if init.is_none() {
+                self.body.out.push(unset::declaration(unset.local, span));
+            }
+            // A jump may pass over a first value.
+            if init.is_none() || self.body.jump.is_some() {
+                self.body.unset.push(unset);
             }
         }
         Ok(())
@@ -638,10 +643,10 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// The local that is all of an integer variable.
-    fn single_integer(&self, id: ObjectId) -> Option<LocalId> {
+    fn single_integer(&self, id: ObjectId) -> Option<Unset> {
         let object = &self.objects[id];
         match &object.parts {
-            Parts::Locals(ids) if matches!(object.ty, CType::Int { .. }) => ids.first().copied(),
+            Parts::Locals(ids) => unset::unset(*ids.first()?, &object.ty),
             _ => None,
         }
     }
@@ -694,7 +699,7 @@ impl<'a> Lower<'a, '_> {
         let whole = std::mem::take(&mut self.body.out);
         let ended = self.ending(whole, span);
         let mut body = std::mem::take(&mut self.body);
-        let out = unset::choose(ended, &mut body.locals, &body.unset);
+        let out = unset::choose(ended, &mut body.locals, &body.unset, body.jump);
         let results = self.scalars(&signature.result, span)?.iter().map(|(_, ty)| ty.core()).collect();
         self.procs[proc] = Some(fabius_lang::program::Proc {
             name: name.into(),

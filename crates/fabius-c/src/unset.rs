@@ -4,9 +4,30 @@
 //! whether something was written; a read in front of that chooses a value, which the variable then has.
 
 use crate::core::*;
+use crate::types::CType;
 use fabius_lang::program::*;
 use fabius_lang::walk::{each, expressions, of_place, written};
 use fabius_trace::Span;
+use std::collections::BTreeMap;
+
+/// A variable, and the least and the largest of its values.
+#[derive(Clone, Copy)]
+pub(crate) struct Unset {
+    pub local: LocalId,
+    pub bounds: (i64, i64),
+}
+
+/// An integer variable of a type without a value, if it is one.
+pub(crate) fn unset(local: LocalId, ty: &CType) -> Option<Unset> {
+    let bounds = match ty.plain() {
+        CType::Bool => (0, 1),
+        CType::Int { bits: 64, .. } => (i64::MIN, i64::MAX),
+        CType::Int { bits, signed: true } => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+        CType::Int { bits, signed: false } => (0, (1 << bits) - 1),
+        _ => return None,
+    };
+    Some(Unset { local, bounds })
+}
 
 /// Stands for the declaration of a variable without a value, until it is known what becomes of it.
 pub(crate) fn declaration(local: LocalId, span: Span) -> Stmt {
@@ -17,12 +38,13 @@ fn words(local: LocalId) -> String {
     format!("$declared {local}")
 }
 
-/// Has what is read before it is written be any value. Each of these variables has a declaration in the block.
-pub(crate) fn choose(block: Block, locals: &mut Vec<Local>, all: &[LocalId]) -> Block {
-    all.iter().fold(block, |block, unset| {
-        let unset = *unset;
-        let mut look = Look { unset, reads: false };
-        look.block(&block, Some(false), &mut Exits::default());
+/// Has what is read before it is written be any value, also where a jump has passed over the declaration. The jump under way is in
+/// a variable, if there are jumps.
+pub(crate) fn choose(block: Block, locals: &mut Vec<Local>, all: &[Unset], jump: Option<LocalId>) -> Block {
+    all.iter().fold(block, |block, Unset { local: unset, bounds }| {
+        let (unset, bounds) = (*unset, *bounds);
+        let mut look = Look { unset, jump, reads: false };
+        look.block(&block, Known::from([(Some(0), true)]), &mut Exits::default());
         let written_to = match look.reads {
             true => {
                 let name = format!("$has.{}", locals[unset].name);
@@ -31,7 +53,7 @@ pub(crate) fn choose(block: Block, locals: &mut Vec<Local>, all: &[LocalId]) -> 
             }
             false => None,
         };
-        Change { unset, written_to, locals }.block(block)
+        Change { unset, bounds, written_to, locals }.block(block)
     })
 }
 
@@ -60,14 +82,18 @@ fn writes(s: &Stmt, local: LocalId) -> bool {
     }
 }
 
-/// What is known at a place: nobody comes there, or whether somebody comes there who has not written to the variable.
-type Known = Option<bool>;
+/// What is known at a place: with which jumps under way somebody comes there, and whether without having written to the variable.
+type Known = BTreeMap<Option<i64>, bool>;
 
-fn join(a: Known, b: Known) -> Known {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a || b),
-        (one, other) => one.or(other),
+fn join(mut a: Known, b: Known) -> Known {
+    for (jump, unset) in b {
+        *a.entry(jump).or_default() |= unset;
     }
+    a
+}
+
+fn all(known: &Known, unset: bool) -> Known {
+    known.keys().map(|jump| (*jump, unset)).collect()
 }
 
 /// What is known where a loop is left, and where it begins again.
@@ -80,6 +106,7 @@ struct Exits {
 /// Whether some way comes to a read without a write behind the declaration.
 struct Look {
     unset: LocalId,
+    jump: Option<LocalId>,
     reads: bool,
 }
 
@@ -90,42 +117,77 @@ impl Look {
 
     fn stmt(&mut self, s: &Stmt, mut known: Known, exits: &mut Exits) -> Known {
         let local = self.unset;
-        known?;
-        if known == Some(true) && reads(s, local) {
+        if known.values().any(|unset| *unset) && reads(s, local) {
             self.reads = true;
-            known = Some(false);
+            known = all(&known, false);
         }
         match &s.kind {
-            _ if declares(s, self.unset) => Some(true),
-            _ if writes(s, local) => Some(false),
-            StmtKind::If(_, a, b) => {
-                let a = self.block(a, known, exits);
-                join(a, self.block(b, known, exits))
+            _ if known.is_empty() => known,
+            _ if declares(s, self.unset) => all(&known, true),
+            _ if writes(s, local) => all(&known, false),
+            StmtKind::Assign(place, e) if self.jump.is_some_and(|jump| is(place, jump)) => {
+                Known::from([(value_of(e), known.into_values().any(|unset| unset))])
+            }
+            StmtKind::If(guard, a, b) => {
+                let (yes, no) = self.split(&known, guard);
+                let a = self.block(a, yes, exits);
+                join(a, self.block(b, no, exits))
             }
             StmtKind::While(guard, body) => {
                 let mut head = known;
                 loop {
                     let mut inside = Exits::default();
-                    let end = self.block(body, head, &mut inside);
-                    let again = join(head, join(end, inside.continues));
+                    let (yes, no) = self.split(&head, guard);
+                    let end = self.block(body, yes, &mut inside);
+                    let again = join(head.clone(), join(end, inside.continues));
                     if again == head {
-                        let endless = matches!(guard, Guard::Expr(e) if value_of(e) == Some(1));
-                        return if endless { inside.breaks } else { join(head, inside.breaks) };
+                        return join(no, inside.breaks);
                     }
                     head = again;
                 }
             }
             StmtKind::Atomic(body) => self.block(body, known, exits),
             StmtKind::Break => {
-                exits.breaks = join(exits.breaks, known);
-                None
+                exits.breaks = join(std::mem::take(&mut exits.breaks), known);
+                Known::new()
             }
             StmtKind::Continue => {
-                exits.continues = join(exits.continues, known);
-                None
+                exits.continues = join(std::mem::take(&mut exits.continues), known);
+                Known::new()
             }
-            StmtKind::Return(_) => None,
+            StmtKind::Return(_) => Known::new(),
             _ => known,
+        }
+    }
+
+    /// Who goes on where a guard holds, and who where it does not.
+    fn split(&self, known: &Known, guard: &Guard) -> (Known, Known) {
+        let (mut yes, mut no) = (Known::new(), Known::new());
+        for (jump, unset) in known {
+            let holds = match guard {
+                Guard::Expr(e) => self.value(e, *jump),
+                _ => None,
+            };
+            if holds != Some(0) {
+                yes.insert(*jump, *unset);
+            }
+            if holds.is_none_or(|holds| holds == 0) {
+                no.insert(*jump, *unset);
+            }
+        }
+        (yes, no)
+    }
+
+    /// The value of a comparison with the jump under way.
+    fn value(&self, e: &Expr, jump: Option<i64>) -> Option<i64> {
+        match &e.kind {
+            ExprKind::Read(place) if self.jump.is_some_and(|variable| is(place, variable)) => jump,
+            ExprKind::Binary(BinaryOp::Eq, a, b) => Some(i64::from(self.value(a, jump)? == self.value(b, jump)?)),
+            ExprKind::Binary(BinaryOp::Or, a, b) => match (self.value(a, jump), self.value(b, jump)) {
+                (Some(0), other) | (other, Some(0)) => other,
+                (one, other) => one.and(other),
+            },
+            _ => value_of(e),
         }
     }
 }
@@ -133,6 +195,7 @@ impl Look {
 /// Writes what is found out into the program.
 struct Change<'a> {
     unset: LocalId,
+    bounds: (i64, i64),
     /// The Boolean that says whether something was written, if that matters.
     written_to: Option<LocalId>,
     locals: &'a mut Vec<Local>,
@@ -182,11 +245,7 @@ impl Change<'_> {
         let Type::Fixed { bits, signed } = self.locals[self.unset].ty.clone() else { return None };
         // A choice is made among signed codes.
         let ty = if bits == 64 { ADDRESS } else { Type::Fixed { bits, signed } };
-        let (lo, hi) = match (bits, signed) {
-            (64, _) => (i64::MIN, i64::MAX),
-            (_, true) => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-            (_, false) => (0, (1 << bits) - 1),
-        };
+        let (lo, hi) = self.bounds;
         self.locals.push(Local { name: format!("$any.{}", self.locals[self.unset].name), ty: ty.clone() });
         let any = self.place(self.locals.len() - 1, span);
         let target = self.place(self.unset, span);

@@ -37,6 +37,12 @@ fn an_integer_without_a_value_may_be_anything() {
         said("", "int n = 0; int i; do { int k; if (n) assert(k == 1); else k = 1; } while (n++ < 1);"),
         "Assertion"
     );
+    assert_eq!(said("", "_Bool b; assert(!b);"), "Assertion");
+    assert_eq!(said("", "_Bool b; assert(b == 0 || b == 1);"), "verified");
+    // A jump passes over a declaration, and over a first value.
+    assert_eq!(said("", "goto in; int n; in: assert(n == 0);"), "Assertion");
+    assert_eq!(said("", "if (rand() % 2) goto in; if (0) { int n = 5; in: assert(n == 0); }"), "Assertion");
+    assert_eq!(said("", "if (rand() % 2) goto end; int n = 5; assert(n == 5); end: return 0;"), "verified");
     // On one line, an assignment of 0 is none of these.
     assert_eq!(said("", "int n; n = 0; assert(n == 0); n = 0; assert(n == 0);"), "verified");
 }
@@ -104,6 +110,9 @@ fn destructors_are_given_what_a_thread_leaves_behind() {
     let frees = format!("void free_it(void *p) {{ free(p); }} {frees}");
     assert_eq!(said(&frees, main), "verified");
     assert_eq!(said(&frees, &format!("{main} *r = 2;")), "Memory");
+    let deleted = key.replace("return 0; }", "pthread_key_delete(k); return 0; }");
+    let main = "pthread_key_create(&k, end); pthread_t a; pthread_create(&a, 0, run, (void *)2); pthread_join(a, 0); assert(ended == 0);";
+    assert_eq!(said(&deleted, main), "verified");
     let again = "pthread_key_t k; void end(void *p) { pthread_setspecific(k, p); } void *run(void *p) { pthread_setspecific(k, p); return 0; }";
     let main = "pthread_key_create(&k, end); pthread_t t; pthread_create(&t, 0, run, (void *)1); pthread_join(t, 0);";
     assert_eq!(said(again, main), "not followed");
@@ -116,6 +125,8 @@ fn what_is_registered_for_the_end_runs_there() {
     assert_eq!(said(two, "atexit(one); atexit(two); return 0;"), "verified");
     assert_eq!(said(two, "atexit(two); atexit(one); _exit(0);"), "verified");
     assert_eq!(said(two, "atexit(two); atexit(one); exit(0);"), "Assertion");
+    let registers = format!("{two} void more(void) {{ n = 1; atexit(two); }}");
+    assert_eq!(said(&registers, "atexit(more);"), "Assertion");
     assert!(said(two, "atexit(two); pthread_exit(0);").contains("together with `atexit`"));
 }
 

@@ -162,6 +162,10 @@ fn a_variable_is_no_memory_behind_its_block() {
     assert_eq!(is("", "for (int i = 0; i < 2; i++) { int y = i; g = &y; if (i) break; } *g = 1;"), "Memory");
     assert_eq!(is("", "switch (x) { case 0: { int y = 1; g = &y; break; } } *g = 1;"), "Memory");
     assert_eq!(is("struct s { int a; };", "{ g = &(struct s){ 1 }.a; *g = 2; } *g = 1;"), "Memory");
+    assert_eq!(is("", "{ int y = 3; g = &y; goto out; } out: *g = 1;"), "Memory");
+    assert_eq!(is("", "int y = 3; if (x == 0) { g = &y; goto out; } out: *g = 1;"), "verified");
+    assert_eq!(is("", "goto in; { int y; in: y = 3; g = &y; *g = 1; }"), "verified");
+    assert_eq!(is("", "goto in; int y; in: y = 3; g = &y; *g = 1;"), "verified");
     let thread = "void *f(void *p) { int y = 1; g = &y; *(int *)p = *g; return 0; }";
     let main = "pthread_t t; int r; pthread_create(&t, 0, f, &r); pthread_join(t, 0);";
     assert_eq!(is(thread, &format!("{main} r = 2;")), "verified");

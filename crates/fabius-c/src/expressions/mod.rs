@@ -82,7 +82,10 @@ impl<'a> Lower<'a, '_> {
         let span = self.span(e.span);
         match &e.node {
             Expression::Identifier(name) => match self.entity(&name.node.name) {
-                Some(Entity::Object(id)) => Ok(self.whole(id, span)),
+                Some(Entity::Object(id)) => {
+                    self.is_named(id, span);
+                    Ok(self.whole(id, span))
+                }
                 Some(Entity::Global(index)) => {
                     let id = self.materialize(index, span)?;
                     Ok(self.whole(id, span))

@@ -8,7 +8,7 @@ use crate::expressions::Ex;
 use crate::lower::{Lower, array_of};
 use crate::places::Value;
 use crate::refusal::Result;
-use crate::types::CType;
+use crate::types::{CType, INT as C_INT};
 use fabius_lang::program::{Base, BinaryOp, Type};
 use fabius_lang::program::{Check, Class, Expr, Guard, Place, Projection, StmtKind, Value as Constant};
 use fabius_trace::Span;
@@ -55,6 +55,16 @@ impl<'a> Lower<'a, '_> {
         let destructor = self.handler(args, 1, span)?;
         let to = self.function_of("$destructors", KEYS, read(key.clone()), span);
         self.push(StmtKind::Assign(to, destructor), span);
+        Ok(())
+    }
+
+    /// A key that is deleted: its destructor is not called any more.
+    pub(super) fn forget_destructor(&mut self, args: &'a [Ex], span: Span) -> Result<()> {
+        if self.session.facts.destructors {
+            let key = self.number(args, 0, &C_INT, span)?;
+            let there = self.function_of("$destructors", KEYS, key, span);
+            self.push(StmtKind::Assign(there, constant(0, ADDRESS, span)), span);
+        }
         Ok(())
     }
 
@@ -128,15 +138,20 @@ impl<'a> Lower<'a, '_> {
         let count = self.handlers(span);
         let (n, address) = (self.temp(INT), self.temp(ADDRESS));
         let (n, address) = (self.local(n, span), self.local(address, span));
-        self.body.out.push(assign(&n, read(count), span));
         let from = self.function_of("$handlers", HANDLERS, read(n.clone()), span);
         let less = binary(BinaryOp::Sub, read(n.clone()), constant(1, INT, span));
+        let look = |s: &mut Self| s.body.out.push(assign(&n, read(count.clone()), span));
+        look(self);
         let (round, ()) = self.block(|s| {
             s.body.out.push(assign(&n, less, span));
             s.body.out.push(assign(&address, read(from), span));
-            s.call_at(&read(address), None, span)
+            s.body.out.push(assign(&count, read(n.clone()), span));
+            s.call_at(&read(address), None, span)?;
+            // One that runs may register another one.
+            look(s);
+            Ok(())
         })?;
-        let more = binary(BinaryOp::Lt, constant(0, INT, span), read(n));
+        let more = binary(BinaryOp::Lt, constant(0, INT, span), read(n.clone()));
         self.push(StmtKind::While(Guard::Expr(more), round), span);
         Ok(())
     }

@@ -219,7 +219,7 @@ impl<'a> Lower<'a, '_> {
             }
             "pthread_once" => self.once(args, span)?,
             "pthread_key_create" => self.key_create(args, span)?,
-            "pthread_key_delete" => {}
+            "pthread_key_delete" => self.forget_destructor(args, span)?,
             "pthread_getspecific" => {
                 let place = self.key_place(args, span)?;
                 return Ok(Some(Value::scalar(read(place), CType::Void.pointer())));
