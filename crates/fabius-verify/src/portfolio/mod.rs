@@ -494,7 +494,7 @@ mod tests {
         time: None,
         memory: None,
         jobs: 1,
-        larger: Larger::default(),
+        larger: Larger(None),
     };
 
     /// Answers as if these had said this before all were stopped.
