@@ -607,18 +607,23 @@ impl<'a> Lower<'a, '_> {
             let id = self.local_object(&key, &name, &ty, span)?;
             self.bind(&name, Entity::Object(id));
             let lv = self.whole(id, span);
+            let unset = self.single_integer(id);
+            let before = self.body.out.len();
             match init {
                 Some(init) => self.full(span, |l| l.initialize_local(&lv, init, span))?,
                 // In a loop the variable is a new one each time.
                 None if self.body.loops > 0 => self.clear_local(id, span),
                 None => {}
             }
-            let Some(unset) = self.single_integer(id) else { continue };
-            if init.is_none() {
-                self.body.out.push(unset::declaration(unset.local, span));
+            let Some(unset) = unset else { continue };
+            // As in `int x = x;`
+            let is_unset = init.is_none() || unset::is_read(&self.body.out[before..], unset.local);
+            if is_unset {
+                let at = if init.is_none() { self.body.out.len() } else { before };
+                self.body.out.insert(at, unset::declaration(unset.local, span));
             }
             // A jump may pass over a first value.
-            if init.is_none() || self.body.jump.is_some() {
+            if is_unset || self.body.jump.is_some() {
                 self.body.unset.push(unset);
             }
         }

@@ -6,6 +6,7 @@
 use crate::core::*;
 use crate::types::CType;
 use fabius_lang::program::*;
+use fabius_lang::walk::statements;
 use fabius_lang::walk::{each, expressions, of_place, written};
 use fabius_trace::Span;
 use std::collections::BTreeMap;
@@ -71,6 +72,13 @@ fn reads(s: &Stmt, local: LocalId) -> bool {
     let mut look = |e: &Expr| any |= matches!(&e.kind, ExprKind::Read(place) if is(place, local));
     expressions(s).into_iter().for_each(|e| each(e, &mut look));
     written(s).into_iter().flat_map(of_place).for_each(|e| each(e, &mut look));
+    any
+}
+
+/// Whether one of these statements reads the variable.
+pub(crate) fn is_read(block: &[Stmt], local: LocalId) -> bool {
+    let mut any = false;
+    statements(&block.to_vec(), &mut |s| any |= reads(s, local));
     any
 }
 

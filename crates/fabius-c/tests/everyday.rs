@@ -39,6 +39,7 @@ fn an_integer_without_a_value_may_be_anything() {
     );
     assert_eq!(said("", "_Bool b; assert(!b);"), "Assertion");
     assert_eq!(said("", "_Bool b; assert(b == 0 || b == 1);"), "verified");
+    assert_eq!(said("", "int n = n; assert(n == 0);"), "Assertion");
     // A jump passes over a declaration, and over a first value.
     assert_eq!(said("", "goto in; int n; in: assert(n == 0);"), "Assertion");
     assert_eq!(said("", "if (rand() % 2) goto in; if (0) { int n = 5; in: assert(n == 0); }"), "Assertion");
@@ -67,9 +68,14 @@ fn what_is_declared_in_passing_is_taken() {
 #[test]
 fn what_is_printed_is_read() {
     let two = "pthread_t t; pthread_create(&t, 0, run, 0); b[0] = 1; pthread_join(t, 0);";
-    for print in
-        ["printf(\"%d: %s\", 1, b)", "puts(b)", "fprintf(stderr, \"%*d %s\", 3, 4, b)", "perror(b)", "fputs(b, stdout)"]
-    {
+    for print in [
+        "printf(\"%d: %s\", 1, b)",
+        "printf(\"%-5s\", b)",
+        "puts(b)",
+        "fprintf(stderr, \"%*d %s\", 3, 4, b)",
+        "perror(b)",
+        "fputs(b, stdout)",
+    ] {
         let run = format!("#include <stdio.h>\nchar b[8]; void *run(void *p) {{ {print}; return 0; }}");
         assert_eq!(said(&run, two), "DataRace", "{print}");
     }

@@ -54,8 +54,14 @@ const FILE: &str = "the string functions of the C library";
 
 /// The text that defines what these files use: its name, and the text.
 pub fn for_files(own: &[(String, String)]) -> Option<(String, String)> {
-    let used = |text: &str| NAMES.iter().chain(&["%s", "puts", "perror"]).any(|name| text.contains(name));
+    let used = |text: &str| NAMES.iter().chain(&["puts", "perror"]).any(|name| text.contains(name)) || prints(text);
     own.iter().any(|(_, text)| used(text)).then(|| (FILE.into(), TEXT.into()))
+}
+
+/// Whether a format in a text may print a text: `%s`, `%-8s`.
+fn prints(text: &str) -> bool {
+    let flags = |c: char| c.is_ascii_digit() || "-+ #*.".contains(c);
+    text.split('%').skip(1).any(|rest| rest.trim_start_matches(flags).starts_with('s'))
 }
 
 impl<'a> Lower<'a, '_> {
