@@ -445,16 +445,7 @@ fn who_sees_finite_executions_alone_refuses_properties() {
         let left_out = "the property `wanted` was not looked at";
         assert!(report.limits.iter().any(|l| l == left_out), "{:?}", report.limits);
     }
-    let ask = Ask {
-        only: None,
-        is_explorable: true,
-        points: Points::All,
-        deadlock: true,
-        time: None,
-        memory: None,
-        jobs: 1,
-        larger: Default::default(),
-    };
+    let ask = Ask::default();
     let decided = decide(&program, &id, &ask, &stop, &mut |_, _| {}).expect("exploration decides it");
     assert_eq!((decided.by, decided.report.verdict), (Member::Exploration, Verdict::Verified));
     for only in [Member::BoundedModelChecking, Member::RandomWalks] {

@@ -2,7 +2,7 @@
 
 use fabius_lang::program::Program;
 use fabius_trace::{BugKind, Points, Verdict};
-use fabius_verify::portfolio::{Ask, Decided, Larger, Member, MemberError, decide};
+use fabius_verify::portfolio::{Ask, Decided, Member, MemberError, decide};
 use fabius_verify::{Plan, check, program_id, with_instances};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -13,16 +13,7 @@ fn program(source: &str) -> Program {
 }
 
 fn ask(only: Option<Member>) -> Ask {
-    Ask {
-        only,
-        is_explorable: true,
-        points: Points::All,
-        deadlock: true,
-        time: None,
-        memory: None,
-        jobs: 2,
-        larger: Larger::default(),
-    }
+    Ask { only, jobs: 2, ..Ask::default() }
 }
 
 fn decided(source: &str, ask: &Ask) -> Result<Decided, MemberError> {

@@ -315,16 +315,7 @@ mod tests {
         let work = Arc::new(Work {
             id: program_id("test.fab", source, &[], &[]),
             program,
-            ask: Ask {
-                only: None,
-                is_explorable: true,
-                points: Points::All,
-                deadlock: true,
-                time: None,
-                memory: None,
-                jobs: 1,
-                larger: Default::default(),
-            },
+            ask: Ask::default(),
             others_begin: Instant::now() + Duration::from_secs(3600),
             deadline: None,
             stop: Arc::default(),

@@ -80,6 +80,22 @@ pub struct Ask {
     pub larger: Larger,
 }
 
+impl Default for Ask {
+    /// All members, without limits, by one processor; threads are switched anywhere, and a deadlock is a bug.
+    fn default() -> Ask {
+        Ask {
+            only: None,
+            is_explorable: true,
+            points: Points::All,
+            deadlock: true,
+            time: None,
+            memory: None,
+            jobs: 1,
+            larger: Larger::default(),
+        }
+    }
+}
+
 /// Given what an exploration was cut by, and how often before: the program with larger limits.
 #[derive(Clone, Default)]
 pub struct Larger(pub Option<Arc<MakeLarger>>);
@@ -486,22 +502,11 @@ mod tests {
         assert!(disagreement(&[verified(&[])]).is_none());
     }
 
-    const ASK: Ask = Ask {
-        only: None,
-        is_explorable: true,
-        points: Points::All,
-        deadlock: true,
-        time: None,
-        memory: None,
-        jobs: 1,
-        larger: Larger(None),
-    };
-
     /// Answers as if these had said this before all were stopped.
     fn answered(said: Vec<Told>, winner: Option<Member>, cut: Option<Reason>) -> Decided {
         let source = "process p[*] { skip; }\n";
         let program = fabius_lang::compile(source, &fabius_lang::Options::default()).expect("it is a program");
-        let mut race = Race::new(&program, &program_id("test.fab", source, &[], &[]), &ASK);
+        let mut race = Race::new(&program, &program_id("test.fab", source, &[], &[]), &Ask::default());
         let runner = |t: Told| Runner { member: t.member, at: Instant::now(), has_begun: true, outcome: t.outcome };
         race.runners = said.into_iter().map(runner).collect();
         (race.winner, race.cut) = (winner, cut);
@@ -521,7 +526,7 @@ mod tests {
     fn who_explores_is_waited_for_where_no_execution_completes() {
         let source = "init { assume false; }\n";
         let program = fabius_lang::compile(source, &fabius_lang::Options::default()).expect("it is a program");
-        let mut race = Race::new(&program, &program_id("test.fab", source, &[], &[]), &ASK);
+        let mut race = Race::new(&program, &program_id("test.fab", source, &[], &[]), &Ask::default());
         let nothing = checked(source);
         assert!(nothing.is_vacuous(), "{nothing:?}");
         for (member, winner) in [(Member::BoundedModelChecking, None), (Member::Exploration, Some(Member::Exploration))]
