@@ -1,7 +1,7 @@
 //! All engines side by side say what each of them says alone.
 
 use fabius_lang::program::Program;
-use fabius_trace::{BugKind, Points, Verdict};
+use fabius_trace::{BugKind, Verdict};
 use fabius_verify::portfolio::{Ask, Decided, Member, MemberError, decide};
 use fabius_verify::{Plan, check, program_id, with_instances};
 use std::sync::atomic::AtomicBool;
