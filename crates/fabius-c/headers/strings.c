@@ -57,22 +57,6 @@ int fabius__memcmp(const char *a, const char *b, unsigned long n) {
     }
     return 0;
 }
-int fabius__atoi(const char *s) {
-    int n = 0, sign = 1;
-    unsigned long i = 0;
-    char c = s[i];
-    while (c == ' ' || (c >= 9 && c <= 13))
-        c = s[++i];
-    if (c == '-' || c == '+') {
-        sign = c == '-' ? -1 : 1;
-        c = s[++i];
-    }
-    while (c >= '0' && c <= '9') {
-        n = n * 10 + sign * (c - '0');
-        c = s[++i];
-    }
-    return n;
-}
 long fabius__atol(const char *s) {
     long n = 0, sign = 1;
     unsigned long i = 0;
@@ -89,6 +73,7 @@ long fabius__atol(const char *s) {
     }
     return n;
 }
+int fabius__atoi(const char *s) { return fabius__atol(s); }
 char *fabius__strncat(char *to, const char *from, unsigned long n) {
     unsigned long at = fabius__strlen(to);
     for (unsigned long i = 0; i < n; i++) {

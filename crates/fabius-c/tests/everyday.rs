@@ -2,19 +2,7 @@
 
 mod common;
 
-use common::{Found, check_text};
-
-const HEAD: &str = "#include <assert.h>\n#include <pthread.h>\n#include <stdlib.h>\n#include <string.h>\n";
-
-/// What is said of a program of these declarations and this `main`.
-fn said(declarations: &str, main: &str) -> String {
-    match check_text(&format!("{HEAD}{declarations}\nint main(void) {{ {main} return 0; }}"), "sync") {
-        Found::Verified => "verified".into(),
-        Found::Bug(kind, ..) => kind,
-        Found::Other(other) if other.contains("more than is followed") => "not followed".into(),
-        Found::Other(other) => other,
-    }
-}
+use common::said;
 
 #[test]
 fn an_integer_without_a_value_may_be_anything() {

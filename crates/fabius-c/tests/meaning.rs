@@ -2,19 +2,7 @@
 
 mod common;
 
-use common::{Folder, Found, check, check_text};
-
-const HEAD: &str = "#include <assert.h>\n#include <pthread.h>\n#include <stdlib.h>\n#include <string.h>\n";
-
-/// What is said of a program of these declarations and this `main`.
-fn said(declarations: &str, main: &str) -> String {
-    match check_text(&format!("{HEAD}{declarations}\nint main(void) {{ {main} return 0; }}"), "sync") {
-        Found::Verified => "verified".into(),
-        Found::Bug(kind, ..) => kind,
-        Found::Other(other) if other.contains("more than is followed") => "not followed".into(),
-        Found::Other(other) => other,
-    }
-}
+use common::{Folder, Found, HEAD, check, check_text, said};
 
 const TWO: &str = "pthread_t a, b; pthread_create(&a, 0, run, 0); pthread_create(&b, 0, run, 0); pthread_join(a, 0); pthread_join(b, 0);";
 

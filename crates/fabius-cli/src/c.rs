@@ -17,6 +17,9 @@ const INCLUDE: &str = "-I";
 /// The name of what stands for one more file.
 const WITH: &str = "--with";
 /// The name of what stands for the most allocations.
+/// The limits on allocations that `fabius FILE` raises those that it begins with to, one after the other.
+pub const LARGER: [u32; 2] = [32, 128];
+
 const ALLOCATIONS: &str = "--allocations";
 /// The names of what is asked, and of what is assumed.
 const PROPERTY: &str = "--property";

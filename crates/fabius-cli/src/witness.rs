@@ -133,6 +133,8 @@ impl Witness {
     pub fn arguments(&self) -> ProgramArgs {
         ProgramArgs {
             property: Some(PathBuf::from(self.property.name())),
+            // Nothing says which limits the bug was found with; larger ones change no step.
+            allocations: c::LARGER.last().copied(),
             data_model: self.ilp32.then_some(DataModelArg::Ilp32),
             ..ProgramArgs::default()
         }

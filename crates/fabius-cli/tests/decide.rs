@@ -105,6 +105,12 @@ fn the_limits_of_a_c_program_grow_until_they_are_not_in_the_way() {
     let trace = folder.join("bug.json").display().to_string();
     expect(&fabius(&[&wrong, "--trace", &trace]), 1, &["assertion failed: sum == 44"]);
     expect(&fabius(&["replay", &trace]), 1, &["assertion failed: sum == 44"]);
+    // A witness says nothing of limits, and is read back all the same.
+    let fails = text(44).replace("assert(sum == 44);", "if (sum == 45) reach_error();");
+    let fails = write("fails.c", format!("void reach_error(void);\n{fails}"));
+    let witness = folder.join("bug.yml").display().to_string();
+    expect(&fabius(&[&fails, "--property", "unreach-call", "--witness", &witness]), 1, &["reach_error"]);
+    expect(&fabius(&["replay", &witness]), 1, &["assertion failed: reach_error"]);
     // Who says how many are followed gets that many, and hears which option it was.
     let said = ["more than 8 allocations of `struct n` by one thread (`--allocations` raises that)"];
     expect(&fabius(&["check", &right]), 3, &said);

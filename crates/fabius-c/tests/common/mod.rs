@@ -106,3 +106,18 @@ pub fn check_text(text: &str, points: &str) -> Found {
     let folder = Folder::new();
     check(&[&folder.file("x.c", text)], points)
 }
+
+/// What such programs begin with.
+#[allow(dead_code)]
+pub const HEAD: &str = "#include <assert.h>\n#include <pthread.h>\n#include <stdlib.h>\n#include <string.h>\n";
+
+/// What is said of a program of these declarations and this `main`, preempted at synchronization.
+#[allow(dead_code)]
+pub fn said(declarations: &str, main: &str) -> String {
+    match check_text(&format!("{HEAD}{declarations}\nint main(void) {{ {main} return 0; }}"), "sync") {
+        Found::Verified => "verified".into(),
+        Found::Bug(kind, ..) => kind,
+        Found::Other(other) if other.contains("more than is followed") => "not followed".into(),
+        Found::Other(other) => other,
+    }
+}

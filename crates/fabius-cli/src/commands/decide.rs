@@ -76,19 +76,13 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
 
 /// How a C program is read with larger limits, unless its user has said how large they are.
 fn larger(args: &DecideArgs, is_c: bool) -> Larger {
-    // The limits grow by this, so often.
-    const TIMES: u32 = 4;
-    const OFTEN: u32 = 2;
     if !is_c || args.program.allocations.is_some() || args.file == Path::new(files::STDIN) {
         return Larger::default();
     }
     let (file, program) = (args.file.clone(), args.program.clone());
     Larger(Some(Arc::new(move |reason, before| {
         let is_raised = matches!(reason, Reason::Program { message } if message.contains(fabius_c::RAISED));
-        if !is_raised || before == OFTEN {
-            return None;
-        }
-        let allocations = Some(fabius_c::Limits::default().allocations * TIMES.pow(before + 1));
+        let allocations = Some(*c::LARGER.get(before as usize).filter(|_| is_raised)?);
         let program = ProgramArgs { allocations, ..program.clone() };
         let budget = Budget { time: None, memory: None, stop: &Arc::default() };
         let loaded = load(&file, &program, Choices::Unbounded, budget).ok()?;
