@@ -159,14 +159,8 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
             Explored { search: Some(search), walks: None, options, first: first.into_inner() }
         }
         Plan::Exhaustive => {
-            // Who waits because it would repeat itself is not a matter of what happened before what alone.
-            let refine = system.settings.refine;
-            // Nor does it know of steps with two accesses, nor of deviations.
-            let both = Refine::RELEASES.with(Refine::WAITS);
-            let plain = !refine.contains(Refine::YIELDS) && !refine.contains(Refine::WEAK) && !refine.contains(both);
-            let optimal = config.reduction && plain;
             let options = Options { bound: Bound::None, ..base };
-            let search = if optimal {
+            let search = if optimal_is_sound(config, system) {
                 optimal::search(system, &options, &monitor, &note)
             } else {
                 stateless::search(system, &options, &monitor, &note)
@@ -181,15 +175,42 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
         Plan::Default => {
             let executions = Some(config.executions.unwrap_or(DEFAULT_EXECUTIONS));
             let options = Options { executions, ..base.clone() };
-            let search = stateless::search(system, &options, &monitor, &note);
-            let used_up = search.bug.is_none() && search.cut == Some(Cut::Executions);
-            let walks = used_up.then(|| {
+            let mut search = stateless::search(system, &options, &monitor, &note);
+            let is_used_up = |search: &Outcome| search.bug.is_none() && search.cut == Some(Cut::Executions);
+            if config.executions.is_none() && is_used_up(&search) && optimal_is_sound(config, system) {
+                let unbounded = Options { bound: Bound::None, ..options.clone() };
+                let mut all = optimal::search(system, &unbounded, &monitor, &note);
+                all.bug = all.bug.map(|bug| shrink::find(system, &options, &bug.schedule).unwrap_or(bug));
+                search = after(search, all);
+            }
+            let walks = is_used_up(&search).then(|| {
                 let options = Options { strategy: Strategy::Random, executions: Some(DEFAULT_WALKS), ..base };
                 walk::search(system, &options, &monitor)
             });
             Explored { search: Some(search), walks, options, first: first.into_inner() }
         }
     }
+}
+
+/// Whether optimal reduction knows all that the test does: who waits because it would repeat itself is not a matter of what
+/// happened before what alone, and it knows neither steps with two accesses nor deviations.
+fn optimal_is_sound(config: &Config, system: &Test<'_>) -> bool {
+    let refine = system.settings.refine;
+    let both = Refine::RELEASES.with(Refine::WAITS);
+    config.reduction && !refine.contains(Refine::YIELDS) && !refine.contains(Refine::WEAK) && !refine.contains(both)
+}
+
+/// What was explored in the order of cost, and then without a bound: a test may have fewer classes than there are executions
+/// within the first bounds.
+fn after(search: Outcome, all: Outcome) -> Outcome {
+    let (mut levels, new) = (search.levels, all.levels.last().copied().unwrap_or_default());
+    if let Some(last) = levels.last_mut() {
+        last.executions += new.executions;
+        last.transitions += new.transitions;
+        // Of both, some may be the same.
+        last.states = last.states.max(new.states);
+    }
+    Outcome { levels, completed: search.completed, growth: Vec::new(), ..all }
 }
 
 fn conclude(

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// How a test is checked. The default: all executions in the order of their preemptions, and when the budget of
-/// executions is used up, a number of random ones.
+/// How a test is checked. The default: all executions in the order of their preemptions; when the budget of executions is used
+/// up, as many again without a bound and without what commutes, which in some tests are all; and then a number of random ones.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub(crate) plan: Plan,
@@ -32,7 +32,7 @@ pub struct Config {
 /// In which order executions are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plan {
-    /// Iterative preemption bounding, then random walks.
+    /// Iterative preemption bounding, then optimal reduction, then random walks.
     Default,
     /// In the order of cost.
     Iterative { bound: Bound, scheduler: SchedulerKind, max: Option<u32> },
@@ -64,7 +64,7 @@ impl Default for Config {
     }
 }
 
-/// Executions that the default makes in the order of preemptions.
+/// Executions that the default makes in the order of preemptions, and without a bound after that.
 pub(crate) const DEFAULT_EXECUTIONS: u64 = 20_000;
 
 /// Executions at random that the default makes after that, and random strategies unless told otherwise.

@@ -258,14 +258,35 @@ fn last_zero(n: usize) {
 
 /// A thread writes what all others read.
 fn readers(n: usize) {
+    seen_by_readers(n);
+}
+
+/// The same, with a bit for each reader that comes after the writer.
+fn seen_by_readers(n: usize) -> u32 {
     let x = Arc::new(AtomicU32::new(0));
     let shared = x.clone();
-    let mut threads = vec![thread::spawn(move || shared.store(42, SeqCst))];
-    threads.extend((0..n).map(|_| {
-        let shared = x.clone();
-        thread::spawn(move || assert!(shared.load(SeqCst) < 43))
-    }));
-    together(threads);
+    let writer = thread::spawn(move || shared.store(42, SeqCst));
+    let readers: Vec<_> = (0..n)
+        .map(|_| {
+            let shared = x.clone();
+            thread::spawn(move || shared.load(SeqCst))
+        })
+        .collect();
+    writer.join().unwrap();
+    readers.into_iter().enumerate().map(|(n, r)| u32::from(r.join().unwrap() == 42) << n).sum()
+}
+
+/// Within the first bounds there are far more executions than classes without a bound: those are looked at, too, before chance is.
+#[test]
+fn the_default_ends_where_there_are_few_classes() {
+    let report = Config::new().explore(|| readers(10));
+    assert!(report.verdict == fabius::Verdict::Verified && report.walks == 0, "{report}");
+    let report = Config::new().explore(|| {
+        let seen = seen_by_readers(12);
+        assert_ne!(seen, 0b0101_0101_0101);
+    });
+    assert!(report.is_bug() && report.walks == 0 && report.executions > 20_000, "{report}");
+    assert_eq!(report.trace().unwrap().cost, 0, "{report}");
 }
 
 /// What an exchange finds says all of an execution: as many classes as there are ways to find something.
