@@ -32,25 +32,29 @@ impl PartialEq for Operation {
     }
 }
 
-/// A selection that waits at a channel without a queue.
+/// A thread that waits at a channel without a queue, and where its message is or goes to.
 pub(crate) struct Waiting<T> {
-    operation: Operation,
     slot: Arc<Slot<T>>,
+    /// Of a selection, which waits elsewhere, too.
+    operation: Option<Operation>,
+}
+
+/// A place in the queue.
+enum Entry<T> {
+    Message(T),
+    /// A selection will put its message here.
+    Reserved(Operation),
 }
 
 pub(crate) struct State<T> {
     pub capacity: Option<usize>,
-    pub queue: VecDeque<T>,
+    queue: VecDeque<Entry<T>>,
     pub senders: usize,
     pub receivers: usize,
-    /// Places in the queue that selections will fill.
-    reserved: usize,
-    /// Messages of senders that wait.
-    pub offers: VecDeque<Arc<Slot<T>>>,
-    /// Receivers that wait.
-    pub wanted: VecDeque<Arc<Slot<T>>>,
-    sending: Vec<Waiting<T>>,
-    receiving: Vec<Waiting<T>>,
+    /// Who waits to send, first come first served.
+    sending: VecDeque<Waiting<T>>,
+    /// Who waits to receive.
+    receiving: VecDeque<Waiting<T>>,
     /// What selections have got, until they use it.
     places: Vec<(Operation, Place<T>)>,
     taken: Vec<(Operation, Taken<T>)>,
@@ -59,6 +63,8 @@ pub(crate) struct State<T> {
 /// Where a message goes.
 pub(crate) enum Place<T> {
     Queue,
+    /// What was reserved for that operation.
+    Reserved(Operation),
     To(Arc<Slot<T>>),
 }
 
@@ -91,16 +97,19 @@ impl Token {
 
 impl<T> Waiting<T> {
     fn is_free(&self, except: Option<&Arc<Token>>) -> bool {
-        self.operation.token.chosen().is_none()
-            && except.is_none_or(|except| !Arc::ptr_eq(&self.operation.token, except))
+        self.operation.as_ref().is_none_or(|operation| {
+            operation.token.chosen().is_none() && except.is_none_or(|except| !Arc::ptr_eq(&operation.token, except))
+        })
     }
 }
 
-/// Chooses a selection that waits, but for that one.
-fn choose<T>(all: &mut Vec<Waiting<T>>, except: Option<&Arc<Token>>) -> Option<Arc<Slot<T>>> {
-    let waiting = all.remove(all.iter().position(|w| w.is_free(except))?);
-    *lock(&waiting.operation.token.0) = Some(waiting.operation.index);
-    Some(waiting.slot)
+/// Chooses the first that waits, but for that selection.
+fn choose<T>(all: &mut VecDeque<Waiting<T>>, except: Option<&Arc<Token>>) -> Option<Waiting<T>> {
+    let waiting = all.remove(all.iter().position(|w| w.is_free(except))?)?;
+    if let Some(operation) = &waiting.operation {
+        *lock(&operation.token.0) = Some(operation.index);
+    }
+    Some(waiting)
 }
 
 fn remove_of<V>(all: &mut Vec<(Operation, V)>, operation: &Operation) -> Option<V> {
@@ -116,11 +125,8 @@ impl<T> Channel<T> {
             queue: VecDeque::new(),
             senders: 1,
             receivers: 1,
-            reserved: 0,
-            offers: VecDeque::new(),
-            wanted: VecDeque::new(),
-            sending: Vec::new(),
-            receiving: Vec::new(),
+            sending: VecDeque::new(),
+            receiving: VecDeque::new(),
             places: Vec::new(),
             taken: Vec::new(),
         };
@@ -146,59 +152,107 @@ impl<T> State<T> {
     pub fn has_place(&self, except: Option<&Arc<Token>>) -> bool {
         match self.capacity {
             None => true,
-            Some(0) => !self.wanted.is_empty() || self.receiving.iter().any(|w| w.is_free(except)),
-            Some(capacity) => self.queue.len() + self.reserved < capacity,
+            Some(0) => self.receiving.iter().any(|w| w.is_free(except)),
+            Some(capacity) => self.queue.len() < capacity,
         }
     }
 
     /// A place for a message.
     pub fn place(&mut self, except: Option<&Arc<Token>>) -> Option<Place<T>> {
-        if !self.has_place(except) {
-            return None;
+        match self.capacity {
+            Some(0) => choose(&mut self.receiving, except).map(|waiting| Place::To(waiting.slot)),
+            _ => self.has_place(except).then_some(Place::Queue),
         }
-        if self.capacity != Some(0) {
-            return Some(Place::Queue);
-        }
-        self.wanted.pop_front().or_else(|| choose(&mut self.receiving, except)).map(Place::To)
     }
 
-    /// Puts a message into its place.
-    pub fn fill(&mut self, place: Place<T>, message: T) {
+    /// Puts a message into its place. It comes back if nobody will receive it any more.
+    pub fn fill(&mut self, place: Place<T>, message: T) -> Option<T> {
         match place {
-            Place::Queue => self.queue.push_back(message),
+            Place::Queue => self.queue.push_back(Entry::Message(message)),
+            Place::Reserved(operation) => {
+                let mine = |entry: &&mut Entry<T>| matches!(entry, Entry::Reserved(of) if *of == operation);
+                match self.queue.iter_mut().find(mine) {
+                    Some(entry) => *entry = Entry::Message(message),
+                    None => return Some(message),
+                }
+            }
             Place::To(slot) => *lock(&slot) = Some(message),
         }
+        None
+    }
+
+    /// How many places of the queue are taken.
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether the next message is still to be put into its place: who receives without waiting waits for that.
+    pub fn is_coming(&self) -> bool {
+        matches!(self.queue.front(), Some(Entry::Reserved(_)))
     }
 
     /// Whether there is a message now, but for that selection.
     pub fn has_message(&self, except: Option<&Arc<Token>>) -> bool {
-        !self.queue.is_empty() || !self.offers.is_empty() || self.sending.iter().any(|w| w.is_free(except))
+        matches!(self.queue.front(), Some(Entry::Message(_))) || self.sending.iter().any(|w| w.is_free(except))
     }
 
     /// A message.
     pub fn message(&mut self, except: Option<&Arc<Token>>) -> Option<Taken<T>> {
-        if let Some(message) = self.queue.pop_front() {
-            return Some(Taken::Now(message));
+        match self.queue.pop_front() {
+            Some(Entry::Message(message)) => return Some(Taken::Now(message)),
+            Some(reserved) => self.queue.push_front(reserved),
+            None => {}
         }
-        if let Some(message) = self.offers.pop_front().and_then(|slot| take(&slot)) {
-            return Some(Taken::Now(message));
+        let waiting = choose(&mut self.sending, except)?;
+        match take(&waiting.slot) {
+            Some(message) => Some(Taken::Now(message)),
+            None => Some(Taken::Later(waiting.slot)),
         }
-        choose(&mut self.sending, except).map(Taken::Later)
+    }
+
+    /// All messages that are there, when nobody will receive them.
+    pub fn left(&mut self) -> Vec<T> {
+        let messages = self.queue.drain(..).filter_map(|entry| match entry {
+            Entry::Message(message) => Some(message),
+            Entry::Reserved(_) => None,
+        });
+        messages.collect()
     }
 
     /// A selection reserves a place, if there is one.
     pub fn reserve(&mut self, operation: &Operation) {
-        if let Some(place) = self.place(Some(&operation.token)) {
-            self.reserved += usize::from(matches!(place, Place::Queue));
-            self.places.push((operation.clone(), place));
-        }
+        let place = match self.place(Some(&operation.token)) {
+            Some(Place::Queue) => {
+                self.queue.push_back(Entry::Reserved(operation.clone()));
+                Place::Reserved(operation.clone())
+            }
+            Some(place) => place,
+            None => return,
+        };
+        self.places.push((operation.clone(), place));
     }
 
     /// The place that a selection has got.
     pub fn reserved(&mut self, operation: &Operation) -> Option<Place<T>> {
-        let place = remove_of(&mut self.places, operation)?;
-        self.reserved -= usize::from(matches!(place, Place::Queue));
-        Some(place)
+        remove_of(&mut self.places, operation)
+    }
+
+    /// Waits to send what is in the slot.
+    pub fn offer(&mut self, slot: &Arc<Slot<T>>) {
+        self.sending.push_back(Waiting { slot: slot.clone(), operation: None });
+    }
+
+    /// Waits to receive into the slot.
+    pub fn want(&mut self, slot: &Arc<Slot<T>>) {
+        self.receiving.push_back(Waiting { slot: slot.clone(), operation: None });
+    }
+
+    /// Waits no more. Whether it did until now: nobody has chosen it.
+    pub fn withdraw(&mut self, slot: &Arc<Slot<T>>) -> bool {
+        let before = self.sending.len() + self.receiving.len();
+        self.sending.retain(|w| !Arc::ptr_eq(&w.slot, slot));
+        self.receiving.retain(|w| !Arc::ptr_eq(&w.slot, slot));
+        self.sending.len() + self.receiving.len() < before
     }
 
     /// A selection takes a message, if there is one.
@@ -218,7 +272,7 @@ impl<T> State<T> {
         if self.capacity == Some(0) {
             let slot = Arc::new(Mutex::new(None));
             self.places.push((operation.clone(), Place::To(slot.clone())));
-            self.sending.push(Waiting { operation: operation.clone(), slot });
+            self.sending.push_back(Waiting { slot, operation: Some(operation.clone()) });
         }
     }
 
@@ -227,14 +281,14 @@ impl<T> State<T> {
         if self.capacity == Some(0) {
             let slot = Arc::new(Mutex::new(None));
             self.taken.push((operation.clone(), Taken::Later(slot.clone())));
-            self.receiving.push(Waiting { operation: operation.clone(), slot });
+            self.receiving.push_back(Waiting { slot, operation: Some(operation.clone()) });
         }
     }
 
     /// A selection waits no more. What it was promised stays if this operation was chosen.
     pub fn leave(&mut self, operation: &Operation) {
-        self.sending.retain(|w| w.operation != *operation);
-        self.receiving.retain(|w| w.operation != *operation);
+        self.sending.retain(|w| w.operation.as_ref() != Some(operation));
+        self.receiving.retain(|w| w.operation.as_ref() != Some(operation));
         if operation.token.chosen() != Some(operation.index) {
             self.places.retain(|(of, _)| of != operation);
             self.taken.retain(|(of, _)| of != operation);

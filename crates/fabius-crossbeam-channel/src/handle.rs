@@ -8,6 +8,8 @@ use std::sync::Arc;
 pub(crate) trait Handle {
     /// Whether the operation can be done now, but for who waits in that selection.
     fn is_ready(&self, except: Option<&Arc<Token>>) -> bool;
+    /// Whether it will be, by a selection that is about to send: who does not wait waits for that.
+    fn is_coming(&self) -> bool;
     /// Reserves what the operation needs, if the other side is there.
     fn commit(&self, operation: &Operation);
     /// The selection waits.

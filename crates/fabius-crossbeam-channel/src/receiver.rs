@@ -1,6 +1,6 @@
 //! The side that receives.
 
-use crate::channel::{Channel, Operation, Slot, Taken, Token, is_full, take};
+use crate::channel::{Channel, Operation, Slot, State, Taken, Token, is_full, take};
 use crate::handle::Handle;
 use crate::monitor::{self, At};
 use crate::timer::Timer;
@@ -41,20 +41,24 @@ impl<T> Channel<T> {
         if !monitor::wait("receive", at, is_ready, until) {
             return Err(RecvTimeoutError::Timeout);
         }
-        self.change(|state| state.queue.pop_front()).ok_or(RecvTimeoutError::Disconnected)
+        match self.change(|state| state.message(None)) {
+            Some(Taken::Now(message)) => Ok(message),
+            _ => Err(RecvTimeoutError::Disconnected),
+        }
     }
 
     /// Receives where there is no queue.
     fn take_over(&self, until: Option<Instant>, at: At) -> Result<T, RecvTimeoutError> {
         monitor::point("receive", at);
         let slot = Arc::new(Mutex::new(None));
-        let now = self.change(|state| {
-            let now = state.message(None);
-            if now.is_none() && state.senders > 0 {
-                state.wanted.push_back(slot.clone());
+        let now = self.change(|state| match state.message(None) {
+            None if state.senders == 0 => Err(RecvTimeoutError::Disconnected),
+            None => {
+                state.want(&slot);
+                Ok(None)
             }
-            now
-        });
+            now => Ok(now),
+        })?;
         match now {
             Some(Taken::Now(message)) => return Ok(message),
             Some(Taken::Later(slot)) => return Ok(promised(&slot, at)),
@@ -62,11 +66,7 @@ impl<T> Channel<T> {
         }
         let is_over = || is_full(&slot) || self.look(|state| state.senders == 0);
         let in_time = monitor::wait("received", at, is_over, until);
-        let was_promised = self.change(|state| {
-            let before = state.wanted.len();
-            state.wanted.retain(|other| !Arc::ptr_eq(other, &slot));
-            state.wanted.len() == before && (state.senders > 0 || is_full(&slot) || !in_time)
-        });
+        let was_promised = self.change(|state| !state.withdraw(&slot));
         match take(&slot) {
             Some(message) => Ok(message),
             None if was_promised => Ok(promised(&slot, at)),
@@ -76,7 +76,7 @@ impl<T> Channel<T> {
     }
 
     fn try_receive(&self, at: At) -> Result<T, TryRecvError> {
-        monitor::point("try_recv", at);
+        monitor::wait("try_recv", at, || !self.look(State::is_coming), None);
         let (now, senders) = self.change(|state| (state.message(None), state.senders));
         match now {
             Some(Taken::Now(message)) => Ok(message),
@@ -93,16 +93,23 @@ impl<T> Receiver<T> {
     }
 
     fn receive_until(&self, until: Option<Instant>, at: At) -> Result<T, RecvTimeoutError> {
-        let due = match &self.0 {
+        let (timer, make) = match &self.0 {
             Source::Channel(channel) => return channel.receive_until(until, at),
-            Source::Time(timer, _) => timer.due(),
-            Source::Never => None,
+            Source::Time(timer, make) => (timer, make),
+            Source::Never => {
+                monitor::wait("receive", at, || false, until);
+                return Err(RecvTimeoutError::Timeout);
+            }
         };
-        let first = due.into_iter().chain(until).min();
-        monitor::wait("receive", at, || first.is_some_and(|first| first <= Instant::now()), first);
-        match &self.0 {
-            Source::Time(timer, make) => timer.fire().map(make).ok_or(RecvTimeoutError::Timeout),
-            _ => Err(RecvTimeoutError::Timeout),
+        loop {
+            let first = timer.due().into_iter().chain(until).min();
+            monitor::wait("receive", at, || false, first);
+            // Another receiver may have been faster.
+            match timer.fire() {
+                Some(due) => return Ok(make(due)),
+                None if until.is_some_and(|until| until <= Instant::now()) => return Err(RecvTimeoutError::Timeout),
+                None => {}
+            }
         }
     }
 
@@ -155,7 +162,7 @@ impl<T> Receiver<T> {
     pub fn len(&self) -> usize {
         monitor::point("len", Location::caller());
         match &self.0 {
-            Source::Channel(channel) => channel.look(|state| state.queue.len()),
+            Source::Channel(channel) => channel.look(State::len),
             Source::Time(timer, _) => usize::from(timer.is_due()),
             Source::Never => 0,
         }
@@ -213,6 +220,10 @@ impl<T> Handle for Receiver<T> {
         }
     }
 
+    fn is_coming(&self) -> bool {
+        matches!(&self.0, Source::Channel(channel) if channel.look(State::is_coming))
+    }
+
     fn commit(&self, operation: &Operation) {
         match &self.0 {
             Source::Channel(channel) => channel.change(|state| state.set_aside(operation)),
@@ -261,7 +272,7 @@ impl<T> Drop for Receiver<T> {
                     state.receivers -= 1;
                     // As in crossbeam-channel, messages go with the last receiver.
                     if state.receivers == 0 {
-                        left.extend(state.queue.drain(..));
+                        left = state.left();
                     }
                 });
             });

@@ -85,6 +85,13 @@ impl<'a> Select<'a> {
         }
     }
 
+    /// A scheduling point of who does not wait.
+    fn look(&self, name: &'static str, at: At) {
+        let handles = || self.handles().map(|(_, handle)| handle);
+        let is_decided = || handles().any(|h| h.is_ready(None)) || !handles().any(Handle::is_coming);
+        monitor::wait(name, at, is_decided, None);
+    }
+
     fn selected(token: &Arc<Token>, (index, handle): (usize, &dyn Handle)) -> SelectedOperation<'a> {
         let operation = Operation { token: token.clone(), index };
         SelectedOperation { operation, handle: address(handle), used: false, select: PhantomData }
@@ -100,14 +107,7 @@ impl<'a> Select<'a> {
             return Some(Select::selected(&token, (index, handle)));
         }
         self.handles().for_each(|(index, handle)| handle.enter(&of(index)));
-        let is_over = || token.chosen().is_some() || self.handles().any(|(_, handle)| handle.is_ready(Some(&token)));
-        loop {
-            let first = self.handles().filter_map(|(_, handle)| handle.due()).chain(until).min();
-            monitor::wait("selected", at, is_over, first);
-            if is_over() || until.is_some_and(|until| until <= Instant::now()) {
-                break;
-            }
-        }
+        self.wait("selected", at, until, || token.chosen().is_some(), Some(&token));
         let chosen = token.chosen();
         let picked = match chosen {
             Some(index) => self.handles().find(|(other, _)| *other == index),
@@ -121,22 +121,38 @@ impl<'a> Select<'a> {
         Some(Select::selected(&token, (index, handle)))
     }
 
-    /// Waits until one is ready before time is up.
-    fn ready_until(&self, until: Option<Instant>, at: At) -> Option<usize> {
-        let is_over = || self.handles().any(|(_, handle)| handle.is_ready(None));
+    /// Waits until something holds, one is ready, or time is up.
+    fn wait(
+        &self,
+        name: &'static str,
+        at: At,
+        until: Option<Instant>,
+        is_over: impl Fn() -> bool,
+        except: Option<&Arc<Token>>,
+    ) {
+        let any_ready = |handles: &[(usize, &dyn Handle)]| handles.iter().any(|(_, handle)| handle.is_ready(except));
+        // What time sends is a limit of the wait: the search, which asks whether it is over, is not at any time.
+        let (timed, others): (Vec<_>, Vec<_>) = self.handles().partition(|(_, handle)| handle.due().is_some());
         loop {
-            let first = self.handles().filter_map(|(_, handle)| handle.due()).chain(until).min();
-            monitor::wait("ready", at, is_over, first);
-            if is_over() || until.is_some_and(|until| until <= Instant::now()) {
-                return self.pick(None).map(|(index, _)| index);
+            let first = timed.iter().filter_map(|(_, handle)| handle.due()).chain(until).min();
+            monitor::wait(name, at, || is_over() || any_ready(&others), first);
+            let is_late = until.is_some_and(|until| until <= Instant::now());
+            if is_late || is_over() || any_ready(&others) || any_ready(&timed) {
+                return;
             }
         }
+    }
+
+    /// Waits until one is ready before time is up.
+    fn ready_until(&self, until: Option<Instant>, at: At) -> Option<usize> {
+        self.wait("ready", at, until, || false, None);
+        self.pick(None).map(|(index, _)| index)
     }
 
     /// As in crossbeam-channel: a scheduling point.
     #[track_caller]
     pub fn try_select(&mut self) -> Result<SelectedOperation<'a>, TrySelectError> {
-        monitor::point("try_select", Location::caller());
+        self.look("try_select", Location::caller());
         let token = Arc::new(Token::default());
         let (index, handle) = self.pick(Some(&token)).ok_or(TrySelectError)?;
         handle.commit(&Operation { token: token.clone(), index });
@@ -168,7 +184,7 @@ impl<'a> Select<'a> {
     /// As in crossbeam-channel: a scheduling point.
     #[track_caller]
     pub fn try_ready(&mut self) -> Result<usize, TryReadyError> {
-        monitor::point("try_ready", Location::caller());
+        self.look("try_ready", Location::caller());
         self.pick(None).map(|(index, _)| index).ok_or(TryReadyError)
     }
 

@@ -1,6 +1,6 @@
 //! The side that sends.
 
-use crate::channel::{Channel, Operation, Token, take};
+use crate::channel::{Channel, Operation, State, Token, take};
 use crate::handle::Handle;
 use crate::monitor::{self, At};
 use crate::{SendError, SendTimeoutError, TrySendError};
@@ -53,14 +53,14 @@ impl<T> Sender<T> {
                 return Ok(None);
             }
             let offer = Arc::new(Mutex::new(Some(message)));
-            state.offers.push_back(offer.clone());
+            state.offer(&offer);
             Ok(Some(offer))
         })?;
         let Some(offer) = offer else { return Ok(()) };
         let is_over = || !crate::channel::is_full(&offer) || channel.look(|state| state.receivers == 0);
         let in_time = monitor::wait("sent", at, is_over, until);
         channel.change(|state| {
-            state.offers.retain(|other| !Arc::ptr_eq(other, &offer));
+            state.withdraw(&offer);
             match take(&offer) {
                 None => Ok(()),
                 Some(message) if in_time => Err(SendTimeoutError::Disconnected(message)),
@@ -119,7 +119,7 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn len(&self) -> usize {
         monitor::point("len", Location::caller());
-        self.0.look(|state| state.queue.len())
+        self.0.look(State::len)
     }
 
     /// As in crossbeam-channel.
@@ -135,13 +135,11 @@ impl<T> Sender<T> {
     /// Sends what a selection has got a place for.
     pub(crate) fn send_selected(&self, message: T, operation: &Operation, at: At) -> Result<(), SendError<T>> {
         monitor::point("send", at);
-        self.0.change(|state| match state.reserved(operation) {
-            Some(place) => {
-                state.fill(place, message);
-                Ok(())
-            }
+        let _nobody_receives = self.0.change(|state| match state.reserved(operation) {
+            Some(place) => Ok(state.fill(place, message)),
             None => Err(SendError(message)),
-        })
+        })?;
+        Ok(())
     }
 }
 
@@ -164,6 +162,10 @@ impl<T> Handle for Sender<T> {
 
     fn leave(&self, operation: &Operation) {
         self.0.change(|state| state.leave(operation));
+    }
+
+    fn is_coming(&self) -> bool {
+        false
     }
 
     fn due(&self) -> Option<Instant> {

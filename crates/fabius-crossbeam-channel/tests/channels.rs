@@ -150,6 +150,59 @@ fn time_sends() {
 }
 
 #[test]
+fn a_short_time_is_waited_for_as_a_long_one() {
+    holds(|| {
+        let began = Instant::now();
+        let limit = Duration::from_nanos(1);
+        assert_eq!(after(limit).recv().map(|due| due - began), Ok(limit));
+        let (once, nothing) = (after(limit), never::<()>());
+        select! {
+            recv(once) -> due => assert_eq!(due.map(|due| due - began), Ok(2 * limit)),
+            recv(nothing) -> _ => unreachable!(),
+        }
+    });
+}
+
+#[test]
+fn what_time_sends_is_for_one_of_those_that_wait() {
+    holds(|| {
+        let (ticks, began) = (tick(SECOND), Instant::now());
+        let theirs = ticks.clone();
+        let other = thread::spawn(move || theirs.recv().unwrap());
+        let mut both = [ticks.recv().unwrap() - began, other.join().unwrap() - began];
+        both.sort();
+        assert_eq!(both, [SECOND, 2 * SECOND]);
+    });
+    let report = explore(|| {
+        let once = after(SECOND);
+        let theirs = once.clone();
+        let other = thread::spawn(move || theirs.recv());
+        let _ = (once.recv(), other.join());
+    });
+    assert_eq!(report.trace().map(|t| t.kind), Some(BugKind::Deadlock));
+}
+
+#[test]
+fn who_waits_longer_is_served_first() {
+    holds(|| {
+        let (sender, receiver) = bounded(0);
+        let (nothing, first) = (never::<()>(), receiver.clone());
+        let selects = thread::spawn(move || {
+            select! {
+                recv(first) -> message => message,
+                recv(nothing) -> _ => unreachable!(),
+            }
+        });
+        thread::sleep(SECOND);
+        let waits = thread::spawn(move || receiver.recv());
+        thread::sleep(SECOND);
+        sender.send(1).unwrap();
+        sender.send(2).unwrap();
+        assert_eq!((selects.join().unwrap(), waits.join().unwrap()), (Ok(1), Ok(2)));
+    });
+}
+
+#[test]
 fn a_selection_takes_any_that_is_ready() {
     let first = outcomes(|| {
         let ((s1, r1), (s2, r2)) = (unbounded(), unbounded());

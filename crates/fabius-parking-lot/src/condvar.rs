@@ -167,7 +167,13 @@ impl Condvar {
         condition: impl FnMut(&mut T) -> bool,
         limit: Duration,
     ) -> WaitTimeoutResult {
-        self.wait_while_until(guard, condition, Instant::now() + limit)
+        match Instant::now().checked_add(limit) {
+            Some(until) => self.wait_while_until(guard, condition, until),
+            None => {
+                self.wait_while(guard, condition);
+                WaitTimeoutResult(false)
+            }
+        }
     }
 }
 

@@ -85,10 +85,7 @@ impl Once {
             self.inside.outside();
             return self.outside.call_once(f);
         }
-        self.call(Location::caller(), |before| {
-            assert!(before != OnceState::Poisoned, "Once instance has previously been poisoned");
-            f();
-        });
+        self.call(Location::caller(), Poisoned::Refused, |_| f());
     }
 
     /// As in parking_lot.
@@ -100,18 +97,19 @@ impl Once {
                 f(if state.poisoned() { OnceState::Poisoned } else { OnceState::New });
             });
         }
-        self.call(Location::caller(), f);
+        self.call(Location::caller(), Poisoned::Forced, f);
     }
 
     /// Waits for a call that is under way, and calls `f` if none has returned.
-    fn call(&self, at: &'static Location<'static>, f: impl FnOnce(OnceState)) {
+    fn call(&self, at: &'static Location<'static>, poisoned: Poisoned, f: impl FnOnce(OnceState)) {
         if self.outside.state().done() {
             return;
         }
         let me = extend::me();
         let begin = |call: &mut Call| {
             let before = call.state;
-            if before != OnceState::Done {
+            let is_refused = before == OnceState::Poisoned && poisoned == Poisoned::Refused;
+            if before != OnceState::Done && !is_refused {
                 *call = Call { state: OnceState::InProgress, by: Some((me, at)) };
             }
             before
@@ -121,10 +119,21 @@ impl Once {
         if before == OnceState::Done {
             return;
         }
+        assert!(
+            before != OnceState::Poisoned || poisoned == Poisoned::Forced,
+            "Once instance has previously been poisoned"
+        );
         let mut finish = Finish { once: self, state: OnceState::Poisoned, at };
         f(before);
         finish.state = OnceState::Done;
     }
+}
+
+/// What becomes of a call where an earlier one panicked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Poisoned {
+    Refused,
+    Forced,
 }
 
 /// Marks the end of the call, also if it panics.

@@ -362,6 +362,35 @@ fn what_happens_once_has_happened_for_all() {
     assert!(!poisoned.is_bug(), "{}", poisoned.failure().unwrap());
 }
 
+#[test]
+fn a_call_that_is_refused_is_none_under_way() {
+    let report = explore(|| {
+        let once = Arc::new(Once::new());
+        let theirs = once.clone();
+        assert!(thread::spawn(move || theirs.call_once(|| panic!("first"))).join().is_err());
+        let theirs = once.clone();
+        let refused = thread::spawn(move || theirs.call_once(|| unreachable!("it is poisoned")));
+        assert_eq!(once.state(), OnceState::Poisoned);
+        assert!(refused.join().is_err());
+    });
+    assert!(!report.is_bug(), "{}", report.failure().unwrap());
+}
+
+#[test]
+fn a_limit_may_be_longer_than_time() {
+    holds(|| {
+        let shared = Arc::new((Mutex::new(false), Condvar::new()));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            *theirs.0.lock() = true;
+            theirs.1.notify_one();
+        });
+        let limit = Duration::MAX;
+        assert!(!shared.1.wait_while_for(&mut shared.0.lock(), |set| !*set, limit).timed_out());
+        other.join().unwrap();
+    });
+}
+
 static SHARED: Mutex<i32> = const_mutex(0);
 
 #[test]

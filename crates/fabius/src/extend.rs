@@ -121,7 +121,8 @@ impl<S: State> Resource<S> {
         self.0.object.outside();
     }
 
-    /// Waits until this holds of the state, and changes it; `None` if time is up. Inside of an execution.
+    /// Waits until this holds of the state, and changes it; `None` if time is up. Inside of an execution. The search asks
+    /// `ready`, at no time and as no thread: only what was read before may depend on those.
     pub fn when<R>(
         &self,
         name: &'static str,
