@@ -119,3 +119,30 @@ fn constant_arrays_are_folded_where_they_can_be() {
     let found = compiled(&source("for i in 0..1 { assert T[1][i] > 2; }"));
     assert!(unparse(&found).expect("it can be written").contains("if i < 1 { 3 } else { 4 }"));
 }
+
+#[test]
+fn constant_records_are_their_fields() {
+    let source = |body: &str| {
+        format!(
+            "const N = 3; const O = P {{ x: 2 }}; const T = [O, P {{ x: N, y: true }}]; const S: Q = Q {{ of: T }}; \
+             const M = O.x + 1; record P {{ x: 0..N, y: bool }} record Q {{ of: [P; 2] }} init {{ {body} }}"
+        )
+    };
+    let same = |short: &str, long: &str| assert_eq!(compiled(&source(short)), compiled(&source(long)), "{short}");
+    same("assert O.x == 2 && T[1].y && S.of[1].x == M;", "assert 2 == 2 && true && 3 == 3;");
+    same("var p = T[0];", "var p = P { x: 2, y: false };");
+    let found = unparse(&compiled(&source("for i in 0..1 { assert T[i].x > 2; }"))).expect("it can be written");
+    assert!(found.contains("if i < 1 { 2 } else { 3 }"), "{found}");
+    // What a record takes is not made of records.
+    for (wrong, code) in [
+        ("const N = O.x; const O = P { x: 2 }; record P { x: int } init { skip; }", "E0209"),
+        ("const O = P { x: 2 }; const N = O.x; record P { x: int } record Q { y: 0..N } init { skip; }", "E0209"),
+        ("const O = P { x: null }; record P { x: ref P } init { skip; }", "E0305"),
+        ("const O = P { x: 5 }; record P { x: 0..3 } init { skip; }", "E0306"),
+        ("const O: P = 1; record P { x: 0..3 } init { O.x = 2; }", "E0301"),
+        ("const O = P { x: 1 }; record P { x: 0..3 } init { O.x = 2; }", "E0304"),
+    ] {
+        let diagnostics = compile(wrong, &Options::default()).expect_err(wrong);
+        assert_eq!(diagnostics[0].code, code, "{wrong}: {diagnostics:?}");
+    }
+}

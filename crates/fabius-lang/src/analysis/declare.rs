@@ -60,8 +60,11 @@ pub(super) fn declare<'a>(
     }
     unique_names(&d.cx, file, diagnostics);
     d.enums(file, diagnostics);
-    d.constants(file, options, diagnostics);
+    let of_records = d.constants(file, options, diagnostics);
     d.records(file, diagnostics);
+    for (item, given) in of_records {
+        d.constant(item, given, diagnostics);
+    }
     d.single(file, diagnostics);
     d.functions(file, diagnostics);
     d.globals(file, diagnostics);
@@ -116,7 +119,14 @@ pub(super) fn unique_in(names: &[ast::Name], what: &str, diagnostics: &mut Vec<D
 }
 
 impl<'a> Declarations<'a> {
-    fn constants(&mut self, file: &ast::File, options: &Options, diagnostics: &mut Vec<Diagnostic>) {
+    /// All constants but those that take a record, which may take constants themselves: these are given back, with what was
+    /// set from outside.
+    fn constants<'o>(
+        &mut self,
+        file: &'a ast::File,
+        options: &'o Options,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Vec<(&'a ast::Item, Option<&'o str>)> {
         for item in &file.items {
             if let ast::ItemKind::Const { name, .. } = &item.node {
                 self.cx.const_names.insert(name.node.clone());
@@ -130,15 +140,32 @@ impl<'a> Declarations<'a> {
                 report(diagnostics, "E0210", Span::default(), message, "in this program").help = help;
             }
         }
+        let has_records = file.items.iter().any(|item| matches!(item.node, ast::ItemKind::Record { .. }));
+        let mut of_records = Vec::new();
         for item in &file.items {
-            let ast::ItemKind::Const { name, ty, value } = &item.node else { continue };
+            let ast::ItemKind::Const { name, .. } = &item.node else { continue };
             let given = options.consts.iter().rev().find(|(n, _)| *n == name.node).map(|(_, v)| v.as_str());
-            let constant = self.constant(name, ty.as_ref(), value, given, diagnostics);
-            self.cx.consts.insert(name.node.clone(), constant);
+            let mut wrong = Vec::new();
+            self.constant(item, given, &mut wrong);
+            // A type that is not known yet, or a constant above that has one.
+            let waits = |d: &Diagnostic| d.code == "E0203" || d.code == "E0209" && !of_records.is_empty();
+            if has_records && wrong.iter().any(waits) {
+                self.cx.consts.remove(&name.node);
+                of_records.push((item, given));
+            } else {
+                diagnostics.append(&mut wrong);
+            }
         }
+        of_records
     }
 
-    fn constant(
+    fn constant(&mut self, item: &ast::Item, given: Option<&str>, diagnostics: &mut Vec<Diagnostic>) {
+        let ast::ItemKind::Const { name, ty, value } = &item.node else { return };
+        let constant = self.constant_of(name, ty.as_ref(), value, given, diagnostics);
+        self.cx.consts.insert(name.node.clone(), constant);
+    }
+
+    fn constant_of(
         &mut self,
         name: &ast::Name,
         ty: Option<&ast::Type>,
@@ -153,7 +180,11 @@ impl<'a> Declarations<'a> {
         };
         let own = match &declared {
             Some(ty) => checker.initial_value(value, ty).map(|v| (v, widen(ty), false)),
-            None => checker.constant_value(value, None).map(|(v, ty)| (v, ty.clone(), ty == Type::Int)),
+            None => match checker.constant_value(value, None) {
+                // Its fields have ranges.
+                Some((Value::Tuple(_), ty)) => checker.initial_value(value, &ty).map(|v| (v, ty, false)),
+                found => found.map(|(v, ty)| (v, ty.clone(), ty == Type::Int)),
+            },
         };
         let (mut value, ty, literal) = own?;
         if let Some(text) = given {
@@ -171,11 +202,12 @@ impl<'a> Declarations<'a> {
             };
             value = parsed;
         }
-        if has_no_values(&ty) {
+        if has_no_values(&ty, &checker.cx.records) || has_library_object(&ty, checker.cx) {
             let shown = checker.show(&ty);
             let message = format!("a constant cannot be of type `{shown}`");
-            checker.error("E0305", name.span, message, "numbers, Booleans, values of enums, arrays of them").help =
-                Some("use a `var`".into());
+            checker
+                .error("E0305", name.span, message, "numbers, Booleans, values of enums, arrays and records of them")
+                .help = Some("use a `var`".into());
             return None;
         }
         Some(Constant { value, ty, literal })
@@ -397,11 +429,11 @@ impl<'a> Declarations<'a> {
 }
 
 /// Whether no constant can be of the type: what is made while the program runs, and records, whose sizes may depend on constants.
-fn has_no_values(ty: &Type) -> bool {
+fn has_no_values(ty: &Type, records: &[Record]) -> bool {
     match ty {
         Type::Ref(_) | Type::Thread | Type::ThreadSet => true,
-        Type::Array { element, .. } => has_no_values(element),
-        Type::Record(_) => true,
+        Type::Array { element, .. } => has_no_values(element, records),
+        Type::Record(r) => records[*r].fields.iter().any(|f| has_no_values(&f.ty, records)),
         _ => false,
     }
 }

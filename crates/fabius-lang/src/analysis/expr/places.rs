@@ -1,7 +1,7 @@
 //! Names, fields and elements: what stands for a place.
 
 use super::super::checker::{Binding, Checker};
-use super::super::constant::constant;
+use super::super::constant::{constant, widen};
 use super::super::names::{list, nearest};
 use super::strip;
 use crate::program::*;
@@ -123,6 +123,9 @@ impl Checker<'_> {
             return None;
         };
         let ty = fields[i].ty.clone();
+        if let Some(value) = field_of_constant(&base_expr, i, &ty) {
+            return Some(Expr { span: self.at(span), ..value });
+        }
         let place = self.base_place(base_expr, base.span)?;
         Some(extend(place, Projection::Field(i), ty, span))
     }
@@ -210,6 +213,23 @@ impl Checker<'_> {
             }
             _ => Some(place),
         }
+    }
+}
+
+/// A field of a constant, or of one of several constants: `A[i].f`. `None` for what stands in a variable.
+fn field_of_constant(e: &Expr, field: usize, ty: &Type) -> Option<Expr> {
+    match &e.kind {
+        ExprKind::Const(Value::Tuple(parts)) => Some(constant(parts[field].clone(), ty, e.span)),
+        ExprKind::IfElse(c, a, b) => {
+            let part = |e: &Expr| match &e.kind {
+                // Where the index is outside of the constant: see `element_of_constant`.
+                ExprKind::Read(place) => Some(extend(place.clone(), Projection::Field(field), widen(ty), place.span)),
+                _ => field_of_constant(e, field, ty),
+            };
+            let kind = ExprKind::IfElse(c.clone(), part(a)?.into(), part(b)?.into());
+            Some(Expr { kind, ty: widen(ty), span: e.span })
+        }
+        _ => None,
     }
 }
 
