@@ -17,7 +17,7 @@ const IDIOMS: &[(&str, &str)] = &[
     ("«inline» f(x) { x = 1 } init { skip; }", "fn f(a: int)"),
     ("proc p() { skip; } init { «run» p(); }", "spawn p();"),
     ("var x: int; init { «goto» done; }", "no jumps"),
-    ("var x: int; init { again«:» x = 1; }", "no labels"),
+    ("var x: int; init { again«:» x = 1; }", "`label name;`"),
     ("var x: int; init { if «:»: x > 0 -> x = 0; fi }", "select { when a"),
     ("var x: int; init { «do» :: x > 0 -> x = 0; od }", "loop { select"),
     ("var x: int; init { x > 0 «->» x = 0; }", "await e;"),

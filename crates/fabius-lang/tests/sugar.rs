@@ -51,6 +51,7 @@ fn expressions_are_what_they_are_written_out() {
         ),
         ("await match x { 0 { true } else { y == 1 } };", "await if x == 0 { true } else { y == 1 };"),
         ("t = later(2);", "t = 2 + 2 + x;"),
+        ("label label; x = 1; label b;", "await true; x = 1; await true;"),
     ] {
         let declared = if short.contains("forall_") { "fn forall_(count: u8) -> u8 { count + 1 } " } else { "" };
         let with = |body: &str| of(&format!("skip; }} {declared} process q[1] {{ var t: int; var s: int; {body}"));

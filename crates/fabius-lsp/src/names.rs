@@ -391,6 +391,7 @@ impl Walk {
             | StmtKind::Yield
             | StmtKind::Zield
             | StmtKind::Progress
+            | StmtKind::Label(_)
             | StmtKind::Skip
             | StmtKind::Error => {}
         }

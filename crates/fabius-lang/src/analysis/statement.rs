@@ -87,6 +87,11 @@ impl Checker<'_> {
                     self.push(StmtKind::Print(es), span);
                 }
             }
+            // What waits for nothing is a step, and touches nothing.
+            ast::StmtKind::Label(_) => {
+                let always = constant(Value::Int(1), &Type::Bool, self.at(span));
+                self.give_up(StmtKind::Await(always), "label", span);
+            }
             ast::StmtKind::Progress => self.push(StmtKind::Progress, span),
             ast::StmtKind::Skip => self.push(StmtKind::Skip, span),
             ast::StmtKind::If { .. }

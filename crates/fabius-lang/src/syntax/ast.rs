@@ -265,6 +265,8 @@ pub enum StmtKind {
     Assert(Expr, Option<Spanned<String>>),
     Print(Vec<Expr>),
     Progress,
+    /// `label name;`.
+    Label(Name),
     Skip,
     /// A bare block.
     Block(Block),

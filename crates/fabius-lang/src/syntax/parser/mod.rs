@@ -35,6 +35,7 @@ pub const CONTEXTUAL: &[&str] = &[
     "init",
     "interleave",
     "invariant",
+    "label",
     "len",
     "level",
     "lossy",
@@ -252,7 +253,7 @@ impl Parser<'_> {
             (T::Arrow, _) => "waiting for a condition is written `await e;`; among others `select { when e { .. } }`",
             (T::Colon, T::Colon) => "alternatives are written `select { when a { .. } or when b { .. } }`",
             (T::Colon, _) => {
-                "there are no labels: every access to shared state is a step, and so is an `atomic { .. }`"
+                "every access to shared state is a step, and so is an `atomic { .. }`; a step that touches nothing is `label name;`"
             }
             (T::LBrace, _) => "a block stands behind `if`, `while`, `for`, `loop`, `atomic`, `choose`, or alone",
             (T::Name, _) => match self.text() {

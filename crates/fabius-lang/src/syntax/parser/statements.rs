@@ -93,6 +93,12 @@ impl Parser<'_> {
             "zield" => self.one_word(StmtKind::Zield),
             "skip" => self.one_word(StmtKind::Skip),
             "progress" if self.peek_at(1) == T::Semi => self.one_word(StmtKind::Progress),
+            "label" if self.peek_at(1) == T::Name => {
+                self.bump();
+                let name = self.name("a name")?;
+                self.semicolon()?;
+                Ok(StmtKind::Label(name))
+            }
             "let" | "var" => self.local(word == "var"),
             "return" => self.return_stmt(),
             "if" => self.if_stmt(),

@@ -432,6 +432,7 @@ impl Printer<'_> {
             StmtKind::Yield => self.put("yield;"),
             StmtKind::Zield => self.put("zield;"),
             StmtKind::Progress => self.put("progress;"),
+            StmtKind::Label(name) => self.put(&format!("label {};", name.node)),
             StmtKind::Skip => self.put("skip;"),
             StmtKind::Join(e) => self.with("join", e),
             StmtKind::Assume(e) => self.with("assume", e),
