@@ -37,6 +37,11 @@ pub const fn connection(number: usize) -> usize {
     BESIDE_MEMORY | 3 << 32 | number
 }
 
+/// What the C library keeps for all threads (`hooks/library.rs`).
+pub const fn of_library(number: usize) -> usize {
+    BESIDE_MEMORY | 4 << 32 | number
+}
+
 /// What has to be so that an operation can be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {

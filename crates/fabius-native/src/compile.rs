@@ -1,5 +1,6 @@
 //! The command line of the compiler.
 
+use crate::library::HEADERS;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Command;
@@ -67,6 +68,9 @@ const WRAPPED_OF_CONTAINERS: &[&str] = &[
     "_ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base",
     "_ZNSt8__detail15_List_node_base7_M_hookEPS0_",
     "_ZNSt8__detail15_List_node_base9_M_unhookEv",
+    "_ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_",
+    "_ZNSt8__detail15_List_node_base10_M_reverseEv",
+    "_ZNSt8__detail15_List_node_base4swapERS0_S1_",
 ];
 
 /// The command that compiles and links as the arguments say, with the instrumentation and our library, which is in `library`.
@@ -91,6 +95,7 @@ pub fn compile(language: Language, with: Option<&OsStr>, library: &Path, args: &
     command.args(["-fsanitize=thread", "-fno-omit-frame-pointer"]).args(family.flags());
     // What the compiler expands by itself is not instrumented.
     command.args(WRAPPED.iter().map(|name| format!("-fno-builtin-{name}")));
+    command.arg("-isystem").arg(library.join(HEADERS));
     if !args.iter().any(|a| a.to_string_lossy().starts_with("-g")) {
         command.arg("-g");
     }

@@ -48,7 +48,7 @@ macro_rules! of_size {
                 }
                 announce("atomic load", address as usize, SIZE, false, pc);
                 touch("atomic load", address as usize, SIZE, false, true, pc);
-                rt().clocks.load(rt().current, address as usize, acquires(order));
+                rt().clocks.load(rt().current, (address as usize, SIZE), acquires(order));
                 let value = at(address).load(SeqCst);
                 written_down(value.into(), None);
                 value
@@ -60,7 +60,7 @@ macro_rules! of_size {
                 }
                 announce("atomic store", address as usize, SIZE, true, pc);
                 touch("atomic store", address as usize, SIZE, true, true, pc);
-                rt().clocks.store(rt().current, address as usize, releases(order));
+                rt().clocks.store(rt().current, (address as usize, SIZE), releases(order));
                 let old = at(address).swap(value, SeqCst);
                 written_down(old.into(), Some(value.into()));
             }
@@ -72,9 +72,9 @@ macro_rules! of_size {
                 }
                 announce(name, address as usize, SIZE, true, pc);
                 touch(name, address as usize, SIZE, true, true, pc);
-                let (rt, key) = (rt(), address as usize);
-                rt.clocks.load(rt.current, key, acquires(order));
-                rt.clocks.modify(rt.current, key, releases(order));
+                let (rt, bytes) = (rt(), (address as usize, SIZE));
+                rt.clocks.load(rt.current, bytes, acquires(order));
+                rt.clocks.modify(rt.current, bytes, releases(order));
                 let old = atomic.load(SeqCst);
                 atomic.store(f(old), SeqCst);
                 written_down(old.into(), Some(f(old).into()));
@@ -147,17 +147,17 @@ macro_rules! of_size {
                     return atomic.compare_exchange(expected, value, SeqCst, SeqCst);
                 }
                 announce("compare-exchange", address as usize, SIZE, true, pc);
-                let (rt, key) = (rt(), address as usize);
+                let (rt, bytes) = (rt(), (address as usize, SIZE));
                 let found = atomic.load(SeqCst);
                 // Where it fails it only reads.
-                touch("compare-exchange", key, SIZE, found == expected, true, pc);
+                touch("compare-exchange", bytes.0, SIZE, found == expected, true, pc);
                 if found != expected {
-                    rt.clocks.load(rt.current, key, acquires(failure));
+                    rt.clocks.load(rt.current, bytes, acquires(failure));
                     written_down(found.into(), None);
                     return Err(found);
                 }
-                rt.clocks.load(rt.current, key, acquires(order));
-                rt.clocks.modify(rt.current, key, releases(order));
+                rt.clocks.load(rt.current, bytes, acquires(order));
+                rt.clocks.modify(rt.current, bytes, releases(order));
                 atomic.store(value, SeqCst);
                 written_down(found.into(), Some(value.into()));
                 Ok(found)

@@ -46,6 +46,7 @@ extern "C-unwind" fn destroy(barrier: usize, pc: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn pthread_barrier_destroy(usize) -> i32)(barrier) };
     }
+    super::tsan::check_heap(barrier, 32, true, pc);
     point(Op::new("pthread_barrier_destroy", pc).on(barrier));
     if at(barrier).mark == MARK && at(barrier).arrived > 0 {
         fail(BugKind::SyncMisuse, "a barrier is destroyed while threads wait at it", pc);
@@ -61,6 +62,7 @@ extern "C-unwind" fn wait(barrier: usize, pc: usize) -> i32 {
     }
     super::tsan::check_heap(barrier, 32, true, pc);
     point(Op::new("pthread_barrier_wait", pc).on(barrier));
+    super::tsan::check_heap(barrier, 32, true, pc);
     let b = at(barrier);
     if b.mark != MARK {
         fail(BugKind::SyncMisuse, "a barrier is used that is not initialized (or was before `main`)", pc);
@@ -78,6 +80,7 @@ extern "C-unwind" fn wait(barrier: usize, pc: usize) -> i32 {
             // What the others brought is known to whoever leaves, and to nobody who comes later.
             rt.clocks.learn(thread, me);
         }
+        rt.clocks.forget(barrier);
         return libc::PTHREAD_BARRIER_SERIAL_THREAD;
     }
     let since = rt.steps;

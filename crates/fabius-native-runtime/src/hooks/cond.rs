@@ -10,6 +10,9 @@ use crate::rt::rt;
 use crate::threads::{Waited, fail, point};
 use fabius_trace::BugKind;
 
+/// Bytes of a `pthread_cond_t`.
+const SIZE: usize = 48;
+
 entries! {
     pthread_cond_destroy: "rsi" => destroy;
     pthread_cond_wait: "rdx" => wait;
@@ -24,7 +27,7 @@ extern "C-unwind" fn destroy(cond: usize, pc: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn pthread_cond_destroy(usize) -> i32)(cond) };
     }
-    point(Op::new("pthread_cond_destroy", pc).on(cond));
+    use_of("pthread_cond_destroy", cond, pc);
     if waiting(cond).next().is_some() {
         fail(BugKind::SyncMisuse, "a condition variable is destroyed while threads wait for it", pc);
     }
@@ -41,11 +44,17 @@ pub fn waiting(cond: usize) -> impl Iterator<Item = usize> {
     found.into_iter().map(|(_, number)| number)
 }
 
+/// The point before a condition variable is used, which has to be there.
+fn use_of(name: &'static str, cond: usize, pc: usize) {
+    point(Op::new(name, pc).on(cond));
+    super::tsan::check_heap(cond, SIZE, true, pc);
+}
+
 /// Waits under control.
 pub fn wait_here(name: &'static str, cond: usize, mutex: usize, deadline: Option<u64>, pc: usize) -> i32 {
     mutex::check(mutex, pc);
     super::cancel::is_cancelled_here();
-    point(Op::new(name, pc).on(cond));
+    use_of(name, cond, pc);
     let since = rt().steps;
     let thread = rt().me();
     (thread.waits_for, thread.waits_since, thread.woken) = (cond, since, false);
@@ -106,7 +115,7 @@ pub fn wake(thread: usize) {
 
 /// Wakes one of those who wait: any of them.
 pub fn signal_here(name: &'static str, cond: usize, pc: usize) -> i32 {
-    point(Op::new(name, pc).on(cond));
+    use_of(name, cond, pc);
     let waiting: Vec<usize> = waiting(cond).collect();
     if !waiting.is_empty() {
         let chosen = rt().choose(waiting.len() as u32) as usize;
@@ -117,7 +126,7 @@ pub fn signal_here(name: &'static str, cond: usize, pc: usize) -> i32 {
 
 /// Wakes all of them.
 pub fn broadcast_here(name: &'static str, cond: usize, pc: usize) -> i32 {
-    point(Op::new(name, pc).on(cond));
+    use_of(name, cond, pc);
     let all: Vec<usize> = waiting(cond).collect();
     for thread in all {
         wake(thread);

@@ -20,6 +20,9 @@ entries! {
     __wrap__ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base: "rsi" => decrement_here;
     __wrap__ZNSt8__detail15_List_node_base7_M_hookEPS0_: "rdx" => hook_here;
     __wrap__ZNSt8__detail15_List_node_base9_M_unhookEv: "rsi" => unhook_here;
+    __wrap__ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_: "rcx" => transfer_here;
+    __wrap__ZNSt8__detail15_List_node_base10_M_reverseEv: "rsi" => reverse_here;
+    __wrap__ZNSt8__detail15_List_node_base4swapERS0_S1_: "rdx" => swap_here;
 }
 
 /// Where the pointers of a node of a tree are: a colour comes first. That of the header to its parent is the root.
@@ -32,6 +35,7 @@ const AFTER: usize = 0;
 const BEFORE: usize = 8;
 
 const POINTER: usize = 8;
+const COLOUR: usize = 4;
 const NODE: usize = 32;
 
 /// The pointer of a node that the program gives.
@@ -111,8 +115,18 @@ extern "C-unwind" fn increment_here(node: usize, pc: usize) -> usize {
 
 extern "C-unwind" fn decrement_here(node: usize, pc: usize) -> usize {
     if in_program() {
-        reads(node + PARENT, POINTER, pc);
-        reads(node + LEFT, POINTER, pc);
+        reads(node, COLOUR, pc);
+        // SAFETY: as in `of`: the colour comes first, and 0 is red.
+        let is_red = unsafe { *(node as *const u32) } == 0;
+        if is_red {
+            reads(node + PARENT, POINTER, pc);
+        }
+        // Only the header is red and above the root.
+        if is_red && of(of(node, PARENT), PARENT) == node {
+            reads(node + RIGHT, POINTER, pc);
+        } else {
+            goes(node, LEFT, RIGHT, pc);
+        }
     }
     // SAFETY: as the program calls it.
     unsafe { next!(fn _ZSt18_Rb_tree_decrementPSt18_Rb_tree_node_base(usize) -> usize)(node) }
@@ -136,4 +150,52 @@ extern "C-unwind" fn unhook_here(node: usize, pc: usize) {
     }
     // SAFETY: as the program calls it.
     unsafe { next!(fn _ZNSt8__detail15_List_node_base9_M_unhookEv(usize))(node) }
+}
+
+/// Moves a part of a list to before another node.
+extern "C-unwind" fn transfer_here(position: usize, first: usize, last: usize, pc: usize) {
+    if in_program() && position != last {
+        for node in [position, first, last] {
+            writes(of(node, BEFORE) + AFTER, POINTER, pc);
+            writes(node + BEFORE, POINTER, pc);
+        }
+    }
+    // SAFETY: as the program calls it.
+    unsafe {
+        next!(fn _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(usize, usize, usize))(position, first, last)
+    }
+}
+
+extern "C-unwind" fn reverse_here(list: usize, pc: usize) {
+    if in_program() {
+        let mut node = list;
+        loop {
+            writes(node, 2 * POINTER, pc);
+            node = of(node, AFTER);
+            if node == list {
+                break;
+            }
+        }
+    }
+    // SAFETY: as the program calls it.
+    unsafe { next!(fn _ZNSt8__detail15_List_node_base10_M_reverseEv(usize))(list) }
+}
+
+extern "C-unwind" fn swap_here(one: usize, other: usize, pc: usize) {
+    if in_program() {
+        let are_empty = of(one, AFTER) == one && of(other, AFTER) == other;
+        for list in [one, other] {
+            if are_empty {
+                reads(list, POINTER, pc);
+            } else {
+                writes(list, 2 * POINTER, pc);
+            }
+            if of(list, AFTER) != list {
+                writes(of(list, AFTER) + BEFORE, POINTER, pc);
+                writes(of(list, BEFORE) + AFTER, POINTER, pc);
+            }
+        }
+    }
+    // SAFETY: as the program calls it.
+    unsafe { next!(fn _ZNSt8__detail15_List_node_base4swapERS0_S1_(usize, usize))(one, other) }
 }

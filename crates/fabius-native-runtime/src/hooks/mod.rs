@@ -14,6 +14,7 @@ pub mod containers;
 pub mod files;
 pub mod futex;
 pub mod keys;
+pub mod library;
 pub mod memory;
 pub mod mutex;
 pub mod once;

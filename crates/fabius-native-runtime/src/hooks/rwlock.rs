@@ -1,6 +1,7 @@
 //! Read-write locks and spin locks, in their own bytes.
 
 use super::entries;
+use super::tsan::check_heap;
 use crate::control::in_program;
 use crate::op::{Op, Wait};
 use crate::real::next;
@@ -31,6 +32,18 @@ pub fn writer(lock: usize) -> Option<usize> {
     (at(lock).writer as usize).checked_sub(1)
 }
 
+/// Bytes of a `pthread_rwlock_t`, and of a spin lock.
+const SIZE: usize = 56;
+const SPIN_SIZE: usize = 4;
+
+/// The point before a lock of so many bytes is used, which has to be there before and after.
+fn use_of(op: Op, size: usize) -> Waited {
+    check_heap(op.object, size, true, op.pc);
+    let waited = point(op);
+    check_heap(op.object, size, true, op.pc);
+    waited
+}
+
 entries! {
     pthread_rwlock_destroy: "rsi" => destroy;
     pthread_rwlock_rdlock: "rsi" => rdlock;
@@ -54,7 +67,7 @@ extern "C-unwind" fn destroy(lock: usize, pc: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn pthread_rwlock_destroy(usize) -> i32)(lock) };
     }
-    point(Op::new("pthread_rwlock_destroy", pc).on(lock));
+    use_of(Op::new("pthread_rwlock_destroy", pc).on(lock), SIZE);
     if !is_free(lock, true) {
         fail(BugKind::SyncMisuse, "a read-write lock is destroyed that is held", pc);
     }
@@ -62,12 +75,12 @@ extern "C-unwind" fn destroy(lock: usize, pc: usize) -> i32 {
 }
 
 fn take(name: &'static str, lock: usize, write: bool, deadline: Option<u64>, pc: usize) -> i32 {
-    super::tsan::check_heap(lock, 56, true, pc);
+    check_heap(lock, SIZE, true, pc);
     if writer(lock) == Some(rt().current) {
         return libc::EDEADLK;
     }
     let wait = if write { Wait::Write } else { Wait::Read };
-    if point(Op::new(name, pc).on(lock).when(wait).until(deadline)) == Waited::TimedOut {
+    if use_of(Op::new(name, pc).on(lock).when(wait).until(deadline), SIZE) == Waited::TimedOut {
         return libc::ETIMEDOUT;
     }
     taken(lock, write);
@@ -89,7 +102,7 @@ fn taken(lock: usize, write: bool) {
 }
 
 fn try_take(name: &'static str, lock: usize, write: bool, pc: usize) -> i32 {
-    point(Op::new(name, pc).on(lock));
+    use_of(Op::new(name, pc).on(lock), SIZE);
     if !is_free(lock, write) {
         return libc::EBUSY;
     }
@@ -180,8 +193,7 @@ extern "C-unwind" fn unlock(lock: usize, pc: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn pthread_rwlock_unlock(usize) -> i32)(lock) };
     }
-    super::tsan::check_heap(lock, 56, true, pc);
-    point(Op::new("pthread_rwlock_unlock", pc).on(lock));
+    use_of(Op::new("pthread_rwlock_unlock", pc).on(lock), SIZE);
     let rt = rt();
     let l = at(lock);
     if l.writer == rt.current as u32 + 1 {
@@ -227,7 +239,7 @@ extern "C-unwind" fn spin_lock(lock: usize, pc: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn pthread_spin_lock(usize) -> i32)(lock) };
     }
-    point(Op::new("pthread_spin_lock", pc).on(lock).when(Wait::Spin));
+    use_of(Op::new("pthread_spin_lock", pc).on(lock).when(Wait::Spin), SPIN_SIZE);
     spin_taken(lock);
     0
 }
@@ -237,7 +249,7 @@ extern "C-unwind" fn spin_trylock(lock: usize, pc: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn pthread_spin_trylock(usize) -> i32)(lock) };
     }
-    point(Op::new("pthread_spin_trylock", pc).on(lock));
+    use_of(Op::new("pthread_spin_trylock", pc).on(lock), SPIN_SIZE);
     if !spin_is_free(lock) {
         return libc::EBUSY;
     }
@@ -250,7 +262,7 @@ extern "C-unwind" fn spin_unlock(lock: usize, pc: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn pthread_spin_unlock(usize) -> i32)(lock) };
     }
-    point(Op::new("pthread_spin_unlock", pc).on(lock));
+    use_of(Op::new("pthread_spin_unlock", pc).on(lock), SPIN_SIZE);
     if spin_is_free(lock) {
         fail(BugKind::SyncMisuse, "a spin lock is unlocked that nobody holds", pc);
     }

@@ -17,6 +17,9 @@ pub fn is_up(semaphore: usize) -> bool {
     *value(semaphore) > 0
 }
 
+/// Bytes of a `sem_t`.
+const SIZE: usize = 32;
+
 entries! {
     sem_wait: "rsi" => wait;
     sem_trywait: "rsi" => trywait;
@@ -33,7 +36,7 @@ fn error(number: i32) -> i32 {
 }
 
 fn take(name: &'static str, semaphore: usize, deadline: Option<u64>, pc: usize) -> i32 {
-    super::tsan::check_heap(semaphore, 32, true, pc);
+    super::tsan::check_heap(semaphore, SIZE, true, pc);
     super::cancel::is_cancelled_here();
     let waited = point(Op::new(name, pc).on(semaphore).when(Wait::Semaphore).until(deadline).or_cancelled());
     if waited == Waited::TimedOut {
@@ -42,6 +45,7 @@ fn take(name: &'static str, semaphore: usize, deadline: Option<u64>, pc: usize) 
     if waited == Waited::Cancelled {
         super::cancel::is_cancelled_here();
     }
+    super::tsan::check_heap(semaphore, SIZE, true, pc);
     taken(semaphore);
     0
 }
@@ -65,6 +69,7 @@ extern "C-unwind" fn trywait(semaphore: usize, pc: usize) -> i32 {
         return unsafe { next!(fn sem_trywait(usize) -> i32)(semaphore) };
     }
     point(Op::new("sem_trywait", pc).on(semaphore));
+    super::tsan::check_heap(semaphore, SIZE, true, pc);
     if !is_up(semaphore) {
         return error(libc::EAGAIN);
     }
@@ -101,8 +106,8 @@ extern "C-unwind" fn post(semaphore: usize, pc: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn sem_post(usize) -> i32)(semaphore) };
     }
-    super::tsan::check_heap(semaphore, 32, true, pc);
     point(Op::new("sem_post", pc).on(semaphore));
+    super::tsan::check_heap(semaphore, SIZE, true, pc);
     if *value(semaphore) == i32::MAX as u32 {
         return error(libc::EOVERFLOW);
     }

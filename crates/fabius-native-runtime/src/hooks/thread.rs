@@ -5,8 +5,9 @@ use crate::control::in_program;
 use crate::op::{Op, Wait, asked_of};
 use crate::real::next;
 use crate::rt::rt;
-use crate::threads::{give_way, point, spawn};
+use crate::threads::{fail, give_way, point, spawn};
 use fabius_explore::system::end_of;
+use fabius_trace::BugKind;
 
 entries! {
     pthread_create: "r8" => create;
@@ -87,9 +88,10 @@ pub fn join_here(name: &'static str, thread: usize, deadline: Option<u64>, pc: u
     if other == me {
         return Err(libc::EDEADLK);
     }
-    if rt().threads[other].detached || rt().threads[other].joined {
+    if rt().threads[other].detached {
         return Err(libc::EINVAL);
     }
+    joins_once(other, pc);
     let end = end_of(other as u32) as usize;
     let waited = point(Op::new(name, pc).reads(end).when(Wait::End(other)).until(deadline).or_cancelled());
     if waited == crate::threads::Waited::Cancelled {
@@ -98,11 +100,19 @@ pub fn join_here(name: &'static str, thread: usize, deadline: Option<u64>, pc: u
     if waited == crate::threads::Waited::TimedOut {
         return Err(libc::ETIMEDOUT);
     }
+    joins_once(other, pc);
     let rt = rt();
     rt.clocks.learn(me, other);
     rt.threads[other].joined = true;
     rt.streak.steps = 0;
     Ok(rt.threads[other].result)
+}
+
+/// Ends the execution if somebody has joined the thread: it is not there any more.
+fn joins_once(thread: usize, pc: usize) {
+    if rt().threads[thread].joined {
+        fail(BugKind::SyncMisuse, "a thread is joined that was joined before", pc);
+    }
 }
 
 fn give_result(joined: Result<usize, i32>, result: *mut usize) -> i32 {

@@ -1,0 +1,116 @@
+//! Functions of the C library that keep what all threads share: numbers at random, the rest of a string that is taken apart,
+//! the environment, streams. The library is not instrumented, so who calls them in which order is not seen otherwise: each
+//! call is a scheduling point, and goes on to the library then.
+//!
+//! The streams that the program begins with are left out: nobody in the program reads what goes to its output, and its input
+//! is empty.
+
+use crate::control::in_program;
+use crate::op::{Op, Wait, of_library};
+use crate::rt::rt;
+use crate::threads::point;
+
+/// A call of a function that uses something shared. Returns where the function is.
+macro_rules! shared {
+    ($($object:literal => $act:path: $($name:ident)*;)*) => { $( $(
+        #[doc = concat!("`", stringify!($name), "`, as the program calls it.")]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C-unwind" fn $name() {
+            extern "C-unwind" fn before(object: usize, pc: usize) -> usize {
+                static NEXT: crate::real::Next = crate::real::Next::new(
+                    match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                        Ok(name) => name,
+                        Err(_) => unreachable!(),
+                    },
+                );
+                if in_program() && !is_alone() {
+                    $act(stringify!($name), object, pc);
+                }
+                NEXT.address()
+            }
+            // All registers that hold arguments are kept: these functions take any number of them.
+            std::arch::naked_asm!(
+                "mov [rip + {registers}], rsp",
+                "mov [rip + {registers} + 8], rbx",
+                "mov [rip + {registers} + 16], rbp",
+                "mov [rip + {registers} + 24], r12",
+                "mov [rip + {registers} + 32], r13",
+                "mov [rip + {registers} + 40], r14",
+                "mov [rip + {registers} + 48], r15",
+                "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push rax",
+                "sub rsp, 128",
+                "movups [rsp], xmm0", "movups [rsp + 16], xmm1", "movups [rsp + 32], xmm2", "movups [rsp + 48], xmm3",
+                "movups [rsp + 64], xmm4", "movups [rsp + 80], xmm5", "movups [rsp + 96], xmm6",
+                "movups [rsp + 112], xmm7",
+                concat!("mov rdi, ", $object),
+                "mov rsi, [rsp + 184]",
+                "call {before}",
+                "mov r11, rax",
+                "movups xmm0, [rsp]", "movups xmm1, [rsp + 16]", "movups xmm2, [rsp + 32]", "movups xmm3, [rsp + 48]",
+                "movups xmm4, [rsp + 64]", "movups xmm5, [rsp + 80]", "movups xmm6, [rsp + 96]",
+                "movups xmm7, [rsp + 112]",
+                "add rsp, 128",
+                "pop rax", "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
+                "jmp r11",
+                registers = sym crate::place::REGISTERS,
+                before = sym before,
+            )
+        }
+    )* )* };
+}
+
+shared! {
+    "1" => changes:
+        rand srand random srandom initstate setstate drand48 lrand48 mrand48 srand48 seed48 lcong48;
+    "2" => changes:
+        strtok;
+    "3" => changes:
+        setenv unsetenv putenv clearenv;
+    "3" => looks_at:
+        getenv secure_getenv;
+    "rdi" => uses_stream:
+        fflush fclose fgetc getc _IO_getc fprintf vfprintf __fprintf_chk __vfprintf_chk fscanf vfscanf
+        __isoc99_fscanf __isoc99_vfscanf fseek fseeko fseeko64 ftell ftello ftello64 rewind fgetpos fsetpos
+        feof ferror clearerr setvbuf setbuf fgetc_unlocked getc_unlocked;
+    "rsi" => uses_stream:
+        fputc putc _IO_putc fputs ungetc fputc_unlocked putc_unlocked fputs_unlocked;
+    "rdx" => uses_stream:
+        fgets getline fgets_unlocked;
+    "rcx" => uses_stream:
+        fread fwrite fread_unlocked fwrite_unlocked getdelim __getdelim __fgets_chk;
+    "r8" => uses_stream:
+        __fread_chk;
+}
+
+/// Whether there is no other thread that could come in between.
+fn is_alone() -> bool {
+    let rt = rt();
+    rt.threads.iter().enumerate().all(|(number, thread)| number == rt.current || thread.finished)
+}
+
+fn changes(name: &'static str, what: usize, pc: usize) {
+    point(Op::new(name, pc).on(of_library(what)));
+}
+
+fn looks_at(name: &'static str, what: usize, pc: usize) {
+    point(Op::new(name, pc).reads(of_library(what)));
+}
+
+unsafe extern "C" {
+    static stdin: usize;
+    static stdout: usize;
+    static stderr: usize;
+}
+
+fn uses_stream(name: &'static str, stream: usize, pc: usize) {
+    // SAFETY: variables of the C library.
+    if stream == 0 || unsafe { [stdin, stdout, stderr] }.contains(&stream) {
+        return;
+    }
+    point(Op::new(name, pc).on(stream).when(Wait::Stream));
+    // The library locks the stream during the call.
+    let rt = rt();
+    rt.clocks.acquire(rt.current, stream);
+    rt.clocks.release(rt.current, stream);
+}
