@@ -1,5 +1,6 @@
 //! Declarations: from specifiers and declarators to types and names.
 
+use crate::birth::Birth;
 use crate::core::{ADDRESS, binary, constant};
 use crate::lower::*;
 use crate::memory::*;
@@ -408,8 +409,9 @@ impl<'a> Lower<'a, '_> {
             let n = self.length_of_initializer(of, init)?;
             *ty = CType::Array(of.clone(), Some(n));
         }
-        let id = self.make_object(key, name, ty, None, span)?;
-        self.found_known.insert(key.into(), Known { name: name.into(), ty: ty.clone(), kind: Kind::Static });
+        let id = self.make_object(key, name, ty, None, Birth::Set, span)?;
+        let known = Known { name: name.into(), ty: ty.clone(), kind: Kind::Static, birth: Birth::Set };
+        self.found_known.insert(key.into(), known);
         if let Some(id) = self.by_key.get(key).copied()
             && let Some(declared) = self.declared.iter_mut().find(|d| d.name == key)
         {
@@ -443,8 +445,9 @@ impl<'a> Lower<'a, '_> {
         let n = self.strings.len();
         let key = format!("\"{n} {}", String::from_utf8_lossy(&bytes));
         let ty = CType::Array(Rc::new(CHAR), Some(bytes.len() as u32));
-        let id = self.make_object(&key, &format!("string{n}"), &ty, None, span)?;
-        self.found_known.insert(key, Known { name: format!("string{n}"), ty, kind: Kind::Static });
+        let id = self.make_object(&key, &format!("string{n}"), &ty, None, Birth::Set, span)?;
+        let known = Known { name: format!("string{n}"), ty, kind: Kind::Static, birth: Birth::Set };
+        self.found_known.insert(key, known);
         if let Parts::Globals(ids) = &self.objects[id].parts {
             self.globals[ids[0]].init = Value::Tuple(bytes.iter().map(|b| Value::Int(i64::from(*b as i8))).collect());
         }

@@ -7,6 +7,7 @@
 mod aggregates;
 mod assemble;
 mod attributes;
+mod birth;
 mod core;
 mod declare;
 mod dollars;
@@ -32,6 +33,7 @@ mod statements;
 mod stored;
 mod types;
 mod unset;
+mod unwritten;
 
 pub use assemble::{Failure, Loaded, Wrong, load};
 pub use folder::Folder;

@@ -6,6 +6,7 @@
 //! Length: what all parts of the lowering share, in short functions.
 
 use crate::attributes::Layouts;
+use crate::birth::{Birth, cell_type, first_value};
 use crate::core::*;
 use crate::lines::Lines;
 use crate::memory::*;
@@ -65,6 +66,7 @@ pub(crate) struct Known {
     pub name: String,
     pub ty: CType,
     pub kind: Kind,
+    pub birth: Birth,
 }
 
 /// What keeps a memory object.
@@ -138,6 +140,9 @@ impl Default for Limits {
 
 /// The name of the variable that counts the threads that the running one has started and not waited for.
 pub(crate) const CHILDREN: &str = "$children";
+
+/// Who calls the function that a thread begins with.
+pub(crate) const THREAD: &str = "$thread";
 
 /// What encloses a statement, as far as jumps are concerned: each is a `while` of the core.
 pub(crate) struct Frame<'a> {
@@ -409,6 +414,12 @@ impl<'a> Lower<'a, '_> {
         false
     }
 
+    /// Whether a thread runs a function once at most.
+    pub fn runs_once(&self, function: &str) -> bool {
+        let begins = |caller: &str| caller == THREAD || caller.is_empty() && function == "main";
+        self.session.calls.iter().all(|(caller, callee)| callee != function || begins(caller))
+    }
+
     /// Whether a function calls itself, by others perhaps.
     pub fn is_recursive(&self, function: &str) -> bool {
         self.comes_to(function, function)
@@ -439,6 +450,7 @@ impl<'a> Lower<'a, '_> {
         name: &str,
         ty: &CType,
         pool: Option<Pool>,
+        birth: Birth,
         span: Span,
     ) -> Result<ObjectId> {
         if let Some(id) = self.by_key.get(key) {
@@ -446,8 +458,9 @@ impl<'a> Lower<'a, '_> {
         }
         let leaves = self.types().leaves(ty);
         self.check_leaves(ty, &leaves, span)?;
+        let open = self.open_leaves(key, &leaves, birth);
         let mut ids = Vec::new();
-        for leaf in &leaves {
+        for (leaf, open) in leaves.iter().zip(&open) {
             let sync = leaf.sync || self.session.facts.sync.contains(&(key.to_string(), leaf.fields.clone()));
             let mut dims = Vec::new();
             if let Some(p) = pool {
@@ -455,7 +468,7 @@ impl<'a> Lower<'a, '_> {
                 dims.extend(p.elements);
             }
             dims.extend(&leaf.dims);
-            let (core, init) = array_of(leaf.ty.core(), Value::Int(0), &dims);
+            let (core, init) = array_of(cell_type(leaf, *open), first_value(leaf, *open, birth), &dims);
             let class = if sync { Class::Sync } else { Class::Data };
             if sync && !leaf.sync {
                 self.mixed.push(self.globals.len());
@@ -470,6 +483,7 @@ impl<'a> Lower<'a, '_> {
             ty: ty.clone(),
             parts: Parts::Globals(ids),
             leaves,
+            open,
             base: self.next_address,
             pool,
         };
@@ -535,12 +549,14 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// A variable of the running function that lives in the core's locals.
-    pub fn make_local(&mut self, key: &str, name: &str, ty: &CType, span: Span) -> Result<ObjectId> {
+    pub fn make_local(&mut self, key: &str, name: &str, ty: &CType, birth: Birth, span: Span) -> Result<ObjectId> {
         let leaves = self.types().leaves(ty);
         self.check_leaves(ty, &leaves, span)?;
+        // Of single scalars it is known from the text where they are read.
+        let open = if ty.is_scalar() { vec![false] } else { self.open_leaves(key, &leaves, birth) };
         let mut ids = Vec::new();
-        for leaf in &leaves {
-            let (core, _) = array_of(leaf.ty.core(), Value::Int(0), &leaf.dims);
+        for (leaf, open) in leaves.iter().zip(&open) {
+            let (core, _) = array_of(cell_type(leaf, *open), Value::Int(0), &leaf.dims);
             self.body.locals.push(Local { name: format!("{name}{}", leaf.name), ty: core });
             ids.push(self.body.locals.len() - 1);
         }
@@ -550,6 +566,7 @@ impl<'a> Lower<'a, '_> {
             ty: ty.clone(),
             parts: Parts::Locals(ids),
             leaves,
+            open,
             base: 0,
             pool: None,
         });
@@ -563,6 +580,7 @@ impl<'a> Lower<'a, '_> {
         name: &str,
         ty: &CType,
         function: &str,
+        birth: Birth,
         span: Span,
     ) -> Result<ObjectId> {
         if self.is_recursive(function) {
@@ -571,7 +589,7 @@ impl<'a> Lower<'a, '_> {
         }
         let threads = self.runs_in_threads(function).then(|| self.threads());
         let pool = threads.map(|slots| Pool { slots, stride: 0, elements: None, allocated: None });
-        let id = self.make_object(key, name, ty, pool, span)?;
+        let id = self.make_object(key, name, ty, pool, birth, span)?;
         self.follow_lifetime(id);
         Ok(id)
     }
@@ -590,17 +608,18 @@ impl<'a> Lower<'a, '_> {
             let elements = (!heap.single).then_some(heap.elements.max(1));
             let pool = Pool { slots, stride: 0, elements, allocated: count };
             let key = format!("heap {ty:?}");
-            if let Err(e) = self.make_object(&key, &format!("heap.{name}"), &ty, Some(pool), Span::default()) {
+            let name = format!("heap.{name}");
+            if let Err(e) = self.make_object(&key, &name, &ty, Some(pool), Birth::Unset, Span::default()) {
                 self.errors.push(e);
             }
         }
         for (key, _) in self.session.facts.escaped.clone() {
-            let Some(Known { name, ty, kind }) = self.session.known.get(&key).cloned() else { continue };
+            let Some(Known { name, ty, kind, birth }) = self.session.known.get(&key).cloned() else { continue };
             let made = match kind {
-                Kind::Frame(f) => self.make_frame_object(&key, &name, &ty, &f, Span::default()),
+                Kind::Frame(f) => self.make_frame_object(&key, &name, &ty, &f, birth, Span::default()),
                 Kind::Static => match self.declared.iter().position(|d| d.name == key) {
                     Some(d) => self.materialize(d, Span::default()),
-                    None => self.make_object(&key, &name, &ty, None, Span::default()),
+                    None => self.make_object(&key, &name, &ty, None, birth, Span::default()),
                 },
             };
             if let Err(e) = made {

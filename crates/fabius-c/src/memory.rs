@@ -20,6 +20,8 @@ pub struct Object {
     /// The first global or local of each leaf.
     pub parts: Parts,
     pub leaves: Vec<Leaf>,
+    /// Which leaves may hold what nothing was written to.
+    pub open: Vec<bool>,
     /// Address of the first byte; 0 for locals of the core.
     pub base: i64,
     /// For a pool: how many there are, and how far apart.
@@ -106,6 +108,12 @@ pub struct Facts {
     pub handlers: bool,
     /// Whether the program knows offsets of fields, so that it may come from a field to its struct.
     pub offsets: bool,
+    /// Whether there is memory that nothing is written to at first.
+    pub unset: bool,
+    /// Whether pointers are among it.
+    pub unset_pointers: bool,
+    /// What such values are copied to, as object and fields.
+    pub open: BTreeSet<(String, Vec<usize>)>,
 }
 
 impl Facts {
@@ -129,6 +137,9 @@ impl Facts {
         self.destructors |= other.destructors;
         self.handlers |= other.handlers;
         self.offsets |= other.offsets;
+        self.unset |= other.unset;
+        self.unset_pointers |= other.unset_pointers;
+        self.open.extend(other.open);
     }
 }
 

@@ -3,6 +3,7 @@
 //! What a pointer points to is one of the objects of its type whose address is taken somewhere. An access compares the
 //! address with theirs, which touches nothing shared, and then makes one access to the one that it is.
 
+use crate::birth::Use;
 use crate::core::*;
 use crate::lower::Lower;
 use crate::memory::*;
@@ -409,31 +410,56 @@ impl Lower<'_, '_> {
 
     /// Reads a scalar; what is left reads nothing shared.
     pub fn load_scalar(&mut self, lv: &Lvalue) -> Result<Expr> {
+        self.load_for(lv, Use::Value)
+    }
+
+    /// The same to copy it as it is, perhaps.
+    pub fn load_for(&mut self, lv: &Lvalue, how: Use) -> Result<Expr> {
         if let At::Direct(d) = &lv.at {
             let stored = self.stored(d, lv.span)?;
             if stored.cells.iter().all(|p| self.is_private(p)) {
+                if let ([one], true, Use::Copy) = (stored.cells.as_slice(), stored.open, how) {
+                    return Ok(read(one.clone()));
+                }
+                if self.is_looked_at(&stored) {
+                    let cells: Vec<Expr> = stored.cells.iter().cloned().map(read).collect();
+                    match self.may_choose(&stored) {
+                        true => {
+                            let block = self.choose(&stored, lv.span)?;
+                            self.body.out.extend(block);
+                        }
+                        false => self.is_written(&stored, &cells, lv.span),
+                    }
+                }
                 return Ok(stored.seen(stored.cells.iter().cloned().map(read).collect()));
             }
         }
-        let id = self.temp(lv.ty.core());
+        let ty = match how {
+            Use::Value => lv.ty.core(),
+            Use::Copy => self.copied_type(&lv.ty),
+        };
+        let id = self.temp(ty);
         let span = lv.span;
         self.at(lv, &mut |s, d| {
             let stored = s.stored(d, span)?;
             // A pointer may be to a type of the other sign.
             let target = s.local(id, span);
-            s.read_stored(d, &stored, &target);
-            Ok(())
+            s.read_stored(d, &stored, &target, how)
         })?;
         Ok(self.read_local(id, span))
     }
 
     /// Writes a scalar that is of the type of the place.
     pub fn store_scalar(&mut self, lv: &Lvalue, e: Expr, span: Span) -> Result<()> {
+        self.store_for(lv, e, Use::Value, span)
+    }
+
+    /// The same of what was read for this.
+    pub fn store_for(&mut self, lv: &Lvalue, e: Expr, how: Use, span: Span) -> Result<()> {
         let e = if matches!(lv.at, At::Deref { .. }) { self.simple(e) } else { e };
         self.at(lv, &mut |s, d| {
             let stored = s.stored(d, span)?;
-            s.write_stored(d, &stored, e.clone(), span);
-            Ok(())
+            s.write_stored(d, &stored, e.clone(), how, span)
         })
     }
 
@@ -501,7 +527,7 @@ impl Lower<'_, '_> {
                     for step in way {
                         part = self.part(part, step, lv.span)?;
                     }
-                    let e = self.load_scalar(&part)?;
+                    let e = self.load_for(&part, Use::Copy)?;
                     parts.push(e);
                 }
                 Ok(Value { parts, ty: lv.ty.plain().clone() })
@@ -548,7 +574,7 @@ impl Lower<'_, '_> {
             for step in way {
                 part = self.part(part, step, span)?;
             }
-            self.store_scalar(&part, e, span)?;
+            self.store_for(&part, e, Use::Copy, span)?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //!
 //! Length: one function for each kind of statement, and what they share about jumps.
 
+use crate::birth::{Birth, cell_type};
 use crate::core::*;
 use crate::declare::Specifiers;
 use crate::entries::{Segment, case_key, cases};
@@ -339,7 +340,7 @@ impl<'a> Lower<'a, '_> {
                 self.convert(v, &result, span)?.parts
             }
             // Nobody looks at what is not there.
-            None => self.scalars(&result, span)?.iter().map(|(_, ty)| constant(0, ty.core(), span)).collect(),
+            None => self.part_types(&result, span)?.into_iter().map(|ty| constant(0, ty, span)).collect(),
         };
         self.push(StmtKind::Return(values), span);
         Ok(())
@@ -604,16 +605,17 @@ impl<'a> Lower<'a, '_> {
             if self.types().size(&ty).is_none() {
                 return wrong(span, format!("the size of `{}` is not known", self.types().show(&ty)));
             }
-            let id = self.local_object(&key, &name, &ty, span)?;
+            // A jump may pass over first values.
+            let is_set = init.is_some() && self.body.jump.is_none();
+            let birth = if is_set { Birth::Set } else { Birth::Unset };
+            let id = self.local_object(&key, &name, &ty, birth, span)?;
             self.bind(&name, Entity::Object(id));
             let lv = self.whole(id, span);
-            let unset = self.single_integer(id);
+            let unset = self.single_scalar(id);
             let before = self.body.out.len();
             match init {
                 Some(init) => self.full(span, |l| l.initialize_local(&lv, init, span))?,
-                // In a loop the variable is a new one each time.
-                None if self.body.loops > 0 => self.clear_local(id, span),
-                None => {}
+                None => self.begins_unwritten(id, span),
             }
             let Some(unset) = unset else { continue };
             // As in `int x = x;`
@@ -635,20 +637,20 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// A local: in memory if its address is taken.
-    fn local_object(&mut self, key: &str, name: &str, ty: &CType, span: Span) -> Result<ObjectId> {
+    fn local_object(&mut self, key: &str, name: &str, ty: &CType, birth: Birth, span: Span) -> Result<ObjectId> {
         let function = self.body.function.clone();
         let kind = Kind::Frame(function.clone());
-        self.found_known.insert(key.into(), Known { name: name.into(), ty: ty.clone(), kind });
+        self.found_known.insert(key.into(), Known { name: name.into(), ty: ty.clone(), kind, birth });
         if self.session.facts.escaped.iter().any(|(k, _)| k == key) {
-            let id = self.make_frame_object(key, name, ty, &function, span)?;
+            let id = self.make_frame_object(key, name, ty, &function, birth, span)?;
             self.begins(id, span);
             return Ok(id);
         }
-        self.make_local(key, name, ty, span)
+        self.make_local(key, name, ty, birth, span)
     }
 
-    /// The local that is all of an integer variable.
-    fn single_integer(&self, id: ObjectId) -> Option<Unset> {
+    /// The local that is all of an integer variable, or of a pointer.
+    fn single_scalar(&self, id: ObjectId) -> Option<Unset> {
         let object = &self.objects[id];
         match &object.parts {
             Parts::Locals(ids) => unset::unset(*ids.first()?, &object.ty),
@@ -657,9 +659,27 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn clear_local(&mut self, id: ObjectId, span: Span) {
-        let Parts::Locals(ids) = self.objects[id].parts.clone() else { return };
-        for (id, leaf) in ids.into_iter().zip(self.objects[id].leaves.clone()) {
-            self.clear(id, &leaf.dims, leaf.ty.core(), span);
+        let Object { parts: Parts::Locals(ids), leaves, open, .. } = self.objects[id].clone() else { return };
+        for ((id, leaf), open) in ids.into_iter().zip(leaves).zip(open) {
+            self.clear(id, &leaf.dims, cell_type(&leaf, open), span);
+        }
+    }
+
+    /// A variable is declared without a value. In a loop, or where its function is called again, it is a new one each time.
+    fn begins_unwritten(&mut self, id: ObjectId, span: Span) {
+        let again = self.body.loops > 0 || self.body.jump.is_some();
+        let is_local = matches!(self.objects[id].parts, Parts::Locals(_));
+        if is_local && again {
+            self.clear_local(id, span);
+        }
+        if !is_local && !again && self.runs_once(&self.body.function.clone()) {
+            return;
+        }
+        let At::Direct(Direct { slot, .. }) = self.whole(id, span).at else { return };
+        let block = self.whole_parts(id, slot, Birth::Unset, span);
+        match is_local || block.len() < 2 {
+            true => self.body.out.extend(block),
+            false => self.push(StmtKind::Atomic(block), span),
         }
     }
 
@@ -704,8 +724,9 @@ impl<'a> Lower<'a, '_> {
         let whole = std::mem::take(&mut self.body.out);
         let ended = self.ending(whole, span);
         let mut body = std::mem::take(&mut self.body);
-        let out = unset::choose(ended, &mut body.locals, &body.unset, body.jump);
-        let results = self.scalars(&signature.result, span)?.iter().map(|(_, ty)| ty.core()).collect();
+        let (out, pointers) = unset::choose(ended, &mut body.locals, &body.unset, body.jump);
+        self.found.unset_pointers |= pointers;
+        let results = self.part_types(&signature.result, span)?;
         self.procs[proc] = Some(fabius_lang::program::Proc {
             name: name.into(),
             locals: body.locals,
@@ -729,9 +750,9 @@ impl<'a> Lower<'a, '_> {
         for (i, ty) in signature.params.iter().enumerate() {
             let shown = names.get(i).filter(|n| !n.is_empty()).cloned().unwrap_or_else(|| format!("$p{i}"));
             let mut ids = Vec::new();
-            for (k, (_, scalar)) in self.scalars(ty, span)?.into_iter().enumerate() {
+            for (k, part) in self.part_types(ty, span)?.into_iter().enumerate() {
                 let name = if ty.is_scalar() { shown.clone() } else { format!("${shown}.{k}") };
-                self.body.locals.push(fabius_lang::program::Local { name, ty: scalar.core() });
+                self.body.locals.push(fabius_lang::program::Local { name, ty: part });
                 ids.push(self.body.locals.len() - 1);
             }
             given.push((shown, ids));
@@ -743,7 +764,8 @@ impl<'a> Lower<'a, '_> {
             let escaped = self.session.facts.escaped.iter().any(|(k, _)| *k == key);
             let id = if ty.is_scalar() && !escaped {
                 let kind = Kind::Frame(name.into());
-                self.found_known.insert(key.clone(), Known { name: shown.clone(), ty: ty.clone(), kind });
+                self.found_known
+                    .insert(key.clone(), Known { name: shown.clone(), ty: ty.clone(), kind, birth: Birth::Set });
                 let leaves = self.types().leaves(ty);
                 let parts = Parts::Locals(ids);
                 self.objects.push(Object {
@@ -752,12 +774,13 @@ impl<'a> Lower<'a, '_> {
                     ty: ty.clone(),
                     parts,
                     leaves,
+                    open: vec![false],
                     base: 0,
                     pool: None,
                 });
                 self.objects.len() - 1
             } else {
-                let id = self.local_object(&key, &shown, ty, span)?;
+                let id = self.local_object(&key, &shown, ty, Birth::Set, span)?;
                 let lv = self.whole(id, span);
                 let parts = ids.into_iter().map(|id| self.read_local(id, span)).collect();
                 self.store(&lv, &Value { parts, ty: ty.clone() }, span)?;

@@ -1,11 +1,12 @@
 //! How what C names is stored: most scalars are a core variable each. A bit-field is some bits of the integer that its run is,
 //! and what a union holds is in cells, so that each of its fields is the same memory seen in another way.
 
+use crate::birth::{Use, cell_type, kept};
 use crate::core::*;
 use crate::lower::Lower;
 use crate::memory::*;
 use crate::refusal::{Result, float_in_union, unsupported, wrong};
-use crate::types::{Bits, CType, Cells};
+use crate::types::{Bits, CType, Cells, Leaf, LeafKind};
 use fabius_lang::program::*;
 use fabius_trace::Span;
 
@@ -14,9 +15,17 @@ use fabius_trace::Span;
 pub(crate) struct Stored {
     pub cells: Vec<Place>,
     /// Of a bit-field.
-    bits: Option<Bits>,
+    pub bits: Option<Bits>,
     /// The type that it has in C.
-    ty: CType,
+    pub ty: CType,
+    /// The part of an object that it is in, and its type.
+    pub part: (ObjectId, usize),
+    pub leaf: CType,
+    pub kind: LeafKind,
+    /// How many bits of a cell are the program's.
+    pub cell_bits: i64,
+    /// Whether nothing may have been written to it.
+    pub open: bool,
 }
 
 /// A part of a union under way.
@@ -102,7 +111,7 @@ impl Lower<'_, '_> {
             Parts::Globals(ids) => Base::Global(ids[leaf]),
             Parts::Locals(ids) => Base::Local(ids[leaf]),
         };
-        let core = o.leaves[leaf].ty.core();
+        let core = cell_type(&o.leaves[leaf], o.open[leaf]);
         let place = |indexes: Vec<Expr>| {
             let steps = indexes.into_iter().zip(&dims);
             let path =
@@ -130,26 +139,40 @@ impl Lower<'_, '_> {
                 each.collect()
             }
         };
-        Ok(Stored { cells, bits, ty })
+        let Leaf { ty: leaf_type, kind, .. } = o.leaves[leaf].clone();
+        let cell_bits = width(&leaf_type.core());
+        Ok(Stored { cells, bits, ty, part: (d.object, leaf), leaf: leaf_type, kind, cell_bits, open: o.open[leaf] })
     }
 
     /// The core's place of a scalar that is stored as it is.
     pub fn place(&mut self, d: &Direct, span: Span) -> Result<Place> {
         let stored = self.stored(d, span)?;
         match stored.cells.as_slice() {
-            [one] if stored.bits.is_none() && same_width(&one.ty, &stored.ty.core()) => Ok(one.clone()),
+            [one] if stored.bits.is_none() && same_width(&stored.leaf.core(), &stored.ty.core()) => Ok(one.clone()),
             _ => unsupported(span, "an atomic operation on a part of a union or on a bit-field is not taken"),
         }
     }
 
     /// Reads a scalar into a local, as one step, together with the checks that belong to it.
-    pub fn read_stored(&mut self, d: &Direct, stored: &Stored, to: &Place) {
+    pub fn read_stored(&mut self, d: &Direct, stored: &Stored, to: &Place, how: Use) -> Result<()> {
         let span = to.span;
-        if let [one] = stored.cells.as_slice() {
-            let value = cast_to(stored.seen(vec![read(one.clone())]), &to.ty);
-            return self.access(d, vec![stmt(StmtKind::Assign(to.clone(), value), span)]);
+        let is_looked_at = how == Use::Value && self.is_looked_at(stored);
+        let mut block = match is_looked_at && self.may_choose(stored) {
+            true => self.choose(stored, span)?,
+            false => Block::new(),
+        };
+        if let [one] = stored.cells.as_slice()
+            && (!is_looked_at || !block.is_empty())
+        {
+            let value = match how {
+                Use::Copy if stored.open => read(one.clone()),
+                _ => stored.seen(vec![read(one.clone())]),
+            };
+            block.push(stmt(StmtKind::Assign(to.clone(), cast_to(value, &to.ty)), span));
+            self.access(d, block);
+            return Ok(());
         }
-        let mut block = Vec::new();
+        let is_checked = is_looked_at && block.is_empty();
         let mut values = Vec::new();
         for cell in &stored.cells {
             let id = self.temp(cell.ty.clone());
@@ -157,23 +180,36 @@ impl Lower<'_, '_> {
             block.push(stmt(StmtKind::Assign(local.clone(), read(cell.clone())), span));
             values.push(read(local));
         }
-        let value = cast_to(stored.seen(values), &to.ty);
-        block.push(stmt(StmtKind::Assign(to.clone(), value), span));
-        self.access(d, block);
+        let value = cast_to(stored.seen(values.clone()), &to.ty);
+        let taken = stmt(StmtKind::Assign(to.clone(), value), span);
+        if is_checked {
+            self.access(d, block);
+            self.is_written(stored, &values, span);
+            self.body.out.push(taken);
+        } else {
+            block.push(taken);
+            self.access(d, block);
+        }
+        Ok(())
     }
 
     /// Writes a scalar as one step. Of a bit-field the others of its run are read first, in a step of its own.
-    pub fn write_stored(&mut self, d: &Direct, stored: &Stored, e: Expr, span: Span) {
+    pub fn write_stored(&mut self, d: &Direct, stored: &Stored, e: Expr, how: Use, span: Span) -> Result<()> {
+        if how == Use::Copy {
+            self.is_copied_to(stored, &e);
+        }
         let whole = stored.bits.is_none_or(|b| b.width == b.bytes * 8);
         let value = match stored.bits {
             Some(b) if !whole => {
                 let id = self.temp(WORD);
                 let old = self.local(id, span);
-                let run =
-                    Stored { bits: None, ty: CType::Int { bits: 64, signed: false }, cells: stored.cells.clone() };
-                self.read_stored(d, &run, &old);
-                changed(read(old), cast(e, &WORD), b, span)
+                let run = Stored { bits: None, ty: CType::Int { bits: 64, signed: false }, ..stored.clone() };
+                self.read_stored(d, &run, &old, Use::Copy)?;
+                let missing = stored.open && stored.kind == LeafKind::Run && stored.cell_bits < 64;
+                changed(read(old), cast(e, &WORD), b, missing, span)
             }
+            _ if how == Use::Copy && stored.open => e,
+            _ if stored.cells.len() == 1 => cast_to(e, &stored.leaf.core()),
             _ => e,
         };
         let block = match stored.cells.as_slice() {
@@ -181,14 +217,16 @@ impl Lower<'_, '_> {
             all => {
                 let word = self.simple(cast(value, &WORD));
                 let piece = |(i, cell): (usize, &Place)| {
-                    let by = constant(i as i64 * width(&cell.ty), WORD, span);
-                    let value = cast(binary(BinaryOp::Shr, word.clone(), by), &cell.ty);
+                    let by = constant(i as i64 * stored.cell_bits, WORD, span);
+                    let value = cast(binary(BinaryOp::Shr, word.clone(), by), &stored.leaf.core());
+                    let value = cast_to(value, &cell.ty);
                     stmt(StmtKind::Assign(cell.clone(), value), span)
                 };
                 all.iter().enumerate().map(piece).collect()
             }
         };
         self.access(d, block);
+        Ok(())
     }
 
     /// The value that a static variable has at first.
@@ -196,16 +234,16 @@ impl Lower<'_, '_> {
         let stored = self.stored(d, span)?;
         let mut value = constant(n, WORD, span);
         if let Some(b) = stored.bits {
-            let run = Stored { bits: None, ty: CType::Int { bits: 64, signed: false }, cells: stored.cells.clone() };
+            let run = Stored { bits: None, ty: CType::Int { bits: 64, signed: false }, ..stored.clone() };
             let now = stored.cells.iter().map(|cell| match self.initial(cell) {
                 Some(Value::Int(n)) => constant(*n, cell.ty.clone(), span),
                 _ => constant(0, cell.ty.clone(), span),
             });
-            value = changed(cast(run.seen(now.collect()), &WORD), value, b, span);
+            value = changed(cast(run.seen(now.collect()), &WORD), value, b, false, span);
         }
         for (i, cell) in stored.cells.iter().enumerate() {
-            let piece = binary(BinaryOp::Shr, value.clone(), constant(i as i64 * width(&cell.ty), WORD, span));
-            let n = value_of(&cast_to(piece, &cell.ty)).unwrap_or(n);
+            let piece = binary(BinaryOp::Shr, value.clone(), constant(i as i64 * stored.cell_bits, WORD, span));
+            let n = value_of(&cast_to(piece, &stored.leaf.core())).unwrap_or(n);
             if let Some(to) = self.initial(cell) {
                 *to = Value::Int(n);
             }
@@ -237,8 +275,8 @@ impl Stored {
             if count == 1 {
                 return e;
             }
-            let by = constant(i as i64 * width(&e.ty), WORD, span);
-            binary(BinaryOp::Shl, cast(e, &WORD), by)
+            let by = constant(i as i64 * self.cell_bits, WORD, span);
+            binary(BinaryOp::Shl, cast(cast(e, &self.leaf.core()), &WORD), by)
         });
         let joined = joined.reduce(|a, b| binary(BinaryOp::BitOr, a, b)).expect("there is a cell");
         match self.bits {
@@ -253,10 +291,10 @@ impl Stored {
 }
 
 /// A run with other bits in place of those of one field.
-fn changed(run: Expr, bits: Expr, b: Bits, span: Span) -> Expr {
+fn changed(run: Expr, bits: Expr, b: Bits, missing: bool, span: Span) -> Expr {
     let ones = if b.width == 64 { u64::MAX } else { (1 << b.width) - 1 };
     let word = |n: u64| constant(n as i64, WORD, span);
-    let kept = binary(BinaryOp::BitAnd, run, word(!(ones << b.shift)));
+    let kept = binary(BinaryOp::BitAnd, run, word(kept(ones, b.shift, missing)));
     let new = binary(BinaryOp::BitAnd, bits, word(ones));
     binary(BinaryOp::BitOr, kept, binary(BinaryOp::Shl, new, word(u64::from(b.shift))))
 }

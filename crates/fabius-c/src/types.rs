@@ -144,6 +144,18 @@ pub struct Leaf {
     pub name: String,
     /// Accesses synchronize.
     pub sync: bool,
+    /// What it is besides a variable of its type.
+    pub kind: LeafKind,
+}
+
+/// What a scalar part is besides a variable of its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeafKind {
+    Plain,
+    /// A run of bit-fields.
+    Run,
+    /// A part of an object of the library.
+    Library,
 }
 
 impl CType {
@@ -357,7 +369,14 @@ impl Types {
     /// The scalar parts of a type, in order.
     pub fn leaves(&self, ty: &CType) -> Vec<Leaf> {
         let mut out = Vec::new();
-        let start = Leaf { fields: Vec::new(), dims: Vec::new(), ty: ty.clone(), name: String::new(), sync: false };
+        let start = Leaf {
+            fields: Vec::new(),
+            dims: Vec::new(),
+            ty: ty.clone(),
+            name: String::new(),
+            sync: false,
+            kind: LeafKind::Plain,
+        };
         self.collect(start, &mut out);
         out
     }
@@ -388,6 +407,7 @@ impl Types {
                     if let Some(bits) = f.bits {
                         if bits.leader == i {
                             next.ty = bits.cell();
+                            next.kind = LeafKind::Run;
                             next.name = format!("{}.{}", leaf.name, s.run(i).join(","));
                             out.push(next);
                         }
@@ -395,6 +415,9 @@ impl Types {
                     }
                     next.ty = f.ty.clone();
                     next.sync |= s.sync;
+                    if s.sync {
+                        next.kind = LeafKind::Library;
+                    }
                     if !f.name.is_empty() {
                         next.name = format!("{}.{}", leaf.name, f.name);
                     }

@@ -1,8 +1,10 @@
-//! Integers of functions that are declared without a value: where one is read that nothing was written to, it may be anything.
+//! Integers and pointers of functions that are declared without a value: where an integer is read that nothing was written to,
+//! it may be anything; a pointer is then no object.
 //!
-//! Most are written before they are read on every way, and nothing is changed. For the others a Boolean beside the variable says
-//! whether something was written; a read in front of that chooses a value, which the variable then has.
+//! Most are written before they are read on every way, and nothing is changed. For the other integers a Boolean beside the variable
+//! says whether something was written; a read in front of that chooses a value, which the variable then has.
 
+use crate::birth::UNSET;
 use crate::core::*;
 use crate::types::CType;
 use fabius_lang::program::*;
@@ -11,23 +13,32 @@ use fabius_lang::walk::{each, expressions, of_place, written};
 use fabius_trace::Span;
 use std::collections::BTreeMap;
 
-/// A variable, and the least and the largest of its values.
+/// A variable.
 #[derive(Clone, Copy)]
 pub(crate) struct Unset {
     pub local: LocalId,
-    pub bounds: (i64, i64),
+    pub kind: Kind,
 }
 
-/// An integer variable of a type without a value, if it is one.
+/// What a variable without a value is.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    /// With the least and the largest of its values.
+    Integer(i64, i64),
+    Pointer,
+}
+
+/// A variable of a type without a value, if it is a single integer or pointer.
 pub(crate) fn unset(local: LocalId, ty: &CType) -> Option<Unset> {
-    let bounds = match ty.plain() {
-        CType::Bool => (0, 1),
-        CType::Int { bits: 64, .. } => (i64::MIN, i64::MAX),
-        CType::Int { bits, signed: true } => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-        CType::Int { bits, signed: false } => (0, (1 << bits) - 1),
+    let kind = match ty.plain() {
+        CType::Bool => Kind::Integer(0, 1),
+        CType::Int { bits: 64, .. } => Kind::Integer(i64::MIN, i64::MAX),
+        CType::Int { bits, signed: true } => Kind::Integer(-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+        CType::Int { bits, signed: false } => Kind::Integer(0, (1 << bits) - 1),
+        CType::Pointer(_) => Kind::Pointer,
         _ => return None,
     };
-    Some(Unset { local, bounds })
+    Some(Unset { local, kind })
 }
 
 /// Stands for the declaration of a variable without a value, until it is known what becomes of it.
@@ -40,12 +51,17 @@ fn words(local: LocalId) -> String {
 }
 
 /// Has what is read before it is written be any value, also where a jump has passed over the declaration. The jump under way is in
-/// a variable, if there are jumps.
-pub(crate) fn choose(block: Block, locals: &mut Vec<Local>, all: &[Unset], jump: Option<LocalId>) -> Block {
-    all.iter().fold(block, |block, Unset { local: unset, bounds }| {
-        let (unset, bounds) = (*unset, *bounds);
+/// a variable, if there are jumps. Says also whether pointers are read so.
+pub(crate) fn choose(block: Block, locals: &mut Vec<Local>, all: &[Unset], jump: Option<LocalId>) -> (Block, bool) {
+    let mut pointers = false;
+    let chosen = all.iter().fold(block, |block, Unset { local: unset, kind }| {
+        let (unset, kind) = (*unset, *kind);
         let mut look = Look { unset, jump, reads: false };
         look.block(&block, Known::from([(Some(0), true)]), &mut Exits::default());
+        if kind == Kind::Pointer {
+            pointers |= look.reads;
+            return no_object(block, unset, look.reads);
+        }
         let written_to = match look.reads {
             true => {
                 let name = format!("$has.{}", locals[unset].name);
@@ -54,8 +70,37 @@ pub(crate) fn choose(block: Block, locals: &mut Vec<Local>, all: &[Unset], jump:
             }
             false => None,
         };
-        Change { unset, bounds, written_to, locals }.block(block)
-    })
+        Change { unset, kind, written_to, locals }.block(block)
+    });
+    (chosen, pointers)
+}
+
+/// A pointer is no object at first, and where it is declared, if it is read so.
+fn no_object(block: Block, pointer: LocalId, is_read: bool) -> Block {
+    let first = |span: Span| {
+        let place = Place { base: Base::Local(pointer), path: Vec::new(), ty: ADDRESS, span };
+        is_read.then(|| stmt(StmtKind::Assign(place, constant(UNSET, ADDRESS, span)), span))
+    };
+    let at = block.first().map_or(Span::default(), |s| s.span);
+    first(at).into_iter().chain(at_declarations(block, pointer, &first)).collect()
+}
+
+fn at_declarations(block: Block, local: LocalId, first: &dyn Fn(Span) -> Option<Stmt>) -> Block {
+    let inside = |block: &mut Block| *block = at_declarations(std::mem::take(block), local, first);
+    let mut out = Block::new();
+    for mut s in block {
+        if declares(&s, local) {
+            out.extend(first(s.span));
+            continue;
+        }
+        match &mut s.kind {
+            StmtKind::If(_, a, b) => [a, b].into_iter().for_each(inside),
+            StmtKind::While(_, body) | StmtKind::Atomic(body) => inside(body),
+            _ => {}
+        }
+        out.push(s);
+    }
+    out
 }
 
 fn declares(s: &Stmt, local: LocalId) -> bool {
@@ -203,7 +248,7 @@ impl Look {
 /// Writes what is found out into the program.
 struct Change<'a> {
     unset: LocalId,
-    bounds: (i64, i64),
+    kind: Kind,
     /// The Boolean that says whether something was written, if that matters.
     written_to: Option<LocalId>,
     locals: &'a mut Vec<Local>,
@@ -253,7 +298,7 @@ impl Change<'_> {
         let Type::Fixed { bits, signed } = self.locals[self.unset].ty.clone() else { return None };
         // A choice is made among signed codes.
         let ty = if bits == 64 { ADDRESS } else { Type::Fixed { bits, signed } };
-        let (lo, hi) = self.bounds;
+        let Kind::Integer(lo, hi) = self.kind else { return None };
         self.locals.push(Local { name: format!("$any.{}", self.locals[self.unset].name), ty: ty.clone() });
         let any = self.place(self.locals.len() - 1, span);
         let target = self.place(self.unset, span);

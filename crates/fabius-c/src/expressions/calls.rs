@@ -108,8 +108,8 @@ impl<'a> Lower<'a, '_> {
     pub fn call_with(&mut self, name: &str, values: Vec<Expr>, span: Span) -> Result<Value> {
         let result = self.functions[name].signature.result.plain().clone();
         let proc = self.proc_of(name);
-        let scalars = self.scalars(&result, span)?;
-        let ids: Vec<_> = scalars.iter().map(|(_, ty)| self.temp(ty.core())).collect();
+        let types = self.part_types(&result, span)?;
+        let ids: Vec<_> = types.into_iter().map(|ty| self.temp(ty)).collect();
         let call = StmtKind::Call(ids.iter().map(|id| Some(*id)).collect(), proc, values);
         if name.starts_with("__VERIFIER_atomic") {
             self.atomic_section(vec![stmt(call, span)], span);
@@ -150,8 +150,8 @@ impl<'a> Lower<'a, '_> {
             values = self.arguments(&signature, args, span)?.into_iter().map(|e| self.simple(e)).collect();
         }
         let names: Vec<String> = self.session.facts.functions.iter().cloned().collect();
-        let scalars = self.scalars(&signature.result, span)?;
-        let ids: Vec<_> = scalars.iter().map(|(_, ty)| self.temp(ty.core())).collect();
+        let types = self.part_types(&signature.result, span)?;
+        let ids: Vec<_> = types.into_iter().map(|ty| self.temp(ty)).collect();
         let mut rest = self.block(|s| {
             let some = binary(BinaryOp::Ne, address.clone(), constant(0, ADDRESS, span));
             s.check(some, Check::Null, "null is no function", span);

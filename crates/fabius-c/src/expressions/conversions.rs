@@ -29,6 +29,9 @@ impl<'a> Lower<'a, '_> {
         let Some(e) = v.parts.first().cloned().filter(|_| v.ty.is_scalar()) else {
             return if v.ty == to { Ok(v) } else { refuse(self) };
         };
+        if v.ty.is_pointer() && !to.is_pointer() {
+            self.is_known_pointer(&e, span);
+        }
         let out = match (&v.ty, &to) {
             (CType::Float(_), CType::Float(_)) => e,
             (CType::Int { .. } | CType::Bool, CType::Float(_)) => {
@@ -92,7 +95,12 @@ impl<'a> Lower<'a, '_> {
     pub fn truth_of(&mut self, v: &Value, span: Span) -> Result<Expr> {
         match v.parts.first() {
             _ if v.ty.is_float() => unknown_number(span),
-            Some(e) if v.ty.is_scalar() => Ok(truth(e.clone())),
+            Some(e) if v.ty.is_scalar() => {
+                if v.ty.is_pointer() {
+                    self.is_known_pointer(e, span);
+                }
+                Ok(truth(e.clone()))
+            }
             _ => wrong(span, "a condition is a number or a pointer"),
         }
     }

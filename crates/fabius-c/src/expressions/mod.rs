@@ -8,6 +8,7 @@ mod overflow;
 
 pub(crate) use calls::SECTIONS;
 
+use crate::birth::Birth;
 use crate::core::*;
 use crate::lower::*;
 use crate::memory::Part;
@@ -300,14 +301,15 @@ impl<'a> Lower<'a, '_> {
         self.body.declared += 1;
         let function = self.body.function.clone();
         let key = format!("{function}.{name}#{}", self.body.declared);
-        let known = Known { name: name.into(), ty: ty.clone(), kind: Kind::Frame(function.clone()) };
+        let (kind, birth) = (Kind::Frame(function.clone()), Birth::Set);
+        let known = Known { name: name.into(), ty: ty.clone(), kind, birth };
         self.found_known.insert(key.clone(), known);
         let id = if self.session.facts.escaped.iter().any(|(k, _)| *k == key) {
-            let id = self.make_frame_object(&key, name, ty, &function, span)?;
+            let id = self.make_frame_object(&key, name, ty, &function, birth, span)?;
             self.begins(id, span);
             id
         } else {
-            self.make_local(&key, name, ty, span)?
+            self.make_local(&key, name, ty, birth, span)?
         };
         Ok(self.whole(id, span))
     }

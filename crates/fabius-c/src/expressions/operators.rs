@@ -292,6 +292,9 @@ impl<'a> Lower<'a, '_> {
                 self.moved(a, by, &to, span)
             }
             (BinaryOp::Sub, Some(to), Some(_)) => {
+                for v in [&a, &b] {
+                    self.is_known_pointer(&v.parts[0], span);
+                }
                 let size = self.types().size(&to).unwrap_or(1).max(1);
                 let bytes = binary(BinaryOp::Sub, a.parts[0].clone(), b.parts[0].clone());
                 let e = binary(BinaryOp::Div, bytes, constant(size, ADDRESS, span));

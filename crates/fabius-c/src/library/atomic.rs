@@ -180,6 +180,7 @@ impl<'a> Lower<'a, '_> {
         self.at(lv, &mut |s, d| {
             let place = s.place(d, span)?;
             let mut block = s.allocated(d, span);
+            block.extend(s.has_value(d, span)?);
             block.push(assign(&target, cast_to(read(place.clone()), &target.ty), span));
             block.extend(statements.clone());
             block.push(assign(&result, new.parts[0].clone(), span));
@@ -202,6 +203,7 @@ impl<'a> Lower<'a, '_> {
         self.at(lv, &mut |s, d| {
             let place = s.place(d, span)?;
             let mut block = s.allocated(d, span);
+            block.extend(s.has_value(d, span)?);
             block.push(assign(&target, cast_to(read(place), &target.ty), span));
             s.push(StmtKind::Atomic(block), span);
             Ok(())
@@ -230,6 +232,7 @@ impl<'a> Lower<'a, '_> {
         self.at(lv, &mut |s, d| {
             let place = s.place(d, span)?;
             let mut block = s.allocated(d, span);
+            block.extend(s.has_value(d, span)?);
             block.push(assign(&target, cast_to(read(place.clone()), &target.ty), span));
             block.push(assign(&place, cast_to(new(s, d), &place.ty), span));
             s.push(StmtKind::Atomic(block), span);
@@ -246,6 +249,7 @@ impl<'a> Lower<'a, '_> {
         self.at(lv, &mut |s, d| {
             let place = s.place(d, span)?;
             let mut block = s.allocated(d, span);
+            block.extend(s.has_value(d, span)?);
             block.push(assign(&old, cast_to(read(place.clone()), &old.ty), span));
             let same = binary(BinaryOp::Eq, read(old.clone()), expected.clone());
             let yes = vec![

@@ -1,6 +1,7 @@
 //! The heap, and functions on memory that has a type.
 
 use super::{assign, strip_casts};
+use crate::birth::Birth;
 use crate::core::*;
 use crate::expressions::Ex;
 use crate::lower::{Lower, RAISED};
@@ -73,7 +74,8 @@ impl<'a> Lower<'a, '_> {
     fn fresh(&mut self, name: &str, args: &'a [Ex], element: Option<CType>, span: Span) -> Result<Expr> {
         if name != "realloc" {
             let wanted = self.wanted(name, args, element, span)?;
-            return self.allocate(wanted, span);
+            let birth = if ["calloc", "kzalloc"].contains(&name) { Birth::Set } else { Birth::Unset };
+            return self.allocate(wanted, birth, span);
         }
         let old = self.value(strip_casts(self.argument(args, 0, span)?))?;
         let pointee = old.ty.pointee().filter(|t| **t != CType::Void).cloned();
@@ -84,7 +86,7 @@ impl<'a> Lower<'a, '_> {
             (Some(n), _) => n.clone(),
             (None, n) => constant(n.unwrap_or(1), ADDRESS, span),
         };
-        let new = self.allocate(wanted, span)?;
+        let new = self.allocate(wanted, Birth::Unset, span)?;
         self.found.heap.entry(ty.clone()).and_modify(|known| known.single = false);
         self.moved_over(old, new.clone(), count, &ty, span)?;
         Ok(new)
@@ -108,8 +110,7 @@ impl<'a> Lower<'a, '_> {
                 };
                 let from = s.deref(at(&old), span)?;
                 let to = s.deref(at(&new), span)?;
-                let v = s.load(&from)?;
-                s.store(&to, &v, span)?;
+                s.copy(&from, &to, span)?;
                 let next = binary(BinaryOp::Add, read(i.clone()), number(1));
                 s.body.out.push(assign(&i, next, span));
                 Ok(())
@@ -186,7 +187,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// The address of fresh memory: each thread has places of its own, which are not used again.
-    fn allocate(&mut self, wanted: Wanted, span: Span) -> Result<Expr> {
+    fn allocate(&mut self, wanted: Wanted, birth: Birth, span: Span) -> Result<Expr> {
         let Wanted { ty, count, fixed } = wanted;
         let elements = fixed.unwrap_or(i64::from(self.options.limits.elements));
         let Ok(elements) = u32::try_from(elements) else {
@@ -228,6 +229,10 @@ impl<'a> Lower<'a, '_> {
         };
         let slot = self.keep(binary(BinaryOp::Add, mine, read(next.clone())));
         self.body.out.push(assign(&next, binary(BinaryOp::Add, read(next.clone()), constant(1, INT, span)), span));
+        let mut block = match birth {
+            Birth::Set => self.whole_parts(id, Some(slot.clone()), Birth::Set, span),
+            Birth::Unset => Block::new(),
+        };
         if let Some(count_of) = pool.allocated {
             let index = Projection::Index { index: cast(slot.clone(), &Type::Int).into(), lo: 0, len: pool.slots };
             let place = Place { base: Base::Global(count_of), path: vec![index], ty: INT, span };
@@ -235,7 +240,11 @@ impl<'a> Lower<'a, '_> {
                 Some(n) => cast(n, &INT),
                 None => constant(i64::from(elements), INT, span),
             };
-            self.body.out.push(assign(&place, n, span));
+            block.push(assign(&place, n, span));
+        }
+        match block.len() {
+            0 | 1 => self.body.out.extend(block),
+            _ => self.push(StmtKind::Atomic(block), span),
         }
         let offset = binary(BinaryOp::Mul, cast(slot, &ADDRESS), constant(pool.stride, ADDRESS, span));
         let address = binary(BinaryOp::Add, offset, constant(object.base, ADDRESS, span));
@@ -404,8 +413,7 @@ impl<'a> Lower<'a, '_> {
         let n = self.elements(args, 2, &to.ty.clone(), span)?;
         for i in 0..n {
             let (a, b) = (self.following(&from, i, span)?, self.following(&to, i, span)?);
-            let v = self.load(&a)?;
-            self.store(&b, &v, span)?;
+            self.copy(&a, &b, span)?;
         }
         let found = self.found.clone();
         let e = self.address_of(&to)?;

@@ -5,7 +5,7 @@
 use super::{assign, strip_casts};
 use crate::core::*;
 use crate::expressions::Ex;
-use crate::lower::{CHILDREN, Lower, RAISED};
+use crate::lower::{CHILDREN, Lower, RAISED, THREAD};
 
 use crate::memory::Direct;
 use crate::places::{Lvalue, Value};
@@ -351,7 +351,7 @@ impl<'a> Lower<'a, '_> {
         if signature.params.len() > 1 || !signature.params.iter().all(CType::is_scalar) {
             return wrong(span, format!("`{name}` does not take one pointer, as a thread's function does"));
         }
-        let caller = std::mem::take(&mut self.body.function);
+        let caller = std::mem::replace(&mut self.body.function, THREAD.into());
         let proc = self.proc_of(name);
         self.body.function = caller;
         let outer = std::mem::take(&mut self.body);
@@ -506,7 +506,7 @@ impl<'a> Lower<'a, '_> {
         }
         let result = self.body.result.clone().unwrap_or(CType::Void);
         // Nobody looks at it.
-        let values = self.scalars(&result, span)?.iter().map(|(_, ty)| constant(0, ty.core(), span)).collect();
+        let values = self.part_types(&result, span)?.into_iter().map(|ty| constant(0, ty, span)).collect();
         self.push(StmtKind::Return(values), span);
         Ok(())
     }

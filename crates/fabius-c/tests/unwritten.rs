@@ -1,0 +1,129 @@
+//! Memory that nothing was written to may hold anything: nothing is verified that depends on it.
+
+mod common;
+
+use common::{Folder, Found, check_as, said};
+use fabius_c::{Options, Property};
+
+const THREADS: &str = "int out; void *see(void *p) { out = *(int *)p; return 0; }\n\
+                       void *one(void *p) { return p; }\n\
+                       #define BEGIN pthread_t t; pthread_create(&t, 0, one, 0); pthread_join(t, 0);\n";
+
+#[test]
+fn integers_in_memory_may_be_anything() {
+    assert_eq!(said("", "int a[2]; assert(a[1] != 7);"), "Assertion");
+    assert_eq!(said("", "int a[2]; a[1] = 3; assert(a[1] == 3);"), "verified");
+    assert_eq!(said("", "int a[2]; a[1] = 3; assert(a[0] == 0);"), "Assertion");
+    assert_eq!(said("", "int a[2], i; for (i = 0; i < 2; i++) a[i] = i; assert(a[0] == 0 && a[1] == 1);"), "verified");
+    assert_eq!(said("", "char a[2]; assert(a[1] == a[1]);"), "verified");
+    assert_eq!(said("", "int *p = malloc(4); assert(*p != 8);"), "Assertion");
+    assert_eq!(said("", "int *p = calloc(2, 4); assert(p[0] == 0 && p[1] == 0);"), "verified");
+    assert_eq!(said("", "int *p = malloc(4); *p = 8; assert(*p == 8);"), "verified");
+    assert_eq!(said("", "long *p = malloc(8); assert(*p == 0);"), "Assertion");
+    assert_eq!(said("", "_Bool *p = malloc(1); assert(*p == 0 || *p == 1);"), "verified");
+    assert_eq!(said("", "_Bool *p = malloc(1); assert(*p == 0);"), "Assertion");
+    assert_eq!(said("int f(int *p) { return *p; }", "int x; assert(f(&x) != 7);"), "Assertion");
+    assert_eq!(said("int f(int *p) { return *p; }", "int x = 4; assert(f(&x) == 4);"), "verified");
+    assert_eq!(said("void f(int *p) { *p = 7; }", "int x; f(&x); assert(x == 7);"), "verified");
+    assert_eq!(said("struct s { int x, y; };", "struct s v; v.y = 2; assert(v.x == 0);"), "Assertion");
+    assert_eq!(said("struct s { int x, y; };", "struct s v; v.y = 2; assert(v.y == 2);"), "verified");
+    assert_eq!(said("struct s { int x, y; };", "struct s v = { 2 }; assert(v.x == 2 && v.y == 0);"), "verified");
+    assert_eq!(said("union u { int x; short y[2]; };", "union u v; v.y[0] = 1; assert(v.y[1] == 0);"), "Assertion");
+    assert_eq!(said("union u { int x; short y[2]; };", "union u v; v.x = 1; assert(v.y[1] == 0);"), "verified");
+    assert_eq!(said("", "_Atomic int x; _Atomic int *p = &x; assert(*p == 0);"), "Assertion");
+    assert_eq!(said("int a[2];", "assert(a[1] == 0); static int b[2]; assert(b[1] == 0);"), "verified");
+}
+
+#[test]
+fn bits_have_values_of_their_own() {
+    let head = "struct s { unsigned a : 3, b : 5; int c; };";
+    assert_eq!(said(head, "struct s v; v.a = 3; assert(v.a == 3);"), "verified");
+    assert_eq!(said(head, "struct s v; v.a = 3; assert(v.b == 0);"), "not followed");
+    assert_eq!(said(head, "struct s v, w; v.b = 30; v.a = 9; w = v; assert(w.a == 1 && w.b == 30);"), "verified");
+    assert_eq!(said(head, "struct s v, w; v.b = 30; w = v; assert(w.b == 30); assert(w.a == 0);"), "not followed");
+    let all =
+        "struct t { int a : 32; } v; v.a = -5; assert(v.a == -5); struct t *p = &v; p->a = -1; assert(p->a == -1);";
+    assert_eq!(said("", all), "verified");
+}
+
+#[test]
+fn what_nothing_was_written_to_may_be_copied() {
+    let head = "struct s { int x, y; struct s *next; }; struct s g; struct s make(int y) { struct s v; v.y = y; return v; }\n\
+                int second(struct s v) { return v.y; } int first(struct s v) { return v.x; }";
+    assert_eq!(said(head, "struct s v, w; v.y = 1; w = v; g = w; assert(w.y == 1 && g.y == 1);"), "verified");
+    assert_eq!(said(head, "struct s v, w; v.y = 1; w = v; assert(w.x == 0);"), "Assertion");
+    assert_eq!(said(head, "struct s v; v.y = 1; g = v; assert(g.x == 0);"), "Assertion");
+    assert_eq!(said(head, "assert(make(3).y == 3 && second(make(4)) == 4);"), "verified");
+    assert_eq!(said(head, "assert(make(3).x == 0);"), "Assertion");
+    assert_eq!(said(head, "assert(first(make(3)) == 0);"), "Assertion");
+    assert_eq!(said("", "char a[4], b[4]; a[1] = 5; memcpy(b, a, 4); assert(b[1] == 5);"), "verified");
+    assert_eq!(said("", "char a[4], b[4]; a[1] = 5; memcpy(b, a, 4); assert(b[2] == 0);"), "Assertion");
+    let grow = "int n = 2; int *p = malloc(n * sizeof(int)); p[0] = 1; p = realloc(p, 4 * sizeof(int)); p[3] = 2;";
+    assert_eq!(said("", &format!("{grow} assert(p[0] == 1 && p[3] == 2);")), "verified");
+    assert_eq!(said("", &format!("{grow} assert(p[1] == 0);")), "Assertion");
+    assert_eq!(said("", &format!("{grow} assert(p[2] == 0);")), "Assertion");
+}
+
+#[test]
+fn a_variable_is_a_new_one_each_time() {
+    let f = "int f(int *p) { return *p; } int g(int set) { int x; if (set) x = 1; return f(&x); }";
+    assert_eq!(said(f, "g(1); assert(g(0) == 1);"), "Assertion");
+    assert_eq!(said(f, "assert(g(1) == 1); assert(g(1) == 1);"), "verified");
+    let again = "for (int i = 0; i < 2; i++) { int x; if (i == 0) x = 4; if (i == 1) assert(f(&x) == 4); }";
+    assert_eq!(said(f, again), "Assertion");
+    let locals = "for (int i = 0; i < 2; i++) { int a[2]; if (i == 0) a[1] = 4; if (i == 1) assert(a[1] == 4); }";
+    assert_eq!(said("", locals), "Assertion");
+    let jump = "int i = 0; again: ; int a[2]; if (i == 0) a[1] = 4; else assert(a[1] == 4); if (i++ == 0) goto again;";
+    assert_eq!(said("", jump), "Assertion");
+}
+
+#[test]
+fn pointers_are_no_objects() {
+    let q = "int k = 1; if (argc > 1) p = &k;";
+    let main = |declared: &str, rest: &str| format!("int argc = 1; {declared} {q} {rest}");
+    assert_eq!(said("", &main("int *p;", "assert(p == 0);")), "not followed");
+    assert_eq!(said("", &main("int *p;", "if (p) k = 2;")), "not followed");
+    assert_eq!(said("", &main("int *p;", "assert(p[1] == 0);")), "Memory");
+    assert_eq!(said("", &main("int *p;", "*p = 2;")), "Memory");
+    assert_eq!(said("", &main("int *p;", "p = &k; assert(*p == 1);")), "verified");
+    assert_eq!(said("", &main("int *p;", "int *q = p + 1; assert(q != 0);")), "not followed");
+    let list = "struct n { int v; struct n *next; }; struct n *push(struct n *l, int v) {\n\
+                struct n *n = malloc(sizeof(struct n)); n->v = v; n->next = l; return n; }";
+    assert_eq!(said(list, "struct n *l = push(push(0, 1), 2); assert(l->v == 2 && l->next->next == 0);"), "verified");
+    assert_eq!(said(list, "struct n *n = malloc(sizeof *n); assert(n->next == 0);"), "not followed");
+    assert_eq!(said(list, "struct n *n = calloc(1, sizeof *n); assert(n->next == 0 && n->v == 0);"), "verified");
+    assert_eq!(said(list, "struct n *n = malloc(sizeof *n); n->next->v = 1;"), "Memory");
+    assert_eq!(said(list, "struct n n; free(n.next);"), "Memory");
+    assert_eq!(said("void (*g)(void); void f(void) {}", "void (*h)(void); if (g) h = f; h();"), "Memory");
+}
+
+/// A choice where a value is read would be a write, which races.
+#[test]
+fn with_threads_it_is_not_followed_where_races_are_asked_about() {
+    assert_eq!(said(THREADS, "BEGIN int *p = malloc(4); assert(*p != 8);"), "not followed");
+    assert_eq!(said(THREADS, "BEGIN int *p = malloc(4); *p = 1; assert(*p != 8);"), "verified");
+    let handed = "pthread_t t; int x; pthread_create(&t, 0, see, &x); pthread_join(t, 0);";
+    assert_eq!(said(THREADS, handed), "not followed");
+    assert_eq!(said(THREADS, &handed.replace("int x;", "int x; x = 2;")), "verified");
+    assert_eq!(said(THREADS, &format!("{} x = 3;", handed.replace("int x;", "int x; x = 2;"))), "verified");
+    assert_eq!(
+        said(THREADS, "BEGIN int *p = malloc(4); __atomic_fetch_add(p, 1, 5); assert(*p == 1);"),
+        "not followed"
+    );
+    assert_eq!(said(THREADS, "BEGIN int *p = malloc(4); __atomic_store_n(p, 1, 5); assert(*p == 1);"), "verified");
+    let twice = "pthread_t t, u; int x; x = 1; pthread_create(&t, 0, see, &x); x = 2; pthread_join(t, 0);";
+    assert_eq!(said(THREADS, twice), "DataRace");
+    let folder = Folder::new();
+    let text = format!("#include <pthread.h>\n#include <stdlib.h>\n{THREADS}void reach_error(void);\n");
+    let property = |main: &str| {
+        let file = folder.file("x.c", &format!("{text}int main(void) {{ {main} return 0; }}"));
+        let options = Options { property: Some(Property::UnreachCall), ..Options::default() };
+        match check_as(&[&file], "all", &options) {
+            Found::Bug(kind, ..) => kind,
+            other => format!("{other:?}"),
+        }
+    };
+    assert_eq!(property("BEGIN int *p = malloc(4); if (*p == 8) reach_error();"), "Assertion");
+    assert_eq!(property("BEGIN char *p = malloc(1); if (*p != *p) reach_error();"), "Verified");
+    assert_eq!(property(&format!("{handed} if (out == 5) reach_error();")), "Assertion");
+}
