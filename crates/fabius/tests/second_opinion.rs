@@ -185,6 +185,14 @@ fn wrong_once() -> Vec<(&'static str, Program)> {
                 &[Op::TryRead(0), Op::Store(0, 1), Op::Release(0), Op::Write(0)],
             ]),
         ),
+        (
+            "nobody looks whether a thread has finished that he has joined",
+            program(&[
+                &[Op::Spawn(1), Op::Spawn(2), Op::Add(0, 1), Op::Join(1), Op::Add(0, 1), Op::IsFinished(1)],
+                &[Op::Store(0, 1), Op::Give(Hint::Yield)],
+                &[Op::Load(0)],
+            ]),
+        ),
         ("yields in a row", program(&[&[], &[Op::Give(Hint::Yield), Op::Give(Hint::Spin), Op::Store(0, 1)], reader])),
     ]
 }

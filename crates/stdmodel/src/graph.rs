@@ -46,10 +46,14 @@ pub struct Graph {
 }
 
 impl Ending {
-    /// The end of a thread matters if somebody looks: `is_finished` may be false after the last operation.
+    /// The end of a thread matters if somebody looks: `is_finished` may be false after the last operation. Who has joined the
+    /// thread has nothing to look at.
     pub fn of(program: &Program) -> Ending {
-        let looks = program.threads.iter().flatten().any(|op| matches!(op, Op::IsFinished(_)));
-        if looks { Ending::OwnStep } else { Ending::WithLastStep }
+        let looks = |ops: &Vec<Op>| {
+            let joins_before = |at: usize, thread: u8| ops[..at].contains(&Op::Join(thread));
+            ops.iter().enumerate().any(|(at, op)| matches!(op, Op::IsFinished(thread) if !joins_before(at, *thread)))
+        };
+        if program.threads.iter().any(looks) { Ending::OwnStep } else { Ending::WithLastStep }
     }
 }
 
