@@ -208,6 +208,10 @@ pub(crate) struct Body<'a> {
     pub alive: Vec<ObjectId>,
     /// Variables that are declared without a value.
     pub unset: Vec<Unset>,
+    /// What is done first of all.
+    pub first: Block,
+    /// Of which objects some of them are parts, with their fields.
+    pub parts: Vec<(LocalId, (String, Vec<usize>))>,
     /// Whether it has arrays whose length is not constant.
     pub variable_lengths: bool,
 }

@@ -114,6 +114,8 @@ pub struct Facts {
     pub unset_pointers: bool,
     /// What such values are copied to, as object and fields.
     pub open: BTreeSet<(String, Vec<usize>)>,
+    /// Parts of locals that are written before they are read on every way.
+    pub written: BTreeSet<(String, Vec<usize>)>,
 }
 
 impl Facts {
@@ -140,6 +142,7 @@ impl Facts {
         self.unset |= other.unset;
         self.unset_pointers |= other.unset_pointers;
         self.open.extend(other.open);
+        self.written.extend(other.written);
     }
 }
 

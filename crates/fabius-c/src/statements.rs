@@ -617,6 +617,9 @@ impl<'a> Lower<'a, '_> {
                 Some(init) => self.full(span, |l| l.initialize_local(&lv, init, span))?,
                 None => self.begins_unwritten(id, span),
             }
+            if birth == Birth::Unset {
+                self.look_at_parts(id, span);
+            }
             let Some(unset) = unset else { continue };
             // As in `int x = x;`
             let is_unset = init.is_none() || unset::is_read(&self.body.out[before..], unset.local);
@@ -681,6 +684,27 @@ impl<'a> Lower<'a, '_> {
             true => self.body.out.extend(block),
             false => self.push(StmtKind::Atomic(block), span),
         }
+        let Object { ty, parts: Parts::Locals(ids), leaves, .. } = self.objects[id].clone() else { return };
+        if !ty.is_scalar() {
+            let single = ids.into_iter().zip(leaves).filter(|(_, leaf)| leaf.dims.is_empty());
+            self.body.out.extend(single.map(|(local, _)| unset::declaration(local, span)));
+        }
+    }
+
+    /// Of the parts of a local it is looked at whether they are read before they are written.
+    fn look_at_parts(&mut self, id: ObjectId, span: Span) {
+        let Object { key, ty, parts: Parts::Locals(ids), leaves, .. } = self.objects[id].clone() else { return };
+        if ty.is_scalar() {
+            return;
+        }
+        if self.body.jump.is_some() {
+            let block = self.whole_parts(id, None, Birth::Unset, span);
+            self.body.first.extend(block);
+        }
+        for (local, leaf) in ids.into_iter().zip(leaves).filter(|(_, leaf)| leaf.dims.is_empty()) {
+            self.body.unset.push(Unset { local, kind: unset::Kind::Part });
+            self.body.parts.push((local, (key.clone(), leaf.fields)));
+        }
     }
 
     fn clear(&mut self, id: LocalId, dims: &[u32], ty: fabius_lang::program::Type, span: Span) {
@@ -724,15 +748,17 @@ impl<'a> Lower<'a, '_> {
         let whole = std::mem::take(&mut self.body.out);
         let ended = self.ending(whole, span);
         let mut body = std::mem::take(&mut self.body);
-        let (out, pointers) = unset::choose(ended, &mut body.locals, &body.unset, body.jump);
-        self.found.unset_pointers |= pointers;
+        let chosen = unset::choose(ended, &mut body.locals, &body.unset, body.jump);
+        self.found.unset_pointers |= chosen.pointers;
+        let written = |(local, _): &&(LocalId, _)| chosen.written.contains(local);
+        self.found.written.extend(body.parts.iter().filter(written).map(|(_, part)| part.clone()));
         let results = self.part_types(&signature.result, span)?;
         self.procs[proc] = Some(fabius_lang::program::Proc {
             name: name.into(),
             locals: body.locals,
             params,
             results,
-            body: out,
+            body: body.first.into_iter().chain(chosen.block).collect(),
             span,
         });
         Ok(())

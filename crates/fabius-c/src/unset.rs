@@ -26,6 +26,17 @@ pub(crate) enum Kind {
     /// With the least and the largest of its values.
     Integer(i64, i64),
     Pointer,
+    /// A part of a variable, which says itself whether it has a value.
+    Part,
+}
+
+/// A function in which something has become of all reads in front of a write.
+pub(crate) struct Chosen {
+    pub block: Block,
+    /// Whether pointers are read so.
+    pub pointers: bool,
+    /// The parts that are not read so.
+    pub written: Vec<LocalId>,
 }
 
 /// A variable of a type without a value, if it is a single integer or pointer.
@@ -51,10 +62,10 @@ fn words(local: LocalId) -> String {
 }
 
 /// Has what is read before it is written be any value, also where a jump has passed over the declaration. The jump under way is in
-/// a variable, if there are jumps. Says also whether pointers are read so.
-pub(crate) fn choose(block: Block, locals: &mut Vec<Local>, all: &[Unset], jump: Option<LocalId>) -> (Block, bool) {
-    let mut pointers = false;
-    let chosen = all.iter().fold(block, |block, Unset { local: unset, kind }| {
+/// a variable, if there are jumps.
+pub(crate) fn choose(block: Block, locals: &mut Vec<Local>, all: &[Unset], jump: Option<LocalId>) -> Chosen {
+    let (mut pointers, mut written) = (false, Vec::new());
+    let block = all.iter().fold(block, |block, Unset { local: unset, kind }| {
         let (unset, kind) = (*unset, *kind);
         let mut look = Look { unset, jump, reads: false };
         look.block(&block, Known::from([(Some(0), true)]), &mut Exits::default());
@@ -62,7 +73,10 @@ pub(crate) fn choose(block: Block, locals: &mut Vec<Local>, all: &[Unset], jump:
             pointers |= look.reads;
             return no_object(block, unset, look.reads);
         }
-        let written_to = match look.reads {
+        if kind == Kind::Part && !look.reads {
+            written.push(unset);
+        }
+        let written_to = match look.reads && kind != Kind::Part {
             true => {
                 let name = format!("$has.{}", locals[unset].name);
                 locals.push(Local { name, ty: Type::Bool });
@@ -72,7 +86,7 @@ pub(crate) fn choose(block: Block, locals: &mut Vec<Local>, all: &[Unset], jump:
         };
         Change { unset, kind, written_to, locals }.block(block)
     });
-    (chosen, pointers)
+    Chosen { block, pointers, written }
 }
 
 /// A pointer is no object at first, and where it is declared, if it is read so.

@@ -39,11 +39,12 @@ impl Lower<'_, '_> {
     pub fn open_leaves(&mut self, key: &str, leaves: &[Leaf], birth: Birth) -> Vec<bool> {
         let mut open = Vec::new();
         for leaf in leaves {
-            let from_birth = birth == Birth::Unset && may_be_open(leaf);
+            let part = (key.to_string(), leaf.fields.clone());
+            let is_written = self.session.facts.written.contains(&part);
+            let from_birth = birth == Birth::Unset && may_be_open(leaf) && !is_written;
             self.found.unset |= from_birth;
             self.found.unset_pointers |= from_birth && leaf.ty.is_pointer();
-            let copied_to = || self.session.facts.open.contains(&(key.to_string(), leaf.fields.clone()));
-            open.push(from_birth || may_be_open(leaf) && copied_to());
+            open.push(from_birth || may_be_open(leaf) && self.session.facts.open.contains(&part));
         }
         open
     }

@@ -75,6 +75,26 @@ fn a_variable_is_a_new_one_each_time() {
     assert_eq!(said("", locals), "Assertion");
     let jump = "int i = 0; again: ; int a[2]; if (i == 0) a[1] = 4; else assert(a[1] == 4); if (i++ == 0) goto again;";
     assert_eq!(said("", jump), "Assertion");
+    let over = "int i = 0; goto in; { int a[2] = { 1, 1 }; in: assert(a[1] == 0 || i); }";
+    assert_eq!(said("", over), "Assertion");
+    assert_eq!(
+        said("struct s { int x, y; };", &over.replace("int a[2]", "struct s a").replace("a[1]", "a.y")),
+        "Assertion"
+    );
+    assert_eq!(
+        said("", "int i = 0; back: ; int a[2] = { 1, 1 }; assert(a[1] == 1); a[1] = 2; if (i++ < 2) goto back;"),
+        "verified"
+    );
+}
+
+/// Where parts of a local are written before they are read, a choice in one of them is tried by the values that matter.
+#[test]
+fn choices_go_through_parts_of_locals() {
+    let head = "struct s { int v, w; }; int __VERIFIER_nondet_int(void);";
+    let all = "struct s s; s.v = __VERIFIER_nondet_int(); s.w = 1; struct s t = s; assert(t.v != 77777);";
+    assert_eq!(said(head, all), "Assertion");
+    assert_eq!(said(head, &all.replace("assert(", "assert(t.v == 77777 || ")), "verified");
+    assert_eq!(said(head, "struct s s; if (__VERIFIER_nondet_int()) s.v = 1; assert(s.v == 1);"), "Assertion");
 }
 
 #[test]
