@@ -297,11 +297,40 @@ impl<'a> Lower<'a, '_> {
         let base = self.base_type(&Specifiers::of(&f.node.specifiers))?;
         let (name, ty) = self.declarator(&f.node.declarator, base)?;
         let CType::Function(signature) = ty else { return wrong(self.span(f.span), "this is no function") };
+        let signature = match old_names(&f.node.declarator.node) {
+            Some(names) => Rc::new(self.old_parameters(&signature, names, f)?),
+            None => signature,
+        };
         if self.functions.get(&name).is_some_and(|known| known.definition.is_some()) {
             return wrong(self.span(f.node.declarator.span), format!("`{name}` is defined twice"));
         }
         self.add_function(&name, &signature, Some(f));
         Ok(())
+    }
+
+    /// The types of parameters that are declared behind the parentheses; those that are not are `int`.
+    fn old_parameters(
+        &mut self,
+        signature: &Signature,
+        names: &[Node<ast::Identifier>],
+        f: &'a Node<ast::FunctionDefinition>,
+    ) -> Result<Signature> {
+        let mut params = vec![INT; names.len()];
+        for d in &f.node.declarations {
+            let base = self.base_type(&Specifiers::of(&d.node.specifiers))?;
+            for each in &d.node.declarators {
+                let (name, ty) = self.declarator_with(&each.node.declarator, base.clone(), Outermost::Pointer)?;
+                let Some(n) = names.iter().position(|known| known.node.name == name) else {
+                    return wrong(self.span(each.span), format!("`{name}` is no parameter"));
+                };
+                params[n] = match ty {
+                    CType::Array(of, _) => CType::Pointer(of),
+                    f @ CType::Function(_) => f.pointer(),
+                    other => other,
+                };
+            }
+        }
+        Ok(Signature { params, open: false, ..signature.clone() })
     }
 
     fn add_function(
@@ -453,5 +482,17 @@ impl<'a> Lower<'a, '_> {
         }
         self.strings.insert(bytes, id);
         Ok(id)
+    }
+}
+
+/// The names in the parentheses of a definition that declares its parameters behind them.
+pub(crate) fn old_names(d: &ast::Declarator) -> Option<&[Node<ast::Identifier>]> {
+    let own = d.derived.iter().find_map(|each| match &each.node {
+        DerivedDeclarator::KRFunction(names) if !names.is_empty() => Some(names.as_slice()),
+        _ => None,
+    });
+    match &d.kind.node {
+        ast::DeclaratorKind::Declarator(inner) => own.or_else(|| old_names(&inner.node)),
+        _ => own,
     }
 }

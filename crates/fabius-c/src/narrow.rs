@@ -1,4 +1,5 @@
-//! Choices all of whose values but a few are dropped at once: `n = nondet(); assume(0 <= n && n < 4);` chooses one of four.
+//! Choices all of whose values but a few are dropped at once: `n = nondet(); assume(0 <= n && n < 4);` chooses one of four. So does
+//! `if (n < 0 || n >= 4) return 0;` in `main`, or `abort();` there, as the process then ends.
 //!
 //! What stands between a choice and the `assume` behind it is run for one value after the other, as far as it depends on the value
 //! and on constants alone. There the value is copied and compared with constants, so all values between two of these constants do
@@ -17,11 +18,45 @@ const MOST: i64 = 32;
 pub(crate) fn narrow(program: &mut Program) {
     let main = called_first(program);
     let begins = begin_threads(program);
+    let ends = program.globals.iter().position(|g| g.name == ENDS);
+    let returns = if ends_quietly(program) { End::Dropped } else { End::Seen };
     for (id, proc) in program.procs.iter_mut().enumerate() {
-        let others = if main == Some(id) { Others::None } else { Others::Some };
         let types: Vec<Type> = proc.locals.iter().map(|local| local.ty.clone()).collect();
-        narrow_in(&mut proc.body, others, &begins, &types);
+        let around = match main == Some(id) {
+            true => Around { others: Others::None, returns, ends, begins: &begins, types: &types },
+            false => Around { others: Others::Some, returns: End::Seen, ends, begins: &begins, types: &types },
+        };
+        narrow_in(&mut proc.body, around);
     }
+}
+
+/// What is around a choice.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    others: Others,
+    /// What it means to return.
+    returns: End,
+    /// The variable that is never true.
+    ends: Option<GlobalId>,
+    begins: &'a BTreeSet<ProcId>,
+    types: &'a [Type],
+}
+
+/// Whether nothing can go wrong behind `main`, while there are no other threads: no handler runs, and nobody looks for leaks.
+fn ends_quietly(program: &Program) -> bool {
+    let Some(init) = program.init else { return false };
+    let mut quietly = true;
+    let behind: Block = program.procs[init].body.iter().skip(1).cloned().collect();
+    statements(&behind, &mut |s| {
+        quietly &= match &s.kind {
+            StmtKind::Skip | StmtKind::Assume(_) | StmtKind::Assign(..) | StmtKind::If(..) | StmtKind::Return(_) => {
+                true
+            }
+            StmtKind::Await(e) => value_of(e) == Some(1),
+            _ => false,
+        }
+    });
+    quietly
 }
 
 /// Whether there are other threads.
@@ -77,24 +112,23 @@ fn begins(s: &Stmt, procs: &BTreeSet<ProcId>) -> bool {
     any
 }
 
-fn narrow_in(block: &mut Block, others: Others, threads: &BTreeSet<ProcId>, types: &[Type]) {
-    let mut others = others;
+fn narrow_in(block: &mut Block, mut around: Around<'_>) {
     for at in 0..block.len() {
-        if begins(&block[at], threads) {
-            others = Others::Some;
+        if begins(&block[at], around.begins) {
+            (around.others, around.returns) = (Others::Some, End::Seen);
         }
         let (front, behind) = block.split_at_mut(at + 1);
         match &mut front[at].kind {
             StmtKind::Any(Place { base: Base::Local(local), path, .. }, lo, hi) if path.is_empty() => {
                 if let (Some(first), Some(last)) = (value_of(lo), value_of(hi))
-                    && is_signed_number(&types[*local])
-                    && let Some((least, most)) = left(behind, *local, (first, last), others)
+                    && is_signed_number(&around.types[*local])
+                    && let Some((least, most)) = left(behind, *local, (first, last), around)
                 {
                     (*lo, *hi) = (constant(least, lo.ty.clone(), lo.span), constant(most, hi.ty.clone(), hi.span));
                 }
             }
-            StmtKind::If(_, a, b) => [a, b].into_iter().for_each(|inner| narrow_in(inner, others, threads, types)),
-            StmtKind::While(_, inner) | StmtKind::Atomic(inner) => narrow_in(inner, others, threads, types),
+            StmtKind::If(_, a, b) => [a, b].into_iter().for_each(|inner| narrow_in(inner, around)),
+            StmtKind::While(_, inner) | StmtKind::Atomic(inner) => narrow_in(inner, around),
             _ => {}
         }
     }
@@ -109,7 +143,7 @@ fn is_signed_number(ty: &Type) -> bool {
 }
 
 /// The least and the largest of the values that are not dropped, where they are few and some are dropped.
-fn left(behind: &[Stmt], chosen: LocalId, (lo, hi): (i64, i64), others: Others) -> Option<(i64, i64)> {
+fn left(behind: &[Stmt], chosen: LocalId, (lo, hi): (i64, i64), around: Around<'_>) -> Option<(i64, i64)> {
     if hi.saturating_sub(lo) < MOST {
         return None;
     }
@@ -119,7 +153,7 @@ fn left(behind: &[Stmt], chosen: LocalId, (lo, hi): (i64, i64), others: Others) 
         let mut kept: Option<(i64, i64)> = None;
         for (first, last) in regions(&constants, lo, hi) {
             let known = BTreeMap::from([((false, chosen), Known::Chosen(first))]);
-            let mut run = Run { known, bounds: (lo, hi), others, constants: BTreeSet::new() };
+            let mut run = Run { known, bounds: (lo, hi), around, constants: BTreeSet::new() };
             if run.block(behind) != Some(End::Dropped) {
                 kept = Some(kept.map_or((first, last), |(least, _)| (least, last)));
             }
@@ -167,16 +201,16 @@ enum End {
 }
 
 /// A run for one value.
-struct Run {
+struct Run<'a> {
     known: BTreeMap<Key, Known>,
     /// All values of the choice.
     bounds: (i64, i64),
-    others: Others,
+    around: Around<'a>,
     /// What the value was compared with.
     constants: BTreeSet<i64>,
 }
 
-impl Run {
+impl Run<'_> {
     fn block(&mut self, block: &[Stmt]) -> Option<End> {
         block.iter().find_map(|s| self.statement(s))
     }
@@ -197,6 +231,8 @@ impl Run {
                 Some(false) => self.block(b),
                 None => Some(End::Seen),
             },
+            StmtKind::Assume(e) if self.is_the_end(e) => Some(End::Dropped),
+            StmtKind::Return(values) if values.iter().all(|e| self.is_harmless(e)) => Some(self.around.returns),
             StmtKind::Assume(e) if self.is_harmless(e) => match self.truth(e) {
                 Some(false) => Some(End::Dropped),
                 _ => None,
@@ -206,10 +242,16 @@ impl Run {
         }
     }
 
+    /// Whether this is never true: the process has ended.
+    fn is_the_end(&self, e: &Expr) -> bool {
+        let ExprKind::Read(place) = &e.kind else { return false };
+        place.path.is_empty() && matches!(place.base, Base::Global(id) if Some(id) == self.around.ends)
+    }
+
     /// A whole variable that others do not look at.
     fn variable(&self, place: &Place) -> Option<Key> {
         let key = key(&place.base)?;
-        (place.path.is_empty() && (!key.0 || self.others == Others::None)).then_some(key)
+        (place.path.is_empty() && (!key.0 || self.around.others == Others::None)).then_some(key)
     }
 
     /// Whether nothing can go wrong in an expression, and nobody sees that it is evaluated.

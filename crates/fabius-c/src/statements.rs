@@ -4,7 +4,7 @@
 
 use crate::birth::{Birth, cell_type};
 use crate::core::*;
-use crate::declare::Specifiers;
+use crate::declare::{Specifiers, old_names};
 use crate::entries::{Segment, case_key, cases};
 use crate::expressions::Ex;
 use crate::lower::*;
@@ -828,13 +828,13 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn parameter_names(&mut self, d: &'a Node<ast::Declarator>) -> Result<Vec<String>> {
+        if let Some(names) = old_names(&d.node) {
+            return Ok(names.iter().map(|name| name.node.name.clone()).collect());
+        }
         for each in &d.node.derived {
             match &each.node {
                 ast::DerivedDeclarator::Function(f) => {
                     return f.node.parameters.iter().map(|p| Ok(self.parameter(p)?.0)).collect();
-                }
-                ast::DerivedDeclarator::KRFunction(names) if !names.is_empty() => {
-                    return unsupported(self.span(d.span), "parameters without types in the parentheses are not taken");
                 }
                 _ => {}
             }

@@ -42,7 +42,7 @@ fn what_is_used_otherwise_is_tried_where_it_is_small() {
     assert_eq!(said("", &format!("{n} assert(n * n != 49);")), "Assertion");
     assert_eq!(said("", &format!("{n} assert(n * n != 40000);")), "not all");
     assert_eq!(said("int f(int x) { return x; }", &format!("{n} assert(f(n) != 40000);")), "not all");
-    assert_eq!(said("int g;", &format!("{n} g = n; assert(g != 40000);")), "not all");
+    assert_eq!(said("int g;", &format!("{n} g = n; g++; assert(g != 40000);")), "not all");
     assert_eq!(said("", &format!("{n} int i; for (i = 0; i < n; i++) {{}} assert(i < 30);")), "not all");
     assert_eq!(
         said("", &format!("{n} if (n >= 0 && n < 4) {{ int i; for (i = 0; i < n; i++) {{}} assert(i < 4); }}")),
@@ -109,6 +109,26 @@ fn values_that_are_dropped_at_once_are_not_chosen() {
     assert_ne!(said("int g;", fails), "verified");
     let divides = "g = __VERIFIER_nondet_int(); h = 8 / (g - 40); __VERIFIER_assume(g == 3);";
     assert_ne!(said("int g, h;", divides), "verified");
+}
+
+/// Whoever ends the process for a value drops it.
+#[test]
+fn values_with_which_the_process_ends_at_once_are_not_chosen() {
+    let n = "g = __VERIFIER_nondet_int(); if (g < 2 || g >= 6) return 0;";
+    assert_eq!(said("int g, a[6];", &format!("{n} a[g] = 1; assert(g * g < 36);")), "verified");
+    assert_eq!(said("int g, a[5];", &format!("{n} a[g] = 1;")), "IndexOutOfBounds");
+    let exits = "#include <stdlib.h>\nint g, h, a[6];";
+    let exit = n.replace("return 0", "exit(1)");
+    assert_eq!(said(exits, &format!("{exit} a[g] = 1; assert(g * g < 36);")), "verified");
+    let local = "int n = __VERIFIER_nondet_int(); if (!(n > 0 && n < 4)) { return 1; } int i, s = 0; for (i = 0; i < n; i++) s += n;";
+    assert_eq!(said("", &format!("{local} assert(s == n * n);")), "verified");
+    // Where something happens behind the end, that counts.
+    let handler = format!("{exits} void look(void) {{ assert(g != 40); }}");
+    assert_ne!(said(&handler, &format!("atexit(look); {n}")), "verified");
+    let in_function = "int g; int f(void) { g = __VERIFIER_nondet_int(); if (g < 2 || g >= 6) return 0; return 1; }";
+    assert_ne!(said(in_function, "f(); assert(g != 40);"), "verified");
+    let writes = "g = __VERIFIER_nondet_int(); h = 8 / (g - 40); if (g != 3) return 0;";
+    assert_ne!(said("int g, h;", writes), "verified");
 }
 
 /// What others see of a value counts, though it is dropped afterwards.

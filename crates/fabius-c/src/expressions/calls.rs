@@ -97,9 +97,6 @@ impl<'a> Lower<'a, '_> {
     /// Calls a function that has a body.
     pub fn call_function(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Value> {
         let signature = self.functions[name].signature.clone();
-        if signature.variadic {
-            return unsupported(span, format!("`{name}` takes any number of arguments, which is not taken"));
-        }
         let values = self.arguments(&signature, args, span)?;
         self.call_with(name, values, span)
     }

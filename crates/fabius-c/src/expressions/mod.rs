@@ -1,6 +1,7 @@
 //! Expressions: their values, and the places that they mean (C11 6.5).
 
 mod calls;
+mod checked;
 mod conversions;
 mod literals;
 mod operators;

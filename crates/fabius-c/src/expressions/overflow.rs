@@ -32,34 +32,7 @@ impl Lower<'_, '_> {
             return (a, b);
         }
         let (x, y) = (self.simple(a.parts[0].clone()), self.simple(b.parts[0].clone()));
-        let fits = match op {
-            BinaryOp::Div | BinaryOp::Rem => {
-                let (least, _) = range(bits);
-                let first = binary(BinaryOp::Eq, x.clone(), constant(least, x.ty.clone(), span));
-                let second = binary(BinaryOp::Eq, y.clone(), constant(-1, y.ty.clone(), span));
-                not(and(first, second))
-            }
-            _ if bits < 64 => {
-                let wide = Type::Fixed { bits: 64, signed: true };
-                let exact = binary(op, cast(x.clone(), &wide), cast(y.clone(), &wide));
-                let (least, most) = range(bits);
-                let above = binary(BinaryOp::Le, constant(least, wide.clone(), span), exact.clone());
-                and(above, binary(BinaryOp::Le, exact, constant(most, wide, span)))
-            }
-            BinaryOp::Mul => product_fits(&x, &y, span),
-            // A sum overflows if both have one sign, and it has the other one; a difference if they have two.
-            _ => {
-                let zero = constant(0, x.ty.clone(), span);
-                let sum = binary(op, x.clone(), y.clone());
-                let moved = binary(BinaryOp::BitXor, x.clone(), sum);
-                let other = if op == BinaryOp::Add {
-                    binary(BinaryOp::BitXor, y.clone(), binary(op, x.clone(), y.clone()))
-                } else {
-                    binary(BinaryOp::BitXor, x.clone(), y.clone())
-                };
-                binary(BinaryOp::Ge, binary(BinaryOp::BitAnd, moved, other), zero)
-            }
-        };
+        let fits = signed_fits(op, bits, &x, &y, span);
         self.check(fits, Check::Overflow, WORDS, span);
         (Value { parts: vec![x], ..a }, Value { parts: vec![y], ..b })
     }
@@ -88,6 +61,87 @@ impl Lower<'_, '_> {
         self.check(fits, Check::Overflow, WORDS, span);
         Value { parts: vec![x], ..v }
     }
+}
+
+/// Whether the result of signed numbers of so many bits is one of them.
+fn signed_fits(op: BinaryOp, bits: u8, x: &Expr, y: &Expr, span: Span) -> Expr {
+    match op {
+        BinaryOp::Div | BinaryOp::Rem => {
+            let (least, _) = range(bits);
+            let first = binary(BinaryOp::Eq, x.clone(), constant(least, x.ty.clone(), span));
+            let second = binary(BinaryOp::Eq, y.clone(), constant(-1, y.ty.clone(), span));
+            not(and(first, second))
+        }
+        _ if bits < 64 => {
+            let exact = binary(op, cast(x.clone(), &ADDRESS), cast(y.clone(), &ADDRESS));
+            is_between(exact, range(bits), span)
+        }
+        BinaryOp::Mul => product_fits(x, y, span),
+        // A sum overflows if both have one sign, and it has the other one; a difference if they have two.
+        _ => {
+            let zero = constant(0, x.ty.clone(), span);
+            let sum = binary(op, x.clone(), y.clone());
+            let moved = binary(BinaryOp::BitXor, x.clone(), sum);
+            let other = if op == BinaryOp::Add {
+                binary(BinaryOp::BitXor, y.clone(), binary(op, x.clone(), y.clone()))
+            } else {
+                binary(BinaryOp::BitXor, x.clone(), y.clone())
+            };
+            binary(BinaryOp::Ge, binary(BinaryOp::BitAnd, moved, other), zero)
+        }
+    }
+}
+
+/// Whether a number of 64 bits is between two others.
+pub(super) fn is_between(e: Expr, (least, most): (i64, i64), span: Span) -> Expr {
+    let above = binary(BinaryOp::Le, constant(least, e.ty.clone(), span), e.clone());
+    and(above, binary(BinaryOp::Le, e.clone(), constant(most, e.ty, span)))
+}
+
+/// Whether the exact result of two integers is a number of this width and sign; none if that is not known how to tell.
+pub(super) fn result_fits(op: BinaryOp, x: &Expr, y: &Expr, to: &Type, span: Span) -> Option<Expr> {
+    let Type::Fixed { bits, signed } = to.clone() else { return None };
+    let shape = |e: &Expr| match e.ty {
+        Type::Fixed { bits, signed } => Some((bits, signed)),
+        _ => None,
+    };
+    // A constant that is not negative has either sign.
+    let may_be_negative = |e: &Expr, signed: bool| signed && value_of(e).is_none_or(|n| n < 0);
+    let ((a, a_signed), (b, b_signed)) = (shape(x)?, shape(y)?);
+    let in_words = |op: BinaryOp, x: Expr, y: Expr| binary(op, cast(x, &WORD), cast(y, &WORD));
+    if a < 64 && b < 64 {
+        let most = if bits == 64 { i64::MAX } else { (1 << (bits - u8::from(signed))) - 1 };
+        let least = if signed { -most - 1 } else { 0 };
+        if !a_signed && !b_signed && op == BinaryOp::Mul {
+            let product = in_words(op, x.clone(), y.clone());
+            let all = bits == 64 && !signed;
+            return Some(if all {
+                boolean(true, span)
+            } else {
+                binary(BinaryOp::Le, product, constant(most, WORD, span))
+            });
+        }
+        let exact = binary(op, cast(x.clone(), &ADDRESS), cast(y.clone(), &ADDRESS));
+        return Some(is_between(exact, (least, most), span));
+    }
+    let has_room =
+        |e: &Expr, width: u8, sign: bool| if signed { width < 64 || sign } else { !may_be_negative(e, sign) };
+    if bits < 64 || !has_room(x, a, a_signed) || !has_room(y, b, b_signed) {
+        return None;
+    }
+    let (x, y) = (cast(x.clone(), to), cast(y.clone(), to));
+    if signed {
+        return Some(signed_fits(op, 64, &x, &y, span));
+    }
+    Some(match op {
+        BinaryOp::Add => binary(BinaryOp::Le, x.clone(), binary(op, x, y)),
+        BinaryOp::Sub => binary(BinaryOp::Le, y, x),
+        _ => {
+            let is_zero = binary(BinaryOp::Eq, y.clone(), constant(0, to.clone(), span));
+            let safe = if_else(is_zero.clone(), constant(1, to.clone(), span), y.clone());
+            or(is_zero, binary(BinaryOp::Eq, binary(BinaryOp::Div, binary(op, x.clone(), y), safe), x))
+        }
+    })
 }
 
 /// Whether a product of 64 bits is exact: by division, which cannot overflow itself.

@@ -39,13 +39,14 @@ const NAMES: [&str; 25] = [
     "parity",
 ];
 /// What reads texts: which arguments are texts, and which one says by its format what the others are.
-const READS: [(&str, &[usize], Option<usize>); 7] = [
+const READS: [(&str, &[usize], Option<usize>); 8] = [
     ("puts", &[0], None),
     ("fputs", &[0], None),
     ("perror", &[0], None),
     ("printf", &[], Some(0)),
     ("fprintf", &[], Some(1)),
     ("vprintf", &[], None),
+    ("vfprintf", &[], None),
     ("syslog", &[], Some(1)),
 ];
 const TEXT: &str = include_str!("../../headers/strings.c");

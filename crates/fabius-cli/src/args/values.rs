@@ -100,8 +100,14 @@ pub fn parse_const(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
             Ok((name.trim().to_string(), value.trim().to_string()))
         }
+        // As compilers take it.
+        None if is_name(text.trim()) => Ok((text.trim().to_string(), "1".to_string())),
         _ => Err("write NAME=VALUE, for instance `N=3`".to_string()),
     }
+}
+
+fn is_name(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || c == '_') && text.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
 pub fn parse_instances(text: &str) -> Result<(String, u32), String> {
@@ -167,6 +173,8 @@ mod tests {
         assert!(parse_instances("p").is_err() && parse_instances("=2").is_err() && parse_instances("p=-1").is_err());
         assert!(parse_const("N=").is_err() && parse_const("=3").is_err());
         assert_eq!(parse_const("N=3"), Ok(("N".into(), "3".into())));
+        assert_eq!(parse_const("FIXED"), Ok(("FIXED".into(), "1".into())));
+        assert!(parse_const("3").is_err() && parse_const("a b").is_err() && parse_const("").is_err());
     }
 
     #[test]
