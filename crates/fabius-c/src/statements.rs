@@ -832,11 +832,8 @@ impl<'a> Lower<'a, '_> {
             return Ok(names.iter().map(|name| name.node.name.clone()).collect());
         }
         for each in &d.node.derived {
-            match &each.node {
-                ast::DerivedDeclarator::Function(f) => {
-                    return f.node.parameters.iter().map(|p| Ok(self.parameter(p)?.0)).collect();
-                }
-                _ => {}
+            if let ast::DerivedDeclarator::Function(f) = &each.node {
+                return f.node.parameters.iter().map(|p| Ok(self.parameter(p)?.0)).collect();
             }
         }
         match &d.node.kind.node {
