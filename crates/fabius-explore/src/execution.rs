@@ -3,8 +3,9 @@
 use crate::dispatcher::{Last, Move};
 use crate::node::{Context, Node, Script, Stop};
 use crate::race::{Classes, Conflict, HappensBefore, Runner};
+use crate::scheduler::Pick;
 use crate::search::Found;
-use crate::system::{ANONYMOUS, Access, End, StepLog, System, TaskId};
+use crate::system::{ANONYMOUS, Access, End, Made, StepLog, System, TaskId};
 use crate::taken::Taken;
 use fabius_trace::{Bound, Turn};
 
@@ -27,7 +28,7 @@ pub(crate) struct Spare {
     classes: Classes,
     tasks: Option<HappensBefore>,
     log: StepLog,
-    trail: Vec<Option<Access>>,
+    trail: Vec<Made>,
     taken: Taken,
     pending_delays: u32,
     steps: u32,
@@ -115,6 +116,14 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         matches!(self.context.options.bound, Bound::None | Bound::Contexts | Bound::Preemptions)
     }
 
+    /// Whether the next step may include others, whose threads the system draws.
+    pub fn rolls_ahead(&self) -> bool {
+        matches!(self.context.options.bound, Bound::None | Bound::Preemptions)
+            && self.node.dispatcher.is_bag()
+            && self.node.detector.is_none()
+            && self.context.system.rolls_ahead(&self.node.state)
+    }
+
     /// The happens-before relation so far as a number.
     pub fn signature(&self) -> u128 {
         match &self.spare.tasks {
@@ -174,6 +183,21 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         result.map(|()| self.spare.steps - before)
     }
 
+    /// A step of a task, and up to so many more of those tasks that are drawn with the dice; who made the last. The cost of
+    /// the steps that are drawn is added. Only where [`System::rolls_ahead`].
+    pub fn go_at_random(&mut self, mv: Move, cost: u32, more: u32, dice: &mut fastrand::Rng) -> Result<(), Stop> {
+        let context = self.context;
+        context.system.roll_ahead(&mut self.node.state, more, dice.clone());
+        let result = self.go_at(mv, cost);
+        if let Some(rolled) = context.system.take_dice(&mut self.node.state) {
+            *dice = rolled.dice;
+            if context.options.bound == Bound::Preemptions {
+                self.cost += rolled.switches;
+            }
+        }
+        result
+    }
+
     /// The same where the cost after the move is known.
     #[inline]
     pub fn go_at(&mut self, mv: Move, cost: u32) -> Result<(), Stop> {
@@ -193,12 +217,16 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
             context.system.take_trail(&mut self.node.state, &mut spare.trail);
         }
         // Of several steps only the last has made choices.
-        let (mut announced, mut other) = (announced, other);
-        for next in &spare.trail {
+        let (mut pick, mut number, mut announced, mut other) = (pick, number, announced, other);
+        for made in &spare.trail {
             spare.steps += 1;
             spare.taken.step(number, std::iter::empty(), std::mem::take(&mut spare.pending_delays));
             spare.classes.announced(pick.task, announced, other);
-            (announced, other) = (*next, None);
+            if made.task != pick.task {
+                pick = Pick { buffer: made.task, task: made.task };
+                number = spare.numbers[index(made.task)];
+            }
+            (announced, other) = (made.access(), made.other_access());
         }
         let choices = self.script.taken();
         let chosen = choices.iter().map(|c| c.chosen);

@@ -140,6 +140,10 @@ impl<'a, S: System> Context<'a, S> {
         let is_bag = node.dispatcher.is_bag();
         let level = if is_bag { 0 } else { node.dispatcher.take(pick, &self.view(&node.state)) };
         let end = self.system.step(&mut node.state, pick.task, choose, log)?;
+        let pick = match self.system.last_of_step(&node.state) {
+            Some(last) if is_bag => Pick { buffer: last, task: last },
+            _ => pick,
+        };
         if is_bag
             && end == End::Point
             && log.born.is_empty()

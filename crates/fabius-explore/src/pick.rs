@@ -139,7 +139,7 @@ impl<'a> Picker<'a> {
     pub fn pick<S: System>(&mut self, moves: &[Move], run: &Execution<'_, '_, S>) -> Move {
         let alone = self.alone(moves, run);
         if self.strategy == Strategy::Random && !self.watches {
-            return moves[alone.unwrap_or_else(|| self.rng.usize(..moves.len()))];
+            return moves[alone.unwrap_or_else(|| if moves.len() == 1 { 0 } else { self.rng.usize(..moves.len()) })];
         }
         let mut picks = std::mem::take(&mut self.picks);
         picks.clear();
@@ -169,6 +169,12 @@ impl<'a> Picker<'a> {
         let picked = picks[at];
         self.picks = picks;
         Move::Run(picked)
+    }
+
+    /// What decides who goes on after a move, where the system itself may decide it.
+    pub fn dice<S: System>(&mut self, run: &Execution<'_, '_, S>) -> Option<&mut fastrand::Rng> {
+        let is_uniform = self.strategy == Strategy::Random && !self.watches;
+        (is_uniform && run.rolls_ahead()).then_some(&mut self.rng)
     }
 
     /// After a move, how many more steps of the same task would be picked, as long as no task of `until` can go on.

@@ -44,6 +44,45 @@ pub struct Access {
     pub span: Span,
 }
 
+/// What decides at random.
+pub type Dice = fastrand::Rng;
+
+/// A step that was made with the one before it, and what was announced that it would access.
+#[derive(Clone, Copy, Debug)]
+pub struct Made {
+    /// Who made it.
+    pub task: TaskId,
+    /// Whether it might write.
+    pub write: bool,
+    /// The variable.
+    pub variable: Option<u64>,
+    /// Another one, which it writes.
+    pub other: Option<u64>,
+}
+
+impl Made {
+    /// What it accesses.
+    #[inline]
+    pub fn access(&self) -> Option<Access> {
+        let write = self.write;
+        self.variable.map(|variable| Access { variable, write, sync: true, span: Span::default() })
+    }
+
+    /// And what else.
+    #[inline]
+    pub fn other_access(&self) -> Option<Access> {
+        self.other.map(|variable| Access { variable, write: true, sync: true, span: Span::default() })
+    }
+}
+
+/// What has become of steps whose threads were drawn.
+pub struct Rolled {
+    /// The dice as they are now.
+    pub dice: Dice,
+    /// How often another thread was drawn than one that could have gone on.
+    pub switches: u32,
+}
+
 /// The synchronization variable that stands for the beginning and the end of a task.
 pub const fn end_of(task: TaskId) -> u64 {
     1 << 63 | task as u64
@@ -221,9 +260,31 @@ pub trait System {
         false
     }
 
-    /// What the steps after the first accessed, of those that the last call of [`System::step`] made.
-    fn take_trail(&self, _: &mut Self::State, trail: &mut Vec<Option<Access>>) {
+    /// The steps after the first, of those that the last call of [`System::step`] made.
+    fn take_trail(&self, _: &mut Self::State, trail: &mut Vec<Made>) {
         trail.clear();
+    }
+
+    /// Whether the next step can include others, of whichever of the threads are drawn: see [`System::roll_ahead`].
+    fn rolls_ahead(&self, _: &Self::State) -> bool {
+        false
+    }
+
+    /// Allows the next step to include so many steps more, as [`System::allow_ahead`] does. Who makes each of them is drawn
+    /// uniformly from those that can go on, with these dice; one that touches nothing that others see goes on at once, and
+    /// where one alone can go on nothing is drawn. Only where [`System::rolls_ahead`].
+    fn roll_ahead(&self, _: &mut Self::State, _steps: u32, _: Dice) {}
+
+    /// Who made the last of the steps of the last call of [`System::step`], if that may be another task than it was called
+    /// with.
+    #[inline]
+    fn last_of_step(&self, _: &Self::State) -> Option<TaskId> {
+        None
+    }
+
+    /// The dice, and how often another thread was drawn than one that could have gone on.
+    fn take_dice(&self, _: &mut Self::State) -> Option<Rolled> {
+        None
     }
 
     /// Whether the task's next step could be made, whether or not [`System::ready`] leaves it to others to go on first:

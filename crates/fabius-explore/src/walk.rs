@@ -176,13 +176,14 @@ fn walk<S: System>(
         }
         let mv = picker.pick(moves, &run);
         run.script.set(std::iter::empty());
-        run.script.roll(rng.clone());
-        rng.u64(..);
+        run.script.roll(rng.fork());
         let last = context.last_among(&run.node, moves);
         let cost = run.cost + context.price(&run.node, last, &mv);
         let room = (context.options.max_steps - 1 - run.steps()).min((510 - run.steps() % 256) % 256);
         let ahead = picker.ahead(moves, &mv, &run, &mut memory.until).min(room);
-        let result = if ahead > 0 {
+        let result = if let Some(dice) = picker.dice(&run) {
+            run.go_at_random(mv, cost, room, dice)
+        } else if ahead > 0 {
             run.go_ahead(mv, cost, ahead, &memory.until).map(|made| picker.went_on(&mv, &run, made - 1))
         } else {
             run.go_at(mv, cost)

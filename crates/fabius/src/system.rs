@@ -1,7 +1,7 @@
 //! A test as the explorer sees it: a [`System`] whose state is an execution under way.
 
 use crate::rt::{self, Execution, LeftOut, Loops, Refine, Settings};
-use fabius_explore::system::{Access, Choose, End, Fault, Limit, StepLog, System, TaskId};
+use fabius_explore::system::{Access, Choose, Dice, End, Fault, Limit, Made, Rolled, StepLog, System, TaskId};
 use fabius_trace::{BugKind, Span};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -150,8 +150,25 @@ impl System for Test<'_> {
         state.get().has_tried
     }
 
-    fn take_trail(&self, state: &mut Execution, trail: &mut Vec<Option<Access>>) {
+    fn take_trail(&self, state: &mut Execution, trail: &mut Vec<Made>) {
         state.get_mut().take_trail(trail);
+    }
+
+    fn rolls_ahead(&self, state: &Execution) -> bool {
+        state.get().goes_ahead_at_all()
+    }
+
+    fn roll_ahead(&self, state: &mut Execution, steps: u32, dice: Dice) {
+        state.get_mut().roll_ahead(steps, dice);
+    }
+
+    #[inline]
+    fn last_of_step(&self, state: &Execution) -> Option<TaskId> {
+        state.get().last_drawn().map(|last| last as TaskId)
+    }
+
+    fn take_dice(&self, state: &mut Execution) -> Option<Rolled> {
+        state.get_mut().take_dice()
     }
 
     fn possible(&self, state: &Execution, task: TaskId) -> bool {
@@ -171,6 +188,8 @@ impl System for Test<'_> {
     ) -> Result<End, Fault> {
         state.step(task as usize, choose, log.want_accesses);
         self.look(state, log)?;
-        Ok(if state.get().threads[task as usize].finished { End::Finished } else { End::Point })
+        let rt = state.get();
+        let last = rt.last_drawn().unwrap_or(task as usize);
+        Ok(if rt.threads[last].finished { End::Finished } else { End::Point })
     }
 }

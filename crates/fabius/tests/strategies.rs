@@ -186,3 +186,47 @@ fn with_pct_a_thread_of_higher_priority_goes_on_when_it_is_woken() {
     });
     assert!(!report.is_bug(), "{report}");
 }
+
+/// What a walk chooses in one step says nothing of what it chooses in the next.
+#[test]
+fn choices_of_walks_are_independent() {
+    for config in [Config::new().random(1000), Config::new().pct(2, 1000), Config::new().pos(1000)] {
+        let all = std::sync::Mutex::new(std::collections::BTreeSet::new());
+        let report = config.explore(|| {
+            let point = AtomicUsize::new(0);
+            let both = || (fabius::any(2), fabius::any(2));
+            let first = both();
+            point.load(SeqCst);
+            let second = both();
+            point.load(SeqCst);
+            all.lock().unwrap().insert((first, second, fabius::any(2)));
+        });
+        assert!(!report.is_bug(), "{report}");
+        assert_eq!(all.into_inner().unwrap().len(), 32);
+    }
+}
+
+/// Of those that can go on each is as likely, wherever it is drawn: threads that compute on, and those that wait for a lock.
+#[test]
+fn walks_draw_each_thread_as_often() {
+    let counts = std::sync::Mutex::new([[0; 3]; 4]);
+    let report = Config::new().random(3000).explore(|| {
+        let shared = Arc::new((AtomicUsize::new(0), Mutex::new(Vec::new())));
+        let all = [0, 1, 2].map(|me| {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let turns = [shared.0.fetch_add(1, SeqCst), shared.0.fetch_add(1, SeqCst)];
+                shared.1.lock().unwrap().push(me);
+                turns.contains(&3).then_some(me)
+            })
+        });
+        let fourth = all.map(|thread| thread.join().unwrap()).into_iter().flatten().next().unwrap();
+        let locked = std::mem::take(&mut *shared.1.lock().unwrap());
+        let mut counts = counts.lock().unwrap();
+        counts[3][fourth] += 1;
+        locked.into_iter().enumerate().for_each(|(turn, thread)| counts[turn][thread] += 1);
+    });
+    assert!(!report.is_bug(), "{report}");
+    let counts = counts.into_inner().unwrap();
+    assert!(counts.as_flattened().iter().all(|count| (850..1150).contains(count)), "{counts:?}");
+}

@@ -98,9 +98,27 @@ impl Classes {
     /// A step of a task with two accesses at most and no choices.
     #[inline]
     pub fn announced(&mut self, task: TaskId, access: Option<Access>, other: Option<Access>) {
+        let at = index(task);
+        if let (Some(access), None) = (access, other) {
+            // What `after` and `touched` do, with one look at the variable.
+            let (before, writes) = (self.threads[at], self.conflict.writes(&access));
+            let variable = self.variable(access.variable);
+            let step = if writes {
+                let step = mix(before, variable.write.wrapping_add(variable.reads));
+                *variable = Variable { write: step, reads: 0 };
+                step
+            } else {
+                let step = mix(before, variable.write);
+                variable.reads = variable.reads.wrapping_add(mix(step, 1));
+                step
+            };
+            self.sum = self.sum.wrapping_add(step);
+            self.threads[at] = step;
+            return;
+        }
         let (sum, step) = self.after(task, access, other);
         self.sum = sum;
-        self.threads[index(task)] = step;
+        self.threads[at] = step;
         if let Some(access) = access {
             self.touched(access, step);
         }
@@ -160,13 +178,19 @@ impl Classes {
         if self.conflict.writes(access) { variable.write.wrapping_add(variable.reads) } else { variable.write }
     }
 
-    #[inline]
+    #[inline(always)]
     fn variable(&mut self, variable: u64) -> &mut Variable {
         match slot(variable) {
+            Some(slot) if slot < self.small.len() => &mut self.small[slot],
+            slot => self.new_variable(slot, variable),
+        }
+    }
+
+    #[cold]
+    fn new_variable(&mut self, slot: Option<usize>, variable: u64) -> &mut Variable {
+        match slot {
             Some(slot) => {
-                if slot >= self.small.len() {
-                    self.small.resize(slot + 1, Variable::default());
-                }
+                self.small.resize(slot + 1, Variable::default());
                 &mut self.small[slot]
             }
             None => self.large.entry(variable).or_default(),

@@ -81,6 +81,10 @@ impl Execution {
         inside(rt, choose, || unsafe {
             watched.begins(at);
             run(rt, id);
+            while let Some(next) = (*rt).next.take() {
+                (*rt).current = next;
+                run(rt, next);
+            }
             watched.ends();
         });
         let rt = self.get_mut();

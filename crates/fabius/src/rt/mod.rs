@@ -63,12 +63,13 @@ pub(crate) use settings::{Refine, Settings};
 pub(crate) use unwinding::{ELSEWHERE, catch, catch_all, halt, is_abandoned};
 
 use clocks::Clocks;
-use fabius_explore::system::{Access, Born, Choose, TaskId, end_of};
+use fabius_explore::system::{Access, Born, Choose, Dice, Made, TaskId, end_of};
 use fair::Fair;
 use fiber::{Exit, Fiber};
 use history::Word;
 use proofs::Round;
 use repetition::States;
+use state::Drawn;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -138,6 +139,9 @@ pub(crate) struct Rt {
     pub current: usize,
     /// The first threads whose operation needs no condition, as bits.
     unconditional: u64,
+    /// Those whose operation has one, and those whose operation touches nothing that others see.
+    conditional: u64,
+    quiet: u64,
     /// Whether the step did anything that the explorer must know, but for its announced operation.
     dirty: bool,
     /// How many steps more the running thread may make without asking, and what those that it made have accessed.
@@ -148,7 +152,13 @@ pub(crate) struct Rt {
     hurries: bool,
     /// As long as none of these can go on.
     ahead_until: Vec<u32>,
-    trail: Vec<Option<Access>>,
+    /// Who makes each of them is drawn.
+    dice: Option<Dice>,
+    /// How often another was drawn than one that could have gone on.
+    switches: u32,
+    /// Who was drawn and makes the next step.
+    next: Option<usize>,
+    trail: Vec<Made>,
     /// Tells executions apart; objects belong to one.
     pub epoch: u64,
     pub objects: u32,
@@ -286,14 +296,25 @@ fn announce(rt: *mut Rt, op: &Op) -> bool {
             this.sees(Refine::COUNTS);
         }
         let me = this.current;
-        if this.ahead > 0 && this.goes_ahead(op) {
-            return false;
+        if this.ahead > 0 {
+            let goes_on = match this.dice {
+                Some(_) => this.draws(op) == Drawn::Itself,
+                None => this.goes_ahead(op),
+            };
+            if goes_on {
+                return false;
+            }
         }
         let thread = &mut this.threads[me];
         thread.op = op;
         thread.lowest = (&raw const rt).addr();
         if op.ready.is_none() && op.deadline.is_none() {
             this.unconditional |= bit(me);
+        } else {
+            this.conditional |= bit(me);
+        }
+        if op.variable == Op::NOTHING {
+            this.quiet |= bit(me);
         }
         if let Some(deadline) = op.deadline {
             this.has_deadlines = true;
@@ -304,7 +325,9 @@ fn announce(rt: *mut Rt, op: &Op) -> bool {
         (*exit).suspend(());
         let this = &mut *rt;
         this.threads[me].op = ptr::null();
-        this.unconditional &= !bit(me);
+        let others = !bit(me);
+        (this.unconditional, this.conditional) = (this.unconditional & others, this.conditional & others);
+        this.quiet &= others;
         if this.abandoned {
             if std::thread::panicking() {
                 return unwinding::at_once(rt, op);
