@@ -17,7 +17,7 @@ use crate::prefixes::{Findings, Item, Priced, choices_at};
 use crate::reached::{Class, Reached};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy, Workers};
-use crate::system::System;
+use crate::system::{System, TaskId};
 use crate::taken::Taken;
 use fabius_trace::{Bound, LevelStats, SchedulerKind, Turn};
 use std::collections::HashSet;
@@ -425,6 +425,7 @@ impl<S: System + Sync> Search<'_, S> {
         out: &mut Findings,
     ) -> Option<Stop> {
         let options = self.context.options;
+        let mut until = Vec::new();
         loop {
             if run.steps() >= options.max_steps {
                 return Some(Stop::Cut(Cut::Steps));
@@ -461,10 +462,15 @@ impl<S: System + Sync> Search<'_, S> {
                 }
             }
             let (number, mv, cost) = chosen?;
-            out.transitions += u64::from(matches!(mv, Move::Run(_)));
-            out.went(decision(number, &mv), 1);
             run.script.set(std::iter::empty());
-            let result = run.go_at(mv, cost);
+            let before = run.steps();
+            let result = match self.alone(moves, run, &mut until) {
+                0 => run.go_at(mv, cost),
+                more => run.go_ahead(mv, cost, more, &until).map(|_| ()),
+            };
+            let made = if let Move::Run(_) = mv { run.steps() - before } else { 1 };
+            out.transitions += if let Move::Run(_) = mv { u64::from(made) } else { 0 };
+            out.went(decision(number, &mv), made);
             let deviation = self.context.price_of_deviation();
             out.others(&run.script, 0, Priced { cost: run.cost, deviation, bound });
             out.taken(&run.script);
@@ -476,6 +482,18 @@ impl<S: System + Sync> Search<'_, S> {
                 return None;
             }
         }
+    }
+
+    /// Where one task alone can go on and every execution is looked at: how many more steps it may make, as long as none of
+    /// `until` can.
+    fn alone(&self, moves: &[Move], run: &Execution<'_, '_, S>, until: &mut Vec<TaskId>) -> u32 {
+        let ([Move::Run(pick)], Some(tasks)) = (moves, run.node.dispatcher.in_bag()) else { return 0 };
+        if self.reached.is_some() || !run.announces() || !run.goes_on_freely() {
+            return 0;
+        }
+        until.clear();
+        until.extend(tasks.iter().filter(|task| **task != pick.task));
+        (self.context.options.max_steps - 1 - run.steps()).min((510 - run.steps() % 256) % 256)
     }
 
     /// Nobody can go on.

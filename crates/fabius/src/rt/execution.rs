@@ -81,7 +81,7 @@ impl Execution {
         inside(rt, choose, || unsafe {
             watched.begins(at);
             run(rt, id);
-            while let Some(next) = (*rt).next.take() {
+            while let Some(next) = (*rt).ahead.next.take() {
                 (*rt).current = next;
                 run(rt, next);
             }

@@ -9,6 +9,7 @@
 //! one makes others wait, and it costs nothing to switch away from who waits.
 
 mod abandoned;
+mod ahead;
 mod clock;
 mod clocks;
 mod count;
@@ -62,14 +63,14 @@ pub(crate) use repetition::{Here, changes, give_way, gives_back, holds, touches,
 pub(crate) use settings::{Refine, Settings};
 pub(crate) use unwinding::{ELSEWHERE, catch, catch_all, halt, is_abandoned};
 
+use ahead::{Ahead, Waiting};
 use clocks::Clocks;
-use fabius_explore::system::{Access, Born, Choose, Dice, Made, TaskId, end_of};
+use fabius_explore::system::{Access, Born, Choose, TaskId, end_of};
 use fair::Fair;
 use fiber::{Exit, Fiber};
 use history::Word;
 use proofs::Round;
 use repetition::States;
-use state::Drawn;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -137,28 +138,15 @@ impl Thread {
 pub(crate) struct Rt {
     pub threads: Vec<Thread>,
     pub current: usize,
-    /// The first threads whose operation needs no condition, as bits.
-    unconditional: u64,
-    /// Those whose operation has one, and those whose operation touches nothing that others see.
-    conditional: u64,
-    quiet: u64,
+    waiting: Waiting,
     /// Whether the step did anything that the explorer must know, but for its announced operation.
     dirty: bool,
-    /// How many steps more the running thread may make without asking, and what those that it made have accessed.
-    ahead: u32,
+    /// What may be done without asking.
+    ahead: Ahead,
     /// Whether the last step has tried something out, which takes long.
     pub has_tried: bool,
     /// Whether nothing is tried out any more: the execution is only brought to its end.
     hurries: bool,
-    /// As long as none of these can go on.
-    ahead_until: Vec<u32>,
-    /// Who makes each of them is drawn.
-    dice: Option<Dice>,
-    /// How often another was drawn than one that could have gone on.
-    switches: u32,
-    /// Who was drawn and makes the next step.
-    next: Option<usize>,
-    trail: Vec<Made>,
     /// Tells executions apart; objects belong to one.
     pub epoch: u64,
     pub objects: u32,
@@ -296,26 +284,13 @@ fn announce(rt: *mut Rt, op: &Op) -> bool {
             this.sees(Refine::COUNTS);
         }
         let me = this.current;
-        if this.ahead > 0 {
-            let goes_on = match this.dice {
-                Some(_) => this.draws(op) == Drawn::Itself,
-                None => this.goes_ahead(op),
-            };
-            if goes_on {
-                return false;
-            }
+        if this.ahead.steps > 0 && this.goes_on_without_asking(op) {
+            return false;
         }
         let thread = &mut this.threads[me];
         thread.op = op;
         thread.lowest = (&raw const rt).addr();
-        if op.ready.is_none() && op.deadline.is_none() {
-            this.unconditional |= bit(me);
-        } else {
-            this.conditional |= bit(me);
-        }
-        if op.variable == Op::NOTHING {
-            this.quiet |= bit(me);
-        }
+        this.waiting.announces(me, op);
         if let Some(deadline) = op.deadline {
             this.has_deadlines = true;
             // A limit of no time is up at once.
@@ -325,9 +300,7 @@ fn announce(rt: *mut Rt, op: &Op) -> bool {
         (*exit).suspend(());
         let this = &mut *rt;
         this.threads[me].op = ptr::null();
-        let others = !bit(me);
-        (this.unconditional, this.conditional) = (this.unconditional & others, this.conditional & others);
-        this.quiet &= others;
+        this.waiting.goes_on(me);
         if this.abandoned {
             if std::thread::panicking() {
                 return unwinding::at_once(rt, op);
@@ -348,12 +321,6 @@ fn announce(rt: *mut Rt, op: &Op) -> bool {
         this.put_in_order(op);
         timed_out && !is_done
     }
-}
-
-/// The bit of a thread; none if there are too many.
-#[inline]
-fn bit(thread: usize) -> u64 {
-    if thread < 64 { 1 << thread } else { 0 }
 }
 
 /// A part of an operation that is a point of its own only if the test looks at such.
@@ -409,7 +376,7 @@ pub(crate) fn choose(alternatives: u32) -> u32 {
     with(|rt| match rt.choose {
         Some(choose) if alternatives > 1 && !rt.abandoned => {
             rt.leaves_the_loop();
-            rt.ahead = 0;
+            rt.ahead.steps = 0;
             // SAFETY: the pointer is valid during the step, and a choice is made only in one.
             let chosen = unsafe { (*choose).choose(alternatives) };
             if rt.settings.refine.contains(Refine::YIELDS) {

@@ -1,13 +1,14 @@
 //! What an execution knows of itself: who can go on, what the last step did, what has gone wrong.
 
+use super::ahead::{Ahead, Waiting};
 use super::history::Word;
 use super::proofs::{Loops, Proof, Round, Start};
 use super::repetition::mix;
 use super::trial::{self, End, Outcome, Trial};
-use super::{Edges, Failure, Here, LeftOut, Object, Op, RECENT, Recorder, Refine, Rt, Settings, States, Thread, bit};
+use super::{Edges, Failure, Here, LeftOut, Object, Op, RECENT, Recorder, Refine, Rt, Settings, States, Thread};
 use crate::rt::clocks::{Clocks, Race};
 use crate::rt::fair::Fair;
-use fabius_explore::system::{Access, Born, Dice, Made, Rolled, TaskId};
+use fabius_explore::system::{Access, Born, TaskId};
 use fabius_trace::{BugKind, Span};
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -21,26 +22,14 @@ const IDLE: u32 = 1000;
 /// Rounds of a loop that does not repeat itself, after which the thread waits for those that have been left behind.
 const PATIENCE: u32 = 16;
 
-/// Who makes the next step.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Drawn {
-    Itself,
-    Another,
-    /// The explorer says.
-    Nobody,
-}
-
 impl Rt {
     pub(super) fn reset(&mut self) {
         self.threads.clear();
         self.current = 0;
-        (self.unconditional, self.conditional, self.quiet) = (0, 0, 0);
+        self.waiting = Waiting::default();
         self.dirty = false;
-        self.ahead = 0;
-        self.dice = None;
-        self.next = None;
+        self.ahead.clear();
         self.hurries = false;
-        self.trail.clear();
         self.objects = 0;
         self.now = Duration::ZERO;
         self.steps = 0;
@@ -78,46 +67,10 @@ impl Rt {
         self.last_drops = 0;
     }
 
-    /// The running thread may make so many steps without asking, as long as they do nothing that the explorer must know
-    /// but their announced operations, and none of the threads `until` can go on.
-    #[inline]
-    pub fn allow_ahead(&mut self, steps: u32, until: &[u32]) {
-        if self.goes_ahead_at_all() {
-            self.ahead = steps;
-            self.ahead_until.clear();
-            self.ahead_until.extend_from_slice(until);
-        }
-    }
-
-    /// Whether a step may include others.
-    pub fn goes_ahead_at_all(&self) -> bool {
-        let plain = Refine::RELEASES.0 | Refine::COUNTS.0 | Refine::ENDS.0 | Refine::WAITS.0;
-        self.settings.refine.0 & !plain == 0 && !self.settings.record && self.orders.is_none()
-    }
-
-    /// So many steps may be made without asking, of threads that are drawn.
-    pub fn roll_ahead(&mut self, steps: u32, dice: Dice) {
-        self.ahead = steps;
-        self.dice = Some(dice);
-        self.switches = 0;
-    }
-
-    /// Who made the last of several steps whose threads were drawn.
-    #[inline]
-    pub fn last_drawn(&self) -> Option<usize> {
-        self.dice.is_some().then_some(self.current)
-    }
-
-    /// The dice, and how often another thread was drawn than one that could have gone on.
-    pub fn take_dice(&mut self) -> Option<Rolled> {
-        let switches = self.switches;
-        self.dice.take().map(|dice| Rolled { dice, switches })
-    }
-
     /// From now on, it is written down what comes before what.
     pub fn record_orders(&mut self) {
         self.orders = Some(Box::default());
-        self.ahead = 0;
+        self.ahead.steps = 0;
     }
 
     #[inline]
@@ -125,100 +78,6 @@ impl Rt {
         if let Some(orders) = &mut self.orders {
             orders.operation(self.current, op);
         }
-    }
-
-    /// What was accessed in steps that the thread made without asking.
-    #[inline]
-    pub fn take_trail(&mut self, trail: &mut Vec<Made>) {
-        self.ahead = 0;
-        trail.clear();
-        std::mem::swap(&mut self.trail, trail);
-    }
-
-    /// Makes the next step at once, if that is allowed.
-    #[inline]
-    pub(super) fn goes_ahead(&mut self, op: &Op) -> bool {
-        // SAFETY: the object outlives the operation.
-        let ready = op.ready.is_none_or(|(ready, object)| unsafe { ready(object, self, self.current) });
-        let plain = !self.dirty && !self.has_deadlines && op.deadline.is_none() && self.beginnings == 0;
-        let plain = plain && op.other == Op::NOTHING;
-        let others = self.ahead_until.iter().any(|other| self.ready(*other as usize));
-        if !ready || !plain || others || self.steps + RECENT >= self.settings.max_steps {
-            self.ahead = 0;
-            return false;
-        }
-        self.ahead -= 1;
-        self.steps += 1;
-        self.trail.push(self.made_by(self.current, op));
-        true
-    }
-
-    /// What the explorer must know of a step that it is not asked for.
-    #[inline]
-    fn made_by(&self, thread: usize, op: &Op) -> Made {
-        Made {
-            task: thread as TaskId,
-            write: op.changes(self),
-            variable: (op.variable != Op::NOTHING).then_some(op.variable),
-            other: (op.other != Op::NOTHING).then_some(op.other),
-        }
-    }
-
-    /// Draws who makes the next step, if that is allowed; it is another than the running one if the operation is announced
-    /// in vain.
-    pub(super) fn draws(&mut self, op: &Op) -> Drawn {
-        let plain = !self.dirty && !self.has_deadlines && op.deadline.is_none() && self.beginnings == 0;
-        let me = self.current;
-        let drawn = if plain && self.steps + RECENT < self.settings.max_steps { self.draw(op) } else { None };
-        let Some(drawn) = drawn else {
-            self.ahead = 0;
-            return Drawn::Nobody;
-        };
-        self.ahead -= 1;
-        self.steps += 1;
-        if drawn == me {
-            self.trail.push(self.made_by(me, op));
-            return Drawn::Itself;
-        }
-        let of = self.threads[drawn].op;
-        // SAFETY: the operation is on the stack of a thread that waits.
-        self.trail.push(self.made_by(drawn, unsafe { &*of }));
-        self.next = Some(drawn);
-        Drawn::Another
-    }
-
-    /// One of the threads that can go on, if there is any. The running one is about to do this.
-    #[inline]
-    fn draw(&mut self, op: &Op) -> Option<usize> {
-        let me = self.current;
-        if self.threads.len() > u64::BITS as usize {
-            return None;
-        }
-        let (mut able, mut waiting) = (self.unconditional, self.conditional);
-        while waiting != 0 {
-            let thread = waiting.trailing_zeros() as usize;
-            able |= u64::from(self.can_go_on(thread)) << thread;
-            waiting &= waiting - 1;
-        }
-        // SAFETY: the object outlives the operation.
-        let can_i = op.ready.is_none_or(|(ready, object)| unsafe { ready(object, self, me) });
-        able |= u64::from(can_i) << me;
-        let quiet = able & (self.quiet | u64::from(op.variable == Op::NOTHING) << me);
-        if quiet != 0 {
-            able = 1 << quiet.trailing_zeros();
-        }
-        let mut skip = match able.count_ones() {
-            0 => return None,
-            1 => 0,
-            several => self.dice.as_mut()?.usize(..several as usize),
-        };
-        while skip > 0 {
-            able &= able - 1;
-            skip -= 1;
-        }
-        let drawn = able.trailing_zeros() as usize;
-        self.switches += u32::from(can_i && drawn != me);
-        Some(drawn)
     }
 
     /// If nobody can go on but by giving up waiting, time passes until the first does.
@@ -267,7 +126,7 @@ impl Rt {
     /// Whether the scheduler may pick the thread.
     #[inline]
     pub fn ready(&self, id: usize) -> bool {
-        (self.unconditional & bit(id) != 0 || self.can_go_on(id))
+        (self.waiting.can_surely_go_on(id) || self.can_go_on(id))
             && (!self.settings.refine.contains(Refine::YIELDS) || self.may_go_on(id))
     }
 
@@ -640,18 +499,11 @@ impl Default for Rt {
         Rt {
             threads: Vec::new(),
             current: 0,
-            unconditional: 0,
-            conditional: 0,
-            quiet: 0,
+            waiting: Waiting::default(),
             dirty: false,
-            ahead: 0,
+            ahead: Ahead::default(),
             has_tried: false,
             hurries: false,
-            ahead_until: Vec::new(),
-            dice: None,
-            switches: 0,
-            next: None,
-            trail: Vec::new(),
             epoch: 0,
             objects: 0,
             now: Duration::ZERO,
