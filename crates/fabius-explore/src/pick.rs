@@ -139,7 +139,9 @@ impl<'a> Picker<'a> {
     pub fn pick<S: System>(&mut self, moves: &[Move], run: &Execution<'_, '_, S>) -> Move {
         let alone = self.alone(moves, run);
         if self.strategy == Strategy::Random && !self.watches {
-            return moves[alone.unwrap_or_else(|| if moves.len() == 1 { 0 } else { self.rng.usize(..moves.len()) })];
+            // Where the system draws, it draws nothing for one alone.
+            let alone = alone.or_else(|| (moves.len() == 1 && run.rolls_ahead()).then_some(0));
+            return moves[alone.unwrap_or_else(|| self.rng.usize(..moves.len()))];
         }
         let mut picks = std::mem::take(&mut self.picks);
         picks.clear();
