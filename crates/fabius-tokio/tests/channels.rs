@@ -7,7 +7,7 @@ use common::{fails, holds, outcomes};
 use fabius::BugKind;
 use fabius_tokio::sync::{broadcast, mpsc, oneshot, watch};
 use fabius_tokio::task;
-use fabius_tokio::time::{Duration, timeout};
+use fabius_tokio::time::{Duration, sleep, timeout};
 use mpsc::error::{SendError, SendTimeoutError, TryRecvError, TrySendError};
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -347,5 +347,21 @@ fn a_slow_receiver_misses_the_oldest() {
         sender.closed().await;
         assert!(sender.send(9).is_err() && sender.is_empty());
         task.await.unwrap();
+    });
+}
+
+#[test]
+fn a_limit_begins_when_it_is_waited_for() {
+    holds(|| async {
+        let (sender, mut receiver) = mpsc::channel(1);
+        sender.send(1).await.unwrap();
+        let sends = sender.send_timeout(2, 2 * SECOND);
+        sleep(2 * SECOND).await;
+        let receives = task::spawn(async move {
+            sleep(SECOND).await;
+            (receiver.recv().await, receiver.recv().await)
+        });
+        assert_eq!(sends.await, Ok(()));
+        assert_eq!(receives.await.unwrap(), (Some(1), Some(2)));
     });
 }

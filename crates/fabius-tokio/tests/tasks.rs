@@ -229,3 +229,13 @@ async fn a_test_may_return_an_error() -> Result<(), task::JoinError> {
 async fn a_test_that_returns_an_error_fails() -> Result<(), String> {
     Err("a reason".into())
 }
+
+#[test]
+fn what_is_not_polled_shuts_nothing_down() {
+    holds(|| async {
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async { 7 });
+        drop(tasks.shutdown());
+        assert_eq!(tasks.join_next().await.unwrap().unwrap(), 7);
+    });
+}

@@ -76,7 +76,11 @@ impl<T> JoinHandle<T> {
     /// As in tokio: the task ends where it waits next, or before it begins.
     #[track_caller]
     pub fn abort(&self) {
-        self.0.task.abort(Location::caller());
+        self.abort_at(Location::caller());
+    }
+
+    pub(super) fn abort_at(&self, at: At) {
+        self.0.task.abort(at);
     }
 
     /// As in tokio: a scheduling point.

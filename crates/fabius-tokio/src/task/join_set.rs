@@ -100,8 +100,11 @@ impl<T: 'static> JoinSet<T> {
     /// As in tokio.
     #[track_caller]
     pub fn shutdown(&mut self) -> impl Future<Output = ()> + '_ {
-        self.abort_all();
-        async move { while self.join_next().await.is_some() {} }
+        let at = Location::caller();
+        async move {
+            self.0.iter().for_each(|handle| handle.abort_at(at));
+            while self.join_next().await.is_some() {}
+        }
     }
 
     /// As in tokio.

@@ -62,8 +62,9 @@ impl<T> Sender<T> {
         value: T,
         limit: Duration,
     ) -> impl Future<Output = Result<(), SendTimeoutError<T>>> + '_ {
-        let (at, until) = (Location::caller(), crate::time::Instant::now().checked_add(limit));
+        let at = Location::caller();
         async move {
+            let until = crate::time::Instant::now().checked_add(limit);
             let mut value = Some(value);
             let sent = match until {
                 Some(until) => crate::time::timeout_at(until, self.send_from(&mut value, at)).await,
