@@ -208,7 +208,7 @@ impl Lower<'_, '_> {
                 let missing = stored.open && stored.kind == LeafKind::Run && stored.cell_bits < 64;
                 changed(read(old), cast(e, &WORD), b, missing, span)
             }
-            _ if how == Use::Copy && stored.open => e,
+            _ if how == Use::Copy && stored.open => self.copy_of(stored, e),
             _ if stored.cells.len() == 1 => cast_to(e, &stored.leaf.core()),
             _ => e,
         };

@@ -4,7 +4,7 @@
 //! has in C; a run of bit-fields has one for each of its own. What is copied is copied with it. Where such an integer is used, it is
 //! chosen, if nobody else could take that for a write, and is not followed otherwise; a pointer is no object.
 
-use crate::birth::{Birth, MISSING, UNSET, Use, cell_type, first_value, may_be_open, wide};
+use crate::birth::{Birth, COPIED, MISSING, UNSET, Use, cell_type, first_value, may_be_open, wide};
 use crate::core::*;
 use crate::library::assign;
 use crate::lower::{Lower, array_of};
@@ -26,7 +26,8 @@ fn is_nothing(stored: &Stored, cell: Expr) -> Expr {
     let span = cell.span;
     let number = |n: i64| constant(n, cell.ty.clone(), span);
     if stored.kind != LeafKind::Run || stored.cell_bits > i64::from(MISSING) {
-        return binary(BinaryOp::Eq, cell.clone(), number(UNSET));
+        let is = |n: i64| binary(BinaryOp::Eq, cell.clone(), number(n));
+        return or(is(UNSET), is(COPIED));
     }
     let (shift, width) = stored.bits.map_or((0, MISSING), |b| (b.shift, b.width));
     let missing = binary(BinaryOp::Shr, cell.clone(), number(i64::from(MISSING + shift)));
@@ -106,7 +107,10 @@ impl Lower<'_, '_> {
                     s.body.out.push(assign(cell, cast_to(any.parts[0].clone(), &cell.ty), span));
                     Ok(())
                 })?;
-                s.push(StmtKind::If(Guard::Expr(is_nothing(stored, read(cell.clone()))), chosen, Vec::new()), span);
+                let is = |n: i64| binary(BinaryOp::Eq, read(cell.clone()), constant(n, cell.ty.clone(), span));
+                s.push(StmtKind::If(Guard::Expr(is(UNSET)), chosen, Vec::new()), span);
+                // What the original is chosen to be, or was, is not known here.
+                s.check(not(is(COPIED)), Check::Bound, WORDS, span);
             }
             Ok(())
         })?;
@@ -121,6 +125,22 @@ impl Lower<'_, '_> {
         if !known && may_be_open(&o.leaves[leaf]) {
             self.found.open.insert((o.key.clone(), o.leaves[leaf].fields.clone()));
         }
+    }
+
+    /// What a copy holds: of nothing, that it is a copy.
+    pub fn copy_of(&mut self, stored: &Stored, e: Expr) -> Expr {
+        let is_wide = matches!(e.ty, Type::Fixed { bits: 64, .. });
+        if !is_wide || value_of(&e).is_some() || stored.kind == LeafKind::Run || stored.leaf.is_pointer() {
+            return e;
+        }
+        let (e, span) = (self.simple(e.clone()), e.span);
+        let number = |n: i64| constant(n, e.ty.clone(), span);
+        let test = binary(BinaryOp::Eq, e.clone(), number(UNSET));
+        let id = self.temp(e.ty.clone());
+        let copy = self.local(id, span);
+        let (yes, no) = (vec![assign(&copy, number(COPIED), span)], vec![assign(&copy, e, span)]);
+        self.push(StmtKind::If(Guard::Expr(test), yes, no), span);
+        read(copy)
     }
 
     /// Copies a value from one place to another.

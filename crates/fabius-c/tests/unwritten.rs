@@ -9,6 +9,11 @@ const THREADS: &str = "int out; void *see(void *p) { out = *(int *)p; return 0; 
                        void *one(void *p) { return p; }\n\
                        #define BEGIN pthread_t t; pthread_create(&t, 0, one, 0); pthread_join(t, 0);\n";
 
+/// Where a choice is not made, what is said of it may be said of its place.
+fn is_unknown(said: &str) -> bool {
+    said == "not followed" || said.contains("not all values of a choice were tried")
+}
+
 #[test]
 fn integers_in_memory_may_be_anything() {
     assert_eq!(said("", "int a[2]; assert(a[1] != 7);"), "Assertion");
@@ -51,16 +56,18 @@ fn what_nothing_was_written_to_may_be_copied() {
     let head = "struct s { int x, y; struct s *next; }; struct s g; struct s make(int y) { struct s v; v.y = y; return v; }\n\
                 int second(struct s v) { return v.y; } int first(struct s v) { return v.x; }";
     assert_eq!(said(head, "struct s v, w; v.y = 1; w = v; g = w; assert(w.y == 1 && g.y == 1);"), "verified");
-    assert_eq!(said(head, "struct s v, w; v.y = 1; w = v; assert(w.x == 0);"), "Assertion");
-    assert_eq!(said(head, "struct s v; v.y = 1; g = v; assert(g.x == 0);"), "Assertion");
+    assert_eq!(said(head, "struct s v, w; v.y = 1; w = v; assert(v.x == 0);"), "Assertion");
+    // It is the same as in what it is a copy of.
+    assert_eq!(said("struct c { char x, y; };", "struct c v, w; v.y = 1; w = v; assert(w.x == v.x);"), "not followed");
+    assert!(is_unknown(&said(head, "struct s v; v.y = 1; g = v; assert(g.x == 0);")));
     assert_eq!(said(head, "assert(make(3).y == 3 && second(make(4)) == 4);"), "verified");
-    assert_eq!(said(head, "assert(make(3).x == 0);"), "Assertion");
-    assert_eq!(said(head, "assert(first(make(3)) == 0);"), "Assertion");
+    assert!(is_unknown(&said(head, "assert(make(3).x == 0);")));
+    assert!(is_unknown(&said(head, "assert(first(make(3)) == 0);")));
     assert_eq!(said("", "char a[4], b[4]; a[1] = 5; memcpy(b, a, 4); assert(b[1] == 5);"), "verified");
-    assert_eq!(said("", "char a[4], b[4]; a[1] = 5; memcpy(b, a, 4); assert(b[2] == 0);"), "Assertion");
+    assert!(is_unknown(&said("", "char a[4], b[4]; a[1] = 5; memcpy(b, a, 4); assert(b[2] == 0);")));
     let grow = "int n = 2; int *p = malloc(n * sizeof(int)); p[0] = 1; p = realloc(p, 4 * sizeof(int)); p[3] = 2;";
     assert_eq!(said("", &format!("{grow} assert(p[0] == 1 && p[3] == 2);")), "verified");
-    assert_eq!(said("", &format!("{grow} assert(p[1] == 0);")), "Assertion");
+    assert!(is_unknown(&said("", &format!("{grow} assert(p[1] == 0);"))));
     assert_eq!(said("", &format!("{grow} assert(p[2] == 0);")), "Assertion");
 }
 
