@@ -110,7 +110,7 @@ impl<'a, S: System> Context<'a, S> {
     }
 
     /// Makes a move. Says how the step ended, if it was one.
-    #[inline]
+    #[inline(always)]
     pub fn apply(
         &self,
         node: &mut Node<S::State>,
@@ -128,7 +128,7 @@ impl<'a, S: System> Context<'a, S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn run(
         &self,
         node: &mut Node<S::State>,

@@ -54,42 +54,6 @@ pub struct Shape {
 static mut EXPLORER: (usize, usize) = (0, 0);
 
 global_asm!(
-    ".global fabius_switch",
-    ".type fabius_switch,@function",
-    "fabius_switch:",
-    ".cfi_startproc",
-    "push rbp",
-    "push rbx",
-    "push r12",
-    "push r13",
-    "push r14",
-    "push r15",
-    "sub rsp, 8",
-    "stmxcsr [rsp]",
-    "fnstcw [rsp+4]",
-    "mov [rdi], rsp",
-    "mov rsp, rsi",
-    "cmp byte ptr [rip + {has_wrfsbase}], 0",
-    "je 3f",
-    "wrfsbase rdx",
-    "jmp 4f",
-    "3:",
-    "mov eax, 158",
-    "mov edi, 0x1002",
-    "mov rsi, rdx",
-    "syscall",
-    "4:",
-    "ldmxcsr [rsp]",
-    "fldcw [rsp+4]",
-    "add rsp, 8",
-    "pop r15",
-    "pop r14",
-    "pop r13",
-    "pop r12",
-    "pop rbx",
-    "pop rbp",
-    "ret",
-    ".cfi_endproc",
     // The first function of every fiber. What ends a thread from inside (`pthread_exit`) unwinds to here.
     ".global fabius_fiber_entry",
     ".type fabius_fiber_entry,@function",
@@ -118,13 +82,61 @@ global_asm!(
     "call fabius_thread_end",
     "ud2",
     ".cfi_endproc",
-    has_wrfsbase = sym HAS_WRFSBASE,
 );
+
+/// Goes on on another stack with another block; comes back when somebody goes on on this one. A jump and no return: the
+/// processor guesses where it leads, and would guess wrong of a return to where nobody was called from.
+macro_rules! switch {
+    ($save:expr, $to:expr, $block:expr) => {
+        std::arch::asm!(
+            "push rbp",
+            "push rbx",
+            "lea rax, [rip + 5f]",
+            "push rax",
+            "push 0",
+            "stmxcsr [rsp]",
+            "fnstcw [rsp + 4]",
+            "mov r8d, [rsp]",
+            "movzx r9d, word ptr [rsp + 4]",
+            "mov [rdi], rsp",
+            "mov rsp, rsi",
+            "cmp byte ptr [rip + {has_wrfsbase}], 0",
+            "je 3f",
+            "wrfsbase rdx",
+            "jmp 4f",
+            "3:",
+            "mov eax, 158",
+            "mov edi, 0x1002",
+            "mov rsi, rdx",
+            "syscall",
+            "4:",
+            "cmp r8d, [rsp]",
+            "je 6f",
+            "ldmxcsr [rsp]",
+            "6:",
+            "cmp r9w, [rsp + 4]",
+            "je 7f",
+            "fldcw [rsp + 4]",
+            "7:",
+            "add rsp, 8",
+            "pop rax",
+            "jmp rax",
+            "5:",
+            "pop rbx",
+            "pop rbp",
+            has_wrfsbase = sym HAS_WRFSBASE,
+            inout("rdi") $save => _,
+            inout("rsi") $to => _,
+            inout("rdx") $block => _,
+            out("r12") _, out("r13") _, out("r14") _, out("r15") _,
+            clobber_abi("C"),
+        )
+    };
+}
 
 static mut HAS_WRFSBASE: u8 = 0;
 
 unsafe extern "C-unwind" {
-    fn fabius_switch(save: *mut usize, to: usize, block: usize);
     fn fabius_fiber_entry();
 }
 
@@ -271,31 +283,31 @@ impl Fiber {
                 *((self.block + 16) as *mut usize) = self.block;
             }
         }
-        // What `fabius_switch` takes from the stack: control words, six registers, where to return to.
+        // What a switch takes from the stack: control words, and where to go on.
         let at = self.top - 192;
         // SAFETY: on the fiber's stack.
         unsafe {
             let words = at as *mut usize;
             *words = 0x0000_037f_0000_1f80;
-            *words.add(7) = fabius_fiber_entry as *const () as usize;
+            *words.add(1) = fabius_fiber_entry as *const () as usize;
         }
         self.at = at;
     }
 
     /// Lets the fiber run until it leaves.
-    #[inline]
+    #[inline(always)]
     pub fn enter(&mut self) {
         set_in_program(true);
         // SAFETY: the fiber waits where it left, or at its beginning.
-        unsafe { fabius_switch(&raw mut EXPLORER.0, self.at, self.block) };
+        unsafe { switch!(&raw mut EXPLORER.0, self.at, self.block) };
         set_in_program(false);
     }
 
     /// Gives control to the explorer. Called on the fiber itself.
-    #[inline]
+    #[inline(always)]
     pub fn leave(&mut self) {
         // SAFETY: the explorer waits in `enter`.
-        unsafe { fabius_switch(&raw mut self.at, EXPLORER.0, EXPLORER.1) };
+        unsafe { switch!(&raw mut self.at, EXPLORER.0, EXPLORER.1) };
         set_in_program(true);
     }
 

@@ -55,12 +55,14 @@ impl System for Program {
         rt().threads[task as usize].gave_way
     }
 
+    #[inline(always)]
     fn step(&self, (): &mut (), task: TaskId, choose: &mut dyn Choose, log: &mut StepLog) -> Result<End, Fault> {
         let rt = rt();
         let me = task as usize;
         rt.current = me;
         rt.decided(task);
-        rt.worker().steps.fetch_add(1, Relaxed);
+        let steps = &rt.worker().steps;
+        steps.store(steps.load(Relaxed) + 1, Relaxed);
         rt.goes_on(me);
         let choose: *mut (dyn Choose + '_) = choose;
         // SAFETY: only the lifetime changes, and the pointer is forgotten before it ends.

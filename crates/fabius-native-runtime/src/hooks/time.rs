@@ -1,7 +1,7 @@
 //! Time is virtual: it stands still but for sleeps and waits that run out. Numbers at random are the same in every execution.
 
 use super::entries;
-use crate::control::in_program;
+use crate::control::{in_program, is_running};
 use crate::real::next;
 use crate::rt::rt;
 use crate::threads::give_way;
@@ -117,6 +117,10 @@ fn write(time: *mut libc::timespec, now: u64) {
 }
 
 extern "C-unwind" fn clock_gettime_here(clock: i32, time: *mut libc::timespec, _: usize) -> i32 {
+    if !in_program() && is_running() {
+        // SAFETY: as it is called; the C library asks without a system call.
+        return unsafe { next!(fn clock_gettime(i32, *mut libc::timespec) -> i32)(clock, time) };
+    }
     if !in_program() {
         // SAFETY: the kernel's; the C library's own would be found by looking it up, which needs a clock early on.
         return unsafe { libc::syscall(libc::SYS_clock_gettime, clock, time) as i32 };
