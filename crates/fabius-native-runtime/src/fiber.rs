@@ -182,6 +182,11 @@ impl Shape {
         block - self.below..block
     }
 
+    /// What is there in a new thread.
+    pub fn fresh_storage(&self) -> &[u8] {
+        &self.fresh[..self.below]
+    }
+
     fn room(&self) -> usize {
         (self.below + self.block + 8192).next_multiple_of(4096)
     }

@@ -91,9 +91,9 @@ impl Image {
         }
     }
 
-    /// The parts that are small enough to be looked at often; `None` if there are others.
-    pub fn small(&self) -> Option<impl Iterator<Item = Range<usize>>> {
-        self.views.is_empty().then(|| self.copies.iter().map(|(part, _)| part.clone()))
+    /// The parts that are small enough to be looked at often, and what was there; `None` if there are others.
+    pub fn small(&self) -> Option<impl Iterator<Item = (Range<usize>, &[u8])>> {
+        self.views.is_empty().then(|| self.copies.iter().map(|(part, bytes)| (part.clone(), &bytes[..])))
     }
 }
 

@@ -32,6 +32,7 @@ impl Rt {
         self.clocks.begin();
         self.races.begin();
         self.left.clear();
+        self.seen_state = None;
         self.at_exit.clone_from(&self.before.at_exit);
         self.keys.clone_from(&self.before.keys);
         self.recorder = Recorder::default();

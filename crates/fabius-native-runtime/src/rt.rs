@@ -173,6 +173,8 @@ pub struct Rt {
     pub random: u64,
     /// States from which threads went on.
     pub left: HashSet<(usize, u64), Fixed>,
+    /// The state after the last step, if it was looked at.
+    pub seen_state: Option<u64>,
     /// What the other process sees.
     pub header: &'static Header,
     /// Which worker this is.
@@ -345,6 +347,7 @@ impl Rt {
             handlers: Vec::new(),
             random: 0,
             left: HashSet::default(),
+            seen_state: None,
             number: 0,
             process: 0,
             decisions: std::ptr::null_mut(),

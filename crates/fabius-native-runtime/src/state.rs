@@ -7,6 +7,7 @@
 use crate::clocks::Mixed;
 use crate::place::Place;
 use crate::rt::{Rt, Streak, Thread};
+use std::ffi::c_void;
 use std::hash::Hasher;
 use std::ops::Range;
 
@@ -24,6 +25,7 @@ const MOST: usize = 4 << 20;
 impl Rt {
     /// The thread is about to go on.
     pub fn goes_on(&mut self, me: usize) {
+        let known = self.seen_state.take();
         self.steps += 1;
         if self.streak.thread != me {
             self.streak = Streak { thread: me, ..Streak::default() };
@@ -31,7 +33,7 @@ impl Rt {
         self.streak.steps += 1;
         self.streak.yields += u32::from(self.threads[me].gave_way);
         if (self.threads[me].gave_way || self.is_watched(me))
-            && let Some(state) = self.state()
+            && let Some(state) = known.or_else(|| self.state())
         {
             self.left.insert((me, state));
         }
@@ -52,6 +54,7 @@ impl Rt {
             return;
         }
         let Some(state) = self.state() else { return };
+        self.seen_state = Some(state);
         for number in 0..self.threads.len() {
             let is_current = number == current && watched;
             let thread = &self.threads[number];
@@ -82,14 +85,22 @@ impl Rt {
         }
         let mut hash = Hash::default();
         let mut size = 0;
-        let mut parts: Vec<_> =
-            self.image.small()?.chain(crate::heap::in_use()).chain(self.mapped.iter().cloned()).collect();
-        for hidden in &self.unreadable {
-            parts = without(parts, hidden);
-        }
-        for part in parts {
+        let mut is_little = |part: &Range<usize>| {
             size += part.len();
-            if size > MOST {
+            size <= MOST
+        };
+        for (part, before) in self.image.small()? {
+            if !is_little(&part) {
+                return None;
+            }
+            if self.unreadable.is_empty() {
+                hash.changes(part.start, before);
+            } else {
+                self.readable(part).into_iter().for_each(|part| hash.bytes(part));
+            }
+        }
+        for part in crate::heap::in_use().chain(self.mapped.iter().cloned()).flat_map(|part| self.readable(part)) {
+            if !is_little(&part) {
                 return None;
             }
             // The states of the heap's blocks follow from what was called.
@@ -123,9 +134,14 @@ impl Rt {
             let used = fiber.in_use();
             let from = if thread.place == Place::default() { used.start } else { thread.place.stack() };
             hash.bytes(from..used.end);
-            hash.bytes(self.shape.storage(fiber.block));
+            hash.changes(self.shape.storage(fiber.block).start, self.shape.fresh_storage());
         }
         Some(hash.finish())
+    }
+
+    /// What may be looked at of a part of memory.
+    fn readable(&self, part: Range<usize>) -> Vec<Range<usize>> {
+        self.unreadable.iter().fold(vec![part], without)
     }
 }
 
@@ -133,6 +149,23 @@ impl Rt {
 pub fn without(parts: Vec<Range<usize>>, gone: &Range<usize>) -> Vec<Range<usize>> {
     let left = |part: Range<usize>| [part.start..part.end.min(gone.start), part.start.max(gone.end)..part.end];
     parts.into_iter().flat_map(left).filter(|part| !part.is_empty()).collect()
+}
+
+/// So many bytes are compared at once with what was there before.
+const CHUNK: usize = 512;
+
+/// Numbers to begin with.
+const LANES: [(u64, u64); 4] = [
+    (0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03),
+    (0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb),
+    (0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53),
+    (0x2545_f491_4f6c_dd1d, 0x9fb2_1c65_1e98_df25),
+];
+
+fn mix((a, b): &mut (u64, u64), x: u64, y: u64) {
+    let product = u128::from(x ^ *a) * u128::from(y ^ *b);
+    *a = (*a ^ product as u64).rotate_left(23).wrapping_add(x);
+    *b = b.wrapping_add((product >> 64) as u64) ^ y;
 }
 
 #[derive(Default)]
@@ -143,24 +176,39 @@ impl Hash {
         self.0.write_u64(word);
     }
 
-    fn bytes(&mut self, part: Range<usize>) {
-        let (mut a, mut b) = (0x9e37_79b9_7f4a_7c15_u64, 0xd1b5_4a32_d192_ed03_u64);
-        let mut at = part.start.next_multiple_of(8);
-        while at + 16 <= part.end {
+    /// What is at this address, where it is not what was there before: most of a program's memory never changes, and to
+    /// compare is faster.
+    fn changes(&mut self, address: usize, before: &[u8]) {
+        for (number, before) in before.chunks(CHUNK).enumerate() {
+            let at = address + number * CHUNK;
             // SAFETY: the part is mapped; it is only looked at.
-            let (x, y) = unsafe { (*(at as *const u64), *((at + 8) as *const u64)) };
-            let product = u128::from(x ^ a) * u128::from(y ^ b);
-            a = (a ^ product as u64).rotate_left(23).wrapping_add(x);
-            b = b.wrapping_add((product >> 64) as u64) ^ y;
-            at += 16;
+            if unsafe { libc::memcmp(at as *const c_void, before.as_ptr().cast(), before.len()) } != 0 {
+                self.word(at as u64);
+                self.bytes(at..at + before.len());
+            }
+        }
+    }
+
+    fn bytes(&mut self, part: Range<usize>) {
+        // SAFETY: the part is mapped; it is only looked at.
+        let word = |at: usize| unsafe { *(at as *const u64) };
+        // Several numbers at once: none waits for what another one comes to.
+        let mut lanes = LANES;
+        let mut at = part.start.next_multiple_of(8);
+        while at + 16 * LANES.len() <= part.end {
+            for (number, lane) in lanes.iter_mut().enumerate() {
+                mix(lane, word(at + 16 * number), word(at + 16 * number + 8));
+            }
+            at += 16 * LANES.len();
         }
         while at < part.end & !7 {
-            // SAFETY: as above.
-            a = (a ^ unsafe { *(at as *const u64) }).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            mix(&mut lanes[0], word(at), 0);
             at += 8;
         }
-        self.word(a);
-        self.word(b);
+        for (a, b) in lanes {
+            self.word(a);
+            self.word(b);
+        }
     }
 
     fn finish(self) -> u64 {
