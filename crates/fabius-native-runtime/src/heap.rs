@@ -267,7 +267,12 @@ pub fn reset() {
     }
 }
 
-/// What is in use, for a number of the state.
+/// What was allocated since the beginning, for a number of the state: the rest is part of the image.
+pub fn added() -> impl Iterator<Item = std::ops::Range<usize>> {
+    heap().regions.iter().take(HOST).filter(|r| r.next > r.kept).map(|r| r.kept..r.next)
+}
+
+/// What is in use.
 pub fn in_use() -> impl Iterator<Item = std::ops::Range<usize>> {
     let regions = &heap().regions;
     (0..HOST).filter(|r| regions[*r].next != 0).map(|r| begins(r)..regions[r].next)

@@ -99,7 +99,7 @@ impl Rt {
                 self.readable(part).into_iter().for_each(|part| hash.bytes(part));
             }
         }
-        for part in crate::heap::in_use().chain(self.mapped.iter().cloned()).flat_map(|part| self.readable(part)) {
+        for part in crate::heap::added().chain(self.mapped.iter().cloned()).flat_map(|part| self.readable(part)) {
             if !is_little(&part) {
                 return None;
             }
