@@ -437,16 +437,26 @@ pub(crate) enum Reached {
     Unknown,
 }
 
-/// Whether a node can come to its end, wherever the others are.
+/// Whether a node can come to its end when each of the others has executed so many commands, at least.
 ///
 /// # Errors
 /// [`Error`].
-pub(crate) fn reach(ctp: &Ctp, node: NodeId, plan: &Plan, limits: &Limits<'_>) -> Result<Reached, Error> {
+pub(crate) fn reach(
+    ctp: &Ctp,
+    node: NodeId,
+    least: &[usize],
+    plan: &Plan,
+    limits: &Limits<'_>,
+) -> Result<Reached, Error> {
     let plan = &Plan { precision: Precision::Tight, ..plan.clone() };
     let pairs = pairs::tight(ctp, limits);
     let question = Question { ctp, buffering: plan.buffering, goal: Goal::Reach(node), pairs: &pairs, limits };
     let mut report = Report::new(0);
-    let mut asked = Asked::new(encode(plan.encoding, question), plan, limits, &mut report)?;
+    let mut encoded = encode(plan.encoding, question);
+    for (passed, least) in encoded.passed.iter().zip(least) {
+        encoded.facts.terms.extend(passed.iter().rfind(|(at, _)| at < least).map(|(_, passes)| *passes));
+    }
+    let mut asked = Asked::new(encoded, plan, limits, &mut report)?;
     match asked.next_run(ctp, plan, None, limits, &mut report)? {
         Next::Run(_, moves) => Ok(Reached::By(moves)),
         Next::None => Ok(Reached::Never),

@@ -113,9 +113,49 @@ fn branches(domain: &Domain) {
     }
 }
 
+/// Two nodes that look whether a message has come. Nothing of the one depends on the other, but both together are wrong.
+fn two_that_look(domain: &Domain) {
+    let own = domain.initialize("T0").endpoint_create(0);
+    let lookers = [1, 2].map(|port| {
+        let node = domain.initialize(&format!("L{port}"));
+        own.msg_send(port, 7);
+        thread::spawn(move || {
+            let own = node.endpoint_create(port);
+            let pending = own.msg_recv_i().test() == Status::Pending;
+            own.msg_send(0, i64::from(pending));
+        })
+    });
+    own.msg_recv().plus(own.msg_recv()).equals(2).negated().assert("a message has come");
+    for looker in lookers {
+        looker.join().unwrap();
+    }
+}
+
+/// A decision with as many sides as there are senders.
+fn by_value(domain: &Domain) {
+    let senders = [1, 2, 3, 4].map(|port| {
+        let node = domain.initialize(&format!("S{port}"));
+        thread::spawn(move || node.endpoint_create(port).msg_send(0, i64::from(port)))
+    });
+    let own = domain.initialize("R").endpoint_create(0);
+    if own.msg_recv().get() == 3 {
+        own.msg_recv().equals(2).negated().assert("2 does not come after 3");
+    }
+    for sender in senders {
+        sender.join().unwrap();
+    }
+}
+
 #[test]
 fn the_other_sides_of_branches_are_asked_for() {
-    for (program, name) in [(branches as fn(&Domain), "branches"), (first_come, "first_come"), (example, "example")] {
+    let programs = [
+        (branches as fn(&Domain), "branches"),
+        (first_come, "first_come"),
+        (example, "example"),
+        (two_that_look, "two_that_look"),
+        (by_value, "by_value"),
+    ];
+    for (program, name) in programs {
         let mut bug = false;
         let mut record =
             |guide: &Guide| mcapi::record_guided(&guide_of(guide), program).map_err(|report| report.to_string());
