@@ -147,3 +147,11 @@ fn constant_records_are_their_fields() {
         assert_eq!(diagnostics[0].code, code, "{wrong}: {diagnostics:?}");
     }
 }
+
+#[test]
+fn a_field_of_one_of_two_references_is_no_field_of_a_constant() {
+    let source = "record P { x: int } init { let a = new P { x: 1 }; let b = new P { x: 2 }; let c = any 0..1; \
+                  let v = (if c == 0 { a } else { b }).x; assert v > 0; }";
+    let found = unparse(&compiled(source)).expect("it can be written");
+    assert!(found.contains("(if c == 0 { a } else { b }).x"), "{found}");
+}

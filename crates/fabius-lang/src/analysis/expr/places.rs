@@ -123,7 +123,10 @@ impl Checker<'_> {
             return None;
         };
         let ty = fields[i].ty.clone();
-        if let Some(value) = field_of_constant(&base_expr, i, &ty) {
+        // A reference is followed.
+        if let Type::Record(_) = base_expr.ty
+            && let Some(value) = field_of_constant(&base_expr, i, &ty)
+        {
             return Some(Expr { span: self.at(span), ..value });
         }
         let place = self.base_place(base_expr, base.span)?;
@@ -223,7 +226,9 @@ fn field_of_constant(e: &Expr, field: usize, ty: &Type) -> Option<Expr> {
         ExprKind::IfElse(c, a, b) => {
             let part = |e: &Expr| match &e.kind {
                 // Where the index is outside of the constant: see `element_of_constant`.
-                ExprKind::Read(place) => Some(extend(place.clone(), Projection::Field(field), widen(ty), place.span)),
+                ExprKind::Read(place) if matches!(place.base, Base::Local(_)) => {
+                    Some(extend(place.clone(), Projection::Field(field), widen(ty), place.span))
+                }
                 _ => field_of_constant(e, field, ty),
             };
             let kind = ExprKind::IfElse(c.clone(), part(a)?.into(), part(b)?.into());
