@@ -24,7 +24,7 @@ macro_rules! shared {
                         Err(_) => unreachable!(),
                     },
                 );
-                if in_program() && !is_alone() {
+                if in_program() {
                     $act(stringify!($name), object, pc);
                 }
                 NEXT.address()
@@ -90,11 +90,15 @@ fn is_alone() -> bool {
 }
 
 fn changes(name: &'static str, what: usize, pc: usize) {
-    point(Op::new(name, pc).on(of_library(what)));
+    if !is_alone() {
+        point(Op::new(name, pc).on(of_library(what)));
+    }
 }
 
 fn looks_at(name: &'static str, what: usize, pc: usize) {
-    point(Op::new(name, pc).reads(of_library(what)));
+    if !is_alone() {
+        point(Op::new(name, pc).reads(of_library(what)));
+    }
 }
 
 unsafe extern "C" {
@@ -108,7 +112,10 @@ fn uses_stream(name: &'static str, stream: usize, pc: usize) {
     if stream == 0 || unsafe { [stdin, stdout, stderr] }.contains(&stream) {
         return;
     }
-    point(Op::new(name, pc).on(stream).when(Wait::Stream));
+    // Who has ended may have left the stream locked.
+    if !is_alone() || rt().streams.contains_key(&stream) {
+        point(Op::new(name, pc).on(stream).when(Wait::Stream));
+    }
     // The library locks the stream during the call.
     let rt = rt();
     rt.clocks.acquire(rt.current, stream);
