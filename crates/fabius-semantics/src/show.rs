@@ -6,7 +6,7 @@ use crate::layout::Layout;
 use crate::rules::scope_of;
 use crate::value::{TaskId, Value};
 use fabius_explore::system::{ANONYMOUS, BufferId, DECLARED_BUFFER};
-use fabius_lang::program::{ExprKind, Program, Stmt, Type};
+use fabius_lang::program::{Base, ExprKind, Local, Place, Program, Projection, Stmt, Type};
 use fabius_lang::walk;
 use fabius_trace::{Change, LaneKind, Scope as Owner};
 use std::collections::HashMap;
@@ -256,7 +256,9 @@ pub(crate) fn values_in(program: &Program, config: &Config, n: BufferId, stmt: &
     let mut out: Vec<String> = Vec::new();
     for e in walk::expressions(stmt) {
         walk::each(e, &mut |x| {
-            if let ExprKind::Read(place) = &x.kind {
+            if let ExprKind::Read(place) = &x.kind
+                && !task.frames.last().is_some_and(|f| is_outside_of_a_constant(&program.procs[f.proc].locals, place))
+            {
                 let mut scope: Scope<'_> = scope_of(program, &layout, config, n, task);
                 let text = one_line(place.span.text(&program.source));
                 if let Ok(value) = scope.eval(x)
@@ -272,6 +274,13 @@ pub(crate) fn values_in(program: &Program, config: &Config, n: BufferId, stmt: &
         });
     }
     out
+}
+
+/// Whether it stands for an element that a constant does not have: the front end asks an array without values for it, whose
+/// values are nobody's.
+fn is_outside_of_a_constant(locals: &[Local], place: &Place) -> bool {
+    let is_index = |step: &Projection| matches!(step, Projection::Index { .. });
+    matches!(place.base, Base::Local(l) if locals[l].name.starts_with('$')) && place.path.iter().any(is_index)
 }
 
 /// Text on one line, with single spaces.

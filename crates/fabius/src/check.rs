@@ -20,7 +20,8 @@ use std::time::Instant;
 
 /// Checks a test under every schedule, those with the fewest preemptions first.
 ///
-/// The answer of a test that does not fail says within which bounds. See [`Config`] for other strategies, and
+/// A bug that is found only when the budget for these is used up (see [`Config`]) need not have the fewest. The answer of a test
+/// that does not fail says within which bounds. See [`Config`] for other strategies, and
 /// [`Config::environment`] for the variables that choose one.
 ///
 /// # Panics

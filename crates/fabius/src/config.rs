@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// How a test is checked. The default: all executions in the order of their preemptions; when the budget of executions is used
-/// up, as many again without a bound and without what commutes, which in some tests are all; and then a number of random ones.
+/// up, as many again without a bound and without what commutes, by one thread, which in some tests are all; and then a number of
+/// random ones.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub(crate) plan: Plan,
@@ -158,7 +159,7 @@ impl Config {
         Config { plan: Plan::Walks(strategy), executions: Some(executions), ..self }
     }
 
-    /// At most so many executions.
+    /// At most so many executions in the order of the strategy. The default then turns to random ones at once.
     pub fn executions(self, executions: u64) -> Config {
         Config { executions: Some(executions), ..self }
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 pub struct Report {
     /// The answer. [`Verdict::Verified`]: every execution was explored; under which memory, the text says.
     pub verdict: Verdict,
-    /// What was explored at each value of the bound.
+    /// What was explored at each value of the bound. The last may be unfinished, and counts what was then explored without a bound.
     pub levels: Vec<LevelStats>,
     /// Distinct happens-before relations after so many executions, if they were explored in one way only: some points of the
     /// curve, and its end.

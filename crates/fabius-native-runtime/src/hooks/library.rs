@@ -71,12 +71,12 @@ shared! {
         getenv secure_getenv;
     "rdi" => uses_stream:
         fflush fclose fgetc getc _IO_getc fprintf vfprintf __fprintf_chk __vfprintf_chk fscanf vfscanf
-        __isoc99_fscanf __isoc99_vfscanf fseek fseeko fseeko64 ftell ftello ftello64 rewind fgetpos fsetpos
+        __isoc99_fscanf __isoc99_vfscanf __isoc23_fscanf __isoc23_vfscanf fwprintf vfwprintf fwscanf fgetwc getwc fseek fseeko fseeko64 ftell ftello ftello64 rewind fgetpos fsetpos
         feof ferror clearerr setvbuf setbuf fgetc_unlocked getc_unlocked;
     "rsi" => uses_stream:
-        fputc putc _IO_putc fputs ungetc fputc_unlocked putc_unlocked fputs_unlocked;
+        fputc putc _IO_putc fputs fputwc putwc fputws ungetc ungetwc fputc_unlocked putc_unlocked fputs_unlocked;
     "rdx" => uses_stream:
-        fgets getline fgets_unlocked;
+        fgets fgetws getline fgets_unlocked;
     "rcx" => uses_stream:
         fread fwrite fread_unlocked fwrite_unlocked getdelim __getdelim __fgets_chk;
     "r8" => uses_stream:

@@ -158,11 +158,13 @@ fn text_is_on_one_line() {
 
 #[test]
 fn messages_of_all_faults() {
-    let d = "record R { f: int } var x: 0..3; var a: [int; 2]; var r: ref R; var z: int; var m: lock; var i: int = 2;";
+    let d = "record R { f: int } var x: 0..3; var a: [int; 2]; var r: ref R; var z: int; var m: lock; var i: int = 2; \
+             const T = [1, 2];";
     let cases = [
         ("x = 4;", 1, BugKind::RangeOverflow, "a value outside the range of its variable: `x = 4`"),
         ("a[i] = 1;", 2, BugKind::IndexOutOfBounds, "index out of bounds: `a[i]` (`i` is 2"),
         ("r.f = 1;", 2, BugKind::NullDereference, "`null` has no fields and no end: `r.f` (`r` is null"),
+        ("let j = z + 1; assert T[j] == 1;", 1, BugKind::Assertion, "assertion failed: `T[j] == 1` (`j` is 1)"),
         ("let t = 1 / z;", 1, BugKind::DivisionByZero, "division by zero"),
         (
             "m.release();",
