@@ -193,6 +193,13 @@ fn wrong_once() -> Vec<(&'static str, Program)> {
                 &[Op::Load(0)],
             ]),
         ),
+        (
+            "only who sends without waiting looks whether a receiver waits",
+            Program {
+                channels: vec![Some(0)],
+                ..program(&[&[Op::RecvTimeout(0, 1), Op::TryRecv(0)], &[Op::ParkTimeout(1)]])
+            },
+        ),
         ("yields in a row", program(&[&[], &[Op::Give(Hint::Yield), Op::Give(Hint::Spin), Op::Store(0, 1)], reader])),
     ]
 }

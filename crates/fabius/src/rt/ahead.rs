@@ -97,7 +97,7 @@ impl Rt {
 
     /// Whether a step may include others.
     pub fn goes_ahead_at_all(&self) -> bool {
-        let plain = Refine::RELEASES.0 | Refine::COUNTS.0 | Refine::ENDS.0 | Refine::WAITS.0;
+        let plain = Refine::RELEASES.0 | Refine::RECEIVERS.0 | Refine::COUNTS.0 | Refine::ENDS.0 | Refine::WAITS.0;
         self.settings.refine.0 & !plain == 0 && !self.settings.record && self.orders.is_none()
     }
 

@@ -329,7 +329,7 @@ pub(crate) fn part(op: Op, seen_by: Refine) {
     if with(|rt| rt.settings.refine.contains(seen_by)) == Some(true) {
         point(op);
     } else {
-        if seen_by == Refine::RELEASES {
+        if let Refine::RELEASES | Refine::RECEIVERS = seen_by {
             with(|rt| rt.put_in_order(&op));
         }
         also(op);

@@ -22,6 +22,8 @@ impl Refine {
     pub const WAITS: Refine = Refine(32);
     /// An ordering is weaker than sequentially consistent: operations on atomics may deviate. Goes with [`Refine::RACES`].
     pub const WEAK: Refine = Refine(64);
+    /// `try_send` sees whether a receiver waits where a channel has no room.
+    pub const RECEIVERS: Refine = Refine(128);
 
     pub fn contains(self, other: Refine) -> bool {
         self.0 & other.0 == other.0

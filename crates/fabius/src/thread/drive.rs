@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Everything that a test could look at is a scheduling point, so that no execution has to be begun anew.
 const SETTINGS: Settings = Settings {
-    refine: Refine(Refine::RELEASES.0 | Refine::COUNTS.0 | Refine::RACES.0),
+    refine: Refine(Refine::RELEASES.0 | Refine::RECEIVERS.0 | Refine::COUNTS.0 | Refine::RACES.0),
     record: false,
     deviations: 0,
     spurious: false,

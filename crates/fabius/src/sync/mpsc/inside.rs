@@ -119,7 +119,7 @@ impl<T> Inside<T> {
 
     /// As in std.
     pub fn try_send(&self, value: T, at: &'static Location<'static>) -> Result<(), TrySendError<T>> {
-        rt::observe(Refine::RELEASES);
+        rt::observe(Refine::RELEASES.with(Refine::RECEIVERS));
         rt::point(Op::write("try_send", self.0.id(), at).ordered());
         let sent = self.with(|state| {
             if !state.receiver {
@@ -160,7 +160,7 @@ impl<T> Receiver<T> {
         let waits = channel.with(|state| state.capacity == Some(0) && state.messages.is_empty() && state.senders > 0);
         if waits {
             // What `try_send` looks for.
-            rt::part(Op::write("receive", id, at), Refine::RELEASES);
+            rt::part(Op::write("receive", id, at), Refine::RECEIVERS);
         }
         channel.with(|state| state.receiving += 1);
         let timed_out = rt::point(Op::write("recv", id, at).when(channel, has_news::<T>).until(deadline));
