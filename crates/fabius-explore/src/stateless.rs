@@ -50,11 +50,27 @@ pub fn search<S>(system: &S, options: &Options, monitor: &Monitor<'_>, listener:
 where
     S: System + Sync,
 {
+    let mut search = begin(system, options, monitor, listener);
+    search.go_on_to(options.executions);
+    search.outcome()
+}
+
+/// Begins a search, without an execution. However many [`Options::executions`] there may be: [`Search::go_on_to`] says that.
+pub fn begin<'a, S>(
+    system: &'a S,
+    options: &'a Options,
+    monitor: &'a Monitor<'a>,
+    listener: Listener<'a, S::State>,
+) -> Search<'a, S>
+where
+    S: System + Sync,
+{
     let context = Context { system, options, compare: None, is_symmetric: false };
     let reduces = options.reduction != Reduction::None
         && system.announces()
         && options.strategy == Strategy::Iterative
         && options.scheduler == SchedulerKind::Bag;
+    let in_order = options.strategy == Strategy::Iterative;
     let search = Search {
         context,
         monitor,
@@ -63,8 +79,15 @@ where
         wake: Condvar::new(),
         reached: reduces.then(Reached::default),
         began: Instant::now(),
+        most: None,
+        bound: if in_order { 0 } else { options.max.unwrap_or(u32::MAX) },
+        levels: Vec::new(),
+        completed: None,
+        exhausted: false,
+        is_over: false,
     };
-    search.run()
+    search.lock().work.push(Item::new(Box::default(), 0, None));
+    search
 }
 
 #[derive(Default)]
@@ -100,7 +123,8 @@ impl Shared {
     }
 }
 
-struct Search<'a, S: System> {
+/// A search under way.
+pub struct Search<'a, S: System> {
     context: Context<'a, S>,
     monitor: &'a Monitor<'a>,
     listener: Listener<'a, S::State>,
@@ -108,6 +132,16 @@ struct Search<'a, S: System> {
     wake: Condvar,
     reached: Option<Reached>,
     began: Instant,
+    /// After how many executions it pauses.
+    most: Option<u64>,
+    /// What the executions of this level cost at most.
+    bound: u32,
+    /// Those that are done.
+    levels: Vec<LevelStats>,
+    completed: Option<u32>,
+    exhausted: bool,
+    /// Whether nothing is left within the bounds.
+    is_over: bool,
 }
 
 impl<S: System + Sync> Search<'_, S> {
@@ -115,52 +149,73 @@ impl<S: System + Sync> Search<'_, S> {
         self.shared.lock().expect("no worker has panicked")
     }
 
-    fn run(self) -> Outcome {
+    /// Goes on until so many executions have been run in all, or until the search ends. Says whether it has only paused.
+    pub fn go_on_to(&mut self, executions: Option<u64>) -> bool {
+        self.most = executions;
         let options = self.context.options;
-        let in_order = options.strategy == Strategy::Iterative;
-        let mut levels = Vec::new();
-        let mut completed = None;
-        let mut exhausted = false;
-        self.lock().work.push(Item::new(Box::default(), 0, None));
-        let mut bound = if in_order { 0 } else { options.max.unwrap_or(u32::MAX) };
-        loop {
-            self.level(bound);
-            let mut shared = self.lock();
-            let shown = if in_order { bound } else { options.max.unwrap_or(0) };
-            levels.push(LevelStats {
-                bound: shown,
-                executions: shared.executions,
-                states: shared.signatures.len() as u64,
-                transitions: shared.transitions,
-            });
-            if shared.bug.is_some() || shared.cut.is_some() {
-                break;
+        while !self.is_over {
+            {
+                let mut shared = self.lock();
+                if shared.cut == Some(Cut::Executions) {
+                    shared.cut = None;
+                    self.must_stop(&mut shared);
+                }
             }
-            if shared.limit.is_none() {
-                completed = Some(shown);
+            self.level(self.bound);
+            let mut shared = self.lock();
+            if shared.bug.is_some() || shared.cut.is_some() {
+                return shared.bug.is_none() && shared.cut == Some(Cut::Executions);
             }
             if let Some(reached) = &self.reached {
                 // What came to the same in the meantime need not be counted as left.
                 shared.next.retain(|item| item.comes_to.is_none_or(|class| !reached.is_beaten(class, item.cost)));
             }
-            if shared.next.is_empty() {
-                exhausted = true;
-                break;
-            }
-            if !in_order || options.max == Some(bound) {
-                break;
-            }
+            let (this, is_whole, nothing_is_left) =
+                (self.stats(&shared), shared.limit.is_none(), shared.next.is_empty());
             shared.work = std::mem::take(&mut shared.next);
-            bound += 1;
+            drop(shared);
+            self.completed = if is_whole { Some(this.bound) } else { self.completed };
+            self.levels.push(this);
+            self.exhausted = nothing_is_left;
+            self.is_over =
+                nothing_is_left || options.strategy != Strategy::Iterative || options.max == Some(self.bound);
+            self.bound = if self.is_over { self.bound } else { self.bound + 1 };
+        }
+        false
+    }
+
+    /// What was explored up to the level that is being explored.
+    fn stats(&self, shared: &Shared) -> LevelStats {
+        let Options { strategy, max, .. } = self.context.options;
+        LevelStats {
+            bound: if *strategy == Strategy::Iterative { self.bound } else { max.unwrap_or(0) },
+            executions: shared.executions,
+            states: shared.signatures.len() as u64,
+            transitions: shared.transitions,
+        }
+    }
+
+    /// How many there have been.
+    pub fn executions(&self) -> u64 {
+        self.lock().executions
+    }
+
+    /// What was found.
+    pub fn outcome(mut self) -> Outcome {
+        if !self.is_over {
+            let this = self.stats(&self.lock());
+            self.levels.push(this);
         }
         let shared = self.shared.into_inner().expect("no worker has panicked");
-        let cut = shared.cut.or(shared.limit);
+        // Of a system that behaves differently, nothing else is known.
+        let differs = shared.limit.filter(|limit| *limit == Cut::Nondeterminism);
+        let cut = differs.or(shared.cut).or(shared.limit);
         Outcome {
-            exhausted: exhausted && cut.is_none(),
+            exhausted: self.exhausted && cut.is_none(),
             cut: if shared.bug.is_some() { None } else { cut },
             bug: shared.bug,
-            levels,
-            completed,
+            levels: self.levels,
+            completed: self.completed,
             memory: 0,
             finals: shared.executions,
             reduced: 0,
@@ -234,7 +289,7 @@ impl<S: System + Sync> Search<'_, S> {
             shared.cut.get_or_insert(Cut::Interrupted);
         }
         let left = !(shared.work.is_empty() && shared.next.is_empty() && shared.busy == 0);
-        if left && self.context.options.executions.is_some_and(|most| shared.executions >= most) {
+        if left && self.most.is_some_and(|most| shared.executions >= most) {
             shared.cut.get_or_insert(Cut::Executions);
         }
         if !shared.executions.is_multiple_of(64) && self.context.options.deadline.is_none() {
@@ -430,12 +485,14 @@ impl<S: System + Sync> Search<'_, S> {
             if run.steps() >= options.max_steps {
                 return Some(Stop::Cut(Cut::Steps));
             }
-            if (run.steps() % 256 == 255 || self.context.system.was_slow(&run.node.state))
+            self.context.moves(&run.node, moves);
+            // To look at the clock costs less than to leave so many moves for later.
+            let takes_long = moves.len() > 64 || self.context.system.was_slow(&run.node.state);
+            if (takes_long || run.steps() % 256 == 255)
                 && let Some(cut) = self.monitor.cut(options)
             {
                 return Some(Stop::Cut(cut));
             }
-            self.context.moves(&run.node, moves);
             // With a scheduler that picks one that waits there are delays even if nobody can go on.
             if moves.is_empty() || options.scheduler != SchedulerKind::Bag && self.context.is_final(&run.node) {
                 return self.end(run, out);

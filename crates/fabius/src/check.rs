@@ -4,6 +4,7 @@
 use crate::answer;
 use crate::command;
 use crate::config::{Config, DEFAULT_EXECUTIONS, DEFAULT_WALKS, Plan};
+use crate::in_turns;
 use crate::replay;
 use crate::report::{Report, at_most};
 use crate::rerun::{self, Twice};
@@ -20,8 +21,8 @@ use std::time::Instant;
 
 /// Checks a test under every schedule, those with the fewest preemptions first.
 ///
-/// A bug that is found only when the budget for these is used up (see [`Config`]) need not have the fewest. The answer of a test
-/// that does not fail says within which bounds. See [`Config`] for other strategies, and
+/// A bug that is found only without a bound (see [`Config`]) need not have the fewest. The answer of a test that does not fail
+/// says within which bounds. See [`Config`] for other strategies, and
 /// [`Config::environment`] for the variables that choose one.
 ///
 /// # Panics
@@ -156,7 +157,12 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
     match config.plan {
         Plan::Iterative { bound, scheduler, max } => {
             let options = Options { bound, scheduler, max, ..base };
-            let search = stateless::search(system, &options, &monitor, &note);
+            let is_without_limit = bound == Bound::Preemptions && max.is_none();
+            let search = if is_without_limit && optimal_is_sound(config, system) {
+                in_turns::search(system, &options, &monitor, &note)
+            } else {
+                stateless::search(system, &options, &monitor, &note)
+            };
             Explored { search: Some(search), walks: None, options, first: first.into_inner() }
         }
         Plan::Exhaustive => {
@@ -174,17 +180,17 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
             Explored { search: None, walks: Some(walk::search(system, &options, &monitor)), options, first: None }
         }
         Plan::Default => {
-            let executions = Some(config.executions.unwrap_or(DEFAULT_EXECUTIONS));
-            let options = Options { executions, ..base.clone() };
-            let mut search = stateless::search(system, &options, &monitor, &note);
-            let is_used_up = |search: &Outcome| search.bug.is_none() && search.cut == Some(Cut::Executions);
-            if config.executions.is_none() && is_used_up(&search) && optimal_is_sound(config, system) {
-                let unbounded = Options { bound: Bound::None, ..options.clone() };
-                let mut all = optimal::search(system, &unbounded, &monitor, &note);
-                all.bug = all.bug.map(|bug| shrink::find(system, &options, &bug.schedule).unwrap_or(bug));
-                search = after(search, all);
-            }
-            let walks = is_used_up(&search).then(|| {
+            let in_turns = config.executions.is_none() && optimal_is_sound(config, system);
+            let executions =
+                config.executions.unwrap_or(if in_turns { 2 * DEFAULT_EXECUTIONS } else { DEFAULT_EXECUTIONS });
+            let options = Options { executions: Some(executions), ..base.clone() };
+            let search = if in_turns {
+                in_turns::search(system, &options, &monitor, &note)
+            } else {
+                stateless::search(system, &options, &monitor, &note)
+            };
+            let is_used_up = search.bug.is_none() && search.cut == Some(Cut::Executions);
+            let walks = is_used_up.then(|| {
                 let options = Options { strategy: Strategy::Random, executions: Some(DEFAULT_WALKS), ..base };
                 walk::search(system, &options, &monitor)
             });
@@ -199,19 +205,6 @@ fn optimal_is_sound(config: &Config, system: &Test<'_>) -> bool {
     let refine = system.settings.refine;
     let both = Refine::RELEASES.with(Refine::WAITS);
     config.reduction && !refine.contains(Refine::YIELDS) && !refine.contains(Refine::WEAK) && !refine.contains(both)
-}
-
-/// What was explored in the order of cost, and then without a bound: a test may have fewer classes than there are executions
-/// within the first bounds.
-fn after(search: Outcome, all: Outcome) -> Outcome {
-    let (mut levels, new) = (search.levels, all.levels.last().copied().unwrap_or_default());
-    if let Some(last) = levels.last_mut() {
-        last.executions += new.executions;
-        last.transitions += new.transitions;
-        // Of both, some may be the same.
-        last.states = last.states.max(new.states);
-    }
-    Outcome { levels, completed: search.completed, growth: Vec::new(), ..all }
 }
 
 fn conclude(
@@ -246,6 +239,7 @@ fn conclude(
         replay: None,
         text: None,
         saved: None,
+        nothing_ends: explored.search.is_some() && explored.first.is_none(),
         stale: system.settings.refine.contains(Refine::WEAK).then_some(config.deviations),
     };
     if let Some(found) = outcomes().find_map(|o| o.bug.as_ref()) {

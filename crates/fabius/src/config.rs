@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// How a test is checked. The default: all executions in the order of their preemptions; when the budget of executions is used
-/// up, as many again without a bound and without what commutes, by one thread, which in some tests are all; and then a number of
+/// How a test is checked. The default: executions in the order of their preemptions, and in turns with that as many without a
+/// bound and without what commutes, by one thread, until either has seen them all; when the budget is used up, a number of
 /// random ones.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -33,7 +33,7 @@ pub struct Config {
 /// In which order executions are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plan {
-    /// Iterative preemption bounding, then optimal reduction, then random walks.
+    /// Iterative preemption bounding and optimal reduction in turns, then random walks.
     Default,
     /// In the order of cost.
     Iterative { bound: Bound, scheduler: SchedulerKind, max: Option<u32> },
@@ -65,7 +65,7 @@ impl Default for Config {
     }
 }
 
-/// Executions that the default makes in the order of preemptions, and without a bound after that.
+/// Executions that the default makes in the order of preemptions, and as many without a bound.
 pub(crate) const DEFAULT_EXECUTIONS: u64 = 20_000;
 
 /// Executions at random that the default makes after that, and random strategies unless told otherwise.
@@ -111,7 +111,8 @@ impl Config {
         Config { plan: Plan::Iterative { bound, scheduler, max: Some(max) }, ..self }
     }
 
-    /// All executions in the order of preemptions, without a limit.
+    /// All executions in the order of preemptions, without a limit, and in turns with that as many without what commutes,
+    /// until either has seen them all.
     pub fn iterative_preemptions(self) -> Config {
         Config { plan: Plan::Iterative { bound: Bound::Preemptions, scheduler: SchedulerKind::Bag, max: None }, ..self }
     }

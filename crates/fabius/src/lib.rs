@@ -68,6 +68,7 @@ mod environment;
 pub mod extend;
 pub mod future;
 pub mod hint;
+mod in_turns;
 mod local;
 pub mod mcapi;
 mod replay;

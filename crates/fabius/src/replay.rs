@@ -71,6 +71,7 @@ pub(crate) fn report(
             text: None,
             growth: Vec::new(),
             saved: None,
+            nothing_ends: false,
             stale: None,
         };
         if let Some(limit) = limit {

@@ -543,3 +543,19 @@ fn a_fault_of_the_test_ends_the_process_as_ever() {
     let (text, status) = run_alone("follows_a_null_pointer");
     assert!(status.is_none() && !text.contains("overflow") && !text.contains("test result: ok"), "{status:?} {text}");
 }
+
+#[test]
+fn a_bound_within_which_nothing_ends_says_so() {
+    let explored = |config: Config| {
+        config.explore(|| {
+            let other = thread::spawn(|| AtomicUsize::new(0).load(SeqCst));
+            other.join().unwrap();
+        })
+    };
+    let text = |config| explored(config).to_string();
+    assert!(
+        text(Config::new().depth(0))
+            .contains("within 0 steps, under sequential consistency, but none comes to its end")
+    );
+    assert!(!text(Config::new().delays(0)).contains("comes to its end"));
+}

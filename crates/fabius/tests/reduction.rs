@@ -276,11 +276,37 @@ fn seen_by_readers(n: usize) -> u32 {
     readers.into_iter().enumerate().map(|(n, r)| u32::from(r.join().unwrap() == 42) << n).sum()
 }
 
-/// Within the first bounds there are far more executions than classes without a bound: those are looked at, too, before chance is.
+/// Within the first bounds there are far more executions than classes without a bound: both are looked at in turns, so that
+/// twice as many executions as there are classes are enough, and what one of the two makes alone.
 #[test]
-fn the_default_ends_where_there_are_few_classes() {
-    let report = Config::new().explore(|| readers(10));
-    assert!(report.verdict == fabius::Verdict::Verified && report.walks == 0, "{report}");
+fn what_has_few_classes_is_verified_after_twice_as_many_executions() {
+    let few: [(&(dyn Fn() + Sync), u64); 3] =
+        [(&|| readers(10), 1024), (&|| last_zero(7), 320), (&|| pairs_of_independent_writes(4), 16)];
+    for config in [Config::new(), Config::new().iterative_preemptions()] {
+        for (test, classes) in few {
+            let report = config.explore(test);
+            assert!(report.verdict == fabius::Verdict::Verified && report.walks == 0, "{report}");
+            assert!(report.executions <= 2 * classes + classes / 8 + 192, "{classes} classes: {report}");
+        }
+    }
+}
+
+/// Each two threads write one variable.
+fn pairs_of_independent_writes(pairs: usize) {
+    let array: Arc<Vec<AtomicU32>> = Arc::new((0..pairs).map(|_| AtomicU32::new(0)).collect());
+    together(
+        (0..2 * pairs)
+            .map(|n| {
+                let array = array.clone();
+                thread::spawn(move || array[n / 2].store(1, SeqCst))
+            })
+            .collect(),
+    );
+}
+
+/// A bug that is many executions away in the order of preemptions, and few without a bound.
+#[test]
+fn a_bug_that_only_the_search_without_a_bound_meets_is_priced() {
     let report = Config::new().explore(|| {
         let seen = seen_by_readers(12);
         assert_ne!(seen, 0b0101_0101_0101);

@@ -58,13 +58,15 @@ fn kept() -> MutexGuard<'static, Kept> {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps the stack of a thread that goes on no more, as long as anything refers to it. Frames of the test lie above an
-/// address; 0 if none is known.
-pub(super) fn keep(fiber: Box<Fiber>, lowest: usize) {
+/// Keeps the stacks of threads that go on no more, as long as anything refers to them. Frames of the test lie above the
+/// address that comes with each; 0 if none is known.
+pub(super) fn keep(fibers: Vec<(Box<Fiber>, usize)>) {
     let mut kept = kept();
-    let before = kept.all;
-    kept.all += 1;
-    kept.stacks.push(Still { fiber, from: words::number(lowest), before });
+    for (fiber, lowest) in fibers {
+        let before = kept.all;
+        kept.all += 1;
+        kept.stacks.push(Still { fiber, from: words::number(lowest), before });
+    }
     if kept.stacks.len() >= kept.limit {
         kept.give_back();
     }

@@ -158,11 +158,13 @@ impl Drop for Execution {
         // SAFETY: it was made from a box, and nobody refers to it.
         let mut rt = unsafe { Box::from_raw(self.0) };
         object::is_over();
-        for thread in rt.threads.drain(..) {
+        let given_up = rt.threads.drain(..).filter_map(|thread| {
             std::mem::forget(thread.locals);
-            if let Some(fiber) = thread.fiber {
-                abandoned::keep(fiber, if thread.op.is_null() { 0 } else { thread.lowest });
-            }
+            thread.fiber.map(|fiber| (fiber, if thread.op.is_null() { 0 } else { thread.lowest }))
+        });
+        let given_up: Vec<_> = given_up.collect();
+        if !given_up.is_empty() {
+            abandoned::keep(given_up);
         }
         rt.reset();
         SPARE.with(|spare| spare.borrow_mut().push(rt));
