@@ -16,12 +16,12 @@ use crate::node::{Context, Stop};
 use crate::prefixes::{Findings, Item, Priced, choices_at};
 use crate::reached::{Class, Reached};
 use crate::scheduler::Pick;
-use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy, Workers};
+use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
 use crate::system::{System, TaskId};
 use crate::taken::Taken;
 use fabius_trace::{Bound, LevelStats, SchedulerKind, Turn};
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -576,31 +576,4 @@ enum Repeated {
     Differs,
     /// It has come to what is explored elsewhere.
     Known,
-}
-
-/// Runs `one` for every number below `count` until it answers or it is time to stop, by several workers; the answer to the
-/// lowest number.
-pub(crate) fn first_of<T: Send>(
-    (jobs, workers): (usize, Workers),
-    count: u64,
-    stop: &AtomicBool,
-    one: impl Fn(u64) -> Option<T> + Sync,
-) -> Option<(u64, T)> {
-    let next = AtomicUsize::new(0);
-    let best: Mutex<Option<(u64, T)>> = Mutex::new(None);
-    let work = || loop {
-        let number = next.fetch_add(1, Ordering::Relaxed) as u64;
-        let beaten = best.lock().expect("no worker has panicked").as_ref().is_some_and(|(n, _)| *n < number);
-        if number >= count || beaten || stop.load(Ordering::Relaxed) {
-            return;
-        }
-        if let Some(answer) = one(number) {
-            let mut best = best.lock().expect("no worker has panicked");
-            if best.as_ref().is_none_or(|(n, _)| number < *n) {
-                *best = Some((number, answer));
-            }
-        }
-    };
-    (workers.0)(jobs, &work);
-    best.into_inner().expect("no worker has panicked")
 }

@@ -5,13 +5,12 @@ use crate::execution::{Execution, Spare};
 use crate::growth::Growth;
 use crate::node::{Context, Script, Stop};
 use crate::pick::{Known, Picker, needs_scouts};
-use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Strategy};
-use crate::stateless::first_of;
+use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Strategy, Workers};
 use crate::system::{System, TaskId};
 use fabius_trace::{LevelStats, Turn};
 use std::collections::HashSet;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Executions that a search makes unless it is told how many.
@@ -206,4 +205,31 @@ fn walk<S: System>(
     }
     (memory.script, memory.spare) = run.into_spare();
     Walked { bug: None, limit, steps, signature }
+}
+
+/// Runs `one` for every number below `count` until it answers or it is time to stop, by several workers; the answer to the
+/// lowest number.
+fn first_of<T: Send>(
+    (jobs, workers): (usize, Workers),
+    count: u64,
+    stop: &AtomicBool,
+    one: impl Fn(u64) -> Option<T> + Sync,
+) -> Option<(u64, T)> {
+    let next = AtomicUsize::new(0);
+    let best: Mutex<Option<(u64, T)>> = Mutex::new(None);
+    let work = || loop {
+        let number = next.fetch_add(1, Ordering::Relaxed) as u64;
+        let beaten = best.lock().expect("no worker has panicked").as_ref().is_some_and(|(n, _)| *n < number);
+        if number >= count || beaten || stop.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Some(answer) = one(number) {
+            let mut best = best.lock().expect("no worker has panicked");
+            if best.as_ref().is_none_or(|(n, _)| number < *n) {
+                *best = Some((number, answer));
+            }
+        }
+    };
+    (workers.0)(jobs, &work);
+    best.into_inner().expect("no worker has panicked")
 }
