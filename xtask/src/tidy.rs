@@ -6,6 +6,7 @@
 //! 4. Every dependency from outside has a line of reason in `docs/dependencies.md`.
 //! 5. Every corpus program and example states what is expected of it.
 //! 6. The files of a crate import each other in one direction.
+//! 7. Where a crate lists its tests (`autotests = false`), each file of tests is listed, or is a module of `tests/all.rs`.
 
 use crate::circles;
 use serde_json::Value;
@@ -84,7 +85,7 @@ const MAX_LINES: usize = 600;
 /// Runs all checks on the workspace in the current directory and prints what is wrong.
 pub fn run() -> ExitCode {
     let mut problems = Vec::new();
-    for check in [imports, techniques, lengths, dependencies, expectations, directions] {
+    for check in [imports, techniques, lengths, dependencies, expectations, directions, tests] {
         if let Err(error) = check(&mut problems) {
             problems.push(error);
         }
@@ -252,6 +253,23 @@ fn directions(problems: &mut Vec<String>) -> Result<(), String> {
             let names: Vec<String> =
                 circle.iter().map(|m| if m.is_empty() { "the root".into() } else { m.join("::") }).collect();
             problems.push(format!("files of {name} import each other in a circle: {}", names.join(", ")));
+        }
+    }
+    Ok(())
+}
+
+fn tests(problems: &mut Vec<String>) -> Result<(), String> {
+    for manifest in files(&["crates"], "toml")? {
+        let (listed, folder) = (read(&manifest)?, manifest.with_file_name("tests"));
+        if !listed.contains("autotests = false") {
+            continue;
+        }
+        let all = read(folder.join("all.rs"))?;
+        for path in files(&[&folder.to_string_lossy()], "rs")?.iter().filter(|path| path.parent() == Some(&folder)) {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            if !listed.contains(&format!("\"tests/{name}.rs\"")) && !all.contains(&format!("mod {name};")) {
+                problems.push(format!("{} is not run: `tests/all.rs` does not name it", path.display()));
+            }
         }
     }
     Ok(())

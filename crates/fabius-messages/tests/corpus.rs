@@ -1,9 +1,7 @@
 //! Every trace of the corpus and the examples does what its header says, by every encoding, and, where there are few enough
 //! states, by exploration. The traces of the families are those that the testkit makes.
 
-mod common;
-
-use common::{encodings, explored, parse, report, root};
+use crate::common::{encodings, explored, parse, report, root};
 use fabius_messages::semantics::Buffering;
 use fabius_messages::{Plan, Property};
 use fabius_trace::Verdict;

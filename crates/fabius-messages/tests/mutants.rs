@@ -1,8 +1,6 @@
 //! The rules of the paper as printed, or left out: each is caught. What allows too much is repaired by refinement.
 
-mod common;
-
-use common::{explored, has_bug, parse, report};
+use crate::common::{explored, has_bug, parse, report};
 use fabius_messages::encode::Encoding;
 use fabius_messages::encode::match_pair::{Asserts, Fifo, Reading, SentBefore, Unmatched};
 use fabius_messages::pairs::Precision;

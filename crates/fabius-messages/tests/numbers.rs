@@ -1,8 +1,6 @@
 //! Numbers of 64 bits: all of them can be written, and a run that leaves them is never called verified.
 
-mod common;
-
-use common::{encodings, parse, report};
+use crate::common::{encodings, parse, report};
 use fabius_messages::pairs::Precision;
 use fabius_messages::{Plan, Property};
 use fabius_trace::{Reason, Verdict};
@@ -88,7 +86,7 @@ fn what_is_not_executed_has_no_value() {
         let ctp = parse(program);
         for plan in plans() {
             let plan = Plan { property: Property::Deadlock, ..plan };
-            assert!(common::has_bug(&ctp, &plan), "{program}: {plan:?}");
+            assert!(crate::common::has_bug(&ctp, &plan), "{program}: {plan:?}");
         }
     }
 }
@@ -129,10 +127,10 @@ fn the_least_number_is_one_like_the_others() {
         ("x = 1 - - 1; assert x == 2 && -(-(5)) == 5;".into(), false),
     ] {
         let ctp = parse(&format!("node A {{ {program} }}"));
-        assert!(plans().iter().all(|plan| common::has_bug(&ctp, plan) == is_bug), "{program}");
+        assert!(plans().iter().all(|plan| crate::common::has_bug(&ctp, plan) == is_bug), "{program}");
     }
     let paper = format!("(ctp ((l0 (x := {least})) (l1 (assert (> x 0)))))");
-    assert!(common::has_bug(&parse(&paper), &Plan::default()));
+    assert!(crate::common::has_bug(&parse(&paper), &Plan::default()));
     // Its opposite is not.
     let ctp = parse(&format!("node A {{ x = -({least}); assert x < 0; }}"));
     for plan in plans() {

@@ -1,8 +1,6 @@
 //! The outcomes of 160 trace programs that were computed elsewhere, by exploration and by every encoding.
 
-mod common;
-
-use common::{encodings, feasible, has_bug, parse, root};
+use crate::common::{encodings, feasible, has_bug, parse, root};
 use fabius_explore::search::Options;
 use fabius_messages::ctp::Ctp;
 use fabius_messages::pairs::{self, Pairs};

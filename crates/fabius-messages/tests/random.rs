@@ -1,9 +1,7 @@
 //! Random traces: every encoding agrees with exploration, for every property and network, and the wrong readings of the
 //! printed rules do not.
 
-mod common;
-
-use common::{encodings, explored, parse, report};
+use crate::common::{encodings, explored, parse, report};
 use fabius_explore::search::{Monitor, Options};
 use fabius_messages::ctp::Ctp;
 use fabius_messages::pairs::Precision;

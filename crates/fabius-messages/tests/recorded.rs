@@ -1,8 +1,6 @@
 //! Rust programs: what exploration of the code finds, the solver finds on recorded runs.
 
-mod common;
-
-use common::{encodings, explored, guide_of, has_bug, parse};
+use crate::common::{encodings, explored, guide_of, has_bug, parse};
 use fabius::mcapi::{self, Domain, Status};
 use fabius::{Config, thread};
 use fabius_messages::paths::{Guide, cover};

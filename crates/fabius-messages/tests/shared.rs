@@ -1,11 +1,10 @@
 //! Programs whose nodes have to do with each other in other ways than by messages: a record says so, or is refused. Whatever
 //! `fabius trace` says of the records of a program, its exploration says, too.
 
-mod common;
 #[path = "common/programs.rs"]
 mod programs;
 
-use common::{encodings, guide_of, has_bug, parse};
+use crate::common::{encodings, guide_of, has_bug, parse};
 use fabius::mcapi::{self, Domain};
 use fabius::sync::atomic::{AtomicI64, Ordering};
 use fabius::sync::{Condvar, Mutex, mpsc};

@@ -1,8 +1,6 @@
 //! The facts of asynchronous programs that were computed elsewhere, found again by the machine and by the reference.
 
-mod direct;
-
-use direct::{Facts, Odometer, bounded_by_rounds, finals, of_config, options};
+use crate::direct::{Facts, Odometer, bounded_by_rounds, finals, of_config, options};
 use fabius_explore::dispatcher::{Dispatcher, Seen};
 use fabius_explore::system::{Choose, End, Snapshot, StepLog, System, TaskId};
 use fabius_machine::Machine;

@@ -1,9 +1,7 @@
 //! Translated programs have the facts of the programs that they come from, computed by the definitions; and readings of the
 //! rules that are wrong do not.
 
-mod direct;
-
-use direct::{Facts, bounded_by_rounds, finals, options};
+use crate::direct::{Facts, bounded_by_rounds, finals, options};
 use fabius_lang::program::*;
 use fabius_machine::Machine;
 use fabius_semantics::Reference;
