@@ -9,8 +9,10 @@
 //! limit on threads.
 
 pub mod cell;
+pub mod future;
 pub mod lazy_static;
 pub mod model;
+mod notify;
 
 pub use fabius::{alloc, hint};
 pub use model::model;
@@ -26,48 +28,6 @@ pub fn stop_exploring() {}
 
 /// Without effect: everything is explored. In loom, the rest of the execution does not branch.
 pub fn skip_branch() {}
-
-/// Futures.
-pub mod future {
-    pub use fabius::future::block_on;
-    use std::task::Waker;
-
-    /// loom's `AtomicWaker`, which takes the waker by value.
-    #[derive(Debug, Default)]
-    pub struct AtomicWaker(fabius::future::AtomicWaker);
-
-    impl AtomicWaker {
-        /// An empty place.
-        #[track_caller]
-        pub fn new() -> AtomicWaker {
-            AtomicWaker(fabius::future::AtomicWaker::new())
-        }
-
-        /// Leaves a waker, in place of an earlier one.
-        #[track_caller]
-        pub fn register(&self, waker: Waker) {
-            self.0.register(&waker);
-        }
-
-        /// Leaves a waker, in place of an earlier one.
-        #[track_caller]
-        pub fn register_by_ref(&self, waker: &Waker) {
-            self.0.register(waker);
-        }
-
-        /// Takes the waker and wakes the task, if there is one.
-        #[track_caller]
-        pub fn wake(&self) {
-            self.0.wake();
-        }
-
-        /// Takes the waker.
-        #[track_caller]
-        pub fn take_waker(&self) -> Option<Waker> {
-            self.0.take_waker()
-        }
-    }
-}
 
 /// Threads.
 pub mod thread {
@@ -131,37 +91,7 @@ pub mod sync {
 
     pub mod atomic;
 
-    /// loom's `Notify`: one thread waits until another notifies.
-    #[derive(Debug, Default)]
-    pub struct Notify {
-        notified: Mutex<bool>,
-        changed: Condvar,
-    }
-
-    impl Notify {
-        /// Nobody has notified.
-        #[track_caller]
-        pub fn new() -> Notify {
-            Notify::default()
-        }
-
-        /// Lets the waiting thread go on, or the next that waits.
-        #[track_caller]
-        pub fn notify(&self) {
-            *self.notified.lock().unwrap_or_else(PoisonError::into_inner) = true;
-            self.changed.notify_one();
-        }
-
-        /// Waits to be notified.
-        #[track_caller]
-        pub fn wait(&self) {
-            let mut notified = self.notified.lock().unwrap_or_else(PoisonError::into_inner);
-            while !*notified {
-                notified = self.changed.wait(notified).unwrap_or_else(PoisonError::into_inner);
-            }
-            *notified = false;
-        }
-    }
+    pub use crate::notify::Notify;
 }
 
 /// As [`std::thread_local!`], for the threads of a model.

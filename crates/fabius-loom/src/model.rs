@@ -18,7 +18,8 @@ pub struct Builder {
     pub max_permutations: Option<usize>,
     /// How long to look at most.
     pub max_duration: Option<Duration>,
-    /// Preemptions at most. A switch away from a thread that waits is free, other than in loom.
+    /// Preemptions and stale values at most. Other than in loom, a switch away from a thread that waits is free, and a stale value
+    /// is not.
     pub preemption_bound: Option<usize>,
     /// Without effect: exploring again from the beginning is fast.
     pub checkpoint_file: Option<PathBuf>,

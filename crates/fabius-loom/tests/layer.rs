@@ -135,7 +135,9 @@ fn bounds_notify_and_lazy_statics() {
             COUNT.fetch_add(1, SeqCst);
             theirs.notify();
         });
-        notify.wait();
+        while COUNT.load(SeqCst) == 0 {
+            notify.wait();
+        }
         assert_eq!(COUNT.load(SeqCst), 1, "fresh in every execution");
         t.join().unwrap();
     });

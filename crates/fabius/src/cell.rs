@@ -13,6 +13,15 @@ pub struct UnsafeCell<T: ?Sized> {
     data: std::cell::UnsafeCell<T>,
 }
 
+/// An access that has begun.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Lasting {
+    write: bool,
+    at: &'static Location<'static>,
+    steps: u32,
+}
+
 // SAFETY: `Object` is only touched by the thread that runs; `Sync` is left to `T`'s owner, as in std.
 unsafe impl<T: ?Sized + Send> Send for UnsafeCell<T> {}
 
@@ -42,15 +51,38 @@ impl<T: ?Sized> UnsafeCell<T> {
     /// Reads through a pointer that must not leave `f`.
     #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
-        rt::data(&self.object, false, Location::caller());
-        f(self.data.get())
+        let access = self.begin(false);
+        let result = f(self.data.get());
+        self.end(&access);
+        result
     }
 
     /// Writes, or reads, through a pointer that must not leave `f`.
     #[track_caller]
     pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
-        rt::data(&self.object, true, Location::caller());
-        f(self.data.get())
+        let access = self.begin(true);
+        let result = f(self.data.get());
+        self.end(&access);
+        result
+    }
+
+    /// Begins an access that lasts until [`UnsafeCell::end`].
+    #[doc(hidden)]
+    #[inline]
+    #[track_caller]
+    pub fn begin(&self, write: bool) -> Lasting {
+        let at = Location::caller();
+        rt::data(&self.object, write, at);
+        Lasting { write, at, steps: rt::steps() }
+    }
+
+    /// Ends an access. Where others have gone on meanwhile, that is an access as well.
+    #[doc(hidden)]
+    #[inline]
+    pub fn end(&self, access: &Lasting) {
+        if rt::steps() != access.steps {
+            rt::data(&self.object, access.write, access.at);
+        }
     }
 
     /// As in std. Counts as an access that reads, at this moment: what is done through the pointer is not seen.

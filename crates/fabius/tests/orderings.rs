@@ -303,3 +303,29 @@ struct Owned(Arc<UnsafeCell<u32>>);
 
 // SAFETY: fibers never access it at the same time.
 unsafe impl Send for Owned {}
+
+#[test]
+fn an_access_to_a_cell_lasts_until_its_closure_ends() {
+    let accesses = |ends: bool| {
+        move || {
+            let mine = Shared::new();
+            let other = mine.clone();
+            let reader = thread::spawn(move || {
+                if other.flag.load(Acquire) == 1 {
+                    other.read();
+                }
+            });
+            mine.cell.with_mut(|place| {
+                if !ends {
+                    mine.flag.store(1, Release);
+                }
+                // SAFETY: one thread runs at a time.
+                unsafe { *place = 1 };
+            });
+            mine.flag.store(1, Release);
+            reader.join().unwrap();
+        }
+    };
+    judge("the closure has ended", false, accesses(true));
+    judge("the closure has not ended", true, accesses(false));
+}

@@ -395,6 +395,12 @@ pub(crate) fn choose_freely(alternatives: u32, at: &'static Location<'static>) -
     choose(alternatives)
 }
 
+/// How many steps there have been: whether others may have gone on in between.
+#[inline]
+pub(crate) fn steps() -> u32 {
+    with(|rt| rt.steps).unwrap_or(0)
+}
+
 /// An access to tracked memory, which is not a scheduling point.
 #[inline]
 pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>) {
