@@ -71,7 +71,7 @@ pub(crate) enum Place<T> {
 /// A message.
 pub(crate) enum Taken<T> {
     Now(T),
-    /// A selection has promised it.
+    /// A selection has promised it, or it is still where it was offered.
     Later(Arc<Slot<T>>),
 }
 
@@ -247,6 +247,11 @@ impl<T> State<T> {
         self.receiving.push_back(Waiting { slot: slot.clone(), operation: None });
     }
 
+    /// Whether somebody who waits has not been chosen.
+    pub fn is_waiting(&self, slot: &Arc<Slot<T>>) -> bool {
+        self.sending.iter().chain(&self.receiving).any(|w| Arc::ptr_eq(&w.slot, slot))
+    }
+
     /// Waits no more. Whether it did until now: nobody has chosen it.
     pub fn withdraw(&mut self, slot: &Arc<Slot<T>>) -> bool {
         let before = self.sending.len() + self.receiving.len();
@@ -255,11 +260,15 @@ impl<T> State<T> {
         self.sending.len() + self.receiving.len() < before
     }
 
-    /// A selection takes a message, if there is one.
+    /// A selection takes a message, if there is one. Who offers it without a queue waits until the operation is completed, as
+    /// in crossbeam-channel.
     pub fn set_aside(&mut self, operation: &Operation) {
-        if let Some(message) = self.message(Some(&operation.token)) {
-            self.taken.push((operation.clone(), message));
-        }
+        let except = Some(&operation.token);
+        let taken = match self.capacity {
+            Some(0) => choose(&mut self.sending, except).map(|waiting| Taken::Later(waiting.slot)),
+            _ => self.message(except),
+        };
+        self.taken.extend(taken.map(|taken| (operation.clone(), taken)));
     }
 
     /// The message that a selection has got.

@@ -1,6 +1,6 @@
 //! The side that sends.
 
-use crate::channel::{Channel, Operation, State, Token, take};
+use crate::channel::{Channel, Operation, State, Token, is_full, take};
 use crate::handle::Handle;
 use crate::monitor::{self, At};
 use crate::{SendError, SendTimeoutError, TrySendError};
@@ -57,16 +57,19 @@ impl<T> Sender<T> {
             Ok(Some(offer))
         })?;
         let Some(offer) = offer else { return Ok(()) };
-        let is_over = || !crate::channel::is_full(&offer) || channel.look(|state| state.receivers == 0);
-        let in_time = monitor::wait("sent", at, is_over, until);
-        channel.change(|state| {
-            state.withdraw(&offer);
-            match take(&offer) {
-                None => Ok(()),
-                Some(message) if in_time => Err(SendTimeoutError::Disconnected(message)),
-                Some(message) => Err(SendTimeoutError::Timeout(message)),
-            }
-        })
+        let is_taken = || !is_full(&offer);
+        let nobody_receives = |state: &State<T>| state.receivers == 0 && state.is_waiting(&offer);
+        let in_time = monitor::wait("sent", at, || is_taken() || channel.look(nobody_receives), until);
+        let was_chosen = !channel.change(|state| state.withdraw(&offer));
+        if was_chosen && !is_taken() {
+            // By a selection, whose operation is still to be completed: that has no limit.
+            monitor::wait("sent", at, is_taken, None);
+        }
+        match take(&offer) {
+            None => Ok(()),
+            Some(message) if in_time => Err(SendTimeoutError::Disconnected(message)),
+            Some(message) => Err(SendTimeoutError::Timeout(message)),
+        }
     }
 
     /// As in crossbeam-channel: a scheduling point.

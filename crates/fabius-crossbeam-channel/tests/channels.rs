@@ -297,6 +297,34 @@ fn a_selection_meets_who_waits() {
 }
 
 #[test]
+fn who_offers_a_message_to_a_selection_waits_until_it_completes_the_operation() {
+    for time_is_up_before in [false, true] {
+        holds(|| {
+            let (sender, receiver) = bounded(0);
+            let completes = std::sync::Arc::new(fabius::sync::atomic::AtomicBool::new(false));
+            let theirs = completes.clone();
+            let other = thread::spawn(move || {
+                sender.send_timeout(1, SECOND).unwrap();
+                theirs.load(fabius::sync::atomic::Ordering::SeqCst)
+            });
+            let mut selection = Select::new();
+            selection.recv(&receiver);
+            let Ok(operation) = selection.try_select() else {
+                assert_eq!(receiver.recv(), Ok(1));
+                other.join().unwrap();
+                return;
+            };
+            if time_is_up_before {
+                thread::sleep(SECOND * 2);
+            }
+            completes.store(true, fabius::sync::atomic::Ordering::SeqCst);
+            assert_eq!(operation.recv(&receiver), Ok(1));
+            assert!(other.join().unwrap(), "it was sent before the operation was completed");
+        });
+    }
+}
+
+#[test]
 fn a_selection_that_was_chosen_is_not_chosen_again() {
     holds(|| {
         let ((s1, r1), (s2, r2)) = (bounded(0), bounded(0));

@@ -10,6 +10,7 @@
 
 mod condvar;
 mod once;
+mod raw_fair_mutex;
 mod raw_mutex;
 mod raw_rwlock;
 mod thread_id;
@@ -21,12 +22,10 @@ pub use lock_api::{
     ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard, ArcRwLockWriteGuard,
 };
 pub use once::{Once, OnceState};
+pub use raw_fair_mutex::RawFairMutex;
 pub use raw_mutex::RawMutex;
 pub use raw_rwlock::RawRwLock;
 pub use thread_id::RawThreadId;
-
-/// A raw lock whose waiters take turns. Who gets a lock is for the search to say, so it is any raw lock.
-pub type RawFairMutex = RawMutex;
 
 /// Whether a guard may go to another thread.
 #[cfg(feature = "send_guard")]
@@ -75,7 +74,7 @@ pub const fn const_mutex<T>(value: T) -> Mutex<T> {
 
 /// As in parking_lot.
 pub const fn const_fair_mutex<T>(value: T) -> FairMutex<T> {
-    const_mutex(value)
+    FairMutex::const_new(<RawFairMutex as lock_api::RawMutex>::INIT, value)
 }
 
 /// As in parking_lot.

@@ -3,8 +3,8 @@
 use fabius::extend::is_inside;
 use fabius::{BugKind, Config, Report, thread, time::Instant};
 use fabius_parking_lot::{
-    Condvar, FairMutex, MappedMutexGuard, Mutex, MutexGuard, Once, OnceState, RawMutex, ReentrantMutex, RwLock,
-    RwLockUpgradableReadGuard, RwLockWriteGuard, const_mutex, const_reentrant_mutex, const_rwlock, lock_api,
+    Condvar, FairMutex, FairMutexGuard, MappedMutexGuard, Mutex, MutexGuard, Once, OnceState, RawMutex, ReentrantMutex,
+    RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard, const_mutex, const_reentrant_mutex, const_rwlock, lock_api,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ fn a_mutex_excludes_and_fair_ones_do() {
         });
         let before = *plain.lock();
         *plain.lock() += 1;
-        MutexGuard::unlock_fair(fair.lock());
+        FairMutexGuard::unlock_fair(fair.lock());
         *fair.lock() += 1;
         assert!(before <= 1 && other.join().unwrap() <= 1);
         assert_eq!((*plain.lock(), *fair.lock()), (2, 2));
@@ -425,4 +425,28 @@ fn a_guard_from_outside_excludes_inside() {
     drop(guard);
     holds(|| drop(lock.lock()));
     assert!(lock.try_lock().is_some());
+}
+
+/// A trait that both kinds of locks have, which needs two types.
+trait Protects {
+    fn value(&self) -> usize;
+}
+
+impl Protects for Mutex<usize> {
+    fn value(&self) -> usize {
+        *self.lock()
+    }
+}
+
+impl Protects for FairMutex<usize> {
+    fn value(&self) -> usize {
+        *self.try_lock_for(Duration::from_secs(1)).unwrap()
+    }
+}
+
+#[test]
+fn a_fair_lock_is_a_type_of_its_own() {
+    fabius::check(|| {
+        assert_eq!((Mutex::new(1).value(), fabius_parking_lot::const_fair_mutex(2).value()), (1, 2));
+    });
 }

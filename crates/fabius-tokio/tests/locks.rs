@@ -248,6 +248,24 @@ fn many_read_or_one_writes() {
 }
 
 #[test]
+fn a_writer_in_an_arc_becomes_a_reader() {
+    holds(|| async {
+        let lock = Arc::new(RwLock::new(0));
+        let theirs = lock.clone();
+        let task = task::spawn(async move { *theirs.write_owned().await += 1 });
+        let mut guard = lock.clone().write_owned().await;
+        let before = std::mem::replace(&mut *guard, 10);
+        let guard = guard.downgrade();
+        assert!(lock.try_write().is_err(), "nobody writes in between");
+        assert_eq!((*guard, before < 2), (10, true));
+        drop(guard);
+        task.await.unwrap();
+        assert_eq!(*lock.read().await, 11 - before);
+        assert_eq!(Arc::strong_count(&lock), 1);
+    });
+}
+
+#[test]
 fn a_reader_waits_behind_a_writer() {
     holds(|| async {
         let lock = RwLock::new(());

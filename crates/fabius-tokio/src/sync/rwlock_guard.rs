@@ -78,3 +78,15 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         RwLockReadGuard(lock)
     }
 }
+
+impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
+    /// As in tokio: a scheduling point. Nobody writes in between.
+    #[track_caller]
+    pub fn downgrade(self) -> OwnedRwLockReadGuard<T> {
+        let guard = std::mem::ManuallyDrop::new(self);
+        // SAFETY: the guard is not used or dropped any more, so this is moved out of it.
+        let lock = unsafe { std::ptr::read(&raw const guard.0) };
+        lock.release("downgrade", lock.all - 1, Location::caller());
+        OwnedRwLockReadGuard(lock)
+    }
+}
