@@ -27,7 +27,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     println!("|---|---|---|---|---|");
     for k in 1..=8 {
         let rounds = k.to_string();
-        let by = |engine: &str| of(&fabius, &fixed, &["verify", "--rounds", &rounds, "--engine", engine]).map(cell);
+        let by = |engine: &str| of(&fabius, &fixed, &["verify", "--no-deadlock", "--rounds", &rounds, "--engine", engine]).map(cell);
         let z3 = z3(&fabius, &fixed, &rounds, &work)?;
         println!("| {k} | {} | {} | {} | {z3} |", by("automatic")?, by("interfaces")?, by("summaries")?);
     }
@@ -37,7 +37,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         let one = |name: &str, text: String| -> Result<String, String> {
             let path: PathBuf = work.join(format!("{name}{n}.fab"));
             std::fs::write(&path, text).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
-            of(&fabius, &path, &["verify", "--rounds", "2", "--engine", "interfaces"]).map(cell)
+            of(&fabius, &path, &["verify", "--no-deadlock", "--rounds", "2", "--engine", "interfaces"]).map(cell)
         };
         println!("| {n} | {} | {} |", one("shared", shared(n))?, one("local", local(n))?);
     }
@@ -66,9 +66,9 @@ fn against_threads(fabius: &Path, program: &Path) -> Result<Vec<Series>, String>
         let mut row = Vec::new();
         for (i, k) in ROUNDS.iter().enumerate() {
             let (rounds, most) = (k.to_string(), (k - 1).to_string());
-            let check = ["check", "--bound", "rounds", "--max", &most, "--instances", &instances];
+            let check = ["check", "--no-deadlock", "--bound", "rounds", "--max", &most, "--instances", &instances];
             for (column, asked) in
-                [(2 * i, &["verify", "--rounds", &rounds, "--engine", "interfaces"][..]), (2 * i + 1, &check)]
+                [(2 * i, &["verify", "--no-deadlock", "--rounds", &rounds, "--engine", "interfaces"][..]), (2 * i + 1, &check)]
             {
                 let seconds = if given_up[column] { None } else { of(fabius, program, asked)? };
                 given_up[column] |= seconds.is_none();

@@ -78,11 +78,8 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(system: &'a Counted) -> Search<'a> {
-        let pairs = || system.steps.iter().flatten().chain(&system.bad);
-        let shared = pairs().map(|p| p.0).chain(system.begin.iter().copied()).max().map_or(0, |n| n as usize + 1);
-        let starts = system.any.iter().chain(system.declared.iter().flatten()).copied();
-        let places = pairs().map(|p| p.1).chain(starts).max().map_or(0, |n| n as usize + 1);
-        let reachable = reachable(system, shared, places);
+        let (shared, places) = sizes(system);
+        let reachable = reachable(system);
         let mut into = vec![Vec::new(); shared];
         for step in system.steps.iter().filter(|[from, _]| reachable.contains(from)) {
             into[step[1].0 as usize].push(*step);
@@ -163,8 +160,17 @@ fn contains(all: &[u32], some: &[u32]) -> bool {
     some.len() <= all.len() && some.iter().all(|place| all.any(|p| p == place))
 }
 
+/// How many shared states and places there are.
+fn sizes(system: &Counted) -> (usize, usize) {
+    let pairs = || system.steps.iter().flatten().chain(&system.bad);
+    let shared = pairs().map(|p| p.0).chain(system.begin.iter().copied()).max().map_or(0, |n| n as usize + 1);
+    let starts = system.any.iter().chain(system.declared.iter().flatten()).copied();
+    (shared, pairs().map(|p| p.1).chain(starts).max().map_or(0, |n| n as usize + 1))
+}
+
 /// The pairs that are reachable if a thread may be wherever one has ever been with the same shared state.
-fn reachable(system: &Counted, shared: usize, places: usize) -> BTreeSet<Pair> {
+pub(crate) fn reachable(system: &Counted) -> BTreeSet<Pair> {
+    let (shared, places) = sizes(system);
     let mut of: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); shared];
     let starts: BTreeSet<u32> = system.any.iter().chain(system.declared.iter().flatten()).copied().collect();
     system.begin.iter().for_each(|shared| of[*shared as usize].clone_from(&starts));

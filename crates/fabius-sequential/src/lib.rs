@@ -6,6 +6,7 @@
 
 pub mod bmc;
 pub mod counted;
+pub mod counters;
 pub mod export;
 pub mod horn;
 pub mod summaries;

@@ -13,13 +13,14 @@ use fabius_lang::walk;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The guessed final state.
+#[derive(Clone, Debug)]
 pub struct Stuck {
     /// A task is stuck.
-    stuck: Place,
+    pub(crate) stuck: Place,
     /// A task was stopped for good though it could go on: then there is no deadlock.
-    dropped: Place,
+    pub(crate) dropped: Place,
     /// What each shared variable that somebody waits for is in the end.
-    last: BTreeMap<GlobalId, Place>,
+    pub(crate) last: BTreeMap<GlobalId, Place>,
 }
 
 /// Declares what is needed, if some task waits: the variables that are waited for.
@@ -77,9 +78,30 @@ impl Stuck {
     pub fn verdict(&self, program: &Program, failed: GlobalId, now: &dyn Fn(GlobalId) -> Place) -> Stmt {
         let nothing = verdict(program, failed);
         let StmtKind::Assert(nothing_failed, check, message) = nothing.kind else { unreachable!("it asserts") };
-        let start = and(read(&self.stuck), not(read(&self.dropped)));
-        let deadlock = self.last.iter().fold(start, |all, (g, last)| and(all, eq(read(&now(*g)), read(last))));
+        let deadlock = self.is_deadlock(now);
         stmt(StmtKind::Assert(and(nothing_failed, not(deadlock)), check, message))
+    }
+
+    /// Whether all are stuck that have not finished, in the state that was guessed.
+    pub fn is_deadlock(&self, now: &dyn Fn(GlobalId) -> Place) -> Expr {
+        let start = and(read(&self.stuck), not(read(&self.dropped)));
+        self.last.iter().fold(start, |all, (g, last)| and(all, eq(read(&now(*g)), read(last))))
+    }
+}
+
+/// The program in which nobody is stuck where what is waited for has no value.
+pub fn without_faults(program: &mut Program) {
+    for id in 0..program.procs.len() {
+        let body = std::mem::take(&mut program.procs[id].body);
+        program.procs[id].body = replace(body, &mut |s| match s.kind {
+            StmtKind::Await(e) => {
+                let mut conditions = Vec::new();
+                crate::faults::of_expr(program, &e, &mut conditions);
+                let goes_on = conditions.into_iter().fold(e, |all, has_value| or(not(has_value), all));
+                vec![Stmt { kind: StmtKind::Await(goes_on), ..s }]
+            }
+            _ => vec![s],
+        });
     }
 }
 

@@ -1,6 +1,6 @@
 //! Programs with any number of threads: decided round by round, and shown with as few threads as it takes.
 
-use crate::bounds::{beyond_64_bits, cut_by, of_verdict, proof_bounds, solver};
+use crate::bounds::{NO_DEADLOCKS, beyond_64_bits, cut_by, of_verdict, proof_bounds, solver};
 use crate::by_horn::{self, clauses_say};
 use crate::by_summaries::{by_diagrams, no_size, summarize};
 use crate::proof::{Engine, ProofError, ProofPlan};
@@ -10,15 +10,15 @@ use crate::{Report, program_id, with_instances};
 use fabius_lang::program::{Program, StmtKind};
 use fabius_sequential::bmc::{Depth, Outcome};
 use fabius_sequential::horn;
-use fabius_sequential::summaries::counting::{Counting, count};
-use fabius_sequential::summaries::interfaces::{Composed, Threads, compose};
+use fabius_sequential::summaries::counting::{Counting, Waiting, count, waiting};
+use fabius_sequential::summaries::interfaces::{Composed, Threads, Waits, compose};
 use fabius_sequential::summaries::views::{Invariant, invariant};
 use fabius_sequential::summaries::{GaveUp, NODES, Template};
 use fabius_smt::{Embedded, Limits, SatSolver};
 use fabius_trace::{ProgramId, Reason, Schedule, Turn, Verdict};
 use fabius_translate::explicit::Trace;
 use fabius_translate::linear_interface::eager::{eager, threads};
-use fabius_translate::linear_interface::{Parameterized, lazy::lazy, parameterized};
+use fabius_translate::linear_interface::{Deadlocks, Parameterized, lazy::lazy, parameterized};
 use fabius_translate::{Happened, lift, rounds::rounds};
 use std::time::Instant;
 
@@ -70,19 +70,26 @@ pub fn attempt(
     count: u32,
     work: &mut Work<'_>,
 ) -> Result<Report, ProofError> {
-    let source = parameterized(program, Trace::Off, plan.caps()).map_err(ProofError::Unsupported)?;
+    let source = parameterized(program, Trace::Off, plan.caps(), deadlocks(plan)).map_err(ProofError::Unsupported)?;
     work.sliced = source.sliced();
-    let mut report = of_verdict(decide(program, id, plan, &source, count, work)?);
-    report.limits = source.limits().to_vec();
-    Ok(report)
+    let mut limits = source.limits().to_vec();
+    let verdict = decide(program, id, plan, &source, count, &mut limits, work)?;
+    Ok(Report { limits, ..of_verdict(verdict) })
 }
 
+/// Whether deadlocks are asked about.
+pub fn deadlocks(plan: &ProofPlan) -> Deadlocks {
+    if plan.deadlock { Deadlocks::AreBugs } else { Deadlocks::Ignored }
+}
+
+/// `limits` is what is left out whatever the answer is.
 fn decide(
     program: &Program,
     id: &ProgramId,
     plan: &ProofPlan,
     source: &Parameterized,
     count: u32,
+    limits: &mut Vec<String>,
     work: &mut Work<'_>,
 ) -> Result<Verdict, ProofError> {
     let leaves_out = source.is_cut() || !id.instances.is_empty();
@@ -93,17 +100,32 @@ fn decide(
         Engine::Horn => may_converge && count == 1,
         Engine::Interfaces | Engine::Summaries | Engine::Bmc => false,
     };
-    let known = if asks_first { always(source, FEW_NODES, work)? } else { Always::Open };
-    if may_converge && known == Always::Holds {
+    let mut known = if asks_first { always(source, FEW_NODES, work)? } else { Known::NOTHING };
+    // Clauses say nothing of deadlocks.
+    let nobody_looks = plan.engine == Engine::Horn;
+    if may_converge && known.failing == Always::Holds && (known.waiting == Waiting::Never || nobody_looks) {
+        limits.extend((known.waiting != Waiting::Never).then(|| NO_DEADLOCKS.into()));
         return Ok(Verdict::Verified);
     }
     let mut bounds = proof_bounds(plan.sequentialization, id);
     bounds.any = any_of(program);
     bounds.limits.clone_from(&source.limits().to_vec());
-    if known == Always::Holds {
+    if known == Known::ALL {
         return Ok(Verdict::NoBugWithinBounds { bounds });
     }
-    Ok(match say(program, plan, source, count, work)? {
+    let without = (known.waiting == Waiting::Never).then(|| source.without_deadlocks());
+    let source = without.as_ref().unwrap_or(source);
+    let said = match known.failing {
+        Always::Holds => only_deadlocks(program, plan, source, count, work)?,
+        Always::Fails | Always::Open => {
+            let one = [(plan.engine, Effort::All)];
+            say(program, plan, source, count, if plan.engine == Engine::Automatic { &AUTOMATIC } else { &one }, work)?
+        }
+    };
+    if matches!(said, Said::NoBug { .. }) && may_converge && count == CONVERGED && known == Known::NOTHING {
+        known = always(source, NODES, work)?;
+    }
+    Ok(match said {
         Said::Bug { rounds, threads } => {
             let least = Least { rounds, threads };
             match witness(program, id, plan, least, work)? {
@@ -114,12 +136,11 @@ fn decide(
                 }
             }
         }
-        Said::NoBug { .. }
-            if may_converge
-                && count == CONVERGED
-                && known == Always::Open
-                && always(source, NODES, work)? == Always::Holds =>
-        {
+        Said::NoBug { limits: said } if may_converge && known.failing == Always::Holds => {
+            if known.waiting != Waiting::Never {
+                let exactly = format!("deadlocks were looked for in {count} rounds alone");
+                limits.push(if said.is_empty() { exactly } else { NO_DEADLOCKS.into() });
+            }
             Verdict::Verified
         }
         Said::NoBug { limits } => {
@@ -138,16 +159,29 @@ fn decide(
     })
 }
 
-/// What the engine says that is asked for; or, one after the other, those that might know.
-fn say(
+/// Where no assertion fails: what is said of deadlocks with little effort.
+fn only_deadlocks(
     program: &Program,
     plan: &ProofPlan,
     source: &Parameterized,
     count: u32,
     work: &mut Work<'_>,
 ) -> Result<Said, ProofError> {
-    let one = [(plan.engine, Effort::All)];
-    let asked: &[(Engine, Effort)] = if plan.engine == Engine::Automatic { &AUTOMATIC } else { &one };
+    Ok(match say(program, plan, source, count, &[(Engine::Interfaces, Effort::Little)], work)? {
+        Said::Unknown(_) | Said::NotFinite(_) => Said::NoBug { limits: not_looked(source) },
+        said => said,
+    })
+}
+
+/// What the engine says that is asked for; or, one after the other, those that might know.
+fn say(
+    program: &Program,
+    plan: &ProofPlan,
+    source: &Parameterized,
+    count: u32,
+    asked: &[(Engine, Effort)],
+    work: &mut Work<'_>,
+) -> Result<Said, ProofError> {
     // Objects are many variables, of which few matter: too many for exactness.
     let has_heap = program.any_stmt(|s| matches!(s.kind, StmtKind::New(..)));
     let mut said = None;
@@ -190,6 +224,18 @@ const CONVERGED: u32 = 2;
 
 /// What is known of any number of threads and of rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Known {
+    failing: Always,
+    waiting: Waiting,
+}
+
+impl Known {
+    const NOTHING: Known = Known { failing: Always::Open, waiting: Waiting::Open };
+    const ALL: Known = Known { failing: Always::Holds, waiting: Waiting::Never };
+}
+
+/// What is known of assertions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Always {
     /// No assertion fails.
     Holds,
@@ -198,10 +244,33 @@ enum Always {
     Open,
 }
 
-/// Looks at all rounds: for an invariant over views, and where that is not enough, by counting threads.
-fn always(source: &Parameterized, nodes: usize, work: &mut Work<'_>) -> Result<Always, ProofError> {
-    let (program, declared, any) = source.template();
+/// Looks at all rounds: for assertions, and whether threads wait for ever.
+fn always(source: &Parameterized, nodes: usize, work: &mut Work<'_>) -> Result<Known, ProofError> {
     let figures = std::mem::take(&mut work.figures);
+    let failing = never_fail(source, nodes, work)?;
+    // `init` alone waits as everybody does, but is not counted.
+    let is_asked = failing != Always::Fails && !source.init_waits();
+    let waiting = match source.waits() {
+        false => Waiting::Never,
+        true if !is_asked => Waiting::Open,
+        true => {
+            let (program, declared, any) = source.template();
+            let answer = by_diagrams(work, move |limits, progress| {
+                waiting(&Template { program: &program, declared: &declared, any: &any }, nodes, limits, progress)
+            })?;
+            answer.unwrap_or(Waiting::Open)
+        }
+    };
+    // The figures are those of the engine, if one was asked.
+    if !figures.is_empty() {
+        work.figures = figures;
+    }
+    Ok(Known { failing, waiting })
+}
+
+/// Looks for an invariant over views, and where that is not enough, counts threads.
+fn never_fail(source: &Parameterized, nodes: usize, work: &mut Work<'_>) -> Result<Always, ProofError> {
+    let (program, declared, any) = source.template();
     let shared = program.clone();
     let [one, all] = [(declared.clone(), any.clone()), (declared, any)];
     let by_views = by_diagrams(work, move |limits, progress| {
@@ -215,10 +284,6 @@ fn always(source: &Parameterized, nodes: usize, work: &mut Work<'_>) -> Result<A
             count(&Template { program: &program, declared: &all.0, any: &all.1 }, nodes, limits, progress)
         })?,
     };
-    // The figures are those of the engine, if one was asked.
-    if !figures.is_empty() {
-        work.figures = figures;
-    }
     let why = match answer {
         Ok(Counting::Holds) => return Ok(Always::Holds),
         Ok(Counting::Fails) => return Ok(Always::Fails),
@@ -245,9 +310,14 @@ fn gave_up(why: GaveUp, limits: &Limits<'_>) -> Said {
     }
 }
 
+/// What those leave out who do not look at waiting.
+fn not_looked(source: &Parameterized) -> Vec<String> {
+    source.waits().then(|| NO_DEADLOCKS.into()).into_iter().collect()
+}
+
 fn by_summaries(source: &Parameterized, count: u32, work: &mut Work<'_>) -> Result<Said, ProofError> {
     match summarize(lazy(source, count).program, work)? {
-        Ok(reached) if reached.failing.is_empty() => Ok(Said::NoBug { limits: Vec::new() }),
+        Ok(reached) if reached.failing.is_empty() => Ok(Said::NoBug { limits: not_looked(source) }),
         Ok(_) => Ok(Said::Bug { rounds: count, threads: None }),
         Err(why) => Ok(gave_up(why, work.limits)),
     }
@@ -255,7 +325,7 @@ fn by_summaries(source: &Parameterized, count: u32, work: &mut Work<'_>) -> Resu
 
 fn by_horn(source: &Parameterized, plan: &ProofPlan, count: u32, work: &mut Work<'_>) -> Result<Said, ProofError> {
     Ok(match clauses_say(&lazy(source, count).program, plan, work)? {
-        horn::Answer::Safe { .. } => Said::NoBug { limits: Vec::new() },
+        horn::Answer::Safe { .. } => Said::NoBug { limits: not_looked(source) },
         horn::Answer::Unsafe => Said::Bug { rounds: count, threads: None },
         horn::Answer::Unknown { reason } => Said::Unknown(by_horn::reason_of(reason, work.limits)),
     })
@@ -264,6 +334,7 @@ fn by_horn(source: &Parameterized, plan: &ProofPlan, count: u32, work: &mut Work
 fn by_interfaces(source: &Parameterized, count: u32, effort: Effort, work: &mut Work<'_>) -> Result<Said, ProofError> {
     let of = threads(source, count);
     let nodes = if effort == Effort::Little { FEW_NODES } else { NODES };
+    let waits = of.waits.map(|w| Waits { stuck: w.stuck, dropped: w.dropped, last: w.last });
     let composed = by_diagrams(work, move |limits, progress| {
         let threads = Threads {
             program: &of.program,
@@ -272,6 +343,7 @@ fn by_interfaces(source: &Parameterized, count: u32, effort: Effort, work: &mut 
             shared: &of.shared,
             round: of.round,
             failed: of.failed,
+            waits: waits.as_ref(),
         };
         compose(&threads, nodes, limits, progress)
     })?;
@@ -343,7 +415,7 @@ fn witness(
     least: Least,
     work: &mut Work<'_>,
 ) -> Result<Option<Verdict>, ProofError> {
-    let source = parameterized(program, Trace::On, plan.caps()).map_err(ProofError::Unsupported)?;
+    let source = parameterized(program, Trace::On, plan.caps(), deadlocks(plan)).map_err(ProofError::Unsupported)?;
     // How many threads are ruled out however far loops and calls are followed.
     let mut ruled_out = 0;
     for effort in 0.. {

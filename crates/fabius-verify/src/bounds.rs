@@ -89,9 +89,12 @@ pub fn describe(cut: &CutOff, program: &Program) -> String {
     }
 }
 
+/// What is left out where nobody looks at waiting.
+pub const NO_DEADLOCKS: &str = "deadlocks were not looked for";
+
 /// Only the translation by rounds of threads looks for deadlocks.
 pub fn no_deadlocks(program: &Program, plan: &ProofPlan) -> Option<String> {
     let waits = || program.any_stmt(|s| matches!(s.kind, StmtKind::Await(_) | StmtKind::Join(_)));
     let looked = matches!(plan.sequentialization, Sequentialization::Rounds(_));
-    (plan.deadlock && !looked && waits()).then(|| "deadlocks were not looked for".into())
+    (plan.deadlock && !looked && waits()).then(|| NO_DEADLOCKS.into())
 }

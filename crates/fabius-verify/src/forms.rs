@@ -5,7 +5,7 @@ use crate::proof::{ProofError, ProofPlan, Sequentialization};
 use fabius_lang::program::Program;
 use fabius_sequential::export::promela::{Refused, Sizes, promela};
 use fabius_translate::explicit::{Switches, Trace, explicit};
-use fabius_translate::linear_interface::{lazy::lazy, parameterized};
+use fabius_translate::linear_interface::{Deadlocks, lazy::lazy, parameterized};
 use fabius_translate::relay::relay;
 use fabius_translate::yields::Begin;
 use fabius_translate::{Caps, Explicit, Prioritized, Translated, Unsupported};
@@ -17,7 +17,7 @@ use fabius_translate::{Caps, Explicit, Prioritized, Translated, Unsupported};
 pub fn translate(program: &Program, plan: &ProofPlan, trace: Trace) -> Result<Translated, ProofError> {
     let (what, caps) = (plan.sequentialization, plan.caps());
     if let Sequentialization::AnyThreads(k) = what {
-        return Ok(lazy(&parameterized(program, trace, caps).map_err(ProofError::Unsupported)?, k));
+        return Ok(lazy(&parameterized(program, trace, caps, Deadlocks::Ignored).map_err(ProofError::Unsupported)?, k));
     }
     let source = needed(program, what, trace, caps, plan.deadlock).map_err(ProofError::Unsupported)?;
     sequential(source, what).map_err(ProofError::Unsupported)
@@ -121,7 +121,9 @@ fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -
         Form::SingleBuffer => source().and_then(|e| single_buffer(e, zields)).map(|p| p.into_program()),
         Form::YieldFree => source().and_then(|e| yield_free(e, zields, yields)).map(|p| p.into_program()),
         Form::Sequential | Form::Promela | Form::Fab => match what {
-            Sequentialization::AnyThreads(k) => parameterized(program, off, caps).map(|p| lazy(&p, k)),
+            Sequentialization::AnyThreads(k) => {
+                parameterized(program, off, caps, Deadlocks::Ignored).map(|p| lazy(&p, k))
+            }
             _ => needed(program, what, off, caps, true).and_then(|e| sequential(e, what)),
         }
         .map(|t| t.program),

@@ -28,7 +28,7 @@ fn plan(rounds: u32, engine: Engine) -> ProofPlan {
         objects: None,
         incremental: false,
         engine,
-        deadlock: true,
+        deadlock: false,
         properties: true,
         solver: SolverChoice::Embedded,
         time: Some(Duration::from_secs(600)),

@@ -11,7 +11,7 @@ use fabius_smt::Limits;
 use fabius_trace::{Bound, Verdict};
 use fabius_translate::explicit::Trace;
 use fabius_translate::linear_interface::eager::{eager, threads};
-use fabius_translate::linear_interface::{Parameterized, lazy::lazy, parameterized};
+use fabius_translate::linear_interface::{Deadlocks, Parameterized, lazy::lazy, parameterized};
 use fabius_verify::prove::{Engine, ProofPlan, Sequentialization, SolverChoice, prove};
 use fabius_verify::{Plan, check, program_id, with_instances};
 use std::collections::BTreeSet;
@@ -39,7 +39,7 @@ fn facts(program: &Program, shared: usize) -> (BTreeSet<Vec<i64>>, BTreeSet<Vec<
 }
 
 fn source_of(text: &str) -> Parameterized {
-    parameterized(&program(text), Trace::Off, fabius_translate::Caps::default())
+    parameterized(&program(text), Trace::Off, fabius_translate::Caps::default(), Deadlocks::Ignored)
         .unwrap_or_else(|e| panic!("{text}\n{e:?}"))
 }
 
@@ -53,6 +53,7 @@ fn composed(source: &Parameterized, rounds: u32) -> Composed {
         shared: &of.shared,
         round: of.round,
         failed: of.failed,
+        waits: None,
     };
     let limits = Limits { deadline: None, stop: &Arc::default() };
     let answer = compose(&threads, NODES, &limits, &mut |_| {});
@@ -224,7 +225,7 @@ fn shown(program: &Program, rounds: u32) -> Result<(), String> {
         tasks: None,
         objects: None,
         incremental: false,
-        deadlock: true,
+        deadlock: false,
         properties: true,
         solver: SolverChoice::Embedded,
         time: None,
@@ -243,8 +244,8 @@ fn shown(program: &Program, rounds: u32) -> Result<(), String> {
 fn disagreement(of: &Random) -> Option<String> {
     let compiled = program(&of.source());
     let in_order = program(&of.in_order_of_rounds().source());
-    let source =
-        parameterized(&compiled, Trace::Off, fabius_translate::Caps::default()).expect("it has what is needed");
+    let source = parameterized(&compiled, Trace::Off, fabius_translate::Caps::default(), Deadlocks::Ignored)
+        .expect("it has what is needed");
     let (invariant, counting) = (invariant_of(&source), counting_of(&source));
     if invariant == Invariant::Holds && counting != Counting::Holds {
         return Some(format!("an invariant holds, and yet counting says {counting:?}"));

@@ -23,8 +23,32 @@ const PROCEDURE: usize = 2;
 
 /// A random program.
 pub fn random(seed: u64) -> Parameterized {
+    make(seed, &[])
+}
+
+/// A random program in which threads wait.
+pub fn random_waiting(seed: u64) -> Parameterized {
+    make(
+        seed,
+        &[
+            "await x;",
+            "await !x;",
+            "await x != y;",
+            "await l || !y;",
+            "atomic { await !x; x = true; }",
+            "atomic { await x; x = false; }",
+            "atomic { await y; y = g; }",
+            "choose { await x; } or { await y; }",
+            "x = false;",
+            "y = true;",
+        ],
+    )
+}
+
+/// Half of the statements are of these, if there are any.
+fn make(seed: u64, half: &'static [&'static str]) -> Parameterized {
     let mut rng = fastrand::Rng::with_seed(seed);
-    let mut make = Make { rng: &mut rng };
+    let mut make = Make { rng: &mut rng, half };
     let mut any = make.body(3, true, 0);
     let mut once = make.body(2, true, 0);
     let called = make.body(2, false, 1);
@@ -40,6 +64,7 @@ pub fn random(seed: u64) -> Parameterized {
 
 struct Make<'a> {
     rng: &'a mut fastrand::Rng,
+    half: &'static [&'static str],
 }
 
 impl Make<'_> {
@@ -68,6 +93,10 @@ impl Make<'_> {
 
     /// A statement between two scheduling points.
     fn step(&mut self, calls: bool, depth: usize) -> Vec<Node> {
+        if !self.half.is_empty() && self.rng.bool() {
+            let line = self.half[self.rng.usize(..self.half.len())];
+            return vec![Node::Line("zield;".into()), Node::Line(line.into())];
+        }
         let line = match self.rng.usize(..if depth == 0 { 10 } else { 7 }) {
             0..=2 => format!("{} = {};", self.pick(&["x", "y"]), self.value()),
             3 => format!("{} = {};", self.pick(&["g", "l"]), self.value()),

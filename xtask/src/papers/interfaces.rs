@@ -31,14 +31,14 @@ pub fn tables() -> Vec<Table> {
         table(
             "interfaces-rounds",
             "rounds k",
-            "fabius verify examples/bluetooth_any_fixed.fab --threads any --rounds 3 --engine interfaces --json",
+            "fabius verify examples/bluetooth_any_fixed.fab --threads any --rounds 3 --engine interfaces --no-deadlock --json",
             [1, 2, 3, 4].into_iter().map(|k| Row::new(move |lab| rounds(lab, k))).collect(),
             chart("Any number of Bluetooth requests: size against rounds", Axis::linear("rounds", ""), size()),
         ),
         table(
             "interfaces-valuations",
             "valuations S",
-            "fabius verify corpus/parameterized/safe/ring.fab --threads any --rounds 2 --const N=32 --engine interfaces --json",
+            "fabius verify corpus/parameterized/safe/ring.fab --threads any --rounds 2 --const N=32 --engine interfaces --no-deadlock --json",
             [2, 4, 8, 16, 32, 64].into_iter().map(|n| Row::new(move |lab| valuations(lab, n))).collect(),
             chart(
                 "A ring of S values, two rounds: size against valuations",
@@ -58,7 +58,7 @@ fn valuations(lab: &Lab, n: u64) -> Result<Measured, String> {
 }
 
 fn grown(lab: &Lab, first: u64, command: &str, k: u32, valuations: u64) -> Result<Measured, String> {
-    let answer = lab.run(&format!("verify {command} --threads any --engine interfaces"))?;
+    let answer = lab.run(&format!("verify {command} --threads any --engine interfaces --no-deadlock"))?;
     let time = match answer.verdict() {
         "unknown" => Cell::Timed("not in time".into()),
         _ => seconds(answer.seconds),

@@ -75,8 +75,11 @@ pub struct VerifyArgs {
     pub incremental: bool,
 
     /// Do not look at the properties of the program, which are about infinite executions and otherwise refused
-    #[arg(long)]
+    #[arg(long, help_heading = "What is a bug")]
     pub no_properties: bool,
+    /// Do not report deadlocks
+    #[arg(long, help_heading = "What is a bug")]
+    pub no_deadlock: bool,
     /// Who decides the sequential program
     #[arg(long, value_name = "NAME", default_value = "automatic", help_heading = "Solver")]
     pub engine: EngineArg,

@@ -36,7 +36,7 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
         }
     };
     let mut plan = plan(args, program)?;
-    plan.deadlock = c::property(&loaded.id).is_none();
+    plan.deadlock &= c::property(&loaded.id).is_none();
     // Reading the program is part of the time.
     plan.time = plan.time.map(|time| time.saturating_sub(began.elapsed()));
     let wrong = |e| failure::of_proof(e, &loaded.source, &loaded.id.file);
@@ -84,7 +84,7 @@ fn plan(args: &VerifyArgs, program: &Program) -> Result<ProofPlan, Failure> {
         tasks: args.sequential.tasks,
         objects: args.sequential.objects,
         incremental: args.incremental,
-        deadlock: true,
+        deadlock: !args.no_deadlock,
         properties: !args.no_properties,
         solver: args.solver.choice(),
         time: args.limits.time,

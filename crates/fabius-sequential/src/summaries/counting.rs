@@ -9,6 +9,7 @@ use super::reach::{Reach, Stopped};
 use super::steps::{Moves, Steps, Template, pairs, with_steps};
 use super::{GaveUp, NotSequential, Set, Statistics};
 use crate::counted::{self, Counted, Pair};
+use crate::counters::{Threads, may_wait};
 use fabius_smt::Limits;
 use oxidd::{BooleanFunction, BooleanFunctionQuant};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +44,65 @@ pub fn count(
     Ok(answer.unwrap_or((Ok(Counting::Recursive), Statistics::default())))
 }
 
+/// Whether threads wait for ever, whatever their number and that of rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// There is always one that can go on, until all have finished.
+    Never,
+    /// Nothing is known.
+    Open,
+    /// Nothing: a procedure is recursive.
+    Recursive,
+    /// Nothing: there is too much to list.
+    TooMany,
+}
+
+/// Looks for a proof that no threads wait for ever, with so many nodes of diagrams. What happens behind an assertion that
+/// fails does not count.
+///
+/// # Errors
+/// [`NotSequential`].
+pub fn waiting(
+    template: &Template<'_>,
+    nodes: usize,
+    limits: &Limits<'_>,
+    progress: &mut dyn FnMut(&Statistics),
+) -> Result<(Result<Waiting, GaveUp>, Statistics), NotSequential> {
+    let answer = with_steps(template, nodes, 0, |steps, reach| wait(steps, reach, limits, progress))?;
+    Ok(answer.unwrap_or((Ok(Waiting::Recursive), Statistics::default())))
+}
+
+fn wait(
+    steps: &Steps<'_, '_>,
+    reach: &mut Reach<'_>,
+    limits: &Limits<'_>,
+    progress: &mut dyn FnMut(&Statistics),
+) -> Result<Waiting, Stopped> {
+    let starts = reach.program_ends(limits, progress)?;
+    let moves = steps.moves(reach, limits, progress)?;
+    let Some(Listed { mut counted, narrow, waits, ends }) = list(steps, reach, &starts, moves, limits)? else {
+        return Ok(Waiting::TooMany);
+    };
+    let gave_up = |why| match why {
+        counted::GaveUp::TooMany => Ok(Waiting::TooMany),
+        counted::GaveUp::Stopped => Err(Stopped::Limit),
+    };
+    counted.bad = narrow.into_iter().collect();
+    match counted.fails(limits) {
+        Ok(false) => {}
+        Ok(true) => {
+            reach.narrow()?;
+            return Ok(Waiting::Open);
+        }
+        Err(why) => return gave_up(why),
+    }
+    match may_wait(&Threads { counted: &counted, waits: &waits, ends: &ends }, limits) {
+        Ok(true) => Ok(Waiting::Open),
+        Ok(false) => Ok(Waiting::Never),
+        Err(why) => gave_up(why),
+    }
+}
+
 fn decide(
     steps: &Steps<'_, '_>,
     reach: &mut Reach<'_>,
@@ -54,7 +114,7 @@ fn decide(
         return Ok(Counting::Fails);
     }
     let moves = steps.moves(reach, limits, progress)?;
-    let Some(Listed { mut counted, narrow }) = list(steps, reach, &starts, moves, limits)? else {
+    let Some(Listed { mut counted, narrow, .. }) = list(steps, reach, &starts, moves, limits)? else {
         return Ok(Counting::TooMany);
     };
     let fails = |counted: &Counted| match counted.fails(limits) {
@@ -84,6 +144,10 @@ struct Listed {
     counted: Counted,
     /// Where a value does not fit.
     narrow: BTreeSet<Pair>,
+    /// Where a thread may wait.
+    waits: BTreeSet<Pair>,
+    /// The places behind the last statement.
+    ends: BTreeSet<u32>,
 }
 
 /// All steps between pairs that may be reachable; `None` if there are too many.
@@ -94,11 +158,12 @@ fn list(
     moves: Moves,
     limits: &Limits<'_>,
 ) -> Result<Option<Listed>, Stopped> {
-    let Moves { shared: [now, then], threads: [one, _, next, three], step, bad, narrow } = moves;
+    let Moves { shared: [now, then], threads: [one, _, next, three], step, bad, narrow, waits } = moves;
     let (shared, threads) = steps.begin(reach, starts, &one)?;
     let (here, there) = (steps.written_out(reach, &one)?, steps.written_out(reach, &next)?);
     let d = reach.diagrams();
     let (step, bad, narrow) = (step.and(&here)?.and(&there)?, bad.and(&here)?, narrow.and(&here)?);
+    let waits = waits.and(&here)?;
     let threads = threads.iter().map(|thread| thread.and(&here)).collect::<Done<Vec<Set>>>()?;
     let some = threads.iter().try_fold(d.none.clone(), |all, one| all.or(one))?;
     let forward = d.renaming([pairs(&then, &now), pairs(&next, &one)].concat())?;
@@ -123,9 +188,11 @@ fn list(
     let both = [&now[..], &one].concat();
     let all = [&both[..], &then, &next].concat();
     let declared = steps.template.declared.len();
+    let of_place = steps.bits;
     let Some(steps) = members(&reachable.and(&step)?, &all, MOST) else { return Ok(None) };
     let Some(bad) = members(&reachable.and(&bad)?, &both, MOST) else { return Ok(None) };
     let Some(narrow) = members(&reachable.and(&narrow)?, &both, MOST) else { return Ok(None) };
+    let Some(waits) = members(&reachable.and(&waits)?, &both, MOST) else { return Ok(None) };
     let mut counted = Counted::default();
     for step in steps {
         let (from, to) = step.split_at(both.len());
@@ -133,6 +200,7 @@ fn list(
     }
     counted.bad = bad.iter().map(|pair| numbers.pair(pair, now.len())).collect();
     let narrow = narrow.iter().map(|pair| numbers.pair(pair, now.len())).collect();
+    let waits = waits.iter().map(|pair| numbers.pair(pair, now.len())).collect();
     let Some(begin) = members(&shared, &now, MOST) else { return Ok(None) };
     counted.begin = begin.into_iter().map(|state| numbers.shared(state)).collect();
     for (i, thread) in threads.iter().enumerate() {
@@ -144,7 +212,9 @@ fn list(
             counted.any.extend(starts);
         }
     }
-    Ok(Some(Listed { counted, narrow }))
+    let is_end = |place: &[bool]| place[..of_place].iter().all(|bit| !bit);
+    let ends = numbers.places.iter().filter(|(place, _)| is_end(place)).map(|(_, number)| *number).collect();
+    Ok(Some(Listed { counted, narrow, waits, ends }))
 }
 
 /// Shared states and places of threads, as numbers.

@@ -43,6 +43,8 @@ pub struct Graph<'p> {
     /// The edges that leave each point. The first point is the entry, the second the end.
     pub edges: Vec<Vec<Edge<'p>>>,
     pub checks: Vec<Check<'p>>,
+    /// Where a thread may wait for ever, if this is false.
+    pub waits: Vec<(Point, &'p Expr)>,
     /// The locals whose values matter at each point.
     pub live: Vec<Vec<bool>>,
 }
@@ -148,6 +150,10 @@ impl<'p> Builder<'_, 'p> {
                 self.then(at, Action::Print(self.prints.len() - 1, values))
             }
             StmtKind::Zield => self.then(at, Action::Zield),
+            StmtKind::Await(e) => {
+                self.graph.waits.push((at, e));
+                at
+            }
             _ => return Err(span),
         })
     }
@@ -164,6 +170,7 @@ fn live(proc: &Proc, graph: &Graph<'_>) -> Vec<Vec<bool>> {
             for check in graph.checks.iter().filter(|c| c.at == at) {
                 reads(check.expr, &mut here);
             }
+            graph.waits.iter().filter(|(point, _)| *point == at).for_each(|(_, e)| reads(e, &mut here));
             for edge in &graph.edges[at] {
                 let mut before = live[edge.to].clone();
                 match &edge.action {

@@ -10,13 +10,14 @@
 //! 2. Rounds are added one by one: only what the rounds before can end with is a guess of how the next one begins. This is
 //!    what laziness (section 3) does for the program.
 //! 3. The number of compositions after which a failure is there is the least number of threads that show it.
+//! 4. A deadlock is a failure, too: in the end all threads have finished or are stuck, in a state that is guessed beforehand.
 
 use super::circuit;
 use super::diagram::{Diagrams, Done, Renaming, and_exists, without};
 use super::layout::{Copy, Layout, Leaf, count};
 use super::reach::{Reach, Stopped};
 use super::values::Evaluator;
-use super::{GaveUp, NotSequential, Question, Set, Statistics, graphs, with_enough_bits};
+use super::{GaveUp, NotSequential, Question, Set, Statistics, sequential, with_enough_bits};
 use fabius_lang::program::{GlobalId, ProcId, Program, Type};
 use fabius_smt::Limits;
 use oxidd::{BooleanFunction, BooleanFunctionQuant};
@@ -37,12 +38,25 @@ pub struct Threads<'a> {
     pub round: GlobalId,
     /// Global: an assertion has failed.
     pub failed: GlobalId,
+    /// Where threads wait, and it is asked whether for ever.
+    pub waits: Option<&'a Waits>,
+}
+
+/// The globals that say who waits for ever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// Some thread does.
+    pub stuck: GlobalId,
+    /// Some thread could go on, and does not.
+    pub dropped: GlobalId,
+    /// Vectors that are waited for, and what each is guessed to be in the end.
+    pub last: Vec<(GlobalId, GlobalId)>,
 }
 
 /// What was found out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Composed {
-    /// An assertion fails.
+    /// An assertion fails, or all that have not finished wait for ever.
     Fails {
         /// In so many rounds, and in no fewer.
         rounds: u32,
@@ -65,7 +79,7 @@ pub fn compose(
 ) -> Result<(Result<Composed, GaveUp>, Statistics), NotSequential> {
     let program = threads.program;
     let mut prints = Vec::new();
-    let graphs = graphs(program, &mut prints)?;
+    let graphs = sequential(program, &mut prints)?;
     Ok(with_enough_bits(program, &graphs, |layout| {
         // From any state at all, an integer without a size has any value: no bits are enough.
         let shared = threads.shared.iter().filter_map(|g| by_round(program, &layout, *g)).flatten().flatten();
@@ -103,6 +117,7 @@ fn fixed_point(
         threads.shared.iter().filter_map(|g| by_round(threads.program, layout, *g)).collect();
     let count = vectors.first().map_or(1, Vec::len);
     let rounds: Vec<Vec<Leaf>> = (0..count).map(|r| vectors.iter().flat_map(|v| v[r].clone()).collect()).collect();
+    let ends_in = threads.waits.and_then(|waits| ends_in(threads.program, layout, waits));
     let mut possible = d.all.clone();
     for last in 0..count {
         let composition = Composition {
@@ -111,6 +126,7 @@ fn fixed_point(
             procs: &procs,
             relations: &relations,
             failed,
+            ends_in: ends_in.as_ref(),
             round,
             rounds: &rounds,
             last,
@@ -135,10 +151,37 @@ struct Composition<'a> {
     procs: &'a [ProcId],
     relations: &'a [Set],
     failed: Leaf,
+    ends_in: Option<&'a EndsIn>,
     round: Leaf,
     rounds: &'a [Vec<Leaf>],
     last: usize,
     limits: &'a Limits<'a>,
+}
+
+/// The leaves that say who waits for ever.
+struct EndsIn {
+    stuck: Leaf,
+    dropped: Option<Leaf>,
+    /// By round: what is waited for, and what it is in the end.
+    last: Vec<Vec<(Leaf, Leaf)>>,
+}
+
+/// `None` if nobody ever does.
+fn ends_in(program: &Program, layout: &Layout, waits: &Waits) -> Option<EndsIn> {
+    let stuck = layout.global(waits.stuck)?;
+    let pairs = |(x, last): &(GlobalId, GlobalId)| -> Option<Vec<Vec<(Leaf, Leaf)>>> {
+        let first = layout.global(*last)?;
+        Some(
+            by_round(program, layout, *x)?
+                .into_iter()
+                .map(|leaves| leaves.into_iter().zip(first..).collect())
+                .collect(),
+        )
+    };
+    let by_variable: Vec<_> = waits.last.iter().filter_map(pairs).collect();
+    let rounds = by_variable.iter().map(Vec::len).max().unwrap_or(0);
+    let last = (0..rounds).map(|r| by_variable.iter().flat_map(|v| v[r].clone()).collect()).collect();
+    Some(EndsIn { stuck, dropped: layout.global(waits.dropped), last })
 }
 
 /// What one thread makes of states: pairs (now, next), the variables that are replaced, and how the new ones are renamed.
@@ -164,9 +207,29 @@ impl Composition<'_> {
         leaves.iter().flat_map(|l| self.e.layout.variables(*l, copy)).collect()
     }
 
-    /// The shared state in the rounds that are looked at, and whether somebody has failed: all that outlives a thread.
+    /// The shared state in the rounds that are looked at, whether somebody has failed, and who waits for ever: all that
+    /// outlives a thread.
     fn kept(&self) -> Vec<Leaf> {
-        self.rounds[..=self.last].iter().flatten().copied().chain([self.failed]).collect()
+        let waits = self.ends_in.iter().flat_map(|ends| {
+            let last = ends.last.first().into_iter().flatten().map(|(_, last)| *last);
+            last.chain([ends.stuck]).chain(ends.dropped)
+        });
+        self.rounds[..=self.last].iter().flatten().copied().chain([self.failed]).chain(waits).collect()
+    }
+
+    /// Where an assertion has failed, or all who have not finished are stuck in the last state.
+    fn fails(&self) -> Done<Set> {
+        let flag = |leaf: Leaf| Ok(self.e.leaf(leaf, Copy::Now)?.swap_remove(0));
+        let failed = flag(self.failed)?;
+        let Some(ends) = self.ends_in else { return Ok(failed) };
+        let mut deadlock = flag(ends.stuck)?;
+        if let Some(dropped) = ends.dropped {
+            deadlock = without(&deadlock, &flag(dropped)?)?;
+        }
+        for (now, last) in ends.last.get(self.last).into_iter().flatten() {
+            deadlock = deadlock.and(&self.e.leaf_is(*now, Copy::Now, &self.e.leaf(*last, Copy::Now)?)?)?;
+        }
+        failed.or(&deadlock)
     }
 
     fn cube_of_others(&self, copy: Copy) -> Done<Set> {
@@ -214,7 +277,7 @@ impl Composition<'_> {
 
     /// What any number of threads make of it; or the least number of those of any number with which one fails.
     fn all(&self, begin: Set) -> Result<Result<Set, u32>, Stopped> {
-        let fails = self.e.leaf(self.failed, Copy::Now)?.swap_remove(0).and(&self.fits()?)?;
+        let fails = self.fails()?.and(&self.fits()?)?;
         let steps = self.procs.iter().zip(self.relations).map(|(p, relation)| self.step(*p, relation));
         let mut steps = steps.collect::<Done<Vec<Step>>>()?;
         let any = steps.pop().expect("there is one for any number");

@@ -105,7 +105,7 @@ pub fn reach(
 ) -> Result<(Result<Reached, GaveUp>, Statistics), NotSequential> {
     let began = Instant::now();
     let mut prints = Vec::new();
-    let graphs = graphs(program, &mut prints)?;
+    let graphs = sequential(program, &mut prints)?;
     Ok(with_enough_bits(program, &graphs, |layout| {
         let Some(d) = Diagrams::new(layout.bits * 4, NODES) else {
             return (Err(Stopped::Memory), Statistics::default());
@@ -119,6 +119,15 @@ pub fn reach(
 /// The graph of each procedure.
 fn graphs<'p>(program: &'p Program, prints: &mut Vec<Span>) -> Result<Vec<Graph<'p>>, NotSequential> {
     program.procs.iter().map(|p| graph(p, prints)).collect::<Result<_, _>>().map_err(NotSequential)
+}
+
+/// The same, where nobody waits for others.
+fn sequential<'p>(program: &'p Program, prints: &mut Vec<Span>) -> Result<Vec<Graph<'p>>, NotSequential> {
+    let graphs = graphs(program, prints)?;
+    match graphs.iter().flat_map(|g| &g.waits).next() {
+        Some((_, e)) => Err(NotSequential(e.span)),
+        None => Ok(graphs),
+    }
 }
 
 /// Tries this with few bits for each integer without a size, and with more as long as values do not fit.

@@ -36,6 +36,7 @@ struct Node<'p> {
     /// The locals that matter here, of all frames.
     live: BTreeSet<(ProcId, LocalId)>,
     checks: Vec<(ProcId, &'p Expr)>,
+    waits: Vec<(ProcId, &'p Expr)>,
     /// A number, if a thread may be interrupted here.
     point: Option<usize>,
 }
@@ -83,6 +84,9 @@ impl<'p> Flat<'p> {
         }
         for check in &graph.checks {
             self.nodes[base + check.at].checks.push((p, check.expr));
+        }
+        for (at, e) in &graph.waits {
+            self.nodes[base + at].waits.push((p, e));
         }
         for (at, edge) in graph.edges.iter().enumerate().flat_map(|(at, edges)| edges.iter().map(move |e| (at, e))) {
             let to = base + edge.to;
@@ -161,6 +165,17 @@ pub struct Moves {
     pub bad: Set,
     /// Where a value does not fit its integer: the steps from there are wrong.
     pub narrow: Set,
+    /// Where it may wait until another thread has made a step.
+    pub waits: Set,
+}
+
+/// What is found on the way from one point to the next, by the state at the first one.
+struct Raw {
+    /// Pairs (entry, now).
+    step: Set,
+    bad: Set,
+    narrow: Set,
+    waits: Set,
 }
 
 pub fn pairs(from: &[u32], to: &[u32]) -> Vec<(u32, u32)> {
@@ -213,7 +228,7 @@ impl Steps<'_, '_> {
         progress: &mut dyn FnMut(&Statistics),
     ) -> Result<Moves, Stopped> {
         let program = self.template.program;
-        let (raw, raw_bad, raw_narrow) = self.relation(reach, limits, progress)?;
+        let raw = self.relation(reach, limits, progress)?;
         let (d, layout) = (reach.diagrams(), reach.layout());
         let (shared, own) = (shared_leaves(program, layout), own_leaves(program, layout));
         let of = |leaves: &[Leaf], copy: Copy| -> Vec<u32> {
@@ -226,8 +241,8 @@ impl Steps<'_, '_> {
         // From (entry, now) to (now, next).
         let all = [pairs(&of(&shared, Copy::Entry), &now), pairs(&now, &then), pairs(two, one), pairs(one, next)];
         let shift = d.renaming(all.concat())?;
-        let (step, bad, narrow) = (shift.of(&raw)?, shift.of(&raw_bad)?, shift.of(&raw_narrow)?);
-        Ok(Moves { shared: [now, then], threads, step, bad, narrow })
+        let [step, bad, narrow, waits] = [&raw.step, &raw.bad, &raw.narrow, &raw.waits].map(|set| shift.of(set));
+        Ok(Moves { shared: [now, then], threads, step: step?, bad: bad?, narrow: narrow?, waits: waits? })
     }
 
     /// What `init` leaves of the shared state, and each thread at its entry.
@@ -287,19 +302,18 @@ impl Steps<'_, '_> {
         })
     }
 
-    /// Steps from one point to the next, as pairs (entry, now); where an assertion fails on the way; and where a value does
-    /// not fit.
+    /// Steps from one point to the next; where an assertion fails on the way, a value does not fit, and a thread waits.
     fn relation(
         &self,
         reach: &mut Reach<'_>,
         limits: &Limits<'_>,
         progress: &mut dyn FnMut(&Statistics),
-    ) -> Result<(Set, Set, Set), Stopped> {
+    ) -> Result<Raw, Stopped> {
         let program = self.template.program;
         let nodes = &self.flat.nodes;
         let none = reach.diagrams().none.clone();
         let (mut seen, mut fresh) = (vec![none.clone(); nodes.len()], vec![none.clone(); nodes.len()]);
-        let (mut relation, mut bad) = (none.clone(), none.clone());
+        let (mut relation, mut bad, mut waits) = (none.clone(), none.clone(), none.clone());
         let mut todo = BTreeSet::new();
         let per_thread: Vec<Leaf> = {
             let layout = reach.layout();
@@ -340,6 +354,9 @@ impl Steps<'_, '_> {
             for (p, e) in &nodes[n].checks {
                 bad = bad.or(&without(&set, &reach.evaluator(*p).truth(e)?)?)?;
             }
+            for (p, e) in &nodes[n].waits {
+                waits = waits.or(&without(&set, &reach.evaluator(*p).truth(e)?)?)?;
+            }
             for (what, to) in &nodes[n].moves {
                 let after = match what {
                     Move::Act(p, action) => reach.act(*p, action, &set)?,
@@ -369,6 +386,7 @@ impl Steps<'_, '_> {
         let layout = reach.layout();
         let now = (0..layout.widths.len()).flat_map(|l| layout.variables(l, Copy::Now));
         let now = reach.diagrams().cube(now)?;
-        Ok((relation, bad.exists(&now)?, reach.overflows().exists(&now)?))
+        let [bad, narrow, waits] = [&bad, reach.overflows(), &waits].map(|set| set.exists(&now));
+        Ok(Raw { step: relation, bad: bad?, narrow: narrow?, waits: waits? })
     }
 }

@@ -93,7 +93,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Control is given away while the expression is false.
+    /// Control is given away while the expression is false. Where it comes back is where one may be stuck.
     pub(super) fn pause(&mut self, e: &Expr, body: &mut Body, out: &mut Block) {
         if body.mode != Mode::Free {
             return;
@@ -105,21 +105,20 @@ impl Maker<'_> {
         // Who waits hands over to other buffers first, and then to other tasks of its own.
         let to_own = when(no.clone(), vec![stmt(StmtKind::Yield)]);
         if self.implicit {
-            out.push(stuck);
             self.arrive(body, out);
+            out.push(stuck);
             body.at = At::Point;
             if self.tasks {
                 out.push(to_own);
             }
         } else {
             // It is no scheduling point by itself.
-            let mut others = Vec::new();
             match body.at {
-                At::Within => others.push(stuck),
-                At::Point => out.push(stuck),
-                At::Either => out.push(when(or(read(&fresh(body)), no.clone()), vec![stuck])),
+                At::Within => {}
+                At::Point => out.push(stuck.clone()),
+                At::Either => out.push(when(read(&fresh(body)), vec![stuck.clone()])),
             }
-            others.push(stmt(StmtKind::Zield));
+            let mut others = vec![stmt(StmtKind::Zield), stuck];
             if self.tasks {
                 others.push(to_own);
             }

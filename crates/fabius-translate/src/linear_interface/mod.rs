@@ -31,6 +31,15 @@ pub struct Parameterized {
     is_cut: bool,
 }
 
+/// Whether threads that wait for ever are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deadlocks {
+    /// They are bugs.
+    AreBugs,
+    /// They are passed over.
+    Ignored,
+}
+
 /// Whether there are processes of any number.
 pub fn is_parameterized(program: &Program) -> bool {
     program.processes.iter().any(|p| p.count.is_none())
@@ -40,7 +49,12 @@ pub fn is_parameterized(program: &Program) -> bool {
 ///
 /// # Errors
 /// Tasks, threads that are spawned, handles that are kept, and what no translation can do.
-pub fn parameterized(source: &Program, trace: Trace, caps: Caps) -> Result<Parameterized, Unsupported> {
+pub fn parameterized(
+    source: &Program,
+    trace: Trace,
+    caps: Caps,
+    deadlocks: Deadlocks,
+) -> Result<Parameterized, Unsupported> {
     let alone = |what: &str, span| {
         Unsupported::new(what, span, "declare processes instead, or verify a fixed number: `--instances`")
     };
@@ -68,15 +82,14 @@ pub fn parameterized(source: &Program, trace: Trace, caps: Caps) -> Result<Param
         once.processes.iter().enumerate().flat_map(|(n, p)| vec![n; p.count.unwrap_or(1) as usize]).collect();
     let several: Vec<ProcId> = source.processes.iter().filter(|p| p.count.is_none()).map(|p| p.proc).collect();
     let mut explicit = explicit(&once, trace, Switches::WhereTheyMatter(&several), caps)?;
-    explicit.forget_deadlocks();
+    if deadlocks == Deadlocks::Ignored {
+        explicit.forget_deadlocks();
+    }
     explicit.slice();
     let (any, declared): (Vec<_>, Vec<_>) =
         explicit.starts.drain(..).zip(of).partition(|(_, process)| is_any(*process));
     explicit.starts = declared.into_iter().map(|(start, _)| start).collect();
     let is_cut = !explicit.limits.is_empty();
-    if source.any_stmt(|s| matches!(s.kind, StmtKind::Await(_))) {
-        explicit.limits.push("deadlocks were not looked for".into());
-    }
     Ok(Parameterized { explicit, any: any.into_iter().map(|(start, _)| start).collect(), is_cut })
 }
 
@@ -84,6 +97,26 @@ impl Parameterized {
     /// Whether executions are left out whatever the bounds are, as [`limits`](Parameterized::limits) says.
     pub fn is_cut(&self) -> bool {
         self.is_cut
+    }
+
+    /// Whether threads wait, and it is asked whether for ever.
+    pub fn waits(&self) -> bool {
+        self.explicit.program.any_stmt(|s| matches!(s.kind, StmtKind::Await(_)))
+    }
+
+    /// Whether `init` does.
+    pub fn init_waits(&self) -> bool {
+        let program = &self.explicit.program;
+        let stays = without(program, |s| matches!(s, StmtKind::Await(_)));
+        program.init.is_some_and(|init| !stays[init])
+    }
+
+    /// The same, where it is known that no thread waits for ever.
+    pub fn without_deadlocks(&self) -> Parameterized {
+        let mut all = self.clone();
+        all.explicit.forget_deadlocks();
+        all.explicit.slice();
+        all
     }
 
     /// What is not needed, and is not there.
@@ -101,20 +134,19 @@ impl Parameterized {
         &self.explicit.program
     }
 
-    /// The program with assertions in place and `zield` where a thread may be interrupted; what of it runs once, in this
-    /// order, and what runs any number of times.
+    /// The program with assertions in place, `zield` where a thread may be interrupted, and behind that `await` where it may
+    /// wait for ever; what of it runs once, in this order, and what runs any number of times.
     pub fn template(&self) -> (Program, Vec<ProcId>, Vec<ProcId>) {
         let mut program = self.explicit.program.clone();
-        crate::stuck::forget(&mut program);
+        crate::stuck::without_faults(&mut program);
         crate::explicit::fail_in_place(&mut program, self.explicit.failed);
         let procs = |starts: &[Start]| starts.iter().map(|s| s.proc).collect();
         (program, procs(&self.explicit.starts), procs(&self.any))
     }
 
-    /// The same with so many threads of any kind behind those that are declared, and no deadlocks: they are not looked for.
+    /// The same with so many threads of any kind behind those that are declared.
     pub fn with_threads(&self, threads: u32) -> Explicit {
         let mut all = self.explicit.clone();
-        crate::stuck::forget(&mut all.program);
         crate::explicit::start_all(&mut all.program, &self.explicit);
         all.tasks = Some(1 + all.starts.len() as u32 + threads);
         all.starts.clear();

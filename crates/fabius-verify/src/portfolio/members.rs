@@ -1,14 +1,14 @@
 //! How each engine is asked: with bounds that grow by themselves, until it knows or is stopped.
 
 use super::{Ask, Member, MemberError, OFTEN};
-use crate::bounds::unknown;
+use crate::bounds::{NO_DEADLOCKS, unknown};
 use crate::proof::{Engine, MOST, ProofError, ProofPlan, ProofProgress, Sequentialization};
 use crate::prove::{is_parameterized, prove};
 use crate::vacuous::is_surely_vacuous;
 use crate::{Plan, Progress, Report, Strategy, check, program_id, with_instances};
 use fabius_lang::program::Program;
 use fabius_smt::SolverChoice;
-use fabius_trace::{Bound, Points, ProgramId, Reason, Verdict};
+use fabius_trace::{Bound, BugKind, Points, ProgramId, Reason, Verdict};
 use fabius_translate::Caps;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,7 +52,7 @@ pub fn run(member: Member, work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<R
         Member::RandomWalks => walk(work, news),
         Member::BoundedModelChecking => deepen(work, news).map(without_options).map(|r| without_races(work, r)),
         Member::AnyThreads if is_parameterized(&work.program) => {
-            any_threads(work, &work.program, work.left(), news).map(without_options)
+            any_threads(work, &work.program, &any_number(work, work.left()), news).map(without_options)
         }
         Member::AnyThreads => more_of_them(work, news),
     }
@@ -226,7 +226,7 @@ fn more_of_them(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, Memb
     }
     let began = Instant::now();
     let time = work.left().map_or(GENERAL, |left| left.min(GENERAL));
-    let proved = match any_threads(work, &general, Some(time), news) {
+    let proved = match with_or_without_deadlocks(work, &general, time, news) {
         // There may be executions of none of them alone.
         Ok(report) if report.verdict == Verdict::Verified => {
             (!is_surely_vacuous(&work.program, work.deadline, &work.stop)).then_some(report)
@@ -239,13 +239,37 @@ fn more_of_them(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, Memb
     Ok(proved.unwrap_or_else(open))
 }
 
+/// Other numbers of threads than the one that is asked about may wait for ever: then no assertion fails, and that is all.
+fn with_or_without_deadlocks(
+    work: &Work,
+    program: &Program,
+    time: Duration,
+    news: &(dyn Fn(Now) + Sync),
+) -> Result<Report, MemberError> {
+    let began = Instant::now();
+    let plan = any_number(work, Some(time));
+    let report = any_threads(work, program, &plan, news)?;
+    if !matches!(&report.verdict, Verdict::Bug { trace } if trace.kind == BugKind::Deadlock) {
+        return Ok(report);
+    }
+    let time = Some(time.saturating_sub(began.elapsed()));
+    let mut report = any_threads(work, program, &ProofPlan { deadlock: false, time, ..plan }, news)?;
+    report.limits.push(NO_DEADLOCKS.into());
+    Ok(report)
+}
+
 fn any_threads(
     work: &Work,
     program: &Program,
-    time: Option<Duration>,
+    plan: &ProofPlan,
     news: &(dyn Fn(Now) + Sync),
 ) -> Result<Report, MemberError> {
-    let plan = ProofPlan {
+    let proof = prove(program, &work.id, plan, &work.stop, &|p| news(Now::Proving(*p)));
+    Ok(proof.map_err(MemberError::Proof)?.report)
+}
+
+fn any_number(work: &Work, time: Option<Duration>) -> ProofPlan {
+    ProofPlan {
         sequentialization: Sequentialization::AnyThreads(MOST),
         engine: Engine::Automatic,
         unwind: None,
@@ -258,9 +282,7 @@ fn any_threads(
         solver: SolverChoice::Embedded,
         memory: work.ask.memory,
         time,
-    };
-    let proof = prove(program, &work.id, &plan, &work.stop, &|p| news(Now::Proving(*p)));
-    Ok(proof.map_err(MemberError::Proof)?.report)
+    }
 }
 
 /// Bounds grow by themselves here: what is cut names no option that raises it.
