@@ -78,14 +78,14 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(system: &'a Counted) -> Search<'a> {
-        let (shared, places) = sizes(system);
+        let (shared, _) = sizes(system);
         let reachable = reachable(system);
         let mut into = vec![Vec::new(); shared];
         for step in system.steps.iter().filter(|[from, _]| reachable.contains(from)) {
             into[step[1].0 as usize].push(*step);
         }
         let least = vec![Vec::new(); shared];
-        Search { system, into, reachable, owner: owners(system, places), least, count: 0, todo: BinaryHeap::new() }
+        Search { system, into, reachable, owner: owners(system), least, count: 0, todo: BinaryHeap::new() }
     }
 
     fn run(mut self, limits: &Limits<'_>) -> Result<bool, GaveUp> {
@@ -196,7 +196,8 @@ pub(crate) fn reachable(system: &Counted) -> BTreeSet<Pair> {
 }
 
 /// The declared thread that may be at each place, if it is the only thread that may be.
-fn owners(system: &Counted, places: usize) -> Vec<Option<usize>> {
+pub(crate) fn owners(system: &Counted) -> Vec<Option<usize>> {
+    let (_, places) = sizes(system);
     let mut next: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); places];
     for [from, to] in &system.steps {
         next[from.1 as usize].insert(to.1);

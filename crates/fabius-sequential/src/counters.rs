@@ -8,10 +8,13 @@
 //!
 //! Deviations:
 //! 1. Threads that have not begun are not counted: they may be there or not.
-//! 2. Where threads come by looking alone, others may be too: one is many there.
-//! 3. A thread at a place from which it goes on alone, whatever the others do, goes on before all others.
+//! 2. How many are many is said of each place: one at first; and when a deadlock is found, twice as many at the places that many
+//!    threads have left on the way there (Clarke, Grumberg, Jha, Lu, Veith: Counterexample-guided abstraction refinement, CAV
+//!    2000).
+//! 3. Where threads come by looking alone, others may be too: one is many there.
+//! 4. A thread at a place from which it goes on alone, whatever the others do, goes on before all others.
 
-use crate::counted::{Counted, GaveUp, Pair, reachable};
+use crate::counted::{Counted, GaveUp, Pair, owners, reachable};
 use fabius_smt::Limits;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -26,8 +29,8 @@ pub struct Threads<'a> {
     pub ends: &'a BTreeSet<u32>,
 }
 
-/// So many are many, one after the other.
-const MANY: [u8; 4] = [1, 2, 4, 8];
+/// So many are many at most.
+const MOST_MANY: u8 = 8;
 
 /// Abstract states at most.
 const MOST: usize = 1 << 18;
@@ -38,12 +41,23 @@ const MOST: usize = 1 << 18;
 /// [`GaveUp`].
 pub fn may_wait(threads: &Threads<'_>, limits: &Limits<'_>) -> Result<bool, GaveUp> {
     let table = Table::new(threads);
-    for many in MANY {
-        if !(Search { threads, table: &table, many }).finds(limits)? {
-            return Ok(false);
+    // Where one of a declared number is there are never two.
+    let owned = (0..).zip(owners(threads.counted)).filter(|(_, owner)| owner.is_some());
+    let mut many: BTreeMap<u32, u8> = owned.map(|(place, _)| (place, 2)).collect();
+    loop {
+        let Some(left) = (Search { threads, table: &table, many: &many }).finds(limits)? else { return Ok(false) };
+        let mut finer = false;
+        for place in left {
+            let many = many.entry(place).or_insert(1);
+            if *many < MOST_MANY {
+                *many *= 2;
+                finer = true;
+            }
+        }
+        if !finer {
+            return Ok(true);
         }
     }
-    Ok(true)
 }
 
 /// Where a thread may get in one step, by where it is.
@@ -110,34 +124,46 @@ type Counts = Vec<(u32, u8)>;
 /// A shared state, and where threads are.
 type State = (u32, Counts);
 
+/// Where a search has come: a state, from where, and the place that one of many has left.
+struct Node {
+    state: State,
+    from: Option<usize>,
+    left: Option<u32>,
+}
+
 struct Search<'a> {
     threads: &'a Threads<'a>,
     table: &'a Table,
-    /// So many are many.
-    many: u8,
+    /// So many are many at a place; one, if nothing is said.
+    many: &'a BTreeMap<u32, u8>,
 }
 
 impl Search<'_> {
-    fn finds(&self, limits: &Limits<'_>) -> Result<bool, GaveUp> {
-        let mut todo = self.begin();
-        let mut seen: HashSet<State> = todo.iter().cloned().collect();
-        while let Some(state) = todo.pop() {
+    /// On the way to a deadlock: the places that one of many has left.
+    fn finds(&self, limits: &Limits<'_>) -> Result<Option<BTreeSet<u32>>, GaveUp> {
+        let begin = self.begin();
+        let mut seen: HashSet<State> = begin.iter().cloned().collect();
+        let mut nodes: Vec<Node> = begin.into_iter().map(|state| Node { state, from: None, left: None }).collect();
+        let mut next = 0;
+        while next < nodes.len() {
             if limits.are_hit() {
                 return Err(GaveUp::Stopped);
             }
-            if seen.len() > MOST {
+            if nodes.len() > MOST {
                 return Err(GaveUp::TooMany);
             }
-            if self.waits(&state) {
-                return Ok(true);
+            if self.waits(&nodes[next].state) {
+                let way = std::iter::successors(Some(next), |n| nodes[*n].from);
+                return Ok(Some(way.filter_map(|n| nodes[n].left).collect()));
             }
-            for next in self.after(&state) {
-                if seen.insert(next.clone()) {
-                    todo.push(next);
+            for (state, left) in self.after(&nodes[next].state) {
+                if seen.insert(state.clone()) {
+                    nodes.push(Node { state, from: Some(next), left });
                 }
             }
+            next += 1;
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// Those of a declared number are where they begin.
@@ -152,7 +178,7 @@ impl Search<'_> {
 
     /// So many are many at a place.
     fn most(&self, place: u32) -> u8 {
-        if self.table.copied.contains(&place) { 1 } else { self.many }
+        self.many.get(&place).copied().unwrap_or(1)
     }
 
     fn with(&self, (shared, mut counts): State, place: u32) -> State {
@@ -165,8 +191,8 @@ impl Search<'_> {
         (shared, counts)
     }
 
-    /// Without one of those at a place: many may then be many still.
-    fn without(&self, counts: &Counts, at: usize) -> Vec<Counts> {
+    /// Without one of those at a place; and the place, if there were many: then there may be many still.
+    fn without(&self, counts: &Counts, at: usize) -> (Vec<Counts>, Option<u32>) {
         let (place, count) = counts[at];
         let mut fewer = counts.clone();
         if count == 1 {
@@ -174,7 +200,10 @@ impl Search<'_> {
         } else {
             fewer[at].1 -= 1;
         }
-        if count == self.most(place) { vec![fewer, counts.clone()] } else { vec![fewer] }
+        if count < self.most(place) {
+            return (vec![fewer], None);
+        }
+        (vec![fewer, counts.clone()], (!self.table.copied.contains(&place)).then_some(place))
     }
 
     /// All that are there wait, and one is there; or one that begins waits at once.
@@ -184,24 +213,24 @@ impl Search<'_> {
         counts.iter().all(|(place, _)| waits(place)) && (!counts.is_empty() || any.iter().any(waits))
     }
 
-    fn after(&self, (shared, counts): &State) -> Vec<State> {
+    /// The next states, and which place one of many has left.
+    fn after(&self, (shared, counts): &State) -> Vec<(State, Option<u32>)> {
         let is_alone = |(at, (place, _)): (usize, &(u32, u8))| Some((at, self.table.alone.get(place)?));
-        if let Some((at, to)) = counts.iter().enumerate().find_map(is_alone) {
-            let left = self.without(counts, at);
-            return left
-                .iter()
-                .flat_map(|counts| to.iter().map(|place| self.with((*shared, counts.clone()), *place)))
-                .collect();
-        }
         let mut all = Vec::new();
+        let mut go = |at: usize, then: u32, to: u32| {
+            let (rest, left) = self.without(counts, at);
+            all.extend(rest.into_iter().map(|rest| (self.with((then, rest), to), left)));
+        };
+        if let Some((at, to)) = counts.iter().enumerate().find_map(is_alone) {
+            to.iter().for_each(|to| go(at, *shared, *to));
+            return all;
+        }
         let steps = |place: u32| self.table.steps.get(&(*shared, place)).into_iter().flatten();
         for (at, (from, _)) in counts.iter().enumerate() {
-            for (then, to) in steps(*from) {
-                all.extend(self.without(counts, at).into_iter().map(|left| self.with((*then, left), *to)));
-            }
+            steps(*from).for_each(|(then, to)| go(at, *then, *to));
         }
         for from in &self.threads.counted.any {
-            all.extend(steps(*from).map(|(then, to)| self.with((*then, counts.clone()), *to)));
+            all.extend(steps(*from).map(|(then, to)| (self.with((*then, counts.clone()), *to), None)));
         }
         all
     }
