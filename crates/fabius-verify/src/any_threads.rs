@@ -167,7 +167,8 @@ fn only_deadlocks(
     count: u32,
     work: &mut Work<'_>,
 ) -> Result<Said, ProofError> {
-    Ok(match say(program, plan, source, count, &[(Engine::Interfaces, Effort::Little)], work)? {
+    let asked = [(Engine::Interfaces, Effort::Little), (Engine::Bmc, Effort::Little)];
+    Ok(match say(program, plan, source, count, &asked, work)? {
         Said::Unknown(_) | Said::NotFinite(_) => Said::NoBug { limits: not_looked(source) },
         said => said,
     })

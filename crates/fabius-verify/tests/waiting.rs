@@ -138,3 +138,27 @@ fn some_random_programs_never_wait_for_ever() {
     let never = all.iter().filter(|p| never_waits(p)).count();
     assert!((8..52).contains(&never), "{never} of {}", all.len());
 }
+
+/// Two locks in one order and in both, and a semaphore that is taken twice.
+#[test]
+fn locks_in_one_order_are_verified_and_others_are_not() {
+    let locks = |order: &str| {
+        format!(
+            "var m: lock;\nvar n: lock;\nprocess p[*] {{ m.acquire(); n.acquire(); n.release(); m.release(); }}\n\
+             process q[*] {{ {order} n.release(); m.release(); }}\n"
+        )
+    };
+    let always = ProofPlan { incremental: true, ..plan(8, Engine::Automatic) };
+    let ordered = report(&program(&locks("m.acquire(); n.acquire();")), &always);
+    assert_eq!((ordered.verdict, ordered.limits), (Verdict::Verified, Vec::new()));
+    let crossed = locks("n.acquire(); m.acquire();");
+    let twice = "var s: semaphore = semaphore { count: 2 };\nprocess p[*] { s.acquire(); s.acquire(); s.release(); s.release(); }\n";
+    for source in [crossed.as_str(), twice] {
+        for plan in [always.clone(), plan(2, Engine::Automatic), plan(2, Engine::Bmc)] {
+            let found = bug(&program(source), &plan);
+            assert_eq!(found, Some((1, 2, BugKind::Deadlock)), "{source}");
+        }
+        let without = ProofPlan { deadlock: false, ..always.clone() };
+        assert_eq!(report(&program(source), &without).verdict, Verdict::Verified, "{source}");
+    }
+}
