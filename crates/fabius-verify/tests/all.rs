@@ -22,4 +22,5 @@ mod symmetry;
 mod sync_points;
 mod translations;
 mod vacuous;
+mod waiting;
 mod walks;
