@@ -208,6 +208,8 @@ pub(crate) struct Body<'a> {
     pub alive: Vec<ObjectId>,
     /// Variables that are declared without a value.
     pub unset: Vec<Unset>,
+    /// The call whose value nobody looks at.
+    pub dropped: Option<*const ast::CallExpression>,
     /// What is done first of all.
     pub first: Block,
     /// Of which objects some of them are parts, with their fields.

@@ -116,6 +116,8 @@ pub struct Facts {
     pub open: BTreeSet<(String, Vec<usize>)>,
     /// Parts of locals that are written before they are read on every way.
     pub written: BTreeSet<(String, Vec<usize>)>,
+    /// Functions whose value a caller looks at.
+    pub looked_at: BTreeSet<String>,
 }
 
 impl Facts {
@@ -143,6 +145,7 @@ impl Facts {
         self.unset_pointers |= other.unset_pointers;
         self.open.extend(other.open);
         self.written.extend(other.written);
+        self.looked_at.extend(other.looked_at);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The C preprocessor, with headers of ours in front of the system's.
 
+use crate::attributes::behind_quotes;
 use crate::folder::Folder;
 use crate::lines::{is_preprocessed, without_markers};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ pub fn preprocess(files: &[PathBuf], options: &[String]) -> Result<String, Strin
     if files.iter().all(|f| f.extension().is_some_and(|e| e == "i")) {
         let read = |f: &PathBuf| {
             let text = std::fs::read_to_string(f).map_err(|e| format!("cannot read `{}`: {e}", f.display()))?;
-            Ok(format!("# 1 \"{}\"\n{}\n", f.display(), without_markers(&text)))
+            Ok(format!("# 1 \"{}\"\n{}\n", f.display(), without_comments(&without_markers(&text))))
         };
         return files.iter().map(read).collect();
     }
@@ -31,6 +32,34 @@ pub fn preprocess(files: &[PathBuf], options: &[String]) -> Result<String, Strin
         text.push('\n');
     }
     Ok(text)
+}
+
+/// The text with blanks in place of comments, which who has preprocessed it may have left. All places stay.
+fn without_comments(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let end = match &bytes[at..] {
+            [b'/', b'/', ..] => text[at..].find('\n').map_or(text.len(), |n| at + n),
+            [b'/', b'*', ..] => text[at + 2..].find("*/").map_or(text.len(), |n| at + n + 4),
+            [b'"' | b'\'', ..] => {
+                let end = behind_quotes(bytes, at).min(text.len());
+                out.push_str(&text[at..end]);
+                at = end;
+                continue;
+            }
+            _ => {
+                let next = text[at..].chars().next().expect("there is one");
+                out.push(next);
+                at += next.len_utf8();
+                continue;
+            }
+        };
+        out.extend(text[at..end].bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }));
+        at = end;
+    }
+    out
 }
 
 fn headers() -> std::io::Result<Folder> {

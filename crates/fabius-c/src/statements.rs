@@ -7,13 +7,14 @@ use crate::core::*;
 use crate::declare::{Specifiers, old_names};
 use crate::entries::{Segment, case_key, cases};
 use crate::expressions::Ex;
+use crate::library::strip_casts;
 use crate::lower::*;
 use crate::memory::*;
 use crate::places::{At, Lvalue, Value};
 use crate::refusal::{Result, unsupported, wrong};
 use crate::types::CType;
 use crate::unset::{self, Unset};
-use fabius_lang::program::{BinaryOp, Block, Expr, Guard, LocalId, Stmt, StmtKind};
+use fabius_lang::program::{BinaryOp, Block, Check, Expr, Guard, LocalId, Stmt, StmtKind};
 use fabius_trace::Span;
 use lang_c::ast;
 use lang_c::ast::{BlockItem, Statement};
@@ -67,6 +68,9 @@ impl<'a> Lower<'a, '_> {
 
     /// An expression whose value nobody looks at.
     fn effect(&mut self, e: &'a Ex) -> Result<()> {
+        if let ast::Expression::Call(c) = &strip_casts(e).node {
+            self.body.dropped = Some(&raw const c.node);
+        }
         let (mut block, value) = self.block(|l| l.value(e))?;
         let chosen = |s: &Stmt| matches!(s.kind, StmtKind::Any(..));
         // What a function without a body returns is then not chosen.
@@ -339,8 +343,26 @@ impl<'a> Lower<'a, '_> {
                 };
                 self.convert(v, &result, span)?.parts
             }
-            // Nobody looks at what is not there.
-            None => self.part_types(&result, span)?.into_iter().map(|ty| constant(0, ty, span)).collect(),
+            None => return self.return_nothing(span),
+        };
+        self.push(StmtKind::Return(values), span);
+        Ok(())
+    }
+
+    /// A function ends without a value: where a caller looks at it, an integer may be anything, and all else is not followed.
+    fn return_nothing(&mut self, span: Span) -> Result<()> {
+        let result = self.body.result.clone().unwrap_or(CType::Void);
+        let types = self.part_types(&result, span)?;
+        let is_looked_at = self.session.facts.looked_at.contains(&self.body.function);
+        let values = match result.plain() {
+            CType::Int { .. } | CType::Bool if is_looked_at => self.any_of(result.plain(), span)?.parts,
+            _ => {
+                if is_looked_at && !types.is_empty() {
+                    let words = "what a function returns without a value is used";
+                    self.check(boolean(false, span), Check::Bound, words, span);
+                }
+                types.into_iter().map(|ty| constant(0, ty, span)).collect()
+            }
         };
         self.push(StmtKind::Return(values), span);
         Ok(())
@@ -823,6 +845,8 @@ impl<'a> Lower<'a, '_> {
         if name == "main" && !self.body.out.last().is_some_and(ends) {
             let zero = constant(0, INT, span);
             self.push(StmtKind::Return(vec![zero]), span);
+        } else if self.session.facts.looked_at.contains(name) && may_end(&self.body.out) {
+            self.return_nothing(span)?;
         }
         Ok(params)
     }
@@ -840,6 +864,15 @@ impl<'a> Lower<'a, '_> {
             ast::DeclaratorKind::Declarator(inner) => self.parameter_names(inner),
             _ => Ok(Vec::new()),
         }
+    }
+}
+
+/// Whether some way may come to the end of a block.
+fn may_end(block: &[Stmt]) -> bool {
+    match block.last().map(|s| &s.kind) {
+        Some(StmtKind::Return(_)) => false,
+        Some(StmtKind::If(_, a, b)) => may_end(a) || may_end(b),
+        _ => true,
     }
 }
 

@@ -154,3 +154,27 @@ fn with_threads_it_is_not_followed_where_races_are_asked_about() {
     assert_eq!(property("BEGIN char *p = malloc(1); if (*p != *p) reach_error();"), "Verified");
     assert_eq!(property(&format!("{handed} if (out == 5) reach_error();")), "Assertion");
 }
+
+#[test]
+fn what_a_function_returns_without_a_value_may_be_anything() {
+    let some = "int f(int x) { if (x > 0) return 5; }\n";
+    assert_eq!(said(some, "int y = f(0); assert(y != 7);"), "Assertion");
+    assert_eq!(said(some, "int y = f(1); assert(y == 5);"), "verified");
+    assert_eq!(said("int f(int x) { if (x > 0) return 5; }", "f(0); (void)f(0);"), "verified");
+    let both = said(some, "f(0); assert(f(1) == 5);");
+    assert!(is_unknown(&both), "{both}");
+    assert_eq!(said("int f(void) { return; }", "assert(f() == 0);"), "Assertion");
+    assert_eq!(said("int f(int x) { if (x) return 1; else return 2; }", "assert(f(0) == 2);"), "verified");
+    assert_eq!(said(some, "int (*g)(int) = f; assert(g(0) == 0);"), "Assertion");
+    assert_eq!(said("int *f(void) { }", "int *p = f(); assert(p == 0);"), "not followed");
+    assert_eq!(said("int *f(void) { }", "f();"), "verified");
+}
+
+#[test]
+fn a_preprocessed_file_may_have_comments() {
+    let folder = Folder::new();
+    let text =
+        "// it's one\nint main(void) { /* \" */ const char *s = \"/* no */ // no\"; return s[0] != '/'; } /* end\n*/\n";
+    let file = folder.file("x.i", text);
+    assert!(matches!(check_as(&[&file], "all", &Options::default()), Found::Verified));
+}

@@ -27,6 +27,9 @@ impl<'a> Lower<'a, '_> {
                     return Ok(v);
                 }
                 if self.functions.get(name).is_some_and(|f| f.definition.is_some()) {
+                    if self.body.dropped != Some(&raw const c.node) {
+                        self.found.looked_at.insert(name.clone());
+                    }
                     return self.call_function(&name.clone(), args, span);
                 }
                 if self.options.havoc && self.functions.contains_key(name) {
@@ -179,6 +182,7 @@ impl<'a> Lower<'a, '_> {
                 for (v, ty) in given.iter().zip(&wanted) {
                     values.extend(s.convert(v.clone(), ty, span)?.parts);
                 }
+                s.found.looked_at.insert(name.clone());
                 let v = s.call_with(name, values, span)?;
                 for (id, e) in ids.iter().zip(v.parts) {
                     s.set_local(*id, e, span);

@@ -82,6 +82,7 @@ impl<'a> Lower<'a, '_> {
             let here = binary(BinaryOp::Eq, at.clone(), constant(number, ADDRESS, span));
             found = binary(BinaryOp::Or, found, here.clone());
             let (block, ()) = self.block(|s| {
+                s.found.looked_at.insert(name.clone());
                 let v = s.call_with(&name, vec![a.clone(), b.clone()], span)?;
                 s.set_local(result, v.parts[0].clone(), span);
                 Ok(())
