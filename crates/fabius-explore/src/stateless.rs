@@ -269,7 +269,8 @@ impl<S: System + Sync> Search<'_, S> {
         shared.signatures.extend(found.complete.take());
         let (executions, distinct) = (shared.executions, shared.signatures.len());
         shared.growth.see(executions, distinct);
-        shared.limit = shared.limit.or(found.limit.take());
+        let limit = found.limit.take();
+        shared.limit = limit.filter(|limit| *limit == Cut::Nondeterminism).or(shared.limit).or(limit);
         shared.depth = found.depth;
         if let Some(new) = found.bug.take() {
             // The whole level is run, so that the answer does not depend on the number of jobs.

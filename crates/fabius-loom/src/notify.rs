@@ -43,13 +43,14 @@ impl Notify {
     pub fn wait(&self) {
         let mut state = self.state();
         assert!(!state.somebody_waits, "only a single thread may wait on `Notify`");
+        state.somebody_waits = true;
         if !state.was_woken_for_no_reason && fabius::any_bool() {
             state.was_woken_for_no_reason = true;
             drop(state);
             fabius::thread::yield_now();
+            self.state().somebody_waits = false;
             return;
         }
-        state.somebody_waits = true;
         while !state.notified {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }

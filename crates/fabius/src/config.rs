@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// How a test is checked. The default: executions in the order of their preemptions, and in turns with that as many without a
 /// bound and without what commutes, by one thread, until either has seen them all; when the budget is used up, a number of
-/// random ones.
+/// random ones. There are no turns if the number of executions is given.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub(crate) plan: Plan,
@@ -160,7 +160,8 @@ impl Config {
         Config { plan: Plan::Walks(strategy), executions: Some(executions), ..self }
     }
 
-    /// At most so many executions in the order of the strategy. The default then turns to random ones at once.
+    /// At most so many executions in the order of the strategy. The default then makes none without a bound, and turns to random
+    /// ones at once.
     pub fn executions(self, executions: u64) -> Config {
         Config { executions: Some(executions), ..self }
     }

@@ -7,7 +7,8 @@
 //!
 //! Deviations:
 //! 1. When either has seen everything, that is the answer.
-//! 2. A bug that the second finds need not be the simplest. It ends the second search, and is the answer only if the first
+//! 2. The second is by one thread, and makes as many executions as each of the others does in the first.
+//! 3. A bug that the second finds need not be the simplest. It ends the second search, and is the answer only if the first
 //!    ends without one.
 
 use crate::rt::Execution;
@@ -30,14 +31,18 @@ pub(crate) fn search(
     let most = options.executions.unwrap_or(u64::MAX);
     let unbounded = Options { bound: Bound::None, ..options.clone() };
     let mut in_order = stateless::begin(system, options, monitor, note);
-    let mut all = optimal::begin(system, &unbounded, monitor, note);
+    let mut all = optimal::begin(system, &unbounded, monitor, &|_| {});
     let mut all_goes_on = true;
     let mut until = ALONE;
     while in_order.go_on_to(Some(until.min(most.saturating_sub(all.executions())))) {
-        if all_goes_on {
-            all_goes_on = all.go_on_to(Some(until.min(most.saturating_sub(in_order.executions()))));
+        let left = most.saturating_sub(in_order.executions());
+        if left <= all.executions() {
+            break;
         }
-        if all.has_seen_everything() || in_order.executions() + all.executions() >= most {
+        if all_goes_on {
+            all_goes_on = all.go_on_to(Some((until / options.jobs as u64).min(left)));
+        }
+        if all.has_seen_everything() {
             break;
         }
         until += (until / 8).max(ALONE);

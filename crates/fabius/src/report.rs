@@ -29,7 +29,7 @@ pub struct Report {
     /// Where the trace of the failing execution was saved, with the feature `traces`.
     pub saved: Option<PathBuf>,
     pub(crate) text: Option<String>,
-    /// Whether no execution that was explored in order came to its end.
+    /// Whether no execution that was explored in the order of cost came to its end.
     pub(crate) nothing_ends: bool,
     /// How many deviations an execution may have, if the test uses an ordering that allows any.
     pub(crate) stale: Option<u32>,
@@ -99,9 +99,6 @@ impl fmt::Display for Report {
             Verdict::NoBugWithinBounds { bounds } => {
                 write!(f, "no failing execution {}{}", within(bounds), self.together(bounds))?;
                 bounds.limits.iter().try_for_each(|limit| write!(f, ", but {limit}"))?;
-                if self.nothing_ends {
-                    write!(f, ", but none comes to its end within that")?;
-                }
             }
             Verdict::Unknown { reason, bounds } => {
                 write!(f, "no failing execution so far; cut short by {}", cut_by(reason))?;
@@ -112,6 +109,9 @@ impl fmt::Display for Report {
         }
         if self.walks > 0 && self.executions > 0 {
             write!(f, ", nor in {} random ones", self.walks)?;
+        }
+        if self.nothing_ends && matches!(self.verdict, Verdict::NoBugWithinBounds { .. }) {
+            f.write_str("; none comes to its end within the bound")?;
         }
         write!(f, "; {}", self.effort())
     }

@@ -555,7 +555,7 @@ fn a_bound_within_which_nothing_ends_says_so() {
     let text = |config| explored(config).to_string();
     assert!(
         text(Config::new().depth(0))
-            .contains("within 0 steps, under sequential consistency, but none comes to its end")
+            .contains("within 0 steps, under sequential consistency; none comes to its end within the bound")
     );
     assert!(!text(Config::new().delays(0)).contains("comes to its end"));
 }

@@ -291,6 +291,14 @@ fn what_has_few_classes_is_verified_after_twice_as_many_executions() {
     }
 }
 
+#[test]
+fn both_searches_together_make_no_more_executions_than_asked_for() {
+    for most in [1, 2, 127, 128, 129, 300] {
+        let report = Config::new().iterative_preemptions().executions(most).explore(|| readers(10));
+        assert_eq!(report.executions, most, "{report}");
+    }
+}
+
 /// Each two threads write one variable.
 fn pairs_of_independent_writes(pairs: usize) {
     let array: Arc<Vec<AtomicU32>> = Arc::new((0..pairs).map(|_| AtomicU32::new(0)).collect());
