@@ -45,6 +45,35 @@ fn happens_before_relations_of_threads_that_read_and_then_write() {
     }
 }
 
+/// A search that pauses after each few executions is the search that does not.
+#[test]
+fn what_pauses_goes_on_as_if_it_had_not() {
+    let bug = "sync var x: int;\nprocess p[1] { x = 1; x = 2; x = 3; }\nprocess q[1] { let a = x; let b = x; assert a == 0 || b == a; }\n";
+    for (source, at_first_bug) in [(readers_and_writers(3), false), (straight(2, 4), false), (bug.into(), true)] {
+        let program = fabius_lang::compile(&source, &Default::default()).unwrap_or_else(|d| panic!("{d:?}\n{source}"));
+        let machine = Machine::new(&program, Points::All);
+        let monitor = Monitor { stop: &AtomicBool::new(false), progress: &|_| {} };
+        for max in [None, Some(0), Some(1), Some(2)] {
+            let options = Options { max, at_first_bug, ..Options::default() };
+            let whole = stateless::search(&machine, &options, &monitor, &|_| {});
+            for few in [1, 2, 7, 64] {
+                let mut search = stateless::begin(&machine, &options, &monitor, &|_| {});
+                let mut until = few;
+                while search.go_on_to(Some(until)) {
+                    assert_eq!(search.executions(), until, "{source}");
+                    until += few;
+                }
+                let paused = search.outcome();
+                assert_eq!(
+                    format!("{paused:?}"),
+                    format!("{whole:?}"),
+                    "at most {max:?}, pauses after {few}\n{source}"
+                );
+            }
+        }
+    }
+}
+
 fn factorial(n: u64) -> f64 {
     (1..=n).map(|i| i as f64).product()
 }

@@ -112,7 +112,8 @@ impl Config {
     }
 
     /// All executions in the order of preemptions, without a limit, and in turns with that as many without what commutes,
-    /// until either has seen them all.
+    /// until either has seen them all. A bug that only the second finds, because the first is cut short, need not have the
+    /// fewest preemptions. [`Config::executions`] is of both together.
     pub fn iterative_preemptions(self) -> Config {
         Config { plan: Plan::Iterative { bound: Bound::Preemptions, scheduler: SchedulerKind::Bag, max: None }, ..self }
     }
