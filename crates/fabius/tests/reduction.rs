@@ -287,6 +287,7 @@ fn what_has_few_classes_is_verified_after_twice_as_many_executions() {
             let report = config.explore(test);
             assert!(report.verdict == fabius::Verdict::Verified && report.walks == 0, "{report}");
             assert!(report.executions <= 2 * classes + classes / 8 + 192, "{classes} classes: {report}");
+            assert_eq!(report.levels.last().unwrap().states, classes, "a search that pauses loses nothing: {report}");
         }
     }
 }
