@@ -5,8 +5,8 @@ use fabius_verify::compare::{Extent, Way, measure};
 use fabius_verify::graph::{GraphError, graph};
 use fabius_verify::prove::{Budget, Caps, Form, ProofError, Sequentialization, text_of};
 use fabius_verify::{Plan, Strategy, check, program_id};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 /// Steps that do not end for long, in different ways.
@@ -16,6 +16,14 @@ const ENDLESS: [&str; 4] = [
     "init { var n = 0; loop { let b: bool = *; n = n + 1; } }",
     "var a: [u8; 6]; record R { a: [int; 60000] } var r: ref R; init { atomic { loop { r = new R { }; if * { a[0] = 1; } } } }",
 ];
+
+/// Whose memory a limit is about: all that the tests of this process take together.
+static PROCESS: RwLock<()> = RwLock::new(());
+
+/// What takes part of the process's memory, and minds nobody else who does.
+fn with_others() -> RwLockReadGuard<'static, ()> {
+    PROCESS.read().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn said(source: &str, plan: &Plan, stop: bool) -> Verdict {
     let program = fabius_lang::compile(source, &Default::default()).unwrap_or_else(|d| panic!("{d:?}\n{source}"));
@@ -35,6 +43,7 @@ fn plans(plan: Plan) -> [Plan; 2] {
 
 #[test]
 fn time_is_over_within_a_step() {
+    let _with = with_others();
     for source in ENDLESS {
         for plan in plans(Plan { time: Some(Duration::from_millis(200)), ..Plan::default() }) {
             let verdict = said(source, &plan, false);
@@ -45,6 +54,7 @@ fn time_is_over_within_a_step() {
 
 #[test]
 fn time_is_over_after_a_step_that_counts_for_many() {
+    let _with = with_others();
     let source = "var x: int; proc p() { x = 0; } init { spawn p(); x = 1; \
                   if * { for j in 1..100 { if * { skip; } } assume false; } loop { x = x + 1; } }";
     for plan in plans(Plan { time: Some(Duration::from_millis(200)), bound: Bound::None, ..Plan::default() }) {
@@ -55,6 +65,7 @@ fn time_is_over_after_a_step_that_counts_for_many() {
 
 #[test]
 fn infinite_executions_are_not_judged_when_it_is_over() {
+    let _with = with_others();
     let source = "var x: 0..9; process p[3] { loop { x = (x + 1) % 10; } } property wanted: always eventually x == 11;";
     let program = fabius_lang::compile(source, &Default::default()).expect("it is a program");
     let id = program_id("limits.fab", source, &[], &[]);
@@ -69,6 +80,7 @@ fn infinite_executions_are_not_judged_when_it_is_over() {
 
 #[test]
 fn a_step_is_interrupted() {
+    let _with = with_others();
     for source in ENDLESS {
         for plan in plans(Plan::default()) {
             let verdict = said(source, &plan, true);
@@ -79,6 +91,7 @@ fn a_step_is_interrupted() {
 
 #[test]
 fn memory_is_full_within_a_step() {
+    let _with = with_others();
     for source in [ENDLESS[0], ENDLESS[2], ENDLESS[3]] {
         for plan in plans(Plan { memory: Some(1 << 20), ..Plan::default() }) {
             let verdict = said(source, &plan, false);
@@ -103,6 +116,7 @@ const LONG: &str =
 
 #[test]
 fn memory_is_full_between_outcomes_of_a_step() {
+    let _with = with_others();
     let preemptions = Plan { memory: Some(1 << 20), ..Plan::default() };
     let none = Plan { bound: Bound::None, ..preemptions.clone() };
     for source in WIDE {
@@ -115,6 +129,7 @@ fn memory_is_full_between_outcomes_of_a_step() {
 
 #[test]
 fn points_of_a_step_that_do_not_meet_are_forgotten() {
+    let _alone = PROCESS.write().unwrap_or_else(PoisonError::into_inner);
     for memory in [None, Some(1 << 20)] {
         for plan in plans(Plan { memory, ..Plan::default() }) {
             assert_eq!(said(APART, &plan, false), Verdict::Verified, "{plan:?}");
@@ -124,6 +139,7 @@ fn points_of_a_step_that_do_not_meet_are_forgotten() {
 
 #[test]
 fn the_path_of_depth_first_search_is_within_memory() {
+    let _with = with_others();
     let plan = Plan { bound: Bound::None, strategy: Strategy::DepthFirst, ..Plan::default() };
     assert_eq!(said(LONG, &plan, false), Verdict::Verified);
     let verdict = said(LONG, &Plan { memory: Some(1 << 20), ..plan }, false);
@@ -132,6 +148,7 @@ fn the_path_of_depth_first_search_is_within_memory() {
 
 #[test]
 fn comparisons_end_within_a_step() {
+    let _with = with_others();
     for source in ENDLESS {
         for name in ["dfs", "random"] {
             let way = Way::named(name).expect("it is a strategy");
@@ -151,6 +168,7 @@ fn comparisons_end_within_a_step() {
 
 #[test]
 fn graphs_end_within_a_step() {
+    let _with = with_others();
     for source in ENDLESS {
         let program = fabius_lang::compile(source, &Default::default()).expect("it is checked above");
         let id = program_id("limits.fab", source, &[], &[]);
@@ -168,6 +186,7 @@ const MANY: usize = 100_000;
 
 #[test]
 fn a_choice_among_many_blocks_is_explored_and_translated() {
+    let _with = with_others();
     let source = format!("var x: int; init {{ choose {{ skip; }}{} x = 1; }}", " or { skip; }".repeat(MANY - 1));
     assert_eq!(said(&source, &Plan::default(), false), Verdict::Verified);
     translated(&source);
@@ -175,6 +194,7 @@ fn a_choice_among_many_blocks_is_explored_and_translated() {
 
 #[test]
 fn a_long_chain_of_calls_is_explored_as_far_as_calls_go_and_translated() {
+    let _with = with_others();
     let chain: String = (0..MANY).map(|n| format!("proc p{n}() {{ p{}(); }}\n", n + 1)).collect();
     let source = format!("var x: int;\n{chain}proc p{MANY}() {{ x = 1; }}\ninit {{ p0(); }}\n");
     let verdict = said(&source, &Plan::default(), false);
