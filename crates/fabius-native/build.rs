@@ -24,8 +24,9 @@ fn library(crates: &Path, out: &Path) -> PathBuf {
     let mut cargo = Command::new(variable("CARGO"));
     cargo.args(["build", "--release", "--quiet", "--lib", "--manifest-path"]);
     cargo.arg(crates.join("fabius-native-runtime/Cargo.toml")).arg("--target-dir").arg(&target);
-    // The explorer and the hooks are crates that call each other at every scheduling point.
-    cargo.env("CARGO_PROFILE_RELEASE_LTO", "fat").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1");
+    // The explorer and the hooks are crates that call each other at every scheduling point. Tests do without: it takes a third of the time.
+    let (lto, units) = if variable("PROFILE") == "release" { ("fat", "1") } else { ("off", "16") };
+    cargo.env("CARGO_PROFILE_RELEASE_LTO", lto).env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", units);
     // What the outer cargo says of itself is not meant for this one.
     for name in ["RUSTC_WORKSPACE_WRAPPER", "CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET"] {
         cargo.env_remove(name);

@@ -1,8 +1,6 @@
 //! The command as a user meets it: answers, exit codes, and what it says about bad input.
 
-mod common;
-
-use common::{expect, fabius, folder, json, root};
+use crate::common::{expect, fabius, folder, json, root};
 use serde_json::Value;
 use std::process::{Command, Stdio};
 

@@ -1,8 +1,6 @@
 //! Strategies side by side: the numbers are those of `fabius check`, and bad input is answered.
 
-mod common;
-
-use common::{expect, fabius, folder, json, root};
+use crate::common::{expect, fabius, folder, json, root};
 use serde_json::Value;
 use std::path::Path;
 

@@ -1,8 +1,6 @@
 //! `fabius FILE`: all engines that fit, side by side, as a user meets them.
 
-mod common;
-
-use common::{expect, fabius, folder, json};
+use crate::common::{expect, fabius, folder, json};
 
 #[test]
 fn a_file_alone_is_decided() {

@@ -1,8 +1,6 @@
 //! What other programs read: several files at once, JUnit, SARIF, DOT.
 
-mod common;
-
-use common::{expect, fabius, folder, json, root};
+use crate::common::{expect, fabius, folder, json, root};
 use serde_json::Value;
 use std::path::Path;
 

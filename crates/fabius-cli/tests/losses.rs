@@ -1,8 +1,6 @@
 //! Nothing of the user's is overwritten, and what cannot be written is noticed before anything runs.
 
-mod common;
-
-use common::{expect, fabius, folder, root};
+use crate::common::{expect, fabius, folder, root};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 

@@ -1,7 +1,5 @@
 //! `fabius lsp` as an editor starts it. What it answers about names and text is tested beside the server.
 
-mod common;
-
 use lsp_server::{Message, Notification, Request};
 use serde_json::{Value, json};
 use std::io::BufReader;
@@ -135,7 +133,7 @@ fn a_file_is_checked_and_its_bug_shown_in_steps_until_it_changes() {
 #[test]
 #[cfg(unix)]
 fn a_signal_ends_the_server_and_what_it_has_begun() {
-    let temporary = common::folder("lsp_signal");
+    let temporary = crate::common::folder("lsp_signal");
     let mut server = Server::start_in(Some(&temporary));
     let endless = "var a: [u8; 6];\nprocess p[3] { loop { let v = any 0..5; a[v] = a[v] + 1; } }\n";
     let version = json!({ "uri": URI, "version": 2 });

@@ -1,8 +1,6 @@
 //! Programs in Promela and ZING on the command line: what they answer, their traces, limits and mistakes.
 
-mod common;
-
-use common::{expect, fabius, folder, json};
+use crate::common::{expect, fabius, folder, json};
 use std::path::{Path, PathBuf};
 
 /// A counter that two processes increment in two steps.

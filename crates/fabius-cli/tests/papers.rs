@@ -1,8 +1,6 @@
 //! `docs/papers.md` says what is measured: a row of each of its tables, but for times, which are not compared.
 
-mod common;
-
-use common::root;
+use crate::common::root;
 use xtask::papers::{Lab, agrees, tables};
 
 #[test]

@@ -1,8 +1,6 @@
 //! `fabius replay` checks all that it repeats.
 
-mod common;
-
-use common::{expect, fabius, folder, json, root};
+use crate::common::{expect, fabius, folder, json, root};
 use serde_json::{Value, json};
 
 /// Saves the trace of a bug; returns where it is.
@@ -116,7 +114,7 @@ fn what_is_saved_replays() {
         for program in programs.map(|entry| entry.expect("an entry").path()) {
             let program = program.display().to_string();
             let options = ["--bound", "rounds", "--races", "--time", "2s"];
-            let trace = common::folder("saved_corpus").join("bug.json").display().to_string();
+            let trace = crate::common::folder("saved_corpus").join("bug.json").display().to_string();
             let output = fabius(&[&["check", &program], &options[..], &["--trace", &trace]].concat());
             if output.status.code() == Some(1) {
                 found += 1;

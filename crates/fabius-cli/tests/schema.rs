@@ -1,8 +1,6 @@
 //! Every document is one of its schema, and looks as it did.
 
-mod common;
-
-use common::{fabius, folder, json, root};
+use crate::common::{fabius, folder, json, root};
 use serde_json::Value;
 use std::path::Path;
 

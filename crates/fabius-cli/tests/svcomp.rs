@@ -1,8 +1,6 @@
 //! Tasks, properties, verdicts and witnesses of SV-COMP.
 
-mod common;
-
-use common::{expect, fabius, folder, json};
+use crate::common::{expect, fabius, folder, json};
 use std::path::Path;
 use std::process::{Command, Output};
 use yaml_rust2::{Yaml, YamlLoader};

@@ -1,8 +1,6 @@
 //! What reaches a terminal: lines and, where they are wanted, our own colours. And `-`, which is standard input.
 
-mod common;
-
-use common::{expect, fabius, folder, json, root};
+use crate::common::{expect, fabius, folder, json, root};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

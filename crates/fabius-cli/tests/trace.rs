@@ -1,8 +1,6 @@
 //! `fabius trace` as a user meets it.
 
-mod common;
-
-use common::{expect, fabius, json};
+use crate::common::{expect, fabius, json};
 use std::path::Path;
 
 const EXAMPLE: &str = "examples/mcapi.ctp";

@@ -1,8 +1,6 @@
 //! `fabius verify` and `fabius translate` as a user meets them.
 
-mod common;
-
-use common::{expect, fabius, json, root};
+use crate::common::{expect, fabius, json, root};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,9 +1,7 @@
 //! What the documentation of tokio says of channels, in every execution.
 
-mod common;
-
+use crate::common::{fails, holds, outcomes};
 use broadcast::error::{RecvError, TryRecvError as NoMessage};
-use common::{fails, holds, outcomes};
 use fabius::BugKind;
 use fabius_tokio::sync::{broadcast, mpsc, oneshot, watch};
 use fabius_tokio::task;

@@ -1,8 +1,6 @@
 //! What the documentation of tokio says of locks, permits and notifications, in every execution.
 
-mod common;
-
-use common::{fails, holds, outcomes};
+use crate::common::{fails, holds, outcomes};
 use fabius::BugKind;
 use fabius::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use fabius_tokio::sync::{Barrier, Mutex, Notify, OnceCell, RwLock, Semaphore, SetError, TryAcquireError};

@@ -1,8 +1,6 @@
 //! What the documentation of tokio says of tasks and runtimes, in every execution.
 
-mod common;
-
-use common::{explore, fails, holds, outcomes};
+use crate::common::{explore, fails, holds, outcomes};
 use fabius::BugKind;
 use fabius::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use fabius_tokio::runtime::{Builder, Handle, Runtime};

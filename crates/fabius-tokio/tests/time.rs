@@ -1,8 +1,6 @@
 //! What the documentation of tokio says of time, `select!` and `join!`, in every execution.
 
-mod common;
-
-use common::{explore, holds, outcomes};
+use crate::common::{explore, holds, outcomes};
 use fabius_tokio::sync::{mpsc, oneshot};
 use fabius_tokio::task;
 use fabius_tokio::time::{self, Duration, Instant, MissedTickBehavior, interval, sleep, timeout};

@@ -246,7 +246,7 @@ fn random_programs_violate_what_some_fair_execution_violates() {
     let formulas = ["eventually A", "always eventually A", "eventually always A", "A leads to B"];
     let mut answers = BTreeMap::new();
     let plan = Plan { deadlock: false, ..Plan::default() };
-    for _ in 0..70 {
+    for _ in 0..40 {
         let base = random(&mut rng);
         let Verdict::Verified = verdict(&base, &plan) else { continue };
         for formula in formulas {

@@ -38,7 +38,7 @@ fn a_deadlock_names_the_locks_their_holders_and_where_they_were_taken() {
     });
     let text = text(&report);
     says(&text, &["deadlock", "main waits in `lock`", "thread 1 (worker) waits in `lock`", "held by main, taken at"]);
-    says(&text, &["failures.rs", "-- preemption 1 --", "FABIUS_REPLAY=", "fabius/a_deadlock_names"]);
+    says(&text, &["failures.rs", "-- preemption 1 --", "FABIUS_REPLAY=", "fabius/failures__a_deadlock_names"]);
 }
 
 #[test]

@@ -69,8 +69,13 @@ fn copies_bytes<const SIZE: usize, const AT: usize>() {
 
 #[test]
 fn words_that_overlap_are_copied_and_looked_at() {
-    copies_bytes::<15, 3>();
     copies_bytes::<15, 14>();
+}
+
+#[test]
+#[ignore = "takes a minute; run after a change of what is taken for repetition"]
+fn words_that_overlap_anywhere_are_copied_and_looked_at() {
+    copies_bytes::<15, 3>();
     copies_bytes::<14, 3>();
     copies_bytes::<14, 13>();
     copies_bytes::<24, 20>();

@@ -291,8 +291,8 @@ impl Hidden {
     }
 }
 
-#[test]
-fn a_loop_that_waits_at_first_may_count_later() {
+/// It needs more steps than the bounds of other strategies.
+fn a_loop_that_waits_at_first_may_count_later(strategies: &[(&str, Config)]) {
     #[inline(never)]
     fn wait(state: &AtomicU32, mode: &AtomicU32, rounds: &Hidden, until: u32) -> bool {
         while state.load(SeqCst) != until {
@@ -315,12 +315,22 @@ fn a_loop_that_waits_at_first_may_count_later() {
         mine.0.store(2, SeqCst);
         child.join().unwrap();
     };
-    // It needs more steps than the bound of others.
-    for (name, config) in strategies().into_iter().take(6) {
-        let report = explore(config, test);
+    for (name, config) in strategies {
+        let report = explore(config.clone(), test);
         let trace = report.trace().unwrap_or_else(|| panic!("{name}: {report}"));
-        assert!(trace.cost == 1 || !IN_ORDER.contains(&name), "{name}: {}", report.failure().unwrap_or_default());
+        assert!(trace.cost == 1 || !IN_ORDER.contains(name), "{name}: {}", report.failure().unwrap_or_default());
     }
+}
+
+#[test]
+fn the_default_finds_a_loop_that_waits_at_first_and_counts_later() {
+    a_loop_that_waits_at_first_may_count_later(&strategies()[..1]);
+}
+
+#[test]
+#[ignore = "takes a minute; run after a change of what is taken for repetition"]
+fn others_find_a_loop_that_waits_at_first_and_counts_later() {
+    a_loop_that_waits_at_first_may_count_later(&strategies()[1..6]);
 }
 
 #[test]

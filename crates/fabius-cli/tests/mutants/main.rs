@@ -89,7 +89,7 @@ fn hunt(name: &str, seed: u64, most: usize, until: Option<Instant>) {
 
 #[test]
 fn mutants_are_answered_or_refused() {
-    hunt("mutants", 1, 400, None);
+    hunt("mutants", 1, 150, None);
 }
 
 /// `cargo test --release -p fabius-cli --test mutants -- --ignored`; `MUTANTS` is the seed.

@@ -1,5 +1,6 @@
 // A loop without a scheduling point is no answer.
 // expect: unknown no scheduling point
+// slow: it takes seconds to be sure
 #include <pthread.h>
 static void *run(void *unused) {
     for (;;) {}

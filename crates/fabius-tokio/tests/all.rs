@@ -1,0 +1,8 @@
+//! All tests that need no process of their own, in one program: most of the time to build tests is that to link them.
+
+mod channels;
+mod common;
+mod locks;
+mod newest;
+mod tasks;
+mod time;

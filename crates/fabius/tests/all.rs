@@ -1,0 +1,19 @@
+//! All tests that need no process of their own, in one program: most of the time to build tests is that to link them.
+
+mod basics;
+mod chess;
+mod compare;
+mod failures;
+mod litmus;
+mod orderings;
+mod outcomes;
+mod peers;
+mod real_code;
+mod reduction;
+mod rounds;
+mod scenarios;
+mod soundness;
+mod stale;
+mod statics;
+mod strategies;
+mod yields;
