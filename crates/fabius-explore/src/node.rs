@@ -247,7 +247,7 @@ impl<'a, S: System> Context<'a, S> {
 
     /// What it costs that an operation deviates.
     pub fn price_of_deviation(&self) -> u32 {
-        u32::from(self.options.bound != Bound::None)
+        if self.options.bound == Bound::None { 0 } else { self.options.price_of_deviation }
     }
 
     fn counts_rounds(&self) -> bool {

@@ -64,6 +64,8 @@ pub struct Options {
     pub ample: bool,
     /// Whether stateless search ends with the first bug, instead of with the shortest of all that cost as little.
     pub at_first_bug: bool,
+    /// What it costs that an operation deviates, where anything does.
+    pub price_of_deviation: u32,
     /// Seed of random strategies.
     pub seed: u64,
 }
@@ -90,6 +92,7 @@ impl Default for Options {
             symmetry: false,
             ample: false,
             at_first_bug: false,
+            price_of_deviation: 1,
             seed: 0,
         }
     }

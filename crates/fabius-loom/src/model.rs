@@ -18,8 +18,7 @@ pub struct Builder {
     pub max_permutations: Option<usize>,
     /// How long to look at most.
     pub max_duration: Option<Duration>,
-    /// Preemptions and stale values at most. Other than in loom, a switch away from a thread that waits is free, and a stale value
-    /// is not.
+    /// Preemptions at most; stale values are free, as in loom. Other than in loom, so is a switch away from a thread that waits.
     pub preemption_bound: Option<usize>,
     /// Without effect: exploring again from the beginning is fast.
     pub checkpoint_file: Option<PathBuf>,
@@ -84,7 +83,7 @@ impl Builder {
         let steps = u32::try_from(steps).unwrap_or(u32::MAX);
         let mut config = Config::new().find_leaks().every_panic_fails().max_steps(steps);
         config = match self.preemption_bound {
-            Some(most) => config.preemptions(u32::try_from(most).unwrap_or(u32::MAX)),
+            Some(most) => config.preemptions(u32::try_from(most).unwrap_or(u32::MAX)).free_stale_reads(),
             None => config.exhaustive(),
         };
         if let Some(most) = self.max_permutations {

@@ -139,6 +139,7 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
         // The execution itself counts its steps, and says which loop has no end.
         max_steps: u32::MAX,
         at_first_bug: true,
+        price_of_deviation: config.price_of_deviation,
         reduction: if config.reduction { Reduction::Classes } else { Reduction::None },
         ..Options::default()
     };
@@ -241,6 +242,7 @@ fn conclude(
         saved: None,
         nothing_ends: explored.search.is_some() && explored.first.is_none(),
         stale: system.settings.refine.contains(Refine::WEAK).then_some(config.deviations),
+        price_of_stale: config.price_of_deviation,
     };
     if let Some(found) = outcomes().find_map(|o| o.bug.as_ref()) {
         let found = shrink_bug(system, &explored.options, found);

@@ -20,6 +20,8 @@ pub struct Config {
     pub(crate) spurious: bool,
     /// How often operations on atomics may deviate in one execution.
     pub(crate) deviations: u32,
+    /// What each of them costs.
+    pub(crate) price_of_deviation: u32,
     pub(crate) leaks: bool,
     pub(crate) panics: bool,
     pub(crate) reduction: bool,
@@ -54,6 +56,7 @@ impl Default for Config {
             max_steps: 20_000,
             spurious: false,
             deviations: u32::MAX,
+            price_of_deviation: 1,
             leaks: false,
             panics: false,
             reduction: true,
@@ -198,6 +201,12 @@ impl Config {
     /// much as a preemption. Without this there is no limit to them but that on the sum.
     pub fn stale(self, most: u32) -> Config {
         Config { deviations: most, ..self }
+    }
+
+    /// Deviations from sequential consistency cost nothing: a bound is one on preemptions, delays or depth alone, as loom's is. So there
+    /// are more executions within it; [`Config::stale`] limits the deviations apart.
+    pub fn free_stale_reads(self) -> Config {
+        Config { price_of_deviation: 0, ..self }
     }
 
     /// Every load finds the newest store, and every store comes last, whatever ordering is given. Data races are still judged

@@ -73,6 +73,7 @@ pub(crate) fn report(
             saved: None,
             nothing_ends: false,
             stale: None,
+            price_of_stale: config.price_of_deviation,
         };
         if let Some(limit) = limit {
             answer::cannot_go_on(&mut report, &limit, NO_BOUNDS);

@@ -33,6 +33,8 @@ pub struct Report {
     pub(crate) nothing_ends: bool,
     /// How many deviations an execution may have, if the test uses an ordering that allows any.
     pub(crate) stale: Option<u32>,
+    /// What each of them costs.
+    pub(crate) price_of_stale: u32,
 }
 
 impl Report {
@@ -76,6 +78,7 @@ impl Report {
     fn together(&self, bounds: &Bounds) -> &'static str {
         match self.stale {
             Some(1..) if bounds.bound == Bound::None => "",
+            Some(1..) if self.price_of_stale == 0 => ", with stale reads, which cost nothing",
             Some(1..) => " and stale reads together",
             None | Some(0) => ", under sequential consistency",
         }

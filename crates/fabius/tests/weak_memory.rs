@@ -25,15 +25,26 @@ fn explored(config: &Config, program: &Program) -> (BTreeSet<String>, Report) {
     (seen.into_inner().unwrap(), report)
 }
 
-/// The least total of a front with so many deviations at most.
-fn least(front: &Front, deviations: u32) -> Option<u32> {
-    front.iter().filter(|(d, _)| *d <= deviations).map(|(d, p)| d + p).min()
+/// What a deviation costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Price {
+    Preemption,
+    Nothing,
 }
 
-/// What is wrong with the outcomes at a bound on the sum, with so many deviations at most.
-fn differs(base: &Config, program: &Program, facts: &Facts, deviations: u32, bound: u32) -> Option<String> {
-    let within = |front: &Front| least(front, deviations).is_some_and(|total| total <= bound);
-    let (seen, report) = explored(&base.clone().stale(deviations).preemptions(bound), program);
+/// The least total of a front with so many deviations at most.
+fn least(front: &Front, deviations: u32, price: Price) -> Option<u32> {
+    let cost = |(d, p): &(u32, u32)| if price == Price::Nothing { *p } else { d + p };
+    front.iter().filter(|(d, _)| *d <= deviations).map(cost).min()
+}
+
+/// What is wrong with the outcomes at a bound, with so many deviations at most of this price.
+fn differs(base: &Config, of: (&Program, &Facts), (deviations, price): (u32, Price), bound: u32) -> Option<String> {
+    let (program, facts) = of;
+    let within = |front: &Front| least(front, deviations, price).is_some_and(|total| total <= bound);
+    let config = base.clone().stale(deviations).preemptions(bound);
+    let config = if price == Price::Nothing { config.free_stale_reads() } else { config };
+    let (seen, report) = explored(&config, program);
     let fails = within(&facts.race) || within(&facts.blocked);
     if fails != report.is_bug() {
         return Some(format!("{:?} where it is {fails} that it fails", report.verdict));
@@ -48,16 +59,18 @@ fn differs(base: &Config, program: &Program, facts: &Facts, deviations: u32, bou
     Some(format!("missing {missing:?}, too many {too_many:?}"))
 }
 
-/// Compares all programs, within each bound on the sum of deviations and preemptions, and each limit on deviations alone.
+/// Compares all programs, within each bound on the sum of deviations and preemptions or on preemptions alone, and each limit on
+/// deviations alone.
 fn check(base: &Config, text: &str) {
     let mut wrong = Vec::new();
     for (program, facts) in read(text) {
         let highest = facts.outcomes.values().chain([&facts.race, &facts.blocked]).flatten();
         let highest = highest.map(|(d, p)| d + p).max().unwrap_or(0);
-        for deviations in [u32::MAX, 0, 1, 2] {
+        let nothing = [(u32::MAX, Price::Nothing)];
+        for deviations in [u32::MAX, 0, 1, 2].map(|most| (most, Price::Preemption)).into_iter().chain(nothing) {
             for bound in 0..=highest + 1 {
-                if let Some(what) = differs(base, &program, &facts, deviations, bound) {
-                    wrong.push(format!("{}, {deviations} deviations, bound {bound}: {what}", program.name));
+                if let Some(what) = differs(base, (&program, &facts), deviations, bound) {
+                    wrong.push(format!("{}, {deviations:?} deviations, bound {bound}: {what}", program.name));
                     break;
                 }
             }
