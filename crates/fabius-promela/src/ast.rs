@@ -99,6 +99,8 @@ pub enum ExprKind {
     /// `c?[..]`, `c??[..]`.
     Poll(Lvalue, bool, Vec<Expr>),
     Run(Name, Vec<Expr>),
+    /// `P@label`, `P[number]@label`: whether the process stands there.
+    At(Name, Option<Box<Expr>>, Name),
     /// A word that has no meaning here.
     Other(String),
 }
@@ -142,6 +144,8 @@ pub enum StmtKind {
     Select(Lvalue, Expr, Expr),
     /// `for (x : a .. b) { .. }`.
     For(Lvalue, Expr, Expr, Vec<Stmt>),
+    /// `for (x in array) { .. }`.
+    ForIn(Lvalue, Name, Vec<Stmt>),
     /// `{ .. } unless { .. }`.
     Unless(Box<Stmt>, Box<Stmt>),
 }

@@ -31,6 +31,7 @@ impl Lower {
             }
             Kind::OfChannel(what, channel) => self.of_channel(what, channel, span)?,
             Kind::Poll(channel, any, args) => self.poll(channel, *any, args, span)?,
+            Kind::At(process, number, label) => self.stands_at(process, number.as_deref(), label, span)?,
             Kind::Run(..) => {
                 return Err(unsupported(span, "`run` inside of an expression").help("write `p = run P()` or `run P()`"));
             }

@@ -16,6 +16,7 @@ mod meetings;
 mod parser;
 mod program;
 mod refusal;
+mod remotes;
 mod statements;
 mod unless;
 
@@ -33,7 +34,11 @@ pub fn compile(source: &str, macros: &[(String, String)]) -> Result<Program, Vec
         }
         let tokens = macros::preprocessed(source, macros)?;
         // The numbers of processes are counted only where they matter.
-        let used = |n: usize| tokens[n].is("_pid") || tokens[n].is("run") && n > 0 && tokens[n - 1].is("=");
+        let used = |n: usize| {
+            tokens[n].is("_pid")
+                || tokens[n].is("run") && n > 0 && tokens[n - 1].is("=")
+                || tokens[n].is("@") && n > 0 && tokens[n - 1].is("]")
+        };
         let numbered = (0..tokens.len()).any(used);
         let file = parser::parse(tokens)?;
         program::lower(&file, source, numbered)

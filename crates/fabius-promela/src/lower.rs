@@ -6,7 +6,7 @@ use crate::refusal::{Result, unsupported, wrong};
 use fabius_lang::build::*;
 use fabius_lang::program::*;
 use fabius_trace::Span;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What expressions are computed in.
 pub const INT: Type = Type::Fixed { bits: 32, signed: true };
@@ -94,6 +94,24 @@ pub struct Meeting {
     pub processes: u32,
 }
 
+/// A label that is asked for.
+#[derive(Clone, Debug)]
+pub struct Remote {
+    pub proctype: String,
+    pub label: Name,
+    /// An array: whether each process of the type stands there.
+    pub global: GlobalId,
+    pub len: u32,
+}
+
+/// The processes of a type that run from the beginning.
+#[derive(Clone, Copy, Debug)]
+pub struct Running {
+    /// The number of the first.
+    pub first: i64,
+    pub count: i64,
+}
+
 /// The process that is being lowered.
 #[derive(Default)]
 pub struct Body {
@@ -104,6 +122,8 @@ pub struct Body {
     pub same: HashMap<NodeId, NodeId>,
     /// Nodes of labels, and where these are written if they have been met.
     pub labels: HashMap<String, (NodeId, Option<Span>)>,
+    /// Labels in front of the first statement of an option, where nobody stands who is in front of all options.
+    pub first_labels: Vec<String>,
     /// Jumps, for labels that are nowhere.
     pub jumps: Vec<(Name, NodeId)>,
     /// Where `break` leads to.
@@ -134,6 +154,12 @@ pub struct Lower {
     pub count: Option<GlobalId>,
     /// What all know of who waits for what, if there are channels without room.
     pub meeting: Option<Meeting>,
+    /// What all know of who stands at which labels.
+    pub remotes: Vec<Remote>,
+    /// The processes that run from the beginning, by their types.
+    pub running: HashMap<String, Running>,
+    /// Types of which `run` starts some.
+    pub is_run: HashSet<String>,
     pub body: Body,
 }
 

@@ -5,10 +5,11 @@ use crate::emit::{Emit, globals_of};
 use crate::graph::{END, Graph};
 use crate::lower::*;
 use crate::refusal::{Result, unsupported, wrong};
+use crate::remotes::Labels;
 use fabius_lang::build::*;
 use fabius_lang::program::*;
 use fabius_trace::Span;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Most processes from the beginning on.
 const MOST_ACTIVE: i64 = 255;
@@ -26,6 +27,7 @@ struct Lowered {
     graph: Graph,
     /// The groups of its own channels, in the order of their parameters.
     channels: Vec<usize>,
+    labels: Labels,
 }
 
 /// The core program of a file. `numbered`: the numbers of processes matter.
@@ -45,9 +47,13 @@ pub fn lower(file: &File, source: &str, numbered: bool) -> Result<Program> {
         own_channels: HashMap::new(),
         count: None,
         meeting: None,
+        remotes: Vec::new(),
+        running: HashMap::new(),
+        is_run: HashSet::new(),
         body: Body::default(),
     };
     lower.declare(file)?;
+    lower.running(file)?;
     let hands_over = lower.groups.iter().any(|g| g.hands_over);
     if numbered || hands_over {
         lower.count_processes(file, hands_over)?;
@@ -68,6 +74,9 @@ pub fn lower(file: &File, source: &str, numbered: bool) -> Result<Program> {
         places = lower.hand_over(&meeting, &mut all)?;
     }
     let formulas = lower.formulas(file)?;
+    for ((proctype, one), places) in file.proctypes.iter().zip(&lowered).zip(&mut places) {
+        lower.say_where(proctype, &one.labels, places)?;
+    }
     let mut program = Program {
         source: source.into(),
         records: Vec::new(),
@@ -276,7 +285,7 @@ impl Lower {
     }
 
     /// How many run of a process type at the beginning.
-    fn active(&mut self, proctype: &Proctype) -> Result<i64> {
+    pub(crate) fn active(&mut self, proctype: &Proctype) -> Result<i64> {
         let Some(count) = &proctype.active else { return Ok(0) };
         match self.constant(count)? {
             n @ 0..=MOST_ACTIVE => Ok(n),
@@ -341,8 +350,9 @@ impl Lower {
             first.extend(values);
         }
         let graph = self.graph(statements, provided)?;
+        let labels = self.labels(&graph)?;
         let locals = std::mem::take(&mut self.body.locals);
-        Ok(Lowered { locals, params, first, graph, channels })
+        Ok(Lowered { locals, params, first, graph, channels, labels })
     }
 
     /// The channels of the processes of a type.
@@ -377,6 +387,7 @@ impl Lower {
         let Some(id) = self.proctypes.iter().position(|(known, _)| *known == name.text) else {
             return Err(wrong(name.span, format!("there is no process type `{}`", name.text)));
         };
+        self.is_run.insert(name.text.clone());
         let params = self.proctypes[id].1.params.clone();
         if params.len() != args.len() {
             return Err(wrong(span, format!("`{}` has {} parameters", name.text, params.len())));

@@ -59,7 +59,7 @@ impl Lower {
     }
 
     /// The node that a node is.
-    fn resolved(&self, node: NodeId) -> Result<NodeId> {
+    pub(crate) fn resolved(&self, node: NodeId) -> Result<NodeId> {
         let mut at = node;
         for _ in 0..=self.body.same.len() {
             match self.body.same.get(&at) {
@@ -157,6 +157,9 @@ impl Lower {
         }
         for label in &s.labels {
             self.label(label, at)?;
+            if stands == Stands::First {
+                self.body.first_labels.push(label.text.clone());
+            }
         }
         match &s.kind {
             Form::Declare(decls) => return self.declared_late(decls, at, next, stands),
@@ -226,6 +229,16 @@ impl Lower {
                 self.sequence(&written, at, next, stands)?;
             }
             Form::Unless(main, escape) => self.unless(main, escape, (at, next), stands, span)?,
+            Form::ForIn(place, name, body) => {
+                let var = self.variable(name)?;
+                let (Some(len), None) = (var.len, var.own) else {
+                    return Err(unsupported(name.span, "a loop over what is no array of variables")
+                        .help("receive the messages, or write `for (i : 0 .. n - 1)`"));
+                };
+                let number = |n: u32| Tree { kind: Kind::Number(n.into()), span: name.span };
+                let written = for_written(place, &number(0), &number(len - 1), body, span);
+                self.sequence(&written, at, next, stands)?;
+            }
             Form::For(place, low, high, body) => {
                 let written = for_written(place, low, high, body, span);
                 self.sequence(&written, at, next, stands)?;
@@ -271,6 +284,7 @@ impl Lower {
             }
             for label in &first.labels {
                 self.label(label, at)?;
+                self.body.first_labels.push(label.text.clone());
             }
             if self.body.nodes[at].edges[from..].iter().any(|e| e.meet.is_some()) {
                 return Err(unsupported(first.span, "`else` beside a channel without room"));
@@ -304,6 +318,9 @@ impl Lower {
 
     /// A declaration that is no part of the beginning of a process: its value is assigned when it is come to.
     fn declared_late(&mut self, decls: &[Decl], at: NodeId, next: NodeId, stands: Stands) -> Result<()> {
+        if decls.is_empty() {
+            self.passes(at, next, stands, Span::default());
+        }
         let mut here = (at, stands);
         for (n, decl) in decls.iter().enumerate() {
             let to = if n + 1 == decls.len() { next } else { self.node(decl.name.span) };

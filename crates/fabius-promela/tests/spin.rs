@@ -1,5 +1,7 @@
 //! What is said of programs in Promela is what SPIN says.
 //!
+//! Length: a table of programs.
+//!
 //! Where there is no `spin`, or no C compiler, its answers, which are written beside the programs, are all that is compared.
 
 mod common;
@@ -524,6 +526,51 @@ const CASES: &[Case] = &[
         "leads nowhere",
         Bug,
         "bool a, b; active proctype p() { do :: a = true; b = true; a = false; b = false :: a = true; a = false od } ltl leads { always (a implies eventually b) }",
+    ),
+    case(
+        "who stands at a label is asked by its number",
+        Fine,
+        "bool turn, flag[2]; active [2] proctype user() { again: flag[_pid] = 1; turn = _pid; (flag[1 - _pid] == 0 || turn == 1 - _pid); crit: skip; flag[_pid] = 0; goto again } ltl mutex { [] !(user[0]@crit && user[1]@crit) }",
+    ),
+    case(
+        "who stands at a label breaks an invariant",
+        Bug,
+        "bool turn, flag[2]; active [2] proctype user() { again: flag[_pid] = 1; turn = _pid; (flag[1 - _pid] == 0 || turn == _pid); crit: skip; flag[_pid] = 0; goto again } ltl mutex { [] !(user[0]@crit && user[1]@crit) }",
+    ),
+    case(
+        "who begins stands at the first label, and leaves it",
+        Fine,
+        "byte x; active proctype P() { s: x = 1; t: x = 2 } active proctype Q() { assert(P@s || x > 0); assert(!P@t || x != 2) }",
+    ),
+    case(
+        "nobody stands in the middle of an atomic block that goes on",
+        Fine,
+        "byte x, n; active proctype P() { atomic { x = 1; m: x = 2; x = 3 }; e: x = 4 } active proctype Q() { do :: P@m -> n = 1; break :: x == 4 -> break od; assert(n == 0) }",
+    ),
+    case(
+        "somebody stands in the middle of an atomic block that waits",
+        Fine,
+        "byte x, n; active proctype P() { atomic { x = 1; m: n == 1; x = 3 }; e: x = 4 } active proctype Q() { P@m; n = 1; x == 4; assert(!P@m) }",
+    ),
+    case(
+        "who has handed over stands behind it",
+        Bug,
+        "chan c = [0] of { byte }; byte got; active proctype S() { w: c!1; d: got = got + 1 } active proctype R() { byte x; r: c?x; assert(S@d); got = got + 2 }",
+    ),
+    case(
+        "infinitely often at a label",
+        Fine,
+        "byte x; active proctype P() { do :: x = 1 - x; w: x < 5; od } ltl l { [] <> (P@w) }",
+    ),
+    case(
+        "a loop over an array",
+        Fine,
+        "byte a[4], i, sum; init { for (i in a) { a[i] = i * 2 } for (i in a) { sum = sum + a[i] } assert(sum == 12 && i == 4) }",
+    ),
+    case(
+        "channels of one sender and one receiver, and a variable that is hidden",
+        Fine,
+        "chan c = [2] of { byte }; hidden byte h; active proctype S() { xs c; c!1; c!2 } active proctype R() { xr c; byte x; c?x; c?x; h = x; assert(h == 2) }",
     ),
 ];
 

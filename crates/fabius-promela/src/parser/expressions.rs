@@ -130,6 +130,10 @@ impl Parser {
             self.expect("]")?;
             return Ok(Expr { kind: ExprKind::Poll(place, any, args), span: self.since(from) });
         }
+        if let ([(process, index)], true) = (place.parts.as_slice(), self.take("@")) {
+            let kind = ExprKind::At(process.clone(), index.clone().map(Box::new), self.name()?);
+            return Ok(Expr { kind, span: self.since(from) });
+        }
         if self.is("@") || (self.is(":") && place.parts.last().is_some_and(|(_, index)| index.is_some())) {
             let refused = unsupported(self.since(from), "a look into another process");
             return Err(refused.help("make a global variable of what is looked at"));

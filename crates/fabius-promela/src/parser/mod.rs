@@ -274,11 +274,8 @@ impl Parser {
 
     /// `byte a = 1, b[2]`.
     fn declarations(&mut self) -> Result<Vec<Decl>> {
-        if self.is("hidden") {
-            let refused = unsupported(self.peek().span, "a variable that is no part of the state");
-            return Err(refused.help("leave `hidden` out"));
-        }
-        while self.take("show") || self.take("local") {}
+        // What SPIN prints of them, and whether they are part of its states.
+        while self.take("hidden") || self.take("show") || self.take("local") {}
         let ty = self.ty()?;
         let mut decls = Vec::new();
         loop {

@@ -52,7 +52,8 @@ impl Parser {
             | StmtKind::Atomic(_)
             | StmtKind::DStep(_)
             | StmtKind::Block(_)
-            | StmtKind::For(..) => token.span,
+            | StmtKind::For(..)
+            | StmtKind::ForIn(..) => token.span,
             _ => self.since(from),
         };
         Ok(Stmt { kind, span, labels })
@@ -111,12 +112,17 @@ impl Parser {
             }
             "for" => {
                 self.next();
+                if let Some((place, array)) = self.range_of_array()? {
+                    return Ok(StmtKind::ForIn(place, array, self.block()?));
+                }
                 let (place, low, high) = self.range()?;
                 StmtKind::For(place, low, high, self.block()?)
             }
-            word @ ("xr" | "xs") => {
-                let help = "leave it out: it tells SPIN what it may leave out";
-                return Err(unsupported(token.span, format!("`{word}`")).help(help));
+            // It tells SPIN what it may leave out.
+            "xr" | "xs" => {
+                self.next();
+                self.list()?;
+                StmtKind::Declare(Vec::new())
             }
             word if C.contains(&word) => return Err(unsupported(token.span, "C inside of Promela")),
             _ if token.is("{") => StmtKind::Block(self.block()?),
@@ -142,14 +148,27 @@ impl Parser {
         Ok(body)
     }
 
+    /// `( x in a )`, if that is what stands here.
+    fn range_of_array(&mut self) -> Result<Option<(Lvalue, Name)>> {
+        let from = self.at;
+        self.expect("(")?;
+        let place = self.lvalue()?;
+        if !self.take("in") {
+            self.at = from;
+            return Ok(None);
+        }
+        let array = self.name()?;
+        if !self.is(")") {
+            return Err(unsupported(self.peek().span, "a loop over a field").help("write `for (i : 0 .. n - 1)`"));
+        }
+        self.next();
+        Ok(Some((place, array)))
+    }
+
     /// `( x : a .. b )`.
     fn range(&mut self) -> Result<(Lvalue, Expr, Expr)> {
         self.expect("(")?;
         let place = self.lvalue()?;
-        if self.is("in") {
-            let refused = unsupported(self.peek().span, "a loop over an array or a channel");
-            return Err(refused.help("write `for (i : 0 .. n - 1)`"));
-        }
         self.expect(":")?;
         let low = self.expr()?;
         self.expect("..")?;
