@@ -154,7 +154,7 @@ impl<'a> Lower<'a, '_> {
         let mut mine = Vec::new();
         for a in self.session.layouts.attributes.iter_mut().filter(|a| at.contains(&a.at)) {
             // A `typedef` is read again in each pass.
-            let again = a.used == Some(at.start) && matches!(a.asks, Asks::Mode(_) | Asks::Aligned(_));
+            let again = a.used == Some(at.start) && !matches!(a.asks, Asks::Packed);
             if a.used.is_none() || again {
                 a.used = Some(at.start);
                 mine.push(a.asks);
@@ -163,13 +163,21 @@ impl<'a> Lower<'a, '_> {
         mine
     }
 
-    fn alignment(&self, asks: &[Asks], span: Span) -> Result<Option<i64>> {
+    fn alignment(&mut self, asks: &[Asks], span: Span) -> Result<Option<i64>> {
         let mut most = None;
         for each in asks {
-            if let Asks::Aligned(n) = each {
-                let Some(n) = n else { return unsupported(span, "an alignment that is no plain number is not taken") };
-                most = most.max(Some(*n));
+            let n = match each {
+                Asks::Aligned(n) => *n,
+                Asks::AlignedAs(at) => match self.alignments.get(at).copied() {
+                    Some(e) => self.integer(e).or_else(|_| wrong(span, "an alignment is a constant"))?,
+                    None => return wrong(span, "an alignment is a constant"),
+                },
+                _ => continue,
+            };
+            if n <= 0 || n & (n - 1) != 0 {
+                return wrong(span, format!("{n} is no power of two, and no alignment"));
             }
+            most = most.max(Some(n));
         }
         Ok(most)
     }
@@ -199,7 +207,7 @@ impl<'a> Lower<'a, '_> {
         let asks = self.asked(d.span.start..d.span.end);
         match (asks.as_slice(), &ty) {
             // Those of the system point to such types only.
-            ([Asks::Aligned(_)], CType::Struct(_)) if name.starts_with("__") => Entity::Type(ty),
+            ([Asks::Aligned(_) | Asks::AlignedAs(_)], CType::Struct(_)) if name.starts_with("__") => Entity::Type(ty),
             ([], _) => Entity::Type(ty),
             ([Asks::Mode(bits)], CType::Int { signed, .. }) => {
                 Entity::Type(CType::Int { bits: *bits, signed: *signed })

@@ -1,6 +1,6 @@
 //! From files to the core program.
 
-use crate::attributes::{Asks, Attribute};
+use crate::attributes::{ALIGNMENT, Asks, Attribute};
 use crate::core::*;
 use crate::expressions::SECTIONS;
 use crate::library::string_functions;
@@ -15,8 +15,9 @@ use crate::types::Types;
 use fabius_lang::program::*;
 use fabius_lang::walk::statements;
 use fabius_trace::{Diagnostic, Span};
-use lang_c::ast::TranslationUnit;
-use std::collections::BTreeMap;
+use lang_c::ast::{DeclarationSpecifier, Expression, ExternalDeclaration, TranslationUnit, TypeSpecifier};
+use lang_c::span::Node;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 /// A program that was read.
@@ -123,6 +124,25 @@ fn by_file(lines: &Lines, diagnostics: Vec<Diagnostic>) -> Vec<Wrong> {
     wrong
 }
 
+/// The constants that say an alignment, by the places of the attributes.
+fn alignments(unit: &TranslationUnit) -> HashMap<usize, &Node<Expression>> {
+    let mut found = HashMap::new();
+    for each in &unit.0 {
+        let ExternalDeclaration::Declaration(d) = &each.node else { continue };
+        for specifier in &d.node.specifiers {
+            if let DeclarationSpecifier::TypeSpecifier(t) = &specifier.node
+                && let TypeSpecifier::Enum(e) = &t.node
+                && let [one] = e.node.enumerators.as_slice()
+                && let Some(at) = one.node.identifier.node.name.strip_prefix(ALIGNMENT)
+                && let (Ok(at), Some(e)) = (at.parse(), &one.node.expression)
+            {
+                found.insert(at, &**e);
+            }
+        }
+    }
+    found
+}
+
 /// Lowers the program once; `None` if something new was found out.
 fn pass(
     lines: &Lines,
@@ -142,6 +162,7 @@ fn pass(
         options,
         scopes: vec![Scope::default()],
         declared: Vec::new(),
+        alignments: alignments(unit),
         functions: Default::default(),
         objects: Vec::new(),
         by_key: Default::default(),

@@ -10,11 +10,15 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asks {
     Packed,
-    /// Bytes; `None` if they are no plain number.
-    Aligned(Option<i64>),
+    Aligned(i64),
+    /// What the constant expression gives that stands behind the program for the attribute at this place.
+    AlignedAs(usize),
     /// Bits of the integer that a `typedef` names.
     Mode(u8),
 }
+
+/// What the constants are called that say an alignment: with the place of the attribute.
+pub(crate) const ALIGNMENT: &str = "__fabius_alignment_";
 
 /// An attribute that says how something is laid out.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +55,7 @@ pub(crate) fn take(text: &mut String, lines: &Lines) -> Result<Layouts> {
     let mut found = Vec::new();
     let mut packs = Packs::default();
     let mut blank: Vec<Range<usize>> = Vec::new();
+    let mut behind = String::new();
     let bytes = text.as_bytes();
     let mut i = 0;
     while i < bytes.len() {
@@ -78,10 +83,10 @@ pub(crate) fn take(text: &mut String, lines: &Lines) -> Result<Layouts> {
                 let Some(close) = closing(bytes, end) else { break };
                 let inner = &text[end..=close];
                 if word == "_Alignas" {
-                    let asks = Asks::Aligned(number(inner));
+                    let asks = aligned(inner, i, &mut behind, Argument::TypeOrNumber);
                     found.push(Attribute { at: i, asks, used: None });
                 } else {
-                    attributes(inner, i, lines.span(i, close + 1), &mut found)?;
+                    attributes(inner, i, lines.span(i, close + 1), &mut found, &mut behind)?;
                 }
                 blank.push(i..close + 1);
                 i = close + 1;
@@ -97,6 +102,7 @@ pub(crate) fn take(text: &mut String, lines: &Lines) -> Result<Layouts> {
             text.replace_range(range, &spaces);
         }
     }
+    *text += &behind;
     Ok(Layouts { attributes: found, packs: packs.found })
 }
 
@@ -163,7 +169,7 @@ impl Packs {
 }
 
 /// The attributes of one list.
-fn attributes(text: &str, at: usize, span: Span, found: &mut Vec<Attribute>) -> Result<()> {
+fn attributes(text: &str, at: usize, span: Span, found: &mut Vec<Attribute>, behind: &mut String) -> Result<()> {
     let bytes = text.as_bytes();
     let mut i = 0;
     while i < bytes.len() {
@@ -182,7 +188,7 @@ fn attributes(text: &str, at: usize, span: Span, found: &mut Vec<Attribute>) -> 
         let argument = close.map(|close| &text[open..=close]);
         let asks = match name {
             "packed" => Some(Asks::Packed),
-            "aligned" => Some(Asks::Aligned(argument.map_or(Some(16), number))),
+            "aligned" => Some(argument.map_or(Asks::Aligned(16), |a| aligned(a, at, behind, Argument::Number))),
             "mode" => match argument.map(|a| a.trim_matches(|c: char| !c.is_ascii_alphanumeric())) {
                 Some("QI" | "byte") => Some(Asks::Mode(8)),
                 Some("HI") => Some(Asks::Mode(16)),
@@ -235,13 +241,34 @@ fn closing(bytes: &[u8], from: usize) -> Option<usize> {
     None
 }
 
+/// What may stand in parentheses.
+#[derive(Clone, Copy, PartialEq)]
+enum Argument {
+    Number,
+    /// As behind `_Alignas`.
+    TypeOrNumber,
+}
+
+/// The alignment that is asked for in parentheses. What is no plain number is evaluated behind the program, where the parser knows
+/// the names of types.
+fn aligned(text: &str, at: usize, behind: &mut String, what: Argument) -> Asks {
+    if let Some(n) = number(text) {
+        return Asks::Aligned(n);
+    }
+    let is_type = |word: &str| {
+        matches!(word, "struct" | "union" | "enum" | "char" | "short" | "int" | "long" | "unsigned" | "signed")
+            || matches!(word, "void" | "float" | "double" | "_Bool")
+            || word.ends_with("_t")
+    };
+    let inner = text.trim().trim_start_matches('(').trim_start();
+    let word = inner.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
+    let of_type = if what == Argument::TypeOrNumber && is_type(word) { "_Alignof" } else { "" };
+    *behind += &format!("\nenum {{ {ALIGNMENT}{at} = {of_type}{} }};\n", text.replace('\n', " "));
+    Asks::AlignedAs(at)
+}
+
 /// A number in parentheses.
 fn number(text: &str) -> Option<i64> {
-    // As headers of the system write it.
-    if text.contains("alignof") {
-        let wide = ["long long", "double", "void *"].iter().any(|ty| text.contains(ty));
-        return if text.contains("long double") { Some(16) } else { wide.then_some(8) };
-    }
     let digits = text.trim_matches(|c: char| c == '(' || c == ')' || c.is_whitespace());
     let n: i64 = digits.trim_end_matches(['u', 'U', 'l', 'L']).parse().ok()?;
     (n > 0 && n & (n - 1) == 0).then_some(n)

@@ -20,7 +20,7 @@ pub(crate) enum Use {
 }
 
 /// What stands for nothing. A program that computes just this number of 64 bits is not followed.
-pub(crate) const UNSET: i64 = 0x6E6F_7468_696E_6700;
+pub(crate) use fabius_lang::program::UNSET;
 /// What stands for nothing in a copy: if the original gets a value, it is the same.
 pub(crate) const COPIED: i64 = UNSET + 1;
 /// Where the bits of a run begin that say which of its bits nothing was written to.

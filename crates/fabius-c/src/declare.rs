@@ -414,11 +414,21 @@ impl<'a> Lower<'a, '_> {
         // What is evaluated for it is no part of the function that uses it first.
         let outer = std::mem::take(&mut self.body);
         let scopes: Vec<_> = self.scopes.drain(1..).collect();
+        // Where its address is taken, each thread has one by its number.
+        let in_memory = per_thread && self.session.facts.escaped.iter().any(|(key, _)| *key == name);
+        if in_memory {
+            let pool = Pool { slots: self.threads(), stride: 0, elements: None, allocated: None };
+            if let Err(e) = self.make_object(&name, &name, &ty, Some(pool), Birth::Set, span) {
+                self.errors.push(e);
+            }
+        }
         let made = self.make_static(&name.clone(), &name, &mut ty, init, span);
         self.scopes.extend(scopes);
         self.body = outer;
         let id = made?;
-        if per_thread {
+        if in_memory {
+            self.same_in_all_slots(id);
+        } else if per_thread {
             self.make_per_thread(id);
         }
         self.declared[index].object = Some(id);
@@ -455,6 +465,18 @@ impl<'a> Lower<'a, '_> {
             result?;
         }
         Ok(id)
+    }
+
+    /// What the first object of a pool is at first, the others are as well.
+    fn same_in_all_slots(&mut self, id: ObjectId) {
+        let Parts::Globals(ids) = &self.objects[id].parts else { return };
+        for g in ids {
+            if let Value::Tuple(slots) = &mut self.globals[*g].init
+                && let Some(first) = slots.first().cloned()
+            {
+                slots.fill(first);
+            }
+        }
     }
 
     /// `_Thread_local`.

@@ -54,7 +54,7 @@ impl<'a> Lower<'a, '_> {
     /// The labels in a statement that are jumped to from outside.
     pub fn entries(&self, s: &'a Node<Statement>) -> Vec<String> {
         let mut all = Vec::new();
-        inside(s, &mut all);
+        labels_in(s, &mut all);
         let is_entered = |key: &String| {
             let of_function = (self.body.function.clone(), key.clone());
             key.starts_with(CASE) || self.session.facts.entered.contains(&of_function)
@@ -132,26 +132,26 @@ pub(crate) fn case_key(label: &Node<Label>) -> String {
 }
 
 /// The labels in a statement, but for those in a `switch` in it.
-fn inside<'a>(s: &'a Node<Statement>, out: &mut Vec<&'a Node<Label>>) {
+pub(crate) fn labels_in<'a>(s: &'a Node<Statement>, out: &mut Vec<&'a Node<Label>>) {
     match &s.node {
         Statement::Labeled(l) => {
             out.push(&l.node.label);
-            inside(&l.node.statement, out);
+            labels_in(&l.node.statement, out);
         }
         Statement::Compound(items) => {
             for item in items {
                 if let BlockItem::Statement(s) = &item.node {
-                    inside(s, out);
+                    labels_in(s, out);
                 }
             }
         }
         Statement::If(i) => {
-            inside(&i.node.then_statement, out);
-            i.node.else_statement.iter().for_each(|s| inside(s, out));
+            labels_in(&i.node.then_statement, out);
+            i.node.else_statement.iter().for_each(|s| labels_in(s, out));
         }
-        Statement::While(w) => inside(&w.node.statement, out),
-        Statement::DoWhile(d) => inside(&d.node.statement, out),
-        Statement::For(f) => inside(&f.node.statement, out),
+        Statement::While(w) => labels_in(&w.node.statement, out),
+        Statement::DoWhile(d) => labels_in(&d.node.statement, out),
+        Statement::For(f) => labels_in(&f.node.statement, out),
         _ => {}
     }
 }
@@ -159,7 +159,7 @@ fn inside<'a>(s: &'a Node<Statement>, out: &mut Vec<&'a Node<Label>>) {
 /// The `case` labels of a `switch`, and whether each heads a statement of its list.
 pub(crate) fn cases(s: &ast::SwitchStatement) -> Vec<(&Node<Label>, bool)> {
     let mut all = Vec::new();
-    inside(&s.statement, &mut all);
+    labels_in(&s.statement, &mut all);
     let mut heads = Vec::new();
     if let Statement::Compound(items) = &s.statement.node {
         for item in items {

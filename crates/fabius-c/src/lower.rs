@@ -230,6 +230,8 @@ pub(crate) struct Lower<'a, 's> {
     pub options: &'a Options,
     pub scopes: Vec<Scope>,
     pub declared: Vec<Declared<'a>>,
+    /// What says how much is aligned, by the places of the attributes.
+    pub alignments: HashMap<usize, &'a Node<ast::Expression>>,
     pub functions: BTreeMap<String, Function<'a>>,
     pub objects: Vec<Object>,
     pub by_key: HashMap<String, ObjectId>,

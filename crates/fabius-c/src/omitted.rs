@@ -1,5 +1,5 @@
 //! What GNU C leaves out and the parser expects: in `a ?: b`, which is `a ? a : b` with `a` evaluated once, a name stands where
-//! the operand would; `__auto_type x = a` becomes `__typeof__(a) x = a`.
+//! the operand would; `__auto_type x = a` becomes `__typeof__(a) x = a`. `__builtin_types_compatible_p(A, B)` becomes a choice by type.
 
 use crate::attributes::{behind_quotes, is_word};
 use std::borrow::Cow;
@@ -35,12 +35,48 @@ pub(crate) fn with_operands(text: &str) -> Cow<'_, str> {
                     out += &format!("__typeof__({})", with_operands(&value.replace('\n', " ")));
                     done = end;
                 }
+                if &text[i..end] == "__builtin_types_compatible_p"
+                    && let Some((a, b, close)) = two_types(text, end)
+                {
+                    out += &text[done..i];
+                    // The parser takes `__typeof__(x)` in another one for a call.
+                    let named = |ty: String| match ty.trim_start().trim_start_matches('_').starts_with("typeof") {
+                        true => ty,
+                        false => format!("__typeof__({ty})"),
+                    };
+                    out += &format!("_Generic(({} *)0, {} *: 1, default: 0)", named(a), named(b));
+                    // Its lines stay.
+                    out.extend(text[i..close].chars().filter(|c| *c == '\n'));
+                    done = close;
+                    i = close;
+                    continue;
+                }
                 i = end;
             }
             _ => i += 1,
         }
     }
     if done == 0 { Cow::Borrowed(text) } else { Cow::Owned(out + &text[done..]) }
+}
+
+/// Two types in parentheses, and where they end.
+fn two_types(text: &str, from: usize) -> Option<(String, String, usize)> {
+    let bytes = text.as_bytes();
+    let open = from + text[from..].find('(').filter(|n| text[from..from + n].trim().is_empty())?;
+    let (mut comma, mut depth) = (None, 0usize);
+    for (i, b) in bytes.iter().enumerate().skip(open) {
+        match b {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.checked_sub(1)?,
+            b',' if depth == 1 => comma = comma.or(Some(i)),
+            _ => {}
+        }
+        if depth == 0 {
+            let (a, b) = (&text[open + 1..comma?], &text[comma? + 1..i]);
+            return Some((a.replace('\n', " "), b.replace('\n', " "), i + 1));
+        }
+    }
+    None
 }
 
 /// What the variable is initialized with whose name is next.

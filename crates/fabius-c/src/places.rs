@@ -131,9 +131,15 @@ impl Lower<'_, '_> {
                     return Ok(constant(FIRST, ADDRESS, lv.span));
                 }
                 if let Parts::Globals(ids) = &o.parts
-                    && ids.first().is_some_and(|g| self.globals[*g].per_thread)
+                    && let Some(true) = ids.first().map(|g| self.globals[*g].per_thread)
                 {
-                    return unsupported(lv.span, "the address of a thread-local variable is not taken");
+                    // Each thread has one of its own in memory in the next pass, if it is a variable of a file.
+                    if self.declared.iter().any(|d| d.name == o.key) {
+                        self.found.escaped.insert((o.key.clone(), ways(&d.parts)));
+                        return Ok(constant(FIRST, ADDRESS, lv.span));
+                    }
+                    return unsupported(lv.span, "the address of a thread-local variable of a function is not taken")
+                        .map_err(|e: Refusal| e.help("declare it outside of the function"));
                 }
                 self.found.escaped.insert((o.key.clone(), ways(&d.parts)));
                 let mut e = constant(o.base, ADDRESS, lv.span);
@@ -378,7 +384,9 @@ impl Lower<'_, '_> {
 
     /// That the object of a place is allocated: checks to be made in the same step.
     pub fn allocated(&mut self, d: &Direct, span: Span) -> Block {
-        let Some(Pool { allocated: Some(count), slots, .. }) = self.objects[d.object].pool else { return Block::new() };
+        let Some(Pool { allocated: Some(count), slots, elements, .. }) = self.objects[d.object].pool else {
+            return Block::new();
+        };
         let slot = d.slot.clone().unwrap_or_else(|| constant(0, ADDRESS, span));
         let index = Projection::Index { index: index_of(slot).into(), lo: 0, len: slots };
         let there = read(Place { base: Base::Global(count), path: vec![index], ty: INT, span });
@@ -387,7 +395,7 @@ impl Lower<'_, '_> {
             .block(|s| {
                 let some = binary(BinaryOp::Ne, there.clone(), constant(0, INT, span));
                 s.check(some, Check::Memory, "the memory is freed", span);
-                if value_of(&element) != Some(0) {
+                if elements.is_some() {
                     let inside = binary(BinaryOp::Lt, element, there);
                     s.check(inside, Check::OutOfBounds, "beyond the end of the allocated memory", span);
                 }

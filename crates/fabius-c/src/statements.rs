@@ -2,10 +2,10 @@
 //!
 //! Length: one function for each kind of statement, and what they share about jumps.
 
-use crate::birth::{Birth, cell_type};
+use crate::birth::{Birth, UNSET, cell_type};
 use crate::core::*;
 use crate::declare::{Specifiers, old_names};
-use crate::entries::{Segment, case_key, cases};
+use crate::entries::{Segment, case_key, cases, labels_in};
 use crate::expressions::Ex;
 use crate::library::strip_casts;
 use crate::lower::*;
@@ -22,6 +22,9 @@ use lang_c::span::Node;
 
 type Item = Node<BlockItem>;
 
+/// What begins and ends an atomic section of the user.
+const BEGINS: [&str; 2] = ["__VERIFIER_atomic_begin", "fabius_atomic_begin"];
+const ENDS_SECTION: [&str; 2] = ["__VERIFIER_atomic_end", "fabius_atomic_end"];
 /// A jump to no label of a `switch`.
 const NOWHERE: i64 = -1;
 
@@ -349,13 +352,24 @@ impl<'a> Lower<'a, '_> {
         Ok(())
     }
 
-    /// A function ends without a value: where a caller looks at it, an integer may be anything, and all else is not followed.
+    /// Whether somebody looks at what the function returns: who calls it, or waits for a thread that runs it.
+    fn is_looked_at_by_callers(&self) -> bool {
+        let (facts, name) = (&self.session.facts, &self.body.function);
+        facts.looked_at.contains(name) || facts.results && facts.roots.contains(name)
+    }
+
+    /// A function ends without a value: where a caller looks at it, an integer may be anything, a pointer is no object, and all
+    /// else is not followed.
     fn return_nothing(&mut self, span: Span) -> Result<()> {
         let result = self.body.result.clone().unwrap_or(CType::Void);
         let types = self.part_types(&result, span)?;
-        let is_looked_at = self.session.facts.looked_at.contains(&self.body.function);
+        let is_looked_at = self.is_looked_at_by_callers();
         let values = match result.plain() {
             CType::Int { .. } | CType::Bool if is_looked_at => self.any_of(result.plain(), span)?.parts,
+            CType::Pointer(_) if is_looked_at => {
+                self.found.unset_pointers = true;
+                vec![constant(UNSET, ADDRESS, span)]
+            }
             _ => {
                 if is_looked_at && !types.is_empty() {
                     let words = "what a function returns without a value is used";
@@ -402,8 +416,8 @@ impl<'a> Lower<'a, '_> {
     fn run(&mut self, items: &'a [Item]) -> Result<()> {
         let mut i = 0;
         while i < items.len() {
-            if calls(&items[i], &["__VERIFIER_atomic_begin", "fabius_atomic_begin"]) {
-                let end = (i..items.len()).find(|j| calls(&items[*j], &["__VERIFIER_atomic_end", "fabius_atomic_end"]));
+            if calls(&items[i], &BEGINS) {
+                let end = (i..items.len()).find(|j| calls(&items[*j], &ENDS_SECTION));
                 let Some(end) = end else {
                     return unsupported(
                         self.span(items[i].span),
@@ -437,7 +451,9 @@ impl<'a> Lower<'a, '_> {
     fn switch(&mut self, s: &'a ast::SwitchStatement, span: Span) -> Result<()> {
         let labels = cases(s);
         let items = match &s.statement.node {
-            Statement::Compound(items) if labels.iter().all(|(_, heads)| *heads) => items,
+            Statement::Compound(items) if labels.iter().all(|(_, heads)| *heads) && !items.iter().any(is_entered) => {
+                items
+            }
             _ => return self.switch_into(s, &labels, span),
         };
         let (mark, alive) = (self.body.used.len(), self.body.alive.len());
@@ -845,7 +861,7 @@ impl<'a> Lower<'a, '_> {
         if name == "main" && !self.body.out.last().is_some_and(ends) {
             let zero = constant(0, INT, span);
             self.push(StmtKind::Return(vec![zero]), span);
-        } else if self.session.facts.looked_at.contains(name) && may_end(&self.body.out) {
+        } else if self.is_looked_at_by_callers() && may_end(&self.body.out) {
             self.return_nothing(span)?;
         }
         Ok(params)
@@ -876,9 +892,21 @@ fn may_end(block: &[Stmt]) -> bool {
     }
 }
 
-/// Whether an item is a call of one of these functions.
+/// Whether an item of a `switch` is jumped to by name, or begins an atomic section behind a `case`.
+fn is_entered(item: &Item) -> bool {
+    let BlockItem::Statement(s) = &item.node else { return false };
+    let mut labels = Vec::new();
+    labels_in(s, &mut labels);
+    labels.iter().any(|l| matches!(l.node, ast::Label::Identifier(_))) || !labels.is_empty() && calls(item, &BEGINS)
+}
+
+/// Whether an item is a call of one of these functions, perhaps behind labels.
 fn calls(item: &Item, names: &[&str]) -> bool {
     let BlockItem::Statement(s) = &item.node else { return false };
+    let mut s = s;
+    while let Statement::Labeled(l) = &s.node {
+        s = &l.node.statement;
+    }
     let Statement::Expression(Some(e)) = &s.node else { return false };
     let ast::Expression::Call(c) = &e.node else { return false };
     matches!(&c.node.callee.node, ast::Expression::Identifier(n) if names.contains(&n.node.name.as_str()))

@@ -234,3 +234,74 @@ fn jumps_stay_inside_of_atomic_sections() {
         .replace("return 0; }", "end: return 0; }");
     assert!(said(&out, "run(0);").contains("a jump out of an atomic section"));
 }
+
+/// What is common in real code, and easily taken for something else.
+#[test]
+fn what_gnu_c_knows_is_taken() {
+    assert_eq!(said("", "char *p = malloc(0); free(p);"), "verified");
+    assert_eq!(said("", "char *p = malloc(0); p[0] = 1;"), "IndexOutOfBounds");
+    assert_eq!(said("", "char *p = malloc(0); free(p); free(p);"), "Memory");
+    assert_eq!(
+        said("", "int n = rand() % 3; int *p = malloc(n * sizeof(int)); if (n) p[n - 1] = 1; free(p);"),
+        "verified"
+    );
+    assert_eq!(
+        said("", "int n = rand() % 3; int *p = malloc(n * sizeof(int)); p[0] = 1; free(p);"),
+        "IndexOutOfBounds"
+    );
+    let aligned = "typedef long word; enum { WIDE = 32 };\n\
+                   struct a { char c; int x __attribute__((aligned(sizeof(word)))); };\n\
+                   struct b { char c; int x __attribute__((__aligned__(WIDE / 2))); };\n\
+                   struct c { char c; } __attribute__((aligned(__alignof__(int))));\n\
+                   struct d { char c; _Alignas(long) char d; };";
+    let sizes =
+        "assert(sizeof(struct a) == 16 && sizeof(struct b) == 32 && sizeof(struct c) == 4 && sizeof(struct d) == 16);";
+    assert_eq!(said(aligned, sizes), "verified");
+    assert!(said("struct a { int x __attribute__((aligned(3))); } a;", "a.x = 1;").contains("no power of two"));
+    assert!(said("int n; struct a { int x __attribute__((aligned(n))); } a;", "a.x = 1;").contains("a constant"));
+    let same =
+        "#define SAME(a, b) __builtin_types_compatible_p(__typeof__(a), __typeof__(b))\nint x; long y; int z[3];";
+    assert_eq!(said(same, "assert(SAME(x, x) && !SAME(x, y) && !SAME(z, &z[0]) && SAME(z, z));"), "verified");
+    assert_eq!(
+        said(
+            "",
+            "assert(__builtin_types_compatible_p(int, const int) && !__builtin_types_compatible_p(int, unsigned));"
+        ),
+        "verified"
+    );
+    assert_eq!(
+        said("", "assert(__builtin_types_compatible_p(int[3], int[3]) && !__builtin_types_compatible_p(int *, int));"),
+        "verified"
+    );
+}
+
+#[test]
+fn each_thread_has_its_own_in_memory_too() {
+    let head = "__thread int x; _Thread_local int y = 3; int *shared; void inc(int *p) { ++*p; }\n\
+                void *own(void *p) { inc(&x); assert(x == 1 && y == 3); return 0; }\n\
+                void *other(void *p) { *shared = 5; x = 9; return 0; }";
+    let with = |thread: &str, main: &str| {
+        said(head, &format!("pthread_t t; {main} pthread_create(&t, 0, {thread}, 0); inc(&y); pthread_join(t, 0);"))
+    };
+    assert_eq!(with("own", "inc(&x);"), "verified");
+    let seen = "pthread_t t; shared = &x; pthread_create(&t, 0, other, 0); pthread_join(t, 0);";
+    assert_eq!(said(head, &format!("{seen} assert(x == 5);")), "verified");
+    assert_eq!(said(head, &format!("{seen} assert(x == 9);")), "Assertion");
+    assert_eq!(said(head, &seen.replace("pthread_join(t, 0);", "x = 1;")), "DataRace");
+}
+
+#[test]
+fn labels_stand_anywhere_in_a_switch() {
+    let sections = "void __VERIFIER_atomic_begin(void); void __VERIFIER_atomic_end(void); int g;";
+    let section = "switch (rand() % 3) { case 0: __VERIFIER_atomic_begin(); g++; __VERIFIER_atomic_end(); break;\n\
+                   default: __VERIFIER_atomic_begin(); g = 5; __VERIFIER_atomic_end(); } assert(g == 1 || g == 5);";
+    assert_eq!(said(sections, section), "verified");
+    assert_eq!(said(sections, &section.replace("|| g == 5", "")), "Assertion");
+    assert_eq!(
+        said(sections, "goto in; in: __VERIFIER_atomic_begin(); g++; __VERIFIER_atomic_end(); assert(g == 1);"),
+        "verified"
+    );
+    let jump = "int n = 0, k = rand() % 2; switch (k) { case 0: if (n) goto out; n = 2; break; case 1: again: n++; if (n < 3) goto again; out: ; }";
+    assert_eq!(said("", &format!("{jump} assert(n == 3 - (k == 0));")), "verified");
+    assert_eq!(said("", &format!("{jump} assert(n == 3);")), "Assertion");
+}

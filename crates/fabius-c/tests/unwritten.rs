@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Folder, Found, check_as, said};
+use common::{Folder, Found, check_as, read_as, said};
 use fabius_c::{Options, Property};
 
 const THREADS: &str = "int out; void *see(void *p) { out = *(int *)p; return 0; }\n\
@@ -124,6 +124,21 @@ fn pointers_are_no_objects() {
     assert_eq!(said("void (*g)(void); void f(void) {}", "void (*h)(void); if (g) h = f; h();"), "Memory");
 }
 
+/// The number that stands for nothing is not a user's.
+#[test]
+fn a_trace_shows_no_value_where_there_is_none() {
+    let folder = Folder::new();
+    let main = "int *p = malloc(8), *q; int **r = &q; p[0] = 1; q = q; if (p[0]) **r = 5; return 0;";
+    let file = folder.file("x.c", &format!("#include <stdlib.h>\nint main(void) {{ {main} }}"));
+    let loaded = read_as(&[&file], &Options::default()).expect("it is taken");
+    let id = fabius_verify::program_id("x.c", &loaded.source, &[], &[]);
+    let plan = fabius_verify::Plan::default();
+    let report = fabius_verify::check(&loaded.program, &id, &plan, &Default::default(), &|_| {}).expect("it fits");
+    let shown = format!("{:?}", report.verdict);
+    assert!(shown.contains("(no value yet)"), "{shown}");
+    assert!(!shown.contains("79577070583812192"), "{shown}");
+}
+
 /// A choice where a value is read would be a write, which races.
 #[test]
 fn with_threads_it_is_not_followed_where_races_are_asked_about() {
@@ -168,6 +183,38 @@ fn what_a_function_returns_without_a_value_may_be_anything() {
     assert_eq!(said(some, "int (*g)(int) = f; assert(g(0) == 0);"), "Assertion");
     assert_eq!(said("int *f(void) { }", "int *p = f(); assert(p == 0);"), "not followed");
     assert_eq!(said("int *f(void) { }", "f();"), "verified");
+}
+
+#[test]
+fn what_a_thread_returns_without_a_value_may_be_anything() {
+    let taken = |function: &str, check: &str| {
+        said(
+            function,
+            &format!(
+                "pthread_t t; void *r; pthread_create(&t, 0, (void *(*)(void *))f, 0); pthread_join(t, &r); {check}"
+            ),
+        )
+    };
+    let (falls, returns) = ("int g; void *f(void *p) { g = 1; }", "void *f(void *p) { return; }");
+    for function in [falls, returns, "void f(void *p) { }", "void *f(void *p) { if (!p) return; return p; }"] {
+        assert_eq!(taken(function, "assert(r == 0);"), "not followed", "{function}");
+        assert_eq!(taken(function, "assert((long)r != 7);"), "not followed", "{function}");
+        assert_eq!(taken(function, "if (r) return 1;"), "not followed", "{function}");
+        assert_eq!(taken(function, "int x = *(int *)r;"), "Memory", "{function}");
+        assert_eq!(taken(function, ""), "verified", "{function}");
+        assert_eq!(taken(function, "void *s = r;"), "verified", "{function}");
+    }
+    let either = "int n; void *f(void *p) { if (n == 0) return (void *)3; }";
+    assert_eq!(taken(either, "assert((long)r == 3);"), "verified");
+    assert_eq!(taken(either, "assert((long)r == 4);"), "Assertion");
+    assert_eq!(taken("void f(void *p) { pthread_exit((void *)5); }", "assert((long)r == 5);"), "verified");
+    assert_eq!(taken("void f(void *p) { if (p) pthread_exit((void *)5); }", "assert((long)r == 5);"), "not followed");
+    let number = "#include <threads.h>\nint f(void *p) { if (p) return 3; }";
+    let joined = |given: &str, check: &str| {
+        said(number, &format!("thrd_t t; int r, k = 0; thrd_create(&t, f, {given}); thrd_join(t, &r); {check}"))
+    };
+    assert_eq!(joined("&k", "assert(r == 3);"), "verified");
+    assert_eq!(joined("0", "assert(r != 7);"), "Assertion");
 }
 
 #[test]

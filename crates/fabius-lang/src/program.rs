@@ -91,6 +91,10 @@ pub const CLOCK: &str = "$clock";
 /// `assume` of it drops has not been dropped, but come to its end. No variable of a source text has this name.
 pub const ENDS: &str = "$ends";
 
+/// What memory holds that nothing was written to, in a program that knows such memory (C), where that is a number of 64 bits. A copy
+/// of it is the next number.
+pub const UNSET: i64 = 0x6E6F_7468_696E_6700;
+
 /// A record type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {

@@ -28,11 +28,16 @@ const MOST: i64 = 1024;
 /// 1 in each byte of an integer.
 const EACH_BYTE: i64 = 0x0101_0101_0101_0101;
 
+/// What is said to be allocated where nothing is, but a pointer that can be freed.
+const EMPTY: i64 = -1;
+
 /// How much is allocated: what, and how many.
 struct Wanted {
     ty: CType,
     count: Option<Expr>,
     fixed: Option<i64>,
+    /// So many elements are followed at least.
+    least: i64,
 }
 
 impl<'a> Lower<'a, '_> {
@@ -162,13 +167,17 @@ impl<'a> Lower<'a, '_> {
             let v = self.convert(v, &LONG, span)?;
             bytes = binary(BinaryOp::Mul, bytes, v.parts[0].clone());
         }
-        let count = binary(BinaryOp::Div, bytes, constant(size.max(1), ADDRESS, span));
+        let count = binary(BinaryOp::Div, bytes.clone(), constant(size.max(1), ADDRESS, span));
+        // What `realloc` does with nothing is not said.
+        let least = i64::from(name == "realloc");
         match value_of(&count) {
-            Some(0) => unsupported(span, format!("fewer bytes than a `{}` has are allocated", self.types().show(&ty))),
-            Some(n) => Ok(Wanted { ty, count: None, fixed: Some(n) }),
+            Some(0) if least > 0 || value_of(&bytes) != Some(0) => {
+                unsupported(span, format!("fewer bytes than a `{}` has are allocated", self.types().show(&ty)))
+            }
+            Some(n) => Ok(Wanted { ty, count: None, fixed: Some(n), least }),
             None => {
                 let count = self.keep(count);
-                Ok(Wanted { ty, count: Some(count), fixed: None })
+                Ok(Wanted { ty, count: Some(count), fixed: None, least })
             }
         }
     }
@@ -188,7 +197,7 @@ impl<'a> Lower<'a, '_> {
 
     /// The address of fresh memory: each thread has places of its own, which are not used again.
     fn allocate(&mut self, wanted: Wanted, birth: Birth, span: Span) -> Result<Expr> {
-        let Wanted { ty, count, fixed } = wanted;
+        let Wanted { ty, count, fixed, least } = wanted;
         let elements = fixed.unwrap_or(i64::from(self.options.limits.elements));
         let Ok(elements) = u32::try_from(elements) else {
             return unsupported(span, "so much memory is not allocated");
@@ -216,9 +225,9 @@ impl<'a> Lower<'a, '_> {
         self.check(fits, Check::Bound, &words, span);
         if let Some(n) = &count {
             let most = i64::from(pool.elements.unwrap_or(1));
-            let some = binary(BinaryOp::Le, constant(1, ADDRESS, span), n.clone());
+            let some = binary(BinaryOp::Le, constant(least, ADDRESS, span), n.clone());
             let some = and(some, binary(BinaryOp::Le, n.clone(), constant(most, ADDRESS, span)));
-            self.check(some, Check::Bound, &format!("none, or more than {most} elements are allocated {RAISED}"), span);
+            self.check(some, Check::Bound, &format!("more than {most} elements are allocated {RAISED}"), span);
         }
         let mine = match self.session.facts.numbers {
             true => {
@@ -237,7 +246,11 @@ impl<'a> Lower<'a, '_> {
             let index = Projection::Index { index: cast(slot.clone(), &Type::Int).into(), lo: 0, len: pool.slots };
             let place = Place { base: Base::Global(count_of), path: vec![index], ty: INT, span };
             let n = match count {
-                Some(n) => cast(n, &INT),
+                Some(n) => {
+                    let none = binary(BinaryOp::Eq, n.clone(), constant(0, ADDRESS, span));
+                    if_else(none, constant(EMPTY, INT, span), cast(n, &INT))
+                }
+                None if elements == 0 => constant(EMPTY, INT, span),
                 None => constant(i64::from(elements), INT, span),
             };
             block.push(assign(&place, n, span));

@@ -3,6 +3,7 @@
 //! Length: one table of functions, each a few lines.
 
 use super::{assign, strip_casts};
+use crate::birth::UNSET;
 use crate::core::*;
 use crate::expressions::Ex;
 use crate::lower::{CHILDREN, Lower, RAISED, THREAD};
@@ -10,7 +11,7 @@ use crate::lower::{CHILDREN, Lower, RAISED, THREAD};
 use crate::memory::Direct;
 use crate::places::{Lvalue, Value};
 use crate::refusal::{Result, unsupported, wrong};
-use crate::types::{CType, INT as C_INT, LONG};
+use crate::types::{CType, INT as C_INT};
 use fabius_lang::program::*;
 use fabius_trace::Span;
 use lang_c::ast::{Expression, UnaryOperator};
@@ -378,10 +379,13 @@ impl<'a> Lower<'a, '_> {
             self.body.locals.len() - 1
         });
         self.push(StmtKind::Call(result.map(Some).into_iter().collect(), proc, values), at);
-        if let (true, Some(result)) = (self.session.facts.results, result) {
+        if self.session.facts.results {
             let number = self.thread_number(at);
             let place = self.of_threads("$result", ADDRESS, number, at);
-            let mut e = cast(self.read_local(result, at), &ADDRESS);
+            // Of a function that returns nothing the value is no object.
+            self.found.unset_pointers |= result.is_none();
+            let mut e =
+                result.map_or(constant(UNSET, ADDRESS, at), |result| cast(self.read_local(result, at), &ADDRESS));
             if self.comes_to(name, EXITS) {
                 let (exits, value) = self.exiting(at);
                 e = if_else(read(exits), read(value), e);
@@ -447,7 +451,7 @@ impl<'a> Lower<'a, '_> {
             }
             self.push(StmtKind::Atomic(block), span);
         }
-        let v = Value::scalar(self.read_local(found, span), LONG);
+        let v = Value::scalar(self.read_local(found, span), CType::Void.pointer());
         let v = self.convert(v, &target.ty, span)?;
         self.store(&target, &v, span)
     }
@@ -460,7 +464,9 @@ impl<'a> Lower<'a, '_> {
         let v = self.value(self.argument(args, 0, span)?)?;
         let function = self.body.function.clone();
         let is_called = self.session.calls.iter().any(|(caller, callee)| !caller.is_empty() && *callee == function);
-        if is_called {
+        let result = self.body.result.clone().unwrap_or(CType::Void);
+        // Where the function has no room for the value, it is kept as that of a thread that others end.
+        if is_called || self.session.facts.results && !result.is_scalar() {
             self.found_calls.insert((function, EXITS.into()));
             let address = self.convert(v, &CType::Void.pointer(), span)?.parts[0].clone();
             let (exits, value) = self.exiting(span);
@@ -472,7 +478,6 @@ impl<'a> Lower<'a, '_> {
         if function == "main" {
             self.leave_children(span)?;
         }
-        let result = self.body.result.clone().unwrap_or(CType::Void);
         let values = if result.is_scalar() { self.convert(v, &result, span)?.parts } else { Vec::new() };
         self.push(StmtKind::Return(values), span);
         Ok(Value::void())

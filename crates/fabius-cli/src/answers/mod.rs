@@ -7,6 +7,7 @@ pub mod decided;
 pub mod documents;
 pub mod dot;
 pub mod give;
+pub mod helps;
 pub mod junit;
 pub mod lanes;
 pub mod messages;

@@ -1,6 +1,7 @@
 //! The answer of `fabius check` and `fabius verify`, for people.
 
 use super::checked::{Checked, Question};
+use super::helps::what_helps;
 use super::lanes;
 use super::shown::shown;
 use crate::paint::{Ink, Style, printable};
@@ -65,7 +66,11 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
                 }
                 _ => "\n".to_string(),
             };
-            format!("{}: {why}{so_far}{}", paint.ink(Ink::Strong, "unknown"), left_out(&bounds.limits))
+            let helps: String = what_helps(reason, &bounds.limits)
+                .iter()
+                .map(|help| format!("  = help: {}\n", printable(help)))
+                .collect();
+            format!("{}: {why}{so_far}{}{helps}", paint.ink(Ink::Strong, "unknown"), left_out(&bounds.limits))
         }
     }
 }
