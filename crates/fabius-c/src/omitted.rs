@@ -1,11 +1,18 @@
 //! What GNU C leaves out and the parser expects: in `a ?: b`, which is `a ? a : b` with `a` evaluated once, a name stands where
-//! the operand would; `__auto_type x = a` becomes `__typeof__(a) x = a`. `__builtin_types_compatible_p(A, B)` becomes a choice by type.
+//! the operand would; `__auto_type x = a` becomes `__typeof__(a) x = a`. `__builtin_types_compatible_p(A, B)` becomes a choice by type;
+//! `__builtin_malloc` and the like are what they are without `__builtin_`.
 
 use crate::attributes::{behind_quotes, is_word};
 use std::borrow::Cow;
 
 /// What stands where an operand is left out.
 pub(crate) const OMITTED: &str = "__fabius_omitted";
+
+/// Functions of the library that have a second name behind `__builtin_`.
+const PLAIN: [&str; 13] = [
+    "malloc", "calloc", "realloc", "free", "memmove", "printf", "fprintf", "puts", "putchar", "abort", "exit", "abs",
+    "labs",
+];
 
 /// The text with what is left out. Its lines stay.
 pub(crate) fn with_operands(text: &str) -> Cow<'_, str> {
@@ -50,6 +57,11 @@ pub(crate) fn with_operands(text: &str) -> Cow<'_, str> {
                     done = close;
                     i = close;
                     continue;
+                }
+                if let Some(name) = text[i..end].strip_prefix("__builtin_").filter(|name| PLAIN.contains(name)) {
+                    out += &text[done..i];
+                    out += name;
+                    done = end;
                 }
                 i = end;
             }

@@ -6,12 +6,12 @@ use crate::birth::{Birth, UNSET, cell_type};
 use crate::core::*;
 use crate::declare::{Specifiers, old_names};
 use crate::entries::{Segment, case_key, cases, labels_in};
-use crate::expressions::Ex;
+use crate::expressions::{Ex, string_bytes};
 use crate::library::strip_casts;
 use crate::lower::*;
 use crate::memory::*;
 use crate::places::{At, Lvalue, Value};
-use crate::refusal::{Result, unsupported, wrong};
+use crate::refusal::{Refusal, Result, unsupported, wrong};
 use crate::types::CType;
 use crate::unset::{self, Unset};
 use fabius_lang::program::{BinaryOp, Block, Check, Expr, Guard, LocalId, Stmt, StmtKind};
@@ -65,7 +65,31 @@ impl<'a> Lower<'a, '_> {
                 self.arrive(&numbers, span)?;
                 self.statement(inner)
             }
-            Statement::Asm(_) => unsupported(span, "assembly is not taken"),
+            Statement::Asm(a) => self.assembly(&a.node, span),
+        }
+    }
+
+    /// What orders memory does nothing here, where all is in order; what lets a loop wait lets others go on.
+    fn assembly(&mut self, a: &'a ast::AsmStatement, span: Span) -> Result<()> {
+        let template = match a {
+            ast::AsmStatement::GnuBasic(text) => text,
+            ast::AsmStatement::GnuExtended(a) if a.outputs.is_empty() && a.inputs.is_empty() => &a.template,
+            ast::AsmStatement::GnuExtended(_) => return unsupported(span, "assembly that has operands is not taken"),
+        };
+        self.instructions(&template.node, span)
+    }
+
+    /// Instructions without operands.
+    pub fn instructions(&mut self, template: &[String], span: Span) -> Result<()> {
+        let bytes = string_bytes(template);
+        match String::from_utf8_lossy(&bytes).trim_matches(['\0', ' ', '\n', '\t', ';']) {
+            "" | "nop" | "mfence" | "lfence" | "sfence" => Ok(()),
+            "pause" | "rep; nop" | "rep;nop" => {
+                self.give_way(span);
+                Ok(())
+            }
+            other => unsupported(span, format!("assembly is not taken: `{other}`"))
+                .map_err(|e: Refusal| e.help("write what it does in C; under `#ifdef __FABIUS__`, if only here")),
         }
     }
 

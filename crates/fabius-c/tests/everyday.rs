@@ -249,6 +249,15 @@ fn what_gnu_c_knows_is_taken() {
         said("", "int n = rand() % 3; int *p = malloc(n * sizeof(int)); p[0] = 1; free(p);"),
         "IndexOutOfBounds"
     );
+    assert_eq!(
+        said("", "int *p = __builtin_malloc(8); p[1] = __builtin_abs(-3); assert(p[1] == 3); __builtin_free(p);"),
+        "verified"
+    );
+    assert_eq!(said("", "__builtin_trap();"), "Assertion");
+    let fence =
+        "int n = 1; __asm__ volatile (\"\" ::: \"memory\"); asm volatile(\"mfence\"); asm(\"pause\"); assert(n == 1);";
+    assert_eq!(said("", fence), "verified");
+    assert!(said("", "int n; asm(\"cpuid\");").contains("assembly is not taken"));
     let aligned = "typedef long word; enum { WIDE = 32 };\n\
                    struct a { char c; int x __attribute__((aligned(sizeof(word)))); };\n\
                    struct b { char c; int x __attribute__((__aligned__(WIDE / 2))); };\n\

@@ -128,7 +128,13 @@ impl<'a> Lower<'a, '_> {
                 return Ok(Some(Value::void()));
             }
             "__builtin_va_end" => return Ok(Some(Value::void())),
-            "abort" => {
+            // The parser takes it for a call.
+            "asm" | "__asm" | "__asm__" => {
+                let Expression::StringLiteral(text) = &self.argument(args, 0, span)?.node else { return Ok(None) };
+                self.instructions(&text.node, span)?;
+                return Ok(Some(Value::void()));
+            }
+            "abort" | "__builtin_trap" => {
                 self.fails_unless(boolean(false, span), "abort", span)?;
                 return Ok(Some(Value::void()));
             }

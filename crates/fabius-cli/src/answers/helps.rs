@@ -11,7 +11,10 @@ const HELP: [(&str, &str); 6] = [
     ("that nothing was written to", "give it a value where it is declared (`= 0`) or allocated (`calloc`)"),
     ("that has another type", "access it by pointers to its own type; what has several types may be a `union`"),
     ("returns without a value", "let each way through the function return a value"),
-    ("a loop without a scheduling point", "`--points all` makes each access to shared data a scheduling point"),
+    (
+        "a loop without a scheduling point",
+        "if the loop waits for shared data, `--points all` makes each access a scheduling point",
+    ),
     ("more than 4096 active calls", "let the recursion end sooner"),
 ];
 
@@ -55,6 +58,6 @@ mod tests {
         let limits = ["not followed: memory is used as `int` that has another type".to_string()];
         let both = what_helps(&Reason::Time, &limits);
         assert!(both[0].contains("--time") && both[1].contains("union"), "{both:?}");
-        assert!(advice(&Reason::Interrupted, &[]).is_empty());
+        assert!(what_helps(&Reason::Interrupted, &[]).is_empty());
     }
 }
