@@ -8,7 +8,7 @@ const HELP: [(&str, &str); 6] = [
         "not all values of a choice were tried",
         "`fabius verify` solves for the value; or say which values there may be: `__VERIFIER_assume(0 <= n && n < 4)` behind the choice",
     ),
-    ("that nothing was written to", "give it a value where it is declared (`= 0`) or allocated (`calloc`)"),
+    ("that nothing was written to", "give it a value where it is declared (`= 0`), allocated (`calloc`) or returned"),
     ("that has another type", "access it by pointers to its own type; what has several types may be a `union`"),
     ("returns without a value", "let each way through the function return a value"),
     (
