@@ -11,10 +11,14 @@ use crate::library::strip_casts;
 use crate::lower::*;
 use crate::memory::*;
 use crate::places::{At, Lvalue, Value};
+use crate::property::Property;
 use crate::refusal::{Refusal, Result, unsupported, wrong};
 use crate::types::CType;
 use crate::unset::{self, Unset};
-use fabius_lang::program::{BinaryOp, Block, Check, Expr, Guard, LocalId, Stmt, StmtKind};
+use fabius_lang::program::{
+    Base, BinaryOp, Block, Check, Class, Expr, ExprKind, Guard, LocalId, Place, Stmt, StmtKind,
+};
+use fabius_lang::walk::{each, expressions, statements};
 use fabius_trace::Span;
 use lang_c::ast;
 use lang_c::ast::{BlockItem, Statement};
@@ -221,12 +225,50 @@ impl<'a> Lower<'a, '_> {
         });
         self.body.loops -= 1;
         let frame = self.body.frames.pop().expect("it was pushed");
-        let (block, ()) = result?;
+        let (mut block, ()) = result?;
         let at = test.map_or(span, |t| self.span(t.span));
+        if self.only_waits(&block) {
+            let (gives_way, ()) = self.block(|l| {
+                l.give_way(at);
+                Ok(())
+            })?;
+            block.extend(gives_way);
+        }
         let guard = guard.unwrap_or_else(|| boolean(true, at));
         self.push(StmtKind::While(Guard::Expr(guard), block), at);
         self.ends_from(alive, span);
         self.cross(frame, span)
+    }
+
+    /// Whether a loop does nothing but wait for data that others write. Where threads are switched at synchronization alone, it would
+    /// wait for ever.
+    fn only_waits(&self, block: &Block) -> bool {
+        let switches_rarely = self.options.property.is_none_or(|p| p == Property::NoDataRace);
+        if !switches_rarely || self.body.atomic > 0 {
+            return false;
+        }
+        let (mut waits, mut looks) = (true, false);
+        statements(block, &mut |s| {
+            waits &= match &s.kind {
+                StmtKind::Assign(place, _) => match place.base {
+                    Base::Local(id) => self.body.locals[id].name.starts_with('$'),
+                    _ => false,
+                },
+                StmtKind::Skip | StmtKind::Break | StmtKind::If(..) | StmtKind::Atomic(_) | StmtKind::Assert(..) => {
+                    true
+                }
+                _ => false,
+            };
+            expressions(s).into_iter().for_each(|e| {
+                each(e, &mut |e| {
+                    if let ExprKind::Read(Place { base: Base::Global(id), .. }) = &e.kind {
+                        waits &= self.globals[*id].class == Class::Data;
+                        looks |= !self.globals[*id].per_thread;
+                    }
+                });
+            });
+        });
+        waits && looks
     }
 
     /// Leaves the loop unless the condition holds; or says what is to be its guard, if that needs no statements.

@@ -299,6 +299,25 @@ fn each_thread_has_its_own_in_memory_too() {
     assert_eq!(said(head, &seen.replace("pthread_join(t, 0);", "x = 1;")), "DataRace");
 }
 
+/// Where threads are switched at synchronization alone, others go on while a loop looks at data.
+#[test]
+fn a_loop_that_waits_for_data_lets_others_go_on() {
+    let head = "int flag, data; int *p = &flag; void *set(void *a) { data = 1; flag = 1; return 0; }";
+    let wait = |wait: &str| {
+        said(head, &format!("pthread_t t; pthread_create(&t, 0, set, 0); {wait} data = 2; pthread_join(t, 0);"))
+    };
+    for each in
+        ["while (!flag) ;", "do { } while (flag != 1);", "for (;;) if (*p) break;", "while (1) { if (flag) break; }"]
+    {
+        assert_eq!(wait(each), "DataRace", "{each}");
+    }
+    assert_eq!(
+        said(head, "pthread_t t; pthread_create(&t, 0, set, 0); pthread_join(t, 0); while (!flag) ;"),
+        "verified"
+    );
+    assert_eq!(said("int n;", "for (int i = 0; i < 3; i++) n += i; while (n != 3) ; assert(n == 3);"), "verified");
+}
+
 #[test]
 fn labels_stand_anywhere_in_a_switch() {
     let sections = "void __VERIFIER_atomic_begin(void); void __VERIFIER_atomic_end(void); int g;";
