@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32 as Unseen, Ordering::Relaxed};
 
 /// Every search that explores all finds the failure.
 fn is_found(what: &str, test: impl Fn() + Sync) {
-    for config in [Config::new(), Config::new().exhaustive(), Config::new().jobs(2)] {
+    for config in [Config::new(), Config::new().exhaustive()] {
         let report = config.name("rounds").every_panic_fails().executions(20_000).explore(&test);
         assert!(report.is_bug(), "{what}: {report}");
     }

@@ -1,5 +1,6 @@
 // Streams and locales of C++ are as at the beginning of every execution.
 // expect: verified
+// slow: many executions of long texts
 #include <cassert>
 #include <iostream>
 #include <sstream>

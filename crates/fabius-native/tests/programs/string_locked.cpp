@@ -1,6 +1,7 @@
 // Strings under a lock, in each thread of its own, and in streams.
 // flags: -std=c++17
 // expect: verified
+// slow: many executions of long texts
 #include <cassert>
 #include <mutex>
 #include <sstream>
