@@ -4,7 +4,7 @@
 //! has in C; a run of bit-fields has one for each of its own. What is copied is copied with it. Where such an integer is used, it is
 //! chosen, if nobody else could take that for a write, and is not followed otherwise; a pointer is no object.
 
-use crate::birth::{Birth, COPIED, MISSING, UNSET, Use, cell_type, first_value, may_be_open, wide};
+use crate::birth::{Birth, MISSING, UNSET, UNSET_COPY, Use, cell_type, first_value, may_be_open, wide};
 use crate::core::*;
 use crate::library::assign;
 use crate::lower::{Lower, array_of};
@@ -27,7 +27,7 @@ fn is_nothing(stored: &Stored, cell: Expr) -> Expr {
     let number = |n: i64| constant(n, cell.ty.clone(), span);
     if stored.kind != LeafKind::Run || stored.cell_bits > i64::from(MISSING) {
         let is = |n: i64| binary(BinaryOp::Eq, cell.clone(), number(n));
-        return or(is(UNSET), is(COPIED));
+        return or(is(UNSET), is(UNSET_COPY));
     }
     let (shift, width) = stored.bits.map_or((0, MISSING), |b| (b.shift, b.width));
     let missing = binary(BinaryOp::Shr, cell.clone(), number(i64::from(MISSING + shift)));
@@ -110,7 +110,7 @@ impl Lower<'_, '_> {
                 let is = |n: i64| binary(BinaryOp::Eq, read(cell.clone()), constant(n, cell.ty.clone(), span));
                 s.push(StmtKind::If(Guard::Expr(is(UNSET)), chosen, Vec::new()), span);
                 // What the original is chosen to be, or was, is not known here.
-                s.check(not(is(COPIED)), Check::Bound, WORDS, span);
+                s.check(not(is(UNSET_COPY)), Check::Bound, WORDS, span);
             }
             Ok(())
         })?;
@@ -138,7 +138,7 @@ impl Lower<'_, '_> {
         let test = binary(BinaryOp::Eq, e.clone(), number(UNSET));
         let id = self.temp(e.ty.clone());
         let copy = self.local(id, span);
-        let (yes, no) = (vec![assign(&copy, number(COPIED), span)], vec![assign(&copy, e, span)]);
+        let (yes, no) = (vec![assign(&copy, number(UNSET_COPY), span)], vec![assign(&copy, e, span)]);
         self.push(StmtKind::If(Guard::Expr(test), yes, no), span);
         read(copy)
     }

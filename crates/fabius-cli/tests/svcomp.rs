@@ -65,6 +65,14 @@ fn a_property_decides_what_is_a_bug() {
 }
 
 #[test]
+fn what_is_not_followed_says_what_helps() {
+    let folder = folder("svcomp_helps");
+    let text = "int g; int main(void) { int *p, *q; if (p == q) g = 1; return 0; }";
+    let output = fabius(&["check", &file(&folder, "x.c", text)]);
+    expect(&output, 3, &["that nothing was written to", "= help: give it a value"]);
+}
+
+#[test]
 fn relaxed_operations_prove_no_absence_of_data_races() {
     let text = |order: &str| {
         format!(

@@ -91,9 +91,11 @@ pub const CLOCK: &str = "$clock";
 /// `assume` of it drops has not been dropped, but come to its end. No variable of a source text has this name.
 pub const ENDS: &str = "$ends";
 
-/// What memory holds that nothing was written to, in a program that knows such memory (C), where that is a number of 64 bits. A copy
-/// of it is the next number.
+/// What memory holds that nothing was written to, in a program that knows such memory (C), where that is a number of 64 bits.
 pub const UNSET: i64 = 0x6E6F_7468_696E_6700;
+
+/// The same in a copy of such memory: if the original gets a value, it is the same.
+pub const UNSET_COPY: i64 = UNSET + 1;
 
 /// A record type.
 #[derive(Clone, Debug, PartialEq)]

@@ -81,9 +81,9 @@ impl Builder {
             most => most.saturating_mul(STEPS_FOR_A_BRANCH),
         };
         let steps = u32::try_from(steps).unwrap_or(u32::MAX);
-        let mut config = Config::new().find_leaks().every_panic_fails().max_steps(steps);
+        let mut config = Config::new().find_leaks().every_panic_fails().max_steps(steps).free_stale_reads();
         config = match self.preemption_bound {
-            Some(most) => config.preemptions(u32::try_from(most).unwrap_or(u32::MAX)).free_stale_reads(),
+            Some(most) => config.preemptions(u32::try_from(most).unwrap_or(u32::MAX)),
             None => config.exhaustive(),
         };
         if let Some(most) = self.max_permutations {

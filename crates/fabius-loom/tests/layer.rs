@@ -121,6 +121,26 @@ fn a_panic_of_a_thread_that_nobody_joins_fails() {
     });
 }
 
+/// The flag is new and what it guards is stale, which takes one preemption in loom, and a stale value for nothing.
+#[test]
+#[should_panic(expected = "the value is missing")]
+fn a_bound_on_preemptions_has_stale_values_for_nothing() {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(1);
+    builder.check(|| {
+        let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+        let theirs = shared.clone();
+        let writer = thread::spawn(move || {
+            theirs.0.store(7, Relaxed);
+            theirs.1.store(1, Relaxed);
+        });
+        if shared.1.load(Relaxed) == 1 {
+            assert_eq!(shared.0.load(Relaxed), 7, "the value is missing");
+        }
+        writer.join().unwrap();
+    });
+}
+
 #[test]
 fn bounds_notify_and_lazy_statics() {
     loom::lazy_static! {

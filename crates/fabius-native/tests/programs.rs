@@ -71,6 +71,14 @@ fn every_program_has_the_verdict_that_it_states() {
 }
 
 #[test]
+#[ignore = "takes minutes: what is `slow` is explored in these ways here alone"]
+fn slow_programs_have_their_verdicts_in_every_way() {
+    for plan in [Plan { isolation: Some(Isolation::Process), ..plan() }, Plan { jobs: 3, ..plan() }] {
+        all_are_as_stated(None, &[plan]);
+    }
+}
+
+#[test]
 fn clang_builds_them_as_well() {
     if std::process::Command::new("clang++").arg("--version").output().is_err() {
         eprintln!("NOT TESTED: there is no clang++ on this machine");

@@ -6,13 +6,11 @@ use crate::layout::Layout;
 use crate::rules::scope_of;
 use crate::value::{TaskId, Value};
 use fabius_explore::system::{ANONYMOUS, BufferId, DECLARED_BUFFER};
-use fabius_lang::program::{Base, ExprKind, Local, Place, Program, Projection, Stmt, Type, UNSET};
+use fabius_lang::program::{Base, ExprKind, Local, Place, Program, Projection, Stmt, Type, UNSET, UNSET_COPY};
 use fabius_lang::walk;
 use fabius_trace::{Change, LaneKind, Scope as Owner};
 use std::collections::HashMap;
 
-/// What a copy of memory holds that nothing was written to.
-const COPIED: i64 = UNSET + 1;
 /// So far is a pointer moved that has no value.
 const NEAR: u64 = 1 << 32;
 
@@ -227,7 +225,7 @@ impl<'a> Variables<'a> {
                 let known = self.program.enums[*e].names.get(*n as usize);
                 known.cloned().unwrap_or_else(|| n.to_string())
             }
-            (Type::Fixed { bits: 64, .. }, Value::Number(UNSET..=COPIED)) => "(no value yet)".to_string(),
+            (Type::Fixed { bits: 64, .. }, Value::Number(UNSET..=UNSET_COPY)) => "(no value yet)".to_string(),
             (Type::Fixed { bits: 64, .. }, Value::Number(n)) if n.abs_diff(UNSET) < NEAR => {
                 "(no value yet, moved)".into()
             }

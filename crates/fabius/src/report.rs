@@ -134,14 +134,15 @@ pub(crate) fn at_most(deviations: u32) -> String {
 
 fn within(bounds: &Bounds) -> String {
     let k = bounds.completed.unwrap_or(0);
-    let what = match bounds.bound {
+    let (one, many) = match bounds.bound {
         Bound::None => return "in what was explored".into(),
-        Bound::Contexts => "switches",
-        Bound::Preemptions => "preemptions",
-        Bound::Delays => "delays",
-        Bound::Depth => "steps",
-        Bound::Rounds => "rounds",
+        Bound::Contexts => ("switch", "switches"),
+        Bound::Preemptions => ("preemption", "preemptions"),
+        Bound::Delays => ("delay", "delays"),
+        Bound::Depth => ("step", "steps"),
+        Bound::Rounds => ("round", "rounds"),
     };
+    let what = if k == 1 { one } else { many };
     let of = match bounds.scheduler {
         SchedulerKind::Bag | SchedulerKind::BoundedBag(_) => "",
         SchedulerKind::RoundRobin => " of the round-robin scheduler",

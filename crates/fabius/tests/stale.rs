@@ -32,6 +32,19 @@ fn text(report: &Report) -> String {
 }
 
 #[test]
+fn a_bound_on_preemptions_alone_has_stale_reads_for_nothing() {
+    let report = |most, config: Config| config.preemptions(most).explore(passes_a_value(Relaxed, Relaxed));
+    let together = report(1, Config::new());
+    assert!(together.to_string().contains("within 1 preemption and stale reads together"), "{together}");
+    let apart = report(0, Config::new().free_stale_reads());
+    assert!(apart.to_string().contains("within 0 preemptions, with stale reads, which cost nothing"), "{apart}");
+    let found = report(1, Config::new().free_stale_reads());
+    let trace = found.trace().unwrap_or_else(|| panic!("{found}"));
+    assert_eq!((trace.cost, trace.stale), (2, 1), "{}", text(&found));
+    assert!(!report(9, Config::new().free_stale_reads().stale(0)).is_bug());
+}
+
+#[test]
 fn a_value_that_is_passed_needs_release_and_acquire() {
     for (store, load, fails) in [(Relaxed, Relaxed, true), (Release, Relaxed, true), (Relaxed, Acquire, true)]
         .into_iter()
@@ -149,9 +162,9 @@ fn a_limit_on_stale_reads_is_kept_and_said() {
     assert!(report.to_string().contains("with at most 1 stale read in each execution"), "{report}");
     assert!(Config::new().stale(2).explore(needs_two).is_bug());
     let report = Config::new().preemptions(1).explore(needs_two);
-    assert!(report.to_string().contains("within 1 preemptions and stale reads together"), "{report}");
+    assert!(report.to_string().contains("within 1 preemption and stale reads together"), "{report}");
     let report = Config::new().preemptions(1).sequentially_consistent().explore(needs_two);
-    assert!(report.to_string().contains("within 1 preemptions, under sequential consistency;"), "{report}");
+    assert!(report.to_string().contains("within 1 preemption, under sequential consistency;"), "{report}");
     let report = Config::new().stale(3).explore(passes_a_value(Release, Acquire));
     assert_eq!(report.verdict, Verdict::Verified, "a limit that is not met limits nothing");
     assert!(report.to_string().contains("with at most 3 stale reads"), "{report}");

@@ -104,7 +104,7 @@ fn random_programs_have_exactly_their_outcomes_at_their_least_costs() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes minutes: cargo test --release -p fabius --test weak_memory -- --ignored within_all"]
 fn within_all_bounds_random_programs_have_exactly_their_outcomes_and_reduction_changes_nothing() {
     for text in [LITMUS, RANDOM] {
         for all in [TOGETHER.as_slice(), APART.as_slice()] {

@@ -130,7 +130,9 @@ impl Parser {
             self.expect("]")?;
             return Ok(Expr { kind: ExprKind::Poll(place, any, args), span: self.since(from) });
         }
-        if let ([(process, index)], true) = (place.parts.as_slice(), self.take("@")) {
+        if let [(process, index)] = place.parts.as_slice()
+            && self.take("@")
+        {
             let kind = ExprKind::At(process.clone(), index.clone().map(Box::new), self.name()?);
             return Ok(Expr { kind, span: self.since(from) });
         }
