@@ -558,6 +558,16 @@ const CASES: &[Case] = &[
         "chan c = [0] of { byte }; byte got; active proctype S() { w: c!1; d: got = got + 1 } active proctype R() { byte x; r: c?x; assert(S@d); got = got + 2 }",
     ),
     case(
+        "numbers count all processes",
+        Fine,
+        "byte x; active proctype A() { end: x == 9 } active [2] proctype W() { x++; mid: x++ } active proctype Q() { if :: W[1]@mid && !W[2]@mid -> assert(x > 0) :: else fi; assert(!W[2]@mid || x > 0) }",
+    ),
+    case(
+        "the second of two stands there while the first does not",
+        Bug,
+        "byte x; active proctype A() { end: x == 9 } active [2] proctype W() { _pid == 2; mid: x++ } active proctype Q() { end: W[2]@mid; assert(W[1]@mid) }",
+    ),
+    case(
         "infinitely often at a label",
         Fine,
         "byte x; active proctype P() { do :: x = 1 - x; w: x < 5; od } ltl l { [] <> (P@w) }",
@@ -565,7 +575,7 @@ const CASES: &[Case] = &[
     case(
         "a loop over an array",
         Fine,
-        "byte a[4], i, sum; init { for (i in a) { a[i] = i * 2 } for (i in a) { sum = sum + a[i] } assert(sum == 12 && i == 4) }",
+        "byte a[4], i, sum; init { for (i in a) { a[i] = i + 1 } for (i in a) { sum = sum + a[i] } assert(sum == 10 && i == 4) }",
     ),
     case(
         "channels of one sender and one receiver, and a variable that is hidden",
