@@ -115,6 +115,8 @@ pub struct Running {
 /// The process that is being lowered.
 #[derive(Default)]
 pub struct Body {
+    /// The name of its type.
+    pub of: String,
     pub locals: Vec<Local>,
     pub scopes: Vec<HashMap<String, Var>>,
     pub nodes: Vec<Node>,

@@ -306,7 +306,7 @@ impl Lower {
     }
 
     fn proctype(&mut self, proctype: &Proctype) -> Result<Lowered> {
-        self.body = Body { scopes: vec![HashMap::new()], ..Body::default() };
+        self.body = Body { of: proctype.name.text.clone(), scopes: vec![HashMap::new()], ..Body::default() };
         for decl in &proctype.params {
             if decl.len.is_some() || decl.init.is_some() || matches!(decl.ty, Ty::Named(_)) {
                 return Err(wrong(

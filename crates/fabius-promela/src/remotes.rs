@@ -50,6 +50,10 @@ impl Lower {
         if count == 0 {
             return Err(of_run(span));
         }
+        if self.body.of == process.text {
+            return Err(unsupported(span, "a look at processes of the same type, as for SPIN")
+                .help("make a global variable of what is looked at"));
+        }
         let index = match number {
             Some(number) => binary(BinaryOp::Sub, self.number(number)?, constant(first, INT, span)),
             None if count == 1 => constant(0, INT, span),

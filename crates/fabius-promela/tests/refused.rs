@@ -61,6 +61,12 @@ fn what_has_no_meaning_here_is_refused_with_its_place() {
             "1:42",
             "active",
         ),
+        (
+            "active proctype p() { l: assert(p@l) }",
+            "a look at processes of the same type, as for SPIN",
+            "1:32",
+            "global",
+        ),
         ("active proctype p() { skip } active proctype q() { p@l }", "there is no label `l` in `p`", "1:54", ""),
         ("active proctype p() { skip } active proctype q() { r@l }", "there is no process type `r`", "1:52", ""),
         (
