@@ -116,6 +116,8 @@ fn bad_usage() {
     expect(&fabius(&["check", &parameterized]), 2, &["any number of threads", "--instances p=2"]);
     expect(&fabius(&["check", &parameterized, "--instances", "p=2"]), 0, &["no bug within bounds", "2 x p"]);
     expect(&fabius(&["check", &parameterized, "--instances", "p=100000000"]), 2, &["too many"]);
+    let nothing = file("nothing", "process p[0] { skip; }\n");
+    expect(&fabius(&["translate", &nothing, "--to", "shared-memory"]), 2, &["nothing starts"]);
     expect(&fabius(&["explain", "E9999"]), 2, &["no error code"]);
     expect(&fabius(&["explain", "e0311"]), 0, &["unbounded choice"]);
     expect(&fabius(&[]), 2, &["check"]);

@@ -33,7 +33,7 @@ const TASKS: i64 = 255;
 /// The program with one buffer of one level; it asserts where its source does.
 ///
 /// # Errors
-/// `init`, threads, a procedure that runs at more than one level.
+/// `init`, threads, no buffer, a procedure that runs at more than one level.
 pub fn synce(source: &Explicit) -> Result<Program, Unsupported> {
     let mut program = source.program.clone();
     crate::stuck::forget(&mut program);
@@ -45,6 +45,10 @@ pub fn synce(source: &Explicit) -> Result<Program, Unsupported> {
     if source.has_init {
         let span = program.init.map(|init| program.procs[init].span).unwrap_or_default();
         return Err(Unsupported::new("`init` together with buffers in shared memory", span, "begin in a `buffer`"));
+    }
+    if source.starts.is_empty() {
+        let span = program.procs.first().map(|p| p.span).unwrap_or_default();
+        return Err(Unsupported::new("a program of which nothing starts", span, "declare a `buffer`"));
     }
     let levels = levels_of(&program)?;
     let (buffers, height) = (source.starts.len() as i64, program.levels.len() as i64);
