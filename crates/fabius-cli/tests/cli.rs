@@ -118,6 +118,8 @@ fn bad_usage() {
     expect(&fabius(&["check", &parameterized, "--instances", "p=100000000"]), 2, &["too many"]);
     let nothing = file("nothing", "process p[0] { skip; }\n");
     expect(&fabius(&["translate", &nothing, "--to", "shared-memory"]), 2, &["nothing starts"]);
+    let many = file("many", "var x: bool;\nprocess p[250] { x = true; }\nprocess q[*] { x = false; }\n");
+    expect(&fabius(&["translate", &many, "--to", "sequential"]), 0, &["linear_interface"]);
     expect(&fabius(&["explain", "E9999"]), 2, &["no error code"]);
     expect(&fabius(&["explain", "e0311"]), 0, &["unbounded choice"]);
     expect(&fabius(&[]), 2, &["check"]);

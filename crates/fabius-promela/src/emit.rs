@@ -3,7 +3,8 @@
 //! What is done from one place where others may come in between up to the next is one atomic block. A place with several ways
 //! to it is numbered, and found again by the number in a loop around all; the rest stands where it is led to.
 
-use crate::graph::{Graph, NodeId};
+use crate::graph::{END, Graph, NodeId};
+use crate::lower::{BYTE, assign, global, local};
 use fabius_lang::build::*;
 use fabius_lang::program::*;
 use fabius_trace::Span;
@@ -25,6 +26,8 @@ pub struct Emit<'a> {
     pub ways: HashMap<Says, LocalId>,
     /// The places of all waits, and whether they may last for ever.
     pub waits: &'a mut Vec<(Span, bool)>,
+    /// Where processes leave: the count of those that there are, the local with the number of this one, and a place in the text.
+    pub leaves: Option<(GlobalId, LocalId, Span)>,
 }
 
 /// What a local says of where the process goes on.
@@ -133,6 +136,9 @@ impl Emit<'_> {
         let mut node = start;
         loop {
             if self.graph.is_over(node) {
+                if node == END {
+                    out.extend(self.leave());
+                }
                 out.push(stmt(StmtKind::Return(Vec::new()), NOWHERE));
                 return out;
             }
@@ -158,6 +164,17 @@ impl Emit<'_> {
                 }
             }
         }
+    }
+
+    /// A process that has ended leaves, in a step of its own, when all younger ones have left; as for SPIN. Its number is free again then.
+    fn leave(&mut self) -> Option<Stmt> {
+        let (count, pid, span) = self.leaves?;
+        self.waits.push((span, true));
+        let all = global(count, BYTE, NOWHERE);
+        let less = binary(BinaryOp::Sub, read(all.clone()), constant(1, BYTE, NOWHERE));
+        let youngest = binary(BinaryOp::Eq, read(local(pid, BYTE, NOWHERE)), less.clone());
+        let block = vec![stmt(StmtKind::Await(youngest), span), assign(all, less, NOWHERE)];
+        Some(stmt(StmtKind::Atomic(block), span))
     }
 
     /// One step: up to where others may come in between.

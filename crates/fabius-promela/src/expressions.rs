@@ -58,9 +58,7 @@ impl Lower {
                     Some(pid) => return Ok(read(local(pid, BYTE, span))),
                     None => return Err(wrong(span, "`_pid` is the number of a process")),
                 },
-                "_nr_pr" => {
-                    return Err(unsupported(span, "`_nr_pr`").help("count the processes in a variable of your own"));
-                }
+                "_nr_pr" if let Some(count) = self.count => return Ok(read(global(count, BYTE, span))),
                 other if !known && self.mtypes.contains_key(other) && index.is_none() => {
                     return Ok(constant(self.mtypes[other], Type::Enum(MTYPE), span));
                 }

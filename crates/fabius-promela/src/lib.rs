@@ -20,6 +20,7 @@ mod remotes;
 mod statements;
 mod unless;
 
+use crate::program::Numbers;
 use fabius_lang::program::Program;
 use fabius_trace::Diagnostic;
 
@@ -36,12 +37,23 @@ pub fn compile(source: &str, macros: &[(String, String)]) -> Result<Program, Vec
         // The numbers of processes are counted only where they matter.
         let used = |n: usize| {
             tokens[n].is("_pid")
+                || tokens[n].is("_nr_pr")
                 || tokens[n].is("run") && n > 0 && tokens[n - 1].is("=")
                 || tokens[n].is("@") && n > 0 && tokens[n - 1].is("]")
         };
         let numbered = (0..tokens.len()).any(used);
+        let counted = tokens.iter().find(|token| token.is("_nr_pr")).map(|token| token.span);
         let file = parser::parse(tokens)?;
-        program::lower(&file, source, numbered)
+        if let (Some(span), Some(_)) = (counted, file.formulas.first()) {
+            return Err(refusal::unsupported(span, "`_nr_pr` beside `ltl`, whose claim SPIN counts as a process")
+                .help("count the processes in a variable of your own"));
+        }
+        let numbers = match (counted, numbered) {
+            (Some(_), _) => Numbers::Counted,
+            (None, true) => Numbers::Used,
+            (None, false) => Numbers::Unused,
+        };
+        program::lower(&file, source, numbers)
     };
     compiled().map_err(|refusal| vec![refusal.diagnostic()])
 }

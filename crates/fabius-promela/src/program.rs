@@ -11,7 +11,7 @@ use fabius_lang::program::*;
 use fabius_trace::Span;
 use std::collections::{HashMap, HashSet};
 
-/// Most processes from the beginning on.
+/// Most processes, as for SPIN.
 const MOST_ACTIVE: i64 = 255;
 /// Processes that `run` starts in a program with channels without room.
 const MOST_RUN: u32 = 8;
@@ -30,11 +30,22 @@ struct Lowered {
     labels: Labels,
 }
 
-/// The core program of a file. `numbered`: the numbers of processes matter.
+/// What a program asks about the numbers of processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// Nothing.
+    Unused,
+    /// Which number one has.
+    Used,
+    /// How many there are, too: `_nr_pr`.
+    Counted,
+}
+
+/// The core program of a file.
 ///
 /// # Errors
 /// What of it is wrong or not taken.
-pub fn lower(file: &File, source: &str, numbered: bool) -> Result<Program> {
+pub fn lower(file: &File, source: &str, numbers: Numbers) -> Result<Program> {
     let mut lower = Lower {
         records: Vec::new(),
         enums: Vec::new(),
@@ -55,16 +66,18 @@ pub fn lower(file: &File, source: &str, numbered: bool) -> Result<Program> {
     lower.declare(file)?;
     lower.running(file)?;
     let hands_over = lower.groups.iter().any(|g| g.hands_over);
-    if numbered || hands_over {
+    if numbers != Numbers::Unused || hands_over {
         lower.count_processes(file, hands_over)?;
     }
     let mut lowered = Vec::new();
     for proctype in &file.proctypes {
         lowered.push(lower.proctype(proctype)?);
     }
-    if numbered {
-        refuse_numbers_used_again(file, &lowered)?;
-    }
+    let leaves = match numbers {
+        Numbers::Unused => false,
+        Numbers::Used => are_numbers_used_again(file, &lowered),
+        Numbers::Counted => true,
+    };
     let mut places = vec![HashMap::new(); lowered.len()];
     if let Some(meeting) = lower.meeting.clone() {
         let mut all = Vec::new();
@@ -102,6 +115,10 @@ pub fn lower(file: &File, source: &str, numbered: bool) -> Result<Program> {
             invariants: &formulas.invariants,
             ways: HashMap::new(),
             waits: &mut waits,
+            leaves: match (leaves, lower.count) {
+                (true, Some(count)) => Some((count, proctype.params.len(), proctype.name.span)),
+                _ => None,
+            },
         };
         let body = one.first.iter().cloned().chain(emit.body()).collect();
         program.procs.push(Proc {
@@ -143,33 +160,23 @@ fn rests(waits: &[(Span, bool)]) -> Result<Vec<Span>> {
     Ok(rests)
 }
 
-/// A number is free again when a process and all younger ones have ended, which SPIN may leave for later.
-fn refuse_numbers_used_again(file: &File, lowered: &[Lowered]) -> Result<()> {
+/// Whether a process may get the number of one that has ended.
+fn are_numbers_used_again(file: &File, lowered: &[Lowered]) -> bool {
     let ends = |graph: &Graph| graph.nodes.iter().any(|n| n.edges.iter().any(|e| e.to == END));
     let mut runs = Vec::new();
     for (proctype, one) in file.proctypes.iter().zip(lowered) {
-        for node in &one.graph.nodes {
-            let effects = node.edges.iter().flat_map(|e| e.effect.iter().map(|s| (s, e.atomic)));
-            runs.extend(
-                effects
-                    .filter(|(s, _)| matches!(s.kind, StmtKind::Spawn(..)))
-                    .map(|(s, atomic)| (s.span, atomic, &proctype.name.text)),
-            );
+        for edge in one.graph.nodes.iter().flat_map(|n| &n.edges) {
+            let starts = edge.effect.iter().filter(|s| matches!(s.kind, StmtKind::Spawn(..)));
+            runs.extend(starts.map(|_| (edge.atomic, &proctype.name.text)));
         }
     }
-    let at_once = runs.iter().all(|(_, atomic, name)| *atomic && *name == "init")
+    let at_once = runs.iter().all(|(atomic, name)| *atomic && *name == "init")
         && file
             .proctypes
             .iter()
             .zip(lowered)
             .all(|(p, one)| p.name.text == "init" || p.active.is_none() || !ends(&one.graph));
-    match runs.first() {
-        Some((span, ..)) if !at_once && lowered.iter().any(|one| ends(&one.graph)) => {
-            Err(unsupported(*span, "the number of a process that may be that of one that has ended")
-                .help("start all processes in one `atomic { .. }` of `init`, or give each a number as a parameter"))
-        }
-        _ => Ok(()),
-    }
+    !runs.is_empty() && !at_once && lowered.iter().any(|one| ends(&one.graph))
 }
 
 /// The declarations that a body begins with, and the rest.
@@ -398,13 +405,16 @@ impl Lower {
             values.push(self.fitted(value, &param.ty, false)?);
         }
         let mut out = Block::new();
-        if let (Some(count), Some(meeting)) = (self.count, &self.meeting) {
-            let most = constant(meeting.processes.into(), BYTE, span);
-            let room = binary(BinaryOp::Lt, read(global(count, BYTE, span)), most);
-            let said = format!("more than {MOST_RUN} processes started by `run`, with channels without room");
-            out.push(stmt(StmtKind::Assert(room, Check::Bound, Some(said)), span));
-        }
         if let Some(count) = self.count {
+            let (most, said) = match &self.meeting {
+                Some(meeting) => (
+                    meeting.processes.into(),
+                    format!("more than {MOST_RUN} processes started by `run`, with channels without room"),
+                ),
+                None => (MOST_ACTIVE, format!("more than {MOST_ACTIVE} processes")),
+            };
+            let room = binary(BinaryOp::Lt, read(global(count, BYTE, span)), constant(most, BYTE, span));
+            out.push(stmt(StmtKind::Assert(room, Check::Bound, Some(said)), span));
             values.push(read(global(count, BYTE, span)));
         }
         let hidden = |id| global(id, BYTE, Span::default());

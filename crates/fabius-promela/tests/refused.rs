@@ -87,7 +87,12 @@ fn what_has_no_meaning_here_is_refused_with_its_place() {
             "1:61",
             "global",
         ),
-        ("init { assert(_nr_pr == 1) }", "`_nr_pr`", "1:15", "variable of your own"),
+        (
+            "init { assert(_nr_pr == 1) } ltl p { [] true }",
+            "`_nr_pr` beside `ltl`, whose claim SPIN counts as a process",
+            "1:15",
+            "variable of your own",
+        ),
         (
             "chan c = [1] of { byte }; byte x; init { for (x in c) { skip } }",
             "a loop over what is no array of variables",
@@ -102,12 +107,6 @@ fn what_has_no_meaning_here_is_refused_with_its_place() {
             "`run` inside of an expression",
             "1:36",
             "run P()",
-        ),
-        (
-            "byte n; proctype p() { n = _pid } init { run p(); run p() }",
-            "the number of a process that may be that of one that has ended",
-            "1:42",
-            "atomic",
         ),
         (
             "byte x; active proctype p() { byte t = x; skip }",

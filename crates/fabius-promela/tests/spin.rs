@@ -573,6 +573,42 @@ const CASES: &[Case] = &[
         "byte x; active proctype P() { do :: x = 1 - x; w: x < 5; od } ltl l { [] <> (P@w) }",
     ),
     case(
+        "who waits until it is alone",
+        Fine,
+        "byte n; proctype p() { n++ } init { atomic { run p(); run p() }; (_nr_pr == 1); assert(n == 2) }",
+    ),
+    case(
+        "one that has ended is counted until it leaves",
+        Bug,
+        "byte n; proctype p() { n = 1 } init { run p(); (n == 1); assert(_nr_pr == 1) }",
+    ),
+    case("it may have left", Bug, "byte n; proctype p() { n = 1 } init { run p(); (n == 1); assert(_nr_pr == 2) }"),
+    case(
+        "the older does not leave before the younger",
+        Fine,
+        "byte n; proctype old() { n++ } proctype young() { end: n == 9 } init { atomic { run old(); run young() }; (n == 1); assert(_nr_pr == 3) }",
+    ),
+    case(
+        "who has ended and cannot leave is in no deadlock",
+        Fine,
+        "bool f; active proctype old() { skip } active proctype young() { end: f }",
+    ),
+    case(
+        "a number is given again",
+        Bug,
+        "byte a, b; proctype p() { skip } init { a = run p(); b = run p(); assert(a != b) }",
+    ),
+    case(
+        "only a number that is free is given again",
+        Fine,
+        "byte a, b; bool go; proctype p() { go } init { a = run p(); b = run p(); go = true; assert(a == 1 && b == 2) }",
+    ),
+    case(
+        "numbers given again beside a channel without room",
+        Fine,
+        "chan c = [0] of { byte }; byte x, y; proctype p() { c!_pid } init { run p(); c?x; (_nr_pr == 1); run p(); c?y; assert(x == 1 && y == 1) }",
+    ),
+    case(
         "a loop over an array",
         Fine,
         "byte a[4], i, sum; init { for (i in a) { a[i] = i + 1 } for (i in a) { sum = sum + a[i] } assert(sum == 10 && i == 4) }",

@@ -14,7 +14,7 @@
 //! 3. Only the entries of the vectors that count are handed on, so that fewer calls differ.
 //! 4. Processes of a declared number are counted by `place`, as the first threads of each round.
 
-use super::{Parameterized, run};
+use super::{Parameterized, numbered, run};
 use crate::build::*;
 use crate::{Nesting, Translated};
 use fabius_lang::program::*;
@@ -120,11 +120,9 @@ fn linear_interface(source: &Parameterized, vars: &Vars, hand_over: ProcId) -> P
     }
     body.extend(source.fresh());
     let hand = stmt(StmtKind::Call(Vec::new(), hand_over, Vec::new()));
-    let mut thread = source.run_any(&mut locals);
-    for (n, start) in source.explicit.starts.iter().enumerate().rev() {
-        thread = vec![either(eq(read(&vars.place), number(n as i64)), vec![run(start)], thread)];
-    }
-    body.extend(thread);
+    let mut threads: Vec<Block> = source.explicit.starts.iter().map(|start| vec![run(start)]).collect();
+    threads.push(source.run_any(&mut locals));
+    body.extend(numbered(&vars.place, 0, threads));
     body.push(when(not(read(&vars.stop)), vec![hand]));
     body.push(assume(read(&vars.stop)));
     proc("linear_interface", params, locals, body)

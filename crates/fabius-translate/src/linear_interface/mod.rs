@@ -181,14 +181,29 @@ fn run(start: &Start) -> Stmt {
 }
 
 /// Any one of these statements.
-fn one_of(mut choices: Block, locals: &mut Vec<Local>) -> Block {
-    let Some(last) = choices.pop() else { return Vec::new() };
-    if choices.is_empty() {
-        return vec![last];
+fn one_of(choices: Block, locals: &mut Vec<Local>) -> Block {
+    if choices.len() < 2 {
+        return choices;
     }
-    let kind = new_local(locals, "kind", Type::Range(0, choices.len() as i64));
-    let is = |i: usize| eq(read(&kind), number(i as i64));
-    let chosen = choices.into_iter().enumerate().rfold(last, |rest, (i, s)| either(is(i), vec![s], vec![rest]));
-    let Type::Range(lo, hi) = kind.ty else { unreachable!("it has just been made") };
-    vec![any_between(&kind, number(lo), number(hi)), chosen]
+    let last = choices.len() as i64 - 1;
+    let kind = new_local(locals, "kind", Type::Range(0, last));
+    let mut block = vec![any_between(&kind, number(0), number(last))];
+    block.extend(numbered(&kind, 0, choices.into_iter().map(|s| vec![s]).collect()));
+    block
+}
+
+/// That of these blocks whose number this place holds; the first has the number `first`. By halves: a text that is nested once
+/// for each of many threads is not read again.
+fn numbered(place: &Place, first: i64, mut choices: Vec<Block>) -> Block {
+    let half = choices.len() / 2;
+    let upper = choices.split_off(half);
+    if choices.is_empty() {
+        return upper.into_iter().next().unwrap_or_default();
+    }
+    let from = first + half as i64;
+    let below = match half {
+        1 => eq(read(place), number(first)),
+        _ => lt(read(place), number(from)),
+    };
+    vec![either(below, numbered(place, first, choices), numbered(place, from, upper))]
 }
