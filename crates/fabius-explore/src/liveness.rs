@@ -14,11 +14,15 @@
 //! A thread that keeps control is ready, and so is who could go on if it did not: to keep control for ever is not fair. Who is
 //! ready need not have a step, therefore, and neither if all its steps are dropped: there may be no fair path at all.
 //!
+//! What an automaton must not accept is looked for in its product with the graph, where it is a path that passes accepting states
+//! again and again.
+//!
 //! Nothing is assumed to be fair but threads: a nondeterministic choice may go the same way for ever. Threads are
 //! buffers; the choice among the tasks of one buffer is not fair either.
 
 mod components;
 mod cycle;
+mod product;
 
 use crate::search::Cut;
 use crate::system::BufferId;
@@ -67,7 +71,7 @@ pub struct Lasso {
 }
 
 /// What is looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Violation {
     /// A weakly fair cycle without progress.
     Livelock,
@@ -78,49 +82,49 @@ pub enum Violation {
 }
 
 impl Violation {
-    fn fairness(self) -> Fairness {
+    fn fairness(&self) -> Fairness {
         match self {
             Violation::Livelock => Fairness::Weak,
-            Violation::Property(_, fairness) | Violation::Any(fairness) => fairness,
+            Violation::Property(_, fairness) | Violation::Any(fairness) => *fairness,
         }
     }
 
     /// Whether the path may be in this state once it stays within its part.
-    fn may_stay(self, node: &Node) -> bool {
+    fn may_stay(&self, node: &Node) -> bool {
         match self {
-            Violation::Livelock | Violation::Any(_) | Violation::Property(Formula::EventuallyAlways(_), _) => true,
             Violation::Property(Formula::Eventually(c) | Formula::AlwaysEventually(c) | Formula::LeadsTo(_, c), _) => {
-                !node.holds[c]
+                !node.holds[*c]
             }
+            _ => true,
         }
     }
 
     /// Whether it may begin to stay there in this state.
-    fn may_begin(self, node: &Node, is_initial: bool) -> bool {
+    fn may_begin(&self, node: &Node, is_initial: bool) -> bool {
         self.may_stay(node)
             && match self {
                 Violation::Property(Formula::Eventually(_), _) => is_initial,
-                Violation::Property(Formula::LeadsTo(c, _), _) => node.holds[c],
+                Violation::Property(Formula::LeadsTo(c, _), _) => node.holds[*c],
                 _ => true,
             }
     }
 
     /// Whether the cycle must pass such a state, and this is one.
-    fn is_goal(self, node: &Node) -> bool {
+    fn is_goal(&self, node: &Node) -> bool {
         match self {
-            Violation::Property(Formula::EventuallyAlways(c), _) => !node.holds[c],
+            Violation::Property(Formula::EventuallyAlways(c), _) => !node.holds[*c],
             _ => true,
         }
     }
 
     /// Whether it may take this step again and again.
-    fn may_repeat(self, edge: Edge) -> bool {
-        self != Violation::Livelock || !edge.progress
+    fn may_repeat(&self, edge: Edge) -> bool {
+        *self != Violation::Livelock || !edge.progress
     }
 
     /// Whether a path that ends in this state is one.
-    fn ends_in(self, node: &Node) -> bool {
-        self != Violation::Livelock && node.ready.is_empty() && self.may_stay(node) && self.is_goal(node)
+    fn ends_in(&self, node: &Node) -> bool {
+        *self != Violation::Livelock && node.ready.is_empty() && self.may_stay(node) && self.is_goal(node)
     }
 }
 
@@ -131,7 +135,10 @@ pub type Over<'a> = &'a dyn Fn() -> Result<(), Cut>;
 ///
 /// # Errors
 /// What ended the look at the graph.
-pub fn find(graph: &Graph, what: Violation, over: Over<'_>) -> Result<Option<Lasso>, Cut> {
+pub fn find(graph: &Graph, what: &Violation, over: Over<'_>) -> Result<Option<Lasso>, Cut> {
+    if let Violation::Property(Formula::Never(automaton), fairness) = what {
+        return product::find(graph, automaton, *fairness, over);
+    }
     let part: Vec<usize> = (1..graph.nodes.len()).filter(|n| what.may_stay(&graph.nodes[*n])).collect();
     let fair = components::fair(graph, what, &part, over)?;
     over()?;
@@ -146,11 +153,11 @@ pub fn find(graph: &Graph, what: Violation, over: Over<'_>) -> Result<Option<Las
 
 /// A shortest path to a node.
 pub fn shortest(graph: &Graph, to: usize) -> Vec<EdgeId> {
-    stem(graph, Violation::Livelock, |node| node == to).expect("every state in the graph is reached")
+    stem(graph, &Violation::Livelock, |node| node == to).expect("every state in the graph is reached")
 }
 
 /// A shortest path that begins to stay within the part somewhere, and ends in a state that satisfies `goal`.
-fn stem(graph: &Graph, what: Violation, goal: impl Fn(usize) -> bool) -> Option<Vec<EdgeId>> {
+fn stem(graph: &Graph, what: &Violation, goal: impl Fn(usize) -> bool) -> Option<Vec<EdgeId>> {
     // A state before and after the path has begun to stay.
     type At = (usize, bool);
     let mut reached_by: Vec<[Option<(At, usize)>; 2]> = vec![[None; 2]; graph.nodes.len()];

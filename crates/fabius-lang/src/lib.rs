@@ -16,6 +16,7 @@ mod warnings;
 
 pub use analysis::{
     Choices, LIBRARY, Options, compile, erase_spans, finish_program as finish, show_type, without_returns,
+    without_spans,
 };
 pub use explain::{codes, explain};
 pub use render::{SHOWN, Style, render};

@@ -12,11 +12,15 @@ use std::sync::LazyLock;
 /// The program as source text, in the one style.
 ///
 /// # Errors
-/// What of it cannot be written: a constant of a `map`, a set of threads that is not empty, a wait that may last for ever.
+/// What of it cannot be written: a constant of a `map`, a set of threads that is not empty, a wait that may last for ever, a formula that no property has the form of.
 pub fn unparse(program: &Program) -> Result<String, String> {
     if let Some(rest) = program.rests.first() {
         let at = rest.line_col(&program.source);
         return Err(format!("a wait that may last for ever without a deadlock, at {}:{}", at.line, at.column));
+    }
+    if let Some(p) = program.properties.iter().find(|p| matches!(p.formula, Formula::Never(_))) {
+        let at = p.span.line_col(&program.source);
+        return Err(format!("a formula that no property has the form of, at {}:{}", at.line, at.column));
     }
     let mut names = Names::default();
     let mut pick = |wanted: &str| names.pick(wanted);
@@ -199,6 +203,7 @@ impl Writer<'_> {
                 Formula::AlwaysEventually(c) => format!("always eventually {}", e(c)),
                 Formula::EventuallyAlways(c) => format!("eventually always {}", e(c)),
                 Formula::LeadsTo(from, to) => format!("{} leads to {}", e(from), e(to)),
+                Formula::Never(_) => unreachable!("refused before"),
             };
             let name = self.names.pick(&property.name);
             let _ = writeln!(out, "property {name}: {formula} {};", property.fairness.words());

@@ -17,8 +17,7 @@ pub struct File {
     pub typedefs: Vec<Typedef>,
     pub globals: Vec<Decl>,
     pub proctypes: Vec<Proctype>,
-    /// `ltl name { formula }`.
-    pub formulas: Vec<(Name, Ltl)>,
+    pub formulas: Vec<Formula>,
 }
 
 /// `typedef T { .. }`.
@@ -150,6 +149,15 @@ pub enum StmtKind {
     Unless(Box<Stmt>, Box<Stmt>),
 }
 
+/// `ltl name { formula }`.
+#[derive(Clone, Debug)]
+pub struct Formula {
+    pub name: Name,
+    /// Where what stands between the braces is written.
+    pub span: Span,
+    pub formula: Ltl,
+}
+
 /// A formula of linear temporal logic.
 #[derive(Clone, Debug)]
 pub enum Ltl {
@@ -159,6 +167,8 @@ pub enum Ltl {
     Or(Box<Ltl>, Box<Ltl>),
     Always(Box<Ltl>),
     Eventually(Box<Ltl>),
-    /// What the four forms do not have.
-    Other(Span, &'static str),
+    /// The second holds at some time, and the first up to then.
+    Until(Box<Ltl>, Box<Ltl>),
+    /// The second holds up to when both hold, or for ever.
+    Release(Box<Ltl>, Box<Ltl>),
 }

@@ -1,12 +1,15 @@
-//! `ltl` formulas: those that properties and invariants are.
+//! `ltl` formulas: those that properties and invariants are, and automata for all others.
 
-use crate::ast::{File, Ltl, Name};
+use crate::ast::{File, Formula as Written, Ltl};
+use crate::automata::{self, Form};
 use crate::emit::globals_of;
-use crate::lower::Lower;
+use crate::lower::*;
 use crate::refusal::{Result, unsupported};
 use fabius_lang::build::*;
 use fabius_lang::program::*;
+use fabius_trace::Span;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// What the formulas of a file ask.
 #[derive(Default)]
@@ -15,25 +18,23 @@ pub struct Formulas {
     pub invariants: Vec<(Stmt, BTreeSet<GlobalId>)>,
     pub conditions: Vec<Expr>,
     pub properties: Vec<Property>,
-}
-
-/// A formula with `!` in front of states alone.
-enum Form {
-    State(Expr),
-    And(Box<Form>, Box<Form>),
-    Or(Box<Form>, Box<Form>),
-    Always(Box<Form>),
-    Eventually(Box<Form>),
+    /// That a message is being handed over: between the two steps of that nobody looks.
+    between: Option<Expr>,
 }
 
 impl Lower {
     /// The formulas of a file.
     pub fn formulas(&mut self, file: &File) -> Result<Formulas> {
         self.body = crate::lower::Body::default();
-        let mut out = Formulas::default();
-        for (name, formula) in &file.formulas {
-            let form = self.form(formula, false)?;
-            out.all_of(form, name)?;
+        let nowhere = Span::default();
+        let between = self.meeting.as_ref().map(|meeting| {
+            let to = read(global(meeting.to, BYTE, nowhere));
+            binary(BinaryOp::Ne, to, constant(0, BYTE, nowhere))
+        });
+        let mut out = Formulas { between, ..Formulas::default() };
+        for written in &file.formulas {
+            let form = self.form(&written.formula, false)?;
+            out.all_of(form, written)?;
         }
         Ok(out)
     }
@@ -59,80 +60,113 @@ impl Lower {
             Ltl::Always(a) if !negated => Form::Always(self.form(a, negated)?.into()),
             Ltl::Eventually(a) if negated => Form::Always(self.form(a, negated)?.into()),
             Ltl::Always(a) | Ltl::Eventually(a) => Form::Eventually(self.form(a, negated)?.into()),
-            Ltl::Other(span, what) => {
-                return Err(unsupported(*span, format!("{what} in a formula")).help(FORMS));
+            Ltl::Until(a, b) | Ltl::Release(a, b) => {
+                let (a, b) = (self.form(a, negated)?.into(), self.form(b, negated)?.into());
+                match matches!(formula, Ltl::Until(..)) == negated {
+                    true => Form::Release(a, b),
+                    false => Form::Until(a, b),
+                }
             }
         })
     }
 }
 
-const FORMS: &str = "taken are `[] e`, `<> e`, `[] <> e`, `<> [] e` and `[] (e -> <> f)`";
+/// What has a form of its own, which traces tell more of.
+enum Special {
+    Invariant(Expr),
+    Property(Vec<Expr>, fn(ConditionId) -> Formula),
+}
 
 impl Formulas {
-    fn all_of(&mut self, form: Form, name: &Name) -> Result<()> {
+    fn all_of(&mut self, form: Form, written: &Written) -> Result<()> {
         match form {
             Form::And(a, b) => {
-                self.all_of(*a, name)?;
-                self.all_of(*b, name)
+                self.all_of(*a, written)?;
+                return self.all_of(*b, written);
             }
-            Form::Always(inner) => match *inner {
-                Form::State(e) => {
-                    let reads = globals_of(&e);
-                    let kind = StmtKind::Assert(e, Check::Invariant, Some(name.text.clone()));
-                    self.invariants.push((stmt(kind, name.span), reads));
-                    Ok(())
+            Form::Always(inner) if matches!(*inner, Form::Always(_)) => return self.all_of(*inner, written),
+            Form::Eventually(inner) if matches!(*inner, Form::Eventually(_)) => return self.all_of(*inner, written),
+            Form::Always(inner) if matches!(*inner, Form::And(..)) => {
+                if let Form::And(a, b) = *inner {
+                    self.all_of(Form::Always(a), written)?;
+                    self.all_of(Form::Always(b), written)?;
                 }
-                Form::Always(inner) => self.all_of(Form::Always(inner), name),
-                Form::And(a, b) => {
-                    self.all_of(Form::Always(a), name)?;
-                    self.all_of(Form::Always(b), name)
-                }
-                Form::Eventually(inner) => match *inner {
-                    Form::State(e) => {
-                        self.property(vec![e], Formula::AlwaysEventually, name);
-                        Ok(())
-                    }
-                    _ => refused(name),
-                },
-                Form::Or(a, b) => match (*a, *b) {
-                    (Form::State(e), Form::Eventually(f)) | (Form::Eventually(f), Form::State(e)) => match *f {
-                        Form::State(f) => {
-                            self.property(vec![not(e), f], |first| Formula::LeadsTo(first, first + 1), name);
-                            Ok(())
-                        }
-                        _ => refused(name),
-                    },
-                    _ => refused(name),
-                },
-            },
-            Form::Eventually(inner) => match *inner {
-                Form::State(e) => {
-                    self.property(vec![e], Formula::Eventually, name);
-                    Ok(())
-                }
-                Form::Eventually(inner) => self.all_of(Form::Eventually(inner), name),
-                Form::Always(inner) => match *inner {
-                    Form::State(e) => {
-                        self.property(vec![e], Formula::EventuallyAlways, name);
-                        Ok(())
-                    }
-                    _ => refused(name),
-                },
-                _ => refused(name),
-            },
-            _ => refused(name),
+                return Ok(());
+            }
+            _ => {}
         }
+        match special(&form) {
+            Some(Special::Invariant(e)) => self.invariant(e, written),
+            Some(Special::Property(conditions, formula)) if self.between.is_none() => {
+                let first = self.conditions.len();
+                self.conditions.extend(conditions);
+                self.property(formula(first), written);
+            }
+            _ => self.in_general(&form, written)?,
+        }
+        Ok(())
     }
 
-    fn property(&mut self, conditions: Vec<Expr>, formula: impl Fn(ConditionId) -> Formula, name: &Name) {
-        let first = self.conditions.len();
-        self.conditions.extend(conditions);
+    fn invariant(&mut self, e: Expr, written: &Written) {
+        let (span, mut reads) = (e.span, globals_of(&e));
+        let looked_at = match &self.between {
+            Some(between) => {
+                reads.extend(globals_of(between));
+                or(between.clone(), e)
+            }
+            None => e,
+        };
+        let looked_at = Expr { span, ..looked_at };
+        let kind = StmtKind::Assert(looked_at, Check::Invariant, Some(written.name.text.clone()));
+        self.invariants.push((stmt(kind, written.name.span), reads));
+    }
+
+    /// The automaton of the executions that violate it.
+    fn in_general(&mut self, form: &Form, written: &Written) -> Result<()> {
+        let refused = || unsupported(written.span, "a formula of so many parts").help("make several formulas of it");
+        let mut states = automata::of_negation(form, &mut self.conditions).ok_or_else(refused)?;
+        if let Some(between) = self.between.clone() {
+            let (between, is) = automata::condition(&between, &mut self.conditions);
+            automata::pass_over(&mut states, (between, is));
+        }
+        let automaton = Arc::new(fabius_trace::Automaton { states, span: written.span });
+        self.property(Formula::Never(automaton), written);
+        Ok(())
+    }
+
+    fn property(&mut self, formula: Formula, written: &Written) {
         // SPIN asks of all executions, if it is told nothing else.
-        let (name, span) = (name.text.clone(), name.span);
-        self.properties.push(Property { name, formula: formula(first), fairness: Fairness::None, span });
+        let (name, span) = (written.name.text.clone(), written.name.span);
+        self.properties.push(Property { name, formula, fairness: Fairness::None, span });
     }
 }
 
-fn refused(name: &Name) -> Result<()> {
-    Err(unsupported(name.span, "a formula of another form").help(FORMS))
+fn special(form: &Form) -> Option<Special> {
+    use Form::{Always, Eventually, Or, State};
+    Some(match form {
+        Always(inner) => match &**inner {
+            State(e) => Special::Invariant(e.clone()),
+            Eventually(e) => Special::Property(vec![state(e)?], Formula::AlwaysEventually),
+            Or(a, b) => match (&**a, &**b) {
+                (State(e), Eventually(f)) | (Eventually(f), State(e)) => {
+                    Special::Property(vec![not(e.clone()), state(f)?], |first| Formula::LeadsTo(first, first + 1))
+                }
+                _ => return None,
+            },
+            _ => return None,
+        },
+        Eventually(inner) => match &**inner {
+            State(e) => Special::Property(vec![e.clone()], Formula::Eventually),
+            Always(e) => Special::Property(vec![state(e)?], Formula::EventuallyAlways),
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+fn state(form: &Form) -> Option<Expr> {
+    match form {
+        Form::State(e) => Some(e.clone()),
+        _ => None,
+    }
 }

@@ -4,6 +4,8 @@
 //! Promela means here, and what is refused, is said in `docs/promela.md`.
 
 mod ast;
+mod automata;
+mod beginnings;
 mod channels;
 mod emit;
 mod expressions;

@@ -3,6 +3,7 @@
 //! What a process waits for is known to all: the place where it stands, and the numbers of its channels there. A sender that
 //! finds one who would take its message hands it over; nobody else may go on until it is taken.
 
+use crate::beginnings::{Beginning, Start, with};
 use crate::graph::{Edge, Graph, Meet, Node, NodeId};
 use crate::lower::*;
 use crate::refusal::{Result, unsupported};
@@ -28,6 +29,35 @@ struct Way {
 const MOST_WAYS: usize = 8;
 const PLACE: Type = Type::Fixed { bits: 16, signed: false };
 
+/// A process type that may hand over or receive.
+pub struct Party<'a> {
+    pub graph: &'a mut Graph,
+    pub locals: &'a mut Vec<Local>,
+    pub pid: LocalId,
+    pub params: usize,
+    pub first: &'a Block,
+    /// The parameters of each process that runs from the beginning.
+    pub active: Vec<HashMap<LocalId, Expr>>,
+}
+
+impl Party<'_> {
+    /// What is to be said of a process that begins at a reception, if it can be known; so many places are before.
+    fn begins(&self, places: i64) -> Option<Beginning> {
+        let start = Start { locals: self.locals, params: self.params, first: self.first };
+        let before = self.graph.nodes[..self.graph.entry].iter().filter(|node| receives(node)).count();
+        let received = self.graph.nodes[self.graph.entry].edges.iter().filter_map(|e| match &e.meet {
+            Some(Meet::Receive { channel, .. }) => Some(channel),
+            _ => None,
+        });
+        let changing = received.enumerate().filter(|(_, channel)| value_of(channel).is_none());
+        let on: Vec<(usize, Expr)> =
+            changing.map(|(number, channel)| Some((number, start.at_first(channel)?))).collect::<Option<_>>()?;
+        let known = |given| on.iter().all(|(_, channel)| with(channel, given).as_ref().and_then(value_of).is_some());
+        let all = self.active.iter().all(known);
+        all.then_some(Beginning { place: places + before as i64 + 1, on })
+    }
+}
+
 impl Lower {
     /// Makes what all know.
     pub fn meet(&mut self, processes: u32) {
@@ -50,14 +80,20 @@ impl Lower {
     pub fn hand_over(
         &mut self,
         meeting: &Meeting,
-        all: &mut [(&mut Graph, &mut Vec<Local>, LocalId)],
+        all: &mut [Party<'_>],
     ) -> Result<Vec<HashMap<NodeId, (Block, Block)>>> {
         let mut ways = Vec::new();
         let mut places = Vec::new();
+        let mut beginnings = Vec::new();
         let mut count = 0;
-        for (proctype, (graph, _, pid)) in all.iter_mut().enumerate() {
+        for (proctype, party) in all.iter_mut().enumerate() {
             let mut here = HashMap::new();
-            if receives(&graph.nodes[graph.entry]) {
+            let begins = match receives(&party.graph.nodes[party.graph.entry]) {
+                true => party.begins(count),
+                false => None,
+            };
+            let Party { graph, pid, .. } = party;
+            if receives(&graph.nodes[graph.entry]) && begins.is_none() {
                 // Who begins says so in a step.
                 let span = graph.nodes[graph.entry].span;
                 let edge = Edge {
@@ -112,9 +148,11 @@ impl Lower {
                 here.insert(id, (arrives, leaves));
             }
             places.push(here);
+            beginnings.push(begins);
         }
+        self.say_at_first(meeting, &beginnings, all);
         let free = binary(BinaryOp::Eq, read(global(meeting.to, BYTE, NOWHERE)), constant(0, BYTE, NOWHERE));
-        for (proctype, (graph, locals, pid)) in all.iter_mut().enumerate() {
+        for (proctype, Party { graph, locals, pid, .. }) in all.iter_mut().enumerate() {
             let mut next = places[proctype].keys().copied().collect::<Vec<_>>();
             next.sort_unstable();
             for (id, node) in graph.nodes.iter_mut().enumerate() {
@@ -165,6 +203,43 @@ impl Lower {
             }
         }
         Ok(places)
+    }
+
+    /// Says of processes that begin at a reception where they stand: of those that run from the beginning, and where others start them.
+    fn say_at_first(&mut self, meeting: &Meeting, beginnings: &[Option<Beginning>], all: &mut [Party<'_>]) {
+        for (begins, party) in beginnings.iter().zip(all.iter()) {
+            let Some(begins) = begins else { continue };
+            for given in &party.active {
+                let pid = value_of(&given[&party.pid]).unwrap_or(0) as usize;
+                if let Value::Tuple(at) = &mut self.globals[meeting.at].init {
+                    at[pid] = Value::Int(begins.place);
+                }
+                for (number, channel) in &begins.on {
+                    let channel = with(channel, given).as_ref().and_then(value_of).unwrap_or(0);
+                    if let Value::Tuple(on) = &mut self.globals[meeting.on].init
+                        && let Value::Tuple(on) = &mut on[pid]
+                    {
+                        on[*number] = Value::Int(channel);
+                    }
+                }
+            }
+        }
+        let pids: Vec<LocalId> = all.iter().map(|party| party.pid).collect();
+        for edge in all.iter_mut().flat_map(|party| &mut party.graph.nodes).flat_map(|node| &mut node.edges) {
+            let mut effect = Block::new();
+            for s in edge.effect.drain(..) {
+                let said = match &s.kind {
+                    StmtKind::Spawn(_, id, values) => beginnings[*id].as_ref().map(|begins| {
+                        let given: HashMap<LocalId, Expr> = values.iter().cloned().enumerate().collect();
+                        said_of(meeting, begins, &given, &given[&pids[*id]])
+                    }),
+                    _ => None,
+                };
+                effect.push(s);
+                effect.extend(said.into_iter().flatten());
+            }
+            edge.effect = effect;
+        }
     }
 
     fn sends(
@@ -244,6 +319,18 @@ impl Lower {
         let message = and(same, fits);
         if value_of(&message) == Some(0) { message } else { and(stands, message) }
     }
+}
+
+/// Says where a process stands that begins.
+fn said_of(meeting: &Meeting, begins: &Beginning, given: &HashMap<LocalId, Expr>, pid: &Expr) -> Block {
+    let all = global(meeting.at, array(PLACE, meeting.processes), NOWHERE);
+    let at = part(&all, element(pid.clone(), meeting.processes), PLACE);
+    let mut said = vec![assign(at, constant(begins.place, PLACE, NOWHERE), NOWHERE)];
+    said.extend(begins.on.iter().map(|(number, channel)| {
+        let channel = with(channel, given).expect("it depends on parameters alone");
+        assign(on_of(meeting, pid.clone(), *number), channel, NOWHERE)
+    }));
+    said
 }
 
 /// Where a process says which channel it waits for.

@@ -4,6 +4,7 @@ use crate::ast::{Decl, Expr as Tree, File, Init, Lvalue, Name, Proctype, Stmt as
 use crate::emit::{Emit, globals_of};
 use crate::graph::{END, Graph};
 use crate::lower::*;
+use crate::meetings::Party;
 use crate::refusal::{Result, unsupported, wrong};
 use crate::remotes::Labels;
 use fabius_lang::build::*;
@@ -82,7 +83,15 @@ pub fn lower(file: &File, source: &str, numbers: Numbers) -> Result<Program> {
     if let Some(meeting) = lower.meeting.clone() {
         let mut all = Vec::new();
         for (proctype, one) in file.proctypes.iter().zip(&mut lowered) {
-            all.push((&mut one.graph, &mut one.locals, proctype.params.len()));
+            let active = lower.given_at_first(proctype, one)?;
+            all.push(Party {
+                graph: &mut one.graph,
+                locals: &mut one.locals,
+                pid: proctype.params.len(),
+                params: one.params,
+                first: &one.first,
+                active,
+            });
         }
         places = lower.hand_over(&meeting, &mut all)?;
     }
@@ -441,6 +450,25 @@ impl Lower {
             out.push(counted(count));
         }
         Ok(out)
+    }
+
+    /// The parameters of the processes of a type that run at the beginning.
+    fn given_at_first(&self, proctype: &Proctype, one: &Lowered) -> Result<Vec<HashMap<LocalId, Expr>>> {
+        let Running { first, count } = self.running[&proctype.name.text];
+        let given = |instance: i64| {
+            let value = |id: LocalId, n: i64| (id, constant(n, one.locals[id].ty.clone(), Span::default()));
+            let mut at = proctype.params.len();
+            let mut given: HashMap<LocalId, Expr> = (0..at).map(|id| value(id, 0)).collect();
+            if self.count.is_some() {
+                given.extend([value(at, first + instance)]);
+                at += 1;
+            }
+            given.extend(
+                one.channels.iter().enumerate().map(|(n, own)| value(at + n, self.groups[*own].first + instance)),
+            );
+            given
+        };
+        Ok((0..count).map(given).collect())
     }
 
     /// The processes that run at the beginning.

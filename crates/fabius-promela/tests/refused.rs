@@ -99,9 +99,15 @@ fn what_has_no_meaning_here_is_refused_with_its_place() {
             "1:52",
             "receive",
         ),
-        ("byte x, y; ltl p { (x == 0) U (y == 1) } init { skip }", "until in a formula", "1:29", "[] e"),
-        ("byte x; ltl p { X (x == 0) } init { skip }", "next in a formula", "1:17", "[] e"),
-        ("byte x; ltl p { x == 0 } init { skip }", "a formula of another form", "1:13", "[] e"),
+        ("byte x; ltl p { X (x == 0) } init { skip }", "next in a formula", "1:17", "-DNXT"),
+        (
+            "byte x; ltl p { [] x < 3 } init { skip }",
+            "of this SPIN takes the beginning alone to belong to the operator in front of it",
+            "1:20",
+            "parentheses",
+        ),
+        ("byte x; ltl p { (x == 0) U } init { skip }", "an expression should stand here, and not `}`", "1:28", ""),
+        ("byte x; ltl p { (x == 0 U x } init { skip }", "`)` should stand here, and not `}`", "1:29", ""),
         (
             "proctype p() { skip } init { if :: run p() > 0 -> skip fi }",
             "`run` inside of an expression",

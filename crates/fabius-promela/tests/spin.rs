@@ -572,6 +572,67 @@ const CASES: &[Case] = &[
         Fine,
         "byte x; active proctype P() { do :: x = 1 - x; w: x < 5; od } ltl l { [] <> (P@w) }",
     ),
+    case("until", Fine, "byte x; active proctype p() { x = 1; x = 2 } ltl up { (x < 2) U (x == 2) }"),
+    case("until it is too late", Bug, "byte x; active proctype p() { x = 1; x = 2 } ltl up { (x < 1) U (x == 2) }"),
+    case(
+        "until what never comes",
+        Bug,
+        "byte x; active proctype p() { do :: x = 1 - x od } ltl up { (x < 2) U (x == 2) }",
+    ),
+    case(
+        "weakly until what never comes",
+        Fine,
+        "byte x; active proctype p() { do :: x = 1 - x od } ltl up { (x < 2) W (x == 2) }",
+    ),
+    case("released", Fine, "byte x; active proctype p() { x = 1; x = 2; x = 3 } ltl up { (x == 2) V (x < 3) }"),
+    case("released too late", Bug, "byte x; active proctype p() { x = 1; x = 2; x = 3 } ltl up { (x == 3) V (x < 3) }"),
+    case(
+        "formulas inside of formulas",
+        Fine,
+        "bool a, b, c; active proctype p() { do :: a = true; b = true; c = true; a = false; b = false; c = false od } ltl all { ([] <> a && [] <> b -> [] <> c) && [] (a -> (a U b)) }",
+    ),
+    case(
+        "one of two formulas",
+        Bug,
+        "bool a; active proctype p() { if :: a = true :: skip fi; do :: a = 1 - a :: break od } ltl one { (<> [] a) || ([] !a) }",
+    ),
+    case("arrows go from left to right", Bug, "bool a, b, c; active proctype p() { skip } ltl left { a -> b -> c }"),
+    case("`!` belongs to what is next to it", Fine, "byte x = 5; active proctype p() { x = 6 } ltl near { ! x == 0 }"),
+    case(
+        "`U` binds more than `&&`",
+        Bug,
+        "bool a, b = 1, c; active proctype p() { skip } ltl binds { a && b U c || a }",
+    ),
+    case(
+        "between the two steps of a message nobody looks at an invariant",
+        Fine,
+        "chan c = [0] of { byte }; byte x, y; active proctype p() { atomic { x = 1; c!1 } } active proctype q() { c?y } ltl same { [] (x == y) }",
+    ),
+    case(
+        "between the two steps of a message nobody stands anywhere",
+        Fine,
+        "chan c = [0] of { byte }; active proctype p() { c!1; a: skip } active proctype q() { byte z; b: c?z } ltl never_both { [] !(p@a && q@b) }",
+    ),
+    case(
+        "between the two steps of a message nothing comes about",
+        Bug,
+        "chan c = [0] of { byte }; byte x, y; active proctype p() { atomic { x = 1; c!1 } } active proctype q() { c?y } ltl between { <> (x == 1 && y == 0) }",
+    ),
+    case(
+        "who begins at a reception waits there at once",
+        Fine,
+        "chan c = [0] of { byte }; byte x, y; active proctype p() { atomic { x = 1; c!1 } } active proctype q() { c?y } active proctype r() { assert(x == y) }",
+    ),
+    case(
+        "who is started waits at once at a channel that it is given",
+        Fine,
+        "chan c[2] = [0] of { byte }; byte x, y; proctype q(byte n; chan d) { if :: c[n]?y :: d?y fi } init { atomic { run q(1, c[0]); x = 1; c[1]!1 }; assert(x == y) }",
+    ),
+    case(
+        "who is started at an end waits there",
+        Fine,
+        "chan c = [0] of { byte }; active [2] proctype q() { byte y; end: c?y; c?y }",
+    ),
     case(
         "who waits until it is alone",
         Fine,

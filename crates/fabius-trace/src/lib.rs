@@ -4,6 +4,7 @@
 //! This crate imports nothing of ours, so that a Rust test, a model and a recorded message-passing run share one
 //! vocabulary. All types serialise to the JSON that `--json` and `--trace` write.
 
+mod automaton;
 mod bounds;
 mod bug_kind;
 mod comparison;
@@ -14,6 +15,7 @@ mod span;
 mod verdict;
 mod words;
 
+pub use automaton::{Automaton, AutomatonMove, AutomatonState, ConditionId};
 pub use bounds::{Bound, Bounds, LevelStats, Points, SchedulerKind};
 pub use bug_kind::BugKind;
 pub use comparison::{COMPARISON_VERSION, Compared, Comparison, Counted, Coverage, Grown, Measured, Run, Spread};
@@ -22,6 +24,6 @@ pub use error_trace::{
     Action, After, Change, ErrorTrace, Lane, LaneKind, Link, LinkKind, Mark, ProgramId, Schedule, Scope, Step,
     TRACE_VERSION, Turn, WIDE_PARTS, parts_of_wide, wide_of_parts,
 };
-pub use liveness::{ConditionId, Fairness, Formula};
+pub use liveness::{Fairness, Formula};
 pub use span::{LineCol, Span};
 pub use verdict::{Reason, Verdict};

@@ -1,8 +1,8 @@
-/// A condition on states, by its number among those of the program.
-pub type ConditionId = usize;
+use crate::automaton::{Automaton, ConditionId};
+use std::sync::Arc;
 
 /// What is asked of every execution, infinite ones included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Formula {
     /// It holds in some state.
     Eventually(ConditionId),
@@ -12,6 +12,8 @@ pub enum Formula {
     EventuallyAlways(ConditionId),
     /// Whenever the first holds, the second holds then or later.
     LeadsTo(ConditionId, ConditionId),
+    /// The automaton does not accept it.
+    Never(Arc<Automaton>),
 }
 
 /// Of which infinite executions it is asked.
@@ -43,9 +45,9 @@ impl Fairness {
 impl Formula {
     /// Whether an execution violates the formula that goes on for ever in the same way. `states` says for each of its states
     /// which conditions hold; behind the last one it is that at `repeats` again. One that ends stays in its last state.
-    pub fn is_violated(self, states: &[Vec<bool>], repeats: usize) -> bool {
+    pub fn is_violated(&self, states: &[Vec<bool>], repeats: usize) -> bool {
         let again = &states[repeats..];
-        match self {
+        match *self {
             Formula::Eventually(c) => states.iter().all(|s| !s[c]),
             Formula::AlwaysEventually(c) => again.iter().all(|s| !s[c]),
             Formula::EventuallyAlways(c) => again.iter().any(|s| !s[c]),
@@ -53,6 +55,7 @@ impl Formula {
                 let after = states.iter().rposition(|s| s[to]).map_or(0, |last| last + 1);
                 after <= repeats && states[after..].iter().any(|s| s[from])
             }
+            Formula::Never(ref automaton) => automaton.accepts(states, repeats),
         }
     }
 }
@@ -60,21 +63,37 @@ impl Formula {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{AutomatonMove, AutomatonState};
 
-    fn violated(formula: Formula, states: &[(u8, u8)], repeats: usize) -> bool {
+    fn violated(formula: &Formula, states: &[(u8, u8)], repeats: usize) -> bool {
         let states: Vec<Vec<bool>> = states.iter().map(|(p, q)| vec![*p == 1, *q == 1]).collect();
         formula.is_violated(&states, repeats)
+    }
+
+    #[test]
+    fn automata_read_executions_that_repeat() {
+        // It accepts if the first condition holds again and again, and the second never does from some state on.
+        let to = |when: &[(usize, bool)], to: usize| AutomatonMove { when: when.to_vec(), to };
+        let state = |accepts: bool, moves: Vec<AutomatonMove>| AutomatonState { accepts, moves };
+        let states = vec![
+            state(false, vec![to(&[], 0), to(&[(1, false)], 1), to(&[(0, true), (1, false)], 2)]),
+            state(false, vec![to(&[(1, false)], 1), to(&[(0, true), (1, false)], 2)]),
+            state(true, vec![to(&[(1, false)], 1), to(&[(0, true), (1, false)], 2)]),
+        ];
+        let never = Formula::Never(Arc::new(Automaton { states, span: crate::Span::default() }));
+        assert!(violated(&never, &[(0, 1), (1, 0), (0, 0)], 1) && !violated(&never, &[(0, 1), (1, 0), (0, 0)], 2));
+        assert!(!violated(&never, &[(0, 0), (1, 0), (0, 1)], 0) && violated(&never, &[(1, 0)], 0));
     }
 
     #[test]
     fn formulas_are_judged_on_executions_that_repeat() {
         let (eventually, again) = (Formula::Eventually(0), Formula::AlwaysEventually(0));
         let (stays, leads) = (Formula::EventuallyAlways(0), Formula::LeadsTo(0, 1));
-        assert!(violated(eventually, &[(0, 0), (0, 1)], 0) && !violated(eventually, &[(1, 0), (0, 1)], 1));
-        assert!(violated(again, &[(1, 0), (0, 0)], 1) && !violated(again, &[(1, 0), (0, 0)], 0));
-        assert!(violated(stays, &[(1, 0), (1, 0), (0, 0)], 1) && !violated(stays, &[(0, 0), (1, 0)], 1));
-        assert!(violated(leads, &[(1, 0), (0, 0)], 1) && !violated(leads, &[(1, 0), (0, 0), (0, 1)], 1));
-        assert!(!violated(leads, &[(1, 1), (0, 0)], 1) && !violated(leads, &[(0, 0), (0, 0)], 1));
-        assert!(violated(leads, &[(0, 1), (1, 0)], 1) && !violated(leads, &[(0, 1), (1, 0)], 0));
+        assert!(violated(&eventually, &[(0, 0), (0, 1)], 0) && !violated(&eventually, &[(1, 0), (0, 1)], 1));
+        assert!(violated(&again, &[(1, 0), (0, 0)], 1) && !violated(&again, &[(1, 0), (0, 0)], 0));
+        assert!(violated(&stays, &[(1, 0), (1, 0), (0, 0)], 1) && !violated(&stays, &[(0, 0), (1, 0)], 1));
+        assert!(violated(&leads, &[(1, 0), (0, 0)], 1) && !violated(&leads, &[(1, 0), (0, 0), (0, 1)], 1));
+        assert!(!violated(&leads, &[(1, 1), (0, 0)], 1) && !violated(&leads, &[(0, 0), (0, 0)], 1));
+        assert!(violated(&leads, &[(0, 1), (1, 0)], 1) && !violated(&leads, &[(0, 1), (1, 0)], 0));
     }
 }

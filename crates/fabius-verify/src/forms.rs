@@ -2,7 +2,7 @@
 
 use crate::in_time::{Budget, within_what_is_left};
 use crate::proof::{ProofError, ProofPlan, Sequentialization};
-use fabius_lang::program::Program;
+use fabius_lang::program::{Formula, Program};
 use fabius_sequential::export::promela::{Refused, Sizes, promela};
 use fabius_translate::explicit::{Switches, Trace, explicit};
 use fabius_translate::linear_interface::{Deadlocks, lazy::lazy, parameterized};
@@ -137,6 +137,11 @@ pub(crate) fn unparsed(program: &Program) -> Result<String, ProofError> {
         let what = "a wait that may last for ever without a deadlock".into();
         let help = "`fabius check` explores such programs".into();
         return Err(ProofError::Unsupported(Unsupported { what, span: *rest, help }));
+    }
+    if let Some(p) = program.properties.iter().find(|p| matches!(p.formula, Formula::Never(_))) {
+        let what = "a formula that no property has the form of".into();
+        let help = "`fabius check` decides it; or write it as `[] e`, `<> e`, `[] <> e`, `<> [] e` or `[] (e -> <> f)`";
+        return Err(ProofError::Unsupported(Unsupported { what, span: p.span, help: help.into() }));
     }
     fabius_lang::unparse(program).map_err(ProofError::Internal)
 }

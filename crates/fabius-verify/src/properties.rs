@@ -10,7 +10,7 @@ impl Plan {
     /// The properties that are looked at.
     pub(crate) fn asked(&self, program: &Program) -> Vec<(Formula, Fairness)> {
         let asked = program.properties.iter().filter(|_| self.properties);
-        asked.map(|p| (p.formula, p.fairness)).collect()
+        asked.map(|p| (p.formula.clone(), p.fairness)).collect()
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Fair {
 }
 
 /// The fair components of a part of the graph, each with a state that the cycle must pass.
-pub(super) fn fair(graph: &Graph, what: Violation, part: &[usize], over: Over<'_>) -> Result<Fair, Cut> {
+pub(super) fn fair(graph: &Graph, what: &Violation, part: &[usize], over: Over<'_>) -> Result<Fair, Cut> {
     let mut fair = Fair { of: vec![None; graph.nodes.len()] };
     // For each node the last component that it was seen in.
     let (mut seen_in, mut seen) = (vec![0; graph.nodes.len()], 0);
@@ -83,7 +83,7 @@ impl TakenApart {
     fn components(
         &mut self,
         graph: &Graph,
-        what: Violation,
+        what: &Violation,
         part: &[usize],
         over: Over<'_>,
     ) -> Result<Vec<Vec<usize>>, Cut> {

@@ -7,7 +7,7 @@ use fabius_trace::Fairness;
 use std::collections::{BTreeSet, VecDeque};
 
 /// A cycle through `start` inside of its fair component that is fair, and passes a state that it must pass.
-pub(super) fn fair(graph: &Graph, what: Violation, fair: &Fair, start: usize) -> Vec<EdgeId> {
+pub(super) fn fair(graph: &Graph, what: &Violation, fair: &Fair, start: usize) -> Vec<EdgeId> {
     let mut walk = Walk { graph, what, fair, at: start, cycle: Vec::new(), states: vec![start] };
     walk.to(|walk, node| walk.what.is_goal(&walk.graph.nodes[node]));
     if what.fairness() == Fairness::Weak {
@@ -35,7 +35,7 @@ pub(super) fn fair(graph: &Graph, what: Violation, fair: &Fair, start: usize) ->
 
 struct Walk<'a> {
     graph: &'a Graph,
-    what: Violation,
+    what: &'a Violation,
     fair: &'a Fair,
     at: usize,
     cycle: Vec<EdgeId>,

@@ -1,4 +1,6 @@
 use super::*;
+use fabius_trace::{Automaton, AutomatonMove, AutomatonState};
+use std::sync::Arc;
 
 const THREADS: u32 = 3;
 
@@ -59,7 +61,7 @@ fn reached(graph: &Graph, from: usize, take: impl Fn(&Edge) -> bool) -> BTreeSet
 
 /// Whether there is a violation, by its definition: some state begins it, some state that is reached from there without
 /// leaving the part is on a fair cycle inside of the part, or ends there.
-fn expected(graph: &Graph, what: Violation) -> bool {
+fn expected(graph: &Graph, what: &Violation) -> bool {
     let holds = |node: usize, c: usize| graph.nodes[node].holds[c];
     let all = reached(graph, 1, |_| true);
     let on_cycle = |node: usize, inside: &dyn Fn(&Edge) -> bool, fairness, must_fail: bool| {
@@ -71,7 +73,7 @@ fn expected(graph: &Graph, what: Violation) -> bool {
         let there = if holds(from, c) { BTreeSet::new() } else { reached(graph, from, inside) };
         there.into_iter().any(|n| graph.nodes[n].ready.is_empty() || on_cycle(n, &inside, fairness, false))
     };
-    match what {
+    match *what {
         Violation::Livelock => all.into_iter().any(|n| on_cycle(n, &|e| !e.progress, Fairness::Weak, false)),
         Violation::Any(f) => {
             all.into_iter().any(|n| graph.nodes[n].ready.is_empty() || on_cycle(n, &|_| true, f, false))
@@ -79,13 +81,14 @@ fn expected(graph: &Graph, what: Violation) -> bool {
         Violation::Property(Formula::Eventually(c), f) => stays(1, c, f),
         Violation::Property(Formula::AlwaysEventually(c), f) => all.into_iter().any(|n| stays(n, c, f)),
         Violation::Property(Formula::LeadsTo(a, b), f) => all.into_iter().any(|n| holds(n, a) && stays(n, b, f)),
+        Violation::Property(Formula::Never(ref automaton), f) => is_accepted(graph, automaton, f),
         Violation::Property(Formula::EventuallyAlways(_), f) => {
             all.into_iter().any(|n| graph.nodes[n].ready.is_empty() && !holds(n, 0) || on_cycle(n, &|_| true, f, true))
         }
     }
 }
 
-fn check(graph: &Graph, what: Violation, lasso: &Lasso) {
+fn check(graph: &Graph, what: &Violation, lasso: &Lasso) {
     let mut at = 0;
     let mut states = Vec::new();
     let mut take = |(node, edge): EdgeId| {
@@ -100,7 +103,7 @@ fn check(graph: &Graph, what: Violation, lasso: &Lasso) {
     let taken: Vec<Edge> = lasso.cycle.iter().map(|id| take(*id)).collect();
     let repeats = lasso.stem.len() - 1;
     if taken.is_empty() {
-        assert!(graph.nodes[at].ready.is_empty() && what != Violation::Livelock);
+        assert!(graph.nodes[at].ready.is_empty() && *what != Violation::Livelock);
     } else {
         assert_eq!(at, states[repeats], "the cycle must close");
         states.pop();
@@ -124,7 +127,7 @@ fn finds_a_violation_whenever_there_is_one() {
     let mut rng = fastrand::Rng::with_seed(3);
     let formulas =
         [Formula::Eventually(0), Formula::AlwaysEventually(0), Formula::EventuallyAlways(0), Formula::LeadsTo(0, 1)];
-    let properties = formulas.iter().flat_map(|f| Fairness::ALL.map(|fair| Violation::Property(*f, fair)));
+    let properties = formulas.iter().flat_map(|f| Fairness::ALL.map(|fair| Violation::Property(f.clone(), fair)));
     let all: Vec<Violation> = properties
         .chain([Violation::Livelock, Violation::Any(Fairness::Weak), Violation::Any(Fairness::Strong)])
         .collect();
@@ -132,11 +135,11 @@ fn finds_a_violation_whenever_there_is_one() {
     for _ in 0..2000 {
         let graph = random(&mut rng);
         for (what, found) in all.iter().zip(&mut found) {
-            let lasso = find(&graph, *what, &|| Ok(())).expect("nothing ends it");
-            assert_eq!(lasso.is_some(), expected(&graph, *what), "{what:?} {graph:?}");
+            let lasso = find(&graph, what, &|| Ok(())).expect("nothing ends it");
+            assert_eq!(lasso.is_some(), expected(&graph, what), "{what:?} {graph:?}");
             if let Some(lasso) = lasso {
                 *found += 1;
-                check(&graph, *what, &lasso);
+                check(&graph, what, &lasso);
             }
         }
     }
@@ -148,7 +151,7 @@ fn who_says_that_it_is_over_ends_it() {
     let mut rng = fastrand::Rng::with_seed(3);
     for _ in 0..50 {
         let graph = random(&mut rng);
-        let found = find(&graph, Violation::Any(Fairness::None), &|| Err(Cut::Time));
+        let found = find(&graph, &Violation::Any(Fairness::None), &|| Err(Cut::Time));
         assert_eq!(found, Err(Cut::Time));
     }
     // Within one component, too.
@@ -161,5 +164,66 @@ fn who_says_that_it_is_over_ends_it() {
         if asked.get() > 1 { Err(Cut::Interrupted) } else { Ok(()) }
     };
     let part: Vec<usize> = (1..n).collect();
-    assert!(components::fair(&graph, Violation::Any(Fairness::None), &part, &over).is_err());
+    assert!(components::fair(&graph, &Violation::Any(Fairness::None), &part, &over).is_err());
+}
+
+fn random_automaton(rng: &mut fastrand::Rng) -> Automaton {
+    let n = rng.usize(1..4);
+    let state = |rng: &mut fastrand::Rng| {
+        let moves = (0..rng.usize(..4)).map(|_| {
+            let when = (0..2).filter_map(|c| [None, Some((c, true)), Some((c, false))][rng.usize(..3)]);
+            AutomatonMove { when: when.collect(), to: rng.usize(..n) }
+        });
+        AutomatonState { moves: moves.collect(), accepts: rng.u32(..3) == 0 }
+    };
+    Automaton { states: (0..n).map(|_| state(rng)).collect(), span: fabius_trace::Span::default() }
+}
+
+/// Whether some fair path is accepted, by its definition.
+fn is_accepted(graph: &Graph, automaton: &Automaton, fairness: Fairness) -> bool {
+    let paths = |from: (usize, usize)| {
+        let ready = bits(&graph.nodes[from.0].ready);
+        let (mut seen, mut todo) = (BTreeSet::new(), vec![((from.0, 0, ready, ready, false), from.1)]);
+        while let Some(((node, steps, always, ever, passed), at)) = todo.pop() {
+            for next in automaton.next(at, &graph.nodes[node].holds) {
+                // Who has ended stays where it is.
+                let stays = Edge { to: node, thread: THREADS, progress: false };
+                let edges = graph.nodes[node].edges.iter().chain(graph.nodes[node].ready.is_empty().then_some(&stays));
+                for edge in edges {
+                    let ready = bits(&graph.nodes[edge.to].ready);
+                    let steps = steps | 1 << edge.thread;
+                    let passed = passed || automaton.states[next].accepts;
+                    let path = ((edge.to, steps, always & ready, ever | ready, passed), next);
+                    if seen.insert(path) {
+                        todo.push(path);
+                    }
+                }
+            }
+        }
+        seen
+    };
+    let starts = paths((1, 0)).into_iter().map(|(path, at)| (path.0, at)).chain([(1, 0)]).collect::<BTreeSet<_>>();
+    starts.into_iter().any(|from| {
+        let mut cycles = paths(from).into_iter().filter(|(path, at)| (path.0, *at) == from);
+        cycles.any(|(path, _)| path.4 && is_fair(fairness, path))
+    })
+}
+
+#[test]
+fn finds_what_an_automaton_accepts_whenever_there_is_such_a_path() {
+    let mut rng = fastrand::Rng::with_seed(5);
+    let mut found = 0;
+    for _ in 0..2000 {
+        let (graph, automaton) = (random(&mut rng), random_automaton(&mut rng));
+        for fairness in Fairness::ALL {
+            let what = Violation::Property(Formula::Never(Arc::new(automaton.clone())), fairness);
+            let lasso = find(&graph, &what, &|| Ok(())).expect("nothing ends it");
+            assert_eq!(lasso.is_some(), expected(&graph, &what), "{what:?} {graph:?}");
+            if let Some(lasso) = lasso {
+                found += 1;
+                check(&graph, &what, &lasso);
+            }
+        }
+    }
+    assert!((500..5500).contains(&found), "both answers must occur often: {found}");
 }

@@ -61,7 +61,7 @@ where
         }
         graph.nodes.iter_mut().for_each(|n| n.edges.sort_unstable_by_key(|e| (e.to, e.thread, e.progress)));
         if options.livelock
-            && let Some(lasso) = liveness::find(&graph, Violation::Livelock, over)?
+            && let Some(lasso) = liveness::find(&graph, &Violation::Livelock, over)?
         {
             return Ok(Some(self.retraced(&graph, &numbers, &lasso, Bug::Livelock)));
         }
@@ -71,7 +71,7 @@ where
             return Ok(Some(self.retraced(&graph, &numbers, &lasso, Bug::Condition(kind, span))));
         }
         for (number, (formula, fairness)) in options.properties.iter().enumerate() {
-            if let Some(lasso) = liveness::find(&graph, Violation::Property(*formula, *fairness), over)? {
+            if let Some(lasso) = liveness::find(&graph, &Violation::Property(formula.clone(), *fairness), over)? {
                 return Ok(Some(self.retraced(&graph, &numbers, &lasso, Bug::Property(number))));
             }
         }
@@ -93,7 +93,7 @@ where
             }
         }
         for fairness in asked {
-            if liveness::find(graph, Violation::Any(fairness), over)?.is_none() {
+            if liveness::find(graph, &Violation::Any(fairness), over)?.is_none() {
                 return Ok(false);
             }
         }

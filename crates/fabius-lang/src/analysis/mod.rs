@@ -30,7 +30,7 @@ use fabius_trace::Span;
 
 pub use checker::show_type;
 pub use leaving::without_returns;
-pub use walk::erase_spans;
+pub use walk::{erase_spans, without_spans};
 
 /// What a program is compiled with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

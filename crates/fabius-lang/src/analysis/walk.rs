@@ -27,7 +27,12 @@ pub fn walk(program: &mut Program, v: &mut impl Visitor) {
         block(&mut proc.body, v);
     }
     program.conditions.iter_mut().for_each(|e| expr(e, v));
-    program.properties.iter_mut().for_each(|p| v.span(&mut p.span));
+    for property in &mut program.properties {
+        v.span(&mut property.span);
+        if let Formula::Never(automaton) = &mut property.formula {
+            v.span(&mut std::sync::Arc::make_mut(automaton).span);
+        }
+    }
 }
 
 fn ty(t: &mut Type, v: &mut impl Visitor) {
@@ -126,14 +131,23 @@ fn expr(e: &mut Expr, v: &mut impl Visitor) {
     }
 }
 
+struct Erase;
+
+impl Visitor for Erase {
+    fn span(&mut self, span: &mut Span) {
+        *span = Span::default();
+    }
+}
+
+/// An expression without its places in the source text.
+pub fn without_spans(e: &Expr) -> Expr {
+    let mut e = e.clone();
+    expr(&mut e, &mut Erase);
+    e
+}
+
 /// Sets all spans to nothing and forgets the source text: what is left is the program itself.
 pub fn erase_spans(program: &mut Program) {
-    struct Erase;
-    impl Visitor for Erase {
-        fn span(&mut self, span: &mut Span) {
-            *span = Span::default();
-        }
-    }
     walk(program, &mut Erase);
     program.source = "".into();
 }

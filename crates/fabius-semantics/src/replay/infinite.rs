@@ -117,6 +117,9 @@ impl Replay<'_> {
         }
         let text = |c: ConditionId| one_line(self.program.conditions[c].span.text(&self.program.source));
         let what = match property.formula {
+            Formula::Never(ref automaton) => {
+                format!("`{}` does not hold", one_line(automaton.span.text(&self.program.source)))
+            }
             Formula::Eventually(c) => format!("`{}` never holds", text(c)),
             Formula::AlwaysEventually(c) => format!("from some step on `{}` never holds", text(c)),
             Formula::EventuallyAlways(c) => format!("`{}` does not hold for good", text(c)),

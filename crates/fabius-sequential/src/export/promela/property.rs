@@ -14,6 +14,9 @@ pub fn refuse_what_is_not_there(program: &Program, drops: bool) -> Result<(), Re
         let help = "write `await` for `assume`, and choices of constants, which are never empty";
         return refused("a property of executions, some of which are dropped, in Promela", first.span, help);
     }
+    if let Some(p) = program.properties.iter().find(|p| matches!(p.formula, Formula::Never(_))) {
+        return refused("a formula of this form in Promela", p.span, "`fabius check` decides it");
+    }
     match program.properties.iter().find(|p| p.fairness == Fairness::Strong) {
         Some(p) => refused("strong fairness in Promela", p.span, "ask under weak fairness or without"),
         None => Ok(()),
@@ -63,6 +66,7 @@ impl Writer<'_> {
                 Formula::AlwaysEventually(e) => format!("[] <> ({})", c(e)),
                 Formula::EventuallyAlways(e) => format!("<> [] ({})", c(e)),
                 Formula::LeadsTo(e, f) => format!("[] (({}) -> <> ({}))", c(e), c(f)),
+                Formula::Never(_) => unreachable!("refused before"),
             };
             let options = if property.fairness == Fairness::None { "-a" } else { "-a -f" };
             let name = self.names.pick(&format!("{}_", property.name));
