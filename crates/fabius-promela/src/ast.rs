@@ -12,8 +12,8 @@ pub struct Name {
 /// A whole file.
 #[derive(Clone, Debug, Default)]
 pub struct File {
-    /// The names of each `mtype = { .. }`.
-    pub mtypes: Vec<Vec<Name>>,
+    /// The names of each `mtype = { .. }`, and the kind in `mtype:kind = { .. }`, empty if there is none.
+    pub mtypes: Vec<(String, Vec<Name>)>,
     pub typedefs: Vec<Typedef>,
     pub globals: Vec<Decl>,
     pub proctypes: Vec<Proctype>,
@@ -48,7 +48,8 @@ pub enum Ty {
     Short,
     Int,
     Unsigned(u8),
-    Mtype,
+    /// `mtype`, or `mtype:kind`.
+    Mtype(String),
     Chan,
     Named(String),
 }

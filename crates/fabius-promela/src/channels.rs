@@ -53,6 +53,7 @@ impl Lower {
         if !(0..=MOST_ROOM).contains(&room) {
             return Err(wrong(span, format!("a channel has room for 0 to {MOST_ROOM} messages")));
         }
+        let fields = self.spread_fields(fields, span)?;
         let types = fields.iter().map(|ty| self.core(ty, span)).collect::<Result<Vec<Type>>>()?;
         let message = match types.as_slice() {
             [one] => one.clone(),
@@ -73,18 +74,7 @@ impl Lower {
         if first + i64::from(count) > 256 {
             return Err(unsupported(span, "more than 255 channels"));
         }
-        self.groups.push(Group {
-            global,
-            first,
-            count,
-            several,
-            room,
-            hands_over,
-            fields: fields.to_vec(),
-            types,
-            message,
-            record,
-        });
+        self.groups.push(Group { global, first, count, several, room, hands_over, fields, types, message, record });
         Ok(self.groups.len() - 1)
     }
 
@@ -220,6 +210,7 @@ impl Lower {
 
     /// `c!a,b` and `c!!a,b`.
     pub fn send(&mut self, channel: &Lvalue, sorted: bool, args: &[Tree], span: Span) -> Result<Operation> {
+        let args = &self.spread(args);
         let meant = self.meant(channel, Some(args.len()))?;
         let values = args.iter().map(|e| self.expr(e)).collect::<Result<Vec<Expr>>>()?;
         let guard = self.of_meant(&meant, span, |m| {
@@ -370,6 +361,7 @@ impl Lower {
 
     /// `c?[..]`, `c??[..]`.
     pub fn poll(&mut self, channel: &Lvalue, any: bool, args: &[Tree], span: Span) -> Result<Expr> {
+        let args = &self.spread(args);
         let meant = self.meant(channel, Some(args.len()))?;
         let slots = self.slots(args)?;
         if self.hands_over(&meant, span)? {
@@ -380,6 +372,7 @@ impl Lower {
 
     /// `c?x,y`, `c??x,y`, `c?<x,y>`.
     pub fn receive(&mut self, channel: &Lvalue, taking: Taking, args: &[Tree], span: Span) -> Result<Operation> {
+        let args = &self.spread(args);
         let meant = self.meant(channel, Some(args.len()))?;
         let slots = self.slots(args)?;
         let guard = self.can_take(&meant, taking.any, &slots, span);

@@ -60,7 +60,8 @@ impl Lower {
                 },
                 "_nr_pr" if let Some(count) = self.count => return Ok(read(global(count, BYTE, span))),
                 other if !known && self.mtypes.contains_key(other) && index.is_none() => {
-                    return Ok(constant(self.mtypes[other], Type::Enum(MTYPE), span));
+                    let (kind, n) = self.mtypes[other];
+                    return Ok(constant(n, Type::Enum(kind), span));
                 }
                 _ => {}
             }
@@ -163,9 +164,13 @@ impl Lower {
                 let mask = constant((1 << bits) - 1, INT, span);
                 cast(binary(BinaryOp::BitAnd, number(e), mask), &WIDE)
             }
-            Ty::Mtype => match (&e.ty, value_of(&e)) {
-                (Type::Enum(_), _) => e,
-                (_, Some(0)) => constant(0, Type::Enum(MTYPE), span),
+            Ty::Mtype(_) => match (&e.ty, self.core(ty, span)?, value_of(&e)) {
+                (own, wanted, _) if *own == wanted => e,
+                (_, wanted, Some(0)) => constant(0, wanted, span),
+                (Type::Enum(_), ..) => {
+                    return Err(unsupported(span, "a name of `mtype` of another kind")
+                        .help("declare what holds it as `mtype` of the same kind"));
+                }
                 _ => {
                     return Err(unsupported(span, "a number for a variable of `mtype`")
                         .help("declare what holds it as `mtype`, too"));

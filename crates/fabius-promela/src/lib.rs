@@ -15,6 +15,7 @@ mod lexer;
 mod lower;
 mod macros;
 mod meetings;
+mod messages;
 mod parser;
 mod program;
 mod refusal;

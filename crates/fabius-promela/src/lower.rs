@@ -145,7 +145,10 @@ pub struct Lower {
     pub records: Vec<Record>,
     pub enums: Vec<Enum>,
     pub globals: Vec<Global>,
-    pub mtypes: HashMap<String, i64>,
+    /// Names of `mtype`, by the kind that they are of.
+    pub mtypes: HashMap<String, (EnumId, i64)>,
+    /// The kinds of `mtype`, the one without a name among them.
+    pub kinds: HashMap<String, EnumId>,
     pub typedefs: HashMap<String, (RecordId, Vec<FieldOf>)>,
     pub names: HashMap<String, Var>,
     pub groups: Vec<Group>,
@@ -165,9 +168,6 @@ pub struct Lower {
     pub body: Body,
 }
 
-/// The enum of `mtype`.
-pub const MTYPE: EnumId = 0;
-
 impl Lower {
     /// The core type of a variable that is no array.
     pub fn core(&self, ty: &Ty, span: Span) -> Result<Type> {
@@ -177,7 +177,10 @@ impl Lower {
             Ty::Short => SHORT,
             Ty::Int => INT,
             Ty::Unsigned(_) => WIDE,
-            Ty::Mtype => Type::Enum(MTYPE),
+            Ty::Mtype(kind) => match self.kinds.get(kind) {
+                Some(id) => Type::Enum(*id),
+                None => return Err(wrong(span, format!("there are no names of `mtype:{kind}`"))),
+            },
             Ty::Named(name) => match self.typedefs.get(name) {
                 Some((record, _)) => Type::Record(*record),
                 None => return Err(wrong(span, format!("there is no type `{name}`"))),

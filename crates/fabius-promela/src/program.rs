@@ -10,7 +10,7 @@ use crate::remotes::Labels;
 use fabius_lang::build::*;
 use fabius_lang::program::*;
 use fabius_trace::Span;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Most processes, as for SPIN.
 const MOST_ACTIVE: i64 = 255;
@@ -52,6 +52,7 @@ pub fn lower(file: &File, source: &str, numbers: Numbers) -> Result<Program> {
         enums: Vec::new(),
         globals: Vec::new(),
         mtypes: HashMap::new(),
+        kinds: HashMap::new(),
         typedefs: HashMap::new(),
         names: HashMap::new(),
         groups: Vec::new(),
@@ -201,21 +202,7 @@ fn beginning(body: &[Statement]) -> (Vec<&Decl>, &[Statement]) {
 
 impl Lower {
     fn declare(&mut self, file: &File) -> Result<()> {
-        // The last name of a declaration has the least number; 0 is none.
-        let all = || file.mtypes.iter().flat_map(|names| names.iter().rev());
-        let none = if all().any(|name| name.text == "none") { "none_" } else { "none" };
-        let mut names = vec![none.to_string()];
-        for name in all() {
-            if self.mtypes.insert(name.text.clone(), names.len() as i64).is_some() {
-                return Err(wrong(name.span, format!("`{}` is declared twice", name.text)));
-            }
-            if names.len() == 256 {
-                return Err(wrong(name.span, "more than 255 names of `mtype`"));
-            }
-            names.push(name.text.clone());
-        }
-        // Of no names it is only the type of variables that nothing is assigned to.
-        self.enums.push(Enum { name: "mtype".into(), names });
+        self.declare_mtypes(file)?;
         for typedef in &file.typedefs {
             let mut fields = Vec::new();
             let mut core = Vec::new();
@@ -249,6 +236,35 @@ impl Lower {
             }
             self.proctypes.push((proctype.name.text.clone(), known));
             self.declare_own(proctype)?;
+        }
+        Ok(())
+    }
+
+    /// The names of `mtype`, those of each kind with numbers of their own.
+    fn declare_mtypes(&mut self, file: &File) -> Result<()> {
+        let all = || file.mtypes.iter().flat_map(|(_, names)| names);
+        let mut none = "none".to_string();
+        let kinds: BTreeSet<&str> = file.mtypes.iter().map(|(kind, _)| kind.as_str()).chain([""]).collect();
+        for kind in kinds {
+            while all().any(|name| name.text == none) {
+                none.push('_');
+            }
+            let mut names = vec![none.clone()];
+            none.push('_');
+            // The last name of a declaration has the least number; 0 is none.
+            for name in file.mtypes.iter().filter(|(of, _)| of == kind).flat_map(|(_, names)| names.iter().rev()) {
+                if self.mtypes.insert(name.text.clone(), (self.enums.len(), names.len() as i64)).is_some() {
+                    return Err(wrong(name.span, format!("`{}` is declared twice", name.text)));
+                }
+                if names.len() == 256 {
+                    return Err(wrong(name.span, "more than 255 names of `mtype`"));
+                }
+                names.push(name.text.clone());
+            }
+            // Of no names it is only the type of variables that nothing is assigned to.
+            self.kinds.insert(kind.into(), self.enums.len());
+            let name = if kind.is_empty() { "mtype".into() } else { format!("mtype_{kind}") };
+            self.enums.push(Enum { name, names });
         }
         Ok(())
     }

@@ -175,6 +175,11 @@ impl Lower {
                 let effect = self.run(name, args, Some(place), span)?;
                 self.edge(at, None, effect, next, span);
             }
+            Form::Assign(place, e) if self.is_nothing(place) => {
+                let value = self.number(e)?;
+                let nothing = self.local("_", INT);
+                self.edge(at, None, vec![assign(local(nothing, INT, place.span), value, span)], next, span);
+            }
             Form::Assign(place, e) => {
                 let effect = vec![self.assignment(place, e, span)?];
                 self.edge(at, None, effect, next, span);
@@ -245,6 +250,11 @@ impl Lower {
             }
         }
         Ok(())
+    }
+
+    /// `_`, to which anything is assigned, and which nobody reads.
+    fn is_nothing(&self, place: &Lvalue) -> bool {
+        matches!(place.parts.as_slice(), [(name, None)] if name.text == "_" && self.variable(name).is_err())
     }
 
     fn assignment(&mut self, place: &Lvalue, e: &Tree, span: Span) -> Result<Stmt> {

@@ -88,6 +88,23 @@ fn what_has_no_meaning_here_is_refused_with_its_place() {
             "global",
         ),
         (
+            "active proctype p() { byte x; x = 1 } active proctype q() { p:x == 1 }",
+            "a look into another process",
+            "1:61",
+            "global",
+        ),
+        ("init { enabled(0) }", "`enabled`", "1:8", ""),
+        ("init { byte x; x = get_priority(_pid) }", "`get_priority`", "1:20", ""),
+        ("init { set_priority(_pid, 2) }", "`set_priority`", "1:8", ""),
+        ("proctype p() { skip } init { run p() priority 2 }", "`priority`", "1:38", "leave it out"),
+        (
+            "mtype:a = { x }; mtype:b = { y }; mtype:a m; init { m = y }",
+            "a name of `mtype` of another kind",
+            "1:57",
+            "same kind",
+        ),
+        ("mtype:a m; init { skip }", "there are no names of `mtype:a`", "1:9", ""),
+        (
             "init { assert(_nr_pr == 1) } ltl p { [] true }",
             "`_nr_pr` beside `ltl`, whose claim SPIN counts as a process",
             "1:15",

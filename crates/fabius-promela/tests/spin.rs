@@ -634,6 +634,26 @@ const CASES: &[Case] = &[
         "chan c = [0] of { byte }; active [2] proctype q() { byte y; end: c?y; c?y }",
     ),
     case(
+        "kinds of mtype have numbers of their own",
+        Fine,
+        "mtype = { none, one, two }; mtype:fruit = { apple, pear }; mtype:color = { red, green }; mtype = { four }; mtype:fruit f; chan c = [1] of { mtype:fruit, byte }; proctype p(mtype:fruit k) { assert(k == pear) } init { byte b; mtype:color l; assert(one == 2 && two == 1 && four == 4 && apple == 2 && green == 1); l = red; b = l; assert(b == 2 && l == apple); c!pear(red); c?f,b; assert(f == pear && b == 2); run p(pear) }",
+    ),
+    case(
+        "the fields of records are fields of messages",
+        Fine,
+        "typedef In { byte x; bool y[2] }; typedef M { byte a; In i; mtype k }; mtype = { one, two }; chan c = [2] of { byte, M }; chan d = [0] of { M }; active proctype p() { M m; m.a = 1; m.i.x = 5; m.i.y[1] = 1; m.k = two; c!7,m; c!8,m; d!m } active proctype q() { M n; byte k; c?k,n; assert(k == 7 && n.a == 1 && n.i.x == 5 && n.i.y[1] && !n.i.y[0] && n.k == two); n.a = 9; c??8,n; assert(n.a == 1); d?n; assert(n.a == 1 && n.k == two) }",
+    ),
+    case(
+        "a field of a record is not that of another message",
+        Bug,
+        "typedef M { byte a; byte b }; chan c = [2] of { M }; active proctype p() { M m; m.a = 1; m.b = 2; c!m } active proctype q() { M n; c?n; assert(n.a == 1 && n.b == 3) }",
+    ),
+    case(
+        "anything is assigned to nothing",
+        Fine,
+        "byte x; active proctype p() { _ = x + 3; _ = 1; x = 1; assert(x == 1) }",
+    ),
+    case(
         "who waits until it is alone",
         Fine,
         "byte n; proctype p() { n++ } init { atomic { run p(); run p() }; (_nr_pr == 1); assert(n == 2) }",

@@ -106,10 +106,16 @@ impl Parser {
                     self.expect("(")?;
                     let args = if self.is(")") { Vec::new() } else { self.list()? };
                     self.expect(")")?;
+                    if self.is("priority") {
+                        return Err(self.no_priority());
+                    }
                     ExprKind::Run(name, args)
                 }
                 other if OTHER.contains(&other) => {
                     self.next();
+                    if self.is("(") {
+                        self.at = crate::macros::arguments(&self.tokens, self.at)?.1;
+                    }
                     ExprKind::Other(other.into())
                 }
                 _ => return self.read(),
@@ -136,7 +142,9 @@ impl Parser {
             let kind = ExprKind::At(process.clone(), index.clone().map(Box::new), self.name()?);
             return Ok(Expr { kind, span: self.since(from) });
         }
-        if self.is("@") || (self.is(":") && place.parts.last().is_some_and(|(_, index)| index.is_some())) {
+        let process = &place.parts[0];
+        let looks = process.1.is_some() || self.proctypes.contains(&process.0.text);
+        if self.is("@") || self.is(":") && looks && matches!(self.ahead(1).kind, Kind::Word(_)) {
             let refused = unsupported(self.since(from), "a look into another process");
             return Err(refused.help("make a global variable of what is looked at"));
         }

@@ -29,6 +29,8 @@ struct Parser {
     end: Token,
     inlines: HashMap<String, Inline>,
     typedefs: Vec<String>,
+    /// The names of all process types.
+    proctypes: Vec<String>,
     calls: usize,
     depth: usize,
 }
@@ -40,7 +42,10 @@ struct Parser {
 pub fn parse(tokens: Vec<Token>) -> Result<File> {
     let last = tokens.last().map_or(Span::default(), |t| Span { start: t.span.end, end: t.span.end });
     let end = Token { kind: Kind::End, span: last };
-    let mut parser = Parser { tokens, at: 0, end, inlines: HashMap::new(), typedefs: Vec::new(), calls: 0, depth: 0 };
+    let named = tokens.windows(2).filter(|two| two[0].is("proctype"));
+    let proctypes = named.filter_map(|two| two[1].word().map(String::from)).collect();
+    let (inlines, typedefs) = (HashMap::new(), Vec::new());
+    let mut parser = Parser { tokens, at: 0, end, inlines, typedefs, proctypes, calls: 0, depth: 0 };
     let mut file = File::default();
     while !parser.is_at_end() {
         parser.unit(&mut file)?;
@@ -126,8 +131,7 @@ impl Parser {
         let token = self.peek().clone();
         match token.word().unwrap_or_default() {
             "mtype" if self.ahead(1).is("=") || self.ahead(1).is("{") => self.mtype(file),
-            "mtype" if self.ahead(1).is(":") => Err(unsupported(token.span, "names of `mtype` of several kinds")
-                .help("declare all names in `mtype = { .. }`")),
+            "mtype" if self.ahead(1).is(":") && (self.ahead(3).is("=") || self.ahead(3).is("{")) => self.mtype(file),
             "typedef" => self.typedef(file),
             "inline" => self.inline(),
             "active" | "proctype" | "D_proctype" | "init" => {
@@ -152,6 +156,7 @@ impl Parser {
 
     fn mtype(&mut self, file: &mut File) -> Result<()> {
         self.next();
+        let kind = self.kind_of_mtype()?;
         self.take("=");
         self.expect("{")?;
         let mut names = vec![self.name()?];
@@ -159,8 +164,13 @@ impl Parser {
             names.push(self.name()?);
         }
         self.expect("}")?;
-        file.mtypes.push(names);
+        file.mtypes.push((kind, names));
         Ok(())
+    }
+
+    /// `:kind` behind `mtype`, if it stands here.
+    fn kind_of_mtype(&mut self) -> Result<String> {
+        Ok(if self.take(":") { self.name()?.text } else { String::new() })
     }
 
     fn typedef(&mut self, file: &mut File) -> Result<()> {
@@ -229,8 +239,7 @@ impl Parser {
             return Err(self.unexpected("`proctype`"));
         };
         if self.is("priority") {
-            let refused = unsupported(self.peek().span, "`priority`");
-            return Err(refused.help("leave it out: every process may be next"));
+            return Err(self.no_priority());
         }
         let mut provided = None;
         if self.take("provided") {
@@ -243,6 +252,10 @@ impl Parser {
         self.expect("}")?;
         self.take(";");
         Ok(Proctype { name, active, params, provided, body })
+    }
+
+    fn no_priority(&self) -> Refusal {
+        unsupported(self.peek().span, "`priority`").help("leave it out: every process may be next")
     }
 
     /// Whether a type stands here.
@@ -264,7 +277,7 @@ impl Parser {
             "byte" | "pid" => Ty::Byte,
             "short" => Ty::Short,
             "int" => Ty::Int,
-            "mtype" => Ty::Mtype,
+            "mtype" => Ty::Mtype(self.kind_of_mtype()?),
             "chan" => Ty::Chan,
             "unsigned" => Ty::Unsigned(0),
             known if self.typedefs.iter().any(|t| t == known) => Ty::Named(name.text),

@@ -32,7 +32,7 @@ impl Parser {
 
     fn statement(&mut self) -> Result<Stmt> {
         let mut labels = Vec::new();
-        while matches!(self.peek().kind, Kind::Word(_)) && self.ahead(1).is(":") {
+        while self.is_label() {
             labels.push(self.name()?);
             self.next();
         }
@@ -57,6 +57,12 @@ impl Parser {
             _ => self.since(from),
         };
         Ok(Stmt { kind, span, labels })
+    }
+
+    /// Whether a label stands here, and no `mtype:kind` or `P:x`.
+    fn is_label(&self) -> bool {
+        let word = self.peek().word().filter(|_| self.ahead(1).is(":"));
+        word.is_some_and(|word| word != "mtype" && !self.proctypes.iter().any(|p| p == word))
     }
 
     fn kind(&mut self, token: &Token) -> Result<StmtKind> {
