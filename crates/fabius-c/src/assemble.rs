@@ -319,6 +319,7 @@ impl<'a> Lower<'a, '_> {
             conditions: Vec::new(),
             properties: Vec::new(),
             rests: Vec::new(),
+            idle: None,
             source: self.lines.source.as_str().into(),
             records: Vec::new(),
             enums: Vec::new(),

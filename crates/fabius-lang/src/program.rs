@@ -56,6 +56,9 @@ pub struct Program {
     pub properties: Vec<Property>,
     /// The places of waits that may last for ever: whoever is left there is no deadlock. No other wait has one of these places.
     pub rests: Vec<Span>,
+    /// A Boolean variable that is true in the steps that can be made only because nobody could go on otherwise, and false
+    /// in all configurations between steps: Promela's `timeout`.
+    pub idle: Option<GlobalId>,
     /// Choices at places, between two numbers, of which a search need not try all values, and those that it tries: none of the
     /// front end's.
     pub tried: BTreeMap<(Span, i64, i64), Vec<i64>>,

@@ -12,11 +12,15 @@ use std::sync::LazyLock;
 /// The program as source text, in the one style.
 ///
 /// # Errors
-/// What of it cannot be written: a constant of a `map`, a set of threads that is not empty, a wait that may last for ever, a formula that no property has the form of.
+/// What of it cannot be written: a constant of a `map`, a set of threads that is not empty, a wait that may last for ever or until nobody else can go on, a formula that no property has the form of.
 pub fn unparse(program: &Program) -> Result<String, String> {
     if let Some(rest) = program.rests.first() {
         let at = rest.line_col(&program.source);
         return Err(format!("a wait that may last for ever without a deadlock, at {}:{}", at.line, at.column));
+    }
+    if let Some(idle) = program.idle {
+        let at = program.globals[idle].span.line_col(&program.source);
+        return Err(format!("a wait until nobody else can go on, at {}:{}", at.line, at.column));
     }
     if let Some(p) = program.properties.iter().find(|p| matches!(p.formula, Formula::Never(_))) {
         let at = p.span.line_col(&program.source);

@@ -67,7 +67,9 @@ impl<'a> Machine<'a> {
     /// What says whose steps alone need be made, if the program is not too large.
     pub(crate) fn ample(&self) -> Option<&Ample> {
         let processes = self.source.processes.iter().map(|process| process.proc);
-        self.ample.get_or_init(|| Ample::of(&self.program, self.packed_code(), processes)).as_ref()
+        let ample = || self.ample.get_or_init(|| Ample::of(&self.program, self.packed_code(), processes)).as_ref();
+        // Who waits until nobody else can go on depends on every step.
+        self.program.idle.map_or_else(ample, |_| None)
     }
 
     fn exec<'b>(&'b self, state: &'b mut State, choose: &'b mut dyn Choose, log: &'b mut StepLog) -> Exec<'b> {
@@ -83,6 +85,31 @@ impl<'a> Machine<'a> {
             temps,
             blocked: false,
         }
+    }
+
+    /// Whether a task can go on, if none goes on only because nobody else can.
+    fn goes_on(&self, state: &State, task: TaskId) -> bool {
+        let Some(index) = state.index(task) else { return false };
+        let t = &state.tasks[index];
+        if self.has_buffers && t.on_stack && state.innermost(t.buffer) != Some(index) {
+            return false;
+        }
+        let code = &self.program.code;
+        let Instr::Await { guard } = code.instrs[t.pc as usize] else { return true };
+        if let Some((cmp, a, b)) = code.guards[guard as usize].quick {
+            return cmp.holds(operand(code, state, &[], t, a), operand(code, state, &[], t, b));
+        }
+        let Guard { entry, join, stands, .. } = code.guards[guard as usize];
+        let peeked = if stands == Stands::AnyWay { None } else { peek(code, state, t, entry) };
+        match peeked {
+            Some(value) if !join => return value != 0,
+            Some(handle) if handle != 0 => return state.index((handle - 1) as TaskId).is_none(),
+            // A fault, or something that takes more: the interpreter knows.
+            _ => {}
+        }
+        let mut copy = state.clone();
+        let mut log = StepLog::default();
+        self.exec(&mut copy, &mut First, &mut log).may_pass(index, guard, t.pc as usize)
     }
 }
 
@@ -107,27 +134,16 @@ impl System for Machine<'_> {
     }
 
     fn ready(&self, state: &State, task: TaskId) -> bool {
-        let Some(index) = state.index(task) else { return false };
-        let t = &state.tasks[index];
-        if self.has_buffers && t.on_stack && state.innermost(t.buffer) != Some(index) {
+        if self.goes_on(state, task) {
+            return true;
+        }
+        let Some(idle) = self.program.idle else { return false };
+        if state.tasks.iter().any(|t| self.goes_on(state, t.id)) {
             return false;
         }
-        let code = &self.program.code;
-        let Instr::Await { guard } = code.instrs[t.pc as usize] else { return true };
-        if let Some((cmp, a, b)) = code.guards[guard as usize].quick {
-            return cmp.holds(operand(code, state, &[], t, a), operand(code, state, &[], t, b));
-        }
-        let Guard { entry, join, stands, .. } = code.guards[guard as usize];
-        let peeked = if stands == Stands::AnyWay { None } else { peek(code, state, t, entry) };
-        match peeked {
-            Some(value) if !join => return value != 0,
-            Some(handle) if handle != 0 => return state.index((handle - 1) as TaskId).is_none(),
-            // A fault, or something that takes more: the interpreter knows.
-            _ => {}
-        }
-        let mut copy = state.clone();
-        let mut log = StepLog::default();
-        self.exec(&mut copy, &mut First, &mut log).may_pass(index, guard, t.pc as usize)
+        let mut state = state.clone();
+        state.words[idle] = 1;
+        self.goes_on(&state, task)
     }
 
     fn may_rest(&self, state: &State, task: TaskId) -> bool {
@@ -148,10 +164,13 @@ impl System for Machine<'_> {
     }
 
     fn step(&self, state: &mut State, task: TaskId, choose: &mut dyn Choose, log: &mut StepLog) -> Result<End, Fault> {
+        let idle = self.program.idle.filter(|_| !self.goes_on(state, task));
+        idle.into_iter().for_each(|word| state.words[word] = 1);
         let mut exec = self.exec(state, choose, log);
         let end = exec.step(task);
         let scratch = std::mem::take(&mut exec.temps);
         state.scratch = scratch;
+        idle.into_iter().for_each(|word| state.words[word] = 0);
         let end = end?;
         if !log.born.is_empty() {
             log.born.retain(|b| state.index(b.task).is_some());

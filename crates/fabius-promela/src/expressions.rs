@@ -35,13 +35,11 @@ impl Lower {
             Kind::Run(..) => {
                 return Err(unsupported(span, "`run` inside of an expression").help("write `p = run P()` or `run P()`"));
             }
-            Kind::Other(what) => {
-                let refused = unsupported(span, format!("`{what}`"));
-                return Err(match what.as_str() {
-                    "timeout" => refused.help("write the condition under which nothing else can be done"),
-                    _ => refused,
-                });
-            }
+            Kind::Other(what) => match (what.as_str(), self.idle) {
+                ("timeout", Some(idle)) if !self.body.of.is_empty() => read(global(idle, Type::Bool, span)),
+                ("timeout", _) => return Err(unsupported(span, "`timeout` outside of a process")),
+                _ => return Err(unsupported(span, format!("`{what}`"))),
+            },
         };
         // What is folded stands where the whole stands.
         out.span = span;

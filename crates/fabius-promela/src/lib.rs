@@ -46,6 +46,7 @@ pub fn compile(source: &str, macros: &[(String, String)]) -> Result<Program, Vec
         };
         let numbered = (0..tokens.len()).any(used);
         let counted = tokens.iter().find(|token| token.is("_nr_pr")).map(|token| token.span);
+        let timeout = tokens.iter().find(|token| token.is("timeout")).map(|token| token.span);
         let file = parser::parse(tokens)?;
         if let (Some(span), Some(_)) = (counted, file.formulas.first()) {
             return Err(refusal::unsupported(span, "`_nr_pr` beside `ltl`, whose claim SPIN counts as a process")
@@ -56,7 +57,7 @@ pub fn compile(source: &str, macros: &[(String, String)]) -> Result<Program, Vec
             (None, true) => Numbers::Used,
             (None, false) => Numbers::Unused,
         };
-        program::lower(&file, source, numbers)
+        program::lower(&file, source, numbers, timeout)
     };
     compiled().map_err(|refusal| vec![refusal.diagnostic()])
 }

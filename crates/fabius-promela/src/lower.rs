@@ -159,6 +159,8 @@ pub struct Lower {
     pub count: Option<GlobalId>,
     /// What all know of who waits for what, if there are channels without room.
     pub meeting: Option<Meeting>,
+    /// True for who goes on because nobody else can, if `timeout` is read.
+    pub idle: Option<GlobalId>,
     /// What all know of who stands at which labels.
     pub remotes: Vec<Remote>,
     /// The processes that run from the beginning, by their types.

@@ -42,11 +42,11 @@ pub enum Numbers {
     Counted,
 }
 
-/// The core program of a file.
+/// The core program of a file. `timeout`: where the first one is read.
 ///
 /// # Errors
 /// What of it is wrong or not taken.
-pub fn lower(file: &File, source: &str, numbers: Numbers) -> Result<Program> {
+pub fn lower(file: &File, source: &str, numbers: Numbers, timeout: Option<Span>) -> Result<Program> {
     let mut lower = Lower {
         records: Vec::new(),
         enums: Vec::new(),
@@ -60,6 +60,7 @@ pub fn lower(file: &File, source: &str, numbers: Numbers) -> Result<Program> {
         own_channels: HashMap::new(),
         count: None,
         meeting: None,
+        idle: None,
         remotes: Vec::new(),
         running: HashMap::new(),
         is_run: HashSet::new(),
@@ -72,6 +73,7 @@ pub fn lower(file: &File, source: &str, numbers: Numbers) -> Result<Program> {
         lower.count_processes(file, hands_over)?;
     }
     let mut lowered = Vec::new();
+    lower.idle = timeout.map(|span| lower.hidden_flag("$timeout", span));
     for proctype in &file.proctypes {
         lowered.push(lower.proctype(proctype)?);
     }
@@ -114,6 +116,7 @@ pub fn lower(file: &File, source: &str, numbers: Numbers) -> Result<Program> {
         conditions: formulas.conditions,
         properties: formulas.properties,
         rests: Vec::new(),
+        idle: lower.idle,
         tried: Default::default(),
     };
     let mut waits = Vec::new();
@@ -411,6 +414,13 @@ impl Lower {
     fn hidden(&mut self, name: &str, init: i64) -> GlobalId {
         let (init, span) = (Value::Int(init), Span::default());
         self.globals.push(Global { name: name.into(), ty: BYTE, init, class: Class::Sync, per_thread: false, span });
+        self.globals.len() - 1
+    }
+
+    /// A Boolean that no text has.
+    fn hidden_flag(&mut self, name: &str, span: Span) -> GlobalId {
+        let (init, ty) = (Value::Int(0), Type::Bool);
+        self.globals.push(Global { name: name.into(), ty, init, class: Class::Sync, per_thread: false, span });
         self.globals.len() - 1
     }
 

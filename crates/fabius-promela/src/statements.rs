@@ -2,7 +2,7 @@
 
 use crate::ast::{Decl, Expr as Tree, ExprKind as Kind, Init, Lvalue, Name, Stmt as Statement, StmtKind as Form};
 use crate::channels::Operation;
-use crate::emit::any;
+use crate::emit::{any, globals_of};
 use crate::graph::{END, Edge, Graph, Node, NodeId, Stands};
 use crate::lower::*;
 use crate::refusal::{Result, unsupported, wrong};
@@ -37,6 +37,7 @@ impl Lower {
             node.edges.iter_mut().filter(|e| e.other).for_each(|e| e.guard = Some(guard.clone()));
         }
         crate::unless::complete(&mut nodes, &self.body.escapes, provided)?;
+        self.once_per_timeout(&mut nodes);
         for node in &mut nodes {
             for edge in &mut node.edges {
                 edge.to = self.resolved(edge.to)?;
@@ -50,6 +51,17 @@ impl Lower {
         }
         let graph = Graph { entry: self.resolved(entry)?, nodes };
         Ok(graph)
+    }
+
+    /// Whoever has gone on because nobody else could has used that up: what follows in the same step does not.
+    fn once_per_timeout(&self, nodes: &mut [Node]) {
+        let Some(idle) = self.idle else { return };
+        for edge in nodes.iter_mut().flat_map(|node| &mut node.edges) {
+            if edge.guard.as_ref().is_some_and(|guard| globals_of(guard).contains(&idle)) {
+                let place = global(idle, Type::Bool, Span::default());
+                edge.effect.insert(0, assign(place, boolean(false, Span::default()), Span::default()));
+            }
+        }
     }
 
     pub(crate) fn node(&mut self, span: Span) -> NodeId {

@@ -101,6 +101,30 @@ fn with_escapes(seed: u64) -> String {
     source
 }
 
+/// The same with processes that go on when nobody else can.
+fn with_timeouts(seed: u64) -> String {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut source = String::new();
+    for line in random(seed).lines() {
+        let mut guard = || {
+            let condition = condition(&mut rng).replace("len(c) == 1", "f").replace("full(c)", "f");
+            let condition = condition.replace("c?[1]", "x == 1");
+            let guard = ["timeout".to_string(), format!("timeout && {condition}"), format!("timeout || {condition}")];
+            guard[rng.usize(..3)].clone()
+        };
+        let waits = [
+            format!("if :: {} -> x = 1 - x :: {} -> f = !f; y = 2 fi", guard(), guard()),
+            format!("do :: {} -> y = 1 :: f -> f = false :: {} -> x = 2; break od", guard(), guard()),
+            format!("atomic {{ x = 1; {} -> x = 0; f = true }}", guard()),
+            format!("if :: d?t,_ -> skip :: {} -> f = true fi", guard()),
+        ];
+        let line = line.replace("again: skip;", &format!("again: skip; {};", waits[rng.usize(..waits.len())]));
+        source += &line;
+        source += "\n";
+    }
+    source
+}
+
 /// Decides choices as it is told, and then as the first; says how many there were.
 struct Script {
     given: Vec<u32>,
@@ -213,14 +237,28 @@ fn escapes_are_those_of_the_reference() {
 }
 
 #[test]
+fn timeouts_are_those_of_the_reference() {
+    let (mut compared, mut stuck) = (0, 0);
+    for seed in 0..300 {
+        let source = with_timeouts(seed);
+        let program = compiled(&source).unwrap_or_else(|wrong| panic!("{wrong}\n{source}"));
+        let Some(machine) = states(&Machine::new(&program, Points::All)) else { continue };
+        assert_eq!(Some(machine), states(&Reference::new(&program, Points::All)), "seed {seed}\n{source}");
+        compared += 1;
+        stuck += usize::from(machine.1 > 0);
+    }
+    assert!(compared > 40 && stuck > 5, "{compared} programs were compared, {stuck} get stuck");
+}
+
+#[test]
 #[ignore = "a C compiler runs for each program: minutes"]
 fn spin_agrees_on_random_programs() {
     if !is_there() {
         return;
     }
     let (mut bugs, mut fine) = (0, 0);
-    for seed in 0..300 {
-        let source = [random, with_ends, with_escapes][seed as usize % 3](seed / 3);
+    for seed in 0..400 {
+        let source = [random, with_ends, with_escapes, with_timeouts][seed as usize % 4](seed / 4);
         let program = compiled(&source).unwrap_or_else(|wrong| panic!("{wrong}"));
         let (ours, theirs) = (answer(&program).0, spin(&source, &folder("random")));
         if theirs.said == Said::Nothing {

@@ -36,7 +36,7 @@ fn what_has_no_meaning_here_is_refused_with_its_place() {
             "behind the whole",
         ),
         ("byte x; init { x = 1 unless x == 2 unless x == 3 }", "a second `unless`", "1:36", "into"),
-        ("init { timeout -> skip }", "`timeout`", "1:8", "condition"),
+        ("byte x; active proctype p() { x = 1 } ltl q { [] !timeout }", "`timeout` outside of a process", "1:51", ""),
         (
             "chan c = [0] of { byte }; byte x; active proctype p() provided (x == 0) { skip }",
             "`provided` in a program with channels without room",

@@ -653,6 +653,47 @@ const CASES: &[Case] = &[
         Fine,
         "byte x; active proctype p() { _ = x + 3; _ = 1; x = 1; assert(x == 1) }",
     ),
+    same(
+        "who waits until nobody else can go on",
+        Fine,
+        15,
+        "bool up = 1; byte n; active proctype system() { do :: up -> if :: skip :: up = 0 fi :: !up -> up = 1; n = (n + 1) % 3 od } active proctype watchdog() { do :: timeout -> assert(up) od }",
+    ),
+    case(
+        "what is lost is sent again",
+        Fine,
+        "mtype = { msg, ack }; chan to = [1] of { mtype, bit }; chan back = [1] of { mtype, bit }; active proctype sender() { bit b, r; do :: to!msg,b -> if :: back?ack,r -> if :: r == b -> b = 1 - b :: else fi :: timeout fi od } active proctype receiver() { bit b, wanted; do :: to?msg,b -> if :: b == wanted -> wanted = 1 - wanted :: else fi; if :: back!ack,b :: skip fi :: to?msg,b od }",
+    ),
+    case(
+        "nobody else can go on in the end alone",
+        Bug,
+        "chan c = [1] of { byte }; active proctype p() { byte x; do :: c?x :: timeout -> break od; assert(x != 2) } active proctype q() { c!1; c!2 }",
+    ),
+    case(
+        "several may go on when nobody else can, one after the other",
+        Bug,
+        "byte n; active [2] proctype p() { timeout; n++; assert(n < 2) }",
+    ),
+    case(
+        "in the middle of atomic each wait is for nobody else",
+        Fine,
+        "byte x, y; active proctype p() { atomic { timeout -> x = 1; timeout -> assert(y == 1) } } active proctype q() { x == 1; y = 1 }",
+    ),
+    case(
+        "a timeout with a condition",
+        Bug,
+        "bool f; active proctype p() { do :: timeout && f -> break od } active proctype q() { !f }",
+    ),
+    case(
+        "a timeout beside a channel without room",
+        Fine,
+        "chan c = [0] of { byte }; byte n; active proctype p() { byte x; do :: c?x -> n++ :: timeout -> break od; assert(n == 2) } active proctype q() { c!1; c!2 }",
+    ),
+    case(
+        "a formula of a program with timeouts",
+        Fine,
+        "byte x; active proctype p() { do :: timeout -> x = 1 - x od } active proctype q() { x == 1; x == 0 } ltl again { [] <> (x == 1) && [] (x == 1 -> (x == 1 U x == 0)) }",
+    ),
     case(
         "who waits until it is alone",
         Fine,

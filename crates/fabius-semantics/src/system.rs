@@ -7,6 +7,7 @@ use crate::properties::conditions;
 use crate::rules::Note;
 use crate::run::{Blind, Observer, Run, is_ready, may_rest, next_statement};
 use crate::value::TaskId;
+use crate::value::Value;
 use fabius_explore::system::{ANONYMOUS, Access, BufferId, Choose, End, Fault, Snapshot, StepLog, System};
 use fabius_lang::program::{Program, Stmt, StmtKind};
 use fabius_trace::Points;
@@ -83,12 +84,30 @@ impl Reference {
         log: &mut StepLog,
         observer: &mut dyn Observer,
     ) -> Result<End, Fault> {
+        let idle = self.program.idle.filter(|_| !self.goes_on(config, task));
+        idle.into_iter().for_each(|id| config.globals[id] = Value::bool(true));
         let mut run = Run { program: &self.program, layout: &self.layout, choose, log, observer };
-        let end = run.step(config, task)?;
+        let end = run.step(config, task);
+        idle.into_iter().for_each(|id| config.globals[id] = Value::bool(false));
+        let end = end?;
         log.born.retain(|b| config.find(b.task).is_some());
         self.alive.forget(&self.program, config);
         config.collect();
         Ok(end)
+    }
+
+    /// Whether a task can go on, if none goes on only because nobody else can.
+    fn goes_on(&self, config: &Config, task: TaskId) -> bool {
+        match config.find(task) {
+            Some(Whereabouts::Stack(n, at)) => {
+                let stack = &config.buffers[&n].stack;
+                at + 1 == stack.len() && is_ready(&self.program, &self.layout, config, n, &stack[at])
+            }
+            Some(Whereabouts::Pending(n, at)) => {
+                is_ready(&self.program, &self.layout, config, n, &config.buffers[&n].pending[at])
+            }
+            None => false,
+        }
     }
 }
 
@@ -111,16 +130,16 @@ impl System for Reference {
     }
 
     fn ready(&self, config: &Config, task: TaskId) -> bool {
-        match config.find(task) {
-            Some(Whereabouts::Stack(n, at)) => {
-                let stack = &config.buffers[&n].stack;
-                at + 1 == stack.len() && is_ready(&self.program, &self.layout, config, n, &stack[at])
-            }
-            Some(Whereabouts::Pending(n, at)) => {
-                is_ready(&self.program, &self.layout, config, n, &config.buffers[&n].pending[at])
-            }
-            None => false,
+        if self.goes_on(config, task) {
+            return true;
         }
+        let Some(idle) = self.program.idle else { return false };
+        if config.tasks().any(|(_, t)| self.goes_on(config, t.id)) {
+            return false;
+        }
+        let mut config = config.clone();
+        config.globals[idle] = Value::bool(true);
+        self.goes_on(&config, task)
     }
 
     fn may_rest(&self, config: &Config, task: TaskId) -> bool {

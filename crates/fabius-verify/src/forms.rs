@@ -138,6 +138,11 @@ pub(crate) fn unparsed(program: &Program) -> Result<String, ProofError> {
         let help = "`fabius check` explores such programs".into();
         return Err(ProofError::Unsupported(Unsupported { what, span: *rest, help }));
     }
+    if let Some(idle) = program.idle {
+        let (what, span) = ("a wait until nobody else can go on".into(), program.globals[idle].span);
+        let help = "`fabius check` explores such programs".into();
+        return Err(ProofError::Unsupported(Unsupported { what, span, help }));
+    }
     if let Some(p) = program.properties.iter().find(|p| matches!(p.formula, Formula::Never(_))) {
         let what = "a formula that no property has the form of".into();
         let help = "`fabius check` decides it; or write it as `[] e`, `<> e`, `[] <> e`, `<> [] e` or `[] (e -> <> f)`";

@@ -104,6 +104,7 @@ pub fn lower(file: &File, source: &str, room: u32) -> Result<Program> {
         conditions: Vec::new(),
         properties: Vec::new(),
         rests: cx.rests,
+        idle: None,
         tried: Default::default(),
     };
     let diagnostics = fabius_lang::finish(&mut program);

@@ -152,6 +152,7 @@ fn finish(
         conditions,
         properties,
         rests: Vec::new(),
+        idle: None,
         tried: Default::default(),
     };
     let broken = file.items.iter().any(|i| i.node == ast::ItemKind::Error);

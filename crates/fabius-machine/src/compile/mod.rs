@@ -24,6 +24,8 @@ pub(crate) struct Compiled {
     pub(crate) code: Code,
     /// Shared globals.
     pub(crate) globals: Layout,
+    /// The word of the shared global that is true for who goes on because nobody else can.
+    pub(crate) idle: Option<usize>,
     /// Where the shared globals begin, in increasing order.
     pub(crate) starts: Vec<u32>,
     /// For each word of the shared globals: its number among all scalars, and whether it synchronizes.
@@ -54,12 +56,14 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
     let mut variables = Vec::new();
     let mut scalars = 0;
     let mut places = Vec::new();
+    let mut globals_at = Vec::new();
     let mut starts = Vec::new();
     for g in &program.globals {
         let words = words_of(program, &g.ty);
         let layout = if g.per_thread { &mut own } else { &mut globals };
         let at = layout.add(program, &g.ty, &g.init);
         places.push(Arg::new(if g.per_thread { Area::Own } else { Area::Global }, at));
+        globals_at.push(at as usize);
         if !g.per_thread {
             starts.push(at);
             variables.extend((scalars..scalars + words).map(|v| (v, g.class == Class::Sync)));
@@ -122,6 +126,7 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
     c.settle();
     let is_filled = |instr: &Instr| matches!(instr, Instr::Arith { op: Op::SetWith, .. });
     Compiled {
+        idle: program.idle.map(|id| globals_at[id]),
         fills_sets: c.code.instrs.iter().any(is_filled),
         conditions,
         entries: c.entries,

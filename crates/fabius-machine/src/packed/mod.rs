@@ -79,7 +79,9 @@ impl Machine<'_> {
         let stand = cursor.words[unit.stands as usize] as usize;
         let Op::Await { guard } = code.ops[code.stands[unit.proc as usize][stand] as usize] else { return true };
         cursor.bases = [0, unit.frame as usize, unit.own as usize, 0];
-        if let Some(passes) = (Run { program: &self.program, code, cursor }).passes(guard) {
+        if self.program.idle.is_none()
+            && let Some(passes) = (Run { program: &self.program, code, cursor }).passes(guard)
+        {
             cursor.guard_is_known = true;
             return passes;
         }

@@ -175,6 +175,10 @@ pub fn explicit(source: &Program, trace: Trace, switches: Switches<'_>, caps: Ca
         let help = "`fabius check` explores such programs";
         return Err(Unsupported::new("a wait that may last for ever without a deadlock", *rest, help));
     }
+    if let Some(idle) = source.idle {
+        let help = "`fabius check` explores such programs";
+        return Err(Unsupported::new("a wait until nobody else can go on", source.globals[idle].span, help));
+    }
     let implicit = source.interleave == Interleave::Implicit && !source.has_single_buffer();
     let needless = match switches {
         Switches::WhereTheyMatter(any) if implicit && !source.has_buffers() => {

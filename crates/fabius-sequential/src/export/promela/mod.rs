@@ -97,6 +97,10 @@ pub fn promela(program: &Program, sizes: Sizes) -> Result<String, Refused> {
     if let Some(rest) = program.rests.first() {
         return refused("a wait that may last for ever in Promela", *rest, "`fabius check` explores such programs");
     }
+    if let Some(idle) = program.idle {
+        let span = program.globals[idle].span;
+        return refused("a wait until nobody else can go on in Promela", span, "`fabius check` explores such programs");
+    }
     let reached = reached(program);
     refuse_what_is_not_there(program, &reached)?;
     let mut names = Names::without(RESERVED);
