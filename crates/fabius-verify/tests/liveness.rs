@@ -265,6 +265,9 @@ fn random_programs_violate_what_some_fair_execution_violates() {
                 let answer = match verdict(&source, &plan) {
                     Verdict::Bug { trace } => {
                         assert_eq!(trace.kind, BugKind::Liveness, "{source}");
+                        if rng.u32(..4) == 0 {
+                            assert_eq!(Some(*trace), within_the_least_bound(&source, &plan), "{source}");
+                        }
                         "bug"
                     }
                     Verdict::Verified => "verified",
@@ -283,6 +286,14 @@ fn random_programs_violate_what_some_fair_execution_violates() {
         }
     }
     assert!(answers.keys().any(|(.., answer)| *answer == "unknown"), "{answers:?}");
+}
+
+/// What is found by bounds that grow.
+fn within_the_least_bound(source: &str, plan: &Plan) -> Option<ErrorTrace> {
+    (0..20).find_map(|max| match verdict(source, &Plan { max: Some(max), ..plan.clone() }) {
+        Verdict::Bug { trace } => Some(*trace),
+        _ => None,
+    })
 }
 
 /// Peterson's algorithm.
@@ -412,6 +423,21 @@ fn a_condition_without_a_value_is_a_bug() {
     let source = "var x: int; process p[1] { x = 4611686018427387904; } property wanted: eventually 4 * x == 1;";
     let verdict = verdict(source, &Plan::default());
     assert!(matches!(verdict, Verdict::Unknown { reason: Reason::Program { .. }, .. }), "{verdict:?}");
+}
+
+#[test]
+fn what_is_found_takes_the_least_bound_though_another_is_shorter() {
+    let source = "var f: bool; var x: 0..4; var done: bool; property ends: eventually done without fairness;
+        process p[1] { f = true; f = false; }
+        process q[1] { if f { loop { yield; } } x = 1; x = 2; x = 3; x = 4; loop { yield; } }";
+    let costs: Vec<_> = (0..2)
+        .map(|max| match verdict(source, &Plan { max: Some(max), ..Plan::default() }) {
+            Verdict::Bug { trace } => trace.steps.len(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let found = violation(source).expect("it never ends");
+    assert!(costs == [found.steps.len(); 2] && found.steps.len() > 5, "{costs:?} {}", found.steps.len());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! From what was stored to the schedule of a bug.
 
-use super::{Candidate, ROOT, SHARD_BITS, SHARDS, Search, index, lock};
+use super::{Candidate, EdgeRecord, ROOT, SHARD_BITS, SHARDS, Search, index, lock};
 use crate::liveness::{self, Edge, EdgeId, Graph, Lasso, Node, Over, Violation};
 use crate::retrace::{self, Target};
 use crate::search::{Bug, Cut, Found};
@@ -49,20 +49,14 @@ where
         // Node 0 stands for the choice among the initial states.
         let nodes: HashMap<u32, usize> = numbers.iter().enumerate().map(|(i, n)| (*n, i + 1)).collect();
         let mut graph = Graph { nodes: vec![Node::default(); numbers.len() + 1] };
-        for root in &self.roots {
-            graph.nodes[0].edges.push(Edge { to: nodes[root], thread: 0, progress: true });
-        }
         for (number, ready) in &self.ready {
             graph.nodes[nodes[number]].ready = ready.iter().copied().collect();
         }
-        for edge in &self.edges {
-            let to = Edge { to: nodes[&edge.to], thread: edge.thread, progress: edge.progress };
-            graph.nodes[nodes[&edge.from]].edges.push(to);
-        }
-        graph.nodes.iter_mut().for_each(|n| n.edges.sort_unstable_by_key(|e| (e.to, e.thread, e.progress)));
+        self.connect(&mut graph, &nodes, &self.edges);
         if options.livelock
             && let Some(lasso) = liveness::find(&graph, &Violation::Livelock, over)?
         {
+            let lasso = self.soonest(&mut graph, &nodes, &Violation::Livelock, lasso, over);
             return Ok(Some(self.retraced(&graph, &numbers, &lasso, Bug::Livelock)));
         }
         if let Some((node, fault)) = self.evaluate(&mut graph, &numbers, over)? {
@@ -71,7 +65,9 @@ where
             return Ok(Some(self.retraced(&graph, &numbers, &lasso, Bug::Condition(kind, span))));
         }
         for (number, (formula, fairness)) in options.properties.iter().enumerate() {
-            if let Some(lasso) = liveness::find(&graph, &Violation::Property(formula.clone(), *fairness), over)? {
+            let violation = Violation::Property(formula.clone(), *fairness);
+            if let Some(lasso) = liveness::find(&graph, &violation, over)? {
+                let lasso = self.soonest(&mut graph, &nodes, &violation, lasso, over);
                 return Ok(Some(self.retraced(&graph, &numbers, &lasso, Bug::Property(number))));
             }
         }
@@ -80,6 +76,45 @@ where
             return Err(Cut::Unfair);
         }
         Ok(None)
+    }
+
+    /// Gives a graph these steps, and those to the initial states.
+    fn connect(&self, graph: &mut Graph, nodes: &HashMap<u32, usize>, edges: &[EdgeRecord]) {
+        graph.nodes.iter_mut().for_each(|node| node.edges.clear());
+        for root in &self.roots {
+            graph.nodes[0].edges.push(Edge { to: nodes[root], thread: 0, progress: true });
+        }
+        for edge in edges {
+            let to = Edge { to: nodes[&edge.to], thread: edge.thread, progress: edge.progress };
+            graph.nodes[nodes[&edge.from]].edges.push(to);
+        }
+        graph.nodes.iter_mut().for_each(|n| n.edges.sort_unstable_by_key(|e| (e.to, e.thread, e.progress)));
+    }
+
+    /// A violation by steps that are made within the least value of the bound for which there is one; the graph has only
+    /// these steps afterwards. `known` is one in the whole graph: a cycle that is fair stays so where there are more steps.
+    fn soonest(
+        &self,
+        graph: &mut Graph,
+        nodes: &HashMap<u32, usize>,
+        what: &Violation,
+        known: Lasso,
+        over: Over<'_>,
+    ) -> Lasso {
+        let up_to = |level: usize| &self.edges[..self.edges_of_levels[level]];
+        let (mut none_below, mut at, mut soonest) = (0, self.edges_of_levels.len() - 1, known);
+        while none_below < at {
+            let middle = (none_below + at) / 2;
+            self.connect(graph, nodes, up_to(middle));
+            match liveness::find(graph, what, over) {
+                Ok(Some(lasso)) => (at, soonest) = (middle, lasso),
+                Ok(None) => none_below = middle + 1,
+                // What is known is not lost where time is over.
+                Err(_) => break,
+            }
+        }
+        self.connect(graph, nodes, up_to(at));
+        soonest
     }
 
     /// Whether some execution is fair in each way that is asked about. Without one all answers hold of nothing.

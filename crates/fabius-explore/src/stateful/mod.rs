@@ -101,6 +101,8 @@ struct Search<'a, S: Snapshot> {
     cut: Option<Cut>,
     bug: Option<((u32, u32), Candidate)>,
     edges: Vec<EdgeRecord>,
+    /// How many of the edges there were after each value of the bound.
+    edges_of_levels: Vec<usize>,
     ready: HashMap<u32, Vec<BufferId>>,
     roots: Vec<u32>,
 }
@@ -147,6 +149,7 @@ where
             cut: None,
             bug: None,
             edges: Vec::new(),
+            edges_of_levels: Vec::new(),
             ready: HashMap::new(),
             roots: Vec::new(),
         }
@@ -233,6 +236,7 @@ where
     fn end_level(&mut self, bound: u32) {
         let states = self.distinct_states();
         self.levels.push(LevelStats { bound, executions: 0, states, transitions: self.transitions });
+        self.edges_of_levels.push(self.edges.len());
     }
 
     /// Distinct states of the program.
