@@ -15,8 +15,8 @@ pub mod walk;
 mod warnings;
 
 pub use analysis::{
-    Choices, LIBRARY, Options, compile, erase_spans, finish_program as finish, show_type, without_returns,
-    without_spans,
+    Choices, LIBRARY, MOST_NUMBERED, Options, compile, erase_spans, finish_program as finish, numbered, show_type,
+    without_returns, without_spans,
 };
 pub use explain::{codes, explain};
 pub use render::{SHOWN, Style, render};

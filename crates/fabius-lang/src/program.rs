@@ -250,6 +250,8 @@ pub struct Process {
     pub proc: ProcId,
     /// How many copies; `None` for `[*]`.
     pub count: Option<u32>,
+    /// Of `[i: *]`: the local that is a thread's number, which no statement changes. [`numbered`](crate::numbered) puts the number in its place.
+    pub number: Option<LocalId>,
 }
 
 /// Statements in order.

@@ -180,25 +180,31 @@ impl Writer<'_> {
                 [one] => format!(" -> {one}"),
                 many => format!(" -> ({})", many.join(", ")),
             };
-            let body = self.body(proc);
+            let body = self.body(proc, None);
             let _ = writeln!(out, "proc {}({}){results} {body}", self.procs[id], params.join(", "));
         }
-        let starts: Vec<(String, ProcId)> = p
-            .buffers
-            .iter()
-            .map(|b| (format!("buffer {}", b.name), b.proc))
-            .chain(p.processes.iter().map(|q| {
-                let count = q.count.map_or("*".into(), |n| n.to_string());
-                // The number of a numbered thread is no part of a name.
-                let name = if q.name.contains('[') { &self.procs[q.proc] } else { &q.name };
-                (format!("process {name}[{count}]"), q.proc)
-            }))
-            .chain(p.init.map(|id| ("init".into(), id)))
-            .collect();
-        for (head, id) in starts {
+        for buffer in &p.buffers {
+            self.enter(&p.procs[buffer.proc]);
+            let body = self.body(&p.procs[buffer.proc], None);
+            let _ = writeln!(out, "buffer {} {body}", buffer.name);
+        }
+        for process in &p.processes {
+            self.enter(&p.procs[process.proc]);
+            let count = match (process.count, process.number) {
+                (Some(n), _) => n.to_string(),
+                (None, Some(number)) => format!("{}: *", self.locals[number]),
+                (None, None) => "*".into(),
+            };
+            // The number of a numbered thread is no part of a name.
+            let is_numbered = process.name.contains('[');
+            let name = if is_numbered { &self.procs[process.proc] } else { &process.name };
+            let body = self.body(&p.procs[process.proc], process.number);
+            let _ = writeln!(out, "process {name}[{count}] {body}");
+        }
+        if let Some(id) = p.init {
             self.enter(&p.procs[id]);
-            let body = self.body(&p.procs[id]);
-            let _ = writeln!(out, "{head} {body}");
+            let body = self.body(&p.procs[id], None);
+            let _ = writeln!(out, "init {body}");
         }
         for property in &p.properties {
             let e = |c: ConditionId| format!("({})", self.expr(&p.conditions[c]));
@@ -302,10 +308,11 @@ impl Writer<'_> {
         }
     }
 
-    fn body(&self, proc: &Proc) -> String {
+    /// The body of a procedure, or of threads that know a number by a local.
+    fn body(&self, proc: &Proc, number: Option<LocalId>) -> String {
         let mut out = String::from("{\n");
-        for (name, local) in self.locals[proc.params..].to_vec().iter().zip(&proc.locals[proc.params..]) {
-            let _ = writeln!(out, "var {name}: {};", self.ty(&local.ty));
+        for id in (proc.params..proc.locals.len()).filter(|id| Some(*id) != number) {
+            let _ = writeln!(out, "var {}: {};", self.locals[id], self.ty(&proc.locals[id].ty));
         }
         // Locals begin with these values anyway.
         let is_initial = |s: &Stmt| match &s.kind {

@@ -277,6 +277,9 @@ impl Walk {
                         self.expr(hi);
                         self.local(name, Some(TypeKind::Named("int".into())), body.span, None);
                     }
+                    Copies::AnyNumbered { name } => {
+                        self.local(name, Some(TypeKind::Named("int".into())), body.span, None);
+                    }
                 }
                 self.block(body);
                 self.scopes.pop();

@@ -507,7 +507,7 @@ impl Lower {
                     continue;
                 }
                 let count = Some(count as u32);
-                program.processes.push(Process { name: proctype.name.text.clone(), proc: id, count });
+                program.processes.push(Process { name: proctype.name.text.clone(), proc: id, count, number: None });
                 continue;
             }
             for instance in 0..count {
@@ -528,7 +528,7 @@ impl Lower {
                 }
                 proc.body.splice(0..0, first);
                 let name = proctype.name.text.clone();
-                program.processes.push(Process { name, proc: program.procs.len(), count: Some(1) });
+                program.processes.push(Process { name, proc: program.procs.len(), count: Some(1), number: None });
                 program.procs.push(proc);
                 number += 1;
             }

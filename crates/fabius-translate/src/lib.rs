@@ -119,7 +119,7 @@ impl Explicit {
             });
             let proc = program.procs.len() - 1;
             if start.is_thread {
-                program.processes.push(Process { name: format!("process_{n}"), proc, count: Some(1) });
+                program.processes.push(Process { name: format!("process_{n}"), proc, count: Some(1), number: None });
             } else {
                 program.buffers.push(Entry { name: format!("buffer_{n}"), proc });
             }

@@ -29,7 +29,7 @@ use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome};
 use fabius_explore::system::{Limit, Packed};
 use fabius_explore::{flat, shrink, stateful, stateful_depth_first, stateless, symmetry, walk};
-use fabius_lang::program::{Check, Program, StmtKind};
+use fabius_lang::program::{Check, Proc, Process, Program, StmtKind};
 use fabius_lang::walk::statements;
 use fabius_machine::{Machine, StepLimits};
 use fabius_semantics::{Departure, Ending, Settings};
@@ -193,15 +193,35 @@ pub fn with_instances(mut program: Program, instances: &[(String, u32)]) -> Resu
                 help: format!("write `process {name}[*]` to choose it from outside"),
             });
         }
-        if *count > 10_000 {
+        let most = if process.number.is_some() { fabius_lang::MOST_NUMBERED } else { 10_000 };
+        if *count > most {
             return Err(PlanError {
                 message: format!("{count} copies of `process {name}` are too many"),
-                help: "at most 10000 can be explored; most errors show with two or three".into(),
+                help: format!("at most {most} can be explored; most errors show with two or three"),
             });
         }
         process.count = Some(*count);
     }
+    number_threads(&mut program);
     Ok(program)
+}
+
+/// Gives each thread of a process whose threads know their numbers, and are so many, a body of its own.
+fn number_threads(program: &mut Program) {
+    let mut processes = Vec::new();
+    for process in std::mem::take(&mut program.processes) {
+        let (Some(count), Some(local)) = (process.count, process.number) else {
+            processes.push(process);
+            continue;
+        };
+        for number in 0..count {
+            let name = format!("{}[{number}]", process.name);
+            let body = fabius_lang::numbered(&program.procs[process.proc], local, number.into());
+            program.procs.push(Proc { name: name.clone(), ..body });
+            processes.push(Process { name, proc: program.procs.len() - 1, count: Some(1), number: None });
+        }
+    }
+    program.processes = processes;
 }
 
 /// Checks a program. `stop` may be set at any time from another thread; `progress` is called a few times a second.

@@ -61,7 +61,7 @@ pub fn lower(file: &File, source: &str, room: u32) -> Result<Program> {
                 return Err(wrong(m.name.span, "what begins by itself is `void`"));
             }
             let proc = cx.version(Version { class, method, in_atomic: false });
-            processes.push(Process { name: name_of(file, class, m), proc, count: Some(1) });
+            processes.push(Process { name: name_of(file, class, m), proc, count: Some(1), number: None });
         }
     }
     if processes.is_empty() {

@@ -65,7 +65,7 @@ impl<'a> Lower<'a, '_> {
                     span,
                 }));
                 if !self.processes.iter().any(|p| p.name == name) {
-                    self.processes.push(Process { name, proc, count: None });
+                    self.processes.push(Process { name, proc, count: None, number: None });
                 }
             }
             _ => return Ok(None),

@@ -17,7 +17,7 @@ pub(super) struct Body<'a> {
     pub(super) block: &'a ast::Block,
     pub(super) what: BodyKind,
     /// The number that it knows by a name.
-    pub(super) number: Option<(&'a ast::Name, i64)>,
+    pub(super) number: Option<(&'a ast::Name, Number)>,
 }
 
 /// What a body is of.
@@ -459,12 +459,21 @@ fn parse_value(text: &str, span: Span) -> Option<ast::Expr> {
     Some(ast::Expr { node, span })
 }
 
+/// The number of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Number {
+    /// This one.
+    Is(i64),
+    /// Its own, of any number of threads.
+    OfThread,
+}
+
 impl Body<'_> {
     /// What its thread or procedure is called.
     pub(super) fn shown(&self) -> String {
         match self.number {
-            Some((_, n)) => format!("{}[{n}]", self.name.node),
-            None => self.name.node.clone(),
+            Some((_, Number::Is(n))) => format!("{}[{n}]", self.name.node),
+            _ => self.name.node.clone(),
         }
     }
 
@@ -488,8 +497,13 @@ impl Body<'_> {
                 }
             }
         }
-        if let Some((name, n)) = self.number {
-            checker.bind(name, Binding::Number(n));
+        match self.number {
+            Some((name, Number::Is(n))) => checker.bind(name, Binding::Number(n)),
+            // The first local, as there are no parameters.
+            Some((name, Number::OfThread)) => {
+                checker.declare(name, Type::Int, false);
+            }
+            None => {}
         }
         checker.results = signature.map(|s| s.results.clone()).unwrap_or_default();
         let body = checker.block_of(|c| c.statements(self.block));

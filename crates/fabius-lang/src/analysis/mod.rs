@@ -30,7 +30,8 @@ use fabius_trace::Span;
 
 pub use checker::show_type;
 pub use leaving::without_returns;
-pub use walk::{erase_spans, without_spans};
+pub use processes::MOST_NUMBERED;
+pub use walk::{erase_spans, numbered, without_spans};
 
 /// What a program is compiled with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,7 +133,10 @@ fn finish(
     let of_kind = |wanted: fn(BodyKind) -> bool| bodies.iter().enumerate().filter(move |(_, b)| wanted(b.what));
     let buffers = of_kind(|k| k == BodyKind::Buffer).map(|(proc, b)| Entry { name: b.name.node.clone(), proc });
     let processes = bodies.iter().enumerate().filter_map(|(proc, b)| match b.what {
-        BodyKind::Process(count) => Some(Process { name: b.shown(), proc, count }),
+        BodyKind::Process(count) => {
+            let number = b.number.filter(|(_, number)| *number == declare::Number::OfThread).map(|_| 0);
+            Some(Process { name: b.shown(), proc, count, number })
+        }
         _ => None,
     });
     let init = of_kind(|k| k == BodyKind::Init).map(|(proc, _)| proc).next();

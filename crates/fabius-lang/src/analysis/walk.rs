@@ -9,6 +9,8 @@ pub trait Visitor {
     fn record(&mut self, _record: &mut RecordId) {}
     /// A place in the source.
     fn span(&mut self, _span: &mut Span) {}
+    /// An expression, before what is inside of it.
+    fn expr(&mut self, _expr: &mut Expr) {}
 }
 
 /// Walks over the whole program.
@@ -112,6 +114,7 @@ fn place(p: &mut Place, v: &mut impl Visitor) {
 }
 
 fn expr(e: &mut Expr, v: &mut impl Visitor) {
+    v.expr(e);
     v.span(&mut e.span);
     ty(&mut e.ty, v);
     match &mut e.kind {
@@ -137,6 +140,27 @@ impl Visitor for Erase {
     fn span(&mut self, span: &mut Span) {
         *span = Span::default();
     }
+}
+
+/// Reads of a local, which become a number.
+struct Numbers {
+    of: LocalId,
+    number: i64,
+}
+
+impl Visitor for Numbers {
+    fn expr(&mut self, e: &mut Expr) {
+        if matches!(&e.kind, ExprKind::Read(p) if p.base == Base::Local(self.of)) {
+            e.kind = ExprKind::Const(Value::Int(self.number));
+        }
+    }
+}
+
+/// The body of the thread of `process name[i: *]` that has this number: the number stands wherever it reads the local.
+pub fn numbered(proc: &Proc, local: LocalId, number: i64) -> Proc {
+    let mut proc = proc.clone();
+    block(&mut proc.body, &mut Numbers { of: local, number });
+    proc
 }
 
 /// An expression without its places in the source text.

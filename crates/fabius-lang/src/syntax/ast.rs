@@ -147,6 +147,8 @@ pub enum Copies {
     Count(Expr),
     /// `[i in 0..2]`: one for each number, which it knows.
     Numbered { name: Name, lo: Expr, hi: Expr },
+    /// `[i: *]`: any number, each of which knows its own.
+    AnyNumbered { name: Name },
 }
 
 /// What stands in front of `var`.

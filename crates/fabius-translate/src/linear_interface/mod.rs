@@ -72,6 +72,13 @@ pub fn parameterized(
             return Err(alone(what, span));
         }
     }
+    if let Some(process) = source.processes.iter().find(|p| p.count.is_none() && p.number.is_some()) {
+        return Err(Unsupported::new(
+            "threads that know their numbers where there are any number of them",
+            source.procs[process.proc].span,
+            "only threads that are all alike: leave the number out, or verify a fixed number: `--instances`",
+        ));
+    }
     if let Some(buffer) = source.buffers.first() {
         return Err(alone("a task buffer where there are any number of threads", source.procs[buffer.proc].span));
     }

@@ -197,6 +197,11 @@ impl Parser<'_> {
         let copies = if self.peek() == T::Star && self.peek_at(1) == T::RBracket {
             self.bump();
             Copies::Any
+        } else if self.peek() == T::Name && self.peek_at(1) == T::Colon && self.peek_at(2) == T::Star {
+            let name = self.name("the name of the number")?;
+            self.bump();
+            self.bump();
+            Copies::AnyNumbered { name }
         } else if self.peek() == T::Name && self.peek_at(1) == T::Name && self.text_at(1) == "in" {
             self.numbered()?
         } else {
@@ -210,8 +215,8 @@ impl Parser<'_> {
         let name = self.name("the name of the number")?;
         self.bump();
         if self.peek() == T::Star {
-            let help = "threads of `[*]` are all alike; number them in the program, for instance with `fetch_add`";
-            return self.unexpected("the least number", Some(help.into()));
+            let help = format!("any number of threads that know their numbers are `[{}: *]`", name.node);
+            return self.unexpected("the least number", Some(help));
         }
         let lo = self.bound()?;
         self.expect(T::DotDot, "`..` and the greatest number")?;

@@ -167,6 +167,7 @@ impl Printer<'_> {
                         self.put(&format!("{} in ", name.node));
                         self.range(lo, hi);
                     }
+                    Copies::AnyNumbered { name } => self.put(&format!("{}: *", name.node)),
                 }
                 self.put("] ");
                 self.block(body);
