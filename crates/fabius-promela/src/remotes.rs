@@ -4,7 +4,7 @@
 //! goes on unsets it. In the middle of `atomic` nobody can ask.
 
 use crate::ast::{Expr as Tree, File, Name, Proctype};
-use crate::graph::{Graph, NodeId};
+use crate::graph::{Before, Graph, NodeId};
 use crate::lower::*;
 use crate::refusal::{Refusal, Result, unsupported, wrong};
 use fabius_lang::build::*;
@@ -18,8 +18,8 @@ const NOWHERE: Span = Span { start: 0, end: 0 };
 pub struct Labels {
     entry: NodeId,
     at: HashMap<String, NodeId>,
-    /// Those at which nobody stands.
-    first: Vec<String>,
+    /// Those at which nobody stands, and in front of what they are.
+    unseen: Vec<(String, Before)>,
 }
 
 impl Lower {
@@ -39,7 +39,7 @@ impl Lower {
         let all: Vec<(String, NodeId)> =
             self.body.labels.iter().map(|(name, (node, _))| (name.clone(), *node)).collect();
         let at = all.into_iter().map(|(name, node)| Ok((name, self.resolved(node)?))).collect::<Result<_>>()?;
-        Ok(Labels { entry: graph.entry, at, first: std::mem::take(&mut self.body.first_labels) })
+        Ok(Labels { entry: graph.entry, at, unseen: std::mem::take(&mut self.body.unseen_labels) })
     }
 
     /// Whether a process stands at a label.
@@ -94,9 +94,16 @@ impl Lower {
             if self.is_run.contains(name) {
                 return Err(of_run(label.span));
             }
-            if labels.first.contains(&label.text) {
-                return Err(unsupported(label.span, "a look at a label of the first statement of an option")
-                    .help("put the label behind that statement, in front of `skip`"));
+            match labels.unseen.iter().find(|(unseen, _)| *unseen == label.text) {
+                Some((_, Before::Jump)) => {
+                    return Err(unsupported(label.span, "a look at a label in front of `goto` or `break`")
+                        .help("write `skip` between the two"));
+                }
+                Some(_) => {
+                    return Err(unsupported(label.span, "a look at a label of the first statement of an option")
+                        .help("put the label behind that statement, in front of `skip`"));
+                }
+                None => {}
             }
             let first = self.running[name].first;
             let me = match self.count {

@@ -3,7 +3,7 @@
 use crate::ast::{Decl, Expr as Tree, ExprKind as Kind, Init, Lvalue, Name, Stmt as Statement, StmtKind as Form};
 use crate::channels::Operation;
 use crate::emit::{any, globals_of};
-use crate::graph::{END, Edge, Graph, Node, NodeId, Stands};
+use crate::graph::{Before, END, Edge, Graph, Node, NodeId, Stands};
 use crate::lower::*;
 use crate::refusal::{Result, unsupported, wrong};
 use fabius_lang::build::*;
@@ -132,7 +132,13 @@ impl Lower {
         }
     }
 
-    fn label(&mut self, label: &Name, at: NodeId) -> Result<()> {
+    /// A jump is no step, unless it is marked as progress: other ways to where it leads are not.
+    fn jumps(&mut self, jump: &Statement, at: NodeId, to: NodeId, stands: Stands) {
+        let is_progress = jump.labels.iter().any(|label| label.text.starts_with("progress"));
+        self.passes(at, to, if is_progress { Stands::First } else { stands }, jump.span);
+    }
+
+    fn label(&mut self, label: &Name, at: NodeId, before: Before) -> Result<()> {
         let node = self.labelled(&label.text);
         if let Some((_, met)) = self.body.labels.get_mut(&label.text)
             && met.replace(label.span).is_some()
@@ -141,10 +147,24 @@ impl Lower {
                 .help("in an inline macro that is called twice, write the loop with `do`"));
         }
         self.body.same.insert(node, at);
-        if label.text.starts_with("end") {
+        let (ends, progress) = (label.text.starts_with("end"), label.text.starts_with("progress"));
+        if before == Before::Option && (ends || progress) {
+            // SPIN says of one such label that the whole selection has it, and of another that nothing has.
+            let what =
+                format!("a label `{}` of the first statement of an option", if ends { "end" } else { "progress" });
+            return Err(unsupported(label.span, what).help(match ends {
+                true => "put it in front of the selection",
+                false => "put it behind that statement, in front of `skip`",
+            }));
+        }
+        if before != Before::Statement {
+            self.body.unseen_labels.push((label.text.clone(), before));
+        }
+        // Nobody waits in front of a jump.
+        if ends && before != Before::Jump {
             self.body.nodes[at].end = true;
         }
-        if label.text.starts_with("progress") {
+        if progress {
             self.body.nodes[at].progress = true;
         }
         if label.text.starts_with("accept") {
@@ -167,11 +187,13 @@ impl Lower {
         if self.body.nodes[at].span == Span::default() {
             self.body.nodes[at].span = span;
         }
+        let before = match (stands, &s.kind) {
+            (Stands::First, _) => Before::Option,
+            (Stands::Alone, Form::Goto(_) | Form::Break) => Before::Jump,
+            (Stands::Alone, _) => Before::Statement,
+        };
         for label in &s.labels {
-            self.label(label, at)?;
-            if stands == Stands::First {
-                self.body.first_labels.push(label.text.clone());
-            }
+            self.label(label, at, before)?;
         }
         match &s.kind {
             Form::Declare(decls) => return self.declared_late(decls, at, next, stands),
@@ -218,11 +240,11 @@ impl Lower {
             Form::Goto(label) => {
                 let to = self.labelled(&label.text);
                 self.body.jumps.push((label.clone(), at));
-                self.passes(at, to, stands, span);
+                self.jumps(s, at, to, stands);
             }
             Form::Break => {
                 let to = self.body.breaks.last().copied().ok_or_else(|| wrong(span, "`break` outside of `do`"))?;
-                self.passes(at, to, stands, span);
+                self.jumps(s, at, to, stands);
             }
             Form::Send(channel, sorted, args) => {
                 let operation = self.send(channel, *sorted, args, span)?;
@@ -305,8 +327,7 @@ impl Lower {
                 return Err(wrong(second[0].span, "a second `else`"));
             }
             for label in &first.labels {
-                self.label(label, at)?;
-                self.body.first_labels.push(label.text.clone());
+                self.label(label, at, Before::Option)?;
             }
             if self.body.nodes[at].edges[from..].iter().any(|e| e.meet.is_some()) {
                 return Err(unsupported(first.span, "`else` beside a channel without room"));

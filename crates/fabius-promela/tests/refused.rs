@@ -82,6 +82,24 @@ fn what_has_no_meaning_here_is_refused_with_its_place() {
             "behind",
         ),
         (
+            "byte x; active proctype p() { l: goto m; m: x == 1 } ltl f { <> p@l }",
+            "a look at a label in front of `goto` or `break`",
+            "1:67",
+            "skip",
+        ),
+        (
+            "byte x; init { do :: x == 2 :: end: x == 3; x = 1 od }",
+            "a label `end` of the first statement of an option",
+            "1:32",
+            "in front of the selection",
+        ),
+        (
+            "byte x; init { do :: x = 2 :: progress: x = 3; x = 1 od }",
+            "a label `progress` of the first statement of an option",
+            "1:31",
+            "behind",
+        ),
+        (
             "active proctype p() { byte x; x = 1 } active proctype q() { p[0]:x == 1 }",
             "a look into another process",
             "1:61",
@@ -165,6 +183,22 @@ fn what_has_no_meaning_here_is_refused_with_its_place() {
         assert!(said.contains(&format!("x.pml:{place}\n")), "{source}\n{said}");
         assert!(help.is_empty() || said.contains("help:") && said.contains(help), "{source}\n{said}");
     }
+}
+
+#[test]
+fn long_formulas_are_refused() {
+    let refused = |formula: &str, message: &str| {
+        let source = format!("byte x; init {{ x = 1 }} ltl p {{ {formula} }}");
+        let said = compiled(&source).expect_err(formula);
+        assert!(said.contains(message) && said.contains("x.pml:1:"), "{said}");
+    };
+    // What is beside these is repeated.
+    refused(&vec!["(x == 0)"; 60].join(" <-> "), "a formula of more than 1000 parts");
+    refused(&("(x == 0) W (".repeat(60) + "[] (x == 1)" + &")".repeat(60)), "a formula of more than 1000 parts");
+    refused(&vec!["(x == 0)"; 50_000].join(" && "), "a formula of more than 1000 parts");
+    refused(&format!("({})", vec!["x == 0"; 50_000].join(" && ")), "more than 1000 operands in a row");
+    let untils: Vec<String> = (0..15).map(|n| format!("(x == {n}) U (")).collect();
+    refused(&(untils.concat() + "x == 15" + &")".repeat(15)), "a formula of so many parts");
 }
 
 #[test]

@@ -7,6 +7,9 @@
 mod common;
 
 use common::{Said, Spin, answer, compiled, folder, is_there, spin};
+use fabius_trace::Verdict;
+use fabius_verify::{Plan, check, program_id};
+use std::sync::atomic::AtomicBool;
 
 /// A program: its name, its text, what SPIN says of it, and the states that SPIN stores if no process ends and none has
 /// variables that are dead, so that the two have the same.
@@ -28,6 +31,12 @@ const fn same(name: &'static str, said: Said, states: u64, source: &'static str)
 use Said::{Bug, None as Fine};
 
 const CASES: &[Case] = &[
+    case("an `end` in front of a jump", Bug, "byte x; active proctype p() { x = 1; end: goto l; l: x == 2 }"),
+    case(
+        "an `end` in front of `break`",
+        Bug,
+        "byte x; active proctype p() { do :: x == 0; x = 1; end: break od; x == 2 }",
+    ),
     case(
         "who may send and receive at one place does not meet itself",
         Bug,
@@ -773,4 +782,19 @@ fn spin_says_what_stands_beside_the_programs() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_jump_that_is_progress_leaves_other_ways_as_they_are() {
+    let said = |source: &str| {
+        let program = compiled(source).expect(source);
+        let plan = Plan { livelock: true, ..Plan::default() };
+        let id = program_id("", &program.source, &[], &[]);
+        let report = check(&program, &id, &plan, &AtomicBool::new(false), &|_| {}).expect(source);
+        matches!(report.verdict, Verdict::Bug { .. })
+    };
+    // As SPIN says with `-DNP` and `-l`.
+    assert!(said("byte x; init { l: if :: x = 1; goto l :: x = 2; progress: goto l fi }"));
+    assert!(!said("byte x; init { l: if :: x = 1; progress: goto l :: x = 2; progress1: goto l fi }"));
+    assert!(said("byte x; init { do :: x = 1 :: x = 2; progress: break od; do :: x = 3 od }"));
 }

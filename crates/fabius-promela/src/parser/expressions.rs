@@ -1,6 +1,6 @@
 //! Expressions.
 
-use super::Parser;
+use super::{LONGEST, Parser};
 use crate::ast::*;
 use crate::lexer::Kind;
 use crate::refusal::{Result, strange, unsupported};
@@ -34,9 +34,15 @@ impl Parser {
         let Some(operators) = BINARY.get(level) else { return self.unary() };
         let from = self.at;
         let mut left = self.binary(level + 1)?;
+        let mut operands = 1;
         while let Kind::Sign(sign) = self.peek().kind {
             if !operators.contains(&sign) {
                 break;
+            }
+            operands += 1;
+            if operands > LONGEST {
+                return Err(unsupported(self.peek().span, format!("more than {LONGEST} operands in a row"))
+                    .help("put halves of them into parentheses"));
             }
             self.next();
             let right = self.binary(level + 1)?;

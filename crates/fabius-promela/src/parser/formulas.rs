@@ -7,12 +7,16 @@ use crate::ast::*;
 use crate::lexer::Kind;
 use crate::refusal::{Result, strange, unsupported, wrong};
 
+/// Most parts of a formula.
+const MOST_PARTS: usize = 1000;
+
 impl Parser {
     pub(super) fn ltl(&mut self, file: &mut File) -> Result<()> {
         let word = self.next();
         let name = if self.is("{") { Name { text: "ltl".into(), span: word.span } } else { self.name()? };
         self.expect("{")?;
         let from = self.at;
+        self.parts = 0;
         let formula = self.implication()?;
         let span = self.since(from);
         if !self.is("}") {
@@ -23,7 +27,18 @@ impl Parser {
         Ok(())
     }
 
+    /// Counts parts of a formula.
+    fn more_parts(&mut self, count: usize) -> Result<()> {
+        self.parts += count;
+        match self.parts > MOST_PARTS {
+            false => Ok(()),
+            true => Err(unsupported(self.peek().span, format!("a formula of more than {MOST_PARTS} parts"))
+                .help("make several formulas of it; `<->` and `W` repeat what stands beside them")),
+        }
+    }
+
     fn implication(&mut self) -> Result<Ltl> {
+        let before = self.parts;
         let mut left = self.deeper(Self::disjunction)?;
         loop {
             if self.take("->") || self.take("implies") {
@@ -32,6 +47,7 @@ impl Parser {
             } else if self.is("<") && self.ahead(1).is("->") || self.is("equivalent") {
                 self.at += if self.is("<") { 2 } else { 1 };
                 let right = self.deeper(Self::disjunction)?;
+                self.more_parts(self.parts - before)?;
                 let both = Ltl::And(left.clone().into(), right.clone().into());
                 let none = Ltl::And(Ltl::Not(left.into()).into(), Ltl::Not(right.into()).into());
                 left = Ltl::Or(both.into(), none.into());
@@ -65,7 +81,9 @@ impl Parser {
             } else if self.take("V") || self.take("release") {
                 left = Ltl::Release(left.into(), self.temporal()?.into());
             } else if self.take("W") || self.take("weakuntil") {
+                let before = self.parts;
                 let right = self.temporal()?;
+                self.more_parts(self.parts - before)?;
                 left = Ltl::Release(right.clone().into(), Ltl::Or(left.into(), right.into()).into());
             } else {
                 return Ok(left);
@@ -74,6 +92,7 @@ impl Parser {
     }
 
     fn temporal(&mut self) -> Result<Ltl> {
+        self.more_parts(1)?;
         let span = self.peek().span;
         if self.is("[") && self.ahead(1).is("]") {
             self.at += 2;

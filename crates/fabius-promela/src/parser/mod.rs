@@ -12,6 +12,8 @@ use std::collections::HashMap;
 
 /// How deep statements and expressions may stand inside of each other.
 const DEEPEST: usize = 200;
+/// Most operands of one expression next to each other.
+const LONGEST: usize = 1000;
 /// How many calls of inline macros are written out.
 const MOST_CALLS: usize = 20_000;
 
@@ -33,6 +35,8 @@ struct Parser {
     proctypes: Vec<String>,
     calls: usize,
     depth: usize,
+    /// The parts of the formula that is being read, those that are repeated as often as they are.
+    parts: usize,
 }
 
 /// The syntax tree of a program.
@@ -45,7 +49,7 @@ pub fn parse(tokens: Vec<Token>) -> Result<File> {
     let named = tokens.windows(2).filter(|two| two[0].is("proctype"));
     let proctypes = named.filter_map(|two| two[1].word().map(String::from)).collect();
     let (inlines, typedefs) = (HashMap::new(), Vec::new());
-    let mut parser = Parser { tokens, at: 0, end, inlines, typedefs, proctypes, calls: 0, depth: 0 };
+    let mut parser = Parser { tokens, at: 0, end, inlines, typedefs, proctypes, calls: 0, depth: 0, parts: 0 };
     let mut file = File::default();
     while !parser.is_at_end() {
         parser.unit(&mut file)?;
