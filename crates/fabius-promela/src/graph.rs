@@ -36,16 +36,6 @@ pub enum Stands {
     First,
 }
 
-/// What a label is in front of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Before {
-    Statement,
-    /// The first statement of an option: who stands there is in front of all options.
-    Option,
-    /// A jump: who stands there is where it leads.
-    Jump,
-}
-
 /// One statement of a process.
 #[derive(Clone, Debug)]
 pub struct Edge {

@@ -1,7 +1,7 @@
 //! What is known of the program while it is lowered, and of the process that is being lowered.
 
 use crate::ast::{Decl, Lvalue, Name, Ty};
-use crate::graph::{Before, Node, NodeId};
+use crate::graph::{Node, NodeId};
 use crate::refusal::{Result, unsupported, wrong};
 use fabius_lang::build::*;
 use fabius_lang::program::*;
@@ -122,10 +122,12 @@ pub struct Body {
     pub nodes: Vec<Node>,
     /// Nodes that are others.
     pub same: HashMap<NodeId, NodeId>,
+    /// Those of them in front of jumps.
+    pub passed: HashSet<NodeId>,
     /// Nodes of labels, and where these are written if they have been met.
     pub labels: HashMap<String, (NodeId, Option<Span>)>,
-    /// Labels at which nobody stands, and in front of what they are.
-    pub unseen_labels: Vec<(String, Before)>,
+    /// Labels in front of the first statement of an option, where nobody stands who is in front of all options.
+    pub first_labels: Vec<String>,
     /// Jumps, for labels that are nowhere.
     pub jumps: Vec<(Name, NodeId)>,
     /// Where `break` leads to.

@@ -4,7 +4,7 @@
 //! goes on unsets it. In the middle of `atomic` nobody can ask.
 
 use crate::ast::{Expr as Tree, File, Name, Proctype};
-use crate::graph::{Before, Graph, NodeId};
+use crate::graph::{Graph, NodeId};
 use crate::lower::*;
 use crate::refusal::{Refusal, Result, unsupported, wrong};
 use fabius_lang::build::*;
@@ -18,8 +18,10 @@ const NOWHERE: Span = Span { start: 0, end: 0 };
 pub struct Labels {
     entry: NodeId,
     at: HashMap<String, NodeId>,
-    /// Those at which nobody stands, and in front of what they are.
-    unseen: Vec<(String, Before)>,
+    /// Those of first statements of options, at which nobody stands.
+    first: Vec<String>,
+    /// Those of jumps: who stands there is where these lead.
+    jumps: Vec<String>,
 }
 
 impl Lower {
@@ -38,8 +40,10 @@ impl Lower {
     pub fn labels(&mut self, graph: &Graph) -> Result<Labels> {
         let all: Vec<(String, NodeId)> =
             self.body.labels.iter().map(|(name, (node, _))| (name.clone(), *node)).collect();
-        let at = all.into_iter().map(|(name, node)| Ok((name, self.resolved(node)?))).collect::<Result<_>>()?;
-        Ok(Labels { entry: graph.entry, at, unseen: std::mem::take(&mut self.body.unseen_labels) })
+        let at = all.iter().map(|(name, node)| Ok((name.clone(), self.resolved(*node)?))).collect::<Result<_>>()?;
+        let is_jump = |node: &NodeId| self.body.same.get(node).is_some_and(|at| self.body.passed.contains(at));
+        let jumps = all.iter().filter(|(_, node)| is_jump(node)).map(|(name, _)| name.clone()).collect();
+        Ok(Labels { entry: graph.entry, at, first: std::mem::take(&mut self.body.first_labels), jumps })
     }
 
     /// Whether a process stands at a label.
@@ -94,16 +98,13 @@ impl Lower {
             if self.is_run.contains(name) {
                 return Err(of_run(label.span));
             }
-            match labels.unseen.iter().find(|(unseen, _)| *unseen == label.text) {
-                Some((_, Before::Jump)) => {
-                    return Err(unsupported(label.span, "a look at a label in front of `goto` or `break`")
-                        .help("write `skip` between the two"));
-                }
-                Some(_) => {
-                    return Err(unsupported(label.span, "a look at a label of the first statement of an option")
-                        .help("put the label behind that statement, in front of `skip`"));
-                }
-                None => {}
+            if labels.first.contains(&label.text) {
+                return Err(unsupported(label.span, "a look at a label of the first statement of an option")
+                    .help("put the label behind that statement, in front of `skip`"));
+            }
+            if labels.jumps.contains(&label.text) {
+                return Err(unsupported(label.span, "a look at a label in front of `goto` or `break`")
+                    .help("write `skip` between the two"));
             }
             let first = self.running[name].first;
             let me = match self.count {

@@ -3,7 +3,7 @@
 use crate::ast::{Decl, Expr as Tree, ExprKind as Kind, Init, Lvalue, Name, Stmt as Statement, StmtKind as Form};
 use crate::channels::Operation;
 use crate::emit::{any, globals_of};
-use crate::graph::{Before, END, Edge, Graph, Node, NodeId, Stands};
+use crate::graph::{END, Edge, Graph, Node, NodeId, Stands};
 use crate::lower::*;
 use crate::refusal::{Result, unsupported, wrong};
 use fabius_lang::build::*;
@@ -27,7 +27,8 @@ impl Lower {
         let mut nodes = std::mem::take(&mut self.body.nodes);
         for node in 0..nodes.len() {
             let to = self.resolved(node)?;
-            nodes[to].end |= nodes[node].end;
+            // Nobody waits in front of a jump.
+            nodes[to].end |= nodes[node].end && !self.body.passed.contains(&node);
             nodes[to].progress |= nodes[node].progress;
         }
         for node in &mut nodes {
@@ -127,18 +128,16 @@ impl Lower {
     /// Nothing is done between two nodes.
     fn passes(&mut self, at: NodeId, to: NodeId, stands: Stands, span: Span) {
         match stands {
-            Stands::Alone => drop(self.body.same.insert(at, to)),
-            Stands::First => self.edge(at, None, Block::new(), to, span),
+            // Other ways to where it leads are no progress.
+            Stands::Alone if !self.body.nodes[at].progress => {
+                self.body.same.insert(at, to);
+                self.body.passed.insert(at);
+            }
+            _ => self.edge(at, None, Block::new(), to, span),
         }
     }
 
-    /// A jump is no step, unless it is marked as progress: other ways to where it leads are not.
-    fn jumps(&mut self, jump: &Statement, at: NodeId, to: NodeId, stands: Stands) {
-        let is_progress = jump.labels.iter().any(|label| label.text.starts_with("progress"));
-        self.passes(at, to, if is_progress { Stands::First } else { stands }, jump.span);
-    }
-
-    fn label(&mut self, label: &Name, at: NodeId, before: Before) -> Result<()> {
+    fn label(&mut self, label: &Name, at: NodeId, stands: Stands) -> Result<()> {
         let node = self.labelled(&label.text);
         if let Some((_, met)) = self.body.labels.get_mut(&label.text)
             && met.replace(label.span).is_some()
@@ -148,7 +147,7 @@ impl Lower {
         }
         self.body.same.insert(node, at);
         let (ends, progress) = (label.text.starts_with("end"), label.text.starts_with("progress"));
-        if before == Before::Option && (ends || progress) {
+        if stands == Stands::First && (ends || progress) {
             // SPIN says of one such label that the whole selection has it, and of another that nothing has.
             let what =
                 format!("a label `{}` of the first statement of an option", if ends { "end" } else { "progress" });
@@ -157,11 +156,10 @@ impl Lower {
                 false => "put it behind that statement, in front of `skip`",
             }));
         }
-        if before != Before::Statement {
-            self.body.unseen_labels.push((label.text.clone(), before));
+        if stands == Stands::First {
+            self.body.first_labels.push(label.text.clone());
         }
-        // Nobody waits in front of a jump.
-        if ends && before != Before::Jump {
+        if ends {
             self.body.nodes[at].end = true;
         }
         if progress {
@@ -187,13 +185,8 @@ impl Lower {
         if self.body.nodes[at].span == Span::default() {
             self.body.nodes[at].span = span;
         }
-        let before = match (stands, &s.kind) {
-            (Stands::First, _) => Before::Option,
-            (Stands::Alone, Form::Goto(_) | Form::Break) => Before::Jump,
-            (Stands::Alone, _) => Before::Statement,
-        };
         for label in &s.labels {
-            self.label(label, at, before)?;
+            self.label(label, at, stands)?;
         }
         match &s.kind {
             Form::Declare(decls) => return self.declared_late(decls, at, next, stands),
@@ -240,11 +233,11 @@ impl Lower {
             Form::Goto(label) => {
                 let to = self.labelled(&label.text);
                 self.body.jumps.push((label.clone(), at));
-                self.jumps(s, at, to, stands);
+                self.passes(at, to, stands, span);
             }
             Form::Break => {
                 let to = self.body.breaks.last().copied().ok_or_else(|| wrong(span, "`break` outside of `do`"))?;
-                self.jumps(s, at, to, stands);
+                self.passes(at, to, stands, span);
             }
             Form::Send(channel, sorted, args) => {
                 let operation = self.send(channel, *sorted, args, span)?;
@@ -327,7 +320,7 @@ impl Lower {
                 return Err(wrong(second[0].span, "a second `else`"));
             }
             for label in &first.labels {
-                self.label(label, at, Before::Option)?;
+                self.label(label, at, Stands::First)?;
             }
             if self.body.nodes[at].edges[from..].iter().any(|e| e.meet.is_some()) {
                 return Err(unsupported(first.span, "`else` beside a channel without room"));

@@ -33,6 +33,11 @@ use Said::{Bug, None as Fine};
 const CASES: &[Case] = &[
     case("an `end` in front of a jump", Bug, "byte x; active proctype p() { x = 1; end: goto l; l: x == 2 }"),
     case(
+        "an `end` in front of a block that begins with a jump",
+        Bug,
+        "byte x; inline f() { goto l } active proctype p() { x = 1; end: f(); x = 3; l: x == 2 }",
+    ),
+    case(
         "an `end` in front of `break`",
         Bug,
         "byte x; active proctype p() { do :: x == 0; x = 1; end: break od; x == 2 }",
