@@ -159,3 +159,132 @@ int fabius__ffs(int x) {
 unsigned fabius__bswap32(unsigned x) {
     return x << 24 | (x & 0xff00) << 8 | (x >> 8 & 0xff00) | x >> 24;
 }
+int fabius__vsnprintf(char *to, unsigned long room, const char *f, __builtin_va_list ap) {
+    unsigned long n = 0, i = 0;
+    for (char c = f[i++]; c; c = f[i++]) {
+        if (c != '%') {
+            if (n + 1 < room)
+                to[n] = c;
+            n++;
+            continue;
+        }
+        char digits[32];
+        int left = 0, zero = 0, longs = 0, some = 0, at = 32, width = 0, most = -1, before = 0;
+        char sign = 0;
+        const char *text = 0;
+        c = f[i++];
+        for (;; c = f[i++]) {
+            if (c == '-')
+                left = 1;
+            else if (c == '0')
+                zero = 1;
+            else if (c == '+' || c == ' ' && !sign)
+                sign = c;
+            else
+                break;
+        }
+        if (c == '*') {
+            width = __builtin_va_arg(ap, int);
+            c = f[i++];
+            if (width < 0) {
+                left = 1;
+                width = -width;
+            }
+        }
+        for (; c >= '0' && c <= '9'; c = f[i++])
+            width = width * 10 + (c - '0');
+        if (c == '.') {
+            most = 0;
+            c = f[i++];
+            if (c == '*') {
+                most = __builtin_va_arg(ap, int);
+                c = f[i++];
+            }
+            for (; c >= '0' && c <= '9'; c = f[i++])
+                most = most * 10 + (c - '0');
+        }
+        for (; c == 'l' || c == 'z' || c == 'j' || c == 't' || c == 'h'; c = f[i++])
+            longs += c == 'h' ? -1 : c == 'j' ? 2 : 1;
+        if (c == 's') {
+            text = __builtin_va_arg(ap, const char *);
+            while ((most < 0 || some < most) && text[some])
+                some++;
+            sign = zero = 0;
+        } else if (c == 'c' || c == '%') {
+            digits[--at] = c == 'c' ? __builtin_va_arg(ap, int) : '%';
+            some = 1;
+            sign = zero = 0;
+        } else {
+            unsigned long long u = 0;
+            unsigned base = c == 'x' || c == 'X' ? 16 : c == 'o' ? 8 : 10;
+            if (most >= 0 || c != 'd' && c != 'i' && c != 'u' && c != 'x' && c != 'X' && c != 'o')
+                __builtin_unreachable();
+            if (c == 'd' || c == 'i') {
+                long long v = 0;
+                if (longs > 1)
+                    v = __builtin_va_arg(ap, long long);
+                else if (longs > 0)
+                    v = __builtin_va_arg(ap, long);
+                else
+                    v = __builtin_va_arg(ap, int);
+                if (longs < 0)
+                    v = longs < -1 ? (signed char)v : (short)v;
+                if (v < 0)
+                    sign = '-';
+                u = v < 0 ? -(unsigned long long)v : v;
+            } else {
+                if (longs > 1)
+                    u = __builtin_va_arg(ap, unsigned long long);
+                else if (longs > 0)
+                    u = __builtin_va_arg(ap, unsigned long);
+                else
+                    u = __builtin_va_arg(ap, unsigned);
+                if (longs < 0)
+                    u = longs < -1 ? (unsigned char)u : (unsigned short)u;
+                sign = 0;
+            }
+            do {
+                unsigned digit = u % base;
+                digits[--at] = digit < 10 ? '0' + digit : (c == 'X' ? 'A' : 'a') + (digit - 10);
+                u = u / base;
+                some++;
+            } while (u);
+        }
+        before = width - some - (sign != 0);
+        for (int k = before; !left && !zero && k > 0; k--, n++)
+            if (n + 1 < room)
+                to[n] = ' ';
+        if (sign) {
+            if (n + 1 < room)
+                to[n] = sign;
+            n++;
+        }
+        for (int k = before; !left && zero && k > 0; k--, n++)
+            if (n + 1 < room)
+                to[n] = '0';
+        for (int k = 0; k < some; k++, n++)
+            if (n + 1 < room)
+                to[n] = text ? text[k] : digits[at + k];
+        for (int k = before; left && k > 0; k--, n++)
+            if (n + 1 < room)
+                to[n] = ' ';
+    }
+    if (room)
+        to[n < room ? n : room - 1] = 0;
+    return n;
+}
+int fabius__snprintf(char *to, unsigned long room, const char *f, ...) {
+    __builtin_va_list ap;
+    __builtin_va_start(ap, f);
+    int n = fabius__vsnprintf(to, room, f, ap);
+    __builtin_va_end(ap);
+    return n;
+}
+int fabius__vsprintf(char *to, const char *f, __builtin_va_list ap) { return fabius__vsnprintf(to, -1, f, ap); }
+int fabius__sprintf(char *to, const char *f, ...) {
+    __builtin_va_list ap;
+    __builtin_va_start(ap, f);
+    int n = fabius__vsnprintf(to, -1, f, ap);
+    __builtin_va_end(ap);
+    return n;
+}

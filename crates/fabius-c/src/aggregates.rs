@@ -121,11 +121,11 @@ impl<'a> Lower<'a, '_> {
                 fields.push(Member { name, ty, width, align });
             }
         }
-        // A flexible array has no elements.
-        if let Some(Member { ty: ty @ CType::Array(_, None), .. }) = fields.last_mut()
+        // A flexible array; GNU C knows it as one of length 0. Of a union it has no elements.
+        if let Some(Member { ty: ty @ CType::Array(_, None | Some(0)), .. }) = fields.last_mut()
             && let CType::Array(of, _) = ty.clone()
         {
-            *ty = CType::Array(of, Some(0));
+            *ty = CType::Array(of, union.then_some(0));
         }
         if self.session.types.structs[*id].fields.is_none()
             && let Err(name) = self.session.types.define(*id, fields, if packed { 1 } else { pack }, least)

@@ -3,7 +3,7 @@
 use crate::attributes::{ALIGNMENT, Asks, Attribute};
 use crate::core::*;
 use crate::expressions::SECTIONS;
-use crate::library::string_functions;
+use crate::library::{Ending, string_functions};
 use crate::lines::Lines;
 use crate::lower::*;
 use crate::memory::Facts;
@@ -85,7 +85,7 @@ pub fn load(files: &[PathBuf], options: &Options) -> std::result::Result<Loaded,
     };
     let layouts = taken.map_err(|refusal| refuse(vec![refusal]))?;
     let parsed = parse(text, &lines).map_err(|refusal| refuse(vec![refusal]))?;
-    let types = Types { model: options.model, ..Types::default() };
+    let types = Types { model: options.model, flexible: options.limits.elements, ..Types::default() };
     let mut session = Session { types, layouts, ..Session::default() };
     for _ in 0..PASSES {
         match pass(&lines, &parsed, &mut session, options) {
@@ -269,7 +269,7 @@ impl<'a> Lower<'a, '_> {
         let at = Span::default();
         self.push(StmtKind::Call(results.into_iter().collect(), proc, values), at);
         self.run_handlers(at)?;
-        self.look_for_leaks(span);
+        self.look_for_leaks(Ending::MainReturns, span);
         // The process ends with `main`: threads that still run are stopped.
         if let Some(children) = self.global_names.get(CHILDREN).copied() {
             let left = binary(BinaryOp::Ne, read(self.global(children, span)), constant(0, INT, span));

@@ -414,23 +414,13 @@ impl<'a> Lower<'a, '_> {
         // What is evaluated for it is no part of the function that uses it first.
         let outer = std::mem::take(&mut self.body);
         let scopes: Vec<_> = self.scopes.drain(1..).collect();
-        // Where its address is taken, each thread has one by its number.
-        let in_memory = per_thread && self.session.facts.escaped.iter().any(|(key, _)| *key == name);
-        if in_memory {
-            let pool = Pool { slots: self.threads(), stride: 0, elements: None, allocated: None };
-            if let Err(e) = self.make_object(&name, &name, &ty, Some(pool), Birth::Set, span) {
-                self.errors.push(e);
-            }
-        }
-        let made = self.make_static(&name.clone(), &name, &mut ty, init, span);
+        let made = match per_thread {
+            true => self.make_per_thread(&name, &name, &mut ty, init, span),
+            false => self.make_static(&name, &name, &mut ty, init, span),
+        };
         self.scopes.extend(scopes);
         self.body = outer;
         let id = made?;
-        if in_memory {
-            self.same_in_all_slots(id);
-        } else if per_thread {
-            self.make_per_thread(id);
-        }
         self.declared[index].object = Some(id);
         Ok(id)
     }
@@ -479,13 +469,40 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// `_Thread_local`.
-    pub fn make_per_thread(&mut self, id: ObjectId) {
-        let Parts::Globals(ids) = &self.objects[id].parts else { return };
+    /// `_Thread_local`: where its address is taken, each thread has one in memory, by its number.
+    pub fn make_per_thread(
+        &mut self,
+        key: &str,
+        name: &str,
+        ty: &mut CType,
+        init: Option<&'a Node<ast::Initializer>>,
+        span: Span,
+    ) -> Result<ObjectId> {
+        let in_memory = self.session.facts.escaped.iter().any(|(escaped, _)| escaped == key);
+        if in_memory {
+            self.make_for_threads(key, name, ty, span)?;
+        }
+        let id = self.make_static(key, name, ty, init, span)?;
+        if let Some(known) = self.found_known.get_mut(key) {
+            known.kind = Kind::Thread;
+        }
+        if in_memory {
+            self.same_in_all_slots(id);
+            return Ok(id);
+        }
+        let Parts::Globals(ids) = &self.objects[id].parts else { return Ok(id) };
         for g in ids {
             self.globals[*g].per_thread = true;
             self.globals[*g].class = Class::Data;
         }
+        Ok(id)
+    }
+
+    /// A static variable of which each thread has one in memory.
+    pub fn make_for_threads(&mut self, key: &str, name: &str, ty: &CType, span: Span) -> Result<ObjectId> {
+        let pool =
+            Pool { slots: self.threads(), stride: 0, elements: None, allocated: None, in_frame: None, lengths: None };
+        self.make_object(key, name, ty, Some(pool), Birth::Set, span)
     }
 
     /// A string literal as an array.

@@ -96,6 +96,13 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
+    fn is_not_flexible(&self, ty: &CType, span: Span) -> Result<()> {
+        match ty {
+            CType::Array(_, None) => unsupported(span, "an initial value of a flexible array is not taken"),
+            _ => Ok(()),
+        }
+    }
+
     /// Items of a list from `at` on for the parts of an aggregate; all of them if the braces are its own.
     fn list(
         &mut self,
@@ -162,6 +169,7 @@ impl<'a> Lower<'a, '_> {
                         }
                     }
                 }
+                self.is_not_flexible(&ty, span)?;
                 for copy in copies {
                     self.initializer(&ty, &item.node.initializer, copy, out)?;
                 }
@@ -176,6 +184,9 @@ impl<'a> Lower<'a, '_> {
                     let s = &self.types().structs[*id];
                     // Of a union only one.
                     let field = s.fields.as_ref().and_then(|f| f.get(next as usize)).filter(|_| !s.union || next == 0);
+                    if let Some(ty) = field.map(|f| f.ty.clone()) {
+                        self.is_not_flexible(&ty, span)?;
+                    }
                     field.map(|f| ((false, next), f.ty.clone()))
                 }
                 _ => None,

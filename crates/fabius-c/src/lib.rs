@@ -5,6 +5,7 @@
 //! is refused, is said in `docs/c.md`.
 
 mod aggregates;
+mod allocated;
 mod assemble;
 mod attributes;
 mod birth;

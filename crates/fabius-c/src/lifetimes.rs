@@ -89,12 +89,13 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// The body of a function, in front of whose ends its locals end.
+    /// The body of a function, in front of whose ends its locals end, and what it has from `alloca`.
     pub fn ending(&mut self, body: Block, span: Span) -> Block {
-        if self.body.alive.is_empty() {
+        if self.body.alive.is_empty() && self.body.allocas.is_empty() {
             return body;
         }
         self.body.out = Block::new();
+        self.ends_allocas(span);
         self.ends_from(0, span);
         let ends = std::mem::take(&mut self.body.out);
         let mut body = in_front_of_returns(body, &ends);

@@ -73,6 +73,8 @@ pub(crate) struct Known {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
     Static,
+    /// Static; each thread has one.
+    Thread,
     /// A local of this function.
     Frame(String),
 }
@@ -214,6 +216,8 @@ pub(crate) struct Body<'a> {
     pub first: Block,
     /// Of which objects some of them are parts, with their fields.
     pub parts: Vec<(LocalId, (String, Vec<usize>))>,
+    /// Pools that its `alloca` uses, and the first slot of each that is not used where it begins.
+    pub allocas: Vec<(ObjectId, LocalId)>,
     /// Whether it has arrays whose length is not constant.
     pub variable_lengths: bool,
 }
@@ -596,7 +600,14 @@ impl<'a> Lower<'a, '_> {
                 .map_err(|e: Refusal| e.help("allocate it with `malloc`, or make it global"));
         }
         let threads = self.runs_in_threads(function).then(|| self.threads());
-        let pool = threads.map(|slots| Pool { slots, stride: 0, elements: None, allocated: None });
+        let pool = threads.map(|slots| Pool {
+            slots,
+            stride: 0,
+            elements: None,
+            allocated: None,
+            in_frame: None,
+            lengths: None,
+        });
         let id = self.make_object(key, name, ty, pool, birth, span)?;
         self.follow_lifetime(id);
         Ok(id)
@@ -613,8 +624,16 @@ impl<'a> Lower<'a, '_> {
                 let (ty, init) = array_of(INT, Value::Int(0), &[slots]);
                 self.hidden(&format!("allocated.{name}"), ty, init, Class::Data, false)
             });
+            let in_frame = heap.in_frame.then(|| {
+                let (ty, init) = array_of(Type::Bool, Value::Int(0), &[slots]);
+                self.hidden(&format!("$alloca.{name}"), ty, init, Class::Data, false)
+            });
+            let lengths = self.types().flexible_array(&ty).is_some().then(|| {
+                let (ty, init) = array_of(INT, Value::Int(0), &[slots]);
+                self.hidden(&format!("$length.{name}"), ty, init, Class::Data, false)
+            });
             let elements = (!heap.single).then_some(heap.elements.max(1));
-            let pool = Pool { slots, stride: 0, elements, allocated: count };
+            let pool = Pool { slots, stride: 0, elements, allocated: count, in_frame, lengths };
             let key = format!("heap {ty:?}");
             let name = format!("heap.{name}");
             if let Err(e) = self.make_object(&key, &name, &ty, Some(pool), Birth::Unset, Span::default()) {
@@ -625,7 +644,10 @@ impl<'a> Lower<'a, '_> {
             let Some(Known { name, ty, kind, birth }) = self.session.known.get(&key).cloned() else { continue };
             let made = match kind {
                 Kind::Frame(f) => self.make_frame_object(&key, &name, &ty, &f, birth, Span::default()),
-                Kind::Static => match self.declared.iter().position(|d| d.name == key) {
+                Kind::Thread if !self.declared.iter().any(|d| d.name == key) => {
+                    self.make_for_threads(&key, &name, &ty, Span::default())
+                }
+                Kind::Static | Kind::Thread => match self.declared.iter().position(|d| d.name == key) {
                     Some(d) => self.materialize(d, Span::default()),
                     None => self.make_object(&key, &name, &ty, None, birth, Span::default()),
                 },

@@ -46,6 +46,10 @@ pub struct Pool {
     pub elements: Option<u32>,
     /// For the heap: how many elements are allocated in each slot; 0 if none.
     pub allocated: Option<GlobalId>,
+    /// For the heap: whether each slot is from `alloca`, and is not to be freed.
+    pub in_frame: Option<GlobalId>,
+    /// For the heap: how many elements the flexible array of each slot has.
+    pub lengths: Option<GlobalId>,
 }
 
 /// A step of a path into an object.
@@ -116,6 +120,8 @@ pub struct Facts {
     pub open: BTreeSet<(String, Vec<usize>)>,
     /// Parts of locals that are written before they are read on every way.
     pub written: BTreeSet<(String, Vec<usize>)>,
+    /// Whether functions look at arguments that have no parameters.
+    pub varargs: bool,
     /// Functions whose value a caller looks at.
     pub looked_at: BTreeSet<String>,
 }
@@ -126,9 +132,10 @@ impl Facts {
         self.escaped.extend(other.escaped);
         self.derived.extend(other.derived);
         for (ty, heap) in other.heap {
-            let known = self.heap.entry(ty).or_insert(Heap { elements: 0, single: true });
+            let known = self.heap.entry(ty).or_insert(Heap { elements: 0, single: true, in_frame: false });
             known.elements = known.elements.max(heap.elements);
             known.single &= heap.single;
+            known.in_frame |= heap.in_frame;
         }
         self.frees |= other.frees;
         self.functions.extend(other.functions);
@@ -145,6 +152,7 @@ impl Facts {
         self.unset_pointers |= other.unset_pointers;
         self.open.extend(other.open);
         self.written.extend(other.written);
+        self.varargs |= other.varargs;
         self.looked_at.extend(other.looked_at);
     }
 }
@@ -155,6 +163,8 @@ pub struct Heap {
     pub elements: u32,
     /// Whether only single elements are allocated.
     pub single: bool,
+    /// Whether some are from `alloca`.
+    pub in_frame: bool,
 }
 
 /// The first address that data has. Below lie null and the functions.
@@ -167,7 +177,7 @@ pub const FUNCTIONS: i64 = 0x1000;
 impl Object {
     /// Bytes of one object of a pool, or of the object.
     pub fn size(&self, types: &Types) -> i64 {
-        let one = types.size(&self.ty).unwrap_or(1).max(1);
+        let one = types.room(&self.ty).unwrap_or(1).max(1);
         one * i64::from(self.pool.and_then(|p| p.elements).unwrap_or(1))
     }
 

@@ -133,13 +133,9 @@ impl Lower<'_, '_> {
                 if let Parts::Globals(ids) = &o.parts
                     && let Some(true) = ids.first().map(|g| self.globals[*g].per_thread)
                 {
-                    // Each thread has one of its own in memory in the next pass, if it is a variable of a file.
-                    if self.declared.iter().any(|d| d.name == o.key) {
-                        self.found.escaped.insert((o.key.clone(), ways(&d.parts)));
-                        return Ok(constant(FIRST, ADDRESS, lv.span));
-                    }
-                    return unsupported(lv.span, "the address of a thread-local variable of a function is not taken")
-                        .map_err(|e: Refusal| e.help("declare it outside of the function"));
+                    // Each thread has one of its own in memory in the next pass.
+                    self.found.escaped.insert((o.key.clone(), ways(&d.parts)));
+                    return Ok(constant(FIRST, ADDRESS, lv.span));
                 }
                 self.found.escaped.insert((o.key.clone(), ways(&d.parts)));
                 let mut e = constant(o.base, ADDRESS, lv.span);
@@ -291,7 +287,11 @@ impl Lower<'_, '_> {
                     let size = self.types().size(&of).unwrap_or(1).max(1);
                     conditions.push(binary(BinaryOp::Le, number(0), rest.clone()));
                     let index = binary(BinaryOp::Div, rest.clone(), number(size));
-                    conditions.push(binary(BinaryOp::Lt, index.clone(), number(i64::from(n.unwrap_or(0)))));
+                    conditions.push(binary(
+                        BinaryOp::Lt,
+                        index.clone(),
+                        number(i64::from(n.unwrap_or(self.types().flexible))),
+                    ));
                     direct.parts.push(Part::Index(index));
                     rest = binary(BinaryOp::Rem, rest, number(size));
                     ty = (*of).clone();
@@ -380,29 +380,6 @@ impl Lower<'_, '_> {
             Base::Global(g) => self.globals[g].per_thread,
             Base::Heap(..) => false,
         }
-    }
-
-    /// That the object of a place is allocated: checks to be made in the same step.
-    pub fn allocated(&mut self, d: &Direct, span: Span) -> Block {
-        let Some(Pool { allocated: Some(count), slots, elements, .. }) = self.objects[d.object].pool else {
-            return Block::new();
-        };
-        let slot = d.slot.clone().unwrap_or_else(|| constant(0, ADDRESS, span));
-        let index = Projection::Index { index: index_of(slot).into(), lo: 0, len: slots };
-        let there = read(Place { base: Base::Global(count), path: vec![index], ty: INT, span });
-        let element = d.element.clone().map_or_else(|| constant(0, INT, span), |e| cast(e, &INT));
-        let (block, _) = self
-            .block(|s| {
-                let some = binary(BinaryOp::Ne, there.clone(), constant(0, INT, span));
-                s.check(some, Check::Memory, "the memory is freed", span);
-                if elements.is_some() {
-                    let inside = binary(BinaryOp::Lt, element, there);
-                    s.check(inside, Check::OutOfBounds, "beyond the end of the allocated memory", span);
-                }
-                Ok(())
-            })
-            .expect("nothing is refused here");
-        block
     }
 
     /// Accesses that are one step, together with the checks that belong to it.

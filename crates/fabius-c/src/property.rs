@@ -78,7 +78,9 @@ impl Property {
         match self {
             Property::UnreachCall => check == Check::Assertion,
             Property::NoDataRace => false,
-            Property::ValidMemsafety => matches!(check, Check::Null | Check::OutOfBounds | Check::Memory),
+            Property::ValidMemsafety => {
+                matches!(check, Check::Null | Check::OutOfBounds | Check::Memory | Check::Leak)
+            }
             Property::ValidMemcleanup => check == Check::Leak,
             Property::NoOverflow => check == Check::Overflow,
         }

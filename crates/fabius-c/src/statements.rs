@@ -693,13 +693,12 @@ impl<'a> Lower<'a, '_> {
             if specifiers.is_static {
                 let shown = format!("{}.{name}", self.body.function);
                 let body = std::mem::take(&mut self.body);
-                let made = self.make_static(&key, &shown, &mut ty, init, span);
+                let made = match specifiers.per_thread {
+                    true => self.make_per_thread(&key, &shown, &mut ty, init, span),
+                    false => self.make_static(&key, &shown, &mut ty, init, span),
+                };
                 self.body = body;
-                let id = made?;
-                if specifiers.per_thread {
-                    self.make_per_thread(id);
-                }
-                self.bind(&name, Entity::Object(id));
+                self.bind(&name, Entity::Object(made?));
                 continue;
             }
             if let (CType::Array(of, None), Some(init)) = (&ty, init) {

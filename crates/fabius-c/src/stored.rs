@@ -70,6 +70,9 @@ impl Lower<'_, '_> {
                 (Part::Index(e), CType::Array(of, n)) => {
                     match &mut inside {
                         None => indexes.push(e.clone()),
+                        Some(_) if n.is_none() => {
+                            return unsupported(span, "a flexible array in a union is not taken");
+                        }
                         Some(u) => {
                             let size = self.session.types.size(&of).unwrap_or(1);
                             u.offset = add(u.offset.clone(), scaled(e.clone(), size));

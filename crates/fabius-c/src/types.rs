@@ -123,6 +123,8 @@ pub enum DataModel {
 pub struct Types {
     pub structs: Vec<Struct>,
     pub model: DataModel,
+    /// So many elements of a flexible array are followed at most.
+    pub flexible: u32,
 }
 
 /// `int`.
@@ -253,6 +255,24 @@ impl Types {
             CType::Atomic(inner) => self.size(inner)?,
             CType::Void | CType::Function(_) => 1,
         })
+    }
+
+    /// Of a struct that ends with a flexible array: where that is, and its elements.
+    pub fn flexible_array(&self, ty: &CType) -> Option<(i64, &CType)> {
+        let CType::Struct(id) = ty.plain() else { return None };
+        let s = &self.structs[*id];
+        let last = s.fields.as_ref()?.last().filter(|_| !s.union)?;
+        match last.ty.plain() {
+            CType::Array(of, None) => Some((last.offset, of)),
+            inner => self.flexible_array(inner).map(|(at, of)| (last.offset + at, of)),
+        }
+    }
+
+    /// Bytes of an object, with those that its flexible array may have.
+    pub fn room(&self, ty: &CType) -> Option<i64> {
+        let size = self.size(ty)?;
+        let Some((at, of)) = self.flexible_array(ty) else { return Some(size) };
+        Some(size.max(at + self.size(of)? * i64::from(self.flexible)))
     }
 
     pub fn align(&self, ty: &CType) -> i64 {
@@ -414,6 +434,9 @@ impl Types {
                         continue;
                     }
                     next.ty = f.ty.clone();
+                    if let CType::Array(of, None) = &f.ty {
+                        next.ty = CType::Array(of.clone(), Some(self.flexible));
+                    }
                     next.sync |= s.sync;
                     if s.sync {
                         next.kind = LeafKind::Library;

@@ -297,6 +297,12 @@ fn each_thread_has_its_own_in_memory_too() {
     assert_eq!(said(head, &format!("{seen} assert(x == 5);")), "verified");
     assert_eq!(said(head, &format!("{seen} assert(x == 9);")), "Assertion");
     assert_eq!(said(head, &seen.replace("pthread_join(t, 0);", "x = 1;")), "DataRace");
+    // Those of a function, and the last error.
+    let head = "#include <errno.h>\nint next(void) { static __thread int n = 5; int *p = &n; return ++*p; }\n\
+                void *run(void *p) { int *e = &errno; *e = 3; assert(next() == 6 && next() == 7); return 0; }";
+    let main = "pthread_t t; next(); pthread_create(&t, 0, run, 0);";
+    assert_eq!(said(head, &format!("{main} assert(next() == 7 && errno == 0); pthread_join(t, 0);")), "verified");
+    assert_eq!(said(head, &format!("{main} assert(next() == 6); pthread_join(t, 0);")), "Assertion");
 }
 
 /// Where threads are switched at synchronization alone, others go on while a loop looks at data.
@@ -332,4 +338,57 @@ fn labels_stand_anywhere_in_a_switch() {
     let jump = "int n = 0, k = rand() % 2; switch (k) { case 0: if (n) goto out; n = 2; break; case 1: again: n++; if (n < 3) goto again; out: ; }";
     assert_eq!(said("", &format!("{jump} assert(n == 3 - (k == 0));")), "verified");
     assert_eq!(said("", &format!("{jump} assert(n == 3);")), "Assertion");
+}
+
+#[test]
+fn a_function_takes_any_number_of_arguments() {
+    let head = "#include <stdarg.h>\nint sum(int n, ...) { va_list ap; int s = 0; va_start(ap, n);\n\
+                for (int i = 0; i < n; i++) s += va_arg(ap, int); va_end(ap); return s; }\n\
+                long pick(const char *how, ...) { va_list a, b; va_start(a, how); va_copy(b, a); long s = 0;\n\
+                for (; *how; how++) s += *how == 'l' ? va_arg(a, long) : *how == 'p' ? *va_arg(a, int *) : va_arg(a, int);\n\
+                s = s * 100 + va_arg(b, int); va_end(a); va_end(b); return s; }\n\
+                int next(va_list *ap) { return va_arg(*ap, int); }\n\
+                int two(int n, ...) { va_list ap; va_start(ap, n); int a = next(&ap), b = next(&ap); va_end(ap); return a * 10 + b; }\n\
+                int (*f)(int, ...) = sum; int g; void *run(void *p) { assert(sum(3, 4, 5, sum(1, 6)) == 15); return 0; }";
+    for (main, expected) in [
+        ("assert(sum(0) == 0 && sum(2, 3, 4) == 7 && f(1, -1) == -1);", "verified"),
+        ("assert(sum(2, 3, 4) == 8);", "Assertion"),
+        (
+            "int x = 5; char c = -1; assert(pick(\"ilpi\", c, 1l << 40, &x, 2) == ((1l << 40) + 6) * 100 - 1);",
+            "verified",
+        ),
+        ("assert(two(0, 1, 2) == 12);", "verified"),
+        ("sum(2, 1);", "not followed"),
+        ("pthread_t t; pthread_create(&t, 0, run, 0); run(0); pthread_join(t, 0);", "verified"),
+    ] {
+        assert_eq!(said(head, main), expected, "{main}");
+    }
+}
+
+#[test]
+fn what_is_printed_into_memory_is_there() {
+    let head = "#include <stdio.h>\n#include <stdarg.h>\nchar b[32];\n\
+                int is(int n, int m, const char *s) { return n == m && strcmp(b, s) == 0; }\n\
+                int print(const char *f, ...) { va_list ap; va_start(ap, f); int n = vsnprintf(b, 8, f, ap); va_end(ap); return n; }\n\
+                void *run(void *p) { snprintf(b, 8, \"run\"); return 0; }";
+    for (main, expected) in [
+        (
+            "int n = sprintf(b, \"a%d-%s|%5u|%-4d|%x%c%%\", -12, \"xy\", 7u, 3, 255, 'q'); assert(is(n, 23, \"a-12-xy|    7|3   |ffq%\"));",
+            "verified",
+        ),
+        ("int n = snprintf(b, 4, \"%ld\", 123456l); assert(is(n, 6, \"123\"));", "verified"),
+        (
+            "int n = snprintf(b, 32, \"%03d %+d %lu %lld %hhd %X %o\", 7, 8, 9ul, -1ll << 40, 257, 171, 8); assert(is(n, 31, \"007 +8 9 -1099511627776 1 AB 10\"));",
+            "verified",
+        ),
+        ("int n = snprintf(b, 32, \"%.2s|%*d\", \"abc\", 3, 1); assert(is(n, 6, \"ab|  1\"));", "verified"),
+        ("int n = print(\"%s:%d\", \"abcdef\", 34); assert(is(n, 9, \"abcdef:\"));", "verified"),
+        ("assert(snprintf(0, 0, \"%d\", -10) == 3);", "verified"),
+        ("char s[4]; sprintf(s, \"%d\", 1234);", "IndexOutOfBounds"),
+        ("snprintf(b, 8, \"%f\", 1.5);", "not followed"),
+        ("pthread_t t; pthread_create(&t, 0, run, 0); snprintf(b, 8, \"x\"); pthread_join(t, 0);", "DataRace"),
+        ("pthread_t t; pthread_create(&t, 0, run, 0); pthread_join(t, 0); assert(is(3, 3, \"run\"));", "verified"),
+    ] {
+        assert_eq!(said(head, main), expected, "{main}");
+    }
 }

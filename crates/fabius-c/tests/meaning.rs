@@ -117,11 +117,7 @@ fn what_would_silently_do_nothing_is_refused() {
         ("float f;", "_Bool b = f;", "depends on a floating-point number"),
         ("_Atomic double d;", "d = 1;", "it would be several values"),
         ("double d, e;", "__atomic_exchange_n(&d, 1.0, 5);", "an atomic operation on `double`"),
-        (
-            "struct s { int n; int d[]; };",
-            "struct s *p = malloc(sizeof *p + 4); p->d[0] = 1;",
-            "an array without a length",
-        ),
+        ("struct s { int n; int d[]; } s = { 1, { 2 } };", "return s.n;", "an initial value of a flexible array"),
         ("int x[2]; int *_Atomic p = x;", "__atomic_fetch_add(&p, 4, 5);", "compilers do not agree"),
     ] {
         let said = said(head, main);

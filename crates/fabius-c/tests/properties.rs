@@ -51,8 +51,7 @@ fn other_faults_than_those_asked_about_are_none() {
         (twice, "all", Some(UnreachCall), "not followed"),
         (kept, "all", None, "verified"),
         (kept, "all", Some(ValidMemcleanup), "Leak"),
-        // It may still be reachable.
-        (kept, "all", Some(ValidMemsafety), "not followed"),
+        (kept, "all", Some(ValidMemsafety), "Leak"),
         (freed, "all", Some(ValidMemcleanup), "verified"),
         (freed, "all", Some(ValidMemsafety), "verified"),
         (overflow, "all", None, "verified"),

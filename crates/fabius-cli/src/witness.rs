@@ -148,7 +148,7 @@ impl Witness {
             Property::NoOverflow => (&[BugKind::RangeOverflow], Points::All),
             Property::ValidMemcleanup => (&[BugKind::Leak], Points::All),
             Property::ValidMemsafety => {
-                (&[BugKind::Memory, BugKind::NullDereference, BugKind::IndexOutOfBounds], Points::All)
+                (&[BugKind::Memory, BugKind::NullDereference, BugKind::IndexOutOfBounds, BugKind::Leak], Points::All)
             }
         }
     }

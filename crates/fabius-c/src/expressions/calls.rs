@@ -75,18 +75,22 @@ impl<'a> Lower<'a, '_> {
         self.havocked.contains(&name.node.name)
     }
 
-    /// The arguments of a call, converted to the parameters' types.
-    pub(super) fn arguments(&mut self, signature: &Signature, args: &'a [Ex], span: Span) -> Result<Vec<Expr>> {
+    /// The arguments of a call, converted to the parameters' types, and those that have no parameters.
+    fn arguments(&mut self, signature: &Signature, args: &'a [Ex], span: Span) -> Result<(Vec<Expr>, Vec<Value>)> {
         if args.len() != signature.params.len() && !signature.open && !signature.variadic {
             let n = signature.params.len();
             return wrong(span, format!("the function takes {n} arguments, and {} are given", args.len()));
         }
-        let mut values = Vec::new();
+        let (mut values, mut others) = (Vec::new(), Vec::new());
         for (i, each) in args.iter().enumerate() {
             let v = self.value(each)?;
             let v = match signature.params.get(i) {
                 Some(ty) => self.convert(v, &ty.clone(), self.span(each.span))?,
-                None => continue,
+                None => {
+                    let parts = v.parts.iter().map(|e| self.keep_unless_temporary(e)).collect();
+                    others.push(Value { parts, ..v });
+                    continue;
+                }
             };
             for e in v.parts {
                 // A later argument may change what an earlier one has read.
@@ -94,14 +98,20 @@ impl<'a> Lower<'a, '_> {
                 values.push(e);
             }
         }
-        Ok(values)
+        Ok((values, others))
     }
 
     /// Calls a function that has a body.
     pub fn call_function(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Value> {
         let signature = self.functions[name].signature.clone();
-        let values = self.arguments(&signature, args, span)?;
-        self.call_with(name, values, span)
+        let (values, others) = self.arguments(&signature, args, span)?;
+        if !signature.variadic {
+            return self.call_with(name, values, span);
+        }
+        self.hand_over(&others, span)?;
+        let v = self.call_with(name, values, span)?;
+        self.take_back(&others, span);
+        Ok(v)
     }
 
     /// Calls a function with these scalars.
@@ -147,7 +157,12 @@ impl<'a> Lower<'a, '_> {
                 given.push(Value { parts, ..v });
             }
         } else {
-            values = self.arguments(&signature, args, span)?.into_iter().map(|e| self.simple(e)).collect();
+            let (fixed, others) = self.arguments(&signature, args, span)?;
+            values = fixed.into_iter().map(|e| self.simple(e)).collect();
+            if signature.variadic {
+                self.hand_over(&others, span)?;
+                given = others;
+            }
         }
         let names: Vec<String> = self.session.facts.functions.iter().cloned().collect();
         let types = self.part_types(&signature.result, span)?;
@@ -169,7 +184,9 @@ impl<'a> Lower<'a, '_> {
                 true => f.signature.params.len() == args.len(),
                 false => same(&f.signature.params, &signature.params),
             };
-            let fits = params && f.signature.result.same_layout(&signature.result);
+            let fits = params
+                && f.signature.variadic == signature.variadic
+                && f.signature.result.same_layout(&signature.result);
             let wanted = f.signature.params.clone();
             if f.definition.is_none() || !fits {
                 continue;
@@ -179,7 +196,7 @@ impl<'a> Lower<'a, '_> {
             let values = values.clone();
             let (block, ()) = self.block(|s| {
                 let mut values = values;
-                for (v, ty) in given.iter().zip(&wanted) {
+                for (v, ty) in given.iter().filter(|_| signature.open).zip(&wanted) {
                     values.extend(s.convert(v.clone(), ty, span)?.parts);
                 }
                 s.found.looked_at.insert(name.clone());
@@ -192,6 +209,9 @@ impl<'a> Lower<'a, '_> {
             rest = (vec![stmt(StmtKind::If(Guard::Expr(here), block, rest.0), span)], ());
         }
         self.body.out.extend(rest.0);
+        if signature.variadic {
+            self.take_back(&given, span);
+        }
         let parts = ids.into_iter().map(|id| self.read_local(id, span)).collect();
         Ok(Value { parts, ty: signature.result.plain().clone() })
     }

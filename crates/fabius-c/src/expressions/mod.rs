@@ -244,7 +244,10 @@ impl<'a> Lower<'a, '_> {
             Expression::Statement(s) => self.statement_expression(s, span),
             Expression::GenericSelection(g) => self.generic(&g.node, span),
             Expression::OffsetOf(o) => self.offset_of(&o.node, span),
-            Expression::VaArg(_) => unsupported(span, "`va_arg` is not taken"),
+            Expression::VaArg(v) => {
+                let ty = self.type_name(&v.node.type_name.node)?;
+                self.va_arg(&v.node.va_list, &ty, span)
+            }
         }
     }
 

@@ -5,9 +5,8 @@ use crate::birth::Birth;
 use crate::core::*;
 use crate::expressions::Ex;
 use crate::lower::{Lower, RAISED};
-use crate::memory::{Direct, Heap, Part, Pool};
+use crate::memory::{Direct, Heap, ObjectId, Part, Pool};
 use crate::places::{At, Lvalue, Value};
-use crate::property::Property;
 use crate::refusal::{Refusal, Result, unsupported};
 use crate::types::{CType, LONG};
 use fabius_lang::program::*;
@@ -16,6 +15,9 @@ use lang_c::ast::{self, Expression};
 
 const ALLOCATIONS: &[&str] =
     &["malloc", "calloc", "alloca", "__builtin_alloca", "kmalloc", "kzalloc", "aligned_alloc", "realloc"];
+
+/// Those whose memory goes with the function.
+const FRAMES: [&str; 2] = ["alloca", "__builtin_alloca"];
 
 const NOT_ALLOCATED: &str = "what is freed was not allocated";
 const FREED_TWICE: &str = "the memory is freed twice";
@@ -38,6 +40,10 @@ struct Wanted {
     fixed: Option<i64>,
     /// So many elements are followed at least.
     least: i64,
+    /// By `alloca`.
+    in_frame: bool,
+    /// How many elements the flexible array has.
+    length: Expr,
 }
 
 impl<'a> Lower<'a, '_> {
@@ -154,32 +160,68 @@ impl<'a> Lower<'a, '_> {
         for e in &sizes {
             said = said.or(self.sized_type(e)?);
         }
-        let Some(ty) = element.or(said) else {
+        let Some(ty) = element.or(said.clone()) else {
             return unsupported(span, "what is allocated here is not known")
                 .map_err(|e: Refusal| e.help("say its type: `(struct node *)malloc(sizeof(struct node))`"));
         };
         let Some(size) = self.types().size(&ty) else {
             return unsupported(span, format!("the size of `{}` is not known", self.types().show(&ty)));
         };
+        let counted = said.as_ref() == Some(&ty);
         let mut bytes = constant(1, ADDRESS, span);
         for e in sizes {
             let v = self.value(e)?;
             let v = self.convert(v, &LONG, span)?;
             bytes = binary(BinaryOp::Mul, bytes, v.parts[0].clone());
         }
+        if let Some((at, of)) = self.types().flexible_array(&ty)
+            && !counted
+        {
+            let each = self.types().size(of).unwrap_or(1).max(1);
+            return self.with_flexible_array(name, ty, bytes, (at, each), span);
+        }
         let count = binary(BinaryOp::Div, bytes.clone(), constant(size.max(1), ADDRESS, span));
+        let length = constant(0, INT, span);
         // What `realloc` does with nothing is not said.
         let least = i64::from(name == "realloc");
+        let in_frame = FRAMES.contains(&name);
         match value_of(&count) {
             Some(0) if least > 0 || value_of(&bytes) != Some(0) => {
                 unsupported(span, format!("fewer bytes than a `{}` has are allocated", self.types().show(&ty)))
             }
-            Some(n) => Ok(Wanted { ty, count: None, fixed: Some(n), least }),
+            Some(n) => Ok(Wanted { ty, count: None, fixed: Some(n), least, in_frame, length }),
             None => {
                 let count = self.keep(count);
-                Ok(Wanted { ty, count: Some(count), fixed: None, least })
+                Ok(Wanted { ty, count: Some(count), fixed: None, least, in_frame, length })
             }
         }
+    }
+
+    /// One struct that ends with a flexible array, which stands at `at`, of elements of `each` bytes: what is left is theirs.
+    fn with_flexible_array(
+        &mut self,
+        name: &str,
+        ty: CType,
+        bytes: Expr,
+        (at, each): (i64, i64),
+        span: Span,
+    ) -> Result<Wanted> {
+        if name == "realloc" {
+            return unsupported(span, "`realloc` of a struct with a flexible array is not taken")
+                .map_err(|e: Refusal| e.help("allocate a new one and copy it element by element"));
+        }
+        let number = |n: i64| constant(n, ADDRESS, span);
+        let bytes = self.simple(bytes);
+        let enough = binary(BinaryOp::Le, number(at), bytes.clone());
+        let words = format!("fewer bytes than a `{}` has are allocated", self.types().show(&ty));
+        self.check(enough, Check::Bound, &words, span);
+        let length = binary(BinaryOp::Div, binary(BinaryOp::Sub, bytes, number(at)), number(each));
+        let length = self.simple(length);
+        let most = i64::from(self.types().flexible);
+        let fits = binary(BinaryOp::Le, length.clone(), number(most));
+        self.check(fits, Check::Bound, &format!("a flexible array of more than {most} elements {RAISED}"), span);
+        let in_frame = FRAMES.contains(&name);
+        Ok(Wanted { ty, count: None, fixed: Some(1), least: 0, in_frame, length: cast(length, &INT) })
     }
 
     /// The type in a `sizeof` of an expression.
@@ -197,14 +239,16 @@ impl<'a> Lower<'a, '_> {
 
     /// The address of fresh memory: each thread has places of its own, which are not used again.
     fn allocate(&mut self, wanted: Wanted, birth: Birth, span: Span) -> Result<Expr> {
-        let Wanted { ty, count, fixed, least } = wanted;
+        let Wanted { ty, count, fixed, least, in_frame, length } = wanted;
         let elements = fixed.unwrap_or(i64::from(self.options.limits.elements));
         let Ok(elements) = u32::try_from(elements) else {
             return unsupported(span, "so much memory is not allocated");
         };
-        let known = self.found.heap.entry(ty.clone()).or_insert(Heap { elements: 0, single: true });
+        let known = self.found.heap.entry(ty.clone()).or_insert(Heap { elements: 0, single: true, in_frame: false });
         known.elements = known.elements.max(elements);
         known.single &= elements == 1 && count.is_none();
+        known.in_frame |= in_frame;
+        self.found.frees |= in_frame;
         let in_threads = self.runs_in_threads(&self.body.function.clone());
         if in_threads {
             self.found.numbers = true;
@@ -216,9 +260,7 @@ impl<'a> Lower<'a, '_> {
         };
         let object = self.objects[id].clone();
         let pool = object.pool.expect("the heap is a pool");
-        let name = object.name.trim_start_matches("heap.").to_string();
-        let next = self.hidden(&format!("$next.{name}"), INT, fabius_lang::program::Value::Int(0), Class::Data, true);
-        let next = self.global(next, span);
+        let next = self.next_of(id, span);
         let most = i64::from(self.options.limits.allocations);
         let fits = binary(BinaryOp::Lt, read(next.clone()), constant(most, INT, span));
         let words = format!("more than {most} allocations of `{}` by one thread {RAISED}", self.types().show(&ty));
@@ -229,14 +271,11 @@ impl<'a> Lower<'a, '_> {
             let some = and(some, binary(BinaryOp::Le, n.clone(), constant(most, ADDRESS, span)));
             self.check(some, Check::Bound, &format!("more than {most} elements are allocated {RAISED}"), span);
         }
-        let mine = match self.session.facts.numbers {
-            true => {
-                let number = self.thread_number(span);
-                binary(BinaryOp::Mul, number, constant(most, INT, span))
-            }
-            false => constant(0, INT, span),
-        };
-        let slot = self.keep(binary(BinaryOp::Add, mine, read(next.clone())));
+        if in_frame {
+            self.goes_with_the_function(id, span);
+        }
+        let slot = self.next_slot(id, span);
+        let slot = self.keep(slot);
         self.body.out.push(assign(&next, binary(BinaryOp::Add, read(next.clone()), constant(1, INT, span)), span));
         let mut block = match birth {
             Birth::Set => self.whole_parts(id, Some(slot.clone()), Birth::Set, span),
@@ -255,6 +294,14 @@ impl<'a> Lower<'a, '_> {
             };
             block.push(assign(&place, n, span));
         }
+        if let Some(lengths) = pool.lengths {
+            let place = at_slot(lengths, &pool, cast(slot.clone(), &Type::Int), INT, span);
+            block.push(assign(&place, length, span));
+        }
+        if let Some(frames) = pool.in_frame {
+            let place = at_slot(frames, &pool, cast(slot.clone(), &Type::Int), Type::Bool, span);
+            block.push(assign(&place, boolean(in_frame, span), span));
+        }
         match block.len() {
             0 | 1 => self.body.out.extend(block),
             _ => self.push(StmtKind::Atomic(block), span),
@@ -262,6 +309,62 @@ impl<'a> Lower<'a, '_> {
         let offset = binary(BinaryOp::Mul, cast(slot, &ADDRESS), constant(pool.stride, ADDRESS, span));
         let address = binary(BinaryOp::Add, offset, constant(object.base, ADDRESS, span));
         Ok(self.keep(address))
+    }
+
+    /// How many places of a pool the running thread has used.
+    fn next_of(&mut self, id: ObjectId, span: Span) -> Place {
+        let name = format!("$next.{}", self.objects[id].name.trim_start_matches("heap."));
+        let next = self.hidden(&name, INT, fabius_lang::program::Value::Int(0), Class::Data, true);
+        self.global(next, span)
+    }
+
+    /// The next slot of a pool for the running thread.
+    fn next_slot(&mut self, id: ObjectId, span: Span) -> Expr {
+        let most = i64::from(self.options.limits.allocations);
+        let mine = match self.session.facts.numbers {
+            true => {
+                let number = self.thread_number(span);
+                binary(BinaryOp::Mul, number, constant(most, INT, span))
+            }
+            false => constant(0, INT, span),
+        };
+        let next = self.next_of(id, span);
+        binary(BinaryOp::Add, mine, read(next))
+    }
+
+    /// What `alloca` gives from this pool ends with the running function.
+    fn goes_with_the_function(&mut self, id: ObjectId, span: Span) {
+        if self.body.allocas.iter().any(|(known, _)| *known == id) {
+            return;
+        }
+        self.body.locals.push(Local { name: format!("$alloca{}", self.body.allocas.len()), ty: INT });
+        let first = self.body.locals.len() - 1;
+        self.body.allocas.push((id, first));
+        let slot = self.next_slot(id, span);
+        self.body.first.push(assign(&self.local(first, span), slot, span));
+    }
+
+    /// What the running function has from `alloca` ends with it.
+    pub fn ends_allocas(&mut self, span: Span) {
+        for (id, first) in self.body.allocas.clone() {
+            let Some(Pool { allocated: Some(count), in_frame: Some(frames), slots, .. }) = self.objects[id].pool else {
+                continue;
+            };
+            let index = |slot: &Expr| Projection::Index { index: index_of(slot.clone()).into(), lo: 0, len: slots };
+            let at = |base, ty, slot: &Expr| Place { base: Base::Global(base), path: vec![index(slot)], ty, span };
+            let slot = self.read_local(first, span);
+            let ends = assign(&at(count, INT, &slot), constant(0, INT, span), span);
+            let mine = Guard::Expr(read(at(frames, Type::Bool, &slot)));
+            let further = binary(BinaryOp::Add, slot.clone(), constant(1, INT, span));
+            let round = vec![
+                stmt(StmtKind::If(mine, vec![ends], Vec::new()), span),
+                assign(&self.local(first, span), further, span),
+            ];
+            let last = self.next_slot(id, span);
+            let more = binary(BinaryOp::Lt, slot, last);
+            let all = vec![stmt(StmtKind::While(Guard::Expr(more), round), span)];
+            self.push(StmtKind::Atomic(all), span);
+        }
     }
 
     pub(super) fn memory_call(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Option<Value>> {
@@ -311,42 +414,23 @@ impl<'a> Lower<'a, '_> {
             let from = binary(BinaryOp::Sub, address.clone(), number(o.base));
             let first = binary(BinaryOp::Rem, from.clone(), number(pool.stride));
             let here = and(inside, binary(BinaryOp::Eq, first, number(0)));
-            let slot = cast(binary(BinaryOp::Div, from, number(pool.stride)), &Type::Int);
-            let index = Projection::Index { index: slot.into(), lo: 0, len: pool.slots };
-            let place = Place { base: Base::Global(count), path: vec![index], ty: INT, span };
+            let slot = cast(binary(BinaryOp::Div, from.clone(), number(pool.stride)), &Type::Int);
+            let place = at_slot(count, &pool, slot, INT, span);
             let there = binary(BinaryOp::Ne, read(place.clone()), constant(0, INT, span));
-            let block = vec![
+            let mut block = vec![
                 stmt(StmtKind::Assert(there, Check::Memory, Some(FREED_TWICE.into())), span),
                 assign(&place, constant(0, INT, span), span),
             ];
+            if let Some(frames) = pool.in_frame {
+                let slot = cast(binary(BinaryOp::Div, from, number(pool.stride)), &Type::Int);
+                let not_here = not(read(at_slot(frames, &pool, slot, Type::Bool, span)));
+                block.insert(0, stmt(StmtKind::Assert(not_here, Check::Memory, Some(NOT_ALLOCATED.into())), span));
+            }
             let block = vec![stmt(StmtKind::Atomic(block), span)];
             rest = vec![stmt(StmtKind::If(Guard::Expr(here), block, rest), span)];
         }
         self.body.out.extend(rest);
         Ok(())
-    }
-
-    /// At the end of the process: whether all memory is freed, if that is asked.
-    pub fn look_for_leaks(&mut self, span: Span) {
-        let check = match self.options.property {
-            // What is still allocated may be reachable: it is not known whether it is lost.
-            Some(Property::ValidMemsafety) => Check::Bound,
-            Some(Property::ValidMemcleanup) => Check::Leak,
-            None if self.options.leaks => Check::Leak,
-            _ => return,
-        };
-        self.found.frees = true;
-        for object in self.objects.clone() {
-            let Some(Pool { allocated: Some(count), slots, .. }) = object.pool else { continue };
-            for n in 0..slots {
-                let index =
-                    Projection::Index { index: constant(i64::from(n), Type::Int, span).into(), lo: 0, len: slots };
-                let place = Place { base: Base::Global(count), path: vec![index], ty: INT, span };
-                let freed = binary(BinaryOp::Eq, read(place), constant(0, INT, span));
-                let words = format!("a `{}` is not freed at the end", self.types().show(&object.ty));
-                self.check(freed, check, &words, span);
-            }
-        }
     }
 
     /// How many elements of a type some bytes are.
@@ -433,4 +517,10 @@ impl<'a> Lower<'a, '_> {
         self.found = found;
         Ok(Value::scalar(e, CType::Void.pointer()))
     }
+}
+
+/// What is known of a slot of a pool.
+pub(super) fn at_slot(global: GlobalId, pool: &Pool, slot: Expr, ty: Type, span: Span) -> Place {
+    let index = Projection::Index { index: slot.into(), lo: 0, len: pool.slots };
+    Place { base: Base::Global(global), path: vec![index], ty, span }
 }

@@ -2,13 +2,16 @@
 
 mod atomic;
 mod handlers;
+mod leaks;
 mod memory;
 mod pthread;
 mod sort;
 mod strings;
 mod svcomp;
 mod tasks;
+mod varargs;
 
+pub(crate) use leaks::Ending;
 pub use memory::WRONG_FREES;
 pub use strings::for_files as string_functions;
 
@@ -121,10 +124,12 @@ impl<'a> Lower<'a, '_> {
                 let v = self.value(self.argument(args, 0, span)?)?;
                 return Ok(Some(v));
             }
-            "__builtin_va_start" | "__builtin_va_copy" => {
-                let lv = self.lvalue(self.argument(args, 0, span)?)?;
-                // What it holds is nobody's business.
-                self.store(&lv, &Value::scalar(constant(1, ADDRESS, span), lv.ty.clone()), span)?;
+            "__builtin_va_start" => {
+                self.va_start(args, span)?;
+                return Ok(Some(Value::void()));
+            }
+            "__builtin_va_copy" => {
+                self.va_copy(args, span)?;
                 return Ok(Some(Value::void()));
             }
             "__builtin_va_end" => return Ok(Some(Value::void())),
@@ -145,7 +150,7 @@ impl<'a> Lower<'a, '_> {
                 if name == "exit" {
                     self.run_handlers(span)?;
                 }
-                self.look_for_leaks(span);
+                self.look_for_leaks(Ending::Exits, span);
                 self.end(span);
                 return Ok(Some(Value::void()));
             }
@@ -214,8 +219,7 @@ impl<'a> Lower<'a, '_> {
 
     /// `errno`: each thread has its own.
     pub fn errno(&mut self, span: Span) -> Result<Lvalue> {
-        let id = self.make_static("$errno", "errno", &mut C_INT.clone(), None, span)?;
-        self.make_per_thread(id);
+        let id = self.make_per_thread("$errno", "errno", &mut C_INT.clone(), None, span)?;
         Ok(self.whole(id, span))
     }
 

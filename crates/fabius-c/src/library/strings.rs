@@ -11,7 +11,7 @@ use fabius_trace::Span;
 use lang_c::ast::Expression;
 
 /// What the functions are called, and the text that defines them with a prefix.
-const NAMES: [&str; 25] = [
+const NAMES: [&str; 29] = [
     "strlen",
     "strcmp",
     "strncmp",
@@ -37,6 +37,10 @@ const NAMES: [&str; 25] = [
     "ffs",
     "bswap32",
     "parity",
+    "snprintf",
+    "sprintf",
+    "vsnprintf",
+    "vsprintf",
 ];
 /// What reads texts: which arguments are texts, and which one says by its format what the others are.
 const READS: [(&str, &[usize], Option<usize>); 8] = [

@@ -73,6 +73,7 @@ fn word(verdict: &Verdict, property: Property) -> &'static str {
         (Property::NoDataRace, BugKind::DataRace) => "false(no-data-race)",
         (Property::NoOverflow, BugKind::RangeOverflow) => "false(no-overflow)",
         (Property::ValidMemcleanup, BugKind::Leak) => "false(valid-memcleanup)",
+        (Property::ValidMemsafety, BugKind::Leak) => "false(valid-memtrack)",
         (Property::ValidMemsafety, BugKind::Memory)
             if fabius_c::WRONG_FREES.iter().any(|w| trace.message.contains(w)) =>
         {
