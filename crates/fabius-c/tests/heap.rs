@@ -5,11 +5,12 @@ mod common;
 use common::{Folder, Found, HEAD, check_as, said};
 use fabius_c::{Options, Property};
 
-/// What is said of a program of these declarations and this `main`, where valid memory is asked about.
+/// What is said of a program of these declarations and this `main`, where this property is asked about.
 fn about(property: Property, declarations: &str, main: &str) -> String {
+    let points = if property == Property::NoDataRace { "sync" } else { "all" };
     let folder = Folder::new();
     let file = folder.file("x.c", &format!("{HEAD}{declarations}\nint main(void) {{ {main} return 0; }}"));
-    match check_as(&[&file], "all", &Options { property: Some(property), ..Options::default() }) {
+    match check_as(&[&file], points, &Options { property: Some(property), ..Options::default() }) {
         Found::Verified => "verified".into(),
         Found::Bug(kind, ..) => kind,
         Found::Other(other) if other.contains("more than is followed") => "not followed".into(),
@@ -91,5 +92,23 @@ fn flexible_arrays_are_as_long_as_what_is_allocated() {
         ("struct s *p = new(30); p->a[2] = 5;", "not followed"),
     ] {
         assert_eq!(said(head, main), expected, "{main}");
+    }
+}
+
+#[test]
+fn what_frees_memory_races_with_what_uses_it() {
+    let head = "int *p; pthread_mutex_t m; void *use(void *a) { *p = 3; return 0; } void *end(void *a) { free(p); return 0; }\n\
+                void *guarded(void *a) { pthread_mutex_lock(&m); *p = 3; pthread_mutex_unlock(&m); return 0; }";
+    let start = |f: &str| format!("p = malloc(sizeof(int)); pthread_t t; pthread_create(&t, 0, {f}, 0);");
+    for (f, main, expected) in [
+        ("use", "free(p); pthread_join(t, 0);", "DataRace"),
+        ("end", "free(p); pthread_join(t, 0);", "DataRace"),
+        ("end", "*p = 1; pthread_join(t, 0);", "DataRace"),
+        ("use", "pthread_join(t, 0); free(p);", "verified"),
+        // That is no race; what it is instead is not asked.
+        ("guarded", "pthread_mutex_lock(&m); free(p); pthread_mutex_unlock(&m); pthread_join(t, 0);", "not followed"),
+    ] {
+        let main = format!("{} {main}", start(f));
+        assert_eq!(about(Property::NoDataRace, head, &main), expected, "{main}");
     }
 }

@@ -139,7 +139,8 @@ impl<'a, S: System> Context<'a, S> {
         // A bag of threads is the same before and after.
         let is_bag = node.dispatcher.is_bag();
         let level = if is_bag { 0 } else { node.dispatcher.take(pick, &self.view(&node.state)) };
-        let end = self.system.step(&mut node.state, pick.task, choose, log)?;
+        let end = self.system.step(&mut node.state, pick.task, choose, log);
+        let end = end.map_err(|fault| self.stopped(node, pick, log, fault))?;
         let pick = match self.system.last_of_step(&node.state) {
             Some(last) if is_bag => Pick { buffer: last, task: last },
             _ => pick,
@@ -190,6 +191,16 @@ impl<'a, S: System> Context<'a, S> {
             }
         }
         Ok(end)
+    }
+
+    /// What is not followed any further may begin with a race, as an access to what another thread has freed does.
+    #[cold]
+    fn stopped(&self, node: &mut Node<S::State>, pick: Pick, log: &StepLog, fault: Fault) -> Stop {
+        let stop = Stop::from(fault);
+        let (Stop::Cut(Cut::Program(..)), Some(detector)) = (stop, &mut node.detector) else { return stop };
+        let runner = Runner { task: pick.task, buffer: pick.buffer };
+        log.fresh.iter().for_each(|variables| detector.forget_data(variables));
+        detector.step(runner, &log.accesses).map_or_else(Stop::from, |()| stop)
     }
 
     /// The assumption that has failed depends on what was read, which was read in vain if that races. What was written was

@@ -14,7 +14,7 @@ use crate::system::Reference;
 use crate::value::TaskId;
 use fabius_explore::links::Links;
 use fabius_explore::race::{Conflict, Detector, Race, Runner};
-use fabius_explore::system::{BufferId, End, Snapshot, StepLog, System};
+use fabius_explore::system::{BufferId, End, Fault, Snapshot, StepLog, System};
 use fabius_lang::program::{Fairness, Program};
 use fabius_trace::{
     Action, After, Bound, BugKind, ErrorTrace, Lane, Mark, Points, ProgramId, Schedule, SchedulerKind, Span, Step,
@@ -266,11 +266,16 @@ impl<'a> Replay<'a> {
         if let Some(cycle) = &mut self.cycle {
             cycle.step(n, &ready, log.progress);
         }
-        let told = match result {
-            Ok(_) => None,
-            Err(fault) => Some(self.fault(fault, &teller, number)?),
-        };
         let runner = Runner { task, buffer: n };
+        // What is not followed any further may begin with a race.
+        let begins = match (&result, self.settings.ending) {
+            (Err(Fault::Limit(..)), Ending::Race) if last => self.raced_in(runner, log),
+            _ => None,
+        };
+        let told = match result {
+            Err(fault) if begins.is_none() => Some(self.fault(fault, &teller, number)?),
+            _ => None,
+        };
         self.links.step(number as u32, runner, log);
         let after = match &result {
             Ok(End::Finished) => Some(After::Finished),
@@ -279,6 +284,9 @@ impl<'a> Replay<'a> {
         };
         let turn = turn.clone();
         self.steps.push(Step { turn, lane, task_name, mark, level, actions: teller.actions, after });
+        if let Some(race) = begins {
+            return Ok(Some(self.raced(race)));
+        }
         if let Some(told) = told {
             return self.claimed(told, number, last).map(Some);
         }
@@ -388,12 +396,17 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn races(&mut self, runner: Runner, end: End, config: &Config, log: &StepLog) -> Option<Race> {
+    fn raced_in(&mut self, runner: Runner, log: &StepLog) -> Option<Race> {
         let detector = self.detector.as_mut()?;
         log.fresh.iter().for_each(|variables| detector.forget_data(variables));
-        if let Err(race) = detector.step(runner, &log.accesses) {
+        detector.step(runner, &log.accesses).err()
+    }
+
+    fn races(&mut self, runner: Runner, end: End, config: &Config, log: &StepLog) -> Option<Race> {
+        if let Some(race) = self.raced_in(runner, log) {
             return Some(race);
         }
+        let detector = self.detector.as_mut()?;
         log.born.iter().for_each(|born| detector.born(Some(runner), born));
         if end == End::Finished {
             detector.finished(runner);
