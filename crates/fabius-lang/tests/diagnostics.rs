@@ -60,6 +60,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("E0303", "fn f(a: int) -> int { a } init { let t = «f»(1, 2); }"),
     ("E0303", "var x: int; var y: int; init { «x, y = 1, 2, 3;» }"),
     ("E0304", "process p[i in 0..1] { «i» = 2; }"),
+    ("E0304", "process p[i: *] { «i» = 2; }"),
     ("E0305", "var n: int; init { assert forall i in 0..«n»: i < 3; }"),
     ("E0305", "const «C»: thread = null; init { skip; }"),
     ("E0306", "const A = [1, 2]; process p[i in 0..2] { let t = «A[i]»; }"),

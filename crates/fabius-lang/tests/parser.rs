@@ -111,6 +111,7 @@ fn declarations() {
         ("buffer cpu0 { skip; }", "Buffer"),
         ("process worker[3] {}", "Process"),
         ("process worker[*] {}", "Process"),
+        ("process worker[i: *] {}", "Process"),
         ("process worker[i in 0..N - 1] {}", "Process"),
         ("fn most(a: int, b: int) -> int { if a > b { a } else { b } }", "Function"),
         ("invariant mutex: a + b <= 1;", "Invariant"),
