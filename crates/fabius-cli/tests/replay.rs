@@ -59,7 +59,7 @@ fn an_edited_trace_of_a_program_is_not_believed() {
 fn an_edited_cycle_is_not_believed() {
     let trace = saved("edited_cycle", &["check", "corpus/threads/bug/livelock.fab", "--livelock"]);
     let edits = [
-        ("cycle", json!(1)),
+        ("cycle", json!(2)),
         ("cycle", Value::Null),
         ("bound", json!("delays")),
         ("bound", json!("depth")),

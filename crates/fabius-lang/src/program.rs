@@ -254,6 +254,16 @@ pub struct Process {
     pub number: Option<LocalId>,
 }
 
+impl Program {
+    /// How a process of any number is written.
+    pub fn head_of_any(&self, process: &Process) -> String {
+        match process.number {
+            Some(number) => format!("process {}[{}: *]", process.name, self.procs[process.proc].locals[number].name),
+            None => format!("process {}[*]", process.name),
+        }
+    }
+}
+
 /// Statements in order.
 pub type Block = Vec<Stmt>;
 

@@ -194,60 +194,44 @@ fn states<S: System + Snapshot>(system: &S) -> Option<(usize, usize, usize)> {
     Some((known.len(), stuck, wrong))
 }
 
+/// Of those of the first programs that are small: how many states there are, where nobody can go on, and where a step goes wrong,
+/// which the machine and the reference say alike.
+fn compared(seeds: u64, written: fn(u64) -> String) -> Vec<(usize, usize, usize)> {
+    let both = |seed| {
+        let source = written(seed);
+        let program = compiled(&source).unwrap_or_else(|wrong| panic!("{wrong}\n{source}"));
+        let machine = states(&Machine::new(&program, Points::All))?;
+        assert_eq!(Some(machine), states(&Reference::new(&program, Points::All)), "seed {seed}\n{source}");
+        Some(machine)
+    };
+    (0..seeds).filter_map(both).collect()
+}
+
 #[test]
 fn the_machine_has_the_states_of_the_reference() {
-    let (mut compared, mut wrong) = (0, 0);
-    for seed in 0..1000 {
-        let source = random(seed);
-        let program = compiled(&source).unwrap_or_else(|wrong| panic!("{wrong}"));
-        let machine = states(&Machine::new(&program, Points::All));
-        let Some(machine) = machine else { continue };
-        assert_eq!(Some(machine), states(&Reference::new(&program, Points::All)), "seed {seed}\n{source}");
-        compared += 1;
-        wrong += usize::from(machine.2 > 0);
-    }
-    assert!(compared > 200 && wrong > 20, "{compared} programs were compared, {wrong} go wrong");
+    let all = compared(1000, random);
+    let wrong = all.iter().filter(|(.., wrong)| *wrong > 0).count();
+    assert!(all.len() > 200 && wrong > 20, "{} programs were compared, {wrong} go wrong", all.len());
 }
 
 #[test]
 fn ends_are_those_of_the_reference() {
-    let (mut compared, mut stuck) = (0, 0);
-    for seed in 0..300 {
-        let source = with_ends(seed);
-        let program = compiled(&source).unwrap_or_else(|wrong| panic!("{wrong}"));
-        let Some(machine) = states(&Machine::new(&program, Points::All)) else { continue };
-        assert_eq!(Some(machine), states(&Reference::new(&program, Points::All)), "seed {seed}\n{source}");
-        compared += 1;
-        stuck += usize::from(machine.1 % 1000 > 0 && machine.1 < 1000);
-    }
-    assert!(compared > 60 && stuck > 1, "{compared} programs were compared, {stuck} end at their ends alone");
+    let all = compared(300, with_ends);
+    let stuck = all.iter().filter(|(_, stuck, _)| *stuck % 1000 > 0 && *stuck < 1000).count();
+    assert!(all.len() > 60 && stuck > 1, "{} programs were compared, {stuck} end at their ends alone", all.len());
 }
 
 #[test]
 fn escapes_are_those_of_the_reference() {
-    let mut compared = 0;
-    for seed in 0..300 {
-        let source = with_escapes(seed);
-        let program = compiled(&source).unwrap_or_else(|wrong| panic!("{wrong}"));
-        let Some(machine) = states(&Machine::new(&program, Points::All)) else { continue };
-        assert_eq!(Some(machine), states(&Reference::new(&program, Points::All)), "seed {seed}\n{source}");
-        compared += 1;
-    }
-    assert!(compared > 60, "{compared} programs were compared");
+    let all = compared(300, with_escapes);
+    assert!(all.len() > 60, "{} programs were compared", all.len());
 }
 
 #[test]
 fn timeouts_are_those_of_the_reference() {
-    let (mut compared, mut stuck) = (0, 0);
-    for seed in 0..300 {
-        let source = with_timeouts(seed);
-        let program = compiled(&source).unwrap_or_else(|wrong| panic!("{wrong}\n{source}"));
-        let Some(machine) = states(&Machine::new(&program, Points::All)) else { continue };
-        assert_eq!(Some(machine), states(&Reference::new(&program, Points::All)), "seed {seed}\n{source}");
-        compared += 1;
-        stuck += usize::from(machine.1 > 0);
-    }
-    assert!(compared > 40 && stuck > 5, "{compared} programs were compared, {stuck} get stuck");
+    let all = compared(300, with_timeouts);
+    let stuck = all.iter().filter(|(_, stuck, _)| *stuck > 0).count();
+    assert!(all.len() > 40 && stuck > 5, "{} programs were compared, {stuck} get stuck", all.len());
 }
 
 #[test]

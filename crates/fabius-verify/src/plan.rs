@@ -102,7 +102,7 @@ impl Plan {
         }
         if let Some(process) = program.processes.iter().find(|p| p.count.is_none()) {
             return Err(PlanError {
-                message: format!("`process {}[*]` stands for any number of threads", process.name),
+                message: format!("`{}` stands for any number of threads", program.head_of_any(process)),
                 help: format!("explore some number of them: `--instances {}=2`", process.name),
             });
         }

@@ -30,6 +30,103 @@ fn states(source: &str) -> Option<u64> {
     explored(source, &Plan { bound: Bound::None, reduction: false, ..Plan::default() }).levels.last().map(|l| l.states)
 }
 
+/// Three rounds, with few turns of loops.
+fn bounded() -> ProofPlan {
+    ProofPlan {
+        sequentialization: Sequentialization::Rounds(3),
+        unwind: Some(5),
+        recursion: Some(3),
+        tasks: None,
+        objects: None,
+        incremental: false,
+        engine: Engine::Bmc,
+        deadlock: true,
+        properties: true,
+        solver: SolverChoice::Embedded,
+        time: None,
+        memory: None,
+    }
+}
+
+/// A program of threads that know their numbers, which are any or these.
+fn numbered(rng: &mut fastrand::Rng, numbers: &str) -> String {
+    let mut statements = String::new();
+    for _ in 0..rng.usize(2..6) {
+        statements += [
+            "a[i] = x;",
+            "x = i;",
+            "x = (x + i) % 3;",
+            "turn = 2 - i;",
+            "if x == i { f = !f; }",
+            "await f || turn == i;",
+            "for k in 0..i { x = k; }",
+            "let before = x; x = (before + own(i)) % 3;",
+            "assert a[i] != 2 || x != i;",
+            "assert !(f && turn == i);",
+            "let i = x; a[i] = i;",
+        ][rng.usize(..11)];
+    }
+    format!(
+        "var a: [0..2; 3]; var x: 0..2; var turn: 0..2; var f: bool; fn own(i: int) -> int {{ i + 1 }} \
+         process p[i{numbers}] {{ {statements} }} process q[1] {{ f = true; x = 1; }}"
+    )
+}
+
+#[test]
+fn any_number_of_numbered_threads_are_so_many_numbered_ones() {
+    let mut rng = fastrand::Rng::with_seed(5);
+    let (mut bugs, mut fine) = (0, 0);
+    for round in 0..150 {
+        let (mut again, count) = (rng.clone(), rng.u32(..4));
+        again.u32(..4);
+        let (some, any) = (format!(" in 0..{}", i64::from(count) - 1), ": *".to_string());
+        let (some, any) = (numbered(&mut rng, &some), numbered(&mut again, &any));
+        let compiled = |source: &str| fabius_lang::compile(source, &Default::default());
+        let instances = [("p".to_string(), count)];
+        let program = compiled(&any).unwrap_or_else(|d| panic!("{d:#?}\n{any}"));
+        // Written down and read again it is the same.
+        let again = compiled(&fabius_lang::unparse(&program).expect("it can be written")).expect("it can be read");
+        for program in [program, again].map(|p| fabius_verify::with_instances(p, &instances).expect("they are any")) {
+            let id = program_id("language.fab", &program.source, &[], &instances);
+            for plan in [Plan::default(), Plan { bound: Bound::None, reduction: false, ..Plan::default() }] {
+                let found = check(&program, &id, &plan, &AtomicBool::new(false), &|_| {}).expect("it can be checked");
+                let wanted = explored(&some, &plan);
+                match (&found.verdict, &wanted.verdict) {
+                    (Verdict::Bug { trace: found }, Verdict::Bug { trace: wanted }) => {
+                        assert_eq!((found.kind, found.cost), (wanted.kind, wanted.cost), "{round}\n{any}");
+                        assert_eq!(replay(&program, &id, found).expect("it can be replayed"), **found, "{any}");
+                        bugs += 1;
+                    }
+                    (Verdict::Bug { .. }, _) | (_, Verdict::Bug { .. }) => panic!("{count}\n{any}"),
+                    _ => {
+                        assert_eq!(
+                            found.levels.last().map(|l| l.states),
+                            wanted.levels.last().map(|l| l.states),
+                            "{any}"
+                        );
+                        fine += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(bugs > 100 && fine > 100, "{bugs} {fine}");
+}
+
+#[test]
+fn threads_of_any_number_that_know_their_numbers_are_not_taken_for_alike() {
+    let source = "var x: int; process p[i: *] { assert i == 0; }";
+    let (program, id) =
+        (fabius_lang::compile(source, &Default::default()).expect(source), program_id("", source, &[], &[]));
+    for engine in [Engine::Automatic, Engine::Bmc, Engine::Summaries, Engine::Interfaces] {
+        let plan = ProofPlan { sequentialization: Sequentialization::AnyThreads(2), engine, ..bounded() };
+        let said = prove(&program, &id, &plan, &Arc::new(AtomicBool::new(false)), &|_| {}).map(|p| p.report.verdict);
+        assert!(format!("{said:?}").contains("know their numbers"), "{engine:?}: {said:?}");
+    }
+    let said = check(&program, &id, &Plan::default(), &AtomicBool::new(false), &|_| {}).map(|report| report.verdict);
+    assert!(format!("{said:?}").contains("process p[i: *]"), "{said:?}");
+}
+
 /// That all ways to look say the same of a program: whether there is a bug, and what the least cost of one is.
 fn agrees(source: &str) -> Option<(BugKind, u32)> {
     let found = bug(source).map(|(kind, cost, _)| (kind, cost));
@@ -52,21 +149,7 @@ fn agrees(source: &str) -> Option<(BugKind, u32)> {
     }
     let program = fabius_lang::compile(source, &Default::default()).expect("it compiles");
     let id = program_id("language.fab", source, &[], &[]);
-    let plan = ProofPlan {
-        sequentialization: Sequentialization::Rounds(3),
-        unwind: Some(5),
-        recursion: Some(3),
-        tasks: None,
-        objects: None,
-        incremental: false,
-        engine: Engine::Bmc,
-        deadlock: true,
-        properties: true,
-        solver: SolverChoice::Embedded,
-        time: None,
-        memory: None,
-    };
-    let proof = prove(&program, &id, &plan, &Arc::new(AtomicBool::new(false)), &|_| {});
+    let proof = prove(&program, &id, &bounded(), &Arc::new(AtomicBool::new(false)), &|_| {});
     let proof = proof.unwrap_or_else(|e| panic!("{e:?}\n{source}"));
     match (&proof.report.verdict, &found) {
         (Verdict::Bug { trace }, Some((kind, _))) => assert_eq!(trace.kind, *kind, "{source}"),

@@ -241,7 +241,7 @@ impl Lower<'_, '_> {
     fn undecided(&mut self, ending: Ending, blocks: &[Blocks], span: Span) -> LocalId {
         let undecided = self.zeroed(Type::Bool, span);
         let all: Vec<ObjectId> = self.statics().into_iter().chain(blocks.iter().map(|b| b.object)).collect();
-        let hidden = ["$specific"].iter().any(|name| self.global_names.contains_key(*name));
+        let hidden = self.global_names.contains_key("$specific");
         if ending == Ending::Exits || hidden || all.iter().any(|id| self.has_small_cells(&self.objects[*id].ty)) {
             self.set_local(undecided, boolean(true, span), span);
             return undecided;

@@ -424,7 +424,7 @@ impl Maker<'_> {
                 None => {
                     let help =
                         format!("verify them with `--threads any`, or some number: `--instances {}=2`", process.name);
-                    let what = format!("any number of threads (`process {}[*]`)", process.name);
+                    let what = format!("any number of threads (`{}`)", self.source.head_of_any(process));
                     let span = self.source.procs[process.proc].span;
                     self.wrong.get_or_insert(Unsupported { what, span, help });
                 }
