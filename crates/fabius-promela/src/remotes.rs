@@ -22,6 +22,8 @@ pub struct Labels {
     first: Vec<String>,
     /// Those of jumps: who stands there is where these lead.
     jumps: Vec<String>,
+    /// Those that such a jump leads to where there is `unless`: for SPIN one may stand in front of the jump then.
+    led: Vec<String>,
 }
 
 impl Lower {
@@ -40,10 +42,16 @@ impl Lower {
     pub fn labels(&mut self, graph: &Graph) -> Result<Labels> {
         let all: Vec<(String, NodeId)> =
             self.body.labels.iter().map(|(name, (node, _))| (name.clone(), *node)).collect();
-        let at = all.iter().map(|(name, node)| Ok((name.clone(), self.resolved(*node)?))).collect::<Result<_>>()?;
+        let at: HashMap<_, _> =
+            all.iter().map(|(name, node)| Ok((name.clone(), self.resolved(*node)?))).collect::<Result<_>>()?;
         let is_jump = |node: &NodeId| self.body.same.get(node).is_some_and(|at| self.body.passed.contains(at));
-        let jumps = all.iter().filter(|(_, node)| is_jump(node)).map(|(name, _)| name.clone()).collect();
-        Ok(Labels { entry: graph.entry, at, first: std::mem::take(&mut self.body.first_labels), jumps })
+        let jumps: Vec<String> = all.iter().filter(|(_, node)| is_jump(node)).map(|(name, _)| name.clone()).collect();
+        let is_led = |name: &&String| jumps.iter().any(|jump| jump != *name && at[jump] == at[*name]);
+        let led = match self.body.escapes.is_empty() {
+            true => Vec::new(),
+            false => at.keys().filter(is_led).cloned().collect(),
+        };
+        Ok(Labels { entry: graph.entry, at, first: std::mem::take(&mut self.body.first_labels), jumps, led })
     }
 
     /// Whether a process stands at a label.
@@ -105,6 +113,11 @@ impl Lower {
             if labels.jumps.contains(&label.text) {
                 return Err(unsupported(label.span, "a look at a label in front of `goto` or `break`")
                     .help("write `skip` between the two"));
+            }
+            if labels.led.contains(&label.text) {
+                let what =
+                    "a look at a label that another one leads to by `goto` or `break`, in a process with `unless`";
+                return Err(unsupported(label.span, what).help("leave out the label in front of the jump"));
             }
             let first = self.running[name].first;
             let me = match self.count {

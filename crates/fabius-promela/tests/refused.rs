@@ -88,6 +88,12 @@ fn what_has_no_meaning_here_is_refused_with_its_place() {
             "skip",
         ),
         (
+            "byte x; active proctype p() { l: { goto m } unless { x == 5 }; m: x == 1 } ltl f { p@m }",
+            "a look at a label that another one leads to by `goto` or `break`, in a process with `unless`",
+            "1:86",
+            "leave out",
+        ),
+        (
             "byte x; init { do :: x == 2 :: end: x == 3; x = 1 od }",
             "a label `end` of the first statement of an option",
             "1:32",
