@@ -9,6 +9,8 @@ use std::collections::HashMap;
 #[derive(Default)]
 pub struct Connections {
     known: HashMap<Kernels, usize, Fixed>,
+    /// By `epoll`: its file, the file that it watches, and what it says of that.
+    watched: Vec<(i32, i32, u64)>,
 }
 
 /// What the kernel calls a file: its type, and a number.
@@ -21,6 +23,18 @@ impl Connections {
     /// A new execution begins.
     pub fn clear(&mut self) {
         self.known.clear();
+        self.watched.clear();
+    }
+
+    /// `epoll` tells of a file with this from now on, or does not tell of it any more.
+    pub fn watch(&mut self, files: i32, file: i32, data: Option<u64>) {
+        self.watched.retain(|(by, which, _)| (*by, *which) != (files, file));
+        self.watched.extend(data.map(|data| (files, file, data)));
+    }
+
+    /// The files of which it tells with this.
+    pub fn watched(&self, files: i32, data: u64) -> Vec<i32> {
+        self.watched.iter().filter(|(by, _, said)| (*by, *said) == (files, data)).map(|(_, file, _)| *file).collect()
     }
 
     /// What a file belongs to, as an object of operations; `None` if nobody can speak to others through it.

@@ -15,6 +15,7 @@ mod clocks;
 mod connections;
 mod control;
 mod crew;
+mod delivery;
 mod descriptors;
 mod explore;
 mod fiber;

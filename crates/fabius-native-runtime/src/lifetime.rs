@@ -44,6 +44,7 @@ extern "C-unwind" fn fabius_thread_end() {
     // SAFETY: runs destructors of thread-local variables of C++.
     unsafe { next!(fn __call_tls_dtors())() };
     run_destructors();
+    crate::hooks::mutex::owner_ends();
     let me = rt().current;
     if me == 0 {
         // `pthread_exit` in the first thread: the process ends with the last one.

@@ -42,6 +42,18 @@ pub const fn of_library(number: usize) -> usize {
     BESIDE_MEMORY | 4 << 32 | number
 }
 
+/// Sets of files: to read from, to write to, with news.
+pub type Sets = [*mut libc::fd_set; 3];
+
+/// Files that a thread waits for, as the program describes them.
+#[derive(Clone, Copy)]
+pub enum Files {
+    /// So many descriptions.
+    List(*mut libc::pollfd, usize),
+    /// Those below this number that are in one of the sets.
+    Sets(i32, Sets),
+}
+
 /// What has to be so that an operation can be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
@@ -69,6 +81,10 @@ pub enum Wait {
     Guard,
     /// There is something to read from or room to write to a file.
     File(i32, i16),
+    /// One of these files is ready.
+    Files(*const Files),
+    /// A signal of this set is there for the thread.
+    Signal(u64),
     /// All other threads have ended.
     Others,
 }

@@ -1,6 +1,7 @@
 //! Who can go on.
 
-use crate::hooks::{files, mutex, once, rwlock, semaphore};
+use crate::delivery;
+use crate::hooks::{files, mutex, once, polls, rwlock, semaphore};
 use crate::op::{Op, Wait};
 use crate::rt::Rt;
 
@@ -20,6 +21,8 @@ impl Rt {
             Wait::Stream => self.streams.get(&op.object).is_none_or(|(owner, _)| *owner == thread),
             Wait::Guard => once::guard_is_free(op.object),
             Wait::File(file, events) => files::is_ready(file, events),
+            Wait::Files(files) => polls::is_ready(files),
+            Wait::Signal(set) => delivery::is_there(thread, set),
             Wait::Others => self.threads.iter().enumerate().all(|(other, t)| other == thread || t.finished),
         }
     }
@@ -27,7 +30,8 @@ impl Rt {
     /// Whether the thread's next step is possible.
     pub fn is_possible(&self, thread: usize) -> bool {
         let t = &self.threads[thread];
-        !t.finished && (t.op.deadline.is_some() || self.is_so(thread, &t.op) || self.is_cancelled(thread))
+        let waits = t.op.deadline.is_none() && !self.is_so(thread, &t.op) && !self.is_cancelled(thread);
+        !t.finished && (!waits || delivery::is_asked(thread))
     }
 
     /// Whether the thread ends instead of waiting.

@@ -21,6 +21,7 @@ impl Rt {
         self.closed.clear();
         self.connections.clear();
         self.streams.clear();
+        self.signals.clear();
         self.threads.clear();
         self.free.clear();
         (self.streak, self.repeated) = (Streak::default(), 0);

@@ -66,8 +66,10 @@ pub struct Thread {
     pub values: HashMap<u32, usize, Fixed>,
     /// Signals that others sent it.
     pub signals: Vec<i32>,
-    /// Signals whose handlers it runs.
-    pub handles: Vec<i32>,
+    /// Signals that it has blocked.
+    pub blocked: u64,
+    /// Robust mutexes that it holds.
+    pub robust: Vec<usize>,
     /// Where it has thrown an exception last.
     pub thrown: usize,
     /// Calls that are under way and where on the stack, if they are written down.
@@ -169,6 +171,8 @@ pub struct Rt {
     pub before: Before,
     /// Handlers of signals were changed.
     pub handlers: Vec<(i32, libc::sigaction)>,
+    /// Signals sent to the process that every thread has blocked.
+    pub signals: Vec<i32>,
     /// Random numbers that the program asked for.
     pub random: u64,
     /// States from which threads went on.
@@ -345,6 +349,7 @@ impl Rt {
             keys: Vec::new(),
             before: Before::default(),
             handlers: Vec::new(),
+            signals: Vec::new(),
             random: 0,
             left: HashSet::default(),
             seen_state: None,

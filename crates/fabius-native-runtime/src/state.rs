@@ -110,6 +110,7 @@ impl Rt {
         hash.word(self.random);
         hash.word(self.moved);
         hash.word(self.at_exit.len() as u64);
+        hash.word(self.signals.len() as u64);
         for (number, thread) in self.threads.iter().enumerate() {
             // Values of keys are few, and in no particular order.
             let values = thread.values.iter().map(|(key, value)| {
@@ -120,6 +121,7 @@ impl Rt {
             });
             hash.word(values.fold(0, u64::wrapping_add));
             hash.word(u64::from(thread.cancelled) | (thread.signals.len() as u64) << 1);
+            hash.word(thread.blocked);
             // An access to many bytes is many points, at the same place of the program.
             hash.word(thread.op.name.as_ptr() as u64);
             hash.word(thread.op.object as u64);

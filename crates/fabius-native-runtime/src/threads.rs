@@ -1,5 +1,6 @@
 //! The threads of an execution: how they are made, and their scheduling points.
 
+use crate::delivery;
 use crate::op::{Op, Wait};
 use crate::place::Place;
 use crate::rt::{Failure, Thread, rt};
@@ -45,7 +46,8 @@ pub fn spawn(function: usize, argument: usize, detached: bool) -> Option<usize> 
         argument,
         values: if number == 0 { rt.before.values.iter().copied().collect() } else { Default::default() },
         signals: Vec::new(),
-        handles: Vec::new(),
+        robust: Vec::new(),
+        blocked: parent.map_or(0, |parent| rt.threads[parent].blocked),
         thrown: 0,
         calls: Vec::new(),
     });
@@ -66,24 +68,20 @@ pub enum Waited {
     Cancelled,
 }
 
-/// A scheduling point: announces the operation, and comes back when it is to be done.
+/// A scheduling point: announces the operation, and comes back when it is to be done. Signals that the thread is sent until then
+/// are handled first, and the operation is announced again: what it waits for may not be so any more.
 pub fn point(op: Op) -> Waited {
+    let waits_for_signal = matches!(op.wait, Wait::Signal(_));
+    let place = announce(op);
+    while !waits_for_signal && delivery::is_asked(rt().current) {
+        delivery::take();
+        if place.stack() != 0 {
+            place.back();
+        }
+        announce(op);
+    }
     let rt = rt();
     let me = rt.current;
-    let place = Place::here();
-    // Where nobody called us, as at the end of a thread, there is no place.
-    let place = if rt.fibers[me].holds(place.stack()) { place } else { Place::default() };
-    rt.free[me] = op.wait == Wait::Not;
-    let thread = &mut rt.threads[me];
-    thread.op = op;
-    thread.place = place;
-    thread.gave_way |= op.deadline.is_some();
-    let fiber = &mut rt.fibers[me];
-    if place.stack() != 0 {
-        fiber.lowest = fiber.lowest.min(place.stack());
-    }
-    fiber.leave();
-    let rt = crate::rt::rt();
     let waited = match op.deadline {
         _ if rt.is_cancelled(me) && !rt.is_so(me, &op) => Waited::Cancelled,
         Some(deadline) if !rt.is_so(me, &op) => {
@@ -105,8 +103,31 @@ pub fn point(op: Op) -> Waited {
             ..rt.event_at(op.pc)
         });
     }
-    crate::hooks::signals::take();
+    if waits_for_signal {
+        delivery::take();
+    }
     waited
+}
+
+/// Tells what the thread does next, and lets the scheduler decide who goes on. Comes back when it is this thread.
+#[inline(always)]
+fn announce(op: Op) -> Place {
+    let rt = rt();
+    let me = rt.current;
+    let place = Place::here();
+    // Where nobody called us, as at the end of a thread, there is no place.
+    let place = if rt.fibers[me].holds(place.stack()) { place } else { Place::default() };
+    rt.free[me] = op.wait == Wait::Not;
+    let thread = &mut rt.threads[me];
+    thread.op = op;
+    thread.place = place;
+    thread.gave_way |= op.deadline.is_some();
+    let fiber = &mut rt.fibers[me];
+    if place.stack() != 0 {
+        fiber.lowest = fiber.lowest.min(place.stack());
+    }
+    fiber.leave();
+    place
 }
 
 /// The thread gives way: others may go on for free.

@@ -8,15 +8,17 @@ use crate::rt::rt;
 use crate::threads::point;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst, fence};
 
-fn acquires(order: i32) -> bool {
+pub(super) fn acquires(order: i32) -> bool {
     matches!(order & 0xffff, 1 | 2 | 4 | 5)
 }
 
-fn releases(order: i32) -> bool {
+pub(super) fn releases(order: i32) -> bool {
     matches!(order & 0xffff, 3..=5)
 }
 
-fn announce(name: &'static str, address: usize, size: usize, write: bool, pc: usize) {
+pub(super) fn announce(name: &'static str, address: usize, size: usize, write: bool, pc: usize) {
+    // One object is eight bytes.
+    rt().unannounced |= size > 8;
     check_heap(address, size, write, pc);
     point(Op { write, ..Op::new(name, pc).of(address, size) });
     check_heap(address, size, write, pc);

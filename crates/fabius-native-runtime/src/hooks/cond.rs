@@ -66,11 +66,15 @@ pub fn wait_here(name: &'static str, cond: usize, mutex: usize, deadline: Option
     }
     let waited = point(Op::new("wait to be woken", pc).reads(cond).when(Wait::Woken).until(deadline).or_cancelled());
     rt().me().waits_for = 0;
-    mutex::lock_here("get the mutex again", mutex, None, pc);
+    let taken = mutex::lock_here("get the mutex again", mutex, None, pc);
     if waited == Waited::Cancelled {
         super::cancel::is_cancelled_here();
     }
-    if waited == Waited::TimedOut { libc::ETIMEDOUT } else { 0 }
+    match waited {
+        _ if taken != 0 => taken,
+        Waited::TimedOut => libc::ETIMEDOUT,
+        _ => 0,
+    }
 }
 
 extern "C-unwind" fn wait(cond: usize, mutex: usize, pc: usize) -> i32 {

@@ -1,20 +1,23 @@
-//! Reads and writes that may wait for another thread of the program: they do so at a scheduling point. Streams that are
-//! locked over other calls. Within a call the C library's own lock of a stream is never waited for: nobody is switched there.
+//! Reads and writes that may wait for another thread of the program: they do so at a scheduling point, and never in the
+//! kernel. Streams that are locked over other calls. Within a call the C library's own lock of a stream is never waited for: nobody is switched there.
 
 use super::entries;
 use crate::control::in_program;
 use crate::op::{Op, Wait};
 use crate::real::next;
 use crate::rt::rt;
-use crate::threads::point;
+use crate::threads::{Waited, point};
 
 entries! {
     read: "rcx" => read_here;
+    readv: "rcx" => readv_here;
     write: "rcx" => write_here;
+    writev: "rcx" => writev_here;
     close: "rsi" => close_here;
     close_range: "rcx" => close_range_here;
     closefrom: "rsi" => close_from;
     socketpair: "r8" => socketpair_here;
+    flock: "rdx" => flock_here;
     flockfile: "rsi" => flockfile_here;
     ftrylockfile: "rsi" => ftrylockfile_here;
     funlockfile: "rsi" => funlockfile_here;
@@ -28,49 +31,152 @@ pub fn is_ready(file: i32, events: i16) -> bool {
 }
 
 /// What threads may speak to each other through by a file, as an object of operations.
-fn connection(file: i32) -> Option<usize> {
+pub fn connection(file: i32) -> Option<usize> {
     if in_program() { rt().connections.of(file) } else { None }
 }
 
-/// The point before a thread reads or writes there.
-fn arrive(name: &'static str, file: i32, connection: usize, events: i16, pc: usize) {
+/// Whether a call with these flags of messages waits there.
+pub fn is_waiting(file: i32, flags: i32) -> bool {
+    // SAFETY: asks the kernel about a file.
+    flags & libc::MSG_DONTWAIT == 0
+        && unsafe { libc::syscall(libc::SYS_fcntl, file, libc::F_GETFL) } as i32 & libc::O_NONBLOCK == 0
+}
+
+/// The thread's `errno`.
+pub fn error() -> i32 {
+    // SAFETY: the thread's own.
+    unsafe { *libc::__errno_location() }
+}
+
+/// What a call of the C library says of an error of its own.
+pub fn fails_with(error: i32) -> isize {
+    // SAFETY: the thread's own.
+    unsafe { *libc::__errno_location() = error };
+    -1
+}
+
+/// The point before a thread does something there, which it waits for if it says for what. `false` if it has waited as long as
+/// the program has said for this socket.
+pub fn arrive(name: &'static str, file: i32, connection: usize, waits: Option<i16>, pc: usize) -> bool {
     // Who closes an end announces nothing.
     rt().unannounced = true;
-    // SAFETY: asks the kernel about a file.
-    let waits = unsafe { libc::fcntl(file, libc::F_GETFL) } & libc::O_NONBLOCK == 0;
-    let wait = if waits { Wait::File(file, events) } else { Wait::Not };
-    point(Op::new(name, pc).on(connection).when(wait));
+    let op = Op::new(name, pc).on(connection);
+    let Some(events) = waits else { return point(op) == Waited::Done };
+    point(op.when(Wait::File(file, events)).until(limit(file, events))) == Waited::Done
+}
+
+/// Until when an operation of this socket waits, if the program has said so.
+fn limit(file: i32, events: i16) -> Option<u64> {
+    let option = if events == libc::POLLOUT { libc::SO_SNDTIMEO } else { libc::SO_RCVTIMEO };
+    let (mut time, mut size) = (libc::timeval { tv_sec: 0, tv_usec: 0 }, 16u32);
+    // SAFETY: asks the kernel about a socket; there is room for the answer.
+    let known =
+        unsafe { libc::syscall(libc::SYS_getsockopt, file, libc::SOL_SOCKET, option, &raw mut time, &raw mut size) };
+    let nanoseconds = time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    (known == 0 && nanoseconds > 0).then(|| rt().now + nanoseconds)
+}
+
+/// Reads by a system call, once there is something.
+fn reads(name: &'static str, file: i32, pc: usize, call: impl FnOnce() -> i64) -> isize {
+    let connection = connection(file);
+    if let Some(key) = connection
+        && !arrive(name, file, key, is_waiting(file, 0).then_some(libc::POLLIN), pc)
+    {
+        return fails_with(libc::EAGAIN);
+    }
+    let got = call() as isize;
+    if in_program() && got > 0 {
+        rt().moved += got as u64;
+    }
+    if let Some(key) = connection
+        && got >= 0
+    {
+        rt().clocks.acquire(rt().current, key);
+    }
+    got
 }
 
 extern "C-unwind" fn read_here(file: i32, buffer: usize, size: usize, pc: usize) -> isize {
-    let connection = connection(file);
-    if let Some(key) = connection {
-        arrive("read", file, key, libc::POLLIN, pc);
-    }
     // SAFETY: as the program calls it.
-    let got = unsafe { libc::syscall(libc::SYS_read, file, buffer, size) } as isize;
-    if in_program() && got > 0 {
-        rt().moved += got as u64;
-        if let Some(key) = connection {
-            rt().clocks.acquire(rt().current, key);
+    reads("read", file, pc, || unsafe { libc::syscall(libc::SYS_read, file, buffer, size) })
+}
+
+extern "C-unwind" fn readv_here(file: i32, parts: *const libc::iovec, count: i32, pc: usize) -> isize {
+    // SAFETY: as the program calls it.
+    reads("readv", file, pc, || unsafe { libc::syscall(libc::SYS_readv, file, parts, count) })
+}
+
+/// A pipe that has room at all has room for so many bytes.
+const AT_ONCE: usize = libc::PIPE_BUF;
+
+/// Writes without waiting in the kernel.
+fn write_now(file: i32, buffer: usize, size: usize, waits: bool) -> isize {
+    // SAFETY: as the program calls it; what the file does where there is no room is as before.
+    unsafe {
+        if !waits || size <= AT_ONCE {
+            return libc::syscall(libc::SYS_write, file, buffer, size) as isize;
+        }
+        let flags = libc::syscall(libc::SYS_fcntl, file, libc::F_GETFL);
+        libc::syscall(libc::SYS_fcntl, file, libc::F_SETFL, flags | i64::from(libc::O_NONBLOCK));
+        let got = libc::syscall(libc::SYS_write, file, buffer, size) as isize;
+        let error = error();
+        libc::syscall(libc::SYS_fcntl, file, libc::F_SETFL, flags);
+        if got < 0 { fails_with(error) } else { got }
+    }
+}
+
+/// Writes where threads may read. If there is room for a part only, the rest is written as soon as there is room again.
+fn writes(name: &'static str, file: i32, key: usize, buffer: usize, size: usize, pc: usize) -> isize {
+    let waits = is_waiting(file, 0);
+    let mut written = 0;
+    loop {
+        let on_time = arrive(name, file, key, waits.then_some(libc::POLLOUT), pc);
+        rt().clocks.release(rt().current, key);
+        let got =
+            if on_time { write_now(file, buffer + written, size - written, waits) } else { fails_with(libc::EAGAIN) };
+        if got < 0 {
+            let again = on_time && waits && error() == libc::EAGAIN;
+            match written {
+                _ if again => continue,
+                0 => return -1,
+                _ => return written as isize,
+            }
+        }
+        written += got as usize;
+        // Nobody in the program reads what goes to its output.
+        if !rt().open.contains(&(file as u32)) {
+            rt().moved += got as u64;
+        }
+        if !waits || got == 0 || written >= size {
+            return written as isize;
         }
     }
-    got
 }
 
 extern "C-unwind" fn write_here(file: i32, buffer: usize, size: usize, pc: usize) -> isize {
-    let connection = connection(file);
-    if let Some(key) = connection {
-        arrive("write", file, key, libc::POLLOUT, pc);
-        rt().clocks.release(rt().current, key);
+    match connection(file) {
+        Some(key) => writes("write", file, key, buffer, size, pc),
+        // SAFETY: as the program calls it.
+        None => unsafe { libc::syscall(libc::SYS_write, file, buffer, size) as isize },
     }
-    // SAFETY: as the program calls it.
-    let got = unsafe { libc::syscall(libc::SYS_write, file, buffer, size) } as isize;
-    // Nobody in the program reads what goes to its output.
-    if connection.is_some() && got > 0 && !rt().open.contains(&(file as u32)) {
-        rt().moved += got as u64;
-    }
-    got
+}
+
+extern "C-unwind" fn writev_here(file: i32, parts: *const libc::iovec, count: i32, pc: usize) -> isize {
+    let Some(key) = connection(file) else {
+        // SAFETY: as the program calls it.
+        return unsafe { libc::syscall(libc::SYS_writev, file, parts, count) as isize };
+    };
+    // SAFETY: the program gives so many parts of its memory.
+    let all: Vec<u8> = unsafe {
+        let parts = std::slice::from_raw_parts(parts, count.max(0) as usize);
+        parts
+            .iter()
+            .filter(|part| part.iov_len > 0)
+            .flat_map(|part| std::slice::from_raw_parts(part.iov_base.cast::<u8>(), part.iov_len))
+            .copied()
+            .collect()
+    };
+    writes("writev", file, key, all.as_ptr() as usize, all.len(), pc)
 }
 
 /// Files that were open before `main` stay so: they are there in the next execution, too, and some are ours.
@@ -118,6 +224,32 @@ extern "C-unwind" fn socketpair_here(domain: i32, kind: i32, protocol: i32, ends
         rt().connections.pair(unsafe { *ends });
     }
     result
+}
+
+/// Who waits for a file's lock looks again and again: the kernel says only by giving it whether it is free.
+extern "C-unwind" fn flock_here(file: i32, what: i32, pc: usize) -> i32 {
+    // SAFETY: as the program calls it.
+    let call = |what: i32| unsafe { libc::syscall(libc::SYS_flock, file, what) as i32 };
+    if !in_program() {
+        return call(what);
+    }
+    rt().unannounced = true;
+    let key = crate::op::of_library(5);
+    point(Op::new("flock", pc).on(key));
+    if what & libc::LOCK_UN != 0 {
+        rt().clocks.release(rt().current, key);
+    }
+    loop {
+        let got = call(what | libc::LOCK_NB);
+        if got == 0 {
+            rt().clocks.acquire(rt().current, key);
+            rt().moved += 1;
+        }
+        if got == 0 || what & libc::LOCK_NB != 0 || error() != libc::EWOULDBLOCK {
+            return got;
+        }
+        crate::threads::give_way("flock", 0, pc);
+    }
 }
 
 extern "C-unwind" fn flockfile_here(stream: usize, pc: usize) {

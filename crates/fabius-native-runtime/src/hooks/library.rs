@@ -5,7 +5,6 @@
 //! The streams that the program begins with are left out: nobody in the program reads what goes to its output, and its input
 //! is empty.
 
-use crate::control::in_program;
 use crate::op::{Op, Wait, of_library};
 use crate::rt::rt;
 use crate::threads::point;
@@ -16,6 +15,7 @@ macro_rules! shared {
         #[doc = concat!("`", stringify!($name), "`, as the program calls it.")]
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
+        #[allow(non_snake_case)]
         pub unsafe extern "C-unwind" fn $name() {
             extern "C-unwind" fn before(object: usize, pc: usize) -> usize {
                 static NEXT: crate::real::Next = crate::real::Next::new(
@@ -24,7 +24,7 @@ macro_rules! shared {
                         Err(_) => unreachable!(),
                     },
                 );
-                if in_program() {
+                if crate::control::in_program() {
                     $act(stringify!($name), object, pc);
                 }
                 NEXT.address()
@@ -59,6 +59,7 @@ macro_rules! shared {
         }
     )* )* };
 }
+pub(crate) use shared;
 
 shared! {
     "1" => changes:
@@ -84,7 +85,7 @@ shared! {
 }
 
 /// Whether there is no other thread that could come in between.
-fn is_alone() -> bool {
+pub fn is_alone() -> bool {
     let rt = rt();
     rt.threads.iter().enumerate().all(|(number, thread)| number == rt.current || thread.finished)
 }

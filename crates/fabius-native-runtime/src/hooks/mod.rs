@@ -18,14 +18,19 @@ pub mod library;
 pub mod memory;
 pub mod mutex;
 pub mod once;
+pub mod polls;
 pub mod process;
+pub mod results;
 pub mod rwlock;
 pub mod semaphore;
 pub mod signals;
+pub mod sockets;
+pub mod streams;
 pub mod thread;
 pub mod time;
 pub mod tsan;
 pub mod unsupported;
+pub mod wide;
 
 /// A function that the program calls: keeps its registers, does these instructions, and goes on to what handles it.
 macro_rules! entry {

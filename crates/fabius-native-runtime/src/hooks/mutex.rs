@@ -1,5 +1,8 @@
 //! Mutexes. Who holds one is written into its own bytes, where the C library has the same fields: so restoring memory
 //! restores it, and static initializers work.
+//!
+//! A robust mutex whose owner has ended is free. Who gets it is told so, and says that what it protects is consistent again;
+//! if he gives it back without that, nobody gets it any more.
 
 use super::entries;
 use crate::control::in_program;
@@ -14,8 +17,10 @@ use fabius_trace::BugKind;
 struct Mutex {
     lock: i32,
     count: u32,
+    /// The thread that holds it, from 1; of a robust one that nobody holds `ENDED` or `LOST`.
     owner: i32,
-    users: u32,
+    /// Whether the owner of a robust one has it from one that has ended, and has not made it consistent.
+    inherited: u32,
     kind: i32,
 }
 
@@ -23,6 +28,11 @@ const RECURSIVE: i32 = 1;
 const CHECKED: i32 = 2;
 const ROBUST: i32 = 16;
 const DESTROYED: i32 = -1;
+
+/// Its owner has ended.
+const ENDED: i32 = i32::MAX;
+/// And nobody has made consistent what it protects.
+const LOST: i32 = i32::MAX - 1;
 
 fn at(mutex: usize) -> &'static mut Mutex {
     // SAFETY: the program gives the address of a mutex.
@@ -52,9 +62,18 @@ pub fn take(mutex: usize) -> i32 {
         m.count += 1;
         return 0;
     }
-    (m.lock, m.owner, m.count) = (1, rt.current as i32 + 1, 1);
     rt.clocks.acquire(rt.current, mutex);
-    0
+    let before = m.owner;
+    if before == LOST {
+        return libc::ENOTRECOVERABLE;
+    }
+    (m.lock, m.owner, m.count) = (1, rt.current as i32 + 1, 1);
+    if m.kind & ROBUST == 0 {
+        return 0;
+    }
+    rt.me().robust.push(mutex);
+    m.inherited = u32::from(before == ENDED);
+    if before == ENDED { libc::EOWNERDEAD } else { 0 }
 }
 
 /// Gives it back; `true` if the thread held it.
@@ -71,9 +90,24 @@ pub fn release(mutex: usize, pc: usize) -> i32 {
     m.count -= 1;
     if m.count == 0 {
         (m.lock, m.owner) = (0, 0);
+        if m.kind & ROBUST != 0 {
+            rt.me().robust.retain(|held| *held != mutex);
+            m.owner = if m.inherited != 0 { LOST } else { 0 };
+        }
         rt.clocks.release(rt.current, mutex);
     }
     0
+}
+
+/// The thread ends: the robust mutexes that it holds are free.
+pub fn owner_ends() {
+    for mutex in std::mem::take(&mut rt().me().robust) {
+        let (rt, m) = (rt(), at(mutex));
+        (m.lock, m.count, m.owner) = (0, 0, ENDED);
+        rt.clocks.release(rt.current, mutex);
+        // The end of a thread does not announce this.
+        rt.unannounced = true;
+    }
 }
 
 /// Ends the execution if it is no mutex that can be used.
@@ -81,9 +115,6 @@ pub fn check(mutex: usize, pc: usize) {
     super::tsan::check_heap(mutex, 40, true, pc);
     if at(mutex).kind == DESTROYED {
         fail(BugKind::SyncMisuse, "a mutex is used that was destroyed", pc);
-    }
-    if at(mutex).kind & ROBUST != 0 {
-        crate::threads::not_supported("robust mutexes");
     }
 }
 
@@ -95,6 +126,7 @@ entries! {
     pthread_mutex_timedlock: "rdx" => timedlock;
     pthread_mutex_clocklock: "rcx" => clocklock;
     pthread_mutex_unlock: "rsi" => unlock;
+    pthread_mutex_consistent: "rsi" => consistent;
 }
 
 extern "C-unwind" fn init(mutex: usize, attributes: usize, _: usize) -> i32 {
@@ -188,4 +220,19 @@ extern "C-unwind" fn unlock(mutex: usize, pc: usize) -> i32 {
     point(Op::new("pthread_mutex_unlock", pc).on(mutex));
     check(mutex, pc);
     release(mutex, pc)
+}
+
+extern "C-unwind" fn consistent(mutex: usize, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_mutex_consistent(usize) -> i32)(mutex) };
+    }
+    check(mutex, pc);
+    let m = at(mutex);
+    let is_mine = m.lock != 0 && m.owner == rt().current as i32 + 1;
+    if m.kind & ROBUST == 0 || !is_mine || m.inherited == 0 {
+        return libc::EINVAL;
+    }
+    m.inherited = 0;
+    0
 }

@@ -1,85 +1,53 @@
-//! Signals that threads of the program send each other, and their handlers.
-//!
-//! A handler is called like a function of the thread that gets the signal, not by the kernel: to the kernel all threads are
-//! one, and other threads may go on before a handler has returned.
+//! Calls by which threads send signals, block them and wait for them (`delivery.rs`).
 
 use super::entries;
+use super::files::fails_with;
 use crate::control::in_program;
+use crate::delivery::{bit, description, is_handled, is_in, next_of, send, take};
+use crate::op::{Op, PROCESS, Wait, asked_of};
 use crate::real::next;
 use crate::rt::rt;
-use std::ffi::c_void;
+use crate::threads::{Waited, point};
 
 /// What the process is called in every execution, whichever process runs it. No process has so large a number, so nothing
 /// that is sent to it reaches another one.
 pub const NUMBER: i32 = 5_000_000;
+
+/// Signals as the kernel writes a set of them.
+type Set = *const u64;
 
 entries! {
     kill: "rdx" => kill_here;
     raise: "rsi" => raise_here;
     sigaction: "rcx" => sigaction_here;
     signal: "rdx" => signal_here;
+    pthread_sigmask: "rcx" => sigmask_here;
+    sigprocmask: "rcx" => sigprocmask_here;
+    sigpending: "rsi" => sigpending_here;
+    sigwait: "rdx" => sigwait_here;
+    sigwaitinfo: "rdx" => sigwaitinfo_here;
+    sigtimedwait: "rcx" => sigtimedwait_here;
+    pause: "rdi" => pause_here;
+    sigsuspend: "rsi" => sigsuspend_here;
 }
 
-/// What is done about a signal, as the kernel writes it.
-#[repr(C)]
-#[derive(Default)]
-struct Action {
-    handler: usize,
-    flags: u64,
-    restorer: usize,
-    mask: u64,
-}
-
-/// Runs the handlers of signals that the thread was sent. One that it handles already waits until that is done.
-pub fn take() {
-    loop {
-        let me = rt().me();
-        let Some(at) = me.signals.iter().position(|signal| !me.handles.contains(signal)) else { return };
-        let signal = me.signals.remove(at);
-        handle(signal);
-    }
-}
-
-fn handle(signal: i32) {
-    let (mut action, mut blocked) = (Action::default(), 0u64);
-    // SAFETY: asks the kernel what is done, and what is blocked.
-    unsafe {
-        libc::syscall(libc::SYS_rt_sigaction, signal, 0usize, &raw mut action, 8);
-        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, 0usize, &raw mut blocked, 8);
-    }
-    let is_blocked = blocked & 1 << (signal - 1) != 0;
-    if action.handler == libc::SIG_DFL || is_blocked || crate::image::is_own(action.handler) {
-        // SAFETY: the kernel does what is to be done, or keeps the signal; or the process has failed.
-        unsafe { next!(fn raise(i32) -> i32)(signal) };
-        return;
-    }
-    if action.handler == libc::SIG_IGN {
-        return;
-    }
-    rt().me().handles.push(signal);
-    // SAFETY: the program has set the function up for this. It gets a description that says which signal it is.
-    unsafe {
-        if action.flags & libc::SA_SIGINFO as u64 != 0 {
-            let mut info: libc::siginfo_t = std::mem::zeroed();
-            (info.si_signo, info.si_code) = (signal, libc::SI_TKILL);
-            let mut context: libc::ucontext_t = std::mem::zeroed();
-            let handler: extern "C-unwind" fn(i32, *mut libc::siginfo_t, *mut c_void) =
-                std::mem::transmute(action.handler);
-            handler(signal, &raw mut info, (&raw mut context).cast());
-        } else {
-            let handler: extern "C-unwind" fn(i32) = std::mem::transmute(action.handler);
-            handler(signal);
-        }
-    }
-    rt().me().handles.retain(|handled| *handled != signal);
-}
-
+/// A signal to the process: any thread that has not blocked it runs the handler; if there is none, it waits for one.
 extern "C-unwind" fn kill_here(process: i32, signal: i32, pc: usize) -> i32 {
-    if in_program() && process == NUMBER {
-        return raise_here(signal, pc);
+    if !in_program() || process != NUMBER || !(1..=64).contains(&signal) {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn kill(i32, i32) -> i32)(process, signal) };
     }
-    // SAFETY: as the program calls it.
-    unsafe { next!(fn kill(i32, i32) -> i32)(process, signal) }
+    point(Op::new("kill", pc).on(PROCESS));
+    let rt = rt();
+    rt.unannounced = true;
+    let mut open: Vec<usize> = (0..rt.threads.len()).collect();
+    open.retain(|number| !rt.threads[*number].finished && !is_in(rt.threads[*number].blocked, signal));
+    match open[..] {
+        [] => rt.signals.push(signal),
+        _ if !is_handled(signal) => send(rt.current, signal),
+        _ => send(open[rt.choose(open.len() as u32) as usize], signal),
+    }
+    0
 }
 
 extern "C-unwind" fn raise_here(signal: i32, _: usize) -> i32 {
@@ -87,9 +55,142 @@ extern "C-unwind" fn raise_here(signal: i32, _: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn raise(i32) -> i32)(signal) };
     }
-    rt().me().signals.push(signal);
-    take();
+    send(rt().current, signal);
     0
+}
+
+extern "C-unwind" fn mask_here(how: i32, set: Set, old: *mut u64, _: usize) -> i32 {
+    let before = rt().me().blocked;
+    if !old.is_null() {
+        // SAFETY: the program wants the signals there that were blocked.
+        unsafe { *old = before };
+    }
+    if !set.is_null() {
+        // SAFETY: the program gives a set.
+        let set = unsafe { *set };
+        rt().me().blocked = match how {
+            libc::SIG_BLOCK => before | set,
+            libc::SIG_UNBLOCK => before & !set,
+            libc::SIG_SETMASK => set,
+            _ => return libc::EINVAL,
+        };
+        take();
+    }
+    0
+}
+
+extern "C-unwind" fn sigmask_here(how: i32, set: Set, old: *mut u64, pc: usize) -> i32 {
+    if in_program() {
+        return mask_here(how, set, old, pc);
+    }
+    // SAFETY: as the program calls it.
+    unsafe { next!(fn pthread_sigmask(i32, Set, *mut u64) -> i32)(how, set, old) }
+}
+
+extern "C-unwind" fn sigprocmask_here(how: i32, set: Set, old: *mut u64, pc: usize) -> i32 {
+    if in_program() {
+        return match mask_here(how, set, old, pc) {
+            0 => 0,
+            error => fails_with(error) as i32,
+        };
+    }
+    // SAFETY: as the program calls it.
+    unsafe { next!(fn sigprocmask(i32, Set, *mut u64) -> i32)(how, set, old) }
+}
+
+extern "C-unwind" fn sigpending_here(set: *mut u64, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn sigpending(*mut u64) -> i32)(set) };
+    }
+    asks("sigpending", pc, Wait::Not, None);
+    let (rt, me) = (rt(), rt().current);
+    let there = rt.threads[me].signals.iter().chain(&rt.signals).fold(0, |set, signal| set | bit(*signal));
+    // SAFETY: the program wants a set there.
+    unsafe { *set = there };
+    0
+}
+
+/// The point before a thread looks at its signals, or waits for one.
+fn asks(name: &'static str, pc: usize, wait: Wait, deadline: Option<u64>) -> Waited {
+    rt().unannounced = true;
+    point(Op::new(name, pc).on(asked_of(rt().current)).when(wait).until(deadline))
+}
+
+/// Waits for a signal of the set, which runs no handler.
+fn wait_for(name: &'static str, set: Set, deadline: Option<u64>, pc: usize) -> Option<i32> {
+    // SAFETY: the program gives a set.
+    let set = unsafe { *set };
+    asks(name, pc, Wait::Signal(set), deadline);
+    next_of(set)
+}
+
+extern "C-unwind" fn sigwait_here(set: Set, signal: *mut i32, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn sigwait(Set, *mut i32) -> i32)(set, signal) };
+    }
+    // SAFETY: the program wants the signal there.
+    unsafe { *signal = wait_for("sigwait", set, None, pc).unwrap_or(0) };
+    0
+}
+
+extern "C-unwind" fn sigwaitinfo_here(set: Set, info: *mut libc::siginfo_t, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn sigwaitinfo(Set, *mut libc::siginfo_t) -> i32)(set, info) };
+    }
+    told_of(wait_for("sigwaitinfo", set, None, pc), info)
+}
+
+extern "C-unwind" fn sigtimedwait_here(
+    set: Set,
+    info: *mut libc::siginfo_t,
+    time: *const libc::timespec,
+    pc: usize,
+) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe {
+            next!(fn sigtimedwait(Set, *mut libc::siginfo_t, *const libc::timespec) -> i32)(set, info, time)
+        };
+    }
+    let deadline = (!time.is_null()).then(|| rt().now + super::time::nanoseconds(time));
+    told_of(wait_for("sigtimedwait", set, deadline, pc), info)
+}
+
+fn told_of(signal: Option<i32>, info: *mut libc::siginfo_t) -> i32 {
+    let Some(signal) = signal else { return fails_with(libc::EAGAIN) as i32 };
+    if !info.is_null() {
+        // SAFETY: the program wants the description there.
+        unsafe { *info = description(signal) };
+    }
+    signal
+}
+
+/// Waits for a signal whose handler runs. Those that come before that are handled, and not waited for.
+extern "C-unwind" fn pause_here(pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pause() -> i32)() };
+    }
+    asks("pause", pc, Wait::Not, None);
+    asks("pause", pc, Wait::Signal(!rt().me().blocked), None);
+    fails_with(libc::EINTR) as i32
+}
+
+extern "C-unwind" fn sigsuspend_here(set: Set, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn sigsuspend(Set) -> i32)(set) };
+    }
+    asks("sigsuspend", pc, Wait::Not, None);
+    // SAFETY: the program gives a set.
+    let blocked = std::mem::replace(&mut rt().me().blocked, unsafe { *set });
+    asks("sigsuspend", pc, Wait::Signal(!rt().me().blocked), None);
+    rt().me().blocked = blocked;
+    take();
+    fails_with(libc::EINTR) as i32
 }
 
 extern "C-unwind" fn sigaction_here(

@@ -247,10 +247,10 @@ extern "C-unwind" fn kill(thread: usize, signal: i32, pc: usize) -> i32 {
     if signal == 0 {
         return 0;
     }
-    rt().threads[other].signals.push(signal);
-    if other == rt().current {
-        super::signals::take();
+    if !(1..=64).contains(&signal) {
+        return libc::EINVAL;
     }
+    crate::delivery::send(other, signal);
     0
 }
 

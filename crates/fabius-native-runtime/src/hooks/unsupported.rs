@@ -35,15 +35,8 @@ macro_rules! refused {
 
 refused! {
     execve execv execvp execvpe execl execlp execle posix_spawn posix_spawnp vfork clone
-    poll ppoll select pselect epoll_wait epoll_pwait
-    accept accept4 connect recv recvfrom recvmsg send sendto sendmsg
-    pause sigwait sigwaitinfo sigtimedwait sigsuspend
+    epoll_pwait2 sendmmsg recvmmsg
     msgrcv mq_receive mq_timedreceive mq_send mq_timedsend semop semtimedop
-    lockf flock alarm setitimer timer_create
-    pthread_sigqueue pthread_mutex_consistent pthread_mutexattr_setrobust
+    alarm setitimer timer_create pthread_sigqueue
     swapcontext makecontext
-    __tsan_atomic128_load __tsan_atomic128_store __tsan_atomic128_exchange __tsan_atomic128_fetch_add
-    __tsan_atomic128_fetch_sub __tsan_atomic128_fetch_and __tsan_atomic128_fetch_or __tsan_atomic128_fetch_xor
-    __tsan_atomic128_fetch_nand __tsan_atomic128_compare_exchange_strong __tsan_atomic128_compare_exchange_weak
-    __tsan_atomic128_compare_exchange_val
 }

@@ -1,3 +1,4 @@
-// expect: unknown not supported: poll
-#include <poll.h>
-int main(void) { return poll(0, 0, 1) > 0; }
+// What cannot be done under control ends the search, and the answer says what it was.
+// expect: unknown not supported: alarm
+#include <unistd.h>
+int main(void) { return alarm(1) > 0; }

@@ -1,0 +1,189 @@
+//! Sockets: to connect and to accept, to send and to receive. What would wait in the kernel waits at a scheduling point; what a
+//! call then does is done without waiting.
+
+use super::entries;
+use super::files::{arrive, connection, error, fails_with, is_waiting};
+use crate::control::in_program;
+use crate::rt::rt;
+use std::ffi::c_void;
+
+entries! {
+    bind: "rcx" => bind_here;
+    listen: "rdx" => listen_here;
+    connect: "rcx" => connect_here;
+    accept: "rcx" => accept_here;
+    accept4: "r8" => accept4_here;
+    shutdown: "rdx" => shutdown_here;
+    recv: "r8" => recv_here;
+    recvmsg: "rcx" => recvmsg_here;
+    send: "r8" => send_here;
+    sendmsg: "rcx" => sendmsg_here;
+}
+
+// These have six arguments: the place of the call is the first one on the stack, where the call itself has put it.
+super::entry! { recvfrom: [] => recvfrom_here }
+super::entry! { sendto: [] => sendto_here }
+
+/// The place of the call of a function with six arguments.
+fn place() -> usize {
+    crate::place::called_from()
+}
+
+/// A call that changes what others see of a socket and never waits for them.
+fn acts(name: &'static str, file: i32, pc: usize, call: impl FnOnce() -> i64) -> i32 {
+    let connection = connection(file);
+    if let Some(key) = connection {
+        arrive(name, file, key, None, pc);
+        rt().clocks.release(rt().current, key);
+    }
+    call() as i32
+}
+
+extern "C-unwind" fn bind_here(file: i32, address: *const c_void, size: u32, pc: usize) -> i32 {
+    if in_program() {
+        let yes = 1i32;
+        // SAFETY: what an earlier execution has left of a port in the kernel is not in the way of this one.
+        unsafe { libc::syscall(libc::SYS_setsockopt, file, libc::SOL_SOCKET, libc::SO_REUSEADDR, &raw const yes, 4) };
+    }
+    // SAFETY: as the program calls it.
+    acts("bind", file, pc, || unsafe { libc::syscall(libc::SYS_bind, file, address, size) })
+}
+
+extern "C-unwind" fn listen_here(file: i32, backlog: i32, pc: usize) -> i32 {
+    // SAFETY: as the program calls it.
+    acts("listen", file, pc, || unsafe { libc::syscall(libc::SYS_listen, file, backlog) })
+}
+
+/// The kernel connects to who listens in the same machine at once, before anybody accepts.
+extern "C-unwind" fn connect_here(file: i32, address: *const c_void, size: u32, pc: usize) -> i32 {
+    // SAFETY: as the program calls it.
+    acts("connect", file, pc, || unsafe { libc::syscall(libc::SYS_connect, file, address, size) })
+}
+
+extern "C-unwind" fn shutdown_here(file: i32, how: i32, pc: usize) -> i32 {
+    // SAFETY: as the program calls it.
+    acts("shutdown", file, pc, || unsafe { libc::syscall(libc::SYS_shutdown, file, how) })
+}
+
+extern "C-unwind" fn accept_here(file: i32, address: *mut c_void, size: *mut u32, pc: usize) -> i32 {
+    accepts("accept", file, address, size, 0, pc)
+}
+
+extern "C-unwind" fn accept4_here(file: i32, address: *mut c_void, size: *mut u32, flags: i32, pc: usize) -> i32 {
+    accepts("accept4", file, address, size, flags, pc)
+}
+
+fn accepts(name: &'static str, file: i32, address: *mut c_void, size: *mut u32, flags: i32, pc: usize) -> i32 {
+    let connection = connection(file);
+    if let Some(key) = connection {
+        if !arrive(name, file, key, is_waiting(file, 0).then_some(libc::POLLIN), pc) {
+            return fails_with(libc::EAGAIN) as i32;
+        }
+        rt().clocks.acquire(rt().current, key);
+        rt().moved += 1;
+    }
+    // SAFETY: as the program calls it.
+    unsafe { libc::syscall(libc::SYS_accept4, file, address, size, flags) as i32 }
+}
+
+/// Receives by a system call, once there is something.
+fn receives(name: &'static str, file: i32, flags: i32, pc: usize, call: impl FnOnce() -> i64) -> isize {
+    let connection = connection(file);
+    if let Some(key) = connection {
+        let waits = is_waiting(file, flags);
+        if waits && flags & libc::MSG_WAITALL != 0 {
+            crate::threads::not_supported("MSG_WAITALL");
+        }
+        let events = if flags & libc::MSG_OOB != 0 { libc::POLLPRI } else { libc::POLLIN };
+        if !arrive(name, file, key, waits.then_some(events), pc) {
+            return fails_with(libc::EAGAIN);
+        }
+    }
+    let got = call() as isize;
+    if let Some(key) = connection
+        && got >= 0
+    {
+        rt().moved += got as u64;
+        rt().clocks.acquire(rt().current, key);
+    }
+    got
+}
+
+extern "C-unwind" fn recv_here(file: i32, buffer: *mut c_void, size: usize, flags: i32, pc: usize) -> isize {
+    let null = std::ptr::null_mut::<c_void>();
+    // SAFETY: as the program calls it.
+    receives("recv", file, flags, pc, || unsafe {
+        libc::syscall(libc::SYS_recvfrom, file, buffer, size, flags, null, null)
+    })
+}
+
+extern "C-unwind" fn recvfrom_here(
+    file: i32,
+    buffer: *mut c_void,
+    size: usize,
+    flags: i32,
+    from: *mut c_void,
+    length: *mut u32,
+) -> isize {
+    // SAFETY: as the program calls it.
+    receives("recvfrom", file, flags, place(), || unsafe {
+        libc::syscall(libc::SYS_recvfrom, file, buffer, size, flags, from, length)
+    })
+}
+
+extern "C-unwind" fn recvmsg_here(file: i32, message: *mut c_void, flags: i32, pc: usize) -> isize {
+    // SAFETY: as the program calls it.
+    receives("recvmsg", file, flags, pc, || unsafe { libc::syscall(libc::SYS_recvmsg, file, message, flags) })
+}
+
+/// Sends by a system call that does not wait. If there is room for a part only, the rest is sent as soon as there is room again.
+fn sends(name: &'static str, file: i32, size: usize, flags: i32, pc: usize, call: impl Fn(usize, i32) -> i64) -> isize {
+    let Some(key) = connection(file) else { return call(0, flags) as isize };
+    let waits = is_waiting(file, flags);
+    let mut sent = 0;
+    loop {
+        let on_time = arrive(name, file, key, waits.then_some(libc::POLLOUT), pc);
+        rt().clocks.release(rt().current, key);
+        let got = if on_time { call(sent, flags | libc::MSG_DONTWAIT) as isize } else { fails_with(libc::EAGAIN) };
+        if got < 0 {
+            let again = on_time && waits && error() == libc::EAGAIN;
+            match sent {
+                _ if again => continue,
+                0 => return -1,
+                _ => return sent as isize,
+            }
+        }
+        sent += got as usize;
+        rt().moved += got as u64;
+        if !waits || sent >= size {
+            return sent as isize;
+        }
+    }
+}
+
+extern "C-unwind" fn send_here(file: i32, buffer: usize, size: usize, flags: i32, pc: usize) -> isize {
+    // SAFETY: as the program calls it, or the rest of it.
+    sends("send", file, size, flags, pc, |sent, flags| unsafe {
+        libc::syscall(libc::SYS_sendto, file, buffer + sent, size - sent, flags, 0usize, 0usize)
+    })
+}
+
+extern "C-unwind" fn sendto_here(
+    file: i32,
+    buffer: usize,
+    size: usize,
+    flags: i32,
+    to: *const c_void,
+    length: u32,
+) -> isize {
+    // SAFETY: as the program calls it, or the rest of it.
+    sends("sendto", file, size, flags, place(), |sent, flags| unsafe {
+        libc::syscall(libc::SYS_sendto, file, buffer + sent, size - sent, flags, to, length)
+    })
+}
+
+/// A message is sent as far as there is room, as `sendmsg` may.
+extern "C-unwind" fn sendmsg_here(file: i32, message: *const c_void, flags: i32, pc: usize) -> isize {
+    // SAFETY: as the program calls it.
+    sends("sendmsg", file, 0, flags, pc, |_, flags| unsafe { libc::syscall(libc::SYS_sendmsg, file, message, flags) })
+}
