@@ -19,7 +19,6 @@ pub struct UnsafeCell<T: ?Sized> {
 pub struct Lasting {
     write: bool,
     at: &'static Location<'static>,
-    steps: u32,
 }
 
 // SAFETY: `Object` is only touched by the thread that runs; `Sync` is left to `T`'s owner, as in std.
@@ -73,14 +72,15 @@ impl<T: ?Sized> UnsafeCell<T> {
     pub fn begin(&self, write: bool) -> Lasting {
         let at = Location::caller();
         rt::data(&self.object, write, at);
-        Lasting { write, at, steps: rt::steps() }
+        rt::begins_lasting(&self.object);
+        Lasting { write, at }
     }
 
     /// Ends an access. Where others have gone on meanwhile, that is an access as well.
     #[doc(hidden)]
     #[inline]
     pub fn end(&self, access: &Lasting) {
-        if rt::steps() != access.steps {
+        if rt::ends_lasting(&self.object) {
             rt::data(&self.object, access.write, access.at);
         }
     }

@@ -1,6 +1,7 @@
 //! All tests that need no process of their own, in one program: most of the time to build tests is that to link them.
 
 mod basics;
+mod borrows;
 mod chess;
 mod compare;
 mod failures;

@@ -46,14 +46,17 @@ impl<A: Deref<Target = Accesses>> Access<A> {
         let now = if write { "written" } else { "read" };
         assert!(to.writing.load(Relaxed) == 0, "data race: a cell is {now} while it is being written");
         assert!(!write || to.reading.load(Relaxed) == 0, "data race: a cell is written while it is being read");
-        to.open(write).fetch_add(1, Relaxed);
+        // One thread runs at a time.
+        let open = to.open(write);
+        open.store(open.load(Relaxed) + 1, Relaxed);
         Access { to, write, lasting }
     }
 }
 
 impl<A: Deref<Target = Accesses>> Drop for Access<A> {
     fn drop(&mut self) {
-        self.to.open(self.write).fetch_sub(1, Relaxed);
+        let open = self.to.open(self.write);
+        open.store(open.load(Relaxed).saturating_sub(1), Relaxed);
         if !std::thread::panicking() {
             self.to.races.end(&self.lasting);
         }

@@ -74,9 +74,9 @@ impl Known {
         self.copies && self.places().all(|place| place.address(registers, local).is_multiple_of(8))
     }
 
-    /// The words in registers that it does not only copy.
-    pub fn used(&self, registers: &[libc::greg_t], local: u64) -> impl Iterator<Item = u64> + use<> {
-        let uses = if self.only_copies(registers, local) { self.addresses } else { self.reads };
+    /// The words in registers that it does not only copy, or also those that it copies.
+    pub fn used(&self, registers: &[libc::greg_t], copies: bool) -> impl Iterator<Item = u64> + use<> {
+        let uses = if copies { self.addresses } else { self.reads };
         let words: [u64; 17] = std::array::from_fn(|number| registers[number] as u64);
         words.into_iter().enumerate().filter(move |(number, _)| uses >> number & 1 != 0).map(|(_, word)| word)
     }

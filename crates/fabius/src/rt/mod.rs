@@ -20,6 +20,7 @@ mod fiber;
 mod history;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
 mod instruction;
+mod lasting;
 mod limit;
 #[cfg(target_os = "linux")]
 mod look;
@@ -51,6 +52,7 @@ pub(crate) use clocks::{Race, Touched, comes_after, comes_between};
 pub(crate) use execution::Execution;
 pub(crate) use failure::{Failure, LeftOut, SHARED};
 pub(crate) use fiber::{Job, usual_stack};
+pub(crate) use lasting::{begins_lasting, ends_lasting};
 pub(crate) use limit::Limit;
 pub(crate) use memory::{Found, Watched, Ways, does, edges, fence, find, forgotten, made, watched};
 pub(crate) use object::{Inside, Object, Renew, begins as check_begins, is_over as check_is_over};
@@ -59,7 +61,7 @@ pub(crate) use orders::{Order, Orders};
 pub(crate) use panics::{Panic, capture_panics, note_panic};
 pub(crate) use proofs::Loops;
 pub(crate) use record::Recorder;
-pub(crate) use repetition::{Here, changes, give_way, gives_back, holds, touches, unchanged, value_is};
+pub(crate) use repetition::{Here, address_is, changes, give_way, gives_back, holds, touches, unchanged, value_is};
 pub(crate) use settings::{Refine, Settings};
 pub(crate) use unwinding::{ELSEWHERE, catch, catch_all, halt, is_abandoned};
 
@@ -191,6 +193,9 @@ pub(crate) struct Rt {
     /// Whether an atomic has more stores than are kept.
     pub forgets_stores: bool,
     pub race: Option<Race>,
+    /// Accesses to cells that have begun and not ended: who, to which, in which step. On the thread's stack the number of a step
+    /// would make every state another one.
+    lasting: Vec<(u32, u32, u32)>,
     states: States,
     pub loops: Loops,
     /// It is being tried out what the running thread does next.
@@ -395,12 +400,6 @@ pub(crate) fn choose_freely(alternatives: u32, at: &'static Location<'static>) -
     choose(alternatives)
 }
 
-/// How many steps there have been: whether others may have gone on in between.
-#[inline]
-pub(crate) fn steps() -> u32 {
-    with(|rt| rt.steps).unwrap_or(0)
-}
-
 /// An access to tracked memory, which is not a scheduling point.
 #[inline]
 pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>) {
@@ -420,7 +419,8 @@ pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>)
     let variable = object.id_in(this);
     let (name, me) = (if write { "write" } else { "read" }, this.current);
     if this.settings.refine.contains(Refine::YIELDS) {
-        trial::aside(|| this.states.operation(me, &Op { write, ..Op::read(name, variable, at) }));
+        // What is in the cell is memory, which is looked at as such.
+        trial::aside(|| this.states.operation(me, &Op::local(name, at)));
     }
     if this.alone {
         return;

@@ -31,6 +31,7 @@ pub(super) struct Outcome {
     pub unusual: Vec<u64>,
     pub found: Vec<(usize, u64)>,
     /// How many instructions it took.
+    pub borrows: bool,
     pub instructions: u32,
 }
 
@@ -74,5 +75,5 @@ pub(super) fn ends(end: End) -> ! {
 pub(super) unsafe fn begins(_: Range<usize>, _: usize, _: impl FnOnce(&mut Trial)) -> Option<Outcome> {
     let (reads, accessed, used) = (Vec::new(), Vec::new(), Vec::new());
     let (numbers, unusual, found) = (Vec::new(), Vec::new(), Vec::new());
-    Some(Outcome { end: End::Other, reads, accessed, used, numbers, unusual, found, instructions: 0 })
+    Some(Outcome { end: End::Other, reads, accessed, used, numbers, unusual, found, borrows: false, instructions: 0 })
 }

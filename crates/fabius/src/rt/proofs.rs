@@ -20,6 +20,9 @@ const INSTRUCTIONS: u64 = 4_000_000;
 /// Proofs of rounds that begin at the same place.
 const OF_A_PLACE: usize = 64;
 
+/// Rounds of a thread that are not tried out because others like them have changed something.
+const FEW: u32 = 3;
+
 /// How far behind an address what is reached through it may lie.
 const REACH: usize = 4096;
 
@@ -35,6 +38,9 @@ pub(super) struct Start {
     pub frame: usize,
     pub registers: [u64; 6],
 }
+
+/// The state of a variable, and the address that it holds, if it holds one.
+pub(super) type State = (u64, Option<usize>);
 
 /// What a round reads.
 #[derive(Debug)]
@@ -65,17 +71,26 @@ pub(super) struct Proof {
     /// Those that the round has done more with than to copy them.
     used: [bool; 6],
     inputs: Vec<Input>,
-    /// The variables that it finds, with their states.
+    /// The variables that it finds, with their states; and the addresses that some of them hold.
     found: Vec<(usize, u64)>,
+    addresses: Vec<(usize, usize)>,
     /// What the thread has done after each operation.
     pub numbers: Vec<u64>,
     /// What each operation has found if that is not the newest, as a number, or 0.
     pub unusual: Vec<u64>,
+    /// Whether it writes to memory that is as before in the end.
+    pub borrows: bool,
 }
 
 impl Proof {
-    pub fn new(start: Start, outcome: Outcome, execution: u64, elsewhere: impl Fn(usize) -> bool) -> Proof {
-        let Outcome { end, mut reads, accessed, used, numbers, unusual, found, .. } = outcome;
+    pub fn new(
+        start: Start,
+        outcome: Outcome,
+        execution: u64,
+        state: impl Fn(usize) -> State,
+        elsewhere: impl Fn(usize) -> bool,
+    ) -> Proof {
+        let Outcome { end, mut reads, accessed, used, numbers, unusual, found, borrows, .. } = outcome;
         // What is only copied does not matter; nor what this crate has on the stack.
         let is_own = |r: &Read| (start.stack..start.frame).contains(&r.address);
         reads.retain(|r| !is_own(r) && r.word().is_none_or(|word| used.contains(&word)));
@@ -91,12 +106,20 @@ impl Proof {
         let bases = start.registers.map(is_base);
         let used = start.registers.map(|word| used.contains(&word));
         let inputs = reads.into_iter().map(input).collect();
-        Proof { start, changes_nothing: end == End::Round, bases, used, inputs, found, numbers, unusual }
+        let changes_nothing = end == End::Round;
+        let addresses = found.iter().filter_map(|(variable, _)| Some((*variable, state(*variable).1?))).collect();
+        Proof { start, changes_nothing, bases, used, inputs, found, addresses, numbers, unusual, borrows }
     }
 
     /// Whether all that the round reads is as it was; if so, what that is.
-    fn holds(&self, start: &Start, execution: u64) -> Option<Inputs> {
+    fn holds(&self, start: &Start, execution: u64, state: impl Fn(usize) -> State) -> Option<Inputs> {
         let mut words = Moved::default();
+        for (variable, was) in &self.addresses {
+            let is = state(*variable).1?;
+            if (*was, is) != (0, 0) {
+                words.add(*was as u64, is as u64);
+            }
+        }
         for (number, (was, is)) in self.start.registers.into_iter().zip(start.registers).enumerate() {
             match (self.used[number], self.bases[number]) {
                 (true, false) if was != is => return None,
@@ -196,13 +219,14 @@ impl Loops {
         lines.entry(std::ptr::from_ref(at) as usize).or_default();
     }
 
-    /// The round that begins there, where variables have these states.
+    /// The round that begins there, where variables have these states, after so many that have changed something.
     pub(super) fn round(
         &self,
         at: &'static Location<'static>,
         start: &Start,
         execution: u64,
-        state: impl Fn(usize) -> u64,
+        before: u32,
+        state: impl Fn(usize) -> State,
     ) -> Round {
         self.with(at, |line| {
             let Some(line) = line else { return Round::NoLoop };
@@ -213,12 +237,13 @@ impl Loops {
                 return Round::Changes;
             }
             let Some(proofs) = line.proofs.get_mut(&start.place) else { return Round::Unknown };
-            let holds = |proof: &Arc<Proof>| {
-                let found = proof.found.iter().all(|(variable, was)| state(*variable) == *was);
-                if found { proof.holds(start, execution) } else { None }
-            };
+            let finds = |proof: &Proof| proof.found.iter().all(|(variable, was)| state(*variable).0 == *was);
+            let holds = |proof: &Arc<Proof>| if finds(proof) { proof.holds(start, execution, &state) } else { None };
             let Some((number, inputs)) = (0..proofs.len()).find_map(|n| Some((n, holds(&proofs[n])?))) else {
-                return Round::Unknown;
+                // A round that found the same and changed something tells enough: most leave the loop. If this one does not,
+                // it is tried out later.
+                let leaves = |proof: &Arc<Proof>| !proof.changes_nothing && !proof.found.is_empty() && finds(proof);
+                return if before < FEW && proofs.iter().any(leaves) { Round::Changes } else { Round::Unknown };
             };
             proofs[..=number].rotate_right(1);
             match &proofs[0] {

@@ -17,7 +17,7 @@
 //!    all that can follow can follow the first time at no higher cost. It waits until another thread has made a step.
 //! 4. What is on the heap, in statics, or belongs to others is not seen. So a step counts as one that changes it, unless
 //!    it is known not to: when a thread gives way in a loop, a trial shows what it would do by itself until it gives way
-//!    again, and whether that writes to any such memory (`proofs.rs`, `trial.rs`). As long as its steps are those of the
+//!    again, and whether that leaves such memory as it was (`proofs.rs`, `trial.rs`). As long as its steps are those of the
 //!    trial, operation by operation, and what it reads elsewhere is still the same, they change nothing. Two states with the same
 //!    number have then the same memory: all steps in between were known to leave it alone.
 //!    Where the thread may find older stores, there are two trials: one in which all operations find the newest, and one in
@@ -34,7 +34,7 @@
 //! 8. A loop that reads the clock of the machine never repeats itself, and a trial may take longer than it waits. It is taken to
 //!    change nothing without one, so that a search comes to an end; the answer says that something was left out.
 
-use super::proofs::{Inputs, Proof, Round};
+use super::proofs::{Inputs, Proof, Round, State};
 use super::{Object, Op, Refine, trial};
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
@@ -70,12 +70,15 @@ pub(super) struct States {
     /// Places where threads gave way, in the order in which they were first come to: addresses of memory, which are
     /// part of them, differ from execution to execution.
     places: HashMap<u64, u64>,
+    /// The same for addresses that variables hold or have held; and which hold which.
+    addresses: HashMap<usize, u64>,
+    holds_address: HashMap<usize, usize>,
     sum: u64,
     /// How many steps may have changed memory that is not seen.
     hidden: u64,
-    /// From where threads went on after they had given way; and the same without the memory that is not seen.
+    /// From where threads went on after they had given way; and where they gave way, without the memory that is not seen.
     left: HashSet<(usize, u64)>,
-    left_nearly: HashSet<(usize, u64)>,
+    gave_way: HashSet<(usize, u64)>,
     /// By thread; more than one where it may find older stores.
     follows: Vec<Vec<Follows>>,
     /// Threads whose rounds read the clock of the machine.
@@ -94,10 +97,12 @@ impl States {
             variables,
             rounds,
             places,
+            addresses,
+            holds_address,
             sum,
             hidden,
             left,
-            left_nearly,
+            gave_way,
             follows,
             timed,
             reads_clock,
@@ -108,8 +113,10 @@ impl States {
         variables.clear();
         rounds.clear();
         places.clear();
+        addresses.clear();
+        holds_address.clear();
         left.clear();
-        left_nearly.clear();
+        gave_way.clear();
         follows.clear();
         timed.clear();
         *reads_clock = false;
@@ -183,13 +190,18 @@ impl States {
             return trial.operation(number, found);
         }
         let hidden = self.hidden;
+        // Memory that another thread has borrowed is not what it was, nor what it will be.
+        let is_borrowed =
+            self.follows.iter().enumerate().any(|(other, f)| other != thread && f.iter().any(|f| f.proof.borrows));
         let still = |follows: &mut Follows| {
             let Follows { proof, inputs, made, hidden: then } = follows;
             *made += 1;
             let is_next = proof.numbers.get(*made - 1) == Some(&number);
-            // Who has changed what is not seen may have left alone what matters here.
+            // Who has changed what is not seen may have left alone what matters here; what this thread has written itself
+            // cannot be asked.
             let changed = std::mem::replace(then, hidden) != hidden;
-            is_next && (!changed && !inputs.elsewhere || inputs.are_there())
+            let left_alone = !changed && !inputs.elsewhere && !is_borrowed;
+            is_next && (left_alone || !(changed && proof.borrows) && inputs.are_there())
         };
         self.retain(thread, still);
     }
@@ -248,6 +260,25 @@ impl States {
     pub fn unchanged(&mut self) {
         let (variable, value) = self.changed;
         self.set_variable(variable, value);
+    }
+
+    /// The address that a variable holds now. Memory lies elsewhere in every execution, so addresses have the numbers in whose order
+    /// they were first seen.
+    pub fn address_is(&mut self, variable: usize, address: usize) {
+        let new = self.addresses.len() as u64;
+        let is_known = self.addresses.contains_key(&address) && self.holds_address.get(&variable) == Some(&address);
+        if !is_known && trial::current().is_some() {
+            trial::ends(trial::End::Other);
+        }
+        let number = *self.addresses.entry(address).or_insert(new);
+        self.holds_address.insert(variable, address);
+        let marks = (address % 16) as u64;
+        self.set_variable(variable, if address == 0 { mix(0, 8) } else { mix(mix(number, marks), 9) } | 1);
+    }
+
+    /// What a round finds that finds a variable.
+    pub fn seen(&self, variable: usize) -> State {
+        (self.variable(variable), self.holds_address.get(&variable).copied())
     }
 
     /// The value that a variable has now.
@@ -323,7 +354,6 @@ impl States {
     /// The thread goes on after it gave way.
     pub fn goes_on(&mut self, thread: usize, now: std::time::Duration) {
         self.left.insert((thread, self.state(now)));
-        self.left_nearly.insert((thread, self.state_nearly(now)));
     }
 
     /// Whether it went on from such a state before.
@@ -331,9 +361,9 @@ impl States {
         self.left.contains(&(thread, self.state(now)))
     }
 
-    /// The same, for all that is seen.
-    pub fn repeats_nearly(&self, thread: usize, now: std::time::Duration) -> bool {
-        self.left_nearly.contains(&(thread, self.state_nearly(now)))
+    /// Whether it gave way in such a state before, but for what is not seen.
+    pub fn repeats_nearly(&mut self, thread: usize, now: std::time::Duration) -> bool {
+        !self.gave_way.insert((thread, self.state_nearly(now)))
     }
 
     /// Makes room for what a trial may add, and says where all this is.
@@ -385,6 +415,17 @@ pub(crate) fn value_is(object: &Object, value: impl FnOnce() -> u64) {
         if rt.settings.refine.contains(Refine::YIELDS) {
             let (object, value) = (object.id_in(rt) as usize, value());
             trial::aside(|| rt.states.value_is(object, value));
+        }
+    });
+}
+
+/// The same for an object that holds an address.
+#[inline]
+pub(crate) fn address_is(object: &Object, address: impl FnOnce() -> usize) {
+    super::with(|rt| {
+        if rt.settings.refine.contains(Refine::YIELDS) {
+            let (object, address) = (object.id_in(rt) as usize, address());
+            trial::aside(|| rt.states.address_is(object, address));
         }
     });
 }

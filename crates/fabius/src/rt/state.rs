@@ -57,6 +57,7 @@ impl Rt {
         self.usual_round = None;
         self.forgets_stores = false;
         self.race = None;
+        self.lasting.clear();
         self.alone = false;
         self.astray = false;
         self.left_out.set(None);
@@ -253,7 +254,7 @@ impl Rt {
         let how = mix(self.settings.refine.0.into(), self.now.as_nanos() as u64);
         let place = mix(top as u64, how);
         let start = Start { place, stack: self.stack().start, top, frame: here.frame, registers };
-        match self.loops.round(at, &start, self.epoch, |variable| self.states.variable(variable)) {
+        match self.loops.round(at, &start, self.epoch, self.threads[me].rounds, |variable| self.states.seen(variable)) {
             Round::Unknown if trial::work(self.stack(), top) => return Some(start),
             Round::NoLoop if !self.settings.record && self.states.repeats_nearly(me, self.now) => {
                 self.loops.add(at);
@@ -277,7 +278,8 @@ impl Rt {
         }
         let number = |place, (atomic, word): &(usize, Word)| mix(mix(place, *atomic as u64), word.number());
         let start = Start { place: self.oldest.iter().fold(start.place, number), ..start };
-        match self.loops.round(at, &start, self.epoch, |variable| self.states.variable(variable)) {
+        let rounds = self.threads[self.current].rounds;
+        match self.loops.round(at, &start, self.epoch, rounds, |variable| self.states.seen(variable)) {
             Round::Unknown if trial::work(self.stack(), self.top()) => {
                 self.usual_round = Some(usual);
                 return Some(start);
@@ -294,6 +296,8 @@ impl Rt {
         allow(self.threads.as_ptr() as usize, self.threads.capacity() * size_of::<Thread>());
         self.states.lend(&mut allow);
         allow(self.oldest.as_ptr() as usize, self.oldest.capacity() * size_of::<(usize, Word)>());
+        self.lasting.reserve(4);
+        allow(self.lasting.as_ptr() as usize, self.lasting.capacity() * size_of::<(u32, u32, u32)>());
         self.before_trial = self.settings;
         self.alone = true;
         // Nobody is told.
@@ -322,7 +326,11 @@ impl Rt {
             End::Clock => (Round::TellsTime, self.loops.tells_time(at)),
             End::Round | End::Other => {
                 let instructions = outcome.instructions;
-                self.loops.learn(at, Proof::new(start, outcome, self.epoch, others), instructions)
+                self.loops.learn(
+                    at,
+                    Proof::new(start, outcome, self.epoch, |variable| self.states.seen(variable), others),
+                    instructions,
+                )
             }
         };
         if is_news {
@@ -533,6 +541,7 @@ impl Default for Rt {
             usual_round: None,
             forgets_stores: false,
             race: None,
+            lasting: Vec::new(),
             states: States::default(),
             loops: Loops::default(),
             alone: false,

@@ -2,17 +2,20 @@
 //!
 //! The thread goes on, instruction by instruction: the processor traps after each one, and the handler of that signal
 //! looks at the next one before it is run. It may write to the thread's own stack; to what this crate keeps of the execution
-//! and to variables that it knows, which is written down; and nowhere else. It may not call the kernel, nor do what other
-//! operating system threads see at once. What this crate does for an operation is not looked at ([`aside`]): it is known
+//! and to variables that it knows, which is written down; and elsewhere if in the end all is there as it was before, as after
+//! a value was borrowed, or memory taken and given back. It may not call the kernel, nor do what other
+//! operating system threads see at once: what it writes to without that nobody else uses. What this crate does for an operation is not looked at ([`aside`]): it is known
 //! to write to what it keeps alone, all of which is copied beforehand. If the thread is about to do anything else, or comes to the next give-way, the trial is over: what was
 //! written is put back, and so are the stack and the registers, and the thread is where it was. So a trial has no effect.
+//!
+//! Length: the handler, what it may see and what it puts back know each other's fields.
 //!
 //! Only on Linux on x86-64. Elsewhere, or where traps do not come, nothing can be tried out, and no repetition is seen.
 
 mod handler_stack;
 mod probe;
 
-use super::instruction::{Access, Instructions, Known};
+use super::instruction::{Access, Instructions, Known, Place};
 use libc::{c_int, c_void, greg_t, siginfo_t};
 pub(super) use probe::{has_probed, probe};
 use std::cell::{Cell, RefCell, UnsafeCell};
@@ -51,7 +54,7 @@ pub(super) struct Read {
     pub address: usize,
     pub size: usize,
     pub value: [u8; 64],
-    /// Whether the round has written there later.
+    /// Whether the round writes there itself.
     pub rewritten: bool,
 }
 
@@ -84,6 +87,9 @@ pub(super) struct Trial {
     is_aside: bool,
     reads: Vec<Read>,
     writes: Vec<Read>,
+    /// What was where it has written to memory that must be as before in the end; and what was there then.
+    borrowed: Vec<Read>,
+    given_back: Vec<Read>,
     /// Where it has read and written, but for its stack.
     accessed: Vec<usize>,
     /// Words with which it has done more than to copy them.
@@ -114,6 +120,8 @@ pub(super) struct Outcome {
     pub numbers: Vec<u64>,
     pub unusual: Vec<u64>,
     pub found: Vec<(usize, u64)>,
+    /// Whether it writes to memory that is as before in the end.
+    pub borrows: bool,
     /// How many instructions it took.
     pub instructions: u32,
 }
@@ -228,6 +236,8 @@ impl Trial {
             is_aside: false,
             reads: Vec::with_capacity(READS),
             writes: Vec::with_capacity(WRITES),
+            borrowed: Vec::with_capacity(WRITES),
+            given_back: Vec::with_capacity(WRITES),
             accessed: Vec::with_capacity(READS),
             used: Vec::with_capacity(USES),
             written: Vec::new(),
@@ -310,12 +320,18 @@ impl Trial {
             return false;
         }
         self.left -= 1;
-        for word in known.used(registers, self.local) {
+        let accesses = !known.repeats || registers[libc::REG_RCX as usize] != 0;
+        // Whether what is written to such memory is what was there before depends on what is written.
+        let borrows = |place: &Place| {
+            place.access != Access::Read && self.must_be_given_back(place.address(registers, self.local), place.size)
+        };
+        let borrows = accesses && known.places().any(borrows);
+        let copies = known.only_copies(registers, self.local) && !borrows;
+        for word in known.used(registers, copies) {
             if !self.uses(word) {
                 return false;
             }
         }
-        let accesses = !known.repeats || registers[libc::REG_RCX as usize] != 0;
         for place in known.places().filter(|_| accesses) {
             let address = place.address(registers, self.local);
             // SAFETY: as asked for.
@@ -329,7 +345,7 @@ impl Trial {
                 (place.access == Access::Write || self.reads_from(address, size))
                     && (place.access == Access::Read || self.writes_to(address, size))
             };
-            let copied = known.only_copies(registers, self.local) || place.access == Access::Write;
+            let copied = copies || place.access == Access::Write;
             // SAFETY: as above.
             let used = copied || unsafe { self.uses_memory(address, size) };
             if !allowed || !used {
@@ -392,14 +408,36 @@ impl Trial {
         } else if self.is_allowed(address, size) {
             return true;
         }
-        if self.reads.iter().any(|r| r.address == address && r.size == size) {
-            return true;
+        let mine = (address..address + size).filter(|byte| self.has_borrowed(*byte)).count();
+        if mine == 0 {
+            // SAFETY: the caller sees to it that the memory is there.
+            return unsafe { self.was_there(address, size) };
         }
-        // SAFETY: the caller sees to it that the memory is there.
-        self.reads.len() < READS && {
-            self.reads.push(unsafe { Read::now(address, size) });
-            true
-        }
+        // SAFETY: as above.
+        mine == size
+            || (address..address + size).all(|byte| self.has_borrowed(byte) || unsafe { self.was_there(byte, 1) })
+    }
+
+    /// Whether the round has written to this byte, which must be as before in the end.
+    fn has_borrowed(&self, byte: usize) -> bool {
+        self.borrowed.iter().any(|w| (w.address..w.address + w.size).contains(&byte))
+    }
+
+    /// Writes down what was there at the beginning. Says whether there is room for it.
+    unsafe fn was_there(&mut self, address: usize, size: usize) -> bool {
+        self.reads.iter().any(|r| r.address == address && r.size == size)
+            || self.reads.len() < READS && {
+                // SAFETY: the caller sees to it that the memory is there.
+                self.reads.push(unsafe { Read::now(address, size) });
+                true
+            }
+    }
+
+    /// Whether a write there is one to memory that must be as before in the end.
+    fn must_be_given_back(&self, address: usize, size: usize) -> bool {
+        let mine = ptr::from_ref(self) as usize;
+        let is_mine = address >= mine && address + size <= mine + size_of::<Trial>();
+        !is_mine && !self.is_on_the_stack(address, size) && !self.is_allowed(address, size)
     }
 
     /// Writes down what is overwritten, if it may be.
@@ -414,10 +452,20 @@ impl Trial {
         if address >= mine && address + size <= mine + size_of::<Trial>() {
             return true;
         }
-        // SAFETY: the caller sees to it that the memory is there.
-        self.is_allowed(address, size) && self.accesses(address) && self.writes.len() < WRITES && {
-            self.writes.push(unsafe { Read::now(address, size) });
-            true
+        if self.is_allowed(address, size) {
+            return self.accesses(address) && self.writes.len() < WRITES && {
+                // SAFETY: the caller sees to it that the memory is there.
+                self.writes.push(unsafe { Read::now(address, size) });
+                true
+            };
+        }
+        // What is there matters, although it is overwritten: it must be there in the end.
+        // SAFETY: as above.
+        unsafe {
+            self.reads_from(address, size) && self.uses_memory(address, size) && self.borrowed.len() < WRITES && {
+                self.borrowed.push(Read::now(address, size));
+                true
+            }
         }
     }
 
@@ -427,6 +475,8 @@ impl Trial {
     /// The handler runs, on a stack of its own, and the registers are those that it goes back to.
     unsafe fn is_over(&mut self, registers: &mut [greg_t], end: End) {
         self.end = end;
+        // SAFETY: what was written to is there.
+        self.given_back.extend(self.borrowed.iter().map(|w| unsafe { Read::now(w.address, w.size) }));
         let Start { rbx, rbp, r12, r13, r14, r15, rsp, words } = self.start;
         // SAFETY: what was written to or copied is still there: nobody has given memory back, which would be to write.
         unsafe {
@@ -439,7 +489,14 @@ impl Trial {
                 end -= size;
                 ptr::copy_nonoverlapping(self.kept.as_ptr().add(end), address as *mut u8, size);
             }
+            for before in self.borrowed.iter().rev() {
+                ptr::copy_nonoverlapping(before.value.as_ptr(), before.address as *mut u8, before.size);
+            }
             ptr::copy_nonoverlapping(self.copy.as_ptr(), rsp as *mut u64, words as usize);
+            let changed = self.given_back.iter().any(|w| Read::now(w.address, w.size).value != w.value);
+            if changed && self.end == End::Round {
+                self.end = End::Other;
+            }
         }
         let back = self.copy[0];
         let set = [
@@ -466,13 +523,15 @@ impl Trial {
         let reads = self.reads.iter().filter(|r| !self.is_allowed(r.address, r.size));
         let is_own = |r: &Read| self.is_on_the_stack(r.address, r.size);
         let is_rewritten = |r: &Read| self.own(r.address, r.size).any(|(word, bit)| self.written[word] & bit != 0);
-        let reads = reads.map(|r| Read { rewritten: is_own(r) && is_rewritten(r), ..*r }).collect();
+        let is_borrowed = |r: &Read| (r.address..r.address + r.size).any(|byte| self.has_borrowed(byte));
+        let reads = reads.map(|r| Read { rewritten: is_own(r) && is_rewritten(r) || is_borrowed(r), ..*r }).collect();
         let numbers = self.numbers[..self.numbers_used].to_vec();
         let unusual = self.unusual[..self.numbers_used].to_vec();
         let (accessed, used) = (self.accessed.clone(), self.used.clone());
         let found = self.found[..self.found_used].to_vec();
         let instructions = INSTRUCTIONS - self.left;
-        Outcome { end: self.end, reads, accessed, used, numbers, unusual, found, instructions }
+        let borrows = !self.borrowed.is_empty();
+        Outcome { end: self.end, reads, accessed, used, numbers, unusual, found, borrows, instructions }
     }
 }
 
@@ -491,6 +550,8 @@ pub(super) unsafe fn begins(stack: Range<usize>, top: usize, allow: impl FnOnce(
             this.stack = stack.start..top;
             this.reads.clear();
             this.writes.clear();
+            this.borrowed.clear();
+            this.given_back.clear();
             this.accessed.clear();
             this.used.clear();
             (this.ranges_used, this.numbers_used, this.found_used) = (0, 0, 0);

@@ -181,6 +181,15 @@ macro_rules! atomic {
                 found.value
             }
 
+            fn tell_value(&self) {
+                const HOLDS_ADDRESS: bool = [$( stringify!($generic), )? ""].len() > 1;
+                if HOLDS_ADDRESS {
+                    rt::address_is(&self.object, || bits(self.value()) as usize);
+                } else {
+                    rt::value_is(&self.object, || bits(self.value()));
+                }
+            }
+
             /// Stores a value behind what was found.
             fn put(&self, found: &Found<$ty>, did: Did, new: $ty, at: &'static Location<'static>) {
                 rt::does(&self.object, found, did, Some(new), at);
@@ -188,7 +197,7 @@ macro_rules! atomic {
                     rt::changes(&self.value);
                     self.value.store(new, Ordering::Relaxed);
                 }
-                rt::value_is(&self.object, || bits(self.value()));
+                self.tell_value();
                 rt::note(|| match found.newer {
                     0 => format!("{:?} -> {new:?}", found.value),
                     _ => format!("{:?} -> {new:?}, late: {:?} is newer", found.value, found.newest),
