@@ -3,16 +3,20 @@
 //! A statement is a step, as it is for ZING's own explorer; objects, arrays and channels live on the heap. What ZING means here, and
 //! what is refused, is said in `docs/zing.md`.
 
+mod arrays;
 mod ast;
 mod calls;
 mod channels;
 mod declarations;
+mod exceptions;
 mod expressions;
+mod foreach;
 mod lexer;
 mod lower;
 mod parser;
 mod refusal;
 mod select;
+mod sets;
 mod statements;
 mod types;
 

@@ -3,6 +3,7 @@
 use crate::ast::{Declared, DeclaredKind, Expr, ExprKind, Field, File, Name};
 use crate::refusal::{Result, unsupported, wrong};
 use fabius_lang::program::{Class, Enum, EnumId, Field as CoreField, Record, RecordId, Type, Value};
+use fabius_trace::Span;
 use std::collections::HashMap;
 
 /// A type. Of structs, objects, arrays and channels it is the record that they are.
@@ -16,6 +17,7 @@ pub enum Ty {
     Object(RecordId),
     Array(RecordId),
     Chan(RecordId),
+    Set(RecordId),
     /// Of `null`.
     Null,
 }
@@ -23,7 +25,7 @@ pub enum Ty {
 /// The 32 bits of an `int`.
 pub const INT: Type = Type::Fixed { bits: 32, signed: true };
 
-/// Fields of the record that a channel is: messages, oldest first, and how many.
+/// Fields of the record that a channel, a set or an array is: what it holds, and how many, if that changes.
 pub const ITEMS: usize = 0;
 pub const SIZE: usize = 1;
 
@@ -105,6 +107,7 @@ impl Types {
             DeclaredKind::Struct(_) => Ty::Struct(self.record(name)),
             DeclaredKind::Array(..) => Ty::Array(self.record(name)),
             DeclaredKind::Chan(_) => Ty::Chan(self.record(name)),
+            DeclaredKind::Set(_) => Ty::Set(self.record(name)),
         };
         self.name(name, ty)
     }
@@ -114,25 +117,54 @@ impl Types {
         match (&declared.kind, self.named[&name.text].clone()) {
             (DeclaredKind::Struct(fields), Ty::Struct(record)) => self.fill_fields(record, fields, file, room),
             (DeclaredKind::Array(len, element), Ty::Array(record)) => {
-                let len = constant(len)?;
+                let (len, is_fixed) = match len {
+                    Some(len) => (constant(len)?, true),
+                    None => longest(file, &name.text, room)?,
+                };
                 if !(1..=LONGEST).contains(&len) {
                     return Err(unsupported(name.span, format!("an array of {len} elements"))
                         .help(format!("an array has 1 to {LONGEST}")));
                 }
                 self.hold(record, element, len as u32, file, room)?;
+                if !is_fixed {
+                    self.count(record, len);
+                }
                 Ok(())
             }
             (DeclaredKind::Chan(message), Ty::Chan(record)) => {
                 self.hold(record, message, room, file, room)?;
-                if self.records[record].fields.len() == 1 {
-                    let ty = Type::Range(0, i64::from(room));
-                    let size = CoreField { name: "size".into(), ty, init: Value::Int(0), class: Class::Sync };
-                    self.records[record].fields.push(size);
-                }
+                self.count(record, i64::from(room));
+                Ok(())
+            }
+            (DeclaredKind::Set(element), Ty::Set(record)) => {
+                let room = match self.named(element)? {
+                    Ty::Bool => 2,
+                    Ty::Enum(e) => self.enums[e].names.len() as u32,
+                    Ty::Struct(_) => {
+                        return Err(unsupported(element.span, "a set of structs").help("make it a set of objects"));
+                    }
+                    _ => room,
+                };
+                self.hold(record, element, room, file, room)?;
+                self.count(record, i64::from(room));
                 Ok(())
             }
             _ => Ok(()),
         }
+    }
+
+    /// What holds now more and now less has a field that says how many.
+    fn count(&mut self, record: RecordId, room: i64) {
+        if self.records[record].fields.len() == 1 {
+            let ty = Type::Range(0, room);
+            let size = CoreField { name: "size".into(), ty, init: Value::Int(0), class: Class::Sync };
+            self.records[record].fields.push(size);
+        }
+    }
+
+    /// Whether the length of an array is in a field, and not the same for all of its type.
+    pub fn is_counted(&self, record: RecordId) -> bool {
+        self.records[record].fields.len() > SIZE
     }
 
     /// An array or channel has one field for what it holds.
@@ -207,18 +239,17 @@ impl Types {
     }
 
     /// The numbers that are chosen from, and the type of what is chosen.
-    pub fn choice(&self, name: &Name) -> Result<(i64, i64, Ty)> {
-        if let Some((lo, hi)) = self.ranges.get(&name.text) {
+    pub fn choice(&self, name: &str, span: Span) -> Result<(i64, i64, Ty)> {
+        if let Some((lo, hi)) = self.ranges.get(name) {
             return Ok((*lo, *hi, Ty::Int));
         }
-        match self.named.get(&name.text) {
+        match self.named.get(name) {
             Some(Ty::Bool) => Ok((0, 1, Ty::Bool)),
             Some(Ty::Enum(e)) => Ok((0, self.enums[*e].names.len() as i64 - 1, Ty::Enum(*e))),
             Some(Ty::Byte) => Ok((0, 255, Ty::Byte)),
-            Some(_) => Err(unsupported(name.span, format!("a choice among all of `{}`", name.text))
+            Some(_) => Err(unsupported(span, format!("a choice among all of `{name}`"))
                 .help("choose from a `range`, an `enum` or `bool`")),
-            None => Err(unsupported(name.span, "a choice among the members of an object")
-                .help("choose a number of a `range`, and take the element that it names")),
+            None => Err(wrong(span, format!("there is no variable and no type `{name}`"))),
         }
     }
 
@@ -230,7 +261,7 @@ impl Types {
             Ty::Bool => Type::Bool,
             Ty::Enum(e) => Type::Enum(*e),
             Ty::Struct(r) => Type::Record(*r),
-            Ty::Object(r) | Ty::Array(r) | Ty::Chan(r) => Type::Ref(*r),
+            Ty::Object(r) | Ty::Array(r) | Ty::Chan(r) | Ty::Set(r) => Type::Ref(*r),
             Ty::Null => Type::Bool,
         }
     }
@@ -242,7 +273,7 @@ impl Types {
             Ty::Byte => "byte".into(),
             Ty::Bool => "bool".into(),
             Ty::Enum(e) => self.enums[*e].name.clone(),
-            Ty::Struct(r) | Ty::Object(r) | Ty::Array(r) | Ty::Chan(r) => self.records[*r].name.clone(),
+            Ty::Struct(r) | Ty::Object(r) | Ty::Array(r) | Ty::Chan(r) | Ty::Set(r) => self.records[*r].name.clone(),
             Ty::Null => "null".into(),
         }
     }
@@ -251,7 +282,7 @@ impl Types {
     pub fn initial(&self, e: &Expr, ty: &Ty) -> Result<Option<i64>> {
         Ok(match (&e.kind, ty) {
             (ExprKind::Bool(b), Ty::Bool) => Some(i64::from(*b)),
-            (ExprKind::Null, Ty::Object(_) | Ty::Array(_) | Ty::Chan(_)) => Some(0),
+            (ExprKind::Null, Ty::Object(_) | Ty::Array(_) | Ty::Chan(_) | Ty::Set(_)) => Some(0),
             (ExprKind::Member(of, name), Ty::Enum(n)) => {
                 let names = &self.enums[*n];
                 let is_of = matches!(&of.kind, ExprKind::Name(of) if *of == names.name);
@@ -262,6 +293,19 @@ impl Types {
             _ => None,
         })
     }
+}
+
+/// Elements of the longest array of a type whose length `new` says, and whether all are that long: what is computed has room for
+/// as many as a channel.
+fn longest(file: &File, array: &str, room: u32) -> Result<(i64, bool)> {
+    let mut lens = file.lengths.iter().filter(|(name, _)| name == array).map(|(_, len)| constant(len).ok());
+    let Some(first) = lens.next() else { return Ok((1, false)) };
+    let (mut longest, mut is_fixed) = (first.unwrap_or(i64::from(room)), first.is_some_and(|len| len > 0));
+    for len in lens {
+        is_fixed &= len == first;
+        longest = longest.max(len.unwrap_or(i64::from(room)));
+    }
+    Ok((longest.max(1), is_fixed))
 }
 
 /// A number that is written down.
