@@ -46,7 +46,7 @@ pub fn lower(file: &File, source: &str, room: u32) -> Result<Program> {
     let mut cx = Context {
         file,
         types,
-        exceptions: crate::exceptions::of_file(file),
+        exceptions: crate::raised::of_file(file),
         statics: HashMap::new(),
         globals: Vec::new(),
         versions: HashMap::new(),

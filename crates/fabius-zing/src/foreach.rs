@@ -37,7 +37,7 @@ impl Body<'_, '_> {
         behind: Behind,
         span: Span,
     ) -> Result<()> {
-        self.has_passed_try |= crate::exceptions::has_try(body);
+        self.has_passed_try |= crate::raised::has_try(body);
         let variable = Expr { kind: crate::ast::ExprKind::Name(name.text.clone()), span: name.span };
         if let Some(ty) = ty {
             let ty = self.cx.types.named(ty)?;

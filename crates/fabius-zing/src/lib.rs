@@ -14,6 +14,7 @@ mod foreach;
 mod lexer;
 mod lower;
 mod parser;
+mod raised;
 mod refusal;
 mod select;
 mod sets;

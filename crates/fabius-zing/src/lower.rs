@@ -1,7 +1,7 @@
 //! What methods are lowered with: names, locals, steps.
 
 use crate::ast::{File, Method, Name};
-use crate::exceptions::Exceptions;
+use crate::raised::Exceptions;
 use crate::refusal::{Result, wrong};
 use crate::types::{Ty, Types};
 use fabius_lang::build::*;

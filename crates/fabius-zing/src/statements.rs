@@ -108,7 +108,7 @@ impl Body<'_, '_> {
     }
 
     fn repeat(&mut self, condition: &Expr, body: &Stmt, span: Span) -> Result<()> {
-        self.has_passed_try |= crate::exceptions::has_try(body);
+        self.has_passed_try |= crate::raised::has_try(body);
         let mut guard = None;
         let before = self.block_of(|b| {
             guard = Some(b.guard(condition)?);
