@@ -20,7 +20,7 @@ impl Body<'_, '_> {
     pub fn fit(&self, value: core::Expr, ty: &Ty, wanted: &Ty, span: Span) -> Result<core::Expr> {
         match (ty, wanted) {
             (a, b) if a == b => Ok(value),
-            (Ty::Int | Ty::Byte, Ty::Int | Ty::Byte) => Ok(cast(value, &self.cx.types.core(wanted))),
+            (Ty::Int | Ty::Narrow(..), Ty::Int | Ty::Narrow(..)) => Ok(cast(value, &self.cx.types.core(wanted))),
             (Ty::Null, Ty::Object(_) | Ty::Array(_) | Ty::Chan(_) | Ty::Set(_)) => {
                 Ok(constant(0, self.cx.types.core(wanted), value.span))
             }
@@ -94,7 +94,10 @@ impl Body<'_, '_> {
             let (x, y) = match (&s, &t) {
                 (Ty::Null, Ty::Null) => (x, y),
                 (Ty::Null, _) => (self.fit(x, &s, &t, a.span)?, y),
-                (Ty::Byte, Ty::Int) => (self.fit(x, &s, &t, a.span)?, y),
+                // Numbers of fewer bits are compared as `int`.
+                (Ty::Int | Ty::Narrow(..), Ty::Int | Ty::Narrow(..)) => {
+                    (self.fit(x, &s, &Ty::Int, a.span)?, self.fit(y, &t, &Ty::Int, b.span)?)
+                }
                 _ => {
                     let y = self.fit(y, &t, &s, b.span)?;
                     (x, y)

@@ -92,7 +92,7 @@ impl Body<'_, '_> {
         match ty {
             Ty::Array(record) => Ok((object, record)),
             Ty::Set(record) => match self.cx.types.elements[&record].0 {
-                Ty::Int | Ty::Byte | Ty::Bool | Ty::Enum(_) => Ok((object, record)),
+                Ty::Int | Ty::Narrow(..) | Ty::Bool | Ty::Enum(_) => Ok((object, record)),
                 _ => Err(unsupported(of.span, "`foreach` of a set of objects, whose order ZING does not say")
                     .help("hold them in an array, or take one after another with `x = choose(s); s = s - x;`")),
             },

@@ -28,6 +28,20 @@ impl Body<'_, '_> {
         Ok(Set { object, record, element, room })
     }
 
+    /// What may be in a set, and not only by losing bits.
+    fn member(&mut self, e: &Expr, set: &Set) -> Result<(core::Expr, Ty)> {
+        let (value, ty) = self.value(e)?;
+        self.same_type(value, &ty, set, e.span)
+    }
+
+    fn same_type(&self, value: core::Expr, ty: &Ty, set: &Set, span: Span) -> Result<(core::Expr, Ty)> {
+        if *ty != Ty::Null && *ty != set.element {
+            let (ty, element) = (self.cx.types.show(ty), self.cx.types.show(&set.element));
+            return Err(wrong(span, format!("the set is of `{element}`, and this is `{ty}`")));
+        }
+        Ok((self.fit(value, ty, &set.element, span)?, set.element.clone()))
+    }
+
     fn number(&self, n: i64, span: Span) -> core::Expr {
         constant(n, Type::Int, span)
     }
@@ -55,7 +69,7 @@ impl Body<'_, '_> {
     /// `e in s`.
     pub fn is_in(&mut self, e: &Expr, set: &Expr, span: Span) -> Result<core::Expr> {
         let set = self.set_of(set)?;
-        let e = self.value_of(e, &set.element.clone())?;
+        let e = self.member(e, &set)?.0;
         Ok(core::Expr { span, ..self.holds(&set, &e, span) })
     }
 
@@ -73,7 +87,7 @@ impl Body<'_, '_> {
             _ => e,
         };
         match element {
-            Ty::Int | Ty::Byte | Ty::Bool | Ty::Enum(_) => binary(BinaryOp::Lt, number(x), number(y.clone())),
+            Ty::Int | Ty::Narrow(..) | Ty::Bool | Ty::Enum(_) => binary(BinaryOp::Lt, number(x), number(y.clone())),
             _ => boolean(true, span),
         }
     }
@@ -107,7 +121,7 @@ impl Body<'_, '_> {
             let set = Set { object, ..set };
             let (e, ty) = body.value(e).and_then(|(value, ty)| match (&ty, &set.element) {
                 (Ty::Set(r), _) if *r == set.record => Ok((value, ty)),
-                _ => Ok((body.fit(value, &ty, &set.element, e.span)?, set.element.clone())),
+                _ => body.same_type(value, &ty, &set, e.span),
             })?;
             let e = body.local_of("element", e, span);
             if ty == set.element {

@@ -10,7 +10,8 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ty {
     Int,
-    Byte,
+    /// A number of 8 or 16 bits, and whether it has a sign.
+    Narrow(u8, bool),
     Bool,
     Enum(EnumId),
     Struct(RecordId),
@@ -24,6 +25,10 @@ pub enum Ty {
 
 /// The 32 bits of an `int`.
 pub const INT: Type = Type::Fixed { bits: 32, signed: true };
+
+/// Numbers of fewer bits than an `int`: name, bits, sign.
+const NARROW: [(&str, u8, bool); 4] =
+    [("byte", 8, false), ("sbyte", 8, true), ("short", 16, true), ("ushort", 16, false)];
 
 /// Fields of the record that a channel, a set or an array is: what it holds, and how many, if that changes.
 pub const ITEMS: usize = 0;
@@ -50,7 +55,8 @@ impl Types {
     /// The types of a file, its classes included.
     pub fn of(file: &File, room: u32) -> Result<Types> {
         let mut types = Types::default();
-        for (name, ty) in [("int", Ty::Int), ("byte", Ty::Byte), ("bool", Ty::Bool)] {
+        let narrow = NARROW.map(|(name, bits, signed)| (name, Ty::Narrow(bits, signed)));
+        for (name, ty) in [("int", Ty::Int), ("bool", Ty::Bool)].into_iter().chain(narrow) {
             types.named.insert(name.into(), ty);
         }
         for declared in &file.types {
@@ -246,7 +252,7 @@ impl Types {
         match self.named.get(name) {
             Some(Ty::Bool) => Ok((0, 1, Ty::Bool)),
             Some(Ty::Enum(e)) => Ok((0, self.enums[*e].names.len() as i64 - 1, Ty::Enum(*e))),
-            Some(Ty::Byte) => Ok((0, 255, Ty::Byte)),
+            Some(Ty::Narrow(8, false)) => Ok((0, 255, Ty::Narrow(8, false))),
             Some(_) => Err(unsupported(span, format!("a choice among all of `{name}`"))
                 .help("choose from a `range`, an `enum` or `bool`")),
             None => Err(wrong(span, format!("there is no variable and no type `{name}`"))),
@@ -257,7 +263,7 @@ impl Types {
     pub fn core(&self, ty: &Ty) -> Type {
         match ty {
             Ty::Int => INT,
-            Ty::Byte => Type::Fixed { bits: 8, signed: false },
+            Ty::Narrow(bits, signed) => Type::Fixed { bits: *bits, signed: *signed },
             Ty::Bool => Type::Bool,
             Ty::Enum(e) => Type::Enum(*e),
             Ty::Struct(r) => Type::Record(*r),
@@ -270,7 +276,10 @@ impl Types {
     pub fn show(&self, ty: &Ty) -> String {
         match ty {
             Ty::Int => "int".into(),
-            Ty::Byte => "byte".into(),
+            Ty::Narrow(bits, signed) => {
+                let known = NARROW.iter().find(|(_, b, s)| (b, s) == (bits, signed));
+                known.map_or("int", |(name, ..)| name).into()
+            }
             Ty::Bool => "bool".into(),
             Ty::Enum(e) => self.enums[*e].name.clone(),
             Ty::Struct(r) | Ty::Object(r) | Ty::Array(r) | Ty::Chan(r) | Ty::Set(r) => self.records[*r].name.clone(),
@@ -289,7 +298,10 @@ impl Types {
                 names.names.iter().position(|v| is_of && *v == name.text).map(|v| v as i64)
             }
             (_, Ty::Int) => constant(e).ok(),
-            (_, Ty::Byte) => constant(e).ok().filter(|n| (0..256).contains(n)),
+            (_, Ty::Narrow(bits, signed)) => {
+                let fits = |n: &i64| fabius_lang::build::wrap(i128::from(*n), *bits, *signed) == *n;
+                constant(e).ok().filter(fits)
+            }
             _ => None,
         })
     }

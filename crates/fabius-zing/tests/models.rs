@@ -471,6 +471,11 @@ const SMALL: &[(&str, &str, Said)] = &[
         WRONG,
     ),
     (
+        "numbers of fewer bits wrap where they are stored, and are computed with and compared as `int`",
+        "class M { activate static void a() { short s; ushort u; sbyte b; byte c; s = 32767; s = s + 1; u = s; b = 128; c = b; assert(s == -32768 && u == 32768 && s != u && b == -128 && c == 128 && b != c && u + u == 65536); } };",
+        NONE,
+    ),
+    (
         "attributes are passed over",
         "[Version(1, \"x[]\")] class M { [Shown] static int x; [Hidden(true)] activate static void a() { [Step] x = 1; select { [Taken] wait(x == 1) -> x = 2; } assert(x == 2); } };",
         NONE,

@@ -36,6 +36,8 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     ("E0813", "set S int; class M { activate static void a() { S s = new S; S t = new S; s = «t + 1»; } };"),
     ("E0813", "set S int; class M { activate static void a() { S s = new S; s = «1 - s»; } };"),
+    ("E0813", "class M { static «long» x; activate static void a() { } };"),
+    ("E0812", "set S byte; class M { activate static void a() { S s = new S; bool b; b = «257» in s; } };"),
     ("E0812", "class M { activate static void a() { bool b; b = 1 in «2»; } };"),
     ("E0813", "class O { }; set S O; class M { activate static void a() { S s = new S; foreach (O o in «s») ; } };"),
     ("E0812", "array A[2] int; class M { activate static void a() { A a = new A; bool b; foreach («b» in a) ; } };"),

@@ -77,11 +77,10 @@ impl Parser {
     pub(super) fn ty(&mut self) -> Result<Name> {
         let token = self.peek().clone();
         if let Kind::Word(word) = &token.kind {
-            let refused =
-                ["object", "string", "float", "double", "decimal", "long", "ulong", "uint", "ushort", "short", "sbyte"];
+            let refused = ["object", "string", "float", "double", "decimal", "long", "ulong", "uint"];
             if refused.contains(&word.as_str()) {
                 return Err(unsupported(token.span, format!("the type `{word}`"))
-                    .help("use `int`, `byte`, `bool`, an `enum` or a class"));
+                    .help("use `int`, `short`, `byte`, `bool`, an `enum` or a class"));
             }
         }
         self.name("a type")
