@@ -67,7 +67,6 @@ impl Body<'_, '_> {
         let held = self.local(held, span);
         self.set(held.clone(), object, span);
         let number = |n: u32| constant(i64::from(n), Type::Int, span);
-        // How many there are is looked at of an array of one length, too: it may be `null`.
         let count = if self.cx.types.is_counted(record) {
             cast(read(self.field_of(read(held.clone()), record, SIZE, span)), &Type::Int)
         } else {

@@ -8,10 +8,10 @@ use fabius_lang::program::{Class, Global, Interleave, Proc, Process, Program, St
 use fabius_trace::Span;
 use std::collections::{HashMap, HashSet};
 
-/// Messages that a channel has room for, if nothing is said.
+/// What channels, sets and arrays have room for, if nothing is said.
 const ROOM: u32 = 8;
 
-/// How many messages channels have room for.
+/// What channels, sets and arrays have room for.
 ///
 /// # Errors
 /// What else is said.
@@ -21,11 +21,13 @@ pub fn room(consts: &[(String, String)]) -> Result<u32> {
         let none = Span::default();
         if name != "ROOM" {
             return Err(wrong(none, format!("`{name}` is nothing that can be set"))
-                .help("`ROOM` says for how many messages a channel has room"));
+                .help("`ROOM` says for how much channels, sets and arrays have room"));
         }
-        room = value.parse().ok().filter(|n| (1..=256).contains(n)).ok_or_else(|| {
-            wrong(none, format!("`{value}` is no room for messages")).help("a channel has room for 1 to 256")
-        })?;
+        room = value
+            .parse()
+            .ok()
+            .filter(|n| (1..=256).contains(n))
+            .ok_or_else(|| wrong(none, format!("`{value}` is no room")).help("`ROOM` is 1 to 256"))?;
     }
     Ok(room)
 }

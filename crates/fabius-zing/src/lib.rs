@@ -24,7 +24,7 @@ mod types;
 use fabius_lang::program::Program;
 use fabius_trace::{Diagnostic, Span};
 
-/// Compiles a program. `consts` may say how many messages a channel has room for (`ROOM`): for ZING it is any number.
+/// Compiles a program. `consts` may say how much channels, sets and arrays have room for (`ROOM`): for ZING it is any number.
 ///
 /// # Errors
 /// What of it is wrong or not taken.

@@ -109,7 +109,11 @@ fn no_text_is_a_panic() {
     let whole = "enum E { A, B }; range R 1 .. 3; struct S { int a; }; array A[2] S; chan C S; class O { E e; int f(S s) { return s.a; } };
         class M { static C c = new C; static atomic bool g() { return true; } activate static void a() { A x = new A; S s; O o = new O; int n;
         atomic { select first { receive(c, s) && wait(g()) -> { n = o.f(s); } timeout -> o.e = E.B; } while (n < 2 || !true) { n = n + sizeof(c); }
-        if (n >= 1 && x[n].a == -2) return; else x[0].a = choose(R); } async M.b(); assert(n != 3, \"three\"); } static void b() { send(c, c0); } static S c0; };";
+        if (n >= 1 && x[n].a == -2) return; else x[0].a = choose(R); } async M.b(); assert(n != 3, \"three\"); } static void b() { send(c, c0); } static S c0;
+        static int h(out short k) { try { k = 1; raise X; } with { X -> return 2; * -> { raise Y; } } return 3; }
+        activate static void d() { T t = new T; L l = new L[2]; L m = new L[sizeof(t)]; int n; short k; t = t + 4; t = t - n;
+        foreach (int v in t) { if (v in t) n = choose(l); else l[v] = choose(t); } try { n = h(out k); } with { * -> atomic { foreach (n in m) return; } } } };
+        set T int; array L[] int;";
     assert!(fabius_zing::compile(whole, &[]).is_ok(), "{:?}", common::compiled(whole));
     let mut rng = fastrand::Rng::with_seed(7);
     let tokens: Vec<&str> = whole.split_inclusive([' ', '(', ')', ';', '.']).collect();
