@@ -14,6 +14,8 @@ pub struct Name {
 pub struct File {
     pub types: Vec<Declared>,
     pub classes: Vec<Class>,
+    /// Arrays that are made by `new A[n]`, and of how many elements.
+    pub lengths: Vec<(String, Expr)>,
 }
 
 /// A declared type that is no class.
@@ -28,8 +30,9 @@ pub enum DeclaredKind {
     Enum(Vec<Name>),
     Range(Expr, Expr),
     Struct(Vec<Field>),
-    /// `array A[n] T`.
-    Array(Expr, Name),
+    /// `array A[n] T`; without a number `new` says it.
+    Array(Option<Expr>, Name),
+    Set(Name),
     Chan(Name),
 }
 
@@ -60,8 +63,17 @@ pub struct Method {
     pub activate: bool,
     /// `None`: `void`.
     pub result: Option<Name>,
-    pub params: Vec<Field>,
+    pub params: Vec<Param>,
     pub body: Vec<Stmt>,
+}
+
+/// A parameter of a method.
+#[derive(Clone, Debug)]
+pub struct Param {
+    pub ty: Name,
+    pub name: Name,
+    /// It is given back.
+    pub is_out: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -84,7 +96,12 @@ pub enum ExprKind {
     /// What is called, and the arguments.
     Call(Box<Expr>, Vec<Expr>),
     New(Name),
-    Choose(Name),
+    /// `new A[n]`.
+    NewArray(Name, Box<Expr>),
+    /// Of a type or the members of an array or set.
+    Choose(Box<Expr>),
+    /// An argument that is given back.
+    Out(Box<Expr>),
     Sizeof(Box<Expr>),
 }
 
@@ -106,12 +123,25 @@ pub enum StmtKind {
     Async(Expr),
     If(Expr, Box<Stmt>, Option<Box<Stmt>>),
     While(Expr, Box<Stmt>),
+    /// `foreach (T x in e) ..`; without a type the variable is there already.
+    Foreach(Option<Name>, Name, Expr, Box<Stmt>),
     Return(Option<Expr>),
+    /// A body, and what is done about which exceptions.
+    Try(Vec<Stmt>, Vec<Handler>),
+    Raise(Name),
     Assert(Expr, Option<String>),
     Assume(Expr),
     Send(Expr, Expr),
     Select(Select),
     Atomic(Vec<Stmt>),
+}
+
+/// What is done about an exception.
+#[derive(Clone, Debug)]
+pub struct Handler {
+    /// `None`: any.
+    pub name: Option<Name>,
+    pub body: Stmt,
 }
 
 /// `select { .. }`.

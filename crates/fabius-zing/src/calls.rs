@@ -18,6 +18,13 @@ struct Called {
     class: usize,
     method: usize,
     args: Vec<(core::Expr, Ty)>,
+    outs: Vec<(Expr, Ty)>,
+}
+
+/// What a call has given back: where it is, and where it goes.
+pub struct Given {
+    pub result: Option<(LocalId, Ty)>,
+    pub outs: Vec<(Expr, LocalId, Ty)>,
 }
 
 impl<'a> Body<'_, 'a> {
@@ -82,23 +89,31 @@ impl<'a> Body<'_, 'a> {
         }
         let is_object = this.is_some();
         let mut all: Vec<(core::Expr, Ty)> = this.into_iter().collect();
+        let mut outs = Vec::new();
         for (param, arg) in m.params.iter().zip(args) {
             let ty = self.cx.types.named(&param.ty)?;
-            all.push((self.value_of(arg, &ty)?, ty));
+            match &arg.kind {
+                ExprKind::Out(place) if param.is_out => outs.push(((**place).clone(), ty)),
+                _ if param.is_out => {
+                    let said = format!("`{}` is an `out` parameter", param.name.text);
+                    return Err(wrong(arg.span, said).help("write `out` in front of the variable"));
+                }
+                _ => all.push((self.value_of(arg, &ty)?, ty)),
+            }
         }
         debug_assert_eq!(is_object, !m.is_static);
-        Ok(Called { class, method, args: all })
+        Ok(Called { class, method, args: all, outs })
     }
 
-    /// A call; its result goes to a local. Says what type that has.
-    pub fn call(&mut self, call: &Expr, wants: bool) -> Result<Option<(LocalId, Ty)>> {
-        let Called { class, method, args } = self.called(call)?;
+    /// A call; its results go to locals. Says which.
+    pub fn call(&mut self, call: &Expr, wants: bool) -> Result<Given> {
+        let Called { class, method, args, outs } = self.called(call)?;
         let m: &'a Method = self.cx.method(class, method);
         let result = m.result.as_ref().map(|ty| self.cx.types.named(ty)).transpose()?;
         if wants && result.is_none() {
             return Err(wrong(call.span, format!("`{}` returns nothing", m.name.text)));
         }
-        let id = self.cx.version(Version { class, method, in_atomic: self.in_atomic });
+        let id = self.cx.version(Version { class, method, in_atomic: self.in_atomic, is_bottom: false });
         let is_shared = args.iter().any(|(e, _)| self.is_shared(e));
         let args = if is_shared && !self.in_atomic {
             // The arguments are a step of their own.
@@ -115,18 +130,44 @@ impl<'a> Body<'_, 'a> {
         } else {
             args.into_iter().map(|(e, _)| e).collect()
         };
-        let to = result.map(|ty| (self.temporary("result", self.cx.types.core(&ty)), ty));
-        let results = to.iter().map(|(id, _)| wants.then_some(*id)).collect();
+        let give = |(place, ty)| (place, self.temporary("out", self.cx.types.core(&ty)), ty);
+        let outs: Vec<_> = outs.into_iter().map(give).collect();
+        let result = result.map(|ty| (self.temporary("result", self.cx.types.core(&ty)), ty));
+        let mut results: Vec<Option<LocalId>> = outs.iter().map(|(_, id, _)| Some(*id)).collect();
+        results.extend(result.iter().map(|(id, _)| wants.then_some(*id)));
+        let raises = self.cx.exceptions.leave.contains(&m.name.text);
+        let raised = raises.then(|| self.temporary("raised", self.exception_type()));
+        results.extend(raised.map(Some));
         self.push(StmtKind::Call(results, id, args), call.span);
         self.at_beginning = false;
-        Ok(to)
+        if let Some(raised) = raised {
+            self.raised(raised, call.span)?;
+        }
+        Ok(Given { result, outs })
+    }
+
+    /// A call whose result nobody wants.
+    pub fn call_alone(&mut self, call: &Expr) -> Result<()> {
+        let Given { outs, .. } = self.call(call, false)?;
+        self.step(call.span, |b| b.give(outs, call.span))
+    }
+
+    /// Stores what `out` parameters were.
+    pub fn give(&mut self, outs: Vec<(Expr, LocalId, Ty)>, span: Span) -> Result<()> {
+        for (target, id, ty) in outs {
+            let (place, wanted) = self.place(&target)?;
+            let value = self.fit(read(self.local(id, span)), &ty, &wanted, target.span)?;
+            self.set(place, value, span);
+        }
+        Ok(())
     }
 
     /// `async f(..);`: the call is a process of its own.
     pub fn start(&mut self, call: &Expr, span: Span) -> Result<()> {
         self.step(span, |b| {
-            let Called { class, method, args } = b.called(call)?;
-            let id = b.cx.version(Version { class, method, in_atomic: false });
+            let Called { class, method, args, .. } = b.called(call)?;
+            let is_bottom = b.cx.exceptions.leave.contains(&b.cx.method(class, method).name.text);
+            let id = b.cx.version(Version { class, method, in_atomic: false, is_bottom });
             let args = args.into_iter().map(|(e, _)| e).collect();
             b.push(StmtKind::Spawn(None, id, args), span);
             Ok(())
@@ -136,9 +177,12 @@ impl<'a> Body<'_, 'a> {
     /// A call in a condition: a method that only returns a value is written out.
     pub fn apply(&mut self, callee: &Expr, args: &[Expr], span: Span) -> Result<(core::Expr, Ty)> {
         let call = Expr { kind: ExprKind::Call(callee.clone().into(), args.to_vec()), span };
-        let Called { class, method, args } = self.called(&call)?;
+        let Called { class, method, args, outs } = self.called(&call)?;
+        if let Some((place, _)) = outs.first() {
+            return Err(wrong(place.span, "what is called in a condition has no `out` parameters"));
+        }
         let m: &'a Method = self.cx.method(class, method);
-        let version = Version { class, method, in_atomic: true };
+        let version = Version { class, method, in_atomic: true, is_bottom: false };
         let value = match &m.body[..] {
             [only] => match (&only.kind, &m.result) {
                 (Said::Return(Some(value)), Some(ty)) if !self.applied.contains(&version) => Some((value, ty)),

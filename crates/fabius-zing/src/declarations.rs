@@ -8,10 +8,10 @@ use fabius_lang::program::{Class, Global, Interleave, Proc, Process, Program, St
 use fabius_trace::Span;
 use std::collections::{HashMap, HashSet};
 
-/// Messages that a channel has room for, if nothing is said.
+/// What channels, sets and arrays have room for, if nothing is said.
 const ROOM: u32 = 8;
 
-/// How many messages channels have room for.
+/// What channels, sets and arrays have room for.
 ///
 /// # Errors
 /// What else is said.
@@ -21,11 +21,13 @@ pub fn room(consts: &[(String, String)]) -> Result<u32> {
         let none = Span::default();
         if name != "ROOM" {
             return Err(wrong(none, format!("`{name}` is nothing that can be set"))
-                .help("`ROOM` says for how many messages a channel has room"));
+                .help("`ROOM` says for how much channels, sets and arrays have room"));
         }
-        room = value.parse().ok().filter(|n| (1..=256).contains(n)).ok_or_else(|| {
-            wrong(none, format!("`{value}` is no room for messages")).help("a channel has room for 1 to 256")
-        })?;
+        room = value
+            .parse()
+            .ok()
+            .filter(|n| (1..=256).contains(n))
+            .ok_or_else(|| wrong(none, format!("`{value}` is no room")).help("`ROOM` is 1 to 256"))?;
     }
     Ok(room)
 }
@@ -46,6 +48,7 @@ pub fn lower(file: &File, source: &str, room: u32) -> Result<Program> {
     let mut cx = Context {
         file,
         types,
+        exceptions: crate::raised::of_file(file),
         statics: HashMap::new(),
         globals: Vec::new(),
         versions: HashMap::new(),
@@ -60,7 +63,8 @@ pub fn lower(file: &File, source: &str, room: u32) -> Result<Program> {
             if m.result.is_some() {
                 return Err(wrong(m.name.span, "what begins by itself is `void`"));
             }
-            let proc = cx.version(Version { class, method, in_atomic: false });
+            let is_bottom = cx.exceptions.leave.contains(&m.name.text);
+            let proc = cx.version(Version { class, method, in_atomic: false, is_bottom });
             processes.push(Process { name: name_of(file, class, m), proc, count: Some(1), number: None });
         }
     }
@@ -72,10 +76,11 @@ pub fn lower(file: &File, source: &str, room: u32) -> Result<Program> {
     // What is wrong in a method that nobody calls is wrong, too.
     for (class, c) in file.classes.iter().enumerate() {
         for method in 0..c.methods.len() {
-            if !cx.versions.contains_key(&Version { class, method, in_atomic: false }) {
+            let version = Version { class, method, in_atomic: false, is_bottom: false };
+            if !cx.versions.contains_key(&version) {
                 let (wanted, count) = (cx.wanted.len(), cx.procs);
                 let before = cx.versions.clone();
-                body(&mut cx, Version { class, method, in_atomic: false })?;
+                body(&mut cx, version)?;
                 cx.wanted.truncate(wanted);
                 (cx.versions, cx.procs) = (before, count);
             }
@@ -177,7 +182,7 @@ fn first(cx: &mut Context<'_>, made: Vec<(usize, &Name, &Expr)>) -> Result<Optio
 
 /// A method as a procedure.
 fn body(cx: &mut Context<'_>, version: Version) -> Result<Proc> {
-    let Version { class, method, in_atomic } = version;
+    let Version { class, method, in_atomic, is_bottom } = version;
     let m: &Method = cx.method(class, method);
     let file = cx.file;
     let result = m.result.as_ref().map(|ty| cx.types.named(ty)).transpose()?;
@@ -190,19 +195,38 @@ fn body(cx: &mut Context<'_>, version: Version) -> Result<Proc> {
         let id = body.declare(&this, ty.clone())?;
         body.scopes[0].insert("this".into(), Bound::Local(id, ty));
     }
-    for param in &m.params {
+    for param in m.params.iter().filter(|p| !p.is_out) {
         let ty = body.cx.types.named(&param.ty)?;
         body.declare(&param.name, ty)?;
     }
     let params = body.locals.len();
+    for param in m.params.iter().filter(|p| p.is_out) {
+        let ty = body.cx.types.named(&param.ty)?;
+        let id = body.declare(&param.name, ty)?;
+        body.outs.push(id);
+    }
+    let raises = body.cx.exceptions.leave.contains(&m.name.text);
+    (body.is_bottom, body.gives_exception) = (is_bottom, raises && !is_bottom);
+    let mut results: Vec<_> = body.outs.iter().map(|id| body.locals[*id].ty.clone()).collect();
+    results.extend(result.iter().map(|ty| body.cx.types.core(ty)));
+    if body.gives_exception {
+        results.push(body.exception_type());
+    }
     if m.is_atomic && !in_atomic {
         body.atomic(&m.body, m.name.span)?;
     } else {
         body.statements(&m.body)?;
     }
+    if !body.outs.is_empty() && result.is_none() {
+        let values = body.returned(None, m.name.span);
+        body.push(StmtKind::Return(values), m.name.span);
+    }
     let (locals, out) = (body.locals, body.out);
     let name = name_of(file, class, m);
-    let name = if in_atomic { format!("{name}_atomic") } else { name };
-    let results = result.iter().map(|ty| cx.types.core(ty)).collect();
+    let name = match (in_atomic, is_bottom) {
+        (true, _) => format!("{name}_atomic"),
+        (_, true) => format!("{name}_process"),
+        _ => name,
+    };
     Ok(Proc { name, locals, params, results, body: out, span: m.name.span })
 }

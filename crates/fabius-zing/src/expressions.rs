@@ -20,8 +20,8 @@ impl Body<'_, '_> {
     pub fn fit(&self, value: core::Expr, ty: &Ty, wanted: &Ty, span: Span) -> Result<core::Expr> {
         match (ty, wanted) {
             (a, b) if a == b => Ok(value),
-            (Ty::Int | Ty::Byte, Ty::Int | Ty::Byte) => Ok(cast(value, &self.cx.types.core(wanted))),
-            (Ty::Null, Ty::Object(_) | Ty::Array(_) | Ty::Chan(_)) => {
+            (Ty::Int | Ty::Narrow(..), Ty::Int | Ty::Narrow(..)) => Ok(cast(value, &self.cx.types.core(wanted))),
+            (Ty::Null, Ty::Object(_) | Ty::Array(_) | Ty::Chan(_) | Ty::Set(_)) => {
                 Ok(constant(0, self.cx.types.core(wanted), value.span))
             }
             _ => {
@@ -55,7 +55,10 @@ impl Body<'_, '_> {
                 return Err(unsupported(span, "a call inside of an expression")
                     .help("a call is a statement of its own, or all that stands behind `=`"));
             }
-            ExprKind::New(_) | ExprKind::Choose(_) => {
+            ExprKind::Out(_) => {
+                return Err(wrong(span, "only an argument for an `out` parameter is `out`"));
+            }
+            ExprKind::New(_) | ExprKind::NewArray(..) | ExprKind::Choose(_) => {
                 return Err(unsupported(span, "`new` or `choose` inside of an expression")
                     .help("let it be all that stands behind `=`"));
             }
@@ -91,13 +94,19 @@ impl Body<'_, '_> {
             let (x, y) = match (&s, &t) {
                 (Ty::Null, Ty::Null) => (x, y),
                 (Ty::Null, _) => (self.fit(x, &s, &t, a.span)?, y),
-                (Ty::Byte, Ty::Int) => (self.fit(x, &s, &t, a.span)?, y),
+                // Numbers of fewer bits are compared as `int`.
+                (Ty::Int | Ty::Narrow(..), Ty::Int | Ty::Narrow(..)) => {
+                    (self.fit(x, &s, &Ty::Int, a.span)?, self.fit(y, &t, &Ty::Int, b.span)?)
+                }
                 _ => {
                     let y = self.fit(y, &t, &s, b.span)?;
                     (x, y)
                 }
             };
             return Ok((core::Expr { span, ..binary(op, x, y) }, Ty::Bool));
+        }
+        if op == "in" {
+            return Ok((self.is_in(a, b, span)?, Ty::Bool));
         }
         let comparison = match op {
             "<" => Some(BinaryOp::Lt),
@@ -151,6 +160,10 @@ impl Body<'_, '_> {
             && let Some(ty) = self.cx.types.find(name)
         {
             return match ty {
+                Ty::Array(r) if self.cx.types.is_counted(*r) => {
+                    Err(wrong(span, format!("arrays of the type `{name}` have any length"))
+                        .help("ask for the size of a variable"))
+                }
                 Ty::Array(r) => Ok(constant(i64::from(self.cx.types.elements[r].1), INT, span)),
                 Ty::Enum(e) => Ok(constant(self.cx.types.enums[*e].names.len() as i64, INT, span)),
                 _ => Err(unsupported(span, format!("the size of `{name}`"))),
@@ -158,9 +171,11 @@ impl Body<'_, '_> {
         }
         let (value, ty) = self.value(of)?;
         match ty {
-            Ty::Array(r) => Ok(constant(i64::from(self.cx.types.elements[&r].1), INT, span)),
-            Ty::Chan(r) => Ok(cast(read(self.field_of(value, r, SIZE, span)), &INT)),
-            _ => Err(wrong(span, "only arrays and channels have a size")),
+            Ty::Array(r) if !self.cx.types.is_counted(r) => {
+                Ok(constant(i64::from(self.cx.types.elements[&r].1), INT, span))
+            }
+            Ty::Chan(r) | Ty::Array(r) | Ty::Set(r) => Ok(cast(read(self.field_of(value, r, SIZE, span)), &INT)),
+            _ => Err(wrong(span, "only arrays, sets and channels have a size")),
         }
     }
 
@@ -224,15 +239,37 @@ impl Body<'_, '_> {
                     return Err(wrong(of.span, format!("`{}` has no elements", self.cx.types.show(&ty))));
                 };
                 let index = self.value_of(index, &Ty::Int)?;
-                let (element, len) = self.cx.types.elements[&record].clone();
-                let mut place = self.field_of(value, record, ITEMS, span);
-                place.ty = self.cx.types.core(&element);
-                let index = cast(index, &Type::Int).into();
-                place.path.push(Projection::Index { index, lo: 0, len });
-                Ok((place, element))
+                let index = cast(index, &Type::Int);
+                Ok((self.element(&value, record, index, span), self.cx.types.elements[&record].0.clone()))
             }
             _ => Err(wrong(span, "this is no variable")),
         }
+    }
+
+    /// An element of what may have fewer than there is room for: beyond them there is none.
+    pub fn element(&self, of: &core::Expr, record: usize, index: core::Expr, span: Span) -> Place {
+        let index = if self.cx.types.is_counted(record) {
+            let size = cast(read(self.field_of(of.clone(), record, SIZE, span)), &Type::Int);
+            let none = constant(-1, Type::Int, span);
+            if_else(binary(BinaryOp::Lt, index.clone(), size), index, none)
+        } else {
+            index
+        };
+        self.slot(of, record, index, span)
+    }
+
+    /// The place for an element.
+    pub fn slot(&self, of: &core::Expr, record: usize, index: core::Expr, span: Span) -> Place {
+        let (element, len) = self.cx.types.elements[&record].clone();
+        let mut place = self.field_of(of.clone(), record, ITEMS, span);
+        place.ty = self.cx.types.core(&element);
+        place.path.push(Projection::Index { index: index.into(), lo: 0, len });
+        place
+    }
+
+    /// Whether a name is a variable here.
+    pub fn is_variable(&self, name: &str) -> bool {
+        self.find(name).is_some() || self.is_field(name)
     }
 
     /// Whether a name is a field of the object or class that the method is of.

@@ -3,23 +3,28 @@
 //! A statement is a step, as it is for ZING's own explorer; objects, arrays and channels live on the heap. What ZING means here, and
 //! what is refused, is said in `docs/zing.md`.
 
+mod arrays;
 mod ast;
 mod calls;
 mod channels;
 mod declarations;
+mod exceptions;
 mod expressions;
+mod foreach;
 mod lexer;
 mod lower;
 mod parser;
+mod raised;
 mod refusal;
 mod select;
+mod sets;
 mod statements;
 mod types;
 
 use fabius_lang::program::Program;
 use fabius_trace::{Diagnostic, Span};
 
-/// Compiles a program. `consts` may say how many messages a channel has room for (`ROOM`): for ZING it is any number.
+/// Compiles a program. `consts` may say how much channels, sets and arrays have room for (`ROOM`): for ZING it is any number.
 ///
 /// # Errors
 /// What of it is wrong or not taken.

@@ -1,6 +1,7 @@
 //! What methods are lowered with: names, locals, steps.
 
 use crate::ast::{File, Method, Name};
+use crate::raised::Exceptions;
 use crate::refusal::{Result, wrong};
 use crate::types::{Ty, Types};
 use fabius_lang::build::*;
@@ -13,6 +14,7 @@ use std::collections::HashMap;
 pub struct Context<'a> {
     pub file: &'a File,
     pub types: Types,
+    pub exceptions: Exceptions,
     /// Static fields by class and name.
     pub statics: HashMap<(usize, String), (GlobalId, Ty)>,
     pub globals: Vec<Global>,
@@ -25,12 +27,13 @@ pub struct Context<'a> {
     pub rests: Vec<Span>,
 }
 
-/// A method of a class, and whether it is called inside of `atomic`.
+/// A method of a class, whether it is called inside of `atomic`, and whether a process begins with it and exceptions may leave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Version {
     pub class: usize,
     pub method: usize,
     pub in_atomic: bool,
+    pub is_bottom: bool,
 }
 
 impl<'a> Context<'a> {
@@ -68,13 +71,29 @@ pub enum Bound {
     Value(Expr, Ty),
 }
 
-/// A `return` inside of an atomic block: it passes over the rest.
+/// A `return` inside of `atomic` or `try`: it passes over the rest.
 #[derive(Clone, Copy, Debug)]
 pub struct Leaving {
     /// Says that the block has been left.
     pub left: LocalId,
     /// With what.
     pub value: Option<LocalId>,
+}
+
+/// How statements are left in the middle.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Marks {
+    pub returned: bool,
+    pub raised: bool,
+}
+
+/// What stands directly before a statement and is one step with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    Nothing,
+    Try,
+    /// `foreach` looks at an element.
+    Element,
 }
 
 /// A method that is being lowered.
@@ -88,9 +107,21 @@ pub struct Body<'c, 'a> {
     pub in_atomic: bool,
     /// Nothing has happened in the atomic block yet.
     pub at_beginning: bool,
-    /// A `return` here is inside of an atomic block of this method.
+    /// A `return` here is inside of `atomic` or `try` of this method.
     pub leaves: bool,
+    pub marks: Marks,
     pub leaving: Option<Leaving>,
+    /// What is given back, and in which locals it is.
+    pub outs: Vec<LocalId>,
+    /// Which exception is on its way.
+    pub exception: Option<LocalId>,
+    /// The last result is an exception.
+    pub gives_exception: bool,
+    /// Nobody is there who could catch one.
+    pub is_bottom: bool,
+    /// A `try` before this has come to its end.
+    pub has_passed_try: bool,
+    pub behind: Behind,
     /// Methods that are written out around here.
     pub applied: Vec<Version>,
     /// Whether calls are written out.
@@ -109,7 +140,14 @@ impl Body<'_, '_> {
             in_atomic,
             at_beginning: false,
             leaves: false,
+            marks: Marks::default(),
             leaving: None,
+            outs: Vec::new(),
+            exception: None,
+            gives_exception: false,
+            is_bottom: false,
+            has_passed_try: false,
+            behind: Behind::Nothing,
             applied: Vec::new(),
             applies: false,
         }

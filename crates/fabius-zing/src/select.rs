@@ -3,7 +3,7 @@
 
 use crate::ast::{Join, Select};
 use crate::channels::Channel;
-use crate::lower::Body;
+use crate::lower::{Behind, Body};
 use crate::refusal::{Result, unsupported};
 use fabius_lang::build::*;
 use fabius_lang::program::{BinaryOp, Block, Check, Expr, Guard, LocalId, Place, StmtKind, Type};
@@ -17,14 +17,14 @@ struct Branch {
 }
 
 impl Body<'_, '_> {
-    pub fn select(&mut self, select: &Select, whole: Span) -> Result<()> {
+    pub fn select(&mut self, select: &Select, behind: Behind, whole: Span) -> Result<()> {
         let span = Span { start: whole.start, end: whole.start + "select".len() as u32 };
         if select.branches.is_empty() {
             return Err(
                 unsupported(whole, "`select` without branches").help("`select { wait(false) -> ; }` waits for ever")
             );
         }
-        let waits = !self.in_atomic || self.at_beginning;
+        let waits = behind == Behind::Nothing && (!self.in_atomic || self.at_beginning);
         let count = select.branches.len();
         let chosen = self.temporary("branch", Type::Range(0, count as i64));
         self.step(span, |b| {
@@ -95,7 +95,8 @@ impl Body<'_, '_> {
         if !has_timeout && waits {
             self.push(StmtKind::Await(others.clone()), span);
         } else if !has_timeout {
-            let said = "a `select` that has to wait inside of `atomic`".to_string();
+            let said =
+                "a `select` that has to wait inside of `atomic`, or as the first of `try` or `foreach`".to_string();
             self.push(StmtKind::Assert(others.clone(), Check::Assertion, Some(said)), span);
         }
         let opens: Vec<Expr> = branches.iter().map(|b| b.open.clone().unwrap_or(not(others.clone()))).collect();

@@ -1,7 +1,7 @@
 //! Statements: each is one step, unless it stands inside of `atomic`.
 
-use crate::ast::{Expr, ExprKind, Field, Stmt, StmtKind as Said};
-use crate::lower::{Body, Leaving};
+use crate::ast::{DeclaredKind as Kind, Expr, ExprKind, Field, Stmt, StmtKind as Said};
+use crate::lower::{Behind, Body, Leaving};
 use crate::refusal::{Result, wrong};
 use crate::types::Ty;
 use fabius_lang::build::*;
@@ -25,12 +25,24 @@ impl Body<'_, '_> {
 
     fn statement(&mut self, s: &Stmt) -> Result<()> {
         let span = s.span;
+        let behind = std::mem::replace(&mut self.behind, Behind::Nothing);
         match &s.kind {
-            Said::Empty => Ok(()),
-            Said::Block(block) => self.statements(block),
-            Said::Local(field) => self.local_variable(field, span),
+            Said::Empty => {
+                if behind == Behind::Element {
+                    self.push(StmtKind::Skip, span);
+                }
+                Ok(())
+            }
+            Said::Block(block) => {
+                self.behind = if block.is_empty() { Behind::Nothing } else { behind };
+                self.statements(block)
+            }
+            Said::Local(field) => {
+                self.behind = if field.init.is_none() { behind } else { Behind::Nothing };
+                self.local_variable(field, span)
+            }
             Said::Assign(targets, value) => self.assign(targets, value, span),
-            Said::Call(call) => self.call(call, false).map(drop),
+            Said::Call(call) => self.call_alone(call),
             Said::Async(call) => self.start(call, span),
             Said::If(condition, yes, no) => {
                 let guard = self.guard(condition)?;
@@ -52,15 +64,35 @@ impl Body<'_, '_> {
                 Ok(())
             }),
             Said::Send(channel, message) => self.send(channel, message, span),
-            Said::Select(select) => self.select(select, span),
-            Said::Atomic(block) if self.in_atomic => self.statements(block),
-            Said::Atomic(block) => self.atomic(block, span),
+            Said::Select(select) => self.select(select, behind, span),
+            Said::Foreach(ty, name, of, body) => self.foreach(ty.as_ref(), name, of, body, behind, span),
+            Said::Try(body, handlers) => {
+                self.behind = if behind == Behind::Nothing { Behind::Try } else { behind };
+                self.try_(body, handlers, span)
+            }
+            Said::Raise(name) => {
+                self.raise(name, span);
+                Ok(())
+            }
+            Said::Atomic(block) if self.in_atomic => {
+                self.behind = behind;
+                self.statements(block)
+            }
+            Said::Atomic(block) => {
+                self.behind = behind;
+                self.atomic(block, span)
+            }
         }
     }
 
     /// A guard: what it looks at is looked at in one step.
     fn guard(&mut self, condition: &Expr) -> Result<Guard> {
         let e = self.condition(condition)?;
+        self.looked_at(e, condition.span)
+    }
+
+    /// The same for a condition that has been made.
+    pub fn looked_at(&mut self, e: core::Expr, span: Span) -> Result<Guard> {
         self.at_beginning = false;
         let accesses = self.accesses(&stmt(StmtKind::Assume(e.clone()), e.span));
         if self.in_atomic || accesses <= 1 {
@@ -69,13 +101,14 @@ impl Body<'_, '_> {
         let held = self.temporary("condition", Type::Bool);
         let place = self.local(held, e.span);
         self.step(e.span, |b| {
-            b.set(place.clone(), e, condition.span);
+            b.set(place.clone(), e, span);
             Ok(())
         })?;
         Ok(Guard::Expr(read(place)))
     }
 
     fn repeat(&mut self, condition: &Expr, body: &Stmt, span: Span) -> Result<()> {
+        self.has_passed_try |= crate::raised::has_try(body);
         let mut guard = None;
         let before = self.block_of(|b| {
             guard = Some(b.guard(condition)?);
@@ -105,8 +138,10 @@ impl Body<'_, '_> {
 
     fn assign(&mut self, targets: &[Expr], value: &Expr, span: Span) -> Result<()> {
         if let ExprKind::Call(..) = value.kind {
-            let (result, ty) = self.call(value, true)?.expect("a value is wanted");
+            let given = self.call(value, true)?;
+            let (result, ty) = given.result.expect("a value is wanted");
             return self.step(span, |b| {
+                b.give(given.outs, span)?;
                 for target in targets.iter().rev() {
                     let (place, wanted) = b.place(target)?;
                     let value = b.fit(read(b.local(result, span)), &ty, &wanted, value.span)?;
@@ -115,6 +150,12 @@ impl Body<'_, '_> {
                 Ok(())
             });
         }
+        if let [target] = targets {
+            let (_, ty) = self.place(target)?;
+            if self.changes_set(&ty, value) {
+                return self.change_set(target, value, span);
+            }
+        }
         let places = targets.iter().map(|t| self.place(t)).collect::<Result<Vec<_>>>()?;
         self.store(places, value, span)
     }
@@ -122,10 +163,12 @@ impl Body<'_, '_> {
     /// Stores a value, in one step.
     fn store(&mut self, mut places: Vec<(Place, Ty)>, value: &Expr, span: Span) -> Result<()> {
         if let ExprKind::Call(..) = value.kind {
-            let (result, ty) = self.call(value, true)?.expect("a value is wanted");
+            let given = self.call(value, true)?;
+            let (result, ty) = given.result.expect("a value is wanted");
             let (place, wanted) = places.remove(0);
             let value = self.fit(read(self.local(result, span)), &ty, &wanted, value.span)?;
             return self.step(span, |b| {
+                b.give(given.outs, span)?;
                 b.set(place, value, span);
                 Ok(())
             });
@@ -157,20 +200,30 @@ impl Body<'_, '_> {
                     let (made, ty) = (self.cx.types.show(&made), self.cx.types.show(ty));
                     return Err(wrong(value.span, format!("`{ty}` is expected, and this is `{made}`")));
                 }
-                let (Ty::Object(record) | Ty::Array(record) | Ty::Chan(record)) = made else {
-                    return Err(wrong(value.span, "only objects, arrays and channels are made by `new`"));
+                let (Ty::Object(record) | Ty::Array(record) | Ty::Chan(record) | Ty::Set(record)) = made else {
+                    return Err(wrong(value.span, "only objects, arrays, sets and channels are made by `new`"));
                 };
-                let fields = self.cx.types.records[record].fields.iter();
-                let fresh = fields.map(|f| core::Expr {
-                    kind: core::ExprKind::Const(f.init.clone()),
-                    ty: f.ty.clone(),
-                    span: value.span,
-                });
-                let fresh = fresh.collect();
-                self.push(StmtKind::New(place, record, fresh), span);
+                if self.cx.file.types.iter().any(|d| d.name.text == name.text && matches!(d.kind, Kind::Array(None, _)))
+                {
+                    return Err(wrong(value.span, format!("how many elements this `{}` has is not said", name.text))
+                        .help(format!("write `new {}[4]`", name.text)));
+                }
+                self.make(place, record, span);
+            }
+            ExprKind::NewArray(name, len) => {
+                let made = self.cx.types.named(name)?;
+                if made != *ty {
+                    let (made, ty) = (self.cx.types.show(&made), self.cx.types.show(ty));
+                    return Err(wrong(value.span, format!("`{ty}` is expected, and this is `{made}`")));
+                }
+                self.make_array(place, name, len, span)?;
             }
             ExprKind::Choose(of) => {
-                let (lo, hi, chosen) = self.cx.types.choice(of)?;
+                let name = match &of.kind {
+                    ExprKind::Name(name) if !self.is_variable(name) => name,
+                    _ => return self.choose_member(place, ty, of, span),
+                };
+                let (lo, hi, chosen) = self.cx.types.choice(name, of.span)?;
                 let number = |b: &Self, n: i64| constant(n, b.cx.types.core(&chosen), value.span);
                 let (lo, hi) = (number(self, lo), number(self, hi));
                 if chosen == *ty {
@@ -199,6 +252,7 @@ impl Body<'_, '_> {
             (None, Some(_)) => return Err(wrong(span, "the method returns a value")),
         };
         if self.leaves {
+            self.marks.returned = true;
             let Leaving { left, value: to } = self.leaving(&value);
             if let (Some((value, _)), Some(to)) = (value, to) {
                 let place = self.local(to, span);
@@ -220,8 +274,30 @@ impl Body<'_, '_> {
             }
             other => other.map(|(value, _)| value),
         };
-        self.push(StmtKind::Return(value.into_iter().collect()), span);
+        let values = self.returned(value, span);
+        self.push(StmtKind::Return(values), span);
         Ok(())
+    }
+
+    /// All that a method returns: what `out` parameters are, its value, and that it raises nothing.
+    pub fn returned(&mut self, value: Option<core::Expr>, span: Span) -> Vec<core::Expr> {
+        let mut values: Vec<core::Expr> = self.outs.iter().map(|id| read(self.local(*id, span))).collect();
+        values.extend(value);
+        if self.gives_exception {
+            values.push(constant(0, self.exception_type(), span));
+        }
+        values
+    }
+
+    /// The same of a method that an exception leaves.
+    pub fn nothing_returned(&mut self, span: Span) -> Vec<core::Expr> {
+        let result = self.result.as_ref().map(|ty| self.cx.types.core(ty));
+        let types = self.outs.iter().map(|id| self.locals[*id].ty.clone()).chain(result);
+        let nothing = |ty: Type| {
+            let kind = core::ExprKind::Const(ty.default_value(&self.cx.types.records));
+            core::Expr { kind, ty, span }
+        };
+        types.map(nothing).collect()
     }
 
     fn leaving(&mut self, value: &Option<(core::Expr, Ty)>) -> Leaving {
@@ -234,24 +310,19 @@ impl Body<'_, '_> {
         *self.leaving.insert(Leaving { left, value })
     }
 
-    /// An atomic block; behind it what its `return`s lead to.
+    /// An atomic block; behind it what its `return`s and exceptions lead to.
     pub fn atomic(&mut self, block: &[Stmt], span: Span) -> Result<()> {
-        (self.in_atomic, self.at_beginning, self.leaves) = (true, true, true);
-        let body = self.block_of(|b| b.statements(block));
-        (self.in_atomic, self.at_beginning, self.leaves) = (false, false, false);
-        let body = body?;
-        let Some(Leaving { left, value }) = self.leaving.take() else {
-            if !body.is_empty() {
-                self.push(StmtKind::Atomic(body), span);
-            }
-            return Ok(());
+        (self.in_atomic, self.at_beginning) = (true, true);
+        let make = |b: &mut Self| {
+            let done = b.statements(block);
+            (b.in_atomic, b.at_beginning) = (false, false);
+            done
         };
-        let is_left = read(self.local(left, span));
-        let body = fabius_lang::without_returns(body, &is_left);
-        self.push(StmtKind::Atomic(body), span);
-        let values = value.map(|v| read(self.local(v, span))).into_iter().collect();
-        let leave = vec![stmt(StmtKind::Return(values), span)];
-        self.push(StmtKind::If(Guard::Expr(is_left), leave, Block::new()), span);
-        Ok(())
+        let raised = self.region(span, make, |b, body, _| {
+            if !body.is_empty() {
+                b.push(StmtKind::Atomic(body), span);
+            }
+        })?;
+        if raised { self.passes_on(span) } else { Ok(()) }
     }
 }

@@ -3,19 +3,22 @@
 use crate::ast::{Declared, DeclaredKind, Expr, ExprKind, Field, File, Name};
 use crate::refusal::{Result, unsupported, wrong};
 use fabius_lang::program::{Class, Enum, EnumId, Field as CoreField, Record, RecordId, Type, Value};
+use fabius_trace::Span;
 use std::collections::HashMap;
 
 /// A type. Of structs, objects, arrays and channels it is the record that they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ty {
     Int,
-    Byte,
+    /// A number of 8 or 16 bits, and whether it has a sign.
+    Narrow(u8, bool),
     Bool,
     Enum(EnumId),
     Struct(RecordId),
     Object(RecordId),
     Array(RecordId),
     Chan(RecordId),
+    Set(RecordId),
     /// Of `null`.
     Null,
 }
@@ -23,7 +26,11 @@ pub enum Ty {
 /// The 32 bits of an `int`.
 pub const INT: Type = Type::Fixed { bits: 32, signed: true };
 
-/// Fields of the record that a channel is: messages, oldest first, and how many.
+/// Numbers of fewer bits than an `int`: name, bits, sign.
+const NARROW: [(&str, u8, bool); 4] =
+    [("byte", 8, false), ("sbyte", 8, true), ("short", 16, true), ("ushort", 16, false)];
+
+/// Fields of the record that a channel, a set or an array is: what it holds, and how many, if that changes.
 pub const ITEMS: usize = 0;
 pub const SIZE: usize = 1;
 
@@ -48,7 +55,8 @@ impl Types {
     /// The types of a file, its classes included.
     pub fn of(file: &File, room: u32) -> Result<Types> {
         let mut types = Types::default();
-        for (name, ty) in [("int", Ty::Int), ("byte", Ty::Byte), ("bool", Ty::Bool)] {
+        let narrow = NARROW.map(|(name, bits, signed)| (name, Ty::Narrow(bits, signed)));
+        for (name, ty) in [("int", Ty::Int), ("bool", Ty::Bool)].into_iter().chain(narrow) {
             types.named.insert(name.into(), ty);
         }
         for declared in &file.types {
@@ -105,6 +113,7 @@ impl Types {
             DeclaredKind::Struct(_) => Ty::Struct(self.record(name)),
             DeclaredKind::Array(..) => Ty::Array(self.record(name)),
             DeclaredKind::Chan(_) => Ty::Chan(self.record(name)),
+            DeclaredKind::Set(_) => Ty::Set(self.record(name)),
         };
         self.name(name, ty)
     }
@@ -114,25 +123,54 @@ impl Types {
         match (&declared.kind, self.named[&name.text].clone()) {
             (DeclaredKind::Struct(fields), Ty::Struct(record)) => self.fill_fields(record, fields, file, room),
             (DeclaredKind::Array(len, element), Ty::Array(record)) => {
-                let len = constant(len)?;
+                let (len, is_fixed) = match len {
+                    Some(len) => (constant(len)?, true),
+                    None => longest(file, &name.text, room)?,
+                };
                 if !(1..=LONGEST).contains(&len) {
                     return Err(unsupported(name.span, format!("an array of {len} elements"))
                         .help(format!("an array has 1 to {LONGEST}")));
                 }
                 self.hold(record, element, len as u32, file, room)?;
+                if !is_fixed {
+                    self.count(record, len);
+                }
                 Ok(())
             }
             (DeclaredKind::Chan(message), Ty::Chan(record)) => {
                 self.hold(record, message, room, file, room)?;
-                if self.records[record].fields.len() == 1 {
-                    let ty = Type::Range(0, i64::from(room));
-                    let size = CoreField { name: "size".into(), ty, init: Value::Int(0), class: Class::Sync };
-                    self.records[record].fields.push(size);
-                }
+                self.count(record, i64::from(room));
+                Ok(())
+            }
+            (DeclaredKind::Set(element), Ty::Set(record)) => {
+                let room = match self.named(element)? {
+                    Ty::Bool => 2,
+                    Ty::Enum(e) => self.enums[e].names.len() as u32,
+                    Ty::Struct(_) => {
+                        return Err(unsupported(element.span, "a set of structs").help("make it a set of objects"));
+                    }
+                    _ => room,
+                };
+                self.hold(record, element, room, file, room)?;
+                self.count(record, i64::from(room));
                 Ok(())
             }
             _ => Ok(()),
         }
+    }
+
+    /// What holds now more and now less has a field that says how many.
+    fn count(&mut self, record: RecordId, room: i64) {
+        if self.records[record].fields.len() == 1 {
+            let ty = Type::Range(0, room);
+            let size = CoreField { name: "size".into(), ty, init: Value::Int(0), class: Class::Sync };
+            self.records[record].fields.push(size);
+        }
+    }
+
+    /// Whether the length of an array is in a field, and not the same for all of its type.
+    pub fn is_counted(&self, record: RecordId) -> bool {
+        self.records[record].fields.len() > SIZE
     }
 
     /// An array or channel has one field for what it holds.
@@ -207,18 +245,17 @@ impl Types {
     }
 
     /// The numbers that are chosen from, and the type of what is chosen.
-    pub fn choice(&self, name: &Name) -> Result<(i64, i64, Ty)> {
-        if let Some((lo, hi)) = self.ranges.get(&name.text) {
+    pub fn choice(&self, name: &str, span: Span) -> Result<(i64, i64, Ty)> {
+        if let Some((lo, hi)) = self.ranges.get(name) {
             return Ok((*lo, *hi, Ty::Int));
         }
-        match self.named.get(&name.text) {
+        match self.named.get(name) {
             Some(Ty::Bool) => Ok((0, 1, Ty::Bool)),
             Some(Ty::Enum(e)) => Ok((0, self.enums[*e].names.len() as i64 - 1, Ty::Enum(*e))),
-            Some(Ty::Byte) => Ok((0, 255, Ty::Byte)),
-            Some(_) => Err(unsupported(name.span, format!("a choice among all of `{}`", name.text))
+            Some(Ty::Narrow(8, false)) => Ok((0, 255, Ty::Narrow(8, false))),
+            Some(_) => Err(unsupported(span, format!("a choice among all of `{name}`"))
                 .help("choose from a `range`, an `enum` or `bool`")),
-            None => Err(unsupported(name.span, "a choice among the members of an object")
-                .help("choose a number of a `range`, and take the element that it names")),
+            None => Err(wrong(span, format!("there is no variable and no type `{name}`"))),
         }
     }
 
@@ -226,11 +263,11 @@ impl Types {
     pub fn core(&self, ty: &Ty) -> Type {
         match ty {
             Ty::Int => INT,
-            Ty::Byte => Type::Fixed { bits: 8, signed: false },
+            Ty::Narrow(bits, signed) => Type::Fixed { bits: *bits, signed: *signed },
             Ty::Bool => Type::Bool,
             Ty::Enum(e) => Type::Enum(*e),
             Ty::Struct(r) => Type::Record(*r),
-            Ty::Object(r) | Ty::Array(r) | Ty::Chan(r) => Type::Ref(*r),
+            Ty::Object(r) | Ty::Array(r) | Ty::Chan(r) | Ty::Set(r) => Type::Ref(*r),
             Ty::Null => Type::Bool,
         }
     }
@@ -239,10 +276,13 @@ impl Types {
     pub fn show(&self, ty: &Ty) -> String {
         match ty {
             Ty::Int => "int".into(),
-            Ty::Byte => "byte".into(),
+            Ty::Narrow(bits, signed) => {
+                let known = NARROW.iter().find(|(_, b, s)| (b, s) == (bits, signed));
+                known.map_or("int", |(name, ..)| name).into()
+            }
             Ty::Bool => "bool".into(),
             Ty::Enum(e) => self.enums[*e].name.clone(),
-            Ty::Struct(r) | Ty::Object(r) | Ty::Array(r) | Ty::Chan(r) => self.records[*r].name.clone(),
+            Ty::Struct(r) | Ty::Object(r) | Ty::Array(r) | Ty::Chan(r) | Ty::Set(r) => self.records[*r].name.clone(),
             Ty::Null => "null".into(),
         }
     }
@@ -251,17 +291,33 @@ impl Types {
     pub fn initial(&self, e: &Expr, ty: &Ty) -> Result<Option<i64>> {
         Ok(match (&e.kind, ty) {
             (ExprKind::Bool(b), Ty::Bool) => Some(i64::from(*b)),
-            (ExprKind::Null, Ty::Object(_) | Ty::Array(_) | Ty::Chan(_)) => Some(0),
+            (ExprKind::Null, Ty::Object(_) | Ty::Array(_) | Ty::Chan(_) | Ty::Set(_)) => Some(0),
             (ExprKind::Member(of, name), Ty::Enum(n)) => {
                 let names = &self.enums[*n];
                 let is_of = matches!(&of.kind, ExprKind::Name(of) if *of == names.name);
                 names.names.iter().position(|v| is_of && *v == name.text).map(|v| v as i64)
             }
             (_, Ty::Int) => constant(e).ok(),
-            (_, Ty::Byte) => constant(e).ok().filter(|n| (0..256).contains(n)),
+            (_, Ty::Narrow(bits, signed)) => {
+                let fits = |n: &i64| fabius_lang::build::wrap(i128::from(*n), *bits, *signed) == *n;
+                constant(e).ok().filter(fits)
+            }
             _ => None,
         })
     }
+}
+
+/// Elements of the longest array of a type whose length `new` says, and whether all are that long: what is computed has room for
+/// as many as a channel.
+fn longest(file: &File, array: &str, room: u32) -> Result<(i64, bool)> {
+    let mut lens = file.lengths.iter().filter(|(name, _)| name == array).map(|(_, len)| constant(len).ok());
+    let Some(first) = lens.next() else { return Ok((1, false)) };
+    let (mut longest, mut is_fixed) = (first.unwrap_or(i64::from(room)), first.is_some_and(|len| len > 0));
+    for len in lens {
+        is_fixed &= len == first;
+        longest = longest.max(len.unwrap_or(i64::from(room)));
+    }
+    Ok((longest.max(1), is_fixed))
 }
 
 /// A number that is written down.

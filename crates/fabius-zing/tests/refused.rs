@@ -27,19 +27,48 @@ const REFUSED: &[(&str, &str)] = &[
     ("E0812", "class M { static int f() { «return;» } activate static void a() { } };"),
     ("E0812", "class M { static «Foo» x; activate static void a() { } };"),
     ("E0812", "class O { }; class M { static O o; activate static void a() { o.«v» = 1; } };"),
-    ("E0813", "«set» S int; class M { activate static void a() { } };"),
-    ("E0813", "array «A»[] int; class M { activate static void a() { } };"),
+    ("E0813", "struct S { int a; }; set T «S»; class M { activate static void a() { } };"),
+    ("E0812", "array A[] int; class M { activate static void a() { A a = «new A»; } };"),
+    ("E0812", "array A[2] int; class M { activate static void a() { A a = new A[«3»]; } };"),
+    (
+        "E0812",
+        "array A[] int; class M { activate static void a() { A a = new A[2]; A b = new A[3]; int n; n = «sizeof(A)»; } };",
+    ),
+    ("E0813", "set S int; class M { activate static void a() { S s = new S; S t = new S; s = «t + 1»; } };"),
+    ("E0813", "set S int; class M { activate static void a() { S s = new S; s = «1 - s»; } };"),
+    ("E0813", "class M { static «long» x; activate static void a() { } };"),
+    ("E0812", "set S byte; class M { activate static void a() { S s = new S; bool b; b = «257» in s; } };"),
+    ("E0812", "class M { activate static void a() { bool b; b = 1 in «2»; } };"),
+    ("E0813", "class O { }; set S O; class M { activate static void a() { S s = new S; foreach (O o in «s») ; } };"),
+    ("E0812", "array A[2] int; class M { activate static void a() { A a = new A; bool b; foreach («b» in a) ; } };"),
+    ("E0812", "class M { static int y; activate static void a() { int x; foreach (x in «y») ; } };"),
+    (
+        "E0813",
+        "array A[2] int; class M { static bool b; activate static void a() { A a = new A; foreach (int x in a) «while (b) ;» } };",
+    ),
     ("E0813", "class M { activate static void a() { «goto» L; } };"),
     ("E0813", "class M { activate static void a() { «L»: ; } };"),
-    ("E0813", "class M { activate static void a() { «raise» X; } };"),
-    ("E0813", "class M { activate static void a() { «try» { } } };"),
-    ("E0813", "class M { activate static void a() { «foreach» (int x in y) ; } };"),
+    ("E0811", "class M { activate static void a() { raise«;» } };"),
+    ("E0811", "class M { activate static void a() { try { } «}» };"),
+    ("E0812", "class M { activate static void a() { try { } with «{» } } };"),
+    ("E0812", "class M { activate static void a() { try { } with { X -> ; «X» -> ; } } };"),
+    ("E0812", "class M { activate static void a() { try { } with { * -> ; «*» -> ; } } };"),
+    (
+        "E0813",
+        "class M { static void f() { raise X; } activate static void a() { try { f(); } with { X -> ; } «f()»; } };",
+    ),
+    ("E0811", "[Shown class M { activate static void a() { } };«»"),
     ("E0813", "class M { static int f() { return 1; } activate static void a() { int x; x = 1 + «f()»; } };"),
     (
         "E0813",
         "class M { static bool f() { assert(true); return true; } activate static void a() { select { wait(«f()») -> ; } } };",
     ),
-    ("E0813", "class M { static void f(«out» int x) { } activate static void a() { } };"),
+    ("E0812", "class M { static void f(out int x) { } activate static void a() { int y; f(«y»); } };"),
+    ("E0812", "class M { static void f(int x) { } activate static void a() { int y; f(«out y»); } };"),
+    (
+        "E0812",
+        "class M { static bool f(out int x) { return true; } activate static void a() { int y; select { wait(f(out «y»)) -> ; } } };",
+    ),
     ("E0813", "class M { activate static void a() { int x; x«++»; } };"),
     ("E0813", "class M { static «object» o; activate static void a() { } };"),
     ("E0813", "class M { activate static void a() { int x; x = choose(«int»); } };"),
@@ -80,7 +109,11 @@ fn no_text_is_a_panic() {
     let whole = "enum E { A, B }; range R 1 .. 3; struct S { int a; }; array A[2] S; chan C S; class O { E e; int f(S s) { return s.a; } };
         class M { static C c = new C; static atomic bool g() { return true; } activate static void a() { A x = new A; S s; O o = new O; int n;
         atomic { select first { receive(c, s) && wait(g()) -> { n = o.f(s); } timeout -> o.e = E.B; } while (n < 2 || !true) { n = n + sizeof(c); }
-        if (n >= 1 && x[n].a == -2) return; else x[0].a = choose(R); } async M.b(); assert(n != 3, \"three\"); } static void b() { send(c, c0); } static S c0; };";
+        if (n >= 1 && x[n].a == -2) return; else x[0].a = choose(R); } async M.b(); assert(n != 3, \"three\"); } static void b() { send(c, c0); } static S c0;
+        static int h(out short k) { try { k = 1; raise X; } with { X -> return 2; * -> { raise Y; } } return 3; }
+        activate static void d() { T t = new T; L l = new L[2]; L m = new L[sizeof(t)]; int n; short k; t = t + 4; t = t - n;
+        foreach (int v in t) { if (v in t) n = choose(l); else l[v] = choose(t); } try { n = h(out k); } with { * -> atomic { foreach (n in m) return; } } } };
+        set T int; array L[] int;";
     assert!(fabius_zing::compile(whole, &[]).is_ok(), "{:?}", common::compiled(whole));
     let mut rng = fastrand::Rng::with_seed(7);
     let tokens: Vec<&str> = whole.split_inclusive([' ', '(', ')', ';', '.']).collect();

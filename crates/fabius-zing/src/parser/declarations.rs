@@ -11,10 +11,12 @@ impl Parser {
         while self.peek().kind != Kind::End {
             self.declaration(&mut file)?;
         }
+        file.lengths = std::mem::take(&mut self.lengths);
         Ok(file)
     }
 
     fn declaration(&mut self, file: &mut File) -> Result<()> {
+        self.attributes()?;
         let token = self.peek().clone();
         let Kind::Word(word) = &token.kind else {
             if self.take(";") {
@@ -28,14 +30,12 @@ impl Parser {
             file.classes.push(class);
             return Ok(());
         }
-        if !matches!(word.as_str(), "enum" | "range" | "struct" | "array" | "chan") {
+        if !matches!(word.as_str(), "enum" | "range" | "struct" | "array" | "set" | "chan") {
             let what = match word.as_str() {
-                "set" => unsupported(token.span, "a `set`")
-                    .help("an array of `bool`, indexed by a number, says which numbers are in"),
                 "interface" | "native" => unsupported(token.span, format!("`{word}`")).help("write a class"),
                 _ => {
                     self.at -= 1;
-                    self.unexpected("`class`, `struct`, `enum`, `range`, `array` or `chan`")
+                    self.unexpected("`class`, `struct`, `enum`, `range`, `array`, `set` or `chan`")
                 }
             };
             return Err(what);
@@ -61,14 +61,11 @@ impl Parser {
             }
             "array" => {
                 self.expect("[")?;
-                if self.is("]") {
-                    return Err(unsupported(name.span, "an array whose length is said when it is made")
-                        .help(format!("say it here: `array {}[4] T;`", name.text)));
-                }
-                let len = self.expr()?;
+                let len = if self.is("]") { None } else { Some(self.expr()?) };
                 self.expect("]")?;
                 DeclaredKind::Array(len, self.ty()?)
             }
+            "set" => DeclaredKind::Set(self.ty()?),
             _ => DeclaredKind::Chan(self.ty()?),
         };
         self.take(";");
@@ -80,22 +77,37 @@ impl Parser {
     pub(super) fn ty(&mut self) -> Result<Name> {
         let token = self.peek().clone();
         if let Kind::Word(word) = &token.kind {
-            let refused =
-                ["object", "string", "float", "double", "decimal", "long", "ulong", "uint", "ushort", "short", "sbyte"];
+            let refused = ["object", "string", "float", "double", "decimal", "long", "ulong", "uint"];
             if refused.contains(&word.as_str()) {
                 return Err(unsupported(token.span, format!("the type `{word}`"))
-                    .help("use `int`, `byte`, `bool`, an `enum` or a class"));
+                    .help("use `int`, `short`, `byte`, `bool`, an `enum` or a class"));
             }
         }
         self.name("a type")
     }
 
     fn field(&mut self, is_static: bool) -> Result<Field> {
+        self.attributes()?;
         let ty = self.ty()?;
         let name = self.name("a name")?;
         let init = if self.take("=") { Some(self.expr()?) } else { None };
         self.expect(";")?;
         Ok(Field { ty, name, is_static, init })
+    }
+
+    /// `[..]`: what is for other tools is passed over.
+    pub(super) fn attributes(&mut self) -> Result<()> {
+        while self.take("[") {
+            let mut depth = 1;
+            while depth > 0 {
+                depth += i32::from(self.is("[")) - i32::from(self.is("]"));
+                if self.next().kind == Kind::End {
+                    self.at -= 1;
+                    return Err(self.unexpected("`]`"));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn class(&mut self) -> Result<Class> {
@@ -121,7 +133,10 @@ impl Parser {
                 Kind::Word(word) if word == "static" => is_static = true,
                 Kind::Word(word) if word == "atomic" => is_atomic = true,
                 Kind::Word(word) if word == "activate" => activate = true,
-                Kind::Sign("[") => return Err(unsupported(self.peek().span, "an attribute").help("leave it out")),
+                Kind::Sign("[") => {
+                    self.attributes()?;
+                    continue;
+                }
                 _ => break,
             }
             self.next();
@@ -138,12 +153,10 @@ impl Parser {
         let name = self.name("a name")?;
         self.expect("(")?;
         let params = self.list(")", |p| {
-            if p.is("out") {
-                return Err(unsupported(p.peek().span, "an `out` parameter")
-                    .help("return the value, or store it in a field of an object that is passed"));
-            }
+            p.attributes()?;
+            let is_out = p.take("out");
             let ty = p.ty()?;
-            Ok(Field { ty, name: p.name("a name")?, is_static: false, init: None })
+            Ok(Param { ty, name: p.name("a name")?, is_out })
         })?;
         if activate && (!is_static || !params.is_empty()) {
             return Err(wrong(name.span, "what begins by itself is `static` and has no parameters"));

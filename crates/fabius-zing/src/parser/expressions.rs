@@ -13,7 +13,7 @@ const BINARY: [&[&str]; 10] = [
     &["^"],
     &["&"],
     &["==", "!="],
-    &["<", "<=", ">", ">="],
+    &["<", "<=", ">", ">=", "in"],
     &["<<", ">>"],
     &["+", "-"],
     &["*", "/", "%"],
@@ -29,14 +29,7 @@ impl Parser {
         let from = self.at;
         let mut left = self.binary(level + 1)?;
         loop {
-            if self.is("in") {
-                return Err(unsupported(self.peek().span, "whether something is in a set")
-                    .help("an array of `bool`, indexed by a number, says which are in"));
-            }
-            let Kind::Sign(sign) = self.peek().kind else { return Ok(left) };
-            if !operators.contains(&sign) {
-                return Ok(left);
-            }
+            let Some(sign) = operators.iter().find(|sign| self.is(sign)) else { return Ok(left) };
             self.next();
             let right = self.binary(level + 1)?;
             left = Expr { kind: ExprKind::Binary(sign, left.into(), right.into()), span: self.since(from) };
@@ -80,9 +73,10 @@ impl Parser {
     }
 
     fn argument(&mut self) -> Result<Expr> {
-        if self.is("out") {
-            return Err(unsupported(self.peek().span, "an `out` parameter")
-                .help("return the value, or store it in a field of an object that is passed"));
+        let from = self.at;
+        if self.take("out") {
+            let place = self.expr()?;
+            return Ok(Expr { kind: ExprKind::Out(place.into()), span: self.since(from) });
         }
         self.expr()
     }
@@ -125,22 +119,21 @@ impl Parser {
                 "choose" => {
                     self.next();
                     self.expect("(")?;
-                    let of = self.name("a type")?;
-                    if !self.is(")") {
-                        return Err(unsupported(self.since(from), "a choice among the members of an object")
-                            .help("choose a number of a `range`, and take the element that it names"));
-                    }
+                    let of = self.expr()?;
                     self.expect(")")?;
-                    ExprKind::Choose(of)
+                    ExprKind::Choose(of.into())
                 }
                 "new" => {
                     self.next();
                     let of = self.name("a type")?;
-                    if self.is("[") {
-                        return Err(unsupported(self.peek().span, "an array whose length is said when it is made")
-                            .help("say it in the declaration: `array A[4] T;`"));
+                    if self.take("[") {
+                        let len = self.expr()?;
+                        self.expect("]")?;
+                        self.lengths.push((of.text.clone(), len.clone()));
+                        ExprKind::NewArray(of, len.into())
+                    } else {
+                        ExprKind::New(of)
                     }
-                    ExprKind::New(of)
                 }
                 "self" | "typeof" => {
                     return Err(

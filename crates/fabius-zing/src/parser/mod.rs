@@ -4,7 +4,7 @@ mod declarations;
 mod expressions;
 mod statements;
 
-use crate::ast::{File, Name};
+use crate::ast::{Expr, File, Name};
 use crate::lexer::{Kind, Token};
 use crate::refusal::{Result, strange, unsupported};
 use fabius_trace::Span;
@@ -17,13 +17,15 @@ const DEEPEST: u32 = 200;
 /// # Errors
 /// What is not understood, or not taken, first.
 pub fn parse(tokens: Vec<Token>) -> Result<File> {
-    Parser { tokens, at: 0, depth: 0 }.file()
+    Parser { tokens, at: 0, depth: 0, lengths: Vec::new() }.file()
 }
 
 struct Parser {
     tokens: Vec<Token>,
     at: usize,
     depth: u32,
+    /// Of which arrays so many elements are made.
+    lengths: Vec<(String, Expr)>,
 }
 
 /// Words that name nothing.

@@ -3,7 +3,7 @@
 use super::{Parser, WORDS};
 use crate::ast::*;
 use crate::lexer::Kind;
-use crate::refusal::{Result, unsupported};
+use crate::refusal::{Result, unsupported, wrong};
 
 impl Parser {
     /// The statements up to the closing brace.
@@ -20,6 +20,7 @@ impl Parser {
 
     fn statement(&mut self) -> Result<Stmt> {
         self.deeper(|p| {
+            p.attributes()?;
             let from = p.at;
             let kind = p.statement_kind()?;
             Ok(Stmt { kind, span: p.since(from) })
@@ -37,7 +38,6 @@ impl Parser {
                 self.next();
                 return Ok(StmtKind::Block(self.block()?));
             }
-            Kind::Sign("[") => return Err(unsupported(token.span, "an attribute").help("leave it out")),
             Kind::Word(word) => word.as_str(),
             _ => return Err(self.unexpected("a statement")),
         };
@@ -100,14 +100,25 @@ impl Parser {
             }
             "select" => StmtKind::Select(self.select()?),
             "goto" => return Err(unsupported(token.span, "`goto`").help("write `while` and `if`")),
-            "try" | "raise" => {
-                return Err(
-                    unsupported(token.span, format!("`{word}`: exceptions")).help("return a value that says it")
-                );
+            "try" => {
+                self.expect("{")?;
+                let body = self.block()?;
+                self.expect("with")?;
+                StmtKind::Try(body, self.handlers()?)
+            }
+            "raise" => {
+                let name = self.name("the name of an exception")?;
+                self.expect(";")?;
+                StmtKind::Raise(name)
             }
             "foreach" => {
-                return Err(unsupported(token.span, "`foreach`")
-                    .help("count: `i = 0; while (i < sizeof(a)) { .. i = i + 1; }`"));
+                self.expect("(")?;
+                let first = self.ty()?;
+                let (ty, name) = if self.is("in") { (None, first) } else { (Some(first), self.name("a name")?) };
+                self.expect("in")?;
+                let of = self.expr()?;
+                self.expect(")")?;
+                StmtKind::Foreach(ty, name, of, self.statement()?.into())
             }
             "accept" | "invokeplugin" | "invokescheduler" => return Err(unsupported(token.span, format!("`{word}`"))),
             _ => {
@@ -115,6 +126,32 @@ impl Parser {
                 return self.declaration_or_assignment();
             }
         })
+    }
+
+    /// What is done about exceptions: the first that has the name, `*` last.
+    fn handlers(&mut self) -> Result<Vec<Handler>> {
+        let open = self.peek().span;
+        self.expect("{")?;
+        let (mut handlers, mut any) = (Vec::<Handler>::new(), None);
+        while !self.take("}") {
+            let span = self.peek().span;
+            let name = if self.take("*") { None } else { Some(self.name("an exception, `*` or `}`")?) };
+            self.expect("->")?;
+            let handler = Handler { body: self.statement()?, name };
+            match &handler.name {
+                None if any.is_some() => return Err(wrong(span, "two handlers of all exceptions")),
+                None => any = Some(handler),
+                Some(name) if handlers.iter().any(|h| h.name.as_ref().is_some_and(|n| n.text == name.text)) => {
+                    return Err(wrong(span, format!("two handlers of `{}`", name.text)));
+                }
+                Some(_) => handlers.push(handler),
+            }
+        }
+        handlers.extend(any);
+        if handlers.is_empty() {
+            return Err(wrong(open, "`try` without handlers").help("add one: `with { * -> ; }`"));
+        }
+        Ok(handlers)
     }
 
     fn in_parentheses(&mut self) -> Result<Expr> {
@@ -190,6 +227,7 @@ impl Parser {
         }
         self.expect("{")?;
         while !self.take("}") {
+            self.attributes()?;
             let from = self.at;
             let mut joins = vec![self.join()?];
             while self.take("&&") {
