@@ -16,6 +16,7 @@ mod entries;
 mod expressions;
 mod folder;
 mod initializers;
+mod lengths;
 mod library;
 mod lifetimes;
 mod lines;

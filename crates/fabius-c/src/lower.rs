@@ -220,6 +220,8 @@ pub(crate) struct Body<'a> {
     pub allocas: Vec<(ObjectId, LocalId)>,
     /// Whether it has arrays whose length is not constant.
     pub variable_lengths: bool,
+    /// The lengths of the declarator of a variable that is being read, from the innermost: those that are not constant.
+    pub lengths: Option<Vec<Option<Expr>>>,
 }
 
 /// The lowering.
@@ -256,6 +258,8 @@ pub(crate) struct Lower<'a, 's> {
     pub relaxed: bool,
     /// What says of a local whether it lives, where that is followed.
     pub lives: BTreeMap<ObjectId, GlobalId>,
+    /// What says how long an array is whose length is not constant, from the outermost.
+    pub lengths: BTreeMap<ObjectId, Vec<Option<Base>>>,
     pub body: Body<'a>,
     pub errors: Vec<Refusal>,
 }
@@ -610,6 +614,7 @@ impl<'a> Lower<'a, '_> {
         });
         let id = self.make_object(key, name, ty, pool, birth, span)?;
         self.follow_lifetime(id);
+        self.follow_lengths(id);
         Ok(id)
     }
 

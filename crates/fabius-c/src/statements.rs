@@ -669,11 +669,18 @@ impl<'a> Lower<'a, '_> {
     /// A declaration in a function.
     fn declare_local(&mut self, d: &'a Node<ast::Declaration>) -> Result<()> {
         let specifiers = Specifiers::of(&d.node.specifiers);
+        if d.node.declarators.is_empty() {
+            self.hide_tags(&specifiers);
+        }
         let base = self.base_type(&specifiers)?;
         for each in &d.node.declarators {
             let span = self.span(each.span);
-            let (name, mut ty) = self.declarator(&each.node.declarator, base.clone())?;
+            let read = |l: &mut Self| l.declarator(&each.node.declarator, base.clone());
+            let (name, mut ty, lengths) = self.lengths_of(span, read)?;
             let init = each.node.initializer.as_ref();
+            if !lengths.is_empty() && (specifiers.typedef || specifiers.is_static || specifiers.is_extern) {
+                return crate::lengths::elsewhere(span);
+            }
             if specifiers.typedef {
                 let named = self.named_type(&name, ty, d);
                 self.bind(&name, named);
@@ -712,6 +719,7 @@ impl<'a> Lower<'a, '_> {
             let is_set = init.is_some() && self.body.jump.is_none();
             let birth = if is_set { Birth::Set } else { Birth::Unset };
             let id = self.local_object(&key, &name, &ty, birth, span)?;
+            self.has_lengths(id, lengths, span);
             self.bind(&name, Entity::Object(id));
             let lv = self.whole(id, span);
             let unset = self.single_scalar(id);
@@ -935,6 +943,12 @@ impl<'a> Lower<'a, '_> {
     fn parameter_names(&mut self, d: &'a Node<ast::Declarator>) -> Result<Vec<String>> {
         if let Some(names) = old_names(&d.node) {
             return Ok(names.iter().map(|name| name.node.name.clone()).collect());
+        }
+        // In `int (*f(char c))(int)` those that stand next to the name.
+        if let ast::DeclaratorKind::Declarator(inner) = &d.node.kind.node
+            && inner.node.derived.iter().any(|each| matches!(each.node, ast::DerivedDeclarator::Function(_)))
+        {
+            return self.parameter_names(inner);
         }
         for each in &d.node.derived {
             if let ast::DerivedDeclarator::Function(f) = &each.node {
