@@ -30,6 +30,7 @@ mod places;
 mod preprocess;
 mod property;
 mod refusal;
+mod section;
 mod sections;
 mod statements;
 mod stored;

@@ -465,3 +465,36 @@ fn texts_and_bits_as_the_library_has_them() {
         assert_eq!(said(head, main), "verified", "{main}");
     }
 }
+
+#[test]
+fn an_atomic_section_ends_on_several_ways() {
+    let head = "void __VERIFIER_atomic_begin(void); void __VERIFIER_atomic_end(void); int n, m, x;\n\
+        #define BEGIN __VERIFIER_atomic_begin()\n#define END __VERIFIER_atomic_end()\n\
+        int take(void) { BEGIN; if (n == 0) { END; return 0; } n--; m++; assert(n >= 0); END; return 1; }\n\
+        int find(int k) { BEGIN; for (int i = 0; i < 3; i++) { if (i == k) { x = i; END; return i; } } END; return -1; }\n\
+        int both(int c) { int r; BEGIN; if (c) { x = 5; END; r = 1; } else { int y = 7; x = y; END; r = y; } return r; }\n\
+        void hold(void) { again: BEGIN; if (m) { END; goto again; } m = 1; END; }\n\
+        int gap(void) { BEGIN; if (n) { END; BEGIN; n--; assert(n >= 0); END; return 0; } END; return 1; }\n\
+        void *taker(void *p) { while (take()) ; return 0; } void *holder(void *p) { hold(); x++; BEGIN; m = 0; END; return 0; }\n\
+        void *leaver(void *p) { gap(); return 0; }";
+    let two = |f: &str| format!("pthread_t t; pthread_create(&t, 0, {f}, 0); {f}(0); pthread_join(t, 0);");
+    for (main, expected) in [
+        (format!("n = 2; {} assert(n == 0 && m == 2);", two("taker")), "verified"),
+        (format!("{} assert(x == 2);", two("holder")), "verified"),
+        (format!("n = 1; {}", two("leaver")), "Assertion"),
+        (
+            "assert(find(1) == 1 && find(9) == -1 && x == 1 && both(1) == 1 && both(0) == 7 && x == 7);".into(),
+            "verified",
+        ),
+    ] {
+        assert_eq!(said(head, &main), expected, "{main}");
+    }
+    for main in [
+        "BEGIN; x = 1;",
+        "BEGIN; if (x) { END; return 1; } x = 2;",
+        "BEGIN; while (x) { x--; if (n) { END; break; } } END;",
+    ] {
+        let said = said(head, main);
+        assert!(said.contains("does not end in the block"), "{main}: {said}");
+    }
+}
