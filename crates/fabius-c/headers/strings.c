@@ -153,11 +153,136 @@ int fabius__clz(unsigned x) {
         n++;
     return n;
 }
+int fabius__ctzll(unsigned long long x) {
+    int n = 0;
+    while (n < 64 && !(x >> n & 1))
+        n++;
+    return n;
+}
+int fabius__ctzl(unsigned long x) {
+    return fabius__ctzll(x);
+}
+int fabius__clzll(unsigned long long x) {
+    int n = 0;
+    while (n < 64 && !(x >> (63 - n) & 1))
+        n++;
+    return n;
+}
+int fabius__clzl(unsigned long x) {
+    return fabius__clzll(x) - (64 - 8 * (int)sizeof x);
+}
+int fabius__ffsl(long x) {
+    return x ? fabius__ctzll(x) + 1 : 0;
+}
+int fabius__parityl(unsigned long x) {
+    return fabius__popcountll(x) & 1;
+}
+unsigned short fabius__bswap16(unsigned short x) {
+    return x << 8 | x >> 8;
+}
 int fabius__ffs(int x) {
     return x ? fabius__ctz(x) + 1 : 0;
 }
 unsigned fabius__bswap32(unsigned x) {
     return x << 24 | (x & 0xff00) << 8 | (x >> 8 & 0xff00) | x >> 24;
+}
+unsigned long long fabius__bswap64(unsigned long long x) {
+    return (unsigned long long)fabius__bswap32(x) << 32 | fabius__bswap32(x >> 32);
+}
+int fabius__isdigit(int c) {
+    return c >= '0' && c <= '9';
+}
+int fabius__isupper(int c) {
+    return c >= 'A' && c <= 'Z';
+}
+int fabius__islower(int c) {
+    return c >= 'a' && c <= 'z';
+}
+int fabius__isalpha(int c) {
+    return fabius__isupper(c) || fabius__islower(c);
+}
+int fabius__isalnum(int c) {
+    return fabius__isalpha(c) || fabius__isdigit(c);
+}
+int fabius__isxdigit(int c) {
+    return fabius__isdigit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F';
+}
+int fabius__isblank(int c) {
+    return c == ' ' || c == '\t';
+}
+int fabius__isspace(int c) {
+    return c == ' ' || c >= '\t' && c <= '\r';
+}
+int fabius__isgraph(int c) {
+    return c > ' ' && c < 127;
+}
+int fabius__isprint(int c) {
+    return c >= ' ' && c < 127;
+}
+int fabius__ispunct(int c) {
+    return fabius__isgraph(c) && !fabius__isalnum(c);
+}
+int fabius__iscntrl(int c) {
+    return c >= 0 && c < ' ' || c == 127;
+}
+static unsigned long long fabius__number(const char *s, char **end, int base, unsigned long long least,
+                                         unsigned long long most) {
+    unsigned long long value = 0, i = 0, first;
+    int minus = 0, over = 0;
+    while (fabius__isspace(s[i]))
+        i++;
+    if (s[i] == '-' || s[i] == '+')
+        minus = s[i++] == '-';
+    if ((base == 0 || base == 16) && s[i] == '0' && (s[i + 1] == 'x' || s[i + 1] == 'X') && fabius__isxdigit(s[i + 2])) {
+        base = 16;
+        i += 2;
+    }
+    if (base == 0)
+        base = s[i] == '0' ? 8 : 10;
+    unsigned long long limit = minus ? least : most;
+    for (first = i;; i++) {
+        char c = s[i];
+        int digit = 99;
+        if (fabius__isdigit(c))
+            digit = c - '0';
+        else if (fabius__islower(c))
+            digit = c - 'a' + 10;
+        else if (fabius__isupper(c))
+            digit = c - 'A' + 10;
+        if (digit >= base)
+            break;
+        if (value > (limit - digit) / base)
+            over = 1;
+        value = value * base + digit;
+    }
+    if (end)
+        *end = (char *)(i == first ? s : s + i);
+    if (over)
+        return minus && least != most ? -least : most;
+    return minus ? -value : value;
+}
+long fabius__strtol(const char *s, char **end, int base) {
+    unsigned long most = ~0ul >> 1;
+    return fabius__number(s, end, base, most + 1ull, most);
+}
+long long fabius__strtoll(const char *s, char **end, int base) {
+    return fabius__number(s, end, base, (~0ull >> 1) + 1, ~0ull >> 1);
+}
+unsigned long fabius__strtoul(const char *s, char **end, int base) {
+    return fabius__number(s, end, base, ~0ul, ~0ul);
+}
+unsigned long long fabius__strtoull(const char *s, char **end, int base) {
+    return fabius__number(s, end, base, ~0ull, ~0ull);
+}
+char *fabius__strdup(const char *s) {
+    unsigned long n = fabius__strlen(s) + 1;
+    char *to = (char *)malloc(n);
+    for (unsigned long i = 0; i < n; i++)
+        to[i] = s[i];
+    return to;
+}
+char *fabius__strerror(int error) {
+    return (char *)"an error";
 }
 int fabius__vsnprintf(char *to, unsigned long room, const char *f, __builtin_va_list ap) {
     unsigned long n = 0, i = 0;

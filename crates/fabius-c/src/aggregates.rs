@@ -30,6 +30,19 @@ impl<'a> Lower<'a, '_> {
         (id, true)
     }
 
+    /// `struct s;` in a block is another struct than one of the same name further out (C11 6.7.2.3).
+    pub fn hide_tags(&mut self, specifiers: &Specifiers<'a>) {
+        for each in &specifiers.types {
+            let TypeSpecifier::Struct(s) = &each.node else { continue };
+            let (None, Some(tag)) = (&s.node.declarations, &s.node.identifier) else { continue };
+            if !self.scopes.last().is_some_and(|scope| scope.tags.contains_key(&tag.node.name)) {
+                let union = s.node.kind.node == ast::StructKind::Union;
+                let ty = CType::Struct(self.struct_id(s.span.start, &tag.node.name, union).0);
+                self.scopes.last_mut().expect("there is a scope").tags.insert(tag.node.name.clone(), ty);
+            }
+        }
+    }
+
     pub fn struct_type(&mut self, s: &'a Node<ast::StructType>) -> Result<CType> {
         let tag = s.node.identifier.as_ref().map(|n| n.node.name.clone());
         let union = s.node.kind.node == ast::StructKind::Union;
@@ -222,19 +235,28 @@ impl<'a> Lower<'a, '_> {
             if let Some(value) = &each.node.expression {
                 next = self.integer(value)?;
             }
-            if i32::try_from(next).is_err() && !self.lines.is_system(each.span.start) {
-                return unsupported(self.span(each.span), format!("the value {next} is no `int`"));
+            if (next < i64::from(i32::MIN) || next > i64::from(u32::MAX)) && !self.lines.is_system(each.span.start) {
+                return unsupported(self.span(each.span), format!("the value {next} has more than 32 bits"));
             }
             let name = each.node.identifier.node.name.clone();
             self.scopes.last_mut().expect("there is a scope").names.insert(name, Entity::Constant(next));
             next += 1;
         }
         // As gcc: without negative values an enum is unsigned.
-        let least = e.node.enumerators.iter().filter_map(|x| match self.entity(&x.node.identifier.node.name) {
-            Some(Entity::Constant(n)) => Some(n),
-            _ => None,
-        });
-        let signed = least.min().unwrap_or(0) < 0;
+        let all = || {
+            e.node.enumerators.iter().filter_map(|x| match self.entity(&x.node.identifier.node.name) {
+                Some(Entity::Constant(n)) => Some((n, x)),
+                _ => None,
+            })
+        };
+        let signed = all().any(|(n, _)| n < 0);
+        let wide = all().find(|(n, _)| *n > i64::from(i32::MAX));
+        if let (true, Some((n, at))) = (signed, wide)
+            && !self.lines.is_system(at.span.start)
+        {
+            let words = format!("the value {n} is no `int`, in an `enum` that has negative values");
+            return unsupported(self.span(at.span), words);
+        }
         let ty = CType::Int { bits: 32, signed };
         let Some(tag) = &e.node.identifier else { return Ok(ty) };
         let tag = format!("enum {}", tag.node.name);

@@ -48,6 +48,7 @@ impl Lower<'_, '_> {
         let checks = self.block(|s| {
             s.is_allocated(d, span);
             s.has_element(d, span);
+            s.is_within(d, span);
             Ok(())
         });
         checks.expect("nothing is refused here").0

@@ -158,6 +158,7 @@ fn pass(
         found,
         found_in_statics: Default::default(),
         found_known: Default::default(),
+        lengths: Default::default(),
         found_calls: Default::default(),
         options,
         scopes: vec![Scope::default()],

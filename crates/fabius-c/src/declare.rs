@@ -199,7 +199,12 @@ impl<'a> Lower<'a, '_> {
                 DerivedDeclarator::Block(_) => return unsupported(self.span(each.span), "a block is not taken"),
                 DerivedDeclarator::Array(a) => {
                     let n = match &a.node.size {
-                        ast::ArraySize::Unknown | ast::ArraySize::VariableUnknown => None,
+                        ast::ArraySize::Unknown | ast::ArraySize::VariableUnknown => {
+                            if let Some(lengths) = &mut self.body.lengths {
+                                lengths.push(None);
+                            }
+                            None
+                        }
                         ast::ArraySize::VariableExpression(e) | ast::ArraySize::StaticExpression(e) => {
                             Some(self.array_length(e)?)
                         }
@@ -232,8 +237,15 @@ impl<'a> Lower<'a, '_> {
 
     fn array_length(&mut self, e: &'a Node<ast::Expression>) -> Result<u32> {
         let n = match self.integer(e) {
-            Ok(n) => n,
-            Err(refusal) if self.body.function.is_empty() => return Err(refusal),
+            Ok(n) => {
+                if let Some(lengths) = &mut self.body.lengths {
+                    lengths.push(None);
+                }
+                n
+            }
+            Err(refusal) if self.body.function.is_empty() => {
+                return Err(refusal.help("the length of an array is a constant here"));
+            }
             Err(_) => self.bounded_length(e)?,
         };
         u32::try_from(n).or_else(|_| wrong(self.span(e.span), format!("an array cannot have {n} elements")))
@@ -242,12 +254,21 @@ impl<'a> Lower<'a, '_> {
     /// The length of an array that is known only when the program runs: room for as many as are followed.
     fn bounded_length(&mut self, e: &'a Node<ast::Expression>) -> Result<i64> {
         let span = self.span(e.span);
-        let v = self.value(e)?;
-        let v = self.convert(v, &types::LONG, span)?;
+        if self.body.lengths.is_none() {
+            return crate::lengths::elsewhere(span);
+        }
+        let outer = self.body.lengths.take();
+        let v = self.value(e);
+        self.body.lengths = outer;
+        let v = self.convert(v?, &types::LONG, span)?;
+        let n = self.keep(v.parts[0].clone());
         let most = i64::from(MOST_ELEMENTS);
         self.body.variable_lengths = true;
-        let fits = binary(BinaryOp::Le, v.parts[0].clone(), constant(most, ADDRESS, span));
+        let fits = binary(BinaryOp::Le, n.clone(), constant(most, ADDRESS, span));
         self.check(fits, Check::Bound, &format!("more than {most} elements of an array"), span);
+        if let Some(lengths) = &mut self.body.lengths {
+            lengths.push(Some(n));
+        }
         Ok(most)
     }
 

@@ -174,3 +174,19 @@ pub(crate) fn cases(s: &ast::SwitchStatement) -> Vec<(&Node<Label>, bool)> {
     let is_case = |l: &&Node<Label>| !matches!(l.node, Label::Identifier(_));
     all.into_iter().filter(is_case).map(|l| (l, heads.contains(&l.span.start))).collect()
 }
+
+/// What begins and ends an atomic section of the user.
+pub(crate) const BEGINS: [&str; 2] = ["__VERIFIER_atomic_begin", "fabius_atomic_begin"];
+pub(crate) const ENDS: [&str; 2] = ["__VERIFIER_atomic_end", "fabius_atomic_end"];
+
+/// Whether an item is a call of one of these functions, perhaps behind labels.
+pub(crate) fn calls(item: &Item, names: &[&str]) -> bool {
+    let BlockItem::Statement(s) = &item.node else { return false };
+    let mut s = s;
+    while let Statement::Labeled(l) = &s.node {
+        s = &l.node.statement;
+    }
+    let Statement::Expression(Some(e)) = &s.node else { return false };
+    let ast::Expression::Call(c) = &e.node else { return false };
+    matches!(&c.node.callee.node, ast::Expression::Identifier(n) if names.contains(&n.node.name.as_str()))
+}

@@ -40,6 +40,12 @@ pub(crate) struct Scope {
     pub tags: HashMap<String, CType>,
 }
 
+impl Scope {
+    pub fn copy(&self) -> Scope {
+        Scope { names: self.names.clone(), tags: self.tags.clone() }
+    }
+}
+
 /// A global as it is declared.
 pub(crate) struct Declared<'a> {
     pub name: String,
@@ -146,6 +152,29 @@ pub(crate) const CHILDREN: &str = "$children";
 /// Who calls the function that a thread begins with.
 pub(crate) const THREAD: &str = "$thread";
 
+/// A statement or a declaration of a block.
+pub(crate) type Item = Node<ast::BlockItem>;
+
+/// An atomic section of the user under way.
+pub(crate) struct Section<'a> {
+    /// Its place among the frames.
+    pub frame: usize,
+    /// Says which way it has ended.
+    pub way: LocalId,
+    pub early: Vec<Early<'a>>,
+    /// The blocks whose end is that of the section.
+    pub last: Vec<*const Item>,
+}
+
+/// An end inside of a statement of the section: what is done behind it.
+pub(crate) struct Early<'a> {
+    pub items: &'a [Item],
+    pub scopes: Vec<Scope>,
+    /// Whether it may come to the end of its block.
+    pub goes_on: bool,
+    pub span: Span,
+}
+
 /// What encloses a statement, as far as jumps are concerned: each is a `while` of the core.
 pub(crate) struct Frame<'a> {
     pub kind: FrameKind<'a>,
@@ -159,6 +188,8 @@ pub(crate) enum FrameKind<'a> {
     /// A loop, with what `continue` does first.
     Loop(Again<'a>),
     Switch,
+    /// An atomic section, which nothing jumps to but its ends.
+    Section,
     /// A list of statements with labels, and how many scopes are around it.
     Labels(Vec<String>, usize),
 }
@@ -195,8 +226,9 @@ pub(crate) struct Body<'a> {
     pub declared: usize,
     pub frames: Vec<Frame<'a>>,
     pub loops: usize,
-    /// Inside of an atomic block of the user.
+    /// Inside of an atomic block of the user, and the sections that are under way.
     pub atomic: usize,
+    pub sections: Vec<Section<'a>>,
     /// The frames from here on are inside of the innermost of these.
     pub floor: usize,
     /// Holds the jump under way.
@@ -220,6 +252,8 @@ pub(crate) struct Body<'a> {
     pub allocas: Vec<(ObjectId, LocalId)>,
     /// Whether it has arrays whose length is not constant.
     pub variable_lengths: bool,
+    /// The lengths of the declarator of a variable that is being read, from the innermost: those that are not constant.
+    pub lengths: Option<Vec<Option<Expr>>>,
 }
 
 /// The lowering.
@@ -256,6 +290,8 @@ pub(crate) struct Lower<'a, 's> {
     pub relaxed: bool,
     /// What says of a local whether it lives, where that is followed.
     pub lives: BTreeMap<ObjectId, GlobalId>,
+    /// What says how long an array is whose length is not constant, from the outermost.
+    pub lengths: BTreeMap<ObjectId, Vec<Option<Base>>>,
     pub body: Body<'a>,
     pub errors: Vec<Refusal>,
 }
@@ -610,6 +646,7 @@ impl<'a> Lower<'a, '_> {
         });
         let id = self.make_object(key, name, ty, pool, birth, span)?;
         self.follow_lifetime(id);
+        self.follow_lengths(id);
         Ok(id)
     }
 

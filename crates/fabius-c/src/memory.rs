@@ -124,6 +124,8 @@ pub struct Facts {
     pub varargs: bool,
     /// Functions whose value a caller looks at.
     pub looked_at: BTreeSet<String>,
+    /// Local arrays of which some lengths are known only when the program runs: which, from the outermost.
+    pub lengths: BTreeMap<String, Vec<bool>>,
 }
 
 impl Facts {
@@ -154,6 +156,7 @@ impl Facts {
         self.written.extend(other.written);
         self.varargs |= other.varargs;
         self.looked_at.extend(other.looked_at);
+        self.lengths.extend(other.lengths);
     }
 }
 

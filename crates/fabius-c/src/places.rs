@@ -124,6 +124,7 @@ impl Lower<'_, '_> {
         }
         let (mut e, mut ty, parts) = match &lv.at {
             At::Direct(d) => {
+                self.has_addresses(d.object, lv.span)?;
                 let o = &self.objects[d.object];
                 if let Parts::Locals(_) = o.parts {
                     // It lives in memory in the next pass.
@@ -403,6 +404,7 @@ impl Lower<'_, '_> {
         if let At::Direct(d) = &lv.at {
             let stored = self.stored(d, lv.span)?;
             if stored.cells.iter().all(|p| self.is_private(p)) {
+                self.is_within(d, lv.span);
                 if let ([one], true, Use::Copy) = (stored.cells.as_slice(), stored.open, how) {
                     return Ok(read(one.clone()));
                 }
@@ -522,6 +524,12 @@ impl Lower<'_, '_> {
                 self.of_width(Value::scalar(e, ty), lv)
             }
             CType::Void => Ok(Value::void()),
+            CType::Function(_)
+                if let At::Deref { address, parts, .. } = &lv.at
+                    && parts.is_empty() =>
+            {
+                Ok(Value::scalar(address.clone(), lv.ty.clone().pointer()))
+            }
             ty => unsupported(lv.span, format!("a value of type `{}` is not taken", self.types().show(&ty))),
         }
     }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Headers that stand in front of the system's.
-const HEADERS: [(&str, &str); 3] = [
+const HEADERS: [(&str, &str); 4] = [
+    ("ctype.h", include_str!("../headers/ctype.h")),
     ("fabius.h", include_str!("../headers/fabius.h")),
     ("stdatomic.h", include_str!("../headers/stdatomic.h")),
     ("threads.h", include_str!("../headers/threads.h")),

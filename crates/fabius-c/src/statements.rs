@@ -5,7 +5,7 @@
 use crate::birth::{Birth, UNSET, cell_type};
 use crate::core::*;
 use crate::declare::{Specifiers, old_names};
-use crate::entries::{Segment, case_key, cases, labels_in};
+use crate::entries::{BEGINS, Segment, calls, case_key, cases, labels_in};
 use crate::expressions::{Ex, string_bytes};
 use crate::library::strip_casts;
 use crate::lower::*;
@@ -24,11 +24,6 @@ use lang_c::ast;
 use lang_c::ast::{BlockItem, Statement};
 use lang_c::span::Node;
 
-type Item = Node<BlockItem>;
-
-/// What begins and ends an atomic section of the user.
-const BEGINS: [&str; 2] = ["__VERIFIER_atomic_begin", "fabius_atomic_begin"];
-const ENDS_SECTION: [&str; 2] = ["__VERIFIER_atomic_end", "fabius_atomic_end"];
 /// A jump to no label of a `switch`.
 const NOWHERE: i64 = -1;
 
@@ -307,7 +302,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// A jump from here.
-    fn jump(&mut self, jump: Jump, span: Span) -> Result<()> {
+    pub fn jump(&mut self, jump: Jump, span: Span) -> Result<()> {
         let innermost = self.body.frames.len() - 1;
         let (Jump::Break(d) | Jump::Continue(d) | Jump::Label(d, _)) = jump;
         if self.body.atomic > 0 && d < self.body.floor {
@@ -479,27 +474,15 @@ impl<'a> Lower<'a, '_> {
         self.cross(frame, span)
     }
 
-    fn run(&mut self, items: &'a [Item]) -> Result<()> {
+    pub fn run(&mut self, items: &'a [Item]) -> Result<()> {
         let mut i = 0;
         while i < items.len() {
             if calls(&items[i], &BEGINS) {
-                let end = (i..items.len()).find(|j| calls(&items[*j], &ENDS_SECTION));
-                let Some(end) = end else {
-                    return unsupported(
-                        self.span(items[i].span),
-                        "an atomic section that does not end in its block is not taken",
-                    );
-                };
-                let outer = std::mem::replace(&mut self.body.floor, self.body.frames.len());
-                self.body.atomic += 1;
-                let inner = self.block(|l| l.run(&items[i + 1..end]));
-                self.body.atomic -= 1;
-                self.body.floor = outer;
-                let (block, ()) = inner?;
-                let span = self.span(items[i].span);
-                self.atomic_section(block, span);
-                i = end + 1;
+                i += self.section(&items[i..])?;
                 continue;
+            }
+            if self.ends_early(&items[i]) {
+                return self.end_early(items, i);
             }
             match &items[i].node {
                 BlockItem::Declaration(d) => self.declare_local(d)?,
@@ -669,11 +652,18 @@ impl<'a> Lower<'a, '_> {
     /// A declaration in a function.
     fn declare_local(&mut self, d: &'a Node<ast::Declaration>) -> Result<()> {
         let specifiers = Specifiers::of(&d.node.specifiers);
+        if d.node.declarators.is_empty() {
+            self.hide_tags(&specifiers);
+        }
         let base = self.base_type(&specifiers)?;
         for each in &d.node.declarators {
             let span = self.span(each.span);
-            let (name, mut ty) = self.declarator(&each.node.declarator, base.clone())?;
+            let read = |l: &mut Self| l.declarator(&each.node.declarator, base.clone());
+            let (name, mut ty, lengths) = self.lengths_of(span, read)?;
             let init = each.node.initializer.as_ref();
+            if !lengths.is_empty() && (specifiers.typedef || specifiers.is_static || specifiers.is_extern) {
+                return crate::lengths::elsewhere(span);
+            }
             if specifiers.typedef {
                 let named = self.named_type(&name, ty, d);
                 self.bind(&name, named);
@@ -712,6 +702,7 @@ impl<'a> Lower<'a, '_> {
             let is_set = init.is_some() && self.body.jump.is_none();
             let birth = if is_set { Birth::Set } else { Birth::Unset };
             let id = self.local_object(&key, &name, &ty, birth, span)?;
+            self.has_lengths(id, lengths, span);
             self.bind(&name, Entity::Object(id));
             let lv = self.whole(id, span);
             let unset = self.single_scalar(id);
@@ -936,6 +927,12 @@ impl<'a> Lower<'a, '_> {
         if let Some(names) = old_names(&d.node) {
             return Ok(names.iter().map(|name| name.node.name.clone()).collect());
         }
+        // In `int (*f(char c))(int)` those that stand next to the name.
+        if let ast::DeclaratorKind::Declarator(inner) = &d.node.kind.node
+            && inner.node.derived.iter().any(|each| matches!(each.node, ast::DerivedDeclarator::Function(_)))
+        {
+            return self.parameter_names(inner);
+        }
         for each in &d.node.derived {
             if let ast::DerivedDeclarator::Function(f) = &each.node {
                 return f.node.parameters.iter().map(|p| Ok(self.parameter(p)?.0)).collect();
@@ -963,16 +960,4 @@ fn is_entered(item: &Item) -> bool {
     let mut labels = Vec::new();
     labels_in(s, &mut labels);
     labels.iter().any(|l| matches!(l.node, ast::Label::Identifier(_))) || !labels.is_empty() && calls(item, &BEGINS)
-}
-
-/// Whether an item is a call of one of these functions, perhaps behind labels.
-fn calls(item: &Item, names: &[&str]) -> bool {
-    let BlockItem::Statement(s) = &item.node else { return false };
-    let mut s = s;
-    while let Statement::Labeled(l) = &s.node {
-        s = &l.node.statement;
-    }
-    let Statement::Expression(Some(e)) = &s.node else { return false };
-    let ast::Expression::Call(c) = &e.node else { return false };
-    matches!(&c.node.callee.node, ast::Expression::Identifier(n) if names.contains(&n.node.name.as_str()))
 }

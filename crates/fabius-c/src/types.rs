@@ -160,6 +160,12 @@ pub enum LeafKind {
     Library,
 }
 
+/// The type of a constant of an `enum`: an unsigned one where it is no `int`, as gcc has it.
+pub fn of_constant(n: i64) -> CType {
+    let is_long = n < i64::from(i32::MIN) || n > i64::from(u32::MAX);
+    CType::Int { bits: if is_long { 64 } else { 32 }, signed: is_long || i32::try_from(n).is_ok() }
+}
+
 impl CType {
     pub fn pointer(self) -> CType {
         CType::Pointer(Rc::new(self))

@@ -392,3 +392,109 @@ fn what_is_printed_into_memory_is_there() {
         assert_eq!(said(head, main), expected, "{main}");
     }
 }
+
+#[test]
+fn arrays_without_a_constant_length_end_where_c_has_their_end() {
+    let head = "void fill(int *p, int n) { for (int i = 0; i < n; i++) p[i] = i; } int three(void) { return 3; }";
+    for (main, expected) in [
+        ("int n = three(); int a[n]; for (int i = 0; i < n; i++) a[i] = i; assert(a[2] == 2);", "verified"),
+        ("int n = three(); int a[n]; for (int i = 0; i <= n; i++) a[i] = i;", "IndexOutOfBounds"),
+        ("int n = three(); int a[n]; fill(a, n); n = 9; assert(a[2] == 2);", "verified"),
+        ("int n = three(); int a[n]; fill(a, n); n = 9; a[3] = 1;", "IndexOutOfBounds"),
+        ("int n = three(); int a[n]; fill(a, n + 1);", "IndexOutOfBounds"),
+        ("int n = three(); int a[n]; int *p = a; p += n; *p = 1;", "IndexOutOfBounds"),
+        ("int n = three(); int a[2][n]; a[1][2] = 5; assert(a[1][2] == 5);", "verified"),
+        ("int n = three(); int a[2][n]; a[0][3] = 7;", "not followed"),
+        ("for (int n = 1; n < 4; n++) { int a[n]; a[n - 1] = n; if (n == 3) a[0] = a[n]; }", "IndexOutOfBounds"),
+    ] {
+        assert_eq!(said(head, main), expected, "{main}");
+    }
+    // Where such lengths say how far apart elements are.
+    for (head, main) in [
+        ("", "int n = 2, a[2][2]; int (*p)[n] = a; p[1][0] = 1;"),
+        ("", "int n = 2, (*p)[n] = malloc(sizeof(int[2][2]));"),
+        ("", "int n = 3, a[n][n], *p = &a[0][0]; p[4] = 1;"),
+        ("", "int n = 2; typedef int row[n]; row a; a[0] = 1;"),
+        ("int sum(int n, int a[][n]) { return a[1][1]; }", "int a[2][2] = {{1, 2}, {3, 4}}; sum(2, a);"),
+    ] {
+        let said = said(head, main);
+        assert!(said.contains("constant length") || said.contains("is a constant here"), "{main}: {said}");
+    }
+}
+
+#[test]
+fn a_number_of_bytes_that_is_not_constant_is_copied() {
+    let head = "int three(void) { return 3; }";
+    for (main, expected) in [
+        (
+            "int n = three(), a[4] = {1, 2, 3, 4}, b[4] = {0}; memcpy(b, a, n * sizeof *b); memset(a, 0, n * sizeof *a); \
+             assert(b[2] == 3 && !b[3] && !a[0] && a[3] == 4);",
+            "verified",
+        ),
+        (
+            "char a[8] = \"abcdefg\"; memmove(a + 1, a, 3); assert(a[1] == 'a' && a[3] == 'c' && a[4] == 'e'); \
+             memmove(a, a + 1, three()); assert(a[0] == 'a' && a[2] == 'c' && a[3] == 'c'); \
+             memmove(a + 2, a, three()); assert(a[2] == 'a' && a[4] == 'c');",
+            "verified",
+        ),
+        ("int n = three() + 2, a[4], b[4]; memset(b, 0, sizeof b); memcpy(a, b, n * sizeof *b);", "IndexOutOfBounds"),
+        ("int n = three(), a[4] = {1}, b[4] = {0}; memcpy(b, a, n);", "not followed"),
+    ] {
+        assert_eq!(said(head, main), expected, "{main}");
+    }
+}
+
+#[test]
+fn texts_and_bits_as_the_library_has_them() {
+    let head = "#include <ctype.h>\n\
+        int less(int a, int b) { return a < b; } int (*choose(char c))(int, int) { if (c == '<') return less; return 0; }\n\
+        enum flags { LOW = 1, TOP = 1u << 31 }; struct s { int x; };";
+    for main in [
+        "char *end; assert(strtol(\" -12x\", &end, 10) == -12 && *end == 'x'); assert(strtol(\"0x1f\", 0, 0) == 31);",
+        "char *end; char *no = \"z\"; assert(strtol(no, &end, 10) == 0 && end == no); assert(strtoul(\"755\", 0, 8) == 493);",
+        "assert(strtol(\"-9223372036854775809\", 0, 10) == -9223372036854775807l - 1);",
+        "assert(strtol(\"9223372036854775808\", 0, 10) == 9223372036854775807l && strtoul(\"-1\", 0, 10) == ~0ul);",
+        "char *p = strdup(\"abc\"); p[0] = 'x'; assert(!strcmp(p, \"xbc\")); free(p);",
+        "assert(isdigit('7') && !isdigit('a') && isspace('\\n') && isalnum('Z') && isxdigit('f') && ispunct('!') && !isprint(7));",
+        "assert(__builtin_clzl(1) == 63 && __builtin_ctzll(1ull << 40) == 40 && __builtin_clzll(5) == 61 && __builtin_ffsl(8) == 4);",
+        "assert(__builtin_bswap16(0x102) == 0x201 && __builtin_bswap64(1) == 1ull << 56 && __builtin_parityl(7) == 1);",
+        "assert(choose('<')(1, 2) && (*choose('<'))(1, 2) && !choose('>'));",
+        "unsigned f = TOP; assert((f & TOP) && TOP > 0 && sizeof(enum flags) == 4);",
+        "{ struct s; struct s *p = 0; struct s { long l[3]; }; assert(sizeof(struct s) == 24 && !p); } assert(sizeof(struct s) == 4);",
+    ] {
+        assert_eq!(said(head, main), "verified", "{main}");
+    }
+}
+
+#[test]
+fn an_atomic_section_ends_on_several_ways() {
+    let head = "void __VERIFIER_atomic_begin(void); void __VERIFIER_atomic_end(void); int n, m, x;\n\
+        #define BEGIN __VERIFIER_atomic_begin()\n#define END __VERIFIER_atomic_end()\n\
+        int take(void) { BEGIN; if (n == 0) { END; return 0; } n--; m++; assert(n >= 0); END; return 1; }\n\
+        int find(int k) { BEGIN; for (int i = 0; i < 3; i++) { if (i == k) { x = i; END; return i; } } END; return -1; }\n\
+        int both(int c) { int r; BEGIN; if (c) { x = 5; END; r = 1; } else { int y = 7; x = y; END; r = y; } return r; }\n\
+        void hold(void) { again: BEGIN; if (m) { END; goto again; } m = 1; END; }\n\
+        int gap(void) { BEGIN; if (n) { END; BEGIN; n--; assert(n >= 0); END; return 0; } END; return 1; }\n\
+        void *taker(void *p) { while (take()) ; return 0; } void *holder(void *p) { hold(); x++; BEGIN; m = 0; END; return 0; }\n\
+        void *leaver(void *p) { gap(); return 0; }";
+    let two = |f: &str| format!("pthread_t t; pthread_create(&t, 0, {f}, 0); {f}(0); pthread_join(t, 0);");
+    for (main, expected) in [
+        (format!("n = 2; {} assert(n == 0 && m == 2);", two("taker")), "verified"),
+        (format!("{} assert(x == 2);", two("holder")), "verified"),
+        (format!("n = 1; {}", two("leaver")), "Assertion"),
+        (
+            "assert(find(1) == 1 && find(9) == -1 && x == 1 && both(1) == 1 && both(0) == 7 && x == 7);".into(),
+            "verified",
+        ),
+    ] {
+        assert_eq!(said(head, &main), expected, "{main}");
+    }
+    for main in [
+        "BEGIN; x = 1;",
+        "BEGIN; if (x) { END; return 1; } x = 2;",
+        "BEGIN; while (x) { x--; if (n) { END; break; } } END;",
+    ] {
+        let said = said(head, main);
+        assert!(said.contains("does not end in the block"), "{main}: {said}");
+    }
+}

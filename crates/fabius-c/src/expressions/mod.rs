@@ -268,7 +268,10 @@ impl<'a> Lower<'a, '_> {
 
     fn named(&mut self, name: &str, e: &'a Ex, span: Span) -> Result<Value> {
         match self.entity(name) {
-            Some(Entity::Constant(n)) => Ok(Value::scalar(constant(n, INT.core(), span), INT)),
+            Some(Entity::Constant(n)) => {
+                let ty = crate::types::of_constant(n);
+                Ok(Value::scalar(constant(n, ty.core(), span), ty))
+            }
             Some(Entity::Function(name)) => Ok(self.function_address(&name, span)),
             Some(Entity::Type(_) | Entity::Aligned) => wrong(span, format!("`{name}` is a type")),
             // What streams are is nobody's business.

@@ -378,7 +378,7 @@ impl<'a> Lower<'a, '_> {
                 Ok(Some(Value::void()))
             }
             "memset" | "__builtin_memset" | "bzero" => self.memset(args, name == "bzero", span).map(Some),
-            "memcpy" | "memmove" | "__builtin_memcpy" => self.memcpy(args, span).map(Some),
+            "memcpy" | "memmove" | "__builtin_memcpy" | "__builtin_memmove" => self.memcpy(name, args, span).map(Some),
             _ => Ok(None),
         }
     }
@@ -434,36 +434,62 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// How many elements of a type some bytes are.
-    fn elements(&mut self, args: &'a [Ex], n: usize, ty: &CType, span: Span) -> Result<i64> {
+    fn elements(&mut self, args: &'a [Ex], n: usize, ty: &CType, span: Span) -> Result<Expr> {
         let bytes = self.number(args, n, &LONG, span)?;
         let size = self.types().size(ty).unwrap_or(1).max(1);
         match value_of(&bytes) {
             Some(b) if b / size > MOST => unsupported(span, format!("more than {MOST} values at once are not written")),
-            Some(b) if b % size == 0 && b >= 0 => Ok(b / size),
+            Some(b) if b % size == 0 && b >= 0 => Ok(constant(b / size, ADDRESS, span)),
             Some(_) => unsupported(span, "a part of a value is not written"),
-            None => unsupported(span, "the number of bytes has to be constant here"),
+            None => {
+                let (bytes, number) = (self.keep(bytes), |n| constant(n, ADDRESS, span));
+                let above = binary(BinaryOp::Le, number(0), bytes.clone());
+                let few = and(above, binary(BinaryOp::Le, bytes.clone(), number(MOST * size)));
+                self.check(few, Check::Bound, &format!("more than {MOST} values at once"), span);
+                let whole = binary(BinaryOp::Eq, binary(BinaryOp::Rem, bytes.clone(), number(size)), number(0));
+                self.check(whole, Check::Bound, "a part of a value is written", span);
+                Ok(self.keep(binary(BinaryOp::Div, bytes, number(size))))
+            }
         }
     }
 
+    /// Does `work` for each number below `n`.
+    fn for_each(&mut self, n: &Expr, span: Span, work: &mut dyn FnMut(&mut Self, Expr) -> Result<()>) -> Result<()> {
+        if let Some(n) = value_of(n) {
+            return (0..n).try_for_each(|i| work(self, constant(i, ADDRESS, span)));
+        }
+        let i = self.zeroed(ADDRESS, span);
+        let at = self.read_local(i, span);
+        self.body.loops += 1;
+        let round = self.block(|s| work(s, at.clone()));
+        self.body.loops -= 1;
+        let (mut round, ()) = round?;
+        let next = binary(BinaryOp::Add, at.clone(), constant(1, ADDRESS, span));
+        round.push(assign(&self.local(i, span), next, span));
+        let more = binary(BinaryOp::Lt, at, n.clone());
+        self.push(StmtKind::While(Guard::Expr(more), round), span);
+        Ok(())
+    }
+
     /// A place, and those behind it.
-    fn following(&mut self, lv: &Lvalue, i: i64, span: Span) -> Result<Lvalue> {
-        if i == 0 {
+    fn following(&mut self, lv: &Lvalue, i: Expr, span: Span) -> Result<Lvalue> {
+        if value_of(&i) == Some(0) {
             return Ok(lv.clone());
         }
-        let size = self.types().size(&lv.ty).unwrap_or(1);
         match &lv.at {
             At::Direct(Direct { parts, .. }) if matches!(parts.last(), Some(Part::Index(_))) => {
                 let mut next = lv.clone();
                 if let At::Direct(d) = &mut next.at
                     && let Some(Part::Index(e)) = d.parts.last_mut()
                 {
-                    *e = binary(BinaryOp::Add, cast(e.clone(), &ADDRESS), constant(i, ADDRESS, span));
+                    *e = binary(BinaryOp::Add, cast(e.clone(), &ADDRESS), i);
                 }
                 Ok(next)
             }
             _ => {
+                let size = constant(self.types().size(&lv.ty).unwrap_or(1), ADDRESS, span);
                 let address = self.address_of(lv)?;
-                let address = binary(BinaryOp::Add, address, constant(i * size, ADDRESS, span));
+                let address = binary(BinaryOp::Add, address, binary(BinaryOp::Mul, i, size));
                 self.deref(Value::scalar(address, lv.ty.clone().pointer()), span)
             }
         }
@@ -480,19 +506,18 @@ impl<'a> Lower<'a, '_> {
             }
         }
         let n = self.elements(args, if bzero { 1 } else { 2 }, &lv.ty.clone(), span)?;
-        for i in 0..n {
-            let place = self.following(&lv, i, span)?;
+        self.for_each(&n, span, &mut |s, i| {
+            let place = s.following(&lv, i, span)?;
             if bzero || !lv.ty.is_integer() {
-                self.clear_place(&place, span)?;
-            } else {
-                // Each byte of the number is that one.
-                let byte = self.value(self.argument(args, 1, span)?)?;
-                let byte = self.convert(byte, &CType::Int { bits: 8, signed: false }, span)?;
-                let all = binary(BinaryOp::Mul, cast(byte.parts[0].clone(), &WORD), constant(EACH_BYTE, WORD, span));
-                let all = self.convert(Value::scalar(all, CType::Int { bits: 64, signed: false }), &lv.ty, span)?;
-                self.store(&place, &all, span)?;
+                return s.clear_place(&place, span);
             }
-        }
+            // Each byte of the number is that one.
+            let byte = s.value(s.argument(args, 1, span)?)?;
+            let byte = s.convert(byte, &CType::Int { bits: 8, signed: false }, span)?;
+            let all = binary(BinaryOp::Mul, cast(byte.parts[0].clone(), &WORD), constant(EACH_BYTE, WORD, span));
+            let all = s.convert(Value::scalar(all, CType::Int { bits: 64, signed: false }), &lv.ty, span)?;
+            s.store(&place, &all, span)
+        })?;
         let address = self.found.clone();
         let e = self.address_of(&lv)?;
         // The result is hardly ever used: it takes no address.
@@ -500,7 +525,7 @@ impl<'a> Lower<'a, '_> {
         Ok(Value::scalar(e, CType::Void.pointer()))
     }
 
-    fn memcpy(&mut self, args: &'a [Ex], span: Span) -> Result<Value> {
+    fn memcpy(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Value> {
         let to = self.pointed(strip_casts(self.argument(args, 0, span)?), span)?;
         let from = self.pointed(strip_casts(self.argument(args, 1, span)?), span)?;
         if !to.ty.same_layout(&from.ty) {
@@ -508,9 +533,21 @@ impl<'a> Lower<'a, '_> {
             return unsupported(span, format!("a `{a}` is not copied to a `{b}`"));
         }
         let n = self.elements(args, 2, &to.ty.clone(), span)?;
-        for i in 0..n {
-            let (a, b) = (self.following(&from, i, span)?, self.following(&to, i, span)?);
-            self.copy(&a, &b, span)?;
+        let mut copy = |s: &mut Self, i: Expr| {
+            let (a, b) = (s.following(&from, i.clone(), span)?, s.following(&to, i, span)?);
+            s.copy(&a, &b, span)
+        };
+        if name.ends_with("memcpy") || value_of(&n).is_some_and(|n| n < 2) {
+            self.for_each(&n, span, &mut copy)?;
+        } else {
+            // They may overlap: from the end, if it is moved upwards.
+            let (a, b) = (self.address_of(&from)?, self.address_of(&to)?);
+            let upwards = binary(BinaryOp::Lt, a, b);
+            let last = binary(BinaryOp::Sub, n.clone(), constant(1, ADDRESS, span));
+            let (back, ()) =
+                self.block(|s| s.for_each(&n, span, &mut |s, i| copy(s, binary(BinaryOp::Sub, last.clone(), i))))?;
+            let (forth, ()) = self.block(|s| s.for_each(&n, span, &mut copy))?;
+            self.push(StmtKind::If(Guard::Expr(upwards), back, forth), span);
         }
         let found = self.found.clone();
         let e = self.address_of(&to)?;

@@ -40,6 +40,7 @@ const NOTHING: &[&str] = &[
     "pthread_mutexattr_destroy",
     "pthread_detach",
     "pthread_setconcurrency",
+    "pthread_setname_np",
     "pthread_rwlockattr_init",
     "pthread_rwlockattr_destroy",
     "pthread_barrierattr_init",
@@ -76,7 +77,7 @@ const FLOATS: &[&str] = &[
 ];
 
 /// Functions that let others go on.
-const YIELDS: &[&str] = &["sched_yield", "pthread_yield", "sleep", "usleep", "nanosleep"];
+const YIELDS: &[&str] = &["sched_yield", "pthread_yield", "sleep", "usleep", "nanosleep", "__builtin_ia32_pause"];
 
 /// What an operation waits for, and what it does then.
 type Operation = (Option<Expr>, Block);
