@@ -498,3 +498,15 @@ fn an_atomic_section_ends_on_several_ways() {
         assert!(said.contains("does not end in the block"), "{main}: {said}");
     }
 }
+
+#[test]
+fn what_stands_in_front_of_a_statement_expression_keeps_its_value() {
+    let head = "int g, c = 3;\n#define MAX(a, b) ({ int m = (a); if (m < (b)) m = (b); m; })";
+    for main in [
+        "int a = 60, r = (a - g) + ({ int z; z = c; z; }); assert(r == 63);",
+        "int a = 60, r = (a - !g) >> ({ short z = c; z -= 3; z; }); assert(r == 59);",
+        "int a = 60, r = (a + c) * 2 + MAX(g, c); assert(r == 129);",
+    ] {
+        assert_eq!(said(head, main), "verified", "{main}");
+    }
+}

@@ -160,7 +160,11 @@ impl<'a> Lower<'a, '_> {
                 let a = if block.is_empty() {
                     a
                 } else {
-                    Value { parts: a.parts.iter().map(|p| self.keep_unless_temporary(p)).collect(), ..a }
+                    // In none that the right side, which comes behind this, has used and given back.
+                    let free = std::mem::take(&mut self.body.free);
+                    let parts = a.parts.iter().map(|p| self.keep_unless_temporary(p)).collect();
+                    self.body.free.extend(free);
+                    Value { parts, ..a }
                 };
                 self.body.out.extend(block);
                 self.operate(op, a, b, span)
