@@ -174,7 +174,7 @@ impl Case {
                     true
                 }
                 (Said::NotWithin(_), Expected::None) => true,
-                (Said::NotWithin(within), Expected::Least(_, least)) if within < least => {
+                (Said::NotWithin(within), Expected::Least(_, least) | Expected::AtLeast(least)) if within < least => {
                     answer = Answer::LeftOut;
                     true
                 }
