@@ -125,32 +125,44 @@ fn write_now(file: i32, buffer: usize, size: usize, waits: bool) -> isize {
     }
 }
 
-/// Writes where threads may read. If there is room for a part only, the rest is written as soon as there is room again.
-fn writes(name: &'static str, file: i32, key: usize, buffer: usize, size: usize, pc: usize) -> isize {
-    let waits = is_waiting(file, 0);
-    let mut written = 0;
+/// Puts so many bytes where threads may read, by calls that do not wait. If there is room for a part only, `put` is called for the
+/// rest, with how many are there, as soon as there is room again, or not if nobody `waits`.
+pub fn puts(
+    name: &'static str,
+    file: i32,
+    key: usize,
+    size: usize,
+    waits: bool,
+    pc: usize,
+    put: impl Fn(usize) -> isize,
+) -> isize {
+    let mut there = 0;
     loop {
         let on_time = arrive(name, file, key, waits.then_some(libc::POLLOUT), pc);
         rt().clocks.release(rt().current, key);
-        let got =
-            if on_time { write_now(file, buffer + written, size - written, waits) } else { fails_with(libc::EAGAIN) };
+        let got = if on_time { put(there) } else { fails_with(libc::EAGAIN) };
         if got < 0 {
             let again = on_time && waits && error() == libc::EAGAIN;
-            match written {
+            match there {
                 _ if again => continue,
                 0 => return -1,
-                _ => return written as isize,
+                _ => return there as isize,
             }
         }
-        written += got as usize;
+        there += got as usize;
         // Nobody in the program reads what goes to its output.
         if !rt().open.contains(&(file as u32)) {
             rt().moved += got as u64;
         }
-        if !waits || got == 0 || written >= size {
-            return written as isize;
+        if !waits || got == 0 || there >= size {
+            return there as isize;
         }
     }
+}
+
+fn writes(name: &'static str, file: i32, key: usize, buffer: usize, size: usize, pc: usize) -> isize {
+    let waits = is_waiting(file, 0);
+    puts(name, file, key, size, waits, pc, |there| write_now(file, buffer + there, size - there, waits))
 }
 
 extern "C-unwind" fn write_here(file: i32, buffer: usize, size: usize, pc: usize) -> isize {

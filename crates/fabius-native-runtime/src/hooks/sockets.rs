@@ -2,7 +2,7 @@
 //! call then does is done without waiting.
 
 use super::entries;
-use super::files::{arrive, connection, error, fails_with, is_waiting};
+use super::files::{arrive, connection, fails_with, is_waiting, puts};
 use crate::control::in_program;
 use crate::rt::rt;
 use std::ffi::c_void;
@@ -136,29 +136,11 @@ extern "C-unwind" fn recvmsg_here(file: i32, message: *mut c_void, flags: i32, p
     receives("recvmsg", file, flags, pc, || unsafe { libc::syscall(libc::SYS_recvmsg, file, message, flags) })
 }
 
-/// Sends by a system call that does not wait. If there is room for a part only, the rest is sent as soon as there is room again.
+/// Sends by a system call that does not wait.
 fn sends(name: &'static str, file: i32, size: usize, flags: i32, pc: usize, call: impl Fn(usize, i32) -> i64) -> isize {
     let Some(key) = connection(file) else { return call(0, flags) as isize };
-    let waits = is_waiting(file, flags);
-    let mut sent = 0;
-    loop {
-        let on_time = arrive(name, file, key, waits.then_some(libc::POLLOUT), pc);
-        rt().clocks.release(rt().current, key);
-        let got = if on_time { call(sent, flags | libc::MSG_DONTWAIT) as isize } else { fails_with(libc::EAGAIN) };
-        if got < 0 {
-            let again = on_time && waits && error() == libc::EAGAIN;
-            match sent {
-                _ if again => continue,
-                0 => return -1,
-                _ => return sent as isize,
-            }
-        }
-        sent += got as usize;
-        rt().moved += got as u64;
-        if !waits || sent >= size {
-            return sent as isize;
-        }
-    }
+    let send = |sent| call(sent, flags | libc::MSG_DONTWAIT) as isize;
+    puts(name, file, key, size, is_waiting(file, flags), pc, send)
 }
 
 extern "C-unwind" fn send_here(file: i32, buffer: usize, size: usize, flags: i32, pc: usize) -> isize {
