@@ -217,6 +217,9 @@ fn each_byte_is_filled() {
                 assert(a[2] == -1 && u == 0xababababu && s[1] == 257 && l == (long)0x8080808080808080 && c[1] == 'x');";
     assert_eq!(said("", main), "verified");
     assert_eq!(said("", &format!("{main} assert(c[2] != 'x');")), "Assertion");
+    let once =
+        "int n = 1; char c[3]; memset(c, n++, sizeof c); memset(c, n++, 0); assert(n == 3 && c[0] == 1 && c[2] == 1);";
+    assert_eq!(said("", once), "verified");
     assert!(said("struct s { int a, b; } v;", "memset(&v, 1, sizeof v);").contains("zeros only"));
 }
 

@@ -221,6 +221,21 @@ fn the_trace_of_a_program_is_run_again_by_the_program() {
     assert!(said.contains("`fabius run ./account --replay bug.json`"), "{said}");
 }
 
+/// The runtime knows a pipe that threads speak through by what it is, and the output may be one, too: nobody in the program
+/// reads what is written there.
+#[test]
+fn output_of_a_replay_is_complete_whoever_reads_it() {
+    let folder = Folder::new("output");
+    let program = "#include <assert.h>\n#include <string.h>\n#include <unistd.h>\n\
+                   static char text[200000];\n\
+                   int main(void) { memset(text, 126, sizeof text); assert(write(1, text, sizeof text) < 0); }\n";
+    std::fs::write(folder.0.join("account.c"), program).unwrap();
+    folder.build();
+    folder.fabius(&["run", "./account", "--trace", "bug.json"]);
+    let replayed = text(&folder.fabius(&["run", "./account", "--replay", "bug.json"]).stdout);
+    assert_eq!(replayed.matches('~').count(), 200_000);
+}
+
 #[test]
 fn what_a_program_is_made_of_is_not_overwritten() {
     let folder = Folder::new("sources");

@@ -9,6 +9,8 @@ use std::collections::HashMap;
 #[derive(Default)]
 pub struct Connections {
     known: HashMap<Kernels, usize, Fixed>,
+    /// What the program was given as its input and its outputs: nobody in the program is at the other end.
+    given: Vec<Kernels>,
     /// By `epoll`: its file, the file that it watches, and what it says of that.
     watched: Vec<(i32, i32, u64)>,
 }
@@ -20,6 +22,11 @@ type Kernels = (u32, u64);
 const OTHERS: usize = 0;
 
 impl Connections {
+    /// Those of a program that has been given what these files are.
+    pub fn besides(files: [i32; 3]) -> Self {
+        Self { given: files.into_iter().filter_map(name).collect(), ..Self::default() }
+    }
+
     /// A new execution begins.
     pub fn clear(&mut self) {
         self.known.clear();
@@ -39,7 +46,7 @@ impl Connections {
 
     /// What a file belongs to, as an object of operations; `None` if nobody can speak to others through it.
     pub fn of(&mut self, file: i32) -> Option<usize> {
-        let name = name(file)?;
+        let name = name(file).filter(|name| !self.given.contains(name))?;
         let next = self.known.len() + 1;
         let number = match name.0 {
             // A socket that is not known is not one of a pair.

@@ -4,6 +4,7 @@
 //! one, and other threads may go on before a handler has returned. So what a thread has blocked is known of the thread; the
 //! kernel's mask stays as it was before `main`. A thread that waits runs a handler and goes on waiting, as with `SA_RESTART`.
 
+use crate::control::in_program;
 use crate::real::next;
 use crate::rt::rt;
 use std::ffi::c_void;
@@ -79,17 +80,28 @@ impl Action {
     fn is_function(&self) -> bool {
         !matches!(self.handler, libc::SIG_DFL | libc::SIG_IGN) && !crate::image::is_own(self.handler)
     }
+
+    /// Whether nothing is done about this signal.
+    fn is_nothing(&self, signal: i32) -> bool {
+        let by_itself = matches!(signal, libc::SIGCHLD | libc::SIGCONT | libc::SIGURG | libc::SIGWINCH);
+        self.handler == libc::SIG_IGN || !self.is_function() && by_itself
+    }
 }
 
-fn handle(signal: i32) {
+/// The current thread does what is to be done about a signal.
+pub fn handle(signal: i32) {
     let action = action(signal);
-    if action.handler == libc::SIG_IGN {
+    if action.is_nothing(signal) {
         return;
     }
     if !action.is_function() {
         // SAFETY: the kernel does what is to be done, or the process has failed.
         unsafe { next!(fn raise(i32) -> i32)(signal) };
         return;
+    }
+    if action.flags & u64::from(libc::SA_RESETHAND as u32) != 0 {
+        // SAFETY: an action is plain data; this one is that of the system.
+        unsafe { set(signal, &std::mem::zeroed(), &mut std::mem::zeroed()) };
     }
     let blocked = rt().me().blocked;
     rt().me().blocked |= action.mask | if action.flags & libc::SA_NODEFER as u64 == 0 { bit(signal) } else { 0 };
@@ -117,14 +129,41 @@ pub fn description(signal: i32) -> libc::siginfo_t {
     info
 }
 
+/// Says what is to be done about a signal from now on, and what was before; the next execution begins with that. What is
+/// on its way of a signal about which nothing is done is gone.
+///
+/// # Safety
+///
+/// As for `sigaction`.
+pub unsafe fn set(signal: i32, new: *const libc::sigaction, before: &mut libc::sigaction) -> i32 {
+    // SAFETY: as the caller says.
+    let result =
+        unsafe { next!(fn sigaction(i32, *const libc::sigaction, *mut libc::sigaction) -> i32)(signal, new, before) };
+    if in_program() && result == 0 && !new.is_null() {
+        let rt = rt();
+        rt.handlers.push((signal, *before));
+        if action(signal).is_nothing(signal) {
+            rt.signals.retain(|there| *there != signal);
+            rt.threads.iter_mut().for_each(|thread| thread.signals.retain(|there| *there != signal));
+        }
+    }
+    result
+}
+
 /// Sends a signal to a thread, which runs the handler when it goes on.
 pub fn send(thread: usize, signal: i32) {
-    let blocked = rt().threads[thread].blocked;
-    if action(signal).handler == libc::SIG_IGN && !is_in(blocked, signal) {
+    if action(signal).is_nothing(signal) && !is_in(rt().threads[thread].blocked, signal) {
         return;
     }
-    rt().threads[thread].signals.push(signal);
+    add(&mut rt().threads[thread].signals, signal);
     if thread == rt().current {
         take();
+    }
+}
+
+/// One more signal is on its way. Only those that programs may use as they like are there more than once.
+pub fn add(signals: &mut Vec<i32>, signal: i32) {
+    if signal >= libc::SIGRTMIN() || !signals.contains(&signal) {
+        signals.push(signal);
     }
 }

@@ -1,5 +1,6 @@
 //! The beginning: `__libc_start_main` is ours, so that control is taken after static constructors and before `main`.
 
+use crate::connections::Connections;
 use crate::control::is_controlled;
 use crate::fiber::Shape;
 use crate::image::Image;
@@ -82,6 +83,7 @@ unsafe extern "C" fn instead_of_main(argc: usize, argv: usize, envp: usize) -> i
             points: (SHARED + POINTS_AT as usize) as *mut u64,
             shows_output,
             open: descriptors::open(),
+            connections: Connections::besides([0, 1, 2]),
             ..Rt::new(shape, image, settings, header)
         })));
         for address in &request.data_points {

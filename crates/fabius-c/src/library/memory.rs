@@ -498,23 +498,20 @@ impl<'a> Lower<'a, '_> {
     fn memset(&mut self, args: &'a [Ex], bzero: bool, span: Span) -> Result<Value> {
         let first = strip_casts(self.argument(args, 0, span)?);
         let lv = self.pointed(first, span)?;
-        if !bzero {
-            let byte = self.number(args, 1, &LONG, span)?;
-            let bytes = lv.ty.is_integer();
-            if value_of(&byte) != Some(0) && !bytes {
-                return unsupported(span, "memory is filled with zeros only, but for integers");
-            }
+        let zero = constant(0, INT, span);
+        let byte = if bzero { zero } else { self.number(args, 1, &CType::Int { bits: 8, signed: false }, span)? };
+        if value_of(&byte) != Some(0) && !lv.ty.is_integer() {
+            return unsupported(span, "memory is filled with zeros only, but for integers");
         }
+        let byte = self.keep(byte);
         let n = self.elements(args, if bzero { 1 } else { 2 }, &lv.ty.clone(), span)?;
         self.for_each(&n, span, &mut |s, i| {
             let place = s.following(&lv, i, span)?;
-            if bzero || !lv.ty.is_integer() {
+            if value_of(&byte) == Some(0) {
                 return s.clear_place(&place, span);
             }
             // Each byte of the number is that one.
-            let byte = s.value(s.argument(args, 1, span)?)?;
-            let byte = s.convert(byte, &CType::Int { bits: 8, signed: false }, span)?;
-            let all = binary(BinaryOp::Mul, cast(byte.parts[0].clone(), &WORD), constant(EACH_BYTE, WORD, span));
+            let all = binary(BinaryOp::Mul, cast(byte.clone(), &WORD), constant(EACH_BYTE, WORD, span));
             let all = s.convert(Value::scalar(all, CType::Int { bits: 64, signed: false }), &lv.ty, span)?;
             s.store(&place, &all, span)
         })?;

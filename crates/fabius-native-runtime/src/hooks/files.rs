@@ -109,16 +109,16 @@ extern "C-unwind" fn readv_here(file: i32, parts: *const libc::iovec, count: i32
 /// A pipe that has room at all has room for so many bytes.
 const AT_ONCE: usize = libc::PIPE_BUF;
 
-/// Writes without waiting in the kernel.
-fn write_now(file: i32, buffer: usize, size: usize, waits: bool) -> isize {
-    // SAFETY: as the program calls it; what the file does where there is no room is as before.
+/// Writes without waiting in the kernel, by a call that writes so many bytes.
+fn write_now(file: i32, size: usize, waits: bool, call: impl FnOnce() -> i64) -> isize {
+    if !waits || size <= AT_ONCE {
+        return call() as isize;
+    }
+    // SAFETY: what the file does where there is no room is as before.
     unsafe {
-        if !waits || size <= AT_ONCE {
-            return libc::syscall(libc::SYS_write, file, buffer, size) as isize;
-        }
         let flags = libc::syscall(libc::SYS_fcntl, file, libc::F_GETFL);
         libc::syscall(libc::SYS_fcntl, file, libc::F_SETFL, flags | i64::from(libc::O_NONBLOCK));
-        let got = libc::syscall(libc::SYS_write, file, buffer, size) as isize;
+        let got = call() as isize;
         let error = error();
         libc::syscall(libc::SYS_fcntl, file, libc::F_SETFL, flags);
         if got < 0 { fails_with(error) } else { got }
@@ -150,45 +150,46 @@ pub fn puts(
             }
         }
         there += got as usize;
-        // Nobody in the program reads what goes to its output.
-        if !rt().open.contains(&(file as u32)) {
-            rt().moved += got as u64;
-        }
+        rt().moved += got as u64;
         if !waits || got == 0 || there >= size {
             return there as isize;
         }
     }
 }
 
-fn writes(name: &'static str, file: i32, key: usize, buffer: usize, size: usize, pc: usize) -> isize {
-    let waits = is_waiting(file, 0);
-    puts(name, file, key, size, waits, pc, |there| write_now(file, buffer + there, size - there, waits))
-}
-
 extern "C-unwind" fn write_here(file: i32, buffer: usize, size: usize, pc: usize) -> isize {
-    match connection(file) {
-        Some(key) => writes("write", file, key, buffer, size, pc),
-        // SAFETY: as the program calls it.
-        None => unsafe { libc::syscall(libc::SYS_write, file, buffer, size) as isize },
-    }
+    // SAFETY: as the program calls it, or the rest of it.
+    let call = |there: usize| unsafe { libc::syscall(libc::SYS_write, file, buffer + there, size - there) };
+    let Some(key) = connection(file) else { return call(0) as isize };
+    let waits = is_waiting(file, 0);
+    puts("write", file, key, size, waits, pc, |there| write_now(file, size - there, waits, || call(there)))
 }
 
 extern "C-unwind" fn writev_here(file: i32, parts: *const libc::iovec, count: i32, pc: usize) -> isize {
-    let Some(key) = connection(file) else {
-        // SAFETY: as the program calls it.
-        return unsafe { libc::syscall(libc::SYS_writev, file, parts, count) as isize };
+    let call = |parts: *const libc::iovec, count: i32| {
+        // SAFETY: as the program calls it, or the rest of it.
+        unsafe { libc::syscall(libc::SYS_writev, file, parts, count) }
     };
+    let key = connection(file).filter(|_| (1..=libc::UIO_MAXIOV).contains(&count));
+    let Some(key) = key else { return call(parts, count) as isize };
     // SAFETY: the program gives so many parts of its memory.
-    let all: Vec<u8> = unsafe {
-        let parts = std::slice::from_raw_parts(parts, count.max(0) as usize);
-        parts
-            .iter()
-            .filter(|part| part.iov_len > 0)
-            .flat_map(|part| std::slice::from_raw_parts(part.iov_base.cast::<u8>(), part.iov_len))
-            .copied()
-            .collect()
+    let parts = unsafe { std::slice::from_raw_parts(parts, count as usize) };
+    let size = parts.iter().map(|part| part.iov_len).sum();
+    let waits = is_waiting(file, 0);
+    puts("writev", file, key, size, waits, pc, |there| {
+        let rest = rest(parts, there);
+        write_now(file, size - there, waits, || call(rest.as_ptr(), rest.len() as i32))
+    })
+}
+
+/// The parts without so many bytes at the front.
+fn rest(parts: &[libc::iovec], mut there: usize) -> Vec<libc::iovec> {
+    let behind = |part: &libc::iovec| {
+        let skipped = there.min(part.iov_len);
+        there -= skipped;
+        libc::iovec { iov_base: part.iov_base.wrapping_byte_add(skipped), iov_len: part.iov_len - skipped }
     };
-    writes("writev", file, key, all.as_ptr() as usize, all.len(), pc)
+    parts.iter().map(behind).collect()
 }
 
 /// Files that were open before `main` stay so: they are there in the next execution, too, and some are ours.

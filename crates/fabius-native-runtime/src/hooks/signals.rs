@@ -3,7 +3,7 @@
 use super::entries;
 use super::files::fails_with;
 use crate::control::in_program;
-use crate::delivery::{bit, description, is_handled, is_in, next_of, send, take};
+use crate::delivery::{add, bit, description, handle, is_handled, is_in, next_of, send, set, take};
 use crate::op::{Op, PROCESS, Wait, asked_of};
 use crate::real::next;
 use crate::rt::rt;
@@ -43,8 +43,8 @@ extern "C-unwind" fn kill_here(process: i32, signal: i32, pc: usize) -> i32 {
     let mut open: Vec<usize> = (0..rt.threads.len()).collect();
     open.retain(|number| !rt.threads[*number].finished && !is_in(rt.threads[*number].blocked, signal));
     match open[..] {
-        [] => rt.signals.push(signal),
-        _ if !is_handled(signal) => send(rt.current, signal),
+        [] => add(&mut rt.signals, signal),
+        _ if !is_handled(signal) => handle(signal),
         _ => send(open[rt.choose(open.len() as u32) as usize], signal),
     }
     0
@@ -199,14 +199,10 @@ extern "C-unwind" fn sigaction_here(
     old: *mut libc::sigaction,
     _: usize,
 ) -> i32 {
-    // SAFETY: as the program calls it.
+    // SAFETY: as the program calls it; an action is plain data.
     unsafe {
         let mut before = std::mem::zeroed();
-        let real = next!(fn sigaction(i32, *const libc::sigaction, *mut libc::sigaction) -> i32);
-        let result = real(signal, new, &mut before);
-        if in_program() && result == 0 && !new.is_null() {
-            rt().handlers.push((signal, before));
-        }
+        let result = set(signal, new, &mut before);
         if !old.is_null() && result == 0 {
             *old = before;
         }

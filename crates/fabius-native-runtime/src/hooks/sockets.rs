@@ -40,13 +40,21 @@ fn acts(name: &'static str, file: i32, pc: usize, call: impl FnOnce() -> i64) ->
 }
 
 extern "C-unwind" fn bind_here(file: i32, address: *const c_void, size: u32, pc: usize) -> i32 {
-    if in_program() {
+    if in_program() && kind(file) == libc::SOCK_STREAM {
         let yes = 1i32;
         // SAFETY: what an earlier execution has left of a port in the kernel is not in the way of this one.
         unsafe { libc::syscall(libc::SYS_setsockopt, file, libc::SOL_SOCKET, libc::SO_REUSEADDR, &raw const yes, 4) };
     }
     // SAFETY: as the program calls it.
     acts("bind", file, pc, || unsafe { libc::syscall(libc::SYS_bind, file, address, size) })
+}
+
+/// Which kind of socket it is.
+fn kind(file: i32) -> i32 {
+    let (mut kind, mut size) = (0i32, 4u32);
+    // SAFETY: asks the kernel about a socket; there is room for the answer.
+    unsafe { libc::syscall(libc::SYS_getsockopt, file, libc::SOL_SOCKET, libc::SO_TYPE, &raw mut kind, &raw mut size) };
+    kind
 }
 
 extern "C-unwind" fn listen_here(file: i32, backlog: i32, pc: usize) -> i32 {
