@@ -30,7 +30,6 @@ pub(super) struct Outcome {
     pub numbers: Vec<u64>,
     pub unusual: Vec<u64>,
     pub found: Vec<(usize, u64)>,
-    /// How many instructions it took.
     pub borrows: bool,
     pub instructions: u32,
 }
