@@ -28,9 +28,14 @@ thread_local! {
     static OUTSIDE: RefCell<Locals> = RefCell::default();
 }
 
-fn find<T: 'static>(locals: &Locals, key: usize) -> Option<Result<Rc<T>, AccessError>> {
-    let (_, value) = locals.iter().find(|(k, _)| *k == key)?;
-    Some(value.clone().downcast().map_err(|_| AccessError))
+/// One more owner of a value, if it is there.
+fn find<T: 'static>(locals: &Locals, key: usize) -> Option<Rc<T>> {
+    let found = rt::local::<T>(locals, key);
+    // SAFETY: the value is in the list, where it has an owner.
+    (!found.is_null()).then(|| unsafe {
+        Rc::increment_strong_count(found);
+        Rc::from_raw(found)
+    })
 }
 
 impl<T: 'static> LocalKey<T> {
@@ -41,7 +46,7 @@ impl<T: 'static> LocalKey<T> {
             return self.get_outside(key);
         }
         if let Some(found) = rt::must(|rt| find(&rt.threads[rt.current].locals, key)) {
-            return found;
+            return Ok(found);
         }
         if rt::must(|rt| rt.threads[rt.current].finished || rt.threads[rt.current].ending.contains(&key)) {
             return Err(AccessError);
@@ -51,20 +56,20 @@ impl<T: 'static> LocalKey<T> {
             let locals = &mut rt.threads[rt.current].locals;
             locals.push((key, value));
             // The initializer may have asked for it: then there is another, which came first.
-            find(locals, key).unwrap_or(Err(AccessError))
+            find(locals, key).ok_or(AccessError)
         })
     }
 
     fn get_outside(&'static self, key: usize) -> Result<Rc<T>, AccessError> {
         let found = OUTSIDE.try_with(|locals| find(&locals.borrow(), key)).map_err(|_| AccessError)?;
         if let Some(found) = found {
-            return found;
+            return Ok(found);
         }
         let value = Rc::new((self.init)());
         let keep = |locals: &RefCell<Locals>| {
             let mut locals = locals.borrow_mut();
             locals.push((key, value));
-            find(&locals, key).unwrap_or(Err(AccessError))
+            find(&locals, key).ok_or(AccessError)
         };
         OUTSIDE.try_with(keep).unwrap_or(Err(AccessError))
     }

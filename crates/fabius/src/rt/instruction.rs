@@ -1,5 +1,6 @@
 //! Which memory an instruction of x86-64 reads and writes.
 
+use super::flow::Flow;
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
     UsedMemory,
@@ -20,10 +21,10 @@ pub(super) struct Place {
     pub access: Access,
     pub size: usize,
     /// Whether it is counted from the beginning of what belongs to the operating system thread.
-    local: bool,
-    base: Option<c_int>,
-    index: Option<c_int>,
-    scale: u64,
+    pub local: bool,
+    pub base: Option<c_int>,
+    pub index: Option<c_int>,
+    pub scale: u64,
     displacement: u64,
 }
 
@@ -59,28 +60,13 @@ pub(super) struct Known {
     pub repeats: bool,
     /// It accesses the first elements of the memory alone, as many as a mask register has bits.
     pub masked: Option<Masked>,
-    /// It only copies words between registers and memory.
-    copies: bool,
-    /// The registers that it reads, as bits; and those of them that make addresses of memory.
-    reads: u32,
-    addresses: u32,
     places: [Option<Place>; 3],
+    /// The address that it computes, of memory that it does not access.
+    pub leads: Option<Place>,
+    pub flow: Flow,
 }
 
 impl Known {
-    /// Whether it only copies words that lie at multiples of their size. What is copied to elsewhere may be looked at in
-    /// parts of which no word consists.
-    pub fn only_copies(&self, registers: &[libc::greg_t], local: u64) -> bool {
-        self.copies && self.places().all(|place| place.address(registers, local).is_multiple_of(8))
-    }
-
-    /// The words in registers that it does not only copy, or also those that it copies.
-    pub fn used(&self, registers: &[libc::greg_t], copies: bool) -> impl Iterator<Item = u64> + use<> {
-        let uses = if copies { self.addresses } else { self.reads };
-        let words: [u64; 17] = std::array::from_fn(|number| registers[number] as u64);
-        words.into_iter().enumerate().filter(move |(number, _)| uses >> number & 1 != 0).map(|(_, word)| word)
-    }
-
     pub fn places(&self) -> impl Iterator<Item = &Place> {
         self.places.iter().flatten()
     }
@@ -108,10 +94,9 @@ impl Instructions {
             is_call: false,
             repeats: false,
             masked: None,
-            copies: false,
-            reads: 0,
-            addresses: 0,
             places: [None; 3],
+            leads: None,
+            flow: Flow::NONE,
         };
         let known = vec![nothing; KNOWN].into_boxed_slice();
         let mut this = Instructions { known, masks: place_of_masks(), factory: InstructionInfoFactory::new() };
@@ -165,19 +150,16 @@ impl Instructions {
             }
         }
         let repeats = instruction.has_rep_prefix() || instruction.has_repne_prefix();
-        let (is_more, copies) = (is_more(&instruction), copies(&instruction));
+        let is_more = is_more(&instruction);
         let masked = masked(&instruction);
         let tells_time = matches!(instruction.mnemonic(), Mnemonic::Rdtsc | Mnemonic::Rdtscp);
         let is_call = instruction.mnemonic() == Mnemonic::Syscall;
-        let (reads, addresses, places) = (0, 0, [None; 3]);
-        let mut known =
-            Known { address, is_more, tells_time, is_call, repeats, masked, copies, reads, addresses, places };
         let info = self.factory.info(&instruction);
+        let flow = Flow::of(&instruction, info, number);
         let used = info.used_memory();
-        let bit = |register: Register| number(register.full_register()).map_or(0, |number| 1 << number);
-        let read = info.used_registers().iter().filter(|r| r.access() != OpAccess::Write);
-        known.reads = read.fold(0, |bits, r| bits | bit(r.register()));
-        known.addresses = used.iter().fold(0, |bits, memory| bits | bit(memory.base()) | bit(memory.index()));
+        let leads = (instruction.mnemonic() == Mnemonic::Lea).then(|| lead(&instruction));
+        let places = [None; 3];
+        let mut known = Known { address, is_more, tells_time, is_call, repeats, masked, places, leads, flow };
         known.is_more |= used.len() > known.places.len();
         for (place, used) in known.places.iter_mut().zip(used) {
             match described(used, &instruction) {
@@ -211,15 +193,17 @@ fn masked(instruction: &Instruction) -> Option<Masked> {
     (copies && register != Register::None).then_some(Masked { register: register.number(), element })
 }
 
-/// Whether it copies whole words and does nothing else with them.
-fn copies(instruction: &Instruction) -> bool {
-    let is_word = |i: u32| match instruction.op_kind(i) {
-        OpKind::Register => instruction.op_register(i).is_gpr64(),
-        OpKind::Memory => instruction.memory_size().size() == 8,
-        _ => false,
-    };
-    let moves = matches!(instruction.mnemonic(), Mnemonic::Mov | Mnemonic::Push | Mnemonic::Pop);
-    moves && (0..instruction.op_count()).all(is_word)
+/// The address that `lea` computes.
+fn lead(instruction: &Instruction) -> Place {
+    Place {
+        access: Access::Read,
+        size: 0,
+        local: false,
+        base: number(instruction.memory_base()),
+        index: number(instruction.memory_index()),
+        scale: instruction.memory_index_scale().into(),
+        displacement: instruction.memory_displacement64(),
+    }
 }
 
 fn is_more(instruction: &Instruction) -> bool {

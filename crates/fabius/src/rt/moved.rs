@@ -1,54 +1,122 @@
-//! Whether words of a round may be other addresses than those that were tried out.
+//! Where the words of a round may be other addresses than those that were tried out.
 //!
-//! A round does the same with other addresses as long as it cannot tell them apart: it may compare them with each other,
-//! with what it makes of them, and with places that do not move; and look at their lowest bits.
+//! A round does the same with other addresses as long as it cannot tell them apart. A trial says what the round does with each word
+//! that it finds, its *origins* (`trial/origins.rs`): through which it reaches memory, with which it does more than that, and which it
+//! compares. Here is what must hold of other addresses, and which memory is reached through them.
 
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Words that lie so close together may be addresses of the same memory, which moves as a whole.
-const CLOSE: usize = 4096;
+/// An origin, by number; [`NONE`] of what does not depend on addresses.
+pub(super) type Origin = u16;
+
+pub(super) const NONE: Origin = 0;
+/// The registers that a call preserves have numbers from here on.
+pub(super) const REGISTERS: Origin = 1;
+/// The places of local values.
+pub(super) const LOCALS: Origin = 7;
+/// What is read.
+pub(super) const READS: Origin = 32;
+
+/// What was done with an origin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Done {
+    /// Memory was reached through it.
+    pub reached: bool,
+    /// More than to copy it.
+    pub used: bool,
+    /// Something of which another address makes another thing.
+    pub fixed: bool,
+}
+
+/// Two origins that cannot be any other addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pair {
+    pub origins: [Origin; 2],
+    /// How far what was made of the first one is behind what was made of the second, if they were only compared: whether
+    /// that is 0 must be the same. `None` if they must keep their distance.
+    pub compared: Option<u64>,
+}
+
+/// What a trial has done with its origins.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Origins {
+    pub done: Vec<Done>,
+    pub pairs: Vec<Pair>,
+    /// It is not known of all of them: nothing may be another address.
+    pub lost: bool,
+}
 
 /// What is allocated lies at a multiple of this. Programs keep marks in the bits below.
-const ALIGNED: usize = 16;
+pub(super) const ALIGNED: u64 = 16;
 
-/// The words of a round, as they were and as they are.
-#[derive(Debug, Default)]
-pub(super) struct Moved(Vec<(usize, usize)>);
+/// No memory lies below.
+pub(super) const LOWEST: u64 = 4096;
+/// What lies elsewhere in other executions is not below this, and not above.
+pub(super) const LOWEST_ADDRESS: u64 = 1 << 32;
+const END: u64 = 1 << 47;
+
+/// Whose word it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// The code of the round knows it.
+    Rounds,
+    /// This crate's: which one it is makes no difference.
+    Ours,
+}
+
+/// The words of a round, as they were and as they are, by their origins.
+#[derive(Debug)]
+pub(super) struct Moved(Vec<(u64, u64, Whose)>);
+
+/// A piece of memory: where it was, where it is, its size, and whether the round writes there.
+pub(super) type Piece = (usize, usize, usize, bool);
 
 impl Moved {
-    pub fn add(&mut self, was: u64, is: u64) {
-        let pair = (was as usize, is as usize);
-        if !self.0.contains(&pair) {
-            self.0.push(pair);
-        }
+    pub fn new(origins: usize) -> Moved {
+        Moved(vec![(0, 0, Whose::Ours); origins])
     }
 
-    /// Where memory is that may have been reached through these, at most so far behind one of them.
-    pub fn places(&self, address: usize, reach: usize) -> Vec<usize> {
-        let through = self.0.iter().filter(|(was, _)| address.wrapping_sub(*was) < reach);
-        let mut places: Vec<usize> = through.map(|(was, is)| is.wrapping_add(address.wrapping_sub(*was))).collect();
-        if places.is_empty() {
-            places.push(address);
-        }
-        places
+    pub fn add(&mut self, origin: Origin, was: u64, is: u64, whose: Whose) {
+        self.0[origin as usize] = (was, is, whose);
     }
 
-    /// Whether the round, on this stack, cannot tell.
-    pub fn cannot_be_told(&self, stack: &Range<usize>) -> bool {
-        let moved = |(was, is): &&(usize, usize)| was != is;
-        self.0.iter().filter(moved).all(|&(was, is)| {
-            let by = is.wrapping_sub(was);
-            let is_close = |a: usize, b: usize| a.abs_diff(b) < CLOSE;
-            let fits = |&(a, b): &(usize, usize)| b.wrapping_sub(a) == by || !is_close(a, was) && !is_close(b, is);
-            by.is_multiple_of(ALIGNED) && !stays(was, stack) && !stays(is, stack) && self.0.iter().all(fits)
-        })
+    /// How far a word has moved.
+    fn by(&self, origin: Origin) -> u64 {
+        let (was, is, _) = self.0[origin as usize];
+        is.wrapping_sub(was)
+    }
+
+    /// Where memory is that was reached through a word.
+    pub fn place(&self, address: usize, through: Origin) -> usize {
+        address.wrapping_add(self.by(through) as usize)
+    }
+
+    /// Whether the round, on this stack, cannot tell, with these pieces of memory.
+    pub fn cannot_be_told(&self, stack: &Range<usize>, pairs: &[Pair], pieces: &[Piece]) -> bool {
+        let no_address = |word: u64| !(LOWEST_ADDRESS..END).contains(&word);
+        let stays = |word: u64| no_address(word) || stack.contains(&(word as usize)) || is_static(word as usize);
+        let mut moved = self.0.iter().filter(|(was, is, whose)| was != is && *whose == Whose::Rounds);
+        let fits = |pair: &Pair| {
+            let [a, b] = pair.origins;
+            let by = self.by(a).wrapping_sub(self.by(b));
+            match pair.compared {
+                None => by == 0,
+                Some(distance) => (distance == 0) == (distance.wrapping_add(by) == 0),
+            }
+        };
+        moved.all(|&(was, is, _)| is.wrapping_sub(was).is_multiple_of(ALIGNED) && !stays(was) && !stays(is))
+            && pairs.iter().all(fits)
+            && pieces.iter().filter(|piece| piece.3).all(|a| pieces.iter().all(|b| overlap_as_before(a, b)))
     }
 }
 
-/// Whether it is an address in the program itself, or on the stack: the code of the round knows such by heart.
-fn stays(address: usize, stack: &Range<usize>) -> bool {
-    stack.contains(&address) || is_static(address)
+/// Whether two pieces of memory have the same bytes in common as before.
+fn overlap_as_before(a: &Piece, b: &Piece) -> bool {
+    let overlap = |a: usize, b: usize, (of_a, of_b): (usize, usize)| a < b + of_b && b < a + of_a;
+    let sizes = (a.2, b.2);
+    let (was, is) = (overlap(a.0, b.0, sizes), overlap(a.1, b.1, sizes));
+    was == is && (!was || a.1.wrapping_sub(a.0) == b.1.wrapping_sub(b.0))
 }
 
 /// Whether it is an address in the program itself.

@@ -1,5 +1,6 @@
 //! Where nothing can be tried out: see `trial.rs`.
 
+use super::moved::{Origin, Origins};
 use std::ops::Range;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub(super) struct Read {
     pub address: usize,
     pub size: usize,
     pub value: [u8; 64],
+    pub through: Origin,
+    pub is_ours: bool,
     pub rewritten: bool,
 }
 
@@ -25,11 +28,12 @@ pub(super) struct Trial {
 pub(super) struct Outcome {
     pub end: End,
     pub reads: Vec<Read>,
-    pub accessed: Vec<usize>,
-    pub used: Vec<u64>,
+    pub origins: Origins,
+    pub registers: [u64; 6],
     pub numbers: Vec<u64>,
     pub unusual: Vec<u64>,
     pub found: Vec<(usize, u64)>,
+    pub locals: Vec<(usize, usize)>,
     pub borrows: bool,
     pub instructions: u32,
 }
@@ -40,6 +44,8 @@ impl Trial {
     pub fn operation(&mut self, _: u64, _: Option<(usize, u64)>) {}
 
     pub fn finds(&mut self, _: u64) {}
+
+    pub fn finds_local(&mut self, _: usize, _: usize) {}
 }
 
 pub(super) fn work(_: Range<usize>, _: usize) -> bool {
@@ -65,6 +71,10 @@ pub(super) fn aside<R>(what: impl FnOnce() -> R) -> R {
     what()
 }
 
+pub(super) fn goes_on_with_local(address: usize) -> usize {
+    address
+}
+
 pub(super) fn ends(end: End) -> ! {
     unreachable!("{end:?} of a trial that never began")
 }
@@ -72,7 +82,8 @@ pub(super) fn ends(end: End) -> ! {
 /// # Safety
 /// None is needed.
 pub(super) unsafe fn begins(_: Range<usize>, _: usize, _: impl FnOnce(&mut Trial)) -> Option<Outcome> {
-    let (reads, accessed, used) = (Vec::new(), Vec::new(), Vec::new());
-    let (numbers, unusual, found) = (Vec::new(), Vec::new(), Vec::new());
-    Some(Outcome { end: End::Other, reads, accessed, used, numbers, unusual, found, borrows: false, instructions: 0 })
+    let (reads, origins, registers) = (Vec::new(), Origins::default(), [0; 6]);
+    let (numbers, unusual, found, locals) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (end, borrows, instructions) = (End::Other, false, 0);
+    Some(Outcome { end, reads, origins, registers, numbers, unusual, found, locals, borrows, instructions })
 }

@@ -8,7 +8,7 @@
 //! run again at all. So a word through which the trial has reached memory may be another address, and what was reached
 //! through it is then looked for there.
 
-use super::moved::Moved;
+use super::moved::{Done, LOCALS, Moved, NONE, Origin, Pair, READS, REGISTERS, Whose};
 use super::trial::{End, Outcome, Read, probe};
 use std::collections::HashMap;
 use std::panic::Location;
@@ -23,9 +23,6 @@ const OF_A_PLACE: usize = 64;
 /// Rounds of a thread that are not tried out because others like them have changed something.
 const FEW: u32 = 3;
 
-/// How far behind an address what is reached through it may lie.
-const REACH: usize = 4096;
-
 /// Where a round begins.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
@@ -39,8 +36,20 @@ pub(super) struct Start {
     pub registers: [u64; 6],
 }
 
-/// The state of a variable, and the address that it holds, if it holds one.
-pub(super) type State = (u64, Option<usize>);
+/// What a round goes by beside memory, as it is now.
+pub(super) trait Now {
+    /// The number of the execution.
+    fn execution(&self) -> u64;
+
+    /// The state of a variable.
+    fn state(&self, variable: usize) -> u64;
+
+    /// Where the local value of the thread that has this key is, 0 if nowhere.
+    fn local(&self, key: usize) -> usize;
+
+    /// Whether an address lies on the stack of another thread.
+    fn is_elsewhere(&self, address: usize) -> bool;
+}
 
 /// What a round reads.
 #[derive(Debug)]
@@ -53,9 +62,12 @@ struct Input {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Is {
+    /// It does not matter: it is only copied.
+    Copied,
+    /// It must be the same.
     Value,
-    /// Memory was reached through it.
-    Address,
+    /// It may be another address.
+    Word,
     /// The number of the execution, which tells who has claimed an object.
     Execution,
 }
@@ -66,14 +78,13 @@ pub(super) struct Proof {
     start: Start,
     /// Whether it changes nothing but the thread's stack and variables that are known.
     changes_nothing: bool,
-    /// Addresses through which memory was reached that were in registers at the beginning.
-    bases: [bool; 6],
-    /// Those that the round has done more with than to copy them.
-    used: [bool; 6],
+    registers: [Is; 6],
     inputs: Vec<Input>,
-    /// The variables that it finds, with their states; and the addresses that some of them hold.
+    pairs: Vec<Pair>,
+    /// The variables that it finds, with their states.
     found: Vec<(usize, u64)>,
-    addresses: Vec<(usize, usize)>,
+    /// The keys of the thread's local values that it looks up, and where they are.
+    locals: Vec<(usize, usize)>,
     /// What the thread has done after each operation.
     pub numbers: Vec<u64>,
     /// What each operation has found if that is not the newest, as a number, or 0.
@@ -83,77 +94,115 @@ pub(super) struct Proof {
 }
 
 impl Proof {
-    pub fn new(
-        start: Start,
-        outcome: Outcome,
-        execution: u64,
-        state: impl Fn(usize) -> State,
-        elsewhere: impl Fn(usize) -> bool,
-    ) -> Proof {
-        let Outcome { end, mut reads, accessed, used, numbers, unusual, found, borrows, .. } = outcome;
-        // What is only copied does not matter; nor what this crate has on the stack.
+    pub fn new(start: Start, outcome: Outcome, now: &impl Now) -> Proof {
+        let Outcome { end, reads, origins, registers, numbers, unusual, found, locals, borrows, .. } = outcome;
+        let mut done = origins.done;
+        // What this crate has on the stack is the registers that the round began with, and its own.
         let is_own = |r: &Read| (start.stack..start.frame).contains(&r.address);
-        reads.retain(|r| !is_own(r) && r.word().is_none_or(|word| used.contains(&word)));
-        let is_base = |word: u64| accessed.iter().any(|a| a.wrapping_sub(word as usize) < REACH);
-        let input = |read: Read| {
-            let is = match read.word() {
-                Some(word) if word == execution => Is::Execution,
-                Some(word) if is_base(word) => Is::Address,
-                _ => Is::Value,
-            };
-            Input { read, is, elsewhere: elsewhere(read.address) }
+        let register =
+            |word: u64| start.registers.iter().position(|known| *known == word).map(|n| REGISTERS + n as Origin);
+        let stands_for = |origin: Origin| match origin {
+            LOCALS..READS | NONE => origin,
+            REGISTERS..LOCALS => register(registers[usize::from(origin - REGISTERS)]).unwrap_or(NONE),
+            READS.. => match &reads[usize::from(origin - READS)] {
+                read if is_own(read) => read.word().and_then(register).unwrap_or(NONE),
+                _ => origin,
+            },
         };
-        let bases = start.registers.map(is_base);
-        let used = start.registers.map(|word| used.contains(&word));
-        let inputs = reads.into_iter().map(input).collect();
+        for origin in (0..done.len() as Origin).filter(|origin| stands_for(*origin) != *origin) {
+            let what = std::mem::take(&mut done[usize::from(origin)]);
+            let of = &mut done[usize::from(stands_for(origin))];
+            (of.reached, of.used, of.fixed) = (of.reached | what.reached, of.used | what.used, of.fixed | what.fixed);
+        }
+        let pairs = origins.pairs.iter().map(|pair| Pair { origins: pair.origins.map(stands_for), ..*pair });
+        let mut pairs: Vec<Pair> = pairs.filter(|pair| pair.origins[0] != pair.origins[1]).collect();
+        // Registers with the same word are not told apart.
+        for (n, word) in start.registers.into_iter().enumerate() {
+            let first = register(word).unwrap_or(NONE);
+            pairs.push(Pair { origins: [first, REGISTERS + n as Origin], compared: None });
+        }
+        let is = |origin: Origin| match done[usize::from(origin)] {
+            Done { used: false, .. } => Is::Copied,
+            Done { fixed: false, .. } if !origins.lost => Is::Word,
+            _ => Is::Value,
+        };
+        // Through these the round comes to what is not this crate's.
+        let mut leads = vec![false; done.len()];
+        for (n, read) in reads.iter().enumerate().rev() {
+            if !read.is_ours && !is_own(read) || leads[usize::from(READS) + n] {
+                leads[usize::from(read.through)] = true;
+            }
+        }
+        let input = |(origin, read): (Origin, Read)| {
+            let is = match read.word() {
+                _ if is_own(&read) => Is::Copied,
+                // What this crate keeps is said by the states of variables.
+                _ if read.is_ours => {
+                    if leads[usize::from(origin)] {
+                        Is::Word
+                    } else {
+                        Is::Copied
+                    }
+                }
+                None => Is::Value,
+                Some(word) if is(origin) != Is::Copied && word == now.execution() => Is::Execution,
+                Some(_) => is(origin),
+            };
+            let through = stands_for(read.through);
+            Input { read: Read { through, ..read }, is, elsewhere: now.is_elsewhere(read.address) }
+        };
+        let registers = std::array::from_fn(|n| is(REGISTERS + n as Origin));
+        let inputs = (READS..).zip(reads.iter().copied()).map(input).collect();
         let changes_nothing = end == End::Round;
-        let addresses = found.iter().filter_map(|(variable, _)| Some((*variable, state(*variable).1?))).collect();
-        Proof { start, changes_nothing, bases, used, inputs, found, addresses, numbers, unusual, borrows }
+        Proof { start, changes_nothing, registers, inputs, pairs, found, locals, numbers, unusual, borrows }
     }
 
     /// Whether all that the round reads is as it was; if so, what that is.
-    fn holds(&self, start: &Start, execution: u64, state: impl Fn(usize) -> State) -> Option<Inputs> {
-        let mut words = Moved::default();
-        for (variable, was) in &self.addresses {
-            let is = state(*variable).1?;
-            if (*was, is) != (0, 0) {
-                words.add(*was as u64, is as u64);
+    fn holds(&self, start: &Start, now: &impl Now) -> Option<Inputs> {
+        let mut words = Moved::new(usize::from(READS) + self.inputs.len());
+        for (origin, (key, was)) in (LOCALS..).zip(&self.locals) {
+            let is = now.local(*key);
+            if (*was == 0) != (is == 0) {
+                return None;
             }
+            words.add(origin, *was as u64, is as u64, Whose::Rounds);
         }
-        for (number, (was, is)) in self.start.registers.into_iter().zip(start.registers).enumerate() {
-            match (self.used[number], self.bases[number]) {
-                (true, false) if was != is => return None,
-                (true, _) => words.add(was, is),
+        for (n, (was, is)) in self.start.registers.into_iter().zip(start.registers).enumerate() {
+            match self.registers[n] {
+                Is::Copied => {}
+                Is::Word => words.add(REGISTERS + n as Origin, was, is, Whose::Rounds),
+                _ if was != is => return None,
                 _ => {}
             }
         }
         let mut inputs = Inputs { reads: Vec::with_capacity(self.inputs.len()), elsewhere: false };
-        for Input { read, is, elsewhere: of_others } in &self.inputs {
-            let mut found: Option<Read> = None;
-            // It may have been reached through any of these.
-            for address in words.places(read.address, REACH) {
-                let there = probe(address, read.size)?;
-                let as_before = match is {
-                    Is::Value => there.value == read.value,
-                    Is::Execution => there.word() == Some(execution),
-                    Is::Address => found.is_none_or(|found| found.value == there.value),
-                };
-                if !as_before {
-                    return None;
-                }
+        let mut pieces = Vec::new();
+        for (origin, Input { read, is, elsewhere }) in (READS..).zip(&self.inputs) {
+            if *is == Is::Copied {
+                continue;
+            }
+            let address = words.place(read.address, read.through);
+            let there = probe(address, read.size)?;
+            let as_before = match is {
+                Is::Value => there.value == read.value,
+                Is::Execution => there.word() == Some(now.execution()),
+                Is::Word | Is::Copied => true,
+            };
+            if !as_before {
+                return None;
+            }
+            if let (Is::Word, Some(was), Some(is)) = (is, read.word(), there.word()) {
+                words.add(origin, was, is, if read.is_ours { Whose::Ours } else { Whose::Rounds });
+            }
+            if !read.is_ours {
+                pieces.push((read.address, address, read.size, read.rewritten));
                 if !read.rewritten {
                     inputs.reads.push(there);
                 }
-                inputs.elsewhere |= of_others;
-                found = Some(there);
-            }
-            if let (Is::Address | Is::Value, Some(was), Some(is)) =
-                (is, read.word(), found.and_then(|found| found.word()))
-            {
-                words.add(was, is);
+                inputs.elsewhere |= elsewhere;
             }
         }
-        words.cannot_be_told(&(start.stack..start.top)).then_some(inputs)
+        words.cannot_be_told(&(start.stack..start.top), &self.pairs, &pieces).then_some(inputs)
     }
 }
 
@@ -220,14 +269,7 @@ impl Loops {
     }
 
     /// The round that begins there, where variables have these states, after so many that have changed something.
-    pub(super) fn round(
-        &self,
-        at: &'static Location<'static>,
-        start: &Start,
-        execution: u64,
-        before: u32,
-        state: impl Fn(usize) -> State,
-    ) -> Round {
+    pub(super) fn round(&self, at: &'static Location<'static>, start: &Start, before: u32, now: &impl Now) -> Round {
         self.with(at, |line| {
             let Some(line) = line else { return Round::NoLoop };
             if line.tells_time {
@@ -237,8 +279,8 @@ impl Loops {
                 return Round::Changes;
             }
             let Some(proofs) = line.proofs.get_mut(&start.place) else { return Round::Unknown };
-            let finds = |proof: &Proof| proof.found.iter().all(|(variable, was)| state(*variable).0 == *was);
-            let holds = |proof: &Arc<Proof>| if finds(proof) { proof.holds(start, execution, &state) } else { None };
+            let finds = |proof: &Proof| proof.found.iter().all(|(variable, was)| now.state(*variable) == *was);
+            let holds = |proof: &Arc<Proof>| if finds(proof) { proof.holds(start, now) } else { None };
             let Some((number, inputs)) = (0..proofs.len()).find_map(|n| Some((n, holds(&proofs[n])?))) else {
                 // A round that found the same and changed something tells enough: most leave the loop. If this one does not,
                 // it is tried out later.
@@ -271,8 +313,10 @@ impl Loops {
                 before < INSTRUCTIONS && line.instructions >= INSTRUCTIONS
             })
         });
-        let reads = proof.inputs.iter().filter(|i| !i.read.rewritten).map(|i| i.read).collect();
-        let inputs = Inputs { reads, elsewhere: proof.inputs.iter().any(|i| i.elsewhere) };
+        let matters = |i: &&Input| i.is != Is::Copied && !i.read.is_ours;
+        let inputs = || proof.inputs.iter().filter(matters);
+        let reads = inputs().filter(|i| !i.read.rewritten).map(|i| i.read).collect();
+        let inputs = Inputs { reads, elsewhere: inputs().any(|i| i.elsewhere) };
         let round = if proof.changes_nothing { Round::ChangesNothing(proof, inputs) } else { Round::Changes };
         (round, is_last)
     }

@@ -34,7 +34,7 @@
 //! 8. A loop that reads the clock of the machine never repeats itself, and a trial may take longer than it waits. It is taken to
 //!    change nothing without one, so that a search comes to an end; the answer says that something was left out.
 
-use super::proofs::{Inputs, Proof, Round, State};
+use super::proofs::{Inputs, Proof, Round};
 use super::{Object, Op, Refine, trial};
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
@@ -274,11 +274,6 @@ impl States {
         self.holds_address.insert(variable, address);
         let marks = (address % 16) as u64;
         self.set_variable(variable, if address == 0 { mix(0, 8) } else { mix(mix(number, marks), 9) } | 1);
-    }
-
-    /// What a round finds that finds a variable.
-    pub fn seen(&self, variable: usize) -> State {
-        (self.variable(variable), self.holds_address.get(&variable).copied())
     }
 
     /// The value that a variable has now.

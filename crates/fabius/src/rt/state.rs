@@ -2,7 +2,7 @@
 
 use super::ahead::{Ahead, Waiting};
 use super::history::Word;
-use super::proofs::{Loops, Proof, Round, Start};
+use super::proofs::{Loops, Now, Proof, Round, Start};
 use super::repetition::mix;
 use super::trial::{self, End, Outcome, Trial};
 use super::{Edges, Failure, Here, LeftOut, Object, Op, RECENT, Recorder, Refine, Rt, Settings, States, Thread};
@@ -14,6 +14,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::panic::Location;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// How often a thread may give way in a row before the search looks at others.
@@ -251,10 +252,11 @@ impl Rt {
             self.begins_round(Round::Changes, None);
             return None;
         };
-        let how = mix(self.settings.refine.0.into(), self.now.as_nanos() as u64);
+        let how =
+            mix(self.settings.refine.0.into(), self.now.as_nanos() as u64) ^ std::ptr::from_ref(self).addr() as u64;
         let place = mix(top as u64, how);
         let start = Start { place, stack: self.stack().start, top, frame: here.frame, registers };
-        match self.loops.round(at, &start, self.epoch, self.threads[me].rounds, |variable| self.states.seen(variable)) {
+        match self.loops.round(at, &start, self.threads[me].rounds, self) {
             Round::Unknown if trial::work(self.stack(), top) => return Some(start),
             Round::NoLoop if !self.settings.record && self.states.repeats_nearly(me, self.now) => {
                 self.loops.add(at);
@@ -279,7 +281,7 @@ impl Rt {
         let number = |place, (atomic, word): &(usize, Word)| mix(mix(place, *atomic as u64), word.number());
         let start = Start { place: self.oldest.iter().fold(start.place, number), ..start };
         let rounds = self.threads[self.current].rounds;
-        match self.loops.round(at, &start, self.epoch, rounds, |variable| self.states.seen(variable)) {
+        match self.loops.round(at, &start, rounds, self) {
             Round::Unknown if trial::work(self.stack(), self.top()) => {
                 self.usual_round = Some(usual);
                 return Some(start);
@@ -315,22 +317,11 @@ impl Rt {
         self.alone = false;
         self.has_tried = true;
         self.settings = self.before_trial;
-        let me = self.current;
-        let others = |address: usize| {
-            let of = |(id, thread): (usize, &Thread)| {
-                id != me && thread.fiber.as_ref().is_some_and(|fiber| fiber.stack().contains(&address))
-            };
-            self.threads.iter().enumerate().any(of)
-        };
         let (round, is_news) = match outcome.end {
             End::Clock => (Round::TellsTime, self.loops.tells_time(at)),
             End::Round | End::Other => {
                 let instructions = outcome.instructions;
-                self.loops.learn(
-                    at,
-                    Proof::new(start, outcome, self.epoch, |variable| self.states.seen(variable), others),
-                    instructions,
-                )
+                self.loops.learn(at, Proof::new(start, outcome, self), instructions)
             }
         };
         if is_news {
@@ -499,6 +490,26 @@ impl Rt {
     /// Whether all threads have finished.
     pub fn is_over(&self) -> bool {
         self.threads.iter().all(|t| t.finished)
+    }
+}
+
+impl Now for Rt {
+    fn execution(&self) -> u64 {
+        self.epoch
+    }
+
+    fn state(&self, variable: usize) -> u64 {
+        self.states.variable(variable)
+    }
+
+    fn local(&self, key: usize) -> usize {
+        let locals = &self.threads[self.current].locals;
+        locals.iter().find(|(k, _)| *k == key).map_or(0, |(_, value)| Rc::as_ptr(value).addr())
+    }
+
+    fn is_elsewhere(&self, address: usize) -> bool {
+        let stacks = self.threads.iter().map(|thread| thread.fiber.as_ref().map(|fiber| fiber.stack()));
+        stacks.enumerate().any(|(id, stack)| id != self.current && stack.is_some_and(|stack| stack.contains(&address)))
     }
 }
 

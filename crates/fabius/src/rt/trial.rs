@@ -11,28 +11,35 @@
 //! Only on Linux on x86-64. Elsewhere, or where traps do not come, nothing can be tried out, and no repetition is seen.
 
 mod handler_stack;
+mod origins;
 mod probe;
 mod touched;
 
-use super::instruction::{Access, Instructions, Known, Place};
+use super::flow::Does;
+use super::instruction::{Access, Instructions, Known};
+use super::moved::{self, Origin};
 use libc::{c_int, c_void, greg_t, siginfo_t};
+use origins::{NO_LANES, Origins};
 pub(super) use probe::{has_probed, probe};
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::mem::{MaybeUninit, zeroed};
 use std::ops::Range;
 use std::ptr;
 use std::sync::OnceLock;
+use touched::Pieces;
 
 /// Instructions of one trial.
 const INSTRUCTIONS: u32 = 20_000;
 /// Operations of one trial.
 const OPERATIONS: usize = 64;
 /// Pieces of memory that a trial may read, and may write to.
-const READS: usize = 1000;
+const ALL_READS: usize = 4000;
 const WRITES: usize = 2000;
-/// Words that a trial may use.
-const USES: usize = 4000;
+/// Places of a table of what it reads.
+const INDEX: usize = 1 << 13;
 const RANGES: usize = 48;
+/// Local values of the thread that it may look up.
+const LOCALS: usize = 16;
 /// Words of the stack that are put back, at most.
 const WORDS: usize = 1 << 16;
 
@@ -53,6 +60,10 @@ pub(super) struct Read {
     pub address: usize,
     pub size: usize,
     pub value: [u8; 64],
+    /// Through which word.
+    pub through: Origin,
+    /// Whether it belongs to this crate.
+    pub is_ours: bool,
     /// Whether the round writes there itself.
     pub rewritten: bool,
 }
@@ -85,14 +96,12 @@ pub(super) struct Trial {
     /// Whether traps are off, because this crate does something.
     is_aside: bool,
     reads: Vec<Read>,
+    index: Box<[u16; INDEX]>,
     writes: Vec<Read>,
     /// What was where it has written to memory that must be as before in the end; and what was there then.
     borrowed: Vec<Read>,
     given_back: Vec<Read>,
-    /// Where it has read and written, but for its stack.
-    accessed: Vec<usize>,
-    /// Words with which it has done more than to copy them.
-    used: Vec<u64>,
+    origins: Origins,
     /// For each word of the stack that is put back, which bytes it has written.
     written: Vec<u8>,
     left: u32,
@@ -105,7 +114,10 @@ pub(super) struct Trial {
     numbers_used: usize,
     found: [(usize, u64); OPERATIONS],
     found_used: usize,
-    /// How many of them were points.
+    /// Keys of the thread's local values that it has looked up, and where they are.
+    locals: [(usize, usize); LOCALS],
+    locals_used: usize,
+    /// How many of the operations were points.
     pub points: u32,
 }
 
@@ -114,11 +126,13 @@ pub(super) struct Trial {
 pub(super) struct Outcome {
     pub end: End,
     pub reads: Vec<Read>,
-    pub accessed: Vec<usize>,
-    pub used: Vec<u64>,
+    pub origins: moved::Origins,
+    /// What was in the registers that a call preserves.
+    pub registers: [u64; 6],
     pub numbers: Vec<u64>,
     pub unusual: Vec<u64>,
     pub found: Vec<(usize, u64)>,
+    pub locals: Vec<(usize, usize)>,
     /// Whether it writes to memory that is as before in the end.
     pub borrows: bool,
     /// How many instructions it took.
@@ -191,6 +205,17 @@ extern "C" fn comes_to_what_is_known() {
     std::hint::black_box(());
 }
 
+/// The handler sees that a thread has come here with the place of a local value.
+#[inline(never)]
+extern "C" fn comes_to_a_local(address: usize) -> usize {
+    std::hint::black_box(address)
+}
+
+/// The round goes on with the place of a local value, which [`Trial::finds_local`] has been told.
+pub(super) fn goes_on_with_local(address: usize) -> usize {
+    if current().is_none_or(|trial| trial.is_aside) { address } else { comes_to_a_local(address) }
+}
+
 /// Does something for an operation that may be part of a trial, and then is not looked at. It writes to nothing but what
 /// was allowed, takes no memory and gives none back; what it returns fits into a register.
 pub(super) fn aside<R>(what: impl FnOnce() -> R) -> R {
@@ -233,12 +258,12 @@ impl Trial {
             kept: Vec::new(),
             kept_from: 0,
             is_aside: false,
-            reads: Vec::with_capacity(READS),
+            reads: Vec::with_capacity(ALL_READS),
+            index: Box::new([0; INDEX]),
             writes: Vec::with_capacity(WRITES),
             borrowed: Vec::with_capacity(WRITES),
             given_back: Vec::with_capacity(WRITES),
-            accessed: Vec::with_capacity(READS),
-            used: Vec::with_capacity(USES),
+            origins: Origins::new(),
             written: Vec::new(),
             left: 0,
             local: 0,
@@ -249,6 +274,8 @@ impl Trial {
             numbers_used: 0,
             found: [(0, 0); OPERATIONS],
             found_used: 0,
+            locals: [(0, 0); LOCALS],
+            locals_used: 0,
             points: 0,
         })
     }
@@ -271,6 +298,7 @@ impl Trial {
         self.kept.extend_from_slice(unsafe { std::slice::from_raw_parts(address as *const u8, size) });
     }
 
+    #[inline(always)]
     fn goes_on_with_traps(&mut self) {
         self.is_aside = false;
         // SAFETY: the trial is under way, so that its handler is installed.
@@ -293,6 +321,25 @@ impl Trial {
         }
     }
 
+    /// The local value of the thread that has this key is there: null if it has none.
+    pub fn finds_local(&mut self, key: usize, address: usize) {
+        if self.locals[..self.locals_used].contains(&(key, address)) {
+            return;
+        }
+        if self.locals_used == LOCALS {
+            ends(End::Other);
+        }
+        self.locals[self.locals_used] = (key, address);
+        self.locals_used += 1;
+    }
+
+    /// The round goes on with this place in the register of a first argument.
+    fn has_local(&mut self, address: usize) {
+        if let Some(number) = self.locals[..self.locals_used].iter().position(|(_, place)| *place == address) {
+            self.origins.is_local(libc::REG_RDI, number);
+        }
+    }
+
     /// What the last operation has found, see [`super::States::finds`].
     pub fn finds(&mut self, unusual: u64) {
         if let Some(last) = self.numbers_used.checked_sub(1) {
@@ -310,19 +357,12 @@ impl Trial {
             return false;
         }
         self.left -= 1;
-        let accesses = !known.repeats || registers[libc::REG_RCX as usize] != 0;
-        // Whether what is written to such memory is what was there before depends on what is written.
-        let borrows = |place: &Place| {
-            place.access != Access::Read && self.must_be_given_back(place.address(registers, self.local), place.size)
-        };
-        let borrows = accesses && known.places().any(borrows);
-        let copies = known.only_copies(registers, self.local) && !borrows;
-        for word in known.used(registers, copies) {
-            if !self.uses(word) {
-                return false;
-            }
+        if known.repeats && registers[libc::REG_RCX as usize] == 0 {
+            return true;
         }
-        for place in known.places().filter(|_| accesses) {
+        let how = if known.flow.does == Does::Other || known.masked.is_some() { Pieces::Whole } else { Pieces::Words };
+        let (mut read, mut write) = ((0, NO_LANES), None);
+        for place in known.places() {
             let address = place.address(registers, self.local);
             // SAFETY: as asked for.
             let size = known.masked.map_or(Some(place.size), |masked| unsafe { self.instructions.size(masked, saved) });
@@ -330,18 +370,23 @@ impl Trial {
             if size == 0 {
                 continue;
             }
-            // SAFETY: the instruction would access this memory as well.
-            let allowed = unsafe {
-                (place.access == Access::Write || self.reads_from(address, size))
-                    && (place.access == Access::Read || self.writes_to(address, size))
-            };
-            let copied = copies || place.access == Access::Write;
-            // SAFETY: as above.
-            let used = copied || unsafe { self.uses_memory(address, size) };
-            if !allowed || !used {
-                return false;
+            let through = self.origins.reaches(place, registers);
+            if place.access != Access::Write {
+                // SAFETY: the instruction would access this memory as well.
+                match unsafe { self.reads_from(address, size, through, how) } {
+                    Some(lanes) => read = (address, lanes),
+                    None => return false,
+                }
+            }
+            if place.access != Access::Read {
+                // SAFETY: as above.
+                if !unsafe { self.writes_to(address, size, through, how) } {
+                    return false;
+                }
+                write = Some((address, size));
             }
         }
+        self.origins.flows(&known, registers, read, write);
         true
     }
 
@@ -358,6 +403,7 @@ impl Trial {
     /// The handler runs, on a stack of its own, and the registers are those that it goes back to.
     unsafe fn is_over(&mut self, registers: &mut [greg_t], end: End) {
         self.end = end;
+        self.gives_back();
         // SAFETY: what was written to is there.
         self.given_back.extend(self.borrowed.iter().map(|w| unsafe { Read::now(w.address, w.size) }));
         let Start { rbx, rbp, r12, r13, r14, r15, rsp, words } = self.start;
@@ -402,19 +448,27 @@ impl Trial {
     }
 
     fn outcome(&self) -> Outcome {
-        // A variable may have been read before it was known to be one.
-        let reads = self.reads.iter().filter(|r| !self.is_allowed(r.address, r.size));
         let is_own = |r: &Read| self.is_on_the_stack(r.address, r.size);
         let is_rewritten = |r: &Read| self.own(r.address, r.size).any(|(word, bit)| self.written[word] & bit != 0);
         let is_borrowed = |r: &Read| (r.address..r.address + r.size).any(|byte| self.has_borrowed(byte));
-        let reads = reads.map(|r| Read { rewritten: is_own(r) && is_rewritten(r) || is_borrowed(r), ..*r }).collect();
+        let reads = self.reads.iter().map(|r| Read {
+            // A variable may have been read before it was known to be one.
+            is_ours: self.is_allowed(r.address, r.size),
+            rewritten: is_own(r) && is_rewritten(r) || is_borrowed(r),
+            ..*r
+        });
+        let reads: Vec<Read> = reads.collect();
+        let origins = self.origins.summary(reads.len());
+        let Start { rbx, rbp, r12, r13, r14, r15, .. } = self.start;
+        let registers = [rbx, rbp, r12, r13, r14, r15];
         let numbers = self.numbers[..self.numbers_used].to_vec();
         let unusual = self.unusual[..self.numbers_used].to_vec();
-        let (accessed, used) = (self.accessed.clone(), self.used.clone());
         let found = self.found[..self.found_used].to_vec();
+        let locals = self.locals[..self.locals_used].to_vec();
         let instructions = INSTRUCTIONS - self.left;
         let borrows = !self.borrowed.is_empty();
-        Outcome { end: self.end, reads, accessed, used, numbers, unusual, found, borrows, instructions }
+        let end = self.end;
+        Outcome { end, reads, origins, registers, numbers, unusual, found, locals, borrows, instructions }
     }
 }
 
@@ -435,9 +489,9 @@ pub(super) unsafe fn begins(stack: Range<usize>, top: usize, allow: impl FnOnce(
             this.writes.clear();
             this.borrowed.clear();
             this.given_back.clear();
-            this.accessed.clear();
-            this.used.clear();
-            (this.ranges_used, this.numbers_used, this.found_used) = (0, 0, 0);
+            this.index.fill(u16::MAX);
+            this.origins.begin();
+            (this.ranges_used, this.numbers_used, this.found_used, this.locals_used) = (0, 0, 0, 0);
             (this.left, this.points, this.end) = (INSTRUCTIONS, 0, End::Other);
             std::arch::asm!("mov {}, fs:[0]", out(reg) this.local, options(nostack, readonly));
             let words = (top - ptr::from_ref(&trial) as usize) / 8 + 512;
@@ -489,11 +543,16 @@ unsafe extern "C" fn on_trap(signal: c_int, _: *mut siginfo_t, context: *mut c_v
         };
         let machine = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext;
         let (registers, saved) = (&mut machine.gregs, machine.fpregs.cast::<u8>());
+        trial.origins.settle(registers);
+        if registers[libc::REG_RIP as usize] as usize == comes_to_a_local as *const () as usize {
+            trial.has_local(registers[libc::REG_RDI as usize] as usize);
+        }
         if registers[libc::REG_RIP as usize] as usize == comes_to_an_end as *const () as usize {
             let end = if registers[libc::REG_RDI as usize] == 1 { End::Round } else { End::Other };
             trial.is_over(registers, end);
         } else if registers[libc::REG_RIP as usize] as usize == comes_to_what_is_known as *const () as usize {
             trial.is_aside = true;
+            trial.origins.looks_away(registers);
             registers[libc::REG_EFL as usize] &= !TRAP;
         } else if !trial.goes_on(registers, saved) {
             let end = trial.ends_before(registers);
@@ -509,6 +568,8 @@ pub(super) fn work(stack: Range<usize>, top: usize) -> bool {
         // A debugger has use for traps itself.
         let traced = std::fs::read_to_string("/proc/self/status")
             .is_ok_and(|status| status.lines().any(|l| l.starts_with("TracerPid:") && !l.ends_with("\t0")));
+        // Makes the list that the handler looks at.
+        moved::is_static(0);
         // SAFETY: the handler does only what a handler may; it leaves the registers that are asked for, or goes back to
         // where the trial began.
         !traced

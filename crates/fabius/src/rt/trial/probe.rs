@@ -1,6 +1,7 @@
 //! Looks at memory, also where it may not be there any more: by a copy whose fault is caught.
 
 use super::Read;
+use crate::rt::moved::NONE;
 use libc::{c_void, greg_t};
 use std::ptr;
 
@@ -11,7 +12,7 @@ impl Read {
         let mut value = [0; 64];
         // SAFETY: as asked for; a size is at most 64.
         unsafe { ptr::copy_nonoverlapping(address as *const u8, value.as_mut_ptr(), size) };
-        Read { address, size, value, rewritten: false }
+        Read { address, size, value, through: NONE, is_ours: false, rewritten: false }
     }
 }
 
@@ -48,6 +49,8 @@ pub(in crate::rt) fn probe(address: usize, size: usize) -> Option<Read> {
         address,
         size,
         value,
+        through: NONE,
+        is_ours: false,
         rewritten: false,
     })
 }

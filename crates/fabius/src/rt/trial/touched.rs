@@ -1,7 +1,9 @@
 //! Memory that a trial reads, writes and uses, as its handler sees it before each instruction. What is not on its stack and not
 //! this crate's is borrowed: it must be as before in the end.
 
-use super::{READS, Read, Trial, USES, WRITES};
+use super::origins::{Lanes, NO_LANES, Of};
+use super::{ALL_READS, INDEX, Read, Trial, WRITES};
+use crate::rt::moved::{NONE, Origin, READS, is_static};
 use std::ptr;
 
 impl Trial {
@@ -14,23 +16,6 @@ impl Trial {
         address >= self.stack.start && address + size <= self.stack.end
     }
 
-    /// The same for all words that some of this memory belongs to.
-    pub(super) unsafe fn uses_memory(&mut self, address: usize, size: usize) -> bool {
-        let words = (address & !7..address + size).step_by(8);
-        let first = (size == 8).then_some(address);
-        // SAFETY: the caller sees to it that the memory is there, and so is the whole of each aligned word.
-        words.chain(first).all(|at| self.uses(unsafe { (at as *const u64).read_unaligned() }))
-    }
-
-    /// Writes down that a word is not only copied. Says whether there is room for it.
-    pub(super) fn uses(&mut self, word: u64) -> bool {
-        self.used.contains(&word)
-            || self.used.len() < USES && {
-                self.used.push(word);
-                true
-            }
-    }
-
     /// The bytes of the stack that were there when the trial began, as words and bits.
     pub(super) fn own(&self, address: usize, size: usize) -> impl Iterator<Item = (usize, u8)> + use<> {
         let from = self.start.rsp as usize;
@@ -40,34 +25,92 @@ impl Trial {
         })
     }
 
-    /// Writes down that there was an access. Says whether there is room for it.
-    fn accesses(&mut self, address: usize) -> bool {
-        self.accessed.contains(&address)
-            || self.accessed.len() < READS && {
-                self.accessed.push(address);
-                true
+    /// Writes down what is read through a word, and says on what it depends, word by word if it is copied so. `None` if there is no
+    /// room for it.
+    pub(super) unsafe fn reads_from(
+        &mut self,
+        address: usize,
+        size: usize,
+        through: Origin,
+        how: Pieces,
+    ) -> Option<Lanes> {
+        let mut lanes = NO_LANES;
+        if how == Pieces::Words && address.is_multiple_of(8) && size.is_multiple_of(8) {
+            for (lane, at) in (address..address + size).step_by(8).enumerate() {
+                // SAFETY: as the caller says.
+                lanes[lane] = unsafe { self.reads_piece(at, 8, through)? };
             }
+            return Some(lanes);
+        }
+        let written = self.origins.of_memory(address & !7).unwrap_or(Of::NOTHING).part(address % 8, size);
+        // SAFETY: as above.
+        let found = unsafe { self.reads_piece(address, size, through)? };
+        if how == Pieces::Words && address % 8 + size <= 8 {
+            if found.bytes != 0 && written.bytes != 0 && found.origin != written.origin {
+                self.origins.fix(written.origin);
+            }
+            lanes[0] = if found.bytes == 0 { written } else { found };
+            return Some(lanes);
+        }
+        self.origins.looks_into(address, size);
+        self.origins.fix(found.origin);
+        Some(lanes)
     }
 
-    /// Writes down what is read. Says whether there is room for it.
-    pub(super) unsafe fn reads_from(&mut self, address: usize, size: usize) -> bool {
+    unsafe fn reads_piece(&mut self, address: usize, size: usize, through: Origin) -> Option<Of> {
+        let is_word = size == 8 && address.is_multiple_of(8);
+        let written = if is_word { self.origins.of_memory(address) } else { None };
         if self.is_on_the_stack(address, size) {
-            if self.own(address, size).all(|(word, bit)| self.written[word] & bit != 0) {
-                return true;
+            // The stack does not move.
+            self.origins.fix(through);
+            let is_written = |&(word, bit): &(usize, u8)| self.written[word] & bit != 0;
+            let all = self.own(address, size).all(|at| is_written(&at));
+            let some = self.own(address, size).any(|at| is_written(&at));
+            if all {
+                return Some(written.unwrap_or(Of::NOTHING));
             }
-        } else if !self.accesses(address) {
-            return false;
-        } else if self.is_allowed(address, size) {
-            return true;
+            // SAFETY: as the caller says.
+            let of = Of::whole(unsafe { self.was_there(address, size, NONE)? });
+            return Some(if some { Of { is_whole: false, ..of } } else { of });
         }
-        let mine = (address..address + size).filter(|byte| self.has_borrowed(*byte)).count();
-        if mine == 0 {
-            // SAFETY: the caller sees to it that the memory is there.
-            return unsafe { self.was_there(address, size) };
+        if self.is_allowed(address, size) {
+            return match written {
+                Some(of) => Some(of),
+                // SAFETY: as above.
+                None if is_word => unsafe { self.was_there(address, size, through) }.map(Of::whole),
+                None => Some(Of::NOTHING),
+            };
         }
-        // SAFETY: as above.
-        mine == size
-            || (address..address + size).all(|byte| self.has_borrowed(byte) || unsafe { self.was_there(byte, 1) })
+        if through == NONE && !is_static(address) && !self.is_local(address) {
+            self.origins.lose();
+        }
+        let borrowed = (address..address + size).filter(|byte| self.has_borrowed(*byte)).count();
+        if borrowed == 0 {
+            // SAFETY: as above.
+            return unsafe { self.was_there(address, size, through) }.map(Of::whole);
+        }
+        for number in 0..self.borrowed.len() {
+            let Read { address: from, size: length, through: other, .. } = self.borrowed[number];
+            if from < address + size && address < from + length {
+                self.origins.join(through, other);
+            }
+        }
+        if borrowed == size {
+            return Some(written.unwrap_or(Of::NOTHING));
+        }
+        for byte in address..address + size {
+            if !self.has_borrowed(byte) {
+                // SAFETY: as above.
+                let origin = unsafe { self.was_there(byte, 1, through)? };
+                self.origins.fix(origin);
+            }
+        }
+        Some(Of::NOTHING)
+    }
+
+    /// Whether it belongs to the operating system thread.
+    fn is_local(&self, address: usize) -> bool {
+        (self.local as usize).abs_diff(address) < LOCAL
     }
 
     /// Whether the round has written to this byte, which must be as before in the end.
@@ -75,26 +118,38 @@ impl Trial {
         self.borrowed.iter().any(|w| (w.address..w.address + w.size).contains(&byte))
     }
 
-    /// Writes down what was there at the beginning. Says whether there is room for it.
-    unsafe fn was_there(&mut self, address: usize, size: usize) -> bool {
-        self.reads.iter().any(|r| r.address == address && r.size == size)
-            || self.reads.len() < READS && {
-                // SAFETY: the caller sees to it that the memory is there.
-                self.reads.push(unsafe { Read::now(address, size) });
-                true
-            }
+    /// Writes down what was there at the beginning. `None` if there is no room for it.
+    unsafe fn was_there(&mut self, address: usize, size: usize, through: Origin) -> Option<Origin> {
+        let number = self.number_of(address, size, through)?;
+        if number == self.reads.len() {
+            // SAFETY: the caller sees to it that the memory is there.
+            self.reads.push(Read { through, ..unsafe { Read::now(address, size) } });
+        }
+        Some(READS + number as Origin)
     }
 
-    /// Whether a write there is one to memory that must be as before in the end.
-    pub(super) fn must_be_given_back(&self, address: usize, size: usize) -> bool {
-        let mine = ptr::from_ref(self) as usize;
-        let is_mine = address >= mine && address + size <= mine + size_of::<Trial>();
-        !is_mine && !self.is_on_the_stack(address, size) && !self.is_allowed(address, size)
+    /// The number of a read, which is that of the next one if it is new.
+    fn number_of(&mut self, address: usize, size: usize, through: Origin) -> Option<usize> {
+        let mut at = (address ^ address >> 13 ^ size << 7) % INDEX;
+        for _ in 0..INDEX {
+            let number = self.index[at] as usize;
+            match self.reads.get(number) {
+                Some(r) if (r.address, r.size, r.through) == (address, size, through) => return Some(number),
+                None if self.reads.len() < ALL_READS => {
+                    self.index[at] = self.reads.len() as u16;
+                    return Some(self.reads.len());
+                }
+                None => return None,
+                Some(_) => at = (at + 1) % INDEX,
+            }
+        }
+        None
     }
 
     /// Writes down what is overwritten, if it may be.
-    pub(super) unsafe fn writes_to(&mut self, address: usize, size: usize) -> bool {
+    pub(super) unsafe fn writes_to(&mut self, address: usize, size: usize, through: Origin, how: Pieces) -> bool {
         if self.is_on_the_stack(address, size) {
+            self.origins.fix(through);
             for (word, bit) in self.own(address, size) {
                 self.written[word] |= bit;
             }
@@ -105,7 +160,7 @@ impl Trial {
             return true;
         }
         if self.is_allowed(address, size) {
-            return self.accesses(address) && self.writes.len() < WRITES && {
+            return self.writes.len() < WRITES && {
                 // SAFETY: the caller sees to it that the memory is there.
                 self.writes.push(unsafe { Read::now(address, size) });
                 true
@@ -114,10 +169,40 @@ impl Trial {
         // What is there matters, although it is overwritten: it must be there in the end.
         // SAFETY: as above.
         unsafe {
-            self.reads_from(address, size) && self.uses_memory(address, size) && self.borrowed.len() < WRITES && {
-                self.borrowed.push(Read::now(address, size));
+            self.reads_from(address, size, through, how).is_some() && self.borrowed.len() < WRITES && {
+                self.borrowed.push(Read { through, ..Read::now(address, size) });
                 true
             }
         }
     }
+
+    /// In the end: what it has borrowed is as before in other executions, too, if each word is made of what was there.
+    pub(super) fn gives_back(&mut self) {
+        for number in 0..self.borrowed.len() {
+            let Read { address, size, through, .. } = self.borrowed[number];
+            let piece = size.min(8);
+            for at in (address..address + size).step_by(piece) {
+                let last = self.origins.of_memory(at & !7).unwrap_or(Of::NOTHING);
+                let first = self.number_of(at, piece, through).filter(|number| *number < self.reads.len());
+                let first = first.map_or(NONE, |number| READS + number as Origin);
+                if piece < 8 || !last.is_whole {
+                    self.origins.fix(first);
+                    self.origins.fix(last.origin);
+                } else if first != last.origin {
+                    self.origins.join(first, last.origin);
+                }
+            }
+        }
+    }
 }
+
+/// How an instruction takes what it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pieces {
+    /// As words, which it does not look into.
+    Words,
+    Whole,
+}
+
+/// How far around its beginning is what belongs to an operating system thread.
+const LOCAL: usize = 1 << 16;

@@ -1,0 +1,501 @@
+//! Which words a trial has made others of, so that what it has shown holds where memory lies elsewhere.
+//!
+//! A word that the round finds in a register, in memory, or as a place of a local value is an origin. Each register and each word of
+//! memory that the round has written is known to be an origin plus a constant, or not to depend on addresses. What the round
+//! does with an origin is written down: whether it has reached memory through it, whether it has looked at it otherwise
+//! than as at an address, and with which other origins it was compared.
+//!
+//! 1. Addresses are added to constants, compared with each other, with null, and looked at in their lowest bits. Whatever else is
+//!    done with a word, it must be the same then.
+//! 2. Of an address and something else that are added, the address is the larger one; the other must be the same.
+//! 3. Who compares two addresses asks whether they are the same: a test must not depend on which one is higher.
+
+use crate::rt::flow::{Does, Flow, Slot};
+use crate::rt::instruction::{Known, Place};
+use crate::rt::moved::{self, Done, LOCALS, LOWEST, LOWEST_ADDRESS, NONE, Origin, Pair, READS, REGISTERS};
+use iced_x86::ConditionCode;
+use libc::greg_t;
+
+const ALL: usize = READS as usize + super::ALL_READS;
+
+/// Words of memory that are written.
+const WORDS: usize = 1 << 13;
+const PAIRS: usize = 256;
+
+/// On what a word depends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Of {
+    pub origin: Origin,
+    /// The bytes of it that depend on the origin, as bits.
+    pub bytes: u8,
+    /// Whether it is the origin plus a constant; else it has only bytes of it.
+    pub is_whole: bool,
+}
+
+impl Of {
+    pub const NOTHING: Of = Of { origin: NONE, bytes: 0, is_whole: true };
+
+    pub fn whole(origin: Origin) -> Of {
+        Of { origin, bytes: if origin == NONE { 0 } else { u8::MAX }, is_whole: true }
+    }
+
+    /// So many of its bytes, from this one on.
+    pub fn part(self, from: usize, size: usize) -> Of {
+        self.with(self.bytes >> from & mask(size))
+    }
+
+    /// The same with these bytes alone.
+    fn with(self, bytes: u8) -> Of {
+        if bytes == 0 { Of::NOTHING } else { Of { bytes, is_whole: false, ..self } }
+    }
+}
+
+/// So many bytes, as bits.
+fn mask(size: usize) -> u8 {
+    u8::MAX.checked_shr(8 - size.min(8) as u32).unwrap_or(0)
+}
+
+/// A word of memory that was written: where, what, and on which origin it depends.
+#[derive(Clone, Copy, Default)]
+struct Written {
+    address: usize,
+    word: u64,
+    of: Of,
+    trial: u32,
+}
+
+/// What is known of them while a trial is under way.
+pub(super) struct Origins {
+    general: [Of; 17],
+    vectors: [Lanes; 32],
+    /// The registers before this crate did what is not looked at, and whether it does.
+    before: [greg_t; 17],
+    looks_away: bool,
+    written: Box<[Written]>,
+    trial: u32,
+    /// The words that the last instruction has written, which has run now.
+    pending: [usize; 8],
+    pending_used: usize,
+    done: Box<[Done]>,
+    pairs: Vec<Pair>,
+    /// There was no room: nothing may be another address.
+    lost: bool,
+}
+
+/// The words that an instruction has read from memory.
+pub(super) type Lanes = [Of; 8];
+
+pub(super) const NO_LANES: Lanes = [Of::NOTHING; 8];
+
+impl Origins {
+    pub(super) fn new() -> Origins {
+        Origins {
+            general: [Of::NOTHING; 17],
+            vectors: [NO_LANES; 32],
+            before: [0; 17],
+            looks_away: false,
+            written: vec![Written::default(); WORDS].into_boxed_slice(),
+            trial: 0,
+            pending: [0; 8],
+            pending_used: 0,
+            done: vec![Done::default(); ALL].into_boxed_slice(),
+            pairs: Vec::with_capacity(PAIRS),
+            lost: false,
+        }
+    }
+
+    /// A trial begins, with these registers that a call preserves.
+    pub(super) fn begin(&mut self) {
+        self.general = [Of::NOTHING; 17];
+        for (origin, register) in (REGISTERS..).zip(PRESERVED) {
+            self.general[register as usize] = Of::whole(origin);
+        }
+        (self.pending_used, self.lost, self.looks_away) = (0, false, false);
+        self.vectors = [NO_LANES; 32];
+        self.trial += 1;
+        self.done.fill(Done::default());
+        self.pairs.clear();
+    }
+
+    pub(super) fn summary(&self, reads: usize) -> moved::Origins {
+        let done = self.done[..READS as usize + reads].to_vec();
+        moved::Origins { done, pairs: self.pairs.clone(), lost: self.lost }
+    }
+
+    /// This crate is about to do something that is not looked at.
+    pub(super) fn looks_away(&mut self, registers: &[greg_t]) {
+        self.before.copy_from_slice(&registers[..17]);
+        self.looks_away = true;
+    }
+
+    /// It has: what a call does not preserve depends on nothing that is known. Of what it does preserve, what is another word now
+    /// was taken from the stack if the function that did it has returned.
+    fn looks_again(&mut self, registers: &[greg_t]) {
+        let rsp = libc::REG_RSP as usize;
+        let returned = (self.before[rsp] as usize..registers[rsp] as usize).step_by(8);
+        for register in 0..self.general.len() {
+            if !PRESERVED.contains(&(register as i32)) {
+                self.general[register] = Of::NOTHING;
+            } else if self.before[register] != registers[register] {
+                // SAFETY: it is a part of the stack.
+                let is_there = |at: &usize| unsafe { (*at as *const u64).read() } == registers[register] as u64;
+                let from = returned.clone().find(is_there);
+                self.general[register] = from.and_then(|at| self.of_memory(at)).unwrap_or(Of::NOTHING);
+            }
+        }
+        self.vectors = [NO_LANES; 32];
+    }
+
+    /// The register holds the place of a local value.
+    pub(super) fn is_local(&mut self, register: i32, number: usize) {
+        self.general[register as usize] = Of::whole(LOCALS + number as Origin);
+    }
+
+    /// The last instruction has run, and left these registers.
+    pub(super) fn settle(&mut self, registers: &[greg_t]) {
+        if std::mem::take(&mut self.looks_away) {
+            self.looks_again(registers);
+        }
+        for at in 0..std::mem::take(&mut self.pending_used) {
+            let address = self.pending[at];
+            if let Some(slot) = self.slot(address) {
+                // SAFETY: the instruction has written there.
+                self.written[slot].word = unsafe { (address as *const u64).read() };
+            }
+        }
+    }
+
+    /// It must be the same.
+    pub(super) fn fix(&mut self, origin: Origin) {
+        if origin != NONE {
+            let done = &mut self.done[usize::from(origin)];
+            (done.used, done.fixed) = (true, true);
+        }
+    }
+
+    fn uses(&mut self, origin: Origin) {
+        if origin != NONE {
+            self.done[usize::from(origin)].used = true;
+        }
+    }
+
+    /// What is more than copied: nothing can be made of a part.
+    fn whole(&mut self, of: Of) -> Origin {
+        if of.is_whole {
+            return of.origin;
+        }
+        self.fix(of.origin);
+        NONE
+    }
+
+    pub(super) fn lose(&mut self) {
+        self.lost = true;
+    }
+
+    /// Both move together, if they do.
+    pub(super) fn join(&mut self, a: Origin, b: Origin) {
+        self.pair(a, b, None);
+    }
+
+    fn pair(&mut self, a: Origin, b: Origin, compared: Option<u64>) {
+        let pair = Pair { origins: [a, b], compared };
+        self.uses(a);
+        self.uses(b);
+        match (a, b) {
+            _ if a == b => {}
+            (a, NONE) => self.fix(a),
+            (NONE, b) => self.fix(b),
+            _ if self.pairs.contains(&pair) => {}
+            _ if self.pairs.len() < PAIRS => self.pairs.push(pair),
+            _ => self.lost = true,
+        }
+    }
+
+    fn slot(&self, address: usize) -> Option<usize> {
+        let mut at = address / 8 % WORDS;
+        for _ in 0..64 {
+            let known = &self.written[at];
+            if known.trial != self.trial || known.address == address {
+                return Some(at);
+            }
+            at = (at + 1) % WORDS;
+        }
+        None
+    }
+
+    /// On what an aligned word of memory depends that the round has written; `None` if it has not.
+    pub(super) fn of_memory(&self, address: usize) -> Option<Of> {
+        let known = self.slot(address).map(|slot| &self.written[slot]).filter(|known| known.trial == self.trial)?;
+        // SAFETY: it has written there. What this crate has overwritten is another word.
+        let is_there = unsafe { (address as *const u64).read() } == known.word;
+        Some(if is_there { known.of } else { Of::NOTHING })
+    }
+
+    /// A part of a word is read or written.
+    pub(super) fn looks_into(&mut self, address: usize, size: usize) {
+        for word in (address & !7..address + size).step_by(8) {
+            self.fix(self.of_memory(word).map_or(NONE, |of| of.origin));
+        }
+    }
+
+    fn writes(&mut self, address: usize, size: usize, lanes: Lanes) {
+        let whole = address.is_multiple_of(8) && size.is_multiple_of(8);
+        let part = !whole && address % 8 + size <= 8;
+        if !whole && !part {
+            self.looks_into(address, size);
+            lanes.into_iter().for_each(|of| self.fix(of.origin));
+        }
+        for (lane, word) in (address & !7..address + size).step_by(8).enumerate() {
+            let of = if whole {
+                lanes[lane % 8]
+            } else if part {
+                let written = mask(size) << (address % 8);
+                let rest = self.of_memory(word).unwrap_or(Of::NOTHING);
+                let (rest, new) = (rest.with(rest.bytes & !written), lanes[0].with(lanes[0].bytes << (address % 8)));
+                let other = rest.origin != new.origin;
+                if rest.bytes != 0 && new.bytes != 0 && other {
+                    self.fix(new.origin);
+                }
+                if rest.bytes == 0 { new } else { rest.with(rest.bytes | if other { 0 } else { new.bytes }) }
+            } else {
+                Of::NOTHING
+            };
+            let Some(slot) = self.slot(word) else {
+                self.lost = true;
+                return;
+            };
+            self.written[slot] = Written { address: word, word: 0, of, trial: self.trial };
+            self.pending[self.pending_used % 8] = word;
+            self.pending_used = (self.pending_used + 1).min(8);
+        }
+    }
+
+    /// On what an address depends.
+    fn leads(&mut self, place: &Place, registers: &[greg_t]) -> Origin {
+        let of = |this: &mut Self, register: Option<i32>| match register {
+            Some(register) => {
+                let of = this.general[register as usize];
+                (this.whole(of), registers[register as usize] as u64)
+            }
+            None => (NONE, 0),
+        };
+        let (base, index) = (of(self, place.base), of(self, place.index));
+        if place.scale > 1 {
+            self.fix(index.0);
+            return base.0;
+        }
+        self.sum(base, index)
+    }
+
+    /// The origin through which a piece of memory is reached.
+    pub(super) fn reaches(&mut self, place: &Place, registers: &[greg_t]) -> Origin {
+        let through = self.leads(place, registers);
+        if through != NONE {
+            let done = &mut self.done[through as usize];
+            (done.used, done.reached) = (true, true);
+        }
+        through
+    }
+
+    /// What depends on two that are added: see 2.
+    fn sum(&mut self, (a, x): (Origin, u64), (b, y): (Origin, u64)) -> Origin {
+        let (larger, smaller, by) = if x > y { (a, b, y) } else { (b, a, x) };
+        match (a, b) {
+            (NONE, other) | (other, NONE) => other,
+            _ => {
+                self.fix(smaller);
+                if is_step(by) {
+                    return larger;
+                }
+                self.fix(larger);
+                NONE
+            }
+        }
+    }
+
+    /// An instruction is about to run, which reads this from memory and writes there.
+    pub(super) fn flows(
+        &mut self,
+        known: &Known,
+        registers: &[greg_t],
+        read: (usize, Lanes),
+        write: Option<(usize, usize)>,
+    ) {
+        let flow = &known.flow;
+        let mut lanes = NO_LANES;
+        let [a, b] = flow.from;
+        let value = |slot| match slot {
+            Slot::Number(number) => number,
+            Slot::General(register) => registers[register as usize] as u64,
+            // SAFETY: the instruction would read it as well.
+            Slot::Memory => unsafe { (read.0 as *const u64).read_unaligned() },
+            Slot::Vector { .. } => 0,
+        };
+        let lane = |this: &Self, slot, n: usize| match slot {
+            Slot::Number(_) => Of::NOTHING,
+            Slot::General(register) => this.general[register as usize],
+            Slot::Memory => read.1[n],
+            Slot::Vector { number, first } => this.vectors[number as usize][(first as usize + n) % 8],
+        };
+        let (x, y) = (lane(self, a, 0), lane(self, b, 0));
+        match flow.does {
+            Does::Copies(count) => {
+                (0..usize::from(count).min(8)).for_each(|n| lanes[n] = lane(self, a, n));
+            }
+            Does::CopiesPart(size) => {
+                lanes[0] = x.part(0, usize::from(size));
+                if flow.fills_with_sign && lanes[0].bytes != 0 {
+                    lanes[0].bytes = u8::MAX;
+                }
+            }
+            Does::Joins => lanes[..2].copy_from_slice(&[x, y]),
+            Does::Chooses(condition) => {
+                lanes[0] = if is_so(condition, registers[libc::REG_EFL as usize]) { y } else { x };
+            }
+            Does::Leads => {
+                lanes[0] = Of::whole(known.leads.map_or(NONE, |place| self.leads(&place, registers)));
+            }
+            Does::Other => self.looks(flow, read.1),
+            Does::Adds | Does::Subtracts | Does::Compares | Does::Marks | Does::LooksAtMarks => {
+                let (x, y) = (self.whole(x), self.whole(y));
+                lanes[0] = Of::whole(self.computes(flow.does, (x, value(a)), (y, value(b))));
+            }
+        }
+        if let Some((address, size)) = write {
+            self.writes(address, size, if flow.to == Slot::Memory { lanes } else { NO_LANES });
+        }
+        self.changes(flow, lanes);
+    }
+
+    /// On what depends what is made of two words.
+    fn computes(&mut self, does: Does, (a, x): (Origin, u64), (b, y): (Origin, u64)) -> Origin {
+        match does {
+            Does::Adds => {
+                self.steps((a, b), y);
+                self.steps((b, a), x);
+                self.sum((a, x), (b, y))
+            }
+            Does::Subtracts => self.difference((a, x), (b, y)),
+            Does::Marks => {
+                self.uses(a);
+                a
+            }
+            Does::LooksAtMarks => {
+                self.uses(a);
+                NONE
+            }
+            _ => {
+                self.compares((a, x), (b, y));
+                NONE
+            }
+        }
+    }
+
+    /// Something is added to the first of these, and the flags say what has come out.
+    fn steps(&mut self, (origin, other): (Origin, Origin), by: u64) {
+        self.uses(origin);
+        if other == NONE && !is_step(by) {
+            self.fix(origin);
+        }
+    }
+
+    fn difference(&mut self, (a, x): (Origin, u64), (b, y): (Origin, u64)) -> Origin {
+        self.steps((a, b), y);
+        self.uses(b);
+        match (a, b) {
+            _ if a == b => NONE,
+            (_, NONE) => a,
+            _ if a == NONE || x < LOWEST_ADDRESS || y < LOWEST_ADDRESS => {
+                self.fix(b);
+                if y < LOWEST_ADDRESS { a } else { NONE }
+            }
+            _ => {
+                self.join(a, b);
+                NONE
+            }
+        }
+    }
+
+    fn compares(&mut self, (a, x): (Origin, u64), (b, y): (Origin, u64)) {
+        match (a, b) {
+            _ if a == b => {}
+            (a, NONE) if y < LOWEST => self.uses(a),
+            (NONE, b) if x < LOWEST => self.uses(b),
+            _ => self.pair(a, b, Some(x.wrapping_sub(y))),
+        }
+    }
+
+    fn looks(&mut self, flow: &Flow, read: Lanes) {
+        for register in 0..self.general.len() {
+            let of = self.general[register];
+            if flow.looks >> register & 1 == 1 || flow.looks_at_lowest >> register & 1 == 1 && of.bytes & 1 == 1 {
+                self.fix(of.origin);
+            }
+        }
+        for vector in 0..self.vectors.len() {
+            if flow.looks_at_vectors >> vector & 1 == 1 {
+                self.vectors[vector].into_iter().for_each(|of| self.fix(of.origin));
+            }
+        }
+        read.into_iter().for_each(|of| self.fix(of.origin));
+    }
+
+    /// Registers become others.
+    fn changes(&mut self, flow: &Flow, lanes: Lanes) {
+        for register in 0..self.general.len() {
+            let of = self.general[register];
+            if flow.changes >> register & 1 == 1 {
+                self.general[register] = Of::NOTHING;
+            } else if flow.changes_lowest >> register & 1 == 1 {
+                self.general[register] = of.with(of.bytes & !1);
+            }
+        }
+        for vector in 0..self.vectors.len() {
+            if flow.does == Does::Other && flow.changes_vectors >> vector & 1 == 1 {
+                self.vectors[vector] = NO_LANES;
+            }
+        }
+        match (flow.to, flow.does) {
+            (Slot::General(register), _) => self.general[register as usize] = lanes[0],
+            (Slot::Vector { number, .. }, Does::Copies(count)) => {
+                let count = usize::from(count).min(8);
+                self.vectors[number as usize][..count].copy_from_slice(&lanes[..count]);
+            }
+            (Slot::Vector { number, .. }, _) => self.vectors[number as usize][..2].copy_from_slice(&lanes[..2]),
+            _ => {}
+        }
+    }
+}
+
+/// Whether that, added to an address, is another address.
+fn is_step(by: u64) -> bool {
+    by.cast_signed().unsigned_abs() < LOWEST_ADDRESS
+}
+
+/// Where the registers are that a call preserves, in the order in which a round's are given.
+const PRESERVED: [i32; 6] = [libc::REG_RBX, libc::REG_RBP, libc::REG_R12, libc::REG_R13, libc::REG_R14, libc::REG_R15];
+
+/// Whether the flags say so (Intel, Software Developer's Manual, volume 1, appendix B).
+fn is_so(condition: ConditionCode, flags: greg_t) -> bool {
+    let flag = |bit: u32| flags >> bit & 1 == 1;
+    let (carry, parity, zero, sign, overflow) = (flag(0), flag(2), flag(6), flag(7), flag(11));
+    match condition {
+        ConditionCode::None => true,
+        ConditionCode::o => overflow,
+        ConditionCode::no => !overflow,
+        ConditionCode::b => carry,
+        ConditionCode::ae => !carry,
+        ConditionCode::e => zero,
+        ConditionCode::ne => !zero,
+        ConditionCode::be => carry || zero,
+        ConditionCode::a => !carry && !zero,
+        ConditionCode::s => sign,
+        ConditionCode::ns => !sign,
+        ConditionCode::p => parity,
+        ConditionCode::np => !parity,
+        ConditionCode::l => sign != overflow,
+        ConditionCode::ge => sign == overflow,
+        ConditionCode::le => zero || sign != overflow,
+        ConditionCode::g => !zero && sign == overflow,
+    }
+}
