@@ -238,9 +238,33 @@ impl Origins {
         }
     }
 
+    /// Bytes that depend on these. It must be one origin.
+    pub(super) fn both(&mut self, a: Of, b: Of) -> Of {
+        if b.bytes == 0 {
+            return a;
+        }
+        if a.bytes != 0 && a.origin != b.origin {
+            self.fix(b.origin);
+            return a;
+        }
+        if a.bytes == 0 { b } else { a.with(a.bytes | b.bytes) }
+    }
+
+    /// On what some bytes depend that the round has written.
+    pub(super) fn of_bytes(&mut self, address: usize, size: usize) -> Of {
+        let (word, from) = (address & !7, address % 8);
+        let first = self.of_memory(word).unwrap_or(Of::NOTHING).part(from, size);
+        if from + size <= 8 {
+            return first;
+        }
+        let second = self.of_memory(word + 8).unwrap_or(Of::NOTHING);
+        let second = second.with((second.bytes << (8 - from)) & mask(size));
+        self.both(first, second)
+    }
+
     fn writes(&mut self, address: usize, size: usize, lanes: Lanes) {
         let whole = address.is_multiple_of(8) && size.is_multiple_of(8);
-        let part = !whole && address % 8 + size <= 8;
+        let part = !whole && size <= 8;
         if !whole && !part {
             self.looks_into(address, size);
             lanes.into_iter().for_each(|of| self.fix(of.origin));
@@ -249,14 +273,10 @@ impl Origins {
             let of = if whole {
                 lanes[lane % 8]
             } else if part {
-                let written = mask(size) << (address % 8);
+                // The second word has what did not fit into the first one.
+                let place = |bytes: u8| (u16::from(bytes) << (address % 8)).to_le_bytes()[lane % 2];
                 let rest = self.of_memory(word).unwrap_or(Of::NOTHING);
-                let (rest, new) = (rest.with(rest.bytes & !written), lanes[0].with(lanes[0].bytes << (address % 8)));
-                let other = rest.origin != new.origin;
-                if rest.bytes != 0 && new.bytes != 0 && other {
-                    self.fix(new.origin);
-                }
-                if rest.bytes == 0 { new } else { rest.with(rest.bytes | if other { 0 } else { new.bytes }) }
+                self.both(rest.with(rest.bytes & !place(mask(size))), lanes[0].with(place(lanes[0].bytes)))
             } else {
                 Of::NOTHING
             };

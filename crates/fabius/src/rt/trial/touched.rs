@@ -42,14 +42,11 @@ impl Trial {
             }
             return Some(lanes);
         }
-        let written = self.origins.of_memory(address & !7).unwrap_or(Of::NOTHING).part(address % 8, size);
         // SAFETY: as above.
         let found = unsafe { self.reads_piece(address, size, through)? };
-        if how == Pieces::Words && address % 8 + size <= 8 {
-            if found.bytes != 0 && written.bytes != 0 && found.origin != written.origin {
-                self.origins.fix(written.origin);
-            }
-            lanes[0] = if found.bytes == 0 { written } else { found };
+        if how == Pieces::Words && size <= 8 {
+            let written = self.origins.of_bytes(address, size);
+            lanes[0] = self.origins.both(found, written);
             return Some(lanes);
         }
         self.origins.looks_into(address, size);
@@ -182,10 +179,14 @@ impl Trial {
             let Read { address, size, through, .. } = self.borrowed[number];
             let piece = size.min(8);
             for at in (address..address + size).step_by(piece) {
-                let last = self.origins.of_memory(at & !7).unwrap_or(Of::NOTHING);
+                let is_word = piece == 8 && at.is_multiple_of(8);
+                let last = match self.origins.of_memory(at & !7) {
+                    Some(of) if is_word => of,
+                    _ => self.origins.of_bytes(at, piece),
+                };
                 let first = self.number_of(at, piece, through).filter(|number| *number < self.reads.len());
                 let first = first.map_or(NONE, |number| READS + number as Origin);
-                if piece < 8 || !last.is_whole {
+                if !is_word || !last.is_whole {
                     self.origins.fix(first);
                     self.origins.fix(last.origin);
                 } else if first != last.origin {
