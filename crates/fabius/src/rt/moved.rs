@@ -13,8 +13,10 @@ pub(super) type Origin = u16;
 pub(super) const NONE: Origin = 0;
 /// The registers that a call preserves have numbers from here on.
 pub(super) const REGISTERS: Origin = 1;
+/// Where this crate keeps the execution.
+pub(super) const EXECUTION: Origin = 7;
 /// The places of local values.
-pub(super) const LOCALS: Origin = 7;
+pub(super) const LOCALS: Origin = 8;
 /// What is read.
 pub(super) const READS: Origin = 32;
 

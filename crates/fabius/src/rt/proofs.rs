@@ -8,7 +8,7 @@
 //! run again at all. So a word through which the trial has reached memory may be another address, and what was reached
 //! through it is then looked for there.
 
-use super::moved::{Done, LOCALS, Moved, NONE, Origin, Pair, READS, REGISTERS, Whose};
+use super::moved::{Done, EXECUTION, LOCALS, Moved, NONE, Origin, Pair, READS, REGISTERS, Whose};
 use super::trial::{End, Outcome, Read, probe};
 use std::collections::HashMap;
 use std::panic::Location;
@@ -47,6 +47,9 @@ pub(super) trait Now {
     /// Where the local value of the thread that has this key is, 0 if nowhere.
     fn local(&self, key: usize) -> usize;
 
+    /// Where this crate keeps the execution.
+    fn execution_is_at(&self) -> usize;
+
     /// Whether an address lies on the stack of another thread.
     fn is_elsewhere(&self, address: usize) -> bool;
 }
@@ -79,6 +82,7 @@ pub(super) struct Proof {
     /// Whether it changes nothing but the thread's stack and variables that are known.
     changes_nothing: bool,
     registers: [Is; 6],
+    execution_was_at: usize,
     inputs: Vec<Input>,
     pairs: Vec<Pair>,
     /// The variables that it finds, with their states.
@@ -101,11 +105,13 @@ impl Proof {
         let is_own = |r: &Read| (start.stack..start.frame).contains(&r.address);
         let register =
             |word: u64| start.registers.iter().position(|known| *known == word).map(|n| REGISTERS + n as Origin);
+        let execution_was_at = now.execution_is_at();
+        let own = |word: u64| if word == execution_was_at as u64 { EXECUTION } else { register(word).unwrap_or(NONE) };
         let stands_for = |origin: Origin| match origin {
-            LOCALS..READS | NONE => origin,
-            REGISTERS..LOCALS => register(registers[usize::from(origin - REGISTERS)]).unwrap_or(NONE),
+            NONE | EXECUTION | LOCALS..READS => origin,
+            REGISTERS..EXECUTION => own(registers[usize::from(origin - REGISTERS)]),
             READS.. => match &reads[usize::from(origin - READS)] {
-                read if is_own(read) => read.word().and_then(register).unwrap_or(NONE),
+                read if is_own(read) => read.word().map_or(NONE, own),
                 _ => origin,
             },
         };
@@ -154,12 +160,25 @@ impl Proof {
         let registers = std::array::from_fn(|n| is(REGISTERS + n as Origin));
         let inputs = (READS..).zip(reads.iter().copied()).map(input).collect();
         let changes_nothing = end == End::Round;
-        Proof { start, changes_nothing, registers, inputs, pairs, found, locals, numbers, unusual, borrows }
+        Proof {
+            start,
+            changes_nothing,
+            registers,
+            execution_was_at,
+            inputs,
+            pairs,
+            found,
+            locals,
+            numbers,
+            unusual,
+            borrows,
+        }
     }
 
     /// Whether all that the round reads is as it was; if so, what that is.
     fn holds(&self, start: &Start, now: &impl Now) -> Option<Inputs> {
         let mut words = Moved::new(usize::from(READS) + self.inputs.len());
+        words.add(EXECUTION, self.execution_was_at as u64, now.execution_is_at() as u64, Whose::Ours);
         for (origin, (key, was)) in (LOCALS..).zip(&self.locals) {
             let is = now.local(*key);
             if (*was == 0) != (is == 0) {

@@ -252,8 +252,7 @@ impl Rt {
             self.begins_round(Round::Changes, None);
             return None;
         };
-        let how =
-            mix(self.settings.refine.0.into(), self.now.as_nanos() as u64) ^ std::ptr::from_ref(self).addr() as u64;
+        let how = mix(self.settings.refine.0.into(), self.now.as_nanos() as u64);
         let place = mix(top as u64, how);
         let start = Start { place, stack: self.stack().start, top, frame: here.frame, registers };
         match self.loops.round(at, &start, self.threads[me].rounds, self) {
@@ -505,6 +504,10 @@ impl Now for Rt {
     fn local(&self, key: usize) -> usize {
         let locals = &self.threads[self.current].locals;
         locals.iter().find(|(k, _)| *k == key).map_or(0, |(_, value)| Rc::as_ptr(value).addr())
+    }
+
+    fn execution_is_at(&self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
 
     fn is_elsewhere(&self, address: usize) -> bool {
