@@ -7,6 +7,7 @@ mod ast;
 mod automata;
 mod beginnings;
 mod channels;
+mod claims;
 mod emit;
 mod expressions;
 mod formulas;
@@ -48,7 +49,7 @@ pub fn compile(source: &str, macros: &[(String, String)]) -> Result<Program, Vec
         let counted = tokens.iter().find(|token| token.is("_nr_pr")).map(|token| token.span);
         let timeout = tokens.iter().find(|token| token.is("timeout")).map(|token| token.span);
         let file = parser::parse(tokens)?;
-        if let (Some(span), Some(_)) = (counted, file.formulas.first()) {
+        if let (Some(span), true) = (counted, !file.formulas.is_empty() || !file.claims.is_empty()) {
             return Err(refusal::unsupported(span, "`_nr_pr` beside `ltl`, whose claim SPIN counts as a process")
                 .help("count the processes in a variable of your own"));
         }

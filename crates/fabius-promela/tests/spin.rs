@@ -754,6 +754,41 @@ const CASES: &[Case] = &[
         Fine,
         "chan c = [2] of { byte }; hidden byte h; active proctype S() { xs c; c!1; c!2 } active proctype R() { xr c; byte x; c?x; c?x; h = x; assert(h == 2) }",
     ),
+    case(
+        "a claim that comes to its end",
+        Bug,
+        "byte x; active proctype p() { x = 1; x = 2; x = 0 } never { do :: x == 2 -> break :: else od }",
+    ),
+    case(
+        "and one that does not",
+        Fine,
+        "byte x; active proctype p() { x = 1; x = 2; x = 0 } never { x == 0; x == 1; x == 2; x == 0; x == 1 }",
+    ),
+    case(
+        "a claim of what is for ever",
+        Bug,
+        "bool b; active proctype p() { do :: b = !b :: b -> b = false od } active proctype q() { b = true } never { l: do :: true :: b -> goto accept_all od; accept_all: do :: b od }",
+    ),
+    case(
+        "what never comes back",
+        Fine,
+        "byte x; active proctype p() { do :: x = 1 - x od } never { do :: true :: x == 1 -> break od; accept_all: do :: x == 1 od }",
+    ),
+    case(
+        "a claim goes on where nobody else does",
+        Bug,
+        "byte x; active proctype p() { x = 1 } never { do :: true :: x == 1 -> goto accept_all od; accept_all: do :: x == 1 od }",
+    ),
+    case(
+        "an assertion in a claim, in the state that is read",
+        Bug,
+        "byte x; active proctype p() { x = 1; x = 2 } never { do :: atomic { x == 1 -> assert(!(x == 1)) } :: true od }",
+    ),
+    case(
+        "a claim looks where processes stand, and hands over nothing between",
+        Fine,
+        "chan c = [0] of { byte }; byte n; active proctype s() { do :: n == 0 -> n = 1; c!1; got: n == 0 od } active proctype r() { do :: c?_; n = 0 od } never named { do :: s@got && n > 1 -> break :: else od }",
+    ),
 ];
 
 #[test]
