@@ -28,6 +28,8 @@ pub struct Emit<'a> {
     pub waits: &'a mut Vec<(Span, bool)>,
     /// Where processes leave: the count of those that there are, the local with the number of this one, and a place in the text.
     pub leaves: Option<(GlobalId, LocalId, Span)>,
+    /// Somebody counts the steps, also those that nobody else sees: a claim.
+    pub counts_steps: bool,
 }
 
 /// What a local says of where the process goes on.
@@ -218,7 +220,7 @@ impl Emit<'_> {
                 written.insert(g);
             }
         });
-        if alone && written.is_empty() && !waits && ways.numbered.contains(&start) {
+        if alone && written.is_empty() && !waits && (self.counts_steps || ways.numbered.contains(&start)) {
             // A circle of steps that touch nothing shared can be left by others, too.
             block.insert(0, stmt(StmtKind::Await(boolean(true, NOWHERE)), NOWHERE));
         }

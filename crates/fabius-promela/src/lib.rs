@@ -53,10 +53,12 @@ pub fn compile(source: &str, macros: &[(String, String)]) -> Result<Program, Vec
             return Err(refusal::unsupported(span, "`_nr_pr` beside `ltl`, whose claim SPIN counts as a process")
                 .help("count the processes in a variable of your own"));
         }
+        // A claim reads a state behind each step, that in which a process leaves among them.
+        let counted = counted.is_some() || !file.claims.is_empty();
         let numbers = match (counted, numbered) {
-            (Some(_), _) => Numbers::Counted,
-            (None, true) => Numbers::Used,
-            (None, false) => Numbers::Unused,
+            (true, _) => Numbers::Counted,
+            (false, true) => Numbers::Used,
+            (false, false) => Numbers::Unused,
         };
         program::lower(&file, source, numbers, timeout)
     };

@@ -68,7 +68,7 @@ fn what_has_no_meaning_here_is_refused_with_its_place() {
         (
             "byte x; init { skip } never { l: x == 1; accept: goto l }",
             "a label `accept` in front of `goto` or `break`",
-            "1:42",
+            "1:50",
             "skip",
         ),
         ("trace { do :: skip od }", "`trace`", "1:1", "ltl"),

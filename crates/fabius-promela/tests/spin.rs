@@ -766,7 +766,7 @@ const CASES: &[Case] = &[
     ),
     case(
         "a claim of what is for ever",
-        Bug,
+        Fine,
         "bool b; active proctype p() { do :: b = !b :: b -> b = false od } active proctype q() { b = true } never { l: do :: true :: b -> goto accept_all od; accept_all: do :: b od }",
     ),
     case(
@@ -778,6 +778,21 @@ const CASES: &[Case] = &[
         "a claim goes on where nobody else does",
         Bug,
         "byte x; active proctype p() { x = 1 } never { do :: true :: x == 1 -> goto accept_all od; accept_all: do :: x == 1 od }",
+    ),
+    case(
+        "a claim counts steps that touch nothing shared",
+        Bug,
+        "byte y; bool b; active proctype p() { b = !b; y = 0 } active proctype q() { skip; y = 2 } never { y == 0; !b && y == 0; y == 2 && !b; y == 2 && !b; b }",
+    ),
+    case(
+        "and those in which processes leave, the youngest first",
+        Bug,
+        "byte x; active proctype p() { x = 1 } active proctype q() { x = 2 } never { x == 0; x == 1; x == 2; x == 2; x == 2; x == 2; assert(false) }",
+    ),
+    case(
+        "an older one does not leave before a younger one",
+        Fine,
+        "byte x; active proctype p() { x = 1 } active proctype q() { x = 2 } never { x == 0; x == 1; x == 1; x == 2 }",
     ),
     case(
         "an assertion in a claim, in the state that is read",
