@@ -755,6 +755,23 @@ const CASES: &[Case] = &[
         "chan c = [2] of { byte }; hidden byte h; active proctype S() { xs c; c!1; c!2 } active proctype R() { xr c; byte x; c?x; c?x; h = x; assert(h == 2) }",
     ),
     case(
+        "a look at a variable of another process, also by its number",
+        Fine,
+        "active proctype r() { skip } active proctype p() { byte x = 1; bit a[2]; do :: x = 3 - x; a[1] = 1 od } active proctype q() { p:x == 2; assert(p[1]:x < 3); p:a[1] == 1; end: false }",
+    ),
+    case("a formula looks, too", Bug, "active proctype p() { byte x = 1; do :: x = 1 - x od } ltl f { [] (p:x == 1) }"),
+    case("who has left has no variables", Bug, "active proctype p() { byte x = 1; x = 2 } ltl f { [] (p:x != 0) }"),
+    case(
+        "who has not has them",
+        Fine,
+        "active proctype p() { byte x = 1; x = 2; do :: x = 3 - x od } ltl f { [] (p:x != 0) }",
+    ),
+    case(
+        "who is left alone leaves last",
+        Bug,
+        "active proctype r() { skip } active proctype p() { byte x = 1; x = 2 } ltl f { <> [] (p:x == 2) }",
+    ),
+    case(
         "a claim that comes to its end",
         Bug,
         "byte x; active proctype p() { x = 1; x = 2; x = 0 } never { do :: x == 2 -> break :: else od }",
