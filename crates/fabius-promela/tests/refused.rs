@@ -249,7 +249,8 @@ fn long_formulas_are_refused() {
 fn nothing_makes_it_panic() {
     let good = "mtype = { a, b }; typedef t { byte x[2] } t v; chan c = [2] of { mtype, byte }; inline i(x) { x++ }\n\
         proctype p(byte n; chan d) { do :: d?a(n) -> i(v.x[0]) :: else -> atomic { n > 2; break } od }\n\
-        init { run p(1, c); c!!a(2); if :: c??[b, _] fi; d_step { select (v.x[1] : 1 .. 3) } } ltl q { [] (v.x[0] < 3) }";
+        init { run p(1, c); c!!a(2); if :: c??[b, _] fi; d_step { select (v.x[1] : 1 .. 3) } } ltl q { [] (v.x[0] < 3) }\n\
+        active proctype r() { byte k = 1; k = 2 } never n { l: do :: r[1]:k == 2 -> goto accept_m :: atomic { v.x[1] > 0 -> assert(r:k < 2) } :: else od; accept_m: do :: r:k > 1 od }";
     assert!(compiled(good).is_ok(), "{:?}", compiled(good));
     let words: Vec<&str> = good.split_inclusive([' ', '(', ')', ';', '?', ':']).collect();
     let mut rng = fastrand::Rng::with_seed(1);
