@@ -48,7 +48,11 @@ const IDIOMS: &[(&str, &str)] = &[
     ("«spec» S observes e { } init { skip; }", "invariant name: e;"),
     ("proc p() { skip; } init { «async» p(); }", "spawn p();"),
     ("«class» C { int x; } init { skip; }", "process p[2]"),
+    ("init { «try» { skip; } }", "no exceptions"),
+    ("var x: int; init { «foreach» (x in a) { skip; } }", "for i in"),
+    ("init { «raise» X; }", "no exceptions"),
     // C.
+    ("var x: int; init { for «(»x = 0; x < 3; x++) { skip; } }", "for i in 0..n - 1"),
     ("«int» x; init { skip; }", "var x: int;"),
     ("init { «int» x = 0; }", "var x: int = ..;"),
     ("«struct» S { int x; } init { skip; }", "record Node"),

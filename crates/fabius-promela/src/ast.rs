@@ -18,6 +18,14 @@ pub struct File {
     pub globals: Vec<Decl>,
     pub proctypes: Vec<Proctype>,
     pub formulas: Vec<Formula>,
+    pub claims: Vec<Claim>,
+}
+
+/// `never { .. }`: what no execution does.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    pub name: Name,
+    pub body: Vec<Stmt>,
 }
 
 /// `typedef T { .. }`.

@@ -28,6 +28,10 @@ pub struct Emit<'a> {
     pub waits: &'a mut Vec<(Span, bool)>,
     /// Where processes leave: the count of those that there are, the local with the number of this one, and a place in the text.
     pub leaves: Option<(GlobalId, LocalId, Span)>,
+    /// What becomes of its variables that others look at, when it leaves.
+    pub forgets: Block,
+    /// Somebody counts the steps, also those that nobody else sees: a claim.
+    pub counts_steps: bool,
 }
 
 /// What a local says of where the process goes on.
@@ -173,7 +177,13 @@ impl Emit<'_> {
         let all = global(count, BYTE, NOWHERE);
         let less = binary(BinaryOp::Sub, read(all.clone()), constant(1, BYTE, NOWHERE));
         let youngest = binary(BinaryOp::Eq, read(local(pid, BYTE, NOWHERE)), less.clone());
-        let block = vec![stmt(StmtKind::Await(youngest), span), assign(all, less, NOWHERE)];
+        let mut block = vec![stmt(StmtKind::Await(youngest), span), assign(all, less, NOWHERE)];
+        block.extend(self.forgets.iter().cloned());
+        let forgets = |reads: &BTreeSet<GlobalId>| {
+            let place = |s: &Stmt| fabius_lang::walk::written(s).map(|p| p.base.clone());
+            self.forgets.iter().filter_map(place).any(|base| matches!(base, Base::Global(g) if reads.contains(&g)))
+        };
+        block.extend(self.invariants.iter().filter(|(_, reads)| forgets(reads)).map(|(s, _)| s.clone()));
         Some(stmt(StmtKind::Atomic(block), span))
     }
 
@@ -218,7 +228,7 @@ impl Emit<'_> {
                 written.insert(g);
             }
         });
-        if alone && written.is_empty() && !waits && ways.numbered.contains(&start) {
+        if alone && written.is_empty() && !waits && (self.counts_steps || ways.numbered.contains(&start)) {
             // A circle of steps that touch nothing shared can be left by others, too.
             block.insert(0, stmt(StmtKind::Await(boolean(true, NOWHERE)), NOWHERE));
         }

@@ -1,13 +1,13 @@
 //! `ltl` formulas: those that properties and invariants are, and automata for all others.
 
-use crate::ast::{File, Formula as Written, Ltl};
+use crate::ast::{File, Formula as Written, Ltl, Name};
 use crate::automata::{self, Form};
 use crate::emit::globals_of;
 use crate::lower::*;
 use crate::refusal::{Result, unsupported};
 use fabius_lang::build::*;
 use fabius_lang::program::*;
-use fabius_trace::Span;
+use fabius_trace::{AutomatonState, Span};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -35,6 +35,10 @@ impl Lower {
         for written in &file.formulas {
             let form = self.form(&written.formula, false)?;
             out.all_of(form, written)?;
+        }
+        for claim in &file.claims {
+            let states = self.claim(claim, &mut out.conditions)?;
+            out.never(states, &claim.name, claim.name.span);
         }
         Ok(out)
     }
@@ -100,7 +104,7 @@ impl Formulas {
             Some(Special::Property(conditions, formula)) if self.between.is_none() => {
                 let first = self.conditions.len();
                 self.conditions.extend(conditions);
-                self.property(formula(first), written);
+                self.property(formula(first), &written.name);
             }
             _ => self.in_general(&form, written)?,
         }
@@ -124,19 +128,24 @@ impl Formulas {
     /// The automaton of the executions that violate it.
     fn in_general(&mut self, form: &Form, written: &Written) -> Result<()> {
         let refused = || unsupported(written.span, "a formula of so many parts").help("make several formulas of it");
-        let mut states = automata::of_negation(form, &mut self.conditions).ok_or_else(refused)?;
+        let states = automata::of_negation(form, &mut self.conditions).ok_or_else(refused)?;
+        self.never(states, &written.name, written.span);
+        Ok(())
+    }
+
+    /// No execution is such that this automaton accepts it.
+    fn never(&mut self, mut states: Vec<AutomatonState>, name: &Name, span: Span) {
         if let Some(between) = self.between.clone() {
             let (between, is) = automata::condition(&between, &mut self.conditions);
             automata::pass_over(&mut states, (between, is));
         }
-        let automaton = Arc::new(fabius_trace::Automaton { states, span: written.span });
-        self.property(Formula::Never(automaton), written);
-        Ok(())
+        let automaton = Arc::new(fabius_trace::Automaton { states, span });
+        self.property(Formula::Never(automaton), name);
     }
 
-    fn property(&mut self, formula: Formula, written: &Written) {
+    fn property(&mut self, formula: Formula, name: &Name) {
         // SPIN asks of all executions, if it is told nothing else.
-        let (name, span) = (written.name.text.clone(), written.name.span);
+        let (name, span) = (name.text.clone(), name.span);
         self.properties.push(Property { name, formula, fairness: Fairness::None, span });
     }
 }

@@ -24,6 +24,8 @@ pub struct Node {
     pub end: bool,
     /// What is done from here is progress.
     pub progress: bool,
+    /// A claim that is here again and again accepts.
+    pub accepts: bool,
     /// Where the statement stands.
     pub span: Span,
 }

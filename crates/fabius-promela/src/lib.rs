@@ -7,11 +7,13 @@ mod ast;
 mod automata;
 mod beginnings;
 mod channels;
+mod claims;
 mod emit;
 mod expressions;
 mod formulas;
 mod graph;
 mod lexer;
+mod looks;
 mod lower;
 mod macros;
 mod meetings;
@@ -47,15 +49,18 @@ pub fn compile(source: &str, macros: &[(String, String)]) -> Result<Program, Vec
         let numbered = (0..tokens.len()).any(used);
         let counted = tokens.iter().find(|token| token.is("_nr_pr")).map(|token| token.span);
         let timeout = tokens.iter().find(|token| token.is("timeout")).map(|token| token.span);
-        let file = parser::parse(tokens)?;
-        if let (Some(span), Some(_)) = (counted, file.formulas.first()) {
+        let mut file = parser::parse(tokens)?;
+        let looks = looks::made_global(&mut file)?;
+        if let (Some(span), true) = (counted, !file.formulas.is_empty() || !file.claims.is_empty()) {
             return Err(refusal::unsupported(span, "`_nr_pr` beside `ltl`, whose claim SPIN counts as a process")
                 .help("count the processes in a variable of your own"));
         }
+        // A claim reads a state behind each step, that in which a process leaves among them. Who has left has no variables.
+        let counted = counted.is_some() || !file.claims.is_empty() || looks;
         let numbers = match (counted, numbered) {
-            (Some(_), _) => Numbers::Counted,
-            (None, true) => Numbers::Used,
-            (None, false) => Numbers::Unused,
+            (true, _) => Numbers::Counted,
+            (false, true) => Numbers::Used,
+            (false, false) => Numbers::Unused,
         };
         program::lower(&file, source, numbers, timeout)
     };

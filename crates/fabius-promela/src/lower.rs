@@ -117,6 +117,8 @@ pub struct Running {
 pub struct Body {
     /// The name of its type.
     pub of: String,
+    /// It is a claim, and no process.
+    pub claims: bool,
     pub locals: Vec<Local>,
     pub scopes: Vec<HashMap<String, Var>>,
     pub nodes: Vec<Node>,

@@ -132,6 +132,8 @@ pub fn lower(file: &File, source: &str, numbers: Numbers, timeout: Option<Span>)
                 (true, Some(count)) => Some((count, proctype.params.len(), proctype.name.span)),
                 _ => None,
             },
+            forgets: lower.forgets(&proctype.name),
+            counts_steps: !file.claims.is_empty(),
         };
         let body = one.first.iter().cloned().chain(emit.body()).collect();
         program.procs.push(Proc {

@@ -30,6 +30,11 @@ impl Lower {
             // Nobody waits in front of a jump.
             nodes[to].end |= nodes[node].end && !self.body.passed.contains(&node);
             nodes[to].progress |= nodes[node].progress;
+            if nodes[node].accepts && self.body.passed.contains(&node) {
+                return Err(unsupported(nodes[node].span, "a label `accept` in front of `goto` or `break`")
+                    .help("put `skip` between them"));
+            }
+            nodes[to].accepts |= nodes[node].accepts;
         }
         for node in &mut nodes {
             // Of all that can be done here, also if options stand inside of options, as for SPIN.
@@ -166,7 +171,15 @@ impl Lower {
             self.body.nodes[at].progress = true;
         }
         if label.text.starts_with("accept") {
-            return Err(unsupported(label.span, "a label `accept`").help("write a formula: `ltl p { [] <> e }`"));
+            if !self.body.claims {
+                return Err(unsupported(label.span, "a label `accept` in a process")
+                    .help("write a formula: `ltl p { [] <> e }`"));
+            }
+            if stands == Stands::First {
+                return Err(unsupported(label.span, "a label `accept` of the first statement of an option")
+                    .help("put it in front of the selection, or behind that statement"));
+            }
+            self.body.nodes[at].accepts = true;
         }
         Ok(())
     }

@@ -45,8 +45,34 @@ fn what_has_no_meaning_here_is_refused_with_its_place() {
         ),
         ("active proctype p(byte n) provided (n == 0) { skip }", "there is no variable `n`", "1:37", ""),
         ("active proctype p() priority 3 { skip }", "`priority`", "1:21", "leave it out"),
-        ("never { do :: skip od }", "`never`", "1:1", "ltl"),
-        ("init { accept: skip }", "a label `accept`", "1:8", "ltl"),
+        ("byte x; init { skip } never { x = 1 }", "a claim that has variables, or changes some", "1:31", "ltl"),
+        (
+            "byte x; init { skip } never { byte y; y == 1 }",
+            "a claim that has variables, or changes some",
+            "1:36",
+            "global",
+        ),
+        ("init { skip } never { timeout }", "`timeout` outside of a process", "1:23", ""),
+        (
+            "byte x; init { skip } never { atomic { x == 1; x == 2 } }",
+            "a wait in the middle of `atomic` in a claim",
+            "1:48",
+            "leave `atomic` out",
+        ),
+        (
+            "byte x; init { skip } never { do :: accept: x == 1 od }",
+            "a label `accept` of the first statement of an option",
+            "1:37",
+            "in front of the selection",
+        ),
+        (
+            "byte x; init { skip } never { l: x == 1; accept: goto l }",
+            "a label `accept` in front of `goto` or `break`",
+            "1:50",
+            "skip",
+        ),
+        ("trace { do :: skip od }", "`trace`", "1:1", "ltl"),
+        ("init { accept: skip }", "a label `accept` in a process", "1:8", "ltl"),
         (
             "#define BOTH x == 1; x == 2\nbyte x; init { end: BOTH }",
             "a label `end` in front of one of several waits of a macro",
@@ -106,16 +132,28 @@ fn what_has_no_meaning_here_is_refused_with_its_place() {
             "behind",
         ),
         (
-            "active proctype p() { byte x; x = 1 } active proctype q() { p[0]:x == 1 }",
-            "a look into another process",
+            "active proctype p() { byte x; x = 1 } active proctype q() { p[_pid]:x == 1 }",
+            "a look into a process whose number is computed",
             "1:61",
             "global",
         ),
         (
-            "active proctype p() { byte x; x = 1 } active proctype q() { p:x == 1 }",
-            "a look into another process",
-            "1:61",
+            "active [2] proctype p() { byte x; x = 1 } active proctype q() { p:x == 1 }",
+            "a look into one of several processes, or one that `run` starts",
+            "1:65",
             "global",
+        ),
+        (
+            "active proctype p() { byte x; x = 1 } active proctype q() { p[1]:x == 1 }",
+            "the number of `p` is 0",
+            "1:61",
+            "",
+        ),
+        (
+            "active proctype p() { byte y; y = 1; byte x; x = 1 } active proctype q() { p:x == 1 }",
+            "a look at what is no variable that `p` begins with",
+            "1:76",
+            "beginning",
         ),
         ("init { enabled(0) }", "`enabled`", "1:8", ""),
         ("init { byte x; x = get_priority(_pid) }", "`get_priority`", "1:20", ""),
@@ -211,7 +249,8 @@ fn long_formulas_are_refused() {
 fn nothing_makes_it_panic() {
     let good = "mtype = { a, b }; typedef t { byte x[2] } t v; chan c = [2] of { mtype, byte }; inline i(x) { x++ }\n\
         proctype p(byte n; chan d) { do :: d?a(n) -> i(v.x[0]) :: else -> atomic { n > 2; break } od }\n\
-        init { run p(1, c); c!!a(2); if :: c??[b, _] fi; d_step { select (v.x[1] : 1 .. 3) } } ltl q { [] (v.x[0] < 3) }";
+        init { run p(1, c); c!!a(2); if :: c??[b, _] fi; d_step { select (v.x[1] : 1 .. 3) } } ltl q { [] (v.x[0] < 3) }\n\
+        active proctype r() { byte k = 1; k = 2 } never n { l: do :: r[1]:k == 2 -> goto accept_m :: atomic { v.x[1] > 0 -> assert(r:k < 2) } :: else od; accept_m: do :: r:k > 1 od }";
     assert!(compiled(good).is_ok(), "{:?}", compiled(good));
     let words: Vec<&str> = good.split_inclusive([' ', '(', ')', ';', '?', ':']).collect();
     let mut rng = fastrand::Rng::with_seed(1);

@@ -754,6 +754,73 @@ const CASES: &[Case] = &[
         Fine,
         "chan c = [2] of { byte }; hidden byte h; active proctype S() { xs c; c!1; c!2 } active proctype R() { xr c; byte x; c?x; c?x; h = x; assert(h == 2) }",
     ),
+    case(
+        "a look at a variable of another process, also by its number",
+        Fine,
+        "active proctype r() { skip } active proctype p() { byte x = 1; bit a[2]; do :: x = 3 - x; a[1] = 1 od } active proctype q() { p:x == 2; assert(p[1]:x < 3); p:a[1] == 1; end: false }",
+    ),
+    case("a formula looks, too", Bug, "active proctype p() { byte x = 1; do :: x = 1 - x od } ltl f { [] (p:x == 1) }"),
+    case("who has left has no variables", Bug, "active proctype p() { byte x = 1; x = 2 } ltl f { [] (p:x != 0) }"),
+    case(
+        "who has not has them",
+        Fine,
+        "active proctype p() { byte x = 1; x = 2; do :: x = 3 - x od } ltl f { [] (p:x != 0) }",
+    ),
+    case(
+        "who is left alone leaves last",
+        Bug,
+        "active proctype r() { skip } active proctype p() { byte x = 1; x = 2 } ltl f { <> [] (p:x == 2) }",
+    ),
+    case(
+        "a claim that comes to its end",
+        Bug,
+        "byte x; active proctype p() { x = 1; x = 2; x = 0 } never { do :: x == 2 -> break :: else od }",
+    ),
+    case(
+        "and one that does not",
+        Fine,
+        "byte x; active proctype p() { x = 1; x = 2; x = 0 } never { x == 0; x == 1; x == 2; x == 0; x == 1 }",
+    ),
+    case(
+        "a claim of what is for ever",
+        Fine,
+        "bool b; active proctype p() { do :: b = !b :: b -> b = false od } active proctype q() { b = true } never { l: do :: true :: b -> goto accept_all od; accept_all: do :: b od }",
+    ),
+    case(
+        "what never comes back",
+        Fine,
+        "byte x; active proctype p() { do :: x = 1 - x od } never { do :: true :: x == 1 -> break od; accept_all: do :: x == 1 od }",
+    ),
+    case(
+        "a claim goes on where nobody else does",
+        Bug,
+        "byte x; active proctype p() { x = 1 } never { do :: true :: x == 1 -> goto accept_all od; accept_all: do :: x == 1 od }",
+    ),
+    case(
+        "a claim counts steps that touch nothing shared",
+        Bug,
+        "byte y; bool b; active proctype p() { b = !b; y = 0 } active proctype q() { skip; y = 2 } never { y == 0; !b && y == 0; y == 2 && !b; y == 2 && !b; b }",
+    ),
+    case(
+        "and those in which processes leave, the youngest first",
+        Bug,
+        "byte x; active proctype p() { x = 1 } active proctype q() { x = 2 } never { x == 0; x == 1; x == 2; x == 2; x == 2; x == 2; assert(false) }",
+    ),
+    case(
+        "an older one does not leave before a younger one",
+        Fine,
+        "byte x; active proctype p() { x = 1 } active proctype q() { x = 2 } never { x == 0; x == 1; x == 1; x == 2 }",
+    ),
+    case(
+        "an assertion in a claim, in the state that is read",
+        Bug,
+        "byte x; active proctype p() { x = 1; x = 2 } never { do :: atomic { x == 1 -> assert(!(x == 1)) } :: true od }",
+    ),
+    case(
+        "a claim looks where processes stand, and hands over nothing between",
+        Fine,
+        "chan c = [0] of { byte }; byte n; active proctype s() { do :: n == 0 -> n = 1; c!1; got: n == 0 od } active proctype r() { do :: c?_; n = 0 od } never named { do :: s@got && n > 1 -> break :: else od }",
+    ),
 ];
 
 #[test]

@@ -32,7 +32,7 @@ impl Body<'_, '_> {
             )
             .help(format!("write `new {}`", name.text)));
         }
-        let len = cast(self.value_of(len, &Ty::Int)?, &Type::Int);
+        let len = self.integer(len)?;
         if !self.cx.types.is_counted(record) {
             self.make(place, record, span);
             return Ok(());

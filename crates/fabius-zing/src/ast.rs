@@ -16,6 +16,8 @@ pub struct File {
     pub classes: Vec<Class>,
     /// Arrays that are made by `new A[n]`, and of how many elements.
     pub lengths: Vec<(String, Expr)>,
+    /// The strings that are written down; `None` if there is no `string`.
+    pub texts: Option<Vec<String>>,
 }
 
 /// A declared type that is no class.
@@ -82,9 +84,18 @@ pub struct Expr {
     pub span: Span,
 }
 
+/// What stands behind a number: of how many bits it is at least, and whether it has a sign.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Suffix {
+    pub is_unsigned: bool,
+    pub is_long: bool,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
-    Number(i64),
+    /// A number, and what its suffix says of its type.
+    Number(i64, Suffix),
+    Text(String),
     Bool(bool),
     Null,
     This,
@@ -134,6 +145,8 @@ pub enum StmtKind {
     Send(Expr, Expr),
     Select(Select),
     Atomic(Vec<Stmt>),
+    Labeled(Name, Box<Stmt>),
+    Goto(Name),
 }
 
 /// What is done about an exception.
@@ -167,6 +180,8 @@ pub enum Join {
     Wait(Expr),
     /// A channel, and where the message goes.
     Receive(Expr, Expr),
+    /// What only traces show: it is always open.
+    Event,
     /// No other branch is open.
     Timeout,
 }

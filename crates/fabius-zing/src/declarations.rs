@@ -212,6 +212,7 @@ fn body(cx: &mut Context<'_>, version: Version) -> Result<Proc> {
     if body.gives_exception {
         results.push(body.exception_type());
     }
+    body.labels = crate::jumps::labels(&m.body)?;
     if m.is_atomic && !in_atomic {
         body.atomic(&m.body, m.name.span)?;
     } else {

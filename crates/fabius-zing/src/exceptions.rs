@@ -87,13 +87,13 @@ impl Body<'_, '_> {
     }
 
     /// Statements that may be left in the middle, and behind them what their `return`s lead to. `wrap` says what they are.
-    /// Says whether an exception may leave them.
+    /// Says how they may be left.
     pub fn region(
         &mut self,
         span: Span,
         make: impl FnOnce(&mut Self) -> Result<()>,
         wrap: impl FnOnce(&mut Self, Block, Marks),
-    ) -> Result<bool> {
+    ) -> Result<Marks> {
         let outer = (std::mem::take(&mut self.marks), std::mem::replace(&mut self.leaves, true));
         let body = self.block_of(make);
         let marks = std::mem::replace(&mut self.marks, outer.0);
@@ -104,6 +104,10 @@ impl Body<'_, '_> {
         if marks.raised {
             let raised = not(self.is_exception(0, span));
             is_left = Some(is_left.map_or(raised.clone(), |left| or(left, raised)));
+        }
+        if marks.jumped {
+            let jumps = self.is_on_its_way(span);
+            is_left = Some(is_left.map_or(jumps.clone(), |left| or(left, jumps)));
         }
         if let Some(is_left) = &is_left {
             body = fabius_lang::without_returns(body, is_left);
@@ -124,7 +128,7 @@ impl Body<'_, '_> {
             })?;
             self.push(StmtKind::If(Guard::Expr(is_left), leave, Block::new()), span);
         }
-        Ok(marks.raised)
+        Ok(marks)
     }
 
     pub fn try_(&mut self, body: &[Stmt], handlers: &[Handler], span: Span) -> Result<()> {
@@ -141,9 +145,10 @@ impl Body<'_, '_> {
                 b.set_number(id, 0, span);
             }
         };
-        let raises = self.region(span, |b| b.statements(body), wrap)?;
+        let marks = self.region(span, |b| b.statements(body), wrap)?;
+        self.jumps_on(marks, span)?;
         self.behind = Behind::Nothing;
-        self.handlers(handlers, raises, caught, span)?;
+        self.handlers(handlers, marks.raised, caught, span)?;
         // ZING does not forget the handlers where their `try` has come to its end.
         self.has_passed_try = true;
         Ok(())

@@ -1,6 +1,6 @@
 //! Expressions and places.
 
-use crate::ast::{Expr, ExprKind, Name};
+use crate::ast::{Expr, ExprKind, Name, Suffix};
 use crate::lower::{Body, Bound};
 use crate::refusal::{Result, unsupported, wrong};
 use crate::types::{INT, ITEMS, SIZE, Ty};
@@ -20,8 +20,8 @@ impl Body<'_, '_> {
     pub fn fit(&self, value: core::Expr, ty: &Ty, wanted: &Ty, span: Span) -> Result<core::Expr> {
         match (ty, wanted) {
             (a, b) if a == b => Ok(value),
-            (Ty::Int | Ty::Narrow(..), Ty::Int | Ty::Narrow(..)) => Ok(cast(value, &self.cx.types.core(wanted))),
-            (Ty::Null, Ty::Object(_) | Ty::Array(_) | Ty::Chan(_) | Ty::Set(_)) => {
+            (Ty::Int | Ty::Number(..), Ty::Int | Ty::Number(..)) => Ok(cast(value, &self.cx.types.core(wanted))),
+            (Ty::Null, Ty::Text | Ty::Object(_) | Ty::Array(_) | Ty::Chan(_) | Ty::Set(_)) => {
                 Ok(constant(0, self.cx.types.core(wanted), value.span))
             }
             _ => {
@@ -39,11 +39,23 @@ impl Body<'_, '_> {
     pub fn value(&mut self, e: &Expr) -> Result<(core::Expr, Ty)> {
         let span = e.span;
         Ok(match &e.kind {
-            ExprKind::Number(n) => (constant(wrap(i128::from(*n), 32, true), INT, span), Ty::Int),
+            ExprKind::Number(n, suffix) => {
+                let ty = literal(*n, *suffix);
+                (constant(*n, self.cx.types.core(&ty), span), ty)
+            }
+            ExprKind::Text(text) => (constant(self.cx.types.text(text), self.cx.types.core(&Ty::Text), span), Ty::Text),
             ExprKind::Bool(b) => (boolean(*b, span), Ty::Bool),
             ExprKind::Null => (boolean(false, span), Ty::Null),
             ExprKind::Unary("!", a) => (not(self.condition(a)?), Ty::Bool),
-            ExprKind::Unary(_, a) => (unary(UnaryOp::Neg, self.value_of(a, &Ty::Int)?), Ty::Int),
+            ExprKind::Unary(_, a) => {
+                let (value, of) = self.value(a)?;
+                let ty = match of {
+                    Ty::Number(64, false) => return Err(wrong(a.span, "a `ulong` has no negative")),
+                    Ty::Number(32, false) | Ty::Number(64, true) => Ty::Number(64, true),
+                    _ => Ty::Int,
+                };
+                (unary(UnaryOp::Neg, self.fit(value, &of, &ty, a.span)?), ty)
+            }
             ExprKind::Binary(op, a, b) => self.binary(op, a, b, span)?,
             ExprKind::Sizeof(of) => (self.size(of, span)?, Ty::Int),
             ExprKind::Member(of, name) => match self.enum_value(of, name)? {
@@ -94,9 +106,9 @@ impl Body<'_, '_> {
             let (x, y) = match (&s, &t) {
                 (Ty::Null, Ty::Null) => (x, y),
                 (Ty::Null, _) => (self.fit(x, &s, &t, a.span)?, y),
-                // Numbers of fewer bits are compared as `int`.
-                (Ty::Int | Ty::Narrow(..), Ty::Int | Ty::Narrow(..)) => {
-                    (self.fit(x, &s, &Ty::Int, a.span)?, self.fit(y, &t, &Ty::Int, b.span)?)
+                (Ty::Int | Ty::Number(..), Ty::Int | Ty::Number(..)) => {
+                    let (x, y, _) = self.numbers(a, b, span)?;
+                    (x, y)
                 }
                 _ => {
                     let y = self.fit(y, &t, &s, b.span)?;
@@ -116,7 +128,7 @@ impl Body<'_, '_> {
             _ => None,
         };
         if let Some(op) = comparison {
-            let (a, b) = (self.value_of(a, &Ty::Int)?, self.value_of(b, &Ty::Int)?);
+            let (a, b, _) = self.numbers(a, b, span)?;
             return Ok((core::Expr { span, ..binary(op, a, b) }, Ty::Bool));
         }
         let bits = match op {
@@ -137,8 +149,8 @@ impl Body<'_, '_> {
                 };
                 return Ok((e, Ty::Bool));
             }
-            let x = self.fit(x, &ty, &Ty::Int, a.span)?;
-            return Ok((core::Expr { span, ..binary(op, x, self.value_of(b, &Ty::Int)?) }, Ty::Int));
+            let (x, y, ty) = self.numbers(a, b, span)?;
+            return Ok((core::Expr { span, ..binary(op, x, y) }, ty));
         }
         let op = match op {
             "+" => BinaryOp::Add,
@@ -149,8 +161,46 @@ impl Body<'_, '_> {
             "<<" => BinaryOp::Shl,
             _ => BinaryOp::Shr,
         };
-        let (a, b) = (self.value_of(a, &Ty::Int)?, self.value_of(b, &Ty::Int)?);
-        Ok((core::Expr { span, ..binary(op, a, b) }, Ty::Int))
+        let (a, b, ty) = if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
+            let (value, ty) = self.value(a)?;
+            let wide = if let Ty::Number(32 | 64, _) = ty { ty.clone() } else { Ty::Int };
+            (self.fit(value, &ty, &wide, a.span)?, self.value_of(b, &wide)?, wide)
+        } else {
+            self.numbers(a, b, span)?
+        };
+        Ok((core::Expr { span, ..binary(op, a, b) }, ty))
+    }
+
+    /// Two numbers at the type that they are computed with, as C# says: `int`, if that holds the values of both.
+    fn numbers(&mut self, a: &Expr, b: &Expr, span: Span) -> Result<(core::Expr, core::Expr, Ty)> {
+        let ((x, s), (y, t)) = (self.value(a)?, self.value(b)?);
+        let is_constant = |e: &Expr, ty: &Ty| *ty == Ty::Int && crate::types::constant(e).is_ok_and(|n| n >= 0);
+        let has_sign = |e: &Expr, ty: &Ty| matches!(ty, Ty::Int | Ty::Number(_, true)) && !is_constant(e, ty);
+        let is = |ty: Ty| s == ty || t == ty;
+        let any_sign = has_sign(a, &s) || has_sign(b, &t);
+        let ty = if is(Ty::Number(64, false)) {
+            if any_sign {
+                return Err(unsupported(span, "a `ulong` beside a number with a sign")
+                    .help("store one of them at the type of the other"));
+            }
+            Ty::Number(64, false)
+        } else if is(Ty::Number(64, true)) || is(Ty::Number(32, false)) && any_sign {
+            Ty::Number(64, true)
+        } else if is(Ty::Number(32, false)) {
+            Ty::Number(32, false)
+        } else {
+            Ty::Int
+        };
+        Ok((self.fit(x, &s, &ty, a.span)?, self.fit(y, &t, &ty, b.span)?, ty))
+    }
+
+    /// A number as it counts elements.
+    pub fn integer(&mut self, e: &Expr) -> Result<core::Expr> {
+        let (value, ty) = self.value(e)?;
+        match ty {
+            Ty::Number(..) => Ok(cast(value, &Type::Int)),
+            _ => Ok(cast(self.fit(value, &ty, &Ty::Int, e.span)?, &Type::Int)),
+        }
     }
 
     /// How many elements an array has, or messages a channel.
@@ -238,8 +288,7 @@ impl Body<'_, '_> {
                 let Ty::Array(record) = ty else {
                     return Err(wrong(of.span, format!("`{}` has no elements", self.cx.types.show(&ty))));
                 };
-                let index = self.value_of(index, &Ty::Int)?;
-                let index = cast(index, &Type::Int);
+                let index = self.integer(index)?;
                 Ok((self.element(&value, record, index, span), self.cx.types.elements[&record].0.clone()))
             }
             _ => Err(wrong(span, "this is no variable")),
@@ -297,5 +346,16 @@ impl Body<'_, '_> {
 
     fn global(&self, id: usize, ty: &Ty, span: Span) -> Place {
         Place { base: Base::Global(id), path: Vec::new(), ty: self.cx.types.core(ty), span }
+    }
+}
+
+/// The type of a number that is written down.
+fn literal(n: i64, suffix: Suffix) -> Ty {
+    match (suffix.is_unsigned, suffix.is_long) {
+        (true, false) if n <= i64::from(u32::MAX) => Ty::Number(32, false),
+        (true, _) => Ty::Number(64, false),
+        (false, false) if n <= i64::from(i32::MAX) => Ty::Int,
+        (false, false) if n <= i64::from(u32::MAX) => Ty::Number(32, false),
+        (false, _) => Ty::Number(64, true),
     }
 }

@@ -9,7 +9,6 @@ use fabius_lang::build::*;
 use fabius_lang::program as core;
 use fabius_lang::program::{BinaryOp, Block, Guard, Place, StmtKind, Type};
 use fabius_trace::Span;
-use std::collections::HashMap;
 
 impl Body<'_, '_> {
     pub fn foreach(
@@ -22,21 +21,6 @@ impl Body<'_, '_> {
         span: Span,
     ) -> Result<()> {
         let span = Span { start: span.start, end: span.start + "foreach".len() as u32 };
-        self.scopes.push(HashMap::new());
-        let done = self.each(ty, name, of, body, behind, span);
-        self.scopes.pop();
-        done
-    }
-
-    fn each(
-        &mut self,
-        ty: Option<&Name>,
-        name: &Name,
-        of: &Expr,
-        body: &Stmt,
-        behind: Behind,
-        span: Span,
-    ) -> Result<()> {
         self.has_passed_try |= crate::raised::has_try(body);
         let variable = Expr { kind: crate::ast::ExprKind::Name(name.text.clone()), span: name.span };
         if let Some(ty) = ty {
@@ -92,8 +76,8 @@ impl Body<'_, '_> {
         match ty {
             Ty::Array(record) => Ok((object, record)),
             Ty::Set(record) => match self.cx.types.elements[&record].0 {
-                Ty::Int | Ty::Narrow(..) | Ty::Bool | Ty::Enum(_) => Ok((object, record)),
-                _ => Err(unsupported(of.span, "`foreach` of a set of objects, whose order ZING does not say")
+                Ty::Int | Ty::Number(..) | Ty::Bool | Ty::Enum(_) => Ok((object, record)),
+                _ => Err(unsupported(of.span, "`foreach` of a set of what has no order that ZING says")
                     .help("hold them in an array, or take one after another with `x = choose(s); s = s - x;`")),
             },
             _ => Err(wrong(of.span, format!("`{}` has no elements to go through", self.cx.types.show(&ty)))),

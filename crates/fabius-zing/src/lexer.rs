@@ -1,5 +1,6 @@
 //! Words, numbers and signs, with their places.
 
+use crate::ast::Suffix;
 use crate::refusal::{Result, strange};
 use fabius_trace::Span;
 
@@ -7,7 +8,7 @@ use fabius_trace::Span;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     Word(String),
-    Number(i64),
+    Number(i64, Suffix),
     Text(String),
     Sign(&'static str),
     End,
@@ -65,7 +66,7 @@ pub fn tokens(text: &str) -> Result<Vec<Token>> {
             let length = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
             (Kind::Word(rest[..length].into()), length)
         } else if c.is_ascii_digit() {
-            number(rest).ok_or_else(|| strange(span(1), "a number that has more than 32 bits"))?
+            number(rest).ok_or_else(|| strange(span(1), "a number that is greater than those of `long`"))?
         } else if c == '"' {
             let end = rest[1..].find(['"', '\n']).filter(|end| rest[1 + end..].starts_with('"'));
             let end = end.ok_or_else(|| strange(span(1), "a string that does not end").help("add `\"`"))?;
@@ -90,5 +91,15 @@ fn number(text: &str) -> Option<(Kind, usize)> {
     };
     let length = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
     let n = i64::from_str_radix(&digits[..length], radix).ok()?;
-    (n <= i64::from(u32::MAX)).then_some((Kind::Number(n), before + length))
+    let mut at = before + length;
+    let mut suffix = Suffix::default();
+    while let Some(c) = text[at..].chars().next() {
+        match c {
+            'u' | 'U' if !suffix.is_unsigned => suffix.is_unsigned = true,
+            'l' | 'L' if !suffix.is_long => suffix.is_long = true,
+            _ => break,
+        }
+        at += 1;
+    }
+    Some((Kind::Number(n, suffix), at))
 }

@@ -11,6 +11,7 @@ mod declarations;
 mod exceptions;
 mod expressions;
 mod foreach;
+mod jumps;
 mod lexer;
 mod lower;
 mod parser;

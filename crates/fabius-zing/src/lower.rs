@@ -85,6 +85,7 @@ pub struct Leaving {
 pub struct Marks {
     pub returned: bool,
     pub raised: bool,
+    pub jumped: bool,
 }
 
 /// What stands directly before a statement and is one step with it.
@@ -115,6 +116,12 @@ pub struct Body<'c, 'a> {
     pub outs: Vec<LocalId>,
     /// Which exception is on its way.
     pub exception: Option<LocalId>,
+    /// Labels that a `goto` leads to.
+    pub labels: Vec<String>,
+    /// Those of the blocks around here.
+    pub open_labels: Vec<String>,
+    /// To which of them control is on its way; 0 if to none.
+    pub goes: Option<LocalId>,
     /// The last result is an exception.
     pub gives_exception: bool,
     /// Nobody is there who could catch one.
@@ -144,6 +151,9 @@ impl Body<'_, '_> {
             leaving: None,
             outs: Vec::new(),
             exception: None,
+            labels: Vec::new(),
+            open_labels: Vec::new(),
+            goes: None,
             gives_exception: false,
             is_bottom: false,
             has_passed_try: false,

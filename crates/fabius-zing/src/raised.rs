@@ -46,11 +46,12 @@ fn within(s: &Stmt) -> Vec<&Stmt> {
         Said::While(_, body) | Said::Foreach(.., body) => vec![body],
         Said::Select(select) => select.branches.iter().map(|b| &b.body).collect(),
         Said::Try(body, handlers) => body.iter().chain(handlers.iter().map(|h| &h.body)).collect(),
+        Said::Labeled(_, s) => vec![s],
         _ => Vec::new(),
     }
 }
 
-fn each(block: &[Stmt], f: &mut impl FnMut(&Stmt)) {
+pub fn each(block: &[Stmt], f: &mut impl FnMut(&Stmt)) {
     let mut open: Vec<&Stmt> = block.iter().collect();
     while let Some(s) = open.pop() {
         f(s);

@@ -52,6 +52,7 @@ impl Body<'_, '_> {
                         );
                     }
                     Join::Timeout => continue,
+                    Join::Event => boolean(true, branch.span),
                     Join::Wait(e) => {
                         let outer = std::mem::replace(&mut self.applies, true);
                         let condition = self.condition(e);

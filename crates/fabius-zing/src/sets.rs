@@ -87,7 +87,7 @@ impl Body<'_, '_> {
             _ => e,
         };
         match element {
-            Ty::Int | Ty::Narrow(..) | Ty::Bool | Ty::Enum(_) => binary(BinaryOp::Lt, number(x), number(y.clone())),
+            Ty::Int | Ty::Number(..) | Ty::Bool | Ty::Enum(_) => binary(BinaryOp::Lt, number(x), number(y.clone())),
             _ => boolean(true, span),
         }
     }

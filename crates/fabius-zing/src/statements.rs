@@ -13,7 +13,11 @@ use std::collections::HashMap;
 impl Body<'_, '_> {
     pub fn statements(&mut self, block: &[Stmt]) -> Result<()> {
         self.scopes.push(HashMap::new());
-        let done = block.iter().try_for_each(|s| self.statement(s));
+        let done = if self.has_labels(block) {
+            self.with_labels(block)
+        } else {
+            block.iter().try_for_each(|s| self.statement(s))
+        };
         self.scopes.pop();
         done
     }
@@ -23,7 +27,7 @@ impl Body<'_, '_> {
         self.block_of(|b| b.statements(std::slice::from_ref(s)))
     }
 
-    fn statement(&mut self, s: &Stmt) -> Result<()> {
+    pub fn statement(&mut self, s: &Stmt) -> Result<()> {
         let span = s.span;
         let behind = std::mem::replace(&mut self.behind, Behind::Nothing);
         match &s.kind {
@@ -65,7 +69,12 @@ impl Body<'_, '_> {
             }),
             Said::Send(channel, message) => self.send(channel, message, span),
             Said::Select(select) => self.select(select, behind, span),
-            Said::Foreach(ty, name, of, body) => self.foreach(ty.as_ref(), name, of, body, behind, span),
+            Said::Foreach(ty, name, of, body) => {
+                self.scopes.push(HashMap::new());
+                let done = self.foreach(ty.as_ref(), name, of, body, behind, span);
+                self.scopes.pop();
+                done
+            }
             Said::Try(body, handlers) => {
                 self.behind = if behind == Behind::Nothing { Behind::Try } else { behind };
                 self.try_(body, handlers, span)
@@ -73,6 +82,11 @@ impl Body<'_, '_> {
             Said::Raise(name) => {
                 self.raise(name, span);
                 Ok(())
+            }
+            Said::Goto(label) => self.goto(label),
+            Said::Labeled(_, s) => {
+                self.behind = behind;
+                self.statement(s)
             }
             Said::Atomic(block) if self.in_atomic => {
                 self.behind = behind;
@@ -318,11 +332,12 @@ impl Body<'_, '_> {
             (b.in_atomic, b.at_beginning) = (false, false);
             done
         };
-        let raised = self.region(span, make, |b, body, _| {
+        let marks = self.region(span, make, |b, body, _| {
             if !body.is_empty() {
                 b.push(StmtKind::Atomic(body), span);
             }
         })?;
-        if raised { self.passes_on(span) } else { Ok(()) }
+        self.jumps_on(marks, span)?;
+        if marks.raised { self.passes_on(span) } else { Ok(()) }
     }
 }

@@ -10,9 +10,10 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ty {
     Int,
-    /// A number of 8 or 16 bits, and whether it has a sign.
-    Narrow(u8, bool),
+    /// A number that is no `int`: its bits, and whether it has a sign.
+    Number(u8, bool),
     Bool,
+    Text,
     Enum(EnumId),
     Struct(RecordId),
     Object(RecordId),
@@ -26,9 +27,16 @@ pub enum Ty {
 /// The 32 bits of an `int`.
 pub const INT: Type = Type::Fixed { bits: 32, signed: true };
 
-/// Numbers of fewer bits than an `int`: name, bits, sign.
-const NARROW: [(&str, u8, bool); 4] =
-    [("byte", 8, false), ("sbyte", 8, true), ("short", 16, true), ("ushort", 16, false)];
+/// Numbers that are no `int`: name, bits, sign.
+const NUMBERS: [(&str, u8, bool); 7] = [
+    ("byte", 8, false),
+    ("sbyte", 8, true),
+    ("short", 16, true),
+    ("ushort", 16, false),
+    ("uint", 32, false),
+    ("long", 64, true),
+    ("ulong", 64, false),
+];
 
 /// Fields of the record that a channel, a set or an array is: what it holds, and how many, if that changes.
 pub const ITEMS: usize = 0;
@@ -43,6 +51,9 @@ pub struct Types {
     named: HashMap<String, Ty>,
     ranges: HashMap<String, (i64, i64)>,
     pub records: Vec<Record>,
+    /// The strings of the program, and the names that the core has for them, behind the one of `null`.
+    texts: Vec<String>,
+    text: EnumId,
     pub enums: Vec<Enum>,
     /// Fields of structs and objects, by record, in order.
     pub fields: Vec<Vec<(String, Ty)>>,
@@ -55,12 +66,15 @@ impl Types {
     /// The types of a file, its classes included.
     pub fn of(file: &File, room: u32) -> Result<Types> {
         let mut types = Types::default();
-        let narrow = NARROW.map(|(name, bits, signed)| (name, Ty::Narrow(bits, signed)));
-        for (name, ty) in [("int", Ty::Int), ("bool", Ty::Bool)].into_iter().chain(narrow) {
+        let numbers = NUMBERS.map(|(name, bits, signed)| (name, Ty::Number(bits, signed)));
+        for (name, ty) in [("int", Ty::Int), ("bool", Ty::Bool)].into_iter().chain(numbers) {
             types.named.insert(name.into(), ty);
         }
         for declared in &file.types {
             types.declare(declared)?;
+        }
+        if let Some(texts) = &file.texts {
+            types.name_texts(texts);
         }
         for class in &file.classes {
             let record = types.record(&class.name);
@@ -75,6 +89,26 @@ impl Types {
             types.fill_fields(record, &own, file, room)?;
         }
         Ok(types)
+    }
+
+    /// Makes `string` a type: nothing can be done with its values but to compare them.
+    fn name_texts(&mut self, texts: &[String]) {
+        let mut names = vec!["no_text".to_string()];
+        for text in texts {
+            let word: String = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+            let name = format!("text_{word}");
+            let is_taken = names.contains(&name);
+            names.push(if is_taken { format!("{name}__{}", names.len()) } else { name });
+        }
+        self.text = self.enums.len();
+        self.texts = texts.to_vec();
+        self.enums.push(Enum { name: "string".into(), names });
+        self.named.insert("string".into(), Ty::Text);
+    }
+
+    /// The number of a string among those of the program.
+    pub fn text(&self, text: &str) -> i64 {
+        self.texts.iter().position(|t| t == text).map_or(0, |at| at as i64 + 1)
     }
 
     fn name(&mut self, name: &Name, ty: Ty) -> Result<()> {
@@ -252,7 +286,7 @@ impl Types {
         match self.named.get(name) {
             Some(Ty::Bool) => Ok((0, 1, Ty::Bool)),
             Some(Ty::Enum(e)) => Ok((0, self.enums[*e].names.len() as i64 - 1, Ty::Enum(*e))),
-            Some(Ty::Narrow(8, false)) => Ok((0, 255, Ty::Narrow(8, false))),
+            Some(Ty::Number(8, false)) => Ok((0, 255, Ty::Number(8, false))),
             Some(_) => Err(unsupported(span, format!("a choice among all of `{name}`"))
                 .help("choose from a `range`, an `enum` or `bool`")),
             None => Err(wrong(span, format!("there is no variable and no type `{name}`"))),
@@ -263,8 +297,9 @@ impl Types {
     pub fn core(&self, ty: &Ty) -> Type {
         match ty {
             Ty::Int => INT,
-            Ty::Narrow(bits, signed) => Type::Fixed { bits: *bits, signed: *signed },
+            Ty::Number(bits, signed) => Type::Fixed { bits: *bits, signed: *signed },
             Ty::Bool => Type::Bool,
+            Ty::Text => Type::Enum(self.text),
             Ty::Enum(e) => Type::Enum(*e),
             Ty::Struct(r) => Type::Record(*r),
             Ty::Object(r) | Ty::Array(r) | Ty::Chan(r) | Ty::Set(r) => Type::Ref(*r),
@@ -276,11 +311,12 @@ impl Types {
     pub fn show(&self, ty: &Ty) -> String {
         match ty {
             Ty::Int => "int".into(),
-            Ty::Narrow(bits, signed) => {
-                let known = NARROW.iter().find(|(_, b, s)| (b, s) == (bits, signed));
+            Ty::Number(bits, signed) => {
+                let known = NUMBERS.iter().find(|(_, b, s)| (b, s) == (bits, signed));
                 known.map_or("int", |(name, ..)| name).into()
             }
             Ty::Bool => "bool".into(),
+            Ty::Text => "string".into(),
             Ty::Enum(e) => self.enums[*e].name.clone(),
             Ty::Struct(r) | Ty::Object(r) | Ty::Array(r) | Ty::Chan(r) | Ty::Set(r) => self.records[*r].name.clone(),
             Ty::Null => "null".into(),
@@ -291,16 +327,17 @@ impl Types {
     pub fn initial(&self, e: &Expr, ty: &Ty) -> Result<Option<i64>> {
         Ok(match (&e.kind, ty) {
             (ExprKind::Bool(b), Ty::Bool) => Some(i64::from(*b)),
-            (ExprKind::Null, Ty::Object(_) | Ty::Array(_) | Ty::Chan(_) | Ty::Set(_)) => Some(0),
+            (ExprKind::Text(text), Ty::Text) => Some(self.text(text)),
+            (ExprKind::Null, Ty::Text | Ty::Object(_) | Ty::Array(_) | Ty::Chan(_) | Ty::Set(_)) => Some(0),
             (ExprKind::Member(of, name), Ty::Enum(n)) => {
                 let names = &self.enums[*n];
                 let is_of = matches!(&of.kind, ExprKind::Name(of) if *of == names.name);
                 names.names.iter().position(|v| is_of && *v == name.text).map(|v| v as i64)
             }
             (_, Ty::Int) => constant(e).ok(),
-            (_, Ty::Narrow(bits, signed)) => {
+            (_, Ty::Number(bits, signed)) => {
                 let fits = |n: &i64| fabius_lang::build::wrap(i128::from(*n), *bits, *signed) == *n;
-                constant(e).ok().filter(fits)
+                written(e).filter(fits)
             }
             _ => None,
         })
@@ -321,15 +358,19 @@ fn longest(file: &File, array: &str, room: u32) -> Result<(i64, bool)> {
 }
 
 /// A number that is written down.
-pub fn constant(e: &Expr) -> Result<i64> {
-    let n = match &e.kind {
-        ExprKind::Number(n) => Some(*n),
-        ExprKind::Unary("-", a) => Some(-constant(a)?),
-        ExprKind::Binary("+", a, b) => constant(a)?.checked_add(constant(b)?),
-        ExprKind::Binary("-", a, b) => constant(a)?.checked_sub(constant(b)?),
-        ExprKind::Binary("*", a, b) => constant(a)?.checked_mul(constant(b)?),
+fn written(e: &Expr) -> Option<i64> {
+    match &e.kind {
+        ExprKind::Number(n, _) => Some(*n),
+        ExprKind::Unary("-", a) => written(a)?.checked_neg(),
+        ExprKind::Binary("+", a, b) => written(a)?.checked_add(written(b)?),
+        ExprKind::Binary("-", a, b) => written(a)?.checked_sub(written(b)?),
+        ExprKind::Binary("*", a, b) => written(a)?.checked_mul(written(b)?),
         _ => None,
-    };
-    let in_32_bits = n.filter(|n| i32::try_from(*n).is_ok());
+    }
+}
+
+/// A number of 32 bits that is written down.
+pub fn constant(e: &Expr) -> Result<i64> {
+    let in_32_bits = written(e).filter(|n| i32::try_from(*n).is_ok());
     in_32_bits.ok_or_else(|| unsupported(e.span, "what is no number of 32 bits here").help("write the number"))
 }

@@ -476,6 +476,68 @@ const SMALL: &[(&str, &str, Said)] = &[
         NONE,
     ),
     (
+        "`uint`, `long` and `ulong` have their bits, and are computed with as C# says",
+        "class M { static long big = 5000000000; activate static void a() { uint u; long l; ulong w; int i; u = 4294967295; l = u; l = l + 1; assert(l == 4294967296 && big > u); u = u + 1; assert(u == 0);
+         i = -1; assert(i < u && i + u == -1 && 0xffffffff > 0); u = i; assert(u == 4294967295 && u / 2 == 2147483647); l = 1; l = l << 40; assert(l == 1099511627776 && l >> 40 == 1); w = l; assert(w * 2 > 1UL && 3000000000 > 0 && -3000000000 < 0); i = l; assert(i == 0); } };",
+        NONE,
+    ),
+    (
+        "an `int` wraps where a `long` does not",
+        "class M { activate static void a() { int i = 2147483647; long l; l = i + 1; assert(l < 0); l = i; l = l + 1; assert(l < 0); } };",
+        WRONG,
+    ),
+    (
+        "strings are compared and assigned; they begin as `null`",
+        "class M { static string s; static string t = \"on\"; static string f(string x) { if (x == \"on\") return \"off!\"; return null; }
+         activate static void a() { string r; assert(s == null && t != s && t == \"on\"); r = f(t); assert(r == \"off!\" && r != \"off?\"); s = r; r = f(s); assert(r == null && s != t); } };",
+        NONE,
+    ),
+    (
+        "a branch that is an `event` is always open, and waits for what stands beside it",
+        "class M { static int x; activate static void a() { select visible { event(1, 2, true) -> x = 1; wait(x == 5) -> x = 2; } assert(x == 1); select first visible { event(1, 3, false) && wait(x == 0) -> assert(false); event(1, 3, true) -> ; } } };",
+        NONE,
+    ),
+    (
+        "`goto` back and forth, out of loops and blocks",
+        "class M { static int f(int n) { int s; L: s = s + n; n = n - 1; if (n > 0) goto L; while (true) { { if (s > 2) goto Out; } s = s + 10; } Out: s = s + 100; return s; }
+         static atomic int g(int n) { int s; L: s = s + n; n = n - 1; if (n > 0) goto L; while (true) { { if (s > 2) goto Out; } s = s + 10; } Out: s = s + 100; return s; }
+         activate static void a() { int r; r = f(3); assert(r == 106); r = f(1); assert(r == 111); r = g(3); assert(r == 106); r = g(1); assert(r == 111); } };",
+        NONE,
+    ),
+    (
+        "labels within each other; what nobody jumps to is no label; a label at the end",
+        "class M { activate static void a() { int n; int m; Unused: Outer: n = n + 1; m = 0; { Inner: m = m + 1; if (m < n) goto Inner; if (n == 2) goto Outer; if (m == 3) goto End; if (n < 3) goto Outer; assert(false); } End: ; assert(n == 3 && m == 3); if (n > 0) Again: { n = n - 1; if (n > 0) goto Again; } assert(n == 0); } };",
+        NONE,
+    ),
+    (
+        "`goto` out of `atomic` ends it",
+        "class M { static int x; static int y; activate static void a() { atomic { x = 1; if (x == 1) goto Out; y = 5; } Out: y = 1; } activate static void b() { assert(x == y); } };",
+        WRONG,
+    ),
+    (
+        "inside of `atomic` it is one step",
+        "class M { static int x; static int y; activate static void a() { atomic { int n; x = 1; More: n = n + 1; if (n < 3) goto More; y = 1; } } activate static void b() { assert(x == y); } };",
+        NONE,
+    ),
+    (
+        "out of `try`, handlers and `select`, with `return` and exceptions in between",
+        "class M { static int f(int n) { int k; Retry: k = k + 1; try { if (n == 1) raise A; if (n == 2) goto Done; if (n == 4) raise B; return 10; } with { A -> { n = n + 1; goto Retry; } } Done: select { wait(k == 2) -> goto End; wait(k == 1) -> return 30; } End: return 20 + k; }
+         activate static void a() { int r; r = f(1); assert(r == 22); r = f(2); assert(r == 30); r = f(3); assert(r == 10); try { r = f(4); assert(false); } with { B -> r = 5; } assert(r == 5); } };",
+        NONE,
+    ),
+    (
+        "each `goto` of a lock that spins looks again, and lets others in between",
+        "class M { static bool held; static int inside; static void go() { Spin: atomic { if (held) goto Spin; held = true; } inside = inside + 1; assert(inside == 1); inside = inside - 1; held = false; }
+         activate static void a() { go(); } activate static void b() { go(); } };",
+        NONE,
+    ),
+    (
+        "and where it tests and sets in two statements it is none",
+        "class M { static bool held; static int inside; static void go() { Spin: if (held) goto Spin; held = true; inside = inside + 1; assert(inside == 1); inside = inside - 1; held = false; }
+         activate static void a() { go(); } activate static void b() { go(); } };",
+        WRONG,
+    ),
+    (
         "attributes are passed over",
         "[Version(1, \"x[]\")] class M { [Shown] static int x; [Hidden(true)] activate static void a() { [Step] x = 1; select { [Taken] wait(x == 1) -> x = 2; } assert(x == 2); } };",
         NONE,

@@ -56,7 +56,11 @@ pub fn statement(word: &str) -> Option<&'static str> {
         "const" => "a local that does not change is declared `let x = 3;`; constants stand outside of bodies",
         "send" => "messages are sent `c.send(e);`",
         "receive" => "messages are received `let x = c.receive();`",
-        "raise" | "announce" => "messages are sent `c.send(e);`; what is watched is a shared variable",
+        "raise" | "announce" => {
+            "messages are sent `c.send(e);`, and what is watched is a shared variable; there are no exceptions"
+        }
+        "try" | "throw" | "catch" => "there are no exceptions: return a result that says it, and look at it with `if`",
+        "foreach" => "write `for i in 0..len(a) - 1 { .. }`, or `forall v in a: e` as a value",
         "fork" => "threads are started `let h = spawn p();`",
         "elif" | "elsif" | "elseif" => "write `else if`",
         "else" => "`else` follows the `}` of an `if`, or of the branches of a `select`",

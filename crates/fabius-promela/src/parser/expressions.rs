@@ -148,13 +148,29 @@ impl Parser {
             let kind = ExprKind::At(process.clone(), index.clone().map(Box::new), self.name()?);
             return Ok(Expr { kind, span: self.since(from) });
         }
-        let process = &place.parts[0];
-        let looks = process.1.is_some() || self.proctypes.contains(&process.0.text);
-        if self.is("@") || self.is(":") && looks && matches!(self.ahead(1).kind, Kind::Word(_)) {
-            let refused = unsupported(self.since(from), "a look into another process");
-            return Err(refused.help("make a global variable of what is looked at"));
+        let looks = self.proctypes.contains(&place.parts[0].0.text);
+        if looks && self.is(":") && matches!(self.ahead(1).kind, Kind::Word(_)) {
+            return self.look(place, from);
         }
         Ok(Expr { kind: ExprKind::Read(place), span: self.since(from) })
+    }
+
+    /// `P:x`, `P[number]:x`: a variable of another process, which is called so from here on.
+    fn look(&mut self, process: Lvalue, from: usize) -> Result<Expr> {
+        self.expect(":")?;
+        let mut place = self.lvalue()?;
+        let span = self.since(from);
+        let number = match process.parts.as_slice() {
+            [(_, None)] => String::new(),
+            [(_, Some(Expr { kind: ExprKind::Number(n), .. }))] => format!("[{n}]"),
+            _ => {
+                return Err(unsupported(span, "a look into a process whose number is computed")
+                    .help("write its number, or make a global variable of what is looked at"));
+            }
+        };
+        let of = &mut place.parts[0].0;
+        *of = Name { text: format!("{}{number}:{}", process.parts[0].0.text, of.text), span };
+        Ok(Expr { kind: ExprKind::Read(Lvalue { span, ..place }), span })
     }
 
     pub(super) fn lvalue(&mut self) -> Result<Lvalue> {

@@ -144,7 +144,8 @@ impl Parser {
                 Ok(())
             }
             "ltl" => self.ltl(file),
-            word @ ("never" | "trace" | "notrace") => {
+            "never" => self.claim(file),
+            word @ ("trace" | "notrace") => {
                 Err(unsupported(token.span, format!("`{word}`")).help("write a formula: `ltl p { [] <> e }`"))
             }
             word if C.contains(&word) => Err(unsupported(token.span, "C inside of Promela")),
@@ -156,6 +157,16 @@ impl Parser {
             }
             _ => Err(self.unexpected("a declaration, `proctype`, `init` or `ltl`")),
         }
+    }
+
+    fn claim(&mut self, file: &mut File) -> Result<()> {
+        let word = self.next();
+        let name = if self.is("{") { Name { text: "never".into(), span: word.span } } else { self.name()? };
+        self.expect("{")?;
+        let body = self.sequence()?;
+        self.expect("}")?;
+        file.claims.push(Claim { name, body });
+        Ok(())
     }
 
     fn mtype(&mut self, file: &mut File) -> Result<()> {

@@ -79,7 +79,7 @@ pub fn spin(source: &str, folder: &Path) -> Spin {
     if made.contains("Error") || !folder.join("pan.c").exists() {
         return Spin { said: Said::Nothing, states: 0, text: made };
     }
-    let asked = source.contains("ltl ");
+    let asked = source.contains("ltl ") || source.contains("never ");
     let kind = if asked { "-DNOREDUCE" } else { "-DSAFETY" };
     let compiled = run("cc", &["-O0", "-w", kind, "-DNOREDUCE", "-DMEMLIM=500", "-o", "pan", "pan.c"]);
     assert!(compiled.is_empty(), "{compiled}\n{source}");

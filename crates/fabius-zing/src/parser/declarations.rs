@@ -12,6 +12,7 @@ impl Parser {
             self.declaration(&mut file)?;
         }
         file.lengths = std::mem::take(&mut self.lengths);
+        file.texts = std::mem::take(&mut self.texts);
         Ok(file)
     }
 
@@ -77,10 +78,16 @@ impl Parser {
     pub(super) fn ty(&mut self) -> Result<Name> {
         let token = self.peek().clone();
         if let Kind::Word(word) = &token.kind {
-            let refused = ["object", "string", "float", "double", "decimal", "long", "ulong", "uint"];
+            if word == "string" {
+                self.texts.get_or_insert_default();
+            }
+            let refused = ["object", "float", "double", "decimal"];
             if refused.contains(&word.as_str()) {
-                return Err(unsupported(token.span, format!("the type `{word}`"))
-                    .help("use `int`, `short`, `byte`, `bool`, an `enum` or a class"));
+                let help = match word.as_str() {
+                    "object" => "name the class: what is an `object` cannot be made one of a class again",
+                    _ => "use `int`, `long`, `byte`, `bool`, an `enum` or a class",
+                };
+                return Err(unsupported(token.span, format!("the type `{word}`")).help(help));
             }
         }
         self.name("a type")

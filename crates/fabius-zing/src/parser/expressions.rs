@@ -85,9 +85,9 @@ impl Parser {
         let from = self.at;
         let token = self.peek().clone();
         let kind = match &token.kind {
-            Kind::Number(n) => {
+            Kind::Number(n, suffix) => {
                 self.next();
-                ExprKind::Number(*n)
+                ExprKind::Number(*n, *suffix)
             }
             Kind::Sign("(") => {
                 self.next();
@@ -142,7 +142,14 @@ impl Parser {
                 }
                 _ => ExprKind::Name(self.name("an expression")?.text),
             },
-            Kind::Text(_) => return Err(unsupported(token.span, "a string").help("use an `enum`")),
+            Kind::Text(text) => {
+                self.next();
+                let texts = self.texts.get_or_insert_default();
+                if !texts.contains(text) {
+                    texts.push(text.clone());
+                }
+                ExprKind::Text(text.clone())
+            }
             _ => return Err(self.unexpected("an expression")),
         };
         Ok(Expr { kind, span: self.since(from) })

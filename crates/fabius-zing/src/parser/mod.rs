@@ -17,7 +17,7 @@ const DEEPEST: u32 = 200;
 /// # Errors
 /// What is not understood, or not taken, first.
 pub fn parse(tokens: Vec<Token>) -> Result<File> {
-    Parser { tokens, at: 0, depth: 0, lengths: Vec::new() }.file()
+    Parser { tokens, at: 0, depth: 0, lengths: Vec::new(), texts: None }.file()
 }
 
 struct Parser {
@@ -26,6 +26,8 @@ struct Parser {
     depth: u32,
     /// Of which arrays so many elements are made.
     lengths: Vec<(String, Expr)>,
+    /// The strings that stand where values do.
+    texts: Option<Vec<String>>,
 }
 
 /// Words that name nothing.
@@ -113,7 +115,7 @@ impl Parser {
         let token = self.peek();
         let found = match &token.kind {
             Kind::Word(word) => format!("`{word}`"),
-            Kind::Number(n) => format!("`{n}`"),
+            Kind::Number(n, _) => format!("`{n}`"),
             Kind::Text(_) => "a string".into(),
             Kind::Sign(sign) => format!("`{sign}`"),
             Kind::End => "the end of the file".into(),

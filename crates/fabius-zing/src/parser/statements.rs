@@ -92,14 +92,22 @@ impl Parser {
                 self.expect(";")?;
                 StmtKind::Async(call)
             }
-            "trace" | "event" => self.for_traces()?,
+            "trace" | "event" => {
+                self.for_traces()?;
+                self.expect(";")?;
+                StmtKind::Empty
+            }
             // Every statement is a step already.
             "yield" => {
                 self.expect(";")?;
                 StmtKind::Empty
             }
             "select" => StmtKind::Select(self.select()?),
-            "goto" => return Err(unsupported(token.span, "`goto`").help("write `while` and `if`")),
+            "goto" => {
+                let label = self.name("a label")?;
+                self.expect(";")?;
+                StmtKind::Goto(label)
+            }
             "try" => {
                 self.expect("{")?;
                 let body = self.block()?;
@@ -167,7 +175,7 @@ impl Parser {
     }
 
     /// What ZING only shows: its arguments are read and mean nothing.
-    fn for_traces(&mut self) -> Result<StmtKind> {
+    fn for_traces(&mut self) -> Result<()> {
         self.expect("(")?;
         self.list(")", |p| match p.peek().kind {
             Kind::Text(_) => {
@@ -175,15 +183,16 @@ impl Parser {
                 Ok(())
             }
             _ => p.expr().map(drop),
-        })?;
-        self.expect(";")?;
-        Ok(StmtKind::Empty)
+        })
+        .map(drop)
     }
 
     fn declaration_or_assignment(&mut self) -> Result<StmtKind> {
         let is_name = |t: &crate::lexer::Token| matches!(&t.kind, Kind::Word(word) if !WORDS.contains(&word.as_str()));
         if is_name(self.peek()) && self.ahead(1).is(":") {
-            return Err(unsupported(self.peek().span, "a label").help("write `while` and `if`"));
+            let label = self.name("a label")?;
+            self.expect(":")?;
+            return Ok(StmtKind::Labeled(label, self.statement()?.into()));
         }
         if is_name(self.peek()) && is_name(self.ahead(1)) {
             let ty = self.ty()?;
@@ -216,12 +225,15 @@ impl Parser {
 
     fn select(&mut self) -> Result<Select> {
         let mut select = Select { first: false, end: false, branches: Vec::new() };
+        let mut is_visible = false;
         loop {
             if self.take("first") {
                 select.first = true;
             } else if self.take("end") {
                 select.end = true;
-            } else if !self.take("visible") {
+            } else if self.take("visible") {
+                is_visible = true;
+            } else {
                 break;
             }
         }
@@ -234,6 +246,11 @@ impl Parser {
                 joins.push(self.join()?);
             }
             let span = self.since(from);
+            if !is_visible && joins.iter().any(|join| matches!(join, Join::Event)) {
+                return Err(
+                    wrong(span, "an `event` in a `select` that is not `visible`").help("write `select visible { .. }`")
+                );
+            }
             self.expect("->")?;
             let body = self.statement()?;
             select.branches.push(Branch { joins, body, span });
@@ -242,15 +259,15 @@ impl Parser {
     }
 
     fn join(&mut self) -> Result<Join> {
-        let token = self.peek().clone();
         if self.take("wait") {
             return Ok(Join::Wait(self.in_parentheses()?));
         }
         if self.take("timeout") {
             return Ok(Join::Timeout);
         }
-        if self.is("event") {
-            return Err(unsupported(token.span, "an `event` as a branch").help("leave the branch out"));
+        if self.take("event") {
+            self.for_traces()?;
+            return Ok(Join::Event);
         }
         if !self.take("receive") {
             return Err(self.unexpected("`wait`, `receive` or `timeout`"));

@@ -217,9 +217,18 @@ impl Parser<'_> {
     }
     fn for_stmt(&mut self) -> Parsed<StmtKind> {
         self.bump();
+        let help = || Some("write `for i in 0..n - 1 { .. }`; both ends are included".into());
+        if self.peek() == T::LParen {
+            let refused = self.unexpected("the name of a variable", help());
+            // What stands in the parentheses would be refused once more.
+            while !matches!(self.peek(), T::RParen | T::LBrace | T::RBrace | T::End) {
+                self.bump();
+            }
+            return refused;
+        }
         let name = self.name("the name of a variable")?;
         if !self.eat_word("in") {
-            return self.unexpected("`in`", Some("write `for i in 0..n - 1 { .. }`; both ends are included".into()));
+            return self.unexpected("`in`", help());
         }
         let no_record = std::mem::replace(&mut self.no_record, true);
         let bounds = (|| {
