@@ -11,6 +11,8 @@ pub struct Connections {
     known: HashMap<Kernels, usize, Fixed>,
     /// What the program was given as its input and its outputs: nobody in the program is at the other end.
     given: Vec<Kernels>,
+    /// What of that is a regular file.
+    given_files: Vec<Kernels>,
     /// By `epoll`: its file, the file that it watches, and what it says of that.
     watched: Vec<(i32, i32, u64)>,
 }
@@ -24,7 +26,11 @@ const OTHERS: usize = 0;
 impl Connections {
     /// Those of a program that has been given what these files are.
     pub fn besides(files: [i32; 3]) -> Self {
-        Self { given: files.into_iter().filter_map(name).collect(), ..Self::default() }
+        Self {
+            given: files.into_iter().filter_map(name).collect(),
+            given_files: files.into_iter().filter_map(regular).collect(),
+            ..Self::default()
+        }
     }
 
     /// A new execution begins.
@@ -66,16 +72,33 @@ impl Connections {
     }
 }
 
+/// What the kernel knows of an open file.
+fn about(file: i32) -> Option<libc::stat> {
+    // SAFETY: asks the kernel about a file; straight to it.
+    unsafe {
+        let mut about: libc::stat = std::mem::zeroed();
+        (libc::syscall(libc::SYS_fstat, file, &raw mut about) == 0).then_some(about)
+    }
+}
+
+/// What the kernel calls a regular file.
+fn regular(file: i32) -> Option<Kernels> {
+    about(file).filter(|about| about.st_mode & libc::S_IFMT == libc::S_IFREG).map(|about| (libc::S_IFREG, about.st_ino))
+}
+
+/// Whether it is a regular file, and not what the program was given as its input or an output.
+pub fn is_regular(file: i32, connections: &Connections) -> bool {
+    regular(file).is_some_and(|name| !connections.given_files.contains(&name))
+}
+
+/// Whether it may be an event: no file of any type.
+pub fn is_event(file: i32) -> bool {
+    about(file).is_some_and(|about| about.st_mode & libc::S_IFMT == 0)
+}
+
 /// What the kernel calls a file that threads may speak through.
 fn name(file: i32) -> Option<Kernels> {
-    // SAFETY: asks the kernel about a file.
-    let about = unsafe {
-        let mut about: libc::stat = std::mem::zeroed();
-        if libc::fstat(file, &mut about) != 0 {
-            return None;
-        }
-        about
-    };
+    let about = about(file)?;
     match about.st_mode & libc::S_IFMT {
         kind @ (libc::S_IFIFO | libc::S_IFSOCK) => Some((kind, about.st_ino)),
         0 => Some((0, event(file).unwrap_or(0))),

@@ -8,6 +8,11 @@ use crate::say::STDERR;
 /// Lists the descriptors of this process.
 const LISTING: i32 = STDERR + 1;
 
+/// Whether a descriptor is ours: what is shared with the other process, where words to the user go, and the list.
+pub fn is_ours(file: i32) -> bool {
+    (fabius_native_protocol::FD..=LISTING).contains(&file)
+}
+
 /// This process lists its own descriptors from now on.
 pub fn list() {
     let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;

@@ -63,7 +63,9 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut c_vo
     let is_ours = crate::image::is_own(pc);
     if signal == STANDS_STILL {
         if !is_ours {
-            give_up("no scheduling point was reached for seconds: a loop that nothing in the program's own code ends");
+            give_up(
+                "no scheduling point was reached for seconds: a loop, or a call that waits, which nothing in the program's own code ends",
+            );
         }
         return;
     }

@@ -259,11 +259,14 @@ fn watch_over(header: &Header, watched: &mut Vec<Watched>) {
         }
         let (steps, cpu) = (worker.steps.load(Relaxed), cpu_time(process));
         if (process, steps) != (last.process, last.steps) {
-            *last = Watched { process, steps, cpu };
-        } else if cpu.saturating_sub(last.cpu) > STILL {
+            *last = Watched { process, steps, cpu, since: Some(Instant::now()) };
+        } else if cpu.saturating_sub(last.cpu) > STILL
+            || last.since.is_some_and(|since| since.elapsed() > STILL) && cpu == last.cpu && sleeps(process)
+        {
+            // Who waits in the kernel takes no time of a processor; a worker that has nothing to do is not harmed.
             // SAFETY: a signal to a process that comes from our own child.
             unsafe { libc::kill(process as i32, STANDS_STILL) };
-            last.cpu = cpu;
+            (last.cpu, last.since) = (cpu, Some(Instant::now()));
         }
     }
 }
@@ -274,6 +277,14 @@ struct Watched {
     process: u32,
     steps: u64,
     cpu: Duration,
+    /// When it did another step, or was told.
+    since: Option<Instant>,
+}
+
+/// Whether it waits in the kernel.
+fn sleeps(process: u32) -> bool {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    text.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('S'))
 }
 
 /// The processor time that a process has taken.

@@ -2,6 +2,7 @@
 //! kernel. Streams that are locked over other calls. Within a call the C library's own lock of a stream is never waited for: nobody is switched there.
 
 use super::entries;
+use super::library::is_alone;
 use crate::control::in_program;
 use crate::op::{Op, Wait};
 use crate::real::next;
@@ -16,12 +17,17 @@ entries! {
     close: "rsi" => close_here;
     close_range: "rcx" => close_range_here;
     closefrom: "rsi" => close_from;
+    dup2: "rdx" => dup2_here;
+    dup3: "rcx" => dup3_here;
     socketpair: "r8" => socketpair_here;
     flock: "rdx" => flock_here;
     flockfile: "rsi" => flockfile_here;
     ftrylockfile: "rsi" => ftrylockfile_here;
     funlockfile: "rsi" => funlockfile_here;
 }
+
+/// What regular files contain, their names and folders, as one object of operations.
+pub const REGULAR: usize = crate::op::of_library(6);
 
 /// Whether a file is ready for this.
 pub fn is_ready(file: i32, events: i16) -> bool {
@@ -40,6 +46,19 @@ pub fn is_waiting(file: i32, flags: i32) -> bool {
     // SAFETY: asks the kernel about a file.
     flags & libc::MSG_DONTWAIT == 0
         && unsafe { libc::syscall(libc::SYS_fcntl, file, libc::F_GETFL) } as i32 & libc::O_NONBLOCK == 0
+}
+
+/// Whether the file was opened for the other direction only: the kernel says so at once.
+fn is_opened_for(file: i32, other: i32) -> bool {
+    // SAFETY: asks the kernel about a file.
+    unsafe { libc::syscall(libc::SYS_fcntl, file, libc::F_GETFL) as i32 & libc::O_ACCMODE == other }
+}
+
+/// The point before something is done with a regular file: all of them are one object, with their names and folders.
+pub fn regular(name: &'static str, file: i32, pc: usize) {
+    if in_program() && !is_alone() && crate::connections::is_regular(file, &rt().connections) {
+        point(Op::new(name, pc).on(REGULAR));
+    }
 }
 
 /// The thread's `errno`.
@@ -76,13 +95,24 @@ fn limit(file: i32, events: i16) -> Option<u64> {
     (known == 0 && nanoseconds > 0).then(|| rt().now + nanoseconds)
 }
 
+fn waits_to_read(file: i32) -> bool {
+    is_waiting(file, 0) && !is_opened_for(file, libc::O_WRONLY)
+}
+
+fn waits_to_write(file: i32) -> bool {
+    is_waiting(file, 0) && !is_opened_for(file, libc::O_RDONLY)
+}
+
 /// Reads by a system call, once there is something.
 fn reads(name: &'static str, file: i32, pc: usize, call: impl FnOnce() -> i64) -> isize {
     let connection = connection(file);
     if let Some(key) = connection
-        && !arrive(name, file, key, is_waiting(file, 0).then_some(libc::POLLIN), pc)
+        && !arrive(name, file, key, waits_to_read(file).then_some(libc::POLLIN), pc)
     {
         return fails_with(libc::EAGAIN);
+    }
+    if connection.is_none() {
+        regular(name, file, pc);
     }
     let got = call() as isize;
     if in_program() && got > 0 {
@@ -97,13 +127,29 @@ fn reads(name: &'static str, file: i32, pc: usize, call: impl FnOnce() -> i64) -
 }
 
 extern "C-unwind" fn read_here(file: i32, buffer: usize, size: usize, pc: usize) -> isize {
+    // Nobody waits for nothing.
+    if !in_program() || size == 0 {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn read(i32, usize, usize) -> isize)(file, buffer, size) };
+    }
     // SAFETY: as the program calls it.
     reads("read", file, pc, || unsafe { libc::syscall(libc::SYS_read, file, buffer, size) })
 }
 
 extern "C-unwind" fn readv_here(file: i32, parts: *const libc::iovec, count: i32, pc: usize) -> isize {
+    if !in_program() || !is_something(parts, count) {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn readv(i32, *const libc::iovec, i32) -> isize)(file, parts, count) };
+    }
     // SAFETY: as the program calls it.
     reads("readv", file, pc, || unsafe { libc::syscall(libc::SYS_readv, file, parts, count) })
+}
+
+/// Whether there are as many parts as may be, and bytes in them.
+fn is_something(parts: *const libc::iovec, count: i32) -> bool {
+    // SAFETY: the program gives so many parts of its memory.
+    (1..=libc::UIO_MAXIOV).contains(&count)
+        && unsafe { std::slice::from_raw_parts(parts, count as usize) }.iter().any(|part| part.iov_len > 0)
 }
 
 /// A pipe that has room at all has room for so many bytes.
@@ -111,7 +157,8 @@ const AT_ONCE: usize = libc::PIPE_BUF;
 
 /// Writes without waiting in the kernel, by a call that writes so many bytes.
 fn write_now(file: i32, size: usize, waits: bool, call: impl FnOnce() -> i64) -> isize {
-    if !waits || size <= AT_ONCE {
+    // An event that has room for something need not have room for this number.
+    if !waits || size <= AT_ONCE && !crate::connections::is_event(file) {
         return call() as isize;
     }
     // SAFETY: what the file does where there is no room is as before.
@@ -144,7 +191,12 @@ pub fn puts(
         if got < 0 {
             let again = on_time && waits && error() == libc::EAGAIN;
             match there {
-                _ if again => continue,
+                _ if again => {
+                    if is_ready(file, libc::POLLOUT) {
+                        crate::threads::give_way(name, 0, pc);
+                    }
+                    continue;
+                }
                 0 => return -1,
                 _ => return there as isize,
             }
@@ -157,25 +209,41 @@ pub fn puts(
     }
 }
 
+/// What is written by a call to what nobody waits for.
+fn wrote(name: &'static str, file: i32, pc: usize, call: impl FnOnce() -> i64) -> isize {
+    regular(name, file, pc);
+    let got = call() as isize;
+    rt().moved += got.max(0) as u64;
+    got
+}
+
 extern "C-unwind" fn write_here(file: i32, buffer: usize, size: usize, pc: usize) -> isize {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn write(i32, usize, usize) -> isize)(file, buffer, size) };
+    }
     // SAFETY: as the program calls it, or the rest of it.
     let call = |there: usize| unsafe { libc::syscall(libc::SYS_write, file, buffer + there, size - there) };
-    let Some(key) = connection(file) else { return call(0) as isize };
-    let waits = is_waiting(file, 0);
+    let Some(key) = connection(file) else { return wrote("write", file, pc, || call(0)) };
+    let waits = waits_to_write(file);
     puts("write", file, key, size, waits, pc, |there| write_now(file, size - there, waits, || call(there)))
 }
 
 extern "C-unwind" fn writev_here(file: i32, parts: *const libc::iovec, count: i32, pc: usize) -> isize {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn writev(i32, *const libc::iovec, i32) -> isize)(file, parts, count) };
+    }
     let call = |parts: *const libc::iovec, count: i32| {
         // SAFETY: as the program calls it, or the rest of it.
         unsafe { libc::syscall(libc::SYS_writev, file, parts, count) }
     };
     let key = connection(file).filter(|_| (1..=libc::UIO_MAXIOV).contains(&count));
-    let Some(key) = key else { return call(parts, count) as isize };
+    let Some(key) = key else { return wrote("writev", file, pc, || call(parts, count)) };
     // SAFETY: the program gives so many parts of its memory.
     let parts = unsafe { std::slice::from_raw_parts(parts, count as usize) };
     let size = parts.iter().map(|part| part.iov_len).sum();
-    let waits = is_waiting(file, 0);
+    let waits = waits_to_write(file);
     puts("writev", file, key, size, waits, pc, |there| {
         let rest = rest(parts, there);
         write_now(file, size - there, waits, || call(rest.as_ptr(), rest.len() as i32))
@@ -193,8 +261,12 @@ fn rest(parts: &[libc::iovec], mut there: usize) -> Vec<libc::iovec> {
 }
 
 /// Files that were open before `main` stay so: they are there in the next execution, too, and some are ours.
-extern "C-unwind" fn close_here(file: i32, _: usize) -> i32 {
-    if in_program() && rt().open.contains(&(file as u32)) {
+extern "C-unwind" fn close_here(file: i32, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn close(i32) -> i32)(file) };
+    }
+    if rt().open.contains(&(file as u32)) {
         if rt().closed.insert(file as u32) {
             return 0;
         }
@@ -202,11 +274,47 @@ extern "C-unwind" fn close_here(file: i32, _: usize) -> i32 {
         unsafe { *libc::__errno_location() = libc::EBADF };
         return -1;
     }
+    ends("close", file, pc);
     // SAFETY: as the program calls it.
     unsafe { libc::syscall(libc::SYS_close, file) as i32 }
 }
 
-extern "C-unwind" fn close_range_here(first: u32, last: u32, flags: i32, _: usize) -> i32 {
+/// The point before a descriptor is closed: who looks at the other end sees that.
+fn ends(name: &'static str, file: i32, pc: usize) {
+    if let Some(key) = connection(file).filter(|_| !is_alone()) {
+        arrive(name, file, key, None, pc);
+        rt().clocks.release(rt().current, key);
+    } else {
+        regular(name, file, pc);
+    }
+    rt().moved += 1;
+}
+
+/// Another file takes the place of the one that was there.
+extern "C-unwind" fn dup2_here(from: i32, to: i32, pc: usize) -> i32 {
+    if in_program() {
+        replaces("dup2", to, pc);
+    }
+    // SAFETY: as the program calls it.
+    unsafe { libc::syscall(libc::SYS_dup2, from, to) as i32 }
+}
+
+extern "C-unwind" fn dup3_here(from: i32, to: i32, flags: i32, pc: usize) -> i32 {
+    if in_program() {
+        replaces("dup3", to, pc);
+    }
+    // SAFETY: as the program calls it.
+    unsafe { libc::syscall(libc::SYS_dup3, from, to, flags) as i32 }
+}
+
+fn replaces(name: &'static str, to: i32, pc: usize) {
+    if crate::descriptors::is_ours(to) {
+        crate::threads::not_supported("dup2 onto descriptors 60 to 62");
+    }
+    ends(name, to, pc);
+}
+
+extern "C-unwind" fn close_range_here(first: u32, last: u32, flags: i32, pc: usize) -> i32 {
     if !in_program() {
         // SAFETY: as the program calls it.
         return unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) as i32 };
@@ -219,7 +327,12 @@ extern "C-unwind" fn close_range_here(first: u32, last: u32, flags: i32, _: usiz
         unsafe { *libc::__errno_location() = libc::EINVAL };
         return -1;
     }
+    if !is_alone() {
+        rt().unannounced = true;
+        point(Op::new("close_range", pc).on(crate::op::connection(0)));
+    }
     let rt = rt();
+    rt.moved += 1;
     crate::descriptors::close_between(&rt.open, first, last);
     rt.closed.extend(rt.open.iter().filter(|file| (first..=last).contains(*file)));
     0

@@ -17,6 +17,7 @@ pub mod keys;
 pub mod library;
 pub mod memory;
 pub mod mutex;
+pub mod named_files;
 pub mod once;
 pub mod polls;
 pub mod process;
