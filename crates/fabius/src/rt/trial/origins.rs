@@ -437,10 +437,12 @@ impl Origins {
     }
 
     fn compares(&mut self, (a, x): (Origin, u64), (b, y): (Origin, u64)) {
+        // No address is as small, whichever it is.
+        let is_above = |word: u64, other: u64| word >= LOWEST_ADDRESS && other < LOWEST;
         match (a, b) {
             _ if a == b => {}
-            (a, NONE) if y < LOWEST => self.uses(a),
-            (NONE, b) if x < LOWEST => self.uses(b),
+            (a, NONE) if is_above(x, y) => self.uses(a),
+            (NONE, b) if is_above(y, x) => self.uses(b),
             _ => self.pair(a, b, Some(x.wrapping_sub(y))),
         }
     }
