@@ -227,8 +227,9 @@ impl Proof {
             if !as_before {
                 return None;
             }
-            if let (Is::Word, Some(was), Some(is)) = (is, read.word(), there.word()) {
-                words.add(origin, was, is, if read.is_ours { Whose::Ours } else { Whose::Rounds });
+            let whose = if read.is_ours || *is == Is::Execution { Whose::Ours } else { Whose::Rounds };
+            if let (Is::Word | Is::Execution, Some(was), Some(is)) = (is, read.word(), there.word()) {
+                words.add(origin, was, is, whose);
             }
             if !read.is_ours {
                 pieces.push((read.address, address, read.size, read.rewritten));
