@@ -6,7 +6,7 @@
 //!
 //! There, memory that is allocated may lie elsewhere. A test must not depend on addresses, or its executions could not be
 //! run again at all. So a word through which the trial has reached memory may be another address, and what was reached
-//! through it is then looked for there.
+//! through it is then looked for there: the trial has followed from which words each address was made (`moved.rs`).
 
 use super::moved::{Done, EXECUTION, LOCALS, Moved, NONE, Origin, Pair, READS, REGISTERS, Whose};
 use super::trial::{End, Outcome, Read, probe};
