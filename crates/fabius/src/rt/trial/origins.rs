@@ -133,12 +133,12 @@ impl Origins {
     fn looks_again(&mut self, registers: &[greg_t]) {
         let rsp = libc::REG_RSP as usize;
         let returned = (self.before[rsp] as usize..registers[rsp] as usize).step_by(8);
-        for register in 0..self.general.len() {
+        for (register, word) in registers.iter().copied().enumerate().take(self.general.len()) {
             if !PRESERVED.contains(&(register as i32)) {
                 self.general[register] = Of::NOTHING;
-            } else if self.before[register] != registers[register] {
+            } else if self.before[register] != word {
                 // SAFETY: it is a part of the stack.
-                let is_there = |at: &usize| unsafe { (*at as *const u64).read() } == registers[register] as u64;
+                let is_there = |at: &usize| unsafe { (*at as *const u64).read() } == word as u64;
                 let from = returned.clone().find(is_there);
                 self.general[register] = from.and_then(|at| self.of_memory(at)).unwrap_or(Of::NOTHING);
             }
