@@ -85,11 +85,16 @@ impl Flow {
             true => 1u32 << register.number(),
             false => 0,
         };
+        // Registers that say where, and then another place.
+        let mut steps = 0;
         for used in info.used_registers() {
             let (access, register) = (used.access(), used.register());
             let is_lowest = register.is_gpr8() && !is_second_byte(register);
             let is_part = register.is_gpr16() || is_second_byte(register);
             let changes = !matches!(access, OpAccess::Read | OpAccess::CondRead);
+            if changes && access != OpAccess::Write {
+                steps |= general(register);
+            }
             if changes && is_lowest {
                 flow.changes_lowest |= general(register);
             } else if changes {
@@ -110,7 +115,7 @@ impl Flow {
         let memory = info.used_memory().iter().fold(0, |bits, m| bits | general(m.base()) | general(m.index()));
         if flow.looks & !named & !memory == 0 {
             // It reads no others: what only makes an address is not looked at.
-            flow.looks &= read;
+            flow.looks &= read | steps;
         }
         flow.describe(instruction, number);
         flow
@@ -143,9 +148,15 @@ impl Flow {
         let same = count == 2 && instruction.op_kind(0) == OpKind::Register && first.is_some() && first == second;
         let low = |i: u32| matches!(slot(i), Some(Slot::Number(n)) if n < MARKS);
         let not_high = |i: u32| matches!(slot(i), Some(Slot::Number(n)) if n >= MARKS.wrapping_neg());
-        let zeroes = matches!(instruction.mnemonic(), M::Xor | M::Pxor | M::Xorps | M::Xorpd)
-            && instruction.op_kind(1) == OpKind::Register
-            && instruction.op_register(0) == instruction.op_register(1);
+        // What comes out is the same whatever was there.
+        let operands = |a: u32, b: u32| {
+            instruction.op_kind(b) == OpKind::Register && instruction.op_register(a) == instruction.op_register(b)
+        };
+        let is_constant = match instruction.mnemonic() {
+            M::Xor | M::Pxor | M::Xorps | M::Xorpd | M::Pcmpeqd | M::Pcmpeqb => operands(0, 1),
+            M::Vpxor | M::Vxorps | M::Vxorpd | M::Vpcmpeqd => count == 3 && operands(1, 2),
+            _ => false,
+        };
         let is_word = words(instruction, 0) == Some(1);
         let set = |this: &mut Flow, does, to: Option<Slot>, from: [Option<Slot>; 2]| {
             if let ([Some(a), Some(b)], Some(to)) = (from, to) {
@@ -154,7 +165,7 @@ impl Flow {
         };
         let nothing = Some(Slot::Number(0));
         match instruction.mnemonic() {
-            _ if zeroes => (self.looks, self.looks_at_vectors) = (0, 0),
+            _ if is_constant => (self.looks, self.looks_at_vectors) = (0, 0),
             // What is left in the registers are the words that are known.
             M::Vzeroupper => (self.looks_at_vectors, self.changes_vectors) = (0, 0),
             M::Mov | M::Movq | M::Vmovq | M::Movsq | M::Stosq if is_word => {
@@ -199,7 +210,9 @@ impl Flow {
             M::Vpunpcklqdq | M::Vunpcklpd if slot(2) != Some(Slot::Memory) && words(instruction, 0) == Some(2) => {
                 set(self, Does::Joins, first, [second, slot(2)]);
             }
-            M::Lea if is_word => self.does = Does::Leads,
+            M::Lea if is_word && [instruction.memory_base(), instruction.memory_index()].into_iter().all(is_long) => {
+                self.does = Does::Leads;
+            }
             M::Add if is_word => set(self, Does::Adds, first, [first, second]),
             M::Inc | M::Dec if is_word => set(self, Does::Adds, first, [first, Some(Slot::Number(1))]),
             M::Sub if is_word => set(self, Does::Subtracts, first, [first, second]),
@@ -231,6 +244,11 @@ fn is_choice(mnemonic: Mnemonic) -> bool {
         M::Cmovnp, M::Cmovns, M::Cmovo, M::Cmovp, M::Cmovs,
     ];
     choices.contains(&mnemonic)
+}
+
+/// Whether an address can be counted from it.
+fn is_long(register: Register) -> bool {
+    register == Register::None || register == Register::RIP || register.is_gpr64()
 }
 
 fn is_second_byte(register: Register) -> bool {

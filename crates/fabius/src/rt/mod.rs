@@ -24,6 +24,7 @@ mod history;
 mod instruction;
 mod lasting;
 mod limit;
+mod locals;
 #[cfg(target_os = "linux")]
 mod look;
 mod memory;
@@ -56,6 +57,7 @@ pub(crate) use failure::{Failure, LeftOut, SHARED};
 pub(crate) use fiber::{Job, usual_stack};
 pub(crate) use lasting::{begins_lasting, ends_lasting};
 pub(crate) use limit::Limit;
+pub(crate) use locals::{Locals, local};
 pub(crate) use memory::{Found, Watched, Ways, does, edges, fence, find, forgotten, made, watched};
 pub(crate) use object::{Inside, Object, Renew, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Edges, Holder, Op};
@@ -86,22 +88,6 @@ use std::time::Duration;
 
 /// Unwinds the threads of an execution that is not continued.
 struct Abandoned;
-
-/// Thread-local values, by the addresses of their keys.
-pub(crate) type Locals = Vec<(usize, Rc<dyn Any>)>;
-
-/// Where the thread-local value of this key is, null if nowhere. A round goes on with that address, wherever it is.
-pub(crate) fn local<T: 'static>(locals: &Locals, key: usize) -> *const T {
-    let found = trial::aside(|| {
-        let value = locals.iter().find(|(k, value)| *k == key && value.is::<T>());
-        let found = value.map_or(0, |(_, value)| Rc::as_ptr(value).cast::<T>().expose_provenance());
-        if let Some(trial) = trial::current() {
-            trial.finds_local(key, found);
-        }
-        found
-    });
-    ptr::with_exposed_provenance(trial::goes_on_with_local(found))
-}
 
 pub(crate) struct Thread {
     fiber: Option<Box<Fiber>>,

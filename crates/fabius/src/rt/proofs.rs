@@ -6,7 +6,7 @@
 //!
 //! There, memory that is allocated may lie elsewhere. A test must not depend on addresses, or its executions could not be
 //! run again at all. So a word through which the trial has reached memory may be another address, and what was reached
-//! through it is then looked for there.
+//! through it is then looked for there: the trial has followed from which words each address was made (`moved.rs`).
 
 use super::moved::{Done, EXECUTION, LOCALS, Moved, NONE, Origin, Pair, READS, REGISTERS, Whose};
 use super::trial::{End, Outcome, Read, probe};
@@ -120,20 +120,37 @@ impl Proof {
             let of = &mut done[usize::from(stands_for(origin))];
             (of.reached, of.used, of.fixed) = (of.reached | what.reached, of.used | what.used, of.fixed | what.fixed);
         }
-        let pairs = origins.pairs.iter().map(|pair| Pair { origins: pair.origins.map(stands_for), ..*pair });
-        let mut pairs: Vec<Pair> = pairs.filter(|pair| pair.origins[0] != pair.origins[1]).collect();
+        let is_ours = |origin: Origin| match origin {
+            NONE | EXECUTION => true,
+            READS.. => reads[usize::from(origin - READS)].is_ours,
+            _ => false,
+        };
+        let pair = |pair: &Pair| {
+            let origins = pair.origins.map(stands_for);
+            // Only of memory that is reached it does not matter which lies higher. What is compared with an address of this
+            // crate's is the same.
+            let are_addresses = origins.iter().all(|origin| *origin != NONE && done[usize::from(*origin)].reached);
+            Pair { origins, compared: pair.compared.filter(|_| are_addresses) }
+        };
+        // Which of this crate's words are the same, the states of variables say.
+        let matters = |pair: &Pair| pair.origins[0] != pair.origins[1] && !pair.origins.into_iter().all(is_ours);
+        let mut pairs: Vec<Pair> = origins.pairs.iter().map(pair).filter(matters).collect();
         // Registers with the same word are not told apart.
-        for (n, word) in start.registers.into_iter().enumerate() {
-            let first = register(word).unwrap_or(NONE);
-            pairs.push(Pair { origins: [first, REGISTERS + n as Origin], compared: None });
+        for (n, word) in (REGISTERS..).zip(start.registers) {
+            let first = register(word).unwrap_or(n);
+            done[usize::from(n)] = done[usize::from(first)];
+            if first != n {
+                pairs.push(Pair { origins: [first, n], compared: None });
+            }
         }
         let is = |origin: Origin| match done[usize::from(origin)] {
             Done { used: false, .. } => Is::Copied,
             Done { fixed: false, .. } if !origins.lost => Is::Word,
             _ => Is::Value,
         };
-        // Through these the round comes to what is not this crate's.
+        // Through these the round comes to what is not this crate's, or compares them with it.
         let mut leads = vec![false; done.len()];
+        pairs.iter().flat_map(|pair| pair.origins).for_each(|origin| leads[usize::from(origin)] = true);
         for (n, read) in reads.iter().enumerate().rev() {
             if !read.is_ours && !is_own(read) || leads[usize::from(READS) + n] {
                 leads[usize::from(read.through)] = true;
@@ -210,8 +227,9 @@ impl Proof {
             if !as_before {
                 return None;
             }
-            if let (Is::Word, Some(was), Some(is)) = (is, read.word(), there.word()) {
-                words.add(origin, was, is, if read.is_ours { Whose::Ours } else { Whose::Rounds });
+            let whose = if read.is_ours || *is == Is::Execution { Whose::Ours } else { Whose::Rounds };
+            if let (Is::Word | Is::Execution, Some(was), Some(is)) = (is, read.word(), there.word()) {
+                words.add(origin, was, is, whose);
             }
             if !read.is_ours {
                 pieces.push((read.address, address, read.size, read.rewritten));

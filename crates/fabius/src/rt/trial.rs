@@ -3,10 +3,14 @@
 //! The thread goes on, instruction by instruction: the processor traps after each one, and the handler of that signal
 //! looks at the next one before it is run. It may write to the thread's own stack; to what this crate keeps of the execution
 //! and to variables that it knows, which is written down; and elsewhere if in the end all is there as it was before, as after
-//! a value was borrowed, or memory taken and given back. It may not call the kernel, nor do what other
-//! operating system threads see at once: what it writes to without that nobody else uses. What this crate does for an operation is not looked at ([`aside`]): it is known
-//! to write to what it keeps alone, all of which is copied beforehand. If the thread is about to do anything else, or comes to the next give-way, the trial is over: what was
-//! written is put back, and so are the stack and the registers, and the thread is where it was. So a trial has no effect.
+//! a value was borrowed, or memory taken and given back (`trial/touched.rs`). It may not call the kernel, nor do what other
+//! operating system threads see at once: what it writes to without that nobody else uses. What this crate does for an
+//! operation is not looked at ([`aside`]): it is known to write to what it keeps alone, all of which is copied beforehand. If
+//! the thread is about to do anything else, or comes to the next give-way, the trial is over: what was written is put back,
+//! and so are the stack and the registers, and the thread is where it was. So a trial has no effect.
+//!
+//! What words are made of is followed (`flow.rs`, `trial/origins.rs`), so that what was found out holds where memory lies
+//! elsewhere (`moved.rs`).
 //!
 //! Only on Linux on x86-64. Elsewhere, or where traps do not come, nothing can be tried out, and no repetition is seen.
 

@@ -133,12 +133,12 @@ impl Origins {
     fn looks_again(&mut self, registers: &[greg_t]) {
         let rsp = libc::REG_RSP as usize;
         let returned = (self.before[rsp] as usize..registers[rsp] as usize).step_by(8);
-        for register in 0..self.general.len() {
+        for (register, word) in registers.iter().copied().enumerate().take(self.general.len()) {
             if !PRESERVED.contains(&(register as i32)) {
                 self.general[register] = Of::NOTHING;
-            } else if self.before[register] != registers[register] {
+            } else if self.before[register] != word {
                 // SAFETY: it is a part of the stack.
-                let is_there = |at: &usize| unsafe { (*at as *const u64).read() } == registers[register] as u64;
+                let is_there = |at: &usize| unsafe { (*at as *const u64).read() } == word as u64;
                 let from = returned.clone().find(is_there);
                 self.general[register] = from.and_then(|at| self.of_memory(at)).unwrap_or(Of::NOTHING);
             }
@@ -437,10 +437,12 @@ impl Origins {
     }
 
     fn compares(&mut self, (a, x): (Origin, u64), (b, y): (Origin, u64)) {
+        // No address is as small, whichever it is.
+        let is_above = |word: u64, other: u64| word >= LOWEST_ADDRESS && other < LOWEST;
         match (a, b) {
             _ if a == b => {}
-            (a, NONE) if y < LOWEST => self.uses(a),
-            (NONE, b) if x < LOWEST => self.uses(b),
+            (a, NONE) if is_above(x, y) => self.uses(a),
+            (NONE, b) if is_above(y, x) => self.uses(b),
             _ => self.pair(a, b, Some(x.wrapping_sub(y))),
         }
     }
