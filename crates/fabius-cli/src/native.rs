@@ -1,5 +1,6 @@
 //! C and C++ programs that `fabius cc` has built, and the library that they are linked with.
 
+use crate::c;
 use crate::failure::{Failure, input, internal, output};
 use fabius_native::{Problem, Target};
 use std::ffi::OsString;
@@ -9,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// A program and its arguments. A name without a folder is a file here.
 pub fn target(program: &Path, args: &[OsString]) -> Result<Target, Failure> {
     let is_bare = program.components().count() == 1;
+    if program.is_file() && !is_program(program) && is_source(program) {
+        return Err(source(program));
+    }
     let program = if is_bare { Path::new(".").join(program) } else { program.to_path_buf() };
     Ok(Target { program, args: args.to_vec(), library: library()? })
 }
@@ -17,6 +21,22 @@ pub fn target(program: &Path, args: &[OsString]) -> Result<Target, Failure> {
 pub fn is_program(file: &Path) -> bool {
     let mut begin = [0; 4];
     std::fs::File::open(file).and_then(|mut file| file.read_exact(&mut begin)).is_ok() && begin == *b"\x7fELF"
+}
+
+/// Whether a file is the text of a C or C++ program, by its name.
+fn is_source(file: &Path) -> bool {
+    file.extension().is_some_and(|e| ["c", "i", "cc", "cpp", "cxx", "C"].iter().any(|end| e == *end))
+}
+
+/// What to do with the text of a program in place of `run`.
+fn source(file: &Path) -> Failure {
+    let (name, out) = (file.display(), file.with_extension(""));
+    let (command, explored) = match c::is_c(file) {
+        true => ("cc", format!(", or explore its text: `fabius check {name}`")),
+        false => ("c++", String::new()),
+    };
+    input(format!("`{name}` is the text of a program, and `fabius run` runs binaries"))
+        .help(format!("build it first: `fabius {command} {name} -o {}`{explored}", out.display()))
 }
 
 /// The folder of the library, which is written there if it is not.

@@ -190,6 +190,11 @@ fn what_cannot_be_run_or_compiled_is_said() {
     let other = folder.fabius(&["run", "/bin/true"]);
     assert_eq!(other.status.code(), Some(2));
     assert!(text(&other.stderr).contains("was it built with `fabius cc`"), "{}", text(&other.stderr));
+    let text_of_it = folder.fabius(&["run", "account.c"]);
+    assert_eq!(text_of_it.status.code(), Some(2));
+    let told = text(&text_of_it.stderr);
+    assert!(told.contains("`account.c` is the text of a program"), "{told}");
+    assert!(told.contains("`fabius cc account.c -o account`, or explore its text: `fabius check account.c`"), "{told}");
     let fixed = folder.fabius(&["cc", "-static", "account.c"]);
     assert_eq!(fixed.status.code(), Some(2));
     assert!(text(&fixed.stderr).contains("`-static` cannot be explored"), "{}", text(&fixed.stderr));
