@@ -75,6 +75,12 @@ enum Is {
     Execution,
 }
 
+/// Whether it matters where it is, or what is there. What the round overwrites must not overlap anything else than before, even if
+/// what is there is only copied.
+fn is_looked_at(is: Is, read: &Read) -> bool {
+    is != Is::Copied || !read.is_ours && read.rewritten
+}
+
 /// A round that was tried out.
 #[derive(Debug)]
 pub(super) struct Proof {
@@ -88,7 +94,7 @@ pub(super) struct Proof {
     /// The variables that it finds, with their states.
     found: Vec<(usize, u64)>,
     /// The keys of the thread's local values that it looks up, and where they are.
-    locals: Vec<(usize, usize)>,
+    locals: Vec<(usize, usize, Is)>,
     /// What the thread has done after each operation.
     pub numbers: Vec<u64>,
     /// What each operation has found if that is not the newest, as a number, or 0.
@@ -175,6 +181,7 @@ impl Proof {
             Input { read: Read { through, ..read }, is, elsewhere: now.is_elsewhere(read.address) }
         };
         let registers = std::array::from_fn(|n| is(REGISTERS + n as Origin));
+        let locals = (LOCALS..).zip(locals).map(|(origin, (key, at))| (key, at, is(origin))).collect();
         let inputs = (READS..).zip(reads.iter().copied()).map(input).collect();
         let changes_nothing = end == End::Round;
         Proof {
@@ -196,12 +203,12 @@ impl Proof {
     fn holds(&self, start: &Start, now: &impl Now) -> Option<Inputs> {
         let mut words = Moved::new(usize::from(READS) + self.inputs.len());
         words.add(EXECUTION, self.execution_was_at as u64, now.execution_is_at() as u64, Whose::Ours);
-        for (origin, (key, was)) in (LOCALS..).zip(&self.locals) {
-            let is = now.local(*key);
-            if (*was == 0) != (is == 0) {
+        for (origin, &(key, was, how)) in (LOCALS..).zip(&self.locals) {
+            let is = now.local(key);
+            if (was == 0) != (is == 0) || how == Is::Value && was != is {
                 return None;
             }
-            words.add(origin, *was as u64, is as u64, Whose::Rounds);
+            words.add(origin, was as u64, is as u64, Whose::Rounds);
         }
         for (n, (was, is)) in self.start.registers.into_iter().zip(start.registers).enumerate() {
             match self.registers[n] {
@@ -214,7 +221,7 @@ impl Proof {
         let mut inputs = Inputs { reads: Vec::with_capacity(self.inputs.len()), elsewhere: false };
         let mut pieces = Vec::new();
         for (origin, Input { read, is, elsewhere }) in (READS..).zip(&self.inputs) {
-            if *is == Is::Copied {
+            if !is_looked_at(*is, read) {
                 continue;
             }
             let address = words.place(read.address, read.through);
@@ -350,8 +357,7 @@ impl Loops {
                 before < INSTRUCTIONS && line.instructions >= INSTRUCTIONS
             })
         });
-        let matters = |i: &&Input| i.is != Is::Copied && !i.read.is_ours;
-        let inputs = || proof.inputs.iter().filter(matters);
+        let inputs = || proof.inputs.iter().filter(|i| !i.read.is_ours && is_looked_at(i.is, &i.read));
         let reads = inputs().filter(|i| !i.read.rewritten).map(|i| i.read).collect();
         let inputs = Inputs { reads, elsewhere: inputs().any(|i| i.elsewhere) };
         let round = if proof.changes_nothing { Round::ChangesNothing(proof, inputs) } else { Round::Changes };

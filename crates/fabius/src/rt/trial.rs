@@ -43,7 +43,7 @@ const WRITES: usize = 2000;
 const INDEX: usize = 1 << 13;
 const RANGES: usize = 48;
 /// Local values of the thread that it may look up.
-const LOCALS: usize = 16;
+const ALL_LOCALS: usize = 16;
 /// Words of the stack that are put back, at most.
 const WORDS: usize = 1 << 16;
 
@@ -119,7 +119,7 @@ pub(super) struct Trial {
     found: [(usize, u64); OPERATIONS],
     found_used: usize,
     /// Keys of the thread's local values that it has looked up, and where they are.
-    locals: [(usize, usize); LOCALS],
+    locals: [(usize, usize); ALL_LOCALS],
     locals_used: usize,
     /// How many of the operations were points.
     pub points: u32,
@@ -278,7 +278,7 @@ impl Trial {
             numbers_used: 0,
             found: [(0, 0); OPERATIONS],
             found_used: 0,
-            locals: [(0, 0); LOCALS],
+            locals: [(0, 0); ALL_LOCALS],
             locals_used: 0,
             points: 0,
         })
@@ -330,7 +330,7 @@ impl Trial {
         if self.locals[..self.locals_used].contains(&(key, address)) {
             return;
         }
-        if self.locals_used == LOCALS {
+        if self.locals_used == ALL_LOCALS {
             ends(End::Other);
         }
         self.locals[self.locals_used] = (key, address);

@@ -7,7 +7,7 @@
 //!
 //! 1. Addresses are added to constants, compared with each other, with null, and looked at in their lowest bits. Whatever else is
 //!    done with a word, it must be the same then.
-//! 2. Of an address and something else that are added, the address is the larger one; the other must be the same.
+//! 2. Of an address and a number that are added, the number is the one that is small; it must be the same.
 //! 3. Who compares two addresses asks whether they are the same: a test must not depend on which one is higher.
 
 use crate::rt::flow::{Does, Flow, Slot};
@@ -319,18 +319,16 @@ impl Origins {
 
     /// What depends on two that are added: see 2.
     fn sum(&mut self, (a, x): (Origin, u64), (b, y): (Origin, u64)) -> Origin {
-        let (larger, smaller, by) = if x > y { (a, b, y) } else { (b, a, x) };
-        match (a, b) {
-            (NONE, other) | (other, NONE) => other,
-            _ => {
-                self.fix(smaller);
-                if is_step(by) {
-                    return larger;
-                }
-                self.fix(larger);
-                NONE
+        let (address, number) = match (is_step(x), is_step(y)) {
+            (_, true) => (a, b),
+            (true, false) => (b, a),
+            (false, false) => {
+                self.fix(a);
+                (NONE, b)
             }
-        }
+        };
+        self.fix(number);
+        address
     }
 
     /// An instruction is about to run, which reads this from memory and writes there.
@@ -391,8 +389,9 @@ impl Origins {
     fn computes(&mut self, does: Does, (a, x): (Origin, u64), (b, y): (Origin, u64)) -> Origin {
         match does {
             Does::Adds => {
-                self.steps((a, b), y);
-                self.steps((b, a), x);
+                // The flags say what has come out.
+                self.uses(a);
+                self.uses(b);
                 self.sum((a, x), (b, y))
             }
             Does::Subtracts => self.difference((a, x), (b, y)),
@@ -411,29 +410,13 @@ impl Origins {
         }
     }
 
-    /// Something is added to the first of these, and the flags say what has come out.
-    fn steps(&mut self, (origin, other): (Origin, Origin), by: u64) {
-        self.uses(origin);
-        if other == NONE && !is_step(by) {
-            self.fix(origin);
-        }
-    }
-
     fn difference(&mut self, (a, x): (Origin, u64), (b, y): (Origin, u64)) -> Origin {
-        self.steps((a, b), y);
-        self.uses(b);
-        match (a, b) {
-            _ if a == b => NONE,
-            (_, NONE) => a,
-            _ if a == NONE || x < LOWEST_ADDRESS || y < LOWEST_ADDRESS => {
-                self.fix(b);
-                if y < LOWEST_ADDRESS { a } else { NONE }
-            }
-            _ => {
-                self.join(a, b);
-                NONE
-            }
+        self.uses(a);
+        if a != b && is_step(y) {
+            return self.sum((a, x), (b, y));
         }
+        self.join(a, b);
+        NONE
     }
 
     fn compares(&mut self, (a, x): (Origin, u64), (b, y): (Origin, u64)) {
