@@ -85,6 +85,8 @@ fn is_looked_at(is: Is, read: &Read) -> bool {
 #[derive(Debug)]
 pub(super) struct Proof {
     start: Start,
+    /// The execution outside of which nothing is known of it: addresses of which it is not known where they come from.
+    only_in: Option<u64>,
     /// Whether it changes nothing but the thread's stack and variables that are known.
     changes_nothing: bool,
     registers: [Is; 6],
@@ -150,8 +152,9 @@ impl Proof {
             }
         }
         let is = |origin: Origin| match done[usize::from(origin)] {
+            _ if origins.lost => Is::Value,
             Done { used: false, .. } => Is::Copied,
-            Done { fixed: false, .. } if !origins.lost => Is::Word,
+            Done { fixed: false, .. } => Is::Word,
             _ => Is::Value,
         };
         // Through these the round comes to what is not this crate's, or compares them with it.
@@ -186,6 +189,7 @@ impl Proof {
         let changes_nothing = end == End::Round;
         Proof {
             start,
+            only_in: origins.lost.then(|| now.execution()),
             changes_nothing,
             registers,
             execution_was_at,
@@ -201,6 +205,9 @@ impl Proof {
 
     /// Whether all that the round reads is as it was; if so, what that is.
     fn holds(&self, start: &Start, now: &impl Now) -> Option<Inputs> {
+        if self.only_in.is_some_and(|execution| execution != now.execution()) {
+            return None;
+        }
         let mut words = Moved::new(usize::from(READS) + self.inputs.len());
         words.add(EXECUTION, self.execution_was_at as u64, now.execution_is_at() as u64, Whose::Ours);
         for (origin, &(key, was, how)) in (LOCALS..).zip(&self.locals) {
