@@ -371,3 +371,96 @@ impl Loops {
         (round, is_last)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rt::moved::Origins;
+
+    /// An execution of which a round finds the number and the place of a local value.
+    struct Execution {
+        number: u64,
+        local: usize,
+    }
+
+    impl Now for Execution {
+        fn execution(&self) -> u64 {
+            self.number
+        }
+
+        fn state(&self, _: usize) -> u64 {
+            0
+        }
+
+        fn local(&self, _: usize) -> usize {
+            self.local
+        }
+
+        fn execution_is_at(&self) -> usize {
+            0
+        }
+
+        fn is_elsewhere(&self, _: usize) -> bool {
+            false
+        }
+    }
+
+    const START: Start = Start { place: 0, stack: 0, top: 0, frame: 0, registers: [0; 6] };
+    const THERE: usize = 0x7f12_3456_7000;
+    const ELSEWHERE: usize = 0x7f12_3500_0000;
+
+    /// The proof of a round in execution 1 that has done this with its local value, and has read these.
+    fn proof(local: Done, reads: Vec<Read>, lost: bool) -> Proof {
+        let mut done = vec![Done::default(); usize::from(READS) + reads.len()];
+        done[usize::from(LOCALS)] = local;
+        let outcome = Outcome {
+            end: End::Round,
+            reads,
+            origins: Origins { done, pairs: Vec::new(), lost },
+            registers: [0; 6],
+            numbers: Vec::new(),
+            unusual: Vec::new(),
+            found: Vec::new(),
+            locals: vec![(1, THERE)],
+            borrows: false,
+            instructions: 1,
+        };
+        Proof::new(START, outcome, &Execution { number: 1, local: THERE })
+    }
+
+    fn holds(proof: &Proof, number: u64, local: usize) -> bool {
+        proof.holds(&START, &Execution { number, local }).is_some()
+    }
+
+    #[test]
+    fn a_local_value_may_be_elsewhere_if_only_its_place_is_used() {
+        let reached = proof(Done { reached: true, used: true, fixed: false }, Vec::new(), false);
+        assert!(holds(&reached, 2, ELSEWHERE));
+        assert!(!holds(&reached, 2, 0), "there is none");
+        let fixed = proof(Done { reached: true, used: true, fixed: true }, Vec::new(), false);
+        assert!(holds(&fixed, 2, THERE));
+        assert!(!holds(&fixed, 2, ELSEWHERE));
+    }
+
+    #[test]
+    fn where_an_address_comes_from_nowhere_known_all_is_of_one_execution() {
+        let lost = proof(Done::default(), Vec::new(), true);
+        assert!(holds(&lost, 1, THERE));
+        assert!(!holds(&lost, 1, ELSEWHERE));
+        assert!(!holds(&lost, 2, THERE));
+    }
+
+    #[test]
+    fn what_is_overwritten_overlaps_the_same_as_before() {
+        // The first word is reached through a local value, written to, and only copied; the third one is looked at.
+        let memory = Box::new([7u64; 4]);
+        let at = |n: usize| (&raw const memory[n]).expose_provenance();
+        let copied = Read { through: LOCALS, rewritten: true, ..probe(at(0), 8).unwrap() };
+        let done = Done { reached: true, used: true, fixed: false };
+        let mut proof = proof(done, vec![copied, probe(at(2), 8).unwrap()], false);
+        proof.locals[0].1 = at(0);
+        proof.inputs[1].is = Is::Value;
+        assert!(holds(&proof, 2, at(0)));
+        assert!(!holds(&proof, 2, at(2)));
+    }
+}

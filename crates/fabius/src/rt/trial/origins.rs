@@ -504,3 +504,45 @@ fn is_so(condition: ConditionCode, flags: greg_t) -> bool {
         ConditionCode::g => !zero && sign == overflow,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDRESS: (Origin, u64) = (READS, 0x7f12_3456_7000);
+    const OTHER: (Origin, u64) = (READS + 1, 0x7f12_3500_0040);
+    const SMALL: (Origin, u64) = (READS + 2, 24);
+    const UNKNOWN: (Origin, u64) = (NONE, 0x7f12_3333_0000);
+
+    /// What an operation on two words depends on, and which of the two must be the same.
+    fn of(does: Does, a: (Origin, u64), b: (Origin, u64)) -> (Origin, [bool; 2]) {
+        let mut origins = Origins::new();
+        origins.begin();
+        let made = origins.computes(does, a, b);
+        (made, [a, b].map(|(origin, _)| origins.done[usize::from(origin)].fixed))
+    }
+
+    #[test]
+    fn the_small_one_of_two_that_are_added_is_a_number() {
+        assert_eq!(of(Does::Adds, ADDRESS, SMALL), (READS, [false, true]));
+        assert_eq!(of(Does::Adds, SMALL, ADDRESS), (READS, [true, false]));
+        assert_eq!(of(Does::Adds, UNKNOWN, SMALL), (NONE, [false, true]));
+        assert_eq!(of(Does::Adds, ADDRESS, (NONE, 24)), (READS, [false, false]));
+        assert_eq!(of(Does::Adds, ADDRESS, (NONE, 24u64.wrapping_neg())), (READS, [false, false]));
+        let (_, [first, second]) = of(Does::Adds, ADDRESS, OTHER);
+        assert!(first || second, "the sum of two addresses is no address");
+    }
+
+    #[test]
+    fn addresses_that_are_subtracted_keep_their_distance() {
+        assert_eq!(of(Does::Subtracts, ADDRESS, SMALL), (READS, [false, true]));
+        assert_eq!(of(Does::Subtracts, UNKNOWN, ADDRESS), (NONE, [false, true]));
+        assert_eq!(of(Does::Subtracts, ADDRESS, UNKNOWN), (NONE, [true, false]));
+        let mut origins = Origins::new();
+        origins.begin();
+        assert_eq!(origins.computes(Does::Subtracts, ADDRESS, OTHER), NONE);
+        assert_eq!(origins.pairs, [Pair { origins: [READS, READS + 1], compared: None }]);
+        assert_eq!(origins.computes(Does::Compares, ADDRESS, (NONE, 0)), NONE);
+        assert!(!origins.done[usize::from(READS)].fixed, "whether it is null is the same for all addresses");
+    }
+}
