@@ -361,8 +361,12 @@ impl Trial {
             return false;
         }
         self.left -= 1;
-        if known.repeats && registers[libc::REG_RCX as usize] == 0 {
-            return true;
+        if known.repeats {
+            // It tells how often.
+            self.origins.looks_at(libc::REG_RCX);
+            if registers[libc::REG_RCX as usize] == 0 {
+                return true;
+            }
         }
         let how = if known.flow.does == Does::Other || known.masked.is_some() { Pieces::Whole } else { Pieces::Words };
         let (mut read, mut write) = ((0, NO_LANES), None);

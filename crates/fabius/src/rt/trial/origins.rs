@@ -173,6 +173,11 @@ impl Origins {
         }
     }
 
+    /// What is in a register must be the same.
+    pub(super) fn looks_at(&mut self, register: i32) {
+        self.fix(self.general[register as usize].origin);
+    }
+
     fn uses(&mut self, origin: Origin) {
         if origin != NONE {
             self.done[usize::from(origin)].used = true;
