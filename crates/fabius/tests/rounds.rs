@@ -5,7 +5,7 @@ use fabius::{Config, hint, thread};
 use std::cell::UnsafeCell;
 use std::hint::black_box;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU32 as Unseen, Ordering::Relaxed};
+use std::sync::atomic::{AtomicPtr, AtomicU32 as Unseen, AtomicU64, Ordering::Relaxed};
 
 /// Every search that explores all finds the failure.
 fn is_found(what: &str, test: impl Fn() + Sync) {
@@ -221,5 +221,32 @@ fn what_others_write_to_a_stack_is_read() {
             number.store(1, SeqCst);
             waits(&number, 2, &rounds, || ready.load(Relaxed) == 1);
         });
+    });
+}
+
+/// Half of a word is looked at, after an instruction that adds to it, and after one that writes to its second byte.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn halves_of_words_are_looked_at() {
+    fn counts(look: fn(u64) -> u32) {
+        is_found("half of a word", move || {
+            with_a_change(
+                (AtomicU64::new(1), look),
+                |(word, look)| look(word.load(Relaxed)) == 5,
+                |(word, _)| word.store(2, Relaxed),
+            );
+        });
+    }
+    counts(|word| {
+        let sum: u32;
+        // SAFETY: it computes with registers.
+        unsafe { std::arch::asm!("lea {0:e}, [{1} + 3]", out(reg) sum, in(reg) word) };
+        sum
+    });
+    counts(|word| {
+        let mut word = word;
+        // SAFETY: as above.
+        unsafe { std::arch::asm!("mov ah, 0", "add eax, 3", inout("rax") word) };
+        word as u32
     });
 }

@@ -90,7 +90,7 @@ impl Flow {
         for used in info.used_registers() {
             let (access, register) = (used.access(), used.register());
             let is_lowest = register.is_gpr8() && !is_second_byte(register);
-            let is_part = register.is_gpr16() || is_second_byte(register);
+            let is_part = leaves_some(register);
             let changes = !matches!(access, OpAccess::Read | OpAccess::CondRead);
             if changes && access != OpAccess::Write {
                 steps |= general(register);
@@ -110,11 +110,12 @@ impl Flow {
         }
         let operands = (0..instruction.op_count()).filter(|i| instruction.op_kind(*i) == OpKind::Register);
         let named = operands.clone().fold(0, |bits, i| bits | general(instruction.op_register(i)));
-        let read = operands.filter(|i| !matches!(info.op_access(*i), OpAccess::Write | OpAccess::NoMemAccess));
+        let reads = |i: u32| !matches!(info.op_access(i), OpAccess::Write | OpAccess::NoMemAccess);
+        let read = operands.filter(|i| reads(*i) || leaves_some(instruction.op_register(*i)));
         let read = read.fold(0, |bits, i| bits | general(instruction.op_register(i)));
         let memory = info.used_memory().iter().fold(0, |bits, m| bits | general(m.base()) | general(m.index()));
-        if flow.looks & !named & !memory == 0 {
-            // It reads no others: what only makes an address is not looked at.
+        if flow.looks & !named & !memory == 0 && instruction.mnemonic() != Mnemonic::Lea {
+            // It reads no others: what only makes an address of memory is not looked at.
             flow.looks &= read | steps;
         }
         flow.describe(instruction, number);
@@ -153,7 +154,9 @@ impl Flow {
             instruction.op_kind(b) == OpKind::Register && instruction.op_register(a) == instruction.op_register(b)
         };
         let is_constant = match instruction.mnemonic() {
-            M::Xor | M::Pxor | M::Xorps | M::Xorpd | M::Pcmpeqd | M::Pcmpeqb => operands(0, 1),
+            M::Xor | M::Pxor | M::Xorps | M::Xorpd | M::Pcmpeqd | M::Pcmpeqb => {
+                operands(0, 1) && !leaves_some(instruction.op_register(0))
+            }
             M::Vpxor | M::Vxorps | M::Vxorpd | M::Vpcmpeqd => count == 3 && operands(1, 2),
             _ => false,
         };
@@ -168,6 +171,10 @@ impl Flow {
             _ if is_constant => (self.looks, self.looks_at_vectors) = (0, 0),
             // What is left in the registers are the words that are known.
             M::Vzeroupper => (self.looks_at_vectors, self.changes_vectors) = (0, 0),
+            // The upper word of the register becomes zero.
+            M::Movq | M::Vmovq if matches!(first, Some(Slot::Vector { .. })) => {
+                set(self, Does::Joins, first, [second, nothing]);
+            }
             M::Mov | M::Movq | M::Vmovq | M::Movsq | M::Stosq if is_word => {
                 set(self, Does::Copies(1), first, [second, nothing]);
                 if matches!(instruction.mnemonic(), M::Movsq | M::Stosq) {
@@ -249,6 +256,11 @@ fn is_choice(mnemonic: Mnemonic) -> bool {
 /// Whether an address can be counted from it.
 fn is_long(register: Register) -> bool {
     register == Register::None || register == Register::RIP || register.is_gpr64()
+}
+
+/// Whether to write there leaves what is in the rest of the register, which is not followed.
+fn leaves_some(register: Register) -> bool {
+    register.is_gpr16() || is_second_byte(register)
 }
 
 fn is_second_byte(register: Register) -> bool {

@@ -149,7 +149,8 @@ impl Instructions {
                 break;
             }
         }
-        let repeats = instruction.has_rep_prefix() || instruction.has_repne_prefix();
+        let is_prefixed = instruction.has_rep_prefix() || instruction.has_repne_prefix();
+        let repeats = is_prefixed && instruction.is_string_instruction();
         let is_more = is_more(&instruction);
         let masked = masked(&instruction);
         let tells_time = matches!(instruction.mnemonic(), Mnemonic::Rdtsc | Mnemonic::Rdtscp);
@@ -167,6 +168,8 @@ impl Instructions {
                 None => known.is_more = true,
             }
         }
+        // It reads before it writes.
+        known.places.sort_by_key(|place| place.is_some_and(|place| place.access != Access::Read));
         known
     }
 }
@@ -235,6 +238,11 @@ fn is_more(instruction: &Instruction) -> bool {
             | M::Wrgsbase
             | M::Rdpid
             | M::Lsl
+            | M::Str
+            | M::Sldt
+            | M::Smsw
+            | M::Sgdt
+            | M::Sidt
             | M::Rdpkru
             | M::Wrpkru
             | M::Ldmxcsr
@@ -244,11 +252,15 @@ fn is_more(instruction: &Instruction) -> bool {
     );
     // To exchange with memory locks it without a prefix.
     let locks = instruction.has_lock_prefix() || instruction.mnemonic() == M::Xchg && memory;
+    // A register says which bit, of the words behind, too.
+    let far = matches!(instruction.mnemonic(), M::Bt | M::Bts | M::Btr | M::Btc)
+        && memory
+        && instruction.op_kind(1) == OpKind::Register;
     let strange = instruction.is_invalid()
         || instruction.is_privileged()
         || instruction.is_vsib()
         || instruction.op_mask() != Register::None && masked(instruction).is_none();
-    flow || named || locks || strange
+    flow || named || locks || far || strange
 }
 
 /// The memory; an inner `None` if none is accessed, and an outer one if it cannot be said.

@@ -10,6 +10,9 @@
 //! 2. Of an address and a number that are added, the number is the one that is small; it must be the same.
 //! 3. Who compares two addresses asks whether they are the same: a test must not depend on which one is higher.
 
+#[cfg(test)]
+mod processor;
+
 use crate::rt::flow::{Does, Flow, Slot};
 use crate::rt::instruction::{Known, Place};
 use crate::rt::moved::{self, Done, LOCALS, LOWEST, LOWEST_ADDRESS, NONE, Origin, Pair, READS, REGISTERS};

@@ -1,0 +1,363 @@
+//! What is followed of words, beside what the processor does: random instructions are run with registers and memory, and again with
+//! one word moved. What was said to be made of it moves along, and everything else stays.
+
+use super::{Of, Origin, READS};
+use crate::rt::instruction::Place;
+use crate::rt::moved::LOWEST_ADDRESS;
+use crate::rt::trial::{ALL_READS, Read, Trial};
+use fastrand::Rng;
+use iced_x86::{
+    CpuidFeature, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register,
+};
+use libc::greg_t;
+use std::ptr;
+
+/// Registers of a run: general ones in this order, the flags, and vectors of two words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, align(16))]
+struct State {
+    general: [u64; 15],
+    flags: u64,
+    vectors: [[u64; 2]; 16],
+}
+
+#[rustfmt::skip]
+const GENERAL: [i32; 15] = [
+    libc::REG_RAX, libc::REG_RBX, libc::REG_RCX, libc::REG_RDX, libc::REG_RSI, libc::REG_RDI, libc::REG_RBP, libc::REG_R8,
+    libc::REG_R9, libc::REG_R10, libc::REG_R11, libc::REG_R12, libc::REG_R13, libc::REG_R14, libc::REG_R15,
+];
+
+// Loads the registers from the state, calls the code, and stores them there.
+std::arch::global_asm!(
+    ".globl fabius_runs",
+    ".hidden fabius_runs",
+    "fabius_runs:",
+    "push rbx; push rbp; push r12; push r13; push r14; push r15; push rsi; push rdi",
+    ".irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15",
+    "movdqa xmm\\n, [rsi + 128 + 16 * \\n]",
+    ".endr",
+    "push qword ptr [rsi + 120]; popfq",
+    "mov rax, [rsi]; mov rbx, [rsi + 8]; mov rcx, [rsi + 16]; mov rdx, [rsi + 24]; mov rdi, [rsi + 40]; mov rbp, [rsi + 48]",
+    "mov r8, [rsi + 56]; mov r9, [rsi + 64]; mov r10, [rsi + 72]; mov r11, [rsi + 80]; mov r12, [rsi + 88]",
+    "mov r13, [rsi + 96]; mov r14, [rsi + 104]; mov r15, [rsi + 112]; mov rsi, [rsi + 32]",
+    "call [rsp]",
+    "pushfq",
+    "xchg rsi, [rsp + 16]",
+    "mov [rsi], rax; mov [rsi + 8], rbx; mov [rsi + 16], rcx; mov [rsi + 24], rdx; mov [rsi + 40], rdi; mov [rsi + 48], rbp",
+    "mov [rsi + 56], r8; mov [rsi + 64], r9; mov [rsi + 72], r10; mov [rsi + 80], r11; mov [rsi + 88], r12",
+    "mov [rsi + 96], r13; mov [rsi + 104], r14; mov [rsi + 112], r15",
+    "pop rax; mov [rsi + 120], rax; mov rax, [rsp + 8]; mov [rsi + 32], rax",
+    ".irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15",
+    "movdqa [rsi + 128 + 16 * \\n], xmm\\n",
+    ".endr",
+    "add rsp, 16; pop r15; pop r14; pop r13; pop r12; pop rbp; pop rbx",
+    "cld",
+    "ret",
+);
+
+unsafe extern "C" {
+    fn fabius_runs(code: *const u8, state: *mut State);
+}
+
+/// Memory that instructions reach, and where it has moved to.
+const AREA: usize = 1024;
+const BY: u64 = 1 << 16;
+
+/// Of an instruction and a return.
+const ROOM: usize = 16;
+
+/// Room for code, and memory.
+struct Machine {
+    code: *mut u8,
+    memory: *mut u8,
+}
+
+impl Machine {
+    fn new(instructions: usize) -> Machine {
+        let map = |size, protection| {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            // SAFETY: memory of its own.
+            let at = unsafe { libc::mmap(ptr::null_mut(), size, protection, flags, -1, 0) };
+            assert_ne!(at, libc::MAP_FAILED);
+            at.cast::<u8>()
+        };
+        let (read, write) = (libc::PROT_READ, libc::PROT_WRITE);
+        Machine {
+            code: map((ROOM * instructions).next_multiple_of(4096), read | write | libc::PROT_EXEC),
+            memory: map(2 * BY as usize, read | write),
+        }
+    }
+
+    /// The middle of the memory.
+    fn middle(&self) -> u64 {
+        (self.memory.expose_provenance() + AREA / 2) as u64
+    }
+
+    fn bytes(&self, moved: bool) -> [u8; AREA] {
+        // SAFETY: it has twice that.
+        unsafe { self.memory.add(if moved { BY as usize } else { 0 }).cast::<[u8; AREA]>().read() }
+    }
+
+    fn fill(&self, bytes: &[u8; AREA]) {
+        for at in [0, BY as usize] {
+            // SAFETY: as above.
+            unsafe { self.memory.add(at).cast::<[u8; AREA]>().write(*bytes) };
+        }
+    }
+
+    fn run(&self, code: *const u8, mut state: State) -> State {
+        // SAFETY: the instruction accesses nothing but the memory.
+        unsafe { fabius_runs(code, &raw mut state) };
+        state
+    }
+}
+
+/// An instruction that uses none but these registers, and goes on behind itself.
+fn instruction(rng: &mut Rng) -> Option<(Instruction, Vec<u8>)> {
+    const COMMON: [u8; 24] = [
+        0x01, 0x03, 0x29, 0x2b, 0x39, 0x3b, 0x21, 0x23, 0x09, 0x31, 0x33, 0x63, 0x81, 0x83, 0x85, 0x88, 0x89, 0x8a,
+        0x8b, 0x8d, 0x87, 0xc7, 0xff, 0xf7,
+    ];
+    const SECOND: [u8; 22] = [
+        0x10, 0x11, 0x12, 0x13, 0x16, 0x17, 0x28, 0x29, 0x6c, 0x6e, 0x6f, 0x7e, 0x7f, 0xb6, 0xb7, 0xbe, 0xbf, 0xd6,
+        0xef, 0x14, 0x44, 0x4f,
+    ];
+    let mut bytes = Vec::new();
+    if rng.u8(..4) == 0 {
+        bytes.push([0x66, 0xf3, 0xf2][rng.usize(..3)]);
+    }
+    if rng.u8(..4) != 0 {
+        bytes.push(if rng.bool() { 0x48 | rng.u8(..8) } else { 0x40 | rng.u8(..16) });
+    }
+    if rng.u8(..3) == 0 {
+        bytes.extend([0x0f, if rng.bool() { SECOND[rng.usize(..SECOND.len())] } else { rng.u8(..) }]);
+    } else {
+        bytes.push(if rng.bool() { COMMON[rng.usize(..COMMON.len())] } else { rng.u8(..) });
+    }
+    bytes.push(rng.u8(..));
+    let small = rng.bool();
+    bytes.extend((0..8).map(|n| if small && n != 0 { 0 } else { rng.u8(..) }));
+    let decoded = Decoder::with_ip(64, &bytes, 0, DecoderOptions::NONE).decode();
+    let stays = decoded.flow_control() == FlowControl::Next && !decoded.is_invalid() && !decoded.is_privileged();
+    let has = |register: Register| {
+        register.is_gpr() && register.full_register() != Register::RSP || register.is_xmm() && register.number() < 16
+    };
+    let mut factory = InstructionInfoFactory::new();
+    let known = factory.info(&decoded).used_registers().iter().all(|used| has(used.register()));
+    // What the second one does with half a word is not defined.
+    let divides = matches!(decoded.mnemonic(), Mnemonic::Div | Mnemonic::Idiv)
+        || decoded.mnemonic() == Mnemonic::Bswap && decoded.op_register(0).is_gpr16();
+    let seldom = decoded.segment_prefix() != Register::None || decoded.is_stack_instruction();
+    let relative = decoded.memory_base() == Register::RIP;
+    let general =
+        (0..decoded.op_count()).all(|n| decoded.op_kind(n) != OpKind::Register || has(decoded.op_register(n)));
+    let everywhere = |feature: &CpuidFeature| {
+        use CpuidFeature as F;
+        #[rustfmt::skip]
+        let all = [F::INTEL8086, F::INTEL186, F::INTEL286, F::INTEL386, F::INTEL486, F::X64, F::CMOV, F::SSE, F::SSE2, F::CX8];
+        all.contains(feature)
+    };
+    let stays = stays && decoded.cpuid_features().iter().all(everywhere);
+    (stays && known && general && !divides && !seldom && !relative).then(|| (decoded, bytes[..decoded.len()].to_vec()))
+}
+
+fn has_vectors(instruction: &Instruction) -> bool {
+    (0..instruction.op_count()).any(|n| instruction.op_register(n).is_vector_register())
+}
+
+/// Registers: addresses, numbers of all sizes, and the same again.
+fn state(rng: &mut Rng, middle: u64) -> State {
+    let mut words: Vec<u64> = Vec::new();
+    let mut word = |rng: &mut Rng| {
+        let word = match rng.u8(..8) {
+            0..3 => middle + 16 * rng.u64(..4),
+            3 => 0x7123_4567_0000 + 16 * rng.u64(..8),
+            4 => rng.u64(..64),
+            5 => rng.u64(..),
+            6 => rng.u64(..64).wrapping_neg(),
+            _ => words.get(rng.usize(..8)).copied().unwrap_or(0),
+        };
+        words.push(word);
+        word
+    };
+    let general = std::array::from_fn(|_| word(rng));
+    let vectors = std::array::from_fn(|_| [word(rng), word(rng)]);
+    // The flags that conditions ask for.
+    State { general, flags: 0x202 | rng.u64(..) & 0x8c5, vectors }
+}
+
+fn registers(state: &State, code: *const u8, stack: &[u64]) -> [greg_t; 23] {
+    let mut registers = [0; 23];
+    for (register, word) in GENERAL.into_iter().zip(state.general) {
+        registers[register as usize] = word as greg_t;
+    }
+    registers[libc::REG_RIP as usize] = code.expose_provenance() as greg_t;
+    registers[libc::REG_RSP as usize] = stack.as_ptr().expose_provenance() as greg_t;
+    registers[libc::REG_EFL as usize] = state.flags as greg_t;
+    registers
+}
+
+/// A word before the instruction.
+#[derive(Clone, Copy, Debug)]
+enum Word {
+    General(usize),
+    Vector(usize, usize),
+    /// So far into the memory.
+    Memory(usize),
+}
+
+/// Origins of registers have numbers from the end.
+const LAST: Origin = READS + ALL_READS as Origin - 1;
+
+fn check(machine: &Machine, number: usize, trial: &mut Trial, rng: &mut Rng) -> Option<()> {
+    let (decoded, bytes) = instruction(rng)?;
+    let mut before = state(rng, machine.middle());
+    // SAFETY: there is room.
+    let code = unsafe { machine.code.add(ROOM * number) };
+    // SAFETY: as above.
+    unsafe {
+        ptr::copy_nonoverlapping(bytes.as_ptr(), code, bytes.len());
+        code.add(bytes.len()).write(0xc3);
+    }
+    trial.reads.clear();
+    trial.borrowed.clear();
+    let stack = [0u64; 64];
+    trial.stack = stack.as_ptr().expose_provenance()..stack.as_ptr().expose_provenance() + size_of_val(&stack);
+    trial.start.rsp = trial.stack.end as u64;
+    (trial.left, trial.local) = (1, 0);
+    trial.index.fill(u16::MAX);
+    trial.origins.begin();
+    for (n, register) in GENERAL.into_iter().enumerate() {
+        trial.origins.general[register as usize] = Of::whole(LAST - n as Origin);
+    }
+    for (n, lane) in (0..32).map(|n| (n, LAST - 15 - n as Origin)) {
+        trial.origins.vectors[n / 2][n % 2] = Of::whole(lane);
+    }
+    // What it accesses lies in the memory.
+    let area = machine.memory.expose_provenance()..machine.memory.expose_provenance() + AREA;
+    let known = trial.instructions.get(code.expose_provenance());
+    if known.repeats {
+        before.general[2] = 1;
+    }
+    let at = |place: &Place, state: &State| place.address(&registers(state, code, &stack), 0);
+    let apart = 8 * rng.u64(..3);
+    // Vectors must be aligned.
+    let aside = if decoded.op_count() > 0 && rng.u8(..4) == 0 && !has_vectors(&decoded) { rng.u64(..16) } else { 0 };
+    for (n, place) in known.places().enumerate() {
+        let base = GENERAL.iter().position(|register| Some(*register) == place.base)?;
+        let from = at(place, &before) as u64;
+        before.general[base] =
+            before.general[base].wrapping_add(machine.middle() + aside + apart * n as u64).wrapping_sub(from);
+    }
+    if known.places().any(|place| !(area.start + 64..area.end - 128).contains(&at(place, &before))) {
+        return None;
+    }
+    let filled: [u8; AREA] = std::array::from_fn(|_| rng.u8(..));
+    machine.fill(&filled);
+    for at in (0..AREA).step_by(8) {
+        // SAFETY: it is a part of the memory, twice.
+        unsafe {
+            let word = state(rng, machine.middle()).general[0];
+            machine.memory.add(at).cast::<u64>().write(word);
+            machine.memory.add(at + BY as usize).cast::<u64>().write(word);
+        }
+    }
+    let filled = machine.bytes(false);
+    // SAFETY: the instruction is about to be run with these registers.
+    if !unsafe { trial.goes_on(&registers(&before, code, &stack), ptr::null()) } {
+        return None;
+    }
+    let after = machine.run(code, before);
+    trial.origins.settle(&registers(&after, code, &stack));
+    let written = machine.bytes(false);
+    let of_memory: Vec<Option<Of>> = area.clone().step_by(8).map(|address| trial.origins.of_memory(address)).collect();
+
+    let moves: Vec<(Word, Origin)> = (0..15)
+        .map(|n| (Word::General(n), LAST - n as Origin))
+        .chain((0..32).map(|n| (Word::Vector(n / 2, n % 2), LAST - 15 - n as Origin)))
+        .chain(
+            (READS..)
+                .zip(&trial.reads)
+                .filter(|(_, read)| read.size == 8 && read.address % 8 == 0)
+                .map(|(origin, Read { address, .. })| (Word::Memory(address - area.start), origin)),
+        )
+        .collect();
+    for (word, origin) in moves {
+        let done = trial.origins.done[usize::from(origin)];
+        let joined = trial.origins.pairs.iter().any(|pair| pair.origins.contains(&origin));
+        let was = match word {
+            Word::General(n) => before.general[n],
+            Word::Vector(n, lane) => before.vectors[n][lane],
+            Word::Memory(at) => u64::from_ne_bytes(filled[at..at + 8].try_into().unwrap()),
+        };
+        if done.fixed || joined || done.used && !(LOWEST_ADDRESS..1 << 46).contains(&was) {
+            continue;
+        }
+        // What is only copied may be anything.
+        let by = if done.used { BY } else { rng.u64(..) };
+        let mut moved = before;
+        machine.fill(&filled);
+        match word {
+            Word::General(n) => moved.general[n] = was.wrapping_add(by),
+            Word::Vector(n, lane) => moved.vectors[n][lane] = was.wrapping_add(by),
+            Word::Memory(at) => {
+                // The same word by another way.
+                if trial.reads.iter().filter(|read| read.address.abs_diff(area.start + at) < 64).count() > 1 {
+                    continue;
+                }
+                // SAFETY: it is a part of the memory.
+                unsafe { machine.memory.add(at).cast::<u64>().write_unaligned(was.wrapping_add(by)) };
+            }
+        }
+        let then = machine.run(code, moved);
+        let shown = || {
+            format!(
+                "{:?} ({bytes:x?}), {word:?} from {was:x} by {by:x}\n{before:x?}\n{after:x?}\n{then:x?}",
+                decoded.code()
+            )
+        };
+        let compare = |what: &str, of: Of, after: u64, then: u64| {
+            let expected = match of.origin == origin && of.bytes != 0 {
+                true if of.is_whole => (after.wrapping_add(by), u64::MAX),
+                true => {
+                    let keep: [u8; 8] = std::array::from_fn(|n| if of.bytes >> n & 1 == 1 { 0 } else { u8::MAX });
+                    (after, u64::from_le_bytes(keep))
+                }
+                false => (after, u64::MAX),
+            };
+            assert_eq!(then & expected.1, expected.0 & expected.1, "{what}: {of:?}\n{}", shown());
+        };
+        for (n, register) in GENERAL.into_iter().enumerate() {
+            let of = trial.origins.general[register as usize];
+            compare(&format!("register {n}"), of, after.general[n], then.general[n]);
+        }
+        for n in 0..32 {
+            let of = trial.origins.vectors[n / 2][n % 2];
+            compare(&format!("vector {n}"), of, after.vectors[n / 2][n % 2], then.vectors[n / 2][n % 2]);
+        }
+        // Carry, zero, sign and overflow; of an address that has changed, the others are not looked at.
+        let flags = if done.used { 0x8c1 } else { 0x8d5 };
+        assert_eq!(after.flags & flags, then.flags & flags, "flags\n{}", shown());
+        let reached = done.reached && known.places().count() > 0;
+        let now = machine.bytes(reached);
+        for at in (0..AREA).step_by(8) {
+            let word_of = |bytes: &[u8; AREA]| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap());
+            let of = match (of_memory[at / 8], word) {
+                (Some(of), _) => of,
+                (None, Word::Memory(there)) if there == at => Of::whole(origin),
+                _ => Of::NOTHING,
+            };
+            compare(&format!("memory {at}"), of, word_of(&written), word_of(&now));
+        }
+    }
+    Some(())
+}
+
+#[test]
+fn what_is_made_of_a_word_moves_along_and_nothing_else() {
+    let seed = std::env::var("FIRST_SEED").map_or(1, |seed| seed.parse().expect("a number"));
+    let instructions = std::env::var("INSTRUCTIONS").map_or(3_000, |number| number.parse().expect("a number"));
+    let (machine, mut trial, mut rng) = (Machine::new(instructions), Trial::new(), Rng::with_seed(seed));
+    let checked = (0..instructions).filter(|n| check(&machine, *n, &mut trial, &mut rng).is_some()).count();
+    assert!(checked > instructions / 20, "{checked} of {instructions}");
+}
