@@ -3,7 +3,9 @@
 //! Only what compilers make of copies, of steps from one address to another, and of comparisons is told apart: any other instruction
 //! looks at what it reads.
 
-use iced_x86::{ConditionCode, Instruction, InstructionInfo, MemorySize, Mnemonic, OpAccess, OpKind, Register};
+use iced_x86::{
+    ConditionCode, EncodingKind, Instruction, InstructionInfo, MemorySize, Mnemonic, OpAccess, OpKind, Register,
+};
 use libc::c_int;
 
 /// A place of words.
@@ -58,6 +60,18 @@ pub(super) struct Flow {
     /// The registers that it changes.
     pub changes: u32,
     pub changes_vectors: u32,
+    /// Which words of these.
+    pub of_vectors: OfVectors,
+}
+
+/// Words of vector registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OfVectors {
+    /// Two, as instructions that know of no more do.
+    Lower,
+    /// Those behind them.
+    Upper,
+    All,
 }
 
 /// Marks that programs keep in addresses are below this.
@@ -75,6 +89,7 @@ impl Flow {
         changes_lowest: 0,
         changes: 0,
         changes_vectors: 0,
+        of_vectors: OfVectors::All,
     };
 
     /// That of an instruction; `number` says where a signal's context has a register.
@@ -167,10 +182,12 @@ impl Flow {
             }
         };
         let nothing = Some(Slot::Number(0));
+        if instruction.encoding() == EncodingKind::Legacy {
+            self.of_vectors = OfVectors::Lower;
+        }
         match instruction.mnemonic() {
             _ if is_constant => (self.looks, self.looks_at_vectors) = (0, 0),
-            // What is left in the registers are the words that are known.
-            M::Vzeroupper => (self.looks_at_vectors, self.changes_vectors) = (0, 0),
+            M::Vzeroupper => (self.looks_at_vectors, self.of_vectors) = (0, OfVectors::Upper),
             // The upper word of the register becomes zero.
             M::Movq | M::Vmovq if matches!(first, Some(Slot::Vector { .. })) => {
                 set(self, Does::Joins, first, [second, nothing]);

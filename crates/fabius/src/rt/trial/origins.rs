@@ -13,7 +13,7 @@
 #[cfg(test)]
 mod processor;
 
-use crate::rt::flow::{Does, Flow, Slot};
+use crate::rt::flow::{Does, Flow, OfVectors, Slot};
 use crate::rt::instruction::{Known, Place};
 use crate::rt::moved::{self, Done, LOCALS, LOWEST, LOWEST_ADDRESS, NONE, Origin, Pair, READS, REGISTERS};
 use iced_x86::ConditionCode;
@@ -464,8 +464,13 @@ impl Origins {
             }
         }
         for vector in 0..self.vectors.len() {
-            if flow.does == Does::Other && flow.changes_vectors >> vector & 1 == 1 {
-                self.vectors[vector] = NO_LANES;
+            if flow.changes_vectors >> vector & 1 == 1 {
+                let words = match flow.of_vectors {
+                    OfVectors::Lower => 0..2,
+                    OfVectors::Upper => 2..8,
+                    OfVectors::All => 0..8,
+                };
+                self.vectors[vector][words].fill(Of::NOTHING);
             }
         }
         match (flow.to, flow.does) {
