@@ -5,6 +5,7 @@
 //! kernel's mask stays as it was before `main`. A thread that waits runs a handler and goes on waiting, as with `SA_RESTART`.
 
 use crate::control::in_program;
+use crate::op::NUMBER;
 use crate::real::next;
 use crate::rt::rt;
 use std::ffi::c_void;
@@ -17,6 +18,15 @@ struct Action {
     flags: u64,
     restorer: usize,
     mask: u64,
+}
+
+/// A signal on its way.
+#[derive(Clone, Copy)]
+pub struct Sent {
+    /// Which.
+    pub signal: i32,
+    /// How it was sent, as `si_code` says it.
+    pub code: i32,
 }
 
 /// The set of this signal.
@@ -32,7 +42,7 @@ pub fn is_in(set: u64, signal: i32) -> bool {
 /// Whether one of these signals is there for the thread: sent to it, or to the process.
 pub fn is_there(thread: usize, set: u64) -> bool {
     let rt = rt();
-    rt.threads[thread].signals.iter().chain(&rt.signals).any(|signal| is_in(set, *signal))
+    rt.threads[thread].signals.iter().chain(&rt.signals).any(|sent| is_in(set, sent.signal))
 }
 
 /// Whether a signal is there that the thread has not blocked.
@@ -43,11 +53,11 @@ pub fn is_asked(thread: usize) -> bool {
 }
 
 /// Takes the first one of the set that is there.
-pub fn next_of(set: u64) -> Option<i32> {
+pub fn next_of(set: u64) -> Option<Sent> {
     let rt = rt();
     let current = rt.current;
-    let first = |list: &mut Vec<i32>| {
-        let at = list.iter().position(|signal| is_in(set, *signal))?;
+    let first = |list: &mut Vec<Sent>| {
+        let at = list.iter().position(|sent| is_in(set, sent.signal))?;
         Some(list.remove(at))
     };
     first(&mut rt.threads[current].signals).or_else(|| first(&mut rt.signals))
@@ -57,8 +67,8 @@ pub fn next_of(set: u64) -> Option<i32> {
 #[inline]
 pub fn take() {
     while is_asked(rt().current) {
-        let Some(signal) = next_of(!rt().me().blocked) else { return };
-        handle(signal);
+        let Some(sent) = next_of(!rt().me().blocked) else { return };
+        handle(sent);
     }
 }
 
@@ -89,7 +99,8 @@ impl Action {
 }
 
 /// The current thread does what is to be done about a signal.
-pub fn handle(signal: i32) {
+pub fn handle(sent: Sent) {
+    let signal = sent.signal;
     let action = action(signal);
     if action.is_nothing(signal) {
         return;
@@ -104,11 +115,12 @@ pub fn handle(signal: i32) {
         unsafe { set(signal, &std::mem::zeroed(), &mut std::mem::zeroed()) };
     }
     let blocked = rt().me().blocked;
-    rt().me().blocked |= action.mask | if action.flags & libc::SA_NODEFER as u64 == 0 { bit(signal) } else { 0 };
+    rt().me().blocked |=
+        blockable(action.mask) | if action.flags & libc::SA_NODEFER as u64 == 0 { bit(signal) } else { 0 };
     // SAFETY: the program has set the function up for this. It gets a description that says which signal it is.
     unsafe {
         if action.flags & libc::SA_SIGINFO as u64 != 0 {
-            let mut info = description(signal);
+            let mut info = description(sent);
             let mut context: libc::ucontext_t = std::mem::zeroed();
             let handler: extern "C-unwind" fn(i32, *mut libc::siginfo_t, *mut c_void) =
                 std::mem::transmute(action.handler);
@@ -121,12 +133,45 @@ pub fn handle(signal: i32) {
     rt().me().blocked = blocked;
 }
 
+/// Does something that the kernel tells by `SIGPIPE` if nobody is left to read: the thread is told as of any other signal.
+pub fn tells_of_broken_pipe(call: impl FnOnce() -> isize) -> isize {
+    let set = bit(libc::SIGPIPE);
+    let mut before = 0u64;
+    let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: what the kernel has blocked is as before in the end, and `errno` what the call has left.
+    unsafe {
+        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, &raw const set, &raw mut before, 8);
+        let got = call();
+        let error = *libc::__errno_location();
+        let told = got < 0
+            && error == libc::EPIPE
+            && libc::syscall(libc::SYS_rt_sigtimedwait, &raw const set, 0usize, &raw const now, 8) > 0;
+        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const before, 0usize, 8);
+        if told {
+            send(rt().current, libc::SIGPIPE, libc::SI_USER);
+        }
+        *libc::__errno_location() = error;
+        got
+    }
+}
+
 /// What the C library says of a signal that was sent.
-pub fn description(signal: i32) -> libc::siginfo_t {
-    // SAFETY: a description is plain data.
-    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    (info.si_signo, info.si_code) = (signal, libc::SI_TKILL);
-    info
+pub fn description(sent: Sent) -> libc::siginfo_t {
+    /// Where the kernel says who sent it: the process, and its user.
+    const SENDER: usize = 16;
+    // SAFETY: a description is plain data, and has room behind its first words.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        (info.si_signo, info.si_code) = (sent.signal, sent.code);
+        let sender = (&raw mut info).byte_add(SENDER).cast::<[u32; 2]>();
+        sender.write([NUMBER as u32, libc::syscall(libc::SYS_getuid) as u32]);
+        info
+    }
+}
+
+/// What of a set can be blocked.
+pub fn blockable(set: u64) -> u64 {
+    set & !(bit(libc::SIGKILL) | bit(libc::SIGSTOP))
 }
 
 /// Says what is to be done about a signal from now on, and what was before; the next execution begins with that. What is
@@ -143,27 +188,27 @@ pub unsafe fn set(signal: i32, new: *const libc::sigaction, before: &mut libc::s
         let rt = rt();
         rt.handlers.push((signal, *before));
         if action(signal).is_nothing(signal) {
-            rt.signals.retain(|there| *there != signal);
-            rt.threads.iter_mut().for_each(|thread| thread.signals.retain(|there| *there != signal));
+            rt.signals.retain(|there| there.signal != signal);
+            rt.threads.iter_mut().for_each(|thread| thread.signals.retain(|there| there.signal != signal));
         }
     }
     result
 }
 
-/// Sends a signal to a thread, which runs the handler when it goes on.
-pub fn send(thread: usize, signal: i32) {
+/// Sends a signal to a thread, which runs the handler when it goes on. How it was sent is what `si_code` says.
+pub fn send(thread: usize, signal: i32, code: i32) {
     if action(signal).is_nothing(signal) && !is_in(rt().threads[thread].blocked, signal) {
         return;
     }
-    add(&mut rt().threads[thread].signals, signal);
+    add(&mut rt().threads[thread].signals, Sent { signal, code });
     if thread == rt().current {
         take();
     }
 }
 
 /// One more signal is on its way. Only those that programs may use as they like are there more than once.
-pub fn add(signals: &mut Vec<i32>, signal: i32) {
-    if signal >= libc::SIGRTMIN() || !signals.contains(&signal) {
-        signals.push(signal);
+pub fn add(signals: &mut Vec<Sent>, sent: Sent) {
+    if sent.signal >= libc::SIGRTMIN() || signals.iter().all(|there| there.signal != sent.signal) {
+        signals.push(sent);
     }
 }

@@ -21,6 +21,10 @@ pub struct Op {
     pub pc: usize,
 }
 
+/// What the process is called in every execution, whichever process runs it. No process has so large a number, so nothing
+/// that is sent to it reaches another one.
+pub const NUMBER: i32 = 5_000_000;
+
 /// The process, as an object of operations: its end, and its copies.
 pub const PROCESS: usize = BESIDE_MEMORY | 1 << 32;
 
@@ -75,8 +79,8 @@ pub enum Wait {
     End(usize),
     /// Nobody runs the initializer.
     Once,
-    /// Nobody else has locked a stream.
-    Stream,
+    /// Nobody else has locked this stream.
+    Stream(usize),
     /// Nobody runs the initializer of a local static.
     Guard,
     /// There is something to read from or room to write to a file.

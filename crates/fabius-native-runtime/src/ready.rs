@@ -18,7 +18,7 @@ impl Rt {
             Wait::Woken => self.threads[thread].woken,
             Wait::End(other) => self.threads[other].finished,
             Wait::Once => once::is_free(op.object),
-            Wait::Stream => self.streams.get(&op.object).is_none_or(|(owner, _)| *owner == thread),
+            Wait::Stream(stream) => self.streams.get(&stream).is_none_or(|(owner, _)| *owner == thread),
             Wait::Guard => once::guard_is_free(op.object),
             Wait::File(file, events) => files::is_ready(file, events),
             Wait::Files(files) => polls::is_ready(files),
@@ -56,7 +56,7 @@ impl Rt {
         match op.wait {
             Wait::Mutex => mutex::owner(op.object),
             Wait::End(other) => Some(other),
-            Wait::Stream => self.streams.get(&op.object).map(|(owner, _)| *owner),
+            Wait::Stream(stream) => self.streams.get(&stream).map(|(owner, _)| *owner),
             Wait::Read | Wait::Write => rwlock::writer(op.object),
             _ => None,
         }

@@ -22,6 +22,7 @@ impl Rt {
         self.connections.clear();
         self.streams.clear();
         self.signals.clear();
+        self.children.clear();
         self.threads.clear();
         self.free.clear();
         (self.streak, self.repeated) = (Streak::default(), 0);

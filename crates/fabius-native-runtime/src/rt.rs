@@ -2,6 +2,7 @@
 
 use crate::clocks::Clocks;
 use crate::connections::Connections;
+use crate::delivery::Sent;
 use crate::fiber::{Fiber, Shape};
 use crate::image::Image;
 use crate::op::Op;
@@ -65,7 +66,7 @@ pub struct Thread {
     /// Values of its keys, with the generation of the key.
     pub values: HashMap<u32, usize, Fixed>,
     /// Signals that others sent it.
-    pub signals: Vec<i32>,
+    pub signals: Vec<Sent>,
     /// Signals that it has blocked.
     pub blocked: u64,
     /// Robust mutexes that it holds.
@@ -171,8 +172,10 @@ pub struct Rt {
     pub before: Before,
     /// Handlers of signals were changed.
     pub handlers: Vec<(i32, libc::sigaction)>,
+    /// Children of `fork`, as the kernel calls them.
+    pub children: Vec<i32>,
     /// Signals sent to the process that every thread has blocked.
-    pub signals: Vec<i32>,
+    pub signals: Vec<Sent>,
     /// Random numbers that the program asked for.
     pub random: u64,
     /// States from which threads went on.
@@ -349,6 +352,7 @@ impl Rt {
             keys: Vec::new(),
             before: Before::default(),
             handlers: Vec::new(),
+            children: Vec::new(),
             signals: Vec::new(),
             random: 0,
             left: HashSet::default(),

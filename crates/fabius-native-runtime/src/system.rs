@@ -85,6 +85,10 @@ impl System for Program {
             let all = rt.threads.iter().all(|t| t.finished);
             return Ok(if all { End::Finished } else { End::Dropped });
         }
+        if !rt.children.is_empty() && !crate::hooks::children::have_done_all() {
+            rt.limits.insert("threads wait for what a child of `fork` does".into());
+            return Err(Fault::Limit(Limit::EndlessStep, Span::default()));
+        }
         if rt.threads[me].finished {
             return Ok(End::Finished);
         }

@@ -2,8 +2,9 @@
 //! kernel. Streams that are locked over other calls. Within a call the C library's own lock of a stream is never waited for: nobody is switched there.
 
 use super::entries;
-use super::library::is_alone;
+use super::library::{is_alone, object_of};
 use crate::control::in_program;
+use crate::delivery;
 use crate::op::{Op, Wait};
 use crate::real::next;
 use crate::rt::rt;
@@ -126,9 +127,9 @@ fn reads(name: &'static str, file: i32, pc: usize, call: impl FnOnce() -> i64) -
     got
 }
 
-extern "C-unwind" fn read_here(file: i32, buffer: usize, size: usize, pc: usize) -> isize {
-    // Nobody waits for nothing.
-    if !in_program() || size == 0 {
+pub(super) extern "C-unwind" fn read_here(file: i32, buffer: usize, size: usize, pc: usize) -> isize {
+    // Nobody waits for nothing, nor for a part of an event's number.
+    if !in_program() || size == 0 || size < EVENT && crate::connections::is_event(file) {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn read(i32, usize, usize) -> isize)(file, buffer, size) };
     }
@@ -187,7 +188,7 @@ pub fn puts(
     loop {
         let on_time = arrive(name, file, key, waits.then_some(libc::POLLOUT), pc);
         rt().clocks.release(rt().current, key);
-        let got = if on_time { put(there) } else { fails_with(libc::EAGAIN) };
+        let got = if on_time { delivery::tells_of_broken_pipe(|| put(there)) } else { fails_with(libc::EAGAIN) };
         if got < 0 {
             let again = on_time && waits && error() == libc::EAGAIN;
             match there {
@@ -224,7 +225,9 @@ extern "C-unwind" fn write_here(file: i32, buffer: usize, size: usize, pc: usize
     }
     // SAFETY: as the program calls it, or the rest of it.
     let call = |there: usize| unsafe { libc::syscall(libc::SYS_write, file, buffer + there, size - there) };
-    let Some(key) = connection(file) else { return wrote("write", file, pc, || call(0)) };
+    let Some(key) = connection(file).filter(|_| !is_refused(file, buffer, size)) else {
+        return wrote("write", file, pc, || call(0));
+    };
     let waits = waits_to_write(file);
     puts("write", file, key, size, waits, pc, |there| write_now(file, size - there, waits, || call(there)))
 }
@@ -248,6 +251,16 @@ extern "C-unwind" fn writev_here(file: i32, parts: *const libc::iovec, count: i3
         let rest = rest(parts, there);
         write_now(file, size - there, waits, || call(rest.as_ptr(), rest.len() as i32))
     })
+}
+
+/// Bytes of an event's number.
+const EVENT: usize = 8;
+
+/// Whether that cannot be added to an event's number, however large that is.
+fn is_refused(file: i32, buffer: usize, size: usize) -> bool {
+    // SAFETY: the program gives so many bytes.
+    let too_large = || unsafe { (buffer as *const u64).read_unaligned() } == u64::MAX;
+    crate::connections::is_event(file) && (size < EVENT || too_large())
 }
 
 /// The parts without so many bytes at the front.
@@ -383,7 +396,7 @@ extern "C-unwind" fn flockfile_here(stream: usize, pc: usize) {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn flockfile(usize))(stream) };
     }
-    point(Op::new("flockfile", pc).on(stream).when(Wait::Stream));
+    point(Op::new("flockfile", pc).on(object_of(stream)).when(Wait::Stream(stream)));
     locked(stream);
 }
 
@@ -398,7 +411,7 @@ extern "C-unwind" fn ftrylockfile_here(stream: usize, pc: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn ftrylockfile(usize) -> i32)(stream) };
     }
-    point(Op::new("ftrylockfile", pc).on(stream));
+    point(Op::new("ftrylockfile", pc).on(object_of(stream)));
     if rt().streams.get(&stream).is_some_and(|(owner, _)| *owner != rt().current) {
         return 1;
     }
@@ -411,7 +424,7 @@ extern "C-unwind" fn funlockfile_here(stream: usize, pc: usize) {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn funlockfile(usize))(stream) };
     }
-    point(Op::new("funlockfile", pc).on(stream));
+    point(Op::new("funlockfile", pc).on(object_of(stream)));
     let me = rt().current;
     if let Some((owner, count)) = rt().streams.get_mut(&stream)
         && *owner == me

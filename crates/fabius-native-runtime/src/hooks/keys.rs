@@ -5,8 +5,11 @@ use crate::control::{in_program, is_controlled, is_running};
 use crate::real::next;
 use crate::rt::rt;
 
+/// Keys that there may be at a time, as in the C library.
+const MOST: usize = 1024;
+
 /// Keys and the first thread's values from before `main`: destructors, by key.
-pub static mut EARLY: [(bool, usize, usize); 1024] = [(false, 0, 0); 1024];
+pub static mut EARLY: [(bool, usize, usize); MOST] = [(false, 0, 0); MOST];
 
 entries! {
     pthread_key_create: "rdx" => create;
@@ -15,7 +18,7 @@ entries! {
     pthread_setspecific: "rdx" => set;
 }
 
-fn early() -> &'static mut [(bool, usize, usize); 1024] {
+fn early() -> &'static mut [(bool, usize, usize); MOST] {
     let keys = &raw mut EARLY;
     // SAFETY: before `main` there is one thread that makes keys.
     unsafe { &mut *keys }
@@ -31,6 +34,9 @@ extern "C-unwind" fn create(key: *mut u32, destructor: usize, _: usize) -> i32 {
         rt().unannounced |= rt().threads.len() > 1;
         let keys = &mut rt().keys;
         let free = keys.iter().position(Option::is_none).unwrap_or(keys.len());
+        if free == MOST {
+            return libc::EAGAIN;
+        }
         if free == keys.len() {
             keys.push(None);
         }
@@ -52,15 +58,15 @@ extern "C-unwind" fn delete(key: u32, _: usize) -> i32 {
         return unsafe { next!(fn pthread_key_delete(u32) -> i32)(key) };
     }
     if in_program() {
-        if let Some(known) = rt().keys.get_mut(key as usize) {
-            *known = None;
-        }
+        let Some(known @ Some(_)) = rt().keys.get_mut(key as usize) else { return libc::EINVAL };
+        *known = None;
         for thread in &mut rt().threads {
             thread.values.remove(&key);
         }
-    } else if let Some(known) = early().get_mut(key as usize) {
-        *known = (false, 0, 0);
+        return 0;
     }
+    let Some(known) = early().get_mut(key as usize).filter(|known| known.0) else { return libc::EINVAL };
+    *known = (false, 0, 0);
     0
 }
 
@@ -85,9 +91,10 @@ extern "C-unwind" fn set(key: u32, value: usize, _: usize) -> i32 {
             return libc::EINVAL;
         }
         rt().me().values.insert(key, value);
-    } else if let Some(known) = early().get_mut(key as usize) {
-        known.2 = value;
+        return 0;
     }
+    let Some(known) = early().get_mut(key as usize).filter(|known| known.0) else { return libc::EINVAL };
+    known.2 = value;
     0
 }
 

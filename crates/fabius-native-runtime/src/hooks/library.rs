@@ -5,6 +5,7 @@
 //! The streams that the program begins with are left out: nobody in the program reads what goes to its output, and its input
 //! is empty.
 
+use super::files::REGULAR;
 use crate::op::{Op, Wait, of_library};
 use crate::rt::rt;
 use crate::threads::point;
@@ -79,9 +80,16 @@ shared! {
     "rdx" => uses_stream:
         fgets fgetws getline fgets_unlocked;
     "rcx" => uses_stream:
-        fread fwrite fread_unlocked fwrite_unlocked getdelim __getdelim __fgets_chk;
+        fread fwrite fread_unlocked fwrite_unlocked getdelim __getdelim __fgets_chk __fgets_unlocked_chk;
     "r8" => uses_stream:
-        __fread_chk;
+        __fread_chk __fread_unlocked_chk;
+    "0" => changes_files:
+        fopen fopen64 freopen freopen64 tmpfile tmpfile64 mkstemp mkstemp64 mkostemp mkostemp64 mkdtemp copy_file_range sendfile
+        sendfile64 fallocate fallocate64 posix_fallocate posix_fallocate64 chmod fchmod fchmodat preadv2 pwritev2;
+    "0" => looks_at_files:
+        stat stat64 lstat lstat64 fstat fstat64 fstatat fstatat64 statx __xstat __xstat64 __lxstat __lxstat64 __fxstat __fxstat64
+        __fxstatat __fxstatat64 faccessat euidaccess readlink readlinkat realpath opendir fdopendir scandir scandir64 readdir
+        readdir64 nftw ftw glob;
 }
 
 /// Whether there is no other thread that could come in between.
@@ -102,6 +110,27 @@ fn looks_at(name: &'static str, what: usize, pc: usize) {
     }
 }
 
+/// What it does other threads see by a file's name, or in it. It counts as a change even if it fails.
+fn changes_files(name: &'static str, _: usize, pc: usize) {
+    if !is_alone() {
+        point(Op::new(name, pc).on(REGULAR));
+    }
+    rt().moved += 1;
+}
+
+fn looks_at_files(name: &'static str, _: usize, pc: usize) {
+    if !is_alone() {
+        point(Op::new(name, pc).reads(REGULAR));
+    }
+}
+
+/// A stream as an object of operations: what goes through that of a regular file others see in the file.
+pub fn object_of(stream: usize) -> usize {
+    // SAFETY: the program gives a stream; one without a file has the number -1.
+    let file = unsafe { libc::fileno(stream as *mut libc::FILE) };
+    if file >= 0 && crate::connections::is_regular(file, &rt().connections) { REGULAR } else { stream }
+}
+
 unsafe extern "C" {
     static stdin: usize;
     static stdout: usize;
@@ -115,7 +144,7 @@ fn uses_stream(name: &'static str, stream: usize, pc: usize) {
     }
     // Who has ended may have left the stream locked.
     if !is_alone() || rt().streams.contains_key(&stream) {
-        point(Op::new(name, pc).on(stream).when(Wait::Stream));
+        point(Op::new(name, pc).on(object_of(stream)).when(Wait::Stream(stream)));
     }
     // The library locks the stream during the call.
     let rt = rt();

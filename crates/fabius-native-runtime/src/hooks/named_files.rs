@@ -37,6 +37,16 @@ super::entries! {
     pread64: "r8" => pread_here;
     pwrite: "r8" => pwrite_here;
     pwrite64: "r8" => pwrite_here;
+    preadv: "r8" => preadv_here;
+    preadv64: "r8" => preadv_here;
+    pwritev: "r8" => pwritev_here;
+    pwritev64: "r8" => pwritev_here;
+    renameat: "r8" => renameat_here;
+    renameat2: "r9" => renameat2_here;
+    linkat: "r9" => linkat_here;
+    symlinkat: "rcx" => symlinkat_here;
+    unlinkat: "rcx" => unlinkat_here;
+    mkdirat: "rcx" => mkdirat_here;
 }
 
 /// Does something that other threads see by a file's name.
@@ -74,7 +84,7 @@ fn refuse_pipe(folder: i32, path: Path, flags: i32) {
     }
 }
 
-extern "C-unwind" fn open_here(path: Path, flags: i32, mode: u32, pc: usize) -> i32 {
+pub(super) extern "C-unwind" fn open_here(path: Path, flags: i32, mode: u32, pc: usize) -> i32 {
     acts("open", pc, || {
         refuse_pipe(libc::AT_FDCWD, path, flags);
         // SAFETY: as the program calls it.
@@ -82,7 +92,7 @@ extern "C-unwind" fn open_here(path: Path, flags: i32, mode: u32, pc: usize) -> 
     })
 }
 
-extern "C-unwind" fn openat_here(folder: i32, path: Path, flags: i32, mode: u32, pc: usize) -> i32 {
+pub(super) extern "C-unwind" fn openat_here(folder: i32, path: Path, flags: i32, mode: u32, pc: usize) -> i32 {
     acts("openat", pc, || {
         refuse_pipe(folder, path, flags);
         // SAFETY: as the program calls it.
@@ -129,6 +139,37 @@ extern "C-unwind" fn mkdir_here(path: Path, mode: u32, pc: usize) -> i32 {
     acts("mkdir", pc, || unsafe { next!(fn mkdir(Path, u32) -> i32)(path, mode) })
 }
 
+extern "C-unwind" fn renameat_here(folder: i32, from: Path, other: i32, to: Path, pc: usize) -> i32 {
+    renameat2_here(folder, from, other, to, 0, pc)
+}
+
+extern "C-unwind" fn renameat2_here(folder: i32, from: Path, other: i32, to: Path, flags: u32, pc: usize) -> i32 {
+    // SAFETY: as the program calls it.
+    acts("renameat", pc, || unsafe {
+        next!(fn renameat2(i32, Path, i32, Path, u32) -> i32)(folder, from, other, to, flags)
+    })
+}
+
+extern "C-unwind" fn linkat_here(folder: i32, from: Path, other: i32, to: Path, flags: i32, pc: usize) -> i32 {
+    // SAFETY: as the program calls it.
+    acts("linkat", pc, || unsafe { next!(fn linkat(i32, Path, i32, Path, i32) -> i32)(folder, from, other, to, flags) })
+}
+
+extern "C-unwind" fn symlinkat_here(from: Path, folder: i32, to: Path, pc: usize) -> i32 {
+    // SAFETY: as the program calls it.
+    acts("symlinkat", pc, || unsafe { next!(fn symlinkat(Path, i32, Path) -> i32)(from, folder, to) })
+}
+
+extern "C-unwind" fn unlinkat_here(folder: i32, path: Path, flags: i32, pc: usize) -> i32 {
+    // SAFETY: as the program calls it.
+    acts("unlinkat", pc, || unsafe { next!(fn unlinkat(i32, Path, i32) -> i32)(folder, path, flags) })
+}
+
+extern "C-unwind" fn mkdirat_here(folder: i32, path: Path, mode: u32, pc: usize) -> i32 {
+    // SAFETY: as the program calls it.
+    acts("mkdirat", pc, || unsafe { next!(fn mkdirat(i32, Path, u32) -> i32)(folder, path, mode) })
+}
+
 /// Changes nothing: who asks again and again repeats himself.
 extern "C-unwind" fn access_here(path: Path, mode: i32, pc: usize) -> i32 {
     if in_program() && !is_alone() {
@@ -156,7 +197,7 @@ extern "C-unwind" fn lseek_here(file: i32, place: i64, from: i32, pc: usize) -> 
 }
 
 /// Moves nothing in the file: what is read is in the program's memory.
-extern "C-unwind" fn pread_here(file: i32, buffer: usize, size: usize, place: i64, pc: usize) -> i64 {
+pub(super) extern "C-unwind" fn pread_here(file: i32, buffer: usize, size: usize, place: i64, pc: usize) -> i64 {
     regular("pread", file, pc);
     // SAFETY: as the program calls it.
     unsafe { next!(fn pread(i32, usize, usize, i64) -> i64)(file, buffer, size, place) }
@@ -166,4 +207,18 @@ extern "C-unwind" fn pwrite_here(file: i32, buffer: usize, size: usize, place: i
     regular("pwrite", file, pc);
     // SAFETY: as the program calls it.
     counted(unsafe { next!(fn pwrite(i32, usize, usize, i64) -> i64)(file, buffer, size, place) })
+}
+
+type Parts = *const libc::iovec;
+
+extern "C-unwind" fn preadv_here(file: i32, parts: Parts, count: i32, place: i64, pc: usize) -> i64 {
+    regular("preadv", file, pc);
+    // SAFETY: as the program calls it.
+    unsafe { next!(fn preadv(i32, Parts, i32, i64) -> i64)(file, parts, count, place) }
+}
+
+extern "C-unwind" fn pwritev_here(file: i32, parts: Parts, count: i32, place: i64, pc: usize) -> i64 {
+    regular("pwritev", file, pc);
+    // SAFETY: as the program calls it.
+    counted(unsafe { next!(fn pwritev(i32, Parts, i32, i64) -> i64)(file, parts, count, place) })
 }

@@ -126,7 +126,7 @@ fn polls(name: &'static str, list: *mut libc::pollfd, count: usize, patience: &P
     ready
 }
 
-extern "C-unwind" fn poll_here(list: *mut libc::pollfd, count: usize, time: i32, pc: usize) -> i32 {
+pub(super) extern "C-unwind" fn poll_here(list: *mut libc::pollfd, count: usize, time: i32, pc: usize) -> i32 {
     if !in_program() {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn poll(*mut libc::pollfd, usize, i32) -> i32)(list, count, time) };

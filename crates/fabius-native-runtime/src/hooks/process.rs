@@ -1,9 +1,8 @@
 //! The end of the process, failed assertions, `fork`.
 
 use super::entries;
-use super::signals::NUMBER;
 use crate::control::{in_program, is_controlled, is_running, set_in_program};
-use crate::op::{Op, PROCESS};
+use crate::op::{NUMBER, Op, PROCESS};
 use crate::real::next;
 use crate::rt::rt;
 use crate::threads::{fabius_fails, fail, point, stop_here};
@@ -202,6 +201,7 @@ extern "C-unwind" fn fork_here(pc: usize) -> i32 {
         // The child goes on by itself, with the one thread that it has.
         set_in_program(false);
     } else {
+        rt().children.extend((child > 0).then_some(child));
         rt().limits.insert("the program forks: what its children do is not explored".into());
     }
     child

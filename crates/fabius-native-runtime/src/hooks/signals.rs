@@ -3,15 +3,11 @@
 use super::entries;
 use super::files::fails_with;
 use crate::control::in_program;
-use crate::delivery::{add, bit, description, handle, is_handled, is_in, next_of, send, set, take};
-use crate::op::{Op, PROCESS, Wait, asked_of};
+use crate::delivery::{Sent, add, bit, blockable, description, handle, is_handled, is_in, next_of, send, set, take};
+use crate::op::{NUMBER, Op, PROCESS, Wait, asked_of};
 use crate::real::next;
 use crate::rt::rt;
 use crate::threads::{Waited, point};
-
-/// What the process is called in every execution, whichever process runs it. No process has so large a number, so nothing
-/// that is sent to it reaches another one.
-pub const NUMBER: i32 = 5_000_000;
 
 /// Signals as the kernel writes a set of them.
 type Set = *const u64;
@@ -33,19 +29,33 @@ entries! {
 
 /// A signal to the process: any thread that has not blocked it runs the handler; if there is none, it waits for one.
 extern "C-unwind" fn kill_here(process: i32, signal: i32, pc: usize) -> i32 {
-    if !in_program() || process != NUMBER || !(1..=64).contains(&signal) {
+    if !in_program() || rt().children.contains(&process) {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn kill(i32, i32) -> i32)(process, signal) };
+    }
+    // The process is a group of its own: no other one is reached.
+    if ![NUMBER, -NUMBER, 0].contains(&process) {
+        if process == -1 {
+            crate::threads::not_supported("kill of all processes");
+        }
+        return fails_with(libc::ESRCH) as i32;
+    }
+    if !(0..=64).contains(&signal) {
+        return fails_with(libc::EINVAL) as i32;
+    }
+    if signal == 0 {
+        return 0;
     }
     point(Op::new("kill", pc).on(PROCESS));
     let rt = rt();
     rt.unannounced = true;
+    let sent = Sent { signal, code: libc::SI_USER };
     let mut open: Vec<usize> = (0..rt.threads.len()).collect();
     open.retain(|number| !rt.threads[*number].finished && !is_in(rt.threads[*number].blocked, signal));
     match open[..] {
-        [] => add(&mut rt.signals, signal),
-        _ if !is_handled(signal) => handle(signal),
-        _ => send(open[rt.choose(open.len() as u32) as usize], signal),
+        [] => add(&mut rt.signals, sent),
+        _ if !is_handled(signal) => handle(sent),
+        _ => send(open[rt.choose(open.len() as u32) as usize], signal, libc::SI_USER),
     }
     0
 }
@@ -55,7 +65,7 @@ extern "C-unwind" fn raise_here(signal: i32, _: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn raise(i32) -> i32)(signal) };
     }
-    send(rt().current, signal);
+    send(rt().current, signal, libc::SI_TKILL);
     0
 }
 
@@ -67,7 +77,7 @@ extern "C-unwind" fn mask_here(how: i32, set: Set, old: *mut u64, _: usize) -> i
     }
     if !set.is_null() {
         // SAFETY: the program gives a set.
-        let set = unsafe { *set };
+        let set = blockable(unsafe { *set });
         rt().me().blocked = match how {
             libc::SIG_BLOCK => before | set,
             libc::SIG_UNBLOCK => before & !set,
@@ -105,7 +115,7 @@ extern "C-unwind" fn sigpending_here(set: *mut u64, pc: usize) -> i32 {
     }
     asks("sigpending", pc, Wait::Not, None);
     let (rt, me) = (rt(), rt().current);
-    let there = rt.threads[me].signals.iter().chain(&rt.signals).fold(0, |set, signal| set | bit(*signal));
+    let there = rt.threads[me].signals.iter().chain(&rt.signals).fold(0, |set, sent| set | bit(sent.signal));
     // SAFETY: the program wants a set there.
     unsafe { *set = there };
     0
@@ -118,7 +128,7 @@ fn asks(name: &'static str, pc: usize, wait: Wait, deadline: Option<u64>) -> Wai
 }
 
 /// Waits for a signal of the set, which runs no handler.
-fn wait_for(name: &'static str, set: Set, deadline: Option<u64>, pc: usize) -> Option<i32> {
+fn wait_for(name: &'static str, set: Set, deadline: Option<u64>, pc: usize) -> Option<Sent> {
     // SAFETY: the program gives a set.
     let set = unsafe { *set };
     asks(name, pc, Wait::Signal(set), deadline);
@@ -131,7 +141,7 @@ extern "C-unwind" fn sigwait_here(set: Set, signal: *mut i32, pc: usize) -> i32 
         return unsafe { next!(fn sigwait(Set, *mut i32) -> i32)(set, signal) };
     }
     // SAFETY: the program wants the signal there.
-    unsafe { *signal = wait_for("sigwait", set, None, pc).unwrap_or(0) };
+    unsafe { *signal = wait_for("sigwait", set, None, pc).map_or(0, |sent| sent.signal) };
     0
 }
 
@@ -155,17 +165,20 @@ extern "C-unwind" fn sigtimedwait_here(
             next!(fn sigtimedwait(Set, *mut libc::siginfo_t, *const libc::timespec) -> i32)(set, info, time)
         };
     }
+    if !time.is_null() && super::time::is_no_length(time) {
+        return fails_with(libc::EINVAL) as i32;
+    }
     let deadline = (!time.is_null()).then(|| rt().now + super::time::nanoseconds(time));
     told_of(wait_for("sigtimedwait", set, deadline, pc), info)
 }
 
-fn told_of(signal: Option<i32>, info: *mut libc::siginfo_t) -> i32 {
-    let Some(signal) = signal else { return fails_with(libc::EAGAIN) as i32 };
+fn told_of(sent: Option<Sent>, info: *mut libc::siginfo_t) -> i32 {
+    let Some(sent) = sent else { return fails_with(libc::EAGAIN) as i32 };
     if !info.is_null() {
         // SAFETY: the program wants the description there.
-        unsafe { *info = description(signal) };
+        unsafe { *info = description(sent) };
     }
-    signal
+    sent.signal
 }
 
 /// Waits for a signal whose handler runs. Those that come before that are handled, and not waited for.
@@ -186,7 +199,7 @@ extern "C-unwind" fn sigsuspend_here(set: Set, pc: usize) -> i32 {
     }
     asks("sigsuspend", pc, Wait::Not, None);
     // SAFETY: the program gives a set.
-    let blocked = std::mem::replace(&mut rt().me().blocked, unsafe { *set });
+    let blocked = std::mem::replace(&mut rt().me().blocked, blockable(unsafe { *set }));
     asks("sigsuspend", pc, Wait::Signal(!rt().me().blocked), None);
     rt().me().blocked = blocked;
     take();

@@ -117,7 +117,7 @@ fn receives(name: &'static str, file: i32, flags: i32, pc: usize, call: impl FnO
     got
 }
 
-extern "C-unwind" fn recv_here(file: i32, buffer: *mut c_void, size: usize, flags: i32, pc: usize) -> isize {
+pub(super) extern "C-unwind" fn recv_here(file: i32, buffer: *mut c_void, size: usize, flags: i32, pc: usize) -> isize {
     let null = std::ptr::null_mut::<c_void>();
     // SAFETY: as the program calls it.
     receives("recv", file, flags, pc, || unsafe {

@@ -250,7 +250,7 @@ extern "C-unwind" fn kill(thread: usize, signal: i32, pc: usize) -> i32 {
     if !(1..=64).contains(&signal) {
         return libc::EINVAL;
     }
-    crate::delivery::send(other, signal);
+    crate::delivery::send(other, signal, libc::SI_TKILL);
     0
 }
 

@@ -37,6 +37,12 @@ pub fn is_invalid(time: *const libc::timespec) -> bool {
     unsafe { !(0..1_000_000_000).contains(&(*time).tv_nsec) }
 }
 
+/// Whether it is no length of time.
+pub fn is_no_length(time: *const libc::timespec) -> bool {
+    // SAFETY: as above.
+    is_invalid(time) || unsafe { (*time).tv_sec < 0 }
+}
+
 /// A point in time as nanoseconds since the execution began.
 pub fn deadline(time: *const libc::timespec) -> u64 {
     nanoseconds(time).saturating_sub(EPOCH)
@@ -80,10 +86,8 @@ extern "C-unwind" fn nanosleep_here(time: Time, rest: *mut libc::timespec, pc: u
         // SAFETY: as the program calls it.
         return unsafe { next!(fn nanosleep(Time, *mut libc::timespec) -> i32)(time, rest) };
     }
-    if is_invalid(time) {
-        // SAFETY: the thread's own `errno`.
-        unsafe { *libc::__errno_location() = libc::EINVAL };
-        return -1;
+    if is_no_length(time) {
+        return super::files::fails_with(libc::EINVAL) as i32;
     }
     slept("nanosleep", nanoseconds(time), pc);
     0
@@ -102,7 +106,7 @@ extern "C-unwind" fn clock_nanosleep_here(
             next!(fn clock_nanosleep(i32, i32, Time, *mut libc::timespec) -> i32)(clock, flags, time, rest)
         };
     }
-    if is_invalid(time) {
+    if is_no_length(time) {
         return libc::EINVAL;
     }
     let length =
