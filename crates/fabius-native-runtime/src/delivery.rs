@@ -5,7 +5,7 @@
 //! kernel's mask stays as it was before `main`. A thread that waits runs a handler and goes on waiting, as with `SA_RESTART`.
 
 use crate::control::in_program;
-use crate::op::NUMBER;
+use crate::op::{NUMBER, Sent};
 use crate::real::next;
 use crate::rt::rt;
 use std::ffi::c_void;
@@ -18,15 +18,6 @@ struct Action {
     flags: u64,
     restorer: usize,
     mask: u64,
-}
-
-/// A signal on its way.
-#[derive(Clone, Copy)]
-pub struct Sent {
-    /// Which.
-    pub signal: i32,
-    /// How it was sent, as `si_code` says it.
-    pub code: i32,
 }
 
 /// The set of this signal.

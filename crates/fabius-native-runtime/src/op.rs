@@ -46,6 +46,18 @@ pub const fn of_library(number: usize) -> usize {
     BESIDE_MEMORY | 4 << 32 | number
 }
 
+/// A signal on its way.
+#[derive(Clone, Copy)]
+pub struct Sent {
+    /// Which.
+    pub signal: i32,
+    /// How it was sent, as `si_code` says it.
+    pub code: i32,
+}
+
+/// What regular files contain, their names and folders, as one object of operations.
+pub const REGULAR: usize = of_library(6);
+
 /// Sets of files: to read from, to write to, with news.
 pub type Sets = [*mut libc::fd_set; 3];
 

@@ -2,10 +2,9 @@
 
 use crate::clocks::Clocks;
 use crate::connections::Connections;
-use crate::delivery::Sent;
 use crate::fiber::{Fiber, Shape};
 use crate::image::Image;
-use crate::op::Op;
+use crate::op::{Op, Sent};
 use crate::place::{Fixed, Place};
 use crate::races::Races;
 use crate::recorder::Recorder;

@@ -5,7 +5,7 @@ use super::entries;
 use super::library::{is_alone, object_of};
 use crate::control::in_program;
 use crate::delivery;
-use crate::op::{Op, Wait};
+use crate::op::{Op, REGULAR, Wait};
 use crate::real::next;
 use crate::rt::rt;
 use crate::threads::{Waited, point};
@@ -26,9 +26,6 @@ entries! {
     ftrylockfile: "rsi" => ftrylockfile_here;
     funlockfile: "rsi" => funlockfile_here;
 }
-
-/// What regular files contain, their names and folders, as one object of operations.
-pub const REGULAR: usize = crate::op::of_library(6);
 
 /// Whether a file is ready for this.
 pub fn is_ready(file: i32, events: i16) -> bool {

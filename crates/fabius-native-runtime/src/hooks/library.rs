@@ -5,8 +5,7 @@
 //! The streams that the program begins with are left out: nobody in the program reads what goes to its output, and its input
 //! is empty.
 
-use super::files::REGULAR;
-use crate::op::{Op, Wait, of_library};
+use crate::op::{Op, REGULAR, Wait, of_library};
 use crate::rt::rt;
 use crate::threads::point;
 

@@ -1,10 +1,10 @@
 //! Regular files: their names, and reads and writes that name a place in them. What a thread does there another one sees, so
 //! each call is a scheduling point, of one object for all regular files.
 
-use super::files::{REGULAR, error, regular};
+use super::files::{error, regular};
 use super::library::is_alone;
 use crate::control::in_program;
-use crate::op::Op;
+use crate::op::{Op, REGULAR};
 use crate::real::next;
 use crate::rt::rt;
 use crate::threads::point;

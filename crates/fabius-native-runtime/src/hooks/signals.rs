@@ -3,8 +3,8 @@
 use super::entries;
 use super::files::fails_with;
 use crate::control::in_program;
-use crate::delivery::{Sent, add, bit, blockable, description, handle, is_handled, is_in, next_of, send, set, take};
-use crate::op::{NUMBER, Op, PROCESS, Wait, asked_of};
+use crate::delivery::{add, bit, blockable, description, handle, is_handled, is_in, next_of, send, set, take};
+use crate::op::{NUMBER, Op, PROCESS, Sent, Wait, asked_of};
 use crate::real::next;
 use crate::rt::rt;
 use crate::threads::{Waited, point};
