@@ -226,6 +226,25 @@ fn the_trace_of_a_program_is_run_again_by_the_program() {
     assert!(said.contains("`fabius run ./account --replay bug.json`"), "{said}");
 }
 
+/// A trace knows what the program was given, and where threads were switched.
+#[test]
+fn a_trace_is_run_again_as_it_was_found() {
+    let folder = Folder::new("given");
+    let program = "#include <assert.h>\n#include <pthread.h>\n#include <stdlib.h>\n\
+                   static int sum;\n\
+                   static void *adds(void *by) { int was = sum; sum = was + *(int *)by; return by; }\n\
+                   int main(int count, char **given) {\n\
+                   pthread_t a, b; int by = count > 1 ? atoi(given[1]) : 0;\n\
+                   pthread_create(&a, 0, adds, &by); pthread_create(&b, 0, adds, &by);\n\
+                   pthread_join(a, 0); pthread_join(b, 0); assert(sum == 2 * by); }\n";
+    std::fs::write(folder.0.join("account.c"), program).unwrap();
+    folder.build();
+    let found = folder.fabius(&["run", "./account", "--points", "all", "--trace", "bug.json", "--", "3"]);
+    assert_eq!(found.status.code(), Some(1), "{}", text(&found.stdout));
+    let replayed = folder.fabius(&["run", "./account", "--replay", "bug.json"]);
+    assert!(text(&replayed.stdout).contains("assert(sum == 2 * by) fails"), "{}", text(&replayed.stdout));
+}
+
 /// The runtime knows a pipe that threads speak through by what it is, and the output may be one, too: nobody in the program
 /// reads what is written there.
 #[test]

@@ -137,7 +137,7 @@ pub fn explore(
 /// If it cannot be run.
 pub fn replay(target: &Target, plan: &Plan, trace: &ErrorTrace) -> Result<Report, Problem> {
     let watch = Watch { stop: &AtomicBool::new(false), progress: &|_| {}, memory: None };
-    run(target, &for_kind(plan, trace.kind), What::Replay(trace.schedule()), trace.data_points.clone(), &watch)
+    run(target, &for_trace(plan, trace), What::Replay(trace.schedule()), trace.data_points.clone(), &watch)
 }
 
 /// Runs the schedule of a trace again in gdb, which stops where it fails; how gdb has ended.
@@ -146,7 +146,7 @@ pub fn replay(target: &Target, plan: &Plan, trace: &ErrorTrace) -> Result<Report
 /// If gdb cannot be started.
 pub fn debug(target: &Target, plan: &Plan, trace: &ErrorTrace) -> std::io::Result<ExitStatus> {
     let what = What::Replay(trace.schedule());
-    worker::debug(target, &request(what, &for_kind(plan, trace.kind), trace.data_points.clone()))
+    worker::debug(target, &request(what, &for_trace(plan, trace), trace.data_points.clone()))
 }
 
 fn run(target: &Target, plan: &Plan, what: What, points: Vec<u64>, watch: &Watch<'_>) -> Result<Report, Problem> {
@@ -209,6 +209,12 @@ fn for_kind(plan: &Plan, kind: BugKind) -> Plan {
         leaks: plan.leaks || kind == BugKind::Leak,
         ..plan.clone()
     }
+}
+
+/// As the execution of a trace was found.
+fn for_trace(plan: &Plan, trace: &ErrorTrace) -> Plan {
+    let ErrorTrace { bound, scheduler, points, kind, .. } = *trace;
+    for_kind(&Plan { bound, scheduler, points, ..plan.clone() }, kind)
 }
 
 /// What is not seen of the program and of libraries that are not the system's.
@@ -275,6 +281,7 @@ fn report(target: &Target, plan: &Plan, answer: Answer, began: Instant, is_repla
             let program = target.program.display().to_string();
             let about = About {
                 program: &program,
+                args: &target.args,
                 bound: plan.bound,
                 scheduler: plan.scheduler,
                 points: plan.points,

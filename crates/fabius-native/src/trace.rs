@@ -8,11 +8,14 @@ use fabius_trace::{
     Action, After, Bound, BugKind, Change, ErrorTrace, Lane, LaneKind, LineCol, Link, LinkKind, Mark, Points,
     ProgramId, SchedulerKind, Span, Step, TRACE_VERSION, Turn,
 };
+use std::ffi::OsString;
 
 /// How the trace came about.
 pub struct About<'a> {
     /// The program's file.
     pub program: &'a str,
+    /// What it was given.
+    pub args: &'a [OsString],
     /// What costs something.
     pub bound: Bound,
     /// The scheduler.
@@ -81,6 +84,7 @@ pub fn trace(failed: &Failed, symbols: &Symbols, about: &About<'_>) -> ErrorTrac
             hash: String::new(),
             consts: Vec::new(),
             instances: Vec::new(),
+            args: about.args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect(),
         },
         kind: failed.kind,
         message,

@@ -109,6 +109,9 @@ pub struct ProgramId {
     pub consts: Vec<(String, String)>,
     /// `--instances` settings.
     pub instances: Vec<(String, u32)>,
+    /// What a real program was given.
+    #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub args: Vec<String>,
 }
 
 /// A column of the trace.

@@ -166,6 +166,7 @@ pub fn program_id(file: &str, source: &str, consts: &[(String, String)], instanc
         hash: format!("{:032x}", xxhash_rust::xxh3::xxh3_128(parts.as_bytes())),
         consts: consts.to_vec(),
         instances: instances.to_vec(),
+        args: Vec::new(),
     }
 }
 

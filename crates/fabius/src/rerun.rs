@@ -409,6 +409,7 @@ pub(crate) fn trace(found: &Found, rerun: &Rerun, at: &'static Location<'static>
             hash: String::new(),
             consts: Vec::new(),
             instances: Vec::new(),
+            args: Vec::new(),
         },
         kind: match found.what {
             Bug::Race(_) => BugKind::DataRace,

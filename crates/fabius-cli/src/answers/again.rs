@@ -28,7 +28,7 @@ pub fn run_again(program: &Path) -> String {
     let of_program = options.iter().position(|word| word == "--").map_or(Vec::new(), |at| options.split_off(at));
     let behind: String = of_program.iter().map(|word| format!(" {}", quoted(word))).collect();
     let (command, program) = (without_outputs(options).join(" "), quoted(&program.display().to_string()));
-    format!("fabius {command} --trace bug.json{behind}; fabius run {program} --replay bug.json{behind}")
+    format!("fabius {command} --trace bug.json{behind}; fabius run {program} --replay bug.json")
 }
 
 /// What the command was given. A name may be no text.

@@ -19,6 +19,7 @@ use fabius_html::sources_of;
 use fabius_native::{Isolation, Plan, Problem, Target, Walk};
 use fabius_trace::{Bound, BugKind, ErrorTrace, ProgramId, Verdict};
 use fabius_verify::{Progress, Report};
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::time::Instant;
 
@@ -26,17 +27,20 @@ use std::time::Instant;
 pub fn run(args: &RunArgs) -> Result<u8, Failure> {
     refuse_losses(&args.inputs(), &args.outputs())?;
     let plan = plan(args);
-    let target = target(&args.program, &args.args)?;
-    if let (Some(path), true) = (&args.replay, args.gdb) {
-        return debug(&target, &plan, &read_trace(path)?);
+    let trace = args.replay.as_ref().map(|path| read_trace(path)).transpose()?;
+    let saved = trace.iter().filter(|_| args.args.is_empty()).flat_map(|trace| &trace.program.args);
+    let given: Vec<OsString> = saved.map(OsString::from).chain(args.args.iter().cloned()).collect();
+    let target = target(&args.program, &given)?;
+    if let (Some(trace), true) = (&trace, args.gdb) {
+        return debug(&target, &plan, trace);
     }
-    let report = match &args.replay {
-        Some(path) => fabius_native::replay(&target, &plan, &read_trace(path)?),
+    let report = match &trace {
+        Some(trace) => fabius_native::replay(&target, &plan, trace),
         None => explore(args, &target, &plan),
     };
     let report = report.map_err(unexplored)?;
     let file = args.program.display().to_string();
-    let id = ProgramId { file, hash: String::new(), consts: Vec::new(), instances: Vec::new() };
+    let id = ProgramId { file, hash: String::new(), consts: Vec::new(), instances: Vec::new(), args: Vec::new() };
     answer(args, &plan, report, &id)
 }
 

@@ -40,7 +40,13 @@ pub fn report(ctp: &Ctp, plan: &Plan) -> Report {
     if cfg!(feature = "cadical") && plan.solver == SolverChoice::Embedded {
         plan.solver = SolverChoice::Named("cadical".into());
     }
-    let id = ProgramId { file: String::new(), hash: String::new(), consts: Vec::new(), instances: Vec::new() };
+    let id = ProgramId {
+        file: String::new(),
+        hash: String::new(),
+        consts: Vec::new(),
+        instances: Vec::new(),
+        args: Vec::new(),
+    };
     decide(ctp, &id, &plan, &Arc::default()).unwrap_or_else(|e| panic!("{e:?}\n{}", ctp.source))
 }
 

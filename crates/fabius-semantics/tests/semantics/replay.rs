@@ -22,7 +22,13 @@ fn turn(task: u32, choices: &[u32]) -> Turn {
 }
 
 fn run(source: &str, turns: &[Turn], ending: Ending) -> Result<ErrorTrace, Departure> {
-    let id = ProgramId { file: "p.fab".into(), hash: "0".into(), consts: Vec::new(), instances: Vec::new() };
+    let id = ProgramId {
+        file: "p.fab".into(),
+        hash: "0".into(),
+        consts: Vec::new(),
+        instances: Vec::new(),
+        args: Vec::new(),
+    };
     replay(&compiled(source), &id, &turns.to_vec(), &settings(ending))
 }
 
@@ -91,7 +97,13 @@ fn a_lost_update_step_by_step() {
 
 #[test]
 fn delays_of_the_caller_are_the_marks() {
-    let id = ProgramId { file: "p.fab".into(), hash: "0".into(), consts: Vec::new(), instances: Vec::new() };
+    let id = ProgramId {
+        file: "p.fab".into(),
+        hash: "0".into(),
+        consts: Vec::new(),
+        instances: Vec::new(),
+        args: Vec::new(),
+    };
     let settings = Settings { delays: vec![0, 0, 2], bound: Bound::Delays, ..settings(Ending::Fault) };
     let schedule = turns(&[0, 0, 1, 2, 2, 1, 0, 0, 0]);
     let trace = replay(&compiled(LOST), &id, &schedule, &settings).unwrap_or_else(|d| panic!("{d:?}"));
@@ -306,7 +318,13 @@ fn another_buffer_goes_on_only_where_control_is_handed_over() {
 fn a_race_names_both_accesses() {
     let source = "data var d: int;\nsync var s: int;\nprocess p[2] { s = 1; d = 1; s = 2; }\n";
     let at = |points, schedule: &[u32]| {
-        let id = ProgramId { file: "p.fab".into(), hash: "0".into(), consts: Vec::new(), instances: Vec::new() };
+        let id = ProgramId {
+            file: "p.fab".into(),
+            hash: "0".into(),
+            consts: Vec::new(),
+            instances: Vec::new(),
+            args: Vec::new(),
+        };
         let settings = Settings { points, ..settings(Ending::Race) };
         replay(&compiled(source), &id, &turns(schedule), &settings)
     };
