@@ -42,6 +42,10 @@ fn compare(number: u64) -> bool {
     let text = program::text(&program, &wrong);
     let target = build_text(&format!("outcome_{number}.c"), &text);
     let got = told(&run(&target, &plan()));
+    // Without a bug there may be more orders than are looked at.
+    if got == "unknown Executions" && least.is_none() {
+        return false;
+    }
     assert!(expected.contains(&got), "program {number}: expected {expected:?}, got {got}\n{text}");
     let _ = std::fs::remove_file(&target.program);
     true
