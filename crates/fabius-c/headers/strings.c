@@ -225,6 +225,8 @@ int fabius__ispunct(int c) {
 int fabius__iscntrl(int c) {
     return c >= 0 && c < ' ' || c == 127;
 }
+int *__errno_location(void);
+enum { FABIUS_ERANGE = 34 };
 static unsigned long long fabius__number(const char *s, char **end, int base, unsigned long long least,
                                          unsigned long long most) {
     unsigned long long value = 0, i = 0, first;
@@ -257,8 +259,10 @@ static unsigned long long fabius__number(const char *s, char **end, int base, un
     }
     if (end)
         *end = (char *)(i == first ? s : s + i);
-    if (over)
+    if (over) {
+        *__errno_location() = FABIUS_ERANGE;
         return minus && least != most ? -least : most;
+    }
     return minus ? -value : value;
 }
 long fabius__strtol(const char *s, char **end, int base) {

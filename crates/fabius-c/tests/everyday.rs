@@ -134,6 +134,8 @@ fn each_thread_has_its_own_last_error() {
         "verified"
     );
     assert_eq!(said(head, "errno++; assert(errno == 0);"), "Assertion");
+    let too_large = "assert(strtol(\"12\", 0, 10) == 12 && errno == 0); strtoull(\"18446744073709551616\", 0, 10); assert(errno == ERANGE);";
+    assert_eq!(said(head, too_large), "verified");
 }
 
 #[test]
