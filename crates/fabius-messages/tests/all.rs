@@ -9,3 +9,4 @@ mod oracle;
 mod random;
 mod recorded;
 mod shared;
+mod sums;

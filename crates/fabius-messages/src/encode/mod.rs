@@ -3,12 +3,14 @@
 //! A model of the formula is a run: which receive gets which message, and, where deadlocks are looked for, how far each node
 //! comes. Each encoding is a file of its own; `Frame` holds what they share: values, conditions, what is looked for.
 
+mod counts;
 mod cuts;
 pub mod match_pair;
 pub mod order;
 mod points;
 mod ranges;
 pub mod sparse;
+mod sums;
 mod times;
 
 use crate::Property;
@@ -19,6 +21,7 @@ use crate::system::Goal;
 use fabius_smt::{Clauses, Limits, Op, Solver, Sort, Term, Terms, smtlib};
 use fabius_trace::Span;
 use match_pair::{Asserts, Reading};
+use sums::Sums;
 
 /// Which encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -180,6 +183,8 @@ struct Frame<'a> {
     filled: Vec<Option<Term>>,
     /// For each endpoint, how many messages are sent to it, once somebody has asked.
     sent_to: Vec<Option<(i128, Term)>>,
+    /// Sums that are the same in every run; none unless an encoding says where.
+    sums: Sums<'a>,
 }
 
 impl<'a> Frame<'a> {
@@ -201,6 +206,7 @@ impl<'a> Frame<'a> {
             passed: vec![Vec::new(); ctp.nodes.len()],
             filled: Vec::new(),
             sent_to: vec![None; ctp.endpoints.len()],
+            sums: Sums::default(),
         };
         if matches!(goal, Goal::Bug(Property::Deadlock) | Goal::Reach(_)) {
             frame.progress();
@@ -518,16 +524,16 @@ impl<'a> Frame<'a> {
                 self.terms.or(a, b)
             }
             Expr::Binary(operator @ (Operator::Eq | Operator::Ne), a, b) => {
-                let (a, b) = (self.number(a), self.number(b));
+                let (a, b) = self.compared(a, b);
                 let same = self.terms.eq(a, b);
                 if *operator == Operator::Eq { same } else { self.terms.not(same) }
             }
             Expr::Binary(Operator::Lt, a, b) | Expr::Binary(Operator::Gt, b, a) => {
-                let (a, b) = (self.number(a), self.number(b));
+                let (a, b) = self.compared(a, b);
                 self.terms.lt(a, b)
             }
             Expr::Binary(Operator::Le, a, b) | Expr::Binary(Operator::Ge, b, a) => {
-                let (a, b) = (self.number(a), self.number(b));
+                let (a, b) = self.compared(a, b);
                 self.terms.le(a, b)
             }
             _ => {
@@ -537,6 +543,18 @@ impl<'a> Frame<'a> {
                 self.terms.not(is_none)
             }
         }
+    }
+
+    /// Two numbers that compare as these do: themselves, or a sum of what is left of them and 0.
+    fn compared(&mut self, a: &Expr, b: &Expr) -> (Term, Term) {
+        let Some(sum) = self.sums.difference(a, b) else { return (self.number(a), self.number(b)) };
+        let mut total = self.terms.constant(sum.number, Sort::Int);
+        for (x, times) in sum.times {
+            let times = self.terms.constant(times, Sort::Int);
+            let part = self.terms.arithmetic(Op::Mul, times, self.variables[x]);
+            total = self.terms.arithmetic(Op::Add, total, part);
+        }
+        (total, self.terms.constant(0, Sort::Int))
     }
 
     /// Between 0 and so many.

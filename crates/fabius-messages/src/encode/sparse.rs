@@ -12,14 +12,17 @@
 //! 3. The solver first tries the messages in the order of some run, so that what is asked disturbs it as little as possible.
 //! 4. Values are passed on only to variables that an assumption or an assertion depends on.
 //! 5. Where only a few receives of an endpoint matter, the others have no matches at all: see `cuts.rs`.
-//! 6. What the paper's rules have wrong is repaired as in [`super::match_pair`].
+//! 6. A sum of all that an endpoint receives is the sum of what is sent to it (`sums.rs`), and in a deadlock as many messages
+//!    are received as receives are filled (`counts.rs`): both follow, and a solver would need all matchings to see it.
+//! 7. What the paper's rules have wrong is repaired as in [`super::match_pair`].
 
 use super::match_pair::Asserts;
 use super::points::Graph;
-use super::{Encoded, Frame, Question, cuts};
+use super::sums::Sums;
+use super::{Encoded, Frame, Question, counts, cuts};
 use crate::Property;
 use crate::ctp::{CommandKind, Expr, ReceiveId, SendId, VariableId};
-use crate::semantics::some_run;
+use crate::semantics::{Buffering, some_run};
 use crate::system::Goal;
 use fabius_smt::{Sort, Term, Terms};
 use std::collections::HashMap;
@@ -42,6 +45,7 @@ pub fn encode(question: Question<'_>) -> Encoded {
         place[s] = Some(ctp.receives[r].rank);
     }
     let all_received: Vec<bool> = (0..ctp.endpoints.len()).map(|e| receives_all(&frame, e)).collect();
+    frame.sums = Sums::new(ctp, &all_received);
     let graph = Graph::new(ctp, frame.pairs, frame.buffering, frame.limits);
     let needed = needed(&frame);
     let places = cuts::places(&frame, &graph, &needed);
@@ -80,6 +84,9 @@ pub fn encode(question: Question<'_>) -> Encoded {
         clause.push(frame.terms.not(filled));
         frame.facts.clauses.push(&clause);
         frame.count.matches += 1;
+    }
+    if frame.goal == Goal::Bug(Property::Deadlock) && frame.buffering == Buffering::Zero {
+        (0..ctp.endpoints.len()).for_each(|e| counts::encode(&mut frame, e, &matched));
     }
     for channel in ctp.channels.iter().filter(|c| places[c.to].is_none()) {
         for pair in channel.sends.windows(2) {
@@ -209,9 +216,9 @@ fn needed(frame: &Frame<'_>) -> Vec<bool> {
     received.extend(ctp.receives.iter().enumerate().map(|(r, receive)| (receive.variable, r)));
     for command in ctp.nodes.iter().flat_map(|n| &n.commands) {
         match &command.kind {
-            CommandKind::Assume(e) => e.each_variable(&mut |x| open.push(x)),
+            CommandKind::Assume(e) => frame.sums.each_variable(e, &mut |x| open.push(x)),
             CommandKind::Assert(e, _) if frame.goal == Goal::Bug(Property::Assert) => {
-                e.each_variable(&mut |x| open.push(x));
+                frame.sums.each_variable(e, &mut |x| open.push(x));
             }
             CommandKind::Assign(x, e) => {
                 assigned.insert(*x, e);
