@@ -17,6 +17,10 @@
 //! What an automaton must not accept is looked for in its product with the graph, where it is a path that passes accepting states
 //! again and again.
 //!
+//! Executions may be fair to some threads and not to others, weakly to some and strongly to others: then the first condition is
+//! asked of those alone, and the second of these. What a thread began as says which it is; a number that is given again is that of
+//! another thread only behind a step with which the first one ends, so that it steps where both are in one component.
+//!
 //! Nothing is assumed to be fair but threads: a nondeterministic choice may go the same way for ever. Threads are
 //! buffers; the choice among the tasks of one buffer is not fair either.
 
@@ -26,8 +30,9 @@ mod product;
 
 use crate::search::Cut;
 use crate::system::BufferId;
-use fabius_trace::{Fairness, Formula};
-use std::collections::{BTreeSet, VecDeque};
+use fabius_trace::{FairThreads, Fairness, Formula, Origin};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A finite graph of states; node 0 is where all begins, and no state of its own.
 #[derive(Clone, Debug, Default)]
@@ -41,10 +46,23 @@ pub struct Graph {
 pub struct Node {
     /// The threads that are ready in it, whoever keeps control.
     pub ready: BTreeSet<BufferId>,
+    /// What they began as, if somebody asks about some of them.
+    pub origins: BTreeMap<BufferId, Origin>,
     /// The steps from it.
     pub edges: Vec<Edge>,
     /// Which conditions hold in it.
     pub holds: Vec<bool>,
+}
+
+impl Node {
+    /// The threads that are ready in it, and to which executions are just so fair.
+    fn ready_under(&self, fair: &FairThreads, fairness: Fairness) -> Cow<'_, BTreeSet<BufferId>> {
+        if fair.of.is_empty() {
+            return if fair.others == fairness { Cow::Borrowed(&self.ready) } else { Cow::default() };
+        }
+        let is_so = |thread: &&BufferId| fair.to(self.origins.get(thread).copied()) == fairness;
+        Cow::Owned(self.ready.iter().filter(is_so).copied().collect())
+    }
 }
 
 /// A step.
@@ -76,16 +94,16 @@ pub enum Violation {
     /// A weakly fair cycle without progress.
     Livelock,
     /// A path that violates this, fair as that says.
-    Property(Formula, Fairness),
+    Property(Formula, FairThreads),
     /// Any path that is fair as that says: if there is none, nothing is violated whatever is asked.
-    Any(Fairness),
+    Any(FairThreads),
 }
 
 impl Violation {
-    fn fairness(&self) -> Fairness {
+    fn fairness(&self) -> FairThreads {
         match self {
-            Violation::Livelock => Fairness::Weak,
-            Violation::Property(_, fairness) | Violation::Any(fairness) => *fairness,
+            Violation::Livelock => Fairness::Weak.into(),
+            Violation::Property(_, fairness) | Violation::Any(fairness) => fairness.clone(),
         }
     }
 
@@ -137,7 +155,7 @@ pub type Over<'a> = &'a dyn Fn() -> Result<(), Cut>;
 /// What ended the look at the graph.
 pub fn find(graph: &Graph, what: &Violation, over: Over<'_>) -> Result<Option<Lasso>, Cut> {
     if let Violation::Property(Formula::Never(automaton), fairness) = what {
-        return product::find(graph, automaton, *fairness, over);
+        return product::find(graph, automaton, fairness.clone(), over);
     }
     let part: Vec<usize> = (1..graph.nodes.len()).filter(|n| what.may_stay(&graph.nodes[*n])).collect();
     let fair = components::fair(graph, what, &part, over)?;

@@ -2,7 +2,7 @@
 
 use crate::race::{Conflict, Race};
 use crate::system::{Fault, Limit};
-use fabius_trace::{Bound, Fairness, Formula, Grown, LevelStats, Schedule, SchedulerKind, Span};
+use fabius_trace::{Bound, FairThreads, Formula, Grown, LevelStats, Schedule, SchedulerKind, Span};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -43,7 +43,7 @@ pub struct Options {
     /// Whether a fair cycle without progress is a bug.
     pub livelock: bool,
     /// What every fair execution must satisfy.
-    pub properties: Vec<(Formula, Fairness)>,
+    pub properties: Vec<(Formula, FairThreads)>,
     /// Number of workers.
     pub jobs: usize,
     /// What a worker is.

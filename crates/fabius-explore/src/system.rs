@@ -330,6 +330,11 @@ pub trait Snapshot: System<State: Clone> {
         Ok(Vec::new())
     }
 
+    /// What the thread of the buffer began as, if it has not come to its end.
+    fn origin(&self, _: &Self::State, _: BufferId) -> Option<fabius_trace::Origin> {
+        None
+    }
+
     /// Whether there may be threads that do the same.
     fn has_alike_threads(&self) -> bool {
         false

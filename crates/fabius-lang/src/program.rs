@@ -7,9 +7,11 @@
 //!
 //! Scalars are coded as integers in [`Value::Int`]: `bool` 0/1, an enum by the position of its name, a reference by
 //! its object (0 is `null`), a thread handle by its thread (0 is `null`). Records and arrays are [`Value::Tuple`]s.
+//!
+//! Length: all that engines know of the language.
 
 use fabius_trace::Span;
-pub use fabius_trace::{ConditionId, Fairness, Formula};
+pub use fabius_trace::{ConditionId, FairThreads, Fairness, Formula};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -71,8 +73,8 @@ pub struct Property {
     pub name: String,
     /// What is asked; conditions are indexes in [`Program::conditions`].
     pub formula: Formula,
-    /// Of which executions.
-    pub fairness: Fairness,
+    /// Of which executions. Threads begin as procedures.
+    pub fairness: FairThreads,
     /// Where its name stands.
     pub span: Span,
 }
@@ -107,6 +109,22 @@ pub struct Record {
     pub name: String,
     /// Fields in order.
     pub fields: Vec<Field>,
+    /// What its values stand for.
+    pub kind: RecordKind,
+}
+
+/// What a record stands for. What engines do with it does not depend on that; people are shown what it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RecordKind {
+    /// Its fields.
+    #[default]
+    Plain,
+    /// A set: whether each value is in it, and how many are.
+    Set,
+    /// A bag: how often each value is in it, and how many are.
+    Bag,
+    /// A sequence: its elements, with defaults behind them, and how many there are.
+    Sequence,
 }
 
 /// A field of a record.
@@ -153,7 +171,9 @@ pub enum Type {
     Record(RecordId),
     /// `[T; n]` or `map[K] T`. Valid indexes are `lo .. lo + len - 1` in the coding of the index type.
     Array {
-        /// Type of the index: `Int` for `[T; n]`, otherwise the finite key type of a map.
+        /// Type of the index: `Int` for `[T; n]`, otherwise the finite key type of a map. `Thread` for a map of all threads: only
+        /// shared globals are such maps, as a whole, and their entries begin as the default. An entry with another value keeps
+        /// its thread's number in use, as a handle does; that there are more than `len` threads is a limit where one is asked for.
         index: Box<Type>,
         /// Least index.
         lo: i64,
@@ -252,6 +272,16 @@ pub struct Process {
     pub count: Option<u32>,
     /// Of `[i: *]`: the local that is a thread's number, which no statement changes. [`numbered`](crate::numbered) puts the number in its place.
     pub number: Option<LocalId>,
+}
+
+impl Type {
+    /// The type of an entry, if this is a map of all threads, and of how many.
+    pub fn of_threads(&self) -> Option<(&Type, u32)> {
+        match self {
+            Type::Array { index, len, element, .. } if **index == Type::Thread => Some((element, *len)),
+            _ => None,
+        }
+    }
 }
 
 impl Program {

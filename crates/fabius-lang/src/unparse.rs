@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 /// The program as source text, in the one style.
 ///
 /// # Errors
-/// What of it cannot be written: a constant of a `map`, a set of threads that is not empty, a wait that may last for ever or until nobody else can go on, a formula that no property has the form of.
+/// What of it cannot be written: a set of threads that is not empty, a question to all entries of a map of threads, a wait that may last for ever or until nobody else can go on, a formula that no property has the form of.
 pub fn unparse(program: &Program) -> Result<String, String> {
     if let Some(rest) = program.rests.first() {
         let at = rest.line_col(&program.source);
@@ -216,9 +216,36 @@ impl Writer<'_> {
                 Formula::Never(_) => unreachable!("refused before"),
             };
             let name = self.names.pick(&property.name);
-            let _ = writeln!(out, "property {name}: {formula} {};", property.fairness.words());
+            let _ = writeln!(out, "property {name}: {formula} {};", self.fairness(&property.fairness));
         }
         out
+    }
+
+    fn fairness(&self, fair: &FairThreads) -> String {
+        let mut parts = vec![fair.others.words().to_string()];
+        for strength in Fairness::ALL {
+            let of = fair.of.iter().filter(|(_, is)| *is == strength && strength != fair.others);
+            let names: Vec<&str> = of.map(|(proc, _)| self.thread(*proc)).collect();
+            match (strength, names.as_slice()) {
+                (_, []) => {}
+                // Nothing says so of some when it is otherwise of the rest.
+                (Fairness::None, _) => drop(self.wrong.set("no fairness to some threads, but to others".into())),
+                _ if fair.others == Fairness::None && parts[0].starts_with("without") => {
+                    parts = vec![format!("{} of {}", strength.words(), names.join(", "))];
+                }
+                _ => parts.push(format!("{} of {}", &strength.words()["under ".len()..], names.join(", "))),
+            }
+        }
+        parts.join(" and ")
+    }
+
+    /// What a thread that begins as this procedure is called.
+    fn thread(&self, proc: ProcId) -> &str {
+        let process = self.program.processes.iter().find(|process| process.proc == proc);
+        match process {
+            Some(process) if !process.name.contains('[') => &process.name,
+            _ => &self.procs[proc],
+        }
     }
 
     fn enter(&mut self, proc: &Proc) {
@@ -283,6 +310,10 @@ impl Writer<'_> {
                 format!("{}.{}", self.enums[*e], member(&self.program.enums[*e].names[*v as usize]))
             }
             (Value::Int(0), Type::Ref(_) | Type::Thread) => "null".into(),
+            (Value::Int(_), Type::Thread) => {
+                let _ = self.wrong.set("a question to all threads of a `map[thread]`".into());
+                String::new()
+            }
             (Value::Int(v), Type::Fixed { bits: 64, signed: false }) => (*v as u64).to_string(),
             (Value::Int(v), Type::Int | Type::Range(..) | Type::Fixed { .. }) => v.to_string(),
             (Value::Tuple(parts), Type::Record(r)) => {
@@ -294,7 +325,7 @@ impl Writer<'_> {
                     .collect();
                 format!("{} {{ {} }}", self.records[*r], parts.join(", "))
             }
-            (Value::Tuple(parts), Type::Array { index, element, .. }) if **index == Type::Int => {
+            (Value::Tuple(parts), Type::Array { index, element, .. }) if **index != Type::Thread => {
                 if parts.windows(2).all(|w| w[0] == w[1]) {
                     return format!("[{}; {}]", self.value(&parts[0], element), parts.len());
                 }

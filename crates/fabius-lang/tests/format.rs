@@ -29,6 +29,13 @@ fn one_style_of_what_waits_and_asks() {
 }
 
 #[test]
+fn one_style_of_collections_and_fairness() {
+    let source = "var s:set[ 0 .. 3 ]=[1,2];var b:bag[ Colour;4 ];var q : seq[set[bool] ; N];var m:map[ thread ]int;\nproperty p:s . contains( 1 )leads to x under  weak fairness of p ,q[ 0 ]and strong fairness  of r;\n";
+    let wanted = "var s: set[0..3] = [1, 2];\nvar b: bag[Colour; 4];\nvar q: seq[set[bool]; N];\nvar m: map[thread] int;\nproperty p: s.contains(1) leads to x under weak fairness of p, q[0] and strong fairness of r;\n";
+    assert_eq!(format(source).expect("it parses"), wanted);
+}
+
+#[test]
 fn what_does_not_parse_is_not_touched() {
     assert!(format("init { let }").is_err());
     assert_eq!(format("").expect("nothing is fine"), "");

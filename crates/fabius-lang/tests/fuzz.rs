@@ -18,7 +18,7 @@ use testkit::corpus::find;
 const VOCABULARY: &str = "any as assert assume atomic await bool break buffer choose const continue data else enum \
     explicit false for i16 i64 i8 if in init int interleave join let level loop map match new null or post print proc process \
     progress record ref return self skip spawn sync thread thread_set true u16 u64 u8 var while yield zield \
-    fn forall exists count sum len lossy unordered peek invariant property eventually always leads to under without fairness select when channel send receive try_receive \
+    fn forall exists count sum len lossy unordered peek invariant property eventually always leads to under without fairness of and weak strong set bag seq insert remove pick take push pop contains select when channel send receive try_receive \
     lock reentrant_lock rw_lock condition semaphore manual_event auto_event barrier acquire release wait set cas \
     fetch_add exchange x y p q R E A N h m _ 0 1 2 7 255 256 0xff 0b1 9223372036854775807 18446744073709551615 1_0 \
     12ab 99999999999999999999 \"why\" \"\\\"\" \"open ( ( ( ) ) ) { { { } } } [ ] ; ; ; , : : . .. -> = = == != < <= > >= << \

@@ -41,7 +41,13 @@ const IDIOMS: &[(&str, &str)] = &[
     ("proc p() { skip; } init { «call» p(); }", "p();"),
     ("var a: [int; 2]; process p[2] { a[«self»] = 1; }", "process p[i in 0..2]"),
     ("var a: [int; 2]; init { assert forall (i «in» 0..1) a[i] == 0; }", ""),
+    ("var a: [int; 2]; process p[2] { a[«self»] = 1; }", "map[thread] int"),
     ("var m: lock; init { «lock»(m); }", "m.acquire();"),
+    ("var s: set[«int»]; init { skip; }", "seq[T; n]"),
+    ("var q: «Seq»; init { skip; }", "seq[int; 4]"),
+    ("var s: set[0..3]; init { s.«add»(1); }", "write `insert`"),
+    ("var q: seq[int; 2]; init { q.«append»(1); }", "write `push`"),
+    ("var q: seq[int; 2]; var x: int; init { x = «Head»(q); }", "q.pop_front()"),
     // P and ZING.
     ("«machine» M { start state S { } } init { skip; }", "process p[2]"),
     ("«event» e: int; init { skip; }", "channel c: Event"),

@@ -31,6 +31,10 @@ fn shape_ty(ty: &Type) -> String {
         TypeKind::Range(lo, hi) => format!("(.. {} {})", shape(lo), shape(hi)),
         TypeKind::Array(element, len) => format!("(array {} {})", shape_ty(element), shape(len)),
         TypeKind::Map(key, element) => format!("(map {} {})", shape_ty(key), shape_ty(element)),
+        TypeKind::Collection(kind, element, room) => {
+            let room = room.iter().map(|e| format!(" {}", shape(e))).collect::<String>();
+            format!("({} {}{room})", kind.word(), shape_ty(element))
+        }
         TypeKind::Ref(name) => format!("(ref {})", name.node),
         TypeKind::Error => "error".into(),
     }
@@ -119,6 +123,8 @@ fn declarations() {
         ("property again: always eventually a without fairness;", "Property"),
         ("property stays: eventually always (a) under weak fairness;", "Property"),
         ("property served: forall i in 0..2: a[i] leads to b under strong fairness;", "Property"),
+        ("property some: a leads to b under weak fairness of p, q[0] and strong fairness of r;", "Property"),
+        ("property of: eventually of under weak fairness and strong fairness of of;", "Property"),
         ("property property: leads leads to under under weak fairness;", "Property"),
         ("channel c: int[3];", "Channel"),
         ("channel c[2]: 0..3[N - 1];", "Channel"),
@@ -317,6 +323,11 @@ fn types() {
         ("map[Colour] map[bool] ref R", "(map Colour (map bool (ref R)))"),
         ("ref R", "(ref R)"),
         ("thread", "thread"),
+        ("map[thread] 0..3", "(map thread (.. 0 3))"),
+        ("set[Colour]", "(set Colour)"),
+        ("bag[0..3; N + 1]", "(bag (.. 0 3) (Add N 1))"),
+        ("seq[set[bool]; 4]", "(seq (set bool) 4)"),
+        ("set", "set"),
         ("thread_set", "thread_set"),
         ("reentrant_lock", "reentrant_lock"),
     ] {

@@ -3,7 +3,7 @@
 use crate::document::Document;
 use crate::look::headline;
 use crate::names::{Declared, Id, Kind, record_of};
-use fabius_lang::syntax::ast::TypeKind;
+use fabius_lang::syntax::ast::{Collection, TypeKind};
 use fabius_lang::{CONTEXTUAL, KEYWORDS, LIBRARY};
 use fabius_trace::Span;
 use lsp_types::{CompletionItem, CompletionItemKind, TextEdit};
@@ -98,6 +98,17 @@ fn word(name: &str, kind: CompletionItemKind) -> CompletionItem {
 /// Operations of a set of threads.
 const SET: [&str; 6] = ["insert", "remove", "remove_any", "clear", "contains", "is_empty"];
 
+/// Operations of a collection.
+fn of_collection(kind: Collection) -> &'static [&'static str] {
+    match kind {
+        Collection::Set => &["insert", "remove", "clear", "pick", "take", "contains", "is_empty"],
+        Collection::Bag => &["insert", "remove", "clear", "pick", "take", "count", "contains", "is_empty"],
+        Collection::Sequence => {
+            &["push", "pop", "push_front", "pop_front", "set", "remove_at", "clear", "contains", "is_empty"]
+        }
+    }
+}
+
 /// Operations of a channel.
 const CHANNEL: [&str; 4] = ["send", "receive", "try_send", "try_receive"];
 
@@ -117,6 +128,7 @@ fn members(document: &Document, base: &str, offset: u32) -> Vec<CompletionItem> 
     for part in path {
         ty = match (ty, part) {
             (Some(TypeKind::Array(element, _) | TypeKind::Map(_, element)), "[]") => Some(element.node),
+            (Some(TypeKind::Collection(Collection::Sequence, element, _)), "[]") => Some(element.node),
             (Some(ty), field) => {
                 let owner = record_of(&ty).and_then(|name| names.type_named(name));
                 owner.and_then(|id| names.members(id).find(|(_, d)| d.name == field)?.1.ty.clone())
@@ -126,6 +138,9 @@ fn members(document: &Document, base: &str, offset: u32) -> Vec<CompletionItem> 
     }
     if declared.is_channel {
         return CHANNEL.map(|name| word(name, CompletionItemKind::METHOD)).into();
+    }
+    if let Some(TypeKind::Collection(kind, ..)) = ty {
+        return of_collection(kind).iter().map(|name| word(name, CompletionItemKind::METHOD)).collect();
     }
     let Some(name) = ty.as_ref().and_then(record_of) else { return Vec::new() };
     if name == "thread_set" {

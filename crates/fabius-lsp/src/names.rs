@@ -300,7 +300,13 @@ impl Walk {
                 self.expr(places);
             }
             ItemKind::Invariant { condition, .. } => self.expr(condition),
-            ItemKind::Property { formula, .. } => formula.conditions().into_iter().for_each(|e| self.expr(e)),
+            ItemKind::Property { formula, fairness, .. } => {
+                formula.conditions().into_iter().for_each(|e| self.expr(e));
+                for (name, number) in fairness.iter().flat_map(|to| &to.node.of) {
+                    self.name(&name.node, name.span, Access::Reads);
+                    number.iter().for_each(|e| self.expr(e));
+                }
+            }
             ItemKind::Enum { .. } | ItemKind::Levels(_) | ItemKind::InterleaveExplicit | ItemKind::Error => {}
         }
         self.within = None;
@@ -441,6 +447,10 @@ impl Walk {
             TypeKind::Map(key, element) => {
                 self.ty(key);
                 self.ty(element);
+            }
+            TypeKind::Collection(_, element, room) => {
+                self.ty(element);
+                room.iter().for_each(|e| self.expr(e));
             }
             TypeKind::Error => {}
         }
@@ -611,7 +621,9 @@ impl Walk {
                 self.names.members(owner).find(|(_, d)| d.name == field.node)?.1.ty.clone()
             }
             ExprKind::Index(base, _) => match self.type_of(base)? {
-                TypeKind::Array(element, _) | TypeKind::Map(_, element) => Some(element.node),
+                TypeKind::Array(element, _)
+                | TypeKind::Map(_, element)
+                | TypeKind::Collection(Collection::Sequence, element, _) => Some(element.node),
                 _ => None,
             },
             ExprKind::Paren(inner) => self.type_of(inner),

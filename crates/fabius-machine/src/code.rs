@@ -350,9 +350,19 @@ pub(crate) struct Copy {
     pub(crate) n: u32,
 }
 
+/// What a greater index than there are is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Beyond {
+    /// A bug.
+    Outside,
+    /// One of more threads than a map has entries for.
+    Limit,
+}
+
 /// The valid indexes of an array, and how many words an element has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shape {
+    pub(crate) beyond: Beyond,
     pub(crate) lo: i64,
     pub(crate) len: u32,
     pub(crate) stride: u32,

@@ -1,6 +1,8 @@
 //! How types become words, and how words are packed in encodings.
 
+use fabius_explore::system::TaskId;
 use fabius_lang::program::{Program, Type, Value};
+use std::ops::Range;
 
 /// How a word is written in an encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +33,42 @@ pub(crate) struct Layout {
     pub(crate) handles: Vec<u32>,
     /// Offsets of sets of threads.
     pub(crate) sets: Vec<u32>,
+    /// Maps of threads.
+    pub(crate) maps: Vec<ThreadMap>,
     /// The words of fresh variables.
     pub(crate) initial: Vec<i64>,
+}
+
+/// A map of threads: an entry for each, as many as there may be.
+#[derive(Clone, Debug)]
+pub(crate) struct ThreadMap {
+    /// Offset of the first entry.
+    pub(crate) first: u32,
+    /// What an entry begins as.
+    pub(crate) initial: Vec<i64>,
+    /// What is known of its words.
+    pub(crate) layout: Layout,
+    /// How many there are.
+    pub(crate) len: u32,
+}
+
+impl ThreadMap {
+    /// Where all entries are.
+    pub(crate) fn words(&self) -> Range<u32> {
+        self.first..self.first + self.len * self.layout.words
+    }
+
+    /// Where the entry of a thread is, if it has one.
+    pub(crate) fn entry(&self, id: TaskId) -> Range<usize> {
+        let (first, stride) = (self.first as usize, self.initial.len());
+        let at = first + stride * id.min(self.len) as usize;
+        at..at + if id < self.len { stride } else { 0 }
+    }
+
+    /// Whether the entry of a thread is not what it begins as; `words` are those of the variables.
+    pub(crate) fn has(&self, words: &[i64], id: TaskId) -> bool {
+        id < self.len && words[self.entry(id)] != self.initial
+    }
 }
 
 impl Layout {
@@ -40,6 +76,12 @@ impl Layout {
     pub(crate) fn add(&mut self, program: &Program, ty: &Type, initial: &Value) -> u32 {
         let offset = self.words;
         self.add_words(program, ty);
+        if let Some((element, len)) = ty.of_threads() {
+            let mut layout = Layout::default();
+            layout.add(program, element, &element.default_value(&program.records));
+            let initial = layout.initial.clone();
+            self.maps.push(ThreadMap { first: offset, initial, layout, len });
+        }
         flatten(initial, &mut self.initial);
         offset
     }

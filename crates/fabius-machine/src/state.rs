@@ -235,7 +235,9 @@ impl State {
         }
         let mut reached = reached.into_iter();
         self.heap.retain(|_| reached.next() == Some(true));
-        self.finished.retain(|t| handles.contains(&(i64::from(*t) + 1)));
+        let (maps, words) = (&program.globals.maps, &self.words);
+        let is_known = |t: &TaskId| handles.contains(&(i64::from(*t) + 1)) || maps.iter().any(|map| map.has(words, *t));
+        self.finished.retain(is_known);
     }
 }
 

@@ -4,7 +4,7 @@
 //! becomes a colour of 64 bits; colours that are equal by chance only leave states apart that could be one.
 
 use crate::compile::Compiled;
-use crate::layout::Layout;
+use crate::layout::{Layout, ThreadMap};
 use crate::state::{State, Task};
 use fabius_explore::system::TaskId;
 
@@ -18,6 +18,8 @@ const LOCAL: u64 = 3 << 60;
 const OWN: u64 = 4 << 60;
 /// The other end of one.
 const KNOWN_BY: u64 = 5 << 60;
+/// In the entry of a thread in a map.
+const MAPS: u64 = 7 << 60;
 /// One of several threads that nothing tells apart.
 const CHOSEN: u64 = 6 << 60;
 
@@ -33,6 +35,9 @@ pub(crate) fn canonical_names(program: &Compiled, state: &State, names: &mut Vec
     names.clear();
     let known = known(state);
     if program.fills_sets && known.last().is_some_and(|id| *id >= IN_SETS) {
+        return false;
+    }
+    if program.globals.maps.iter().any(|map| known.last().is_some_and(|id| *id >= map.len)) {
         return false;
     }
     let Some(mut colours) = Colours::of(program, state, &known) else { return false };
@@ -59,6 +64,16 @@ pub(crate) fn rename(program: &Compiled, state: &mut State, names: &[(TaskId, Ta
     };
     let globals = program.globals.words as usize;
     rename_words(&program.globals, &mut state.words[..globals]);
+    for map in &program.globals.maps {
+        let old = state.words[..globals].to_vec();
+        // Entries of others are what they begin as, and there are as many new names as old ones.
+        for (from, _) in names {
+            state.words[map.entry(*from)].copy_from_slice(&map.initial);
+        }
+        for (from, to) in names {
+            state.words[map.entry(*to)].copy_from_slice(&old[map.entry(*from)]);
+        }
+    }
     if program.has_local_handles {
         for task in &state.tasks {
             let bases: Vec<(usize, usize)> = state.frames(task).map(|(proc, _, base)| (proc, base)).collect();
@@ -107,15 +122,17 @@ pub(crate) fn repeats(program: &Compiled, state: &State, index: usize) -> bool {
         && !is_known(program, state, [a.id, b.id])
 }
 
-/// Whether anybody has a handle of one of these.
+/// Whether anybody has a handle of one of these, or one of them an entry in a map.
 fn is_known(program: &Compiled, state: &State, ids: [TaskId; 2]) -> bool {
     let look = |layout: &Layout, words: &[i64]| {
         let is_one = |id: i64| ids.iter().any(|one| i64::from(*one) == id);
         layout.handles.iter().any(|handle| is_one(words[*handle as usize] - 1))
             || layout.sets.iter().any(|set| members(words[*set as usize]).any(|member| is_one(i64::from(member))))
     };
+    let has_entry = |map: &ThreadMap| ids.iter().any(|id| map.has(&state.words, *id));
     let in_frames = |task| state.frames(task).any(|(proc, _, base)| look(&program.locals[proc], &state.words[base..]));
     look(&program.globals, &state.words)
+        || program.globals.maps.iter().any(has_entry)
         || program.has_local_handles && state.tasks.iter().any(in_frames)
         || state.own.iter().any(|(_, own)| look(&program.own, own))
         || state.heap.iter().any(|object| look(&program.records[object.record as usize].0, &object.words))
@@ -158,10 +175,11 @@ impl Colours {
         // Where others than threads have handles.
         let mut known_at = Vec::new();
         let mut look = |layout: &Layout, words: &[i64], place: u64| {
-            for handle in layout.handles.iter().filter(|handle| words[**handle as usize] != 0) {
+            let is_shared = |word: &&u32| !layout.maps.iter().any(|map| map.words().contains(word));
+            for handle in layout.handles.iter().filter(is_shared).filter(|handle| words[**handle as usize] != 0) {
                 known_at.push((place + u64::from(*handle), (words[*handle as usize] - 1) as TaskId));
             }
-            for set in &layout.sets {
+            for set in layout.sets.iter().filter(is_shared) {
                 known_at.extend(members(words[*set as usize]).map(|member| (place + u64::from(*set), member)));
             }
         };
@@ -196,6 +214,18 @@ impl Colours {
                 knows.push((me, place, other));
             }
             colours[me] = colour;
+        }
+        // What maps say of a thread is as if it were its own.
+        for (number, map) in (0..).zip(&program.globals.maps) {
+            for (me, id) in known.iter().enumerate() {
+                let mut seen = Seen { id: *id, colour: &mut colours[me], handles: Vec::new() };
+                seen.look(&map.layout, &state.words[map.entry(*id)], MAPS + (number << 32));
+                for (place, other) in seen.handles {
+                    let other = index(other)?;
+                    places[other] = places[other].min(place + (u64::from(kinds[me] & 0xffff) << 44));
+                    knows.push((me, place, other));
+                }
+            }
         }
         Some(Colours { colours, kinds, places, knows })
     }

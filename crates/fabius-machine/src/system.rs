@@ -10,7 +10,7 @@ use crate::packed::packing::Packing;
 use crate::state::{HEADER, Object, State, Task};
 use crate::symmetry;
 use fabius_explore::codec::{get, put};
-use fabius_explore::system::{ANONYMOUS, Access, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
+use fabius_explore::system::{ANONYMOUS, Access, BufferId, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
 use fabius_lang::program::Program;
 use fabius_trace::Points;
 use std::cmp::Ordering;
@@ -334,6 +334,11 @@ impl Snapshot for Machine<'_> {
         }
         let mut exec = self.exec(&mut copy, &mut first, &mut log);
         self.program.conditions.iter().map(|guard| exec.holds(*guard)).collect()
+    }
+
+    fn origin(&self, state: &State, n: BufferId) -> Option<fabius_trace::Origin> {
+        let task = &state.tasks[state.index(n)?];
+        state.frames(task).last().map(|(proc, _, _)| proc)
     }
 
     fn reorder_anonymous(&self, state: &mut State, order: &[TaskId]) {

@@ -129,6 +129,21 @@ pub struct Stmt {
     pub labels: Vec<Name>,
 }
 
+impl Stmt {
+    /// Calls `f` for it and all statements inside of it.
+    pub fn each<'a>(&'a self, f: &mut dyn FnMut(&'a Stmt)) {
+        f(self);
+        let inner: Vec<&Stmt> = match &self.kind {
+            StmtKind::If(options) | StmtKind::Do(options) => options.iter().flatten().collect(),
+            StmtKind::Atomic(body) | StmtKind::DStep(body) | StmtKind::Block(body) => body.iter().collect(),
+            StmtKind::For(.., body) | StmtKind::ForIn(.., body) => body.iter().collect(),
+            StmtKind::Unless(main, escape) => vec![main, escape],
+            _ => Vec::new(),
+        };
+        inner.into_iter().for_each(|s| s.each(f));
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum StmtKind {
     Declare(Vec<Decl>),

@@ -84,7 +84,7 @@ impl Lower {
             Field { name, ty, init, class: Class::Sync }
         };
         let fields = fields.into_iter().map(field).collect();
-        self.records.push(Record { name: name.into(), fields });
+        self.records.push(Record { name: name.into(), fields, kind: RecordKind::Plain });
         self.records.len() - 1
     }
 

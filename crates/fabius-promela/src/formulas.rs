@@ -19,7 +19,7 @@ pub struct Formulas {
     pub conditions: Vec<Expr>,
     pub properties: Vec<Property>,
     /// That a message is being handed over: between the two steps of that nobody looks.
-    between: Option<Expr>,
+    pub between: Option<Expr>,
 }
 
 impl Lower {
@@ -40,6 +40,7 @@ impl Lower {
             let states = self.claim(claim, &mut out.conditions)?;
             out.never(states, &claim.name, claim.name.span);
         }
+        self.accepting(file, &mut out)?;
         Ok(out)
     }
 
@@ -146,7 +147,7 @@ impl Formulas {
     fn property(&mut self, formula: Formula, name: &Name) {
         // SPIN asks of all executions, if it is told nothing else.
         let (name, span) = (name.text.clone(), name.span);
-        self.properties.push(Property { name, formula, fairness: Fairness::None, span });
+        self.properties.push(Property { name, formula, fairness: Fairness::None.into(), span });
     }
 }
 

@@ -3,6 +3,7 @@
 //! What a process may do next is a graph, as it is for SPIN: a statement is a step, `atomic` goes on as long as it can. What
 //! Promela means here, and what is refused, is said in `docs/promela.md`.
 
+mod accepting;
 mod ast;
 mod automata;
 mod beginnings;
@@ -45,6 +46,8 @@ pub fn compile(source: &str, macros: &[(String, String)]) -> Result<Program, Vec
                 || tokens[n].is("_nr_pr")
                 || tokens[n].is("run") && n > 0 && tokens[n - 1].is("=")
                 || tokens[n].is("@") && n > 0 && tokens[n - 1].is("]")
+                // Where a process stands at such a label, as if it were looked at by its number.
+                || matches!(&tokens[n].kind, lexer::Kind::Word(word) if word.starts_with("accept"))
         };
         let numbered = (0..tokens.len()).any(used);
         let counted = tokens.iter().find(|token| token.is("_nr_pr")).map(|token| token.span);

@@ -225,7 +225,7 @@ impl Lower {
                 core.push(Field { name: decl.name.text.clone(), ty, init, class: Class::Sync });
                 fields.push(FieldOf { name: decl.name.text.clone(), ty: decl.ty.clone(), len });
             }
-            self.records.push(Record { name: typedef.name.text.clone(), fields: core });
+            self.records.push(Record { name: typedef.name.text.clone(), fields: core, kind: RecordKind::Plain });
             let known = (self.records.len() - 1, fields);
             if self.typedefs.insert(typedef.name.text.clone(), known).is_some() {
                 return Err(wrong(typedef.name.span, format!("`{}` is declared twice", typedef.name.text)));

@@ -171,15 +171,12 @@ impl Lower {
             self.body.nodes[at].progress = true;
         }
         if label.text.starts_with("accept") {
-            if !self.body.claims {
-                return Err(unsupported(label.span, "a label `accept` in a process")
-                    .help("write a formula: `ltl p { [] <> e }`"));
-            }
+            // Whether a process is at one is asked as if it were looked at: see `accepting.rs`.
             if stands == Stands::First {
                 return Err(unsupported(label.span, "a label `accept` of the first statement of an option")
                     .help("put it in front of the selection, or behind that statement"));
             }
-            self.body.nodes[at].accepts = true;
+            self.body.nodes[at].accepts = self.body.claims;
         }
         Ok(())
     }

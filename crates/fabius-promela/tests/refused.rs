@@ -72,7 +72,24 @@ fn what_has_no_meaning_here_is_refused_with_its_place() {
             "skip",
         ),
         ("trace { do :: skip od }", "`trace`", "1:1", "ltl"),
-        ("init { accept: skip }", "a label `accept` in a process", "1:8", "ltl"),
+        (
+            "byte x; proctype p() { accept: x = 1 } init { run p() }",
+            "a label `accept` in a process that `run` starts",
+            "1:24",
+            "start it by `active`",
+        ),
+        (
+            "byte x; init { accept: x = 1 } ltl f { [] (x < 2) }",
+            "a label `accept` in a process, beside a formula or a claim",
+            "1:16",
+            "one of them at a time",
+        ),
+        (
+            "byte x; init { end: accept: x == 1 }",
+            "a label `end` at a statement with a label `accept`",
+            "1:16",
+            "put `skip` between them",
+        ),
         (
             "#define BOTH x == 1; x == 2\nbyte x; init { end: BOTH }",
             "a label `end` in front of one of several waits of a macro",

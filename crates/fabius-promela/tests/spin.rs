@@ -796,6 +796,28 @@ const CASES: &[Case] = &[
         Bug,
         "byte x; active proctype p() { x = 1 } never { do :: true :: x == 1 -> goto accept_all od; accept_all: do :: x == 1 od }",
     ),
+    case("who accepts again and again", Bug, "byte x; active proctype p() { do :: x = 1; accept: x = 0 od }"),
+    case("who accepts once", Fine, "byte x; active proctype p() { accept: x = 1; do :: x = 0 :: x = 1 od }"),
+    case(
+        "who stands and accepts while another goes on",
+        Bug,
+        "byte x; active proctype p() { x = 2; accept: x == 7 } active proctype q() { do :: x = 1 - x od }",
+    ),
+    case(
+        "who comes to accept and goes on for good",
+        Fine,
+        "byte x; active proctype p() { x = 1; accept_a: x = 2; progress: x = 3 } active proctype q() { end: do :: x == 3 -> x = 3 od }",
+    ),
+    case(
+        "the second of two accepts",
+        Bug,
+        "byte x; active [2] proctype p() { do :: atomic { _pid == 1 -> x = 1 }; accept: x = 0 :: _pid == 0 -> x = 2 od }",
+    ),
+    case(
+        "one who accepts and has ended",
+        Fine,
+        "byte x; active proctype p() { accept: x = 1; x = 2 } active proctype q() { do :: x == 2 -> x = 2 od }",
+    ),
     case(
         "a claim counts steps that touch nothing shared",
         Bug,

@@ -5,7 +5,7 @@ use crate::arithmetic;
 use crate::config::{Config, Frame};
 use crate::layout::Layout;
 use crate::value::{ObjectId, TaskId, Value, scalars};
-use fabius_explore::system::{Access, BufferId, Fault};
+use fabius_explore::system::{Access, BufferId, Fault, Limit};
 use fabius_lang::program::{
     Base, BinaryOp, Class, Expr, ExprKind, GlobalId, LocalId, Place, Program, Projection, Type,
 };
@@ -131,7 +131,12 @@ impl Scope<'_> {
                     (fields[..*f].iter().map(|x| scalars(program, &x.ty)).sum(), fields[*f].ty.clone())
                 }
                 (Projection::Index { index, lo, len }, Type::Array { element, .. }) => {
-                    let i = arithmetic::meaning(self.eval(index)?.number(), &index.ty) - i128::from(*lo);
+                    let i = match self.eval(index)? {
+                        // A thread whose number is beyond those of the map.
+                        Value::Handle(Some(id)) if id >= *len => return Err(Fault::Limit(Limit::Tasks, place.span)),
+                        Value::Handle(id) => id.map_or(-1, i128::from),
+                        other => arithmetic::meaning(other.number(), &index.ty) - i128::from(*lo),
+                    };
                     if !(0..i128::from(*len)).contains(&i) {
                         return Err(Fault::Bug(BugKind::IndexOutOfBounds, place.span));
                     }

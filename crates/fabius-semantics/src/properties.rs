@@ -10,14 +10,15 @@
 //!
 //! It is asked of the executions that are fair: weakly, if each thread that can go on in all configurations from some on
 //! makes infinitely many steps; strongly, if each thread that can go on in infinitely many does; without fairness, of all.
-//! A thread is a buffer here.
+//! A thread is a buffer here. A property may ask for fairness to some threads alone, or for another one to them than to the rest:
+//! a thread is meant by what it began as ([`origin`]).
 
 use crate::config::{Config, Frame};
 use crate::control::Control;
 use crate::eval::Scope;
 use crate::layout::Layout;
-use fabius_explore::system::Fault;
-use fabius_lang::program::Program;
+use fabius_explore::system::{BufferId, Fault};
+use fabius_lang::program::{ProcId, Program};
 
 /// The conditions of the program, in their order. They read neither locals nor per-thread variables.
 ///
@@ -27,4 +28,10 @@ pub(crate) fn conditions(program: &Program, layout: &Layout, config: &Config) ->
     let frame = Frame { proc: 0, control: Control::start(), locals: Vec::new() };
     let mut scope = Scope { program, layout, config, buffer: 0, task: 0, frame: &frame, accesses: Vec::new() };
     program.conditions.iter().map(|e| Ok(scope.eval(e)?.is_true())).collect()
+}
+
+/// The procedure that the thread of a buffer began as, if it has not come to its end.
+pub(crate) fn origin(config: &Config, n: BufferId) -> Option<ProcId> {
+    let (_, thread) = config.task(n)?;
+    thread.frames.first().map(|frame| frame.proc)
 }

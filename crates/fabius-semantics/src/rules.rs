@@ -174,7 +174,7 @@ impl<'a> Small<'a> {
         let values = Value::Tuple(self.eval_all(es)?);
         self.check(&values, &Type::Record(record), span)?;
         if self.config.heap.len() >= MAX_OBJECTS {
-            self.config.collect();
+            self.config.collect(self.program);
         }
         if self.config.heap.len() >= MAX_OBJECTS {
             return Err(Fault::Limit(Limit::Heap, span));

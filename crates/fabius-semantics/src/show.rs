@@ -6,7 +6,9 @@ use crate::layout::Layout;
 use crate::rules::scope_of;
 use crate::value::{TaskId, Value};
 use fabius_explore::system::{ANONYMOUS, BufferId, DECLARED_BUFFER};
-use fabius_lang::program::{Base, ExprKind, Local, Place, Program, Projection, Stmt, Type, UNSET, UNSET_COPY};
+use fabius_lang::program::{
+    Base, ExprKind, Local, Place, Program, Projection, RecordId, RecordKind, Stmt, Type, UNSET, UNSET_COPY,
+};
 use fabius_lang::walk;
 use fabius_trace::{Change, LaneKind, Scope as Owner};
 use std::collections::HashMap;
@@ -180,23 +182,26 @@ impl<'a> Variables<'a> {
     fn differences(&self, name: &str, ty: &Type, old: &Value, new: &Value, names: &Names, out: &mut Owned<'_>) {
         match (ty, old, new) {
             _ if old == new => {}
-            (Type::Record(r), Value::Tuple(olds), Value::Tuple(news)) => {
+            (Type::Record(r), Value::Tuple(olds), Value::Tuple(news))
+                if self.program.records[*r].kind == RecordKind::Plain =>
+            {
                 for (field, (old, new)) in self.program.records[*r].fields.iter().zip(olds.iter().zip(news)) {
                     self.differences(&format!("{name}.{}", field.name), &field.ty, old, new, names, out);
                 }
             }
             (Type::Array { index, lo, element, .. }, Value::Tuple(olds), Value::Tuple(news)) => {
                 for (i, (old, new)) in olds.iter().zip(news).enumerate().filter(|(_, (old, new))| old != new) {
-                    let shown = self.show(index, &Value::Number(lo + i as i64), names);
+                    let shown = self.show(index, &key(index, *lo, i), names);
                     self.differences(&format!("{name}[{shown}]"), element, old, new, names, out);
                 }
             }
-            _ => out.list.push(Change {
-                variable: name.to_string(),
-                scope: out.owner,
-                old: self.show(ty, old, names),
-                new: self.show(ty, new, names),
-            }),
+            _ => {
+                let (old, new) = (self.show(ty, old, names), self.show(ty, new, names));
+                // What is noted beside the elements of a collection is not shown.
+                if old != new || !matches!(ty, Type::Record(_)) {
+                    out.list.push(Change { variable: name.to_string(), scope: out.owner, old, new });
+                }
+            }
         }
     }
 
@@ -209,7 +214,7 @@ impl<'a> Variables<'a> {
             }
             (Type::Array { index, lo, element, .. }, Value::Tuple(parts)) => {
                 for (i, part) in parts.iter().enumerate() {
-                    let shown = self.show(index, &Value::Number(lo + i as i64), names);
+                    let shown = self.show(index, &key(index, *lo, i), names);
                     self.scalars(&format!("{name}[{shown}]"), element, part, names, out);
                 }
             }
@@ -231,13 +236,53 @@ impl<'a> Variables<'a> {
             }
             (Type::Fixed { bits: 64, signed: false }, Value::Number(n)) => (*n as u64).to_string(),
             (Type::Ref(r), Value::Reference(Some(o))) => format!("{}@{o}", self.program.records[*r].name),
+            (Type::Record(r), Value::Tuple(parts)) if self.program.records[*r].kind != RecordKind::Plain => {
+                self.collection(*r, parts, names)
+            }
             (Type::Record(_) | Type::Array { .. }, Value::Tuple(_)) => {
                 let mut parts = Vec::new();
-                self.scalars("", ty, value, names, &mut parts);
-                let parts: Vec<String> = parts.into_iter().map(|(_, v)| v).collect();
+                self.parts(ty, value, names, &mut parts);
                 format!("[{}]", parts.join(", "))
             }
             _ => names.show(value),
+        }
+    }
+
+    /// What a value is made of, scalars and collections.
+    fn parts(&self, ty: &Type, value: &Value, names: &Names, out: &mut Vec<String>) {
+        match (ty, value) {
+            (Type::Record(r), Value::Tuple(parts)) if self.program.records[*r].kind == RecordKind::Plain => {
+                let fields = self.program.records[*r].fields.iter().zip(parts);
+                fields.for_each(|(field, part)| self.parts(&field.ty, part, names, out));
+            }
+            (Type::Array { element, .. }, Value::Tuple(parts)) => {
+                parts.iter().for_each(|part| self.parts(element, part, names, out));
+            }
+            _ => out.push(self.show(ty, value, names)),
+        }
+    }
+
+    /// A set or bag `{1, 2}`, a sequence `[1, 2]`.
+    fn collection(&self, record: RecordId, parts: &[Value], names: &Names) -> String {
+        let record = &self.program.records[record];
+        let (Some(Value::Tuple(items)), Some(Value::Number(size))) = (parts.first(), parts.get(1)) else {
+            return String::new();
+        };
+        let Type::Array { index, lo, element, .. } = &record.fields[0].ty else { return String::new() };
+        let mut shown = Vec::new();
+        for (i, item) in items.iter().enumerate() {
+            match record.kind {
+                RecordKind::Sequence if (i as i64) < *size => shown.push(self.show(element, item, names)),
+                RecordKind::Sequence | RecordKind::Plain => {}
+                RecordKind::Set | RecordKind::Bag => {
+                    let key = self.show(index, &key(index, *lo, i), names);
+                    shown.extend((0..item.number()).map(|_| key.clone()));
+                }
+            }
+        }
+        match record.kind {
+            RecordKind::Sequence => format!("[{}]", shown.join(", ")),
+            _ => format!("{{{}}}", shown.join(", ")),
         }
     }
 
@@ -281,6 +326,14 @@ pub(crate) fn values_in(program: &Program, config: &Config, n: BufferId, stmt: &
         });
     }
     out
+}
+
+/// The index of an element.
+fn key(index: &Type, lo: i64, position: usize) -> Value {
+    match index {
+        Type::Thread => Value::Handle(Some(position as TaskId)),
+        _ => Value::Number(lo + position as i64),
+    }
 }
 
 /// Whether it stands for an element that a constant does not have: the front end asks an array without values for it, whose

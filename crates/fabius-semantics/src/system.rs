@@ -69,7 +69,7 @@ impl Reference {
         if let Some(config) = &mut config {
             log.born.retain(|b| config.find(b.task).is_some());
             self.alive.forget(&self.program, config);
-            config.collect();
+            config.collect(&self.program);
         }
         Ok(config)
     }
@@ -91,7 +91,7 @@ impl Reference {
         let end = end?;
         log.born.retain(|b| config.find(b.task).is_some());
         self.alive.forget(&self.program, config);
-        config.collect();
+        config.collect(&self.program);
         Ok(end)
     }
 
@@ -198,6 +198,10 @@ impl Snapshot for Reference {
         conditions(&self.program, &self.layout, config)
     }
 
+    fn origin(&self, config: &Config, n: BufferId) -> Option<fabius_trace::Origin> {
+        crate::properties::origin(config, n)
+    }
+
     fn reorder_anonymous(&self, config: &mut Config, order: &[TaskId]) {
         let new = |id: TaskId| match id & ANONYMOUS {
             0 => Some(id),
@@ -214,6 +218,6 @@ impl Snapshot for Reference {
         }
         config.buffers.retain(|_, b| !b.is_empty());
         config.next_anonymous = order.len() as u32;
-        config.collect();
+        config.collect(&self.program);
     }
 }

@@ -47,6 +47,7 @@ impl Value {
     pub fn of_constant(program: &Program, ty: &Type, constant: &Constant) -> Value {
         match (ty, constant) {
             (Type::Ref(_), _) => Value::Reference(None),
+            (Type::Thread, Constant::Int(n)) => Value::Handle(TaskId::try_from(n - 1).ok()),
             (Type::Thread, _) => Value::Handle(None),
             (Type::ThreadSet, _) => Value::Set(BTreeSet::new()),
             (Type::Record(r), Constant::Tuple(parts)) => Value::Tuple(

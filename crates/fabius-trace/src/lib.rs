@@ -24,6 +24,6 @@ pub use error_trace::{
     Action, After, Change, ErrorTrace, Lane, LaneKind, Link, LinkKind, Mark, ProgramId, Schedule, Scope, Step,
     TRACE_VERSION, Turn, WIDE_PARTS, parts_of_wide, wide_of_parts,
 };
-pub use liveness::{Fairness, Formula};
+pub use liveness::{FairThreads, Fairness, Formula, Origin};
 pub use span::{LineCol, Span};
 pub use verdict::{Reason, Verdict};

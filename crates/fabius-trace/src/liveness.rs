@@ -16,15 +16,15 @@ pub enum Formula {
     Never(Arc<Automaton>),
 }
 
-/// Of which infinite executions it is asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// How fair executions are to a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fairness {
-    /// Of all.
+    /// Not at all.
     None,
-    /// Of those in which every thread that can go on from some time on makes steps again and again.
+    /// If it can go on from some time on, it makes steps again and again.
     #[default]
     Weak,
-    /// Of those in which every thread that can go on again and again makes steps again and again.
+    /// If it can go on again and again, it makes steps again and again.
     Strong,
 }
 
@@ -39,6 +39,32 @@ impl Fairness {
             Fairness::Weak => "under weak fairness",
             Fairness::Strong => "under strong fairness",
         }
+    }
+}
+
+/// What threads began as, by number: processes, and procedures that are spawned.
+pub type Origin = usize;
+
+/// Of which infinite executions a property is asked: of those that are so fair to each thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FairThreads {
+    /// To threads that began as this.
+    pub of: Vec<(Origin, Fairness)>,
+    /// To all others.
+    pub others: Fairness,
+}
+
+impl From<Fairness> for FairThreads {
+    fn from(others: Fairness) -> FairThreads {
+        FairThreads { of: Vec::new(), others }
+    }
+}
+
+impl FairThreads {
+    /// How fair executions are to a thread that began as this, if that is known.
+    pub fn to(&self, origin: Option<Origin>) -> Fairness {
+        let known = self.of.iter().find(|(of, _)| Some(*of) == origin);
+        known.map_or(self.others, |(_, fairness)| *fairness)
     }
 }
 

@@ -20,6 +20,7 @@ mod stuck;
 mod switches;
 pub mod synce;
 mod vectors;
+mod whole;
 pub mod yields;
 
 use fabius_lang::program::{Block, Entry, Expr, GlobalId, Proc, ProcId, Process, Program, StmtKind};

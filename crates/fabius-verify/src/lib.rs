@@ -29,7 +29,7 @@ use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome};
 use fabius_explore::system::{Limit, Packed};
 use fabius_explore::{flat, shrink, stateful, stateful_depth_first, stateless, symmetry, walk};
-use fabius_lang::program::{Check, Proc, Process, Program, StmtKind};
+use fabius_lang::program::{Check, Fairness, Proc, ProcId, Process, Program, StmtKind};
 use fabius_lang::walk::statements;
 use fabius_machine::{Machine, StepLimits};
 use fabius_semantics::{Departure, Ending, Settings};
@@ -210,6 +210,8 @@ pub fn with_instances(mut program: Program, instances: &[(String, u32)]) -> Resu
 /// Gives each thread of a process whose threads know their numbers, and are so many, a body of its own.
 fn number_threads(program: &mut Program) {
     let mut processes = Vec::new();
+    // What was said of the process is said of each of its threads.
+    let mut threads: Vec<(ProcId, ProcId)> = Vec::new();
     for process in std::mem::take(&mut program.processes) {
         let (Some(count), Some(local)) = (process.count, process.number) else {
             processes.push(process);
@@ -219,10 +221,19 @@ fn number_threads(program: &mut Program) {
             let name = format!("{}[{number}]", process.name);
             let body = fabius_lang::numbered(&program.procs[process.proc], local, number.into());
             program.procs.push(Proc { name: name.clone(), ..body });
+            threads.push((process.proc, program.procs.len() - 1));
             processes.push(Process { name, proc: program.procs.len() - 1, count: Some(1), number: None });
         }
     }
     program.processes = processes;
+    for property in &mut program.properties {
+        let of_threads = |(proc, fairness): &(ProcId, Fairness)| {
+            let (proc, fairness) = (*proc, *fairness);
+            threads.iter().filter(move |(of, _)| *of == proc).map(move |(_, thread)| (*thread, fairness))
+        };
+        let more: Vec<(ProcId, Fairness)> = property.fairness.of.iter().flat_map(of_threads).collect();
+        property.fairness.of.extend(more);
+    }
 }
 
 /// Checks a program. `stop` may be set at any time from another thread; `progress` is called a few times a second.

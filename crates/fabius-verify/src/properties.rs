@@ -2,15 +2,15 @@
 
 use crate::proof::ProofError;
 use crate::{Plan, Report};
-use fabius_lang::program::{Fairness, Formula, Program};
+use fabius_lang::program::{FairThreads, Formula, Program};
 use fabius_trace::Verdict;
 use fabius_translate::Unsupported;
 
 impl Plan {
     /// The properties that are looked at.
-    pub(crate) fn asked(&self, program: &Program) -> Vec<(Formula, Fairness)> {
+    pub(crate) fn asked(&self, program: &Program) -> Vec<(Formula, FairThreads)> {
         let asked = program.properties.iter().filter(|_| self.properties);
-        asked.map(|p| (p.formula.clone(), p.fairness)).collect()
+        asked.map(|p| (p.formula.clone(), p.fairness.clone())).collect()
     }
 }
 

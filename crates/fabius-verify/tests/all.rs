@@ -3,6 +3,7 @@
 mod any_threads;
 mod async_oracle;
 mod caps;
+mod collections;
 mod corpus;
 mod direct;
 mod engines_agree;

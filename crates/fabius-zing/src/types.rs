@@ -119,7 +119,7 @@ impl Types {
     }
 
     fn record(&mut self, name: &Name) -> RecordId {
-        self.records.push(Record { name: name.text.clone(), fields: Vec::new() });
+        self.records.push(Record { name: name.text.clone(), fields: Vec::new(), kind: Default::default() });
         self.fields.push(Vec::new());
         self.is_filled.push(false);
         self.records.len() - 1

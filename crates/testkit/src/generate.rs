@@ -91,6 +91,12 @@ var ts: thread_set;
 var note: ref Note;
 ";
 
+/// And what those have that ask for entries of threads: they make states large.
+const OF_ENTRIES: &str = "\
+var marks: map[thread] 0..3;
+var follows: map[thread] thread;
+";
+
 /// What programs of threads with phases have in addition. In a statement `@` is the number of its body, and `#` that of its pair.
 const OF_PHASED: &str = "\
 var own0: 0..3; var own1: 0..3; var own2: 0..3; var own3: 0..3; var own4: 0..3;
@@ -238,6 +244,16 @@ fn of_alike(rng: &mut fastrand::Rng) -> Node {
             "{ var mates: thread_set; mates.insert(self); if h != null { mates.insert(h); } x = 2; mates.remove_any(); assert !mates.contains(self) || x == 2; }",
             "mine = n;",
             "mine = (mine + 1) % 4; assert mine != 3;",
+            "marks[self] = n;",
+            "marks[self] = (marks[self] + 1) % 4;",
+            "x = marks[self];",
+            "if h != null { marks[h] = t; }",
+            "if h != null { t = marks[h]; marks[h] = 0; }",
+            "follows[self] = h;",
+            "if follows[self] != null && follows[self] != self { join follows[self]; }",
+            "if h != null { h = follows[h]; }",
+            "assert (count v in marks: v == 2) < 2 || x != 1;",
+            "atomic { marks[self] = 3; await x != 2; follows[self] = self; }",
         ],
     );
     Node::Line(line.into())
@@ -526,6 +542,9 @@ impl Model {
                 Shape::Spawned | Shape::Tasks => writeln!(out, "proc p{i}() {{\n{text}}}"),
             }
             .expect("text grows");
+        }
+        if ["marks", "follows"].iter().any(|map| out.contains(map)) {
+            out += OF_ENTRIES;
         }
         let all = 0..self.bodies.len();
         let start: String = match self.shape {

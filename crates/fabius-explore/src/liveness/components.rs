@@ -5,7 +5,7 @@
 use super::{Graph, Over, Violation};
 use crate::search::Cut;
 use crate::system::BufferId;
-use fabius_trace::Fairness;
+use fabius_trace::{FairThreads, Fairness};
 use std::collections::BTreeSet;
 
 /// Fair components.
@@ -17,6 +17,7 @@ pub(super) struct Fair {
 /// The fair components of a part of the graph, each with a state that the cycle must pass.
 pub(super) fn fair(graph: &Graph, what: &Violation, part: &[usize], over: Over<'_>) -> Result<Fair, Cut> {
     let mut fair = Fair { of: vec![None; graph.nodes.len()] };
+    let fairness = what.fairness();
     // For each node the last component that it was seen in.
     let (mut seen_in, mut seen) = (vec![0; graph.nodes.len()], 0);
     let mut taken = TakenApart::new(graph);
@@ -36,29 +37,25 @@ pub(super) fn fair(graph: &Graph, what: &Violation, part: &[usize], over: Over<'
         if steps.is_empty() || !component.iter().any(|n| what.is_goal(&graph.nodes[*n])) {
             continue;
         }
-        match what.fairness() {
-            Fairness::Weak if always_ready(graph, &component).is_subset(&steps) => {}
-            Fairness::Weak => continue,
-            Fairness::None => {}
-            Fairness::Strong => {
-                let rest: Vec<usize> =
-                    component.iter().filter(|n| graph.nodes[**n].ready.is_subset(&steps)).copied().collect();
-                if rest.len() < component.len() {
-                    open.extend(taken.components(graph, what, &rest, over)?);
-                    continue;
-                }
-            }
+        if !always_ready(graph, &fairness, &component).is_subset(&steps) {
+            continue;
+        }
+        let is_fair = |n: &&usize| graph.nodes[**n].ready_under(&fairness, Fairness::Strong).is_subset(&steps);
+        let rest: Vec<usize> = component.iter().filter(is_fair).copied().collect();
+        if rest.len() < component.len() {
+            open.extend(taken.components(graph, what, &rest, over)?);
+            continue;
         }
         component.iter().for_each(|n| fair.of[*n] = Some(seen));
     }
     Ok(fair)
 }
 
-/// The threads that are ready in all these states.
-fn always_ready(graph: &Graph, component: &[usize]) -> BTreeSet<BufferId> {
-    let mut nodes = component.iter().map(|n| &graph.nodes[*n].ready);
-    let first = nodes.next().cloned().unwrap_or_default();
-    nodes.fold(first, |always, ready| &always & ready)
+/// The threads that are ready in all these states, and to which executions are weakly fair.
+fn always_ready(graph: &Graph, fairness: &FairThreads, component: &[usize]) -> BTreeSet<BufferId> {
+    let mut nodes = component.iter().map(|n| graph.nodes[*n].ready_under(fairness, Fairness::Weak));
+    let first = nodes.next().unwrap_or_default().into_owned();
+    nodes.fold(first, |always, ready| &always & &ready)
 }
 
 /// After so many states the clock is looked at.

@@ -3,19 +3,20 @@
 use super::components::Fair;
 use super::{EdgeId, Graph, Violation};
 use crate::system::BufferId;
-use fabius_trace::Fairness;
+use fabius_trace::{FairThreads, Fairness};
+use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 
 /// A cycle through `start` inside of its fair component that is fair, and passes a state that it must pass.
 pub(super) fn fair(graph: &Graph, what: &Violation, fair: &Fair, start: usize) -> Vec<EdgeId> {
-    let mut walk = Walk { graph, what, fair, at: start, cycle: Vec::new(), states: vec![start] };
+    let fairness = what.fairness();
+    let mut walk = Walk { graph, what, fairness, fair, at: start, cycle: Vec::new(), states: vec![start] };
     walk.to(|walk, node| walk.what.is_goal(&walk.graph.nodes[node]));
-    if what.fairness() == Fairness::Weak {
-        while let Some(thread) = walk.always_ready().difference(&walk.steps()).next().copied() {
-            walk.to(|walk, n| !walk.graph.nodes[n].ready.contains(&thread) || walk.step_of(n, thread).is_some());
-            if graph.nodes[walk.at].ready.contains(&thread) {
-                walk.make_step_of(thread);
-            }
+    while let Some(thread) = walk.always_ready().difference(&walk.steps()).next().copied() {
+        let is_ready = |walk: &Walk<'_>, n| walk.ready(n, Fairness::Weak).contains(&thread);
+        walk.to(|walk, n| !is_ready(walk, n) || walk.step_of(n, thread).is_some());
+        if is_ready(&walk, walk.at) {
+            walk.make_step_of(thread);
         }
     }
     if walk.cycle.is_empty() {
@@ -23,9 +24,7 @@ pub(super) fn fair(graph: &Graph, what: &Violation, fair: &Fair, start: usize) -
     }
     walk.to(|_, node| node == start);
     // A way back may pass states in which more threads are ready, which must step then.
-    while what.fairness() == Fairness::Strong
-        && let Some(thread) = walk.ever_ready().difference(&walk.steps()).next().copied()
-    {
+    while let Some(thread) = walk.ever_ready().difference(&walk.steps()).next().copied() {
         walk.to(|walk, n| walk.step_of(n, thread).is_some());
         walk.make_step_of(thread);
         walk.to(|_, node| node == start);
@@ -36,6 +35,7 @@ pub(super) fn fair(graph: &Graph, what: &Violation, fair: &Fair, start: usize) -
 struct Walk<'a> {
     graph: &'a Graph,
     what: &'a Violation,
+    fairness: FairThreads,
     fair: &'a Fair,
     at: usize,
     cycle: Vec<EdgeId>,
@@ -77,17 +77,19 @@ impl Walk<'_> {
         self.cycle.iter().map(|(node, edge)| self.graph.nodes[*node].edges[*edge].thread).collect()
     }
 
-    fn ready(&self) -> impl Iterator<Item = &BTreeSet<BufferId>> {
-        self.states.iter().map(|n| &self.graph.nodes[*n].ready)
+    /// The threads that are ready in a state, and to which the cycle must be just so fair.
+    fn ready(&self, node: usize, fairness: Fairness) -> Cow<'_, BTreeSet<BufferId>> {
+        self.graph.nodes[node].ready_under(&self.fairness, fairness)
     }
 
     fn always_ready(&self) -> BTreeSet<BufferId> {
-        let first = self.graph.nodes[self.states[0]].ready.clone();
-        self.ready().fold(first, |always, ready| &always & ready)
+        let first = self.ready(self.states[0], Fairness::Weak).into_owned();
+        self.states.iter().fold(first, |always, n| &always & &self.ready(*n, Fairness::Weak))
     }
 
     fn ever_ready(&self) -> BTreeSet<BufferId> {
-        self.ready().flatten().copied().collect()
+        let ready = self.states.iter().map(|n| self.ready(*n, Fairness::Strong));
+        ready.flat_map(Cow::into_owned).collect()
     }
 
     /// Walks a shortest way inside to a node that satisfies `goal`.

@@ -6,7 +6,7 @@
 
 use super::{Edge, EdgeId, Graph, Lasso, Node, Over, Violation};
 use crate::search::Cut;
-use fabius_trace::{Automaton, Fairness, Formula};
+use fabius_trace::{Automaton, FairThreads, Formula};
 use std::collections::{BTreeSet, HashMap};
 
 /// After so many nodes the clock is looked at.
@@ -24,7 +24,7 @@ struct Product {
 pub(super) fn find(
     graph: &Graph,
     automaton: &Automaton,
-    fairness: Fairness,
+    fairness: FairThreads,
     over: Over<'_>,
 ) -> Result<Option<Lasso>, Cut> {
     let product = product(graph, automaton, over)?;
@@ -60,8 +60,8 @@ fn product(graph: &Graph, automaton: &Automaton, over: Over<'_>) -> Result<Produ
                         true => accepts_for_ever(automaton, *at, &node.holds),
                         false => automaton.states[*at].accepts,
                     };
-                    let (ready, holds) = (node.ready.clone(), vec![!accepts]);
-                    product.graph.nodes.push(Node { ready, edges: Vec::new(), holds });
+                    let (ready, origins) = (node.ready.clone(), node.origins.clone());
+                    product.graph.nodes.push(Node { ready, origins, edges: Vec::new(), holds: vec![!accepts] });
                     product.of.push(edge.to);
                     product.steps.push(Vec::new());
                     open.push((product.of.len() - 1, edge.to, *at));

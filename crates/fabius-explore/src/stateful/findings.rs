@@ -4,8 +4,8 @@ use super::{Candidate, EdgeRecord, ROOT, SHARD_BITS, SHARDS, Search, index, lock
 use crate::liveness::{self, Edge, EdgeId, Graph, Lasso, Node, Over, Violation};
 use crate::retrace::{self, Target};
 use crate::search::{Bug, Cut, Found};
-use crate::system::{Fault, Snapshot};
-use fabius_trace::Fairness;
+use crate::system::{BufferId, Fault, Snapshot};
+use fabius_trace::{FairThreads, Fairness};
 use std::collections::HashMap;
 
 impl<S> Search<'_, S>
@@ -52,6 +52,7 @@ where
         for (number, ready) in &self.ready {
             graph.nodes[nodes[number]].ready = ready.iter().copied().collect();
         }
+        self.note_origins(&mut graph, &numbers);
         self.connect(&mut graph, &nodes, &self.edges);
         if options.livelock
             && let Some(lasso) = liveness::find(&graph, &Violation::Livelock, over)?
@@ -65,7 +66,7 @@ where
             return Ok(Some(self.retraced(&graph, &numbers, &lasso, Bug::Condition(kind, span))));
         }
         for (number, (formula, fairness)) in options.properties.iter().enumerate() {
-            let violation = Violation::Property(formula.clone(), *fairness);
+            let violation = Violation::Property(formula.clone(), fairness.clone());
             if let Some(lasso) = liveness::find(&graph, &violation, over)? {
                 let lasso = self.soonest(&mut graph, &nodes, &violation, lasso, over);
                 return Ok(Some(self.retraced(&graph, &numbers, &lasso, Bug::Property(number))));
@@ -120,9 +121,9 @@ where
     /// Whether some execution is fair in each way that is asked about. Without one all answers hold of nothing.
     fn some_are_fair(&self, graph: &Graph, over: Over<'_>) -> Result<bool, Cut> {
         let options = self.context.options;
-        let livelock = options.livelock.then_some(Fairness::Weak);
-        let mut asked: Vec<Fairness> = Vec::new();
-        for fairness in options.properties.iter().map(|(_, fairness)| *fairness).chain(livelock) {
+        let livelock = options.livelock.then(|| Fairness::Weak.into());
+        let mut asked: Vec<FairThreads> = Vec::new();
+        for fairness in options.properties.iter().map(|(_, fairness)| fairness.clone()).chain(livelock) {
             if !asked.contains(&fairness) {
                 asked.push(fairness);
             }
@@ -133,6 +134,19 @@ where
             }
         }
         Ok(true)
+    }
+
+    /// Says of each state what the threads that are ready in it began as, if some property is about some of them.
+    fn note_origins(&self, graph: &mut Graph, numbers: &[u32]) {
+        let Some(mut node) = self.any_initial() else { return };
+        if self.context.options.properties.iter().all(|(_, fairness)| fairness.of.is_empty()) {
+            return;
+        }
+        for (number, at) in numbers.iter().zip(1..) {
+            self.context.decode(self.shard(*number).states.get(*number >> SHARD_BITS), &mut node);
+            let of = |thread: &BufferId| Some((*thread, self.context.system.origin(&node.state, *thread)?));
+            graph.nodes[at].origins = graph.nodes[at].ready.iter().filter_map(of).collect();
+        }
     }
 
     /// Asks of each state which conditions hold. Returns the first one that one of them has no value in.

@@ -79,7 +79,7 @@ impl Declarations<'_> {
         }
         let fields = fields(&typed, room, &self.cx.records);
         let id = self.cx.records.len();
-        self.cx.records.push(Record { name: "channel".into(), fields });
+        self.cx.records.push(Record { name: "channel".into(), fields, kind: RecordKind::Plain });
         self.cx.channels.insert(id, Channel { element: typed, room, kinds: kinds.to_vec() });
         let ty = match copies {
             None => Type::Record(id),
@@ -325,7 +325,7 @@ impl Checker<'_> {
         self.in_one_go(std::iter::once(wait).chain(effect).collect(), span);
     }
 
-    fn in_one_go(&mut self, block: Block, span: Span) {
+    pub(super) fn in_one_go(&mut self, block: Block, span: Span) {
         if self.in_atomic() {
             self.out.extend(block);
         } else {
@@ -334,27 +334,27 @@ impl Checker<'_> {
     }
 }
 
-fn number(n: i64, at: Span) -> Expr {
+pub(super) fn number(n: i64, at: Span) -> Expr {
     constant(Value::Int(n), &Type::Int, at)
 }
 
-fn read(place: Place, span: Span) -> Expr {
+pub(super) fn read(place: Place, span: Span) -> Expr {
     Expr { ty: place.ty.clone(), kind: ExprKind::Read(Place { span, ..place }), span }
 }
 
-fn set(place: Place, value: Expr, span: Span) -> Stmt {
+pub(super) fn set(place: Place, value: Expr, span: Span) -> Stmt {
     Stmt { kind: StmtKind::Assign(place, value), access: Access::Local, span }
 }
 
-fn compare(op: BinaryOp, left: Expr, right: i64, at: Span) -> Expr {
+pub(super) fn compare(op: BinaryOp, left: Expr, right: i64, at: Span) -> Expr {
     Expr { kind: ExprKind::Binary(op, left.into(), number(right, at).into()), ty: Type::Bool, span: at }
 }
 
-fn add(left: Expr, right: i64, at: Span) -> Expr {
+pub(super) fn add(left: Expr, right: i64, at: Span) -> Expr {
     Expr { kind: ExprKind::Binary(BinaryOp::Add, left.into(), number(right, at).into()), ty: Type::Int, span: at }
 }
 
-fn part(place: &Place, field: usize, ty: Type) -> Place {
+pub(super) fn part(place: &Place, field: usize, ty: Type) -> Place {
     let mut place = Place { ty, ..place.clone() };
     place.path.push(Projection::Field(field));
     place

@@ -29,6 +29,9 @@ pub(super) struct Context {
     pub(super) functions: HashMap<String, Option<Rc<Function>>>,
     /// The records that channels are.
     pub(super) channels: HashMap<RecordId, Channel>,
+    /// The records that collections are, and the places of their types in the source.
+    pub(super) collections: HashMap<RecordId, Collection>,
+    pub(super) collections_at: HashMap<Span, Option<RecordId>>,
     pub(super) levels: Vec<String>,
     pub(super) inlines: HashMap<String, Inline>,
     pub(super) choices: super::Choices,
@@ -66,6 +69,18 @@ pub(super) struct Channel {
     /// For how many messages there is room; 0 for one that hands over.
     pub(super) room: u32,
     pub(super) kinds: Vec<ast::ChannelKind>,
+}
+
+/// What is known of a collection besides its record.
+#[derive(Clone, PartialEq)]
+pub(super) struct Collection {
+    pub(super) kind: ast::Collection,
+    pub(super) element: Type,
+    /// Least value and number of values of elements of sets and bags; 0 and the greatest length of sequences.
+    pub(super) lo: i64,
+    pub(super) len: u32,
+    /// How many elements there may be.
+    pub(super) room: i64,
 }
 
 /// A procedure of the library, expanded where it is called.
@@ -267,6 +282,24 @@ impl<'a> Checker<'a> {
         size <= MAX_SCALARS
     }
 
+    /// The type of a shared variable, which may be a map of so many threads.
+    pub(super) fn shared_ty(&mut self, t: &ast::Type, threads: u32) -> Option<Type> {
+        let ast::TypeKind::Map(key, element) = &t.node else { return self.ty(t) };
+        if !matches!(&key.node, ast::TypeKind::Named(name) if name == "thread") {
+            return self.ty(t);
+        }
+        let element = self.unsized_ty(element)?;
+        if has_library_object(&element, self.cx) {
+            let shown = self.show(&element);
+            let message = format!("a map of threads cannot have a `{shown}` for each");
+            self.error("E0408", t.span, message, "only its operations may be called").help =
+                Some("give each thread a number, and take an array: `process p[i in 0..2] { .. }`".into());
+            return None;
+        }
+        let ty = Type::Array { index: Type::Thread.into(), lo: 1, len: threads, element: element.into() };
+        self.check_size(&ty, t.span).then_some(ty)
+    }
+
     /// A type that occurs in the source.
     pub(super) fn unsized_ty(&mut self, t: &ast::Type) -> Option<Type> {
         match &t.node {
@@ -298,6 +331,16 @@ impl<'a> Checker<'a> {
             ast::TypeKind::Map(key, element) => {
                 let (index, element) = (self.unsized_ty(key), self.unsized_ty(element));
                 let (index, element) = (index?, element?);
+                if index == Type::Thread {
+                    self.error(
+                        "E0307",
+                        t.span,
+                        "a map of threads that is no shared variable",
+                        "only a whole variable",
+                    )
+                    .help = Some("declare it outside of bodies: `var m: map[thread] int;`".into());
+                    return None;
+                }
                 match index.finite_range(&self.cx.enums) {
                     Some((lo, hi)) if (hi as i128 - lo as i128) < MAX_SCALARS as i128 => {
                         let len = (hi - lo + 1) as u32;
@@ -316,6 +359,7 @@ impl<'a> Checker<'a> {
                     }
                 }
             }
+            ast::TypeKind::Collection(..) => self.collection_type(t),
             ast::TypeKind::Ref(name) => match self.named_type(&name.node, name.span)? {
                 Type::Record(r) => Some(Type::Ref(r)),
                 other => {

@@ -29,6 +29,10 @@ pub(super) enum BodyKind {
     Process(Option<u32>),
 }
 
+/// For how many threads a map has entries that anybody may begin; and at most.
+const USUAL: i64 = 64;
+const MOST_IN_MAP: i64 = 1024;
+
 /// The library, then the program.
 pub(super) struct Declarations<'a> {
     pub(super) cx: Context,
@@ -140,7 +144,8 @@ impl<'a> Declarations<'a> {
                 report(diagnostics, "E0210", Span::default(), message, "in this program").help = help;
             }
         }
-        let has_records = file.items.iter().any(|item| matches!(item.node, ast::ItemKind::Record { .. }));
+        let has_records = !file.collections.is_empty()
+            || file.items.iter().any(|item| matches!(item.node, ast::ItemKind::Record { .. }));
         let mut of_records = Vec::new();
         for item in &file.items {
             let ast::ItemKind::Const { name, .. } = &item.node else { continue };
@@ -240,9 +245,11 @@ impl<'a> Declarations<'a> {
         let first = self.cx.records.len();
         for (name, _) in records() {
             let id = self.cx.records.len();
-            self.cx.records.push(Record { name: name.node.clone(), fields: Vec::new() });
+            self.cx.records.push(Record { name: name.node.clone(), fields: Vec::new(), kind: RecordKind::Plain });
             self.cx.types.insert(name.node.clone(), Some(Type::Record(id)));
         }
+        let named = self.cx.records.len();
+        self.collections(file, diagnostics);
         let mut sources = Vec::new();
         for (i, (_, fields)) in records().enumerate() {
             let names: Vec<ast::Name> = fields.iter().map(|f| f.name.clone()).collect();
@@ -269,6 +276,8 @@ impl<'a> Declarations<'a> {
                 sources[i].clear();
             }
         }
+        // Collections say nothing of first values.
+        sources.resize(self.cx.records.len() - first, Vec::new());
         // Records that others contain first: their defaults are needed.
         let mut done = HashSet::new();
         while done.len() < sources.len() {
@@ -280,9 +289,23 @@ impl<'a> Declarations<'a> {
                 // Sizes of those that it contains are known, and small.
                 let size = size_of(&Type::Record(first + i), &self.cx.records);
                 if size > super::checker::MAX_SCALARS {
-                    let (name, _) = records().nth(i).expect("there is one for each source");
-                    too_large(name, diagnostics);
+                    match records().nth(i) {
+                        Some((name, _)) => too_large(&name.node, name.span, diagnostics),
+                        None => {
+                            let of = self.cx.collections_at.iter().filter(|(_, id)| **id == Some(first + i));
+                            let span = of.map(|(span, _)| *span).min_by_key(|span| span.start).unwrap_or_default();
+                            too_large(&self.cx.records[first + i].name, span, diagnostics);
+                        }
+                    }
                     self.cx.records[first + i].fields.clear();
+                    done.insert(i);
+                    continue;
+                }
+                if first + i >= named {
+                    for f in 0..self.cx.records[first + i].fields.len() {
+                        let init = self.cx.records[first + i].fields[f].ty.default_value(&self.cx.records);
+                        self.cx.records[first + i].fields[f].init = init;
+                    }
                     done.insert(i);
                     continue;
                 }
@@ -358,6 +381,30 @@ impl<'a> Declarations<'a> {
         }
     }
 
+    /// How many threads a map has entries for: as many as there can be, where nothing but processes begins, else a usual number.
+    fn most_threads(&self, file: &ast::File) -> u32 {
+        let (mut all, mut usual) = (0, 1);
+        for item in &file.items {
+            let mut ignored = Vec::new();
+            let mut checker = Checker::of_constants(&self.cx, &mut ignored);
+            all += match &item.node {
+                ast::ItemKind::Process { copies: ast::Copies::Count(e), .. } => checker.integer(e).unwrap_or(0),
+                ast::ItemKind::Process { copies: ast::Copies::Numbered { lo, hi, .. }, .. } => {
+                    let (lo, hi) = (checker.integer(lo).unwrap_or(0), checker.integer(hi).unwrap_or(0));
+                    hi.saturating_sub(lo).saturating_add(1).max(0)
+                }
+                ast::ItemKind::Process { .. } | ast::ItemKind::Proc { .. } | ast::ItemKind::Buffer { .. } => {
+                    usual = USUAL;
+                    0
+                }
+                ast::ItemKind::Init(_) => 1,
+                _ => 0,
+            };
+            all = all.min(MOST_IN_MAP);
+        }
+        all.max(usual) as u32
+    }
+
     fn globals(&mut self, file: &ast::File, diagnostics: &mut Vec<Diagnostic>) {
         for item in &file.items {
             if let ast::ItemKind::Channel { name, count, element, places, kinds } = &item.node {
@@ -373,8 +420,18 @@ impl<'a> Declarations<'a> {
                 continue;
             }
             let ast::ItemKind::Var { kind, name, ty, init } = &item.node else { continue };
+            let threads = self.most_threads(file);
             let mut checker = Checker::of_constants(&self.cx, diagnostics);
-            let typed = checker.ty(ty);
+            let typed = match kind {
+                ast::VarKind::PerThread => checker.ty(ty),
+                _ => checker.shared_ty(ty, threads),
+            };
+            if let (Some(e), Some(_)) = (init, typed.as_ref().and_then(Type::of_threads)) {
+                checker.error("E0305", e.span, "a map of threads begins with defaults", "not known yet").help =
+                    Some("leave it out; an entry can be set where its thread is known".into());
+                self.cx.global_ids.insert(name.node.clone(), None);
+                continue;
+            }
             let value = match (init, &typed) {
                 (Some(e), Some(ty)) => checker.initial_value(e, ty).map(|v| (v, ty.clone())),
                 (None, Some(ty)) => Some((ty.default_value(&self.cx.records), ty.clone())),
@@ -519,8 +576,8 @@ impl Body<'_> {
     }
 }
 
-fn too_large(name: &ast::Name, diagnostics: &mut Vec<Diagnostic>) {
-    let message = format!("a record `{}` has more than {} parts", name.node, super::checker::MAX_SCALARS);
-    report(diagnostics, "E0307", name.span, message, "too large").help =
+fn too_large(name: &str, span: Span, diagnostics: &mut Vec<Diagnostic>) {
+    let message = format!("a record `{name}` has more than {} parts", super::checker::MAX_SCALARS);
+    report(diagnostics, "E0307", span, message, "too large").help =
         Some("make the arrays smaller; most errors show in small instances".into());
 }

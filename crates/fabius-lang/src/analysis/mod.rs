@@ -3,6 +3,8 @@
 mod access;
 mod channels;
 mod checker;
+mod collecting;
+mod collections;
 mod constant;
 mod declare;
 mod dropping;
@@ -141,7 +143,8 @@ fn finish(
     });
     let init = of_kind(|k| k == BodyKind::Init).map(|(proc, _)| proc).next();
     let invariants = invariants::of(file, &cx, diagnostics);
-    let (conditions, properties) = properties::of(file, &cx, diagnostics);
+    let threads = properties::Threads { cx: &cx, bodies: &bodies, procs: &procs };
+    let (conditions, properties) = properties::of(file, &threads, diagnostics);
     let mut program = Program {
         source: source.into(),
         buffers: buffers.collect(),

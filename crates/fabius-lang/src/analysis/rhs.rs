@@ -3,7 +3,7 @@
 use super::Choices;
 use super::checker::{Binding, Checker, Frame, Inline, Signature};
 use super::constant::{constant, is_integer};
-use super::expr::strip;
+use super::expr::{QUERIES, strip};
 use super::names::{count, list, nearest};
 use crate::program::*;
 use crate::syntax::{ast, idioms};
@@ -35,7 +35,7 @@ impl Checker<'_> {
     /// Whether what looks like a call is a value: `set.contains(t)`, `set.is_empty()`, `len(a)`, a function of the program.
     pub(super) fn is_query(&self, e: &ast::Expr) -> bool {
         match &strip(e).node {
-            ast::ExprKind::Method(_, name, _) => matches!(name.node.as_str(), "contains" | "is_empty"),
+            ast::ExprKind::Method(_, name, _) => QUERIES.contains(&name.node.as_str()),
             ast::ExprKind::Call(name, _) => {
                 self.is_function(&name.node) || self.is_len(&name.node) || self.is_peek(&name.node)
             }
@@ -381,8 +381,19 @@ impl Checker<'_> {
                 Some((name.node.clone(), values))
             }
             ast::ExprKind::Method(receiver, name, args) => {
+                if self.is_in_sequence(receiver) {
+                    self.not_in_place(receiver.span);
+                    return None;
+                }
                 let place = self.receiver(receiver)?;
                 match place.ty {
+                    Type::Record(r) if self.cx.collections.contains_key(&r) => {
+                        if name.node != "pick" && matches!(place.base, Base::Local(_)) {
+                            self.target(receiver)?;
+                        }
+                        let values = self.collection_operation(place, name, args, e.span)?;
+                        Some((name.node.clone(), values))
+                    }
                     Type::ThreadSet => {
                         self.set_operation(place, name, args, e.span)?;
                         Some((name.node.clone(), Vec::new()))

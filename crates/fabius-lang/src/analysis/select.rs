@@ -140,6 +140,10 @@ impl Checker<'_> {
             Type::Record(r) => self.cx.channels.get(&r).map(|c| c.room),
             _ => None,
         };
+        if self.collection_of(&place.ty).is_some() && matches!(name.node.as_str(), "pick" | "take") {
+            let place = self.reduce_place(place);
+            return self.collection_wait(&place, name, args, e.span);
+        }
         match (room, name.node.as_str()) {
             (Some(0), "send") => refused(self, "to hand over without room in between"),
             (Some(_), "send" | "receive") => {

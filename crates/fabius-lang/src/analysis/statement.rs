@@ -399,6 +399,15 @@ impl Checker<'_> {
             if is_dropped(target) {
                 return self.effect(value, span);
             }
+            if let (ast::ExprKind::Index(sequence, index), None) = (&strip(target).node, op)
+                && self.is_sequence(sequence)
+            {
+                // `q.set(i, e)`.
+                let name = ast::Name { node: "set".into(), span: target.span };
+                let args = vec![(**index).clone(), value.clone()];
+                let call = ast::ExprKind::Method(sequence.clone(), name, args);
+                return self.effect(&ast::Expr { node: call, span }, span);
+            }
             let Some(place) = self.target(target) else {
                 self.type_of_rhs(value).is_none().then(|| self.expr(value, None));
                 return;

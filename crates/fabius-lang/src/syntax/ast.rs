@@ -38,6 +38,8 @@ pub type Block = Spanned<Vec<Stmt>>;
 pub struct File {
     /// Its declarations, in order.
     pub items: Vec<Item>,
+    /// The types of collections that occur in them, inner ones first.
+    pub collections: Vec<Type>,
 }
 
 /// The kinds of declarations.
@@ -100,8 +102,8 @@ pub enum ItemKind {
     Property {
         name: Name,
         formula: Formula,
-        /// `None`: nothing is said.
-        fairness: Option<Fairness>,
+        /// Empty: nothing is said.
+        fairness: Vec<Spanned<FairTo>>,
     },
     /// `fn f(a: T) -> R { e }`.
     Function {
@@ -135,6 +137,15 @@ impl Formula {
             Formula::LeadsTo(e, f) => vec![e, f],
         }
     }
+}
+
+/// `strong fairness of p, q[0]`.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct FairTo {
+    pub fairness: Fairness,
+    /// The threads that are meant, some with their number; empty: all.
+    pub of: Vec<(Name, Option<Expr>)>,
 }
 
 /// How many threads a process is.
@@ -196,6 +207,8 @@ pub enum TypeKind {
     Array(Box<Type>, Box<Expr>),
     /// `map[K] T`.
     Map(Box<Type>, Box<Type>),
+    /// `set[T]`, `bag[T; n]`, `seq[T; n]`.
+    Collection(Collection, Box<Type>, Option<Box<Expr>>),
     /// `ref R`.
     Ref(Name),
     Error,
@@ -273,6 +286,31 @@ pub enum StmtKind {
     /// A bare block.
     Block(Block),
     Error,
+}
+
+/// The kinds of collections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Collection {
+    /// Of each value one or none.
+    Set,
+    /// Of each value any number.
+    Bag,
+    /// In an order.
+    Sequence,
+}
+
+impl Collection {
+    /// All of them.
+    pub const ALL: [Collection; 3] = [Collection::Set, Collection::Bag, Collection::Sequence];
+
+    /// How it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Collection::Set => "set",
+            Collection::Bag => "bag",
+            Collection::Sequence => "seq",
+        }
+    }
 }
 
 /// What is said of a channel behind its room.

@@ -81,8 +81,11 @@ pub fn type_name(name: &str) -> Option<&'static str> {
         "pid" => "the handle of a thread is a `thread`; a number is an `int`",
         "mutex" | "Mutex" => "it is called `lock`",
         "chan" | "channel" | "Channel" => "channels are declared outside of bodies: `channel c: int[1];`",
-        "seq" | "Seq" | "list" | "queue" => "sequences are arrays with a length, `[int; 4]`, or a `channel c: int[4];`",
-        "set" | "Set" => "a set of values of a finite type is `map[K] bool`",
+        "seq" | "Seq" | "list" | "queue" | "deque" | "stack" | "vector" => {
+            "a sequence is `seq[int; 4]`, of at most 4 elements; messages wait in a `channel c: int[4];`"
+        }
+        "set" | "Set" => "a set of values of a finite type is `set[0..3]`; one of threads is a `thread_set`",
+        "bag" | "Bag" | "multiset" => "a bag of values of a finite type is `bag[0..3; 4]`, with at most 4 in it",
         "string" | "String" => "there are no strings: name the values by an `enum`",
         _ => return None,
     })
@@ -97,7 +100,9 @@ pub fn procedure(name: &str) -> Option<&'static str> {
         "rand" | "random" | "nondet" | "choose" | "Choose" => "any of some values is `any 0..2`; either Boolean is `*`",
         "lock" | "pthread_mutex_lock" => "`var m: lock;` is acquired by `m.acquire();`",
         "unlock" | "pthread_mutex_unlock" => "a lock is released by `m.release();`",
-        "Append" | "Head" | "Tail" => "messages wait in a channel: `c.send(e);`, `let x = c.receive();`",
+        "Append" | "Head" | "Tail" => {
+            "a sequence has `q.push(e);`, `let x = q.pop_front();`, `q[0]`; messages wait in a channel: `c.send(e);`"
+        }
         "enabled" | "timeout" => "`select { when a { .. } else { .. } }` does something if nothing else can",
         _ => return None,
     })

@@ -2,7 +2,7 @@
 
 use super::Compiler;
 use super::scan::is_plain;
-use crate::code::{Area, Arg, Cmp, Copy, Fix, Info, Instr, Loc, Op, Shape};
+use crate::code::{Area, Arg, Beyond, Cmp, Copy, Fix, Info, Instr, Loc, Op, Shape};
 use crate::layout::{flatten, words_of};
 use fabius_lang::program::{Base, BinaryOp, Check, Expr, ExprKind, Place, Projection, Type, UnaryOp, Value};
 use fabius_trace::Span;
@@ -469,7 +469,8 @@ impl<'p> Compiler<'p> {
                             fixed += (i - lo) as u32 * stride;
                         }
                         _ => {
-                            let shape = self.shape(Shape { lo: *lo, len: *len, stride });
+                            let beyond = if index.ty == Type::Thread { Beyond::Limit } else { Beyond::Outside };
+                            let shape = self.shape(Shape { beyond, lo: *lo, len: *len, stride });
                             // Several indexes are checked one by one, so each is added up before the next is computed.
                             let value = self.value(index, None);
                             if let Some((first, first_shape, span)) = dynamic.pop() {

@@ -1,7 +1,7 @@
 //! Arithmetic on words.
 
 use super::{bug, limit};
-use crate::code::{Fix, Op, Shape};
+use crate::code::{Beyond, Fix, Op, Shape};
 use fabius_explore::system::{Fault, Limit};
 use fabius_trace::{BugKind, Span};
 
@@ -11,6 +11,9 @@ const MAX_IN_SET: i64 = 64;
 /// The offset of an element.
 pub(crate) fn offset(shape: Shape, index: i64, span: Span) -> Result<i64, Fault> {
     let i = index.wrapping_sub(shape.lo);
+    if shape.beyond == Beyond::Limit && i >= i64::from(shape.len) {
+        return limit(Limit::Tasks, span);
+    }
     if index < shape.lo || i >= i64::from(shape.len) || i < 0 {
         return bug(BugKind::IndexOutOfBounds, span);
     }

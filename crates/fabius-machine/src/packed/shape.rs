@@ -7,7 +7,7 @@
 use super::code::{NOWHERE, PackedCode};
 use super::slot::{PADDING, Places, Slot, bits};
 use crate::compile::Compiled;
-use crate::layout::Layout;
+use crate::layout::{Layout, ThreadMap};
 use crate::state::{HEADER, State};
 use fabius_explore::codec::put;
 use fabius_explore::system::TaskId;
@@ -67,6 +67,8 @@ pub(super) struct Shape {
     /// Words that are handles, and those that are sets of threads.
     pub(super) handles: Vec<u32>,
     pub(super) sets: Vec<u32>,
+    /// Maps of threads, and where the variables begin that they are.
+    pub(super) maps: (Vec<ThreadMap>, usize),
     /// How many own variables a thread has.
     pub(super) own_words: usize,
     /// A state of the shape.
@@ -188,6 +190,7 @@ impl Shape {
             identities: vec![false; words - ahead],
             handles: Vec::new(),
             sets: Vec::new(),
+            maps: (program.globals.maps.clone(), ahead),
             own_words: program.own.words as usize,
             template: state.clone(),
             template_words,
@@ -215,6 +218,9 @@ impl Shape {
             shape.small.push(places.small((stands + i) as u32, 0, bits));
         }
         lay(&mut shape, &mut places, &program.globals, ahead);
+        for map in &program.globals.maps {
+            (0..map.len).flat_map(|id| map.entry(id)).for_each(|word| shape.identities[word] = true);
+        }
         // Words of tasks begin behind where they stand.
         let moved = stands + state.tasks.len() - globals;
         let mut at = moved + state.words.len();
@@ -272,6 +278,7 @@ impl Shape {
     pub(super) fn has_handle_of(&self, words: &[i64], id: TaskId) -> bool {
         self.handles.iter().any(|at| words[*at as usize] == i64::from(id) + 1)
             || self.sets.iter().any(|at| words[*at as usize] as u64 >> id.min(63) & 1 != 0)
+            || self.maps.0.iter().any(|map| map.has(&words[self.maps.1..], id))
     }
 
     /// Turns words into a state.

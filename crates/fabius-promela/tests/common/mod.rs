@@ -44,7 +44,8 @@ pub fn answer(program: &Program) -> (Said, Option<u64>) {
     let plan = Plan {
         bound: Bound::None,
         jobs: 1,
-        deadlock: program.properties.is_empty(),
+        // SPIN looks for those where there is no formula or claim.
+        deadlock: program.properties.iter().all(|p| p.name.starts_with("accept")),
         symmetry: false,
         reduction: false,
         ..Plan::default()
@@ -79,7 +80,7 @@ pub fn spin(source: &str, folder: &Path) -> Spin {
     if made.contains("Error") || !folder.join("pan.c").exists() {
         return Spin { said: Said::Nothing, states: 0, text: made };
     }
-    let asked = source.contains("ltl ") || source.contains("never ");
+    let asked = ["ltl ", "never ", "accept"].iter().any(|word| source.contains(word));
     let kind = if asked { "-DNOREDUCE" } else { "-DSAFETY" };
     let compiled = run("cc", &["-O0", "-w", kind, "-DNOREDUCE", "-DMEMLIM=500", "-o", "pan", "pan.c"]);
     assert!(compiled.is_empty(), "{compiled}\n{source}");

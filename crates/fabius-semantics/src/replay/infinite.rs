@@ -2,12 +2,12 @@
 
 use super::{Departure, Ending, Replay, Told, departs};
 use crate::config::Config;
-use crate::properties::conditions;
+use crate::properties::{conditions, origin};
 use crate::show::one_line;
 use fabius_explore::system::BufferId;
-use fabius_lang::program::{ConditionId, Fairness, Formula};
+use fabius_lang::program::{ConditionId, FairThreads, Fairness, Formula};
 use fabius_trace::BugKind;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of a cycle.
 pub(super) struct Cycle {
@@ -21,19 +21,19 @@ pub(super) struct Cycle {
     pub(super) progress: bool,
     /// Buffers that make a step in it.
     pub(super) steps: BTreeSet<BufferId>,
-    /// Buffers that could go on in each of its configurations.
+    /// Buffers that could go on in each of its configurations, and to which it must be weakly fair.
     always_ready: BTreeSet<BufferId>,
-    /// Buffers that could go on in one of them.
+    /// Buffers that could go on in one of them, and to which it must be strongly fair.
     ever_ready: BTreeSet<BufferId>,
 }
 
 impl Cycle {
     /// Tells it of a step and of who could have made one.
-    pub(super) fn step(&mut self, n: BufferId, ready: &BTreeSet<BufferId>, progress: bool) {
+    pub(super) fn step(&mut self, n: BufferId, ready: &BTreeMap<BufferId, Fairness>, progress: bool) {
         self.progress |= progress;
         self.steps.insert(n);
-        self.always_ready.retain(|n| ready.contains(n));
-        self.ever_ready.extend(ready);
+        self.always_ready.retain(|n| ready.get(n) == Some(&Fairness::Weak));
+        self.ever_ready.extend(ready.iter().filter(|(_, fairness)| **fairness == Fairness::Strong).map(|(n, _)| n));
     }
 }
 
@@ -62,6 +62,18 @@ impl Replay<'_> {
         })
     }
 
+    /// The buffers that could go on if none kept control, with how fair the claimed cycle must be to them, if it has begun: to
+    /// keep control for ever is not fair.
+    pub(super) fn ready_in_cycle(&self, config: &Config) -> BTreeMap<BufferId, Fairness> {
+        let fair = match self.settings.ending {
+            Ending::Property { number, .. } => self.program.properties.get(number).map(|p| p.fairness.clone()),
+            _ => None,
+        };
+        let fair: FairThreads = fair.unwrap_or_default();
+        let buffers = config.buffers.keys().copied().filter(|_| self.cycle.is_some());
+        buffers.filter(|n| self.buffer_can_go(config, *n)).map(|n| (n, fair.to(origin(config, n)))).collect()
+    }
+
     /// Asks a configuration which conditions hold, if a property is what it is about.
     pub(super) fn note_conditions(&mut self, config: &Config, turn: usize) -> Result<(), Departure> {
         if let Ending::Property { .. } = self.settings.ending {
@@ -74,21 +86,18 @@ impl Replay<'_> {
     }
 
     /// The cycle, if it is one and fair.
-    pub(super) fn closed(&self, config: &Config, turns: usize, fairness: Fairness) -> Result<&Cycle, Departure> {
+    pub(super) fn closed(&self, config: &Config, turns: usize) -> Result<&Cycle, Departure> {
         let departs = |reason: &str| departs(turns, reason.into());
         let Some(cycle) = &self.cycle else { return departs("the schedule ends before its cycle begins") };
         if cycle.begins != self.encoded(config) || cycle.in_control != self.in_control(config) {
             return departs("the schedule does not end where its cycle begins");
         }
-        let (must_step, could) = match fairness {
-            Fairness::None => return Ok(cycle),
-            Fairness::Weak => (&cycle.always_ready, "always"),
-            Fairness::Strong => (&cycle.ever_ready, "again and again"),
-        };
-        match must_step.difference(&cycle.steps).next() {
-            Some(n) => departs(&format!("the cycle is not fair: {} could {could} go on", self.names.of_buffer(*n))),
-            None => Ok(cycle),
+        for (must_step, could) in [(&cycle.always_ready, "always"), (&cycle.ever_ready, "again and again")] {
+            if let Some(n) = must_step.difference(&cycle.steps).next() {
+                return departs(&format!("the cycle is not fair: {} could {could} go on", self.names.of_buffer(*n)));
+            }
         }
+        Ok(cycle)
     }
 
     /// The claim that a property is violated.
@@ -99,7 +108,7 @@ impl Replay<'_> {
         let mut states = self.states.as_slice();
         let (repeats, tail) = match self.settings.ending.cycle() {
             Some(_) => {
-                let cycle = self.closed(config, turns, property.fairness)?;
+                let cycle = self.closed(config, turns)?;
                 // The last configuration is that in which the cycle begins.
                 states = &states[..states.len() - 1];
                 (cycle.at, self.go_on(cycle))

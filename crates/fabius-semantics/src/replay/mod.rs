@@ -15,14 +15,13 @@ use crate::value::TaskId;
 use fabius_explore::links::Links;
 use fabius_explore::race::{Conflict, Detector, Race, Runner};
 use fabius_explore::system::{BufferId, End, Fault, Snapshot, StepLog, System};
-use fabius_lang::program::{Fairness, Program};
+use fabius_lang::program::Program;
 use fabius_trace::{
     Action, After, Bound, BugKind, ErrorTrace, Lane, Mark, Points, ProgramId, Schedule, SchedulerKind, Span, Step,
     TRACE_VERSION, Turn,
 };
 use given::Given;
 use infinite::Cycle;
-use std::collections::BTreeSet;
 use teller::Teller;
 
 /// What a schedule is replayed with.
@@ -323,12 +322,6 @@ impl<'a> Replay<'a> {
         self.may_not_run(config, task).map_or(Ok(task), |reason| departs(number, reason))
     }
 
-    /// The buffers that could go on if none kept control, if a cycle has begun: to keep it for ever is not fair.
-    fn ready_in_cycle(&self, config: &Config) -> BTreeSet<BufferId> {
-        let buffers = config.buffers.keys().filter(|_| self.cycle.is_some());
-        buffers.copied().filter(|n| self.buffer_can_go(config, *n)).collect()
-    }
-
     fn raced(&mut self, race: Race) -> Told {
         self.race = Some(race);
         self.told_race(race)
@@ -354,7 +347,7 @@ impl<'a> Replay<'a> {
                 }
             }
             Ending::Livelock(_) => {
-                let cycle = self.closed(config, turns, Fairness::Weak)?;
+                let cycle = self.closed(config, turns)?;
                 if cycle.progress { departs("there is progress in the cycle") } else { Ok(self.livelock(cycle)) }
             }
             Ending::Property { number, .. } => self.property(config, turns, number),

@@ -68,7 +68,7 @@ pub(super) fn uses_handles(program: &Program) -> bool {
 fn has_handles(program: &Program, ty: &Type) -> bool {
     match ty {
         Type::Thread | Type::ThreadSet => true,
-        Type::Array { element, .. } => has_handles(program, element),
+        Type::Array { index, element, .. } => **index == Type::Thread || has_handles(program, element),
         Type::Record(r) => program.records[*r].fields.iter().any(|f| has_handles(program, &f.ty)),
         _ => false,
     }

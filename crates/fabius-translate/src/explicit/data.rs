@@ -12,6 +12,12 @@ pub(super) fn retype(ty: &mut Type, handle: &Type, objects: u32) {
             *ty = array(Type::Bool, *most as u32 + 1);
         }
         Type::Ref(_) => *ty = reference(objects),
+        Type::Array { index, len, element, .. } if **index == Type::Thread => {
+            let Type::Range(_, most) = handle else { unreachable!("handles are numbers") };
+            *len = (*len).max(*most as u32);
+            **index = Type::Range(1, i64::from(*len));
+            retype(element, handle, objects);
+        }
         Type::Array { element, .. } => retype(element, handle, objects),
         _ => {}
     }
@@ -68,8 +74,13 @@ impl Heap {
 pub(super) fn resized(records: &[Record], value: &Value, ty: &Type) -> Value {
     match (value, ty) {
         (Value::Int(0), Type::Array { len, .. }) => Value::Tuple(vec![Value::Int(0); *len as usize]),
-        (Value::Tuple(parts), Type::Array { element, .. }) => {
-            Value::Tuple(parts.iter().map(|v| resized(records, v, element)).collect())
+        (Value::Tuple(parts), Type::Array { element, len, .. }) => {
+            let mut parts: Vec<Value> = parts.iter().map(|v| resized(records, v, element)).collect();
+            // More threads than the map had entries for; all begin alike.
+            while parts.len() < *len as usize {
+                parts.push(parts[0].clone());
+            }
+            Value::Tuple(parts)
         }
         (Value::Tuple(parts), Type::Record(r)) => {
             let fields = parts.iter().zip(&records[*r].fields);
@@ -88,7 +99,14 @@ impl Maker<'_> {
         };
         let step = |s: &Projection| match s {
             Projection::Index { index, lo, len } => {
-                Projection::Index { index: Box::new(self.expr(index, body)), lo: *lo, len: *len }
+                let len = match (&index.ty, &self.handles) {
+                    (Type::Thread, Some((born, _))) => match born.ty {
+                        Type::Range(_, most) => (*len).max(most as u32),
+                        _ => unreachable!("handles are numbers"),
+                    },
+                    _ => *len,
+                };
+                Projection::Index { index: Box::new(self.expr(index, body)), lo: *lo, len }
             }
             field => field.clone(),
         };

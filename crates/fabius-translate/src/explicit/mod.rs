@@ -24,7 +24,7 @@ mod statements;
 use crate::Caps;
 use crate::build::*;
 use crate::switches::{Needless, needless};
-use crate::{Explicit, Sliced, Start, Unsupported, abort};
+use crate::{Explicit, Sliced, Start, Unsupported, abort, whole};
 use census::{count_tasks, private_to_main, uses_handles};
 use data::{Heap, resized, retype};
 use fabius_lang::program::*;
@@ -171,6 +171,7 @@ impl Body {
 /// # Errors
 /// What translations cannot do.
 pub fn explicit(source: &Program, trace: Trace, switches: Switches<'_>, caps: Caps) -> Result<Explicit, Unsupported> {
+    let source = &whole::in_front(source);
     if let Some(rest) = source.rests.first() {
         let help = "`fabius check` explores such programs";
         return Err(Unsupported::new("a wait that may last for ever without a deadlock", *rest, help));
@@ -204,7 +205,7 @@ pub fn explicit(source: &Program, trace: Trace, switches: Switches<'_>, caps: Ca
     }
     let clock = (trace == Trace::On).then(|| {
         let at = Field { name: "at".into(), ty: Type::Int, init: Value::Int(0), class: Class::Data };
-        program.records.push(Record { name: CLOCK.into(), fields: vec![at] });
+        program.records.push(Record { name: CLOCK.into(), fields: vec![at], kind: RecordKind::Plain });
         let ty = Type::Record(program.records.len() - 1);
         let clock = new_global(&mut program, "clock", ty);
         field(&program, clock, 0)

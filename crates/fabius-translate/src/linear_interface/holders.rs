@@ -62,6 +62,7 @@ fn threads_in(program: &Program, ty: &Type, in_lock: bool) -> Threads {
     match ty {
         Type::Thread if in_lock => Threads::OfLocks,
         Type::Thread | Type::ThreadSet => Threads::Elsewhere,
+        Type::Array { index, .. } if **index == Type::Thread => Threads::Elsewhere,
         Type::Array { element, .. } => threads_in(program, element, in_lock),
         Type::Record(r) => {
             let record = &program.records[*r];

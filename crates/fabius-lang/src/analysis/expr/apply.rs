@@ -37,6 +37,9 @@ impl Checker<'_> {
         {
             return Some(self.messages(place, self.at(span)));
         }
+        if let Some(len) = self.len_of_collection(&typed, self.at(span)) {
+            return Some(len);
+        }
         match typed.ty {
             Type::Array { len, .. } => Some(constant(Value::Int(len.into()), &Type::Int, self.at(span))),
             other => {

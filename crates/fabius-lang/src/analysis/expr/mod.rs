@@ -31,6 +31,16 @@ impl Checker<'_> {
             .help = Some("let both sides use the same variable, or a `ref` to it".into());
             return None;
         }
+        if typed.ty.of_threads().is_some() {
+            self.error(
+                "E0408",
+                e.span,
+                "a map of threads cannot be copied or compared as a whole",
+                "one entry at a time",
+            )
+            .help = Some("name the thread: `m[self]`, or ask for all: `forall v in m: v == 0`".into());
+            return None;
+        }
         Some(typed)
     }
 
@@ -49,7 +59,11 @@ impl Checker<'_> {
         let help = match (from, to) {
             (_, Type::Bool) if is_integer(from) => Some("compare it, for instance with `!= 0`".into()),
             (Type::Thread, _) if is_integer(to) => {
-                Some("`self` is a handle; a thread knows its number in `process p[i in 0..2] { .. }`".into())
+                Some(
+                    "`self` is a handle; a thread knows its number in `process p[i in 0..2] { .. }`, and a `map[thread] int` \
+                     has an entry for each"
+                        .into(),
+                )
             }
             (Type::Ref(_) | Type::Thread, Type::Bool) => Some("compare it with `null`".into()),
             _ if is_integer(from) && is_integer(to) => Some(format!("convert it: `(..) as {wanted}`")),
@@ -64,7 +78,7 @@ impl Checker<'_> {
         self.expr_of(e, &Type::Bool)
     }
 
-    fn any_expr(&mut self, e: &ast::Expr, hint: Option<&Type>) -> Option<Expr> {
+    pub(super) fn any_expr(&mut self, e: &ast::Expr, hint: Option<&Type>) -> Option<Expr> {
         let before = self.before;
         let typed = self.any_expr_uncounted(e, hint)?;
         self.before = before + super::access::count(&typed, &self.cx.globals);
@@ -96,7 +110,7 @@ impl Checker<'_> {
             ast::ExprKind::Array(items) => self.array(items, e.span, hint),
             ast::ExprKind::Repeat(value, count) => self.repeat(value, count, e.span, hint),
             ast::ExprKind::Paren(inner) => self.any_expr(inner, hint),
-            ast::ExprKind::Method(set, name, args) if matches!(name.node.as_str(), "contains" | "is_empty") => {
+            ast::ExprKind::Method(set, name, args) if QUERIES.contains(&name.node.as_str()) => {
                 self.set_query(set, name, args, span)
             }
             ast::ExprKind::Quantified { what, name, over, body } => self.quantified(*what, name, over, body, e.span),
@@ -170,6 +184,9 @@ impl Checker<'_> {
         super::access::count(e, &self.cx.globals) > 0
     }
 }
+
+/// What looks like an operation, and is a value.
+pub(super) const QUERIES: [&str; 3] = ["contains", "is_empty", "count"];
 
 /// The expression without parentheses.
 pub(super) fn strip(e: &ast::Expr) -> &ast::Expr {

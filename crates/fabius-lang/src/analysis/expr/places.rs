@@ -99,6 +99,13 @@ impl Checker<'_> {
         }
         let base_expr = self.any_expr(base, None)?;
         let record = match &base_expr.ty {
+            Type::Record(r) if self.cx.collections.contains_key(r) => {
+                let shown = self.show(&base_expr.ty);
+                let message = format!("a `{shown}` has no fields");
+                self.error("E0310", base.span, message, "not a record").help =
+                    Some("`len(s)` says how many elements there are, `s.contains(e)` which".into());
+                return None;
+            }
             Type::Record(r) | Type::Ref(r) => *r,
             other => {
                 let shown = self.show(other);
@@ -166,6 +173,9 @@ impl Checker<'_> {
             ExprKind::Read(place) => before + super::super::access::count_in_place(place, &self.cx.globals),
             _ => before,
         };
+        if self.collection_of(&base_expr.ty).is_some() {
+            return self.element_of_sequence(base_expr, index, span);
+        }
         let Type::Array { index: key, lo, len, element } = base_expr.ty.clone() else {
             let shown = self.show(&base_expr.ty);
             self.error("E0310", base.span, format!("a value of type `{shown}` has no elements"), "not an array");
@@ -191,6 +201,35 @@ impl Checker<'_> {
         }
     }
 
+    /// Whether a place lies in an element of a sequence, which is a copy.
+    pub(in crate::analysis) fn is_in_sequence(&mut self, e: &ast::Expr) -> bool {
+        match &strip(e).node {
+            ast::ExprKind::Field(base, _) => self.is_in_sequence(base),
+            ast::ExprKind::Index(base, _) => self.is_sequence(base) || self.is_in_sequence(base),
+            _ => false,
+        }
+    }
+
+    /// Whether an expression is a sequence.
+    pub(in crate::analysis) fn is_sequence(&mut self, e: &ast::Expr) -> bool {
+        if self.cx.collections.is_empty() {
+            return false;
+        }
+        let (known, before) = (self.diagnostics.len(), self.before);
+        let mut typed = None;
+        let _ = self.block_of(|c| typed = c.any_expr(e, None));
+        self.diagnostics.truncate(known);
+        self.before = before;
+        let collection = typed.and_then(|e| self.collection_of(&e.ty).cloned());
+        collection.is_some_and(|known| known.kind == ast::Collection::Sequence)
+    }
+
+    /// Says that an element of a sequence is not changed in its place.
+    pub(in crate::analysis) fn not_in_place(&mut self, span: Span) {
+        self.error("E0304", span, "an element of a sequence is not changed in its place", "a copy").help =
+            Some("store a whole element: `q[i] = e;`".into());
+    }
+
     /// The place that an assignment stores to.
     pub(in crate::analysis) fn target(&mut self, e: &ast::Expr) -> Option<Place> {
         if let ast::ExprKind::Name(name) = &strip(e).node {
@@ -200,6 +239,10 @@ impl Checker<'_> {
                     Some("declare it with `var` to change it".into());
                 return None;
             }
+        }
+        if self.is_in_sequence(e) {
+            self.not_in_place(e.span);
+            return None;
         }
         let place = self.place(e)?;
         match place.base {

@@ -2,6 +2,7 @@
 
 use super::super::access;
 use super::super::checker::{Binding, Checker};
+use super::super::collections::{Member, MemberValue};
 use super::super::constant::{constant, is_integer, widen};
 use super::places::extend;
 use crate::program::*;
@@ -11,6 +12,12 @@ use std::collections::HashMap;
 
 /// Most values that a quantifier goes over.
 const MOST_VALUES: i64 = 1 << 12;
+
+/// What the name stands for; of a collection when it is there, and how often if not once.
+struct Asked {
+    value: Binding,
+    member: Option<(Expr, Option<Expr>)>,
+}
 
 impl Checker<'_> {
     pub(super) fn quantified(
@@ -24,10 +31,10 @@ impl Checker<'_> {
         let at = self.at(span);
         let values = self.values(over)?;
         let mut parts = Vec::new();
-        for (i, value) in values.into_iter().enumerate() {
+        for (i, Asked { value, member }) in values.into_iter().enumerate() {
             self.scopes.push(HashMap::from([(name.node.clone(), value)]));
             // Whether the next is asked depends on the ones before.
-            let decided = i > 0 && matches!(what, Quantifier::Forall | Quantifier::Exists);
+            let decided = member.is_some() || i > 0 && matches!(what, Quantifier::Forall | Quantifier::Exists);
             self.conditional += u32::from(decided);
             let part = match what {
                 Quantifier::Sum => self.summand(body),
@@ -36,12 +43,39 @@ impl Checker<'_> {
             self.conditional -= u32::from(decided);
             self.scopes.pop();
             let part = part?;
-            parts.push(match what {
-                Quantifier::Count => {
-                    let number = |n| Box::new(constant(Value::Int(n), &Type::Int, at));
-                    Expr { kind: ExprKind::IfElse(part.into(), number(1), number(0)), ty: Type::Int, span: at }
+            let number = |n| constant(Value::Int(n), &Type::Int, at);
+            let either = |c: Expr, yes: Expr, no: Expr| Expr {
+                ty: widen(&yes.ty),
+                kind: ExprKind::IfElse(c.into(), yes.into(), no.into()),
+                span: at,
+            };
+            let both = |op, a: Expr, b: Expr, ty| Expr { kind: ExprKind::Binary(op, a.into(), b.into()), ty, span: at };
+            parts.push(match (what, member) {
+                (Quantifier::Count, None) => either(part, number(1), number(0)),
+                (_, None) => part,
+                (Quantifier::Forall, Some((is_there, _))) => {
+                    let absent =
+                        Expr { kind: ExprKind::Unary(UnaryOp::Not, is_there.into()), ty: Type::Bool, span: at };
+                    both(BinaryOp::Or, absent, part, Type::Bool)
                 }
-                _ => part,
+                (Quantifier::Exists, Some((is_there, _))) => both(BinaryOp::And, is_there, part, Type::Bool),
+                (Quantifier::Count, Some((is_there, times))) => {
+                    let found = both(BinaryOp::And, is_there, part, Type::Bool);
+                    either(found, times.unwrap_or_else(|| number(1)), number(0))
+                }
+                (Quantifier::Sum, Some((is_there, times))) => {
+                    let ty = widen(&part.ty);
+                    let none = constant(Value::Int(0), &ty, at);
+                    let value = match times {
+                        Some(times) if ty == Type::Int => both(BinaryOp::Mul, part, times, ty),
+                        Some(times) => {
+                            let times = Expr { kind: ExprKind::Cast(times.into()), ty: ty.clone(), span: at };
+                            both(BinaryOp::Mul, part, times, ty)
+                        }
+                        None => part,
+                    };
+                    either(is_there, value, none)
+                }
             });
         }
         let (op, none) = match what {
@@ -65,7 +99,42 @@ impl Checker<'_> {
     }
 
     /// What the name stands for, one after the other.
-    fn values(&mut self, over: &Over) -> Option<Vec<Binding>> {
+    fn values(&mut self, over: &Over) -> Option<Vec<Asked>> {
+        let Over::Elements(of) = over else { return self.always(over) };
+        let (known, before) = (self.diagnostics.len(), self.before);
+        let is_collection = !self.cx.collections.is_empty() && {
+            let mut ty = None;
+            let _ = self.block_of(|c| ty = c.any_expr(of, None).map(|e| e.ty));
+            ty.is_some_and(|ty| self.collection_of(&ty).is_some())
+        };
+        self.diagnostics.truncate(known);
+        self.before = before;
+        if !is_collection {
+            return self.always(over);
+        }
+        let collection = self.any_expr(of, None)?;
+        self.before = before;
+        let members = self.members(collection, of.span)?;
+        if !self.few(members.len() as i64, of.span) {
+            return None;
+        }
+        let asked = |member: Member| {
+            let value = match member.value {
+                MemberValue::Is(value) => Binding::Value(value),
+                MemberValue::At(place) => Binding::Place(place),
+            };
+            Asked { value, member: Some((member.is_there, member.times)) }
+        };
+        Some(members.into_iter().map(asked).collect())
+    }
+
+    /// The same of what is always there.
+    fn always(&mut self, over: &Over) -> Option<Vec<Asked>> {
+        let values = self.bindings(over)?;
+        Some(values.into_iter().map(|value| Asked { value, member: None }).collect())
+    }
+
+    fn bindings(&mut self, over: &Over) -> Option<Vec<Binding>> {
         let of = match over {
             Over::Range(lo, hi) => {
                 let (first, last) = (self.integer(lo), self.integer(hi));

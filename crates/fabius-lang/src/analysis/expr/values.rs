@@ -70,6 +70,7 @@ impl Checker<'_> {
     pub(super) fn array(&mut self, items: &[ast::Expr], span: Span, hint: Option<&Type>) -> Option<Expr> {
         let at = self.at(span);
         match hint {
+            Some(ty) if self.collection_of(ty).is_some() => self.collection_value(items, &ty.clone(), span),
             Some(Type::ThreadSet) if items.is_empty() => Some(constant(Value::Int(0), &Type::ThreadSet, at)),
             Some(ty @ Type::Array { len, element, .. }) => {
                 let parts: Vec<_> = items.iter().map(|e| self.expr_of(e, element)).collect();
@@ -147,13 +148,23 @@ impl Checker<'_> {
         args: &[ast::Expr],
         span: Span,
     ) -> Option<Expr> {
+        let before = self.before;
         let set_expr = self.any_expr(set, Some(&Type::ThreadSet));
+        if let Some(of) = set_expr.as_ref().filter(|e| self.collection_of(&e.ty).is_some()) {
+            // It is read when what is asked is known.
+            self.before = match &of.kind {
+                ExprKind::Read(place) => before + super::super::access::count_in_place(place, &self.cx.globals),
+                _ => before,
+            };
+            return self.collection_query(of.clone(), name, args, span);
+        }
         let wanted = usize::from(name.node == "contains");
         let args: Vec<_> = args.iter().map(|a| self.expr_of(a, &Type::Thread)).collect();
         let set_expr = set_expr?;
-        if set_expr.ty != Type::ThreadSet {
+        if set_expr.ty != Type::ThreadSet || name.node == "count" {
             let shown = self.show(&set_expr.ty);
-            let message = format!("`{}` is an operation of `thread_set`", name.node);
+            let of = if name.node == "count" { "bags" } else { "sets" };
+            let message = format!("`{}` is an operation of {of}", name.node);
             self.error("E0206", name.span, message, format!("this is of type `{shown}`"));
             return None;
         }

@@ -309,25 +309,52 @@ impl Parser<'_> {
         }
         Ok(Formula::LeadsTo(first, self.expr()?))
     }
-    /// `under strong fairness`, if it is said.
-    fn fairness(&mut self) -> Parsed<Option<Fairness>> {
-        let fairness = if self.eat_word("without") {
-            Fairness::None
-        } else if self.eat_word("under") {
-            if self.eat_word("weak") {
+    /// `under strong fairness of p and weak fairness of q`, if it is said.
+    fn fairness(&mut self) -> Parsed<Vec<Spanned<FairTo>>> {
+        let start = self.span();
+        if self.eat_word("without") {
+            if !self.eat_word("fairness") {
+                return self.unexpected("`fairness`", None);
+            }
+            let node = FairTo { fairness: Fairness::None, of: Vec::new() };
+            return Ok(vec![Spanned { node, span: start.to(self.last_span()) }]);
+        }
+        let mut all = Vec::new();
+        if !self.eat_word("under") {
+            return Ok(all);
+        }
+        loop {
+            let start = self.span();
+            let fairness = if self.eat_word("weak") {
                 Fairness::Weak
             } else if self.eat_word("strong") {
                 Fairness::Strong
             } else {
                 return self.unexpected("`weak` or `strong`", None);
+            };
+            if !self.eat_word("fairness") {
+                return self.unexpected("`fairness`", None);
             }
-        } else {
-            return Ok(None);
-        };
-        if !self.eat_word("fairness") {
-            return self.unexpected("`fairness`", None);
+            let mut of = Vec::new();
+            if self.eat_word("of") {
+                loop {
+                    let name = self.name("the name of a process")?;
+                    let mut number = None;
+                    if self.eat(T::LBracket) {
+                        number = Some(self.expr()?);
+                        self.expect(T::RBracket, "`]`")?;
+                    }
+                    of.push((name, number));
+                    if !self.eat(T::Comma) {
+                        break;
+                    }
+                }
+            }
+            all.push(Spanned { node: FairTo { fairness, of }, span: start.to(self.last_span()) });
+            if !self.eat_word("and") {
+                return Ok(all);
+            }
         }
-        Ok(Some(fairness))
     }
     /// `fn f(a: T) -> R { e }`.
     fn function(&mut self) -> Parsed<ItemKind> {

@@ -24,6 +24,7 @@ const MAX_HEIGHT: u32 = 400;
 
 /// Words that mean something in one place only, and may be names.
 pub const CONTEXTUAL: &[&str] = &[
+    "bag",
     "buffer",
     "channel",
     "count",
@@ -45,6 +46,8 @@ pub const CONTEXTUAL: &[&str] = &[
     "property",
     "record",
     "select",
+    "seq",
+    "set",
     "sum",
     "sync",
     "unordered",
@@ -116,12 +119,14 @@ pub enum Dialect {
 
 /// Parses `tokens` (without comments, ended by `End`) of `source`.
 pub fn parse_tokens(source: &str, tokens: Vec<Token>, dialect: Dialect, diagnostics: &mut Vec<Diagnostic>) -> File {
-    let mut parser = Parser { source, tokens, at: 0, depth: 0, height: 0, dialect, diagnostics, no_record: false };
+    let collections = Vec::new();
+    let mut parser =
+        Parser { source, tokens, at: 0, depth: 0, height: 0, dialect, diagnostics, no_record: false, collections };
     let mut items = Vec::new();
     while parser.peek() != T::End {
         items.push(parser.item());
     }
-    File { items }
+    File { items, collections: parser.collections }
 }
 
 /// A syntax error has been reported; the caller recovers.
@@ -139,6 +144,8 @@ struct Parser<'a> {
     diagnostics: &'a mut Vec<Diagnostic>,
     /// In a guard, `name {` begins the block, not a record.
     no_record: bool,
+    /// Types of collections so far.
+    collections: Vec<Type>,
 }
 
 impl Parser<'_> {

@@ -31,10 +31,38 @@ impl Parser<'_> {
         } else {
             return self.unexpected("a type", None);
         };
-        Ok(Spanned { node, span: start.to(self.last_span()) })
+        let ty = Spanned { node, span: start.to(self.last_span()) };
+        if let TypeKind::Collection(..) = ty.node {
+            self.collections.push(ty.clone());
+        }
+        Ok(ty)
+    }
+    /// `set[T]`, `bag[T; n]`, `seq[T; n]`.
+    fn collection(&mut self, kind: Collection) -> Parsed<TypeKind> {
+        self.bump();
+        self.bump();
+        let element = self.ty()?;
+        let word = kind.word();
+        let room = match kind {
+            Collection::Set => None,
+            Collection::Bag | Collection::Sequence => {
+                if !self.eat(T::Semi) {
+                    let help = format!("a {word} says how many there may be at most: `{word}[0..7; 4]`");
+                    return self.unexpected("`;` and how many there may be", Some(help));
+                }
+                Some(Box::new(self.expr()?))
+            }
+        };
+        self.expect(T::RBracket, "`]`")?;
+        Ok(TypeKind::Collection(kind, Box::new(element), room))
     }
     /// A type that begins with a word.
     fn named_type(&mut self, is_word: bool) -> Parsed<TypeKind> {
+        if self.peek_at(1) == T::LBracket
+            && let Some(kind) = Collection::ALL.into_iter().find(|kind| kind.word() == self.text())
+        {
+            return self.collection(kind);
+        }
         match self.text() {
             "map" => {
                 self.bump();

@@ -21,6 +21,16 @@ impl Printer<'_> {
                 self.put("] ");
                 self.ty(element);
             }
+            TypeKind::Collection(kind, element, room) => {
+                self.put(kind.word());
+                self.put("[");
+                self.ty(element);
+                if let Some(room) = room {
+                    self.put("; ");
+                    self.expr(room);
+                }
+                self.put("]");
+            }
             TypeKind::Ref(name) => self.put(&format!("ref {}", name.node)),
             TypeKind::Error => {}
         }

@@ -206,8 +206,20 @@ impl Printer<'_> {
                     }
                     self.expr(e);
                 }
-                if let Some(fairness) = fairness {
-                    self.put(&format!(" {}", fairness.words()));
+                for (i, to) in fairness.iter().map(|to| &to.node).enumerate() {
+                    let words = to.fairness.words();
+                    let words = if i == 0 { words } else { words.strip_prefix("under ").unwrap_or(words) };
+                    self.put(if i == 0 { " " } else { " and " });
+                    self.put(words);
+                    for (i, (name, number)) in to.of.iter().enumerate() {
+                        self.put(if i == 0 { " of " } else { ", " });
+                        self.put(&name.node);
+                        if let Some(number) = number {
+                            self.put("[");
+                            self.expr(number);
+                            self.put("]");
+                        }
+                    }
                 }
                 self.put(";");
             }

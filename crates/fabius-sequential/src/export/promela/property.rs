@@ -17,7 +17,10 @@ pub fn refuse_what_is_not_there(program: &Program, drops: bool) -> Result<(), Re
     if let Some(p) = program.properties.iter().find(|p| matches!(p.formula, Formula::Never(_))) {
         return refused("a formula of this form in Promela", p.span, "`fabius check` decides it");
     }
-    match program.properties.iter().find(|p| p.fairness == Fairness::Strong) {
+    if let Some(p) = program.properties.iter().find(|p| !p.fairness.of.is_empty()) {
+        return refused("fairness to some threads in Promela", p.span, "ask under weak fairness of all or without");
+    }
+    match program.properties.iter().find(|p| p.fairness.others == Fairness::Strong) {
         Some(p) => refused("strong fairness in Promela", p.span, "ask under weak fairness or without"),
         None => Ok(()),
     }
@@ -68,9 +71,9 @@ impl Writer<'_> {
                 Formula::LeadsTo(e, f) => format!("[] (({}) -> <> ({}))", c(e), c(f)),
                 Formula::Never(_) => unreachable!("refused before"),
             };
-            let options = if property.fairness == Fairness::None { "-a" } else { "-a -f" };
+            let options = if property.fairness.others == Fairness::None { "-a" } else { "-a -f" };
             let name = self.names.pick(&format!("{}_", property.name));
-            self.line(&format!("/* {}: ./pan {options} -N {name} */", property.fairness.words()));
+            self.line(&format!("/* {}: ./pan {options} -N {name} */", property.fairness.others.words()));
             self.line(&format!("ltl {name} {{ {formula} }}"));
         }
     }
