@@ -1,7 +1,7 @@
 //! The scheduler of a whole system: what may be done at a dispatch point, and what it costs.
 
 use crate::scheduler::{Buffers, Delayed, Given, Pick, Queue, View, is_deterministic};
-use crate::system::{ANONYMOUS, Born, BufferId, DECLARED_BUFFER, End, System, TaskId};
+use crate::system::{ANONYMOUS, Born, BufferId, DECLARED_BUFFER, End, Made, System, TaskId};
 use fabius_trace::{Bound, SchedulerKind};
 use std::cmp::Ordering;
 
@@ -104,6 +104,18 @@ impl Dispatcher {
                 Dispatcher::Buffers(bs) => {
                     bs.post(Pick { buffer: b.buffer, task: b.task }, b.level, running, view);
                 }
+            }
+        }
+    }
+
+    /// Threads were born, and have finished, in steps that were made without asking.
+    #[inline]
+    pub fn went_ahead(&mut self, ahead: &[Made], view: &impl View) {
+        for made in ahead {
+            match *made {
+                Made::Step { .. } => {}
+                Made::Born(task) => self.born(&[Born { task, buffer: task, level: 0 }], None, view),
+                Made::Finished(task) => self.remove(Pick { buffer: task, task }),
             }
         }
     }

@@ -5,9 +5,9 @@ use crate::node::{Context, Node, Script, Stop};
 use crate::race::{Classes, Conflict, HappensBefore, Runner};
 use crate::scheduler::Pick;
 use crate::search::Found;
-use crate::system::{ANONYMOUS, Access, End, Made, StepLog, System, TaskId};
+use crate::system::{ANONYMOUS, Access, End, Made, Plan, StepLog, System, TaskId};
 use crate::taken::Taken;
-use fabius_trace::{Bound, Turn};
+use fabius_trace::{Bound, Span, Turn};
 
 /// An execution so far.
 pub(crate) struct Execution<'a, 'b, S: System> {
@@ -18,17 +18,45 @@ pub(crate) struct Execution<'a, 'b, S: System> {
     pub cost: u32,
     /// Choices of the last step, with their alternatives.
     pub script: Script,
-    spare: Spare,
+    spare: Box<Kept>,
 }
 
-/// What can be used again for the next execution.
+/// A step as it was announced.
+#[derive(Clone, Copy)]
+struct Step {
+    task: TaskId,
+    /// The number of creation of the task.
+    number: u32,
+    write: bool,
+    /// What it accesses, or [`Made::NOTHING`].
+    variable: u64,
+    other: u64,
+}
+
+impl Step {
+    fn access(self) -> Option<Access> {
+        access(self.variable, self.write)
+    }
+
+    fn other_access(self) -> Option<Access> {
+        access(self.other, true)
+    }
+}
+
+fn access(variable: u64, write: bool) -> Option<Access> {
+    (variable != Made::NOTHING).then_some(Access { variable, write, sync: true, span: Span::default() })
+}
+
+/// What can be used again for the next execution, if there was one.
 #[derive(Default)]
-pub(crate) struct Spare {
+pub(crate) struct Spare(Option<Box<Kept>>);
+
+#[derive(Default)]
+struct Kept {
     /// What happened before what: of threads, and of tasks in buffers.
     classes: Classes,
     tasks: Option<HappensBefore>,
     log: StepLog,
-    trail: Vec<Made>,
     taken: Taken,
     pending_delays: u32,
     steps: u32,
@@ -46,13 +74,10 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
     }
 
     /// The same with any script, and memory of an earlier execution.
-    pub fn begin_with(
-        context: &'a Context<'b, S>,
-        mut script: Script,
-        mut spare: Spare,
-    ) -> Result<Self, (Stop, Script)> {
+    pub fn begin_with(context: &'a Context<'b, S>, mut script: Script, spare: Spare) -> Result<Self, (Stop, Script)> {
         let announces = context.system.announces();
         let conflict = context.options.races.unwrap_or(Conflict::ReadWrite);
+        let mut spare = spare.0.unwrap_or_default();
         spare.clear();
         spare.log.want_accesses = !announces || context.options.races.is_some();
         let node = match context.initial(&mut script, &mut spare.log) {
@@ -73,7 +98,7 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
 
     /// The memory, for the next execution.
     pub fn into_spare(self) -> (Script, Spare) {
-        (self.script, self.spare)
+        (self.script, Spare(Some(self.spare)))
     }
 
     /// Steps so far.
@@ -101,6 +126,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         index(task) < self.spare.numbers.len()
     }
 
+    /// Whether there is such a task, and its next step could be made.
+    pub fn is_possible(&self, task: TaskId) -> bool {
+        self.exists(task) && self.context.system.possible(&self.node.state, task)
+    }
+
     /// Who ran last, as far as the cost depends on it.
     pub fn last(&self) -> Last {
         self.context.last(&self.node)
@@ -111,17 +141,21 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         self.context.price(&self.node, self.last(), mv)
     }
 
-    /// Whether it costs nothing that the task that ran last goes on.
-    pub fn goes_on_freely(&self) -> bool {
-        matches!(self.context.options.bound, Bound::None | Bound::Contexts | Bound::Preemptions)
-    }
-
-    /// Whether the next step may include others, whose threads the system draws.
-    pub fn rolls_ahead(&self) -> bool {
+    /// Whether the next step may include others, made by whom a plan says.
+    pub fn plans_ahead(&self) -> bool {
         matches!(self.context.options.bound, Bound::None | Bound::Preemptions)
             && self.node.dispatcher.is_bag()
             && self.node.detector.is_none()
-            && self.context.system.rolls_ahead(&self.node.state)
+            && self.context.system.plans_ahead(&self.node.state)
+    }
+
+    /// Who made the steps of the last move after the first, where a plan said that.
+    pub fn went_ahead(&self) -> impl Iterator<Item = TaskId> {
+        self.spare
+            .log
+            .ahead
+            .iter()
+            .filter_map(|made| if let Made::Step { task, .. } = made { Some(*task) } else { None })
     }
 
     /// The happens-before relation so far as a number.
@@ -173,29 +207,22 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         result
     }
 
-    /// A step of a task, and up to so many more of the same while none of `until` can go on; how many there were. None but
-    /// the last makes choices. Only for systems that announce their accesses.
-    pub fn go_ahead(&mut self, mv: Move, cost: u32, more: u32, until: &[TaskId]) -> Result<u32, Stop> {
+    /// A step of a task, and up to so many more of those whom the plan says; how many there were. None but the last makes
+    /// choices. What it costs to switch to who is drawn, or has the highest number, is added. Only where [`Execution::plans_ahead`].
+    pub fn go_ahead(&mut self, mv: Move, cost: u32, more: u32, plan: Plan<'_>) -> Result<u32, Stop> {
         let context = self.context;
-        context.system.allow_ahead(&mut self.node.state, more, until);
+        context.system.plan_ahead(&mut self.node.state, more, plan);
         let before = self.spare.steps;
         let result = self.go_at(mv, cost);
+        if context.options.bound == Bound::Preemptions {
+            self.cost += self.spare.log.switches;
+        }
         result.map(|()| self.spare.steps - before)
     }
 
-    /// A step of a task, and up to so many more of those tasks that are drawn with the dice; who made the last. The cost of
-    /// the steps that are drawn is added. Only where [`System::rolls_ahead`].
-    pub fn go_at_random(&mut self, mv: Move, cost: u32, more: u32, dice: &mut fastrand::Rng) -> Result<(), Stop> {
-        let context = self.context;
-        context.system.roll_ahead(&mut self.node.state, more, dice.clone());
-        let result = self.go_at(mv, cost);
-        if let Some(rolled) = context.system.take_dice(&mut self.node.state) {
-            *dice = rolled.dice;
-            if context.options.bound == Bound::Preemptions {
-                self.cost += rolled.switches;
-            }
-        }
-        result
+    /// What the steps of the last move were drawn with, afterwards.
+    pub fn take_dice(&mut self) -> Option<fastrand::Rng> {
+        self.spare.log.dice.take()
     }
 
     /// The same where the cost after the move is known.
@@ -210,24 +237,19 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         let announces = context.system.announces();
         let announced = if announces { self.announced(pick.task) } else { None };
         let other = if announces { self.also_announced(pick.task) } else { None };
-        let spare = &mut self.spare;
+        let spare = &mut *self.spare;
         let number = spare.numbers[index(pick.task)];
         let result = context.apply(&mut self.node, mv, &mut self.script, &mut spare.log);
-        if announces {
-            context.system.take_trail(&mut self.node.state, &mut spare.trail);
-        }
         // Of several steps only the last has made choices.
-        let (mut pick, mut number, mut announced, mut other) = (pick, number, announced, other);
-        for made in &spare.trail {
-            spare.steps += 1;
-            spare.taken.step(number, std::iter::empty(), std::mem::take(&mut spare.pending_delays));
-            spare.classes.announced(pick.task, announced, other);
-            if made.task != pick.task {
-                pick = Pick { buffer: made.task, task: made.task };
-                number = spare.numbers[index(made.task)];
-            }
-            (announced, other) = (made.access(), made.other_access());
-        }
+        let (pick, number, announced, other) = if spare.log.ahead.is_empty() {
+            (pick, number, announced, other)
+        } else {
+            let variable = |access: Option<Access>| access.map_or(Made::NOTHING, |access| access.variable);
+            let write = announced.is_some_and(|access| access.write);
+            let first = Step { task: pick.task, number, write, variable: variable(announced), other: variable(other) };
+            let last = spare.went_ahead(first);
+            (Pick { buffer: last.task, task: last.task }, last.number, last.access(), last.other_access())
+        };
         let choices = self.script.taken();
         let chosen = choices.iter().map(|c| c.chosen);
         spare.steps += 1;
@@ -254,9 +276,9 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
                     Some(order) => order.finished(runner),
                     None => spare.classes.finished(pick.task),
                 }
-                for task in &spare.log.finished {
-                    spare.classes.finished(*task);
-                }
+            }
+            if spare.tasks.is_none() {
+                spare.log.finished.iter().for_each(|task| spare.classes.finished(*task));
             }
         }
         result.map(|_| ())
@@ -264,12 +286,12 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
 
     /// The schedule so far as that of a bug.
     pub fn found(self, what: crate::search::Bug) -> Found {
-        let taken = self.spare.taken;
+        let taken = &self.spare.taken;
         Found { what, cost: self.cost, schedule: taken.schedule(), delays: taken.delays(), cycle: None }
     }
 }
 
-impl Spare {
+impl Kept {
     fn clear(&mut self) {
         self.classes.clear();
         self.tasks = None;
@@ -280,6 +302,33 @@ impl Spare {
         self.born = 0;
     }
 
+    /// Several steps were made, the first of which was announced. What happened in the last one is told otherwise: what is
+    /// known of it.
+    fn went_ahead(&mut self, first: Step) -> Step {
+        let Kept { log, classes, taken, numbers, .. } = self;
+        let Some((Made::Step { task, write, variable, other }, before)) = log.ahead.split_last() else { return first };
+        let (mut runs, mut children, steps) = (first.task, 0, taken.steps());
+        classes.made(first.task, first.variable, first.write, first.other);
+        taken.step(first.number, std::iter::empty(), std::mem::take(&mut self.pending_delays));
+        for made in before {
+            match *made {
+                Made::Step { task, write, variable, other } => {
+                    classes.made(task, variable, write, other);
+                    taken.step(numbers[index(task)], std::iter::empty(), 0);
+                    (runs, children) = (task, 0);
+                }
+                Made::Born(task) => {
+                    classes.born(Some(runs), children, task);
+                    children += 1;
+                    number_of(numbers, &mut self.born, task);
+                }
+                Made::Finished(task) => classes.finished(task),
+            }
+        }
+        self.steps += taken.steps() - steps;
+        Step { task: *task, number: numbers[index(*task)], write: *write, variable: *variable, other: *other }
+    }
+
     /// Tasks were born in the last step.
     fn born(&mut self, parent: Option<Runner>) {
         for (number, b) in self.log.born.iter().enumerate() {
@@ -287,14 +336,19 @@ impl Spare {
                 Some(order) => order.born(parent, b),
                 None => self.classes.born(parent.map(|p| p.task), number, b.task),
             }
-            let at = index(b.task);
-            if at >= self.numbers.len() {
-                self.numbers.resize(at + 1, 0);
-            }
-            self.numbers[at] = self.born;
-            self.born += 1;
+            number_of(&mut self.numbers, &mut self.born, b.task);
         }
     }
+}
+
+/// A task was born: it gets the next number.
+fn number_of(numbers: &mut Vec<u32>, born: &mut u32, task: TaskId) {
+    let at = index(task);
+    if at >= numbers.len() {
+        numbers.resize(at + 1, 0);
+    }
+    numbers[at] = *born;
+    *born += 1;
 }
 
 #[inline]

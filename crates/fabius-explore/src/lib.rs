@@ -19,6 +19,7 @@ mod pick;
 mod prefixes;
 pub mod race;
 mod reached;
+mod repeat;
 mod retrace;
 pub mod scheduler;
 pub mod search;

@@ -140,11 +140,10 @@ impl<'a, S: System> Context<'a, S> {
         let is_bag = node.dispatcher.is_bag();
         let level = if is_bag { 0 } else { node.dispatcher.take(pick, &self.view(&node.state)) };
         let end = self.system.step(&mut node.state, pick.task, choose, log);
+        node.dispatcher.went_ahead(&log.ahead, &self.view(&node.state));
         let end = end.map_err(|fault| self.stopped(node, pick, log, fault))?;
-        let pick = match self.system.last_of_step(&node.state) {
-            Some(last) if is_bag => Pick { buffer: last, task: last },
-            _ => pick,
-        };
+        let last = self.system.last_of_step(&node.state).filter(|_| is_bag);
+        let pick = last.map_or(pick, |last| Pick { buffer: last, task: last });
         if is_bag
             && end == End::Point
             && log.born.is_empty()
@@ -158,7 +157,7 @@ impl<'a, S: System> Context<'a, S> {
         if end == End::Dropped {
             return Err(self.dropped(node, pick, log));
         }
-        let view = Seen { system: self.system, state: &node.state, compare: self.compare };
+        let view = self.view(&node.state);
         node.dispatcher.born(&log.born, Some(pick.buffer), &view);
         if !is_bag {
             node.dispatcher.give_back(pick, level, end, &view);

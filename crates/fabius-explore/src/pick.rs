@@ -18,7 +18,7 @@ use crate::dispatcher::Move;
 use crate::execution::Execution;
 use crate::scheduler::Pick;
 use crate::search::Strategy;
-use crate::system::{Access, BufferId, DECLARED_BUFFER, System, TaskId};
+use crate::system::{Access, BufferId, DECLARED_BUFFER, Plan, System};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the walks before have shown.
@@ -98,16 +98,21 @@ pub(crate) struct Picker<'a> {
 
 /// Of threads and buffers; 0: none yet.
 #[derive(Default)]
-struct Priorities(Vec<u64>);
+struct Priorities {
+    threads: Vec<u64>,
+    declared: Vec<u64>,
+}
 
 impl Priorities {
     #[inline]
     fn of(&mut self, buffer: BufferId) -> &mut u64 {
-        let at = (buffer & !DECLARED_BUFFER) as usize * 2 + usize::from(buffer & DECLARED_BUFFER != 0);
-        if at >= self.0.len() {
-            self.0.resize(at + 1, 0);
+        let is_declared = buffer & DECLARED_BUFFER != 0;
+        let of = if is_declared { &mut self.declared } else { &mut self.threads };
+        let at = (buffer & !DECLARED_BUFFER) as usize;
+        if at >= of.len() {
+            of.resize(at + 1, 0);
         }
-        &mut self.0[at]
+        &mut of[at]
     }
 }
 
@@ -140,7 +145,7 @@ impl<'a> Picker<'a> {
         let alone = self.alone(moves, run);
         if self.strategy == Strategy::Random && !self.watches {
             // Where the system draws, it draws nothing for one alone.
-            let alone = alone.or_else(|| (moves.len() == 1 && run.rolls_ahead()).then_some(0));
+            let alone = alone.or_else(|| (moves.len() == 1 && run.plans_ahead()).then_some(0));
             return moves[alone.unwrap_or_else(|| self.rng.usize(..moves.len()))];
         }
         let mut picks = std::mem::take(&mut self.picks);
@@ -173,52 +178,25 @@ impl<'a> Picker<'a> {
         Move::Run(picked)
     }
 
-    /// What decides who goes on after a move, where the system itself may decide it.
-    pub fn dice<S: System>(&mut self, run: &Execution<'_, '_, S>) -> Option<&mut fastrand::Rng> {
-        let is_uniform = self.strategy == Strategy::Random && !self.watches;
-        (is_uniform && run.rolls_ahead()).then_some(&mut self.rng)
-    }
-
-    /// After a move, how many more steps of the same task would be picked, as long as no task of `until` can go on.
-    ///
-    /// Whose turn it is stays as it is where one task alone can go on, and with PCT until the next point of change.
-    pub fn ahead<S: System>(
-        &mut self,
-        moves: &[Move],
-        mv: &Move,
-        run: &Execution<'_, '_, S>,
-        until: &mut Vec<TaskId>,
-    ) -> u32 {
-        until.clear();
-        let (Move::Run(pick), Some(tasks)) = (mv, run.node.dispatcher.in_bag()) else { return 0 };
-        if !run.announces() || self.watches || !run.goes_on_freely() {
-            return 0;
+    /// Who makes the steps after a move, as far as that can be said before, and how many of them.
+    pub fn plan<S: System>(&self, run: &Execution<'_, '_, S>) -> Option<(Plan<'_>, u32)> {
+        if self.watches || !run.plans_ahead() {
+            return None;
         }
         match self.strategy {
-            Strategy::Random if moves.len() == 1 => {
-                until.extend(tasks.iter().filter(|task| **task != pick.task));
-                u32::MAX
-            }
+            Strategy::Random => Some((Plan::Drawn(self.rng.clone()), u32::MAX)),
+            // It stays as it is until the next point of change.
             Strategy::Pct(_) => {
-                let priority = *self.priorities.of(pick.buffer);
-                let is_higher = |of: u64| of == 0 || of >= priority;
-                until.extend(tasks.iter().filter(|t| **t != pick.task && is_higher(*self.priorities.of(**t))));
-                // With `alone`, another of a higher priority can go on as well.
-                let can = |task: &TaskId| moves.iter().any(|m| matches!(m, Move::Run(pick) if pick.task == *task));
                 let change = self.changes.first().map_or(u32::MAX, |change| change.saturating_sub(run.steps() + 1));
-                if until.iter().any(can) { 0 } else { change }
+                Some((Plan::Highest(&self.priorities.threads), change))
             }
-            _ => 0,
+            _ => None,
         }
     }
 
-    /// The task of the last move has made so many more steps.
-    pub fn went_on<S: System>(&mut self, mv: &Move, run: &Execution<'_, '_, S>, more: u32) {
-        let Move::Run(pick) = mv else { return };
-        // Who has finished has no number any more, and nobody asks how much it has done.
-        if let Some(thread) = run.number_of(pick.task) {
-            count(&mut self.seen.taken, thread as usize, more);
-        }
+    /// The dice as they are after steps that were drawn.
+    pub fn put_back(&mut self, dice: fastrand::Rng) {
+        self.rng = dice;
     }
 
     /// A step that touches nothing that another could see: it may as well be made at once, and nothing is decided.

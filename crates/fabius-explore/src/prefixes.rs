@@ -56,6 +56,8 @@ pub(crate) struct Findings {
     pub depth: u32,
     /// The path so far.
     pub here: Vec<Entry>,
+    /// What is repeated without a look at it.
+    pub given: Vec<Entry>,
     pub moves: Vec<Move>,
     pub script: Script,
     pub spare: Spare,

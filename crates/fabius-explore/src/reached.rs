@@ -34,7 +34,10 @@ pub(crate) struct Reached {
 
 /// What is looked up is a hash already.
 #[derive(Default)]
-struct Given(u64);
+pub(crate) struct Given(u64);
+
+/// Classes of executions.
+pub(crate) type Signatures = HashSet<u128, BuildHasherDefault<Given>>;
 
 impl Hasher for Given {
     fn finish(&self) -> u64 {

@@ -14,13 +14,13 @@ use crate::execution::Execution;
 use crate::growth::Growth;
 use crate::node::{Context, Stop};
 use crate::prefixes::{Findings, Item, Priced, choices_at};
-use crate::reached::{Class, Reached};
+use crate::reached::{Class, Reached, Signatures};
+use crate::repeat::repeat_ahead;
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
-use crate::system::{System, TaskId};
+use crate::system::{Plan, System};
 use crate::taken::Taken;
 use fabius_trace::{Bound, LevelStats, SchedulerKind, Turn};
-use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -100,7 +100,7 @@ struct Shared {
     busy: usize,
     executions: u64,
     transitions: u64,
-    signatures: HashSet<u128>,
+    signatures: Signatures,
     growth: Growth,
     bug: Option<Found>,
     cut: Option<Cut>,
@@ -400,58 +400,46 @@ impl<S: System + Sync> Search<'_, S> {
         out: &mut Findings,
     ) -> Repeated {
         let mut moves = std::mem::take(&mut out.moves);
-        let mut at = start;
+        let (mut at, mut time) = (start, 0);
         let mut last = None;
         while at < item.path.len() {
+            match repeat_ahead(item, (at, time), run, out) {
+                Some(Ok(reached)) => (at, time) = reached,
+                Some(Err(_)) => return Repeated::Differs,
+                None => {}
+            }
             let (decision, times) = item.path[at];
             let choices = choices_at(&item.path, at + 1);
-            at += 1 + choices.len();
-            let is_end = at == item.path.len();
-            // Steps that can be repeated without a look at what they do.
-            let is_bag = run.node.dispatcher.is_bag() && self.context.options.races.is_none();
-            let mut plain = if !is_bag {
-                0
-            } else if is_end || !choices.is_empty() {
-                times - 1
+            let mv = if run.node.dispatcher.is_bag() {
+                let task = decision;
+                if !run.is_possible(task) {
+                    return Repeated::Differs;
+                }
+                Move::Run(Pick { buffer: task, task })
             } else {
-                times
+                self.context.moves(&run.node, &mut moves);
+                let Some(mv) = moves.get(decision as usize) else { return Repeated::Differs };
+                *mv
             };
-            let mut time = 0;
-            while time < times {
-                let mv = if run.node.dispatcher.is_bag() {
-                    let task = decision;
-                    if !run.exists(task) || !self.context.system.possible(&run.node.state, task) {
-                        return Repeated::Differs;
-                    }
-                    Move::Run(Pick { buffer: task, task })
-                } else {
-                    self.context.moves(&run.node, &mut moves);
-                    let Some(mv) = moves.get(decision as usize) else { return Repeated::Differs };
-                    *mv
-                };
-                last = Some(mv);
-                let is_last = time + 1 == times;
-                let choices = if is_last { choices } else { &[] };
-                run.script.set(choices.iter().map(|(c, _)| *c));
-                let result = if plain > 1 {
-                    run.go_ahead(mv, item.cost, plain - 1, &[])
-                } else {
-                    run.go_at(mv, item.cost).map(|()| 1)
-                };
-                let made = *result.as_ref().unwrap_or(&1);
-                time += made;
-                plain = plain.saturating_sub(made);
-                out.went(decision, made);
-                let is_new = is_last && is_end;
-                if is_new {
-                    out.transitions += u64::from(matches!(mv, Move::Run(_)));
-                    let deviation = self.context.price_of_deviation();
-                    out.others(&run.script, choices.len(), Priced { cost: item.cost, deviation, bound });
-                }
-                out.taken(&run.script);
-                if let Err(stop) = result {
-                    return if is_new { Repeated::Stopped(stop) } else { Repeated::Differs };
-                }
+            last = Some(mv);
+            time += 1;
+            let is_last = time == times;
+            let choices = if is_last { choices } else { &[] };
+            run.script.set(choices.iter().map(|(c, _)| *c));
+            let result = run.go_at(mv, item.cost);
+            out.went(decision, 1);
+            if is_last {
+                (at, time) = (at + 1 + choices.len(), 0);
+            }
+            let is_new = at == item.path.len();
+            if is_new {
+                out.transitions += u64::from(matches!(mv, Move::Run(_)));
+                let deviation = self.context.price_of_deviation();
+                out.others(&run.script, choices.len(), Priced { cost: item.cost, deviation, bound });
+            }
+            out.taken(&run.script);
+            if let Err(stop) = result {
+                return if is_new { Repeated::Stopped(stop) } else { Repeated::Differs };
             }
         }
         out.moves = moves;
@@ -481,7 +469,6 @@ impl<S: System + Sync> Search<'_, S> {
         out: &mut Findings,
     ) -> Option<Stop> {
         let options = self.context.options;
-        let mut until = Vec::new();
         loop {
             if run.steps() >= options.max_steps {
                 return Some(Stop::Cut(Cut::Steps));
@@ -522,13 +509,13 @@ impl<S: System + Sync> Search<'_, S> {
             let (number, mv, cost) = chosen?;
             run.script.set(std::iter::empty());
             let before = run.steps();
-            let result = match self.alone(moves, run, &mut until) {
+            let result = match self.alone(moves, run) {
                 0 => run.go_at(mv, cost),
-                more => run.go_ahead(mv, cost, more, &until).map(|_| ()),
+                more => run.go_ahead(mv, cost, more, Plan::Alone).map(|_| ()),
             };
-            let made = if let Move::Run(_) = mv { run.steps() - before } else { 1 };
-            out.transitions += if let Move::Run(_) = mv { u64::from(made) } else { 0 };
-            out.went(decision(number, &mv), made);
+            out.transitions += u64::from(run.steps() - before);
+            out.went(decision(number, &mv), 1);
+            run.went_ahead().for_each(|task| out.went(task, 1));
             let deviation = self.context.price_of_deviation();
             out.others(&run.script, 0, Priced { cost: run.cost, deviation, bound });
             out.taken(&run.script);
@@ -542,15 +529,11 @@ impl<S: System + Sync> Search<'_, S> {
         }
     }
 
-    /// Where one task alone can go on and every execution is looked at: how many more steps it may make, as long as none of
-    /// `until` can.
-    fn alone(&self, moves: &[Move], run: &Execution<'_, '_, S>, until: &mut Vec<TaskId>) -> u32 {
-        let ([Move::Run(pick)], Some(tasks)) = (moves, run.node.dispatcher.in_bag()) else { return 0 };
-        if self.reached.is_some() || !run.announces() || !run.goes_on_freely() {
+    /// Where one task alone can go on and every execution is looked at: how many more steps may be made as long as that is so.
+    fn alone(&self, moves: &[Move], run: &Execution<'_, '_, S>) -> u32 {
+        if self.reached.is_some() || moves.len() > 1 || !run.plans_ahead() {
             return 0;
         }
-        until.clear();
-        until.extend(tasks.iter().filter(|task| **task != pick.task));
         (self.context.options.max_steps - 1 - run.steps()).min((510 - run.steps() % 256) % 256)
     }
 

@@ -47,40 +47,44 @@ pub struct Access {
 /// What decides at random.
 pub type Dice = fastrand::Rng;
 
-/// A step that was made with the one before it, and what was announced that it would access.
+/// Who makes the steps that are made without asking.
+#[derive(Debug)]
+pub enum Plan<'a> {
+    /// Whoever can go on, as long as that is one alone.
+    Alone,
+    /// These, each so often.
+    Given(&'a [(TaskId, u32)]),
+    /// Of those that can go on one that is drawn with the dice, all alike; where one alone can go on, nothing is drawn. One
+    /// that touches nothing that others see goes on at once.
+    Drawn(Dice),
+    /// Of those that can go on the one with the highest number here, as long as none of them has the number 0 or none. One
+    /// that touches nothing that others see goes on at once.
+    Highest(&'a [u64]),
+}
+
+/// What was done in steps that were made without asking.
 #[derive(Clone, Copy, Debug)]
-pub struct Made {
-    /// Who made it.
-    pub task: TaskId,
-    /// Whether it might write.
-    pub write: bool,
-    /// The variable.
-    pub variable: Option<u64>,
-    /// Another one, which it writes.
-    pub other: Option<u64>,
+pub enum Made {
+    /// A step, and what was announced that it would access.
+    Step {
+        /// Who made it.
+        task: TaskId,
+        /// Whether it might write.
+        write: bool,
+        /// The variable, or [`Made::NOTHING`].
+        variable: u64,
+        /// Another one, which it writes, or [`Made::NOTHING`].
+        other: u64,
+    },
+    /// A task was born in the step before.
+    Born(TaskId),
+    /// A task has finished in the step before: who made it, or was born in it.
+    Finished(TaskId),
 }
 
 impl Made {
-    /// What it accesses.
-    #[inline]
-    pub fn access(&self) -> Option<Access> {
-        let write = self.write;
-        self.variable.map(|variable| Access { variable, write, sync: true, span: Span::default() })
-    }
-
-    /// And what else.
-    #[inline]
-    pub fn other_access(&self) -> Option<Access> {
-        self.other.map(|variable| Access { variable, write: true, sync: true, span: Span::default() })
-    }
-}
-
-/// What has become of steps whose threads were drawn.
-pub struct Rolled {
-    /// The dice as they are now.
-    pub dice: Dice,
-    /// How often another thread was drawn than one that could have gone on.
-    pub switches: u32,
+    /// Stands for no variable.
+    pub const NOTHING: u64 = u64::MAX;
 }
 
 /// The synchronization variable that stands for the beginning and the end of a task.
@@ -154,6 +158,12 @@ pub struct StepLog {
     pub want_accesses: bool,
     /// Whether the step passed a progress mark.
     pub progress: bool,
+    /// The steps after the first, if several were made: all the above is of the last one.
+    pub ahead: Vec<Made>,
+    /// How often others made one of those than who could have gone on.
+    pub switches: u32,
+    /// What they were drawn with, afterwards.
+    pub dice: Option<Dice>,
 }
 
 impl StepLog {
@@ -164,6 +174,9 @@ impl StepLog {
         self.accesses.clear();
         self.fresh.clear();
         self.progress = false;
+        self.ahead.clear();
+        self.switches = 0;
+        self.dice = None;
     }
 }
 
@@ -250,40 +263,25 @@ pub trait System {
         false
     }
 
-    /// Allows the next step to include so many steps more of the same task, as long as each does nothing that the explorer
-    /// must know but its announced access, and none of the tasks `until` can go on. A system may make fewer. The step that
-    /// makes choices is the last.
-    fn allow_ahead(&self, _: &mut Self::State, _: u32, _until: &[TaskId]) {}
+    /// Whether the next step can include others: see [`System::plan_ahead`].
+    fn plans_ahead(&self, _: &Self::State) -> bool {
+        false
+    }
+
+    /// Allows the next step to include so many steps more, made by whom the plan says, as long as each does nothing that the
+    /// explorer must know but what [`Made`] says of it. A system may make fewer. The step that makes choices is the last. Only
+    /// where [`System::plans_ahead`].
+    fn plan_ahead(&self, _: &mut Self::State, _steps: u32, _: Plan<'_>) {}
 
     /// Whether the last step took so long that the clock should be looked at.
     fn was_slow(&self, _: &Self::State) -> bool {
         false
     }
 
-    /// The steps after the first, of those that the last call of [`System::step`] made.
-    fn take_trail(&self, _: &mut Self::State, trail: &mut Vec<Made>) {
-        trail.clear();
-    }
-
-    /// Whether the next step can include others, of whichever of the threads are drawn: see [`System::roll_ahead`].
-    fn rolls_ahead(&self, _: &Self::State) -> bool {
-        false
-    }
-
-    /// Allows the next step to include so many steps more, as [`System::allow_ahead`] does. Who makes each of them is drawn
-    /// uniformly from those that can go on, with these dice; one that touches nothing that others see goes on at once, and
-    /// where one alone can go on nothing is drawn. Only where [`System::rolls_ahead`].
-    fn roll_ahead(&self, _: &mut Self::State, _steps: u32, _: Dice) {}
-
     /// Who made the last of the steps of the last call of [`System::step`], if that may be another task than it was called
     /// with.
     #[inline]
     fn last_of_step(&self, _: &Self::State) -> Option<TaskId> {
-        None
-    }
-
-    /// The dice, and how often another thread was drawn than one that could have gone on.
-    fn take_dice(&self, _: &mut Self::State) -> Option<Rolled> {
         None
     }
 

@@ -32,6 +32,11 @@ impl Taken {
         self.tasks.push(task);
     }
 
+    /// How many there have been.
+    pub(crate) fn steps(&self) -> u32 {
+        self.tasks.len() as u32
+    }
+
     /// The same as a schedule.
     pub fn schedule(&self) -> Schedule {
         let mut schedule: Schedule = self.tasks.iter().map(|&task| Turn { task, choices: Vec::new() }).collect();

@@ -5,10 +5,10 @@ use crate::execution::{Execution, Spare};
 use crate::growth::Growth;
 use crate::node::{Context, Script, Stop};
 use crate::pick::{Known, Picker, needs_scouts};
+use crate::reached::Signatures;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Strategy, Workers};
-use crate::system::{System, TaskId};
+use crate::system::System;
 use fabius_trace::{LevelStats, Turn};
-use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
     let transitions = AtomicU64::new(0);
     let executions = AtomicU64::new(0);
     let cut: Mutex<Option<Cut>> = Mutex::new(None);
-    let seen: Mutex<(HashSet<u128>, Growth)> = Mutex::default();
+    let seen: Mutex<(Signatures, Growth)> = Mutex::default();
     let reported = Mutex::new(Instant::now());
     let limits: Mutex<Option<Cut>> = Mutex::new(None);
     let over = AtomicBool::new(false);
@@ -113,8 +113,6 @@ struct Memory {
     moves: Vec<Move>,
     script: Script,
     spare: Spare,
-    /// Those whose turn ends it that another goes on.
-    until: Vec<TaskId>,
 }
 
 struct Walked {
@@ -179,14 +177,13 @@ fn walk<S: System>(
         let last = context.last_among(&run.node, moves);
         let cost = run.cost + context.price(&run.node, last, &mv);
         let room = (context.options.max_steps - 1 - run.steps()).min((510 - run.steps() % 256) % 256);
-        let ahead = picker.ahead(moves, &mv, &run, &mut memory.until).min(room);
-        let result = if let Some(dice) = picker.dice(&run) {
-            run.go_at_random(mv, cost, room, dice)
-        } else if ahead > 0 {
-            run.go_ahead(mv, cost, ahead, &memory.until).map(|made| picker.went_on(&mv, &run, made - 1))
-        } else {
-            run.go_at(mv, cost)
+        let result = match picker.plan(&run).filter(|(_, steps)| room.min(*steps) > 0) {
+            Some((plan, steps)) => run.go_ahead(mv, cost, room.min(steps), plan).map(|_| ()),
+            None => run.go_at(mv, cost),
         };
+        if let Some(dice) = run.take_dice() {
+            picker.put_back(dice);
+        }
         run.cost += run.script.deviations() * context.price_of_deviation();
         if let Err(stop) = result {
             let steps = run.steps();

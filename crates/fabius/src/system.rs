@@ -1,7 +1,7 @@
 //! A test as the explorer sees it: a [`System`] whose state is an execution under way.
 
 use crate::rt::{self, Execution, LeftOut, Loops, Refine, Settings};
-use fabius_explore::system::{Access, Choose, Dice, End, Fault, Limit, Made, Rolled, StepLog, System, TaskId};
+use fabius_explore::system::{Access, Choose, End, Fault, Limit, Plan, StepLog, System, TaskId};
 use fabius_trace::{BugKind, Span};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -142,33 +142,21 @@ impl System for Test<'_> {
         true
     }
 
-    fn allow_ahead(&self, state: &mut Execution, steps: u32, until: &[TaskId]) {
-        state.get_mut().allow_ahead(steps, until);
-    }
-
     fn was_slow(&self, state: &Execution) -> bool {
         state.get().has_tried
     }
 
-    fn take_trail(&self, state: &mut Execution, trail: &mut Vec<Made>) {
-        state.get_mut().take_trail(trail);
-    }
-
-    fn rolls_ahead(&self, state: &Execution) -> bool {
+    fn plans_ahead(&self, state: &Execution) -> bool {
         state.get().goes_ahead_at_all()
     }
 
-    fn roll_ahead(&self, state: &mut Execution, steps: u32, dice: Dice) {
-        state.get_mut().roll_ahead(steps, dice);
+    fn plan_ahead(&self, state: &mut Execution, steps: u32, plan: Plan<'_>) {
+        state.get_mut().plan_ahead(steps, plan);
     }
 
     #[inline]
     fn last_of_step(&self, state: &Execution) -> Option<TaskId> {
-        state.get().last_drawn().map(|last| last as TaskId)
-    }
-
-    fn take_dice(&self, state: &mut Execution) -> Option<Rolled> {
-        state.get_mut().take_dice()
+        Some(state.get().current as TaskId)
     }
 
     fn possible(&self, state: &Execution, task: TaskId) -> bool {
@@ -187,9 +175,9 @@ impl System for Test<'_> {
         log: &mut StepLog,
     ) -> Result<End, Fault> {
         state.step(task as usize, choose, log.want_accesses);
+        state.get_mut().take_trail(log);
         self.look(state, log)?;
         let rt = state.get();
-        let last = rt.last_drawn().unwrap_or(task as usize);
-        Ok(if rt.threads[last].finished { End::Finished } else { End::Point })
+        Ok(if rt.threads[rt.current].finished { End::Finished } else { End::Point })
     }
 }

@@ -12,7 +12,8 @@
 //! 2. Variables have no names in the hash: what a step accesses follows from what its thread has done.
 
 use super::Conflict;
-use crate::system::{ANONYMOUS, Access, TaskId, end_of};
+use crate::system::{ANONYMOUS, Access, Made, TaskId, end_of};
+use fabius_trace::Span;
 use hashbrown::HashMap;
 use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 
@@ -37,8 +38,8 @@ struct Variable {
     reads: u128,
 }
 
-const CHILD: u128 = 1 << 100;
-const CHOICE: u128 = 1 << 101;
+const CHILD: u64 = 1 << 60;
+const CHOICE: u64 = 1 << 61;
 
 impl Classes {
     /// The empty execution.
@@ -88,7 +89,7 @@ impl Classes {
         let at = index(task);
         let mut step = mix(self.threads[at], before);
         for choice in choices {
-            step = mix(step, CHOICE + u128::from(choice));
+            step = mix(step, small(CHOICE + u64::from(choice)));
         }
         self.sum = self.sum.wrapping_add(step);
         self.threads[at] = step;
@@ -98,24 +99,10 @@ impl Classes {
     /// A step of a task with two accesses at most and no choices.
     #[inline]
     pub fn announced(&mut self, task: TaskId, access: Option<Access>, other: Option<Access>) {
-        let at = index(task);
         if let (Some(access), None) = (access, other) {
-            // What `after` and `touched` do, with one look at the variable.
-            let (before, writes) = (self.threads[at], self.conflict.writes(&access));
-            let variable = self.variable(access.variable);
-            let step = if writes {
-                let step = mix(before, variable.write.wrapping_add(variable.reads));
-                *variable = Variable { write: step, reads: 0 };
-                step
-            } else {
-                let step = mix(before, variable.write);
-                variable.reads = variable.reads.wrapping_add(mix(step, 1));
-                step
-            };
-            self.sum = self.sum.wrapping_add(step);
-            self.threads[at] = step;
-            return;
+            return self.one(task, access.variable, self.conflict.writes(&access));
         }
+        let at = index(task);
         let (sum, step) = self.after(task, access, other);
         self.sum = sum;
         self.threads[at] = step;
@@ -127,6 +114,43 @@ impl Classes {
         }
     }
 
+    /// What `after` and `touched` do for one variable, with one look at it.
+    #[inline(always)]
+    fn one(&mut self, task: TaskId, variable: u64, writes: bool) {
+        let thread = &mut self.threads[index(task)];
+        let variable = match slot(variable) {
+            Some(slot) if slot < self.small.len() => &mut self.small[slot],
+            slot => new_variable(&mut self.small, &mut self.large, slot, variable),
+        };
+        let step = if writes {
+            let step = mix(*thread, variable.write.wrapping_add(variable.reads));
+            *variable = Variable { write: step, reads: 0 };
+            step
+        } else {
+            let step = mix(*thread, variable.write);
+            variable.reads = variable.reads.wrapping_add(mix(step, small(1)));
+            step
+        };
+        self.sum = self.sum.wrapping_add(step);
+        *thread = step;
+    }
+
+    /// A step of a task with the variable that it accesses and another one that it writes, or [`Made::NOTHING`], and no choices.
+    #[inline(always)]
+    pub(crate) fn made(&mut self, task: TaskId, variable: u64, write: bool, other: u64) {
+        if other != Made::NOTHING {
+            let access = |variable, write| Access { variable, write, sync: true, span: Span::default() };
+            let first = (variable != Made::NOTHING).then(|| access(variable, write));
+            return self.announced(task, first, Some(access(other, true)));
+        }
+        if variable != Made::NOTHING {
+            return self.one(task, variable, write || self.conflict == Conflict::All);
+        }
+        let thread = &mut self.threads[index(task)];
+        *thread = mix(*thread, 0);
+        self.sum = self.sum.wrapping_add(*thread);
+    }
+
     /// A step has accessed a variable.
     #[inline]
     fn touched(&mut self, access: Access, step: u128) {
@@ -135,24 +159,24 @@ impl Classes {
         if writes {
             *variable = Variable { write: step, reads: 0 };
         } else {
-            variable.reads = variable.reads.wrapping_add(mix(step, 1));
+            variable.reads = variable.reads.wrapping_add(mix(step, small(1)));
         }
     }
 
     /// The outcomes of choices before the first step.
     pub fn begin(&mut self, choices: &[u32]) {
         for choice in choices {
-            self.sum = mix(self.sum, CHOICE + u128::from(*choice));
+            self.sum = mix(self.sum, small(CHOICE + u64::from(*choice)));
         }
     }
 
     /// A task was born in the last step, as the `number`-th of it, by `parent`, or at the very beginning.
     pub fn born(&mut self, parent: Option<TaskId>, number: usize, task: TaskId) {
         let name = match parent {
-            Some(parent) => mix(self.threads[index(parent)], CHILD + number as u128),
+            Some(parent) => mix(self.threads[index(parent)], small(CHILD + number as u64)),
             None => {
                 self.roots += 1;
-                mix(CHILD, u128::from(self.roots))
+                mix(small(CHILD), small(self.roots.into()))
             }
         };
         let at = index(task);
@@ -182,19 +206,24 @@ impl Classes {
     fn variable(&mut self, variable: u64) -> &mut Variable {
         match slot(variable) {
             Some(slot) if slot < self.small.len() => &mut self.small[slot],
-            slot => self.new_variable(slot, variable),
+            slot => new_variable(&mut self.small, &mut self.large, slot, variable),
         }
     }
+}
 
-    #[cold]
-    fn new_variable(&mut self, slot: Option<usize>, variable: u64) -> &mut Variable {
-        match slot {
-            Some(slot) => {
-                self.small.resize(slot + 1, Variable::default());
-                &mut self.small[slot]
-            }
-            None => self.large.entry(variable).or_default(),
+#[cold]
+fn new_variable<'a>(
+    small: &'a mut Vec<Variable>,
+    large: &'a mut HashMap<u64, Variable, Xxh3DefaultBuilder>,
+    slot: Option<usize>,
+    variable: u64,
+) -> &'a mut Variable {
+    match slot {
+        Some(slot) => {
+            small.resize(slot + 1, Variable::default());
+            &mut small[slot]
         }
+        None => large.entry(variable).or_default(),
     }
 }
 
@@ -213,7 +242,13 @@ fn slot(variable: u64) -> Option<usize> {
     (number < 1 << 16).then_some(number as usize * 2 + usize::from(end))
 }
 
-/// Two numbers in order as one.
+/// A small number in both halves, each of which is a hash of its own.
+#[inline]
+const fn small(number: u64) -> u128 {
+    number as u128 | (number as u128) << 64
+}
+
+/// Two numbers in order as one. The halves do not mix: two numbers are equal only if both are.
 #[inline]
 fn mix(a: u128, b: u128) -> u128 {
     let fold = |x: u64, y: u64| {
@@ -221,8 +256,7 @@ fn mix(a: u128, b: u128) -> u128 {
         (product >> 64) as u64 ^ product as u64
     };
     let (a0, a1, b0, b1) = (a as u64, (a >> 64) as u64, b as u64, (b >> 64) as u64);
-    let x = fold(a0 ^ 0x9e37_79b9_7f4a_7c15, b0 ^ 0xd1b5_4a32_d192_ed03);
-    let y = fold(a1 ^ 0x8ebc_6af0_9c88_c6e3, b1 ^ 0x5899_65cc_7537_4cc3);
-    let z = fold(x ^ 0xa076_1d64_78bd_642f, y.wrapping_add(0xe703_7ed1_a0b4_28db));
-    u128::from(y ^ z.rotate_left(32)) << 64 | u128::from(x.wrapping_add(z))
+    let low = fold(a0 ^ 0x9e37_79b9_7f4a_7c15, b0 ^ 0xd1b5_4a32_d192_ed03);
+    let high = fold(a1 ^ 0x8ebc_6af0_9c88_c6e3, b1 ^ 0x5899_65cc_7537_4cc3);
+    u128::from(high) << 64 | u128::from(low)
 }

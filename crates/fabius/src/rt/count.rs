@@ -25,13 +25,16 @@ pub(super) fn is_known() -> bool {
     !COUNT.get().is_null()
 }
 
-/// Puts the count of a fiber in place of that of another, and returns that.
+/// Puts the count of a fiber in place of that of another, and that in place of the fiber's.
 #[inline]
-pub(super) fn replace(count: usize) -> usize {
+pub(super) fn exchange(count: &mut usize) {
     let word = COUNT.get();
     // SAFETY: it was found to be std's count of this operating system thread, which has it as long as it runs. std uses it
     // during a panic only, and none begins or ends here; what it counts then is what unwinds the stack that goes on.
-    if word.is_null() { 0 } else { unsafe { std::ptr::replace(word, count) } }
+    if !word.is_null() && unsafe { *word != *count } {
+        // SAFETY: as above.
+        unsafe { std::ptr::swap(word, count) }
+    }
 }
 
 /// Looks at all words before and while a panic unwinds a stack.

@@ -81,7 +81,7 @@ impl Execution {
         inside(rt, choose, || unsafe {
             watched.begins(at);
             run(rt, id);
-            while let Some(next) = (*rt).ahead.next.take() {
+            while let Some(next) = (&mut *rt).goes_on_with() {
                 (*rt).current = next;
                 run(rt, next);
             }

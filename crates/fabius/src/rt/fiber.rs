@@ -5,7 +5,7 @@
 //! it: see `abandoned.rs`.
 
 use super::count;
-use corosensei::stack::{DefaultStack, Stack};
+use corosensei::stack::{DefaultStack, Stack, StackPointer};
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, Yielder};
 use std::cell::{Cell, RefCell};
@@ -20,11 +20,49 @@ pub(crate) type Exit = *const Yielder<(), ()>;
 
 /// A fiber; it stays where it is in memory.
 pub(crate) struct Fiber {
-    coroutine: Coroutine<(), (), ()>,
+    coroutine: Coroutine<(), (), (), Shifted>,
     slot: Box<Slot>,
     stack: usize,
-    /// How many panics unwind the stack.
+    /// How many panics unwind the stack; while it runs, that of who has resumed it.
     panics: usize,
+}
+
+/// A stack that does not begin at its highest address. All stacks are as large as a multiple of a page, so that what fibers
+/// have on them would compete for the same lines of the processor's caches otherwise.
+struct Shifted {
+    base: StackPointer,
+    stack: DefaultStack,
+}
+
+/// Where the next stack begins, whose highest address is given.
+fn shifted(highest: StackPointer) -> StackPointer {
+    let made = MADE.replace(MADE.get() + 1);
+    StackPointer::new(highest.get() - made % SHIFTS * SHIFT).unwrap_or(highest)
+}
+
+/// Places where stacks begin, and bytes between them.
+const SHIFTS: usize = 16;
+const SHIFT: usize = 192;
+
+// SAFETY: what lies below the base is part of the stack: it has more than a page.
+unsafe impl Stack for Shifted {
+    fn base(&self) -> StackPointer {
+        self.base
+    }
+
+    fn limit(&self) -> StackPointer {
+        self.stack.limit()
+    }
+
+    #[cfg(windows)]
+    fn teb_fields(&self) -> corosensei::stack::StackTebFields {
+        self.stack.teb_fields()
+    }
+
+    #[cfg(windows)]
+    fn update_teb_fields(&mut self, stack_limit: usize, guaranteed_stack_bytes: usize) {
+        self.stack.update_teb_fields(stack_limit, guaranteed_stack_bytes);
+    }
 }
 
 struct Slot {
@@ -69,6 +107,8 @@ pub(super) fn running() -> Option<Bounds> {
 
 thread_local! {
     static RUNNING: Cell<*const Slot> = const { Cell::new(std::ptr::null()) };
+    /// Fibers that were made.
+    static MADE: Cell<usize> = const { Cell::new(0) };
     #[allow(clippy::vec_box, reason = "a fiber that runs must not move")]
     static IDLE: RefCell<Vec<Box<Fiber>>> = const { RefCell::new(Vec::new()) };
 }
@@ -115,6 +155,7 @@ impl Fiber {
         let mut slot = Box::new(Slot { job: None, exit: std::ptr::null(), top: 0, bounds: None });
         let shared: *mut Slot = &mut *slot;
         let (lowest, highest) = (memory.limit().get(), memory.base().get());
+        let memory = Shifted { base: shifted(memory.base()), stack: memory };
         let mut coroutine = Coroutine::with_stack(memory, move |exit: &Yielder<(), ()>, ()| {
             loop {
                 // SAFETY: the slot lives as long as the fiber, and nobody else uses it while the fiber runs.
@@ -153,11 +194,13 @@ impl Fiber {
     }
 
     /// Runs the job until it gives control back or ends.
+    #[inline]
     pub fn resume(&mut self) {
         let before = RUNNING.replace(&raw const *self.slot);
-        let panics = count::replace(self.panics);
+        // In between it is what the one has that resumes it.
+        count::exchange(&mut self.panics);
         self.coroutine.resume(());
-        self.panics = count::replace(panics);
+        count::exchange(&mut self.panics);
         RUNNING.set(before);
     }
 

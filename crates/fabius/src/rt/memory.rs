@@ -163,6 +163,7 @@ impl Rt {
         if is_enough && !self.has_been_here && possible > 1 {
             (self.kept_from_deviating, self.dirty) = (true, true);
         }
+        self.ahead.steps = 0;
         // SAFETY: the pointer is valid during the step, and a choice is made only in one.
         let chosen = unsafe { (*choose).deviate(if is_enough || self.has_been_here { 1 } else { possible }) };
         if chosen > 0 {

@@ -142,7 +142,7 @@ pub(crate) struct Rt {
     pub threads: Vec<Thread>,
     pub current: usize,
     waiting: Waiting,
-    /// Whether the step did anything that the explorer must know, but for its announced operation.
+    /// Whether the step did anything that the explorer must know, but for its announced operation and the threads that it made.
     dirty: bool,
     /// What may be done without asking.
     ahead: Ahead,
@@ -290,7 +290,8 @@ fn announce(rt: *mut Rt, op: &Op) -> bool {
             this.sees(Refine::COUNTS);
         }
         let me = this.current;
-        if this.ahead.steps > 0 && this.goes_on_without_asking(op) {
+        if this.ahead.steps > 0 && this.goes_on_itself(op) {
+            this.does(me, op);
             return false;
         }
         let thread = &mut this.threads[me];
@@ -303,10 +304,17 @@ fn announce(rt: *mut Rt, op: &Op) -> bool {
             thread.timed_out = deadline <= this.now;
         }
         let exit = thread.exit;
-        (*exit).suspend(());
+        let asks = this.ahead.steps == 0 || this.hands_on(me, op);
+        if asks {
+            (*exit).suspend(());
+        }
         let this = &mut *rt;
         this.threads[me].op = ptr::null();
         this.waiting.goes_on(me);
+        if !asks {
+            this.does(me, op);
+            return false;
+        }
         if this.abandoned {
             if std::thread::panicking() {
                 return unwinding::at_once(rt, op);
@@ -492,7 +500,6 @@ pub(crate) fn spawn(beginning: Beginning) -> usize {
         if this.want_accesses && id > 0 {
             this.log(end_of(id as TaskId), true, true);
         }
-        this.dirty = true;
         this.born.push(Born { task: id as TaskId, buffer: id as TaskId, level: 0 });
         let parent = std::mem::replace(&mut this.current, id);
         if let Some(orders) = &mut this.orders {

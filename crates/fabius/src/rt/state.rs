@@ -27,7 +27,7 @@ impl Rt {
     pub(super) fn reset(&mut self) {
         self.threads.clear();
         self.current = 0;
-        self.waiting = Waiting::default();
+        self.waiting.clear();
         self.dirty = false;
         self.ahead.clear();
         self.hurries = false;
@@ -166,8 +166,16 @@ impl Rt {
     }
 
     /// The thread does an operation: what that means for repetition, and for what comes before what.
-    #[inline]
+    #[inline(always)]
     pub(super) fn does(&mut self, me: usize, op: &Op) {
+        let refine = self.settings.refine;
+        if refine.0 & (Refine::YIELDS.0 | Refine::RACES.0) == 0 {
+            return;
+        }
+        self.does_before_others(me, op);
+    }
+
+    fn does_before_others(&mut self, me: usize, op: &Op) {
         let refine = self.settings.refine;
         if refine.contains(Refine::YIELDS) {
             trial::aside(|| self.states.operation(me, op));
@@ -198,7 +206,7 @@ impl Rt {
     /// Whether the last step did anything that the explorer must know, but for its announced operation.
     #[inline]
     pub fn has_news(&self) -> bool {
-        self.dirty || self.left_out.get().is_some()
+        self.dirty || !self.born.is_empty() || self.left_out.get().is_some()
     }
 
     /// The explorer knows of it.
