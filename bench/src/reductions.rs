@@ -1,5 +1,5 @@
-//! What each reduction saves: states and CPU seconds of `check --bound none` on one processor, with symmetry of threads and the
-//! reduction of independent steps on and off, over families that grow and over the corpus.
+//! What each reduction saves: states and CPU seconds of `check` on one processor, without a bound and in the order of preemptions, with
+//! symmetry of threads and the reduction of independent steps on and off, over families that grow and over the corpus.
 
 use crate::process::run as measure;
 use std::path::{Path, PathBuf};
@@ -48,19 +48,27 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         [option, file] if option == "--binary" => PathBuf::from(file),
         _ => return Err("usage: fabius-bench reductions [--binary FILE]".into()),
     };
+    for bound in ["none", "preemptions"] {
+        println!("\n`--bound {bound}`:\n");
+        table(&root, &binary, bound)?;
+    }
+    Ok(())
+}
+
+fn table(root: &Path, binary: &Path, bound: &str) -> Result<(), String> {
     let heading = COLUMNS.map(|(name, _)| format!("{name} | s")).join(" | ");
     println!("| model | {heading} |\n|---{}|", "|---".repeat(2 * COLUMNS.len()));
     for family in FAMILIES {
         let file = root.join("bench/models").join(family.file).with_extension("fab");
         for size in family.sizes {
-            let mut arguments = vec!["--const".to_string(), format!("N={size}")];
+            let mut arguments = vec!["--bound".into(), bound.to_string(), "--const".into(), format!("N={size}")];
             arguments.extend(family.stuck.then(|| "--no-deadlock".to_string()));
-            let cells = COLUMNS.map(|(_, off)| Ok::<_, String>(cell(&ask(&binary, &file, &arguments, off)?)));
+            let cells = COLUMNS.map(|(_, off)| Ok::<_, String>(cell(&ask(binary, &file, &arguments, off)?)));
             let cells = cells.into_iter().collect::<Result<Vec<_>, _>>()?;
             println!("| {}, N = {size} | {} |", family.file, cells.join(" | "));
         }
     }
-    corpus(&binary)
+    corpus(binary, bound)
 }
 
 fn cell(answer: &Answer) -> String {
@@ -70,12 +78,13 @@ fn cell(answer: &Answer) -> String {
     }
 }
 
-/// The programs of the corpus that are verified without a bound, and those with a bug, all together.
-fn corpus(binary: &Path) -> Result<(), String> {
+/// The programs of the corpus that are verified, and those with a bug, all together.
+fn corpus(binary: &Path, bound: &str) -> Result<(), String> {
+    let arguments = ["--bound".to_string(), bound.to_string()];
     let mut sums = [[(0.0, 0.0); COLUMNS.len()]; 2];
     let mut counts = [0; 2];
     for file in testkit::corpus::programs(&["corpus", "examples"]) {
-        let answers = COLUMNS.map(|(_, off)| ask(binary, &file, &[], off).ok());
+        let answers = COLUMNS.map(|(_, off)| ask(binary, &file, &arguments, off).ok());
         let Some(answers) = answers.into_iter().collect::<Option<Vec<_>>>() else { continue };
         let kind = match answers[0].verdict.as_str() {
             "verified" => 0,
@@ -100,7 +109,7 @@ fn corpus(binary: &Path) -> Result<(), String> {
 fn ask(binary: &Path, file: &Path, arguments: &[String], off: &[&str]) -> Result<Answer, String> {
     let mut command = Command::new(binary);
     command.arg("check").arg(file).args(arguments).args(off);
-    command.args(["--bound", "none", "--jobs", "1", "--json", "--time", "20s", "--memory", "300M"]);
+    command.args(["--jobs", "1", "--json", "--time", "20s", "--memory", "300M"]);
     let done = measure(&mut command)?;
     let report: serde_json::Value =
         serde_json::from_str(&done.output).map_err(|e| format!("{}: no JSON: {e}", file.display()))?;

@@ -107,7 +107,7 @@ pub fn graph<S: Snapshot>(
     most: usize,
     way: &[(u32, Turn)],
 ) -> Result<(Graph, Vec<usize>), NoGraph> {
-    let context = Context { system, options, compare: Some(S::compare_anonymous), is_symmetric: false };
+    let context = Context { system, options, compare: Some(S::compare_anonymous), is_symmetric: false, joins: false };
     let mut builder = Builder {
         context,
         monitor,

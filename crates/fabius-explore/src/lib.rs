@@ -8,6 +8,7 @@ pub mod flat;
 pub mod graph;
 pub mod growth;
 mod intern;
+mod joined;
 pub mod links;
 pub mod liveness;
 mod node;

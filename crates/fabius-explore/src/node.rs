@@ -51,6 +51,8 @@ pub(crate) struct Context<'a, S: System> {
     pub compare: Compare<S>,
     /// Whether states that differ only by the names of threads are one: see `symmetry.rs`.
     pub is_symmetric: bool,
+    /// Whether steps that nobody else sees are joined to the one before: see `joined.rs`.
+    pub joins: bool,
 }
 
 /// Why a move did not lead to another node.

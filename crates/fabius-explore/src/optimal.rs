@@ -33,7 +33,7 @@ pub fn begin<'a, S: System>(
     monitor: &'a Monitor<'a>,
     listener: Listener<'a, S::State>,
 ) -> Search<'a, S> {
-    let context = Context { system, options, compare: None, is_symmetric: false };
+    let context = Context { system, options, compare: None, is_symmetric: false, joins: false };
     let began = Instant::now();
     let (tree, memory) = (Explored::new(listener), Memory::default());
     Search { context, monitor, tree, memory, began, reported: began, bug: None, cut: None, is_over: false }

@@ -160,9 +160,10 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
             loop {
                 let mut next = self.node.clone();
                 let mut names = self.names.clone();
-                if self.context.apply(&mut next, mv, &mut script, &mut log).is_ok() {
-                    let raw = self.real.as_ref().map(|_| next.clone());
+                if let Ok(end) = self.context.apply(&mut next, mv, &mut script, &mut log) {
                     names.born(&log);
+                    let joined = self.context.join(&mut next, mv, end, &mut self.context.log());
+                    let raw = self.real.as_ref().map(|_| next.clone());
                     self.context.canonicalize(&mut next, |order| names.renamed(order));
                     self.context.name_threads(&mut next, &mut Vec::new());
                     let as_asked = match (target.step, mv) {
@@ -175,6 +176,7 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
                             Some(raw) => self.follow(mv, script.choices(), raw),
                             None => {
                                 self.record(mv, mv, script.choices());
+                                self.record_joined(joined);
                                 (self.node, self.names) = (next, names);
                             }
                         }
@@ -198,12 +200,14 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
         for mut script in scripts(choices) {
             loop {
                 let mut next = real.node.clone();
-                if context.apply(&mut next, real_move, &mut script, &mut log).is_ok() {
+                if let Ok(end) = context.apply(&mut next, real_move, &mut script, &mut log) {
+                    let joined = context.join(&mut next, real_move, end, &mut context.log());
                     let names = real.names_after(context, &raw, &next);
                     let mut stored = next.clone();
                     context.rename(&mut stored, &reversed(&names));
                     if encoded(context, &stored) == wanted {
                         self.record(mv, real_move, script.choices());
+                        self.record_joined(joined);
                         self.names.born(&log);
                         self.real = real_one(context, &mut raw, Some(Real { node: next, names }));
                         self.node = raw;
@@ -246,6 +250,15 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
                 self.delays.push(std::mem::take(&mut self.pending_delays));
             }
             Move::Delay(_) => self.pending_delays += 1,
+        }
+    }
+
+    /// So many steps more of whoever made the last one.
+    fn record_joined(&mut self, joined: u32) {
+        for _ in 0..joined {
+            let task = self.schedule.last().expect("they are joined to a step").task;
+            self.schedule.push(Turn { task, choices: Vec::new() });
+            self.delays.push(0);
         }
     }
 }

@@ -60,7 +60,7 @@ pub struct Options {
     pub reduction: Reduction,
     /// Whether states that differ only in what their threads are called are stored as one, where that is sound.
     pub symmetry: bool,
-    /// Whether steps are left out that can be made later just as well, where that is sound.
+    /// Whether steps are left out that can be made later just as well, or joined to those before, where that is sound.
     pub ample: bool,
     /// Whether stateless search ends with the first bug, instead of with the shortest of all that cost as little.
     pub at_first_bug: bool,
@@ -149,7 +149,8 @@ pub struct Outcome {
     pub memory: u64,
     /// Final states and what is pending in them, if they were asked for.
     pub finals: u64,
-    /// States of which some steps were left out that can be made later just as well ([`Options::ample`]).
+    /// States of which some steps were left out that can be made later just as well, or steps that were joined to those before
+    /// ([`Options::ample`]).
     pub reduced: u64,
     /// Distinct happens-before relations after so many executions (stateless search and random strategies).
     pub growth: Vec<Grown>,

@@ -15,7 +15,7 @@ const EFFORT: usize = 2_000;
 
 /// A shortened version of what was found; infinite executions stay as they are, and those that are as short as can be.
 pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found {
-    let context = Context { system, options, compare: None, is_symmetric: false };
+    let context = Context { system, options, compare: None, is_symmetric: false, joins: false };
     let mut best = found.clone();
     if matches!(found.what, Bug::Livelock | Bug::Property(_) | Bug::Condition(..)) {
         return best;
@@ -75,12 +75,12 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found 
 /// # Errors
 /// Some turn cannot be made, or nothing goes wrong; with the limit, if one is the reason.
 pub fn find(system: &impl System, options: &Options, schedule: &[Turn]) -> Result<Found, Option<Cut>> {
-    run(&Context { system, options, compare: None, is_symmetric: false }, schedule, None)
+    run(&Context { system, options, compare: None, is_symmetric: false, joins: false }, schedule, None)
 }
 
 /// What a schedule costs with exactly these delays before its turns, whatever it ends in; `None` if some turn cannot be made.
 pub fn cost(system: &impl System, options: &Options, schedule: &[Turn], delays: &[u32]) -> Option<u32> {
-    let context = Context { system, options, compare: None, is_symmetric: false };
+    let context = Context { system, options, compare: None, is_symmetric: false, joins: false };
     let (start, first) = match schedule.first() {
         Some(first) if first.task == Turn::START => (first.choices.as_slice(), 1),
         _ => (&[][..], 0),

@@ -65,7 +65,7 @@ pub fn begin<'a, S>(
 where
     S: System + Sync,
 {
-    let context = Context { system, options, compare: None, is_symmetric: false };
+    let context = Context { system, options, compare: None, is_symmetric: false, joins: false };
     let reduces = options.reduction != Reduction::None
         && system.announces()
         && options.strategy == Strategy::Iterative

@@ -35,7 +35,7 @@ impl<'a, S: Snapshot> Context<'a, S> {
     /// For a search that stores states.
     pub fn storing(system: &'a S, options: &'a Options) -> Context<'a, S> {
         let is_symmetric = applies(system, options);
-        Context { system, options, compare: Some(S::compare_anonymous), is_symmetric }
+        Context { system, options, compare: Some(S::compare_anonymous), is_symmetric, joins: false }
     }
 
     /// Brings a node into the form in which it is stored.

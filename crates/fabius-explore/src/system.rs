@@ -320,6 +320,12 @@ pub trait Snapshot: System<State: Clone> {
     /// Compares two anonymous tasks by everything but their id.
     fn compare_anonymous(&self, state: &Self::State, a: TaskId, b: TaskId) -> std::cmp::Ordering;
 
+    /// Whether the next step of the task, if it can go on, touches nothing that another task may touch from this state on, unless both
+    /// only read it: neither changes whether the other one can go on, nor what it does.
+    fn is_alone(&self, _: &Self::State, _: TaskId) -> bool {
+        false
+    }
+
     /// Which of the conditions hold in the state that properties are about.
     ///
     /// # Errors
@@ -424,17 +430,6 @@ pub trait Packed: Snapshot {
     /// Gives the threads of what the last step has made the names that [`Snapshot::canonical_names`] says.
     fn name_threads(&self, cursor: &mut Self::Cursor);
 
-    /// Of what the last step has made: whether there is an unfinished task, and whether one can go on.
-    fn outlook(&self, cursor: &mut Self::Cursor) -> Outlook;
-}
-
-/// Who is left in a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outlook {
-    /// Somebody can go on.
-    GoesOn,
-    /// Somebody is left, and nobody can go on.
-    Stuck,
-    /// Everybody has finished.
-    Complete,
+    /// Of the state that is looked at, in which nobody can go on: whether all who are left may stay where they are.
+    fn rests(&self, cursor: &Self::Cursor) -> bool;
 }

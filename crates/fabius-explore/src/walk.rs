@@ -26,7 +26,7 @@ pub fn scouts(strategy: Strategy) -> u64 {
 
 /// Searches at random. Run `i` depends on the seed and `i` alone; the bug of the lowest run is reported.
 pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor<'_>) -> Outcome {
-    let context = Context { system, options, compare: None, is_symmetric: false };
+    let context = Context { system, options, compare: None, is_symmetric: false, joins: false };
     let began = Instant::now();
     let count = options.executions.unwrap_or(DEFAULT_EXECUTIONS);
     let transitions = AtomicU64::new(0);

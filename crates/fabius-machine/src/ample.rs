@@ -126,6 +126,19 @@ impl Ample {
         true
     }
 
+    /// Whether the next step of a thread, if it can go on, touches nothing that others may touch from where they stand; false if that
+    /// is not known.
+    pub(crate) fn is_alone(
+        &self,
+        program: &Compiled,
+        thread: &Stand,
+        mut others: impl Iterator<Item = Option<Stand>>,
+    ) -> bool {
+        let mut rows = Vec::new();
+        self.rows_of(program, thread, &mut rows)
+            && others.all(|other| other.is_some_and(|other| !conflict(&rows, &other)))
+    }
+
     /// Of the threads of a state the numbers of those whose steps will do, in increasing order; false if all must be made.
     pub(crate) fn choose(&self, program: &Compiled, threads: &[Stand], chosen: &mut Vec<usize>) -> bool {
         chosen.clear();
@@ -137,12 +150,7 @@ impl Ample {
         let mut meets = vec![u64::MAX; if threads.len() <= MOST_THREADS { threads.len() } else { 0 }];
         for (me, thread) in threads.iter().enumerate() {
             let known = self.rows_of(program, thread, &mut rows);
-            let conflicts = |other: &Stand| {
-                other
-                    .points
-                    .iter()
-                    .any(|point| rows.iter().any(|row| row[*point as usize / 64] >> (point % 64) & 1 == 1))
-            };
+            let conflicts = |other: &Stand| conflict(&rows, other);
             if thread.is_ready && known && !threads.iter().enumerate().any(|(i, other)| i != me && conflicts(other)) {
                 chosen.push(me);
                 return true;
@@ -161,6 +169,12 @@ impl Ample {
         chosen.extend((0..meets.len()).filter(|i| (least & is_ready) >> i & 1 == 1));
         true
     }
+}
+
+/// Whether a step of these rows touches what a thread may still touch.
+fn conflict(rows: &[&[u64]], other: &Stand) -> bool {
+    let is_in = |point: u32| rows.iter().any(|row| row[point as usize / 64] >> (point % 64) & 1 == 1);
+    other.points.iter().any(|point| is_in(*point))
 }
 
 /// A thread with all whom those that are in touch.

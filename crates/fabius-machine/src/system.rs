@@ -326,6 +326,10 @@ impl Snapshot for Machine<'_> {
         symmetry::rename(&self.program, state, names);
     }
 
+    fn is_alone(&self, state: &State, task: TaskId) -> bool {
+        self.goes_alone(state, task)
+    }
+
     fn conditions(&self, state: &State) -> Result<Vec<bool>, Fault> {
         let (mut copy, mut first, mut log) = (state.clone(), First, StepLog::default());
         if copy.tasks.is_empty() {

@@ -230,7 +230,7 @@ fn alike_threads_are_counted() {
     assert_eq!((two(&all), two(&none)), ((Some(10), false), (Some(7), true)));
     // 1 + 102 * 101 / 2.
     assert_eq!(counted(&source(100), &none), (Some(1 + 5151), true));
-    assert_eq!(counted(&source(100), &Plan::default()), (Some(1 + 5151), true));
+    assert_eq!(counted(&source(100), &Plan { reduction: false, ..Plan::default() }), (Some(1 + 5151), true));
 }
 
 #[test]

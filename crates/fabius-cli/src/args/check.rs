@@ -32,7 +32,7 @@ pub struct CheckArgs {
     /// Tell states apart that differ only in which of several threads that do the same is which
     #[arg(long, help_heading = "Search")]
     pub no_symmetry: bool,
-    /// Without a bound, make all steps of all threads, also those that can be made later just as well
+    /// Make all steps of all threads one by one, also those that can be made later just as well
     #[arg(long, help_heading = "Search")]
     pub no_reduction: bool,
 

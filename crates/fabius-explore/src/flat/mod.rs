@@ -12,9 +12,9 @@ mod store;
 use crate::node::{Context, Script, Stop};
 use crate::retrace::{self, Target};
 use crate::search::{Bug, Cut, Monitor, Options, Outcome, Progress, Strategy};
-use crate::system::{End, Outlook, Packed, StepLog};
+use crate::system::{End, Packed, StepLog};
 use fabius_trace::{Bound, LevelStats, SchedulerKind};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use store::{Store, Writer};
@@ -50,8 +50,11 @@ where
         store,
         ends: Vec::new(),
         is_reduced: false,
+        steps: 0,
+        only_looks: AtomicBool::new(false),
         began: Instant::now(),
         sum: Sum::default(),
+        states: 0,
     };
     search.begin();
     search.run()
@@ -65,8 +68,14 @@ struct Search<'a, S: Packed> {
     ends: Vec<usize>,
     /// Whether steps of states of this level may be left out.
     is_reduced: bool,
+    /// The number of this level.
+    steps: u32,
+    /// Whether no steps are made any more, and it is only looked who could: there is a bug that takes fewer.
+    only_looks: AtomicBool,
     began: Instant,
     sum: Sum,
+    /// States that count.
+    states: usize,
 }
 
 /// What workers have found out.
@@ -86,6 +95,8 @@ struct Sum {
 /// A bug as a worker sees it.
 struct Candidate {
     what: Bug,
+    /// The level from which a step leads to it.
+    level: u32,
     /// The state that fails, or whose step does.
     state: u32,
     /// The step, by its place among those that are possible, and its choices.
@@ -148,7 +159,7 @@ where
                 Err(Stop::Bug(what)) => {
                     let choices = script.choices();
                     let order = (Vec::new(), 0, choices.clone());
-                    worker.sum.offer(Candidate { what, state: ROOT, last: Some((0, choices)), order });
+                    worker.sum.offer(Candidate { what, level: 0, state: ROOT, last: Some((0, choices)), order });
                 }
                 Err(Stop::Cut(cut)) => {
                     worker.sum.limit = worker.sum.limit.or(Some(cut));
@@ -170,47 +181,69 @@ where
                 break;
             }
         }
+        self.settle(&mut worker);
         let sum = std::mem::take(&mut worker.sum);
         drop(worker);
         self.sum.add(sum);
+        self.states = self.store.len();
     }
 
     fn run(mut self) -> Outcome {
         let mut from = self.store.begins();
         let mut before = 0;
         let mut exhausted = false;
-        for steps in 0.. {
+        while self.sum.cut.is_none() {
             let to = self.store.ends();
-            exhausted = from == to && self.sum.cut.is_none();
-            if from == to || self.sum.cut.is_some() {
+            exhausted = from == to;
+            if exhausted {
                 break;
             }
             self.ends.clone_from(&to);
-            self.is_reduced = self.context.options.ample && steps % reduction::PERIOD != reduction::PERIOD - 1;
-            let rows = from.into_iter().zip(to.iter().copied()).collect();
-            let states = self.store.len();
-            self.level(Frontier { rows, current: 0 }, states - before, steps);
-            (from, before) = (to, states);
-            // A level is always finished, so that the answer does not depend on the number of workers.
-            if self.sum.bug.is_some() {
+            self.is_reduced = self.context.options.ample && self.steps % reduction::PERIOD != reduction::PERIOD - 1;
+            let (states, finals) = (self.states, self.sum.finals);
+            let (transitions, reduced) = (self.sum.transitions, self.sum.reduced);
+            self.level(&from, &to, states - before);
+            if *self.only_looks.get_mut() {
+                // A deadlock that the step before this level leads to.
+                (self.sum.transitions, self.sum.reduced) = (transitions, reduced);
                 break;
             }
+            self.states = self.store.len();
+            self.steps += 1;
+            // A level is always finished, so that the answer does not depend on the number of workers.
+            if self.sum.bug.is_some() {
+                self.look(&to);
+                break;
+            }
+            if self.sum.cut == Some(Cut::Memory) {
+                self.sum.finals = finals;
+                self.look(&from);
+            }
+            (from, before) = (to, states);
         }
         self.finish(exhausted)
     }
 
-    /// Makes all steps of the states of a level.
-    fn level(&mut self, frontier: Frontier, states: usize, steps: u32) {
+    /// Looks at all states from here on, and makes no steps.
+    fn look(&mut self, from: &[usize]) {
+        *self.only_looks.get_mut() = true;
+        let to = self.store.ends();
+        self.level(from, &to, 0);
+    }
+
+    /// Makes all steps of the states of a level, of which there are about so many.
+    fn level(&mut self, from: &[usize], to: &[usize], states: usize) {
         let jobs = self.context.options.jobs.clamp(1, states.div_ceil(256).max(1));
-        let frontier = Mutex::new(frontier);
+        let rows = from.iter().copied().zip(to.iter().copied()).collect();
+        let frontier = Mutex::new(Frontier { rows, current: 0 });
         let stop: Mutex<Option<Cut>> = Mutex::new(None);
         let this: &Self = self;
         let sums: Vec<Sum> = if jobs == 1 {
-            vec![this.work(0, &frontier, &stop, steps)]
+            vec![this.work(0, &frontier, &stop)]
         } else {
             std::thread::scope(|scope| {
                 let (frontier, stop) = (&frontier, &stop);
-                let spawn = |me| scope.spawn(move || this.work(me, frontier, stop, steps));
+                let spawn = |me| scope.spawn(move || this.work(me, frontier, stop));
                 let handles: Vec<_> = (0..jobs).map(spawn).collect();
                 handles.into_iter().map(|h| h.join().unwrap_or_else(|p| std::panic::resume_unwind(p))).collect()
             })
@@ -219,7 +252,7 @@ where
         self.sum.cut = self.sum.cut.or(stop.into_inner().expect("no worker has panicked"));
     }
 
-    fn work(&self, me: usize, frontier: &Mutex<Frontier>, stop: &Mutex<Option<Cut>>, steps: u32) -> Sum {
+    fn work(&self, me: usize, frontier: &Mutex<Frontier>, stop: &Mutex<Option<Cut>>) -> Sum {
         let mut worker = self.worker(me);
         let mut batch = Vec::with_capacity(BATCH);
         let mut reported = Instant::now();
@@ -236,13 +269,14 @@ where
                 }
                 self.expand(&mut worker, *state);
             }
+            self.settle(&mut worker);
             worker.rows.pause();
             if let Some(cut) = worker.sum.cut.or_else(|| self.must_stop()) {
                 *lock(stop) = Some(cut);
             }
             if reported.elapsed() > Duration::from_millis(200) {
                 reported = Instant::now();
-                self.report(&worker.sum, steps);
+                self.report(&worker.sum);
             }
         }
     }
@@ -269,14 +303,37 @@ where
         worker.packed.clear();
         self.store.read(state, &mut worker.packed);
         system.load(&worker.packed, &mut worker.cursor);
+        let tasks = 0..system.tasks(&worker.cursor);
+        if self.only_looks.load(Ordering::Relaxed) {
+            if !tasks.into_iter().any(|index| system.ready_at(&mut worker.cursor, index)) {
+                self.end(worker, state);
+            }
+            return;
+        }
         if self.is_reduced {
             return self.expand_some(worker, state);
         }
         let mut number = 0;
-        for index in 0..system.tasks(&worker.cursor) {
+        for index in tasks {
             if system.ready_at(&mut worker.cursor, index) {
                 self.step_unless_repeated(worker, state, index, number);
                 number += 1;
+            }
+        }
+        if number == 0 {
+            self.end(worker, state);
+        }
+    }
+
+    /// In the state that is looked at nobody can go on.
+    fn end(&self, worker: &mut Worker<'_, S>, state: u32) {
+        worker.sum.finals += 1;
+        if self.context.options.deadlock && !self.context.system.rests(&worker.cursor) {
+            let order = (self.encoded(&worker.packed, &mut worker.cursor), 0, Vec::new());
+            let level = self.steps.saturating_sub(1);
+            worker.sum.offer(Candidate { what: Bug::Deadlock, level, state, last: None, order });
+            if self.steps > 0 {
+                self.only_looks.store(true, Ordering::Relaxed);
             }
         }
     }
@@ -310,7 +367,8 @@ where
                 Err(Stop::Bug(what)) => {
                     let choices = worker.script.choices();
                     let order = (self.encoded(&worker.packed, &mut worker.cursor), number, choices.clone());
-                    worker.sum.offer(Candidate { what, state, last: Some((number, choices)), order });
+                    let level = self.steps;
+                    worker.sum.offer(Candidate { what, level, state, last: Some((number, choices)), order });
                     // Elsewhere now.
                     system.load(&worker.packed, &mut worker.cursor);
                 }
@@ -335,27 +393,23 @@ where
         }
     }
 
-    /// Stores what the last step has made.
+    /// What the last step has made is to be stored.
     fn arrive(&self, worker: &mut Worker<'_, S>, parent: u32) {
         let system = self.context.system;
         if self.context.is_symmetric {
             system.name_threads(&mut worker.cursor);
         }
-        let Some((state, new)) = worker.rows.intern(system.packed(&worker.cursor), parent) else {
+        if worker.rows.announce(system.packed(&worker.cursor), parent) {
+            self.settle(worker);
+        }
+    }
+
+    /// Stores what is to be stored.
+    fn settle(&self, worker: &mut Worker<'_, S>) {
+        let (rows, deeper) = (&mut worker.rows, &mut worker.goes_deeper);
+        if !rows.settle(|state| *deeper |= self.store.is_behind(state, &self.ends)) {
             worker.sum.limit = worker.sum.limit.or(Some(Cut::Memory));
             worker.sum.cut = Some(Cut::Memory);
-            return;
-        };
-        worker.goes_deeper |= self.store.is_behind(state, &self.ends);
-        if !new {
-            return;
-        }
-        let outlook = system.outlook(&mut worker.cursor);
-        worker.sum.finals += u64::from(outlook != Outlook::GoesOn);
-        if outlook == Outlook::Stuck && self.context.options.deadlock {
-            let packed = system.packed(&worker.cursor).to_vec();
-            let order = (self.encoded(&packed, &mut system.cursor()), 0, Vec::new());
-            worker.sum.offer(Candidate { what: Bug::Deadlock, state, last: None, order });
         }
     }
 
@@ -373,7 +427,7 @@ where
 
     fn must_stop(&self) -> Option<Cut> {
         self.is_over().or_else(|| {
-            let limit = self.context.options.memory?;
+            let limit = self.context.options.memory.filter(|_| !self.only_looks.load(Ordering::Relaxed))?;
             (self.store.memory() as u64 > limit).then_some(Cut::Memory)
         })
     }
@@ -402,14 +456,14 @@ where
         self.context.options.deadline.is_some_and(|d| Instant::now() >= d).then_some(Cut::Time)
     }
 
-    fn report(&self, sum: &Sum, steps: u32) {
+    fn report(&self, sum: &Sum) {
         (self.monitor.progress)(&Progress {
             bound: 0,
             executions: 0,
             states: self.store.len() as u64,
             transitions: self.sum.transitions.saturating_add(sum.transitions),
             frontier: 0,
-            depth: steps,
+            depth: self.steps,
             memory: self.store.memory() as u64,
             elapsed: self.began.elapsed(),
         });
@@ -422,7 +476,7 @@ where
             retrace::retrace(&self.context, &way, candidate.last, candidate.what)
         });
         let cut = self.sum.cut.or(self.sum.limit);
-        let states = self.store.len() as u64;
+        let states = self.states as u64;
         Outcome {
             memory: self.store.memory() as u64,
             exhausted: exhausted && cut.is_none() && bug.is_none(),
@@ -465,7 +519,8 @@ impl Sum {
 
     /// Of several bugs that take as many steps, the same one is kept whatever the order.
     fn offer(&mut self, new: Candidate) {
-        let better = |old: &Candidate| (new.what.rank(), &new.order) < (old.what.rank(), &old.order);
+        let key = |c: &Candidate| (c.level, c.what.rank());
+        let better = |old: &Candidate| (key(&new), &new.order) < (key(old), &old.order);
         if self.bug.as_ref().is_none_or(better) {
             self.bug = Some(new);
         }

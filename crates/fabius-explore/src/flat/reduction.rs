@@ -31,13 +31,19 @@ where
         ready.clear();
         chosen.clear();
         ready.extend((0..system.tasks(&worker.cursor)).filter(|index| system.ready_at(&mut worker.cursor, *index)));
+        // What others made does not count.
+        self.settle(worker);
         worker.goes_deeper = false;
+        if ready.is_empty() {
+            self.end(worker, state);
+        }
         if system.ample(&worker.cursor, &ready, &mut chosen) {
             for (number, index) in ready.iter().enumerate().filter(|(_, index)| chosen.contains(index)) {
                 // Moves there, and remembers what it waits for.
                 system.ready_at(&mut worker.cursor, *index);
                 self.step(worker, state, *index, number);
             }
+            self.settle(worker);
             worker.sum.reduced += u64::from(worker.goes_deeper);
         }
         if !worker.goes_deeper {

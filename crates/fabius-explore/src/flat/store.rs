@@ -14,6 +14,8 @@ pub(crate) const UNIT: usize = 4;
 const ANY_LENGTH: u32 = 0;
 /// Kinds that there may be.
 const KINDS: usize = 1 << 16;
+/// States that are looked up together: where they may be is far away in memory, and is fetched at the same time.
+const TOGETHER: usize = 16;
 /// Slots of an empty table.
 const FEWEST: usize = 1 << 10;
 
@@ -44,6 +46,18 @@ pub(crate) struct Writer<'a> {
     /// States that the store has not been told of, and how many more there may be.
     new: usize,
     room: usize,
+    /// States that are to be stored, one behind the other.
+    bytes: Vec<u8>,
+    announced: Vec<Announced>,
+}
+
+/// A state that is to be stored.
+#[derive(Clone, Copy, Debug)]
+struct Announced {
+    /// Where its bytes end.
+    end: usize,
+    parent: u32,
+    tag: u32,
 }
 
 impl Store {
@@ -60,7 +74,9 @@ impl Store {
 
     /// How one of the workers gets at it. There is one writer for each worker at a time.
     pub fn writer(&self, me: usize) -> Writer<'_> {
-        Writer { store: self, table: None, me, end: self.rows[me].end(), new: 0, room: 0 }
+        let end = self.rows[me].end();
+        let (bytes, announced) = (Vec::new(), Vec::with_capacity(TOGETHER));
+        Writer { store: self, table: None, me, end, new: 0, room: 0, bytes, announced }
     }
 
     /// How many states there are.
@@ -159,14 +175,52 @@ impl Store {
 }
 
 impl Writer<'_> {
+    /// A state is to be stored. Says whether it is time to do so.
+    #[inline]
+    pub fn announce(&mut self, state: &[u8], parent: u32) -> bool {
+        self.bytes.extend_from_slice(state);
+        self.announced.push(Announced { end: self.bytes.len(), parent, tag: tag_of(state) });
+        self.announced.len() == TOGETHER
+    }
+
+    /// Stores what is to be stored, and calls `each` with the numbers. False if there is no number for one of them.
+    pub fn settle(&mut self, mut each: impl FnMut(u32)) -> bool {
+        self.fetch();
+        let (bytes, announced) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.announced));
+        let mut begin = 0;
+        let all = announced.iter().all(|Announced { end, parent, tag }| {
+            let state = &bytes[std::mem::replace(&mut begin, *end)..*end];
+            self.intern(state, *tag, *parent).map(|(number, _)| each(number)).is_some()
+        });
+        (self.bytes, self.announced) = (bytes, announced);
+        self.bytes.clear();
+        self.announced.clear();
+        all
+    }
+
+    /// Reads where the states will be looked for, one after the other without waiting for any.
+    fn fetch(&self) {
+        let Some(table) = &self.table else { return };
+        let mut slots = [0; TOGETHER];
+        for (slot, Announced { tag, .. }) in slots.iter_mut().zip(&self.announced) {
+            *slot = table[first_slot(*tag, table.len())].load(Ordering::Relaxed);
+        }
+        let mut seen = 0;
+        for (slot, Announced { tag, .. }) in slots.iter().zip(&self.announced) {
+            if (slot >> 32) as u32 == *tag {
+                seen ^= self.store.row(*slot as u32)[0].load(Ordering::Relaxed);
+            }
+        }
+        std::hint::black_box(seen);
+    }
+
     /// The number of a state, and whether it is new; `None` if there is no number for it.
     #[inline]
-    pub fn intern(&mut self, state: &[u8], parent: u32) -> Option<(u32, bool)> {
+    fn intern(&mut self, state: &[u8], tag: u32, parent: u32) -> Option<(u32, bool)> {
         if self.room == 0 || self.table.is_none() {
             self.pause();
             self.go_on();
         }
-        let tag = (xxhash_rust::xxh3::xxh3_64(state) >> 32) as u32;
         let table = self.table.as_ref().expect("it was just taken");
         let mut at = first_slot(tag, table.len());
         let mut mine = None;
@@ -201,8 +255,10 @@ impl Writer<'_> {
         let store = self.store;
         let units = state.len() / UNIT;
         let kind = u16::from_le_bytes(*state.first_chunk()?);
-        if u32::from(kind) != ANY_LENGTH {
-            store.lengths[usize::from(kind)].store(units as u32, Ordering::Relaxed);
+        let length = &store.lengths[usize::from(kind)];
+        // Written once, so that workers do not take it away from each other.
+        if u32::from(kind) != ANY_LENGTH && length.load(Ordering::Relaxed) != units as u32 {
+            length.store(units as u32, Ordering::Relaxed);
         }
         let place = store.rows[self.me].room(self.end, 1 + units, u32::BITS - store.owner_bits)?;
         let row = store.rows[self.me].at(place);
@@ -242,6 +298,10 @@ impl Drop for Writer<'_> {
     fn drop(&mut self) {
         self.pause();
     }
+}
+
+fn tag_of(state: &[u8]) -> u32 {
+    (xxhash_rust::xxh3::xxh3_64(state) >> 32) as u32
 }
 
 /// Units of a state of no fixed length that begins with these two.
@@ -296,7 +356,7 @@ mod tests {
         for i in (0..3000u32).chain(0..3000) {
             let i = i % 2000;
             let state = state(i);
-            let (number, new) = writer.intern(&state, i + 7).expect("there is room");
+            let (number, new) = writer.intern(&state, tag_of(&state), i + 7).expect("there is room");
             assert_eq!(new, !seen.contains_key(&state));
             if new {
                 order.push(number);
@@ -321,8 +381,14 @@ mod tests {
             let mut rng = fastrand::Rng::with_seed(me as u64);
             let mut states: Vec<u32> = (0..20_000).map(|i| 1 + 3 * (i % 4000)).collect();
             rng.shuffle(&mut states);
-            let numbers = states.iter().map(|i| (*i, writer.intern(&state(*i), 9).expect("there is room").0));
-            numbers.collect::<std::collections::BTreeMap<u32, u32>>()
+            let mut numbers = Vec::new();
+            for i in &states {
+                if writer.announce(&state(*i), 9) {
+                    assert!(writer.settle(|number| numbers.push(number)), "there is room");
+                }
+            }
+            assert!(writer.settle(|number| numbers.push(number)), "there is room");
+            states.into_iter().zip(numbers).collect::<std::collections::BTreeMap<u32, u32>>()
         };
         let all: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..3).map(|me| scope.spawn(move || numbers(me))).collect();

@@ -15,6 +15,7 @@ mod findings;
 mod moves;
 
 use crate::dispatcher::Move;
+use crate::joined;
 use crate::node::{Context, Node, Script, Stop};
 use crate::search::{Bug, Cut, Monitor, Options, Outcome, Progress};
 use crate::system::{BufferId, Snapshot, StepLog};
@@ -46,7 +47,7 @@ where
     S: Snapshot + Sync,
     S::State: Send,
 {
-    let context = Context::storing(system, options);
+    let context = Context { joins: joined::applies(system, options), ..Context::storing(system, options) };
     let mut search = Search::new(context, monitor, visit);
     search.begin();
     search.run();
@@ -91,6 +92,8 @@ struct Search<'a, S: Snapshot> {
     work: BTreeMap<(u32, u32), Vec<Item>>,
     began: Instant,
     transitions: u64,
+    /// Steps that were joined to others.
+    joined: u64,
     finals: u64,
     levels: Vec<LevelStats>,
     completed: Option<u32>,
@@ -117,6 +120,7 @@ struct Worker<'a, S: Snapshot> {
     log: StepLog,
     work: BTreeMap<(u32, u32), Vec<Item>>,
     transitions: u64,
+    joined: u64,
     finals: u64,
     limit: Option<Cut>,
     /// What ended a step, and with it the search.
@@ -141,6 +145,7 @@ where
             work: BTreeMap::new(),
             began: Instant::now(),
             transitions: 0,
+            joined: 0,
             finals: 0,
             levels: Vec::new(),
             completed: None,
@@ -284,6 +289,7 @@ where
             self.work.entry(key).or_default().append(&mut items);
         }
         self.transitions = self.transitions.saturating_add(worker.transitions);
+        self.joined += worker.joined;
         self.finals += worker.finals;
         self.limit = self.limit.or(worker.limit);
         self.edges.extend(worker.edges);
@@ -419,7 +425,7 @@ where
             completed: self.completed,
             levels: self.levels,
             finals: self.finals,
-            reduced: 0,
+            reduced: self.joined,
             growth: Vec::new(),
             cut: if bug.is_some() { None } else { cut },
             bug,
@@ -438,6 +444,7 @@ impl<S: Snapshot> Worker<'_, S> {
             log,
             work: BTreeMap::new(),
             transitions: 0,
+            joined: 0,
             finals: 0,
             limit: None,
             cut: None,

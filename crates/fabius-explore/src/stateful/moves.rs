@@ -14,16 +14,7 @@ where
     S::State: Send,
 {
     pub(super) fn expand(&self, worker: &mut Worker<'_, S>, item: Item, (at_cost, steps): (u32, u32)) {
-        let arrival = {
-            let shard = self.shard(item.arrival);
-            let arrival = shard.arrivals[index(item.arrival)];
-            worker.bytes.clear();
-            worker.bytes.extend_from_slice(shard.states.get(arrival.state));
-            arrival
-        };
-        let state = arrival.state << SHARD_BITS | item.arrival & (SHARDS as u32 - 1);
-        self.context.decode(&worker.bytes, &mut worker.base);
-        self.context.resume(&mut worker.base, arrival.last);
+        let (arrival, state) = self.go_to(worker, item);
         let mut moves = std::mem::take(&mut worker.moves);
         self.context.moves(&worker.base, &mut moves);
         let claimed = self.claimed_before_rest(item, state);
@@ -47,6 +38,19 @@ where
         worker.moves = moves;
     }
 
+    /// Moves to the state that an item is about; returns the arrival there, and the number of the state.
+    fn go_to(&self, worker: &mut Worker<'_, S>, item: Item) -> (Arrival, u32) {
+        let shard = self.shard(item.arrival);
+        let arrival = shard.arrivals[index(item.arrival)];
+        worker.bytes.clear();
+        worker.bytes.extend_from_slice(shard.states.get(arrival.state));
+        drop(shard);
+        let state = arrival.state << SHARD_BITS | item.arrival & (SHARDS as u32 - 1);
+        self.context.decode(&worker.bytes, &mut worker.base);
+        self.context.resume(&mut worker.base, arrival.last);
+        (arrival, state)
+    }
+
     fn make_move(
         &self,
         worker: &mut Worker<'_, S>,
@@ -66,10 +70,13 @@ where
                 worker.transitions = worker.transitions.saturating_add(worker.script.weight());
             }
             match end {
-                Ok(_) => {
-                    let (to, _) = self.arrive(worker, arrival, at_cost, steps);
+                Ok(end) => {
+                    let progress = worker.log.progress;
+                    let joined = self.context.join(&mut worker.next, mv, end, &mut worker.log);
+                    worker.joined += u64::from(joined);
+                    worker.transitions = worker.transitions.saturating_add(u64::from(joined));
+                    let (to, _) = self.arrive(worker, arrival, at_cost, steps + joined);
                     if let (true, Move::Run(pick)) = (self.context.options.wants_cycles(), mv) {
-                        let progress = worker.log.progress;
                         worker.edges.push(EdgeRecord { from: state, to, thread: pick.buffer, progress });
                     }
                 }

@@ -167,14 +167,19 @@ pub(super) enum Op {
     },
 }
 
-/// A guard as code, or as one comparison.
+/// A guard.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Guard {
-    pub(super) entry: u32,
-    pub(super) join: bool,
-    /// Whether it is no plain one: left to the other interpreter.
-    pub(super) declined: bool,
-    pub(super) quick: Option<(Cmp, At, At)>,
+pub(super) enum Guard {
+    /// Left to the other interpreter.
+    Declined,
+    /// One comparison.
+    Compare { cmp: Cmp, a: At, b: At },
+    /// One comparison of an element of an array.
+    CompareElement { cmp: Cmp, base: At, index: At, shape: u32, b: At },
+    /// Code from here on that ends with the value.
+    Code { entry: u32 },
+    /// The same; the value is the handle of whoever must have finished.
+    Join { entry: u32 },
 }
 
 /// A call: where arguments are, and where the callee's code begins.
@@ -196,6 +201,8 @@ pub(crate) struct PackedCode {
     pub(crate) stand_of: Vec<u32>,
     /// The program counters where a task may stand, by procedure.
     pub(crate) stands: Vec<Vec<u32>>,
+    /// The same one behind the other, with the guard that is there.
+    pub(super) places: Vec<(u32, Option<u32>)>,
     /// Words that are in front of the shared variables: constants and temporaries.
     pub(super) ahead: usize,
     pub(super) temps: usize,
@@ -220,11 +227,11 @@ impl PackedCode {
             At(base << BASE_SHIFT | offset as u32)
         };
         let ops = code.instrs.iter().map(|instr| op(*instr, &at)).collect();
-        let guards = code.guards.iter().map(|g| Guard {
-            entry: g.entry,
-            join: g.join,
-            declined: g.stands != Stands::InFront,
-            quick: g.quick.map(|(cmp, a, b)| (cmp, at(a), at(b))),
+        let guards = code.guards.iter().map(|g| match g.quick {
+            _ if g.stands != Stands::InFront => Guard::Declined,
+            Some((cmp, a, b)) => Guard::Compare { cmp, a: at(a), b: at(b) },
+            None if g.join => Guard::Join { entry: g.entry },
+            None => of_element(code, g.entry, &at).unwrap_or(Guard::Code { entry: g.entry }),
         });
         let sites = code.sites.iter().map(|s| Site {
             callee: s.callee as u32,
@@ -234,8 +241,24 @@ impl PackedCode {
         });
         let (guards, sites) = (guards.collect(), sites.collect());
         let (stand_of, stands) = stands(program, code);
-        PackedCode { ops, guards, sites, stand_of, stands, ahead, temps }
+        let guard = |pc: u32| match code.instrs[pc as usize] {
+            Instr::Await { guard } => Some(guard),
+            _ => None,
+        };
+        let places = stands.iter().flatten().map(|pc| (*pc, guard(*pc))).collect();
+        PackedCode { ops, guards, sites, stand_of, stands, places, ahead, temps }
     }
+}
+
+/// The guard that begins here, if it compares an element and does nothing else: then come the two values, and which one it is.
+fn of_element(code: &Code, entry: u32, at: &impl Fn(Arg) -> At) -> Option<Guard> {
+    let instrs: &[Instr; 6] = code.instrs.get(entry as usize..)?.first_chunk()?;
+    let [Instr::LoadElement { dst, base, index, shape }, Instr::Unless { cmp, a, b, to }, rest @ ..] = *instrs else {
+        return None;
+    };
+    let [Instr::Move { .. }, Instr::Jump { .. }, Instr::Move { .. }, Instr::Value { .. }] = rest else { return None };
+    let is_it = a == dst && b.area() != Area::Temp && index.area() != Area::Temp && to == entry + 4;
+    is_it.then(|| Guard::CompareElement { cmp, base: at(base), index: at(index), shape, b: at(b) })
 }
 
 fn op(instr: Instr, at: &impl Fn(Arg) -> At) -> Op {
@@ -278,6 +301,13 @@ fn op(instr: Instr, at: &impl Fn(Arg) -> At) -> Op {
         Instr::Value { a } => Op::Value { a: at(a) },
         Instr::SelfHandle { dst } => Op::SelfHandle { dst: at(dst) },
         Instr::Copy { .. } | Instr::Pick { .. } | Instr::New { .. } | Instr::Fork { .. } | Instr::Yield => Op::Other,
+    }
+}
+
+impl PackedCode {
+    /// Where the places of a procedure begin.
+    pub(super) fn first_place(&self, proc: usize) -> u32 {
+        self.stands[..proc].iter().map(|stands| stands.len() as u32).sum()
     }
 }
 

@@ -10,12 +10,12 @@ mod run;
 mod shape;
 mod slot;
 
-use crate::ample::{Stand, place};
-use crate::state::State;
+use crate::ample::{Ample, Stand, place};
+use crate::state::{State, Task};
 use crate::symmetry;
 use crate::system::Machine;
-use code::{Op, PackedCode};
-use fabius_explore::system::{Choose, End, Fault, Outlook, Packed, Snapshot, StepLog, System, TaskId};
+use code::PackedCode;
+use fabius_explore::system::{Choose, End, Fault, Packed, Snapshot, StepLog, System, TaskId};
 use run::Run;
 use shape::Shape;
 use slot::PADDING;
@@ -61,9 +61,10 @@ impl Cursor {
     /// Takes the last step back.
     #[inline]
     fn undo(&mut self) {
-        for (at, old) in self.changes.drain(..).rev() {
-            self.words[at as usize] = old;
+        for (at, old) in self.changes.iter().rev() {
+            self.words[*at as usize] = *old;
         }
+        self.changes.clear();
     }
 }
 
@@ -77,7 +78,7 @@ impl Machine<'_> {
         let code = self.packed_code();
         let unit = cursor.shape.units[index];
         let stand = cursor.words[unit.stands as usize] as usize;
-        let Op::Await { guard } = code.ops[code.stands[unit.proc as usize][stand] as usize] else { return true };
+        let (_, Some(guard)) = code.places[unit.first_place as usize + stand] else { return true };
         cursor.bases = [0, unit.frame as usize, unit.own as usize, 0];
         if self.program.idle.is_none()
             && let Some(passes) = (Run { program: &self.program, code, cursor }).passes(guard)
@@ -95,8 +96,8 @@ impl Machine<'_> {
         let code = self.packed_code();
         let unit = cursor.shape.units[index];
         let stand = cursor.words[unit.stands as usize] as usize;
-        let at = code.ops[code.stands[unit.proc as usize][stand] as usize];
-        matches!(at, Op::Await { guard } if self.program.code.guards[guard as usize].rests)
+        let (_, guard) = code.places[unit.first_place as usize + stand];
+        guard.is_some_and(|guard| self.program.code.guards[guard as usize].rests)
     }
 
     /// Writes what a step has changed into a copy of the bits; false if they do not fit.
@@ -151,16 +152,21 @@ impl Machine<'_> {
         cursor.next_is_whole = true;
     }
 
-    /// Where the threads of a state stand, if all stand where threads should.
-    fn stands(&self, state: &State) -> Option<Vec<Stand>> {
-        let ample = self.ample()?;
-        let stand = |task| {
-            let sites = state.frames(task).filter_map(|(_, site, _)| site.map(|site| site as u32));
-            let proc = self.program.code.proc_of[task.pc as usize] as usize;
-            let starts = !state.started && task.id == 0;
-            Some(ample.stand(proc, place(self.packed_code(), task.pc)?, sites, starts))
-        };
-        state.tasks.iter().map(stand).collect()
+    /// Where a thread of a state stands, if it stands where threads should.
+    fn stand(&self, ample: &Ample, state: &State, task: &Task) -> Option<Stand> {
+        let sites = state.frames(task).filter_map(|(_, site, _)| site.map(|site| site as u32));
+        let proc = self.program.code.proc_of[task.pc as usize] as usize;
+        let starts = !state.started && task.id == 0;
+        Some(ample.stand(proc, place(self.packed_code(), task.pc)?, sites, starts))
+    }
+
+    /// Whether the next step of a thread that can go on touches nothing that others may still touch.
+    pub(crate) fn goes_alone(&self, state: &State, task: TaskId) -> bool {
+        let (Some(ample), Some(index)) = (self.ample(), state.index(task)) else { return false };
+        let Some(mut thread) = self.stand(ample, state, &state.tasks[index]) else { return false };
+        thread.is_ready = true;
+        let others = state.tasks.iter().filter(|other| other.id != task);
+        ample.is_alone(&self.program, &thread, others.map(|other| self.stand(ample, state, other)))
     }
 
     /// Turns the words into a state, if that has not been done.
@@ -313,7 +319,8 @@ impl Packed for Machine<'_> {
     fn ample(&self, cursor: &Cursor, ready: &[usize], chosen: &mut Vec<usize>) -> bool {
         let Some(ample) = Machine::ample(self).filter(|_| ready.len() > 1) else { return false };
         let mut stands: Vec<Stand> = if cursor.has_no_shape {
-            match self.stands(&cursor.state) {
+            let of = |task| self.stand(ample, &cursor.state, task);
+            match cursor.state.tasks.iter().map(of).collect() {
                 Some(stands) => stands,
                 None => return false,
             }
@@ -342,20 +349,10 @@ impl Packed for Machine<'_> {
         }
     }
 
-    fn outlook(&self, cursor: &mut Cursor) -> Outlook {
-        let (any, all_rest) = if cursor.next_is_whole {
-            let next = &cursor.next;
-            let any = next.tasks.iter().any(|task| self.ready(next, task.id));
-            (any, !any && next.tasks.iter().all(|task| self.may_rest(next, task.id)))
-        } else {
-            let mut units = 0..cursor.shape.units.len();
-            let any = units.clone().any(|index| self.can_go_on(cursor, index));
-            (any, !any && units.all(|index| self.may_stay(cursor, index)))
-        };
-        match (any, all_rest) {
-            (true, _) => Outlook::GoesOn,
-            (false, true) => Outlook::Complete,
-            (false, false) => Outlook::Stuck,
+    fn rests(&self, cursor: &Cursor) -> bool {
+        if cursor.has_no_shape {
+            return cursor.state.tasks.iter().all(|task| self.may_rest(&cursor.state, task.id));
         }
+        (0..cursor.shape.units.len()).all(|index| self.may_stay(cursor, index))
     }
 }

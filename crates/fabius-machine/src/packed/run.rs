@@ -2,7 +2,7 @@
 //! and made again by the interpreter of whole states.
 
 use super::Cursor;
-use super::code::{At, NOWHERE, Op, PackedCode};
+use super::code::{At, Guard, NOWHERE, Op, PackedCode};
 use super::shape::Unit;
 use crate::compile::Compiled;
 use crate::exec::values::{arith, fixed, offset};
@@ -23,8 +23,9 @@ impl Run<'_> {
     /// Makes a step on the words; what they were is in the cursor's `changes`. `None`: declined.
     pub(super) fn step(&mut self, unit: Unit, choose: &mut dyn Choose) -> Option<End> {
         let code = self.code;
-        let mut pc = code.stands[unit.proc as usize][self.cursor.words[unit.stands as usize] as usize] as usize;
-        if let Op::Await { .. } = code.ops[pc] {
+        let (pc, guard) = code.places[unit.first_place as usize + self.cursor.words[unit.stands as usize] as usize];
+        let mut pc = pc as usize;
+        if guard.is_some() {
             // The task is ready; if it is so because its guard fails, the step does.
             if !self.cursor.guard_is_known {
                 return None;
@@ -158,20 +159,31 @@ impl Run<'_> {
     }
 
     /// Whether an `await` or `join` lets the running task pass.
+    #[inline(always)]
     pub(super) fn passes(&mut self, guard: u32) -> Option<bool> {
-        let guard = self.code.guards[guard as usize];
-        if guard.declined {
-            return None;
+        match self.code.guards[guard as usize] {
+            Guard::Declined => None,
+            Guard::Compare { cmp, a, b } => Some(cmp.holds(self.get(a), self.get(b))),
+            Guard::CompareElement { cmp, base, index, shape, b } => {
+                let element = self.element(base, index, shape)?;
+                Some(cmp.holds(self.get(element), self.get(b)))
+            }
+            Guard::Code { entry } => Some(self.value(entry)? != 0),
+            Guard::Join { entry } => {
+                let task = TaskId::try_from(self.value(entry)?.checked_sub(1)?).ok()?;
+                Some(self.cursor.shape.units.binary_search_by_key(&task, |u| u.id).is_err())
+            }
         }
-        if let Some((cmp, a, b)) = guard.quick {
-            return Some(cmp.holds(self.get(a), self.get(b)));
-        }
-        let mut pc = guard.entry as usize;
-        let value = loop {
+    }
+
+    /// The value of the guard that begins here.
+    fn value(&mut self, entry: u32) -> Option<i64> {
+        let mut pc = entry as usize;
+        loop {
             let op = self.code.ops[pc];
             pc += 1;
             match op {
-                Op::Value { a } => break self.get(a),
+                Op::Value { a } => return Some(self.get(a)),
                 Op::Jump { to } => pc = to as usize,
                 Op::Unless { cmp, a, b, to } => {
                     if !cmp.holds(self.get(a), self.get(b)) {
@@ -187,12 +199,7 @@ impl Run<'_> {
                 }
                 other => self.pure(other)?,
             }
-        };
-        if !guard.join {
-            return Some(value != 0);
         }
-        let task = TaskId::try_from(value.checked_sub(1)?).ok()?;
-        Some(self.cursor.shape.units.binary_search_by_key(&task, |u| u.id).is_err())
     }
 
     /// The task stops here.

@@ -24,8 +24,9 @@ const KIND: usize = 2;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unit {
     pub(super) id: TaskId,
-    /// The word that says where it stands.
+    /// The word that says where it stands, and the first place of its running procedure.
     pub(super) stands: u32,
+    pub(super) first_place: u32,
     /// Its running procedure, and the first of that one's locals.
     pub(super) proc: u32,
     pub(super) frame: u32,
@@ -234,6 +235,7 @@ impl Shape {
             shape.units.push(Unit {
                 id: task.id,
                 stands: (stands + i) as u32,
+                first_place: code.first_place(code_proc(state, task.frame)),
                 proc: code_proc(state, task.frame) as u32,
                 frame: (moved + task.frame as usize) as u32,
                 own: (at + own.get(&task.buffer).map_or(0, |i| i * own_words)) as u32,
