@@ -43,12 +43,13 @@ pub fn is_asked(thread: usize) -> bool {
     !(me.signals.is_empty() && rt().signals.is_empty()) && is_there(thread, !me.blocked)
 }
 
-/// Takes the first one of the set that is there.
+/// Takes the one of the set that is there with the lowest number, of those the first, as the kernel does.
 pub fn next_of(set: u64) -> Option<Sent> {
     let rt = rt();
     let current = rt.current;
     let first = |list: &mut Vec<Sent>| {
-        let at = list.iter().position(|sent| is_in(set, sent.signal))?;
+        let there = list.iter().enumerate().filter(|(_, sent)| is_in(set, sent.signal));
+        let (at, _) = there.min_by_key(|(_, sent)| sent.signal)?;
         Some(list.remove(at))
     };
     first(&mut rt.threads[current].signals).or_else(|| first(&mut rt.signals))
@@ -59,6 +60,15 @@ pub fn next_of(set: u64) -> Option<Sent> {
 pub fn take() {
     while is_asked(rt().current) {
         let Some(sent) = next_of(!rt().me().blocked) else { return };
+        handle(sent);
+    }
+}
+
+/// The same, of each signal once: a call that has let them in is over when the first of them is handled.
+pub fn take_each() {
+    let mut set = !rt().me().blocked;
+    while let Some(sent) = next_of(set) {
+        set &= !bit(sent.signal);
         handle(sent);
     }
 }
@@ -139,7 +149,7 @@ pub fn tells_of_broken_pipe(call: impl FnOnce() -> isize) -> isize {
             && libc::syscall(libc::SYS_rt_sigtimedwait, &raw const set, 0usize, &raw const now, 8) > 0;
         libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const before, 0usize, 8);
         if told {
-            send(rt().current, libc::SIGPIPE, libc::SI_USER);
+            send(rt().current, Sent { signal: libc::SIGPIPE, code: libc::SI_USER, value: 0 });
         }
         *libc::__errno_location() = error;
         got
@@ -150,12 +160,15 @@ pub fn tells_of_broken_pipe(call: impl FnOnce() -> isize) -> isize {
 pub fn description(sent: Sent) -> libc::siginfo_t {
     /// Where the kernel says who sent it: the process, and its user.
     const SENDER: usize = 16;
+    /// And what was sent with it.
+    const VALUE: usize = 24;
     // SAFETY: a description is plain data, and has room behind its first words.
     unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
         (info.si_signo, info.si_code) = (sent.signal, sent.code);
         let sender = (&raw mut info).byte_add(SENDER).cast::<[u32; 2]>();
         sender.write([NUMBER as u32, libc::syscall(libc::SYS_getuid) as u32]);
+        (&raw mut info).byte_add(VALUE).cast::<usize>().write(sent.value);
         info
     }
 }
@@ -165,6 +178,10 @@ pub fn blockable(set: u64) -> u64 {
     set & !(bit(libc::SIGKILL) | bit(libc::SIGSTOP))
 }
 
+/// Signals whose handlers the kernel calls, because of what the thread does.
+const BY_THE_KERNEL: [i32; 7] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS, libc::SIGIO];
+
 /// Says what is to be done about a signal from now on, and what was before; the next execution begins with that. What is
 /// on its way of a signal about which nothing is done is gone.
 ///
@@ -172,6 +189,10 @@ pub fn blockable(set: u64) -> u64 {
 ///
 /// As for `sigaction`.
 pub unsafe fn set(signal: i32, new: *const libc::sigaction, before: &mut libc::sigaction) -> i32 {
+    // The kernel calls these, on the stack of the thread: it cannot where nobody has written yet.
+    if in_program() && !new.is_null() && BY_THE_KERNEL.contains(&signal) {
+        crate::watched::end();
+    }
     // SAFETY: as the caller says.
     let result =
         unsafe { next!(fn sigaction(i32, *const libc::sigaction, *mut libc::sigaction) -> i32)(signal, new, before) };
@@ -186,12 +207,28 @@ pub unsafe fn set(signal: i32, new: *const libc::sigaction, before: &mut libc::s
     result
 }
 
+/// Sends a signal to the process: any thread that has not blocked it runs the handler; if there is none, it waits for one.
+pub fn signal_process(sent: Sent) {
+    let rt = rt();
+    let mut open: Vec<usize> = (0..rt.threads.len()).collect();
+    open.retain(|number| {
+        let thread = &rt.threads[*number];
+        !thread.finished && !is_in(thread.blocked, sent.signal) && !thread.is_timer
+    });
+    match open[..] {
+        [] => add(&mut rt.signals, sent),
+        _ if !is_handled(sent.signal) => handle(sent),
+        _ => send(open[rt.choose(open.len() as u32) as usize], sent),
+    }
+}
+
 /// Sends a signal to a thread, which runs the handler when it goes on. How it was sent is what `si_code` says.
-pub fn send(thread: usize, signal: i32, code: i32) {
+pub fn send(thread: usize, sent: Sent) {
+    let signal = sent.signal;
     if action(signal).is_nothing(signal) && !is_in(rt().threads[thread].blocked, signal) {
         return;
     }
-    add(&mut rt().threads[thread].signals, Sent { signal, code });
+    add(&mut rt().threads[thread].signals, sent);
     if thread == rt().current {
         take();
     }

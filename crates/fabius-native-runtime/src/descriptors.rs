@@ -1,7 +1,8 @@
 //! Descriptors: what an execution leaves open is closed behind it.
 //!
 //! To close what may be open takes longer than a short execution, so the kernel is asked first how many are open. Kernels
-//! before 6.2 do not say it.
+//! before 6.2 do not say it. A program that was not seen to use files has closed none either, so whatever it has opened
+//! unseen has the first number that was free.
 
 use crate::say::STDERR;
 
@@ -48,6 +49,13 @@ pub fn close_others(open: &[u32]) {
     if count != Some(open.len() as i64) {
         close_between(open, 0, u32::MAX);
     }
+}
+
+/// Whether the first number that was free besides these still is.
+pub fn first_is_free(open: &[u32]) -> bool {
+    let first = (0..).zip(open).find(|(number, open)| number != *open).map_or(open.len() as u32, |(number, _)| number);
+    // SAFETY: asks the kernel about a descriptor.
+    unsafe { libc::syscall(libc::SYS_fcntl, first, libc::F_GETFD) < 0 }
 }
 
 /// Closes all from the first to the last but these.

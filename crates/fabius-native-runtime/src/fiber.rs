@@ -3,25 +3,15 @@
 //! Such a block is made by the dynamic linker, as for any thread; the C library's own part is a copy of the first thread's,
 //! with its own identity. So `errno`, the exceptions under way of C++ and all `thread_local` are the fiber's own.
 
-use crate::arena::{OURS, map_at, map_shared_at};
+use crate::arena::{map_at, map_shared_at};
 use crate::control::set_in_program;
 use crate::real::next;
+use crate::rooms::{BASE, MOST, STACK, STRIDE, stack_number};
 use fabius_native_protocol::MOST_WORKERS;
 use std::arch::global_asm;
 
-/// Bytes of stack.
-const STACK: usize = 8 << 20;
-
-/// From one fiber's memory to the next.
-const STRIDE: usize = 16 << 20;
-
-/// Where the memory of fibers begins.
-pub const BASE: usize = OURS.start + (1 << 40);
-
-/// The most fibers.
-pub const MOST: usize = 4096;
-
-/// So much is cleared beyond the deepest place that was seen of a stack: the C library calls more deeply between points.
+/// So much is cleared beyond the deepest place that was seen of a stack that is not watched: the C library calls more deeply
+/// between points.
 const BEYOND: usize = 16 << 10;
 
 /// What a fiber consists of. The first runs on the real thread's own storage.
@@ -40,8 +30,10 @@ pub struct Fiber {
 
 /// What is the same for all fibers.
 pub struct Shape {
-    /// Bytes of thread-local storage below the block.
+    /// Bytes of thread-local storage below the block, with room for libraries that are loaded later.
     below: usize,
+    /// Those of them that are in use.
+    used: usize,
     /// Bytes of the block itself.
     block: usize,
     /// What both look like in a new thread.
@@ -168,23 +160,24 @@ impl Shape {
         // SAFETY: a constant of the C library for debuggers.
         let block = unsafe { *(crate::real::next_address(c"_thread_db_sizeof_pthread") as *const u32) } as usize;
         let first = thread_pointer();
-        let mut shape = Shape { below: size - block, block, fresh: Vec::new(), first };
+        let below = size - block;
+        let used = used(first - below..first);
+        let mut shape = Shape { below, used, block, fresh: Vec::new(), first };
         let mine = shape.make_block(MOST, map_shared_at);
         // SAFETY: what was just made.
-        shape.fresh =
-            unsafe { std::slice::from_raw_parts((mine - shape.below) as *const u8, shape.below + block).to_vec() };
+        shape.fresh = unsafe { std::slice::from_raw_parts((mine - used) as *const u8, used + block).to_vec() };
         set_thread_pointer(mine);
         shape
     }
 
     /// The bytes of thread-local storage of a block.
     pub fn storage(&self, block: usize) -> std::ops::Range<usize> {
-        block - self.below..block
+        block - self.used..block
     }
 
     /// What is there in a new thread.
     pub fn fresh_storage(&self) -> &[u8] {
-        &self.fresh[..self.below]
+        &self.fresh[..self.used]
     }
 
     fn room(&self) -> usize {
@@ -207,6 +200,23 @@ impl Shape {
         }
         block
     }
+}
+
+/// How many bytes at the end of the storage of this thread are of the program and its libraries.
+fn used(storage: std::ops::Range<usize>) -> usize {
+    unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, data: *mut std::ffi::c_void) -> i32 {
+        // SAFETY: the linker gives a valid description; the other pointer is ours.
+        let (at, (storage, lowest)) =
+            unsafe { ((*info).dlpi_tls_data as usize, &mut *data.cast::<(std::ops::Range<usize>, usize)>()) };
+        if storage.contains(&at) {
+            *lowest = (*lowest).min(at);
+        }
+        0
+    }
+    let mut data = (storage.clone(), storage.end);
+    // SAFETY: the callback is called with the pointer that is given.
+    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut data).cast()) };
+    (storage.end - data.1).next_multiple_of(64).min(storage.len())
 }
 
 /// The explorer's stack, which all processes share that explore one after the other; the address above it.
@@ -256,8 +266,10 @@ impl Berth {
 impl Fiber {
     /// Memory for the fiber with this number; number 0 uses the real thread's storage.
     pub fn new(shape: &Shape, number: usize) -> Option<Fiber> {
-        let bottom = BASE + number * STRIDE + 4096;
+        let stack = stack_number(number);
+        let bottom = stack.start;
         map_at(bottom, STACK)?;
+        crate::watched::protect_stack(number, stack);
         let is_first = number == 0;
         let block = if is_first { shape.first } else { shape.make_block(number, map_at) };
         Some(Fiber { block, top: bottom + STACK, at: 0, lowest: bottom + STACK, is_first })
@@ -266,7 +278,8 @@ impl Fiber {
     /// Makes it as if it had never run.
     pub fn reset(&mut self, shape: &Shape) {
         let bottom = self.top - STACK;
-        let from = self.lowest.min(self.at.max(bottom)).saturating_sub(BEYOND).max(bottom);
+        let from = crate::watched::lowest((bottom - BASE) / STRIDE)
+            .unwrap_or_else(|| self.lowest.min(self.at.max(bottom)).saturating_sub(BEYOND).max(bottom));
         // SAFETY: the stack is the fiber's, which does not run.
         unsafe {
             if self.top - from > 256 << 10 {
@@ -281,7 +294,7 @@ impl Fiber {
             // SAFETY: the block has this size; all words that are a block's own are put back.
             unsafe {
                 let own = *dtv;
-                let start = (self.block - shape.below) as *mut u8;
+                let start = (self.block - shape.used) as *mut u8;
                 std::ptr::copy_nonoverlapping(shape.fresh.as_ptr(), start, shape.fresh.len());
                 *(self.block as *mut usize) = self.block;
                 *dtv = own;
@@ -316,9 +329,9 @@ impl Fiber {
         set_in_program(true);
     }
 
-    /// What is in use of the stack of a fiber that waits.
+    /// What is in use of the stack of a fiber that waits: all that ever was, if it waits on a stack of the program's own.
     pub fn in_use(&self) -> std::ops::Range<usize> {
-        self.at..self.top
+        if self.holds(self.at) { self.at..self.top } else { self.lowest..self.top }
     }
 
     /// Its stack.

@@ -1,6 +1,6 @@
 //! The program's memory as it is before `main`, to which every execution returns: its variables, those of its libraries, the
-//! first thread's storage, the heap. Small parts are copied; large ones are private views of a file in memory, of which only
-//! what was written is put back.
+//! first thread's storage, the heap. Small parts are copied, those of the system's libraries where they were ever written
+//! (`watched.rs`); large ones are private views of a file in memory, of which only what was written is put back.
 
 use crate::arena::OURS;
 use std::ffi::c_void;
@@ -12,13 +12,15 @@ const LARGE: usize = 256 << 10;
 /// What is restored.
 pub struct Image {
     copies: Vec<(Range<usize>, Vec<u8>)>,
+    /// Those of which only what was written is put back.
+    watched: Vec<(Range<usize>, Vec<u8>)>,
     views: Vec<Range<usize>>,
 }
 
 impl Image {
     /// Takes the image; `more` are parts that the list of the kernel's has not.
     pub fn take(more: Vec<Range<usize>>) -> Image {
-        let mut image = Image { copies: Vec::new(), views: Vec::new() };
+        let mut image = Image { copies: Vec::new(), watched: Vec::new(), views: Vec::new() };
         let parts = writable();
         for part in parts.into_iter().chain(more) {
             if part.len() < LARGE || !image.view(&part) {
@@ -31,7 +33,11 @@ impl Image {
     fn copy(&mut self, part: Range<usize>) {
         // SAFETY: the part is mapped and readable.
         let bytes = unsafe { std::slice::from_raw_parts(part.start as *const u8, part.len()) }.to_vec();
-        self.copies.push((part, bytes));
+        if crate::watched::protect(&part, bytes.as_ptr()) {
+            self.watched.push((part, bytes));
+        } else {
+            self.copies.push((part, bytes));
+        }
     }
 
     /// Whole pages become views, the rest is copied.
@@ -72,6 +78,10 @@ impl Image {
             // SAFETY: the part was mapped when the image was taken, and the program does not run.
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), part.start as *mut u8, bytes.len()) };
         }
+        for (page, bytes) in crate::watched::written() {
+            // SAFETY: as above.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), page as *mut u8, bytes.len()) };
+        }
         for part in &self.views {
             // SAFETY: a private view of a file: what was written is dropped.
             unsafe { libc::syscall(libc::SYS_madvise, part.start, part.len(), libc::MADV_DONTNEED) };
@@ -80,7 +90,8 @@ impl Image {
 
     /// What is put back, or is of the heap, may be written again in these pages.
     pub fn make_writable(&self, pages: &Range<usize>) {
-        let parts = self.copies.iter().map(|(part, _)| part).chain(&self.views).cloned();
+        let copies = self.copies.iter().chain(&self.watched);
+        let parts = copies.map(|(part, _)| part).chain(&self.views).cloned();
         for part in parts.chain(crate::heap::in_use()) {
             let both = pages.start.max(part.start & !4095)..pages.end.min(part.end.next_multiple_of(4096));
             if !both.is_empty() {
@@ -93,7 +104,9 @@ impl Image {
 
     /// The parts that are small enough to be looked at often, and what was there; `None` if there are others.
     pub fn small(&self) -> Option<impl Iterator<Item = (Range<usize>, &[u8])>> {
-        self.views.is_empty().then(|| self.copies.iter().map(|(part, bytes)| (part.clone(), &bytes[..])))
+        let written = crate::watched::written().map(|(page, bytes)| (page..page + bytes.len(), bytes));
+        let copies = self.copies.iter().map(|(part, bytes)| (part.clone(), &bytes[..]));
+        self.views.is_empty().then(|| copies.chain(written))
     }
 }
 

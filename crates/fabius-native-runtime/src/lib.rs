@@ -33,6 +33,7 @@ mod real;
 mod record;
 mod recorder;
 mod restore;
+mod rooms;
 mod rt;
 mod say;
 mod signals;
@@ -41,6 +42,8 @@ mod start;
 mod state;
 mod system;
 mod threads;
+mod timer;
+mod watched;
 
 #[global_allocator]
 static ARENA: arena::Arena = arena::Arena;

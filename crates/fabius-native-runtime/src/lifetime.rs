@@ -52,8 +52,7 @@ extern "C-unwind" fn fabius_thread_end() {
         point(Op::new("pthread_exit", 0).when(Wait::Others));
         exit_here(0, 0);
     }
-    rt().threads[me].finished = true;
-    rt().free[me] = false;
+    rt().finishes(me);
     rt().fibers[me].leave();
     crate::say::fatal(&[b"a thread that has ended was run"]);
 }

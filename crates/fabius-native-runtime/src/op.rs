@@ -17,6 +17,8 @@ pub struct Op {
     pub deadline: Option<u64>,
     /// Whether the thread may be asked to end while it waits.
     pub cancels: bool,
+    /// Whether a signal ends the wait, if what it waits for is not so.
+    pub interrupted: bool,
     /// The place in the program.
     pub pc: usize,
 }
@@ -53,6 +55,8 @@ pub struct Sent {
     pub signal: i32,
     /// How it was sent, as `si_code` says it.
     pub code: i32,
+    /// What was sent with it.
+    pub value: usize,
 }
 
 /// What regular files contain, their names and folders, as one object of operations.
@@ -108,7 +112,17 @@ pub enum Wait {
 impl Op {
     /// An operation that is always possible and touches nothing that others see.
     pub fn new(name: &'static str, pc: usize) -> Op {
-        Op { name, object: 0, bytes: (0, 0), write: false, wait: Wait::Not, deadline: None, cancels: false, pc }
+        Op {
+            name,
+            object: 0,
+            bytes: (0, 0),
+            write: false,
+            wait: Wait::Not,
+            deadline: None,
+            cancels: false,
+            interrupted: false,
+            pc,
+        }
     }
 
     /// The same, of an object that it changes.
@@ -140,6 +154,11 @@ impl Op {
     /// The same, but not if the thread is asked to end while it waits.
     pub fn or_cancelled(self) -> Op {
         Op { cancels: true, ..self }
+    }
+
+    /// The same, but not if a signal comes while it waits.
+    pub fn or_interrupted(self) -> Op {
+        Op { interrupted: true, ..self }
     }
 
     /// The same, but no longer than until then.

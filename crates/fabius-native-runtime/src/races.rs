@@ -39,11 +39,18 @@ impl Epoch {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Cell {
     write: Epoch,
     /// An epoch, or the number of a list in [`Races::readers`] and of the execution that it belongs to.
     read: u64,
+}
+
+impl Cell {
+    /// Whether there is nothing besides that is known of this byte alone.
+    fn is_by_itself(self) -> bool {
+        self.read & SHARED == 0 && self.write.0 & FOLLOWED == 0
+    }
 }
 
 const PAGE: usize = 4096;
@@ -153,14 +160,25 @@ impl Races {
     pub fn touch(&mut self, touch: Touch, clocks: &Clocks) -> Option<usize> {
         let mut raced = None;
         let epoch = Epoch::new(touch.thread, clocks.now(touch.thread), touch.atomic);
+        // What became of the byte before: bytes of a variable are mostly alike.
+        let mut before: Option<(Cell, Cell)> = None;
         for address in touch.address..touch.address + touch.size {
-            let cell = self.page(address).cells[address % PAGE];
+            let cell = &mut self.page(address).cells[address % PAGE];
             if touch.write && cell.write == epoch && cell.read == 0 || !touch.write && cell.read == epoch.0 {
                 continue;
             }
-            if self.byte(cell, epoch, touch, address, clocks) {
+            if let Some((was, is)) = before
+                && *cell == was
+            {
+                *cell = is;
+                continue;
+            }
+            let was = *cell;
+            if self.byte(was, epoch, touch, address, clocks) {
                 raced = raced.or(Some(address));
             }
+            let is = self.page(address).cells[address % PAGE];
+            before = (was.is_by_itself() && is.is_by_itself()).then_some((was, is));
         }
         raced
     }

@@ -3,7 +3,7 @@
 use crate::delivery;
 use crate::hooks::{files, mutex, once, polls, rwlock, semaphore};
 use crate::op::{Op, Wait};
-use crate::rt::Rt;
+use crate::rt::{Rt, Thread};
 
 impl Rt {
     /// Whether what an operation waits for is so.
@@ -23,15 +23,22 @@ impl Rt {
             Wait::File(file, events) => files::is_ready(file, events),
             Wait::Files(files) => polls::is_ready(files),
             Wait::Signal(set) => delivery::is_there(thread, set),
-            Wait::Others => self.threads.iter().enumerate().all(|(other, t)| other == thread || t.finished),
+            Wait::Others => {
+                let is_over = |t: &Thread| t.finished || t.is_timer;
+                self.threads.iter().enumerate().all(|(other, t)| other == thread || is_over(t))
+            }
         }
     }
 
     /// Whether the thread's next step is possible.
     pub fn is_possible(&self, thread: usize) -> bool {
         let t = &self.threads[thread];
+        // What it waited for last may be gone with its stack.
+        if t.finished {
+            return false;
+        }
         let waits = t.op.deadline.is_none() && !self.is_so(thread, &t.op) && !self.is_cancelled(thread);
-        !t.finished && (!waits || delivery::is_asked(thread))
+        !waits || delivery::is_asked(thread)
     }
 
     /// Whether the thread ends instead of waiting.

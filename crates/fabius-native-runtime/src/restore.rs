@@ -12,6 +12,7 @@ impl Rt {
             Isolation::Process => {
                 crate::isolate::renew();
                 self.handlers.clear();
+                self.has_signal_stack = false;
                 self.mapped.clear();
                 self.protected.clear();
                 // Their memory was that of the process before.
@@ -23,6 +24,7 @@ impl Rt {
         self.streams.clear();
         self.signals.clear();
         self.children.clear();
+        self.timers.clear();
         self.threads.clear();
         self.free.clear();
         (self.streak, self.repeated) = (Streak::default(), 0);
@@ -55,6 +57,11 @@ impl Rt {
                 libc::sigaction(signal, &action, std::ptr::null_mut());
             }
         }
-        crate::descriptors::close_others(&self.open);
+        if std::mem::take(&mut self.has_signal_stack) {
+            crate::signals::use_stack();
+        }
+        if std::mem::take(&mut self.uses_files) || self.moved > 0 || !crate::descriptors::first_is_free(&self.open) {
+            crate::descriptors::close_others(&self.open);
+        }
     }
 }

@@ -8,6 +8,7 @@ use crate::op::{Op, Sent};
 use crate::place::{Fixed, Place};
 use crate::races::Races;
 use crate::recorder::Recorder;
+use crate::timer::Timer;
 use fabius_explore::system::{Born, Choose};
 use fabius_native_protocol::{Header, Isolation, MOST_DECISIONS, MOST_POINTS, Worker};
 use fabius_trace::{BugKind, Points};
@@ -36,6 +37,8 @@ pub struct Thread {
     pub finished: bool,
     /// Whether nobody will join it.
     pub detached: bool,
+    /// Whether it waits for the end of a timer: no thread of the program's.
+    pub is_timer: bool,
     /// Whether somebody has.
     pub joined: bool,
     /// Whether it has been asked to end.
@@ -171,6 +174,10 @@ pub struct Rt {
     pub before: Before,
     /// Handlers of signals were changed.
     pub handlers: Vec<(i32, libc::sigaction)>,
+    /// The program handles signals on a stack of its own.
+    pub has_signal_stack: bool,
+    /// Timers.
+    pub timers: Vec<Timer>,
     /// Children of `fork`, as the kernel calls them.
     pub children: Vec<i32>,
     /// Signals sent to the process that every thread has blocked.
@@ -209,6 +216,8 @@ pub struct Rt {
     pub streams: HashMap<usize, (usize, u32), Fixed>,
     /// Whether what the program prints is shown.
     pub shows_output: bool,
+    /// It may have opened and closed files.
+    pub uses_files: bool,
     /// What happened that restoring memory does not undo.
     pub not_restored: Option<String>,
     /// Descriptors that were open before `main`, in order.
@@ -237,6 +246,12 @@ impl Rt {
     #[inline(always)]
     pub fn me(&mut self) -> &mut Thread {
         &mut self.threads[self.current]
+    }
+
+    /// The thread does nothing any more.
+    pub fn finishes(&mut self, thread: usize) {
+        self.threads[thread].finished = true;
+        self.free[thread] = false;
     }
 
     /// One of so many alternatives, as the search decides.
@@ -351,6 +366,8 @@ impl Rt {
             keys: Vec::new(),
             before: Before::default(),
             handlers: Vec::new(),
+            has_signal_stack: false,
+            timers: Vec::new(),
             children: Vec::new(),
             signals: Vec::new(),
             random: 0,
@@ -369,6 +386,7 @@ impl Rt {
             connections: Connections::default(),
             streams: HashMap::default(),
             shows_output: false,
+            uses_files: false,
             not_restored: None,
             open: Vec::new(),
             closed: HashSet::default(),

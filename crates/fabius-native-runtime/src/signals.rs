@@ -15,9 +15,8 @@ const STACK: usize = 256 << 10;
 /// Sets handlers up.
 pub fn set_up() {
     let Some(stack) = crate::fiber::signal_stack(STACK) else { crate::say::fatal(&[b"no memory for signals"]) };
-    let stack = libc::stack_t { ss_sp: stack as *mut c_void, ss_flags: 0, ss_size: STACK };
-    // SAFETY: the stack is ours for good.
-    unsafe { libc::sigaltstack(&stack, std::ptr::null_mut()) };
+    STACK_AT.store(stack, Relaxed);
+    use_stack();
     for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS, STANDS_STILL] {
         // SAFETY: an action is plain data; the program has not begun.
         unsafe {
@@ -27,6 +26,15 @@ pub fn set_up() {
             libc::sigaction(signal, &action, std::ptr::null_mut());
         }
     }
+}
+
+static STACK_AT: AtomicUsize = AtomicUsize::new(0);
+
+/// Signals are handled on our stack.
+pub fn use_stack() {
+    let stack = libc::stack_t { ss_sp: STACK_AT.load(Relaxed) as *mut c_void, ss_flags: 0, ss_size: STACK };
+    // SAFETY: the stack is ours for good.
+    unsafe { libc::syscall(libc::SYS_sigaltstack, &raw const stack, 0usize) };
 }
 
 static ENDED: AtomicUsize = AtomicUsize::new(0);
@@ -54,6 +62,9 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut c_vo
         let at = context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
         ((*info).si_addr() as usize, at, (*info).si_code)
     };
+    if signal == libc::SIGSEGV && code > 0 && crate::watched::is_first_write(address) {
+        return;
+    }
     if !is_running() || !in_program() {
         if signal == STANDS_STILL {
             return;

@@ -7,7 +7,7 @@ use crate::image::Image;
 use crate::real::next;
 use crate::rt::{Before, Rt, Settings};
 use crate::say::STDERR;
-use crate::{arena, descriptors, explore, fiber, heap, hooks, isolate, lifetime, rt, signals, stacks};
+use crate::{arena, descriptors, explore, fiber, heap, hooks, isolate, lifetime, rt, signals, stacks, watched};
 use fabius_native_protocol::{
     ANSWER_AT, FD, Header, Isolation, POINTS_AT, REQUEST_AT, Request, SCHEDULE_AT, STATE_DONE, STATE_RUNS, What,
 };
@@ -69,6 +69,10 @@ unsafe extern "C" fn instead_of_main(argc: usize, argv: usize, envp: usize) -> i
         let early = &raw const hooks::process::EARLY;
         let at_exit = (*early).clone();
         let kept = heap::keep(request.heap as usize);
+        // Who looks on by a debugger is not to see faults that are none.
+        if matches!(request.what, What::Explore) && request.isolation == Isolation::Memory {
+            watched::begin();
+        }
         let image = Box::leak(Box::new(Image::take(kept)));
         let settings = Settings {
             points: request.points,

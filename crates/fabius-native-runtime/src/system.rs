@@ -80,8 +80,7 @@ impl System for Program {
         }
         if rt.over {
             // What other threads would have done does not happen.
-            rt.threads[me].finished = true;
-            rt.free[me] = false;
+            rt.finishes(me);
             let all = rt.threads.iter().all(|t| t.finished);
             return Ok(if all { End::Finished } else { End::Dropped });
         }

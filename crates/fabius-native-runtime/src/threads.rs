@@ -12,7 +12,7 @@ use fabius_trace::BugKind;
 pub fn spawn(function: usize, argument: usize, detached: bool) -> Option<usize> {
     let rt = rt();
     let number = rt.threads.len();
-    if number >= crate::fiber::MOST {
+    if number >= crate::rooms::MOST {
         return None;
     }
     if rt.fibers.len() <= number {
@@ -31,6 +31,7 @@ pub fn spawn(function: usize, argument: usize, detached: bool) -> Option<usize> 
         op: Op::new("begin", function),
         finished: false,
         detached,
+        is_timer: false,
         joined: false,
         cancelled: false,
         cancellable: true,
@@ -66,6 +67,8 @@ pub enum Waited {
     TimedOut,
     /// It was asked to end.
     Cancelled,
+    /// A signal has come.
+    Interrupted,
 }
 
 /// A scheduling point: announces the operation, and comes back when it is to be done. Signals that the thread is sent until then
@@ -73,7 +76,7 @@ pub enum Waited {
 pub fn point(op: Op) -> Waited {
     let waits_for_signal = matches!(op.wait, Wait::Signal(_));
     let place = announce(op);
-    while !waits_for_signal && delivery::is_asked(rt().current) {
+    while !waits_for_signal && !op.interrupted && delivery::is_asked(rt().current) {
         delivery::take();
         if place.stack() != 0 {
             place.back();
@@ -84,6 +87,7 @@ pub fn point(op: Op) -> Waited {
     let me = rt.current;
     let waited = match op.deadline {
         _ if rt.is_cancelled(me) && !rt.is_so(me, &op) => Waited::Cancelled,
+        _ if op.interrupted && delivery::is_asked(me) && !rt.is_so(me, &op) => Waited::Interrupted,
         Some(deadline) if !rt.is_so(me, &op) => {
             rt.now = rt.now.max(deadline);
             Waited::TimedOut
@@ -104,7 +108,7 @@ pub fn point(op: Op) -> Waited {
         });
     }
     if waits_for_signal {
-        delivery::take();
+        delivery::take_each();
     }
     waited
 }

@@ -121,6 +121,7 @@ fn looks_at_files(name: &'static str, _: usize, pc: usize) {
     if !is_alone() {
         point(Op::new(name, pc).reads(REGULAR));
     }
+    rt().uses_files = true;
 }
 
 /// A stream as an object of operations: what goes through that of a regular file others see in the file.
@@ -139,8 +140,10 @@ unsafe extern "C" {
 fn uses_stream(name: &'static str, stream: usize, pc: usize) {
     // SAFETY: variables of the C library.
     if stream == 0 || unsafe { [stdin, stdout, stderr] }.contains(&stream) {
+        rt().uses_files |= name == "fclose";
         return;
     }
+    rt().uses_files = true;
     // Who has ended may have left the stream locked.
     if !is_alone() || rt().streams.contains_key(&stream) {
         point(Op::new(name, pc).on(object_of(stream)).when(Wait::Stream(stream)));

@@ -199,6 +199,9 @@ extern "C-unwind" fn mmap_here(at: usize, size: usize, protection: i32, flags: i
 }
 
 extern "C-unwind" fn mprotect_here(at: usize, size: usize, protection: i32, _: usize) -> i32 {
+    if in_program() && crate::watched::contains(&(at..at.saturating_add(size))) {
+        crate::watched::end();
+    }
     // SAFETY: as the program calls it, straight to the kernel.
     let got = unsafe { libc::syscall(libc::SYS_mprotect, at, size, protection) } as i32;
     if in_program() && got == 0 {

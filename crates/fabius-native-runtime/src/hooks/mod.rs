@@ -31,6 +31,7 @@ pub mod sockets;
 pub mod streams;
 pub mod thread;
 pub mod time;
+pub mod timers;
 pub mod tsan;
 pub mod unsupported;
 pub mod wide;

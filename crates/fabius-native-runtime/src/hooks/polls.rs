@@ -2,11 +2,11 @@
 
 use super::files::fails_with;
 use crate::control::in_program;
+use crate::delivery::{blockable, take, take_each};
 use crate::op::{Files, Op, Sets, Wait, connection};
 use crate::real::next;
 use crate::rt::rt;
 use crate::threads::{Waited, point};
-use std::ffi::c_void;
 
 super::entries! {
     poll: "rcx" => poll_here;
@@ -85,17 +85,32 @@ impl Patience {
     }
 }
 
-/// The point before; `false` if the time is over.
-fn waits(name: &'static str, wait: Wait, patience: &Patience, pc: usize) -> bool {
+/// The point before: whether a file is ready, the time is over, or a signal has come.
+fn waits(name: &'static str, wait: Wait, patience: &Patience, mask: Option<u64>, pc: usize) -> Waited {
     // Which files are asked is not announced.
     rt().unannounced = true;
     let op = Op::new(name, pc).on(connection(0));
-    let waited = match patience {
-        Patience::None => point(op),
-        Patience::Endless => point(op.when(wait)),
-        Patience::Until(time) => point(op.when(wait).until(Some(rt().now + time))),
+    let op = match patience {
+        Patience::None => op,
+        Patience::Endless => op.when(wait),
+        Patience::Until(time) => op.when(wait).until(Some(rt().now + time)),
     };
-    waited == Waited::Done
+    let Some(mask) = mask else { return point(op) };
+    // What this unblocks comes in the call or not at all.
+    let before = std::mem::replace(&mut rt().me().blocked, blockable(mask));
+    let waited = point(op.or_interrupted());
+    if waited == Waited::Interrupted {
+        take_each();
+    }
+    rt().me().blocked = before;
+    take();
+    waited
+}
+
+/// Signals that are blocked during a call only.
+fn mask_of(mask: *const u64) -> Option<u64> {
+    // SAFETY: the program gives a set, or none.
+    unsafe { mask.as_ref() }.copied()
 }
 
 /// Who learns that a file is ready comes after whoever made it so.
@@ -106,9 +121,20 @@ fn learns(file: i32) {
     }
 }
 
-fn polls(name: &'static str, list: *mut libc::pollfd, count: usize, patience: &Patience, pc: usize) -> i32 {
+fn polls(
+    name: &'static str,
+    list: *mut libc::pollfd,
+    count: usize,
+    patience: &Patience,
+    mask: Option<u64>,
+    pc: usize,
+) -> i32 {
     let files = Files::List(list, count);
-    if !waits(name, Wait::Files(&raw const files), patience, pc) {
+    let waited = waits(name, Wait::Files(&raw const files), patience, mask, pc);
+    if waited == Waited::Interrupted {
+        return fails_with(libc::EINTR) as i32;
+    }
+    if waited != Waited::Done {
         for at in 0..count {
             // SAFETY: the program gives so many descriptions.
             unsafe { (*list.add(at)).revents = 0 };
@@ -131,33 +157,32 @@ pub(super) extern "C-unwind" fn poll_here(list: *mut libc::pollfd, count: usize,
         // SAFETY: as the program calls it.
         return unsafe { next!(fn poll(*mut libc::pollfd, usize, i32) -> i32)(list, count, time) };
     }
-    polls("poll", list, count, &Patience::milliseconds(time), pc)
+    polls("poll", list, count, &Patience::milliseconds(time), None, pc)
 }
 
 extern "C-unwind" fn ppoll_here(
     list: *mut libc::pollfd,
     count: usize,
     time: *const libc::timespec,
-    mask: *const c_void,
+    mask: *const u64,
     pc: usize,
 ) -> i32 {
     if !in_program() {
         // SAFETY: as the program calls it.
         return unsafe {
-            next!(fn ppoll(*mut libc::pollfd, usize, *const libc::timespec, *const c_void) -> i32)(
-                list, count, time, mask,
-            )
+            next!(fn ppoll(*mut libc::pollfd, usize, *const libc::timespec, *const u64) -> i32)(list, count, time, mask)
         };
     }
-    if !mask.is_null() {
-        crate::threads::not_supported("ppoll with a mask of signals");
-    }
-    polls("ppoll", list, count, &Patience::time(time), pc)
+    polls("ppoll", list, count, &Patience::time(time), mask_of(mask), pc)
 }
 
-fn selects(name: &'static str, most: i32, sets: Sets, patience: &Patience, pc: usize) -> i32 {
+fn selects(name: &'static str, most: i32, sets: Sets, patience: &Patience, mask: Option<u64>, pc: usize) -> i32 {
     let files = Files::Sets(most, sets);
-    if !waits(name, Wait::Files(&raw const files), patience, pc) {
+    let waited = waits(name, Wait::Files(&raw const files), patience, mask, pc);
+    if waited == Waited::Interrupted {
+        return fails_with(libc::EINTR) as i32;
+    }
+    if waited != Waited::Done {
         for set in sets.into_iter().filter(|set| !set.is_null()) {
             // SAFETY: the program gives valid sets.
             unsafe { libc::FD_ZERO(set) };
@@ -197,7 +222,7 @@ extern "C-unwind" fn select_here(
         }
         Patience::time(&libc::timespec { tv_sec: seconds, tv_nsec: micros * 1000 })
     };
-    selects("select", most, [read, write, news], &patience, pc)
+    selects("select", most, [read, write, news], &patience, None, pc)
 }
 
 extern "C-unwind" fn pselect_here(
@@ -206,21 +231,19 @@ extern "C-unwind" fn pselect_here(
     write: *mut libc::fd_set,
     news: *mut libc::fd_set,
     time: *const libc::timespec,
-    mask: *const c_void,
+    mask: *const u64,
 ) -> i32 {
     if !in_program() {
         type Set = *mut libc::fd_set;
         // SAFETY: as the program calls it.
         return unsafe {
-            next!(fn pselect(i32, Set, Set, Set, *const libc::timespec, *const c_void) -> i32)(
+            next!(fn pselect(i32, Set, Set, Set, *const libc::timespec, *const u64) -> i32)(
                 most, read, write, news, time, mask,
             )
         };
     }
-    if !mask.is_null() {
-        crate::threads::not_supported("pselect with a mask of signals");
-    }
-    selects("pselect", most, [read, write, news], &Patience::time(time), crate::place::called_from())
+    let place = crate::place::called_from();
+    selects("pselect", most, [read, write, news], &Patience::time(time), mask_of(mask), place)
 }
 
 extern "C-unwind" fn epoll_wait_here(
@@ -236,8 +259,14 @@ extern "C-unwind" fn epoll_wait_here(
             next!(fn epoll_wait(i32, *mut libc::epoll_event, i32, i32) -> i32)(files, events, most, time)
         };
     }
-    if !waits("epoll_wait", Wait::File(files, libc::POLLIN), &Patience::milliseconds(time), pc) {
-        return 0;
+    epolls(files, events, most, time, None, pc)
+}
+
+fn epolls(files: i32, events: *mut libc::epoll_event, most: i32, time: i32, mask: Option<u64>, pc: usize) -> i32 {
+    match waits("epoll_wait", Wait::File(files, libc::POLLIN), &Patience::milliseconds(time), mask, pc) {
+        Waited::Done => {}
+        Waited::Interrupted => return fails_with(libc::EINTR) as i32,
+        _ => return 0,
     }
     // SAFETY: as the program calls it, but without waiting.
     let ready = unsafe { libc::syscall(libc::SYS_epoll_wait, files, events, most, 0) } as i32;
@@ -256,13 +285,16 @@ extern "C-unwind" fn epoll_pwait_here(
     events: *mut libc::epoll_event,
     most: i32,
     time: i32,
-    mask: *const c_void,
+    mask: *const u64,
     pc: usize,
 ) -> i32 {
-    if in_program() && !mask.is_null() {
-        crate::threads::not_supported("epoll_pwait with a mask of signals");
+    if in_program() {
+        return epolls(files, events, most, time, mask_of(mask), pc);
     }
-    epoll_wait_here(files, events, most, time, pc)
+    // SAFETY: as the program calls it.
+    unsafe {
+        next!(fn epoll_pwait(i32, *mut libc::epoll_event, i32, i32, *const u64) -> i32)(files, events, most, time, mask)
+    }
 }
 
 /// What is waited for changes.

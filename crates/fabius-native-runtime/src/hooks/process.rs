@@ -35,9 +35,14 @@ entries! {
 /// The process ends, with all that is to be done then.
 pub fn exit_here(_: i32, pc: usize) -> ! {
     point(Op::new("exit", pc).on(PROCESS));
+    let does_something = !rt().at_exit.is_empty();
     while let Some((function, argument)) = rt().at_exit.pop() {
         // SAFETY: the program gave the function for this.
         unsafe { std::mem::transmute::<usize, extern "C-unwind" fn(usize, i32)>(function)(argument, 0) };
+    }
+    if does_something && rt().threads.len() > 1 {
+        // Others may still go on when that was done.
+        point(Op::new("_exit", pc).on(PROCESS));
     }
     over()
 }
@@ -195,6 +200,8 @@ extern "C-unwind" fn fork_here(pc: usize) -> i32 {
         return unsafe { next!(fn fork() -> i32)() };
     }
     point(Op::new("fork", pc).on(PROCESS));
+    // The C library blocks all signals while it makes a process.
+    crate::watched::end();
     // SAFETY: as the program calls it.
     let child = unsafe { next!(fn fork() -> i32)() };
     if child == 0 {

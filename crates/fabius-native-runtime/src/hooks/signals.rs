@@ -3,7 +3,7 @@
 use super::entries;
 use super::files::fails_with;
 use crate::control::in_program;
-use crate::delivery::{add, bit, blockable, description, handle, is_handled, is_in, next_of, send, set, take};
+use crate::delivery::{bit, blockable, description, next_of, send, set, signal_process, take};
 use crate::op::{NUMBER, Op, PROCESS, Sent, Wait, asked_of};
 use crate::real::next;
 use crate::rt::rt;
@@ -15,6 +15,8 @@ type Set = *const u64;
 entries! {
     kill: "rdx" => kill_here;
     raise: "rsi" => raise_here;
+    sigqueue: "rcx" => sigqueue_here;
+    pthread_sigqueue: "rcx" => pthread_sigqueue_here;
     sigaction: "rcx" => sigaction_here;
     signal: "rdx" => signal_here;
     pthread_sigmask: "rcx" => sigmask_here;
@@ -25,9 +27,9 @@ entries! {
     sigtimedwait: "rcx" => sigtimedwait_here;
     pause: "rdi" => pause_here;
     sigsuspend: "rsi" => sigsuspend_here;
+    sigaltstack: "rdx" => sigaltstack_here;
 }
 
-/// A signal to the process: any thread that has not blocked it runs the handler; if there is none, it waits for one.
 extern "C-unwind" fn kill_here(process: i32, signal: i32, pc: usize) -> i32 {
     if !in_program() || rt().children.contains(&process) {
         // SAFETY: as the program calls it.
@@ -40,24 +42,40 @@ extern "C-unwind" fn kill_here(process: i32, signal: i32, pc: usize) -> i32 {
         }
         return fails_with(libc::ESRCH) as i32;
     }
-    if !(0..=64).contains(&signal) {
+    sends("kill", Sent { signal, code: libc::SI_USER, value: 0 }, pc)
+}
+
+/// Sends a signal to the process.
+fn sends(name: &'static str, sent: Sent, pc: usize) -> i32 {
+    if !(0..=64).contains(&sent.signal) {
         return fails_with(libc::EINVAL) as i32;
     }
-    if signal == 0 {
+    if sent.signal == 0 {
         return 0;
     }
-    point(Op::new("kill", pc).on(PROCESS));
-    let rt = rt();
-    rt.unannounced = true;
-    let sent = Sent { signal, code: libc::SI_USER };
-    let mut open: Vec<usize> = (0..rt.threads.len()).collect();
-    open.retain(|number| !rt.threads[*number].finished && !is_in(rt.threads[*number].blocked, signal));
-    match open[..] {
-        [] => add(&mut rt.signals, sent),
-        _ if !is_handled(signal) => handle(sent),
-        _ => send(open[rt.choose(open.len() as u32) as usize], signal, libc::SI_USER),
-    }
+    point(Op::new(name, pc).on(PROCESS));
+    rt().unannounced = true;
+    signal_process(sent);
     0
+}
+
+extern "C-unwind" fn sigqueue_here(process: i32, signal: i32, value: usize, pc: usize) -> i32 {
+    if !in_program() || rt().children.contains(&process) {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn sigqueue(i32, i32, usize) -> i32)(process, signal, value) };
+    }
+    if process != NUMBER {
+        return fails_with(libc::ESRCH) as i32;
+    }
+    sends("sigqueue", Sent { signal, code: libc::SI_QUEUE, value }, pc)
+}
+
+extern "C-unwind" fn pthread_sigqueue_here(thread: usize, signal: i32, value: usize, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_sigqueue(usize, i32, usize) -> i32)(thread, signal, value) };
+    }
+    super::thread::sends("pthread_sigqueue", thread, Sent { signal, code: libc::SI_QUEUE, value }, pc)
 }
 
 extern "C-unwind" fn raise_here(signal: i32, _: usize) -> i32 {
@@ -65,7 +83,7 @@ extern "C-unwind" fn raise_here(signal: i32, _: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn raise(i32) -> i32)(signal) };
     }
-    send(rt().current, signal, libc::SI_TKILL);
+    send(rt().current, Sent { signal, code: libc::SI_TKILL, value: 0 });
     0
 }
 
@@ -204,6 +222,27 @@ extern "C-unwind" fn sigsuspend_here(set: Set, pc: usize) -> i32 {
     rt().me().blocked = blocked;
     take();
     fails_with(libc::EINTR) as i32
+}
+
+/// The stack on which faults are handled is ours until the program has one: it is told that it has none.
+extern "C-unwind" fn sigaltstack_here(new: *const libc::stack_t, old: *mut libc::stack_t, _: usize) -> i32 {
+    // SAFETY: as the program calls it, straight to the kernel.
+    let call = |new: *const libc::stack_t, old: *mut libc::stack_t| unsafe {
+        libc::syscall(libc::SYS_sigaltstack, new, old) as i32
+    };
+    if !in_program() || new.is_null() && old.is_null() {
+        return call(new, old);
+    }
+    let rt = rt();
+    if !new.is_null() {
+        crate::watched::end();
+        rt.has_signal_stack = true;
+    } else if !rt.has_signal_stack {
+        // SAFETY: the program wants to know of its stack, and has none.
+        unsafe { *old = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 } };
+        return 0;
+    }
+    call(new, old)
 }
 
 extern "C-unwind" fn sigaction_here(

@@ -18,6 +18,8 @@ entries! {
     recvmsg: "rcx" => recvmsg_here;
     send: "r8" => send_here;
     sendmsg: "rcx" => sendmsg_here;
+    recvmmsg: "r9" => recvmmsg_here;
+    sendmmsg: "r8" => sendmmsg_here;
 }
 
 // These have six arguments: the place of the call is the first one on the stack, where the call itself has put it.
@@ -100,7 +102,7 @@ fn receives(name: &'static str, file: i32, flags: i32, pc: usize, call: impl FnO
     if let Some(key) = connection {
         let waits = is_waiting(file, flags);
         if waits && flags & libc::MSG_WAITALL != 0 {
-            crate::threads::not_supported("MSG_WAITALL");
+            crate::threads::not_supported("recvmsg with MSG_WAITALL");
         }
         let events = if flags & libc::MSG_OOB != 0 { libc::POLLPRI } else { libc::POLLIN };
         if !arrive(name, file, key, waits.then_some(events), pc) {
@@ -117,11 +119,30 @@ fn receives(name: &'static str, file: i32, flags: i32, pc: usize, call: impl FnO
     got
 }
 
+/// Receives so many bytes by system calls, each of which gives what is there: all of them if the program wants that.
+fn fills(name: &'static str, file: i32, size: usize, flags: i32, pc: usize, call: impl Fn(usize, i32) -> i64) -> isize {
+    let flag = libc::MSG_WAITALL;
+    let is_whole = in_program() && flags & flag != 0 && flags & libc::MSG_PEEK == 0 && is_waiting(file, flags);
+    if !is_whole || kind(file) != libc::SOCK_STREAM {
+        let flags = if in_program() { flags & !flag } else { flags };
+        return receives(name, file, flags, pc, || call(0, flags));
+    }
+    let mut there = 0;
+    while there < size {
+        match receives(name, file, flags & !flag, pc, || call(there, flags & !flag)) {
+            ..0 if there == 0 => return -1,
+            ..=0 => break,
+            got => there += got as usize,
+        }
+    }
+    there as isize
+}
+
 pub(super) extern "C-unwind" fn recv_here(file: i32, buffer: *mut c_void, size: usize, flags: i32, pc: usize) -> isize {
     let null = std::ptr::null_mut::<c_void>();
-    // SAFETY: as the program calls it.
-    receives("recv", file, flags, pc, || unsafe {
-        libc::syscall(libc::SYS_recvfrom, file, buffer, size, flags, null, null)
+    // SAFETY: as the program calls it, or the rest of it.
+    fills("recv", file, size, flags, pc, |there, flags| unsafe {
+        libc::syscall(libc::SYS_recvfrom, file, buffer.byte_add(there), size - there, flags, null, null)
     })
 }
 
@@ -133,10 +154,61 @@ extern "C-unwind" fn recvfrom_here(
     from: *mut c_void,
     length: *mut u32,
 ) -> isize {
-    // SAFETY: as the program calls it.
-    receives("recvfrom", file, flags, place(), || unsafe {
-        libc::syscall(libc::SYS_recvfrom, file, buffer, size, flags, from, length)
+    // SAFETY: as the program calls it, or the rest of it.
+    fills("recvfrom", file, size, flags, place(), |there, flags| unsafe {
+        libc::syscall(libc::SYS_recvfrom, file, buffer.byte_add(there), size - there, flags, from, length)
     })
+}
+
+/// A message of several, and how long it is.
+#[repr(C)]
+struct Message {
+    head: libc::msghdr,
+    length: u32,
+}
+
+/// One message after the other, as long as each has its turn; how many there were.
+fn each(messages: *mut Message, count: u32, mut one: impl FnMut(*mut c_void, u32) -> isize) -> i32 {
+    for number in 0..count {
+        // SAFETY: the program gives so many messages.
+        let message = unsafe { &mut *messages.add(number as usize) };
+        match one((&raw mut message.head).cast(), number) {
+            ..0 if number == 0 => return -1,
+            ..0 => return number as i32,
+            got => message.length = got as u32,
+        }
+    }
+    count as i32
+}
+
+extern "C-unwind" fn recvmmsg_here(
+    file: i32,
+    messages: *mut Message,
+    count: u32,
+    flags: i32,
+    limit: *mut libc::timespec,
+    pc: usize,
+) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { libc::syscall(libc::SYS_recvmmsg, file, messages, count, flags, limit) as i32 };
+    }
+    if !limit.is_null() {
+        crate::threads::not_supported("recvmmsg with a limit");
+    }
+    let (first, rest) = (flags & !libc::MSG_WAITFORONE, flags & libc::MSG_WAITFORONE != 0);
+    each(messages, count, |message, number| {
+        let flags = if rest && number > 0 { first | libc::MSG_DONTWAIT } else { first };
+        recvmsg_here(file, message, flags, pc)
+    })
+}
+
+extern "C-unwind" fn sendmmsg_here(file: i32, messages: *mut Message, count: u32, flags: i32, pc: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { libc::syscall(libc::SYS_sendmmsg, file, messages, count, flags) as i32 };
+    }
+    each(messages, count, |message, _| sendmsg_here(file, message, flags, pc))
 }
 
 extern "C-unwind" fn recvmsg_here(file: i32, message: *mut c_void, flags: i32, pc: usize) -> isize {

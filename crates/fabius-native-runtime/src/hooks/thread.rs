@@ -2,7 +2,7 @@
 
 use super::entries;
 use crate::control::in_program;
-use crate::op::{Op, Wait, asked_of};
+use crate::op::{Op, Sent, Wait, asked_of};
 use crate::real::next;
 use crate::rt::rt;
 use crate::threads::{fail, give_way, point, spawn};
@@ -241,16 +241,21 @@ extern "C-unwind" fn kill(thread: usize, signal: i32, pc: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn pthread_kill(usize, i32) -> i32)(thread, signal) };
     }
+    sends("pthread_kill", thread, Sent { signal, code: libc::SI_TKILL, value: 0 }, pc)
+}
+
+/// Sends a signal to a thread.
+pub fn sends(name: &'static str, thread: usize, sent: Sent, pc: usize) -> i32 {
     let Some(other) = number_of(thread) else { return libc::ESRCH };
-    point(Op::new("pthread_kill", pc).on(asked_of(other)));
+    point(Op::new(name, pc).on(asked_of(other)));
     rt().unannounced = true;
-    if signal == 0 {
+    if sent.signal == 0 {
         return 0;
     }
-    if !(1..=64).contains(&signal) {
+    if !(1..=64).contains(&sent.signal) {
         return libc::EINVAL;
     }
-    crate::delivery::send(other, signal, libc::SI_TKILL);
+    crate::delivery::send(other, sent);
     0
 }
 

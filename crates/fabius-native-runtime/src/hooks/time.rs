@@ -79,7 +79,8 @@ extern "C-unwind" fn usleep_here(microseconds: u32, pc: usize) -> i32 {
     0
 }
 
-type Time = *const libc::timespec;
+/// A time as the C library writes it.
+pub type Time = *const libc::timespec;
 
 extern "C-unwind" fn nanosleep_here(time: Time, rest: *mut libc::timespec, pc: usize) -> i32 {
     if !in_program() {

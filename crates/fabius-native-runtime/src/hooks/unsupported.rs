@@ -35,8 +35,7 @@ macro_rules! refused {
 
 refused! {
     execve execv execvp execvpe execl execlp execle posix_spawn posix_spawnp vfork clone
-    epoll_pwait2 sendmmsg recvmmsg __recvfrom_chk __ppoll_chk
+    epoll_pwait2 __recvfrom_chk __ppoll_chk
     msgrcv mq_receive mq_timedreceive mq_send mq_timedsend semop semtimedop
-    alarm setitimer timer_create timerfd_create signalfd sigqueue pthread_sigqueue
-    swapcontext makecontext
+    ualarm timerfd_create signalfd
 }

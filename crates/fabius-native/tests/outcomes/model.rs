@@ -12,6 +12,8 @@ enum Act {
     /// Gives back what was had, if it was: a step only then.
     UnlockIf(usize),
     ReleaseIf(usize),
+    /// The second of two bytes, if it was not there with the first.
+    SecondByte(usize),
     /// Was woken, and has the lock again.
     Relock,
     /// Goes on behind the barrier.
@@ -118,6 +120,13 @@ fn next(acts: &[Vec<Act>], state: &State, thread: usize) -> Option<Vec<State>> {
             None if matches!(op, Op::ReceiveNow(_)) => set(r, -1),
             None => return waits,
         },
+        Act::Does(Op::ReceiveTwo(_)) | Act::SecondByte(_) if state.socket.is_empty() => return waits,
+        Act::Does(Op::ReceiveTwo(r)) | Act::SecondByte(r) => {
+            let wanted = if matches!(act, Act::SecondByte(_)) { 1 } else { 2 };
+            for byte in s.socket.drain(..wanted.min(state.socket.len())) {
+                s.registers[r] = s.registers[r] * 10 + byte;
+            }
+        }
         Act::Does(Op::EventAdd(value)) => s.event += value,
         Act::Does(Op::EventTake(_)) if state.event == 0 => return waits,
         Act::Does(Op::EventTake(r)) => {
@@ -142,6 +151,13 @@ fn next(acts: &[Vec<Act>], state: &State, thread: usize) -> Option<Vec<State>> {
         Act::Does(Op::WaitForSignal) if state.signals[thread] => s.signals[thread] = false,
         Act::Does(Op::WaitForSignal) if state.signal => s.signal = false,
         Act::Does(Op::WaitForSignal) => return waits,
+        Act::Does(Op::PollForSignal(r)) if state.closed || !state.pipe.is_empty() => set(r, 1),
+        Act::Does(Op::PollForSignal(_)) if !state.signal && !state.signals[thread] => return waits,
+        Act::Does(Op::PollForSignal(r)) => {
+            set(r, -1);
+            s.signal &= state.signals[thread];
+            s.signals[thread] = false;
+        }
         Act::Does(Op::Pending(r)) => set(r, i32::from(state.signal || state.signals[thread])),
         Act::Does(Op::Barrier) if state.arrived.is_empty() => s.arrived.push(thread),
         Act::Does(Op::Barrier) => {
@@ -188,7 +204,11 @@ fn next(acts: &[Vec<Act>], state: &State, thread: usize) -> Option<Vec<State>> {
     }
     s.readers.sort_unstable();
     s.waiting.sort_unstable();
-    let not_had = |act: &Act| matches!(act, Act::UnlockIf(r) | Act::ReleaseIf(r) if s.registers[*r] == 0);
+    let not_had = |act: &Act| match act {
+        Act::UnlockIf(r) | Act::ReleaseIf(r) => s.registers[*r] == 0,
+        Act::SecondByte(r) => s.registers[*r] > 9,
+        _ => false,
+    };
     if acts[thread].get(s.at[thread]).is_some_and(not_had) {
         s.at[thread] += 1;
     }
@@ -201,6 +221,7 @@ pub fn outcomes(program: &Program) -> Option<Outcomes> {
         Op::TryLock(r) => vec![Act::Does(*op), Act::UnlockIf(r)],
         Op::TryReadLock(r) => vec![Act::Does(*op), Act::ReleaseIf(r)],
         Op::WaitForCondition => vec![Act::Does(*op), Act::Relock],
+        Op::ReceiveTwo(r) => vec![Act::Does(*op), Act::SecondByte(r)],
         Op::Barrier => vec![Act::Does(*op), Act::Pass],
         _ => vec![Act::Does(*op)],
     };

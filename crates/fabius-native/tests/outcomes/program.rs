@@ -26,6 +26,8 @@ pub enum Op {
     Receive(usize),
     /// The same without waiting.
     ReceiveNow(usize),
+    /// Two bytes, however they come.
+    ReceiveTwo(usize),
     /// An event that gives all that was added, and one that gives one at a time.
     EventAdd(i32),
     EventTake(usize),
@@ -44,6 +46,8 @@ pub enum Op {
     Kill,
     KillThread(usize),
     WaitForSignal,
+    /// Waits for something to read from the pipe, or for a signal that is let in until then.
+    PollForSignal(usize),
     Pending(usize),
     Barrier,
     ReadLock,
@@ -65,7 +69,7 @@ pub struct Program {
 pub fn random(rng: &mut Rng) -> Program {
     let mut program = Program { threads: Vec::new(), registers: 0 };
     let count = if rng.u8(..4) == 0 { 3 } else { 2 };
-    let kinds: Vec<u8> = (0..rng.usize(1..4)).map(|_| rng.u8(..16)).collect();
+    let kinds: Vec<u8> = (0..rng.usize(1..4)).map(|_| rng.u8(..18)).collect();
     for _ in 0..count {
         let length = if count == 2 { rng.usize(1..4) } else { rng.usize(1..3) };
         let mut ops = Vec::new();
@@ -131,7 +135,14 @@ fn part(kind: u8, threads: usize, registers: &mut usize, ops: &mut Vec<Op>, rng:
         (14, 1) => ops.push(Op::Poll(new())),
         (14, 2) => ops.push(Op::PipeWrite(value)),
         (14, _) => ops.push(Op::PipeRead(new())),
-        _ => ops.push(Op::Once(value, new())),
+        (15, _) => ops.push(Op::Once(value, new())),
+        (16, 0 | 1) => ops.push(Op::Send(value)),
+        (16, 2) => ops.push(Op::ReceiveTwo(new())),
+        (16, _) => ops.push(Op::ReceiveNow(new())),
+        (_, 0) => ops.push(Op::PipeWrite(value)),
+        (_, 1) => ops.push(Op::KillThread(rng.usize(..threads))),
+        (_, 2) => ops.push(Op::Kill),
+        _ => ops.push(Op::PollForSignal(new())),
     }
 }
 
@@ -157,6 +168,7 @@ impl Op {
             Op::Send(v) => format!("{{ char c = {v}; send(k[1], &c, 1, 0); }}"),
             Op::Receive(r) => format!("{{ char c; recv(k[0], &c, 1, 0); r[{r}] = c; }}"),
             Op::ReceiveNow(r) => format!("{{ char c; r[{r}] = recv(k[0], &c, 1, MSG_DONTWAIT) == 1 ? c : -1; }}"),
+            Op::ReceiveTwo(r) => format!("{{ char c[2]; recv(k[0], c, 2, MSG_WAITALL); r[{r}] = c[0] * 10 + c[1]; }}"),
             Op::EventAdd(v) => format!("{{ uint64_t n = {v}; write(e[0], &n, 8); }}"),
             Op::EventTake(r) => format!("{{ uint64_t n; read(e[0], &n, 8); r[{r}] = n; }}"),
             Op::CountAdd(v) => format!("{{ uint64_t n = {v}; write(e[1], &n, 8); }}"),
@@ -171,6 +183,9 @@ impl Op {
             Op::Kill => "kill(getpid(), SIGUSR1);".into(),
             Op::KillThread(t) => format!("pthread_kill(th[{t}], SIGUSR1);"),
             Op::WaitForSignal => "{ int g; sigwait(&set, &g); }".into(),
+            Op::PollForSignal(r) => {
+                format!("{{ struct pollfd f = {{p[0], POLLIN, 0}}; r[{r}] = ppoll(&f, 1, 0, &all_in); }}")
+            }
             Op::Pending(r) => format!("{{ sigset_t q; sigpending(&q); r[{r}] = sigismember(&q, SIGUSR1); }}"),
             Op::Barrier => "pthread_barrier_wait(&b);".into(),
             Op::ReadLock => "pthread_rwlock_rdlock(&w);".into(),
@@ -213,10 +228,11 @@ static atomic_int x;
 static int p[2], k[2], e[2], f[2], r[32], once;
 static __thread int mine;
 static FILE *stream;
-static sigset_t set;
+static sigset_t set, all_in;
 static pthread_t th[3];
 static char name[] = \"/tmp/fabius-XXXXXX\";
 static void set_once(void) { once = mine; }
+static void handle(int signal) {}
 ";
 
 const BEGIN: &str = "int main(void) {
@@ -231,6 +247,8 @@ const BEGIN: &str = "int main(void) {
     f[1] = open(name, O_WRONLY | O_APPEND);
     stream = fopen(name, \"a\");
     setvbuf(stream, 0, _IONBF, 0);
+    signal(SIGUSR1, handle);
+    sigemptyset(&all_in);
     sigemptyset(&set);
     sigaddset(&set, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &set, 0);
