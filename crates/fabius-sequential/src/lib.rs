@@ -9,6 +9,7 @@ pub mod counted;
 pub mod counters;
 pub mod export;
 pub mod horn;
+pub mod invariants;
 pub mod summaries;
 
 use bmc::NotSequential;

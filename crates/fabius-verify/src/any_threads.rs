@@ -2,6 +2,7 @@
 
 use crate::bounds::{NO_DEADLOCKS, beyond_64_bits, cut_by, of_verdict, proof_bounds, solver};
 use crate::by_horn::{self, clauses_say};
+use crate::by_invariants::holds_always;
 use crate::by_summaries::{by_diagrams, no_size, summarize};
 use crate::proof::{Engine, ProofError, ProofPlan};
 use crate::witness::{events, found};
@@ -10,6 +11,7 @@ use crate::{Report, program_id, with_instances};
 use fabius_lang::program::{Program, StmtKind};
 use fabius_sequential::bmc::{Depth, Outcome};
 use fabius_sequential::horn;
+use fabius_sequential::invariants::Found;
 use fabius_sequential::summaries::counting::{Counting, Waiting, count, waiting};
 use fabius_sequential::summaries::interfaces::{Composed, Threads, Waits, compose};
 use fabius_sequential::summaries::views::{Invariant, invariant};
@@ -269,7 +271,8 @@ fn always(source: &Parameterized, nodes: usize, work: &mut Work<'_>) -> Result<K
     Ok(Known { failing, waiting })
 }
 
-/// Looks for an invariant over views, and where that is not enough, counts threads.
+/// Looks for an invariant over views, and where that is not enough, counts threads; where data is not finite, or procedures are
+/// recursive, for views and sums.
 fn never_fail(source: &Parameterized, nodes: usize, work: &mut Work<'_>) -> Result<Always, ProofError> {
     let (program, declared, any) = source.template();
     let shared = program.clone();
@@ -285,6 +288,12 @@ fn never_fail(source: &Parameterized, nodes: usize, work: &mut Work<'_>) -> Resu
             count(&Template { program: &program, declared: &all.0, any: &all.1 }, nodes, limits, progress)
         })?,
     };
+    if matches!(answer, Ok(Counting::Recursive | Counting::TooMany) | Err(GaveUp::NotFinite(_))) {
+        let most = if nodes < NODES { LITTLE } else { u64::MAX };
+        if holds_always(source, most, work)? == Found::Holds {
+            return Ok(Always::Holds);
+        }
+    }
     let why = match answer {
         Ok(Counting::Holds) => return Ok(Always::Holds),
         Ok(Counting::Fails) => return Ok(Always::Fails),
@@ -297,6 +306,9 @@ fn never_fail(source: &Parameterized, nodes: usize, work: &mut Work<'_>) -> Resu
     *work.open = Some(format!("no invariant of all rounds was found: {why}"));
     Ok(Always::Open)
 }
+
+/// Effort for an invariant of data that is not finite, at first: some seconds.
+const LITTLE: u64 = 100_000;
 
 /// The processes of any number.
 pub fn any_of(program: &Program) -> Vec<String> {

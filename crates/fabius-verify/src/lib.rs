@@ -6,6 +6,7 @@ mod any_threads;
 mod bounds;
 mod by_bmc;
 mod by_horn;
+mod by_invariants;
 mod by_summaries;
 mod caps;
 pub mod compare;

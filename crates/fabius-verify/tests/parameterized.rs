@@ -3,6 +3,7 @@
 
 use fabius_lang::program::*;
 use fabius_lang::{Choices, Options, compile};
+use fabius_sequential::invariants::{Found, invariants};
 use fabius_sequential::summaries::counting::{Counting, count};
 use fabius_sequential::summaries::interfaces::{Composed, Threads, compose};
 use fabius_sequential::summaries::views::{Invariant, invariant};
@@ -19,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use testkit::oracle::parameterized::{Case, cases};
-use testkit::parameterized::{Parameterized as Random, random};
+use testkit::parameterized::{Parameterized as Random, random, random_numbers};
 
 fn program(source: &str) -> Program {
     let options = Options { choices: Choices::Unbounded, ..Options::default() };
@@ -74,6 +75,14 @@ fn counting_of(source: &Parameterized) -> Counting {
     let template = Template { program: &program, declared: &declared, any: &any };
     let answer = count(&template, NODES, &Limits { deadline: None, stop: &Arc::default() }, &mut |_| {});
     answer.expect("it is sequential").0.expect("nothing is too large")
+}
+
+/// What is known by views and sums.
+fn views_and_sums(source: &Parameterized) -> Found {
+    let (program, declared, any) = source.template();
+    let template = Template { program: &program, declared: &declared, any: &any };
+    let limits = Limits { deadline: None, stop: &Arc::default() };
+    invariants(&template, 5_000, &limits).expect("it is sequential").found
 }
 
 fn corpus() -> Vec<Case> {
@@ -338,6 +347,71 @@ fn counting_is_exact_on_random_programs() {
         }
     }
     assert!(hold >= 10 && fail >= 10, "{hold} hold, {fail} fail");
+}
+
+/// Where views and sums are closed under all steps, no number of threads fails.
+fn compare_views_and_sums(seeds: std::ops::Range<u64>, most: u32, make: fn(u64) -> Random) -> [usize; 3] {
+    let wrong = |of: &Random| {
+        let compiled = program(&of.source());
+        let found = views_and_sums(&source_of(&of.source()));
+        let fails = (0..=most).find(|threads| explicit_fails(&compiled, *threads, None));
+        (found == Found::Holds && fails.is_some(), found, fails)
+    };
+    let mut all = [0; 3];
+    for seed in seeds {
+        let of = make(seed);
+        match wrong(&of) {
+            (true, ..) => {
+                let least = of.shrink(|of| wrong(of).0);
+                panic!("seed {seed}: {:?} threads fail\n{}", wrong(&least).2, least.source());
+            }
+            (_, Found::Holds, _) => all[0] += 1,
+            (.., None) => all[1] += 1,
+            (.., Some(_)) => all[2] += 1,
+        }
+    }
+    all
+}
+
+#[test]
+fn random_programs_with_views_and_sums_do_not_fail() {
+    let [hold, open, fail] = compare_views_and_sums(0..26, 2, random_numbers);
+    assert!(hold >= 8 && fail >= 5, "{hold} hold, {open} are open, {fail} fail");
+    compare_views_and_sums(0..10, 2, random);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn many_random_programs_with_views_and_sums_do_not_fail() {
+    let first = std::env::var("FIRST_SEED").map_or(1000, |seed| seed.parse().expect("a number"));
+    let programs: u64 = std::env::var("PROGRAMS").map_or(1000, |n| n.parse().expect("a number"));
+    println!("{:?} hold, are open, fail", compare_views_and_sums(first..first + programs, 3, random_numbers));
+}
+
+/// An account, and references that are counted without a bound: all rounds, without any solver but the embedded one.
+#[test]
+fn integers_that_grow_are_verified_for_all_numbers_of_threads() {
+    for name in ["counter", "unbounded_references"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../corpus/parameterized/safe/{name}.fab"));
+        let text = std::fs::read_to_string(path).expect("it is there");
+        let plan = ProofPlan {
+            sequentialization: Sequentialization::AnyThreads(64),
+            engine: Engine::Automatic,
+            unwind: None,
+            recursion: None,
+            tasks: None,
+            objects: None,
+            incremental: true,
+            deadlock: true,
+            properties: true,
+            solver: SolverChoice::Embedded,
+            time: None,
+            memory: None,
+        };
+        let id = program_id("test.fab", &text, &[], &[]);
+        let proof = prove(&program(&text), &id, &plan, &Arc::new(AtomicBool::new(false)), &|_| {}).expect("it can be");
+        assert_eq!(proof.report.verdict, Verdict::Verified, "{name}");
+    }
 }
 
 /// Integers without a size are as wide as they get in what is reachable.

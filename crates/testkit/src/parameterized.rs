@@ -9,6 +9,15 @@ pub struct Parameterized {
     /// The bodies: processes of any number, one that is declared once, and a procedure that is called.
     bodies: Vec<Vec<Node>>,
     declared: Declared,
+    data: Data,
+}
+
+/// What a program computes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Data {
+    Truth,
+    /// Integers as well; and the procedure may call itself.
+    Numbers,
 }
 
 /// Whether the second body is there, and where it stands in the text.
@@ -23,7 +32,38 @@ const PROCEDURE: usize = 2;
 
 /// A random program.
 pub fn random(seed: u64) -> Parameterized {
-    make(seed, &[])
+    make(seed, &[], Data::Truth)
+}
+
+/// A random program with integers that have no size, and perhaps a procedure that calls itself (three times at most, so that a given
+/// number of threads has finitely many states).
+pub fn random_numbers(seed: u64) -> Parameterized {
+    make(
+        seed,
+        &[
+            "n += 1;",
+            "n -= 1;",
+            "atomic { n += 1; m += 1; }",
+            "atomic { assume n > 0; n -= 1; }",
+            "atomic { assume n == m; n += 1; x = true; }",
+            "atomic { k = n; n += 1; }",
+            "k = n;",
+            "k = m;",
+            "assume k == m;",
+            "m += 1;",
+            "m = k + 1;",
+            "assert n >= 0;",
+            "assert n <= m;",
+            "assert k <= n;",
+            "assert n == m || x;",
+            "assert k < 3;",
+            "if k == n { x = true; }",
+            "if n > 0 { n -= 1; }",
+            "if d < 3 { d += 1; helper(x); d -= 1; }",
+            "if d < 3 { d += 1; helper(l); n += 1; }",
+        ],
+        Data::Numbers,
+    )
 }
 
 /// A random program in which threads wait.
@@ -42,16 +82,28 @@ pub fn random_waiting(seed: u64) -> Parameterized {
             "x = false;",
             "y = true;",
         ],
+        Data::Truth,
     )
 }
 
 /// Half of the statements are of these, if there are any.
-fn make(seed: u64, half: &'static [&'static str]) -> Parameterized {
+fn make(seed: u64, half: &'static [&'static str], data: Data) -> Parameterized {
     let mut rng = fastrand::Rng::with_seed(seed);
-    let mut make = Make { rng: &mut rng, half };
+    let mut make = Make { rng: &mut rng, half, data };
     let mut any = make.body(3, true, 0);
     let mut once = make.body(2, true, 0);
     let called = make.body(2, false, 1);
+    if data == Data::Numbers {
+        let asked = [
+            "assert n >= 0;",
+            "assert n <= m;",
+            "assert k <= n;",
+            "assert n == m || x;",
+            "assert n + m < 4;",
+            "assert d == 0;",
+        ];
+        any.extend(["zield;".into(), make.pick(&asked)].map(Node::Line));
+    }
     any.splice(..0, make.beginning());
     once.splice(..0, make.beginning());
     let declared = match seed % 6 {
@@ -59,12 +111,13 @@ fn make(seed: u64, half: &'static [&'static str]) -> Parameterized {
         1 => Declared::First,
         _ => Declared::Nowhere,
     };
-    Parameterized { bodies: vec![any, once, called], declared }
+    Parameterized { bodies: vec![any, once, called], declared, data }
 }
 
 struct Make<'a> {
     rng: &'a mut fastrand::Rng,
     half: &'static [&'static str],
+    data: Data,
 }
 
 impl Make<'_> {
@@ -106,7 +159,11 @@ impl Make<'_> {
             6 => format!("atomic {{ x = {}; y = {}; }}", self.value(), self.value()),
             7 => format!("atomic {{ assume {}; y = {}; }}", self.value(), self.value()),
             _ => {
-                let head = self.pick(&["if * {", "if x {", "while l && !x {", "if g != y {"]);
+                let head = match self.data {
+                    Data::Truth => self.pick(&["if * {", "if x {", "while l && !x {", "if g != y {"]),
+                    // Numbers would grow for ever.
+                    Data::Numbers => self.pick(&["if * {", "if x {", "if n > m {", "if g != y {"]),
+                };
                 let inner = self.body(2, calls, depth + 1);
                 return vec![Node::Line("zield;".into()), Node::Nest(head, inner)];
             }
@@ -122,6 +179,13 @@ impl Parameterized {
     /// Never: text grows.
     pub fn source(&self) -> String {
         let mut out = String::from("interleave explicit;\nvar x: bool;\nvar y: bool;\nthread var g: bool;\n");
+        let local = match self.data {
+            Data::Truth => "",
+            Data::Numbers => {
+                out += "var n: int;\nvar m: int;\nvar d: 0..3;\n";
+                "    var k: int;\n"
+            }
+        };
         let order: &[usize] = match self.declared {
             Declared::Nowhere => &[PROCEDURE, 0],
             Declared::First => &[PROCEDURE, 1, 0],
@@ -131,9 +195,11 @@ impl Parameterized {
             let mut text = String::new();
             nodes(&self.bodies[*n], 1, &mut text);
             match *n {
-                0 => writeln!(out, "process many[*] {{\n    var l: bool = false;\n{text}    zield;\n}}"),
-                PROCEDURE => writeln!(out, "proc helper(l: bool) {{\n    var l: bool = l;\n{text}    zield;\n}}"),
-                _ => writeln!(out, "process once[1] {{\n    var l: bool = true;\n{text}    zield;\n}}"),
+                0 => writeln!(out, "process many[*] {{\n    var l: bool = false;\n{local}{text}    zield;\n}}"),
+                PROCEDURE => {
+                    writeln!(out, "proc helper(l: bool) {{\n    var l: bool = l;\n{local}{text}    zield;\n}}")
+                }
+                _ => writeln!(out, "process once[1] {{\n    var l: bool = true;\n{local}{text}    zield;\n}}"),
             }
             .expect("text grows");
         }
