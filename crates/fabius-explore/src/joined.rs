@@ -1,6 +1,6 @@
 //! Steps that nobody else sees are joined to the step that the same thread made before them: under a bound, too.
 //!
-//! Papers: Reduction: A Method of Proving Properties of Parallel Programs (Lipton, CACM 1975), section 3: left movers; Bounded
+//! Paper: Reduction: A Method of Proving Properties of Parallel Programs (Lipton, CACM 1975), section 3: left movers; Bounded
 //! Partial-Order Reduction (Coons, Musuvathi, McKinley, OOPSLA 2013), section 3: why a bound does not let more be left out.
 //!
 //! A thread has made a step `s`, stands where it can go on, and its next step `p` touches nothing that another thread of this state may

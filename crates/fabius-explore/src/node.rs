@@ -1,4 +1,6 @@
 //! A node of a search: a dispatch point of an execution, and how a move leads from one to the next.
+//!
+//! Length: everything that happens to a node in one move.
 
 use crate::dispatcher::{Compare, Dispatcher, Last, Move, Seen, cost, last, moves};
 use crate::order::Order;
