@@ -417,3 +417,39 @@ int fabius__sprintf(char *to, const char *f, ...) {
     __builtin_va_end(ap);
     return n;
 }
+unsigned long fabius__strspn(const char *s, const char *set) {
+    unsigned long n = 0;
+    while (s[n] && fabius__strchr(set, s[n]))
+        n++;
+    return n;
+}
+unsigned long fabius__strcspn(const char *s, const char *set) {
+    unsigned long n = 0;
+    while (s[n] && !fabius__strchr(set, s[n]))
+        n++;
+    return n;
+}
+char *fabius__strpbrk(const char *s, const char *set) {
+    s += fabius__strcspn(s, set);
+    return *s ? (char *)s : 0;
+}
+char *fabius__strtok_r(char *s, const char *set, char **rest) {
+    if (!s)
+        s = *rest;
+    s += fabius__strspn(s, set);
+    char *found = s;
+    s += fabius__strcspn(s, set);
+    if (found == s)
+        found = 0;
+    else if (*s)
+        *s++ = 0;
+    *rest = s;
+    return found;
+}
+static char *fabius__token;
+char *fabius__strtok(char *s, const char *set) { return fabius__strtok_r(s, set, &fabius__token); }
+int fabius__rand_r(unsigned *seed) {
+    *seed = *seed * 1103515245 + 12345;
+    return rand();
+}
+long fabius__write(int file, const void *from, unsigned long n) { return fabius_any_int(-1, n); }

@@ -2,8 +2,8 @@
 
 use crate::attributes::{ALIGNMENT, Asks, Attribute};
 use crate::core::*;
-use crate::expressions::SECTIONS;
-use crate::library::{Ending, string_functions};
+use crate::expressions::floats_for_files;
+use crate::library::{Ending, Weaker, string_functions};
 use crate::lines::Lines;
 use crate::lower::*;
 use crate::memory::Facts;
@@ -29,8 +29,8 @@ pub struct Loaded {
     pub program: Program,
     /// Functions without a body whose results are any value.
     pub havocked: Vec<String>,
-    /// Whether an atomic operation is `relaxed`, which orders nothing in C, and is taken to order what is around it.
-    pub relaxed: bool,
+    /// What its atomic operations may do that is not looked at.
+    pub weaker: Weaker,
 }
 
 /// Why C files are no program.
@@ -68,9 +68,9 @@ pub fn load(files: &[PathBuf], options: &Options) -> std::result::Result<Loaded,
     });
     let mut own: Vec<(String, String)> = own.collect::<std::result::Result<_, _>>()?;
     let mut text = preprocess(files, &options.preprocessor).map_err(Failure::Plain)?;
-    if let Some((name, strings)) = string_functions(&own) {
-        text += &format!("\n# 1 \"{name}\"\n{strings}");
-        own.push((name, strings));
+    for (name, functions) in string_functions(&own).into_iter().chain(floats_for_files(&own)) {
+        text += &format!("\n# 1 \"{name}\"\n{functions}");
+        own.push((name, functions));
     }
     let mut text = with_operands(&text).into_owned();
     let mut lines = Lines::new(&text, &own);
@@ -178,7 +178,7 @@ fn pass(
         levels: 1,
         mixed: Vec::new(),
         havocked: Default::default(),
-        relaxed: false,
+        orders: Default::default(),
         lives: Default::default(),
         body: Body::default(),
         errors: Vec::new(),
@@ -200,7 +200,7 @@ fn pass(
         lower.errors.extend(unsupported::<()>(span, "the attribute `mode` is taken of a `typedef` only").err());
     }
     let same = lower.found == lower.session.facts && lower.found_calls == lower.session.calls;
-    let (mixed, sections) = (std::mem::take(&mut lower.mixed), lower.global_names.get(SECTIONS).copied());
+    let mixed = std::mem::take(&mut lower.mixed);
     let program = lower.finish(init);
     let errors = std::mem::take(&mut lower.errors);
     lower.session.facts = std::mem::take(&mut lower.found);
@@ -216,9 +216,10 @@ fn pass(
     if let Some(property) = options.property {
         crate::property::restrict(&mut program, property);
     }
-    if !mixed.is_empty() {
-        crate::mixed::order(&mut program, &mixed, sections);
-    }
+    let is_mixed = !mixed.is_empty() && crate::mixed::order(&mut program, &mixed);
+    let (orders, weaker) = lower.ordered(is_mixed);
+    program.orders = orders.into();
+    program.may_be_vacuous = options.property.is_some();
     crate::sections::separate(&mut program);
     let diagnostics = fabius_lang::finish(&mut program);
     if !diagnostics.is_empty() {
@@ -228,7 +229,7 @@ fn pass(
     crate::narrow::narrow(&mut program);
     program.tried = wide_choices(&program);
     let havocked = lower.havocked.into_iter().collect();
-    Ok(Some(Loaded { source: lines.source.clone(), program, havocked, relaxed: lower.relaxed }))
+    Ok(Some(Loaded { source: lines.source.clone(), program, havocked, weaker }))
 }
 
 /// Choices among more values than are tried one by one: a search may try a few.
@@ -332,6 +333,8 @@ impl<'a> Lower<'a, '_> {
             buffers: Vec::new(),
             processes: std::mem::take(&mut self.processes),
             tried: Default::default(),
+            orders: Default::default(),
+            may_be_vacuous: false,
         }
     }
 }

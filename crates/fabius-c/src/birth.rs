@@ -53,7 +53,8 @@ fn nothing(leaf: &Leaf) -> i64 {
 
 /// Whether a part may hold nothing.
 pub(crate) fn may_be_open(leaf: &Leaf) -> bool {
-    leaf.kind != LeafKind::Library && matches!(leaf.ty, CType::Int { .. } | CType::Bool | CType::Pointer(_))
+    leaf.kind != LeafKind::Library
+        && matches!(leaf.ty, CType::Int { .. } | CType::Bool | CType::Pointer(_) | CType::Float(_))
 }
 
 /// The bits of a run that are kept where these are written.

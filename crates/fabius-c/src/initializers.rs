@@ -5,7 +5,7 @@ use crate::expressions::{Ex, is_wide, string_bytes};
 use crate::lower::*;
 use crate::memory::*;
 use crate::places::{Lvalue, Value as Given};
-use crate::refusal::{Result, float_in_union, unsupported, wrong};
+use crate::refusal::{Result, unsupported, wrong};
 use crate::types::{CHAR, CType};
 use fabius_trace::Span;
 use lang_c::ast;
@@ -295,9 +295,7 @@ impl<'a> Lower<'a, '_> {
 
     fn type_by_numbers(&self, ty: &CType, way: &Numbers, span: Span) -> Result<CType> {
         let mut ty = ty.clone();
-        let mut in_union = false;
         for (_, n) in way {
-            in_union |= matches!(ty.plain(), CType::Struct(id) if self.types().structs[*id].union);
             ty = match ty.plain() {
                 CType::Array(of, _) => (**of).clone(),
                 CType::Struct(id) => match self.types().structs[*id].fields.as_ref().and_then(|f| f.get(*n as usize)) {
@@ -306,9 +304,6 @@ impl<'a> Lower<'a, '_> {
                 },
                 _ => return wrong(span, "there are too many initial values"),
             };
-        }
-        if in_union && ty.is_float() {
-            return float_in_union(span);
         }
         Ok(ty)
     }

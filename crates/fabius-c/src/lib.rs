@@ -9,6 +9,7 @@ mod allocated;
 mod assemble;
 mod attributes;
 mod birth;
+mod bytes;
 mod core;
 mod declare;
 mod dollars;
@@ -40,7 +41,7 @@ mod unwritten;
 
 pub use assemble::{Failure, Loaded, Wrong, load};
 pub use folder::Folder;
-pub use library::WRONG_FREES;
+pub use library::{WRONG_FREES, Weaker};
 pub use lower::{Limits, Options, RAISED};
 pub use property::Property;
 pub use types::DataModel;

@@ -8,6 +8,7 @@
 use crate::attributes::Layouts;
 use crate::birth::{Birth, cell_type, first_value};
 use crate::core::*;
+use crate::library::Orders;
 use crate::lines::Lines;
 use crate::memory::*;
 use crate::property::Property;
@@ -286,8 +287,8 @@ pub(crate) struct Lower<'a, 's> {
     pub levels: u8,
     /// Functions without a body whose results are any value.
     pub havocked: std::collections::BTreeSet<String>,
-    /// Whether an atomic operation orders nothing around it.
-    pub relaxed: bool,
+    /// What atomic operations order.
+    pub orders: Orders,
     /// What says of a local whether it lives, where that is followed.
     pub lives: BTreeMap<ObjectId, GlobalId>,
     /// What says how long an array is whose length is not constant, from the outermost.

@@ -61,6 +61,8 @@ pub enum Part {
     Run(usize),
     /// A cell of a union.
     Cell(u32),
+    /// A byte of an integer.
+    Byte(u8),
 }
 
 /// A place in a known object.
@@ -120,6 +122,12 @@ pub struct Facts {
     pub open: BTreeSet<(String, Vec<usize>)>,
     /// Parts of locals that are written before they are read on every way.
     pub written: BTreeSet<(String, Vec<usize>)>,
+    /// Types whose bytes may be looked at, as `void *` or as pointers to characters.
+    pub viewed: BTreeSet<CType>,
+    /// Whether bytes are looked at where there may be something else.
+    pub bytes: bool,
+    /// Whether the environment is looked at.
+    pub environment: bool,
     /// Whether functions look at arguments that have no parameters.
     pub varargs: bool,
     /// Functions whose value a caller looks at.
@@ -155,6 +163,9 @@ impl Facts {
         self.open.extend(other.open);
         self.written.extend(other.written);
         self.varargs |= other.varargs;
+        self.environment |= other.environment;
+        self.viewed.extend(other.viewed);
+        self.bytes |= other.bytes;
         self.looked_at.extend(other.looked_at);
         self.lengths.extend(other.lengths);
     }
@@ -174,6 +185,8 @@ pub struct Heap {
 pub const FIRST: i64 = 0x10000;
 /// Bytes that nobody has, between objects.
 pub const GAP: i64 = 64;
+/// The address of what the environment holds, of which nothing is known.
+pub const ENVIRONMENT: i64 = 0xf000;
 /// The address of the first function.
 pub const FUNCTIONS: i64 = 0x1000;
 

@@ -3,17 +3,20 @@
 //! Such a variable is data, and has a second one beside it that every atomic operation accesses in the same step, and nobody else.
 //! That orders atomic operations with each other, and with nothing else.
 
-use crate::core::{boolean, read};
+use crate::core::{boolean, read, stmt};
 use crate::library::assign;
 use fabius_lang::program::*;
 use fabius_lang::walk::{each, expressions, written};
-use std::collections::BTreeMap;
+use fabius_trace::Span;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// What orders the atomic operations of each of these variables: what they access in an atomic block that is no section of the
-/// user's, which begins with a store to `sections`.
-pub(crate) fn order(program: &mut Program, mixed: &[GlobalId], sections: Option<GlobalId>) {
+/// What orders the atomic operations of each of these variables: what they access in an atomic block that [`operation`] begins.
+/// Where nobody accesses one in another way it is as good as `_Atomic`. Says whether any are left.
+pub(crate) fn order(program: &mut Program, mixed: &[GlobalId]) -> bool {
+    let mut plain = BTreeSet::new();
+    program.procs.iter().for_each(|proc| plainly(&proc.body, &mut plain));
     let mut clocks = BTreeMap::new();
-    for id in mixed {
+    for id in mixed.iter().filter(|id| plain.contains(id)) {
         let variable = &mut program.globals[*id];
         variable.class = Class::Data;
         let (ty, init) = of_shape(&variable.ty);
@@ -23,10 +26,53 @@ pub(crate) fn order(program: &mut Program, mixed: &[GlobalId], sections: Option<
     }
     for proc in &mut program.procs {
         let seen = proc.locals.len();
-        let order = Order { clocks: &clocks, sections, seen };
+        let order = Order { clocks: &clocks, seen };
         order.in_block(&mut proc.body, false);
         proc.locals.push(Local { name: "$atomic".into(), ty: Type::Bool });
     }
+    !clocks.is_empty()
+}
+
+/// What the block of an atomic operation on a variable begins with that is not atomic by its type.
+pub(crate) fn operation(span: Span) -> Stmt {
+    stmt(StmtKind::Skip, span)
+}
+
+fn is_operation(block: &Block) -> bool {
+    block.first().is_some_and(|s| matches!(s.kind, StmtKind::Skip))
+}
+
+/// Variables that are accessed outside of atomic operations.
+fn plainly(block: &Block, found: &mut BTreeSet<GlobalId>) {
+    for s in block {
+        for place in read_in(s).iter().chain(written(s)) {
+            if let Base::Global(id) = place.base {
+                found.insert(id);
+            }
+        }
+        match &s.kind {
+            StmtKind::If(_, a, b) => {
+                plainly(a, found);
+                plainly(b, found);
+            }
+            StmtKind::While(_, b) => plainly(b, found),
+            StmtKind::Atomic(b) if !is_operation(b) => plainly(b, found),
+            _ => {}
+        }
+    }
+}
+
+/// The places that a statement reads.
+fn read_in(s: &Stmt) -> Vec<Place> {
+    let mut all = Vec::new();
+    for e in expressions(s) {
+        each(e, &mut |e| {
+            if let ExprKind::Read(place) = &e.kind {
+                all.push(place.clone());
+            }
+        });
+    }
+    all
 }
 
 /// The same arrays of Booleans that are all true.
@@ -43,25 +89,18 @@ fn of_shape(ty: &Type) -> (Type, Value) {
 
 struct Order<'a> {
     clocks: &'a BTreeMap<GlobalId, GlobalId>,
-    sections: Option<GlobalId>,
     /// The local that takes what nobody looks at.
     seen: LocalId,
 }
 
 impl Order<'_> {
-    fn in_block(&self, block: &mut Block, is_operation: bool) {
+    fn in_block(&self, block: &mut Block, operates: bool) {
         for mut s in std::mem::take(block) {
             let mut behind = Block::new();
-            if is_operation {
-                for e in expressions(&s) {
-                    each(e, &mut |e| {
-                        if let ExprKind::Read(place) = &e.kind
-                            && let Some(clock) = self.clock(place)
-                        {
-                            let to = Place { base: Base::Local(self.seen), path: Vec::new(), ..clock.clone() };
-                            behind.push(assign(&to, read(clock), s.span));
-                        }
-                    });
+            if operates {
+                for clock in read_in(&s).iter().filter_map(|place| self.clock(place)) {
+                    let to = Place { base: Base::Local(self.seen), path: Vec::new(), ..clock.clone() };
+                    behind.push(assign(&to, read(clock), s.span));
                 }
                 if let Some(clock) = written(&s).and_then(|place| self.clock(place)) {
                     behind.push(assign(&clock, boolean(true, s.span), s.span));
@@ -69,16 +108,13 @@ impl Order<'_> {
             }
             match &mut s.kind {
                 StmtKind::If(_, a, b) => {
-                    self.in_block(a, is_operation);
-                    self.in_block(b, is_operation);
+                    self.in_block(a, operates);
+                    self.in_block(b, operates);
                 }
-                StmtKind::While(_, b) => self.in_block(b, is_operation),
+                StmtKind::While(_, b) => self.in_block(b, operates),
                 StmtKind::Atomic(b) => {
-                    let is_section = b
-                        .first()
-                        .and_then(written)
-                        .is_some_and(|place| matches!(place.base, Base::Global(id) if Some(id) == self.sections));
-                    self.in_block(b, !is_section);
+                    let operates = operates || is_operation(b);
+                    self.in_block(b, operates);
                 }
                 _ => {}
             }

@@ -13,7 +13,7 @@ use fabius_lang::program::*;
 use fabius_trace::Span;
 
 /// An object, and a part of it, that a pointer may mean.
-type Home = (ObjectId, Vec<Way>);
+pub(crate) type Home = (ObjectId, Vec<Way>);
 
 /// A place of a C program.
 #[derive(Clone, Debug)]
@@ -184,8 +184,40 @@ impl Lower<'_, '_> {
         })
     }
 
+    /// Whether what a way leads to is where the type begins: a struct around its first field.
+    fn begins_with(&self, ty: &CType, way: &[Way]) -> bool {
+        let mut ty = ty.clone();
+        for step in way {
+            let (Way::Field(i), CType::Struct(id)) = (step, ty.plain()) else { return false };
+            let Some(f) = self.types().structs[*id].fields.as_ref().and_then(|f| f.get(*i)) else { return false };
+            if f.offset != 0 || f.bits.is_some() {
+                return false;
+            }
+            ty = f.ty.clone();
+        }
+        true
+    }
+
+    /// The way to a struct that another one begins with.
+    fn beginning(&self, of: &CType, wanted: &CType) -> Option<Vec<Way>> {
+        matches!(wanted.plain(), CType::Struct(_)).then(|| self.first_part(of, wanted))?
+    }
+
+    /// The way to a part of this type that another one begins with.
+    pub fn first_part(&self, of: &CType, wanted: &CType) -> Option<Vec<Way>> {
+        let CType::Struct(id) = of.plain() else { return None };
+        let fields = self.types().structs[*id].fields.as_ref()?;
+        fields.iter().enumerate().filter(|(_, f)| f.offset == 0 && f.bits.is_none()).find_map(|(i, f)| {
+            let way = match f.ty.same_layout(wanted) {
+                true => Vec::new(),
+                false => self.first_part(&f.ty, wanted)?,
+            };
+            Some([vec![Way::Field(i)], way].concat())
+        })
+    }
+
     /// All places of a type that pointers may mean.
-    fn homes(&self, ty: &CType) -> Vec<Home> {
+    pub fn homes(&self, ty: &CType) -> Vec<Home> {
         let mut homes: Vec<Home> = Vec::new();
         let mut add = |home: Home| {
             if !homes.contains(&home) {
@@ -198,20 +230,25 @@ impl Lower<'_, '_> {
                 add((*id, way.clone()));
             }
         }
-        if self.session.facts.offsets {
-            // From a field to its struct.
-            for (key, way) in &self.session.facts.escaped {
-                let Some(id) = self.by_key.get(key) else { continue };
-                for n in 0..way.len() {
-                    if self.type_at(&self.objects[*id].ty, &way[..n]).is_some_and(|t| t.same_layout(ty)) {
-                        add((*id, way[..n].to_vec()));
-                    }
+        // From a field to its struct, and from a struct to the one that it begins with.
+        for (key, way) in &self.session.facts.escaped {
+            let Some(id) = self.by_key.get(key) else { continue };
+            for n in 0..way.len() {
+                let around = self.type_at(&self.objects[*id].ty, &way[..n]).filter(|t| t.same_layout(ty));
+                if around.is_some_and(|t| self.session.facts.offsets || self.begins_with(&t, &way[n..])) {
+                    add((*id, way[..n].to_vec()));
                 }
             }
+            let inner = self.type_at(&self.objects[*id].ty, way).and_then(|t| self.beginning(&t, ty));
+            if let Some(more) = inner {
+                add((*id, [way.clone(), more].concat()));
+            }
         }
-        for (id, o) in self.objects.iter().enumerate() {
-            if o.key.starts_with("heap ") && o.ty.same_layout(ty) {
+        for (id, o) in self.objects.iter().enumerate().filter(|(_, o)| o.key.starts_with("heap ")) {
+            if o.ty.same_layout(ty) {
                 add((id, Vec::new()));
+            } else if let Some(way) = self.beginning(&o.ty, ty) {
+                add((id, way));
             }
         }
         for (root, way) in &self.session.facts.derived {
@@ -223,7 +260,8 @@ impl Lower<'_, '_> {
             }
             // From a field to the struct in a struct that it is in.
             for n in 1..way.len() {
-                if self.session.facts.offsets && self.type_at(root, &way[..n]).is_some_and(|t| t.same_layout(ty)) {
+                let around = self.type_at(root, &way[..n]).filter(|t| t.same_layout(ty));
+                if around.is_some_and(|t| self.session.facts.offsets || self.begins_with(&t, &way[n..])) {
                     for (id, mut first) in self.homes(root) {
                         first.extend(&way[..n]);
                         add((id, first));
@@ -236,7 +274,7 @@ impl Lower<'_, '_> {
     }
 
     /// Whether an address is that of this home, and the place that it then is.
-    fn resolve(&self, address: &Expr, home: &Home) -> (Expr, Direct) {
+    pub fn resolve(&self, address: &Expr, home: &Home) -> (Expr, Direct) {
         let span = address.span;
         let (object, way) = home;
         let o = &self.objects[*object];
@@ -309,15 +347,29 @@ impl Lower<'_, '_> {
 
     /// Does `work` for the place, whichever it is. What `work` appends must be the same but for the place.
     pub fn at(&mut self, lv: &Lvalue, work: &mut dyn FnMut(&mut Self, &Direct) -> Result<()>) -> Result<()> {
+        self.at_or(lv, Vec::new(), work)
+    }
+
+    /// The same where it may be a byte of something else.
+    fn at_or(
+        &mut self,
+        lv: &Lvalue,
+        views: Vec<crate::bytes::View>,
+        work: &mut dyn FnMut(&mut Self, &Direct) -> Result<()>,
+    ) -> Result<()> {
         let (address, root, parts) = match &lv.at {
             At::Direct(d) => return work(self, d),
             At::Deref { address, root, parts } => (address.clone(), root.clone(), parts.clone()),
         };
         let homes = self.homes(&root);
         let mut branches = Vec::new();
-        for home in &homes {
+        let own = homes.iter().map(|home| {
             let (condition, mut direct) = self.resolve(&address, home);
             direct.parts.extend(parts.clone());
+            (condition, direct)
+        });
+        let all: Vec<_> = own.chain(views).collect();
+        for (condition, direct) in all {
             match value_of(&condition) {
                 Some(0) => continue,
                 Some(_) => {
@@ -348,6 +400,11 @@ impl Lower<'_, '_> {
         let number = |n: i64| constant(n, ADDRESS, span);
         let low = binary(BinaryOp::Lt, number(FUNCTIONS), address.clone());
         self.check(low, Check::Null, "null is no object", span);
+        if self.session.facts.environment {
+            let above = binary(BinaryOp::Lt, address.clone(), number(ENVIRONMENT));
+            let elsewhere = binary(BinaryOp::Or, above, binary(BinaryOp::Le, number(FIRST), address.clone()));
+            self.check(elsewhere, Check::Bound, "what a variable of the environment holds is not known", span);
+        }
         // Inside of an object that has nothing of the type that pointers may mean: what that means is not known.
         let inside: Vec<Expr> = (self.objects.iter())
             .enumerate()
@@ -401,6 +458,7 @@ impl Lower<'_, '_> {
 
     /// The same to copy it as it is, perhaps.
     pub fn load_for(&mut self, lv: &Lvalue, how: Use) -> Result<Expr> {
+        self.is_used_atomically(lv, lv.span);
         if let At::Direct(d) = &lv.at {
             let stored = self.stored(d, lv.span)?;
             if stored.cells.iter().all(|p| self.is_private(p)) {
@@ -418,7 +476,8 @@ impl Lower<'_, '_> {
                         false => self.is_written(&stored, &cells, lv.span),
                     }
                 }
-                return Ok(stored.seen(stored.cells.iter().cloned().map(read).collect()));
+                let seen = stored.seen(stored.cells.iter().cloned().map(read).collect());
+                return if stored.is_short_float() { self.float_of_bits(seen, lv.span) } else { Ok(seen) };
             }
         }
         let ty = match how {
@@ -427,11 +486,17 @@ impl Lower<'_, '_> {
         };
         let id = self.temp(ty);
         let span = lv.span;
-        self.at(lv, &mut |s, d| {
+        let views = self.views(lv, span)?;
+        self.at_or(lv, views, &mut |s, d| {
             let stored = s.stored(d, span)?;
             // A pointer may be to a type of the other sign.
             let target = s.local(id, span);
-            s.read_stored(d, &stored, &target, how)
+            s.read_stored(d, &stored, &target, how)?;
+            if stored.is_short_float() {
+                let e = s.float_of_bits(read(target.clone()), span)?;
+                s.push(StmtKind::Assign(target, e), span);
+            }
+            Ok(())
         })?;
         Ok(self.read_local(id, span))
     }
@@ -443,10 +508,16 @@ impl Lower<'_, '_> {
 
     /// The same of what was read for this.
     pub fn store_for(&mut self, lv: &Lvalue, e: Expr, how: Use, span: Span) -> Result<()> {
+        self.is_used_atomically(lv, span);
         let e = if matches!(lv.at, At::Deref { .. }) { self.simple(e) } else { e };
-        self.at(lv, &mut |s, d| {
+        let views = self.views(lv, span)?;
+        self.at_or(lv, views, &mut |s, d| {
+            if matches!(d.parts.last(), Some(Part::Byte(_))) {
+                return s.write_byte(d, e.clone(), span);
+            }
             let stored = s.stored(d, span)?;
-            s.write_stored(d, &stored, e.clone(), how, span)
+            let e = if stored.is_short_float() { s.bits_of_float(e.clone(), span)? } else { e.clone() };
+            s.write_stored(d, &stored, e, how, span)
         })
     }
 

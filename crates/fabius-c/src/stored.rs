@@ -5,7 +5,7 @@ use crate::birth::{Use, cell_type, kept};
 use crate::core::*;
 use crate::lower::Lower;
 use crate::memory::*;
-use crate::refusal::{Result, float_in_union, unsupported, wrong};
+use crate::refusal::{Result, unsupported, wrong};
 use crate::types::{Bits, CType, Cells, Leaf, LeafKind};
 use fabius_lang::program::*;
 use fabius_trace::Span;
@@ -105,6 +105,10 @@ impl Lower<'_, '_> {
                     }
                     ty = cells.cell();
                 }
+                (Part::Byte(i), CType::Int { bits: all, .. }) if inside.is_none() => {
+                    bits = Some(Bits { leader: 0, bytes: all / 8, shift: i * 8, width: 8 });
+                    ty = CType::Int { bits: 8, signed: false };
+                }
                 _ => return wrong(span, "this is no single value"),
             }
         }
@@ -121,8 +125,8 @@ impl Lower<'_, '_> {
                 steps.map(|(e, len)| Projection::Index { index: index_of(e).into(), lo: 0, len: *len }).collect();
             Place { base: base.clone(), path, ty: core.clone(), span }
         };
-        if inside.is_some() && ty.is_float() {
-            return float_in_union(span);
+        if inside.is_some() && ty == CType::Float(16) {
+            return unsupported(span, "a `long double` in a union is not taken");
         }
         let cells = match inside {
             None => vec![place(indexes)],
@@ -235,6 +239,7 @@ impl Lower<'_, '_> {
     /// The value that a static variable has at first.
     pub fn set_initial(&mut self, d: &Direct, n: i64, span: Span) -> Result<()> {
         let stored = self.stored(d, span)?;
+        let n = if stored.is_short_float() { i64::from((f64::from_bits(n as u64) as f32).to_bits()) } else { n };
         let mut value = constant(n, WORD, span);
         if let Some(b) = stored.bits {
             let run = Stored { bits: None, ty: CType::Int { bits: 64, signed: false }, ..stored.clone() };
@@ -269,6 +274,11 @@ impl Lower<'_, '_> {
 }
 
 impl Stored {
+    /// Whether it is a `float` that is held in its 32 bits, as one of a union is.
+    pub fn is_short_float(&self) -> bool {
+        self.ty.plain() == &CType::Float(4) && !self.leaf.is_float()
+    }
+
     /// The value in C, of what was read from the cells.
     pub fn seen(&self, cells: Vec<Expr>) -> Expr {
         let span = cells[0].span;

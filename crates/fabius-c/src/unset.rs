@@ -26,6 +26,8 @@ pub(crate) enum Kind {
     /// With the least and the largest of its values.
     Integer(i64, i64),
     Pointer,
+    /// A floating-point number, of which nothing is known.
+    Number,
     /// A part of a variable, which says itself whether it has a value.
     Part,
 }
@@ -47,6 +49,7 @@ pub(crate) fn unset(local: LocalId, ty: &CType) -> Option<Unset> {
         CType::Int { bits, signed: true } => Kind::Integer(-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
         CType::Int { bits, signed: false } => Kind::Integer(0, (1 << bits) - 1),
         CType::Pointer(_) => Kind::Pointer,
+        CType::Float(_) => Kind::Number,
         _ => return None,
     };
     Some(Unset { local, kind })
@@ -69,8 +72,8 @@ pub(crate) fn choose(block: Block, locals: &mut Vec<Local>, all: &[Unset], jump:
         let (unset, kind) = (*unset, *kind);
         let mut look = Look { unset, jump, reads: false };
         look.block(&block, Known::from([(Some(0), true)]), &mut Exits::default());
-        if kind == Kind::Pointer {
-            pointers |= look.reads;
+        if matches!(kind, Kind::Pointer | Kind::Number) {
+            pointers |= look.reads && kind == Kind::Pointer;
             return no_object(block, unset, look.reads);
         }
         if kind == Kind::Part && !look.reads {

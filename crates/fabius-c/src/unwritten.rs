@@ -65,7 +65,7 @@ impl Lower<'_, '_> {
 
     /// Whether it matters that nothing was written to what is read.
     pub fn is_looked_at(&self, stored: &Stored) -> bool {
-        stored.open && !stored.ty.is_pointer()
+        stored.open && !stored.ty.is_pointer() && !stored.leaf.is_float()
     }
 
     /// That something was written to what is read from the cells.
@@ -130,7 +130,12 @@ impl Lower<'_, '_> {
     /// What a copy holds: of nothing, that it is a copy.
     pub fn copy_of(&mut self, stored: &Stored, e: Expr) -> Expr {
         let is_wide = matches!(e.ty, Type::Fixed { bits: 64, .. });
-        if !is_wide || value_of(&e).is_some() || stored.kind == LeafKind::Run || stored.leaf.is_pointer() {
+        if !is_wide
+            || value_of(&e).is_some()
+            || stored.kind == LeafKind::Run
+            || stored.leaf.is_pointer()
+            || stored.leaf.is_float()
+        {
             return e;
         }
         let (e, span) = (self.simple(e.clone()), e.span);

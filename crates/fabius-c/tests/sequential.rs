@@ -20,6 +20,25 @@ const TYPES: [&str; 10] = [
     "char",
 ];
 
+/// What all functions may call.
+const COMMON: &str = "typedef long (*op)(long, long);
+static long op0(long a, long b) { return a + b; }
+static long op1(long a, long b) { return a - b; }
+static long op2(long a, long b) { return (a ^ b) + 7; }
+static long op3(long a, long b) { return a > b; }
+static op ops[4] = { op0, op1, op2, op3 };
+struct pair { int n; op f; double d; };
+static struct pair pairs[2] = { { 3, op1, 1.5 }, { -7, op2, -0.1 } };
+static long through(const struct pair *p, long a) { return p->f ? p->f(p->n, a) : (long)(p->d * 4); }
+static struct pair twin(struct pair p, float by) { p.n++; p.d = p.d * by; return p; }
+static int again(int n, int *sum) { if (n <= 0) return 1; *sum += n; return n * again(n - 1, sum) + (n & 1 ? again(n - 2, sum) : 0); }
+static unsigned long bits(double d) { union { double d; unsigned long l; } u = { d }; return d == d ? u.l : 5; }
+static unsigned narrow(float f) { union { unsigned l; float f; } u; u.f = f; return f == f ? u.l : 7; }
+static unsigned whole(const void *p, unsigned long n) { const unsigned char *b = p; unsigned h = 0; while (n--) h = h * 31 + *b++; return h; }
+struct parts { short a; char b[2]; unsigned c; };
+static int sign(int n) { return (n > 0) - (n < 0); }
+";
+
 /// A function under construction.
 struct Maker<'r> {
     rng: &'r mut Rng,
@@ -29,6 +48,8 @@ struct Maker<'r> {
     loops: u32,
     depth: u32,
     earlier: u32,
+    /// Whether it has numbers and texts.
+    wide: bool,
 }
 
 impl Maker<'_> {
@@ -58,9 +79,113 @@ impl Maker<'_> {
         }
     }
 
+    /// A floating-point number.
+    fn number(&mut self, depth: u32) -> String {
+        if depth == 0 {
+            let v = self.rng.u8(..4);
+            let some = [
+                "d0",
+                "d1",
+                "e0",
+                "e1",
+                "d0",
+                "e1",
+                "w.d",
+                "pairs[p & 1].d",
+                "0.0",
+                "1.5",
+                "(-2.25f)",
+                "1e10",
+                "0.1",
+                "0.1f",
+                "3e-40f",
+                "1e300",
+                "(-7.0)",
+                "(double)q",
+            ];
+            return if v == 0 {
+                format!("({}){}", self.pick(&["double", "float"]), self.operand())
+            } else {
+                self.pick(&some).into()
+            };
+        }
+        let (a, b) = (self.number(depth - 1), self.number(depth - 1));
+        match self.rng.u8(..8) {
+            0..=4 => format!("({a} {} {b})", self.pick(&["+", "-", "*", "/"])),
+            5 => format!("({}{a})", self.pick(&["-", "+", "(float)", "(double)"])),
+            6 => format!("({} ? {a} : {b})", self.operand()),
+            _ => format!("({a} * {})", self.operand()),
+        }
+    }
+
+    /// Something that depends on numbers, strings, functions by pointers, recursion or statement expressions.
+    fn other(&mut self) -> String {
+        let (a, b) = (self.operand(), self.operand());
+        let (x, y) = (self.number(1), self.number(2));
+        match self.rng.u8(..17) {
+            0 | 1 => format!("({x} {} {y})", self.pick(&["<", ">", "<=", ">=", "==", "!="])),
+            2 => format!("(!{x})"),
+            3 => format!("({x} && {y})"),
+            4 | 5 => {
+                let ty = self.pick(&TYPES[..8]);
+                let (least, most) = if ty.starts_with("unsigned") { ("-1", "200") } else { ("-129", "128") };
+                format!("({y} > {least} && {y} < {most} ? ({ty}){y} : 3)")
+            }
+            6 => format!("(_Bool){y}"),
+            7 => format!("ops[({a}) & 3]({b}, {a})"),
+            8 => format!("through(&pairs[({a}) & 1], {b})"),
+            9 => format!("(again(({a}) & 3, &sum) + ({b}))"),
+            10 => format!("({{ long held = {a}; if ({b}) held += {x} > 0; held - 1; }})"),
+            11 => format!("strlen(text + (({a}) & 3))"),
+            12 => format!(
+                "sign({}(text, \"{}\"{}))",
+                self.pick(&["strcmp", "strcmp"]),
+                self.pick(&["ab", "zz", "", "a"]),
+                ""
+            ),
+            13 => format!("(strchr(text, ({a}) & 1 ? 'b' : '1') ? {b} : 4)"),
+            14 => format!("whole(&{0}, sizeof {0})", self.pick(&["vl", "vi", "vs", "vp"])),
+            15 => format!("((signed char *)&vl)[({a}) & 7]"),
+            _ => format!("narrow({x})"),
+        }
+    }
+
+    /// A statement that changes numbers, texts, or things at places with side effects.
+    fn change(&mut self, pad: &str) -> String {
+        let (a, x, y) = (self.operand(), self.number(1), self.number(2));
+        let at = ["d0", "d1", "e0", "e1", "w.d"][self.rng.usize(..5)];
+        match self.rng.u8(..19) {
+            0..=3 => format!("{pad}{at} = {y};"),
+            4 => format!("{pad}{at} {}= {x};", self.pick(&["+", "-", "*", "/"])),
+            5 => format!("{pad}{at}{};", self.pick(&["++", "--"])),
+            6 => format!("{pad}w = twin(w, {x});"),
+            7 => format!("{pad}w = (struct pair){{ .d = {x}, .n = sizeof text }};"),
+            8 => format!("{pad}row[k++ & 3] {}= {a};", self.pick(&["", "+", "^", "*"])),
+            9 => format!(
+                "{pad}snprintf(text, sizeof text, \"{}\", ({}){a}, \"b1\");",
+                self.pick(&["%d-%s", "%x%.1s", "%5d|%-4s|"]),
+                "int"
+            ),
+            10 => format!("{pad}memset(text + (({a}) & 3), {a}, 4); text[15] = 0;"),
+            11 => format!("{pad}memmove(text + 1, text, 9); text[15] = 0;"),
+            12 => format!("{pad}{{ char *c = text + (({a}) & 3); *c++ ^= 1; *c++ += {a}; *--c |= 64; }}"),
+            13 => format!("{pad}((unsigned char *)&vl)[({a}) & 7] = {a};"),
+            14 => format!("{pad}*((char *)&vi + 1) += {a};"),
+            15 => format!("{pad}memcpy(&vi, text + 2, sizeof vi);"),
+            16 => {
+                format!("{pad}memcpy(text + 6, &{0}, sizeof {0}); text[15] = 0;", self.pick(&["vl", "vi", "vs", "vp"]))
+            }
+            17 => format!("{pad}vp.c += {a}; vs ^= {a}; vp.b[1]++; vl -= {a};"),
+            _ => format!("{pad}{{ double many[3] = {{ {x}, [2] = {y} }}; {at} = many[({a}) & 1] - many[2]; }}"),
+        }
+    }
+
     fn expression(&mut self, depth: u32) -> String {
         if depth == 0 {
             return self.operand();
+        }
+        if self.wide && self.rng.u8(..6) == 0 {
+            return self.other();
         }
         let (a, b) = (self.expression(depth - 1), self.expression(depth - 1));
         match self.rng.u8(..14) {
@@ -110,6 +235,12 @@ impl Maker<'_> {
         all.retain(|(place, _)| !place.starts_with("sizeof"));
         let (place, _) = self.pick(&all);
         let depth = self.rng.u32(1..4);
+        if self.wide && self.rng.u8(..4) == 0 {
+            let text = self.change(&pad);
+            out.push_str(&text);
+            out.push('\n');
+            return;
+        }
         match self.rng.u8(..16) {
             0..=4 => { let e = self.expression(depth); writeln!(out, "{pad}{place} = {e};") }
             5 | 6 => {
@@ -393,6 +524,11 @@ impl Maker<'_> {
                 }
             }
         }
+        self.wide = self.rng.bool();
+        if self.wide {
+            self.text += "    double d0 = 1.25, d1 = q; float e0 = p, e1 = 0.1f; struct pair w = pairs[q & 1];\n    \
+                          int sum = 0, k = 1, vi = p; long vl = q; unsigned short vs = p; struct parts vp = { 1, { 2, 3 }, 4 }; short row[4] = { 1, 2 }; char text[16] = \"abc1\";\n";
+        }
         let overlaid = self.rng.bool();
         if overlaid {
             self.overlaid();
@@ -420,6 +556,28 @@ impl Maker<'_> {
         if memory > 1 {
             shown.push("(d - a)".into());
         }
+        if self.wide {
+            let more = [
+                "bits(d0)",
+                "bits(d1)",
+                "narrow(e0)",
+                "bits(e1)",
+                "bits(w.d)",
+                "w.n",
+                "sum",
+                "k",
+                "row[1]",
+                "row[2]",
+                "vl",
+                "vi",
+                "vs",
+                "vp.a",
+                "vp.b[0]",
+                "vp.c",
+            ];
+            shown.extend(more.map(String::from));
+            shown.extend((0..16).map(|i| format!("text[{i}]")));
+        }
         for place in shown {
             let _ = writeln!(self.text, "    h = h * 31 + (unsigned long)({place});");
         }
@@ -432,12 +590,13 @@ const CALLS: [(i32, i64); 3] = [(0, 0), (5, -7), (-123_456_789, 1 << 40)];
 /// Functions, and how often their results agree.
 fn compare(seed: u64, functions: u32) {
     let mut rng = Rng::with_seed(seed);
-    let mut maker = Maker { rng: &mut rng, text: String::new(), places: Vec::new(), loops: 0, depth: 0, earlier: 0 };
+    let mut maker =
+        Maker { rng: &mut rng, text: String::new(), places: Vec::new(), loops: 0, depth: 0, earlier: 0, wide: false };
     for n in 0..functions {
         maker.earlier = n.min(2);
         maker.function(n);
     }
-    let text = format!("#include <assert.h>\n#include <stdio.h>\n#include <string.h>\n{}", maker.text);
+    let text = format!("#include <assert.h>\n#include <stdio.h>\n#include <string.h>\n{COMMON}{}", maker.text);
     let calls: Vec<String> = (0..functions).flat_map(|n| CALLS.map(|(p, q)| format!("f{n}({p}, {q}l)"))).collect();
     let folder = std::env::temp_dir().join(format!("fabius-sequential-{}-{seed}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for the test");

@@ -105,7 +105,7 @@ fn compile_c(source: String, path: &Path, args: &ProgramArgs, budget: Budget<'_>
     let (instances, consts) = (&args.instances, c::constants(args)?);
     let id_of = |source: &str| fabius_verify::program_id(&path.display().to_string(), source, &consts, instances);
     let (file, options) = (path.to_path_buf(), consts.clone());
-    let fabius_c::Loaded { source, program, havocked, relaxed } =
+    let fabius_c::Loaded { source, program, havocked, weaker } =
         match in_budget(budget, move || c::load(&file, &options))? {
             Ok(loaded) => loaded?,
             Err(reason) => return Ok(Loaded { id: id_of(&source), source, program: Err(reason), assumed: None }),
@@ -115,7 +115,7 @@ fn compile_c(source: String, path: &Path, args: &ProgramArgs, budget: Budget<'_>
         id: id_of(&source),
         source,
         program: Ok(program),
-        assumed: c::assumed(&havocked, relaxed && c::looks_for_races(args)?),
+        assumed: c::assumed(&havocked, weaker, c::looks_for_races(args)?),
     })
 }
 

@@ -73,25 +73,81 @@ fn what_is_not_followed_says_what_helps() {
 }
 
 #[test]
-fn relaxed_operations_prove_no_absence_of_data_races() {
-    let text = |order: &str| {
+fn races_are_judged_by_memory_orders() {
+    let begin = "#include <pthread.h>\n#include <stdatomic.h>\natomic_int set, other; int data, plain;\n";
+    let main = "int main(void) { pthread_t t; pthread_create(&t, 0, run, 0);";
+    let folder = folder("svcomp_orders");
+    let said = |text: &str, property: &str| {
+        let program = file(&folder, "x.c", &format!("{begin}{text}"));
+        last_line(&fabius(&["check", &program, "--property", property, "--svcomp"]))
+    };
+    let passed_on = |store: &str, load: &str| {
         format!(
-            "#include <pthread.h>\n#include <stdatomic.h>\natomic_int set; int data;\n\
-             void *run(void *p) {{ data = 1; atomic_store_explicit(&set, 1, memory_order_{order}); return 0; }}\n\
-             int main(void) {{ pthread_t t; pthread_create(&t, 0, run, 0); if (atomic_load(&set)) data = 2; return 0; }}\n"
+            "void *run(void *p) {{ data = 1; atomic_store_explicit(&set, 1, memory_order_{store}); return 0; }}\n\
+             {main} if (atomic_load_explicit(&set, memory_order_{load})) data = 2; return 0; }}\n"
         )
     };
-    let folder = folder("svcomp_relaxed");
-    for (order, property, word) in [
-        ("relaxed", "no-data-race", "unknown"),
-        ("release", "no-data-race", "true"),
-        ("relaxed", "unreach-call", "true"),
+    let race = "false(no-data-race)";
+    for (store, load, word) in [
+        ("release", "acquire", "true"),
+        ("release", "relaxed", race),
+        ("relaxed", "acquire", race),
+        ("relaxed", "seq_cst", race),
+        ("seq_cst", "seq_cst", "true"),
     ] {
-        let program = file(&folder, "x.c", &text(order));
-        assert_eq!(last_line(&fabius(&["check", &program, "--property", property, "--svcomp"])), word, "{order}");
+        assert_eq!(said(&passed_on(store, load), "no-data-race"), word, "{store} {load}");
+        assert_eq!(said(&passed_on(store, load), "unreach-call"), "true", "{store} {load}");
     }
-    let program = file(&folder, "x.c", &text("relaxed"));
-    expect(&fabius(&["check", &program]), 0, &["verified, but", "`relaxed`"]);
+    // Who takes a lock releases nothing, and a store of another ends a release.
+    let failed = format!(
+        "void *run(void *p) {{ data = 1; atomic_exchange_explicit(&set, 1, memory_order_acquire); return 0; }}\n\
+         {main} if (atomic_exchange_explicit(&set, 1, memory_order_acquire)) data = 2; return 0; }}\n"
+    );
+    assert_eq!(said(&failed, "no-data-race"), race);
+    let three = |second: &str| {
+        format!(
+            "void *run(void *p) {{ data = 1; atomic_store_explicit(&set, 1, memory_order_release); return 0; }}\n\
+             void *more(void *p) {{ if (atomic_load_explicit(&set, memory_order_relaxed) == 1) {second}; return 0; }}\n\
+             {main} pthread_t u; pthread_create(&u, 0, more, 0);\n\
+             if (atomic_load_explicit(&set, memory_order_acquire) == 2) data = 2; return 0; }}\n"
+        )
+    };
+    assert_eq!(said(&three("atomic_fetch_add_explicit(&set, 1, memory_order_relaxed)"), "no-data-race"), "true");
+    assert_eq!(said(&three("atomic_store_explicit(&set, 2, memory_order_relaxed)"), "no-data-race"), race);
+    // Of two variables more may be seen than is looked at.
+    let two = format!(
+        "void *run(void *p) {{ atomic_store_explicit(&set, 1, memory_order_release); \
+         if (!atomic_load_explicit(&other, memory_order_acquire)) plain = 1; return 0; }}\n\
+         {main} atomic_store_explicit(&other, 1, memory_order_release); \
+         if (!atomic_load_explicit(&set, memory_order_acquire)) plain = 2; return 0; }}\n"
+    );
+    for property in ["unreach-call", "no-data-race"] {
+        assert_eq!(said(&two, property), "unknown", "{property}");
+    }
+    let program = file(&folder, "x.c", &format!("{begin}{two}"));
+    expect(&fabius(&["check", &program]), 0, &["verified, but", "weak memory"]);
+}
+
+/// Also where the memory may be freed, and a plain access is a step with the question whether it is.
+#[test]
+fn a_plain_access_races_with_an_atomic_one_on_the_heap() {
+    let folder = folder("svcomp_mixed");
+    let text = |plain: &str| {
+        format!(
+            "#include <pthread.h>\n#include <stdlib.h>\nstruct s {{ int n, k; }} *p;\n\
+             void *one(void *unused) {{ __atomic_fetch_add(&p->n, 1, __ATOMIC_SEQ_CST); return 0; }}\n\
+             void *other(void *unused) {{ {plain}; return 0; }}\n\
+             int main(void) {{ p = calloc(1, sizeof *p); pthread_t a, b; pthread_create(&a, 0, one, 0); \
+             pthread_create(&b, 0, other, 0); pthread_join(a, 0); pthread_join(b, 0); free(p); return 0; }}\n"
+        )
+    };
+    for (plain, word) in
+        [("p->n = 5", "false(no-data-race)"), ("p->k = 5", "true"), ("__sync_fetch_and_add(&p->n, 2)", "true")]
+    {
+        let program = file(&folder, "x.c", &text(plain));
+        let output = fabius(&["check", &program, "--property", "no-data-race", "--svcomp"]);
+        assert_eq!(last_line(&output), word, "{plain}");
+    }
 }
 
 /// `verify` sees a deadlock, and it is none of what is asked.

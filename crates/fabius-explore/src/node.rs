@@ -102,7 +102,7 @@ impl<'a, S: System> Context<'a, S> {
         let state = self.system.initial(choose, log)?;
         let mut dispatcher = Dispatcher::new(self.options.scheduler, self.system.has_buffers());
         dispatcher.start(&log.born, &self.view(&state));
-        let mut detector = self.options.races.map(Detector::new);
+        let mut detector = self.options.races.map(|conflict| Detector::new(conflict, &self.system.orders()));
         for born in &log.born {
             detector.iter_mut().for_each(|d| d.born(None, born));
         }

@@ -4,6 +4,7 @@
 //! from one scheduling point to its next. The scheduler decides which task; a [`Choose`] decides the nondeterminism
 //! inside the step.
 
+use crate::race::Orders;
 use fabius_trace::{BugKind, Span};
 
 /// Identifies an unfinished task in one state. Threads, and tasks that somebody holds a handle of, keep their id;
@@ -241,6 +242,11 @@ pub trait System {
     /// Whether the task may wait where it is for ever: if nobody who is left has to go on, that is no deadlock.
     fn may_rest(&self, _: &Self::State, _: TaskId) -> bool {
         false
+    }
+
+    /// What the atomic operations at some places order: less than accesses to synchronization variables do.
+    fn orders(&self) -> Orders {
+        Orders::default()
     }
 
     /// What the next step of the task accesses first, if that is a single variable.

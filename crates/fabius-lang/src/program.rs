@@ -10,8 +10,8 @@
 //!
 //! Length: all that engines know of the language.
 
-use fabius_trace::Span;
 pub use fabius_trace::{ConditionId, FairThreads, Fairness, Formula};
+use fabius_trace::{MemoryOrder, Span};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -64,6 +64,11 @@ pub struct Program {
     /// Choices at places, between two numbers, of which a search need not try all values, and those that it tries: none of the
     /// front end's.
     pub tried: BTreeMap<(Span, i64, i64), Vec<i64>>,
+    /// Whether it says something, too, that no execution completes: what is asked is then true.
+    pub may_be_vacuous: bool,
+    /// What the atomic operations at these places order, for who looks for data races: less than accesses to synchronization
+    /// variables do. None of the front end's.
+    pub orders: Arc<BTreeMap<Span, MemoryOrder>>,
 }
 
 /// `property name: formula;`

@@ -10,6 +10,7 @@ use crate::packed::packing::Packing;
 use crate::state::{HEADER, Object, State, Task};
 use crate::symmetry;
 use fabius_explore::codec::{get, put};
+use fabius_explore::race::Orders;
 use fabius_explore::system::{ANONYMOUS, Access, BufferId, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
 use fabius_lang::program::Program;
 use fabius_trace::Points;
@@ -115,6 +116,10 @@ impl<'a> Machine<'a> {
 
 impl System for Machine<'_> {
     type State = State;
+
+    fn orders(&self) -> Orders {
+        self.source.orders.clone()
+    }
 
     /// If an assumption fails at once, the state has no tasks at all.
     fn initial(&self, choose: &mut dyn Choose, log: &mut StepLog) -> Result<State, Fault> {

@@ -118,6 +118,8 @@ pub fn lower(file: &File, source: &str, numbers: Numbers, timeout: Option<Span>)
         rests: Vec::new(),
         idle: lower.idle,
         tried: Default::default(),
+        orders: Default::default(),
+        may_be_vacuous: false,
     };
     let mut waits = Vec::new();
     for ((proctype, one), places) in file.proctypes.iter().zip(&mut lowered).zip(&places) {

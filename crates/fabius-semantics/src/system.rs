@@ -7,6 +7,7 @@ use crate::properties::conditions;
 use crate::rules::Note;
 use crate::run::{Blind, Observer, Run, is_ready, may_rest, next_statement};
 use crate::value::{TaskId, Value};
+use fabius_explore::race::Orders;
 use fabius_explore::system::{ANONYMOUS, Access, BufferId, Choose, End, Fault, Snapshot, StepLog, System};
 use fabius_lang::program::{Program, Stmt, StmtKind};
 use fabius_trace::Points;
@@ -112,6 +113,10 @@ impl Reference {
 
 impl System for Reference {
     type State = Config;
+
+    fn orders(&self) -> Orders {
+        self.program.orders.clone()
+    }
 
     /// If an assumption fails at once, the state has no tasks at all.
     fn initial(&self, choose: &mut dyn Choose, log: &mut StepLog) -> Result<Config, Fault> {

@@ -11,6 +11,7 @@ mod comparison;
 mod diagnostic;
 mod error_trace;
 mod liveness;
+mod memory_order;
 mod span;
 mod verdict;
 mod words;
@@ -25,5 +26,6 @@ pub use error_trace::{
     TRACE_VERSION, Turn, WIDE_PARTS, parts_of_wide, wide_of_parts,
 };
 pub use liveness::{FairThreads, Fairness, Formula, Origin};
+pub use memory_order::MemoryOrder;
 pub use span::{LineCol, Span};
 pub use verdict::{Reason, Verdict};

@@ -36,14 +36,15 @@ pub fn reason_of_loop(span: Span, program: &Program) -> Reason {
 
 /// Whether the program has anything that drops executions.
 fn may_drop(program: &Program) -> bool {
-    program.any_stmt(|s| match &s.kind {
-        StmtKind::Assume(e) => !ends(program, e),
-        StmtKind::Any(_, lo, hi) => match (&lo.kind, &hi.kind) {
-            (ExprKind::Const(Value::Int(lo)), ExprKind::Const(Value::Int(hi))) => lo > hi,
-            _ => true,
-        },
-        _ => false,
-    })
+    !program.may_be_vacuous
+        && program.any_stmt(|s| match &s.kind {
+            StmtKind::Assume(e) => !ends(program, e),
+            StmtKind::Any(_, lo, hi) => match (&lo.kind, &hi.kind) {
+                (ExprKind::Const(Value::Int(lo)), ExprKind::Const(Value::Int(hi))) => lo > hi,
+                _ => true,
+            },
+            _ => false,
+        })
 }
 
 /// Whether to go on to an end may cost something. Who neither preempts nor delays gets there within the other bounds.

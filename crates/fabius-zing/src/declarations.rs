@@ -111,6 +111,8 @@ pub fn lower(file: &File, source: &str, room: u32) -> Result<Program> {
         rests: cx.rests,
         idle: None,
         tried: Default::default(),
+        orders: Default::default(),
+        may_be_vacuous: false,
     };
     let diagnostics = fabius_lang::finish(&mut program);
     match diagnostics.into_iter().next() {

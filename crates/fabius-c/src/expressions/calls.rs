@@ -13,7 +13,7 @@ use lang_c::ast::Expression;
 use lang_c::span::Node;
 
 /// The name of what orders the sections of the user.
-pub(crate) const SECTIONS: &str = "$sections";
+const SECTIONS: &str = "$sections";
 
 impl<'a> Lower<'a, '_> {
     /// A call.

@@ -1,13 +1,10 @@
 //! Conversions: promotions, the usual arithmetic ones, truth (C11 6.3).
-//!
-//! Floating-point numbers are carried about and computed with, but which they are is not known: each is 0 here, and whatever
-//! would depend on one is refused.
 
 use super::{Ex, as_int};
 use crate::core::*;
 use crate::lower::Lower;
 use crate::places::Value;
-use crate::refusal::{Refusal, Result, unsupported, wrong};
+use crate::refusal::{Result, unsupported, wrong};
 use crate::types::{CType, INT};
 use fabius_lang::program::{Expr, Type};
 use fabius_trace::Span;
@@ -18,9 +15,6 @@ impl<'a> Lower<'a, '_> {
         let to = to.plain().clone();
         let refuse = |s: &Self| {
             let (a, b) = (s.types().show(&v.ty), s.types().show(&to));
-            if v.ty.is_float() {
-                return unknown_number(span);
-            }
             unsupported(span, format!("a `{a}` does not become a `{b}`"))
         };
         if to == CType::Void {
@@ -32,12 +26,21 @@ impl<'a> Lower<'a, '_> {
         if v.ty.is_pointer() && !to.is_pointer() {
             self.is_known_pointer(&e, span);
         }
+        if let (Some(from), Some(target)) = (v.ty.pointee().cloned(), to.pointee()) {
+            self.is_seen_as(&from, target);
+        }
+        // A pointer to a struct becomes one to what it begins with.
+        if let (Some(from), Some(target)) = (v.ty.pointee(), to.pointee())
+            && let Some(way) = self.first_part(from, target)
+        {
+            self.found.derived.insert((from.clone(), way));
+        }
         let out = match (&v.ty, &to) {
-            (CType::Float(_), CType::Float(_)) => e,
-            (CType::Int { .. } | CType::Bool, CType::Float(_)) => {
-                self.read_anyway(&e);
-                constant(0, to.core(), span)
+            (from @ CType::Float(_), CType::Float(_)) => self.rounded(e, from, &to, span)?,
+            (from @ (CType::Int { .. } | CType::Bool), CType::Float(_)) => {
+                self.number_from(as_int(e), from, &to, span)?
             }
+            (CType::Float(_), CType::Int { .. } | CType::Bool) => self.integer_from(e, &to, span)?,
             (CType::Float(_), _) => return refuse(self),
             (CType::Thread, CType::Thread) | (CType::Waiters, CType::Waiters) => e,
             (CType::Int { .. }, CType::Thread) if value_of(&e) == Some(0) => constant(0, Type::Thread, span),
@@ -67,7 +70,6 @@ impl<'a> Lower<'a, '_> {
                 Ok(if e.ty == Type::Bool { Value::scalar(as_int(e), INT) } else { v })
             }
             CType::Int { .. } | CType::Bool => self.convert(v, &INT, self.span(e.span)),
-            CType::Float(_) => unknown_number(self.span(e.span)),
             _ => {
                 let words = format!("a `{}` is no integer", self.types().show(&v.ty));
                 unsupported(self.span(e.span), words)
@@ -94,7 +96,7 @@ impl<'a> Lower<'a, '_> {
 
     pub fn truth_of(&mut self, v: &Value, span: Span) -> Result<Expr> {
         match v.parts.first() {
-            _ if v.ty.is_float() => unknown_number(span),
+            Some(e) if v.ty.is_float() => self.truth_of_number(e.clone(), span),
             Some(e) if v.ty.is_scalar() => {
                 if v.ty.is_pointer() {
                     self.is_known_pointer(e, span);
@@ -127,10 +129,4 @@ impl<'a> Lower<'a, '_> {
             (_, y) => y.clone(),
         })
     }
-}
-
-/// Something depends on a floating-point number.
-pub(super) fn unknown_number<T>(span: Span) -> Result<T> {
-    unsupported(span, "what depends on a floating-point number is not taken")
-        .map_err(|e: Refusal| e.help("use integers: what matters is the interleaving"))
 }

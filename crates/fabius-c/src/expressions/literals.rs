@@ -51,14 +51,7 @@ impl<'a> Lower<'a, '_> {
                     _ => unsupported(span, "a wide character, or one of several, is not taken"),
                 }
             }
-            ast::Constant::Float(f) => {
-                let ty = CType::Float(match f.suffix.format {
-                    ast::FloatFormat::Float => 4,
-                    ast::FloatFormat::LongDouble => 16,
-                    _ => 8,
-                });
-                Ok(Value::scalar(constant(0, ty.core(), span), ty))
-            }
+            ast::Constant::Float(f) => Ok(self.float_literal(f, span)),
         }
     }
 }

@@ -3,11 +3,10 @@
 mod calls;
 mod checked;
 mod conversions;
+mod floats;
 mod literals;
 mod operators;
 mod overflow;
-
-pub(crate) use calls::SECTIONS;
 
 use crate::birth::Birth;
 use crate::core::*;
@@ -23,6 +22,7 @@ use lang_c::ast::{BinaryOperator as Op, Expression, UnaryOperator as Un};
 use lang_c::span::Node;
 use std::rc::Rc;
 
+pub(crate) use floats::for_files as floats_for_files;
 pub(crate) use literals::{is_wide, string_bytes};
 
 pub(crate) type Ex = Node<Expression>;

@@ -1,7 +1,6 @@
 //! Operators (C11 6.5). Operands are evaluated from left to right; an assignment evaluates its right side first, then the place.
 
 use super::Ex;
-use super::conversions::unknown_number;
 use crate::core::*;
 use crate::lower::{Entity, Lower};
 use crate::omitted::OMITTED;
@@ -41,7 +40,7 @@ impl<'a> Lower<'a, '_> {
             Un::Minus | Un::Complement => {
                 let v = self.value(operand)?;
                 if v.ty.is_float() && op == Un::Minus {
-                    return Ok(v);
+                    return self.negative(v, span);
                 }
                 let v = self.promoted(v, operand)?;
                 let (op, v) = match op {
@@ -179,7 +178,7 @@ impl<'a> Lower<'a, '_> {
         let defined = self.functions.get(&name.node.name).is_some_and(|f| f.definition.is_some());
         let unsigned = CType::Int { bits: 32, signed: false };
         let (ty, has_negative) = match name.node.name.as_str() {
-            "rand" => (INT, false),
+            "rand" | "random" | "rand_r" => (INT, false),
             "__VERIFIER_nondet_int" => (INT, true),
             "__VERIFIER_nondet_uint" => (unsigned, false),
             _ => return Ok(None),
@@ -190,6 +189,9 @@ impl<'a> Lower<'a, '_> {
         let Ok(below) = self.unevaluated(|s| s.constant_value(rhs)) else { return Ok(None) };
         match below.parts.first().and_then(value_of) {
             Some(n) if n > 0 && (below.ty == INT || below.ty == ty) => {
+                if name.node.name == "rand_r" {
+                    self.value(lhs)?;
+                }
                 let least = if has_negative { 1 - n } else { 0 };
                 Ok(Some(self.any(least, n - 1, ty, span)))
             }
@@ -243,7 +245,7 @@ impl<'a> Lower<'a, '_> {
             return Ok(truth(spanned(binary(core, a.parts[0].clone(), b.parts[0].clone()), span)));
         }
         if a.ty.is_float() || b.ty.is_float() {
-            return self.operate_on_floats(core, &a, &b, span);
+            return self.operate_on_floats(core, a, b, span);
         }
         if !a.ty.is_integer() || !b.ty.is_integer() {
             let (x, y) = (self.types().show(&a.ty), self.types().show(&b.ty));
@@ -270,20 +272,6 @@ impl<'a> Lower<'a, '_> {
             return Ok(Value::scalar(kept, ty));
         }
         Ok(Value::scalar(e, ty))
-    }
-
-    /// The result is a number of which nothing is known.
-    fn operate_on_floats(&mut self, op: BinaryOp, a: &Value, b: &Value, span: Span) -> Result<Value> {
-        let computes = matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div);
-        let numbers = [a, b].iter().all(|v| v.ty.is_float() || v.ty.is_integer());
-        if !computes || !numbers {
-            return unknown_number(span);
-        }
-        let ty = self.type_of_either(a, b, span)?;
-        for v in [a, b] {
-            self.read_anyway(&v.parts[0]);
-        }
-        Ok(Value::scalar(constant(0, ty.core(), span), ty))
     }
 
     pub(super) fn pointer_arithmetic(&mut self, op: BinaryOp, a: Value, b: Value, span: Span) -> Result<Value> {

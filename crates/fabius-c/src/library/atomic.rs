@@ -1,4 +1,5 @@
-//! Atomic operations: `__atomic_*`, `__sync_*`, and what `_Atomic` variables do. Each is one step, sequentially consistent.
+//! Atomic operations: `__atomic_*`, `__sync_*`, and what `_Atomic` variables do. Each is one step, sequentially consistent;
+//! [`super::orders`] knows what it orders.
 
 use super::{assign, strip_casts};
 use crate::core::*;
@@ -22,7 +23,7 @@ impl<'a> Lower<'a, '_> {
             "xor" => Some(Op::BitwiseXor),
             _ => None,
         };
-        self.look_at_orders(name, args);
+        let span = self.look_at_orders(name, args, span);
         let n = name.trim_end_matches("_1").trim_end_matches("_2").trim_end_matches("_4").trim_end_matches("_8");
         if let Some(op) =
             n.strip_prefix("__atomic_fetch_").or_else(|| n.strip_prefix("__sync_fetch_and_")).and_then(plain)
@@ -116,22 +117,6 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// Whether an operation orders nothing around it, in which it is not what it is taken for.
-    fn look_at_orders(&mut self, name: &str, args: &'a [Ex]) {
-        // What comes first are places and values.
-        let first = match name {
-            "__atomic_thread_fence" | "__atomic_signal_fence" => 0,
-            _ if name.starts_with("__atomic_compare_exchange") => 4,
-            "__atomic_load_n" | "__atomic_clear" | "__atomic_test_and_set" => 1,
-            _ if name.starts_with("__atomic_") => 2,
-            _ => return,
-        };
-        for order in args.iter().skip(first).take(1) {
-            let order = self.unevaluated(|s| s.integer(order));
-            self.relaxed |= order.is_ok_and(|n| n == 0);
-        }
-    }
-
     /// What the first argument points to; from now on accesses to it synchronize.
     fn atomic_place(&mut self, args: &'a [Ex], span: Span) -> Result<Lvalue> {
         let lv = self.pointed(strip_casts(self.argument(args, 0, span)?), span)?;
@@ -144,6 +129,16 @@ impl<'a> Lower<'a, '_> {
             Ok(())
         })?;
         Ok(Lvalue { span, ..lv })
+    }
+
+    /// How a step that is an atomic operation begins.
+    fn atomically(&mut self, lv: &Lvalue, d: &Direct, span: Span) -> Block {
+        let mut block = match lv.ty {
+            CType::Atomic(_) => Block::new(),
+            _ => vec![crate::mixed::operation(span)],
+        };
+        block.extend(self.allocated(d, span));
+        block
     }
 
     fn synchronizes(&mut self, d: &Direct) {
@@ -165,6 +160,9 @@ impl<'a> Lower<'a, '_> {
 
     /// `place op= value` in one step.
     pub fn atomic_update(&mut self, lv: &Lvalue, op: &Op, by: Value, before: bool, span: Span) -> Result<Value> {
+        if !self.has_an_order(span) {
+            self.is_used_atomically(lv, span);
+        }
         let by = Value { parts: vec![self.simple(as_int(by.parts[0].clone()))], ..by };
         // The operator on what the place holds, with the conversions that C says.
         let ty = lv.ty.plain().clone();
@@ -179,7 +177,7 @@ impl<'a> Lower<'a, '_> {
         let result = self.local(new_value, span);
         self.at(lv, &mut |s, d| {
             let place = s.place(d, span)?;
-            let mut block = s.allocated(d, span);
+            let mut block = s.atomically(lv, d, span);
             block.extend(s.has_value(d, span)?);
             block.push(assign(&target, cast_to(read(place.clone()), &target.ty), span));
             block.extend(statements.clone());
@@ -195,14 +193,14 @@ impl<'a> Lower<'a, '_> {
     /// A block of its own tells it from a plain access, if the variable is not atomic by its type.
     fn atomic_load(&mut self, lv: &Lvalue, span: Span) -> Result<Value> {
         if matches!(lv.ty, CType::Atomic(_)) {
-            return self.load(lv);
+            return self.with_its_order(span, |s| s.load(lv));
         }
         let ty = lv.ty.plain().clone();
         let seen = self.temp(ty.core());
         let target = self.local(seen, span);
         self.at(lv, &mut |s, d| {
             let place = s.place(d, span)?;
-            let mut block = s.allocated(d, span);
+            let mut block = s.atomically(lv, d, span);
             block.extend(s.has_value(d, span)?);
             block.push(assign(&target, cast_to(read(place), &target.ty), span));
             s.push(StmtKind::Atomic(block), span);
@@ -213,12 +211,12 @@ impl<'a> Lower<'a, '_> {
 
     fn atomic_store(&mut self, lv: &Lvalue, v: Value, span: Span) -> Result<()> {
         if matches!(lv.ty, CType::Atomic(_)) {
-            return self.store(lv, &v, span);
+            return self.with_its_order(span, |s| s.store(lv, &v, span));
         }
         let new = self.simple(v.parts[0].clone());
         self.at(lv, &mut |s, d| {
             let place = s.place(d, span)?;
-            let mut block = s.allocated(d, span);
+            let mut block = s.atomically(lv, d, span);
             block.push(assign(&place, cast_to(new.clone(), &place.ty), span));
             s.push(StmtKind::Atomic(block), span);
             Ok(())
@@ -231,7 +229,7 @@ impl<'a> Lower<'a, '_> {
         let target = self.local(old, span);
         self.at(lv, &mut |s, d| {
             let place = s.place(d, span)?;
-            let mut block = s.allocated(d, span);
+            let mut block = s.atomically(lv, d, span);
             block.extend(s.has_value(d, span)?);
             block.push(assign(&target, cast_to(read(place.clone()), &target.ty), span));
             block.push(assign(&place, cast_to(new(s, d), &place.ty), span));
@@ -248,7 +246,7 @@ impl<'a> Lower<'a, '_> {
         let (old, done) = (self.local(old, span), self.local(done, span));
         self.at(lv, &mut |s, d| {
             let place = s.place(d, span)?;
-            let mut block = s.allocated(d, span);
+            let mut block = s.atomically(lv, d, span);
             block.extend(s.has_value(d, span)?);
             block.push(assign(&old, cast_to(read(place.clone()), &old.ty), span));
             let same = binary(BinaryOp::Eq, read(old.clone()), expected.clone());

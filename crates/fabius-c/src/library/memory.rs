@@ -391,7 +391,7 @@ impl<'a> Lower<'a, '_> {
         self.free_at(v.parts[0].clone(), &to, span)
     }
 
-    /// Frees what an address means: a block of this type, or of any if it is `void`.
+    /// Frees what an address means: a block of this type, more likely than of another, which a cast may have hidden.
     fn free_at(&mut self, address: Expr, to: &CType, span: Span) -> Result<()> {
         self.found.frees = true;
         let address = self.simple(address);
@@ -400,10 +400,11 @@ impl<'a> Lower<'a, '_> {
             s.check(null, Check::Memory, NOT_ALLOCATED, span);
             Ok(())
         })?;
-        for id in (0..self.objects.len()).rev() {
+        let mut all: Vec<usize> = (0..self.objects.len()).rev().collect();
+        all.sort_by_key(|id| self.objects[*id].ty.same_layout(to));
+        for id in all {
             let o = &self.objects[id];
-            let fits = *to == CType::Void || o.ty.same_layout(to);
-            let (Some(pool), true) = (o.pool, o.key.starts_with("heap ") && fits) else { continue };
+            let (Some(pool), true) = (o.pool, o.key.starts_with("heap ")) else { continue };
             let Some(count) = pool.allocated else { continue };
             let number = |n: i64| constant(n, ADDRESS, span);
             let end = o.base + pool.stride * i64::from(pool.slots);
@@ -526,8 +527,14 @@ impl<'a> Lower<'a, '_> {
         let to = self.pointed(strip_casts(self.argument(args, 0, span)?), span)?;
         let from = self.pointed(strip_casts(self.argument(args, 1, span)?), span)?;
         if !to.ty.same_layout(&from.ty) {
-            let (a, b) = (self.types().show(&from.ty), self.types().show(&to.ty));
-            return unsupported(span, format!("a `{a}` is not copied to a `{b}`"));
+            let n = self.number(args, 2, &LONG, span)?;
+            let (n, target, source) = (self.keep(n), self.address_of(&to)?, self.address_of(&from)?);
+            let (target, source) = (self.keep(target), self.keep(source));
+            for ty in [&to.ty, &from.ty] {
+                self.is_seen_as(ty, &CType::Void);
+            }
+            self.copy_bytes(&target, &source, &n, span)?;
+            return Ok(Value::scalar(target, CType::Void.pointer()));
         }
         let n = self.elements(args, 2, &to.ty.clone(), span)?;
         let mut copy = |s: &mut Self, i: Expr| {

@@ -4,6 +4,7 @@ mod atomic;
 mod handlers;
 mod leaks;
 mod memory;
+mod orders;
 mod pthread;
 mod sort;
 mod strings;
@@ -13,6 +14,8 @@ mod varargs;
 
 pub(crate) use leaks::Ending;
 pub use memory::WRONG_FREES;
+pub(crate) use orders::Orders;
+pub use orders::Weaker;
 pub use strings::for_files as string_functions;
 
 use crate::core::*;
@@ -22,7 +25,7 @@ use crate::memory::Direct;
 use crate::places::{Lvalue, Value};
 use crate::refusal::{Refusal, Result, unsupported, wrong};
 use crate::types::{CType, INT as C_INT};
-use fabius_lang::program::{Block, Check, Expr, Guard, Stmt, StmtKind};
+use fabius_lang::program::{BinaryOp, Block, Check, Expr, Guard, Stmt, StmtKind};
 use fabius_trace::Span;
 use lang_c::ast::Expression;
 
@@ -104,9 +107,14 @@ impl<'a> Lower<'a, '_> {
             return Ok(Some(Value::void()));
         }
         if FLOATS.contains(&name) || name.strip_suffix('f').is_some_and(|name| FLOATS.contains(&name)) {
-            self.evaluate_all(args)?;
             let ty = CType::Float(if FLOATS.contains(&name) { 8 } else { 4 });
-            return Ok(Some(Value::scalar(constant(0, ty.core(), span), ty)));
+            if name.starts_with("fabs") {
+                let v = self.value(self.argument(args, 0, span)?)?;
+                let v = self.convert(v, &ty, span)?;
+                return self.absolute(v, span).map(Some);
+            }
+            self.evaluate_all(args)?;
+            return Ok(Some(self.some_number(ty, span)));
         }
         if YIELDS.contains(&name) {
             self.evaluate_all(args)?;
@@ -145,6 +153,8 @@ impl<'a> Lower<'a, '_> {
                 return Ok(Some(Value::void()));
             }
             "qsort" => return self.sort(args, span).map(Some),
+            "bsearch" => return self.search(args, span).map(Some),
+            "getenv" | "secure_getenv" => return self.environment(args, span).map(Some),
             "atexit" => return self.at_exit(args, span).map(Some),
             "exit" | "_exit" | "_Exit" | "quick_exit" => {
                 self.evaluate_all(args)?;
@@ -194,6 +204,7 @@ impl<'a> Lower<'a, '_> {
             return Ok(Some(v));
         }
         if let Some(v) = self.pthread(name, args, span)? {
+            self.synchronizes_at(span);
             return Ok(Some(v));
         }
         if let Some(v) = self.atomic_call(name, args, span)? {
@@ -206,6 +217,15 @@ impl<'a> Lower<'a, '_> {
             return Ok(Some(v));
         }
         self.tasks(name, args, span)
+    }
+
+    /// A variable of the environment: it may be there, and what it holds is not followed.
+    fn environment(&mut self, args: &'a [Ex], span: Span) -> Result<Value> {
+        self.evaluate_all(args)?;
+        self.found.environment = true;
+        let is_there = self.any(0, 1, C_INT, span).parts[0].clone();
+        let at = binary(BinaryOp::Mul, cast(is_there, &ADDRESS), constant(crate::memory::ENVIRONMENT, ADDRESS, span));
+        Ok(Value::scalar(at, CType::Int { bits: 8, signed: true }.pointer()))
     }
 
     /// Whether an expression is `errno`, as headers write it.

@@ -1,35 +1,27 @@
-//! `qsort`: by insertion, so that elements that are equal keep their order.
+//! `qsort`: by insertion, so that elements that are equal keep their order; and `bsearch`, by halves as the GNU library.
 
 use super::{assign, strip_casts};
 use crate::core::*;
 use crate::expressions::Ex;
 use crate::lower::Lower;
 use crate::places::Value;
-use crate::refusal::{Result, unsupported};
+use crate::refusal::{Refusal, Result, unsupported};
 use crate::types::CType;
 use fabius_lang::program::{BinaryOp, Check, Expr, Guard, Place, StmtKind};
 use fabius_trace::Span;
 
+/// What is sorted or searched.
+struct Elements {
+    first: Expr,
+    of: CType,
+    count: Expr,
+    compare: Expr,
+}
+
 impl<'a> Lower<'a, '_> {
     pub(super) fn sort(&mut self, args: &'a [Ex], span: Span) -> Result<Value> {
         let number = |n: i64| constant(n, ADDRESS, span);
-        let first = self.value(strip_casts(self.argument(args, 0, span)?))?;
-        let Some(of) = first.ty.pointee().filter(|ty| **ty != CType::Void).cloned() else {
-            return unsupported(span, "what is sorted here is not known");
-        };
-        let first = self.keep(first.parts[0].clone());
-        let count = self.number(args, 1, &crate::types::LONG, span)?;
-        let width = self.number(args, 2, &crate::types::LONG, span)?;
-        let size = self.types().size(&of).unwrap_or(1);
-        self.check(
-            binary(BinaryOp::Eq, width, number(size)),
-            Check::Bound,
-            "elements of another size are sorted",
-            span,
-        );
-        let compare = self.value(self.argument(args, 3, span)?)?;
-        let compare = self.convert(compare, &CType::Void.pointer(), span)?;
-        let compare = self.keep(compare.parts[0].clone());
+        let Elements { first, of, count, compare } = self.compared(args, 0, span)?;
         let (i, j) = (self.temp(ADDRESS), self.temp(ADDRESS));
         let (i, j) = (self.local(i, span), self.local(j, span));
         let (outer, ()) = self.block(|s| {
@@ -43,6 +35,58 @@ impl<'a> Lower<'a, '_> {
         self.body.out.push(assign(&i, number(1), span));
         self.push(StmtKind::While(Guard::Expr(binary(BinaryOp::Lt, read(i), count)), outer), span);
         Ok(Value::void())
+    }
+
+    /// Elements, how many there are, and what compares them: arguments from this one on.
+    fn compared(&mut self, args: &'a [Ex], n: usize, span: Span) -> Result<Elements> {
+        let first = self.value(strip_casts(self.argument(args, n, span)?))?;
+        let Some(of) = first.ty.pointee().filter(|ty| **ty != CType::Void).cloned() else {
+            return unsupported(span, "what is compared here is not known")
+                .map_err(|e: Refusal| e.help("give it a pointer to its elements, not a `void *`"));
+        };
+        let first = self.keep(first.parts[0].clone());
+        let count = self.number(args, n + 1, &crate::types::LONG, span)?;
+        let width = self.number(args, n + 2, &crate::types::LONG, span)?;
+        let size = constant(self.types().size(&of).unwrap_or(1), ADDRESS, span);
+        let words = "elements of another size are compared";
+        self.check(binary(BinaryOp::Eq, width, size), Check::Bound, words, span);
+        let compare = self.value(self.argument(args, n + 3, span)?)?;
+        let compare = self.convert(compare, &CType::Void.pointer(), span)?;
+        let compare = self.keep(compare.parts[0].clone());
+        Ok(Elements { first, of, count, compare })
+    }
+
+    pub(super) fn search(&mut self, args: &'a [Ex], span: Span) -> Result<Value> {
+        let number = |n: i64| constant(n, ADDRESS, span);
+        let key = self.value(self.argument(args, 0, span)?)?;
+        let key = self.convert(key, &CType::Void.pointer(), span)?;
+        let key = self.keep(key.parts[0].clone());
+        let Elements { first, of, count, compare } = self.compared(args, 1, span)?;
+        let size = self.types().size(&of).unwrap_or(1);
+        let [low, high, found] = [(); 3].map(|()| {
+            let id = self.temp(ADDRESS);
+            self.local(id, span)
+        });
+        let (body, ()) = self.block(|s| {
+            let sum = binary(BinaryOp::Add, read(low.clone()), read(high.clone()));
+            let middle = s.keep(binary(BinaryOp::Div, sum, number(2)));
+            let here = s.keep(binary(BinaryOp::Add, first, binary(BinaryOp::Mul, middle.clone(), number(size))));
+            let result = s.zeroed(INT, span);
+            s.compare_at(&compare, &key, &here, result, span)?;
+            let (result, zero) = (s.read_local(result, span), constant(0, INT, span));
+            let below = vec![assign(&high, middle.clone(), span)];
+            let above = vec![assign(&low, binary(BinaryOp::Add, middle, number(1)), span)];
+            let equal = vec![assign(&found, here, span), stmt(StmtKind::Break, span)];
+            let greater = binary(BinaryOp::Lt, zero.clone(), result.clone());
+            let other = vec![stmt(StmtKind::If(Guard::Expr(greater), above, equal), span)];
+            s.push(StmtKind::If(Guard::Expr(binary(BinaryOp::Lt, result, zero)), below, other), span);
+            Ok(())
+        })?;
+        self.body.out.extend([assign(&low, number(0), span), assign(&high, count, span)]);
+        self.body.out.push(assign(&found, number(0), span));
+        let more = binary(BinaryOp::Lt, read(low), read(high));
+        self.push(StmtKind::While(Guard::Expr(more), body), span);
+        Ok(Value::scalar(read(found), CType::Void.pointer()))
     }
 
     /// Exchanges an element with the one in front of it, or leaves the loop if they are in order.

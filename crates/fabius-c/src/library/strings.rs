@@ -11,7 +11,7 @@ use fabius_trace::Span;
 use lang_c::ast::Expression;
 
 /// What the functions are called, and the text that defines them with a prefix.
-const NAMES: [&str; 55] = [
+const NAMES: [&str; 62] = [
     "strlen",
     "strcmp",
     "strncmp",
@@ -46,6 +46,13 @@ const NAMES: [&str; 55] = [
     "strtoul",
     "strtoull",
     "strdup",
+    "strtok",
+    "strtok_r",
+    "strspn",
+    "strcspn",
+    "strpbrk",
+    "rand_r",
+    "write",
     "strerror",
     "popcount",
     "popcountl",

@@ -53,7 +53,7 @@ impl<'a> Lower<'a, '_> {
             "long" => CType::Int { bits: word, signed: true },
             "float" | "double" => {
                 let ty = CType::Float(if kind == "float" { 4 } else { 8 });
-                return Ok(Some(Value::scalar(constant(0, ty.core(), span), ty)));
+                return self.any_number(ty, span).map(Some);
             }
             "ulong" | "size_t" | "sector_t" => CType::Int { bits: word, signed: false },
             "longlong" | "loff_t" => LONG,
@@ -64,6 +64,18 @@ impl<'a> Lower<'a, '_> {
             }
         };
         self.any_of(&ty, span).map(Some)
+    }
+
+    /// Any floating-point number.
+    fn any_number(&mut self, ty: CType, span: Span) -> Result<Value> {
+        let e = match ty {
+            CType::Float(4) => {
+                let bits = self.any_of(&CType::Int { bits: 32, signed: false }, span)?;
+                self.float_of_bits(bits.parts[0].clone(), span)?
+            }
+            _ => self.any_of(&LONG, span)?.parts[0].clone(),
+        };
+        Ok(Value::scalar(e, ty))
     }
 
     /// Any value of an integer type.

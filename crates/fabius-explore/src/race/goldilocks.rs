@@ -11,13 +11,20 @@
 //!    synchronization variable is then two: what is known to its writers, and what is known to all who accessed it.
 //! 3. The private synchronization variable of a thread ([`end_of`]) is accessed by the `spawn` that makes it, by its
 //!    birth, by its end and by the `join`s that wait for it.
-//! 4. Of several reads since the last write only those with a least set of knowers are kept: whoever knows them knows
+//! 4. Atomic operations whose program says what they order ([`Orders`]) order just that: a release is known to those who acquire
+//!    what it wrote, or what read-modify-write operations have made of it, and a plain store of another ends that (C11 5.1.2.4).
+//! 5. Of several reads since the last write only those with a least set of knowers are kept: whoever knows them knows
 //!    the others.
 
 use super::{Conflict, Party, Race, Runner, events};
 use crate::codec::{get, put};
 use crate::system::{ANONYMOUS, Access, Born, BufferId, StepLog, TaskId, end_of};
+use fabius_trace::{MemoryOrder, Span};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What the atomic operations at these places order.
+pub type Orders = Arc<BTreeMap<Span, MemoryOrder>>;
 
 /// Detects the first data race of an execution.
 ///
@@ -26,6 +33,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug)]
 pub struct Detector {
     conflict: Conflict,
+    orders: Orders,
     data: BTreeMap<u64, Last>,
     /// The ends that the last step wrote: of threads that it spawned.
     spawned: Vec<u64>,
@@ -56,8 +64,35 @@ struct Accessed {
 
 impl Detector {
     /// Nothing has been accessed yet.
-    pub fn new(conflict: Conflict) -> Detector {
-        Detector { conflict, data: BTreeMap::new(), spawned: Vec::new() }
+    pub fn new(conflict: Conflict, orders: &Orders) -> Detector {
+        Detector { conflict, orders: orders.clone(), data: BTreeMap::new(), spawned: Vec::new() }
+    }
+
+    /// What an access orders, if the program says so.
+    fn order_of(&self, access: &Access) -> Option<MemoryOrder> {
+        self.orders.get(&access.span).copied().filter(|_| access.sync)
+    }
+
+    /// What is known to those who read a variable of the event comes to be known.
+    fn acquire(&mut self, me: Knower, event: &[Access], a: &Access, order: MemoryOrder) {
+        let writes = event.iter().any(|other| other.sync && other.write && other.variable == a.variable);
+        let acquires = if writes { order.acquires } else { order.acquires_in_vain };
+        if !a.write && acquires {
+            self.tell(Knower::Writers(a.variable), me);
+        }
+    }
+
+    /// A store of another value ends what is known to those who read the variable; a release begins anew.
+    fn release(&mut self, me: Knower, event: &[Access], a: &Access, order: MemoryOrder) {
+        if !a.write {
+            return;
+        }
+        if !event.iter().any(|other| other.sync && !other.write && other.variable == a.variable) {
+            self.remove(Knower::Writers(a.variable));
+        }
+        if order.releases {
+            self.tell(me, Knower::Writers(a.variable));
+        }
     }
 
     /// A step of the task. After a race the detector is of no further use.
@@ -66,6 +101,10 @@ impl Detector {
         let me = Knower::Thread(runner.buffer);
         self.spawned.clear();
         for a in event.iter().filter(|a| a.sync) {
+            if let Some(order) = self.order_of(a) {
+                self.acquire(me, event, a, order);
+                continue;
+            }
             if a.write && is_end(a.variable) {
                 self.spawned.push(a.variable);
                 self.forget(a.variable);
@@ -77,6 +116,10 @@ impl Detector {
             self.touch(runner.buffer, a)?;
         }
         for a in event.iter().filter(|a| a.sync) {
+            if let Some(order) = self.order_of(a) {
+                self.release(me, event, a, order);
+                continue;
+            }
             self.tell(me, Knower::All(a.variable));
             if self.conflict.writes(a) {
                 self.tell(me, Knower::Writers(a.variable));

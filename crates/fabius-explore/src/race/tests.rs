@@ -131,7 +131,7 @@ fn thread(thread: u32) -> Born {
 
 /// The first step in which the detector finds a race, which it must name rightly.
 fn detect(e: &Execution, mode: Conflict, coded: bool) -> Option<usize> {
-    let mut detector = Detector::new(mode);
+    let mut detector = Detector::new(mode, &Orders::default());
     (0..e.initial).for_each(|t| detector.born(None, &thread(t)));
     for (i, step) in e.steps.iter().enumerate() {
         if let Err(race) = detector.step(runner(step.thread), &step.accesses) {
@@ -156,7 +156,7 @@ fn detect(e: &Execution, mode: Conflict, coded: bool) -> Option<usize> {
             let mut bytes = Vec::new();
             detector.encode(&mut bytes);
             bytes.push(77);
-            let mut copy = Detector::new(mode);
+            let mut copy = Detector::new(mode, &Orders::default());
             assert_eq!(copy.decode(&bytes), [77]);
             let mut again = Vec::new();
             copy.encode(&mut again);
@@ -246,7 +246,7 @@ fn signature_is_that_of_the_relation() {
 fn threads_started_by_the_end_of_another_know_what_it_knew() {
     let data = |n: usize| Access { variable: 1, write: true, sync: false, span: Span::new(n, n + 1) };
     let lock = Access { variable: 10, write: true, sync: true, span: Span::default() };
-    let mut d = Detector::new(Conflict::ReadWrite);
+    let mut d = Detector::new(Conflict::ReadWrite, &Orders::default());
     d.born(None, &thread(0));
     d.step(runner(0), &[lock, data(1)]).expect("the first access");
     d.born(Some(runner(0)), &thread(1));
@@ -261,7 +261,7 @@ fn threads_started_by_the_end_of_another_know_what_it_knew() {
 #[test]
 fn what_follows_a_spawn_in_its_step_is_not_known_to_the_thread() {
     let data = Access { variable: 1, write: true, sync: false, span: Span::default() };
-    let mut d = Detector::new(Conflict::ReadWrite);
+    let mut d = Detector::new(Conflict::ReadWrite, &Orders::default());
     d.born(None, &thread(0));
     d.step(runner(0), &[end_access(1, true), data]).expect("the first access");
     d.born(Some(runner(0)), &thread(1));
@@ -272,7 +272,7 @@ fn what_follows_a_spawn_in_its_step_is_not_known_to_the_thread() {
 fn tasks_of_one_buffer_are_ordered_and_choices_and_tasks_count() {
     let data = Access { variable: 1, write: true, sync: false, span: Span::default() };
     let [a, b] = [0, 1].map(|task| Runner { task, buffer: 9 });
-    let mut d = Detector::new(Conflict::All);
+    let mut d = Detector::new(Conflict::All, &Orders::default());
     d.step(a, &[data]).expect("the first access");
     d.step(b, &[data]).expect("the same buffer");
     let run = |order: [(Runner, u32); 2]| {
@@ -291,7 +291,7 @@ fn anonymous_threads_keep_what_they_know_under_new_numbers() {
     use crate::system::ANONYMOUS;
     let data = Access { variable: 1, write: true, sync: false, span: Span::default() };
     let accessed_by_second = || {
-        let mut d = Detector::new(Conflict::ReadWrite);
+        let mut d = Detector::new(Conflict::ReadWrite, &Orders::default());
         (0..3).for_each(|t| d.born(None, &thread(ANONYMOUS | t)));
         d.step(runner(ANONYMOUS | 1), &[data]).expect("the first access");
         d.reorder_anonymous(&[ANONYMOUS | 2, ANONYMOUS | 1, ANONYMOUS]);

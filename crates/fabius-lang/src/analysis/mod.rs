@@ -161,6 +161,8 @@ fn finish(
         rests: Vec::new(),
         idle: None,
         tried: Default::default(),
+        orders: Default::default(),
+        may_be_vacuous: false,
     };
     let broken = file.items.iter().any(|i| i.node == ast::ItemKind::Error);
     if !broken && program.init.is_none() && program.buffers.is_empty() && program.processes.is_empty() {

@@ -165,7 +165,8 @@ impl<'a> Replay<'a> {
             names,
             steps: Vec::new(),
             tasks: Vec::new(),
-            detector: (settings.ending == Ending::Race).then(|| Detector::new(Conflict::ReadWrite)),
+            detector: (settings.ending == Ending::Race)
+                .then(|| Detector::new(Conflict::ReadWrite, &reference.program.orders)),
             race: None,
             links: Links::default(),
             cycle: None,

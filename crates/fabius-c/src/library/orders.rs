@@ -1,0 +1,167 @@
+//! What atomic operations order: their `memory_order` arguments.
+//!
+//! Steps are sequentially consistent whatever is written there. Data races are judged by the orders (C11 5.1.2.4, without
+//! `consume`, which is taken for `acquire`). What threads may see besides, where operations are weaker than sequentially
+//! consistent, is nothing if there is one atomic variable: without races all that is left of an execution, in any of the axiomatic
+//! models of C11, is the order of its values (Lahav and Margalit, Robustness against Release/Acquire Semantics, PLDI 2019,
+//! section 1: coherence). Where there are several, nothing is claimed.
+
+use crate::expressions::Ex;
+use crate::lower::Lower;
+use crate::memory::{Object, Parts};
+use crate::places::Lvalue;
+use crate::types::{CType, Types};
+use fabius_trace::{MemoryOrder, Span};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is found out about the orders of a program.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Orders {
+    /// What operations at these places order.
+    asked: BTreeMap<Span, MemoryOrder>,
+    /// Their places, by where they are in the preprocessed text: several in a line that a macro has made have one each.
+    places: BTreeMap<usize, Span>,
+    /// Where other operations synchronize.
+    others: BTreeSet<Span>,
+    /// Where `_Atomic` variables are used without an order.
+    plain: BTreeSet<Span>,
+    /// Whether one is weaker than sequentially consistent.
+    weak: bool,
+    /// Whether what is ordered is not known: by fences, by operations of several orders at one place, or by an order that is no
+    /// constant.
+    unknown: bool,
+}
+
+/// What a program's atomic operations may do that is not looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Weaker {
+    /// They order less than they are taken to, which may hide data races.
+    pub hides_races: bool,
+    /// They are weaker than sequentially consistent, and of several variables.
+    pub shows_more: bool,
+}
+
+const SEQUENTIALLY_CONSISTENT: i64 = 5;
+
+impl<'a> Lower<'a, '_> {
+    /// Notes what an operation orders, and says which place it has.
+    pub(super) fn look_at_orders(&mut self, name: &str, args: &'a [Ex], span: Span) -> Span {
+        if !name.starts_with("__atomic_") && !name.starts_with("__sync_") {
+            return span;
+        }
+        let at = args.first().map_or(0, |e| e.span.start);
+        let Some((order, is_weak)) = self.order_of(name, args) else { return span };
+        self.orders.weak |= is_weak;
+        if let Some(known) = self.orders.places.get(&at) {
+            return *known;
+        }
+        let mut place = span;
+        while self.orders.asked.get(&place).is_some_and(|other| *other != order) && place.end > place.start + 1 {
+            place.end -= 1;
+        }
+        self.orders.places.insert(at, place);
+        let known = self.orders.asked.insert(place, order);
+        self.orders.unknown |= known.is_some_and(|known| known != order);
+        place
+    }
+
+    /// The order of an operation, and whether it is weaker than sequentially consistent.
+    fn order_of(&mut self, name: &str, args: &'a [Ex]) -> Option<(MemoryOrder, bool)> {
+        // What comes first are places and values.
+        let first = match name {
+            "__sync_synchronize" | "__atomic_signal_fence" => return None,
+            "__atomic_thread_fence" => 0,
+            _ if name.starts_with("__atomic_compare_exchange") => 4,
+            "__atomic_load_n" | "__atomic_clear" | "__atomic_test_and_set" => 1,
+            _ if name.starts_with("__atomic_") => 2,
+            // Those of `__sync_*` are full, but for these.
+            _ if name.starts_with("__sync_lock_test_and_set") => {
+                return Some((MemoryOrder { releases: false, ..MemoryOrder::BOTH }, true));
+            }
+            _ if name.starts_with("__sync_lock_release") => {
+                return Some((MemoryOrder { acquires: false, ..MemoryOrder::BOTH }, true));
+            }
+            _ => return Some((MemoryOrder::BOTH, false)),
+        };
+        let mut order = |n: usize| args.get(n).map(|e| self.unevaluated(|s| s.integer(e)).unwrap_or(-1));
+        let (main, vain) = (order(first).unwrap_or(-1), order(first + 1));
+        if name == "__atomic_thread_fence" {
+            self.orders.unknown |= main != SEQUENTIALLY_CONSISTENT;
+            return None;
+        }
+        let acquires = |n: i64| matches!(n, 1 | 2 | 4 | 5);
+        self.orders.unknown |= main < 0 || vain.is_some_and(|n| n < 0);
+        let vain = vain.unwrap_or(main);
+        let is_weak = main != SEQUENTIALLY_CONSISTENT || vain != SEQUENTIALLY_CONSISTENT;
+        let order =
+            MemoryOrder { acquires: acquires(main), releases: matches!(main, 3..=5), acquires_in_vain: acquires(vain) };
+        Some((order, is_weak))
+    }
+
+    /// An atomic variable is used at a place.
+    pub(crate) fn is_used_atomically(&mut self, lv: &Lvalue, span: Span) {
+        if matches!(lv.ty, CType::Atomic(_)) {
+            self.orders.plain.insert(span);
+        }
+    }
+
+    /// Another operation synchronizes at a place.
+    pub(super) fn synchronizes_at(&mut self, span: Span) {
+        self.orders.others.insert(span);
+    }
+
+    /// Whether an operation at a place has one.
+    pub(super) fn has_an_order(&self, span: Span) -> bool {
+        self.orders.asked.contains_key(&span)
+    }
+
+    /// A use that has an order.
+    pub(super) fn with_its_order<T>(&mut self, span: Span, work: impl FnOnce(&mut Self) -> T) -> T {
+        let had_none = self.orders.plain.contains(&span);
+        let result = work(self);
+        if !had_none {
+            self.orders.plain.remove(&span);
+        }
+        result
+    }
+
+    /// What the operations at their places order, if that is less than what they are taken for; and what is not looked at.
+    pub(crate) fn ordered(&self, is_mixed: bool) -> (BTreeMap<Span, MemoryOrder>, Weaker) {
+        let Orders { asked, plain, others, weak, unknown, .. } = &self.orders;
+        if !weak {
+            return Default::default();
+        }
+        let count: u64 = self.objects.iter().map(|o| self.atomics(o)).sum();
+        let is_elsewhere = |span: &Span| plain.contains(span) || others.contains(span);
+        let is_known = !unknown && !is_mixed && !asked.keys().any(is_elsewhere);
+        let weaker = Weaker { hides_races: !is_known, shows_more: count > 1 };
+        if !is_known {
+            return (BTreeMap::new(), weaker);
+        }
+        let mut all: BTreeMap<Span, MemoryOrder> = plain.iter().map(|span| (*span, MemoryOrder::BOTH)).collect();
+        all.extend(asked);
+        (all, weaker)
+    }
+
+    /// How many atomic variables an object has that threads may share.
+    fn atomics(&self, o: &Object) -> u64 {
+        let Parts::Globals(_) = o.parts else { return 0 };
+        let typed = atomics(self.types(), &o.ty);
+        let used = self.session.facts.sync.iter().filter(|(key, _)| *key == o.key);
+        let used: u64 = used
+            .filter_map(|(_, fields)| o.leaf(fields))
+            .map(|leaf| o.leaves[leaf].dims.iter().map(|n| u64::from(*n)).product::<u64>())
+            .sum();
+        let each = o.pool.map_or(1, |p| u64::from(p.slots) * u64::from(p.elements.unwrap_or(1)));
+        typed.max(used) * each
+    }
+}
+
+fn atomics(types: &Types, ty: &CType) -> u64 {
+    match ty {
+        CType::Atomic(_) => 1,
+        CType::Array(of, n) => atomics(types, of) * u64::from(n.unwrap_or(types.flexible)),
+        CType::Struct(id) => types.structs[*id].fields.iter().flatten().map(|f| atomics(types, &f.ty)).sum(),
+        _ => 0,
+    }
+}
