@@ -1,6 +1,9 @@
-/* Floating-point numbers of 64 bits (IEEE 754-2008, rounding to nearest, ties to even) by operations on integers: what the
-   compiler's operations are taken for. A `float` is the number of 64 bits that has its value. NOTHING stands for a number that is
-   not known, and comes out of whatever it goes into; who asks what it is, is not followed. */
+/* Floating-point numbers of 64 bits by operations on integers: what the compiler's operations are taken for.
+
+   Paper: IEEE 754-2008, rounding to nearest, ties to even.
+
+   A `float` is the number of 64 bits that has its value. NOTHING stands for a number that is not known, and comes out of
+   whatever it goes into; who asks what it is, is not followed. */
 #define FABIUS_U unsigned long long
 #define FABIUS_NOTHING(a) (((a) | 1) == 7957707058381219585ull)
 #define FABIUS_UNKNOWN 7957707058381219584ull

@@ -3,11 +3,12 @@
 use crate::attributes::{ALIGNMENT, Asks, Attribute};
 use crate::core::*;
 use crate::expressions::floats_for_files;
-use crate::library::{Ending, Weaker, string_functions};
+use crate::library::{Ending, string_functions};
 use crate::lines::Lines;
 use crate::lower::*;
 use crate::memory::Facts;
 use crate::omitted::with_operands;
+use crate::orders::Weaker;
 use crate::parse::parse;
 use crate::preprocess::preprocess;
 use crate::refusal::{Refusal, Result, unsupported};

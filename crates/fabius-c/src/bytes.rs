@@ -4,15 +4,12 @@
 use crate::core::*;
 use crate::lower::Lower;
 use crate::memory::*;
-use crate::places::{At, Lvalue};
+use crate::places::{At, Lvalue, View};
 use crate::property::Property;
 use crate::refusal::Result;
 use crate::types::{CType, StructId};
 use fabius_lang::program::*;
 use fabius_trace::Span;
-
-/// A byte among many: when an address means it, and its place.
-pub(crate) type View = (Expr, Direct);
 
 /// More bytes than these are not told apart.
 const MOST: usize = 160;

@@ -26,6 +26,7 @@ mod memory;
 mod mixed;
 mod narrow;
 mod omitted;
+mod orders;
 mod parse;
 mod places;
 mod preprocess;
@@ -41,7 +42,8 @@ mod unwritten;
 
 pub use assemble::{Failure, Loaded, Wrong, load};
 pub use folder::Folder;
-pub use library::{WRONG_FREES, Weaker};
+pub use library::WRONG_FREES;
 pub use lower::{Limits, Options, RAISED};
+pub use orders::Weaker;
 pub use property::Property;
 pub use types::DataModel;

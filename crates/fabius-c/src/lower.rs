@@ -8,9 +8,9 @@
 use crate::attributes::Layouts;
 use crate::birth::{Birth, cell_type, first_value};
 use crate::core::*;
-use crate::library::Orders;
 use crate::lines::Lines;
 use crate::memory::*;
+use crate::orders::Orders;
 use crate::property::Property;
 use crate::refusal::{Refusal, Result, unsupported};
 use crate::types::{CType, DataModel, Leaf, Signature, StructId, Types};

@@ -2,6 +2,8 @@
 //!
 //! What a pointer points to is one of the objects of its type whose address is taken somewhere. An access compares the
 //! address with theirs, which touches nothing shared, and then makes one access to the one that it is.
+//!
+//! Length: one function for each way to say where something is.
 
 use crate::birth::Use;
 use crate::core::*;
@@ -14,6 +16,9 @@ use fabius_trace::Span;
 
 /// An object, and a part of it, that a pointer may mean.
 pub(crate) type Home = (ObjectId, Vec<Way>);
+
+/// A byte among many: when an address means it, and its place.
+pub(crate) type View = (Expr, Direct);
 
 /// A place of a C program.
 #[derive(Clone, Debug)]
@@ -354,7 +359,7 @@ impl Lower<'_, '_> {
     fn at_or(
         &mut self,
         lv: &Lvalue,
-        views: Vec<crate::bytes::View>,
+        views: Vec<View>,
         work: &mut dyn FnMut(&mut Self, &Direct) -> Result<()>,
     ) -> Result<()> {
         let (address, root, parts) = match &lv.at {

@@ -1,4 +1,6 @@
 //! Sequential meaning: random functions give the same results as what the compiler of the machine makes of them.
+//!
+//! Length: one function for each form of C that is generated.
 
 mod common;
 

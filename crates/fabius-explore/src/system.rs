@@ -4,8 +4,9 @@
 //! from one scheduling point to its next. The scheduler decides which task; a [`Choose`] decides the nondeterminism
 //! inside the step.
 
-use crate::race::Orders;
-use fabius_trace::{BugKind, Span};
+use fabius_trace::{BugKind, MemoryOrder, Span};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Identifies an unfinished task in one state. Threads, and tasks that somebody holds a handle of, keep their id;
 /// *anonymous* tasks (the bit [`ANONYMOUS`] is set) are renumbered by [`Snapshot::reorder_anonymous`].
@@ -13,6 +14,9 @@ pub type TaskId = u32;
 
 /// Set in the ids of tasks that nobody can refer to.
 pub const ANONYMOUS: TaskId = 1 << 31;
+
+/// What the atomic operations at these places order.
+pub type Orders = Arc<BTreeMap<Span, MemoryOrder>>;
 
 /// A task buffer. Every thread is a buffer of its own; its id is then the thread's task id.
 pub type BufferId = u32;

@@ -10,8 +10,9 @@ use crate::packed::packing::Packing;
 use crate::state::{HEADER, Object, State, Task};
 use crate::symmetry;
 use fabius_explore::codec::{get, put};
-use fabius_explore::race::Orders;
-use fabius_explore::system::{ANONYMOUS, Access, BufferId, Choose, End, Fault, Snapshot, StepLog, System, TaskId};
+use fabius_explore::system::{
+    ANONYMOUS, Access, BufferId, Choose, End, Fault, Orders, Snapshot, StepLog, System, TaskId,
+};
 use fabius_lang::program::Program;
 use fabius_trace::Points;
 use std::cmp::Ordering;

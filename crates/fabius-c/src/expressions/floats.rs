@@ -2,6 +2,8 @@
 //! is the number of 64 bits that has its value. What is not known of a number (what a function of the library returns, what has
 //! more than 64 bits, what nothing was written to) is [`UNSET`], comes out of whatever it goes into, and who asks for it is not
 //! followed.
+//!
+//! Paper: IEEE 754-2008, rounding to nearest, ties to even.
 
 use crate::birth::UNSET;
 use crate::core::*;

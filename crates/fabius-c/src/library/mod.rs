@@ -14,8 +14,6 @@ mod varargs;
 
 pub(crate) use leaks::Ending;
 pub use memory::WRONG_FREES;
-pub(crate) use orders::Orders;
-pub use orders::Weaker;
 pub use strings::for_files as string_functions;
 
 use crate::core::*;

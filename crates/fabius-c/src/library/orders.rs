@@ -1,45 +1,20 @@
 //! What atomic operations order: their `memory_order` arguments.
 //!
+//! Paper: Robustness against Release/Acquire Semantics (PLDI 2019), section 1.
+//!
 //! Steps are sequentially consistent whatever is written there. Data races are judged by the orders (C11 5.1.2.4, without
 //! `consume`, which is taken for `acquire`). What threads may see besides, where operations are weaker than sequentially
 //! consistent, is nothing if there is one atomic variable: without races all that is left of an execution, in any of the axiomatic
-//! models of C11, is the order of its values (Lahav and Margalit, Robustness against Release/Acquire Semantics, PLDI 2019,
-//! section 1: coherence). Where there are several, nothing is claimed.
+//! models of C11, is the order of its values (coherence). Where there are several, nothing is claimed.
 
 use crate::expressions::Ex;
 use crate::lower::Lower;
 use crate::memory::{Object, Parts};
+use crate::orders::{Orders, Weaker};
 use crate::places::Lvalue;
 use crate::types::{CType, Types};
 use fabius_trace::{MemoryOrder, Span};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// What is found out about the orders of a program.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Orders {
-    /// What operations at these places order.
-    asked: BTreeMap<Span, MemoryOrder>,
-    /// Their places, by where they are in the preprocessed text: several in a line that a macro has made have one each.
-    places: BTreeMap<usize, Span>,
-    /// Where other operations synchronize.
-    others: BTreeSet<Span>,
-    /// Where `_Atomic` variables are used without an order.
-    plain: BTreeSet<Span>,
-    /// Whether one is weaker than sequentially consistent.
-    weak: bool,
-    /// Whether what is ordered is not known: by fences, by operations of several orders at one place, or by an order that is no
-    /// constant.
-    unknown: bool,
-}
-
-/// What a program's atomic operations may do that is not looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Weaker {
-    /// They order less than they are taken to, which may hide data races.
-    pub hides_races: bool,
-    /// They are weaker than sequentially consistent, and of several variables.
-    pub shows_more: bool,
-}
+use std::collections::BTreeMap;
 
 const SEQUENTIALLY_CONSISTENT: i64 = 5;
 

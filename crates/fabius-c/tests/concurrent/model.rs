@@ -1,5 +1,7 @@
 //! What such programs may do, by docs/c.md alone: all orders of their steps, with the least switches that lead to each kind of bug,
 //! and, where threads are switched at synchronization, who knows what by vector clocks.
+//!
+//! Length: one branch for each operation, in one language that shares nothing with the engines.
 
 use crate::program::*;
 use std::collections::{BTreeMap, HashSet};

@@ -18,13 +18,9 @@
 
 use super::{Conflict, Party, Race, Runner, events};
 use crate::codec::{get, put};
-use crate::system::{ANONYMOUS, Access, Born, BufferId, StepLog, TaskId, end_of};
-use fabius_trace::{MemoryOrder, Span};
+use crate::system::{ANONYMOUS, Access, Born, BufferId, Orders, StepLog, TaskId, end_of};
+use fabius_trace::MemoryOrder;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
-/// What the atomic operations at these places order.
-pub type Orders = Arc<BTreeMap<Span, MemoryOrder>>;
 
 /// Detects the first data race of an execution.
 ///

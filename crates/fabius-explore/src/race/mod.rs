@@ -8,7 +8,7 @@ mod goldilocks;
 mod happens_before;
 
 pub use classes::Classes;
-pub use goldilocks::{Detector, Orders};
+pub use goldilocks::Detector;
 pub use happens_before::HappensBefore;
 
 use crate::system::{Access, BufferId, TaskId};
