@@ -46,6 +46,12 @@ impl Lower<'_, '_> {
         !s.union && !s.sync && s.fields.iter().flatten().any(|f| self.has_integers(&f.ty))
     }
 
+    /// The objects whose bytes may be looked at by a pointer to this type.
+    pub fn seen_as_bytes(&self, ty: &CType) -> Vec<ObjectId> {
+        let viewed = (self.session.facts.bytes && is_byte(ty)).then_some(&self.session.facts.viewed);
+        viewed.into_iter().flatten().flat_map(|ty| self.homes(ty)).map(|(id, _)| id).collect()
+    }
+
     /// The bytes of integers that a place may be, beside objects of its own type.
     pub fn views(&mut self, lv: &Lvalue, span: Span) -> Result<Vec<View>> {
         let At::Deref { address, root, parts } = &lv.at else { return Ok(Vec::new()) };

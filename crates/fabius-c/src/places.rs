@@ -410,10 +410,12 @@ impl Lower<'_, '_> {
             let elsewhere = binary(BinaryOp::Or, above, binary(BinaryOp::Le, number(FIRST), address.clone()));
             self.check(elsewhere, Check::Bound, "what a variable of the environment holds is not known", span);
         }
-        // Inside of an object that has nothing of the type that pointers may mean: what that means is not known.
+        // Inside of an object that has nothing of the type that pointers may mean, or of one whose bytes are looked at: what that
+        // means is not known.
+        let seen = self.seen_as_bytes(root);
         let inside: Vec<Expr> = (self.objects.iter())
             .enumerate()
-            .filter(|(id, o)| o.base != 0 && !homes.iter().any(|(home, _)| home == id))
+            .filter(|(id, o)| o.base != 0 && (seen.contains(id) || !homes.iter().any(|(home, _)| home == id)))
             .map(|(_, o)| {
                 let size = o.size(self.types());
                 let total = o.pool.map_or(size, |p| p.stride * i64::from(p.slots));

@@ -37,6 +37,7 @@ fn memory_that_is_used_as_another_type_is_not_followed() {
     let bytes = "char *p = (char *)&s; *p = 1; assert(s.a == 0x0a0b0c01 && p[3] == 10 && p[4] == 7);";
     assert_eq!(said("struct s { int a; char b; } s = { 0x0a0b0c0d, 7 };", bytes), "verified");
     assert_eq!(said("struct s { char b; int a; } s;", "char *p = (char *)&s; p[1] = 1;"), "not followed");
+    assert_eq!(said("struct s { char b; int a[90]; } s;", "char *p = (char *)&s; p[4] = 1;"), "not followed");
 }
 
 #[test]
