@@ -40,12 +40,12 @@ fn compare(number: u64) -> bool {
     let file = folder.file("x.c", &text);
     let found = check(&[&file], "sync");
     assert!(agrees(&found, &sync), "program {number}: expected {sync:?}, found {found:?}\n{text}");
-    if number % 2 == 0
+    if number.is_multiple_of(2)
         && let Some(all) = bugs(&program, Points::All)
     {
         let found = check(&[&file], "all");
         assert!(agrees(&found, &all), "program {number}, all points: expected {all:?}, found {found:?}\n{text}");
-        if number % 4 == 0 {
+        if number.is_multiple_of(4) {
             verify(number, &file, &text, &all, bugs(&program, Points::Switches));
         }
     }

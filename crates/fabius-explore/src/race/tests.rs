@@ -1,7 +1,7 @@
 //! The detector and the signature against the happens-before relation written out pair by pair.
 
 use super::*;
-use crate::system::{Born, end_of};
+use crate::system::{Born, Orders, end_of};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// An event of a random execution, as it was made up: not cut out of a step.
