@@ -1,5 +1,6 @@
 //! Systematic exploration of concurrent systems: schedulers, bounds, strategies. Knows no language.
 
+pub mod ahead;
 pub mod codec;
 pub mod complete;
 pub mod dispatcher;

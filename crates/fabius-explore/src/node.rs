@@ -480,6 +480,11 @@ impl Script {
         self.random = Some(random);
     }
 
+    /// What outcomes were drawn with, afterwards.
+    pub fn take_random(&mut self) -> Option<fastrand::Rng> {
+        self.random.take()
+    }
+
     /// Goes on to the next outcome, if there is one.
     pub fn advance(&mut self) -> bool {
         self.taken.truncate(self.at);

@@ -157,7 +157,7 @@ impl<'a> Picker<'a> {
         let number = |p: &Pick| run.number_of(p.task).unwrap_or(0) as usize;
         let at = match self.strategy {
             _ if alone.is_some() => alone.unwrap_or(0),
-            Strategy::Pct(_) => self.by_priority(&picks, run.steps()),
+            Strategy::Pct(_) => self.by_priority(&picks, run),
             Strategy::Pos => self.by_partial_order(&picks, run),
             Strategy::Urw => {
                 let (done, rng) = (&self.seen.taken, &mut self.rng);
@@ -223,7 +223,12 @@ impl<'a> Picker<'a> {
         }
     }
 
-    fn by_priority(&mut self, picks: &[Pick], step: u32) -> usize {
+    fn by_priority<S: System>(&mut self, picks: &[Pick], run: &Execution<'_, '_, S>) -> usize {
+        let (step, plans) = (run.steps(), run.plans_ahead());
+        // Where steps are made by a plan, one that can go on alone needs no priority until it falls.
+        if picks.len() == 1 && plans && self.changes.first().is_none_or(|change| *change > step) {
+            return 0;
+        }
         self.give_priorities(picks);
         while self.changes.first().is_some_and(|change| *change <= step) {
             self.changes.pop_first();
@@ -234,8 +239,10 @@ impl<'a> Picker<'a> {
         let highest = self.highest(picks);
         let chosen = picks[highest].buffer;
         if chosen < DECLARED_BUFFER {
-            // Draws a number as where there are several tasks.
-            self.rng.usize(..1);
+            if !plans {
+                // Draws a number as where there are several tasks; steps that are made by a plan draw none.
+                self.rng.usize(..1);
+            }
             return highest;
         }
         let tasks = || (0..picks.len()).filter(|at| picks[*at].buffer == chosen);

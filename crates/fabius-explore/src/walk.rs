@@ -173,7 +173,7 @@ fn walk<S: System>(
         }
         let mv = picker.pick(moves, &run);
         run.script.set(std::iter::empty());
-        run.script.roll(rng.fork());
+        run.script.roll(rng.clone());
         let last = context.last_among(&run.node, moves);
         let cost = run.cost + context.price(&run.node, last, &mv);
         let room = (context.options.max_steps - 1 - run.steps()).min((510 - run.steps() % 256) % 256);
@@ -181,6 +181,10 @@ fn walk<S: System>(
             Some((plan, steps)) => run.go_ahead(mv, cost, room.min(steps), plan).map(|_| ()),
             None => run.go_at(mv, cost),
         };
+        // However many steps are made at once, choices are what they would be.
+        if let Some(after) = run.script.take_random() {
+            rng = after;
+        }
         if let Some(dice) = run.take_dice() {
             picker.put_back(dice);
         }

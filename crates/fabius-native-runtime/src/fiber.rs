@@ -329,6 +329,20 @@ impl Fiber {
         set_in_program(true);
     }
 
+    /// Where it waits, and its block.
+    #[inline(always)]
+    pub fn waits(&self) -> (usize, usize) {
+        (self.at, self.block)
+    }
+
+    /// Lets another fiber, which waits there with this block, go on; comes back when somebody goes on on this one. Called on the
+    /// fiber itself.
+    #[inline(always)]
+    pub fn hand_on(&mut self, at: usize, block: usize) {
+        // SAFETY: the other fiber waits where it left, or at its beginning.
+        unsafe { switch!(&raw mut self.at, at, block) };
+    }
+
     /// What is in use of the stack of a fiber that waits: all that ever was, if it waits on a stack of the program's own.
     pub fn in_use(&self) -> std::ops::Range<usize> {
         if self.holds(self.at) { self.at..self.top } else { self.lowest..self.top }

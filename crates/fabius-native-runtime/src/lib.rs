@@ -10,6 +10,7 @@
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 compile_error!("native programs are explored on x86-64 Linux with glibc");
 
+mod ahead;
 mod arena;
 mod clocks;
 mod connections;
@@ -43,6 +44,7 @@ mod state;
 mod system;
 mod threads;
 mod timer;
+mod waiting;
 mod watched;
 
 #[global_allocator]

@@ -2,6 +2,7 @@
 
 use crate::recorder::Recorder;
 use crate::rt::{Rt, Streak};
+use crate::waiting::Waiting;
 use fabius_native_protocol::Isolation;
 
 impl Rt {
@@ -27,6 +28,8 @@ impl Rt {
         self.timers.clear();
         self.threads.clear();
         self.free.clear();
+        self.waiting = Waiting::default();
+        self.ahead.clear();
         (self.streak, self.repeated) = (Streak::default(), 0);
         self.born.clear();
         (self.over, self.failure, self.limit) = (false, None, None);

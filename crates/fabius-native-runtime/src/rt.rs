@@ -9,6 +9,8 @@ use crate::place::{Fixed, Place};
 use crate::races::Races;
 use crate::recorder::Recorder;
 use crate::timer::Timer;
+use crate::waiting::Waiting;
+use fabius_explore::ahead::Ahead;
 use fabius_explore::system::{Born, Choose};
 use fabius_native_protocol::{Header, Isolation, MOST_DECISIONS, MOST_POINTS, Worker};
 use fabius_trace::{BugKind, Points};
@@ -126,6 +128,10 @@ pub struct Rt {
     pub threads: Vec<Thread>,
     /// For each thread, whether it waits for nothing: nobody has to ask further.
     pub free: Vec<bool>,
+    /// What the first threads have announced.
+    pub waiting: Waiting,
+    /// Steps that are made without asking.
+    pub ahead: Ahead,
     /// Who runs.
     pub current: usize,
     /// The steps made last.
@@ -252,6 +258,7 @@ impl Rt {
     pub fn finishes(&mut self, thread: usize) {
         self.threads[thread].finished = true;
         self.free[thread] = false;
+        self.waiting.ends(thread);
     }
 
     /// One of so many alternatives, as the search decides.
@@ -260,6 +267,8 @@ impl Rt {
             // SAFETY: the pointer is valid during the step, and choices are made only in one.
             Some(choose) if alternatives > 1 => {
                 let chosen = unsafe { (*choose).choose(alternatives) };
+                // Of several steps only the last makes choices.
+                self.ahead.steps = 0;
                 self.decided(chosen | fabius_native_protocol::CHOICE);
                 chosen
             }
@@ -343,6 +352,8 @@ impl Rt {
             fibers: Vec::new(),
             threads: Vec::new(),
             free: Vec::new(),
+            waiting: Waiting::default(),
+            ahead: Ahead::default(),
             current: 0,
             streak: Streak::default(),
             repeated: 0,

@@ -19,6 +19,12 @@ const WINDOW: u32 = 8;
 /// How often a thread may give way without a step of another one, where it does not come back to the same state.
 const YIELDS: u32 = 100;
 
+/// Whether a thread that has made so many steps by itself is looked at.
+#[inline]
+pub fn is_long(alone: u32) -> bool {
+    alone >= ALONE && alone - (1 << alone.ilog2()) < WINDOW
+}
+
 /// More bytes than this are not compared.
 const MOST: usize = 4 << 20;
 
@@ -42,7 +48,7 @@ impl Rt {
 
     fn is_watched(&self, thread: usize) -> bool {
         let alone = if self.streak.thread == thread { self.streak.steps } else { 0 };
-        self.threads[thread].spins || alone >= ALONE && alone - (1 << alone.ilog2()) < WINDOW
+        self.threads[thread].spins || is_long(alone)
     }
 
     /// After a step: who would only repeat himself waits.

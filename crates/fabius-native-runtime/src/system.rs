@@ -2,7 +2,7 @@
 
 use crate::rt::rt;
 use crate::threads::spawn;
-use fabius_explore::system::{Access, Choose, End, Fault, Limit, StepLog, System, TaskId};
+use fabius_explore::system::{Access, Choose, End, Fault, Limit, Plan, StepLog, System, TaskId};
 use fabius_native_protocol::START;
 use fabius_trace::Span;
 use std::sync::atomic::Ordering::Relaxed;
@@ -47,6 +47,20 @@ impl System for Program {
         true
     }
 
+    fn plans_ahead(&self, (): &()) -> bool {
+        true
+    }
+
+    fn plan_ahead(&self, (): &mut (), steps: u32, plan: Plan<'_>) {
+        let rt = rt();
+        rt.ahead.plan(if rt.goes_ahead_at_all() { steps } else { 0 }, plan);
+    }
+
+    #[inline]
+    fn last_of_step(&self, (): &()) -> Option<TaskId> {
+        Some(rt().current as TaskId)
+    }
+
     fn possible(&self, (): &(), task: TaskId) -> bool {
         rt().is_possible(task as usize)
     }
@@ -59,17 +73,19 @@ impl System for Program {
     fn step(&self, (): &mut (), task: TaskId, choose: &mut dyn Choose, log: &mut StepLog) -> Result<End, Fault> {
         let rt = rt();
         let me = task as usize;
-        rt.current = me;
-        rt.decided(task);
-        let steps = &rt.worker().steps;
-        steps.store(steps.load(Relaxed) + 1, Relaxed);
-        rt.goes_on(me);
+        rt.begins_step(me);
         let choose: *mut (dyn Choose + '_) = choose;
         // SAFETY: only the lifetime changes, and the pointer is forgotten before it ends.
         rt.choose = Some(unsafe { std::mem::transmute::<*mut (dyn Choose + '_), *mut (dyn Choose + 'static)>(choose) });
         rt.fibers[me].enter();
+        while let Some(next) = crate::rt::rt().next_behind_end() {
+            crate::rt::rt().fibers[next].enter();
+        }
         let rt = crate::rt::rt();
+        // It may have handed on.
+        let me = rt.current;
         rt.choose = None;
+        rt.ahead.take(log);
         log.born.append(&mut rt.born);
         if let Some(failure) = &rt.failure {
             return Err(Fault::Bug(failure.kind, Span::default()));

@@ -53,6 +53,7 @@ pub fn spawn(function: usize, argument: usize, detached: bool) -> Option<usize> 
         calls: Vec::new(),
     });
     rt.free.push(true);
+    rt.waiting.announces(number, &rt.threads[number].op);
     rt.streak.steps = 0;
     rt.born.push(Born { task: number as u32, buffer: number as u32, level: 0 });
     Some(number)
@@ -130,7 +131,18 @@ fn announce(op: Op) -> Place {
     if place.stack() != 0 {
         fiber.lowest = fiber.lowest.min(place.stack());
     }
-    fiber.leave();
+    rt.waiting.announces(me, &op);
+    if rt.threads[me].gave_way {
+        rt.waiting.gives_way(me);
+    }
+    match rt.next_without_asking() {
+        None => rt.fibers[me].leave(),
+        Some(next) if next != me => {
+            let (at, block) = rt.fibers[next].waits();
+            rt.fibers[me].hand_on(at, block);
+        }
+        Some(_) => {}
+    }
     place
 }
 

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{bug, build, build_text, plan, run, told};
-use fabius_native::{Plan, Walk, replay};
-use fabius_trace::{Bound, BugKind, LinkKind, Mark, Points, SchedulerKind};
+use fabius_native::{Isolation, Plan, Walk, replay};
+use fabius_trace::{Bound, BugKind, LinkKind, Mark, Points, SchedulerKind, Verdict};
 use std::path::Path;
 
 const LOST_UPDATE: &str = r#"
@@ -111,6 +111,85 @@ fn reduction_changes_no_answer() {
     let (with, without) = (all(true), all(false));
     assert_eq!((told(&with), told(&without)), ("verified".to_string(), "verified".to_string()));
     assert!(with.executions < without.executions);
+}
+
+/// Threads that are made by threads and end early, wait, choose whom to wake, and give way.
+const OF_ALL_KINDS: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t any = PTHREAD_COND_INITIALIZER;
+static int tickets;
+static atomic_int order, left, ready;
+static void *waits(void *number) {
+    pthread_mutex_lock(&lock);
+    while (tickets == 0) pthread_cond_wait(&any, &lock);
+    tickets--;
+    pthread_mutex_unlock(&lock);
+    order = order * 4 + (int)(long)number;
+    return 0;
+}
+static void *marks(void *unused) {
+    left++;
+    return unused;
+}
+static void *gives(void *unused) {
+    pthread_t mark;
+    pthread_create(&mark, 0, marks, 0);
+    for (int i = 0; i < 2; i++) {
+        pthread_mutex_lock(&lock);
+        tickets++;
+        pthread_cond_signal(&any);
+        pthread_mutex_unlock(&lock);
+    }
+    pthread_join(mark, 0);
+    ready = 1;
+    return unused;
+}
+int main(void) {
+    pthread_t threads[3];
+    pthread_create(&threads[0], 0, waits, (void *)1);
+    pthread_create(&threads[1], 0, waits, (void *)2);
+    pthread_create(&threads[2], 0, gives, 0);
+#ifdef YIELDS
+    while (!ready) sched_yield();
+#endif
+    for (int i = 0; i < 3; i++) pthread_join(threads[i], 0);
+    assert(order != 2 * 4 + 1 || left == 0);
+    return order == 3;
+}
+"#;
+
+#[test]
+fn what_is_done_without_asking_is_what_would_be_asked_for() {
+    let same = OF_ALL_KINDS.replace("assert(order", "(void)(order");
+    let yields = format!("#define YIELDS\n{same}");
+    let programs = [("all_kinds.c", OF_ALL_KINDS), ("all_kinds_same.c", &same), ("all_kinds_yield.c", &yields)];
+    let walks = [
+        (Walk::Iterative, true, 50),
+        (Walk::Iterative, false, 100),
+        (Walk::DepthFirst, false, 30),
+        (Walk::Random, true, 80),
+        (Walk::Pct(3), true, 40),
+    ];
+    for (name, text) in programs {
+        let target = build_text(name, text);
+        for (walk, reduction, executions) in walks {
+            let of = |isolation| {
+                let report = run(&target, &Plan { walk, isolation, reduction, executions: Some(executions), ..plan() });
+                let levels = report.levels.iter().map(|l| (l.bound, l.executions, l.states, l.transitions));
+                let trace = match &report.verdict {
+                    Verdict::Bug { trace } => trace.steps.iter().map(|s| s.turn.clone()).collect(),
+                    _ => Vec::new(),
+                };
+                (told(&report), report.executions, levels.collect::<Vec<_>>(), trace)
+            };
+            // Where each execution has a process of its own, every step is asked for.
+            assert_eq!(of(None), of(Some(Isolation::Process)), "{name} {walk:?} {reduction}");
+        }
+    }
 }
 
 #[test]

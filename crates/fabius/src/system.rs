@@ -151,7 +151,7 @@ impl System for Test<'_> {
     }
 
     fn plan_ahead(&self, state: &mut Execution, steps: u32, plan: Plan<'_>) {
-        state.get_mut().plan_ahead(steps, plan);
+        state.get_mut().ahead.plan(steps, plan);
     }
 
     #[inline]
@@ -175,7 +175,7 @@ impl System for Test<'_> {
         log: &mut StepLog,
     ) -> Result<End, Fault> {
         state.step(task as usize, choose, log.want_accesses);
-        state.get_mut().take_trail(log);
+        state.get_mut().ahead.take(log);
         self.look(state, log)?;
         let rt = state.get();
         Ok(if rt.threads[rt.current].finished { End::Finished } else { End::Point })

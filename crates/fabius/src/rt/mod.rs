@@ -69,8 +69,9 @@ pub(crate) use repetition::{Here, address_is, changes, give_way, gives_back, hol
 pub(crate) use settings::{Refine, Settings};
 pub(crate) use unwinding::{ELSEWHERE, catch, catch_all, halt, is_abandoned};
 
-use ahead::{Ahead, Waiting};
+use ahead::Waiting;
 use clocks::Clocks;
+use fabius_explore::ahead::Ahead;
 use fabius_explore::system::{Access, Born, Choose, TaskId, end_of};
 use fair::Fair;
 use fiber::{Exit, Fiber};
@@ -145,7 +146,9 @@ pub(crate) struct Rt {
     /// Whether the step did anything that the explorer must know, but for its announced operation and the threads that it made.
     dirty: bool,
     /// What may be done without asking.
-    ahead: Ahead,
+    pub ahead: Ahead,
+    /// Who makes the next step instead of the running thread.
+    hands_to: Option<usize>,
     /// Whether the last step has tried something out, which takes long.
     pub has_tried: bool,
     /// Whether nothing is tried out any more: the execution is only brought to its end.

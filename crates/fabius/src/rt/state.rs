@@ -1,6 +1,6 @@
 //! What an execution knows of itself: who can go on, what the last step did, what has gone wrong.
 
-use super::ahead::{Ahead, Waiting};
+use super::ahead::Waiting;
 use super::history::Word;
 use super::proofs::{Loops, Now, Proof, Round, Start};
 use super::repetition::mix;
@@ -8,6 +8,7 @@ use super::trial::{self, End, Outcome, Trial};
 use super::{Edges, Failure, Here, LeftOut, Object, Op, RECENT, Recorder, Refine, Rt, Settings, States, Thread};
 use crate::rt::clocks::{Clocks, Race};
 use crate::rt::fair::Fair;
+use fabius_explore::ahead::Ahead;
 use fabius_explore::system::{Access, Born, TaskId};
 use fabius_trace::{BugKind, Span};
 use std::cell::Cell;
@@ -30,6 +31,7 @@ impl Rt {
         self.waiting.clear();
         self.dirty = false;
         self.ahead.clear();
+        self.hands_to = None;
         self.hurries = false;
         self.objects = 0;
         self.now = Duration::ZERO;
@@ -532,6 +534,7 @@ impl Default for Rt {
             waiting: Waiting::default(),
             dirty: false,
             ahead: Ahead::default(),
+            hands_to: None,
             has_tried: false,
             hurries: false,
             epoch: 0,
