@@ -5,7 +5,7 @@
 //! kernel's mask stays as it was before `main`. A thread that waits runs a handler and goes on waiting, as with `SA_RESTART`.
 
 use crate::control::in_program;
-use crate::op::{NUMBER, Sent};
+use crate::op::{NUMBER, Pending, Sent};
 use crate::real::next;
 use crate::rt::rt;
 use std::ffi::c_void;
@@ -33,7 +33,24 @@ pub fn is_in(set: u64, signal: i32) -> bool {
 /// Whether one of these signals is there for the thread: sent to it, or to the process.
 pub fn is_there(thread: usize, set: u64) -> bool {
     let rt = rt();
-    rt.threads[thread].signals.iter().chain(&rt.signals).any(|sent| is_in(set, sent.signal))
+    let of_process = rt.signals.iter().filter(|pending| !pending.bystanders.contains(&thread));
+    let sent = rt.threads[thread].signals.iter().chain(of_process.map(|pending| &pending.sent));
+    sent.into_iter().any(|sent| is_in(set, sent.signal))
+}
+
+/// The current thread has these signals blocked from now on; what it had before. As the kernel does it, it looks then whether
+/// there are signals for it, even if another thread was told of them and has not got to them.
+pub fn block(set: u64) -> u64 {
+    let rt = rt();
+    looks();
+    std::mem::replace(&mut rt.me().blocked, blockable(set))
+}
+
+/// The current thread looks for signals that were sent to the process.
+pub fn looks() {
+    let rt = rt();
+    let me = rt.current;
+    rt.signals.iter_mut().for_each(|pending| pending.bystanders.retain(|other| *other != me));
 }
 
 /// Whether a signal is there that the thread has not blocked.
@@ -47,12 +64,15 @@ pub fn is_asked(thread: usize) -> bool {
 pub fn next_of(set: u64) -> Option<Sent> {
     let rt = rt();
     let current = rt.current;
-    let first = |list: &mut Vec<Sent>| {
-        let there = list.iter().enumerate().filter(|(_, sent)| is_in(set, sent.signal));
-        let (at, _) = there.min_by_key(|(_, sent)| sent.signal)?;
-        Some(list.remove(at))
-    };
-    first(&mut rt.threads[current].signals).or_else(|| first(&mut rt.signals))
+    let own = &mut rt.threads[current].signals;
+    let there = own.iter().enumerate().filter(|(_, sent)| is_in(set, sent.signal));
+    if let Some((at, _)) = there.min_by_key(|(_, sent)| sent.signal) {
+        return Some(own.remove(at));
+    }
+    let of_process = rt.signals.iter().enumerate().filter(|(_, pending)| !pending.bystanders.contains(&current));
+    let there = of_process.filter(|(_, pending)| is_in(set, pending.sent.signal));
+    let (at, _) = there.min_by_key(|(_, pending)| pending.sent.signal)?;
+    Some(rt.signals.remove(at).sent)
 }
 
 /// Runs the handlers of the signals that are there.
@@ -115,9 +135,8 @@ pub fn handle(sent: Sent) {
         // SAFETY: an action is plain data; this one is that of the system.
         unsafe { set(signal, &std::mem::zeroed(), &mut std::mem::zeroed()) };
     }
-    let blocked = rt().me().blocked;
-    rt().me().blocked |=
-        blockable(action.mask) | if action.flags & libc::SA_NODEFER as u64 == 0 { bit(signal) } else { 0 };
+    let itself = if action.flags & libc::SA_NODEFER as u64 == 0 { bit(signal) } else { 0 };
+    let blocked = block(rt().me().blocked | action.mask | itself);
     // SAFETY: the program has set the function up for this. It gets a description that says which signal it is.
     unsafe {
         if action.flags & libc::SA_SIGINFO as u64 != 0 {
@@ -131,7 +150,7 @@ pub fn handle(sent: Sent) {
             handler(signal);
         }
     }
-    rt().me().blocked = blocked;
+    block(blocked);
 }
 
 /// Does something that the kernel tells by `SIGPIPE` if nobody is left to read: the thread is told as of any other signal.
@@ -174,7 +193,7 @@ pub fn description(sent: Sent) -> libc::siginfo_t {
 }
 
 /// What of a set can be blocked.
-pub fn blockable(set: u64) -> u64 {
+fn blockable(set: u64) -> u64 {
     set & !(bit(libc::SIGKILL) | bit(libc::SIGSTOP))
 }
 
@@ -200,14 +219,15 @@ pub unsafe fn set(signal: i32, new: *const libc::sigaction, before: &mut libc::s
         let rt = rt();
         rt.handlers.push((signal, *before));
         if action(signal).is_nothing(signal) {
-            rt.signals.retain(|there| there.signal != signal);
+            rt.signals.retain(|there| there.sent.signal != signal);
             rt.threads.iter_mut().for_each(|thread| thread.signals.retain(|there| there.signal != signal));
         }
     }
     result
 }
 
-/// Sends a signal to the process: any thread that has not blocked it runs the handler; if there is none, it waits for one.
+/// Sends a signal to the process: any thread that has not blocked it is told, and runs the handler when it goes on, unless one
+/// that looks for signals is faster; if there is none, the signal waits for one.
 pub fn signal_process(sent: Sent) {
     let rt = rt();
     let mut open: Vec<usize> = (0..rt.threads.len()).collect();
@@ -215,10 +235,16 @@ pub fn signal_process(sent: Sent) {
         let thread = &rt.threads[*number];
         !thread.finished && !is_in(thread.blocked, sent.signal) && !thread.is_timer
     });
-    match open[..] {
-        [] => add(&mut rt.signals, sent),
-        _ if !is_handled(sent.signal) => handle(sent),
-        _ => send(open[rt.choose(open.len() as u32) as usize], sent),
+    if !open.is_empty() && !is_handled(sent.signal) {
+        return handle(sent);
+    }
+    if !is_queued(sent.signal) && rt.signals.iter().any(|there| there.sent.signal == sent.signal) {
+        return;
+    }
+    let told = (!open.is_empty()).then(|| open.swap_remove(rt.choose(open.len() as u32) as usize));
+    rt.signals.push(Pending { sent, told, bystanders: open });
+    if told == Some(rt.current) {
+        take();
     }
 }
 
@@ -228,15 +254,16 @@ pub fn send(thread: usize, sent: Sent) {
     if action(signal).is_nothing(signal) && !is_in(rt().threads[thread].blocked, signal) {
         return;
     }
-    add(&mut rt().threads[thread].signals, sent);
+    let signals = &mut rt().threads[thread].signals;
+    if is_queued(signal) || signals.iter().all(|there| there.signal != signal) {
+        signals.push(sent);
+    }
     if thread == rt().current {
         take();
     }
 }
 
-/// One more signal is on its way. Only those that programs may use as they like are there more than once.
-pub fn add(signals: &mut Vec<Sent>, sent: Sent) {
-    if sent.signal >= libc::SIGRTMIN() || signals.iter().all(|there| there.signal != sent.signal) {
-        signals.push(sent);
-    }
+/// Whether it may be on its way more than once, as those that programs may use as they like.
+fn is_queued(signal: i32) -> bool {
+    signal >= libc::SIGRTMIN()
 }

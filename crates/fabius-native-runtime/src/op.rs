@@ -59,6 +59,16 @@ pub struct Sent {
     pub value: usize,
 }
 
+/// A signal on its way to the process.
+pub struct Pending {
+    /// The signal.
+    pub sent: Sent,
+    /// Whom the kernel has told of it.
+    pub told: Option<usize>,
+    /// Those who had not blocked it either when it was sent, and do not look for it.
+    pub bystanders: Vec<usize>,
+}
+
 /// What regular files contain, their names and folders, as one object of operations.
 pub const REGULAR: usize = of_library(6);
 

@@ -4,7 +4,7 @@ use crate::clocks::Clocks;
 use crate::connections::Connections;
 use crate::fiber::{Fiber, Shape};
 use crate::image::Image;
-use crate::op::{Op, Sent};
+use crate::op::{Op, Pending, Sent};
 use crate::place::{Fixed, Place};
 use crate::races::Races;
 use crate::recorder::Recorder;
@@ -186,8 +186,8 @@ pub struct Rt {
     pub timers: Vec<Timer>,
     /// Children of `fork`, as the kernel calls them.
     pub children: Vec<i32>,
-    /// Signals sent to the process that every thread has blocked.
-    pub signals: Vec<Sent>,
+    /// Signals sent to the process that no thread has taken yet.
+    pub signals: Vec<Pending>,
     /// Random numbers that the program asked for.
     pub random: u64,
     /// States from which threads went on.
@@ -259,6 +259,9 @@ impl Rt {
         self.threads[thread].finished = true;
         self.free[thread] = false;
         self.waiting.ends(thread);
+        for pending in self.signals.iter_mut().filter(|pending| pending.told == Some(thread)) {
+            pending.bystanders.clear();
+        }
     }
 
     /// One of so many alternatives, as the search decides.

@@ -119,7 +119,14 @@ impl<'a> Lower<'a, '_> {
 
     /// What the first argument points to; from now on accesses to it synchronize.
     fn atomic_place(&mut self, args: &'a [Ex], span: Span) -> Result<Lvalue> {
-        let lv = self.pointed(strip_casts(self.argument(args, 0, span)?), span)?;
+        let mut lv = self.pointed(strip_casts(self.argument(args, 0, span)?), span)?;
+        if let CType::Struct(id) = lv.ty
+            && let Some([field]) = self.types().structs[id].fields.as_deref()
+            && matches!(field.ty, CType::Atomic(_))
+        {
+            // An `atomic_flag`.
+            lv = self.part(lv, Part::Field(0), span)?;
+        }
         if !lv.ty.is_scalar() || lv.ty.is_float() {
             let words = format!("an atomic operation on `{}` is not taken", self.types().show(&lv.ty));
             return unsupported(span, words);

@@ -2,7 +2,7 @@
 
 use super::files::fails_with;
 use crate::control::in_program;
-use crate::delivery::{blockable, take, take_each};
+use crate::delivery::{block, is_asked, take, take_each};
 use crate::op::{Files, Op, Sets, Wait, connection};
 use crate::real::next;
 use crate::rt::rt;
@@ -97,12 +97,17 @@ fn waits(name: &'static str, wait: Wait, patience: &Patience, mask: Option<u64>,
     };
     let Some(mask) = mask else { return point(op) };
     // What this unblocks comes in the call or not at all.
-    let before = std::mem::replace(&mut rt().me().blocked, blockable(mask));
-    let waited = point(op.or_interrupted());
+    let before = block(mask);
+    let mut waited = point(op.or_interrupted());
+    // Who does not wait is told of a signal, too, if nothing is ready.
+    let me = rt().current;
+    if matches!(patience, Patience::None) && is_asked(me) && !rt().is_so(me, &op.when(wait)) {
+        waited = Waited::Interrupted;
+    }
     if waited == Waited::Interrupted {
         take_each();
     }
-    rt().me().blocked = before;
+    block(before);
     take();
     waited
 }

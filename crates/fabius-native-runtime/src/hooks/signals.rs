@@ -3,7 +3,7 @@
 use super::entries;
 use super::files::fails_with;
 use crate::control::in_program;
-use crate::delivery::{bit, blockable, description, next_of, send, set, signal_process, take};
+use crate::delivery::{bit, block, description, looks, next_of, send, set, signal_process, take};
 use crate::op::{NUMBER, Op, PROCESS, Sent, Wait, asked_of};
 use crate::real::next;
 use crate::rt::rt;
@@ -95,13 +95,13 @@ extern "C-unwind" fn mask_here(how: i32, set: Set, old: *mut u64, _: usize) -> i
     }
     if !set.is_null() {
         // SAFETY: the program gives a set.
-        let set = blockable(unsafe { *set });
-        rt().me().blocked = match how {
+        let set = unsafe { *set };
+        block(match how {
             libc::SIG_BLOCK => before | set,
             libc::SIG_UNBLOCK => before & !set,
             libc::SIG_SETMASK => set,
             _ => return libc::EINVAL,
-        };
+        });
         take();
     }
     0
@@ -133,7 +133,8 @@ extern "C-unwind" fn sigpending_here(set: *mut u64, pc: usize) -> i32 {
     }
     asks("sigpending", pc, Wait::Not, None);
     let (rt, me) = (rt(), rt().current);
-    let there = rt.threads[me].signals.iter().chain(&rt.signals).fold(0, |set, sent| set | bit(sent.signal));
+    let sent = rt.threads[me].signals.iter().chain(rt.signals.iter().map(|pending| &pending.sent));
+    let there = sent.fold(0, |set, sent| set | bit(sent.signal));
     // SAFETY: the program wants a set there.
     unsafe { *set = there };
     0
@@ -149,6 +150,7 @@ fn asks(name: &'static str, pc: usize, wait: Wait, deadline: Option<u64>) -> Wai
 fn wait_for(name: &'static str, set: Set, deadline: Option<u64>, pc: usize) -> Option<Sent> {
     // SAFETY: the program gives a set.
     let set = unsafe { *set };
+    looks();
     asks(name, pc, Wait::Signal(set), deadline);
     next_of(set)
 }
@@ -217,9 +219,9 @@ extern "C-unwind" fn sigsuspend_here(set: Set, pc: usize) -> i32 {
     }
     asks("sigsuspend", pc, Wait::Not, None);
     // SAFETY: the program gives a set.
-    let blocked = std::mem::replace(&mut rt().me().blocked, blockable(unsafe { *set }));
+    let blocked = block(unsafe { *set });
     asks("sigsuspend", pc, Wait::Signal(!rt().me().blocked), None);
-    rt().me().blocked = blocked;
+    block(blocked);
     take();
     fails_with(libc::EINTR) as i32
 }
