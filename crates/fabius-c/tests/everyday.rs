@@ -531,5 +531,9 @@ fn preprocessed_text_of_gcc_is_taken() {
     };
     assert_eq!(said("if (c != 2 || mine != 1) reach_error();"), "Verified");
     assert!(said("if (c != 1) reach_error();").contains("Assertion"));
+    let old = "int new = 7, old; __atomic_exchange((&c), (&new), (&old), 5);";
+    assert_eq!(said(&format!("{old} if (old != 2 || c != 7) reach_error();")), "Verified");
+    assert!(said(&format!("{old} if (old != 7) reach_error();")).contains("Assertion"));
+    assert_eq!(said("if (__func__[3] != 'n' || sizeof(__func__) != 5) reach_error();"), "Verified");
     assert!(said("if (run(0) == &c) reach_error();").contains("more than is followed"));
 }

@@ -72,6 +72,18 @@ impl<'a> Lower<'a, '_> {
                 let new = self.simple(v.parts[0].clone());
                 self.exchange(&lv, span, &|_, _| new.clone()).map(Some)
             }
+            "__atomic_exchange" => {
+                let lv = self.atomic_place(args, span)?;
+                let from = self.pointed(strip_casts(self.argument(args, 1, span)?), span)?;
+                let v = self.load(&from)?;
+                let v = self.convert(v, &lv.ty, span)?;
+                let new = self.simple(v.parts[0].clone());
+                let old = self.exchange(&lv, span, &|_, _| new.clone())?;
+                let to = self.pointed(strip_casts(self.argument(args, 2, span)?), span)?;
+                let old = self.convert(old, &to.ty, span)?;
+                self.store(&to, &old, span)?;
+                Ok(Some(Value::void()))
+            }
             "__atomic_test_and_set" => {
                 let lv = self.atomic_place(args, span)?;
                 let one = constant(1, lv.ty.core(), span);

@@ -1,5 +1,6 @@
 //! What functions of the libraries mean.
 
+mod asked;
 mod atomic;
 mod handlers;
 mod leaks;
@@ -37,6 +38,7 @@ const NOTHING: &[&str] = &[
     "pthread_attr_setstacksize",
     "pthread_attr_setscope",
     "pthread_condattr_init",
+    "pthread_condattr_setclock",
     "pthread_condattr_destroy",
     "pthread_mutexattr_destroy",
     "pthread_detach",

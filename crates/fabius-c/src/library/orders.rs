@@ -48,6 +48,7 @@ impl<'a> Lower<'a, '_> {
             "__atomic_thread_fence" => 0,
             _ if name.starts_with("__atomic_compare_exchange") => 4,
             "__atomic_load_n" | "__atomic_clear" | "__atomic_test_and_set" => 1,
+            "__atomic_exchange" => 3,
             _ if name.starts_with("__atomic_") => 2,
             // Those of `__sync_*` are full, but for these.
             _ if name.starts_with("__sync_lock_test_and_set") => {
