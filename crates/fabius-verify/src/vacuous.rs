@@ -125,3 +125,19 @@ pub fn is_surely_vacuous(program: &Program, deadline: Option<Instant>, stop: &At
     let engine = Machine::new(&marked, Points::All).within(limits);
     some_execution(&engine, &options, &monitor, &|state| engine.is_dropped(state)) == Ok(false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn little_effort_ends_however_many_outcomes_there_are() {
+        let looked = |most: u32| {
+            let source = format!("init {{ let a = any 0..{most}; let b = any 0..{most}; assume a + b > 5000; }}");
+            let program = fabius_lang::compile(&source, &Default::default()).expect("it is a program");
+            is_surely_vacuous(&program, None, &AtomicBool::new(false))
+        };
+        assert!(looked(99));
+        assert!(!looked(999), "a million outcomes are more than it looks at");
+    }
+}
