@@ -15,6 +15,7 @@ struct Family {
 
 const FAMILIES: &[Family] = &[
     Family { file: "two_stage", sizes: &[2, 5, 7, 10], stuck: false },
+    Family { file: "fork_join", sizes: &[2, 5, 7, 10], stuck: false },
     Family { file: "readers", sizes: &[2, 5, 10, 100], stuck: false },
     Family { file: "tickets", sizes: &[2, 5, 10, 100], stuck: false },
     Family { file: "workers", sizes: &[2, 3, 4, 5], stuck: false },

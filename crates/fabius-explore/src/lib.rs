@@ -32,6 +32,7 @@ pub mod stateless;
 pub mod symmetry;
 pub mod system;
 pub mod taken;
+pub mod together;
 mod visited;
 mod wakeup;
 pub mod walk;

@@ -194,7 +194,11 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
     /// Makes the move that has led from the node to `raw` under the real names.
     fn follow(&mut self, mv: Move, choices: Vec<u32>, mut raw: Node<S::State>) {
         let (context, real) = (self.context, self.real.take().expect("names differ"));
-        let wanted = encoded(context, &raw);
+        // What stands in whatever order is in that of the names.
+        let mut in_order = raw.clone();
+        let names: Vec<_> = context.system.known_threads(&raw.state).into_iter().map(|id| (id, id)).collect();
+        context.rename(&mut in_order, &names);
+        let wanted = encoded(context, &in_order);
         let real_move = real.name_of(mv);
         let mut log = context.log();
         for mut script in scripts(choices) {

@@ -411,6 +411,8 @@ pub(crate) enum Stands {
 pub(crate) struct Guard {
     pub(crate) entry: u32,
     pub(crate) join: bool,
+    /// Of those that are joined in a row: entry of [`Compiled::groups`](crate::compile::Compiled::groups).
+    pub(crate) group: Option<u32>,
     pub(crate) stands: Stands,
     /// Whether the wait may last for ever.
     pub(crate) rests: bool,

@@ -31,6 +31,10 @@ pub(crate) struct Layout {
     pub(crate) refs: Vec<u32>,
     /// Offsets of thread handles.
     pub(crate) handles: Vec<u32>,
+    /// What each of them counts as: itself, or the first of those whose order does not matter.
+    pub(crate) counts_as: Vec<u32>,
+    /// Handles whose order does not matter.
+    pub(crate) gathered: Vec<Vec<u32>>,
     /// Offsets of sets of threads.
     pub(crate) sets: Vec<u32>,
     /// Maps of threads.
@@ -86,6 +90,31 @@ impl Layout {
         offset
     }
 
+    /// The order of these handles does not matter.
+    pub(crate) fn gather(&mut self, words: &[u32]) {
+        for (handle, counts_as) in self.handles.iter().zip(&mut self.counts_as) {
+            if words.contains(handle) {
+                *counts_as = words[0];
+            }
+        }
+        self.gathered.push(words.to_vec());
+    }
+
+    /// Puts handles whose order does not matter into the order of names; says whether they were not.
+    pub(crate) fn sort(&self, words: &mut [i64]) -> bool {
+        let mut changes = false;
+        for places in &self.gathered {
+            let mut handles: Vec<i64> = places.iter().map(|at| words[*at as usize]).filter(|word| *word != 0).collect();
+            handles.sort_unstable();
+            let held = places.iter().filter(|at| words[**at as usize] != 0).copied().collect::<Vec<_>>();
+            for (at, handle) in held.into_iter().zip(handles) {
+                changes |= words[at as usize] != handle;
+                words[at as usize] = handle;
+            }
+        }
+        changes
+    }
+
     fn add_words(&mut self, program: &Program, ty: &Type) {
         match ty {
             Type::Record(r) => program.records[*r].fields.iter().for_each(|f| self.add_words(program, &f.ty)),
@@ -93,7 +122,10 @@ impl Layout {
             _ => {
                 match ty {
                     Type::Ref(_) => self.refs.push(self.words),
-                    Type::Thread => self.handles.push(self.words),
+                    Type::Thread => {
+                        self.handles.push(self.words);
+                        self.counts_as.push(self.words);
+                    }
                     Type::ThreadSet => self.sets.push(self.words),
                     _ => {}
                 }

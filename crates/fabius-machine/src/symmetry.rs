@@ -44,7 +44,16 @@ pub(crate) fn canonical_names(program: &Compiled, state: &State, names: &mut Vec
     let order = colours.order();
     names.extend(order.iter().zip(0..).map(|(index, new)| (known[*index], new)));
     names.sort_unstable();
-    names.iter().any(|(old, new)| old != new)
+    names.iter().any(|(old, new)| old != new) || !is_sorted(program, state)
+}
+
+/// Whether handles whose order does not matter are in the order of names.
+fn is_sorted(program: &Compiled, state: &State) -> bool {
+    let in_order = |(proc, _, base): (usize, _, usize)| {
+        let layout = &program.locals[proc];
+        layout.gathered.is_empty() || !layout.sort(&mut state.words[base..base + layout.words as usize].to_vec())
+    };
+    !program.joins_groups || state.tasks.iter().all(|task| state.frames(task).all(in_order))
 }
 
 /// Calls threads by new names.
@@ -79,6 +88,7 @@ pub(crate) fn rename(program: &Compiled, state: &mut State, names: &[(TaskId, Ta
             let bases: Vec<(usize, usize)> = state.frames(task).map(|(proc, _, base)| (proc, base)).collect();
             for (proc, base) in bases {
                 rename_words(&program.locals[proc], &mut state.words[base..]);
+                program.locals[proc].sort(&mut state.words[base..]);
             }
         }
     }
@@ -255,6 +265,17 @@ impl Colours {
         }
     }
 
+    /// Whether two threads of one colour know nobody, and are known to the same ones at the same places.
+    fn are_twins(&self, pair: &[usize]) -> bool {
+        let of = |me: usize| self.knows.iter().filter(move |(knower, _, other)| *knower == me || *other == me);
+        let known = |me: usize| {
+            let mut known: Vec<(usize, u64)> = of(me).map(|(knower, place, _)| (*knower, *place)).collect();
+            known.sort_unstable();
+            known
+        };
+        of(pair[0]).chain(of(pair[1])).all(|(knower, ..)| !pair.contains(knower)) && known(pair[0]) == known(pair[1])
+    }
+
     /// The threads in the order of their new names.
     fn order(&mut self) -> Vec<usize> {
         loop {
@@ -264,10 +285,7 @@ impl Colours {
             let mut order: Vec<usize> = (0..self.colours.len()).collect();
             order.sort_by_key(|i| (self.kinds[*i] != 0, self.places[*i], self.kinds[*i], self.colours[*i]));
             // Threads that look alike are, but for whom they know: one of them is told apart, and then those whom it knows are.
-            let same = |pair: &&[usize]| {
-                self.colours[pair[0]] == self.colours[pair[1]]
-                    && self.knows.iter().any(|(knower, _, other)| *knower == pair[0] || *other == pair[0])
-            };
+            let same = |pair: &&[usize]| self.colours[pair[0]] == self.colours[pair[1]] && !self.are_twins(pair);
             match order.windows(2).find(same) {
                 Some(pair) => self.colours[pair[0]] = mix(self.colours[pair[0]], CHOSEN),
                 None => return order,
@@ -291,9 +309,9 @@ impl Seen<'_> {
             return;
         }
         let mut words = words.to_vec();
-        for handle in &layout.handles {
+        for (handle, counts_as) in layout.handles.iter().zip(&layout.counts_as) {
             let word = &mut words[*handle as usize];
-            *word = self.handle(*word, place + u64::from(*handle));
+            *word = self.handle(*word, place + u64::from(*counts_as));
         }
         for set in &layout.sets {
             let word = &mut words[*set as usize];

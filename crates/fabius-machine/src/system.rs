@@ -3,6 +3,7 @@
 use crate::ample::Ample;
 use crate::code::{Guard, Instr, Stands};
 use crate::compile::{Compiled, compile};
+use crate::exec::waiting::all_have_finished;
 use crate::exec::{Exec, operand, peek};
 use crate::layout::{Layout, Pack};
 use crate::limits::StepLimits;
@@ -56,6 +57,16 @@ impl<'a> Machine<'a> {
         Machine { limits, ..self }
     }
 
+    /// The same program where whoever joins threads in a row, of whose handles nobody has another use, waits for all of them at
+    /// once, so that it does not matter which is which; `None` if there is nothing of the kind.
+    ///
+    /// The bugs are the same, and those that they cost least are, too, where nothing or preemptions are counted; how schedules are
+    /// to be read is said by [`fabius_explore::together`].
+    pub fn joining_together(mut self) -> Option<Machine<'a>> {
+        self.program.join_groups();
+        (!self.program.groups.is_empty()).then_some(self)
+    }
+
     /// The words of the shared globals, records and arrays taken apart.
     pub fn globals<'b>(&self, state: &'b State) -> &'b [i64] {
         &state.words[..self.program.globals.words as usize]
@@ -101,11 +112,14 @@ impl<'a> Machine<'a> {
         if let Some((cmp, a, b)) = code.guards[guard as usize].quick {
             return cmp.holds(operand(code, state, &[], t, a), operand(code, state, &[], t, b));
         }
-        let Guard { entry, join, stands, .. } = code.guards[guard as usize];
+        let Guard { entry, join, group, stands, .. } = code.guards[guard as usize];
         let peeked = if stands == Stands::AnyWay { None } else { peek(code, state, t, entry) };
         match peeked {
             Some(value) if !join => return value != 0,
-            Some(handle) if handle != 0 => return state.index((handle - 1) as TaskId).is_none(),
+            Some(handle) if handle != 0 => {
+                return state.index((handle - 1) as TaskId).is_none()
+                    && group.is_none_or(|group| all_have_finished(&self.program, state, index, group));
+            }
             // A fault, or something that takes more: the interpreter knows.
             _ => {}
         }

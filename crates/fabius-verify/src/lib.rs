@@ -29,7 +29,7 @@ mod work;
 use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome};
 use fabius_explore::system::{Limit, Packed};
-use fabius_explore::{flat, shrink, stateful, stateful_depth_first, stateless, symmetry, walk};
+use fabius_explore::{flat, shrink, stateful, stateful_depth_first, stateless, symmetry, together, walk};
 use fabius_lang::program::{Check, Fairness, Proc, ProcId, Process, Program, StmtKind};
 use fabius_lang::walk::statements;
 use fabius_machine::{Machine, StepLimits};
@@ -274,8 +274,16 @@ fn checked(
     let monitor = Monitor { stop, progress };
     let limits = StepLimits { deadline: options.deadline, memory: plan.memory, stop: Some(stop) };
     let engine = Machine::new(program, plan.points).within(limits);
-    let outcome = explore(&engine, plan, &options, &monitor);
     let stores = !plan.stateless && !is_random(plan.strategy);
+    let is_symmetric = stores && symmetry::applies(&engine, &options);
+    let together = (is_symmetric && together::keeps(plan.bound))
+        .then(|| Machine::new(program, plan.points).within(limits).joining_together())
+        .flatten();
+    let mut outcome = explore(together.as_ref().unwrap_or(&engine), plan, &options, &monitor);
+    if let (Some(waits), Some(found)) = (&together, &outcome.bug) {
+        outcome.bug = Some(together::apart(&engine, waits, &options, found));
+    }
+    outcome.bug = outcome.bug.map(|found| shrink::shrink(&engine, &options, &found));
     let bounds = Bounds {
         bound: plan.bound,
         completed: outcome.completed,
@@ -323,7 +331,7 @@ fn checked(
         verdict,
         limits: Vec::new(),
         total_states: total,
-        symmetry: stores && symmetry::applies(&engine, &options),
+        symmetry: is_symmetric,
         reduction,
         outcomes,
         completed: outcome.completed,
@@ -470,15 +478,13 @@ where
     S: Packed + Sync,
     S::State: Send,
 {
-    let mut outcome = match (plan.strategy, plan.stateless) {
+    match (plan.strategy, plan.stateless) {
         (strategy, _) if is_random(strategy) => walk::search(engine, options, monitor),
         (_, true) => stateless::search(engine, options, monitor, &|_| {}),
         (_, false) if flat::answers(engine, options) => flat::search(engine, options, monitor),
         (Strategy::Iterative, false) => stateful::search(engine, options, monitor, &|_| {}),
         (_, false) => stateful_depth_first::search(engine, options, monitor, &|_| {}),
-    };
-    outcome.bug = outcome.bug.map(|found| shrink::shrink(engine, options, &found));
-    outcome
+    }
 }
 
 /// Whether a search that cuts nothing off sees every schedule.

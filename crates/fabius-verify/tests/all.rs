@@ -8,6 +8,7 @@ mod corpus;
 mod direct;
 mod engines_agree;
 mod executions;
+mod gathered;
 mod joined;
 mod language;
 mod liveness;

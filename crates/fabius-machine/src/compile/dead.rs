@@ -1,8 +1,9 @@
 //! Which words of a frame are dead where a task may stand.
 
 use super::Compiler;
+use crate::code::Code;
 use fabius_lang::live::Live;
-use fabius_lang::program::{LocalId, Proc, Program};
+use fabius_lang::program::{LocalId, Proc, ProcId, Program};
 use std::collections::HashMap;
 
 /// The liveness of the procedure that is being compiled, and how far that has come.
@@ -107,5 +108,22 @@ impl Compiler<'_> {
             sets.len() as u32 - 1
         });
         *known
+    }
+}
+
+impl Code {
+    /// Lets these words of the frame of a procedure be dead only where all of them are.
+    pub(super) fn forget_together(&mut self, proc: ProcId, words: &[u32]) {
+        for pc in 0..self.dead_at.len() {
+            let dead = &self.dead[self.dead_at[pc] as usize];
+            let is_dead = |word: &u32| dead.iter().any(|(from, to)| (*from..*to).contains(word));
+            if self.proc_of[pc] as usize != proc || words.iter().all(is_dead) || !words.iter().any(is_dead) {
+                continue;
+            }
+            let all = dead.iter().flat_map(|(from, to)| *from..*to);
+            let kept = all.filter(|word| !words.contains(word)).map(|word| (word, word + 1)).collect();
+            self.dead.push(kept);
+            self.dead_at[pc] = self.dead.len() as u32 - 1;
+        }
     }
 }

@@ -4,6 +4,7 @@
 
 mod dead;
 mod expr;
+mod gathered;
 mod scan;
 mod waiting;
 
@@ -16,6 +17,7 @@ use fabius_lang::program::{
 };
 use fabius_lang::waits::Waits;
 use fabius_trace::{Points, Span};
+use gathered::{Gathered, gathered};
 use std::collections::HashMap;
 
 /// A program as the machine runs it.
@@ -47,6 +49,21 @@ pub(crate) struct Compiled {
     /// Whether threads are put into sets, and whether variables of procedures hold any threads.
     pub(crate) fills_sets: bool,
     pub(crate) has_local_handles: bool,
+    /// The words of a procedure's frame in which handles are that are joined in a row, by group.
+    pub(crate) groups: Vec<(ProcId, Vec<u32>)>,
+    /// Whether whoever joins one of a group waits for all.
+    pub(crate) joins_groups: bool,
+}
+
+impl Compiled {
+    /// Lets whoever joins one of a group wait for all, so that their order does not matter.
+    pub(crate) fn join_groups(&mut self) {
+        self.joins_groups = true;
+        for (proc, words) in &self.groups {
+            self.locals[*proc].gather(words);
+            self.code.forget_together(*proc, words);
+        }
+    }
 }
 
 /// Compiles.
@@ -115,6 +132,7 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
         dead: Dead::of(program),
         entries: vec![[None, None]; program.procs.len()],
         wanted: Vec::new(),
+        gathered: gathered(program),
     };
     let begin = program.buffers.iter().map(|b| b.proc).chain(program.processes.iter().map(|p| p.proc));
     let begin: Vec<ProcId> = begin.chain(program.init).collect();
@@ -125,7 +143,17 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
     let conditions = program.conditions.iter().map(|e| c.condition(e)).collect();
     c.settle();
     let is_filled = |instr: &Instr| matches!(instr, Instr::Arith { op: Op::SetWith, .. });
+    let words = |group: &Gathered| {
+        let of = |local: &usize| {
+            let first = c.locals[group.proc][*local];
+            first..first + words_of(program, &program.procs[group.proc].locals[*local].ty) as u32
+        };
+        (group.proc, group.kept.iter().flat_map(of).collect())
+    };
+    let groups = c.gathered.iter().map(words).collect();
     Compiled {
+        groups,
+        joins_groups: false,
         idle: program.idle.map(|id| globals_at[id]),
         fills_sets: c.code.instrs.iter().any(is_filled),
         conditions,
@@ -171,6 +199,8 @@ pub(crate) struct Compiler<'p> {
     entries: Vec<[Option<u32>; 2]>,
     /// Versions of procedures whose code is needed.
     wanted: Vec<(ProcId, bool)>,
+    /// Handles that are joined in a row.
+    gathered: Vec<Gathered>,
 }
 
 impl<'p> Compiler<'p> {

@@ -10,7 +10,14 @@ impl<'p> Compiler<'p> {
         let guard = self.code.guards.len() as u32;
         let entry = self.here();
         self.guard(e, false);
-        self.code.guards.push(Guard { entry, join: false, stands: Stands::InFront, rests: false, quick: None });
+        self.code.guards.push(Guard {
+            entry,
+            join: false,
+            group: None,
+            stands: Stands::InFront,
+            rests: false,
+            quick: None,
+        });
         let end = self.code.instrs.len();
         self.code.proc_of.resize(end, 0);
         self.code.dead_at.resize(end, 0);
@@ -43,7 +50,14 @@ impl<'p> Compiler<'p> {
         if self.midway {
             let guard = self.code.guards.len() as u32;
             self.emit(Instr::Await { guard }, Info { at: s.span, ..Info::default() });
-            self.code.guards.push(Guard { entry: 0, join: false, stands: Stands::AnyWay, rests: false, quick: None });
+            self.code.guards.push(Guard {
+                entry: 0,
+                join: false,
+                group: None,
+                stands: Stands::AnyWay,
+                rests: false,
+                quick: None,
+            });
         }
     }
 
@@ -51,7 +65,8 @@ impl<'p> Compiler<'p> {
         let guard = self.code.guards.len() as u32;
         let await_at = self.emit(Instr::Await { guard }, Info { at: s.span, a: e.span, ..Info::default() });
         let stands = if self.in_atomic && self.midway { Stands::Midway } else { Stands::InFront };
-        self.code.guards.push(Guard { entry: 0, join, stands, rests: false, quick: None });
+        let group = self.gathered.iter().position(|group| !self.in_atomic && group.has(s)).map(|number| number as u32);
+        self.code.guards.push(Guard { entry: 0, join, group, stands, rests: false, quick: None });
         // The code of the guard stands behind, and is jumped over.
         let over = self.jump();
         let entry = self.here();
@@ -72,7 +87,7 @@ impl<'p> Compiler<'p> {
             _ => None,
         };
         let rests = self.program.rests.contains(&s.span);
-        code.guards[guard as usize] = Guard { entry, join, stands, rests, quick };
+        code.guards[guard as usize] = Guard { entry, join, group, stands, rests, quick };
         debug_assert!(matches!(code.instrs[await_at], Instr::Await { .. }));
     }
 }

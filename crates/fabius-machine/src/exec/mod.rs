@@ -10,7 +10,7 @@ mod operands;
 mod plain;
 mod through;
 pub(crate) mod values;
-mod waiting;
+pub(crate) mod waiting;
 
 pub(crate) use operands::{operand, peek};
 

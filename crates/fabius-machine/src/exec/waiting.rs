@@ -2,6 +2,8 @@
 
 use super::{Exec, bug};
 use crate::code::{Instr, Stands};
+use crate::compile::Compiled;
+use crate::state::State;
 use fabius_explore::system::{Access, End, Fault, TaskId, end_of};
 use fabius_trace::BugKind;
 
@@ -57,7 +59,8 @@ impl Exec<'_> {
             return bug(BugKind::NullDereference, span);
         }
         let task = (value - 1) as TaskId;
-        if self.state.index(task).is_some() {
+        let joined_in_a_row = guard.group.is_none_or(|group| all_have_finished(self.program, self.state, index, group));
+        if self.state.index(task).is_some() || !joined_in_a_row {
             return Ok(false);
         }
         if self.log.want_accesses {
@@ -75,4 +78,14 @@ impl Exec<'_> {
     pub(crate) fn may_pass(&mut self, index: usize, guard: u32, here: usize) -> bool {
         self.passes(index, guard, here).unwrap_or(true)
     }
+}
+
+/// Whether all those of a group have finished, if that is waited for.
+pub(crate) fn all_have_finished(program: &Compiled, state: &State, index: usize, group: u32) -> bool {
+    let frame = state.tasks[index].frame as usize;
+    let has_finished = |word: &u32| match state.words[frame + *word as usize] {
+        0 => true,
+        handle => state.index((handle - 1) as TaskId).is_none(),
+    };
+    !program.joins_groups || program.groups[group as usize].1.iter().all(has_finished)
 }

@@ -180,6 +180,8 @@ pub(super) enum Guard {
     Code { entry: u32 },
     /// The same; the value is the handle of whoever must have finished.
     Join { entry: u32 },
+    /// The same, and all those whose handles are in the group have finished.
+    JoinAll { entry: u32, group: u32 },
 }
 
 /// A call: where arguments are, and where the callee's code begins.
@@ -230,7 +232,10 @@ impl PackedCode {
         let guards = code.guards.iter().map(|g| match g.quick {
             _ if g.stands != Stands::InFront => Guard::Declined,
             Some((cmp, a, b)) => Guard::Compare { cmp, a: at(a), b: at(b) },
-            None if g.join => Guard::Join { entry: g.entry },
+            None if g.join => match g.group.filter(|_| program.joins_groups) {
+                Some(group) => Guard::JoinAll { entry: g.entry, group },
+                None => Guard::Join { entry: g.entry },
+            },
             None => of_element(code, g.entry, &at).unwrap_or(Guard::Code { entry: g.entry }),
         });
         let sites = code.sites.iter().map(|s| Site {

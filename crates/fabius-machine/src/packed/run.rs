@@ -170,10 +170,24 @@ impl Run<'_> {
             }
             Guard::Code { entry } => Some(self.value(entry)? != 0),
             Guard::Join { entry } => {
-                let task = TaskId::try_from(self.value(entry)?.checked_sub(1)?).ok()?;
-                Some(self.cursor.shape.units.binary_search_by_key(&task, |u| u.id).is_err())
+                let handle = self.value(entry)?;
+                self.has_finished(handle)
+            }
+            Guard::JoinAll { entry, group } => {
+                let handle = self.value(entry)?;
+                let mut all = self.has_finished(handle)?;
+                for word in &self.program.groups[group as usize].1 {
+                    let handle = self.cursor.words[self.cursor.bases[1] + *word as usize];
+                    all &= handle == 0 || self.has_finished(handle)?;
+                }
+                Some(all)
             }
         }
+    }
+
+    fn has_finished(&self, handle: i64) -> Option<bool> {
+        let task = TaskId::try_from(handle.checked_sub(1)?).ok()?;
+        Some(self.cursor.shape.units.binary_search_by_key(&task, |u| u.id).is_err())
     }
 
     /// The value of the guard that begins here.
