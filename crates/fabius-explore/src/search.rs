@@ -99,6 +99,15 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Whether who else goes on at a point is tried only if a conflict shows that it has to be.
+    pub(crate) fn waits_for_conflicts(&self) -> bool {
+        self.reduction == Reduction::Persistent
+            && self.bound == Bound::Preemptions
+            && self.strategy == Strategy::Iterative
+            && self.scheduler == SchedulerKind::Bag
+            && self.at_first_bug
+    }
+
     /// Whether infinite executions are looked at, which takes the graph of all states.
     pub fn wants_cycles(&self) -> bool {
         self.livelock || !self.properties.is_empty()
@@ -130,6 +139,8 @@ pub enum Reduction {
     None,
     /// What follows is explored once for all beginnings that have the same steps in the same happens-before relation.
     Classes,
+    /// The same, and who need not go first at a point is not tried there: see `persistent.rs`. Where that is not sound, as [`Reduction::Classes`].
+    Persistent,
 }
 
 /// What a search found out.

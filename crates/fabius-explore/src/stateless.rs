@@ -7,18 +7,21 @@
 //! 2. The outcomes of nondeterministic choices are part of a prefix.
 //! 3. An execution is given up after [`Options::max_steps`], which is reported: the search ends on acyclic state spaces only.
 //! 4. With [`Reduction::Classes`], the cache holds classes of executions instead of states, and is asked before a prefix is
-//!    run: see `reached.rs`.
+//!    run: see `reached.rs`. With [`Reduction::Persistent`], who else is tried at a point is found out later: see `persistent.rs`.
+//!
+//! Length: a level, an execution, and what is left of it are one loop with one state, whatever is left out.
 
 use crate::dispatcher::{Last, Move, depends_on_last};
 use crate::execution::Execution;
 use crate::growth::Growth;
 use crate::node::{Context, Stop};
+use crate::persistent::{Left, Persistent};
 use crate::prefixes::{Findings, Item, Priced, choices_at};
 use crate::reached::{Class, Reached, Signatures};
 use crate::repeat::repeat_ahead;
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
-use crate::system::{Plan, System};
+use crate::system::{Plan, System, TaskId};
 use crate::taken::Taken;
 use fabius_trace::{Bound, LevelStats, SchedulerKind, Turn};
 use std::sync::atomic::Ordering;
@@ -78,6 +81,7 @@ where
         shared: Mutex::default(),
         wake: Condvar::new(),
         reached: reduces.then(Reached::default),
+        persistent: (reduces && options.waits_for_conflicts()).then(Persistent::default),
         began: Instant::now(),
         most: None,
         bound: if in_order { 0 } else { options.max.unwrap_or(u32::MAX) },
@@ -131,6 +135,7 @@ pub struct Search<'a, S: System> {
     shared: Mutex<Shared>,
     wake: Condvar,
     reached: Option<Reached>,
+    persistent: Option<Persistent>,
     began: Instant,
     /// After how many executions it pauses.
     most: Option<u64>,
@@ -367,6 +372,7 @@ impl<S: System + Sync> Search<'_, S> {
         match self.repeat(item, start.len(), bound, &mut run, out) {
             Repeated::Stopped(stop) => return out.stopped(stop, || run.found(Bug::Deadlock)),
             Repeated::Known => {
+                self.learn(&mut run, bound, out);
                 (out.script, out.spare) = run.into_spare();
                 return;
             }
@@ -379,6 +385,7 @@ impl<S: System + Sync> Search<'_, S> {
         let mut moves = std::mem::take(&mut out.moves);
         let result = self.go_on(bound, &mut moves, &mut run, out);
         out.moves = moves;
+        self.learn(&mut run, bound, out);
         match result {
             Some(Stop::Bug(what)) => out.bug = Some(run.found(what)),
             stop => {
@@ -388,6 +395,47 @@ impl<S: System + Sync> Search<'_, S> {
                 (out.script, out.spare) = run.into_spare();
             }
         }
+    }
+
+    /// Tells what conflicts, and what has to be tried because of that.
+    fn learn(&self, run: &mut Execution<'_, '_, S>, bound: u32, out: &mut Findings) {
+        if let (Some(persistent), Some(history)) = (&self.persistent, run.history()) {
+            let mut items = Vec::new();
+            persistent.learn(history, &mut items);
+            out.sort(items, bound);
+        }
+    }
+
+    /// Who goes on at a point; others are tried if they have to be. `None` if what follows is explored elsewhere, or if all have to
+    /// be tried.
+    fn one_of(
+        &self,
+        persistent: &Persistent,
+        (bound, last, moves): (u32, Last, &[Move]),
+        run: &mut Execution<'_, '_, S>,
+        out: &mut Findings,
+    ) -> Option<(usize, Move, u32)> {
+        let goes_on = |mv: &Move| matches!((mv, last), (Move::Run(pick), Last::Ran(last)) if pick.task == last);
+        let number = moves.iter().position(goes_on).unwrap_or(0);
+        let Move::Run(tried) = moves[number] else { unreachable!("threads are in a bag") };
+        let others = moves.iter().enumerate().filter(|(other, _)| *other != number);
+        let others: Vec<(TaskId, u32, Option<Class>)> = others
+            .filter_map(|(_, mv)| {
+                let Move::Run(pick) = mv else { return None };
+                Some((pick.task, run.cost + self.context.price(&run.node, last, mv), self.comes_to(run, mv)))
+            })
+            .collect();
+        let cost = run.cost + self.context.price(&run.node, last, &moves[number]);
+        let class = self.comes_to(run, &moves[number]);
+        if let (false, Some(history)) = (others.is_empty(), run.history()) {
+            let left = |(task, cost, comes_to)| Left { task, past: history.past_of(task), cost, comes_to };
+            let left = others.into_iter().map(left).collect();
+            let mut items = Vec::new();
+            let who = (tried.task, goes_on(&moves[number]));
+            persistent.at(&out.here, history, who, left, &mut items);
+            out.sort(items, bound);
+        }
+        self.is_new(class, cost).then_some((number, moves[number], cost))
     }
 
     /// Runs a prefix.
@@ -426,6 +474,10 @@ impl<S: System + Sync> Search<'_, S> {
             let is_last = time == times;
             let choices = if is_last { choices } else { &[] };
             run.script.set(choices.iter().map(|(c, _)| *c));
+            let ends = is_last && at + 1 + choices.len() == item.path.len();
+            if let Some(history) = run.history() {
+                history.is_new = ends;
+            }
             let result = run.go_at(mv, item.cost);
             out.went(decision, 1);
             if is_last {
@@ -473,6 +525,14 @@ impl<S: System + Sync> Search<'_, S> {
             if run.steps() >= options.max_steps {
                 return Some(Stop::Cut(Cut::Steps));
             }
+            if let Some(persistent) = &self.persistent
+                && (self.context.system.has_deadlines(&run.node.state)
+                    || run.script.taken().iter().any(|taken| taken.other_ways().next().is_some()))
+            {
+                let mut items = Vec::new();
+                persistent.give_up(&mut items);
+                out.sort(items, bound);
+            }
             self.context.moves(&run.node, moves);
             // To look at the clock costs less than to leave so many moves for later.
             let takes_long = moves.len() > 64 || self.context.system.was_slow(&run.node.state);
@@ -482,6 +542,9 @@ impl<S: System + Sync> Search<'_, S> {
                 return Some(Stop::Cut(cut));
             }
             // With a scheduler that picks one that waits there are delays even if nobody can go on.
+            if moves.is_empty() && self.persistent.is_some() {
+                run.look_at_the_rest();
+            }
             if moves.is_empty() || options.scheduler != SchedulerKind::Bag && self.context.is_final(&run.node) {
                 return self.end(run, out);
             }
@@ -494,8 +557,15 @@ impl<S: System + Sync> Search<'_, S> {
                 Move::Run(pick) if is_bag => pick.task,
                 _ => number as u32,
             };
+            let leaving = self.persistent.as_ref().filter(|persistent| !persistent.has_given_up());
             let mut chosen: Option<(usize, Move, u32)> = None;
-            for (number, mv) in moves.iter().enumerate() {
+            if let Some(persistent) = leaving {
+                chosen = self.one_of(persistent, (bound, last, moves), run, out);
+                if let Some(history) = run.history() {
+                    history.is_new = true;
+                }
+            }
+            for (number, mv) in moves.iter().enumerate().filter(|_| leaving.is_none()) {
                 let cost = run.cost + self.context.price(&run.node, last, mv);
                 let class = self.comes_to(run, mv);
                 if cost <= bound && chosen.is_none() {

@@ -140,7 +140,11 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
         max_steps: u32::MAX,
         at_first_bug: true,
         price_of_deviation: config.price_of_deviation,
-        reduction: if config.reduction { Reduction::Classes } else { Reduction::None },
+        reduction: match config.reduction {
+            true if optimal_is_sound(config, system) => Reduction::Persistent,
+            true => Reduction::Classes,
+            false => Reduction::None,
+        },
         ..Options::default()
     };
     let cancelled = || config.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed));
