@@ -19,6 +19,8 @@ use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 pub(crate) struct History {
     pub threads: Vec<Thread>,
     variables: HashMap<u64, Variable, Xxh3DefaultBuilder>,
+    /// Variables of executions before, whose memory is used again.
+    unused: Vec<Variable>,
     /// What is new, and was not told yet.
     pub found: Vec<Conflict>,
     /// Whether conflicts with the next step are new.
@@ -94,8 +96,8 @@ impl Does {
 
 impl History {
     pub fn clear(&mut self) {
-        self.threads.clear();
-        self.variables.clear();
+        self.threads.iter_mut().for_each(|thread| thread.is_born = false);
+        self.unused.extend(self.variables.drain().map(|(_, variable)| variable.emptied()));
         self.found.clear();
         (self.is_new, self.is_unknown) = (false, false);
     }
@@ -105,8 +107,12 @@ impl History {
         if at >= self.threads.len() {
             self.threads.resize_with(at + 1, Thread::default);
         }
-        let clock = parent.map(|parent| self.threads[parent as usize].clock.clone()).unwrap_or_default();
-        self.threads[at] = Thread { name, parent, clock, keys: vec![name], is_born: true, ..Thread::default() };
+        let Thread { mut clock, mut keys, .. } = std::mem::take(&mut self.threads[at]);
+        clock.clear();
+        clock.extend(parent.iter().flat_map(|parent| &self.threads[*parent as usize].clock));
+        keys.clear();
+        keys.push(name);
+        self.threads[at] = Thread { name, parent, clock, keys, is_born: true, ..Thread::default() };
     }
 
     /// A step of a task, behind which its past is this.
@@ -120,7 +126,7 @@ impl History {
         thread.keys.push(key);
         thread.steps += u32::from(!does.is_join());
         for (variable, writes, _) in does.accesses() {
-            let variable = self.variables.entry(variable).or_default();
+            let Some(variable) = self.variables.get(&variable) else { continue };
             join(&mut clock, if writes { &variable.all } else { &variable.writes });
         }
         if clock.len() <= task as usize {
@@ -128,7 +134,7 @@ impl History {
         }
         clock[task as usize] = number;
         for (variable, writes, may_write) in does.accesses() {
-            self.variables.entry(variable).or_default().touch(task, number, (writes, may_write), &clock);
+            self.variable(variable).touch(task, number, (writes, may_write), &clock);
         }
         self.threads[task as usize].clock = clock;
     }
@@ -139,8 +145,14 @@ impl History {
         thread.has_finished = true;
         let number = thread.keys.len() as u32 - 1;
         if number > 0 {
-            self.variables.entry(end_of(task)).or_default().touch(task, number, (true, true), &thread.clock);
+            let clock = std::mem::take(&mut thread.clock);
+            self.variable(end_of(task)).touch(task, number, (true, true), &clock);
+            self.threads[task as usize].clock = clock;
         }
+    }
+
+    fn variable(&mut self, variable: u64) -> &mut Variable {
+        self.variables.entry(variable).or_insert_with(|| self.unused.pop().unwrap_or_default())
     }
 
     /// What a task has done so far, by its name in all executions.
@@ -169,6 +181,17 @@ impl History {
 }
 
 impl Variable {
+    /// Nobody has touched it.
+    fn emptied(mut self) -> Variable {
+        for touched in &mut self.touched {
+            touched.may_write.clear();
+            touched.reads.clear();
+        }
+        self.writes.clear();
+        self.all.clear();
+        self
+    }
+
     fn touch(&mut self, task: TaskId, number: u32, (writes, may_write): (bool, bool), clock: &[u32]) {
         let at = task as usize;
         if at >= self.touched.len() {
