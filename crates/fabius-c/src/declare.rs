@@ -73,7 +73,31 @@ impl<'a> Lower<'a, '_> {
     /// The type that specifiers name.
     pub fn base_type(&mut self, s: &Specifiers<'a>) -> Result<CType> {
         let ty = self.unqualified(s)?;
+        if s.atomic && self.is_flag(s, &ty) {
+            return Ok(ty);
+        }
         Ok(if s.atomic { CType::Atomic(Rc::new(ty)) } else { ty })
+    }
+
+    /// Whether this is how gcc declares `atomic_flag`: `_Atomic struct { _Bool __val; }`, which nobody else has a name for. It is
+    /// a struct with an atomic variable then.
+    fn is_flag(&mut self, s: &Specifiers<'a>, ty: &CType) -> bool {
+        let ([TypeSpecifier::Struct(of)], CType::Struct(id)) =
+            (&s.types.iter().map(|t| &t.node).collect::<Vec<_>>()[..], ty)
+        else {
+            return false;
+        };
+        if of.node.identifier.is_some() {
+            return false;
+        }
+        match &mut self.session.types.structs[*id].fields.as_deref_mut() {
+            Some([field]) if matches!(field.ty, CType::Bool) && field.bits.is_none() => {
+                field.ty = CType::Atomic(Rc::new(CType::Bool));
+                true
+            }
+            Some([field]) => *field.ty.plain() == CType::Bool && field.bits.is_none(),
+            _ => false,
+        }
     }
 
     fn unqualified(&mut self, s: &Specifiers<'a>) -> Result<CType> {

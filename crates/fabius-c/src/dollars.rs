@@ -32,7 +32,7 @@ pub(crate) fn without_dollars(text: String) -> String {
 }
 
 /// Calls `f` with the places of all names, keywords and numbers, and of nothing in quotes or markers of the preprocessor.
-fn each_name(text: &str, f: &mut dyn FnMut(usize, usize)) {
+pub(crate) fn each_name(text: &str, f: &mut dyn FnMut(usize, usize)) {
     let bytes = text.as_bytes();
     let is_part = |b: u8| is_word(b) || b == b'$';
     let mut i = 0;

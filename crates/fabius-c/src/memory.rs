@@ -134,6 +134,10 @@ pub struct Facts {
     pub looked_at: BTreeSet<String>,
     /// Local arrays of which some lengths are known only when the program runs: which, from the outermost.
     pub lengths: BTreeMap<String, Vec<bool>>,
+    /// What functions that return `void *` are given the sizes of, and whether of several.
+    pub asked: BTreeMap<String, BTreeSet<(CType, bool)>>,
+    /// Whether something is allocated without a word of its type.
+    pub untyped: bool,
 }
 
 impl Facts {
@@ -168,6 +172,10 @@ impl Facts {
         self.bytes |= other.bytes;
         self.looked_at.extend(other.looked_at);
         self.lengths.extend(other.lengths);
+        for (function, asked) in other.asked {
+            self.asked.entry(function).or_default().extend(asked);
+        }
+        self.untyped |= other.untyped;
     }
 }
 

@@ -14,6 +14,8 @@ pub(crate) struct Orders {
     pub others: BTreeSet<Span>,
     /// Where `_Atomic` variables are used without an order.
     pub plain: BTreeSet<Span>,
+    /// Whether an operation tells what another variable is, and orders nothing: a lock that is not taken, the value of a semaphore.
+    pub looks: bool,
     /// Whether one is weaker than sequentially consistent.
     pub weak: bool,
     /// Whether what is ordered is not known: by fences, by operations of several orders at one place, or by an order that is no

@@ -22,7 +22,8 @@ pub fn preprocess(files: &[PathBuf], options: &[String]) -> Result<String, Strin
     if files.iter().all(|f| f.extension().is_some_and(|e| e == "i")) {
         let read = |f: &PathBuf| {
             let text = std::fs::read_to_string(f).map_err(|e| format!("cannot read `{}`: {e}", f.display()))?;
-            Ok(format!("# 1 \"{}\"\n{}\n", f.display(), without_comments(&without_markers(&text))))
+            let text = with_words_of_c11(&without_comments(&without_markers(&text)));
+            Ok(format!("# 1 \"{}\"\n{text}\n", f.display()))
         };
         return files.iter().map(read).collect();
     }
@@ -61,6 +62,19 @@ fn without_comments(text: &str) -> String {
         at = end;
     }
     out
+}
+
+/// The text with C11's word for `__thread`, the only one that the parser knows.
+fn with_words_of_c11(text: &str) -> String {
+    let (mut out, mut from) = (String::with_capacity(text.len()), 0);
+    crate::dollars::each_name(text, &mut |start, end| {
+        if &text[start..end] == "__thread" {
+            out += &text[from..start];
+            out += "_Thread_local";
+            from = end;
+        }
+    });
+    out + &text[from..]
 }
 
 fn headers() -> std::io::Result<Folder> {

@@ -515,3 +515,25 @@ fn what_stands_in_front_of_a_statement_expression_keeps_its_value() {
         assert_eq!(said(head, main), "verified", "{main}");
     }
 }
+
+#[test]
+fn preprocessed_text_of_gcc_is_taken() {
+    let head = "typedef unsigned long pthread_t; extern int pthread_create(pthread_t *, void *, void *(*)(void *), void *);\n\
+        extern int pthread_join(pthread_t, void **); extern void *__VERIFIER_nondet_pointer(void); extern void reach_error(void);\n\
+        typedef _Atomic struct { _Bool __val; } atomic_flag; atomic_flag l = { 0 }; static __thread int mine; int c;\n";
+    let run = "void *run(void *p) { mine = 1; while (__atomic_test_and_set((&l), 5)) ; c += mine; __atomic_clear((&l), 5);\n\
+        return __VERIFIER_nondet_pointer(); }\n";
+    let main = "int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); run(0); pthread_join(t, 0);\n";
+    let folder = common::Folder::new();
+    let said = |end: &str| {
+        let file = folder.file("x.i", &format!("{head}{run}{main}{end} }}"));
+        format!("{:?}", common::check_with(&[&file], "sync", &[]))
+    };
+    assert_eq!(said("if (c != 2 || mine != 1) reach_error();"), "Verified");
+    assert!(said("if (c != 1) reach_error();").contains("Assertion"));
+    let old = "int new = 7, old; __atomic_exchange((&c), (&new), (&old), 5);";
+    assert_eq!(said(&format!("{old} if (old != 2 || c != 7) reach_error();")), "Verified");
+    assert!(said(&format!("{old} if (old != 7) reach_error();")).contains("Assertion"));
+    assert_eq!(said("if (__func__[3] != 'n' || sizeof(__func__) != 5) reach_error();"), "Verified");
+    assert!(said("if (run(0) == &c) reach_error();").contains("more than is followed"));
+}

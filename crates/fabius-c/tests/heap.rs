@@ -112,3 +112,47 @@ fn what_frees_memory_races_with_what_uses_it() {
         assert_eq!(about(Property::NoDataRace, head, &main), expected, "{main}");
     }
 }
+
+#[test]
+fn functions_that_allocate_for_others_are_told_by_sizes() {
+    let head = "struct s { int a; struct s *n; }; struct w { int a[3]; };\n\
+        void *raw(unsigned long n) { void *p = malloc(n); if (!p) abort(); return p; }\n\
+        void *get(unsigned long n) { if (rand() % 2) return 0; return raw(n); }\n\
+        void *zero(unsigned long n, unsigned long size) { return calloc(n, size); }";
+    use Property::*;
+    for (property, main, expected) in [
+        (
+            UnreachCall,
+            "struct s *p = get(sizeof(*p)); int *q = get(sizeof(int)); if (p) p->a = 4; if (q) *q = p ? p->a : 4; if (q && *q != 4) reach_error();",
+            "verified",
+        ),
+        (UnreachCall, "struct s *p = get(sizeof(struct s)); if (!p) reach_error();", "Assertion"),
+        (
+            UnreachCall,
+            "int *p = zero(4, sizeof(int)); p[3]++; struct w *q = zero(1, sizeof *q); if (p[3] + q->a[2] != 1) reach_error();",
+            "verified",
+        ),
+        (
+            UnreachCall,
+            "int *p = zero(2, sizeof(int)), *q = zero(2, sizeof(int)); p[1] = 1; q[1] = 2; if (p[1] != 1) reach_error();",
+            "verified",
+        ),
+        (ValidMemsafety, "int *p = zero(3, sizeof(int)); p[3] = 1; free(p);", "IndexOutOfBounds"),
+        (ValidMemsafety, "struct s *p = raw(sizeof(struct s)); free(p); p->a = 1;", "Memory"),
+        (ValidMemsafety, "struct s *p = raw(sizeof(struct s)); int *q = raw(sizeof(int)); *q = 1; free(q);", "Leak"),
+        (UnreachCall, "int *p = raw(sizeof(int)); if (*p == 5) reach_error();", "Assertion"),
+        // Types of one size, and a size that nobody says.
+        (
+            UnreachCall,
+            "struct w *p = raw(sizeof *p); struct { short a[6]; } *q = raw(sizeof *q); q->a[1] = 1; p->a[1] = 1;",
+            "not followed",
+        ),
+        (UnreachCall, "int *p = raw(sizeof(int)); long *q = raw(8); *q = 1;", "not followed"),
+    ] {
+        assert_eq!(about(property, head, main), expected, "{main}");
+    }
+    let folder = Folder::new();
+    let text = "#include <stdlib.h>\nvoid *raw(unsigned long n) { return malloc(n); }\nint main(void) { int *p = raw(4); *p = 1; return 0; }";
+    let message = common::read(&[&folder.file("x.c", text)], &[]).err().unwrap_or_default();
+    assert!(message.contains("what is allocated here is not known"), "{message}");
+}

@@ -19,6 +19,24 @@ fn atomic_sections_are_ordered_with_each_other_and_with_nothing_else() {
 }
 
 #[test]
+fn what_a_double_does_not_hold_of_a_long_double_is_not_known() {
+    for (globals, main, word) in [
+        ("", "long double a = (1LL << 60) + 1, b = 1LL << 60; assert(a == b);", "not followed"),
+        ("long long g = 1LL << 60;", "long double a = g + 1; assert((long long)a != g + 1);", "not followed"),
+        ("", "assert(0.9999999999999999999L == 1.0L);", "not followed"),
+        (
+            "long long g = 1LL << 53;",
+            "long double a = g, b = 7; assert(a > b && 2.0L < b && (long long)a == g);",
+            "verified",
+        ),
+        ("", "signed char c = 300.0; assert(c == 44);", "not followed"),
+        ("", "unsigned char c = 255.5; unsigned u = 4294967295.0; assert(c == 255 && u == 4294967295u);", "verified"),
+    ] {
+        assert_eq!(said(globals, main), word, "{globals} {main}");
+    }
+}
+
+#[test]
 fn an_atomic_function_may_wait_by_an_assumption_or_fail() {
     let lock = "void __VERIFIER_assume(int); int m, x; static void check(void) { assert(m == 0); }\
                 void __VERIFIER_atomic_acquire(void) { __VERIFIER_assume(m == 0); check(); m = 1; }\

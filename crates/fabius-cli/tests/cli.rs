@@ -120,6 +120,12 @@ fn bad_usage() {
     expect(&fabius(&["translate", &nothing, "--to", "shared-memory"]), 2, &["nothing starts"]);
     let many = file("many", "var x: bool;\nprocess p[250] { x = true; }\nprocess q[*] { x = false; }\n");
     expect(&fabius(&["translate", &many, "--to", "sequential"]), 0, &["linear_interface"]);
+    let asked = file("asked", "var m: map[thread] int;\nprocess p[1] { assert forall c in m: c == 0; }\n");
+    expect(
+        &fabius(&["translate", &asked, "--to", "fab"]),
+        2,
+        &["E0501", "x.fab:2:35", "all entries of a `map[thread]`"],
+    );
     expect(&fabius(&["explain", "E9999"]), 2, &["no error code"]);
     expect(&fabius(&["explain", "e0311"]), 0, &["unbounded choice"]);
     expect(&fabius(&[]), 2, &["check"]);

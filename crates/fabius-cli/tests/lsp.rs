@@ -140,7 +140,7 @@ fn a_signal_ends_the_server_and_what_it_has_begun() {
     server.say("textDocument/didChange", json!({ "textDocument": version, "contentChanges": [{ "text": endless }] }));
     server.ask(2, "workspace/executeCommand", json!({ "command": "fabius.check", "arguments": [URI] }));
     let files = || std::fs::read_dir(&temporary).expect("it is there").count();
-    // The trace of what runs; at its beginning it tries whether it can write beside it, too.
+    // The folder of what runs, which may be about to write there.
     for _ in 0..1000 {
         if files() == 1 {
             break;

@@ -27,7 +27,7 @@ struct Seen {
 }
 
 /// Looks for an execution within the bound that is complete, depth first. `is_dropped` knows an initial state in which an
-/// assumption has failed.
+/// assumption has failed. It gives up after as many outcomes of steps as there may be executions.
 ///
 /// # Errors
 /// The limit that ended the search.
@@ -99,6 +99,9 @@ impl<S: Snapshot> Search<'_, '_, S> {
         }
         if self.steps.is_multiple_of(64) && options.deadline.is_some_and(|d| Instant::now() >= d) {
             return Err(Cut::Time);
+        }
+        if options.executions.is_some_and(|most| self.steps > most) {
+            return Err(Cut::Executions);
         }
         if options.memory.is_some_and(|limit| self.bytes > limit) { Err(Cut::Memory) } else { Ok(()) }
     }

@@ -368,8 +368,14 @@ impl Writer<'_> {
     fn guard(&self, guard: &Guard) -> String {
         match guard {
             Guard::Star => "*".into(),
-            Guard::Expr(e) => self.expr(e),
+            Guard::Expr(e) => self.head(e),
         }
+    }
+
+    /// What stands before a block: braces of its own are in parentheses.
+    fn head(&self, e: &Expr) -> String {
+        let text = self.expr(e);
+        if text.contains('{') { format!("({text})") } else { text }
     }
 
     fn exprs(&self, es: &[Expr]) -> String {
@@ -505,7 +511,7 @@ impl Writer<'_> {
                 format!("{} {} {}", self.operand(a, left), op.symbol(), self.operand(b, here + 1))
             }
             ExprKind::IfElse(c, a, b) => {
-                format!("if {} {{ {} }} else {{ {} }}", self.expr(c), self.expr(a), self.expr(b))
+                format!("if {} {{ {} }} else {{ {} }}", self.head(c), self.expr(a), self.expr(b))
             }
             ExprKind::Tuple(parts) => match &e.ty {
                 Type::Record(r) => {

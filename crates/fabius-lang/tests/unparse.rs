@@ -23,3 +23,15 @@ fn the_text_of_every_program_is_a_fixed_point() {
     }
     assert!(seen > 40, "{seen} programs");
 }
+
+#[test]
+fn braces_in_front_of_a_block_are_in_parentheses() {
+    let source = "record Pair { u: int, v: bool } var s: set[0..2]; var r: Pair; var x: int;\n\
+        process p[1] {\n\
+            if s == [1] { s.clear(); } else { while s != [1, 2] { s.insert(1); } }\n\
+            if (r == Pair { u: 1, v: true }) { x = if (r == Pair { u: 2 }) { 1 } else { 2 }; }\n\
+        }";
+    let text = unparse(&compile(source, &Options::default()).unwrap()).unwrap();
+    let second = unparse(&compile(&text, &Options::default()).unwrap()).unwrap();
+    assert_eq!(text, second);
+}

@@ -32,7 +32,7 @@ pub struct Answer {
 struct Run {
     number: u64,
     child: Child,
-    /// Hears what it says, and removes its trace.
+    /// Hears what it says, and removes what it wrote.
     hears: JoinHandle<()>,
 }
 
@@ -59,7 +59,8 @@ impl Runs {
         self.stop(uri);
         self.count += 1;
         let run = self.count;
-        let trace = fresh_file(run).map_err(|error| format!("no file for the trace can be made: {error}"))?;
+        let folder = fresh_folder(run).map_err(|error| format!("no folder for the trace can be made: {error}"))?;
+        let trace = folder.join("bug.json");
         let mut child = Command::new(&self.fabius)
             .args(["decide", "-", "--color", "never", "--time", TIME, "--memory", MEMORY, "--trace"])
             .arg(&trace)
@@ -69,7 +70,7 @@ impl Runs {
             .spawn()
             .map_err(|error| {
                 // It was made for this run.
-                let _ = std::fs::remove_file(&trace);
+                let _ = std::fs::remove_dir_all(&folder);
                 format!("`{}` cannot be run: {error}", self.fabius.display())
             })?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -80,6 +81,8 @@ impl Runs {
             // It says little on standard error: that pipe is not full before the other one is closed.
             let (answer, errors) = (all_of(stdout), all_of(stderr));
             let bug = read_trace(&trace);
+            // Also what the command had only begun to write when it was stopped. Nobody else knows of the folder.
+            let _ = std::fs::remove_dir_all(&folder);
             let mut lines = answer.lines().chain(errors.lines()).filter(|line| !line.trim().is_empty());
             let said = lines.next().unwrap_or("stopped").to_string();
             // The server may have ended meanwhile.
@@ -117,14 +120,14 @@ impl Drop for Runs {
     }
 }
 
-/// A new file of ours: whatever is there under its name already, also a link to something else, is left alone.
-fn fresh_file(run: u64) -> std::io::Result<PathBuf> {
-    let names = (0..100).map(|n| format!("fabius-editor-{}-{run}-{n}.json", std::process::id()));
+/// A new folder of ours: whatever is there under its name already, also a link to something else, is left alone.
+fn fresh_folder(run: u64) -> std::io::Result<PathBuf> {
+    let names = (0..100).map(|n| format!("fabius-editor-{}-{run}-{n}", std::process::id()));
     let mut last = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
     for name in names {
         let path = std::env::temp_dir().join(name);
-        match std::fs::OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(_) => return Ok(path),
+        match std::fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
             Err(error) => last = error,
         }
     }
@@ -138,10 +141,7 @@ fn all_of(pipe: Option<impl Read>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The trace that was written, which is removed.
+/// The trace, if the command has written one.
 fn read_trace(file: &Path) -> Option<ErrorTrace> {
-    let text = std::fs::read_to_string(file).ok()?;
-    // Nobody else knows of it.
-    let _ = std::fs::remove_file(file);
-    serde_json::from_str(&text).ok()
+    serde_json::from_str(&std::fs::read_to_string(file).ok()?).ok()
 }

@@ -2,12 +2,30 @@
 //!
 //! Where processes stand is known as for `P@label`. Beside a formula or a claim SPIN asks for both together, which is refused.
 
-use crate::ast::{Expr as Tree, ExprKind as Kind, File, Name, Stmt as Written};
+use crate::ast::{Expr as Tree, ExprKind as Kind, File, Name, Stmt as Written, StmtKind as Form};
 use crate::formulas::Formulas;
 use crate::lower::*;
 use crate::refusal::{Result, unsupported};
 use fabius_lang::build::*;
 use fabius_lang::program::*;
+
+/// The sequence in whose middle a statement stands: no other process sees it there.
+fn within(body: &[Written], wanted: &Written) -> Option<&'static str> {
+    let mut found = None;
+    for s in body {
+        s.each(&mut |s| {
+            let (word, inner) = match &s.kind {
+                Form::Atomic(inner) => ("atomic", inner),
+                Form::DStep(inner) => ("d_step", inner),
+                _ => return,
+            };
+            for s in inner.iter().skip(1) {
+                s.each(&mut |s| found = found.or(std::ptr::eq(s, wanted).then_some(word)));
+            }
+        });
+    }
+    found
+}
 
 impl Lower {
     /// The property that the labels `accept` of processes are.
@@ -19,6 +37,11 @@ impl Lower {
                 s.each(&mut |s| labels.extend(s.labels.iter().map(|label| (label, s))));
             }
             for (label, s) in labels.into_iter().filter(|(label, _)| label.text.starts_with("accept")) {
+                if let Some(whole) = within(&proctype.body, s) {
+                    return Err(unsupported(label.span, format!("a label `accept` in the middle of `{whole}`")).help(
+                        "SPIN looks at some of them and not at others; begin the sequence with it, or write it outside",
+                    ));
+                }
                 if let Some(other) = s.labels.iter().find(|other| other.text.starts_with("end")) {
                     return Err(unsupported(other.span, "a label `end` at a statement with a label `accept`")
                         .help("put `skip` between them"));

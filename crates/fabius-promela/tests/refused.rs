@@ -45,6 +45,12 @@ fn what_has_no_meaning_here_is_refused_with_its_place() {
         ),
         ("active proctype p(byte n) provided (n == 0) { skip }", "there is no variable `n`", "1:37", ""),
         ("active proctype p() priority 3 { skip }", "`priority`", "1:21", "leave it out"),
+        (
+            "byte x; active proctype p() { do :: atomic { x = 1 - x; acceptA: x = 1 - x } od }",
+            "a label `accept` in the middle of `atomic`",
+            "1:57",
+            "outside",
+        ),
         ("byte x; init { skip } never { x = 1 }", "a claim that has variables, or changes some", "1:31", "ltl"),
         (
             "byte x; init { skip } never { byte y; y == 1 }",

@@ -2,8 +2,10 @@
 
 use crate::in_time::{Budget, within_what_is_left};
 use crate::proof::{ProofError, ProofPlan, Sequentialization};
-use fabius_lang::program::{Formula, Program};
+use fabius_lang::program::{Expr, ExprKind, Formula, Program, Type, Value};
+use fabius_lang::walk;
 use fabius_sequential::export::promela::{Refused, Sizes, promela};
+use fabius_trace::Span;
 use fabius_translate::explicit::{Switches, Trace, explicit};
 use fabius_translate::linear_interface::{Deadlocks, lazy::lazy, parameterized};
 use fabius_translate::relay::relay;
@@ -148,5 +150,24 @@ pub(crate) fn unparsed(program: &Program) -> Result<String, ProofError> {
         let help = "`fabius check` decides it; or write it as `[] e`, `<> e`, `[] <> e`, `<> [] e` or `[] (e -> <> f)`";
         return Err(ProofError::Unsupported(Unsupported { what, span: p.span, help: help.into() }));
     }
+    if let Some(span) = question_to_all_entries(program) {
+        let what = "a question to all entries of a `map[thread]`".into();
+        let help = "`fabius check` explores such programs; `--to sequential`, `explicit` and `promela` write them for so many threads";
+        return Err(ProofError::Unsupported(Unsupported { what, span, help: help.into() }));
+    }
     fabius_lang::unparse(program).map_err(ProofError::Internal)
+}
+
+/// Where all entries of a map of threads are asked, by numbers that nobody can write.
+fn question_to_all_entries(program: &Program) -> Option<Span> {
+    let mut found = None;
+    let mut look = |e: &Expr| {
+        let is_number = e.ty == Type::Thread && matches!(e.kind, ExprKind::Const(Value::Int(n)) if n != 0);
+        found = found.or(is_number.then_some(e.span));
+    };
+    program.conditions.iter().for_each(|e| walk::each(e, &mut look));
+    for p in &program.procs {
+        walk::statements(&p.body, &mut |s| walk::expressions(s).into_iter().for_each(|e| walk::each(e, &mut look)));
+    }
+    found
 }

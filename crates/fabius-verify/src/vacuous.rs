@@ -83,7 +83,7 @@ pub fn is_vacuous(
     }
     let few = || Some(options.memory.map_or(FEW_BYTES, |memory| memory.min(FEW_BYTES)));
     let memory = if counts_executions { few() } else { options.memory };
-    let mut options = Options { memory, ..options.clone() };
+    let mut options = Options { memory, executions: None, ..options.clone() };
     if plan.bound == Bound::Delays && options.max.is_none() {
         // To delay in circles is no execution, and all executions are within some number of delays.
         (options.bound, options.scheduler) = (Bound::None, SchedulerKind::Bag);
@@ -103,6 +103,9 @@ pub fn is_vacuous(
 /// Bytes of states that are looked at on behalf of a symbolic engine, which does not know.
 const FEW_BYTES: u64 = 32 << 20;
 
+/// Outcomes of steps that are looked at then: what is guessed at the beginning may have more than anybody waits for.
+const FEW_OUTCOMES: u64 = 200_000;
+
 /// Whether no execution of a program is known to complete, with little effort. The loops that a step does not leave are dead
 /// ends like assumptions that never hold.
 pub fn is_surely_vacuous(program: &Program, deadline: Option<Instant>, stop: &AtomicBool) -> bool {
@@ -114,10 +117,27 @@ pub fn is_surely_vacuous(program: &Program, deadline: Option<Instant>, stop: &At
         return stops_every_thread(&marked);
     }
     let memory = Some(FEW_BYTES);
-    let options = Options { bound: Bound::None, memory, deadline, ..Options::default() };
+    let executions = Some(FEW_OUTCOMES);
+    let options = Options { bound: Bound::None, memory, executions, deadline, ..Options::default() };
     let monitor = Monitor { stop, progress: &|_| {} };
     let limits = StepLimits { deadline, memory, stop: Some(stop) };
     let marked = with_assertions_at_ends(&marked).unwrap_or(marked);
     let engine = Machine::new(&marked, Points::All).within(limits);
     some_execution(&engine, &options, &monitor, &|state| engine.is_dropped(state)) == Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn little_effort_ends_however_many_outcomes_there_are() {
+        let looked = |most: u32| {
+            let source = format!("init {{ let a = any 0..{most}; let b = any 0..{most}; assume a + b > 5000; }}");
+            let program = fabius_lang::compile(&source, &Default::default()).expect("it is a program");
+            is_surely_vacuous(&program, None, &AtomicBool::new(false))
+        };
+        assert!(looked(99));
+        assert!(!looked(999), "a million outcomes are more than it looks at");
+    }
 }

@@ -136,7 +136,7 @@ fn engines_agree_on_random_programs() {
 
 #[test]
 fn engines_agree_on_atomic_blocks_that_wait_midway() {
-    on_random_programs(random_with_waits_midway, 0..15);
+    on_random_programs(random_with_waits_midway, 0..6);
 }
 
 #[test]

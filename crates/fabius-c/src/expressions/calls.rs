@@ -103,6 +103,7 @@ impl<'a> Lower<'a, '_> {
 
     /// Calls a function that has a body.
     pub fn call_function(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Value> {
+        self.asks(name, args)?;
         let signature = self.functions[name].signature.clone();
         let (values, others) = self.arguments(&signature, args, span)?;
         if !signature.variadic {

@@ -21,7 +21,10 @@ const FILE: &str = "floating-point numbers";
 
 /// The text that computes with the numbers of these files: its name, and the text.
 pub fn for_files(own: &[(String, String)]) -> Option<(String, String)> {
-    let uses = |text: &str| ["float", "double", "1.", "0.", "5."].iter().any(|word| text.contains(word));
+    let is_number = |pair: &[u8]| pair[0].is_ascii_digit() && pair[1] == b'.';
+    let uses = |text: &str| {
+        ["float", "double"].iter().any(|word| text.contains(word)) || text.as_bytes().windows(2).any(is_number)
+    };
     own.iter().any(|(_, text)| uses(text)).then(|| (FILE.into(), without_macros(TEXT)))
 }
 
@@ -59,6 +62,9 @@ fn without_macros(text: &str) -> String {
 /// Bytes of `long double`, of which the numbers with more than 64 bits are not known.
 const LONG: u8 = 16;
 
+/// Whole numbers up to this one have 53 bits.
+const WHOLE: i64 = 1 << 53;
+
 /// A number that a value is, if that is known from the text.
 fn known(e: &Expr) -> Option<f64> {
     value_of(e).filter(|n| *n != UNSET).map(|n| f64::from_bits(n as u64))
@@ -85,7 +91,13 @@ impl Lower<'_, '_> {
             FloatBase::Decimal => text.parse::<f64>().ok(),
             FloatBase::Hexadecimal => hexadecimal(text),
         };
-        let exact = exact.filter(|x| ty != CType::Float(LONG) || x.fract() == 0.0 && x.abs() < 1e15);
+        // Of `long double` only whole numbers that are written as such.
+        let is_whole = match text.split_once('.') {
+            _ if f.base == FloatBase::Hexadecimal => true,
+            Some((_, fraction)) => fraction.bytes().all(|b| b == b'0'),
+            None => false,
+        };
+        let exact = exact.filter(|x| ty != CType::Float(LONG) || is_whole && x.fract() == 0.0 && x.abs() < 1e15);
         match exact {
             Some(_) if ty == CType::Float(4) && f.base == FloatBase::Decimal => {
                 let x = text.parse::<f32>().map_or(0.0, f64::from);
@@ -133,12 +145,21 @@ impl Lower<'_, '_> {
                 (_, true) => n as f64,
                 (_, false) => n as u64 as f64,
             };
-            return Ok(self.float_constant(x, span));
+            let is_kept = *to != CType::Float(LONG) || (-WHOLE..=WHOLE).contains(&n);
+            return Ok(if is_kept { self.float_constant(x, span) } else { constant(UNSET, ADDRESS, span) });
         }
         let wide = cast(e, &CType::Int { bits: 64, signed }.core());
+        let wide = if *to == CType::Float(LONG) { self.keep(wide) } else { wide };
         let name =
             format!("{}_of_{}", if *to == CType::Float(4) { "f32" } else { "f64" }, if signed { "i64" } else { "u64" });
-        Ok(cast(self.floating(&name, vec![wide], span)?, &ADDRESS))
+        let x = cast(self.floating(&name, vec![wide.clone()], span)?, &ADDRESS);
+        if *to != CType::Float(LONG) {
+            return Ok(x);
+        }
+        let number = |n: i64| constant(n, ADDRESS, span);
+        let n = cast(wide, &ADDRESS);
+        let is_kept = and(binary(BinaryOp::Le, number(-WHOLE), n.clone()), binary(BinaryOp::Le, n, number(WHOLE)));
+        Ok(if_else(is_kept, x, number(UNSET)))
     }
 
     /// A number as an integer, towards zero.
@@ -147,19 +168,19 @@ impl Lower<'_, '_> {
             let truth = self.truth_of_number(e, span)?;
             return Ok(if_else(truth, constant(1, to.core(), span), constant(0, to.core(), span)));
         }
-        if let (Some(x), CType::Int { bits: ..=32, signed }) = (known(&e), to)
-            && x.trunc() >= if *signed { f64::from(i32::MIN) } else { 0.0 }
-            && x.trunc() <= f64::from(i32::MAX)
+        let limits = match to {
+            CType::Int { bits: bits @ ..=32, signed: true } => Some((-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1)),
+            CType::Int { bits: bits @ ..=32, signed: false } => Some((0, (1i64 << bits) - 1)),
+            _ => None,
+        };
+        if let (Some(x), Some((least, most))) = (known(&e), limits)
+            && (least as f64..=most as f64).contains(&x.trunc())
         {
             return Ok(cast(constant(x as i64, ADDRESS, span), &to.core()));
         }
         let is_wide = matches!(to, CType::Int { bits: 64, signed: false });
         let whole = self.floating(if is_wide { "u64_of_f64" } else { "i64_of_f64" }, vec![e], span)?;
-        if let CType::Int { bits: bits @ ..=32, signed } = to {
-            let (least, most) = match signed {
-                true => (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1),
-                false => (0, (1i64 << bits) - 1),
-            };
+        if let Some((least, most)) = limits {
             let number = |n: i64| constant(n, ADDRESS, span);
             let whole = cast(whole.clone(), &ADDRESS);
             let fits =

@@ -65,8 +65,15 @@ impl<'a> Lower<'a, '_> {
         Ok(result)
     }
 
+    /// Whether a name is that of the running function as a text.
+    fn is_own_name(&self, name: &str) -> bool {
+        let is_one = ["__func__", "__FUNCTION__", "__PRETTY_FUNCTION__"].contains(&name);
+        is_one && self.entity(name).is_none()
+    }
+
     fn is_lvalue(&self, e: &Ex) -> bool {
         match &e.node {
+            Expression::Identifier(name) if self.is_own_name(&name.node.name) => true,
             Expression::Identifier(name) => {
                 matches!(self.entity(&name.node.name), Some(Entity::Object(_) | Entity::Global(_)))
             }
@@ -93,6 +100,11 @@ impl<'a> Lower<'a, '_> {
                     Ok(self.whole(id, span))
                 }
                 Some(_) => wrong(span, format!("`{}` is no variable", name.node.name)),
+                None if self.is_own_name(&name.node.name) => {
+                    let bytes = format!("{}\0", self.body.function).into_bytes();
+                    let id = self.string_object(bytes, span)?;
+                    Ok(self.whole(id, span))
+                }
                 None => wrong(span, format!("there is no `{}`", name.node.name)),
             },
             Expression::StringLiteral(text) if is_wide(&text.node) => {

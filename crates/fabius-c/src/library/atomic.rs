@@ -72,6 +72,18 @@ impl<'a> Lower<'a, '_> {
                 let new = self.simple(v.parts[0].clone());
                 self.exchange(&lv, span, &|_, _| new.clone()).map(Some)
             }
+            "__atomic_exchange" => {
+                let lv = self.atomic_place(args, span)?;
+                let from = self.pointed(strip_casts(self.argument(args, 1, span)?), span)?;
+                let v = self.load(&from)?;
+                let v = self.convert(v, &lv.ty, span)?;
+                let new = self.simple(v.parts[0].clone());
+                let old = self.exchange(&lv, span, &|_, _| new.clone())?;
+                let to = self.pointed(strip_casts(self.argument(args, 2, span)?), span)?;
+                let old = self.convert(old, &to.ty, span)?;
+                self.store(&to, &old, span)?;
+                Ok(Some(Value::void()))
+            }
             "__atomic_test_and_set" => {
                 let lv = self.atomic_place(args, span)?;
                 let one = constant(1, lv.ty.core(), span);
@@ -119,7 +131,14 @@ impl<'a> Lower<'a, '_> {
 
     /// What the first argument points to; from now on accesses to it synchronize.
     fn atomic_place(&mut self, args: &'a [Ex], span: Span) -> Result<Lvalue> {
-        let lv = self.pointed(strip_casts(self.argument(args, 0, span)?), span)?;
+        let mut lv = self.pointed(strip_casts(self.argument(args, 0, span)?), span)?;
+        if let CType::Struct(id) = lv.ty
+            && let Some([field]) = self.types().structs[id].fields.as_deref()
+            && matches!(field.ty, CType::Atomic(_))
+        {
+            // An `atomic_flag`.
+            lv = self.part(lv, Part::Field(0), span)?;
+        }
         if !lv.ty.is_scalar() || lv.ty.is_float() {
             let words = format!("an atomic operation on `{}` is not taken", self.types().show(&lv.ty));
             return unsupported(span, words);

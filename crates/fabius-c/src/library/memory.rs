@@ -84,8 +84,16 @@ impl<'a> Lower<'a, '_> {
     /// The address that a call of one of the functions gives.
     fn fresh(&mut self, name: &str, args: &'a [Ex], element: Option<CType>, span: Span) -> Result<Expr> {
         if name != "realloc" {
-            let wanted = self.wanted(name, args, element, span)?;
             let birth = if ["calloc", "kzalloc"].contains(&name) { Birth::Set } else { Birth::Unset };
+            let sizes = self.sizes(name, args, span)?;
+            if element.is_none()
+                && !FRAMES.contains(&name)
+                && self.said_type(&sizes)?.is_none()
+                && let Some(address) = self.asked_for(&sizes, birth, span)?
+            {
+                return Ok(address);
+            }
+            let wanted = self.wanted(name, args, element, span)?;
             return self.allocate(wanted, birth, span);
         }
         let old = self.value(strip_casts(self.argument(args, 0, span)?))?;
@@ -150,16 +158,27 @@ impl<'a> Lower<'a, '_> {
         Some((inside, Place { base: Base::Global(pool.allocated?), path: vec![index], ty: INT, span }))
     }
 
-    fn wanted(&mut self, name: &str, args: &'a [Ex], element: Option<CType>, span: Span) -> Result<Wanted> {
-        let sizes: Vec<&'a Ex> = match name {
+    /// The arguments that say how much is allocated.
+    fn sizes(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Vec<&'a Ex>> {
+        Ok(match name {
             "calloc" => vec![self.argument(args, 0, span)?, self.argument(args, 1, span)?],
             "aligned_alloc" | "realloc" => vec![self.argument(args, 1, span)?],
             _ => vec![self.argument(args, 0, span)?],
-        };
+        })
+    }
+
+    /// The type that they say.
+    fn said_type(&mut self, sizes: &[&'a Ex]) -> Result<Option<CType>> {
         let mut said = None;
-        for e in &sizes {
+        for e in sizes {
             said = said.or(self.sized_type(e)?);
         }
+        Ok(said)
+    }
+
+    fn wanted(&mut self, name: &str, args: &'a [Ex], element: Option<CType>, span: Span) -> Result<Wanted> {
+        let sizes = self.sizes(name, args, span)?;
+        let said = self.said_type(&sizes)?;
         let Some(ty) = element.or(said.clone()) else {
             return unsupported(span, "what is allocated here is not known")
                 .map_err(|e: Refusal| e.help("say its type: `(struct node *)malloc(sizeof(struct node))`"));
@@ -225,7 +244,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// The type in a `sizeof` of an expression.
-    fn sized_type(&mut self, e: &'a Ex) -> Result<Option<CType>> {
+    pub(super) fn sized_type(&mut self, e: &'a Ex) -> Result<Option<CType>> {
         match &e.node {
             Expression::SizeOfTy(t) => Ok(Some(self.type_name(&t.node.0.node)?)),
             Expression::SizeOfVal(v) => Ok(Some(self.type_of(&v.node.0)?)),
@@ -235,6 +254,12 @@ impl<'a> Lower<'a, '_> {
             Expression::Cast(c) => self.sized_type(&c.node.expression),
             _ => Ok(None),
         }
+    }
+
+    /// The address of one object, or of so many.
+    pub(super) fn allocate_some(&mut self, ty: CType, count: Option<Expr>, birth: Birth, span: Span) -> Result<Expr> {
+        let (fixed, length) = (count.is_none().then_some(1), constant(0, INT, span));
+        self.allocate(Wanted { ty, count, fixed, least: 0, in_frame: false, length }, birth, span)
     }
 
     /// The address of fresh memory: each thread has places of its own, which are not used again.

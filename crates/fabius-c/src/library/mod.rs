@@ -1,5 +1,6 @@
 //! What functions of the libraries mean.
 
+mod asked;
 mod atomic;
 mod handlers;
 mod leaks;
@@ -37,6 +38,7 @@ const NOTHING: &[&str] = &[
     "pthread_attr_setstacksize",
     "pthread_attr_setscope",
     "pthread_condattr_init",
+    "pthread_condattr_setclock",
     "pthread_condattr_destroy",
     "pthread_mutexattr_destroy",
     "pthread_detach",
@@ -121,7 +123,11 @@ impl<'a> Lower<'a, '_> {
         }
         match name {
             "__builtin_unreachable" => {
-                self.check(boolean(false, span), Check::Bound, "a place that is said not to be reached", span);
+                let words = match self.body.function.starts_with("fabius__") {
+                    true => "a floating-point number that is not known, or does not fit into an integer",
+                    false => "a place that is said not to be reached",
+                };
+                self.check(boolean(false, span), Check::Bound, words, span);
                 return Ok(Some(Value::void()));
             }
             "__builtin_constant_p" | "__builtin_prefetch" => {
@@ -202,7 +208,7 @@ impl<'a> Lower<'a, '_> {
             return Ok(Some(v));
         }
         if let Some(v) = self.pthread(name, args, span)? {
-            self.synchronizes_at(span);
+            self.synchronizes_at(name, span);
             return Ok(Some(v));
         }
         if let Some(v) = self.atomic_call(name, args, span)? {

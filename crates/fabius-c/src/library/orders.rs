@@ -3,9 +3,10 @@
 //! Paper: Robustness against Release/Acquire Semantics (PLDI 2019), section 1.
 //!
 //! Steps are sequentially consistent whatever is written there. Data races are judged by the orders (C11 5.1.2.4, without
-//! `consume`, which is taken for `acquire`). What threads may see besides, where operations are weaker than sequentially
+//! `consume`, which is taken for `acquire`, and without what a release still heads behind a plain store of its thread, as in C++20). What threads may see besides, where operations are weaker than sequentially
 //! consistent, is nothing if there is one atomic variable: without races all that is left of an execution, in any of the axiomatic
-//! models of C11, is the order of its values (coherence). Where there are several, nothing is claimed.
+//! models of C11, is the order of its values (coherence). Where there are several, or a lock is not taken at once (which orders nothing and tells
+//! what another variable was), nothing is claimed.
 
 use crate::expressions::Ex;
 use crate::lower::Lower;
@@ -48,6 +49,7 @@ impl<'a> Lower<'a, '_> {
             "__atomic_thread_fence" => 0,
             _ if name.starts_with("__atomic_compare_exchange") => 4,
             "__atomic_load_n" | "__atomic_clear" | "__atomic_test_and_set" => 1,
+            "__atomic_exchange" => 3,
             _ if name.starts_with("__atomic_") => 2,
             // Those of `__sync_*` are full, but for these.
             _ if name.starts_with("__sync_lock_test_and_set") => {
@@ -80,9 +82,12 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// Another operation synchronizes at a place.
-    pub(super) fn synchronizes_at(&mut self, span: Span) {
+    /// Another operation synchronizes at a place, or gives up: then it says that somebody has a lock, and orders nothing.
+    pub(super) fn synchronizes_at(&mut self, name: &str, span: Span) {
         self.orders.others.insert(span);
+        self.orders.looks |= ["trylock", "tryrdlock", "trywrlock", "trywait", "timed", "clock", "getvalue"]
+            .iter()
+            .any(|word| name.contains(word));
     }
 
     /// Whether an operation at a place has one.
@@ -102,14 +107,14 @@ impl<'a> Lower<'a, '_> {
 
     /// What the operations at their places order, if that is less than what they are taken for; and what is not looked at.
     pub(crate) fn ordered(&self, is_mixed: bool) -> (BTreeMap<Span, MemoryOrder>, Weaker) {
-        let Orders { asked, plain, others, weak, unknown, .. } = &self.orders;
+        let Orders { asked, plain, others, looks, weak, unknown, .. } = &self.orders;
         if !weak {
             return Default::default();
         }
         let count: u64 = self.objects.iter().map(|o| self.atomics(o)).sum();
         let is_elsewhere = |span: &Span| plain.contains(span) || others.contains(span);
         let is_known = !unknown && !is_mixed && !asked.keys().any(is_elsewhere);
-        let weaker = Weaker { hides_races: !is_known, shows_more: count > 1 };
+        let weaker = Weaker { hides_races: !is_known, shows_more: count > 1 || *looks };
         if !is_known {
             return (BTreeMap::new(), weaker);
         }

@@ -1,5 +1,6 @@
 //! The functions of SV-COMP.
 
+use crate::birth::UNSET;
 use crate::core::*;
 use crate::expressions::Ex;
 use crate::lower::Lower;
@@ -57,6 +58,12 @@ impl<'a> Lower<'a, '_> {
             }
             "ulong" | "size_t" | "sector_t" => CType::Int { bits: word, signed: false },
             "longlong" | "loff_t" => LONG,
+            // To follow one is wrong, and nobody knows what it is equal to: as one that was not written.
+            "pointer" => {
+                self.found.unset_pointers = true;
+                let ty = CType::Pointer(std::rc::Rc::new(CType::Void));
+                return Ok(Some(Value::scalar(constant(UNSET, ADDRESS, span), ty)));
+            }
             "ulonglong" | "u64" | "U64" => CType::Int { bits: 64, signed: false },
             _ => {
                 return unsupported(span, format!("`{name}` is not taken"))

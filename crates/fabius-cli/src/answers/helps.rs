@@ -23,7 +23,7 @@ pub fn what_helps(reason: &Reason, limits: &[String]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     match reason {
         Reason::Time => {
-            lines.push("more time (`--time`); fewer threads, shorter loops, smaller arrays and values".into())
+            lines.push("more time (`--time`); fewer threads or rounds, shorter loops, smaller arrays and values".into())
         }
         Reason::Memory => {
             lines.push("more memory (`--memory`); fewer threads, shorter loops, smaller arrays and values".into())

@@ -12,7 +12,8 @@
 //! 3. The private synchronization variable of a thread ([`end_of`]) is accessed by the `spawn` that makes it, by its
 //!    birth, by its end and by the `join`s that wait for it.
 //! 4. Atomic operations whose program says what they order ([`Orders`]) order just that: a release is known to those who acquire
-//!    what it wrote, or what read-modify-write operations have made of it, and a plain store of another ends that (C11 5.1.2.4).
+//!    what it wrote, or what read-modify-write operations have made of it, and a plain store ends that, also one of the same thread
+//!    (C11 5.1.2.4 without the release sequences of a thread's own stores, as C++20 has it).
 //! 5. Of several reads since the last write only those with a least set of knowers are kept: whoever knows them knows
 //!    the others.
 

@@ -65,6 +65,9 @@ impl Checker<'_> {
             (Some(e), _) => Some(format!("write `{}.{name}`", e.name)),
             (None, Some(Type::Enum(id))) => nearest(name, self.cx.enums[*id].names.iter().map(String::as_str))
                 .map(|n| format!("did you mean `{n}`?")),
+            _ if matches!(self.cx.types.get(name), Some(Some(Type::Record(_)))) => Some(format!(
+                "a record in front of a block stands in parentheses: `if (r == {name} {{ .. }}) {{ .. }}`"
+            )),
             _ if self.cx.procs.contains_key(name) => Some(format!("`{name}` is a procedure: call it, `{name}(..)`")),
             _ => None,
         };
