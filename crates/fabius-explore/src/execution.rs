@@ -58,6 +58,22 @@ fn access(variable: u64, write: bool) -> Option<Access> {
 #[derive(Default)]
 pub(crate) struct Spare(Option<Box<Kept>>);
 
+impl Spare {
+    /// What conflicts will be known of the next execution.
+    pub fn with_history(mut self) -> Spare {
+        self.0.get_or_insert_default().history.get_or_insert_default();
+        self
+    }
+
+    /// It will not.
+    pub fn without_history(mut self) -> Spare {
+        if let Some(kept) = &mut self.0 {
+            kept.history = None;
+        }
+        self
+    }
+}
+
 #[derive(Default)]
 struct Kept {
     /// What happened before what: of threads, and of tasks in buffers.
@@ -88,9 +104,6 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         let conflict = context.options.races.unwrap_or(Conflict::ReadWrite);
         let mut spare = spare.0.unwrap_or_default();
         spare.clear();
-        if context.options.waits_for_conflicts() {
-            spare.history.get_or_insert_default().clear();
-        }
         spare.log.want_accesses = !announces || context.options.races.is_some();
         let node = match context.initial(&mut script, &mut spare.log) {
             Ok(node) => node,
@@ -346,6 +359,9 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
 impl Kept {
     fn clear(&mut self) {
         self.classes.clear();
+        if let Some(history) = &mut self.history {
+            history.clear();
+        }
         self.tasks = None;
         self.taken.clear();
         self.pending_delays = 0;

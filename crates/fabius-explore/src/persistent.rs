@@ -41,12 +41,15 @@ use crate::reached::{Class, Given};
 use crate::system::TaskId;
 use hashbrown::HashMap;
 use std::hash::BuildHasherDefault;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 /// What is left at all points.
 #[derive(Default)]
 pub(crate) struct Persistent {
     inner: Mutex<Inner>,
+    /// Whether nothing is left at points any more.
+    has_given_up: AtomicBool,
 }
 
 #[derive(Default)]
@@ -57,8 +60,6 @@ struct Inner {
     pasts: HashMap<u128, Past, BuildHasherDefault<Given>>,
     points: Vec<Point>,
     bytes: usize,
-    /// Whether nothing is left at points any more.
-    has_given_up: bool,
 }
 
 /// What is known of a thread that has done something: who conflicts with its next step and with any later one, at most so
@@ -119,7 +120,7 @@ impl Persistent {
 
     /// Whether nothing is left any more.
     pub fn has_given_up(&self) -> bool {
-        self.inner().has_given_up
+        self.has_given_up.load(Ordering::Relaxed)
     }
 
     /// At a point that this path leads to, one is tried; `goes_on` says whether to leave it costs something. Appends what must be
@@ -133,7 +134,7 @@ impl Persistent {
         out: &mut Vec<Item>,
     ) {
         let mut inner = self.inner();
-        if inner.has_given_up {
+        if self.has_given_up() {
             return out.extend(left.into_iter().map(|left| left.item(path)));
         }
         inner.name_all(history);
@@ -154,7 +155,7 @@ impl Persistent {
         inner.points.push(Point { path: path.into(), threads, left });
         inner.waits(number, history.past_of(tried), goes_on, out);
         if inner.bytes > MOST {
-            inner.give_up(out);
+            self.gives_up(&mut inner, out);
         }
     }
 
@@ -165,9 +166,9 @@ impl Persistent {
         }
         let mut inner = self.inner();
         if history.is_unknown {
-            inner.give_up(out);
+            self.gives_up(&mut inner, out);
         }
-        if inner.has_given_up {
+        if self.has_given_up() {
             return history.found.clear();
         }
         inner.name_all(history);
@@ -178,7 +179,16 @@ impl Persistent {
 
     /// Leaves nothing: all is tried, also where it was left.
     pub fn give_up(&self, out: &mut Vec<Item>) {
-        self.inner().give_up(out);
+        self.gives_up(&mut self.inner(), out);
+    }
+
+    /// The same; nobody adds a point in the meantime.
+    fn gives_up(&self, inner: &mut Inner, out: &mut Vec<Item>) {
+        self.has_given_up.store(true, Ordering::Relaxed);
+        for Point { path, left, .. } in inner.points.drain(..) {
+            out.extend(left.into_iter().map(|left| left.item(&path)));
+        }
+        *inner = Inner::default();
     }
 }
 
@@ -281,15 +291,6 @@ impl Inner {
             threads.clear();
             open.clear();
         }
-    }
-
-    fn give_up(&mut self, out: &mut Vec<Item>) {
-        self.has_given_up = true;
-        for Point { path, left, .. } in self.points.drain(..) {
-            out.extend(left.into_iter().map(|left| left.item(&path)));
-        }
-        (self.names, self.pasts) = Default::default();
-        self.bytes = 0;
     }
 }
 

@@ -63,6 +63,7 @@ pub(crate) struct Findings {
     pub transitions: u64,
     pub bug: Option<Found>,
     pub limit: Option<Cut>,
+    pub has_deadlines: bool,
     pub depth: u32,
     /// The path so far.
     pub here: Vec<Entry>,

@@ -99,10 +99,9 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether who else goes on at a point is tried only if a conflict shows that it has to be.
-    pub(crate) fn waits_for_conflicts(&self) -> bool {
-        self.reduction == Reduction::Persistent
-            && self.bound == Bound::Preemptions
+    /// Whether it is enough that who else goes on at a point is tried only if a conflict shows that it has to be.
+    pub(crate) fn may_wait_for_conflicts(&self) -> bool {
+        self.bound == Bound::Preemptions
             && self.strategy == Strategy::Iterative
             && self.scheduler == SchedulerKind::Bag
             && self.at_first_bug
@@ -141,6 +140,9 @@ pub enum Reduction {
     Classes,
     /// The same, and who need not go first at a point is not tried there: see `persistent.rs`. Where that is not sound, as [`Reduction::Classes`].
     Persistent,
+    /// As [`Reduction::Classes`], until many executions have come to few classes; then the search begins anew, as
+    /// [`Reduction::Persistent`].
+    Adaptive,
 }
 
 /// What a search found out.
@@ -165,6 +167,8 @@ pub struct Outcome {
     pub reduced: u64,
     /// Distinct happens-before relations after so many executions (stateless search and random strategies).
     pub growth: Vec<Grown>,
+    /// After how many executions it has begun anew ([`Reduction::Adaptive`]).
+    pub anew: Option<u64>,
 }
 
 /// A bug and how to get there.

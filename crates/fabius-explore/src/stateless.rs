@@ -8,6 +8,7 @@
 //! 3. An execution is given up after [`Options::max_steps`], which is reported: the search ends on acyclic state spaces only.
 //! 4. With [`Reduction::Classes`], the cache holds classes of executions instead of states, and is asked before a prefix is
 //!    run: see `reached.rs`. With [`Reduction::Persistent`], who else is tried at a point is found out later: see `persistent.rs`.
+//! 5. With [`Reduction::Adaptive`], the search begins anew with the latter if many executions have come to few classes.
 //!
 //! Length: a level, an execution, and what is left of it are one loop with one state, whatever is left out.
 
@@ -74,14 +75,17 @@ where
         && options.strategy == Strategy::Iterative
         && options.scheduler == SchedulerKind::Bag;
     let in_order = options.strategy == Strategy::Iterative;
-    let search = Search {
+    let may_wait = reduces && options.may_wait_for_conflicts();
+    let mut search = Search {
         context,
         monitor,
         listener,
         shared: Mutex::default(),
         wake: Condvar::new(),
         reached: reduces.then(Reached::default),
-        persistent: (reduces && options.waits_for_conflicts()).then(Persistent::default),
+        persistent: (may_wait && options.reduction == Reduction::Persistent).then(Persistent::default),
+        may_begin_anew: may_wait && options.reduction == Reduction::Adaptive,
+        anew: None,
         began: Instant::now(),
         most: None,
         bound: if in_order { 0 } else { options.max.unwrap_or(u32::MAX) },
@@ -90,9 +94,15 @@ where
         exhausted: false,
         is_over: false,
     };
-    search.lock().work.push(Item::new(Box::default(), 0, None));
+    search.begins();
     search
 }
+
+/// After how many executions it is looked at how few classes they came to.
+const MANY: u64 = 128;
+
+/// If there are more executions than so many for each class, it begins anew; each then takes three to four times as long.
+const EACH: u64 = 8;
 
 #[derive(Default)]
 struct Shared {
@@ -109,6 +119,10 @@ struct Shared {
     bug: Option<Found>,
     cut: Option<Cut>,
     limit: Option<Cut>,
+    /// Whether it must begin anew, because many executions have come to few classes.
+    begins_anew: bool,
+    /// Whether in some execution a step may have been possible because no other was.
+    has_deadlines: bool,
     reported: Option<Instant>,
     depth: u32,
 }
@@ -136,6 +150,9 @@ pub struct Search<'a, S: System> {
     wake: Condvar,
     reached: Option<Reached>,
     persistent: Option<Persistent>,
+    /// Whether it begins anew where many executions come to few classes, and after how many it has.
+    may_begin_anew: bool,
+    anew: Option<u64>,
     began: Instant,
     /// After how many executions it pauses.
     most: Option<u64>,
@@ -152,6 +169,23 @@ pub struct Search<'a, S: System> {
 impl<S: System + Sync> Search<'_, S> {
     fn lock(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().expect("no worker has panicked")
+    }
+
+    fn begins(&mut self) {
+        let shared = self.shared.get_mut().expect("no worker has panicked");
+        shared.next.clear();
+        shared.work.clear();
+        shared.work.push(Item::new(Box::default(), 0, None));
+    }
+
+    /// Explores from the beginning once more; others are tried only where conflicts were seen. What was found stays: up to the level
+    /// that it comes back to, no class costs more than that.
+    fn begins_anew(&mut self) {
+        self.begins();
+        (self.reached, self.persistent) = (Some(Reached::default()), Some(Persistent::default()));
+        self.may_begin_anew = false;
+        self.anew = Some(self.executions());
+        self.bound = 0;
     }
 
     /// Goes on until so many executions have been run in all, or until the search ends. Says whether it has only paused.
@@ -171,6 +205,11 @@ impl<S: System + Sync> Search<'_, S> {
             if shared.bug.is_some() || shared.cut.is_some() {
                 return shared.bug.is_none() && shared.cut == Some(Cut::Executions);
             }
+            if std::mem::take(&mut shared.begins_anew) {
+                drop(shared);
+                self.begins_anew();
+                continue;
+            }
             if let Some(reached) = &self.reached {
                 // What came to the same in the meantime need not be counted as left.
                 shared.next.retain(|item| item.comes_to.is_none_or(|class| !reached.is_beaten(class, item.cost)));
@@ -179,14 +218,22 @@ impl<S: System + Sync> Search<'_, S> {
                 (self.stats(&shared), shared.limit.is_none(), shared.next.is_empty());
             shared.work = std::mem::take(&mut shared.next);
             drop(shared);
-            self.completed = if is_whole { Some(this.bound) } else { self.completed };
-            self.levels.push(this);
+            self.completed = self.completed.max(is_whole.then_some(this.bound));
+            self.note_level(this);
             self.exhausted = nothing_is_left;
             self.is_over =
                 nothing_is_left || options.strategy != Strategy::Iterative || options.max == Some(self.bound);
             self.bound = if self.is_over { self.bound } else { self.bound + 1 };
         }
         false
+    }
+
+    /// Adds a level, or what was done in addition if a higher one was explored before the search began anew.
+    fn note_level(&mut self, this: LevelStats) {
+        match self.levels.last_mut().filter(|last| last.bound >= this.bound) {
+            Some(last) => (last.executions, last.transitions) = (this.executions, this.transitions),
+            None => self.levels.push(this),
+        }
     }
 
     /// What was explored up to the level that is being explored.
@@ -209,7 +256,7 @@ impl<S: System + Sync> Search<'_, S> {
     pub fn outcome(mut self) -> Outcome {
         if !self.is_over {
             let this = self.stats(&self.lock());
-            self.levels.push(this);
+            self.note_level(this);
         }
         let shared = self.shared.into_inner().expect("no worker has panicked");
         // Of a system that behaves differently, nothing else is known.
@@ -225,6 +272,7 @@ impl<S: System + Sync> Search<'_, S> {
             finals: shared.executions,
             reduced: 0,
             growth: shared.growth.end(shared.executions, shared.signatures.len()),
+            anew: self.anew,
         }
     }
 
@@ -249,7 +297,7 @@ impl<S: System + Sync> Search<'_, S> {
         loop {
             let options = self.context.options;
             let enough = options.at_first_bug || options.strategy != Strategy::Iterative;
-            if shared.cut.is_some() || enough && shared.bug.is_some() {
+            if shared.cut.is_some() || shared.begins_anew || enough && shared.bug.is_some() {
                 return None;
             }
             if let Some(item) = shared.next_item() {
@@ -277,6 +325,10 @@ impl<S: System + Sync> Search<'_, S> {
         let limit = found.limit.take();
         shared.limit = limit.filter(|limit| *limit == Cut::Nondeterminism).or(shared.limit).or(limit);
         shared.depth = found.depth;
+        shared.has_deadlines |= std::mem::take(&mut found.has_deadlines);
+        let comes_to_few = executions >= MANY && executions > EACH * distinct as u64;
+        let is_over = shared.work.is_empty() && shared.next.is_empty();
+        shared.begins_anew |= self.may_begin_anew && comes_to_few && !shared.has_deadlines && !is_over;
         if let Some(new) = found.bug.take() {
             // The whole level is run, so that the answer does not depend on the number of jobs.
             let key = |f: &Found| (f.schedule.len(), f.what.rank(), format!("{:?}", f.schedule));
@@ -348,11 +400,13 @@ impl<S: System + Sync> Search<'_, S> {
         out.executions += 1;
         let start = choices_at(&item.path, 0);
         let price = self.context.price_of_deviation();
+        let spare = std::mem::take(&mut out.spare);
+        let spare = if self.leaving().is_some() { spare.with_history() } else { spare.without_history() };
         let mut script = std::mem::take(&mut out.script);
         script.set(start.iter().map(|(c, _)| *c));
         script.allow(self.context.options.memory);
         out.here.clear();
-        let mut run = match Execution::begin_with(&self.context, script, std::mem::take(&mut out.spare)) {
+        let mut run = match Execution::begin_with(&self.context, script, spare) {
             Ok(run) => run,
             Err((stop, script)) => {
                 // Nobody would look at the others of a search that has ended, and there may be a million.
@@ -404,6 +458,11 @@ impl<S: System + Sync> Search<'_, S> {
             persistent.learn(history, &mut items);
             out.sort(items, bound);
         }
+    }
+
+    /// Where others are left, if they are.
+    fn leaving(&self) -> Option<&Persistent> {
+        self.persistent.as_ref().filter(|persistent| !persistent.has_given_up())
     }
 
     /// Who goes on at a point; others are tried if they have to be. `None` if what follows is explored elsewhere, or if all have to
@@ -525,7 +584,7 @@ impl<S: System + Sync> Search<'_, S> {
             if run.steps() >= options.max_steps {
                 return Some(Stop::Cut(Cut::Steps));
             }
-            if let Some(persistent) = &self.persistent
+            if let Some(persistent) = self.leaving()
                 && (self.context.system.has_deadlines(&run.node.state)
                     || run.script.taken().iter().any(|taken| taken.other_ways().next().is_some()))
             {
@@ -557,7 +616,7 @@ impl<S: System + Sync> Search<'_, S> {
                 Move::Run(pick) if is_bag => pick.task,
                 _ => number as u32,
             };
-            let leaving = self.persistent.as_ref().filter(|persistent| !persistent.has_given_up());
+            let leaving = self.leaving();
             let mut chosen: Option<(usize, Move, u32)> = None;
             if let Some(persistent) = leaving {
                 chosen = self.one_of(persistent, (bound, last, moves), run, out);
@@ -617,6 +676,7 @@ impl<S: System + Sync> Search<'_, S> {
         let (cost, steps, signature) = (run.cost, run.steps(), run.signature());
         (self.listener)(Complete { state: &run.node.state, cost, signature, is_complete, steps, taken: run.taken() });
         out.complete = Some(signature);
+        out.has_deadlines = self.may_begin_anew && self.context.system.has_deadlines(&run.node.state);
         (!is_complete && self.context.options.deadlock).then_some(Stop::Bug(Bug::Deadlock))
     }
 }
