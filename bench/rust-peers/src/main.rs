@@ -1,9 +1,9 @@
 //! One program under one tool: `rust-peers TOOL STRATEGY PROGRAM [--seed S] [--secs T] [--max N]`.
 //!
 //!   TOOL/STRATEGY: loom none|BOUND ; shuttle random|pctDEPTH|urw|dfs ;
-//!            fabius none|dfs|BOUND|icb|default|random|pctDEPTH|pos|urw|surw
+//!            fabius none|dfs|BOUND|setsBOUND|icb|default|random|pctDEPTH|pos|urw|surw
 //!   PROGRAM: mcounter:N:M mcounter-ok:N:M mcounter-min:N:M order lost-order sb-ok counter:N:M counter-ok:N:M counter-min:N:M phil:N phil-ok:N
-//!            buffer:P:C:I buffer-ok:P:C:I wsq:TH:I wsq-ok:TH:I window:K window-ok:K
+//!            buffer:P:C:I buffer-ok:P:C:I wsq:TH:I wsq-ok:TH:I window:K window-ok:K readers:N indep-ww:N lastzero:N
 //! Prints one JSON line: executions started, seconds, how it ended.
 
 mod programs;
@@ -29,6 +29,9 @@ macro_rules! pick {
             "mcounter" => Arc::new(move || p::mutex_counter(a[0], a[1], |t, full| t != full)),
             "mcounter-ok" => Arc::new(move || p::mutex_counter(a[0], a[1], |_, _| false)),
             "mcounter-min" => Arc::new(move || p::mutex_counter(a[0], a[1], |t, _| t == 2)),
+            "readers" => Arc::new(move || p::readers(a[0])),
+            "indep-ww" => Arc::new(move || p::independent(a[0])),
+            "lastzero" => Arc::new(move || p::last_zero(a[0])),
             "order" => Arc::new(move || p::order()),
             "lost-order" => Arc::new(move || p::lost_then_order()),
             "sb-ok" => Arc::new(move || p::store_buffering()),
@@ -126,6 +129,7 @@ fn main() {
                 "urw" => c.urw(most),
                 "surw" => c.surw(most),
                 s if s.starts_with("pct") => c.pct(s[3..].parse().unwrap(), most),
+                s if s.starts_with("sets") => c.preemptions(s[4..].parse().unwrap()).persistent_sets(),
                 s if s.starts_with("delays") => c.delays(s[6..].parse().unwrap()),
                 n => c.preemptions(n.parse().unwrap()),
             };

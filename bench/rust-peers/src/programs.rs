@@ -54,6 +54,59 @@ macro_rules! programs {
                 assert!(!bug(total, n * m), "BUG lost update: {total} of {}", n * m);
             }
 
+            /// A thread writes what `n` others read.
+            pub fn readers(n: usize) {
+                let x = Arc::new(AtomicUsize::new(0));
+                let mut ts = Vec::new();
+                for i in 0..=n {
+                    let x = x.clone();
+                    ts.push(thread::spawn(move || {
+                        if i == 0 {
+                            x.store(42, SeqCst);
+                        } else {
+                            x.load(SeqCst);
+                        }
+                    }));
+                }
+                for t in ts {
+                    t.join().unwrap();
+                }
+            }
+
+            /// Each two of `n` threads write one variable.
+            pub fn independent(n: usize) {
+                let array: Arc<Vec<AtomicUsize>> = Arc::new((0..n / 2).map(|_| AtomicUsize::new(0)).collect());
+                let ts: Vec<_> = (0..n)
+                    .map(|i| {
+                        let array = array.clone();
+                        thread::spawn(move || array[i / 2].store(1, SeqCst))
+                    })
+                    .collect();
+                for t in ts {
+                    t.join().unwrap();
+                }
+            }
+
+            /// One looks for the last zero of an array; each of `n` others writes one more than what is before its place.
+            pub fn last_zero(n: usize) {
+                let array: Arc<Vec<AtomicUsize>> = Arc::new((0..=n).map(|_| AtomicUsize::new(0)).collect());
+                let mut ts = Vec::new();
+                let shared = array.clone();
+                ts.push(thread::spawn(move || {
+                    let mut i = n;
+                    while shared[i].load(SeqCst) != 0 {
+                        i -= 1;
+                    }
+                }));
+                for j in 1..=n {
+                    let array = array.clone();
+                    ts.push(thread::spawn(move || array[j].store(array[j - 1].load(SeqCst) + 1, SeqCst)));
+                }
+                for t in ts {
+                    t.join().unwrap();
+                }
+            }
+
             /// Store buffering, all SeqCst: both loads cannot be 0. A report here is a false alarm.
             pub fn store_buffering() {
                 let x = Arc::new(AtomicUsize::new(0));

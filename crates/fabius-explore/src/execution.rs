@@ -1,5 +1,6 @@
 //! One execution, run from its beginning: what stateless search and walks repeat.
 
+use crate::conflicts::{Does, History};
 use crate::dispatcher::{Last, Move};
 use crate::node::{Context, Node, Script, Stop};
 use crate::race::{Classes, Conflict, HappensBefore, Runner};
@@ -28,6 +29,7 @@ struct Step {
     /// The number of creation of the task.
     number: u32,
     write: bool,
+    may_write: bool,
     /// What it accesses, or [`Made::NOTHING`].
     variable: u64,
     other: u64,
@@ -41,6 +43,11 @@ impl Step {
     fn other_access(self) -> Option<Access> {
         access(self.other, true)
     }
+
+    fn does(self) -> Does {
+        let (access, other) = (self.access(), self.other_access());
+        Does { access, other, may_write: self.may_write, waits_for_more: false }
+    }
 }
 
 fn access(variable: u64, write: bool) -> Option<Access> {
@@ -51,10 +58,28 @@ fn access(variable: u64, write: bool) -> Option<Access> {
 #[derive(Default)]
 pub(crate) struct Spare(Option<Box<Kept>>);
 
+impl Spare {
+    /// What conflicts will be known of the next execution.
+    pub fn with_history(mut self) -> Spare {
+        self.0.get_or_insert_default().history.get_or_insert_default();
+        self
+    }
+
+    /// It will not.
+    pub fn without_history(mut self) -> Spare {
+        if let Some(kept) = &mut self.0 {
+            kept.history = None;
+        }
+        self
+    }
+}
+
 #[derive(Default)]
 struct Kept {
     /// What happened before what: of threads, and of tasks in buffers.
     classes: Classes,
+    /// Where bounded reduction needs it.
+    history: Option<Box<History>>,
     tasks: Option<HappensBefore>,
     log: StepLog,
     taken: Taken,
@@ -177,6 +202,31 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         self.spare.classes.last_step_of(task)
     }
 
+    /// What conflicts, where that is asked.
+    pub fn history(&mut self) -> Option<&mut History> {
+        self.spare.history.as_deref_mut()
+    }
+
+    /// What the next step of a task does.
+    fn does(&self, task: TaskId) -> Does {
+        let (system, state) = (self.context.system, &self.node.state);
+        let (access, other) = (system.next_access(state, task), system.next_other_access(state, task));
+        let may_write = system.next_may_fail(state, task);
+        Does { access, other, may_write, waits_for_more: system.waits_for_more(state, task) }
+    }
+
+    /// Nobody goes on: what would conflict.
+    pub fn look_at_the_rest(&mut self) {
+        let Some(mut history) = self.spare.history.take() else { return };
+        for task in 0..history.threads.len() {
+            let thread = &history.threads[task];
+            if thread.is_born && !thread.has_finished {
+                history.look(task as TaskId, self.does(task as TaskId));
+            }
+        }
+        self.spare.history = Some(history);
+    }
+
     /// Whether the system says what a step accesses before it is made.
     pub fn announces(&self) -> bool {
         self.context.system.announces()
@@ -237,18 +287,28 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         let announces = context.system.announces();
         let announced = if announces { self.announced(pick.task) } else { None };
         let other = if announces { self.also_announced(pick.task) } else { None };
+        let does = if self.spare.history.is_some() { self.does(pick.task) } else { Does::default() };
         let spare = &mut *self.spare;
         let number = spare.numbers[index(pick.task)];
         let result = context.apply(&mut self.node, mv, &mut self.script, &mut spare.log);
         // Of several steps only the last has made choices.
-        let (pick, number, announced, other) = if spare.log.ahead.is_empty() {
-            (pick, number, announced, other)
+        let (pick, number, announced, other, does) = if spare.log.ahead.is_empty() {
+            (pick, number, announced, other, does)
         } else {
             let variable = |access: Option<Access>| access.map_or(Made::NOTHING, |access| access.variable);
             let write = announced.is_some_and(|access| access.write);
-            let first = Step { task: pick.task, number, write, variable: variable(announced), other: variable(other) };
+            let may_write = does.may_write || write;
+            let first = Step {
+                task: pick.task,
+                number,
+                write,
+                may_write,
+                variable: variable(announced),
+                other: variable(other),
+            };
             let last = spare.went_ahead(first);
-            (Pick { buffer: last.task, task: last.task }, last.number, last.access(), last.other_access())
+            let pick = Pick { buffer: last.task, task: last.task };
+            (pick, last.number, last.access(), last.other_access(), last.does())
         };
         let choices = self.script.taken();
         let chosen = choices.iter().map(|c| c.chosen);
@@ -268,17 +328,22 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
                 }
                 None => {}
             }
+            if let Some(history) = &mut spare.history {
+                history.step(pick.task, does, spare.classes.last_step_of(pick.task));
+            }
             if !spare.log.born.is_empty() {
                 spare.born(Some(runner));
             }
             if end == Some(End::Finished) {
                 match &mut spare.tasks {
                     Some(order) => order.finished(runner),
-                    None => spare.classes.finished(pick.task),
+                    None => spare.finished(pick.task),
                 }
             }
             if spare.tasks.is_none() {
-                spare.log.finished.iter().for_each(|task| spare.classes.finished(*task));
+                for at in 0..spare.log.finished.len() {
+                    spare.finished(spare.log.finished[at]);
+                }
             }
         }
         result.map(|_| ())
@@ -294,6 +359,9 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
 impl Kept {
     fn clear(&mut self) {
         self.classes.clear();
+        if let Some(history) = &mut self.history {
+            history.clear();
+        }
         self.tasks = None;
         self.taken.clear();
         self.pending_delays = 0;
@@ -305,28 +373,55 @@ impl Kept {
     /// Several steps were made, the first of which was announced. What happened in the last one is told otherwise: what is
     /// known of it.
     fn went_ahead(&mut self, first: Step) -> Step {
-        let Kept { log, classes, taken, numbers, .. } = self;
-        let Some((Made::Step { task, write, variable, other }, before)) = log.ahead.split_last() else { return first };
+        let Kept { log, classes, history, taken, numbers, .. } = self;
+        let Some((Made::Step { task, write, may_write, variable, other }, before)) = log.ahead.split_last() else {
+            return first;
+        };
         let (mut runs, mut children, steps) = (first.task, 0, taken.steps());
         classes.made(first.task, first.variable, first.write, first.other);
+        if let Some(history) = history {
+            history.step(first.task, first.does(), classes.last_step_of(first.task));
+        }
         taken.step(first.number, std::iter::empty(), std::mem::take(&mut self.pending_delays));
         for made in before {
             match *made {
-                Made::Step { task, write, variable, other } => {
+                Made::Step { task, write, may_write, variable, other } => {
                     classes.made(task, variable, write, other);
+                    if let Some(history) = history {
+                        let number = numbers[index(task)];
+                        let step = Step { task, number, write, may_write, variable, other };
+                        history.step(task, step.does(), classes.last_step_of(task));
+                    }
                     taken.step(numbers[index(task)], std::iter::empty(), 0);
                     (runs, children) = (task, 0);
                 }
                 Made::Born(task) => {
                     classes.born(Some(runs), children, task);
+                    if let Some(history) = history {
+                        history.born(Some(runs), task, classes.last_step_of(task));
+                    }
                     children += 1;
                     number_of(numbers, &mut self.born, task);
                 }
-                Made::Finished(task) => classes.finished(task),
+                Made::Finished(task) => {
+                    classes.finished(task);
+                    if let Some(history) = history {
+                        history.finished(task);
+                    }
+                }
             }
         }
         self.steps += taken.steps() - steps;
-        Step { task: *task, number: numbers[index(*task)], write: *write, variable: *variable, other: *other }
+        let number = numbers[index(*task)];
+        Step { task: *task, number, write: *write, may_write: *may_write, variable: *variable, other: *other }
+    }
+
+    /// A thread has finished in its last step.
+    fn finished(&mut self, task: TaskId) {
+        self.classes.finished(task);
+        if let Some(history) = &mut self.history {
+            history.finished(task);
+        }
     }
 
     /// Tasks were born in the last step.
@@ -334,7 +429,13 @@ impl Kept {
         for (number, b) in self.log.born.iter().enumerate() {
             match &mut self.tasks {
                 Some(order) => order.born(parent, b),
-                None => self.classes.born(parent.map(|p| p.task), number, b.task),
+                None => {
+                    let parent = parent.map(|p| p.task);
+                    self.classes.born(parent, number, b.task);
+                    if let Some(history) = &mut self.history {
+                        history.born(parent, b.task, self.classes.last_step_of(b.task));
+                    }
+                }
             }
             number_of(&mut self.numbers, &mut self.born, b.task);
         }

@@ -3,6 +3,7 @@
 pub mod ahead;
 pub mod codec;
 pub mod complete;
+mod conflicts;
 pub mod dispatcher;
 mod execution;
 pub mod flat;
@@ -17,6 +18,7 @@ pub mod optimal;
 mod order;
 mod others;
 mod passed;
+mod persistent;
 mod pick;
 mod prefixes;
 pub mod race;

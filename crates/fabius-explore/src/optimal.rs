@@ -122,6 +122,7 @@ impl<S: System> Search<'_, S> {
             finals: level.executions,
             reduced: 0,
             growth: tree.growth.end(level.executions, states),
+            anew: None,
             levels: vec![LevelStats { states: states as u64, ..level }],
             memory: 0,
         }

@@ -43,6 +43,16 @@ pub(crate) fn choices_at(path: &[Entry], at: usize) -> &[Entry] {
     &rest[..rest.iter().take_while(|(_, times)| *times == CHOICE).count()]
 }
 
+/// A path with one step more.
+pub(crate) fn and_then(path: &[Entry], decision: u32) -> Box<[Entry]> {
+    match path.split_last() {
+        Some((last, before)) if last.0 == decision && last.1 != CHOICE => {
+            before.iter().copied().chain([(decision, last.1 + 1)]).collect()
+        }
+        _ => path.iter().copied().chain([(decision, 1)]).collect(),
+    }
+}
+
 /// What executions add, and memory for the next one.
 #[derive(Default)]
 pub(crate) struct Findings {
@@ -53,6 +63,7 @@ pub(crate) struct Findings {
     pub transitions: u64,
     pub bug: Option<Found>,
     pub limit: Option<Cut>,
+    pub has_deadlines: bool,
     pub depth: u32,
     /// The path so far.
     pub here: Vec<Entry>,
@@ -83,14 +94,16 @@ impl Findings {
 
     /// A move that is not made now.
     pub fn leave(&mut self, number: u32, cost: u32, comes_to: Option<Class>, bound: u32) {
-        let path = match self.here.split_last() {
-            Some((last, before)) if last.0 == number && last.1 != CHOICE => {
-                before.iter().copied().chain([(number, last.1 + 1)]).collect()
-            }
-            _ => self.here.iter().copied().chain([(number, 1)]).collect(),
-        };
+        let path = and_then(&self.here, number);
         let item = Item::new(path, cost, comes_to);
         if cost <= bound { self.work.push(item) } else { self.next.push(item) }
+    }
+
+    /// What has to be tried, now or later.
+    pub fn sort(&mut self, items: Vec<Item>, bound: u32) {
+        for item in items {
+            if item.cost <= bound { self.work.push(item) } else { self.next.push(item) }
+        }
     }
 
     /// The other outcomes of the choices in the last step, of which the first `fixed` are given.

@@ -99,6 +99,14 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Whether it is enough that who else goes on at a point is tried only if a conflict shows that it has to be.
+    pub(crate) fn may_wait_for_conflicts(&self) -> bool {
+        self.bound == Bound::Preemptions
+            && self.strategy == Strategy::Iterative
+            && self.scheduler == SchedulerKind::Bag
+            && self.at_first_bug
+    }
+
     /// Whether infinite executions are looked at, which takes the graph of all states.
     pub fn wants_cycles(&self) -> bool {
         self.livelock || !self.properties.is_empty()
@@ -130,6 +138,11 @@ pub enum Reduction {
     None,
     /// What follows is explored once for all beginnings that have the same steps in the same happens-before relation.
     Classes,
+    /// The same, and who need not go first at a point is not tried there: see `persistent.rs`. Where that is not sound, as [`Reduction::Classes`].
+    Persistent,
+    /// As [`Reduction::Classes`], until many executions have come to few classes; then the search begins anew, as
+    /// [`Reduction::Persistent`].
+    Adaptive,
 }
 
 /// What a search found out.
@@ -154,6 +167,8 @@ pub struct Outcome {
     pub reduced: u64,
     /// Distinct happens-before relations after so many executions (stateless search and random strategies).
     pub growth: Vec<Grown>,
+    /// After how many executions it has begun anew ([`Reduction::Adaptive`]).
+    pub anew: Option<u64>,
 }
 
 /// A bug and how to get there.

@@ -122,6 +122,7 @@ pub fn search<S: Snapshot>(
         finals: search.finals,
         reduced: 0,
         growth: Vec::new(),
+        anew: None,
         bug,
     }
 }

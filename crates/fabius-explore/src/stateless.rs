@@ -7,18 +7,22 @@
 //! 2. The outcomes of nondeterministic choices are part of a prefix.
 //! 3. An execution is given up after [`Options::max_steps`], which is reported: the search ends on acyclic state spaces only.
 //! 4. With [`Reduction::Classes`], the cache holds classes of executions instead of states, and is asked before a prefix is
-//!    run: see `reached.rs`.
+//!    run: see `reached.rs`. With [`Reduction::Persistent`], who else is tried at a point is found out later: see `persistent.rs`.
+//! 5. With [`Reduction::Adaptive`], the search begins anew with the latter if many executions have come to few classes.
+//!
+//! Length: a level, an execution, and what is left of it are one loop with one state, whatever is left out.
 
 use crate::dispatcher::{Last, Move, depends_on_last};
 use crate::execution::Execution;
 use crate::growth::Growth;
 use crate::node::{Context, Stop};
+use crate::persistent::{Left, Persistent};
 use crate::prefixes::{Findings, Item, Priced, choices_at};
 use crate::reached::{Class, Reached, Signatures};
 use crate::repeat::repeat_ahead;
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
-use crate::system::{Plan, System};
+use crate::system::{Plan, System, TaskId};
 use crate::taken::Taken;
 use fabius_trace::{Bound, LevelStats, SchedulerKind, Turn};
 use std::sync::atomic::Ordering;
@@ -71,13 +75,17 @@ where
         && options.strategy == Strategy::Iterative
         && options.scheduler == SchedulerKind::Bag;
     let in_order = options.strategy == Strategy::Iterative;
-    let search = Search {
+    let may_wait = reduces && options.may_wait_for_conflicts();
+    let mut search = Search {
         context,
         monitor,
         listener,
         shared: Mutex::default(),
         wake: Condvar::new(),
         reached: reduces.then(Reached::default),
+        persistent: (may_wait && options.reduction == Reduction::Persistent).then(Persistent::default),
+        may_begin_anew: may_wait && options.reduction == Reduction::Adaptive,
+        anew: None,
         began: Instant::now(),
         most: None,
         bound: if in_order { 0 } else { options.max.unwrap_or(u32::MAX) },
@@ -86,9 +94,15 @@ where
         exhausted: false,
         is_over: false,
     };
-    search.lock().work.push(Item::new(Box::default(), 0, None));
+    search.begins();
     search
 }
+
+/// After how many executions it is looked at how few classes they came to.
+const MANY: u64 = 128;
+
+/// If there are more executions than so many for each class, it begins anew; each then takes three to four times as long.
+const EACH: u64 = 8;
 
 #[derive(Default)]
 struct Shared {
@@ -105,6 +119,10 @@ struct Shared {
     bug: Option<Found>,
     cut: Option<Cut>,
     limit: Option<Cut>,
+    /// Whether it must begin anew, because many executions have come to few classes.
+    begins_anew: bool,
+    /// Whether in some execution a step may have been possible because no other was.
+    has_deadlines: bool,
     reported: Option<Instant>,
     depth: u32,
 }
@@ -131,6 +149,10 @@ pub struct Search<'a, S: System> {
     shared: Mutex<Shared>,
     wake: Condvar,
     reached: Option<Reached>,
+    persistent: Option<Persistent>,
+    /// Whether it begins anew where many executions come to few classes, and after how many it has.
+    may_begin_anew: bool,
+    anew: Option<u64>,
     began: Instant,
     /// After how many executions it pauses.
     most: Option<u64>,
@@ -147,6 +169,23 @@ pub struct Search<'a, S: System> {
 impl<S: System + Sync> Search<'_, S> {
     fn lock(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().expect("no worker has panicked")
+    }
+
+    fn begins(&mut self) {
+        let shared = self.shared.get_mut().expect("no worker has panicked");
+        shared.next.clear();
+        shared.work.clear();
+        shared.work.push(Item::new(Box::default(), 0, None));
+    }
+
+    /// Explores from the beginning once more; others are tried only where conflicts were seen. What was found stays: up to the level
+    /// that it comes back to, no class costs more than that.
+    fn begins_anew(&mut self) {
+        self.begins();
+        (self.reached, self.persistent) = (Some(Reached::default()), Some(Persistent::default()));
+        self.may_begin_anew = false;
+        self.anew = Some(self.executions());
+        self.bound = 0;
     }
 
     /// Goes on until so many executions have been run in all, or until the search ends. Says whether it has only paused.
@@ -166,6 +205,11 @@ impl<S: System + Sync> Search<'_, S> {
             if shared.bug.is_some() || shared.cut.is_some() {
                 return shared.bug.is_none() && shared.cut == Some(Cut::Executions);
             }
+            if std::mem::take(&mut shared.begins_anew) {
+                drop(shared);
+                self.begins_anew();
+                continue;
+            }
             if let Some(reached) = &self.reached {
                 // What came to the same in the meantime need not be counted as left.
                 shared.next.retain(|item| item.comes_to.is_none_or(|class| !reached.is_beaten(class, item.cost)));
@@ -174,14 +218,22 @@ impl<S: System + Sync> Search<'_, S> {
                 (self.stats(&shared), shared.limit.is_none(), shared.next.is_empty());
             shared.work = std::mem::take(&mut shared.next);
             drop(shared);
-            self.completed = if is_whole { Some(this.bound) } else { self.completed };
-            self.levels.push(this);
+            self.completed = self.completed.max(is_whole.then_some(this.bound));
+            self.note_level(this);
             self.exhausted = nothing_is_left;
             self.is_over =
                 nothing_is_left || options.strategy != Strategy::Iterative || options.max == Some(self.bound);
             self.bound = if self.is_over { self.bound } else { self.bound + 1 };
         }
         false
+    }
+
+    /// Adds a level, or what was done in addition if a higher one was explored before the search began anew.
+    fn note_level(&mut self, this: LevelStats) {
+        match self.levels.last_mut().filter(|last| last.bound >= this.bound) {
+            Some(last) => (last.executions, last.transitions) = (this.executions, this.transitions),
+            None => self.levels.push(this),
+        }
     }
 
     /// What was explored up to the level that is being explored.
@@ -204,7 +256,7 @@ impl<S: System + Sync> Search<'_, S> {
     pub fn outcome(mut self) -> Outcome {
         if !self.is_over {
             let this = self.stats(&self.lock());
-            self.levels.push(this);
+            self.note_level(this);
         }
         let shared = self.shared.into_inner().expect("no worker has panicked");
         // Of a system that behaves differently, nothing else is known.
@@ -220,6 +272,7 @@ impl<S: System + Sync> Search<'_, S> {
             finals: shared.executions,
             reduced: 0,
             growth: shared.growth.end(shared.executions, shared.signatures.len()),
+            anew: self.anew,
         }
     }
 
@@ -244,7 +297,7 @@ impl<S: System + Sync> Search<'_, S> {
         loop {
             let options = self.context.options;
             let enough = options.at_first_bug || options.strategy != Strategy::Iterative;
-            if shared.cut.is_some() || enough && shared.bug.is_some() {
+            if shared.cut.is_some() || shared.begins_anew || enough && shared.bug.is_some() {
                 return None;
             }
             if let Some(item) = shared.next_item() {
@@ -272,6 +325,10 @@ impl<S: System + Sync> Search<'_, S> {
         let limit = found.limit.take();
         shared.limit = limit.filter(|limit| *limit == Cut::Nondeterminism).or(shared.limit).or(limit);
         shared.depth = found.depth;
+        shared.has_deadlines |= std::mem::take(&mut found.has_deadlines);
+        let comes_to_few = executions >= MANY && executions > EACH * distinct as u64;
+        let is_over = shared.work.is_empty() && shared.next.is_empty();
+        shared.begins_anew |= self.may_begin_anew && comes_to_few && !shared.has_deadlines && !is_over;
         if let Some(new) = found.bug.take() {
             // The whole level is run, so that the answer does not depend on the number of jobs.
             let key = |f: &Found| (f.schedule.len(), f.what.rank(), format!("{:?}", f.schedule));
@@ -343,11 +400,13 @@ impl<S: System + Sync> Search<'_, S> {
         out.executions += 1;
         let start = choices_at(&item.path, 0);
         let price = self.context.price_of_deviation();
+        let spare = std::mem::take(&mut out.spare);
+        let spare = if self.leaving().is_some() { spare.with_history() } else { spare.without_history() };
         let mut script = std::mem::take(&mut out.script);
         script.set(start.iter().map(|(c, _)| *c));
         script.allow(self.context.options.memory);
         out.here.clear();
-        let mut run = match Execution::begin_with(&self.context, script, std::mem::take(&mut out.spare)) {
+        let mut run = match Execution::begin_with(&self.context, script, spare) {
             Ok(run) => run,
             Err((stop, script)) => {
                 // Nobody would look at the others of a search that has ended, and there may be a million.
@@ -367,6 +426,7 @@ impl<S: System + Sync> Search<'_, S> {
         match self.repeat(item, start.len(), bound, &mut run, out) {
             Repeated::Stopped(stop) => return out.stopped(stop, || run.found(Bug::Deadlock)),
             Repeated::Known => {
+                self.learn(&mut run, bound, out);
                 (out.script, out.spare) = run.into_spare();
                 return;
             }
@@ -379,6 +439,7 @@ impl<S: System + Sync> Search<'_, S> {
         let mut moves = std::mem::take(&mut out.moves);
         let result = self.go_on(bound, &mut moves, &mut run, out);
         out.moves = moves;
+        self.learn(&mut run, bound, out);
         match result {
             Some(Stop::Bug(what)) => out.bug = Some(run.found(what)),
             stop => {
@@ -388,6 +449,52 @@ impl<S: System + Sync> Search<'_, S> {
                 (out.script, out.spare) = run.into_spare();
             }
         }
+    }
+
+    /// Tells what conflicts, and what has to be tried because of that.
+    fn learn(&self, run: &mut Execution<'_, '_, S>, bound: u32, out: &mut Findings) {
+        if let (Some(persistent), Some(history)) = (&self.persistent, run.history()) {
+            let mut items = Vec::new();
+            persistent.learn(history, &mut items);
+            out.sort(items, bound);
+        }
+    }
+
+    /// Where others are left, if they are.
+    fn leaving(&self) -> Option<&Persistent> {
+        self.persistent.as_ref().filter(|persistent| !persistent.has_given_up())
+    }
+
+    /// Who goes on at a point; others are tried if they have to be. `None` if what follows is explored elsewhere, or if all have to
+    /// be tried.
+    fn one_of(
+        &self,
+        persistent: &Persistent,
+        (bound, last, moves): (u32, Last, &[Move]),
+        run: &mut Execution<'_, '_, S>,
+        out: &mut Findings,
+    ) -> Option<(usize, Move, u32)> {
+        let goes_on = |mv: &Move| matches!((mv, last), (Move::Run(pick), Last::Ran(last)) if pick.task == last);
+        let number = moves.iter().position(goes_on).unwrap_or(0);
+        let Move::Run(tried) = moves[number] else { unreachable!("threads are in a bag") };
+        let others = moves.iter().enumerate().filter(|(other, _)| *other != number);
+        let others: Vec<(TaskId, u32, Option<Class>)> = others
+            .filter_map(|(_, mv)| {
+                let Move::Run(pick) = mv else { return None };
+                Some((pick.task, run.cost + self.context.price(&run.node, last, mv), self.comes_to(run, mv)))
+            })
+            .collect();
+        let cost = run.cost + self.context.price(&run.node, last, &moves[number]);
+        let class = self.comes_to(run, &moves[number]);
+        if let (false, Some(history)) = (others.is_empty(), run.history()) {
+            let left = |(task, cost, comes_to)| Left { task, past: history.past_of(task), cost, comes_to };
+            let left = others.into_iter().map(left).collect();
+            let mut items = Vec::new();
+            let who = (tried.task, goes_on(&moves[number]));
+            persistent.at(&out.here, history, who, left, &mut items);
+            out.sort(items, bound);
+        }
+        self.is_new(class, cost).then_some((number, moves[number], cost))
     }
 
     /// Runs a prefix.
@@ -426,6 +533,10 @@ impl<S: System + Sync> Search<'_, S> {
             let is_last = time == times;
             let choices = if is_last { choices } else { &[] };
             run.script.set(choices.iter().map(|(c, _)| *c));
+            let ends = is_last && at + 1 + choices.len() == item.path.len();
+            if let Some(history) = run.history() {
+                history.is_new = ends;
+            }
             let result = run.go_at(mv, item.cost);
             out.went(decision, 1);
             if is_last {
@@ -473,6 +584,14 @@ impl<S: System + Sync> Search<'_, S> {
             if run.steps() >= options.max_steps {
                 return Some(Stop::Cut(Cut::Steps));
             }
+            if let Some(persistent) = self.leaving()
+                && (self.context.system.has_deadlines(&run.node.state)
+                    || run.script.taken().iter().any(|taken| taken.other_ways().next().is_some()))
+            {
+                let mut items = Vec::new();
+                persistent.give_up(&mut items);
+                out.sort(items, bound);
+            }
             self.context.moves(&run.node, moves);
             // To look at the clock costs less than to leave so many moves for later.
             let takes_long = moves.len() > 64 || self.context.system.was_slow(&run.node.state);
@@ -482,6 +601,9 @@ impl<S: System + Sync> Search<'_, S> {
                 return Some(Stop::Cut(cut));
             }
             // With a scheduler that picks one that waits there are delays even if nobody can go on.
+            if moves.is_empty() && self.persistent.is_some() {
+                run.look_at_the_rest();
+            }
             if moves.is_empty() || options.scheduler != SchedulerKind::Bag && self.context.is_final(&run.node) {
                 return self.end(run, out);
             }
@@ -494,8 +616,15 @@ impl<S: System + Sync> Search<'_, S> {
                 Move::Run(pick) if is_bag => pick.task,
                 _ => number as u32,
             };
+            let leaving = self.leaving();
             let mut chosen: Option<(usize, Move, u32)> = None;
-            for (number, mv) in moves.iter().enumerate() {
+            if let Some(persistent) = leaving {
+                chosen = self.one_of(persistent, (bound, last, moves), run, out);
+                if let Some(history) = run.history() {
+                    history.is_new = true;
+                }
+            }
+            for (number, mv) in moves.iter().enumerate().filter(|_| leaving.is_none()) {
                 let cost = run.cost + self.context.price(&run.node, last, mv);
                 let class = self.comes_to(run, mv);
                 if cost <= bound && chosen.is_none() {
@@ -547,6 +676,7 @@ impl<S: System + Sync> Search<'_, S> {
         let (cost, steps, signature) = (run.cost, run.steps(), run.signature());
         (self.listener)(Complete { state: &run.node.state, cost, signature, is_complete, steps, taken: run.taken() });
         out.complete = Some(signature);
+        out.has_deadlines = self.may_begin_anew && self.context.system.has_deadlines(&run.node.state);
         (!is_complete && self.context.options.deadlock).then_some(Stop::Bug(Bug::Deadlock))
     }
 }

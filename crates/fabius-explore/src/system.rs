@@ -76,6 +76,8 @@ pub enum Made {
         task: TaskId,
         /// Whether it might write.
         write: bool,
+        /// The same in any state.
+        may_write: bool,
         /// The variable, or [`Made::NOTHING`].
         variable: u64,
         /// Another one, which it writes, or [`Made::NOTHING`].
@@ -258,6 +260,17 @@ pub trait System {
 
     /// Whether the state decides if the next step of the task writes what it accesses first: it may write in another state.
     fn next_may_fail(&self, _: &Self::State, _: TaskId) -> bool {
+        false
+    }
+
+    /// Whether others make the next step of the task possible by what they do to something that neither that step accesses nor the one
+    /// before it.
+    fn waits_for_more(&self, _: &Self::State, _: TaskId) -> bool {
+        false
+    }
+
+    /// Whether it may be that a step is possible because no other is.
+    fn has_deadlines(&self, _: &Self::State) -> bool {
         false
     }
 

@@ -99,6 +99,7 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
         finals: level.executions,
         reduced: 0,
         growth: growth.end(level.executions, signatures.len()),
+        anew: None,
         bug,
         levels: vec![level],
         completed: None,

@@ -48,7 +48,13 @@ impl Rt {
         }
         let op = &self.threads[next].op;
         let variable = if op.object == 0 { Made::NOTHING } else { op.object as u64 };
-        self.ahead.trail.push(Made::Step { task: next as TaskId, write: op.write, variable, other: Made::NOTHING });
+        self.ahead.trail.push(Made::Step {
+            task: next as TaskId,
+            write: op.write,
+            may_write: op.write,
+            variable,
+            other: Made::NOTHING,
+        });
         self.ahead.steps -= 1;
         self.begins_step(next);
         Some(next)

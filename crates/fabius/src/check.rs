@@ -140,7 +140,10 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
         max_steps: u32::MAX,
         at_first_bug: true,
         price_of_deviation: config.price_of_deviation,
-        reduction: if config.reduction { Reduction::Classes } else { Reduction::None },
+        reduction: match config.reduction {
+            Reduction::Persistent | Reduction::Adaptive if !optimal_is_sound(config, system) => Reduction::Classes,
+            other => other,
+        },
         ..Options::default()
     };
     let cancelled = || config.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed));
@@ -205,7 +208,10 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
 fn optimal_is_sound(config: &Config, system: &Test<'_>) -> bool {
     let refine = system.settings.refine;
     let both = Refine::RELEASES.with(Refine::WAITS);
-    config.reduction && !refine.contains(Refine::YIELDS) && !refine.contains(Refine::WEAK) && !refine.contains(both)
+    config.reduction != Reduction::None
+        && !refine.contains(Refine::YIELDS)
+        && !refine.contains(Refine::WEAK)
+        && !refine.contains(both)
 }
 
 fn conclude(
@@ -241,6 +247,7 @@ fn conclude(
         text: None,
         saved: None,
         nothing_ends: explored.search.is_some() && explored.first.is_none(),
+        anew: explored.search.as_ref().and_then(|o| o.anew),
         stale: system.settings.refine.contains(Refine::WEAK).then_some(config.deviations),
         price_of_stale: config.price_of_deviation,
     };

@@ -3,7 +3,7 @@
 use crate::config::{Config, Plan};
 use crate::report::Report;
 use crate::save;
-use fabius_explore::search::Strategy;
+use fabius_explore::search::{Reduction, Strategy};
 use fabius_trace::{
     Bound, COMPARISON_VERSION, Compared, Comparison, Counted, Coverage, Measured, Reason, Run, SchedulerKind, Verdict,
 };
@@ -83,7 +83,11 @@ fn strategy(plan: Plan, config: &Config) -> String {
         Plan::Walks(Strategy::Pct(depth)) => format!("pct:{depth}"),
         Plan::Walks(walk) => format!("{walk:?}").to_lowercase(),
     };
-    if config.reduction || matches!(plan, Plan::Walks(_)) { name } else { format!("{name} without reduction") }
+    if config.reduction != Reduction::None || matches!(plan, Plan::Walks(_)) {
+        name
+    } else {
+        format!("{name} without reduction")
+    }
 }
 
 fn measured(plan: Plan, config: &Config, report: Report) -> Measured {

@@ -1,6 +1,6 @@
 //! What a check is asked to do.
 
-use fabius_explore::search;
+use fabius_explore::search::{self, Reduction};
 use fabius_trace::{Bound, SchedulerKind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,7 +24,7 @@ pub struct Config {
     pub(crate) price_of_deviation: u32,
     pub(crate) leaks: bool,
     pub(crate) panics: bool,
-    pub(crate) reduction: bool,
+    pub(crate) reduction: Reduction,
     pub(crate) name: Option<String>,
     #[cfg(feature = "traces")]
     pub(crate) saves: bool,
@@ -59,7 +59,7 @@ impl Default for Config {
             price_of_deviation: 1,
             leaks: false,
             panics: false,
-            reduction: true,
+            reduction: Reduction::Adaptive,
             name: None,
             #[cfg(feature = "traces")]
             saves: true,
@@ -227,7 +227,16 @@ impl Config {
 
     /// Explores executions that differ in the order of operations that commute, too.
     pub fn without_reduction(self) -> Config {
-        Config { reduction: false, ..self }
+        Config { reduction: Reduction::None, ..self }
+    }
+
+    /// Within a bound on preemptions, tries who else may go on at a point only where conflicts show that it has to be, from the
+    /// first execution on. Otherwise the search begins anew so if many executions come to few classes. Such an execution takes longer,
+    /// but there may be far fewer.
+    ///
+    /// Paper: Bounded Partial-Order Reduction (OOPSLA 2013).
+    pub fn persistent_sets(self) -> Config {
+        Config { reduction: Reduction::Persistent, ..self }
     }
 
     /// Saves no trace of a failure. `FABIUS_TRACES=none` in the environment does so for all tests.

@@ -71,6 +71,6 @@ fn together(in_order: Outcome, all: Outcome, late: Option<Found>) -> Outcome {
         (None, true) => Some(Cut::Nondeterminism),
         (None, false) => in_order.cut.filter(|_| !exhausted),
     };
-    let (completed, finals) = (in_order.completed, in_order.finals + all.finals);
-    Outcome { levels, growth, bug, exhausted, cut, completed, finals, memory: 0, reduced: 0 }
+    let (completed, finals, anew) = (in_order.completed, in_order.finals + all.finals, in_order.anew);
+    Outcome { levels, growth, bug, exhausted, cut, completed, finals, anew, memory: 0, reduced: 0 }
 }

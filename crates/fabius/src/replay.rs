@@ -72,6 +72,7 @@ pub(crate) fn report(
             growth: Vec::new(),
             saved: None,
             nothing_ends: false,
+            anew: None,
             stale: None,
             price_of_stale: config.price_of_deviation,
         };

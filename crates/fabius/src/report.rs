@@ -20,6 +20,9 @@ pub struct Report {
     pub growth: Vec<Grown>,
     /// Executions that were explored in order.
     pub executions: u64,
+    /// After how many of them the search began anew, if it did, because many had come to few classes: see
+    /// [`crate::Config::persistent_sets`].
+    pub anew: Option<u64>,
     /// Executions at random.
     pub walks: u64,
     /// How long it took.
@@ -116,7 +119,8 @@ impl fmt::Display for Report {
         if self.nothing_ends && matches!(self.verdict, Verdict::NoBugWithinBounds { .. }) {
             f.write_str("; none comes to its end within the bound")?;
         }
-        write!(f, "; {}", self.effort())
+        write!(f, "; {}", self.effort())?;
+        self.anew.map_or(Ok(()), |anew| write!(f, ", with persistent sets after {anew}"))
     }
 }
 

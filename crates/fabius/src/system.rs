@@ -138,6 +138,14 @@ impl System for Test<'_> {
         (variable != rt::Op::NOTHING).then_some(Access { variable, write: true, sync: true, span: Span::default() })
     }
 
+    fn waits_for_more(&self, state: &Execution, task: TaskId) -> bool {
+        state.get().threads[task as usize].op().is_some_and(|op| op.waits_for_more)
+    }
+
+    fn has_deadlines(&self, state: &Execution) -> bool {
+        state.get().has_deadlines
+    }
+
     fn announces(&self) -> bool {
         true
     }

@@ -1,8 +1,10 @@
 //! Leaving out executions loses no outcome: on random programs, all searches reach the same sets of outcomes, at each bound
 //! and without one; and without a bound no happens-before relation is run twice.
+//!
+//! Length: all reductions are compared on the same programs, which three generators make.
 
 use fabius::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use fabius::sync::{Mutex, Once, RwLock, mpsc};
+use fabius::sync::{Barrier, Condvar, Mutex, Once, RwLock, mpsc};
 use fabius::{Config, Report, thread};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -234,26 +236,40 @@ fn together(threads: Vec<thread::JoinHandle<()>>) {
 #[test]
 fn no_execution_is_in_vain() {
     for (n, classes) in [(5, 64), (7, 320), (10, 3328)] {
-        are_exactly(classes, &Config::new().exhaustive().explore(|| last_zero(n)));
+        are_exactly(
+            classes,
+            &Config::new().exhaustive().explore(|| {
+                last_zero(n);
+            }),
+        );
     }
     are_exactly(1024, &Config::new().exhaustive().explore(|| readers(10)));
 }
 
-/// A thread looks for the last zero of an array; the others each write one more than what is in front of their place.
-fn last_zero(n: usize) {
+/// A thread looks for the last zero of an array; the others each write one more than what is in front of their place. Where
+/// it was found, and what was written last.
+fn last_zero(n: usize) -> (usize, u32) {
     let array: Arc<Vec<AtomicU32>> = Arc::new((0..=n).map(|_| AtomicU32::new(0)).collect());
     let shared = array.clone();
-    let mut threads = vec![thread::spawn(move || {
+    let looks = thread::spawn(move || {
         let mut i = n;
         while shared[i].load(SeqCst) != 0 {
             i -= 1;
         }
-    })];
-    threads.extend((1..=n).map(|j| {
+        i
+    });
+    let writes = (1..=n).map(|j| {
         let shared = array.clone();
         thread::spawn(move || shared[j].store(shared[j - 1].load(SeqCst) + 1, SeqCst))
-    }));
-    together(threads);
+    });
+    let writes = writes.collect();
+    let at = looks.join().unwrap();
+    together(writes);
+    (at, array[n].load(SeqCst))
+}
+
+fn last_zero_of_seven() {
+    last_zero(7);
 }
 
 /// A thread writes what all others read.
@@ -281,7 +297,7 @@ fn seen_by_readers(n: usize) -> u32 {
 #[test]
 fn what_has_few_classes_is_verified_after_twice_as_many_executions() {
     let few: [(&(dyn Fn() + Sync), u64); 3] =
-        [(&|| readers(10), 1024), (&|| last_zero(7), 320), (&|| pairs_of_independent_writes(4), 16)];
+        [(&|| readers(10), 1024), (&last_zero_of_seven, 320), (&|| pairs_of_independent_writes(4), 16)];
     for config in [Config::new(), Config::new().iterative_preemptions()] {
         for (test, classes) in few {
             let report = config.explore(test);
@@ -313,15 +329,31 @@ fn pairs_of_independent_writes(pairs: usize) {
     );
 }
 
-/// A bug that is many executions away in the order of preemptions, and few without a bound.
+/// A bug that is more executions away in the order of preemptions than without a bound.
 #[test]
 fn a_bug_that_only_the_search_without_a_bound_meets_is_priced() {
-    let report = Config::new().explore(|| {
-        let seen = seen_by_readers(12);
-        assert_ne!(seen, 0b0101_0101_0101);
-    });
-    assert!(report.is_bug() && report.walks == 0 && report.executions > 20_000, "{report}");
+    let test = || assert_ne!(seen_by_readers(12), 0b101_1100_1000);
+    let in_order = Config::new().preemptions(9).executions(700).explore(test);
+    assert!(!in_order.is_bug(), "{in_order}");
+    let report = Config::new().iterative_preemptions().executions(1200).explore(test);
+    assert!(report.is_bug() && report.walks == 0, "{report}");
     assert_eq!(report.trace().unwrap().cost, 0, "{report}");
+}
+
+/// Within a bound, too, families of few classes take few executions: what conflicts with nobody need not be tried later.
+#[test]
+fn what_has_few_classes_takes_few_executions_within_a_bound() {
+    let few: [(&(dyn Fn() + Sync), u64, u64); 4] = [
+        (&|| readers(10), 1024, 1024),
+        (&|| pairs_of_independent_writes(4), 16, 16),
+        (&|| pairs_of_independent_writes(8), 256, 256),
+        (&last_zero_of_seven, 320, 320 * 82),
+    ];
+    for (test, classes, most) in few {
+        let report = Config::new().preemptions(20).persistent_sets().explore(test);
+        assert!(report.verdict == fabius::Verdict::Verified && report.executions <= most, "{report}");
+        assert_eq!(report.levels.last().unwrap().states, classes, "{report}");
+    }
 }
 
 /// What an exchange finds says all of an execution: as many classes as there are ways to find something.
@@ -420,6 +452,12 @@ fn many_straight_line_programs_run_once_for_each_class() {
     is_optimal(1000..2000);
 }
 
+/// So many seeds; where they begin can be said from outside.
+fn many(first: u64, count: u64) -> std::ops::Range<u64> {
+    let first = std::env::var("FIRST_SEED").map_or(first, |seed| seed.parse().expect("a number"));
+    first..first + count
+}
+
 #[test]
 fn no_outcome_is_lost() {
     on_random_programs(0..60);
@@ -428,5 +466,272 @@ fn no_outcome_is_lost() {
 #[test]
 #[ignore = "takes minutes"]
 fn no_outcome_is_lost_in_many_programs() {
-    on_random_programs(1000..4000);
+    on_random_programs(many(1000, 3000));
+}
+
+/// What threads of the programs below do; what can make another one wait is among it.
+#[derive(Clone, Copy, Debug)]
+enum Waiting {
+    Load(usize),
+    Store(usize, u32),
+    Add(usize),
+    Exchange(usize, u32, u32),
+    Locked(usize, usize),
+    /// A lock is held while another one is taken.
+    Both(usize),
+    Shared(usize),
+    Alone(usize),
+    Send,
+    Receive,
+    Barrier,
+    Notify,
+    /// Until somebody has notified, and said so.
+    Await,
+    /// A thread that adds, and is joined at once, or behind the next step.
+    Child(usize),
+    Later(usize),
+}
+
+fn waiting(rng: &mut fastrand::Rng) -> Vec<Vec<Waiting>> {
+    use Waiting::*;
+    let threads = rng.usize(2..=4);
+    let most = [0, 0, 4, 3, 2][threads];
+    let op = |rng: &mut fastrand::Rng| {
+        let (x, v) = (rng.usize(..2), rng.u32(1..4));
+        match rng.u8(..18) {
+            0 | 1 => Load(x),
+            2 | 3 => Store(x, v),
+            4 => Add(x),
+            5 => Exchange(x, rng.u32(..3), v),
+            6 | 7 => Locked(rng.usize(..2), x),
+            8 => Both(x),
+            9 => Shared(x),
+            10 => Alone(x),
+            11 => Send,
+            12 => Receive,
+            13 => Barrier,
+            14 => Notify,
+            15 => Await,
+            16 => Child(x),
+            _ => Later(x),
+        }
+    };
+    (0..threads).map(|_| (0..rng.usize(1..=most)).map(|_| op(rng)).collect()).collect()
+}
+
+#[derive(Default)]
+struct Meeting {
+    atomics: [AtomicU32; 2],
+    locks: [Mutex<u32>; 2],
+    table: RwLock<u32>,
+    said: Mutex<bool>,
+    news: Condvar,
+}
+
+fn meet(ops: &[Waiting], all: &Arc<Meeting>, barrier: &Barrier, ends: &Ends) -> Vec<u32> {
+    let mut seen = Vec::new();
+    let mut later: Option<thread::JoinHandle<u32>> = None;
+    let child = |x: usize| {
+        let all = all.clone();
+        thread::spawn(move || all.atomics[x].fetch_add(2, SeqCst))
+    };
+    for op in ops {
+        let before = later.take();
+        seen.push(match *op {
+            Waiting::Load(x) => all.atomics[x].load(SeqCst),
+            Waiting::Store(x, v) => {
+                all.atomics[x].store(v, SeqCst);
+                0
+            }
+            Waiting::Add(x) => all.atomics[x].fetch_add(1, SeqCst),
+            Waiting::Exchange(x, a, b) => all.atomics[x].compare_exchange(a, b, SeqCst, SeqCst).map_or(9, |v| v),
+            Waiting::Locked(l, x) => {
+                let mut guard = all.locks[l].lock().unwrap();
+                *guard = *guard * 2 + all.atomics[x].load(SeqCst) + 1;
+                *guard
+            }
+            Waiting::Both(first) => {
+                let one = all.locks[first].lock().unwrap();
+                let two = all.locks[1 - first].lock().unwrap();
+                *one + *two
+            }
+            Waiting::Shared(x) => {
+                let table = all.table.read().unwrap();
+                *table + all.atomics[x].load(SeqCst)
+            }
+            Waiting::Alone(x) => {
+                let mut table = all.table.write().unwrap();
+                *table += all.atomics[x].load(SeqCst) + 1;
+                *table
+            }
+            Waiting::Send => {
+                ends.0.send(1).unwrap();
+                0
+            }
+            Waiting::Receive => ends.1.lock().unwrap().recv().unwrap(),
+            Waiting::Barrier => u32::from(barrier.wait().is_leader()),
+            Waiting::Notify => {
+                *all.said.lock().unwrap() = true;
+                all.news.notify_one();
+                0
+            }
+            Waiting::Await => {
+                let mut said = all.said.lock().unwrap();
+                while !*said {
+                    said = all.news.wait(said).unwrap();
+                }
+                1
+            }
+            Waiting::Child(x) => child(x).join().unwrap(),
+            Waiting::Later(x) => {
+                later = Some(child(x));
+                0
+            }
+        });
+        seen.extend(before.map(|before| before.join().unwrap()));
+    }
+    seen.extend(later.map(|later| later.join().unwrap()));
+    seen
+}
+
+type Ends = (mpsc::Sender<u32>, Mutex<mpsc::Receiver<u32>>);
+
+/// What is seen within so many preemptions, and what is reported.
+fn meetings(program: &[Vec<Waiting>], config: Config) -> (BTreeSet<Vec<Vec<u32>>>, Report) {
+    let found = std::sync::Mutex::new(BTreeSet::new());
+    let report = config.explore(|| {
+        let all = Arc::new(Meeting::default());
+        let (sender, receiver) = mpsc::channel();
+        let ends = Arc::new((sender, Mutex::new(receiver)));
+        let barrier = Arc::new(Barrier::new(2));
+        let (last, others) = program.split_last().unwrap();
+        let threads: Vec<_> = others
+            .iter()
+            .map(|ops| {
+                let (ops, all, barrier, ends) = (ops.clone(), all.clone(), barrier.clone(), ends.clone());
+                thread::spawn(move || meet(&ops, &all, &barrier, &ends))
+            })
+            .collect();
+        let mut results = vec![meet(last, &all, &barrier, &ends)];
+        results.extend(threads.into_iter().map(|t| t.join().unwrap()));
+        results.push(all.atomics.iter().map(|a| a.load(SeqCst)).collect());
+        found.lock().unwrap().insert(results);
+    });
+    (found.into_inner().unwrap(), report)
+}
+
+/// What is tried at a point is enough: each class is seen at its least cost, and a program that may wait for ever is found out at its
+/// least cost, as if all were tried.
+fn keeps_least_costs(seeds: std::ops::Range<u64>) -> (u32, u32, [u64; 2]) {
+    let (mut programs, mut bugs, mut executions) = (0, 0, [0; 2]);
+    for seed in seeds {
+        let program = waiting(&mut fastrand::Rng::with_seed(seed));
+        // With a largest bound there are no turns.
+        let config = Config::new().max_steps(1000).preemptions(50).persistent_sets();
+        let (all, plain) = meetings(&program, config.clone().without_reduction().executions(3000));
+        if !plain.is_bug() && plain.verdict != fabius::Verdict::Verified {
+            continue;
+        }
+        let (some, reduced) = meetings(&program, config.clone());
+        programs += 1;
+        assert_eq!(plain.is_bug(), reduced.is_bug(), "{seed} {plain} {reduced} {program:?}");
+        if plain.is_bug() {
+            bugs += 1;
+            let cost = |report: &Report| report.trace().unwrap().cost;
+            assert_eq!(cost(&plain), cost(&reduced), "{seed} {program:?}");
+            continue;
+        }
+        assert_eq!(some, all, "{seed} {program:?}");
+        for (at, level) in plain.levels.iter().enumerate() {
+            let same = reduced.levels.get(at).or(reduced.levels.last()).unwrap();
+            assert_eq!(level.states, same.states, "{seed} {} preemptions {program:?}", level.bound);
+        }
+        executions[0] += plain.executions;
+        executions[1] += reduced.executions;
+        for k in 0..3 {
+            let config = Config::new().max_steps(1000).preemptions(k);
+            let (with, _) = meetings(&program, config.clone().persistent_sets());
+            let (without, _) = meetings(&program, config.without_reduction());
+            assert_eq!(with, without, "{seed} {k} preemptions {program:?}");
+        }
+    }
+    (programs, bugs, executions)
+}
+
+/// An exchange that fails is a read: what comes behind it is not ordered by it, and conflicts.
+#[test]
+fn an_exchange_that_fails_orders_nothing_within_a_bound() {
+    let report = Config::new().preemptions(9).persistent_sets().explore(|| {
+        let (x, y) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+        let reads = thread::spawn({
+            let (x, y) = (x.clone(), y.clone());
+            move || (y.load(SeqCst), x.load(SeqCst)).0
+        });
+        let writes = thread::spawn(move || {
+            let _ = x.compare_exchange(5, 6, SeqCst, SeqCst);
+            y.store(1, SeqCst);
+        });
+        writes.join().unwrap();
+        assert_eq!(reads.join().unwrap(), 0);
+    });
+    assert!(report.is_bug(), "{report}");
+    assert_eq!(report.trace().unwrap().cost, 0, "{report}");
+}
+
+/// Where a thread comes to a `join` before what it joins has ended, it is left for nothing: who ends need not go first.
+#[test]
+fn who_is_joined_may_have_to_go_last() {
+    let report = Config::new().preemptions(9).persistent_sets().explore(|| {
+        let (x, y) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+        let ends = thread::spawn({
+            let y = y.clone();
+            move || y.store(1, SeqCst)
+        });
+        let joins = thread::spawn({
+            let x = x.clone();
+            move || {
+                x.store(1, SeqCst);
+                ends.join().unwrap();
+                x.store(2, SeqCst);
+            }
+        });
+        let reads = thread::spawn(move || x.load(SeqCst));
+        joins.join().unwrap();
+        assert_ne!(reads.join().unwrap(), 1);
+    });
+    assert!(report.is_bug(), "{report}");
+    assert_eq!(report.trace().unwrap().cost, 0, "{report}");
+}
+
+/// Who conflicts waits, and another one makes it go on: that one may have to go first.
+#[test]
+fn who_makes_others_go_on_may_have_to_go_first() {
+    let report = Config::new().preemptions(9).persistent_sets().explore(|| {
+        let (x, (sender, receiver)) = (Arc::new(AtomicU32::new(0)), mpsc::channel());
+        let reads = thread::spawn({
+            let x = x.clone();
+            move || x.load(SeqCst)
+        });
+        let sends = thread::spawn(move || sender.send(1).unwrap());
+        x.store(receiver.recv().unwrap(), SeqCst);
+        together(vec![sends]);
+        assert_ne!(reads.join().unwrap(), 1);
+    });
+    assert!(report.is_bug(), "{report}");
+    assert_eq!(report.trace().unwrap().cost, 0, "{report}");
+}
+
+#[test]
+fn least_costs_are_kept_where_threads_wait() {
+    let (programs, bugs, [all, some]) = keeps_least_costs(0..50);
+    assert!(
+        programs > 25 && bugs > 4 && some < all / 4,
+        "{programs} programs, {bugs} bugs, {some} of {all} executions"
+    );
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn least_costs_are_kept_in_many_programs() {
+    keeps_least_costs(many(10_000, 4000));
 }

@@ -34,6 +34,7 @@ fn ways(program: &Program) -> Vec<(Way, Config)> {
         ways.push((Way::Exhaustive, (*configured).clone()));
         ways.push((Way::Default, (*configured).clone()));
     }
+    ways.push((Way::Least(Measure::Preemptions), config.clone().persistent_sets()));
     ways.extend(walks.map(|way| (way, config.clone())));
     ways
 }

@@ -485,6 +485,7 @@ where
             finals: self.sum.finals,
             reduced: self.sum.reduced,
             growth: Vec::new(),
+            anew: None,
             cut: if bug.is_some() { None } else { cut },
             bug,
         }

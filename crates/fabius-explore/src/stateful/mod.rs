@@ -427,6 +427,7 @@ where
             finals: self.finals,
             reduced: self.joined,
             growth: Vec::new(),
+            anew: None,
             cut: if bug.is_some() { None } else { cut },
             bug,
         }

@@ -376,7 +376,7 @@ impl Request {
         }
         if let Some(object) = self.object() {
             let requests: &[&Request] = &[self];
-            rt::point(Op::write("wait", object, Location::caller()).when(&requests, one_may_complete));
+            rt::point(Op::write("wait", object, Location::caller()).when(&requests, one_may_complete).waits_for_more());
         }
         self.complete();
         self.domain.write(self.node, format!("wait {}", self.name));
@@ -396,7 +396,7 @@ impl Request {
             // Where the guide says that the message has arrived, it has to be there.
             let requests: &[&Request] = &[self];
             let test = Op::write("test", object, at);
-            rt::point(if guided == Some(1) { test.when(&requests, one_may_complete) } else { test });
+            rt::point(if guided == Some(1) { test.when(&requests, one_may_complete).waits_for_more() } else { test });
             let already = *waits.inbox.received.borrow() > waits.place;
             completed = already || waits.may_complete() && guided.map_or_else(|| rt::choose(2) == 0, |yes| yes == 1);
         }
@@ -438,7 +438,7 @@ pub fn wait_any(requests: &[&Request]) -> Result<usize, Status> {
     let wanted = guided.map_or(requests, |i| &requests[i..=i]);
     // Announced for one of the endpoints; waiting at several is a step for each of them.
     for object in requests.iter().filter_map(|r| r.object()).collect::<BTreeSet<u32>>() {
-        rt::point(Op::write("wait_any", object, at).when(&wanted, one_may_complete));
+        rt::point(Op::write("wait_any", object, at).when(&wanted, one_may_complete).waits_for_more());
     }
     let may = |i: &usize| guided.is_none_or(|wanted| wanted == *i) && requests[*i].may_complete();
     let ready: Vec<usize> = (0..requests.len()).filter(may).collect();

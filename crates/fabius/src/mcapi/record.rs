@@ -117,7 +117,7 @@ fn record_all<F: Fn(&Domain) + Sync>(config: &Config, guide: &Guide, program: F)
         rt::must(Rt::record_orders);
         program(&domain);
         // What threads do that nobody joins is part of the run.
-        rt::point(Op::local("end of the record", at).when(&(), is_alone));
+        rt::point(Op::local("end of the record", at).when(&(), is_alone).waits_for_more());
         let nodes = domain.0.record.borrow();
         match rt::must(|rt| rt.orders.take()).expect("it is recorded").finish() {
             Ok(orders) => {

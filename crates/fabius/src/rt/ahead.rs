@@ -138,7 +138,7 @@ impl Rt {
             self.says_who_was_born();
         }
         let (task, write) = (thread as TaskId, op.changes(self));
-        self.ahead.trail.push(Made::Step { task, write, variable: op.variable, other: op.other });
+        self.ahead.trail.push(Made::Step { task, write, may_write: op.write, variable: op.variable, other: op.other });
         self.ahead.steps -= 1;
         self.steps += 1;
     }

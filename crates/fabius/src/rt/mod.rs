@@ -162,7 +162,7 @@ pub(crate) struct Rt {
     steps: u32,
     recent: Vec<(usize, &'static Location<'static>)>,
     /// Whether some operation may give up waiting.
-    has_deadlines: bool,
+    pub has_deadlines: bool,
     /// How many beginnings of threads are being run inside one another.
     beginnings: u32,
     pub abandoned: bool,

@@ -41,6 +41,8 @@ pub(crate) struct Op {
     pub fails: Option<(Fails, *const ())>,
     /// When it can be done; `None`: always. The object outlives the operation, because the thread borrows it.
     pub ready: Option<(Ready, *const ())>,
+    /// Whether what others do to something that neither it nor the step before accesses decides if it can be done.
+    pub waits_for_more: bool,
     /// For a lock: who has it.
     pub holders: Option<Holders>,
     /// The thread whose end it waits for, and for nothing else.
@@ -75,7 +77,8 @@ impl Op {
         let (variable, other, write) = (Op::NOTHING, Op::NOTHING, false);
         let edges = Edges::All;
         let (fails, ready, holders, joins, deadline) = (None, None, None, None, None);
-        Op { name, variable, other, write, fails, ready, holders, joins, deadline, edges, at }
+        let waits_for_more = false;
+        Op { name, variable, other, write, fails, ready, waits_for_more, holders, joins, deadline, edges, at }
     }
 
     /// The same, which changes a second object as well.
@@ -94,6 +97,12 @@ impl Op {
     #[inline(always)]
     pub fn when<T>(self, object: &T, ready: Ready) -> Op {
         Op { ready: Some((ready, std::ptr::from_ref(object).cast())), ..self }
+    }
+
+    /// The same, but more than what is accessed decides whether it can be done.
+    #[inline(always)]
+    pub fn waits_for_more(self) -> Op {
+        Op { waits_for_more: true, ..self }
     }
 
     /// The same, but it changes nothing while this holds of `what`.

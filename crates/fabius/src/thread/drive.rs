@@ -172,7 +172,7 @@ impl Signal {
     /// A scheduling point: waits until it is given, and takes it back.
     #[track_caller]
     pub fn wait(&self, name: &'static str) {
-        rt::point(Op::write(name, self.object.id(), Location::caller()).when(self, is_given));
+        rt::point(Op::write(name, self.object.id(), Location::caller()).when(self, is_given).waits_for_more());
         self.given.store(false, Ordering::Relaxed);
     }
 }
