@@ -1,5 +1,7 @@
 //! Schedules of a system in which some threads wait for longer than they must, as schedules of the system itself.
 //!
+//! Paper: Reduction: A Method of Proving Properties of Parallel Programs (Lipton, CACM 1975), section 3: right movers.
+//!
 //! A thread that joins others in a row, and has no other use of their handles, waits for all of them at once where that makes
 //! states equal that differ only in which of them has finished. Whatever happens in the system itself happens so, too, and costs
 //! no more preemptions:
@@ -11,7 +13,11 @@
 //!   once, before it is left, until it waits for a thread that has not finished. They are taken from where they come later; in a
 //!   deadlock, where they do not come at all, they are added at the end, behind whoever ran last and cannot go on, for nothing.
 //!
-//! So least preemptions and all bugs are kept. Contexts are not (there may be one more at the end of a deadlock), nor is the least depth.
+//! So least preemptions and all bugs are kept.
+//!
+//! Deviations:
+//! 1. Moves keep a cost, too: preemptions. Contexts are not kept (there may be one more at the end of a deadlock), nor is the least depth.
+//! 2. Steps that join are movers by what the front of the program says of handles: nobody else looks at them.
 
 use crate::dispatcher::Move;
 use crate::execution::Execution;

@@ -8,6 +8,8 @@
 //!
 //! Where the first `join` waits until all of them have finished, it does not matter which thread stands in which place.
 
+use super::Compiled;
+use crate::layout::words_of;
 use fabius_lang::program::{
     Base, BinaryOp, Expr, ExprKind, Guard, Interleave, LocalId, Place, Proc, ProcId, Program, Projection, Stmt,
     StmtKind, Value,
@@ -19,7 +21,7 @@ use fabius_lang::walk::{each, expressions, statements, written};
 pub(super) struct Gathered {
     pub(super) proc: ProcId,
     /// The variables in which they are kept.
-    pub(super) kept: Vec<LocalId>,
+    kept: Vec<LocalId>,
     joins: Vec<*const Stmt>,
 }
 
@@ -27,6 +29,26 @@ impl Gathered {
     /// Whether this statement is one of those that join.
     pub(super) fn has(&self, stmt: &Stmt) -> bool {
         self.joins.contains(&std::ptr::from_ref(stmt))
+    }
+
+    /// The procedure, and the words of its frame in which the handles are; each local begins at its offset.
+    pub(super) fn words(&self, program: &Program, offsets: &[u32]) -> (ProcId, Vec<u32>) {
+        let of = |local: &LocalId| {
+            let first = offsets[*local];
+            first..first + words_of(program, &program.procs[self.proc].locals[*local].ty) as u32
+        };
+        (self.proc, self.kept.iter().flat_map(of).collect())
+    }
+}
+
+impl Compiled {
+    /// Lets whoever joins one of a group wait for all, so that their order does not matter.
+    pub(crate) fn join_groups(&mut self) {
+        self.joins_groups = true;
+        for (proc, words) in &self.groups {
+            self.locals[*proc].gather(words);
+            self.code.forget_together(*proc, words);
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The core program to instructions: statements.
 //!
 //! Every procedure that is called inside `atomic` has a second version, without scheduling points.
+//!
+//! Length: what a compiled program consists of, and one arm for each kind of statement.
 
 mod dead;
 mod expr;
@@ -53,17 +55,6 @@ pub(crate) struct Compiled {
     pub(crate) groups: Vec<(ProcId, Vec<u32>)>,
     /// Whether whoever joins one of a group waits for all.
     pub(crate) joins_groups: bool,
-}
-
-impl Compiled {
-    /// Lets whoever joins one of a group wait for all, so that their order does not matter.
-    pub(crate) fn join_groups(&mut self) {
-        self.joins_groups = true;
-        for (proc, words) in &self.groups {
-            self.locals[*proc].gather(words);
-            self.code.forget_together(*proc, words);
-        }
-    }
 }
 
 /// Compiles.
@@ -143,14 +134,7 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
     let conditions = program.conditions.iter().map(|e| c.condition(e)).collect();
     c.settle();
     let is_filled = |instr: &Instr| matches!(instr, Instr::Arith { op: Op::SetWith, .. });
-    let words = |group: &Gathered| {
-        let of = |local: &usize| {
-            let first = c.locals[group.proc][*local];
-            first..first + words_of(program, &program.procs[group.proc].locals[*local].ty) as u32
-        };
-        (group.proc, group.kept.iter().flat_map(of).collect())
-    };
-    let groups = c.gathered.iter().map(words).collect();
+    let groups = c.gathered.iter().map(|group| group.words(program, &c.locals[group.proc])).collect();
     Compiled {
         groups,
         joins_groups: false,
