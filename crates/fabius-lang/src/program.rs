@@ -257,11 +257,23 @@ pub struct Local {
     pub ty: Type,
 }
 
+/// In which order the pending tasks of a level of a buffer run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum BufferKind {
+    /// In any.
+    #[default]
+    Bag,
+    /// In that in which they were posted, or have yielded.
+    Fifo,
+}
+
 /// A named entry procedure without parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// Name of the buffer.
     pub name: String,
+    /// What holds its pending tasks.
+    pub kind: BufferKind,
     /// Its body.
     pub proc: ProcId,
 }

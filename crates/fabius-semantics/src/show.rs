@@ -5,7 +5,7 @@ use crate::eval::Scope;
 use crate::layout::Layout;
 use crate::rules::scope_of;
 use crate::value::{TaskId, Value};
-use fabius_explore::system::{ANONYMOUS, BufferId, DECLARED_BUFFER};
+use fabius_explore::system::{ANONYMOUS, BufferId, number_of_declared};
 use fabius_lang::program::{
     Base, ExprKind, Local, Place, Program, Projection, RecordId, RecordKind, Stmt, Type, UNSET, UNSET_COPY,
 };
@@ -54,7 +54,7 @@ impl Names {
     /// Takes note of what has been born since, in order.
     pub(crate) fn refresh(&mut self, program: &Program, config: &Config) {
         for (n, buffer) in &config.buffers {
-            let declared = n.checked_sub(DECLARED_BUFFER).map(|i| i as usize);
+            let declared = number_of_declared(*n).map(|i| i as usize);
             for task in buffer.stack.iter().chain(&buffer.pending) {
                 let proc = &program.procs[task.frames[0].proc].name;
                 let known = match task.id & ANONYMOUS {
@@ -239,7 +239,13 @@ impl<'a> Variables<'a> {
             (Type::Record(r), Value::Tuple(parts)) if self.program.records[*r].kind != RecordKind::Plain => {
                 self.collection(*r, parts, names)
             }
-            (Type::Record(_) | Type::Array { .. }, Value::Tuple(_)) => {
+            (Type::Record(r), Value::Tuple(parts)) => {
+                let record = &self.program.records[*r];
+                let fields = record.fields.iter().zip(parts);
+                let shown = fields.map(|(f, part)| format!("{}: {}", f.name, self.show(&f.ty, part, names)));
+                format!("{} {{ {} }}", record.name, shown.collect::<Vec<_>>().join(", "))
+            }
+            (Type::Array { .. }, Value::Tuple(_)) => {
                 let mut parts = Vec::new();
                 self.parts(ty, value, names, &mut parts);
                 format!("[{}]", parts.join(", "))
@@ -248,13 +254,9 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// What a value is made of, scalars and collections.
+    /// What an array is made of: scalars, records and collections.
     fn parts(&self, ty: &Type, value: &Value, names: &Names, out: &mut Vec<String>) {
         match (ty, value) {
-            (Type::Record(r), Value::Tuple(parts)) if self.program.records[*r].kind == RecordKind::Plain => {
-                let fields = self.program.records[*r].fields.iter().zip(parts);
-                fields.for_each(|(field, part)| self.parts(&field.ty, part, names, out));
-            }
             (Type::Array { element, .. }, Value::Tuple(parts)) => {
                 parts.iter().for_each(|part| self.parts(element, part, names, out));
             }

@@ -18,6 +18,7 @@ mod parameterized;
 mod portfolio;
 mod promela;
 mod prove;
+mod queues;
 mod reduction;
 mod reductions;
 mod symmetry;

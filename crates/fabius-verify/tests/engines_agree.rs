@@ -117,7 +117,7 @@ fn agree(source: &str, stateless: bool) -> Result<(), String> {
 }
 
 fn on_random_programs(random: fn(u64, Shape) -> Model, seeds: std::ops::Range<u64>) {
-    for shape in [Shape::Threads, Shape::Spawned, Shape::Tasks, Shape::Buffers] {
+    for shape in [Shape::Threads, Shape::Spawned, Shape::Tasks, Shape::Buffers, Shape::Queues] {
         for seed in seeds.clone() {
             let fails = |m: &Model| agree(&m.source(), true).is_err();
             let model = random(seed, shape);

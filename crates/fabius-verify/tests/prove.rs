@@ -85,7 +85,7 @@ fn compare(program: &Program, id: &ProgramId, what: Sequentialization) -> Result
 
 fn compare_random(seeds: std::ops::Range<u64>) {
     let mut all = Compared::default();
-    for shape in [Shape::Threads, Shape::Spawned, Shape::Tasks, Shape::Buffers] {
+    for shape in [Shape::Threads, Shape::Spawned, Shape::Tasks, Shape::Buffers, Shape::Queues] {
         for seed in seeds.clone() {
             let agree = |model: &Model| {
                 let source = model.source();
@@ -95,7 +95,9 @@ fn compare_random(seeds: std::ops::Range<u64>) {
                 let what = match shape {
                     Shape::Threads | Shape::Spawned if seed % 4 == 3 => Sequentialization::Delays(1),
                     Shape::Threads | Shape::Spawned | Shape::Alike | Shape::Phased => Sequentialization::Rounds(2),
-                    Shape::Tasks | Shape::Buffers => Sequentialization::Buffers { zields: 2, yields: 3 },
+                    Shape::Tasks | Shape::Buffers | Shape::Queues => {
+                        Sequentialization::Buffers { zields: 2, yields: 3 }
+                    }
                 };
                 compare(&program, &program_id("p.fab", &source, &[], &[]), what)
             };

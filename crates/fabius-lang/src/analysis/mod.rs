@@ -133,7 +133,10 @@ fn finish(
         }
     }
     let of_kind = |wanted: fn(BodyKind) -> bool| bodies.iter().enumerate().filter(move |(_, b)| wanted(b.what));
-    let buffers = of_kind(|k| k == BodyKind::Buffer).map(|(proc, b)| Entry { name: b.name.node.clone(), proc });
+    let buffers = bodies.iter().enumerate().filter_map(|(proc, b)| match b.what {
+        BodyKind::Buffer(kind) => Some(Entry { name: b.name.node.clone(), kind, proc }),
+        _ => None,
+    });
     let processes = bodies.iter().enumerate().filter_map(|(proc, b)| match b.what {
         BodyKind::Process(count) => {
             let number = b.number.filter(|(_, number)| *number == declare::Number::OfThread).map(|_| 0);

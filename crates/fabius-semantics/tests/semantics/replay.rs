@@ -427,3 +427,12 @@ fn two_threads_on_their_own_lanes_keep_their_columns_when_numbers_are_used_again
     assert_eq!(lanes, ["init", "p#1", "p#2"]);
     assert_eq!(trace.steps.iter().map(|s| s.lane).collect::<Vec<_>>(), [0, 1, 1, 0, 0, 2, 0]);
 }
+
+#[test]
+fn who_stands_in_a_queue_runs_in_its_order() {
+    let source = "var x: int; proc t(n: int) { x = x + n; } buffer b fifo { post t(1); post t(2); x = 9; } process p[1] { x = 0; }";
+    let (at, reason) = departs(source, &[0, 0, 3], Ending::Deadlock);
+    assert_eq!((at, reason.as_str()), (2, "a task that came earlier runs before t#2"));
+    let bag = source.replace("fifo ", "");
+    assert_ne!(departs(&bag, &[0, 0, 3], Ending::Deadlock).0, 2);
+}
