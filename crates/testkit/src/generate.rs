@@ -383,7 +383,7 @@ fn node(rng: &mut fastrand::Rng, shape: Shape, depth: usize) -> Node {
     if shape == Shape::Alike && rng.u8(..4) == 0 {
         return of_alike(rng);
     }
-    if shape == Shape::Queues && rng.u8(..4) == 0 {
+    if shape == Shape::Queues && depth == 0 && rng.u8(..4) == 0 {
         return line(pick(rng, &["post follow(x);", "post follow(t);", "post @HIGH follow(2);", "yield;"]).into());
     }
     if shape == Shape::Phased && rng.u8(..5) != 0 {
