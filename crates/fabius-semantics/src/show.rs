@@ -7,7 +7,8 @@ use crate::rules::scope_of;
 use crate::value::{TaskId, Value};
 use fabius_explore::system::{ANONYMOUS, BufferId, number_of_declared};
 use fabius_lang::program::{
-    Base, ExprKind, Local, Place, Program, Projection, RecordId, RecordKind, Stmt, Type, UNSET, UNSET_COPY,
+    Base, ExprKind, Local, Place, Precision, Program, Projection, RecordId, RecordKind, Stmt, Type, UNSET, UNSET_COPY,
+    Variable,
 };
 use fabius_lang::walk;
 use fabius_trace::{Change, LaneKind, Scope as Owner};
@@ -127,6 +128,8 @@ impl Names {
 /// Changes of the variables of one owner.
 struct Owned<'a> {
     owner: Owner,
+    /// If it holds floating-point numbers.
+    look: Option<Precision>,
     list: &'a mut Vec<Change>,
 }
 
@@ -153,12 +156,13 @@ impl<'a> Variables<'a> {
                 (true, None) => continue,
             };
             let owner = if global.per_thread { Owner::Lane } else { Owner::Shared };
-            self.differences(&global.name, &global.ty, old, new, names, &mut Owned { owner, list: &mut out });
+            let look = self.look(Variable::Global(g));
+            self.differences(&global.name, &global.ty, old, new, names, &mut Owned { owner, look, list: &mut out });
         }
         for (o, object) in &before.heap {
             if let Some(new) = after.heap.get(o).filter(|new| new.record == object.record) {
                 let name = format!("{}@{o}", self.program.records[object.record].name);
-                let mut out = Owned { owner: Owner::Object, list: &mut out };
+                let mut out = Owned { owner: Owner::Object, look: None, list: &mut out };
                 self.differences(&name, &Type::Record(object.record), &object.value, &new.value, names, &mut out);
             }
         }
@@ -168,10 +172,12 @@ impl<'a> Variables<'a> {
         for (at, (old, new)) in old.frames.iter().zip(&new.frames).enumerate().skip(all.saturating_sub(2)) {
             if old.proc == new.proc {
                 let locals = &self.program.procs[old.proc].locals;
-                let mut out = Owned { owner: Owner::Frame(at as u32), list: &mut out };
-                for (local, (old, new)) in locals.iter().zip(old.locals.iter().zip(&new.locals)) {
+                let values = old.locals.iter().zip(&new.locals);
+                for (l, (local, (before, after))) in locals.iter().zip(values).enumerate() {
                     if !local.name.starts_with('$') {
-                        self.differences(&local.name, &local.ty, old, new, names, &mut out);
+                        let look = self.look(Variable::Local(old.proc, l));
+                        let mut out = Owned { owner: Owner::Frame(at as u32), look, list: &mut out };
+                        self.differences(&local.name, &local.ty, before, after, names, &mut out);
                     }
                 }
             }
@@ -196,7 +202,8 @@ impl<'a> Variables<'a> {
                 }
             }
             _ => {
-                let (old, new) = (self.show(ty, old, names), self.show(ty, new, names));
+                let shown = |value| self.show_as(out.look, ty, value, names);
+                let (old, new) = (shown(old), shown(new));
                 // What is noted beside the elements of a collection is not shown.
                 if old != new || !matches!(ty, Type::Record(_)) {
                     out.list.push(Change { variable: name.to_string(), scope: out.owner, old, new });
@@ -219,6 +226,19 @@ impl<'a> Variables<'a> {
                 }
             }
             _ => out.push((name.to_string(), self.show(ty, value, names))),
+        }
+    }
+
+    /// Whether a variable holds floating-point numbers.
+    fn look(&self, variable: Variable) -> Option<Precision> {
+        self.program.floats.get(&variable).copied()
+    }
+
+    /// A value of a type, or as a floating-point number.
+    fn show_as(&self, look: Option<Precision>, ty: &Type, value: &Value, names: &Names) -> String {
+        match (look, value) {
+            (Some(precision), Value::Number(bits)) => floating(*bits, precision),
+            _ => self.show(ty, value, names),
         }
     }
 
@@ -318,7 +338,14 @@ pub(crate) fn values_in(program: &Program, config: &Config, n: BufferId, stmt: &
                 if let Ok(value) = scope.eval(x)
                     && !text.is_empty()
                 {
-                    let shown = Variables::of(program).show(&place.ty, &value, names);
+                    let variables = Variables::of(program);
+                    let proc = task.frames.last().map_or(0, |f| f.proc);
+                    let look = match place.base {
+                        Base::Global(g) => variables.look(Variable::Global(g)),
+                        Base::Local(l) => variables.look(Variable::Local(proc, l)),
+                        Base::Heap(..) => None,
+                    };
+                    let shown = variables.show_as(look, &place.ty, &value, names);
                     let said = format!("`{text}` is {shown}");
                     if !out.contains(&said) {
                         out.push(said);
@@ -343,6 +370,17 @@ fn key(index: &Type, lo: i64, position: usize) -> Value {
 fn is_outside_of_a_constant(locals: &[Local], place: &Place) -> bool {
     let is_index = |step: &Projection| matches!(step, Projection::Index { .. });
     matches!(place.base, Base::Local(l) if locals[l].name.starts_with('$')) && place.path.iter().any(is_index)
+}
+
+/// A floating-point number as C writes it, with as many digits as tell it from others of its precision.
+fn floating(bits: i64, precision: Precision) -> String {
+    let x = f64::from_bits(bits as u64);
+    match precision {
+        _ if bits == UNSET || bits == UNSET_COPY => "(not known)".into(),
+        _ if x.is_nan() => "nan".into(),
+        Precision::Single => format!("{:?}", x as f32),
+        Precision::Double => format!("{x:?}"),
+    }
 }
 
 /// Text on one line, with single spaces.

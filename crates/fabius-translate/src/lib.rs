@@ -8,6 +8,7 @@ mod abort;
 pub mod buffers;
 mod build;
 pub mod depth_first;
+mod enough;
 pub mod explicit;
 mod faults;
 mod fifo;
@@ -24,6 +25,7 @@ mod vectors;
 mod whole;
 pub mod yields;
 
+pub use enough::strict;
 use fabius_lang::program::{Block, BufferKind, Entry, Expr, GlobalId, Proc, ProcId, Process, Program, StmtKind};
 use fabius_trace::Span;
 pub use lift::{Event, Happened, LiftError, Nesting, lift};

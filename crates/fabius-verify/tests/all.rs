@@ -7,6 +7,7 @@ mod collections;
 mod corpus;
 mod direct;
 mod engines_agree;
+mod enough;
 mod executions;
 mod joined;
 mod language;

@@ -166,6 +166,7 @@ fn finish(
         tried: Default::default(),
         orders: Default::default(),
         may_be_vacuous: false,
+        floats: Default::default(),
     };
     let broken = file.items.iter().any(|i| i.node == ast::ItemKind::Error);
     if !broken && program.init.is_none() && program.buffers.is_empty() && program.processes.is_empty() {
