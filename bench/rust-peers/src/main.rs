@@ -4,6 +4,7 @@
 //!            fabius none|dfs|BOUND|setsBOUND|icb|default|random|pctDEPTH|pos|urw|surw
 //!   PROGRAM: mcounter:N:M mcounter-ok:N:M mcounter-min:N:M order lost-order sb-ok counter:N:M counter-ok:N:M counter-min:N:M phil:N phil-ok:N
 //!            buffer:P:C:I buffer-ok:P:C:I wsq:TH:I wsq-ok:TH:I window:K window-ok:K readers:N indep-ww:N lastzero:N
+//! With `--relaxed`, one store is `Relaxed`, so that Fabius allows stale reads; with `--sc` it does not.
 //! Prints one JSON line: executions started, seconds, how it ended.
 
 mod programs;
@@ -133,7 +134,14 @@ fn main() {
                 s if s.starts_with("delays") => c.delays(s[6..].parse().unwrap()),
                 n => c.preemptions(n.parse().unwrap()),
             };
-            let report = c.explore(move || f());
+            let c = if args.iter().any(|a| a == "--sc") { c.sequentially_consistent() } else { c };
+            let is_relaxed = args.iter().any(|a| a == "--relaxed");
+            let report = c.explore(move || {
+                if is_relaxed {
+                    fabius::sync::atomic::AtomicUsize::new(0).store(1, Relaxed);
+                }
+                f()
+            });
             EXECUTIONS.store((report.executions + report.walks) as usize, Relaxed);
             match report.verdict {
                 fabius::Verdict::Bug { .. } => Err(Box::new("BUG".to_string()) as Box<dyn std::any::Any + Send>),

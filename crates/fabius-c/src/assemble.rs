@@ -177,6 +177,7 @@ fn pass(
         processes: Vec::new(),
         wrappers: Default::default(),
         levels: 1,
+        floats: Default::default(),
         mixed: Vec::new(),
         havocked: Default::default(),
         orders: Default::default(),
@@ -262,12 +263,16 @@ impl<'a> Lower<'a, '_> {
         let Some(definition) = main.definition else { return Err(no_main()) };
         let signature = main.signature.clone();
         let span = self.span(definition.node.declarator.span);
+        let constructors = self.constructors()?;
         let proc = self.proc_of("main");
         // Those that `main` is given: one argument, the program's name, which nobody looks at.
         let values: Vec<Expr> =
             signature.params.iter().enumerate().map(|(i, ty)| constant(i64::from(i == 0), ty.core(), span)).collect();
         self.lower_wanted()?;
         self.body = Body::default();
+        for (proc, results) in constructors {
+            self.push(StmtKind::Call(vec![None; results], proc, Vec::new()), Span::default());
+        }
         let results = signature.result.is_scalar().then_some(None);
         let at = Span::default();
         self.push(StmtKind::Call(results.into_iter().collect(), proc, values), at);
@@ -299,6 +304,20 @@ impl<'a> Lower<'a, '_> {
         Ok(self.procs.len() - 1)
     }
 
+    /// What runs before `main`, and how many results it has.
+    fn constructors(&mut self) -> Result<Vec<(ProcId, usize)>> {
+        let mut all = Vec::new();
+        for (name, span) in self.session.layouts.constructors.clone() {
+            let plain = self.functions.get(&name).filter(|f| f.definition.is_some() && f.signature.params.is_empty());
+            let Some(result) = plain.map(|f| f.signature.result.clone()) else {
+                return unsupported(span, "this attribute `constructor` is not taken")
+                    .map_err(|e: Refusal| e.help("write it in front of a function without parameters"));
+            };
+            all.push((self.proc_of(&name), usize::from(result.is_scalar())));
+        }
+        Ok(all)
+    }
+
     /// Functions that are called and not lowered yet.
     fn lower_wanted(&mut self) -> Result<()> {
         while let Some(name) = self.wanted.pop() {
@@ -317,6 +336,7 @@ impl<'a> Lower<'a, '_> {
             body: Vec::new(),
             span: Span::default(),
         };
+        self.note_floats(0, Variable::Global);
         let levels = (0..self.levels.max(1)).map(|n| format!("level{n}")).collect();
         Program {
             conditions: Vec::new(),
@@ -336,6 +356,7 @@ impl<'a> Lower<'a, '_> {
             tried: Default::default(),
             orders: Default::default(),
             may_be_vacuous: false,
+            floats: std::mem::take(&mut self.floats).into(),
         }
     }
 }

@@ -30,9 +30,8 @@ pub(crate) struct Attribute {
     pub used: Option<usize>,
 }
 
-const REFUSED: [&str; 9] = [
+const REFUSED: [&str; 8] = [
     "cleanup",
-    "constructor",
     "destructor",
     "vector_size",
     "alias",
@@ -48,12 +47,15 @@ pub(crate) struct Layouts {
     pub attributes: Vec<Attribute>,
     /// From which places on types are aligned to how much at most.
     pub packs: Vec<(usize, i64)>,
+    /// Functions that run before `main`, and where that is said.
+    pub constructors: Vec<(String, Span)>,
 }
 
 /// Takes the attributes of the user's files out of the text.
 pub(crate) fn take(text: &mut String, lines: &Lines) -> Result<Layouts> {
     let mut found = Vec::new();
     let mut packs = Packs::default();
+    let mut constructors = Vec::new();
     let mut blank: Vec<Range<usize>> = Vec::new();
     let mut behind = String::new();
     let bytes = text.as_bytes();
@@ -86,7 +88,11 @@ pub(crate) fn take(text: &mut String, lines: &Lines) -> Result<Layouts> {
                     let asks = aligned(inner, i, &mut behind, Argument::TypeOrNumber);
                     found.push(Attribute { at: i, asks, used: None });
                 } else {
-                    attributes(inner, i, lines.span(i, close + 1), &mut found, &mut behind)?;
+                    let span = lines.span(i, close + 1);
+                    attributes(inner, i, span, &mut found, &mut behind)?;
+                    if inner.contains("constructor") {
+                        constructors.push((constructor(text, i, close + 1, inner, span)?, span));
+                    }
                 }
                 blank.push(i..close + 1);
                 i = close + 1;
@@ -103,7 +109,37 @@ pub(crate) fn take(text: &mut String, lines: &Lines) -> Result<Layouts> {
         }
     }
     *text += &behind;
-    Ok(Layouts { attributes: found, packs: packs.found })
+    // What is declared so more than once is one function.
+    let mut names = std::collections::BTreeSet::new();
+    constructors.retain(|(name, _): &(String, Span)| names.insert(name.clone()));
+    if let Some((_, span)) = constructors.get(1) {
+        return unsupported(*span, "more than one `constructor` is not taken")
+            .map_err(|e: Refusal| e.help("call them from one"));
+    }
+    Ok(Layouts { attributes: found, packs: packs.found, constructors })
+}
+
+/// The function that an attribute `constructor` is about: the one whose name comes behind it, or whose declarator it ends.
+fn constructor(text: &str, from: usize, to: usize, inner: &str, span: Span) -> Result<String> {
+    let not_taken = || {
+        unsupported(span, "this attribute `constructor` is not taken")
+            .map_err(|e: Refusal| e.help("write it in front of a function without parameters"))
+    };
+    let words = inner.trim_matches(|c: char| c == '(' || c == ')' || c.is_whitespace());
+    if !matches!(words, "constructor" | "__constructor__") {
+        return not_taken();
+    }
+    let rest = text[to..].trim_start();
+    let head = match rest.starts_with([';', '{']) {
+        true => text[..from].rfind('(').map(|open| &text[..open]),
+        false => rest.find('(').map(|open| &rest[..open]),
+    };
+    let name =
+        head.map(str::trim_end).and_then(|head| head.rsplit(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next());
+    match name {
+        Some(name) if !name.is_empty() => Ok(name.into()),
+        _ => not_taken(),
+    }
 }
 
 /// Those that lay out types in another way, or give names another meaning, are refused.

@@ -4,11 +4,13 @@
 use crate::core::*;
 use crate::lower::*;
 use crate::memory::{Direct, ObjectId, Part, Parts, Pool};
-use crate::places::At;
+use crate::places::{self, At};
 use crate::refusal::{Refusal, Result, unsupported};
 use crate::types::CType;
 use fabius_lang::program::*;
 use fabius_trace::Span;
+use lang_c::ast::Expression;
+use lang_c::span::Node;
 
 impl<'a> Lower<'a, '_> {
     /// A declarator of a variable, with its lengths from the outermost: those that are not constant.
@@ -75,6 +77,30 @@ impl<'a> Lower<'a, '_> {
                 self.push(StmtKind::Assign(place, cast(length, &INT)), span);
             }
         }
+    }
+
+    /// The size of a variable that has a length that is not constant.
+    pub fn size_by_lengths(&mut self, e: &Node<Expression>, ty: &CType, span: Span) -> Option<places::Value> {
+        let Expression::Identifier(name) = &e.node else { return None };
+        let Some(Entity::Object(id)) = self.entity(&name.node.name) else { return None };
+        let size_type = self.types().size_type();
+        let Some(bases) = self.lengths.get(&id).cloned() else {
+            // The pass after this one has them.
+            let is_found = self.found.lengths.contains_key(&self.objects[id].key);
+            return is_found.then(|| places::Value::scalar(constant(0, size_type.core(), span), size_type));
+        };
+        let At::Direct(Direct { slot, .. }) = self.whole(id, span).at else { return None };
+        let (mut of, mut size) = (ty, constant(1, ADDRESS, span));
+        for base in bases {
+            let CType::Array(element, length) = of else { return None };
+            let length = match base {
+                Some(base) => cast(read(self.length_at(id, base, slot.clone(), span)), &ADDRESS),
+                None => constant((*length)?.into(), ADDRESS, span),
+            };
+            (of, size) = (element, binary(BinaryOp::Mul, size, length));
+        }
+        let each = constant(self.types().size(of)?, ADDRESS, span);
+        Some(places::Value::scalar(cast(binary(BinaryOp::Mul, size, each), &size_type.core()), size_type))
     }
 
     fn length_at(&self, id: ObjectId, base: Base, slot: Option<Expr>, span: Span) -> Place {

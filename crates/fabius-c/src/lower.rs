@@ -285,6 +285,8 @@ pub(crate) struct Lower<'a, 's> {
     pub processes: Vec<Process>,
     pub wrappers: HashMap<String, ProcId>,
     pub levels: u8,
+    /// Variables that hold floating-point numbers.
+    pub floats: BTreeMap<Variable, Precision>,
     /// Functions without a body whose results are any value.
     pub havocked: std::collections::BTreeSet<String>,
     /// What atomic operations order.
@@ -595,6 +597,24 @@ impl<'a> Lower<'a, '_> {
 
     pub fn types(&self) -> &Types {
         &self.session.types
+    }
+
+    /// Notes which parts of these objects, and of all behind them, are floating-point numbers: those in globals, or in locals.
+    pub fn note_floats(&mut self, first: ObjectId, variable: impl Fn(usize) -> Variable) {
+        let globals = matches!(variable(0), Variable::Global(_));
+        for object in &self.objects[first..] {
+            let ids = match &object.parts {
+                Parts::Globals(ids) if globals => ids,
+                Parts::Locals(ids) if !globals => ids,
+                _ => continue,
+            };
+            for (id, leaf) in ids.iter().zip(&object.leaves) {
+                if let CType::Float(bytes) = leaf.ty {
+                    let precision = if bytes == 4 { Precision::Single } else { Precision::Double };
+                    self.floats.insert(variable(*id), precision);
+                }
+            }
+        }
     }
 
     /// A variable of the running function that lives in the core's locals.

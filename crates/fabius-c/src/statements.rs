@@ -830,8 +830,10 @@ impl<'a> Lower<'a, '_> {
         let span = self.span(definition.node.declarator.span);
         self.body = Body { function: name.into(), result: Some(signature.result.clone()), ..Body::default() };
         self.scopes.push(Scope::default());
+        let before = self.objects.len();
         let result = self.function_body(name, &signature, definition, span);
         self.scopes.pop();
+        self.note_floats(before, |local| fabius_lang::program::Variable::Local(proc, local));
         let params = match result {
             Ok(params) => params,
             Err(e) => {
@@ -848,7 +850,8 @@ impl<'a> Lower<'a, '_> {
         self.found.written.extend(body.parts.iter().filter(written).map(|(_, part)| part.clone()));
         let results = self.part_types(&signature.result, span)?;
         self.procs[proc] = Some(fabius_lang::program::Proc {
-            name: name.into(),
+            // How numbers are computed with is no part of a trace.
+            name: if crate::expressions::computes_with_floats(name) { format!("${name}") } else { name.into() },
             locals: body.locals,
             params,
             results,

@@ -34,6 +34,57 @@ fn what_is_only_compared_is_tried_once_between_two_constants() {
     assert_eq!(said("", &wide), "Assertion");
 }
 
+/// Through functions, globals and threads.
+#[test]
+fn what_is_only_compared_anywhere_is_tried_once_between_two_constants() {
+    let n = "int n = __VERIFIER_nondet_int();";
+    assert_eq!(said("int f(int x) { return x; }", &format!("{n} assert(f(n) != 40000);")), "Assertion");
+    assert_eq!(said("int f(int x) { return x > 7; }", &format!("{n} if (f(n)) assert(n > 6);")), "verified");
+    assert_eq!(said("int g; int f(void) { return g; }", &format!("{n} g = n; assert(f() != 40000);")), "Assertion");
+    let both = "int g; void f(void) { if (g > 100) assert(g > 100); }";
+    assert_eq!(said(both, &format!("{n} g = n; f(); g = __VERIFIER_nondet_int(); f();")), "verified");
+    let meets = "int g, h; void f(void) { if (g > 100) assert(g != h); }";
+    assert_eq!(said(meets, &format!("{n} g = n; h = __VERIFIER_nondet_int(); f();")), "not all");
+    let counts = "int g; void f(void) { g++; }";
+    assert_eq!(said(counts, &format!("{n} g = n; f(); assert(g != 40000);")), "not all");
+    let array = "int a[2]; int f(int i) { return a[i]; }";
+    assert_eq!(said(array, &format!("{n} a[1] = n; assert(f(1) != 40000);")), "not all");
+    let thread = "#include <pthread.h>\nint g, h; void *see(void *p) { if (g == 40) h = 1; return p; }";
+    let starts = format!("{n} g = n; pthread_t t; pthread_create(&t, 0, see, 0); pthread_join(t, 0);");
+    assert_eq!(said(thread, &format!("{starts} assert(!h || g == 40);")), "verified");
+    assert_eq!(said(thread, &format!("{starts} assert(!h);")), "Assertion");
+    let passed = "#include <pthread.h>\nint h; void *see(void *p) { if ((long)p == 40) h = 1; return p; }";
+    let starts = format!("{n} pthread_t t; pthread_create(&t, 0, see, (void *)(long)n); pthread_join(t, 0);");
+    assert_eq!(said(passed, &format!("{starts} assert(!h);")), "Assertion");
+}
+
+/// One value for each remainder, between each two constants.
+#[test]
+fn remainders_are_tried() {
+    let n = "int n = __VERIFIER_nondet_int();";
+    assert_eq!(said("int a[2];", "unsigned u = __VERIFIER_nondet_uint(); a[u % 2] = 1;"), "verified");
+    assert_eq!(said("int a[2];", &format!("{n} a[n % 2] = 1;")), "IndexOutOfBounds");
+    assert_eq!(said("", &format!("{n} if (n > 999 && n < 1002 && n % 3 == 2) assert(n == 1001);")), "verified");
+    assert_eq!(said("", &format!("{n} if (n > 999 && n < 1002) assert(n % 3 == 2);")), "Assertion");
+    assert_eq!(said("", &format!("{n} if (n > 50 && n % 7 == 3) assert((n & 4) == 0);")), "Assertion");
+    assert_eq!(said("", &format!("{n} if (n < 0) assert(n % 5 != -4);")), "Assertion");
+    assert_eq!(said("", &format!("{n} assert(n % 5 > -5 && (n & 7) >= 0 && (n & 7) < 8);")), "verified");
+    assert_eq!(said("", &format!("{n} assert(n % 255 != 77 || n % 256 != 200);")), "not all");
+}
+
+/// What flows nowhere may have any value.
+#[test]
+fn what_nobody_asks_about_is_not_tried() {
+    let n = "int n = __VERIFIER_nondet_int();";
+    assert_eq!(said("int g;", &format!("{n} g = n * 3 + 1; g ^= n;")), "verified");
+    assert_eq!(said("int a[4], s;", &format!("{n} a[1] = n; s += a[0] + a[1];")), "verified");
+    assert_eq!(said("int g; void f(int x) { g += x; }", &format!("{n} f(n + 1);")), "verified");
+    assert_eq!(said("int g, h;", &format!("{n} g = n + 1; h = g; assert(h != 40001);")), "not all");
+    assert_eq!(said("int a[4], g;", &format!("{n} g = a[n & 7];")), "IndexOutOfBounds");
+    assert_eq!(said("int g;", &format!("{n} g = 5 / (n + 1);")), "DivisionByZero");
+    assert_eq!(said("int g, h;", &format!("{n} g = n + 1; h = g; int i; for (i = 0; i < h; i++) {{}} ")), "not all");
+}
+
 #[test]
 fn what_is_used_otherwise_is_tried_where_it_is_small() {
     let n = "int n = __VERIFIER_nondet_int();";
@@ -41,7 +92,7 @@ fn what_is_used_otherwise_is_tried_where_it_is_small() {
     assert_eq!(said("int a[4];", &format!("{n} __VERIFIER_assume(n >= 0); if (n < 5) a[n] = 1;")), "IndexOutOfBounds");
     assert_eq!(said("", &format!("{n} assert(n * n != 49);")), "Assertion");
     assert_eq!(said("", &format!("{n} assert(n * n != 40000);")), "not all");
-    assert_eq!(said("int f(int x) { return x; }", &format!("{n} assert(f(n) != 40000);")), "not all");
+    assert_eq!(said("int f(int x) { return x + 1; }", &format!("{n} assert(f(n) != 40000);")), "not all");
     assert_eq!(said("int g;", &format!("{n} g = n; g++; assert(g != 40000);")), "not all");
     assert_eq!(said("", &format!("{n} int i; for (i = 0; i < n; i++) {{}} assert(i < 30);")), "not all");
     assert_eq!(

@@ -117,15 +117,15 @@ fn what_would_silently_do_nothing_is_refused() {
         ("struct s { long a : 40; } s;", "return s.a > 0;", "of 32 to 63 bits"),
         ("struct s { unsigned a : 30, b : 30, c : 30; } s;", "s.a = 1;", "a run of bit-fields of more than 64 bits"),
         ("struct s { int a, b; }; _Atomic struct s s;", "struct s t = s;", "it would be several values"),
-        ("int x; __attribute__((constructor)) void f(void) { x = 1; }", "return x;", "`constructor` is not taken"),
+        ("int x; __attribute__((constructor(200))) void f(void) { x = 1; }", "return x;", "`constructor` is not taken"),
+        ("int x; __attribute__((constructor)) void f(int n) { x = 1; }", "return x;", "`constructor` is not taken"),
         ("void f(int *p) {}", "__attribute__((cleanup(f))) int x = 1;", "`cleanup` is not taken"),
         ("typedef int big __attribute__((aligned(16)));", "big x = 1;", "has an alignment of its own"),
         ("enum e { A = 0xffffffffu, B = -1 };", "return A;", "is no `int`"),
         ("enum e { A = 1l << 40 };", "return A;", "more than 32 bits"),
-        ("int n = 3;", "int a[n]; return sizeof a;", "whose length is not constant"),
+        ("int n = 3;", "int a[2][n]; return sizeof a[0];", "whose length is not constant"),
         ("#include <wchar.h>", "wchar_t *s = L\"a\";", "wide characters"),
         ("", "return 'ab';", "one of several"),
-        ("#include <stdio.h>", "int n = printf(\"a\");", "does not become a `int`"),
         ("#include <stdio.h>", "char b[4]; scanf(\"%s\", b);", "only numbers are read"),
         ("", "_Static_assert(sizeof(long) == 4, \"\");", "this static assertion fails"),
         ("union u { int a; long double d; } u;", "u.d = 1;", "in a union"),
@@ -138,6 +138,32 @@ fn what_would_silently_do_nothing_is_refused() {
         assert!(said.contains(words), "{main}: {said}");
     }
     assert_eq!(said("#include <signal.h>", "signal(SIGPIPE, SIG_IGN);"), "verified");
+}
+
+#[test]
+fn what_runs_first_and_what_the_system_says() {
+    for x in [
+        "static __attribute__((constructor)) void f(void) { x = 1; }",
+        "static void f(void) __attribute__((constructor)); static void f(void) { x = 1; }",
+        "__attribute__((__constructor__, noinline)) int f(void) { x = 1; return 2; }",
+    ] {
+        let said = said(&format!("int x; {x}"), "assert(x == 1); x = 2;");
+        let taken = if x.contains("noinline") { "is not taken" } else { "verified" };
+        assert!(said.contains(taken), "{x}: {said}");
+    }
+    let size = "int n = rand() % 3 + 1; int a[n], b[n][2]; assert(sizeof a == n * sizeof(int) && sizeof b == 8 * n);";
+    assert_eq!(said("", size), "verified");
+    assert_eq!(said("", "int n = rand() % 3 + 1; int a[n]; assert(sizeof a < 12);"), "Assertion");
+    let print = "#include <stdio.h>";
+    assert_eq!(said(print, "int n = printf(\"a\"); assert(n >= -1);"), "verified");
+    assert_eq!(said(print, "assert(puts(\"a\") >= 0);"), "Assertion");
+    let system = "#include <unistd.h>\n#include <pthread.h>";
+    assert_eq!(said(system, "long n = sysconf(_SC_PAGESIZE); pthread_testcancel(); assert(n >= -1);"), "verified");
+    assert_eq!(said(system, "assert(sysconf(_SC_PAGESIZE) != 4096);"), "Assertion");
+    let aligned =
+        "int *p; if (posix_memalign((void **)&p, 64, 2 * sizeof(int)) != 0) return 1; p[1] = 3; assert(p[1] == 3);";
+    assert_eq!(said("", &format!("{aligned} free(p);")), "verified");
+    assert_eq!(said("", &format!("{aligned} free(p); p[1] = 3;")), "Memory");
 }
 
 #[test]

@@ -313,7 +313,7 @@ fn a_function_without_a_body_is_assumed_on_request_and_the_answer_says_so() {
     expect(&fabius(&["check", &wide, "--havoc"]), 0, &["`get` has no body"]);
 }
 
-/// What the format asks of a violation witness.
+/// What the format asks of a witness: of a violation, or of correctness.
 fn follows_the_format(text: &str) {
     let documents = YamlLoader::load_from_str(text).expect("it is YAML");
     let [Yaml::Hash(entry)] = documents[0].as_vec().expect("a list").as_slice() else { panic!("one entry") };
@@ -343,6 +343,19 @@ fn follows_the_format(text: &str) {
     assert!(task["specification"].as_str().is_some_and(|s| s.starts_with("CHECK( init(main()), LTL(G")));
     assert!(matches!(task["data_model"].as_str(), Some("LP64" | "ILP32")));
     assert_eq!(task["language"].as_str(), Some("C"));
+    if entry["entry_type"].as_str() == Some("invariant_set") {
+        assert_eq!(version, "2.0");
+        for one in entry["content"].as_vec().expect("invariants") {
+            let invariant = &one["invariant"];
+            assert!(matches!(invariant["type"].as_str(), Some("loop_invariant" | "location_invariant")));
+            assert!(files.contains(&invariant["location"]["file_name"]));
+            assert!(invariant["location"]["line"].as_i64().is_some_and(|n| n > 0));
+            assert!(invariant["value"].as_str().is_some());
+            assert_eq!(invariant["format"].as_str(), Some("c_expression"));
+        }
+        return;
+    }
+    assert_eq!(entry["entry_type"].as_str(), Some("violation_sequence"));
     let segments = entry["content"].as_vec().expect("segments");
     for (i, segment) in segments.iter().enumerate() {
         let [one] = segment["segment"].as_vec().expect("waypoints").as_slice() else { panic!("one waypoint") };
@@ -366,6 +379,30 @@ fn follows_the_format(text: &str) {
             other => panic!("{other}"),
         }
     }
+}
+
+#[test]
+fn what_is_verified_has_a_witness_and_what_is_unknown_has_none() {
+    let folder = folder("svcomp_correct");
+    let head = "void reach_error(void) {}\nint __VERIFIER_nondet_int(void);\nint other(void);\n";
+    let program = |body: &str| file(&folder, "program.c", &format!("{head}int main(void) {{ {body} return 0; }}\n"));
+    let witness = folder.join("correct.yml").display().to_string();
+    let asked = |program: &str, more: &[&str]| {
+        let all = [&["check", program, "--property", "unreach-call", "--svcomp", "--witness", &witness], more].concat();
+        fabius(&all)
+    };
+    expect(
+        &asked(&program("int n = __VERIFIER_nondet_int(); if (n != n) reach_error();"), &["--havoc"]),
+        3,
+        &["unknown"],
+    );
+    expect(&asked(&program("if (other() == 7) return 1;"), &["--havoc"]), 0, &["unknown"]);
+    assert!(!std::path::Path::new(&witness).exists());
+    expect(&asked(&program("int n = __VERIFIER_nondet_int(); if (n > 3 && n < 3) reach_error();"), &[]), 0, &["true"]);
+    let text = std::fs::read_to_string(&witness).expect("the witness was written");
+    follows_the_format(&text);
+    assert!(text.contains("invariant_set"), "{text}");
+    expect(&fabius(&["replay", &witness]), 2, &["it is a `invariant_set`"]);
 }
 
 #[test]

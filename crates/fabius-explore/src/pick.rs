@@ -18,7 +18,7 @@ use crate::dispatcher::Move;
 use crate::execution::Execution;
 use crate::scheduler::Pick;
 use crate::search::Strategy;
-use crate::system::{Access, BufferId, DECLARED_BUFFER, Plan, System};
+use crate::system::{Access, BufferId, DECLARED_BUFFER, Plan, System, number_of_declared};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the walks before have shown.
@@ -106,9 +106,10 @@ struct Priorities {
 impl Priorities {
     #[inline]
     fn of(&mut self, buffer: BufferId) -> &mut u64 {
-        let is_declared = buffer & DECLARED_BUFFER != 0;
-        let of = if is_declared { &mut self.declared } else { &mut self.threads };
-        let at = (buffer & !DECLARED_BUFFER) as usize;
+        let (of, at) = match number_of_declared(buffer) {
+            Some(number) => (&mut self.declared, number as usize),
+            None => (&mut self.threads, buffer as usize),
+        };
         if at >= of.len() {
             of.resize(at + 1, 0);
         }

@@ -247,6 +247,11 @@ impl<S: System + Sync> Search<'_, S> {
         }
     }
 
+    /// After how many it has begun anew, if it has.
+    pub fn anew(&self) -> Option<u64> {
+        self.anew
+    }
+
     /// How many there have been.
     pub fn executions(&self) -> u64 {
         self.lock().executions

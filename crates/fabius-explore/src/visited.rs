@@ -2,7 +2,7 @@
 
 use crate::dispatcher::Last;
 use crate::intern::Interner;
-use crate::system::{BufferId, DECLARED_BUFFER};
+use crate::system::{BufferId, number_of_declared};
 use fabius_trace::Bound;
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ pub(crate) const WIDE_BIT: u64 = 1 << 63;
 
 /// The bit in a mask of a thread or buffer.
 pub(crate) fn bit_of(unit: BufferId) -> u64 {
-    match unit.checked_sub(DECLARED_BUFFER) {
+    match number_of_declared(unit) {
         Some(i) if i < 31 => 1 << (32 + i),
         None if unit < 32 => 1 << unit,
         _ => WIDE_BIT,

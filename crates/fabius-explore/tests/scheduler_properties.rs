@@ -1,7 +1,7 @@
 //! The properties that Delay-Bounded Scheduling (POPL 2011), section 3, asks of schedulers, on random operations.
 
 use fabius_explore::scheduler::{Buffers, Delayed, Given, Levels, Pick, Queue, View, is_deterministic, is_lossless};
-use fabius_explore::system::{DECLARED_BUFFER, End, TaskId};
+use fabius_explore::system::{DECLARED_BUFFER, End, FIFO_BUFFER, TaskId};
 use fabius_trace::SchedulerKind::{self, Bag, BoundedBag, DepthFirst, RoundRobin};
 
 /// Which tasks wait, and which are equal: those with the same remainder.
@@ -129,7 +129,7 @@ fn levels_lose_nothing_and_offer_the_highest_only() {
         for seed in 0..300 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let world = World { waiting: Vec::new(), kinds: TaskId::MAX };
-            let (mut levels, mut model) = (Levels::new(kind), Vec::<(TaskId, u8)>::new());
+            let (mut levels, mut model) = (Levels::new(Queue::new(kind)), Vec::<(TaskId, u8)>::new());
             for task in 0..40 {
                 let mut offered = Vec::new();
                 levels.options(&world, &mut offered);
@@ -212,5 +212,34 @@ fn buffers_lose_nothing_and_every_buffer_is_reached_by_delays() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_queue_offers_who_came_first_and_nothing_in_it_is_delayed() {
+    let buffer = DECLARED_BUFFER | FIFO_BUFFER;
+    for kind in LOSSLESS.into_iter().chain([SchedulerKind::BoundedBag(1)]) {
+        let mut buffers = Buffers::new(kind);
+        // All are alike, and the second waits.
+        let world = World { waiting: vec![7], kinds: 1 };
+        for task in [9, 7, 8, 5] {
+            buffers.post(Pick { buffer, task }, 0, None, &world);
+        }
+        let mut taken = Vec::new();
+        for end in [End::Yield, End::Finished, End::Wait, End::Finished, End::Finished] {
+            let (mut offered, mut delayed) = (Vec::new(), Vec::new());
+            buffers.options(&world, &mut offered);
+            buffers.delays(&world, &mut delayed);
+            assert!(delayed.is_empty(), "{kind:?}");
+            let [pick] = offered[..] else { panic!("{kind:?}: {offered:?}") };
+            let level = buffers.take(pick, &world);
+            buffers.give_back(pick, level, end, &world);
+            taken.push(pick.task);
+        }
+        assert_eq!(taken, [9, 8, 5, 9, 5], "{kind:?}");
+        let free = World { waiting: Vec::new(), kinds: 1 };
+        let mut offered = Vec::new();
+        buffers.options(&free, &mut offered);
+        assert_eq!(offered, [Pick { buffer, task: 7 }], "{kind:?}");
     }
 }

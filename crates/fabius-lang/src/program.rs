@@ -69,6 +69,26 @@ pub struct Program {
     /// What the atomic operations at these places order, for who looks for data races: less than accesses to synchronization
     /// variables do. None of the front end's.
     pub orders: Arc<BTreeMap<Span, MemoryOrder>>,
+    /// Variables of 64 bits that hold floating-point numbers, for who shows values. None of the front end's.
+    pub floats: Arc<BTreeMap<Variable, Precision>>,
+}
+
+/// A variable of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Variable {
+    /// A global one.
+    Global(GlobalId),
+    /// A local one of a procedure.
+    Local(ProcId, LocalId),
+}
+
+/// How many digits of a floating-point number mean something. Its 64 bits are those of IEEE 754 in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// Those of 32 bits.
+    Single,
+    /// Those of 64 bits.
+    Double,
 }
 
 /// `property name: formula;`
@@ -257,11 +277,23 @@ pub struct Local {
     pub ty: Type,
 }
 
+/// In which order the pending tasks of a level of a buffer run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum BufferKind {
+    /// In any.
+    #[default]
+    Bag,
+    /// In that in which they were posted, or have yielded.
+    Fifo,
+}
+
 /// A named entry procedure without parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// Name of the buffer.
     pub name: String,
+    /// What holds its pending tasks.
+    pub kind: BufferKind,
     /// Its body.
     pub proc: ProcId,
 }

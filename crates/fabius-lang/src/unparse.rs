@@ -186,7 +186,8 @@ impl Writer<'_> {
         for buffer in &p.buffers {
             self.enter(&p.procs[buffer.proc]);
             let body = self.body(&p.procs[buffer.proc], None);
-            let _ = writeln!(out, "buffer {} {body}", buffer.name);
+            let kind = if buffer.kind == BufferKind::Fifo { "fifo " } else { "" };
+            let _ = writeln!(out, "buffer {} {kind}{body}", buffer.name);
         }
         for process in &p.processes {
             self.enter(&p.procs[process.proc]);

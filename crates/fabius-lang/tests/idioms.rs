@@ -25,10 +25,13 @@ const IDIOMS: &[(&str, &str)] = &[
     ("channel q: int[1]; var x: int; init { q «?» x; }", "c.receive()"),
     ("var x: int; init { «d_step» { x = 1; } }", "atomic { .. }"),
     ("var x: int; init { «printf»(x); }", "print(x);"),
+    ("var x: int; init { printf(«\"%d\"», x); }", "print(x);"),
     ("channel q: int[1]; init { await «nempty(q)»; }", "bind it first"),
     ("var x: «byte»; init { skip; }", "`u8`"),
     // PlusCal and TLA+.
     ("«variables» x = 0; init { skip; }", "var x: int = 0;"),
+    ("«VARIABLES» x init { skip; }", "var x: int = 0;"),
+    ("buffer b «queue» { skip; }", "buffer b fifo"),
     ("var x«»; init { skip; }", "var x: int = 0;"),
     ("var x: int; init { x «:=» 1; }", "written `=`"),
     ("var x: int; init { x «++»; }", "+= 1"),

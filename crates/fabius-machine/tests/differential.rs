@@ -156,7 +156,7 @@ fn agree_on(random: fn(u64, testkit::generate::Shape) -> testkit::generate::Mode
             (0..8).find_map(|seed| walk(&program, points, seed, 60, &mut twins).err())
         })
     };
-    for shape in [Shape::Threads, Shape::Spawned, Shape::Tasks, Shape::Buffers] {
+    for shape in [Shape::Threads, Shape::Spawned, Shape::Tasks, Shape::Buffers, Shape::Queues] {
         for seed in 0..programs {
             let model = random(seed, shape);
             if differ(&model).is_some() {

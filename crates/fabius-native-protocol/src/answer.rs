@@ -18,8 +18,10 @@ pub struct Answer {
     pub executions: u64,
     /// How many happens-before classes the last search had seen after so many executions.
     pub growth: Vec<Grown>,
-    /// Addresses of data that became scheduling points because data races were seen there.
+    /// Addresses of data that became scheduling points: data races were seen there, or handlers of signals access them.
     pub data_points: Vec<u64>,
+    /// At how many of them data races were seen.
+    pub races: usize,
     /// What was not explored although nothing cut the search short.
     pub limits: Vec<String>,
     /// Why executions should have processes of their own.

@@ -4,7 +4,7 @@
 //! one, and other threads may go on before a handler has returned. So what a thread has blocked is known of the thread; the
 //! kernel's mask stays as it was before `main`. A thread that waits runs a handler and goes on waiting, as with `SA_RESTART`.
 
-use crate::control::in_program;
+use crate::control::{in_program, is_controlled};
 use crate::op::{NUMBER, Pending, Sent};
 use crate::real::next;
 use crate::rt::rt;
@@ -30,10 +30,11 @@ pub fn is_in(set: u64, signal: i32) -> bool {
     set & bit(signal) != 0
 }
 
-/// Whether one of these signals is there for the thread: sent to it, or to the process.
+/// Whether one of these signals is there for the thread: sent to it, or to the process (of whose threads a timer is none).
 pub fn is_there(thread: usize, set: u64) -> bool {
     let rt = rt();
-    let of_process = rt.signals.iter().filter(|pending| !pending.bystanders.contains(&thread));
+    let is_timer = rt.threads[thread].is_timer;
+    let of_process = rt.signals.iter().filter(|pending| !is_timer && !pending.bystanders.contains(&thread));
     let sent = rt.threads[thread].signals.iter().chain(of_process.map(|pending| &pending.sent));
     sent.into_iter().any(|sent| is_in(set, sent.signal))
 }
@@ -215,6 +216,12 @@ pub unsafe fn set(signal: i32, new: *const libc::sigaction, before: &mut libc::s
     // SAFETY: as the caller says.
     let result =
         unsafe { next!(fn sigaction(i32, *const libc::sigaction, *mut libc::sigaction) -> i32)(signal, new, before) };
+    if result == 0 && !new.is_null() && is_controlled() {
+        // Within an execution none that was ever handled is forgotten: its handler may still run.
+        if is_handled(signal) || !in_program() {
+            crate::interruptions::handles(bit(signal), is_handled(signal));
+        }
+    }
     if in_program() && result == 0 && !new.is_null() {
         let rt = rt();
         rt.handlers.push((signal, *before));

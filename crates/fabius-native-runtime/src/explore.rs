@@ -40,7 +40,7 @@ fn explore(request: &Request) -> Answer {
             continue;
         }
         let rt = rt();
-        let races = !rt.races.marked.is_empty() && !rt.settings.race_is_bug;
+        let races = !rt.races.raced.is_empty() && !rt.settings.race_is_bug;
         options = of(request, reduction, races, began);
         outcome = search(&options);
         executions = rt.header.executions();
@@ -63,7 +63,7 @@ fn explore(request: &Request) -> Answer {
         };
     }
     let mut bug = outcome.bug.take();
-    if bug.is_none() && !rt().races.marked.is_empty() && !rt().settings.race_is_bug {
+    if bug.is_none() && !rt().races.raced.is_empty() && !rt().settings.race_is_bug {
         rt().settings.race_is_bug = true;
         rt().header.halt.store(false, Relaxed);
         let found = search(&Options { deadline: None, ..options.clone() });
@@ -85,6 +85,7 @@ fn explore(request: &Request) -> Answer {
         growth: outcome.growth,
         executions,
         data_points: rt().races.marked.clone(),
+        races: rt().races.raced.len(),
         modules: modules(),
         ..Answer::default()
     };

@@ -2,7 +2,7 @@
 
 use crate::hooks::keys::run_destructors;
 use crate::hooks::process::exit_here;
-use crate::op::{Op, Wait};
+use crate::op::{Op, Wait, asked_of};
 use crate::real::next;
 use crate::rt::rt;
 use crate::threads::point;
@@ -52,6 +52,10 @@ extern "C-unwind" fn fabius_thread_end() {
         point(Op::new("pthread_exit", 0).when(Wait::Others));
         exit_here(0, 0);
     }
+    if rt().may_be_interrupted() {
+        point(Op::new("end", 0).on(asked_of(me)));
+    }
+    rt().ends_behind_handlers();
     rt().finishes(me);
     rt().fibers[me].leave();
     crate::say::fatal(&[b"a thread that has ended was run"]);

@@ -57,7 +57,7 @@ const PAGE: usize = 4096;
 
 struct Page {
     cells: [Cell; PAGE],
-    /// Whether somewhere in these eight bytes a race was seen, so that accesses are scheduling points.
+    /// Whether accesses to these eight bytes are scheduling points.
     racy: [bool; PAGE / 8],
 }
 
@@ -72,6 +72,8 @@ pub struct Races {
     execution: u64,
     /// Addresses of eight bytes each that are points.
     pub marked: Vec<u64>,
+    /// Those of them where races were seen.
+    pub raced: Vec<u64>,
 }
 
 type Table = [Option<Box<Page>>; 1 << 18];
@@ -123,6 +125,7 @@ impl Races {
             followed: HashMap::default(),
             execution: 0,
             marked: Vec::new(),
+            raced: Vec::new(),
         }
     }
 
@@ -139,7 +142,7 @@ impl Races {
         table[address >> 12 & 0x3_ffff].get_or_insert_with(zeroed)
     }
 
-    /// Whether an access is a scheduling point because a race was seen there.
+    /// Whether an access is a scheduling point because of a race that was seen there, or of a handler (`handlers.rs`).
     #[inline(always)]
     pub fn is_racy(&mut self, address: usize) -> bool {
         self.page(address).racy[address % PAGE / 8]
@@ -151,6 +154,15 @@ impl Races {
         let news = !std::mem::replace(racy, true);
         if news {
             self.marked.push(address as u64);
+        }
+        news
+    }
+
+    /// A race was seen at these bytes. Whether that is news.
+    pub fn races_at(&mut self, address: usize) -> bool {
+        let news = !self.raced.contains(&(address as u64));
+        if news {
+            self.raced.push(address as u64);
         }
         news
     }

@@ -38,6 +38,7 @@ impl Rt {
         (self.maps_file, self.moved) = (false, 0);
         self.clocks.begin();
         self.races.begin();
+        self.interruptions.clear();
         self.left.clear();
         self.seen_state = None;
         self.at_exit.clone_from(&self.before.at_exit);

@@ -4,6 +4,7 @@ use crate::clocks::Clocks;
 use crate::connections::Connections;
 use crate::fiber::{Fiber, Shape};
 use crate::image::Image;
+use crate::interruptions::Interruptions;
 use crate::op::{Op, Pending, Sent};
 use crate::place::{Fixed, Place};
 use crate::races::Races;
@@ -73,6 +74,8 @@ pub struct Thread {
     pub signals: Vec<Sent>,
     /// Signals that it has blocked.
     pub blocked: u64,
+    /// Where on its stack it was interrupted by handlers of signals that have not returned.
+    pub interrupted: Vec<usize>,
     /// Robust mutexes that it holds.
     pub robust: Vec<usize>,
     /// Where it has thrown an exception last.
@@ -162,6 +165,8 @@ pub struct Rt {
     pub clocks: Clocks,
     /// Data races.
     pub races: Races,
+    /// Accesses of handlers of signals, and of what they interrupt.
+    pub interruptions: Interruptions,
     /// Locations were found that must be points: the search begins again.
     pub again: bool,
     /// Locations where races are seen become no points any more: a schedule is run that fits the points that there are.
@@ -292,6 +297,12 @@ impl Rt {
         news
     }
 
+    /// Threads may be switched elsewhere, too: the search ends, and begins again.
+    pub fn search_again(&mut self) {
+        self.again = true;
+        self.header.halt.store(true, Relaxed);
+    }
+
     /// What the other process sees of this worker.
     #[inline(always)]
     pub fn worker(&self) -> &'static Worker {
@@ -329,6 +340,7 @@ impl Rt {
         for address in &self.races.marked {
             twin.races.mark(*address as usize);
         }
+        twin.races.raced.clone_from(&self.races.raced);
         twin
     }
 
@@ -337,6 +349,7 @@ impl Rt {
         for address in &other.races.marked {
             self.races.mark(*address as usize);
         }
+        other.races.raced.iter().for_each(|address| _ = self.races.races_at(*address as usize));
         self.again |= other.again;
         self.unannounced |= other.unannounced;
         self.unfair |= other.unfair;
@@ -371,6 +384,7 @@ impl Rt {
             steps: 0,
             clocks: Clocks::default(),
             races: Races::new(),
+            interruptions: Interruptions::default(),
             again: false,
             points_are_fixed: false,
             unannounced: false,

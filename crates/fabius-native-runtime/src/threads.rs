@@ -47,6 +47,7 @@ pub fn spawn(function: usize, argument: usize, detached: bool) -> Option<usize> 
         argument,
         values: if number == 0 { rt.before.values.iter().copied().collect() } else { Default::default() },
         signals: Vec::new(),
+        interrupted: Vec::new(),
         robust: Vec::new(),
         blocked: parent.map_or(0, |parent| rt.threads[parent].blocked),
         thrown: 0,
@@ -78,7 +79,9 @@ pub fn point(op: Op) -> Waited {
     let waits_for_signal = matches!(op.wait, Wait::Signal(_));
     let place = announce(op);
     while !waits_for_signal && !op.interrupted && delivery::is_asked(rt().current) {
+        rt().is_interrupted();
         delivery::take();
+        rt().goes_on_behind_handlers();
         if place.stack() != 0 {
             place.back();
         }

@@ -262,7 +262,8 @@ fn died_in(target: &Target, plan: &Plan, watch: &Watch<'_>, died: Died) -> Resul
     let message = format!("{message} in or after the last step that is shown");
     let delays = vec![0; schedule.len()];
     let bug = Failed { kind: BugKind::Crash, message, cost, schedule, delays, run, number: 0 };
-    Ok(Answer { bug: Some(bug), executions, data_points, modules, ..Answer::default() })
+    let races = data_points.len();
+    Ok(Answer { bug: Some(bug), executions, data_points, races, modules, ..Answer::default() })
 }
 
 fn report(target: &Target, plan: &Plan, answer: Answer, began: Instant, is_replay: bool) -> Report {
@@ -314,6 +315,6 @@ fn report(target: &Target, plan: &Plan, answer: Answer, began: Instant, is_repla
         growth: answer.growth,
         elapsed: began.elapsed(),
         limits: answer.limits,
-        racy: answer.data_points.len(),
+        racy: answer.races,
     }
 }

@@ -4,7 +4,8 @@ use crate::config::{Buffer, Config, Frame, Object, Task};
 use crate::control::{Control, Turnoff};
 use crate::value::Value;
 
-/// Appends the encoding of a configuration. Pending tasks are sorted by id: their order means nothing.
+/// Appends the encoding of a configuration. Pending tasks are sorted by id: the order in a queue is that of the search's scheduler,
+/// which is encoded with it.
 pub fn encode(config: &Config, out: &mut Vec<u8>) {
     let Config { globals, heap, buffers, finished, started, next_anonymous: _ } = config;
     list(globals.iter(), out, value);

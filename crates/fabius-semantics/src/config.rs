@@ -48,7 +48,7 @@ pub struct Buffer {
     pub own: Vec<Value>,
     /// `a(n)`: the running task and those that it interrupts, innermost last.
     pub stack: Vec<Task>,
-    /// `b(n)`: the pending tasks.
+    /// `b(n)`: the pending tasks. Their order, the oldest first, means something in a `fifo` buffer alone.
     pub pending: Vec<Task>,
 }
 

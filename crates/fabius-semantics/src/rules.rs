@@ -18,6 +18,8 @@
 //! 4. SPAWN makes a buffer with a running task.
 //! 5. Nondeterminism stands alone in a statement (`if *`, `x = any ..`), and a [`Choose`] decides it.
 //! 6. YIELD and ZIELD also pass what does nothing behind them (`skip`), which is no step of its own.
+//! 7. In a buffer that is declared `fifo` the pending tasks `b(n)` are a sequence: what is added goes to its end, and DISPATCH
+//!    takes of a level the first task that could go on ([`crate::run::is_next_in_line`]). The papers have multisets alone.
 //!
 //! Length: every statement has its rule here, so that they can be read side by side with the papers.
 
@@ -27,10 +29,11 @@ use crate::eval::{Location, Scope, store};
 use crate::layout::Layout;
 use crate::value::{TaskId, Value};
 use fabius_explore::system::{
-    ANONYMOUS, Access, Born, BufferId, Choose, DECLARED_BUFFER, Fault, Limit, StepLog, end_of,
+    ANONYMOUS, Access, Born, BufferId, Choose, DECLARED_BUFFER, FIFO_BUFFER, Fault, Limit, StepLog, end_of,
 };
 use fabius_lang::program::{
-    Base, Check, Expr, Guard, Level, LocalId, Place, Proc, ProcId, Program, RecordId, Stmt, StmtKind, Type,
+    Base, BufferKind, Check, Entry, Expr, Guard, Level, LocalId, Place, Proc, ProcId, Program, RecordId, Stmt,
+    StmtKind, Type,
 };
 use fabius_trace::{BugKind, Span};
 use std::collections::BTreeSet;
@@ -437,7 +440,7 @@ impl<'a> Small<'a> {
     pub fn start(&mut self) {
         self.config.started = true;
         for (i, entry) in self.program.buffers.iter().enumerate() {
-            let n = DECLARED_BUFFER | i as BufferId;
+            let n = buffer_of(i, entry);
             self.config.buffers.insert(n, Buffer { own: self.own_variables(), ..Buffer::default() });
             let frame = self.fresh_frame(entry.proc);
             self.birth_of_task(n, 0, frame, !self.layout.uses_self[entry.proc]);
@@ -607,6 +610,15 @@ pub fn scope_of<'a>(
 /// Initial values of all globals.
 pub fn initial_values(program: &Program) -> Vec<Value> {
     program.globals.iter().map(|g| Value::of_constant(program, &g.ty, &g.init)).collect()
+}
+
+/// The declared buffer with this number.
+pub fn buffer_of(number: usize, entry: &Entry) -> BufferId {
+    let kind = match entry.kind {
+        BufferKind::Bag => 0,
+        BufferKind::Fifo => FIFO_BUFFER,
+    };
+    DECLARED_BUFFER | kind | number as BufferId
 }
 
 /// DISPATCH, premise: `t1 in b(n)`, `level(t1) >= top(b(n) without t1)` and `level(t1) > level(a(n))`.

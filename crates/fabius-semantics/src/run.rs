@@ -6,11 +6,11 @@
 //! Deviations:
 //! 1. What a thread does before its first access to shared state belongs to the step that spawned it.
 
-use crate::config::{Config, Task, Whereabouts};
+use crate::config::{Buffer, Config, Task, Whereabouts};
 use crate::layout::Layout;
 use crate::rules::{Effect, Note, Small, dispatch, scope_of};
 use crate::value::{TaskId, Value};
-use fabius_explore::system::{BufferId, Choose, End, Fault, Limit, StepLog};
+use fabius_explore::system::{BufferId, Choose, End, FIFO_BUFFER, Fault, Limit, StepLog};
 use fabius_explore::ways::Ways;
 use fabius_lang::program::{Access, Expr, Guard, Program, Stmt, StmtKind};
 use fabius_lang::walk::{first_wait, is_nothing};
@@ -197,6 +197,19 @@ pub fn is_ready(program: &Program, layout: &Layout, config: &Config, n: BufferId
     }
     // A loop that does nothing.
     true
+}
+
+/// DISPATCH, premise in a `fifo` buffer: no pending task of the same level that stands before this one could go on.
+pub fn is_next_in_line(
+    program: &Program,
+    layout: &Layout,
+    config: &Config,
+    (n, buffer): (BufferId, &Buffer),
+    at: usize,
+) -> bool {
+    let level = buffer.pending[at].level;
+    let mut before = buffer.pending[..at].iter().filter(|t| t.level == level);
+    n & FIFO_BUFFER == 0 || !before.any(|t| is_ready(program, layout, config, n, t))
 }
 
 /// Whether the task stands in front of a wait that may last for ever.

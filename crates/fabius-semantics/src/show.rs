@@ -5,9 +5,10 @@ use crate::eval::Scope;
 use crate::layout::Layout;
 use crate::rules::scope_of;
 use crate::value::{TaskId, Value};
-use fabius_explore::system::{ANONYMOUS, BufferId, DECLARED_BUFFER};
+use fabius_explore::system::{ANONYMOUS, BufferId, number_of_declared};
 use fabius_lang::program::{
-    Base, ExprKind, Local, Place, Program, Projection, RecordId, RecordKind, Stmt, Type, UNSET, UNSET_COPY,
+    Base, ExprKind, Local, Place, Precision, Program, Projection, RecordId, RecordKind, Stmt, Type, UNSET, UNSET_COPY,
+    Variable,
 };
 use fabius_lang::walk;
 use fabius_trace::{Change, LaneKind, Scope as Owner};
@@ -54,7 +55,7 @@ impl Names {
     /// Takes note of what has been born since, in order.
     pub(crate) fn refresh(&mut self, program: &Program, config: &Config) {
         for (n, buffer) in &config.buffers {
-            let declared = n.checked_sub(DECLARED_BUFFER).map(|i| i as usize);
+            let declared = number_of_declared(*n).map(|i| i as usize);
             for task in buffer.stack.iter().chain(&buffer.pending) {
                 let proc = &program.procs[task.frames[0].proc].name;
                 let known = match task.id & ANONYMOUS {
@@ -127,6 +128,8 @@ impl Names {
 /// Changes of the variables of one owner.
 struct Owned<'a> {
     owner: Owner,
+    /// If it holds floating-point numbers.
+    look: Option<Precision>,
     list: &'a mut Vec<Change>,
 }
 
@@ -153,12 +156,13 @@ impl<'a> Variables<'a> {
                 (true, None) => continue,
             };
             let owner = if global.per_thread { Owner::Lane } else { Owner::Shared };
-            self.differences(&global.name, &global.ty, old, new, names, &mut Owned { owner, list: &mut out });
+            let look = self.look(Variable::Global(g));
+            self.differences(&global.name, &global.ty, old, new, names, &mut Owned { owner, look, list: &mut out });
         }
         for (o, object) in &before.heap {
             if let Some(new) = after.heap.get(o).filter(|new| new.record == object.record) {
                 let name = format!("{}@{o}", self.program.records[object.record].name);
-                let mut out = Owned { owner: Owner::Object, list: &mut out };
+                let mut out = Owned { owner: Owner::Object, look: None, list: &mut out };
                 self.differences(&name, &Type::Record(object.record), &object.value, &new.value, names, &mut out);
             }
         }
@@ -168,10 +172,12 @@ impl<'a> Variables<'a> {
         for (at, (old, new)) in old.frames.iter().zip(&new.frames).enumerate().skip(all.saturating_sub(2)) {
             if old.proc == new.proc {
                 let locals = &self.program.procs[old.proc].locals;
-                let mut out = Owned { owner: Owner::Frame(at as u32), list: &mut out };
-                for (local, (old, new)) in locals.iter().zip(old.locals.iter().zip(&new.locals)) {
+                let values = old.locals.iter().zip(&new.locals);
+                for (l, (local, (before, after))) in locals.iter().zip(values).enumerate() {
                     if !local.name.starts_with('$') {
-                        self.differences(&local.name, &local.ty, old, new, names, &mut out);
+                        let look = self.look(Variable::Local(old.proc, l));
+                        let mut out = Owned { owner: Owner::Frame(at as u32), look, list: &mut out };
+                        self.differences(&local.name, &local.ty, before, after, names, &mut out);
                     }
                 }
             }
@@ -196,7 +202,8 @@ impl<'a> Variables<'a> {
                 }
             }
             _ => {
-                let (old, new) = (self.show(ty, old, names), self.show(ty, new, names));
+                let shown = |value| self.show_as(out.look, ty, value, names);
+                let (old, new) = (shown(old), shown(new));
                 // What is noted beside the elements of a collection is not shown.
                 if old != new || !matches!(ty, Type::Record(_)) {
                     out.list.push(Change { variable: name.to_string(), scope: out.owner, old, new });
@@ -222,6 +229,19 @@ impl<'a> Variables<'a> {
         }
     }
 
+    /// Whether a variable holds floating-point numbers.
+    fn look(&self, variable: Variable) -> Option<Precision> {
+        self.program.floats.get(&variable).copied()
+    }
+
+    /// A value of a type, or as a floating-point number.
+    fn show_as(&self, look: Option<Precision>, ty: &Type, value: &Value, names: &Names) -> String {
+        match (look, value) {
+            (Some(precision), Value::Number(bits)) => floating(*bits, precision),
+            _ => self.show(ty, value, names),
+        }
+    }
+
     /// A value of a type.
     pub(crate) fn show(&self, ty: &Type, value: &Value, names: &Names) -> String {
         match (ty, value) {
@@ -239,7 +259,13 @@ impl<'a> Variables<'a> {
             (Type::Record(r), Value::Tuple(parts)) if self.program.records[*r].kind != RecordKind::Plain => {
                 self.collection(*r, parts, names)
             }
-            (Type::Record(_) | Type::Array { .. }, Value::Tuple(_)) => {
+            (Type::Record(r), Value::Tuple(parts)) => {
+                let record = &self.program.records[*r];
+                let fields = record.fields.iter().zip(parts);
+                let shown = fields.map(|(f, part)| format!("{}: {}", f.name, self.show(&f.ty, part, names)));
+                format!("{} {{ {} }}", record.name, shown.collect::<Vec<_>>().join(", "))
+            }
+            (Type::Array { .. }, Value::Tuple(_)) => {
                 let mut parts = Vec::new();
                 self.parts(ty, value, names, &mut parts);
                 format!("[{}]", parts.join(", "))
@@ -248,13 +274,9 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// What a value is made of, scalars and collections.
+    /// What an array is made of: scalars, records and collections.
     fn parts(&self, ty: &Type, value: &Value, names: &Names, out: &mut Vec<String>) {
         match (ty, value) {
-            (Type::Record(r), Value::Tuple(parts)) if self.program.records[*r].kind == RecordKind::Plain => {
-                let fields = self.program.records[*r].fields.iter().zip(parts);
-                fields.for_each(|(field, part)| self.parts(&field.ty, part, names, out));
-            }
             (Type::Array { element, .. }, Value::Tuple(parts)) => {
                 parts.iter().for_each(|part| self.parts(element, part, names, out));
             }
@@ -316,7 +338,14 @@ pub(crate) fn values_in(program: &Program, config: &Config, n: BufferId, stmt: &
                 if let Ok(value) = scope.eval(x)
                     && !text.is_empty()
                 {
-                    let shown = Variables::of(program).show(&place.ty, &value, names);
+                    let variables = Variables::of(program);
+                    let proc = task.frames.last().map_or(0, |f| f.proc);
+                    let look = match place.base {
+                        Base::Global(g) => variables.look(Variable::Global(g)),
+                        Base::Local(l) => variables.look(Variable::Local(proc, l)),
+                        Base::Heap(..) => None,
+                    };
+                    let shown = variables.show_as(look, &place.ty, &value, names);
                     let said = format!("`{text}` is {shown}");
                     if !out.contains(&said) {
                         out.push(said);
@@ -341,6 +370,17 @@ fn key(index: &Type, lo: i64, position: usize) -> Value {
 fn is_outside_of_a_constant(locals: &[Local], place: &Place) -> bool {
     let is_index = |step: &Projection| matches!(step, Projection::Index { .. });
     matches!(place.base, Base::Local(l) if locals[l].name.starts_with('$')) && place.path.iter().any(is_index)
+}
+
+/// A floating-point number as C writes it, with as many digits as tell it from others of its precision.
+fn floating(bits: i64, precision: Precision) -> String {
+    let x = f64::from_bits(bits as u64);
+    match precision {
+        _ if bits == UNSET || bits == UNSET_COPY => "(not known)".into(),
+        _ if x.is_nan() => "nan".into(),
+        Precision::Single => format!("{:?}", x as f32),
+        Precision::Double => format!("{x:?}"),
+    }
 }
 
 /// Text on one line, with single spaces.

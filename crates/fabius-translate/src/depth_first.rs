@@ -33,9 +33,12 @@ struct Vars {
 /// The executions of the depth-first scheduler with at most `delays` delays.
 ///
 /// # Errors
-/// More than one task buffer or level.
+/// More than one task buffer or level, or a buffer with a queue.
 pub fn depth_first(source: &Explicit, delays: u32) -> Result<Translated, Unsupported> {
     let mut program = source.program.clone();
+    if let Some(span) = source.queue {
+        return Err(Unsupported::new("tasks of a `fifo` buffer by delays", span, "use `--zields` and `--yields`"));
+    }
     let (lanes, tasks) = lanes(source);
     if program.levels.len() > 1 || lanes && tasks {
         let levels = first(&program, |s| matches!(s, StmtKind::Post(_, Some(level), ..) if *level > 0));

@@ -8,8 +8,10 @@ mod abort;
 pub mod buffers;
 mod build;
 pub mod depth_first;
+mod enough;
 pub mod explicit;
 mod faults;
+mod fifo;
 pub mod levels;
 mod lift;
 pub mod linear_interface;
@@ -23,7 +25,8 @@ mod vectors;
 mod whole;
 pub mod yields;
 
-use fabius_lang::program::{Block, Entry, Expr, GlobalId, Proc, ProcId, Process, Program, StmtKind};
+pub use enough::strict;
+use fabius_lang::program::{Block, BufferKind, Entry, Expr, GlobalId, Proc, ProcId, Process, Program, StmtKind};
 use fabius_trace::Span;
 pub use lift::{Event, Happened, LiftError, Nesting, lift};
 pub use slice::Sliced;
@@ -47,6 +50,8 @@ pub struct Explicit {
     pub failed: GlobalId,
     /// Globals that only one thread ever uses: no part of the shared state.
     pub private: BTreeSet<GlobalId>,
+    /// Where a buffer with a queue is declared in the source: what runs next there is for no scheduler to say.
+    pub queue: Option<Span>,
     /// How many tasks there are at most, the first one included, if that is seen from the text.
     pub tasks: Option<u32>,
     /// How many there are otherwise.
@@ -122,7 +127,7 @@ impl Explicit {
             if start.is_thread {
                 program.processes.push(Process { name: format!("process_{n}"), proc, count: Some(1), number: None });
             } else {
-                program.buffers.push(Entry { name: format!("buffer_{n}"), proc });
+                program.buffers.push(Entry { kind: BufferKind::Bag, name: format!("buffer_{n}"), proc });
             }
         }
         program

@@ -13,6 +13,7 @@
 //!    behind the last.
 
 use crate::build::*;
+use crate::enough::Enough;
 use crate::stuck::{Stuck, stuck};
 use crate::vectors::{Moved, Vectors, pass, vectors};
 use crate::{Explicit, Nesting, Translated, Unsupported};
@@ -30,11 +31,28 @@ struct Vars {
     arguments: Vec<Vec<Place>>,
 }
 
+/// What the program that is made asserts in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// That no assertion has failed.
+    Assertions,
+    /// That none has failed, and that there are no executions of more rounds.
+    Enough,
+}
+
 /// The executions of at most `rounds` rounds.
 ///
 /// # Errors
 /// Tasks that are posted, or task buffers.
 pub fn rounds(source: &Explicit, rounds: u32) -> Result<Translated, Unsupported> {
+    asking(source, rounds, Asked::Assertions)
+}
+
+/// The same, with another question.
+///
+/// # Errors
+/// Tasks that are posted, or task buffers.
+pub fn asking(source: &Explicit, rounds: u32, asked: Asked) -> Result<Translated, Unsupported> {
     let mut program = source.program.clone();
     crate::explicit::start_all(&mut program, source);
     if let Some(span) = first(&program, |s| matches!(s, StmtKind::Post(..) | StmtKind::Yield)) {
@@ -79,6 +97,7 @@ pub fn rounds(source: &Explicit, rounds: u32) -> Result<Translated, Unsupported>
         starts: new_global(&mut program, "thread_begins", array(Type::Range(0, last), table.max(1))),
         arguments,
     };
+    let enough = (asked == Asked::Enough).then(|| Enough::new(&mut program, rounds, table));
     let here = read(&vars.round);
     let moved = Moved { variables: &shared, index: &here, or_if: None };
     for id in 0..program.procs.len() {
@@ -96,13 +115,17 @@ pub fn rounds(source: &Explicit, rounds: u32) -> Result<Translated, Unsupported>
                 let entry = entries.iter().position(|e| *e == p).expect("it is spawned");
                 spawn(&vars, &slot, entry, args, table)
             }
-            StmtKind::Zield => pass(&vars.round, last, &mut locals, &drop),
+            StmtKind::Zield => {
+                let passes = enough.iter().map(Enough::passes);
+                passes.chain(pass(&vars.round, last, &mut locals, &drop)).collect()
+            }
             _ => vec![s],
         });
         program.procs[id].locals = locals;
         program.procs[id].body = body;
     }
-    let entry = drive(&mut program, source, &vars, copies, stuck.as_ref(), &entries, table);
+    let last_of_all = Last { stuck: stuck.as_ref(), enough: enough.as_ref() };
+    let entry = drive(&mut program, source, &vars, copies, &last_of_all, &entries, table);
     program.init = Some(entry);
     crate::explicit::make_sequential(&mut program);
     Ok(Translated { program, nesting: Nesting::Queue, limits, sliced: source.sliced })
@@ -122,22 +145,30 @@ fn spawn(vars: &Vars, slot: &Place, entry: usize, args: Vec<Expr>, table: u32) -
     out
 }
 
+/// What is asked in the end besides failing assertions.
+struct Last<'a> {
+    stuck: Option<&'a Stuck>,
+    enough: Option<&'a Enough>,
+}
+
 /// The procedure that runs one thread after the other.
 fn drive(
     program: &mut Program,
     source: &Explicit,
     vars: &Vars,
     copies: Vectors,
-    stuck: Option<&Stuck>,
+    last: &Last<'_>,
     entries: &[ProcId],
     table: u32,
 ) -> ProcId {
     let main = program.init.expect("an explicit program begins with `init`");
     let mut body = copies.guesses;
+    let Last { stuck, enough } = last;
     if let Some(stuck) = stuck {
         stuck.guess(program, &mut body);
     }
     body.push(stmt(StmtKind::Call(Vec::new(), main, Vec::new())));
+    body.extend(enough.map(Enough::first_ended));
     for i in 0..if entries.is_empty() { 0 } else { i64::from(table) } {
         let begins = read(&element(vars.starts.clone(), number(i)));
         let mut one = vec![set(&vars.stop, boolean(false)), set(&vars.round, begins)];
@@ -145,18 +176,23 @@ fn drive(
             let init = expr(ExprKind::Const(init), place.ty.clone());
             one.push(set(&place, init));
         }
+        one.extend(enough.map(Enough::begins));
         for (entry, p) in entries.iter().enumerate() {
             let args = vars.arguments[entry].iter().map(|a| read(&element(a.clone(), number(i)))).collect();
             let call = stmt(StmtKind::Call(vec![None; program.procs[*p].results.len()], *p, args));
             let which = read(&element(vars.which.clone(), number(i)));
             one.push(if entries.len() == 1 { call } else { when(eq(which, number(entry as i64)), vec![call]) });
         }
+        one.extend(enough.map(Enough::ended).unwrap_or_default());
         body.push(when(lt(number(i), read(&vars.count)), one));
     }
     body.extend(copies.confirmed);
-    body.push(match stuck {
-        None => crate::explicit::verdict(program, source.failed),
-        Some(stuck) => stuck.verdict(program, source.failed, &|g| element(global(program, g), number(vars.last))),
+    body.push(match (enough, stuck) {
+        (Some(enough), _) => enough.verdict(program, source.failed),
+        (None, None) => crate::explicit::verdict(program, source.failed),
+        (None, Some(stuck)) => {
+            stuck.verdict(program, source.failed, &|g| element(global(program, g), number(vars.last)))
+        }
     });
     program.procs.push(Proc {
         name: "all_threads".into(),

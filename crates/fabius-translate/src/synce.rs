@@ -8,11 +8,14 @@
 //!    the buffer that is active; it is printed without. And each buffer has one unfinished task at first, not none.
 //! 2. Flags say that a task of a buffer is interrupted or suspended, where the paper has its number: there is at most one.
 //! 3. Every procedure is made once for each buffer, so the buffer of the running task is known from the text, as its level is.
-//! 4. Who has been told to stop runs to its end, whatever its turn.
+//! 4. What every buffer has of its own is an array of the buffers; the paper has no such variables.
+//! 5. Who has been told to stop runs to its end, whatever its turn.
 
 use crate::build::*;
+use crate::vectors::Moved;
 use crate::{Explicit, Unsupported};
 use fabius_lang::program::*;
+use std::collections::BTreeSet;
 
 struct Vars {
     /// By buffer and level: unfinished tasks.
@@ -65,6 +68,13 @@ pub fn synce(source: &Explicit) -> Result<Program, Unsupported> {
         buffers,
         levels: height,
     };
+    let own: BTreeSet<GlobalId> = (0..program.globals.len()).filter(|g| program.globals[*g].per_thread).collect();
+    for g in &own {
+        let variable = &mut program.globals[*g];
+        variable.per_thread = false;
+        variable.init = Value::Tuple(vec![variable.init.clone(); buffers as usize]);
+        variable.ty = array(variable.ty.clone(), buffers as u32);
+    }
     let tasks: Vec<ProcId> =
         crate::explicit::spawned(&program).into_iter().chain(source.starts.iter().map(|s| s.proc)).collect();
     // The procedures of buffer n are those of the source with numbers greater by n times their count.
@@ -74,7 +84,9 @@ pub fn synce(source: &Explicit) -> Result<Program, Unsupported> {
         let of = |p: ProcId| p + n as usize * originals.len();
         for (id, proc) in originals.iter().enumerate() {
             let mut copy = proc.clone();
-            copy.body = replace(std::mem::take(&mut copy.body), &mut |s| vars.stmt(s, n, levels[id], &of));
+            let moved = Moved { variables: &own, index: &number(n), or_if: None };
+            let body = moved.block(std::mem::take(&mut copy.body), &program);
+            copy.body = replace(body, &mut |s| vars.stmt(s, n, levels[id], &of));
             if tasks.contains(&id) {
                 let finish = vars.finish(n, levels[id]);
                 copy.body.splice(0..0, vars.may_run(n, levels[id]));
@@ -91,7 +103,7 @@ pub fn synce(source: &Explicit) -> Result<Program, Unsupported> {
     let body = body.collect();
     program.procs.push(Proc { name: "all".into(), locals: Vec::new(), params: 0, results: Vec::new(), body, span });
     program.init = None;
-    program.buffers = vec![Entry { name: "all_tasks".into(), proc: program.procs.len() - 1 }];
+    program.buffers = vec![Entry { kind: BufferKind::Bag, name: "all_tasks".into(), proc: program.procs.len() - 1 }];
     program.levels.truncate(1);
     Ok(program)
 }

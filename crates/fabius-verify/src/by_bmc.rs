@@ -1,14 +1,16 @@
 //! Verification by bounded model checking: data of any kind, loops and calls as far as the plan says.
 
 use crate::bounds::{beyond_64_bits, cut_by, no_deadlocks, proof_bounds, solver};
-use crate::forms::translate;
-use crate::proof::{ProofError, ProofPlan};
+use crate::forms::{asking_for_more, translate};
+use crate::proof::{ProofError, ProofPlan, Sequentialization};
 use crate::witness::confirm_witness;
 use crate::work::{Work, cut_off, follow};
 use fabius_lang::program::Program;
 use fabius_sequential::bmc::Outcome;
+use fabius_smt::Limits;
 use fabius_trace::{ProgramId, Verdict};
 use fabius_translate::explicit::Trace;
+use std::time::{Duration, Instant};
 
 /// Decides the executions that are translated.
 pub fn attempt(
@@ -35,8 +37,32 @@ pub fn attempt(
             Verdict::Unknown { reason: beyond_64_bits(), bounds }
         }
         Outcome::Safe { cuts, .. } => {
+            if cuts.is_empty() && are_enough(program, plan, work)? {
+                return Ok(Verdict::Verified);
+            }
             cut_off(plan, cuts.iter(), program, &mut bounds.limits, work);
             Verdict::NoBugWithinBounds { bounds }
         }
     })
+}
+
+/// So long is looked for executions of more rounds, besides as long as it took to look at those of these rounds.
+const AT_LEAST: Duration = Duration::from_secs(1);
+
+/// Whether nothing fails, and there are no executions of more rounds. Where deadlocks are looked for, that is not asked.
+fn are_enough(program: &Program, plan: &ProofPlan, work: &mut Work<'_>) -> Result<bool, ProofError> {
+    let Sequentialization::Rounds(rounds) = plan.sequentialization else { return Ok(false) };
+    // That no execution completes is asked elsewhere, if it is no proof.
+    if plan.deadlock || !program.may_be_vacuous {
+        return Ok(false);
+    }
+    let translated = asking_for_more(program, plan, rounds)?;
+    if !translated.limits.is_empty() {
+        return Ok(false);
+    }
+    let patience = Instant::now() + AT_LEAST + work.statistics.encoding + work.statistics.solving;
+    let deadline = work.limits.deadline.map_or(patience, |deadline| deadline.min(patience));
+    let limits = Limits { deadline: Some(deadline), stop: work.limits.stop };
+    let outcome = follow(&translated, solver(&plan.solver)?, plan.depth(), &limits, work)?;
+    Ok(matches!(outcome, Outcome::Safe { cuts, within_64_bits: false } if cuts.is_empty()))
 }

@@ -2,11 +2,17 @@
 //!
 //! A local variable that holds what was chosen is compared with constants, or copied: then all values between two neighbouring
 //! constants do the same, and one of them is tried. Where it is used in another way, small values are tried, too, and an
-//! assertion in front of such a use sees the others: there the search is cut, and what it says is no proof.
+//! assertion in front of such a use sees the others: there the search is cut, and what it says is no proof. A use whose result
+//! matters nowhere is none.
 
+mod compared;
+
+use crate::needed::{Needed, Node};
+use compared::Compared;
 use fabius_explore::system::{Choose, StepLog, System, TaskId};
 use fabius_lang::program::{
-    Access, Base, BinaryOp, Block, Check, Expr, ExprKind, LocalId, Place, Proc, Program, Stmt, StmtKind, Type, Value,
+    Access, Base, BinaryOp, Block, Check, Expr, ExprKind, LocalId, Place, Proc, ProcId, Program, Stmt, StmtKind, Type,
+    Value,
 };
 use fabius_lang::walk::{expressions, statements, written};
 use fabius_machine::Machine;
@@ -25,19 +31,21 @@ pub fn few(program: &Program) -> Option<Program> {
         return None;
     }
     let mut few = program.clone();
-    let mut tried = BTreeMap::new();
-    for proc in &mut few.procs {
-        let held = Held::of(proc);
-        if held.groups.is_empty() {
-            continue;
-        }
+    let mut tried: BTreeMap<(Span, i64, i64), Vec<i64>> = BTreeMap::new();
+    let needed = Needed::of(program);
+    let compared = Compared::of(program, &needed);
+    for (p, proc) in few.procs.iter_mut().enumerate() {
+        let held = Held::of(At { p, needed: &needed, compared: &compared }, proc);
         for (place, values) in held.tried(proc) {
-            let all: &mut Vec<i64> = tried.entry(place).or_default();
+            let all = tried.entry(place).or_default();
             values.into_iter().for_each(|v| {
                 if !all.contains(&v) {
                     all.push(v)
                 }
             });
+        }
+        if held.groups.is_empty() {
+            continue;
         }
         let body = std::mem::take(&mut proc.body);
         proc.body = held.guarded(body, &BTreeSet::new(), &proc.locals.iter().map(|l| l.ty.clone()).collect::<Vec<_>>());
@@ -136,20 +144,42 @@ struct Group {
     lo: i64,
     hi: i64,
     constants: BTreeSet<i64>,
+    /// What its remainders are looked at for: by this, and by each number that divides it.
+    modulus: i64,
     /// Whether it is used in another way.
     is_used: bool,
 }
 
+/// A procedure, and what is known of the whole program.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    p: ProcId,
+    needed: &'a Needed,
+    compared: &'a Compared,
+}
+
+impl At<'_> {
+    fn node(&self, local: LocalId) -> Node {
+        Node::Local(self.p, local)
+    }
+
+    /// The local and the bounds of a choice that is used in another way than to compare it.
+    fn wide(&self, s: &Stmt) -> Option<(LocalId, i64, i64)> {
+        wide(s).filter(|(local, ..)| !self.compared.has(self.node(*local)))
+    }
+}
+
 /// The locals of a procedure that hold chosen values.
-struct Held {
+struct Held<'a> {
+    at: At<'a>,
     ranges: Ranges,
     /// The group of each local that does.
     of: BTreeMap<LocalId, LocalId>,
     groups: BTreeMap<LocalId, Group>,
 }
 
-impl Held {
-    fn of(proc: &Proc) -> Held {
+impl<'a> Held<'a> {
+    fn of(at: At<'a>, proc: &Proc) -> Held<'a> {
         // Locals that may hold what was chosen as it is: nothing else is ever written to them but constants.
         let mut other: BTreeSet<LocalId> = (0..proc.params).collect();
         let ranges = ranges(proc);
@@ -157,7 +187,7 @@ impl Held {
         let mut copies: Vec<(LocalId, LocalId)> = Vec::new();
         let mut chosen: Vec<(LocalId, i64, i64)> = Vec::new();
         statements(&proc.body, &mut |s| match &s.kind {
-            StmtKind::Any(..) if wide(s).is_some() => chosen.extend(wide(s)),
+            StmtKind::Any(..) if at.wide(s).is_some() => chosen.extend(at.wide(s)),
             StmtKind::Assign(place, e) => match (bare(place), copied(e, &ranges), &e.kind) {
                 (Some(to), Some(from), _) => copies.push((to, from)),
                 (Some(_), None, ExprKind::Const(_)) => {}
@@ -187,7 +217,7 @@ impl Held {
                 }
             }
         }
-        let mut held = Held { ranges, of, groups: BTreeMap::new() };
+        let mut held = Held { at, ranges, of, groups: BTreeMap::new() };
         for (local, lo, hi) in chosen {
             // A local that holds other things, too, is looked at where it was chosen.
             let name = *held.of.entry(local).or_insert(local);
@@ -195,7 +225,8 @@ impl Held {
                 lo,
                 hi,
                 constants: BTreeSet::new(),
-                is_used: other.contains(&local),
+                modulus: 1,
+                is_used: other.contains(&local) && at.needed.has(at.node(local)),
             });
             (group.lo, group.hi) = (group.lo.min(lo), group.hi.max(hi));
         }
@@ -203,14 +234,19 @@ impl Held {
         let mixed: Vec<LocalId> = held.of.keys().copied().filter(|l| other.contains(l)).collect();
         held.of.retain(|l, _| !mixed.contains(l));
         statements(&proc.body, &mut |s| {
-            let used = held.uses(s);
             let (of, groups, ranges) = (&held.of, &mut held.groups, &held.ranges);
-            used.iter().for_each(|l| groups.get_mut(&of[l]).expect("it has one").is_used = true);
             for e in expressions(s) {
-                comparisons(e, ranges, &mut |local, constant| {
-                    let Some(group) = of.get(&local).and_then(|name| groups.get_mut(name)) else { return };
-                    group.constants.insert(constant);
+                fabius_lang::walk::each(e, &mut |e| {
+                    let Some((local, seen)) = seen(e, &|e| copied(e, ranges)) else { return };
+                    if let Some(group) = of.get(&local).and_then(|name| groups.get_mut(name)) {
+                        group.note(seen);
+                    }
                 });
+            }
+        });
+        statements(&proc.body, &mut |s| {
+            for l in held.uses(s) {
+                held.groups.get_mut(&held.of[&l]).expect("it has one").is_used = true;
             }
         });
         held
@@ -225,9 +261,10 @@ impl Held {
         {
             return used;
         }
-        for e in expressions(s) {
-            other_reads(e, &self.ranges, &mut |local| {
-                if self.of.contains_key(&local) {
+        for e in self.at.needed.matter(self.at.p, s) {
+            other_reads(e, &self.ranges, &mut |local, looked| {
+                let few = |name| looked == Looked::AtRemainder && self.groups[name].has_few_remainders();
+                if self.of.get(&local).is_some_and(|name| !few(name)) {
                     used.insert(local);
                 }
             });
@@ -240,8 +277,12 @@ impl Held {
         let mut tried = Vec::new();
         statements(&proc.body, &mut |s| {
             if let Some((local, lo, hi)) = wide(s) {
-                let group = &self.groups[self.of.get(&local).unwrap_or(&local)];
-                tried.push(((s.span, lo, hi), group.values(lo, hi)));
+                let values = self
+                    .at
+                    .compared
+                    .values(self.at.node(local), lo, hi)
+                    .unwrap_or_else(|| self.groups[self.of.get(&local).unwrap_or(&local)].values(lo, hi));
+                tried.push(((s.span, lo, hi), values));
             }
         });
         tried
@@ -268,7 +309,7 @@ impl Held {
                 _ => {}
             }
             let (span, to) = (s.span, written(&s).and_then(bare));
-            let mixed = wide(&s).is_some_and(|(local, ..)| !self.of.contains_key(&local));
+            let mixed = self.at.wide(&s).is_some_and(|(local, ..)| !self.of.contains_key(&local));
             out.push(s);
             if let Some(to) = to.filter(|to| mixed || behind.contains(to)) {
                 out.extend(self.guard(to, types, span));
@@ -295,7 +336,38 @@ impl Held {
     }
 }
 
+/// What is asked of a chosen value.
+#[derive(Clone, Copy)]
+enum Seen {
+    /// How it compares with a constant.
+    Compared(i64),
+    /// What it leaves when it is divided by a constant, with its sign, or its lowest bits.
+    Remainder(i64),
+}
+
+/// A constant by which remainders are followed is at most so large, and so is what several have in common.
+const MOST_REMAINDERS: i64 = 256;
+
 impl Group {
+    /// Whether remainders are followed.
+    fn has_few_remainders(&self) -> bool {
+        self.modulus <= MOST_REMAINDERS
+    }
+
+    fn note(&mut self, seen: Seen) {
+        match seen {
+            Seen::Compared(constant) => drop(self.constants.insert(constant)),
+            Seen::Remainder(by) => {
+                self.constants.insert(0);
+                let (mut a, mut b) = (self.modulus, by);
+                while b != 0 {
+                    (a, b) = (b, a % b);
+                }
+                self.modulus = (self.modulus / a).saturating_mul(by);
+            }
+        }
+    }
+
     /// All of these values are tried, if it is used in other ways than to compare it.
     fn small(&self) -> Option<(i64, i64)> {
         self.is_used.then(|| (SMALL.0.clamp(self.lo, self.hi), SMALL.1.clamp(self.lo, self.hi)))
@@ -328,6 +400,14 @@ impl Group {
             if first <= last {
                 near.into_iter().for_each(&mut add);
             }
+            // One for each remainder, near to zero.
+            if self.modulus > 1 && first <= last && self.has_few_remainders() {
+                let most = last.saturating_sub(first).min(self.modulus - 1);
+                match first >= 0 {
+                    true => (first..=first + most).for_each(&mut add),
+                    false => (last - most..=last).rev().for_each(&mut add),
+                }
+            }
         }
         if values.is_empty() {
             values.push(lo);
@@ -344,36 +424,54 @@ fn of_base(place: &Place) -> Option<LocalId> {
     }
 }
 
-/// Calls `f` for each comparison of a local with a constant in an expression.
-fn comparisons(e: &Expr, ranges: &Ranges, f: &mut dyn FnMut(LocalId, i64)) {
-    fabius_lang::walk::each(e, &mut |e| {
-        if let Some((local, constant)) = comparison(e, ranges) {
-            f(local, constant);
-        }
-    });
-}
-
-fn comparison(e: &Expr, ranges: &Ranges) -> Option<(LocalId, i64)> {
-    let ExprKind::Binary(op, a, b) = &e.kind else { return None };
-    let is_comparison =
-        matches!(op, BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge);
+/// What is asked of a chosen value in an expression, and of which one.
+fn seen<T>(e: &Expr, copied: &dyn Fn(&Expr) -> Option<T>) -> Option<(T, Seen)> {
     let constant = |e: &Expr| match e.kind {
         ExprKind::Const(Value::Int(n)) => Some(n),
         _ => None,
     };
-    let (local, constant) = copied(a, ranges).zip(constant(b)).or_else(|| copied(b, ranges).zip(constant(a)))?;
-    is_comparison.then_some((local, constant))
+    let small = |n: i64| (2..=MOST_REMAINDERS).contains(&n);
+    match &e.kind {
+        ExprKind::Binary(BinaryOp::Rem, a, b) => {
+            let by = constant(b).filter(|n| small(*n))?;
+            Some((copied(a)?, Seen::Remainder(by)))
+        }
+        ExprKind::Binary(BinaryOp::BitAnd, a, b) => {
+            let (value, mask) = copied(a).zip(constant(b)).or_else(|| copied(b).zip(constant(a)))?;
+            let by = (0..MOST_REMAINDERS).contains(&mask).then(|| (mask as u64 + 1).next_power_of_two() as i64)?;
+            Some((value, Seen::Remainder(by.max(2))))
+        }
+        ExprKind::Binary(
+            BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge,
+            a,
+            b,
+        ) => {
+            let (value, n) = copied(a).zip(constant(b)).or_else(|| copied(b).zip(constant(a)))?;
+            Some((value, Seen::Compared(n)))
+        }
+        _ => None,
+    }
+}
+
+/// How a chosen value is read that is not compared with a constant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Looked {
+    /// What it leaves when it is divided by a constant.
+    AtRemainder,
+    Otherwise,
 }
 
 /// Calls `f` for each local that is read in an expression and not compared with a constant.
-fn other_reads(e: &Expr, ranges: &Ranges, f: &mut dyn FnMut(LocalId)) {
-    if comparison(e, ranges).is_some() {
-        return;
+fn other_reads(e: &Expr, ranges: &Ranges, f: &mut dyn FnMut(LocalId, Looked)) {
+    match seen(e, &|e| copied(e, ranges)) {
+        Some((_, Seen::Compared(_))) => return,
+        Some((local, Seen::Remainder(_))) => return f(local, Looked::AtRemainder),
+        None => {}
     }
     match &e.kind {
         ExprKind::Const(_) | ExprKind::SelfHandle => {}
         ExprKind::Read(place) => {
-            of_base(place).into_iter().for_each(&mut *f);
+            of_base(place).into_iter().for_each(|local| f(local, Looked::Otherwise));
             fabius_lang::walk::of_place(place).into_iter().for_each(|e| other_reads(e, ranges, f));
         }
         ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::SetIsEmpty(a) => other_reads(a, ranges, f),

@@ -9,6 +9,8 @@ use fabius_trace::Span;
 use fabius_translate::explicit::{Switches, Trace, explicit};
 use fabius_translate::linear_interface::{Deadlocks, lazy::lazy, parameterized};
 use fabius_translate::relay::relay;
+use fabius_translate::rounds::{Asked, asking};
+use fabius_translate::strict;
 use fabius_translate::yields::Begin;
 use fabius_translate::{Caps, Explicit, Prioritized, Translated, Unsupported};
 
@@ -23,6 +25,15 @@ pub fn translate(program: &Program, plan: &ProofPlan, trace: Trace) -> Result<Tr
     }
     let source = needed(program, what, trace, caps, plan.deadlock).map_err(ProofError::Unsupported)?;
     sequential(source, what).map_err(ProofError::Unsupported)
+}
+
+/// Asks of so many rounds over threads whether nothing fails in them, nothing is left out, and there are no executions of more.
+///
+/// # Errors
+/// [`ProofError::Unsupported`].
+pub fn asking_for_more(program: &Program, plan: &ProofPlan, rounds: u32) -> Result<Translated, ProofError> {
+    let source = needed(&strict(program), plan.sequentialization, Trace::Off, plan.caps(), plan.deadlock);
+    asking(&source.map_err(ProofError::Unsupported)?, rounds, Asked::Enough).map_err(ProofError::Unsupported)
 }
 
 /// What of a program is asked about. Only rounds of threads look for deadlocks, and only they can leave scheduling points out.

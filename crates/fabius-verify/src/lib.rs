@@ -15,6 +15,7 @@ mod few_values;
 mod forms;
 pub mod graph;
 mod in_time;
+mod needed;
 mod plan;
 pub mod portfolio;
 mod proof;

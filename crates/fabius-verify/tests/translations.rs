@@ -206,15 +206,32 @@ fn rounds_agree(tasks: &Tasks) -> Result<(), String> {
         let found = translated(&source, &kind, 2).expect("a translation").expect("nothing is spawned");
         same(&kind, &explored_directly(&source, &kind), &found)?;
     }
-    // All three together: nothing that cannot happen.
+    all_three_are_possible(tasks)
+}
+
+/// All three together: nothing that cannot happen.
+fn all_three_are_possible(tasks: &Tasks) -> Result<(), String> {
+    let source = tasks.source();
     let program =
         levels(&yields(&one_buffer(&source, 2), 2, Begin::InAnyRound).expect("levels")).expect("levels").program;
     let (all, found) = (explored_directly(&source, "direct"), facts_of(program, 2));
     if found.is_subset(&all) { Ok(()) } else { Err(format!("all three: {found:?} are not all among {all:?}")) }
 }
 
+/// A queue is a bag in which who has drawn a later ticket may not be first.
+fn queues_agree(tasks: &Tasks) -> Result<(), String> {
+    let source = tasks.source();
+    let expected = explored_directly(&source, "direct");
+    let in_bags = explicit_of(&source).into_program();
+    assert!(in_bags.buffers.iter().all(|b| b.kind == BufferKind::Bag));
+    let text = fabius_lang::unparse(&in_bags).expect("what is translated can be written");
+    let found = explored_directly(&text, "direct").into_iter().map(|f| f[..2].to_vec()).collect();
+    same("tickets", &expected, &found)?;
+    shared_memory_agrees(tasks)
+}
+
 fn compare_all(programs: u64) {
-    let kind = |levels, buffers, yields| Kind { levels, buffers, yields };
+    let kind = |levels, buffers, yields| Kind { levels, buffers, yields, of: BufferKind::Bag };
     compare(0..programs, kind(1, 1, false), delays_agree);
     compare(0..programs, kind(1, 1, true), delays_agree);
     for levels in 1..=3 {
@@ -223,6 +240,11 @@ fn compare_all(programs: u64) {
     }
     for (levels, buffers) in [(1, 1), (3, 1), (1, 2), (2, 2), (2, 3)] {
         compare(0..programs, kind(levels, buffers, true), shared_memory_agrees);
+    }
+    for (levels, buffers, yields) in [(1, 1, false), (2, 1, true), (2, 2, true), (1, 3, false)] {
+        let kind = Kind { of: BufferKind::Fifo, ..kind(levels, buffers, yields) };
+        compare(0..programs, kind, queues_agree);
+        compare(0..programs, kind, all_three_are_possible);
     }
     for buffers in 2..=3 {
         compare(0..programs, kind(1, buffers, false), rounds_agree);
@@ -531,7 +553,7 @@ fn the_papers_examples_need_their_bounds() {
 
 #[test]
 fn wrong_readings_of_the_rules_are_caught() {
-    let kind = |levels, buffers, yields| Kind { levels, buffers, yields };
+    let kind = |levels, buffers, yields| Kind { levels, buffers, yields, of: BufferKind::Bag };
     let all = [
         (Mutant::LateArguments, kind(1, 1, false), 1, 33),
         (Mutant::LateArguments, kind(2, 1, true), 2, 1284),

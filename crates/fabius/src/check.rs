@@ -161,8 +161,8 @@ fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
     match config.plan {
         Plan::Iterative { bound, scheduler, max } => {
             let options = Options { bound, scheduler, max, ..base };
-            let is_without_limit = bound == Bound::Preemptions && max.is_none();
-            let search = if is_without_limit && optimal_is_sound(config, system) {
+            let has_turns = max.is_none() || config.reduction == Reduction::Adaptive;
+            let search = if bound == Bound::Preemptions && has_turns && optimal_is_sound(config, system) {
                 in_turns::search(system, &options, &monitor, &note)
             } else {
                 stateless::search(system, &options, &monitor, &note)

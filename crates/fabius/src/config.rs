@@ -81,7 +81,8 @@ impl Config {
     }
 
     /// All executions with at most so many preemptions, the fewest first. A switch away from a thread that waits, has
-    /// finished, or has just yielded is no preemption.
+    /// finished, or has just yielded is no preemption. If many executions come to few classes, those without a bound are looked at
+    /// in turns: when all have been and none fails, that is the answer.
     ///
     /// Paper: Iterative Context Bounding for Systematic Testing of Multithreaded Programs (PLDI 2007).
     pub fn preemptions(self, max: u32) -> Config {
@@ -232,7 +233,7 @@ impl Config {
 
     /// Within a bound on preemptions, tries who else may go on at a point only where conflicts show that it has to be, from the
     /// first execution on. Otherwise the search begins anew so if many executions come to few classes. Such an execution takes longer,
-    /// but there may be far fewer.
+    /// but there may be far fewer. There are no turns with one without a bound where the bound is given.
     ///
     /// Paper: Bounded Partial-Order Reduction (OOPSLA 2013).
     pub fn persistent_sets(self) -> Config {

@@ -10,6 +10,8 @@
 //! 2. The second is by one thread, and makes as many executions as each of the others does in the first.
 //! 3. A bug that the second finds need not be the simplest. It ends the second search, and is the answer only if the first
 //!    ends without one.
+//! 4. Where the bound is given, the second begins only if the first has begun anew, because many executions came to few classes. It
+//!    makes as many as the first does from then on, and a bug that it finds is nobody's: it may be outside of the bound.
 
 use crate::rt::Execution;
 use crate::system::Test;
@@ -34,21 +36,27 @@ pub(crate) fn search(
     let mut all = optimal::begin(system, &unbounded, monitor, &|_| {});
     let mut all_goes_on = true;
     let mut until = ALONE;
+    let is_bounded = options.max.is_some();
     while in_order.go_on_to(Some(until.min(most.saturating_sub(all.executions())))) {
         let left = most.saturating_sub(in_order.executions());
         if left <= all.executions() {
             break;
         }
-        if all_goes_on {
-            all_goes_on = all.go_on_to(Some((until / options.jobs as u64).min(left)));
+        let since = if is_bounded { in_order.anew() } else { Some(0) };
+        if let Some(since) = since.filter(|_| all_goes_on) {
+            all_goes_on = all.go_on_to(Some((until.saturating_sub(since) / options.jobs as u64).min(left)));
         }
         if all.has_seen_everything() {
             break;
         }
         until += (until / 8).max(ALONE);
     }
-    let (in_order, all) = (in_order.outcome(), all.outcome());
-    let late = all.bug.clone().filter(|_| in_order.bug.is_none());
+    let (in_order, mut all) = (in_order.outcome(), all.outcome());
+    if is_bounded && !all.exhausted {
+        // Classes outside of the bound are not of its levels.
+        all.levels.iter_mut().for_each(|level| level.states = 0);
+    }
+    let late = all.bug.clone().filter(|_| in_order.bug.is_none() && !is_bounded);
     let late = late.map(|found| shrink::find(system, options, &found.schedule).unwrap_or(found));
     together(in_order, all, late)
 }

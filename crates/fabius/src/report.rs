@@ -20,8 +20,8 @@ pub struct Report {
     pub growth: Vec<Grown>,
     /// Executions that were explored in order.
     pub executions: u64,
-    /// After how many of them the search began anew, if it did, because many had come to few classes: see
-    /// [`crate::Config::persistent_sets`].
+    /// After how many of them the search within a bound on preemptions began anew, if it did, because many had come to few classes:
+    /// see [`crate::Config::persistent_sets`].
     pub anew: Option<u64>,
     /// Executions at random.
     pub walks: u64,

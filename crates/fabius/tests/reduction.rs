@@ -198,8 +198,10 @@ fn on_random_programs(seeds: std::ops::Range<u64>) {
         assert!(classes.executions <= plain.executions, "{seed} {program:?}");
         saved += plain.executions as f64 / sources.executions as f64;
         for k in 0..3 {
-            let (with, _) = outcomes(&program, long.clone().preemptions(k));
-            let (without, _) = outcomes(&program, long.clone().preemptions(k).without_reduction());
+            let config = long.clone().preemptions(k);
+            let reduced = if seed % 2 == 0 { config.clone().persistent_sets() } else { config.clone() };
+            let (with, _) = outcomes(&program, reduced);
+            let (without, _) = outcomes(&program, config.without_reduction());
             assert_eq!(with, without, "{seed} {k} preemptions {program:?}");
         }
     }

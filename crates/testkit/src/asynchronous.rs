@@ -3,6 +3,7 @@
 //! Tasks post only tasks with greater numbers, at most one level up. Updates depend on their order.
 
 use crate::generate::{Node, nodes, smaller};
+use fabius_lang::program::BufferKind;
 use std::fmt::Write;
 
 /// What the programs of a kind have.
@@ -14,6 +15,8 @@ pub struct Kind {
     pub buffers: usize,
     /// Whether tasks yield.
     pub yields: bool,
+    /// What holds their tasks.
+    pub of: BufferKind,
 }
 
 /// A program.
@@ -111,13 +114,14 @@ impl Tasks {
     pub fn source(&self) -> String {
         let levels: Vec<String> = (0..self.kind.levels).map(|l| format!("L{l}")).collect();
         let mut out = format!("interleave explicit;\nlevel {};\nvar x: 0..3;\nvar y: 0..3;\n", levels.join(" < "));
+        let kind = if self.kind.of == BufferKind::Fifo { "fifo " } else { "" };
         for (n, body) in self.bodies.iter().enumerate() {
             let mut text = String::new();
             nodes(body, 1, &mut text);
             match n {
                 _ if n < TASKS => writeln!(out, "proc t{n}(l: int) {{\n    var l: int = l;\n{text}}}"),
                 TASKS => writeln!(out, "proc h(l: int) -> int {{\n{text}}}"),
-                _ => writeln!(out, "buffer b{n} {{\n    var l: int = 0;\n{text}}}"),
+                _ => writeln!(out, "buffer b{n} {kind}{{\n    var l: int = 0;\n{text}}}"),
             }
             .expect("text grows");
         }

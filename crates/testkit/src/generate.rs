@@ -27,6 +27,8 @@ pub enum Shape {
     Tasks,
     /// Task buffers.
     Buffers,
+    /// Task buffers whose tasks stand in queues, but for the last one.
+    Queues,
     /// `init`, the last one, spawns the first several times; what is between are `process`es of two copies.
     Alike,
     /// Threads with phases of their own, of two that work together, and of all; an odd number of them are `process`es, an even one
@@ -377,9 +379,12 @@ fn condition(rng: &mut fastrand::Rng) -> &'static str {
 
 fn node(rng: &mut fastrand::Rng, shape: Shape, depth: usize) -> Node {
     let line = |text: String| Node::Line(text);
-    let tasks = matches!(shape, Shape::Tasks | Shape::Buffers);
+    let tasks = matches!(shape, Shape::Tasks | Shape::Buffers | Shape::Queues);
     if shape == Shape::Alike && rng.u8(..4) == 0 {
         return of_alike(rng);
+    }
+    if shape == Shape::Queues && depth == 0 && rng.u8(..4) == 0 {
+        return line(pick(rng, &["post follow(x);", "post follow(t);", "post @HIGH follow(2);", "yield;"]).into());
     }
     if shape == Shape::Phased && rng.u8(..5) != 0 {
         return of_phased(rng);
@@ -520,7 +525,7 @@ impl Model {
             out += "invariant rare: x != 2 || a[1] != 3 || y == 0;\n";
         }
         let local = "    var t: 0..3;\n";
-        if matches!(self.shape, Shape::Tasks | Shape::Buffers) {
+        if matches!(self.shape, Shape::Tasks | Shape::Buffers | Shape::Queues) {
             out += "proc follow(n: 0..3) {\n    x = n;\n    yield;\n    y = y + x;\n}\n";
         }
         for (i, body) in self.bodies.iter().enumerate() {
@@ -534,7 +539,8 @@ impl Model {
                 Shape::Phased if i == 2 => writeln!(out, "process p{i}[2] {{\n{text}}}"),
                 Shape::Phased => writeln!(out, "process p{i}[1] {{\n{text}}}"),
                 Shape::Threads => writeln!(out, "process p{i}[1] {{\n{text}}}"),
-                Shape::Buffers => writeln!(out, "buffer b{i} {{\n{text}}}"),
+                Shape::Queues if i + 1 < self.bodies.len() => writeln!(out, "buffer b{i} fifo {{\n{text}}}"),
+                Shape::Buffers | Shape::Queues => writeln!(out, "buffer b{i} {{\n{text}}}"),
                 Shape::Spawned if i + 1 == self.bodies.len() => break,
                 Shape::Alike if i + 1 == self.bodies.len() => writeln!(out, "init {{\n    var n: 0..3;\n{text}}}"),
                 Shape::Alike if i > 0 => writeln!(out, "process p{i}[2] {{\n    var n: 0..3;\n{text}}}"),
@@ -548,7 +554,7 @@ impl Model {
         }
         let all = 0..self.bodies.len();
         let start: String = match self.shape {
-            Shape::Threads | Shape::Buffers | Shape::Alike => return out,
+            Shape::Threads | Shape::Buffers | Shape::Queues | Shape::Alike => return out,
             Shape::Phased if !self.bodies.len().is_multiple_of(2) => return out,
             Shape::Phased => {
                 let births = all.clone().map(|i| format!("    let h{i} = spawn p{i}();\n")).collect::<String>();
@@ -666,7 +672,7 @@ mod tests {
 
     #[test]
     fn generated_programs_compile_and_shrink() {
-        for shape in [Shape::Threads, Shape::Spawned, Shape::Tasks, Shape::Buffers, Shape::Alike] {
+        for shape in [Shape::Threads, Shape::Spawned, Shape::Tasks, Shape::Buffers, Shape::Queues, Shape::Alike] {
             for seed in 0..200 {
                 let model = random(seed, shape);
                 let source = model.source();

@@ -24,6 +24,10 @@ impl<'a> Lower<'a, '_> {
             let is_variable = matches!(self.entity(name), Some(Entity::Object(_) | Entity::Global(_)));
             if !is_variable {
                 if let Some(v) = self.library_call(name, args, span)? {
+                    let is_looked_at = self.body.dropped != Some(&raw const c.node);
+                    if v.ty == CType::Void && is_looked_at && self.says_what_was_written(name) {
+                        return Ok(self.any(-1, i64::from(i32::MAX), crate::types::INT, span));
+                    }
                     return Ok(v);
                 }
                 if self.functions.get(name).is_some_and(|f| f.definition.is_some()) {

@@ -22,7 +22,7 @@ use lang_c::ast::{BinaryOperator as Op, Expression, UnaryOperator as Un};
 use lang_c::span::Node;
 use std::rc::Rc;
 
-pub(crate) use floats::for_files as floats_for_files;
+pub(crate) use floats::{computes as computes_with_floats, for_files as floats_for_files};
 pub(crate) use literals::{is_wide, string_bytes};
 
 pub(crate) type Ex = Node<Expression>;
@@ -225,7 +225,10 @@ impl<'a> Lower<'a, '_> {
             }
             Expression::SizeOfVal(v) => {
                 let ty = self.type_of(&v.node.0)?;
-                self.size_value(&ty, span)
+                match self.size_by_lengths(&v.node.0, &ty, span) {
+                    Some(size) => Ok(size),
+                    None => self.size_value(&ty, span),
+                }
             }
             Expression::AlignOf(t) => {
                 let ty = self.type_name(&t.node.0.node)?;

@@ -163,6 +163,7 @@ impl<'a> Lower<'a, '_> {
         Ok(match name {
             "calloc" => vec![self.argument(args, 0, span)?, self.argument(args, 1, span)?],
             "aligned_alloc" | "realloc" => vec![self.argument(args, 1, span)?],
+            "posix_memalign" => vec![self.argument(args, 2, span)?],
             _ => vec![self.argument(args, 0, span)?],
         })
     }
@@ -401,6 +402,13 @@ impl<'a> Lower<'a, '_> {
             "free" | "kfree" => {
                 self.free(args, span)?;
                 Ok(Some(Value::void()))
+            }
+            "posix_memalign" => {
+                let to = self.pointed(strip_casts(self.argument(args, 0, span)?), span)?;
+                let element = to.ty.pointee().filter(|t| **t != CType::Void).cloned();
+                let address = self.fresh(name, args, element, span)?;
+                self.store(&to, &Value::scalar(address, to.ty.plain().clone()), span)?;
+                Ok(Some(self.zero(span)))
             }
             "memset" | "__builtin_memset" | "bzero" => self.memset(args, name == "bzero", span).map(Some),
             "memcpy" | "memmove" | "__builtin_memcpy" | "__builtin_memmove" => self.memcpy(name, args, span).map(Some),

@@ -55,6 +55,15 @@ const NOTHING: &[&str] = &[
     "__sync_synchronize",
     "setlocale",
     "clock",
+    // Nobody is cancelled: `pthread_cancel` is not taken.
+    "pthread_testcancel",
+    "pthread_attr_setschedpolicy",
+    "pthread_attr_setschedparam",
+    "pthread_attr_setinheritsched",
+    "pthread_attr_setguardsize",
+    "pthread_setaffinity_np",
+    "sched_setaffinity",
+    "__builtin___clear_cache",
 ];
 
 /// Functions that write 0 where an argument points, and return 0: time stands still.
@@ -186,6 +195,13 @@ impl<'a> Lower<'a, '_> {
                 return unsupported(span, format!("`{name}` is not taken: what it registers would never run"))
                     .map_err(|e: Refusal| e.help("leave it out: `#ifndef __FABIUS__`"));
             }
+            "sysconf" => {
+                self.evaluate_all(args)?;
+                let ty = self.types().difference_type();
+                let most = if ty == crate::types::LONG { i64::MAX } else { i64::from(i32::MAX) };
+                return Ok(Some(self.any(-1, most, ty, span)));
+            }
+            "get_nprocs" | "get_nprocs_conf" => return Ok(Some(self.any(1, i64::from(i32::MAX), C_INT, span))),
             "rand" | "random" => return Ok(Some(self.any(0, i64::from(i32::MAX), C_INT, span))),
             "abs" | "labs" | "llabs" => {
                 let ty = match name {
@@ -221,6 +237,11 @@ impl<'a> Lower<'a, '_> {
             return Ok(Some(v));
         }
         self.tasks(name, args, span)
+    }
+
+    /// Whether a function returns how much it has written, or that it has failed: any number, if somebody looks at it.
+    pub fn says_what_was_written(&self, name: &str) -> bool {
+        PRINTS.contains(&name) && !["setbuf", "srand", "srandom", "perror"].contains(&name)
     }
 
     /// A variable of the environment: it may be there, and what it holds is not followed.

@@ -1,4 +1,5 @@
-//! Answers in the words of SV-COMP: the verdict, and violation witnesses in YAML (format 2.0; 2.2 where there are threads).
+//! Answers in the words of SV-COMP: the verdict, and witnesses in YAML: of violations (format 2.0; 2.2 where there are threads) and
+//! of correctness (2.0).
 
 use super::natively::{self, no_binary};
 use crate::args::common::{ProgramArgs, SvcompArgs};
@@ -10,7 +11,6 @@ use crate::task;
 use fabius_c::Property;
 use fabius_trace::{BugKind, ErrorTrace, Span, Verdict};
 use fabius_verify::Report;
-use std::fmt::Write;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -45,17 +45,19 @@ pub fn give(report: &Report, loaded: &Loaded, args: &SvcompArgs) -> Result<(), F
     let Some(property) = c::property(&loaded.id) else {
         return Err(no_property());
     };
-    if let (Some(path), Verdict::Bug { trace }) = (&args.witness, verdict)
-        && word(verdict, property) != "unknown"
-    {
-        files::write(path, &witness(trace, loaded, property)?)?;
+    let word = match verdict {
+        // What was left out, or is assumed, may break it.
+        Verdict::Verified if loaded.assumed.is_some() || !report.limits.is_empty() => "unknown",
+        _ => word(verdict, property),
+    };
+    if let Some(path) = args.witness.as_ref().filter(|_| word != "unknown") {
+        let text = match verdict {
+            Verdict::Bug { trace } => violation(trace, loaded, property)?,
+            _ => correctness(loaded, property)?,
+        };
+        files::write(path, &text)?;
     }
     if args.svcomp {
-        let word = match verdict {
-            // What was left out, or is assumed, may break it.
-            Verdict::Verified if loaded.assumed.is_some() || !report.limits.is_empty() => "unknown",
-            _ => word(verdict, property),
-        };
         files::print(&format!("{word}\n"))?;
     }
     Ok(())
@@ -105,8 +107,19 @@ enum What {
     Target,
 }
 
+/// The correctness witness: a set of invariants, and what knows that there is no bug knows none of the program's text. The set is
+/// empty: it holds.
+fn correctness(loaded: &Loaded, property: Property) -> Result<String, Failure> {
+    let text = files::read(Path::new(&loaded.id.file))?;
+    let seed = format!("{} correct", loaded.id.hash);
+    Ok(format!(
+        "{}  content: []\n",
+        head(&Head { entry: "invariant_set", version: "2.0", seed, text: &text }, loaded, property)
+    ))
+}
+
 /// The violation witness: a waypoint for each step, one for each value that was chosen in it, and the target.
-fn witness(trace: &ErrorTrace, loaded: &Loaded, property: Property) -> Result<String, Failure> {
+fn violation(trace: &ErrorTrace, loaded: &Loaded, property: Property) -> Result<String, Failure> {
     let file = &loaded.id.file;
     let text = files::read(Path::new(file))?;
     let threaded = trace.steps.iter().any(|s| s.lane > 0);
@@ -137,27 +150,44 @@ fn witness(trace: &ErrorTrace, loaded: &Loaded, property: Property) -> Result<St
     let at = Some(trace.span).filter(|span| is_here(*span)).map(|span| span.line_col(&loaded.source));
     let (line, column) = at.map_or((way.last().map_or(1, |w| w.line), None), |at| (at.line, Some(at.column)));
     way.push(Waypoint { thread, line, column, what: What::Target });
-    let mut out = String::new();
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    let hash = hash_of(&text);
-    let model = if c::is_ilp32(&loaded.id) { "ILP32" } else { "LP64" };
-    let _ = write!(
-        out,
-        "- entry_type: \"violation_sequence\"\n  metadata:\n    format_version: \"{}\"\n    uuid: \"{}\"\n    \
-         creation_time: \"{}\"\n    producer:\n      name: \"Fabius\"\n      version: \"{}\"\n    task:\n      \
-         input_files:\n      - {file}\n      input_file_hashes:\n        {file}: \"{hash}\"\n      specification: {}\n      \
-         data_model: \"{model}\"\n      language: \"C\"\n  content:\n",
-        if threaded { "2.2" } else { "2.0" },
-        uuid(trace, seconds),
-        time(seconds),
-        env!("CARGO_PKG_VERSION"),
-        quoted(property.specification()),
-        file = quoted(file),
-    );
+    let turns: Vec<String> = trace.steps.iter().map(|s| format!("{:?}", s.turn)).collect();
+    let seed = format!("{} {}", trace.program.hash, turns.join(" "));
+    let version = if threaded { "2.2" } else { "2.0" };
+    let mut out = head(&Head { entry: "violation_sequence", version, seed, text: &text }, loaded, property);
+    out += "  content:\n";
     for w in &way {
         out += &waypoint(w, file, threaded);
     }
     Ok(out)
+}
+
+/// What a witness begins with.
+struct Head<'a> {
+    entry: &'a str,
+    version: &'a str,
+    /// What its name is made from.
+    seed: String,
+    /// The text of the program.
+    text: &'a str,
+}
+
+fn head(head: &Head<'_>, loaded: &Loaded, property: Property) -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    let hash = hash_of(head.text);
+    let model = if c::is_ilp32(&loaded.id) { "ILP32" } else { "LP64" };
+    format!(
+        "- entry_type: \"{}\"\n  metadata:\n    format_version: \"{}\"\n    uuid: \"{}\"\n    \
+         creation_time: \"{}\"\n    producer:\n      name: \"Fabius\"\n      version: \"{}\"\n    task:\n      \
+         input_files:\n      - {file}\n      input_file_hashes:\n        {file}: \"{hash}\"\n      specification: {}\n      \
+         data_model: \"{model}\"\n      language: \"C\"\n",
+        head.entry,
+        head.version,
+        uuid(&format!("{} {seconds}", head.seed)),
+        time(seconds),
+        env!("CARGO_PKG_VERSION"),
+        quoted(property.specification()),
+        file = quoted(&loaded.id.file),
+    )
 }
 
 fn waypoint(w: &Waypoint, file: &str, threaded: bool) -> String {
@@ -193,10 +223,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, b| text + &format!("{b:02x}"))
 }
 
-/// A name that no other witness has: version 8 of RFC 9562, from the bug and the time.
-fn uuid(trace: &ErrorTrace, seconds: u64) -> String {
-    let turns: Vec<String> = trace.steps.iter().map(|s| format!("{:?}", s.turn)).collect();
-    let seed = format!("{} {} {seconds}", trace.program.hash, turns.join(" "));
+/// A name that no other witness has: version 8 of RFC 9562, from what it shows and the time.
+fn uuid(seed: &str) -> String {
     let digits = hex(&hmac_sha256::Hash::hash(seed.as_bytes()));
     format!("{}-{}-8{}-a{}-{}", &digits[..8], &digits[8..12], &digits[13..16], &digits[17..20], &digits[20..32])
 }

@@ -58,7 +58,7 @@ pub struct SvcompArgs {
     /// Look for the bug of a C program in the real binary, too, and say whether it is seen there; it takes some seconds
     #[arg(long, help_heading = "C programs", conflicts_with = "json")]
     pub natively: bool,
-    /// Write the bug of a C program as a violation witness of SV-COMP
+    /// Write the bug of a C program, or that there is none, as a witness of SV-COMP
     #[arg(long, value_name = "FILE.yml", help_heading = "Output")]
     pub witness: Option<PathBuf>,
     /// Print the verdict in the words of SV-COMP as the last line: true, false(unreach-call), unknown

@@ -10,10 +10,12 @@ use crate::program::load;
 use crate::progress::Ticker;
 use crate::sequential::sequentialization;
 use crate::{c, files, stop};
+use fabius_c::Property;
 use fabius_lang::Choices;
 use fabius_lang::program::Program;
-use fabius_trace::{Bound, Points, SchedulerKind};
+use fabius_trace::{Bound, Points, SchedulerKind, Verdict};
 use fabius_verify::prove::{self, Budget, Dump, Engine, Proof, ProofError, ProofPlan, Sequentialization, Sliced};
+use std::path::Path;
 use std::time::Instant;
 
 /// Runs the command; returns the exit code.
@@ -54,6 +56,12 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     ticker.clear();
     let mut proof = outcome.map_err(wrong)?;
     loaded.qualify(&mut proof.report);
+    // Data races are bugs of C.
+    let races =
+        c::is_c(Path::new(&loaded.id.file)) && c::property(&loaded.id).is_none_or(|p| p == Property::NoDataRace);
+    if races && proof.report.verdict == Verdict::Verified {
+        proof.report.limits.push("data races were not looked for".into());
+    }
     let (bound, scheduler) = plan.sequentialization.cost();
     // The rounds of any number of threads are counted in the order in which these threads run; others might need fewer.
     let any = matches!(plan.sequentialization, Sequentialization::AnyThreads(_));

@@ -11,9 +11,10 @@
 //! 3. [`Conflict::ReadWrite`] lets reads of a synchronization variable commute.
 //! 4. The events of a step are those of the race detector: an atomic block is one, each data access behind it is one. So
 //!    the signature does not depend on the scheduling points.
+//! 5. On a buffer whose tasks stand in a queue every step is an event: in which order they were made decides what runs next.
 
 use super::{Conflict, Runner, events};
-use crate::system::{ANONYMOUS, Access, Born, BufferId, TaskId, end_of};
+use crate::system::{ANONYMOUS, Access, Born, BufferId, FIFO_BUFFER, TaskId, end_of};
 use std::collections::HashMap;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -83,7 +84,7 @@ impl HappensBefore {
         let name = named.name;
         self.spawned.clear();
         let (event, after) = events(accesses);
-        if !event.is_empty() {
+        if !event.is_empty() || runner.buffer & FIFO_BUFFER != 0 {
             self.event(name, runner.buffer, event);
         }
         for access in after {

@@ -56,6 +56,12 @@ impl<V: View> View for Outer<'_, V> {
     }
 }
 
+impl Lane {
+    fn new(id: BufferId, kind: SchedulerKind) -> Lane {
+        Lane { id, levels: Levels::new(Queue::of_buffer(id, kind)) }
+    }
+}
+
 impl Buffers {
     /// Nothing is pending.
     pub fn new(kind: SchedulerKind) -> Buffers {
@@ -67,7 +73,7 @@ impl Buffers {
         let at = match self.lanes.binary_search_by_key(&pick.buffer, |l| l.id) {
             Ok(at) => at,
             Err(at) => {
-                self.lanes.insert(at, Lane { id: pick.buffer, levels: Levels::new(self.kind) });
+                self.lanes.insert(at, Lane::new(pick.buffer, self.kind));
                 if running != Some(pick.buffer) {
                     self.outer.give(pick.buffer, Given::Posted, &Outer(&self.lanes, view));
                 }
@@ -248,9 +254,12 @@ impl Buffers {
         self.pinned = codec::get(bytes).checked_sub(1).map(|b| b as BufferId);
         self.outer.decode(bytes);
         let count = codec::get(bytes) as usize;
-        self.lanes.resize_with(count, || Lane { id: 0, levels: Levels::new(self.kind) });
+        self.lanes.resize_with(count, || Lane::new(0, self.kind));
         for lane in &mut self.lanes {
-            lane.id = codec::get(bytes) as BufferId;
+            let id = codec::get(bytes) as BufferId;
+            if id != lane.id {
+                *lane = Lane::new(id, self.kind);
+            }
             lane.levels.decode(bytes);
         }
     }

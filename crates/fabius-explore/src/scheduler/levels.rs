@@ -1,4 +1,4 @@
-//! Priority levels over a base scheduler: a task runs only while none of a higher level is pending on its buffer.
+//! Priority levels over a base scheduler or a queue: a task runs only while none of a higher level is pending on its buffer.
 //!
 //! Paper: Asynchronous Programs with Prioritized Task-Buffers (MSR-TR-2012-1), section 2 (rules DISPATCH and RESUME).
 //!
@@ -10,12 +10,12 @@
 use super::{Given, Queue, View};
 use crate::codec;
 use crate::system::TaskId;
-use fabius_trace::SchedulerKind;
 
 /// The tasks of one buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Levels {
-    kind: SchedulerKind,
+    /// A level without tasks.
+    empty: Queue,
     /// Lowest first; the highest is not empty.
     levels: Vec<Level>,
 }
@@ -28,9 +28,9 @@ struct Level {
 }
 
 impl Levels {
-    /// Nothing is pending.
-    pub fn new(kind: SchedulerKind) -> Levels {
-        Levels { kind, levels: Vec::new() }
+    /// Nothing is pending; levels begin as this empty queue.
+    pub fn new(empty: Queue) -> Levels {
+        Levels { empty, levels: Vec::new() }
     }
 
     /// A task is posted, or has yielded.
@@ -80,8 +80,8 @@ impl Levels {
     /// Whether delaying the next task would let another one run.
     pub fn can_delay(&self, view: &impl View) -> bool {
         self.levels.last().is_some_and(|l| match l.interrupted {
-            Some(t) => !view.ready(t) && !l.queue.is_empty(),
-            None => l.queue.len() > 1,
+            Some(t) => !view.ready(t) && l.with_yielded(t, view).can_delay(),
+            None => l.queue.can_delay(),
         })
     }
 
@@ -133,7 +133,7 @@ impl Levels {
 
     pub(crate) fn decode(&mut self, bytes: &mut &[u8]) {
         let count = codec::get(bytes) as usize;
-        self.levels.resize_with(count, || Level { queue: Queue::new(self.kind), interrupted: None });
+        self.levels.resize_with(count, || Level { queue: self.empty.clone(), interrupted: None });
         for level in &mut self.levels {
             level.interrupted = codec::get(bytes).checked_sub(1).map(|t| (t as TaskId).rotate_right(1));
             level.queue.decode(bytes);
@@ -142,7 +142,7 @@ impl Levels {
 
     fn level(&mut self, level: u8) -> &mut Level {
         while self.levels.len() <= usize::from(level) {
-            self.levels.push(Level { queue: Queue::new(self.kind), interrupted: None });
+            self.levels.push(Level { queue: self.empty.clone(), interrupted: None });
         }
         &mut self.levels[usize::from(level)]
     }

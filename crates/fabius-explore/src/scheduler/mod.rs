@@ -1,12 +1,13 @@
 //! Schedulers: small values with `give`, `take` and `delay` that belong to the state of a search.
 //!
-//! [`Queue`] is one of the four base schedulers. [`Levels`] puts priorities over them, [`Buffers`] several task buffers
+//! [`Queue`] is one of the four base schedulers, or what the program says of a buffer. [`Levels`] puts priorities over them, [`Buffers`] several task buffers
 //! over that. What stands behind the ids is asked of a [`View`] of the current state.
 
 mod bag;
 mod bounded_bag;
 mod buffers;
 mod depth_first;
+mod fifo;
 mod levels;
 mod round_robin;
 
@@ -14,10 +15,11 @@ pub use bag::Bag;
 pub use bounded_bag::BoundedBag;
 pub use buffers::{Buffers, Delayed, Pick};
 pub use depth_first::DepthFirst;
+pub use fifo::Fifo;
 pub use levels::Levels;
 pub use round_robin::RoundRobin;
 
-use crate::system::TaskId;
+use crate::system::{BufferId, FIFO_BUFFER, TaskId};
 use fabius_trace::SchedulerKind;
 use std::cmp::Ordering;
 
@@ -51,7 +53,7 @@ pub enum Given {
     Yielded,
 }
 
-/// One of the base schedulers.
+/// One of the base schedulers, or the queue of a buffer that has one.
 #[derive(Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Queue {
@@ -59,6 +61,7 @@ pub enum Queue {
     BoundedBag(BoundedBag),
     RoundRobin(RoundRobin),
     DepthFirst(DepthFirst),
+    Fifo(Fifo),
 }
 
 /// Whether there is never more than one task to take.
@@ -78,6 +81,7 @@ impl Clone for Queue {
             Queue::BoundedBag(q) => Queue::BoundedBag(q.clone()),
             Queue::RoundRobin(q) => Queue::RoundRobin(q.clone()),
             Queue::DepthFirst(q) => Queue::DepthFirst(q.clone()),
+            Queue::Fifo(q) => Queue::Fifo(q.clone()),
         }
     }
 
@@ -101,6 +105,11 @@ impl Queue {
         }
     }
 
+    /// Nothing is pending in a level of the buffer.
+    pub fn of_buffer(buffer: BufferId, kind: SchedulerKind) -> Queue {
+        if buffer & FIFO_BUFFER != 0 { Queue::Fifo(Fifo::default()) } else { Queue::new(kind) }
+    }
+
     /// A task is posted, or gives up control.
     pub fn give(&mut self, task: TaskId, given: Given, view: &impl View) {
         match self {
@@ -108,6 +117,7 @@ impl Queue {
             Queue::BoundedBag(q) => q.give(task, view),
             Queue::RoundRobin(q) => q.give(task, given),
             Queue::DepthFirst(q) => q.give(task),
+            Queue::Fifo(q) => q.give(task),
         }
     }
 
@@ -117,6 +127,7 @@ impl Queue {
             Queue::Bag(q) | Queue::BoundedBag(BoundedBag { bag: q, .. }) => q.options(view, out),
             Queue::RoundRobin(q) => out.extend(q.option(view)),
             Queue::DepthFirst(q) => out.extend(q.option()),
+            Queue::Fifo(q) => out.extend(q.option(view)),
         }
     }
 
@@ -129,6 +140,10 @@ impl Queue {
             }
             Queue::RoundRobin(q) => q.take(view),
             Queue::DepthFirst(q) => q.take(),
+            Queue::Fifo(q) => {
+                q.remove(option);
+                Some(option)
+            }
         };
         debug_assert_eq!(taken, Some(option), "only an option may be taken");
     }
@@ -139,6 +154,7 @@ impl Queue {
             Queue::Bag(q) | Queue::BoundedBag(BoundedBag { bag: q, .. }) => q.take(task),
             Queue::RoundRobin(q) => q.remove(task),
             Queue::DepthFirst(q) => q.remove(task),
+            Queue::Fifo(q) => q.remove(task),
         }
     }
 
@@ -148,7 +164,13 @@ impl Queue {
             Queue::Bag(q) | Queue::BoundedBag(BoundedBag { bag: q, .. }) => q.give(task),
             Queue::RoundRobin(q) => q.delay(task),
             Queue::DepthFirst(q) => q.delay(task),
+            Queue::Fifo(q) => q.give(task),
         }
+    }
+
+    /// Whether there is an order of the scheduler's own in it, which delays change.
+    pub fn can_delay(&self) -> bool {
+        !matches!(self, Queue::Fifo(_)) && self.len() > 1
     }
 
     /// How many tasks are pending.
@@ -157,6 +179,7 @@ impl Queue {
             Queue::Bag(q) | Queue::BoundedBag(BoundedBag { bag: q, .. }) => q.pending().len(),
             Queue::RoundRobin(q) => q.pending().len(),
             Queue::DepthFirst(q) => q.pending().count(),
+            Queue::Fifo(q) => q.pending().len(),
         }
     }
 
@@ -171,6 +194,7 @@ impl Queue {
             Queue::Bag(q) | Queue::BoundedBag(BoundedBag { bag: q, .. }) => out.extend(q.pending()),
             Queue::RoundRobin(q) => out.extend(q.pending()),
             Queue::DepthFirst(q) => out.extend(q.pending()),
+            Queue::Fifo(q) => out.extend(q.pending()),
         }
     }
 
@@ -180,6 +204,7 @@ impl Queue {
             Queue::Bag(q) | Queue::BoundedBag(BoundedBag { bag: q, .. }) => q.pending().iter().any(|t| view.ready(*t)),
             Queue::RoundRobin(q) => q.pending().iter().any(|t| view.ready(*t)),
             Queue::DepthFirst(q) => q.pending().any(|t| view.ready(t)),
+            Queue::Fifo(q) => q.option(view).is_some(),
         }
     }
 
@@ -187,7 +212,7 @@ impl Queue {
     /// given before that.
     pub(crate) fn settle(&mut self) {
         match self {
-            Queue::Bag(_) | Queue::BoundedBag(_) => {}
+            Queue::Bag(_) | Queue::BoundedBag(_) | Queue::Fifo(_) => {}
             Queue::RoundRobin(q) => q.settle(),
             Queue::DepthFirst(q) => q.settle(),
         }
@@ -206,6 +231,7 @@ impl Queue {
             Queue::Bag(q) | Queue::BoundedBag(BoundedBag { bag: q, .. }) => q.pending_mut().iter_mut().for_each(rename),
             Queue::RoundRobin(q) => q.pending_mut().iter_mut().for_each(rename),
             Queue::DepthFirst(q) => q.pending_mut().for_each(rename),
+            Queue::Fifo(q) => q.pending_mut().iter_mut().for_each(rename),
         }
     }
 
@@ -214,6 +240,7 @@ impl Queue {
             Queue::Bag(q) | Queue::BoundedBag(BoundedBag { bag: q, .. }) => q.encode(out),
             Queue::RoundRobin(q) => q.encode(out),
             Queue::DepthFirst(q) => q.encode(out),
+            Queue::Fifo(q) => q.encode(out),
         }
     }
 
@@ -222,6 +249,7 @@ impl Queue {
             Queue::Bag(q) | Queue::BoundedBag(BoundedBag { bag: q, .. }) => q.decode(bytes),
             Queue::RoundRobin(q) => q.decode(bytes),
             Queue::DepthFirst(q) => q.decode(bytes),
+            Queue::Fifo(q) => q.decode(bytes),
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Body<'a> {
 pub(super) enum BodyKind {
     Proc,
     Init,
-    Buffer,
+    Buffer(BufferKind),
     Process(Option<u32>),
 }
 
@@ -476,8 +476,9 @@ impl<'a> Declarations<'a> {
                     self.bodies.push(Body { name, params, block: body, what: BodyKind::Proc, number: None });
                 }
                 ast::ItemKind::Process { name, copies, body } => self.process(name, copies, body, diagnostics),
-                ast::ItemKind::Buffer { name, body } => {
-                    self.bodies.push(Body { name, params: &[], block: body, what: BodyKind::Buffer, number: None });
+                ast::ItemKind::Buffer { name, kind, body } => {
+                    let what = BodyKind::Buffer(*kind);
+                    self.bodies.push(Body { name, params: &[], block: body, what, number: None });
                 }
                 _ => {}
             }

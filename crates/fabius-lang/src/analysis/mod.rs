@@ -133,7 +133,10 @@ fn finish(
         }
     }
     let of_kind = |wanted: fn(BodyKind) -> bool| bodies.iter().enumerate().filter(move |(_, b)| wanted(b.what));
-    let buffers = of_kind(|k| k == BodyKind::Buffer).map(|(proc, b)| Entry { name: b.name.node.clone(), proc });
+    let buffers = bodies.iter().enumerate().filter_map(|(proc, b)| match b.what {
+        BodyKind::Buffer(kind) => Some(Entry { name: b.name.node.clone(), kind, proc }),
+        _ => None,
+    });
     let processes = bodies.iter().enumerate().filter_map(|(proc, b)| match b.what {
         BodyKind::Process(count) => {
             let number = b.number.filter(|(_, number)| *number == declare::Number::OfThread).map(|_| 0);
@@ -163,6 +166,7 @@ fn finish(
         tried: Default::default(),
         orders: Default::default(),
         may_be_vacuous: false,
+        floats: Default::default(),
     };
     let broken = file.items.iter().any(|i| i.node == ast::ItemKind::Error);
     if !broken && program.init.is_none() && program.buffers.is_empty() && program.processes.is_empty() {

@@ -73,7 +73,8 @@ impl Threads<'_> {
     fn origins(&self, name: &ast::Name, number: Option<&ast::Expr>, diagnostics: &mut Vec<Diagnostic>) -> Vec<ProcId> {
         let is_named = |body: &Body<'_>, what: fn(BodyKind) -> bool| body.name.node == name.node && what(body.what);
         let is_process = |body: &Body<'_>| is_named(body, |what| matches!(what, BodyKind::Process(_)));
-        let (mut spawned, mut posts) = (Vec::new(), self.bodies.iter().any(|body| body.what == BodyKind::Buffer));
+        let (mut spawned, mut posts) =
+            (Vec::new(), self.bodies.iter().any(|body| matches!(body.what, BodyKind::Buffer(_))));
         let mut look = |s: &Stmt| match s.kind {
             StmtKind::Spawn(_, proc, _) => spawned.push(proc),
             StmtKind::Post(..) => posts = true,

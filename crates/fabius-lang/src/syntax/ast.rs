@@ -3,6 +3,7 @@
 //! Comparing trees with `==` ignores positions ([`Spanned`] and [`Name`] compare by content), so that
 //! "the printed program parses back to the same program" is one comparison.
 
+pub use crate::program::BufferKind;
 use fabius_trace::Span;
 
 /// Something with its place in the source. Compares by content only.
@@ -76,8 +77,10 @@ pub enum ItemKind {
         body: Block,
     },
     Init(Block),
+    /// `buffer b { .. }`, `buffer b fifo { .. }`.
     Buffer {
         name: Name,
+        kind: BufferKind,
         body: Block,
     },
     Process {

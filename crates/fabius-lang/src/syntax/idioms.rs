@@ -6,7 +6,7 @@ pub fn declaration(word: &str) -> Option<&'static str> {
         "byte" | "bit" | "short" | "unsigned" | "pid" | "char" | "long" | "boolean" | "integer" => {
             "variables are declared `var x: u8 = 0;`; types are `bool`, `int`, `0..7`, `u8` and others"
         }
-        "variable" | "variables" | "let" | "global" | "static" | "shared" => {
+        "variable" | "variables" | "VARIABLE" | "VARIABLES" | "extern" | "let" | "global" | "static" | "shared" => {
             "variables are declared one by one: `var x: int = 0;`"
         }
         "mtype" => "names are declared `enum Message { Request, Reply }`",

@@ -4,7 +4,10 @@ use super::operands::variable_of_object;
 use super::{Exec, limit};
 use crate::code::Arg;
 use crate::state::{HEADER, Object, Task};
-use fabius_explore::system::{ANONYMOUS, Access, Born, BufferId, DECLARED_BUFFER, Fault, Limit, TaskId, end_of};
+use fabius_explore::system::{
+    ANONYMOUS, Access, Born, BufferId, DECLARED_BUFFER, FIFO_BUFFER, Fault, Limit, TaskId, end_of,
+};
+use fabius_lang::program::BufferKind;
 use fabius_trace::Span;
 
 const MAX_FRAMES: u32 = 4096;
@@ -106,7 +109,8 @@ impl Exec<'_> {
         self.state.started = true;
         let source = self.source;
         for (i, entry) in source.buffers.iter().enumerate() {
-            let buffer = DECLARED_BUFFER | i as BufferId;
+            let kind = if entry.kind == BufferKind::Fifo { FIFO_BUFFER } else { 0 };
+            let buffer = DECLARED_BUFFER | kind | i as BufferId;
             let anonymous = !self.uses_self(entry.proc);
             self.new_own(buffer);
             self.birth_of_task(buffer, 0, entry.proc, anonymous);

@@ -3,7 +3,7 @@
 use super::files::fails_with;
 use crate::control::in_program;
 use crate::delivery::{block, is_asked, take, take_each};
-use crate::op::{Files, Op, Sets, Wait, connection};
+use crate::op::{Files, Op, Sets, Wait, asked_of, connection};
 use crate::real::next;
 use crate::rt::rt;
 use crate::threads::{Waited, point};
@@ -96,7 +96,10 @@ fn waits(name: &'static str, wait: Wait, patience: &Patience, mask: Option<u64>,
         Patience::Until(time) => op.when(wait).until(Some(rt().now + time)),
     };
     let Some(mask) = mask else { return point(op) };
-    // What this unblocks comes in the call or not at all.
+    // What this unblocks comes in the call or not at all; what it blocks may come before.
+    if mask & !rt().me().blocked != 0 && rt().has_others() {
+        point(Op::new(name, pc).on(asked_of(rt().current)));
+    }
     let before = block(mask);
     let mut waited = point(op.or_interrupted());
     // Who does not wait is told of a signal, too, if nothing is ready.

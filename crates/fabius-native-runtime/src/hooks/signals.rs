@@ -19,6 +19,10 @@ entries! {
     pthread_sigqueue: "rcx" => pthread_sigqueue_here;
     sigaction: "rcx" => sigaction_here;
     signal: "rdx" => signal_here;
+    bsd_signal: "rdx" => signal_here;
+    ssignal: "rdx" => signal_here;
+    sysv_signal: "rdx" => sysv_signal_here;
+    __sysv_signal: "rdx" => sysv_signal_here;
     pthread_sigmask: "rcx" => sigmask_here;
     sigprocmask: "rcx" => sigprocmask_here;
     sigpending: "rsi" => sigpending_here;
@@ -87,7 +91,13 @@ extern "C-unwind" fn raise_here(signal: i32, _: usize) -> i32 {
     0
 }
 
-extern "C-unwind" fn mask_here(how: i32, set: Set, old: *mut u64, _: usize) -> i32 {
+fn mask_here(name: &'static str, how: i32, set: Set, old: *mut u64, pc: usize) -> i32 {
+    if !set.is_null() && ![libc::SIG_BLOCK, libc::SIG_UNBLOCK, libc::SIG_SETMASK].contains(&how) {
+        return libc::EINVAL;
+    }
+    if !set.is_null() && rt().has_others() {
+        point(Op::new(name, pc).on(asked_of(rt().current)));
+    }
     let before = rt().me().blocked;
     if !old.is_null() {
         // SAFETY: the program wants the signals there that were blocked.
@@ -99,8 +109,7 @@ extern "C-unwind" fn mask_here(how: i32, set: Set, old: *mut u64, _: usize) -> i
         block(match how {
             libc::SIG_BLOCK => before | set,
             libc::SIG_UNBLOCK => before & !set,
-            libc::SIG_SETMASK => set,
-            _ => return libc::EINVAL,
+            _ => set,
         });
         take();
     }
@@ -109,7 +118,7 @@ extern "C-unwind" fn mask_here(how: i32, set: Set, old: *mut u64, _: usize) -> i
 
 extern "C-unwind" fn sigmask_here(how: i32, set: Set, old: *mut u64, pc: usize) -> i32 {
     if in_program() {
-        return mask_here(how, set, old, pc);
+        return mask_here("pthread_sigmask", how, set, old, pc);
     }
     // SAFETY: as the program calls it.
     unsafe { next!(fn pthread_sigmask(i32, Set, *mut u64) -> i32)(how, set, old) }
@@ -117,7 +126,7 @@ extern "C-unwind" fn sigmask_here(how: i32, set: Set, old: *mut u64, pc: usize) 
 
 extern "C-unwind" fn sigprocmask_here(how: i32, set: Set, old: *mut u64, pc: usize) -> i32 {
     if in_program() {
-        return match mask_here(how, set, old, pc) {
+        return match mask_here("sigprocmask", how, set, old, pc) {
             0 => 0,
             error => fails_with(error) as i32,
         };
@@ -251,8 +260,12 @@ extern "C-unwind" fn sigaction_here(
     signal: i32,
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
-    _: usize,
+    pc: usize,
 ) -> i32 {
+    // What is to be done about a signal concerns all threads, and who has sent one.
+    if in_program() && !new.is_null() && rt().has_others() {
+        point(Op::new("sigaction", pc).on(PROCESS));
+    }
     // SAFETY: as the program calls it; an action is plain data.
     unsafe {
         let mut before = std::mem::zeroed();
@@ -265,9 +278,18 @@ extern "C-unwind" fn sigaction_here(
 }
 
 extern "C-unwind" fn signal_here(signal: i32, handler: usize, pc: usize) -> usize {
+    signal_as(signal, handler, libc::SA_RESTART, pc)
+}
+
+/// What `signal` is in C without extensions: the handler is called once, and its signal not blocked meanwhile.
+extern "C-unwind" fn sysv_signal_here(signal: i32, handler: usize, pc: usize) -> usize {
+    signal_as(signal, handler, libc::SA_RESETHAND | libc::SA_NODEFER, pc)
+}
+
+fn signal_as(signal: i32, handler: usize, flags: i32, pc: usize) -> usize {
     // SAFETY: an action is plain data.
     let (mut new, mut old): (libc::sigaction, libc::sigaction) = unsafe { std::mem::zeroed() };
     new.sa_sigaction = handler;
-    new.sa_flags = libc::SA_RESTART;
+    new.sa_flags = flags;
     if sigaction_here(signal, &new, &mut old, pc) == 0 { old.sa_sigaction } else { usize::MAX }
 }

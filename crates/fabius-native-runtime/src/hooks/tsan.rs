@@ -134,6 +134,7 @@ pub fn touch(name: &str, address: usize, size: usize, write: bool, atomic: bool,
     } else if rt.record {
         rt.remember(touch);
     }
+    crate::handlers::note(touch);
     if let Some(byte) = rt.races.touch(touch, &rt.clocks) {
         raced(byte, touch, pc);
     }
@@ -152,9 +153,8 @@ fn raced(byte: usize, touch: Touch, pc: usize) {
         return;
     }
     for at in (touch.address & !7..touch.address + touch.size).step_by(8) {
-        if rt.mark(at) {
-            rt.again = true;
-            rt.header.halt.store(true, std::sync::atomic::Ordering::Relaxed);
+        if rt.races.races_at(at) | rt.mark(at) {
+            rt.search_again();
         }
     }
 }

@@ -14,6 +14,12 @@ enum Act {
     ReleaseIf(usize),
     /// The second of two bytes, if it was not there with the first.
     SecondByte(usize),
+    /// The other signal is let in, and no more; until it has come.
+    Unblock,
+    Block,
+    Suspend,
+    /// Whether its handler has run.
+    Told(usize),
     /// Was woken, and has the lock again.
     Relock,
     /// Goes on behind the barrier.
@@ -39,6 +45,12 @@ struct State {
     size: i32,
     signal: bool,
     signals: Vec<bool>,
+    /// The other signal on its way to the process: the threads that had it blocked, were told of it, or look for it.
+    second: Option<Vec<usize>>,
+    seconds: Vec<bool>,
+    open: Vec<bool>,
+    handling: Vec<bool>,
+    told: Vec<bool>,
     arrived: Vec<usize>,
     passing: Vec<usize>,
     readers: Vec<usize>,
@@ -63,12 +75,35 @@ fn without(list: &[usize], thread: usize) -> Vec<usize> {
     list.iter().copied().filter(|other| *other != thread).collect()
 }
 
+/// The other signal is there for the thread: one that was sent to it comes first.
+fn takes_second(s: &mut State, thread: usize) -> bool {
+    let own = std::mem::take(&mut s.seconds[thread]);
+    own || s.second.take_if(|seen_by| seen_by.contains(&thread)).is_some()
+}
+
+/// The thread looks for signals of the process.
+fn looks(s: &mut State, thread: usize) {
+    if let Some(seen_by) = s.second.as_mut().filter(|seen_by| !seen_by.contains(&thread)) {
+        seen_by.push(thread);
+        seen_by.sort_unstable();
+    }
+}
+
 /// What becomes of a state by the next step of a thread: several states if there is a choice, none if it waits, `None` if that is
 /// not said in the documentation.
 fn next(acts: &[Vec<Act>], state: &State, thread: usize) -> Option<Vec<State>> {
     let Some(act) = acts[thread].get(state.at[thread]).filter(|_| state.born[thread]) else { return Some(Vec::new()) };
     let mut s = state.clone();
     let waits = Some(Vec::new());
+    // The handler says that it runs, which is a step, and the thread is where it was.
+    if s.handling[thread] {
+        (s.handling[thread], s.told[thread]) = (false, true);
+        return Some(vec![s]);
+    }
+    if s.open[thread] && takes_second(&mut s, thread) {
+        s.handling[thread] = true;
+        return Some(vec![s]);
+    }
     s.at[thread] += 1;
     let mut set = |register: usize, value: i32| s.registers[register] = value;
     match *act {
@@ -159,6 +194,39 @@ fn next(acts: &[Vec<Act>], state: &State, thread: usize) -> Option<Vec<State>> {
             s.signals[thread] = false;
         }
         Act::Does(Op::Pending(r)) => set(r, i32::from(state.signal || state.signals[thread])),
+        Act::Does(Op::Tell) if state.second.is_some() => {}
+        Act::Does(Op::Tell) => {
+            let all = 0..acts.len();
+            let open: Vec<usize> = all.clone().filter(|other| state.open[*other]).collect();
+            let told = |one: Option<usize>| {
+                let seen_by = all.clone().filter(|other| !state.open[*other] || one == Some(*other)).collect();
+                State { second: Some(seen_by), ..s.clone() }
+            };
+            return Some(if open.is_empty() {
+                vec![told(None)]
+            } else {
+                open.iter().map(|o| told(Some(*o))).collect()
+            });
+        }
+        Act::Does(Op::TellThread(other)) if !state.born[other] || state.at[other] >= acts[other].len() => return None,
+        Act::Does(Op::TellThread(other)) => s.seconds[other] = true,
+        Act::Unblock => {
+            looks(&mut s, thread);
+            s.open[thread] = true;
+            s.handling[thread] = takes_second(&mut s, thread);
+        }
+        Act::Block => {
+            looks(&mut s, thread);
+            s.open[thread] = false;
+        }
+        Act::Does(Op::LetIn(_) | Op::LetInUntil(_)) => looks(&mut s, thread),
+        Act::Suspend => {
+            s.handling[thread] = takes_second(&mut s, thread);
+            if !s.handling[thread] {
+                return waits;
+            }
+        }
+        Act::Told(r) => set(r, i32::from(state.told[thread])),
         Act::Does(Op::Barrier) if state.arrived.is_empty() => s.arrived.push(thread),
         Act::Does(Op::Barrier) => {
             s.passing.append(&mut s.arrived);
@@ -222,6 +290,8 @@ pub fn outcomes(program: &Program) -> Option<Outcomes> {
         Op::TryReadLock(r) => vec![Act::Does(*op), Act::ReleaseIf(r)],
         Op::WaitForCondition => vec![Act::Does(*op), Act::Relock],
         Op::ReceiveTwo(r) => vec![Act::Does(*op), Act::SecondByte(r)],
+        Op::LetIn(r) => vec![Act::Unblock, Act::Block, Act::Told(r)],
+        Op::LetInUntil(r) => vec![Act::Does(*op), Act::Suspend, Act::Told(r)],
         Op::Barrier => vec![Act::Does(*op), Act::Pass],
         _ => vec![Act::Does(*op)],
     };
@@ -230,7 +300,9 @@ pub fn outcomes(program: &Program) -> Option<Outcomes> {
     acts.push((0..main).map(Act::Create).chain((0..main).map(Act::Join)).collect());
     let born = (0..=main).map(|thread| thread == main).collect();
     let (at, registers, signals) = (vec![0; main + 1], vec![0; program.registers], vec![false; main]);
-    let first = State { at, born, registers, signals, ..State::default() };
+    let none = vec![false; main + 1];
+    let (seconds, open, handling, told) = (none.clone(), none.clone(), none.clone(), none);
+    let first = State { at, born, registers, signals, seconds, open, handling, told, ..State::default() };
 
     let mut found = Outcomes { ends: BTreeMap::new(), deadlock: None };
     let mut seen = HashSet::new();

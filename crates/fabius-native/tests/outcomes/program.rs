@@ -49,6 +49,12 @@ pub enum Op {
     /// Waits for something to read from the pipe, or for a signal that is let in until then.
     PollForSignal(usize),
     Pending(usize),
+    /// Another signal, whose handler says that it ran: to the process, to a thread.
+    Tell,
+    TellThread(usize),
+    /// Lets it in for a moment, or until it comes; whether its handler has run.
+    LetIn(usize),
+    LetInUntil(usize),
     Barrier,
     ReadLock,
     WriteLock,
@@ -69,7 +75,7 @@ pub struct Program {
 pub fn random(rng: &mut Rng) -> Program {
     let mut program = Program { threads: Vec::new(), registers: 0 };
     let count = if rng.u8(..4) == 0 { 3 } else { 2 };
-    let kinds: Vec<u8> = (0..rng.usize(1..4)).map(|_| rng.u8(..18)).collect();
+    let kinds: Vec<u8> = (0..rng.usize(1..4)).map(|_| rng.u8(..19)).collect();
     for _ in 0..count {
         let length = if count == 2 { rng.usize(1..4) } else { rng.usize(1..3) };
         let mut ops = Vec::new();
@@ -139,6 +145,9 @@ fn part(kind: u8, threads: usize, registers: &mut usize, ops: &mut Vec<Op>, rng:
         (16, 0 | 1) => ops.push(Op::Send(value)),
         (16, 2) => ops.push(Op::ReceiveTwo(new())),
         (16, _) => ops.push(Op::ReceiveNow(new())),
+        (18, 0) => ops.push(if rng.bool() { Op::Tell } else { Op::LetInUntil(new()) }),
+        (18, 1) => ops.push(Op::TellThread(rng.usize(..threads))),
+        (18, _) => ops.push(Op::LetIn(new())),
         (_, 0) => ops.push(Op::PipeWrite(value)),
         (_, 1) => ops.push(Op::KillThread(rng.usize(..threads))),
         (_, 2) => ops.push(Op::Kill),
@@ -187,6 +196,12 @@ impl Op {
                 format!("{{ struct pollfd f = {{p[0], POLLIN, 0}}; r[{r}] = ppoll(&f, 1, 0, &all_in); }}")
             }
             Op::Pending(r) => format!("{{ sigset_t q; sigpending(&q); r[{r}] = sigismember(&q, SIGUSR1); }}"),
+            Op::Tell => "kill(getpid(), SIGUSR2);".into(),
+            Op::TellThread(t) => format!("pthread_kill(th[{t}], SIGUSR2);"),
+            Op::LetIn(r) => format!(
+                "pthread_sigmask(SIG_UNBLOCK, &second, 0); pthread_sigmask(SIG_BLOCK, &second, 0); r[{r}] = told;"
+            ),
+            Op::LetInUntil(r) => format!("sigsuspend(&only_second); r[{r}] = told;"),
             Op::Barrier => "pthread_barrier_wait(&b);".into(),
             Op::ReadLock => "pthread_rwlock_rdlock(&w);".into(),
             Op::WriteLock => "pthread_rwlock_wrlock(&w);".into(),
@@ -228,11 +243,13 @@ static atomic_int x;
 static int p[2], k[2], e[2], f[2], r[32], once;
 static __thread int mine;
 static FILE *stream;
-static sigset_t set, all_in;
+static sigset_t set, all_in, second, only_second;
+static __thread atomic_int told;
 static pthread_t th[3];
 static char name[] = \"/tmp/fabius-XXXXXX\";
 static void set_once(void) { once = mine; }
 static void handle(int signal) {}
+static void handle_second(int signal) { told = 1; }
 ";
 
 const BEGIN: &str = "int main(void) {
@@ -248,7 +265,14 @@ const BEGIN: &str = "int main(void) {
     stream = fopen(name, \"a\");
     setvbuf(stream, 0, _IONBF, 0);
     signal(SIGUSR1, handle);
+    signal(SIGUSR2, handle_second);
+    sigemptyset(&second);
+    sigaddset(&second, SIGUSR2);
+    sigfillset(&only_second);
+    sigdelset(&only_second, SIGUSR2);
+    pthread_sigmask(SIG_BLOCK, &second, 0);
     sigemptyset(&all_in);
+    sigaddset(&all_in, SIGUSR2);
     sigemptyset(&set);
     sigaddset(&set, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &set, 0);

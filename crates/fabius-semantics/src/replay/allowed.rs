@@ -2,10 +2,10 @@
 
 use super::Replay;
 use crate::config::{Config, Task, Whereabouts};
-use crate::rules::may_dispatch;
-use crate::run::is_ready;
+use crate::rules::{buffer_of, may_dispatch};
+use crate::run::{is_next_in_line, is_ready};
 use crate::value::TaskId;
-use fabius_explore::system::{BufferId, DECLARED_BUFFER, End, System};
+use fabius_explore::system::{BufferId, End, System};
 
 impl Replay<'_> {
     /// Why the rules do not let the task run now.
@@ -25,14 +25,15 @@ impl Replay<'_> {
                 None => format!("{name} is not on the buffer that begins"),
             });
         }
-        (!self.can_go(config, task)).then(|| format!("a task of a higher level runs before {name}"))
+        let why = self.may_not_go(config, task)?;
+        Some(format!("{why} runs before {name}"))
     }
 
     /// The buffer that alone may go on: the one that begins, or one that has not come to a point where control is handed
     /// over; not if it cannot go on.
     pub(super) fn in_control(&self, config: &Config) -> Option<BufferId> {
         let owner = match self.last {
-            None => DECLARED_BUFFER,
+            None => buffer_of(0, self.program.buffers.first()?),
             Some((n, _, End::Yield | End::Interrupted | End::Finished)) => n,
             Some((_, _, End::Point | End::Wait | End::Dropped)) => return None,
         };
@@ -42,15 +43,17 @@ impl Replay<'_> {
     /// Whether one of its tasks could go on if no other buffer kept control.
     pub(super) fn buffer_can_go(&self, config: &Config, n: BufferId) -> bool {
         let tasks: Vec<TaskId> = config.tasks().filter(|(b, _)| *b == n).map(|(_, t)| t.id).collect();
-        tasks.into_iter().any(|t| self.reference.ready(config, t) && self.can_go(config, t))
+        tasks.into_iter().any(|t| self.reference.ready(config, t) && self.may_not_go(config, t).is_none())
     }
 
-    /// The premises about levels: of DISPATCH for a pending task, of all other rules for a running one.
-    fn can_go(&self, config: &Config, task: TaskId) -> bool {
+    /// Who runs before, by the premises about levels and queues: of DISPATCH for a pending task, of all other rules for a running
+    /// one.
+    fn may_not_go(&self, config: &Config, task: TaskId) -> Option<&'static str> {
+        let higher = |allowed: bool| if allowed { None } else { Some("a task of a higher level") };
         match config.find(task) {
             Some(Whereabouts::Stack(n, at)) => {
                 let buffer = &config.buffers[&n];
-                at + 1 == buffer.stack.len() && buffer.may_go_on()
+                higher(at + 1 == buffer.stack.len() && buffer.may_go_on())
             }
             Some(Whereabouts::Pending(n, at)) => {
                 let mut buffer = config.buffers[&n].clone();
@@ -61,9 +64,10 @@ impl Replay<'_> {
                     let waiting = buffer.stack.pop().expect("it was just seen");
                     buffer.pending.push(waiting);
                 }
-                may_dispatch(&buffer, at)
+                let in_line = is_next_in_line(self.program, &self.reference.layout, config, (n, &buffer), at);
+                higher(may_dispatch(&buffer, at)).or(if in_line { None } else { Some("a task that came earlier") })
             }
-            None => false,
+            None => Some("nobody"),
         }
     }
 }

@@ -6,7 +6,7 @@ mod given;
 mod infinite;
 mod teller;
 
-use crate::config::Config;
+use crate::config::{Config, Whereabouts};
 use crate::properties::conditions;
 use crate::run::may_rest;
 use crate::show::{Names, Variables};
@@ -14,7 +14,7 @@ use crate::system::Reference;
 use crate::value::TaskId;
 use fabius_explore::links::Links;
 use fabius_explore::race::{Conflict, Detector, Race, Runner};
-use fabius_explore::system::{BufferId, End, Fault, Snapshot, StepLog, System};
+use fabius_explore::system::{BufferId, End, FIFO_BUFFER, Fault, Snapshot, StepLog, System};
 use fabius_lang::program::Program;
 use fabius_trace::{
     Action, After, Bound, BugKind, ErrorTrace, Lane, Mark, Points, ProgramId, Schedule, SchedulerKind, Span, Step,
@@ -358,10 +358,21 @@ impl<'a> Replay<'a> {
     fn encoded(&self, config: &Config) -> Vec<u8> {
         let mut config = config.clone();
         let mut order = self.reference.anonymous_tasks(&config);
-        order.sort_by(|a, b| self.reference.compare_anonymous(&config, *a, *b));
+        // In queues tasks are told apart by where they stand.
+        let place = |task| match config.find(task) {
+            Some(Whereabouts::Pending(n, at)) if n & FIFO_BUFFER != 0 => Some((n, at)),
+            _ => None,
+        };
+        order.sort_by(|a, b| match (place(*a), place(*b)) {
+            (None, None) => self.reference.compare_anonymous(&config, *a, *b),
+            (a, b) => b.is_some().cmp(&a.is_some()).then(a.cmp(&b)),
+        });
         self.reference.reorder_anonymous(&mut config, &order);
         let mut out = Vec::new();
         self.reference.encode(&config, &mut out);
+        for (_, buffer) in config.buffers.iter().filter(|(n, _)| **n & FIFO_BUFFER != 0) {
+            buffer.pending.iter().for_each(|task| out.extend(task.id.to_le_bytes()));
+        }
         out
     }
 

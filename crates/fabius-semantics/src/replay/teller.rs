@@ -52,6 +52,8 @@ fn is_silent(program: &Program, proc: usize, stmt: &Stmt) -> bool {
     match &stmt.kind {
         // Front ends mark so what is in no source text.
         _ if stmt.span == Span::default() => true,
+        // So is what procedures do that nobody has written.
+        _ if program.procs[proc].name.starts_with('$') => true,
         StmtKind::Atomic(_) | StmtKind::Skip | StmtKind::Assert(_, Check::Invariant, _) => true,
         StmtKind::Assign(p, e) => is_temporary(p) && matches!(e.kind, ExprKind::Const(_)),
         StmtKind::While(Guard::Expr(e), _) => {

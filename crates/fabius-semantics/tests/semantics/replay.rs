@@ -427,3 +427,22 @@ fn two_threads_on_their_own_lanes_keep_their_columns_when_numbers_are_used_again
     assert_eq!(lanes, ["init", "p#1", "p#2"]);
     assert_eq!(trace.steps.iter().map(|s| s.lane).collect::<Vec<_>>(), [0, 1, 1, 0, 0, 2, 0]);
 }
+
+#[test]
+fn who_stands_in_a_queue_runs_in_its_order() {
+    let source = "var x: int; proc t(n: int) { x = x + n; } buffer b fifo { post t(1); post t(2); x = 9; } process p[1] { x = 0; }";
+    // After so many steps of who posts.
+    let too_early =
+        |source: &str, steps: usize| departs(source, &[vec![0; steps], vec![3]].concat(), Ending::Deadlock).1;
+    let in_line = "a task that came earlier runs before t#2";
+    assert_eq!((1..5).filter(|n| too_early(source, *n) == in_line).count(), 1);
+    assert_eq!((1..5).filter(|n| too_early(&source.replace("fifo ", ""), *n) == in_line).count(), 0);
+}
+
+#[test]
+fn records_inside_of_others_are_shown_with_the_names_of_their_fields() {
+    let source =
+        "record P { a: int, b: bool } var s: seq[P; 2]; process w[1] { s.push(P { a: 1, b: true }); assert false; }";
+    let trace = (1..9).find_map(|n| run(source, &turns(&vec![0; n]), Ending::Fault).ok()).expect("it fails at last");
+    assert_eq!(changes(&trace, "s"), ["[] -> [P { a: 1, b: true }]"]);
+}

@@ -24,7 +24,7 @@ mod statements;
 use crate::Caps;
 use crate::build::*;
 use crate::switches::{Needless, needless};
-use crate::{Explicit, Sliced, Start, Unsupported, abort, whole};
+use crate::{Explicit, Sliced, Start, Unsupported, abort, fifo, whole};
 use census::{count_tasks, private_to_main, uses_handles};
 use data::{Heap, resized, retype};
 use fabius_lang::program::*;
@@ -171,6 +171,7 @@ impl Body {
 /// # Errors
 /// What translations cannot do.
 pub fn explicit(source: &Program, trace: Trace, switches: Switches<'_>, caps: Caps) -> Result<Explicit, Unsupported> {
+    let queue = fifo::first_queue(source)?;
     let source = &whole::in_front(source);
     if let Some(rest) = source.rests.first() {
         let help = "`fabius check` explores such programs";
@@ -255,6 +256,11 @@ pub fn explicit(source: &Program, trace: Trace, switches: Switches<'_>, caps: Ca
     let mut program = maker.program;
     let go_on = wrappers.into_values().chain(program.init).collect();
     abort::abort(&mut program, &stop, &failed, &fail, &abort::Stops { never: go_on, at_start: tasks_begin });
+    if queue.is_some() {
+        let is_queue = |n: &usize| source.buffers[*n].kind == BufferKind::Fifo;
+        let queues: Vec<usize> = (0..source.buffers.len()).filter(is_queue).collect();
+        program = fifo::in_bags(program, &starts, &queues, &stop);
+    }
     let mut limits = Vec::new();
     if source.any_stmt(|s| matches!(s.kind, StmtKind::New(..))) {
         limits.push(caps.words_of_objects());
@@ -279,6 +285,7 @@ pub fn explicit(source: &Program, trace: Trace, switches: Switches<'_>, caps: Ca
         stop,
         failed,
         private,
+        queue,
         tasks,
         caps,
         limits,

@@ -308,12 +308,18 @@ fn without_options(mut report: Report) -> Report {
     report
 }
 
+const NO_RACES: &str = "data races were not looked for";
+
 /// Only those who explore look for data races.
 fn without_races(work: &Work, mut report: Report) -> Report {
     if let (Points::Sync, Verdict::NoBugWithinBounds { bounds } | Verdict::Unknown { bounds, .. }) =
         (work.ask.points, &mut report.verdict)
     {
-        bounds.limits.push("data races were not looked for".into());
+        bounds.limits.push(NO_RACES.into());
+    }
+    if work.ask.points == Points::Sync && report.verdict == Verdict::Verified {
+        let reason = Reason::Program { message: NO_RACES.into() };
+        return nothing_known(Member::BoundedModelChecking, &work.id, reason, report.elapsed);
     }
     report
 }

@@ -122,7 +122,12 @@ impl Parser<'_> {
             "buffer" => {
                 self.bump();
                 let name = self.name("the name of a buffer")?;
-                Ok(ItemKind::Buffer { name, body: self.block()? })
+                let kind = if self.eat_word("fifo") { BufferKind::Fifo } else { BufferKind::Bag };
+                if self.peek() == T::Name {
+                    let help = "tasks run in any order, or in that in which they were posted: `buffer b fifo { .. }`";
+                    return self.unexpected("`{`, or `fifo`", Some(help.into()));
+                }
+                Ok(ItemKind::Buffer { name, kind, body: self.block()? })
             }
             "process" => self.process(),
             _ => self.no_declaration(),

@@ -31,6 +31,7 @@ pub const CONTEXTUAL: &[&str] = &[
     "data",
     "exists",
     "explicit",
+    "fifo",
     "fn",
     "forall",
     "init",
@@ -262,6 +263,7 @@ impl Parser<'_> {
             (T::Colon, _) => {
                 "every access to shared state is a step, and so is an `atomic { .. }`; a step that touches nothing is `label name;`"
             }
+            (T::Text, _) => "text stands in `assert e, \"why\";` alone; values are shown in traces by `print(x);`",
             (T::LBrace, _) => "a block stands behind `if`, `while`, `for`, `loop`, `atomic`, `choose`, or alone",
             (T::Name, _) => match self.text() {
                 "and" => "conjunction is written `&&`",

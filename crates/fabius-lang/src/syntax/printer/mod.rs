@@ -154,8 +154,9 @@ impl Printer<'_> {
                 self.put("init ");
                 self.block(body);
             }
-            ItemKind::Buffer { name, body } => {
-                self.put(&format!("buffer {} ", name.node));
+            ItemKind::Buffer { name, kind, body } => {
+                let kind = if *kind == BufferKind::Fifo { "fifo " } else { "" };
+                self.put(&format!("buffer {} {kind}", name.node));
                 self.block(body);
             }
             ItemKind::Process { name, copies, body } => {
