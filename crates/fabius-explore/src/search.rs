@@ -122,10 +122,10 @@ impl Default for Workers {
     fn default() -> Workers {
         Workers(|jobs, work| {
             std::thread::scope(|scope| {
-                for _ in 1..jobs {
-                    scope.spawn(work);
-                }
+                let others: Vec<_> = (1..jobs).map(|_| scope.spawn(work)).collect();
                 work();
+                // To let go of a thread while it ends may crash (glibc before 2.37, bug 19951).
+                others.into_iter().for_each(|other| other.join().unwrap_or_else(|p| std::panic::resume_unwind(p)));
             });
         })
     }

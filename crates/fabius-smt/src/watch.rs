@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, Thread};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// The share of what is available that is used if nobody says how much.
@@ -25,7 +25,7 @@ pub struct Watch {
     pub stop: Arc<AtomicBool>,
     is_full: Arc<AtomicBool>,
     is_over: Arc<AtomicBool>,
-    looks: Option<Thread>,
+    looks: Option<JoinHandle<()>>,
 }
 
 impl Watch {
@@ -48,7 +48,7 @@ impl Watch {
             }
         };
         // Without a thread to look there is no limit, and the user's wish is not noticed.
-        let looks = thread::Builder::new().stack_size(64 << 10).spawn(look).ok().map(|t| t.thread().clone());
+        let looks = thread::Builder::new().stack_size(64 << 10).spawn(look).ok();
         Watch { stop, is_full, is_over, looks }
     }
 
@@ -61,8 +61,10 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
-        if let Some(looks) = &self.looks {
-            looks.unpark();
+        if let Some(looks) = self.looks.take() {
+            looks.thread().unpark();
+            // To let go of a thread while it ends may crash (glibc before 2.37, bug 19951). A panic of it has been shown.
+            let _ = looks.join();
         }
     }
 }

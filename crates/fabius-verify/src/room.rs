@@ -2,7 +2,7 @@
 
 use fabius_smt::Room;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{Builder, Thread, park_timeout, scope};
+use std::thread::{Builder, ScopedJoinHandle, park_timeout, scope};
 
 /// Does some work that ends when it is told to: by the user, or because the process is larger than states of so many bytes
 /// make it. Says which of them it was.
@@ -25,7 +25,7 @@ pub fn within_memory<T>(memory: Option<u64>, user: &AtomicBool, work: impl FnOnc
     let done = scope(|scope| match Builder::new().stack_size(64 << 10).spawn_scoped(scope, look) {
         Ok(looks) => {
             // A panic ends it, too.
-            let _end = End { is_over: &is_over, looks: looks.thread().clone() };
+            let _end = End { is_over: &is_over, looks: Some(looks) };
             work(&stop)
         }
         // Nobody looks, so the user must be heard.
@@ -35,14 +35,18 @@ pub fn within_memory<T>(memory: Option<u64>, user: &AtomicBool, work: impl FnOnc
 }
 
 /// Ends the look when it is dropped.
-struct End<'a> {
+struct End<'scope, 'a> {
     is_over: &'a AtomicBool,
-    looks: Thread,
+    looks: Option<ScopedJoinHandle<'scope, ()>>,
 }
 
-impl Drop for End<'_> {
+impl Drop for End<'_, '_> {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
-        self.looks.unpark();
+        if let Some(looks) = self.looks.take() {
+            looks.thread().unpark();
+            // To let go of a thread while it ends may crash (glibc before 2.37, bug 19951). A panic of it has been shown.
+            let _ = looks.join();
+        }
     }
 }

@@ -386,6 +386,28 @@ fn an_entry_of_a_thread_that_has_ended_is_kept() {
 }
 
 #[test]
+fn verification_asks_the_entries_of_all_threads_with_init_and_without() {
+    let bodies = [
+        ("m[self] = 1; assert !(exists v in m: v > 0);", true),
+        ("m[self] = 1; assert exists v in m: v > 0;", false),
+        ("atomic { m[self] = 2; assert (count v in m: v == 2) < 2; }", true),
+        ("atomic { m[self] = 2; assert (count v in m: v == 2) < 3; }", false),
+    ];
+    for (body, fails) in bodies {
+        let count = if body.contains("atomic") { 2 } else { 1 };
+        for init in ["", "init { skip; }"] {
+            let source = format!("var m: map[thread] int; process p[{count}] {{ {body} }} {init}");
+            let (program, id) = (compiled(&source), program_id("map.fab", &source, &[], &[]));
+            let plan = proof_plan(Sequentialization::Rounds(1));
+            let proof = prove(&program, &id, &plan, &Arc::default(), &|_| {}).expect("an answer");
+            let verdict = proof.report.verdict;
+            assert_eq!(matches!(verdict, Verdict::Bug { .. }), fails, "{source}: {verdict:?}");
+            assert_eq!(bug(&source).is_some(), fails, "{source}");
+        }
+    }
+}
+
+#[test]
 fn traces_show_collections_as_what_they_are() {
     let source = "enum Colour { Red, Green } var s: set[Colour]; var b: bag[0..2; 3]; var q: seq[Colour; 2]; var m: map[thread] 0..1;
         process p[1] { s.insert(Green); b.insert(1); b.insert(1); q.push(Red); m[self] = 1; assert q[0] == Green; }";

@@ -394,8 +394,10 @@ impl Maker<'_> {
     fn main(&mut self, handle: &Type) -> Vec<Start> {
         let mut out = Vec::new();
         let entries = self.starts();
+        // As in the program: `init` is the first thread, if there is one. A map of threads has an entry for each, and no more.
+        let first = if self.source.init.is_some() { 2 } else { 1 };
         if let Some((born, _)) = &self.handles {
-            out.push(set(born, number(1 + entries.len() as i64)));
+            out.push(set(born, number(first - 1 + entries.len() as i64)));
         }
         if let Some(init) = self.source.init {
             self.note(code::BEGIN, number(Origin::Spawned.operand()), &mut out);
@@ -417,7 +419,7 @@ impl Maker<'_> {
         self.program.procs.push(main);
         self.program.init = Some(self.program.procs.len() - 1);
         let start = |(n, (proc, origin)): (usize, (ProcId, Origin))| {
-            let args = self.handles.iter().map(|_| constant(n as i64 + 2, handle.clone())).collect();
+            let args = self.handles.iter().map(|_| constant(n as i64 + first, handle.clone())).collect();
             Start { proc: self.wrapper(proc, origin, 0), args, is_thread: origin.is_thread() }
         };
         entries.into_iter().enumerate().map(start).collect()
