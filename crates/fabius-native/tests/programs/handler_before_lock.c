@@ -1,5 +1,6 @@
 // A handler that runs while its thread is about to take a lock gives others time to take it: nobody gets a lock twice.
 // expect: verified
+// slow: many executions, each in a process of its own
 #include <assert.h>
 #include <pthread.h>
 #include <signal.h>
