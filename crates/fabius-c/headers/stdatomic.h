@@ -62,7 +62,7 @@ typedef struct { _Atomic _Bool __flag; } atomic_flag;
 #define atomic_flag_test_and_set_explicit(p, o) __atomic_exchange_n(&(p)->__flag, 1, (o))
 #define atomic_flag_clear(p) __atomic_store_n(&(p)->__flag, 0, 5)
 #define atomic_flag_clear_explicit(p, o) __atomic_store_n(&(p)->__flag, 0, (o))
-#define atomic_thread_fence(o) ((void)(o))
+#define atomic_thread_fence(o) __atomic_thread_fence(o)
 #define atomic_signal_fence(o) ((void)(o))
 #define atomic_is_lock_free(p) 1
 #endif

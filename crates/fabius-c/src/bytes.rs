@@ -5,7 +5,6 @@ use crate::core::*;
 use crate::lower::Lower;
 use crate::memory::*;
 use crate::places::{At, Lvalue, View};
-use crate::property::Property;
 use crate::refusal::Result;
 use crate::types::{CType, StructId};
 use fabius_lang::program::*;
@@ -106,8 +105,7 @@ impl Lower<'_, '_> {
 
     /// Writes to a byte. Where races are looked for it is not told from the others of its integer.
     pub fn write_byte(&mut self, d: &Direct, e: Expr, span: Span) -> Result<()> {
-        let races = self.options.property.is_none_or(|p| p == Property::NoDataRace);
-        if races && !self.session.facts.roots.is_empty() {
+        if self.looks_for_races() {
             let words = "a byte of an integer is written, where there are threads";
             self.check(boolean(false, span), Check::Bound, words, span);
             return Ok(());

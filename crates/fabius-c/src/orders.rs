@@ -18,7 +18,7 @@ pub(crate) struct Orders {
     pub looks: bool,
     /// Whether one is weaker than sequentially consistent.
     pub weak: bool,
-    /// Whether what is ordered is not known: by fences, by operations of several orders at one place, or by an order that is no
+    /// Whether what is ordered is not known: by operations of several orders at one place, or by an order that is no
     /// constant.
     pub unknown: bool,
 }

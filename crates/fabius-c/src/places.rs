@@ -9,6 +9,7 @@ use crate::birth::Use;
 use crate::core::*;
 use crate::lower::Lower;
 use crate::memory::*;
+use crate::property::Property;
 use crate::refusal::{Refusal, Result, unsupported, wrong};
 use crate::types::CType;
 use fabius_lang::program::*;
@@ -495,6 +496,7 @@ impl Lower<'_, '_> {
         let span = lv.span;
         let views = self.views(lv, span)?;
         self.at_or(lv, views, &mut |s, d| {
+            s.is_plain(lv, d, span);
             let stored = s.stored(d, span)?;
             // A pointer may be to a type of the other sign.
             let target = s.local(id, span);
@@ -519,6 +521,7 @@ impl Lower<'_, '_> {
         let e = if matches!(lv.at, At::Deref { .. }) { self.simple(e) } else { e };
         let views = self.views(lv, span)?;
         self.at_or(lv, views, &mut |s, d| {
+            s.is_plain(lv, d, span);
             if matches!(d.parts.last(), Some(Part::Byte(_))) {
                 return s.write_byte(d, e.clone(), span);
             }
@@ -526,6 +529,24 @@ impl Lower<'_, '_> {
             let e = if stored.is_short_float() { s.bits_of_float(e.clone(), span)? } else { e.clone() };
             s.write_stored(d, &stored, e, how, span)
         })
+    }
+
+    /// A plain access is to no atomic variable: it would race with others, and is a step as theirs.
+    fn is_plain(&mut self, lv: &Lvalue, d: &Direct, span: Span) {
+        if matches!(lv.ty, CType::Atomic(_)) || matches!(lv.at, At::Direct(_)) || !self.looks_for_races() {
+            return;
+        }
+        let ty = self.type_at(&self.objects[d.object].ty, &ways(&d.parts));
+        if matches!(ty, Some(CType::Atomic(_))) {
+            let words = "an atomic variable is used through a pointer to a type that is not";
+            self.check(boolean(false, span), Check::Bound, words, span);
+        }
+    }
+
+    /// Whether data races are looked for, and there may be some.
+    pub fn looks_for_races(&self) -> bool {
+        let are_bugs = self.options.property.is_none_or(|p| p == Property::NoDataRace);
+        are_bugs && !self.session.facts.roots.is_empty()
     }
 
     /// The scalar parts of a type as ways into it, elements of arrays one by one.

@@ -18,6 +18,92 @@ fn atomic_sections_are_ordered_with_each_other_and_with_nothing_else() {
     assert_eq!(said(&beside, main), "DataRace");
 }
 
+const FLAG: &str = "#include <semaphore.h>\n#include <stdatomic.h>\natomic_int flag; int data[2]; sem_t s;\
+                    pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER; pthread_cond_t c = PTHREAD_COND_INITIALIZER; pthread_key_t k;\n\
+                    #define LOAD() atomic_load_explicit(&flag, memory_order_relaxed)\n\
+                    #define STORE() atomic_store_explicit(&flag, 1, memory_order_relaxed)\n";
+
+#[test]
+fn operations_of_the_library_order_who_takes_behind_who_gave_and_nothing_else() {
+    let read = "pthread_rwlock_rdlock(&l); D; pthread_rwlock_unlock(&l);";
+    let write = "pthread_rwlock_wrlock(&l); D; pthread_rwlock_unlock(&l);";
+    for (one, other, word) in [
+        (read, read, "DataRace"),
+        (read, write, "verified"),
+        (write, read, "verified"),
+        (write, write, "verified"),
+        ("D; sem_post(&s);", "sem_post(&s); D;", "DataRace"),
+        ("D; sem_wait(&s);", "sem_wait(&s); D;", "DataRace"),
+        ("D; sem_wait(&s);", "sem_post(&s); D;", "DataRace"),
+        ("D; sem_post(&s);", "sem_wait(&s); D;", "verified"),
+        ("D; pthread_cond_signal(&c);", "pthread_cond_broadcast(&c); D;", "DataRace"),
+        ("D; pthread_key_create(&k, 0);", "pthread_key_t n; pthread_key_create(&n, 0); D;", "DataRace"),
+    ] {
+        let (one, other) = (one.replace('D', "data[0] = 1"), other.replace('D', "data[0] = 2"));
+        let globals = format!("{FLAG} void *run(void *p) {{ {one} STORE(); return 0; }}");
+        let main = format!(
+            "sem_init(&s, 0, 2); pthread_t t; pthread_create(&t, 0, run, 0); if (LOAD()) {{ {other} }} pthread_join(t, 0);"
+        );
+        assert_eq!(said(&globals, &main), word, "{one} {other}");
+    }
+}
+
+#[test]
+fn fences_order_what_is_around_them() {
+    let fence = |order: &str| match order {
+        "" | "__sync_synchronize()" => order.to_string(),
+        order => format!("atomic_thread_fence(memory_order_{order})"),
+    };
+    for (release, acquire, word) in [
+        ("release", "acquire", "verified"),
+        ("seq_cst", "acq_rel", "verified"),
+        ("__sync_synchronize()", "__sync_synchronize()", "verified"),
+        ("release", "", "DataRace"),
+        ("", "acquire", "DataRace"),
+        ("acquire", "release", "DataRace"),
+        ("relaxed", "acquire", "DataRace"),
+    ] {
+        let (release, acquire) = (fence(release), fence(acquire));
+        let globals = format!("{FLAG} void *run(void *p) {{ data[0] = 1; {release}; STORE(); return 0; }}");
+        let main = format!(
+            "pthread_t t; pthread_create(&t, 0, run, 0); if (LOAD()) {{ {acquire}; data[0] = 2; }} pthread_join(t, 0);"
+        );
+        assert_eq!(said(&globals, &main), word, "{release} {acquire}");
+    }
+    // What is written behind the fence is not released, and what is read behind the other one not acquired.
+    let late = format!(
+        "{FLAG} void *run(void *p) {{ atomic_thread_fence(memory_order_release); data[0] = 1; STORE(); return 0; }}"
+    );
+    let main = "pthread_t t; pthread_create(&t, 0, run, 0); if (LOAD()) { atomic_thread_fence(memory_order_acquire); data[0] = 2; } pthread_join(t, 0);";
+    assert_eq!(said(&late, main), "DataRace");
+    let globals = format!(
+        "{FLAG} void *run(void *p) {{ data[0] = 1; atomic_thread_fence(memory_order_release); STORE(); return 0; }}"
+    );
+    let early = "pthread_t t; pthread_create(&t, 0, run, 0); atomic_thread_fence(memory_order_acquire); if (LOAD()) data[0] = 2; pthread_join(t, 0);";
+    assert_eq!(said(&globals, early), "DataRace");
+    let count = |second: &str| {
+        format!(
+            "{FLAG} void *run(void *i) {{ data[(long)i] = 1; \
+             if (atomic_fetch_add_explicit(&flag, 1, memory_order_release) == 1) {{ {second}; assert(data[0] + data[1] == 2); }} return 0; }}"
+        )
+    };
+    let main = "pthread_t a, b; pthread_create(&a, 0, run, (void *)0); pthread_create(&b, 0, run, (void *)1); pthread_join(a, 0); pthread_join(b, 0);";
+    assert_eq!(said(&count("atomic_thread_fence(memory_order_acquire)"), main), "verified");
+    assert_eq!(said(&count(""), main), "DataRace");
+}
+
+#[test]
+fn an_atomic_variable_is_not_followed_through_a_plain_pointer() {
+    let globals = "#include <stdatomic.h>\n_Atomic int x; void *run(void *p) { x = 1; return 0; }";
+    let main = |work: &str| {
+        format!("int *p = (int *)&x; pthread_t t; pthread_create(&t, 0, run, 0); {work}; pthread_join(t, 0);")
+    };
+    assert_eq!(said(globals, &main("int y = *p")), "not followed");
+    assert_eq!(said(globals, &main("*p = 2")), "not followed");
+    assert_eq!(said(globals, &main("__atomic_fetch_add(p, 1, __ATOMIC_SEQ_CST)")), "verified");
+    assert_eq!(said(globals, &main("_Atomic int *q = (_Atomic int *)p; int y = *q")), "verified");
+}
+
 #[test]
 fn what_a_double_does_not_hold_of_a_long_double_is_not_known() {
     for (globals, main, word) in [

@@ -64,6 +64,24 @@ fn other_faults_than_those_asked_about_are_none() {
 }
 
 #[test]
+fn atomic_operations_wrap() {
+    let options = with(Some(Property::NoOverflow));
+    for (work, expected) in [
+        ("__atomic_fetch_add(&a, 1, __ATOMIC_SEQ_CST); if (a != INT_MIN) x = INT_MAX + a", "verified"),
+        ("__sync_fetch_and_add(&x, INT_MAX); __sync_fetch_and_add(&x, 1)", "verified"),
+        ("__atomic_fetch_sub(&a, -1, __ATOMIC_RELAXED)", "verified"),
+        ("__atomic_fetch_add(&a, x + INT_MAX + 1, __ATOMIC_SEQ_CST)", "RangeOverflow"),
+        ("a -= 1; a += 1", "verified"),
+        // Of operators C does not say so.
+        ("a += 1", "not followed"),
+        ("a++", "not followed"),
+    ] {
+        let main = format!("static _Atomic int a = INT_MAX; {work}; return 0;");
+        assert_eq!(said(&main, "all", &options), expected, "{work}");
+    }
+}
+
+#[test]
 fn results_that_just_fit_do_not_overflow() {
     let options = Options { overflow: true, ..Options::default() };
     for (expression, fits) in [

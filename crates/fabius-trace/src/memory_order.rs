@@ -9,9 +9,15 @@ pub struct MemoryOrder {
     pub releases: bool,
     /// The same as `acquires` of one that fails to write, a failed compare-and-exchange.
     pub acquires_in_vain: bool,
+    /// It is a fence (C11 7.17.4): what its thread has read before, it acquires; what its thread writes later, it releases.
+    pub is_fence: bool,
 }
 
 impl MemoryOrder {
     /// Both, always: sequentially consistent, or acquiring and releasing.
-    pub const BOTH: MemoryOrder = MemoryOrder { acquires: true, releases: true, acquires_in_vain: true };
+    pub const BOTH: MemoryOrder =
+        MemoryOrder { acquires: true, releases: true, acquires_in_vain: true, is_fence: false };
+    /// Neither: relaxed.
+    pub const NEITHER: MemoryOrder =
+        MemoryOrder { acquires: false, releases: false, acquires_in_vain: false, is_fence: false };
 }

@@ -5,8 +5,11 @@ use crate::core::*;
 use crate::lower::Lower;
 use crate::places::Value;
 use crate::property::Property;
+use crate::refusal::Result;
+use crate::types::CType;
 use fabius_lang::program::{BinaryOp, Check, Expr, Type};
 use fabius_trace::Span;
+use lang_c::ast::BinaryOperator as Op;
 
 const WORDS: &str = "a signed result does not fit its type";
 
@@ -17,6 +20,17 @@ fn range(bits: u8) -> (i64, i64) {
 }
 
 impl Lower<'_, '_> {
+    /// Operands of an atomic operation whose result wraps: without a sign (C11 7.17.7.5).
+    pub fn wrapping(&mut self, op: &Op, a: Value, b: Value, span: Span) -> Result<(Value, Value)> {
+        let wraps = matches!(op, Op::Plus | Op::Minus | Op::Multiply) && a.ty.is_integer() && b.ty.is_integer();
+        let asked = self.options.overflow || self.options.property == Some(Property::NoOverflow);
+        if !wraps || !asked {
+            return Ok((a, b));
+        }
+        let wide = CType::Int { bits: 64, signed: false };
+        Ok((self.convert(a, &wide, span)?, self.convert(b, &wide, span)?))
+    }
+
     fn looks_for_overflow(&self, e: &Expr) -> Option<u8> {
         let asked = self.options.overflow || self.options.property == Some(Property::NoOverflow);
         match e.ty {

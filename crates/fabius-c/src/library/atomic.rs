@@ -23,7 +23,6 @@ impl<'a> Lower<'a, '_> {
             "xor" => Some(Op::BitwiseXor),
             _ => None,
         };
-        let span = self.look_at_orders(name, args, span);
         let n = name.trim_end_matches("_1").trim_end_matches("_2").trim_end_matches("_4").trim_end_matches("_8");
         if let Some(op) =
             n.strip_prefix("__atomic_fetch_").or_else(|| n.strip_prefix("__sync_fetch_and_")).and_then(plain)
@@ -36,6 +35,13 @@ impl<'a> Lower<'a, '_> {
             return self.fetch(&op, args, false, span).map(Some);
         }
         match n {
+            "__atomic_thread_fence" | "__sync_synchronize" => {
+                self.evaluate_all(args)?;
+                if self.looks_for_races() {
+                    self.fence(span);
+                }
+                Ok(Some(Value::void()))
+            }
             "__atomic_load_n" => {
                 let lv = self.atomic_place(args, span)?;
                 self.atomic_load(&lv, span).map(Some)
@@ -129,6 +135,13 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
+    /// A step that touches what nobody writes: where it is, tells what it orders.
+    fn fence(&mut self, span: Span) {
+        let all = self.hidden("$fence", INT, fabius_lang::program::Value::Int(0), Class::Sync, false);
+        let (all, seen) = (self.global(all, span), self.temp(INT));
+        self.push(StmtKind::Assign(self.local(seen, span), read(all)), span);
+    }
+
     /// What the first argument points to; from now on accesses to it synchronize.
     fn atomic_place(&mut self, args: &'a [Ex], span: Span) -> Result<Lvalue> {
         let mut lv = self.pointed(strip_casts(self.argument(args, 0, span)?), span)?;
@@ -187,10 +200,20 @@ impl<'a> Lower<'a, '_> {
         let ty = lv.ty.plain().clone();
         let old = self.temp(ty.core());
         let held = Value::scalar(self.read_local(old, span), ty.clone());
-        let (statements, new) = self.block(|s| {
+        let is_call = self.has_an_order(span);
+        let (mut statements, new) = self.block(|s| {
+            let (held, by) = if is_call { s.wrapping(op, held, by, span)? } else { (held, by) };
             let v = s.operate(op, held, by, span)?;
             s.convert(v, &ty, span)
         })?;
+        if !is_call && matches!(op, Op::Plus | Op::Minus | Op::Multiply) {
+            // Compilers wrap here as well; C does not say so of operators (6.5.16.2).
+            for s in &mut statements {
+                if let StmtKind::Assert(_, check @ Check::Overflow, _) = &mut s.kind {
+                    *check = Check::Bound;
+                }
+            }
+        }
         let new_value = self.temp(ty.core());
         let target = self.local(old, span);
         let result = self.local(new_value, span);

@@ -50,9 +50,7 @@ const NOTHING: &[&str] = &[
     "pthread_barrierattr_destroy",
     "sem_close",
     "sem_unlink",
-    "__atomic_thread_fence",
     "__atomic_signal_fence",
-    "__sync_synchronize",
     "setlocale",
     "clock",
     // Nobody is cancelled: `pthread_cancel` is not taken.
@@ -223,6 +221,7 @@ impl<'a> Lower<'a, '_> {
         if let Some(v) = self.checked(name, args, span)? {
             return Ok(Some(v));
         }
+        let span = self.look_at_orders(name, args, span);
         if let Some(v) = self.pthread(name, args, span)? {
             self.synchronizes_at(name, span);
             return Ok(Some(v));

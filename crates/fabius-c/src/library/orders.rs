@@ -19,23 +19,46 @@ use std::collections::BTreeMap;
 
 const SEQUENTIALLY_CONSISTENT: i64 = 5;
 
+/// Who takes a lock or a unit of a semaphore knows what those knew who gave it back; the other way round nothing is ordered.
+const TAKES: MemoryOrder = MemoryOrder { releases: false, ..MemoryOrder::BOTH };
+const GIVES: MemoryOrder = MemoryOrder { releases: true, ..MemoryOrder::NEITHER };
+
+/// What operations of the library order, if that is less than that each comes after all before it. (Of a mutex it is not.)
+fn of_library(name: &str) -> Option<MemoryOrder> {
+    match name.strip_prefix("pthread_").unwrap_or(name) {
+        "sem_wait" | "sem_trywait" | "sem_timedwait" | "sem_clockwait" => Some(TAKES),
+        "sem_post" | "rwlock_unlock" => Some(GIVES),
+        name if name.starts_with("rwlock_") && name.ends_with("lock") => Some(TAKES),
+        // Who is woken knows what was known to those who had the mutex before.
+        "cond_signal" | "cond_broadcast" | "key_create" => Some(MemoryOrder::NEITHER),
+        _ => None,
+    }
+}
+
 impl<'a> Lower<'a, '_> {
     /// Notes what an operation orders, and says which place it has.
     pub(super) fn look_at_orders(&mut self, name: &str, args: &'a [Ex], span: Span) -> Span {
-        if !name.starts_with("__atomic_") && !name.starts_with("__sync_") {
-            return span;
-        }
-        let at = args.first().map_or(0, |e| e.span.start);
         let Some((order, is_weak)) = self.order_of(name, args) else { return span };
         self.orders.weak |= is_weak;
-        if let Some(known) = self.orders.places.get(&at) {
+        self.place_of(args.first().map(|e| e.span.start), order, span)
+    }
+
+    /// The place of how readers of a read-write lock count themselves, which orders nothing.
+    pub(super) fn readers_place(&mut self, args: &'a [Ex], span: Span) -> Span {
+        // No other operation has arguments that begin inside of this one's.
+        self.place_of(args.first().map(|e| e.span.start + 1), MemoryOrder::NEITHER, span)
+    }
+
+    /// A place of its own for an operation with this order, whose arguments begin there.
+    fn place_of(&mut self, at: Option<usize>, order: MemoryOrder, span: Span) -> Span {
+        if let Some(known) = at.and_then(|at| self.orders.places.get(&at)) {
             return *known;
         }
         let mut place = span;
         while self.orders.asked.get(&place).is_some_and(|other| *other != order) && place.end > place.start + 1 {
             place.end -= 1;
         }
-        self.orders.places.insert(at, place);
+        at.and_then(|at| self.orders.places.insert(at, place));
         let known = self.orders.asked.insert(place, order);
         self.orders.unknown |= known.is_some_and(|known| known != order);
         place
@@ -43,9 +66,16 @@ impl<'a> Lower<'a, '_> {
 
     /// The order of an operation, and whether it is weaker than sequentially consistent.
     fn order_of(&mut self, name: &str, args: &'a [Ex]) -> Option<(MemoryOrder, bool)> {
+        if let Some(order) = of_library(name) {
+            return Some((order, false));
+        }
+        if !name.starts_with("__atomic_") && !name.starts_with("__sync_") {
+            return None;
+        }
+        let is_fence = matches!(name, "__sync_synchronize" | "__atomic_thread_fence");
         // What comes first are places and values.
         let first = match name {
-            "__sync_synchronize" | "__atomic_signal_fence" => return None,
+            "__sync_synchronize" => return Some((MemoryOrder { is_fence, ..MemoryOrder::BOTH }, false)),
             "__atomic_thread_fence" => 0,
             _ if name.starts_with("__atomic_compare_exchange") => 4,
             "__atomic_load_n" | "__atomic_clear" | "__atomic_test_and_set" => 1,
@@ -62,16 +92,13 @@ impl<'a> Lower<'a, '_> {
         };
         let mut order = |n: usize| args.get(n).map(|e| self.unevaluated(|s| s.integer(e)).unwrap_or(-1));
         let (main, vain) = (order(first).unwrap_or(-1), order(first + 1));
-        if name == "__atomic_thread_fence" {
-            self.orders.unknown |= main != SEQUENTIALLY_CONSISTENT;
-            return None;
-        }
         let acquires = |n: i64| matches!(n, 1 | 2 | 4 | 5);
         self.orders.unknown |= main < 0 || vain.is_some_and(|n| n < 0);
         let vain = vain.unwrap_or(main);
-        let is_weak = main != SEQUENTIALLY_CONSISTENT || vain != SEQUENTIALLY_CONSISTENT;
-        let order =
-            MemoryOrder { acquires: acquires(main), releases: matches!(main, 3..=5), acquires_in_vain: acquires(vain) };
+        // Where all operations are sequentially consistent, fences add nothing.
+        let is_weak = !is_fence && (main != SEQUENTIALLY_CONSISTENT || vain != SEQUENTIALLY_CONSISTENT);
+        let (acquires, acquires_in_vain) = (acquires(main), acquires(vain));
+        let order = MemoryOrder { acquires, releases: matches!(main, 3..=5), acquires_in_vain, is_fence };
         Some((order, is_weak))
     }
 
@@ -84,7 +111,9 @@ impl<'a> Lower<'a, '_> {
 
     /// Another operation synchronizes at a place, or gives up: then it says that somebody has a lock, and orders nothing.
     pub(super) fn synchronizes_at(&mut self, name: &str, span: Span) {
-        self.orders.others.insert(span);
+        if of_library(name).is_none() {
+            self.orders.others.insert(span);
+        }
         self.orders.looks |= ["trylock", "tryrdlock", "trywrlock", "trywait", "timed", "clock", "getvalue"]
             .iter()
             .any(|word| name.contains(word));

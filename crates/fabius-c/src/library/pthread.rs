@@ -631,7 +631,10 @@ impl<'a> Lower<'a, '_> {
         let result = self.zeroed(INT, span);
         let target = self.local(result, span);
         self.operation(&lv, &mut |s, d| {
-            let p = s.parts_of(d, 2, span)?;
+            let mut p = s.parts_of(d, 2, span)?;
+            if !write {
+                p[1].span = s.readers_place(args, span);
+            }
             let mine = eq(read(p[0].clone()), me(span));
             let free = if write { free_to_write(&p, span) } else { eq(read(p[0].clone()), nobody(span)) };
             let take = if write { assign(&p[0], me(span), span) } else { plus(&p[1], 1, span) };

@@ -165,7 +165,9 @@ const RWLOCK: usize = 8;
 const SEMAPHORE: usize = 9;
 const BARRIER: usize = 10;
 const ONCE: usize = 11;
-const OBJECTS: usize = 12;
+/// The readers of the read-write lock.
+const READERS: usize = 12;
+const OBJECTS: usize = 13;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct State {
@@ -368,6 +370,30 @@ impl Model {
         if writes {
             join(&mut s.known[object].writers, &mine);
         }
+        s.clocks[t][t] += 1;
+    }
+
+    /// Who takes something knows what those knew who gave it back; no more where some atomic operation is weak.
+    fn takes(&self, s: &mut State, t: usize, object: usize, writes: bool) {
+        if self.strong {
+            return self.sync(s, t, if object == READERS { RWLOCK } else { object }, writes);
+        }
+        let from = s.known[object].writers;
+        join(&mut s.clocks[t], &from);
+    }
+
+    fn wakes(&self, s: &mut State, t: usize, some: bool) {
+        if self.strong {
+            self.sync(s, t, CONDITION, some);
+        }
+    }
+
+    fn gives(&self, s: &mut State, t: usize, object: usize) {
+        if self.strong {
+            return self.sync(s, t, if object == READERS { RWLOCK } else { object }, true);
+        }
+        let mine = s.clocks[t];
+        join(&mut s.known[object].writers, &mine);
         s.clocks[t][t] += 1;
     }
 
@@ -587,9 +613,9 @@ impl Model {
                 s.owner[0] = Some(me);
                 s.depth[0] = 1;
             }
-            Act::Signal if s.sleeping.is_empty() => self.sync(&mut s, t, CONDITION, false),
+            Act::Signal if s.sleeping.is_empty() => self.wakes(&mut s, t, false),
             Act::Signal => {
-                self.sync(&mut s, t, CONDITION, true);
+                self.wakes(&mut s, t, true);
                 let wakes = |who: &u8| {
                     let mut next = s.clone();
                     next.sleeping.retain(|w| w != who);
@@ -601,7 +627,7 @@ impl Model {
             }
             Act::Broadcast => {
                 let wakes = !s.sleeping.is_empty();
-                self.sync(&mut s, t, CONDITION, wakes);
+                self.wakes(&mut s, t, wakes);
                 let all = std::mem::take(&mut s.sleeping);
                 s.woken.extend(all);
                 s.woken.sort_unstable();
@@ -611,17 +637,18 @@ impl Model {
                 return Step::Unsaid;
             }
             Act::Read => {
-                self.sync(&mut s, t, RWLOCK, true);
+                self.takes(&mut s, t, RWLOCK, true);
                 s.readers.push(me);
                 s.readers.sort_unstable();
             }
             Act::WriteLock => {
-                self.sync(&mut s, t, RWLOCK, true);
+                self.takes(&mut s, t, RWLOCK, true);
+                self.takes(&mut s, t, READERS, true);
                 s.writer = Some(me);
             }
             Act::TryRead(otherwise) => {
                 let free = s.writer.is_none();
-                self.sync(&mut s, t, RWLOCK, free);
+                self.takes(&mut s, t, RWLOCK, free);
                 match free {
                     true => {
                         s.readers.push(me);
@@ -632,14 +659,18 @@ impl Model {
             }
             Act::TryWrite(otherwise) => {
                 let free = s.writer.is_none() && s.readers.is_empty();
-                self.sync(&mut s, t, RWLOCK, free);
+                self.takes(&mut s, t, RWLOCK, free);
+                if s.writer.is_none() {
+                    self.takes(&mut s, t, READERS, free);
+                }
                 match free {
                     true => s.writer = Some(me),
                     false => s.at[t] = otherwise,
                 }
             }
             Act::Unread => {
-                self.sync(&mut s, t, RWLOCK, true);
+                let part = if s.writer == Some(me) { RWLOCK } else { READERS };
+                self.gives(&mut s, t, part);
                 if s.writer == Some(me) {
                     s.writer = None;
                 } else if let Some(i) = s.readers.iter().position(|r| *r == me) {
@@ -649,16 +680,16 @@ impl Model {
                 }
             }
             Act::Post => {
-                self.sync(&mut s, t, SEMAPHORE, true);
+                self.gives(&mut s, t, SEMAPHORE);
                 s.permits += 1;
             }
             Act::Take => {
-                self.sync(&mut s, t, SEMAPHORE, true);
+                self.takes(&mut s, t, SEMAPHORE, true);
                 s.permits -= 1;
             }
             Act::TryTake(l) => {
                 let some = s.permits > 0;
-                self.sync(&mut s, t, SEMAPHORE, some);
+                self.takes(&mut s, t, SEMAPHORE, some);
                 s.permits -= i32::from(some);
                 s.locals[t][l] = i32::from(some);
             }

@@ -14,7 +14,9 @@
 //! 4. Atomic operations whose program says what they order ([`Orders`]) order just that: a release is known to those who acquire
 //!    what it wrote, or what read-modify-write operations have made of it, and a plain store ends that, also one of the same thread
 //!    (C11 5.1.2.4 without the release sequences of a thread's own stores, as C++20 has it).
-//! 5. Of several reads since the last write only those with a least set of knowers are kept: whoever knows them knows
+//! 5. A fence (C11 7.17.4) makes of what its thread has read before without acquiring it what is acquired ([`Knower::Seen`]), and of
+//!    what its thread knows what its later writes release ([`Knower::Fenced`]).
+//! 6. Of several reads since the last write only those with a least set of knowers are kept: whoever knows them knows
 //!    the others.
 
 use super::{Conflict, Party, Race, Runner, events};
@@ -31,6 +33,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Detector {
     conflict: Conflict,
     orders: Orders,
+    /// Whether there are fences.
+    fences: bool,
     data: BTreeMap<u64, Last>,
     /// The ends that the last step wrote: of threads that it spawned.
     spawned: Vec<u64>,
@@ -44,6 +48,10 @@ enum Knower {
     Writers(u64),
     /// Those who will write it.
     All(u64),
+    /// The thread from its next acquiring fence on.
+    Seen(BufferId),
+    /// Those who acquire what the thread writes next, as a fence of it has released that.
+    Fenced(BufferId),
 }
 
 /// The last accesses to a data variable: the last write, and the reads since.
@@ -62,7 +70,8 @@ struct Accessed {
 impl Detector {
     /// Nothing has been accessed yet.
     pub fn new(conflict: Conflict, orders: &Orders) -> Detector {
-        Detector { conflict, orders: orders.clone(), data: BTreeMap::new(), spawned: Vec::new() }
+        let fences = orders.values().any(|order| order.is_fence);
+        Detector { conflict, orders: orders.clone(), fences, data: BTreeMap::new(), spawned: Vec::new() }
     }
 
     /// What an access orders, if the program says so.
@@ -71,16 +80,33 @@ impl Detector {
     }
 
     /// What is known to those who read a variable of the event comes to be known.
-    fn acquire(&mut self, me: Knower, event: &[Access], a: &Access, order: MemoryOrder) {
+    fn acquire(&mut self, thread: BufferId, event: &[Access], a: &Access, order: MemoryOrder) {
+        let me = Knower::Thread(thread);
+        if order.is_fence {
+            if order.acquires {
+                self.tell(Knower::Seen(thread), me);
+            }
+            return;
+        }
         let writes = event.iter().any(|other| other.sync && other.write && other.variable == a.variable);
         let acquires = if writes { order.acquires } else { order.acquires_in_vain };
-        if !a.write && acquires {
-            self.tell(Knower::Writers(a.variable), me);
+        match acquires {
+            _ if a.write => {}
+            true => self.tell(Knower::Writers(a.variable), me),
+            false if self.fences => self.tell(Knower::Writers(a.variable), Knower::Seen(thread)),
+            false => {}
         }
     }
 
     /// A store of another value ends what is known to those who read the variable; a release begins anew.
-    fn release(&mut self, me: Knower, event: &[Access], a: &Access, order: MemoryOrder) {
+    fn release(&mut self, thread: BufferId, event: &[Access], a: &Access, order: MemoryOrder) {
+        let me = Knower::Thread(thread);
+        if order.is_fence {
+            if order.releases {
+                self.tell(me, Knower::Fenced(thread));
+            }
+            return;
+        }
         if !a.write {
             return;
         }
@@ -89,6 +115,8 @@ impl Detector {
         }
         if order.releases {
             self.tell(me, Knower::Writers(a.variable));
+        } else if self.fences {
+            self.tell(Knower::Fenced(thread), Knower::Writers(a.variable));
         }
     }
 
@@ -99,7 +127,7 @@ impl Detector {
         self.spawned.clear();
         for a in event.iter().filter(|a| a.sync) {
             if let Some(order) = self.order_of(a) {
-                self.acquire(me, event, a, order);
+                self.acquire(runner.buffer, event, a, order);
                 continue;
             }
             if a.write && is_end(a.variable) {
@@ -114,7 +142,7 @@ impl Detector {
         }
         for a in event.iter().filter(|a| a.sync) {
             if let Some(order) = self.order_of(a) {
-                self.release(me, event, a, order);
+                self.release(runner.buffer, event, a, order);
                 continue;
             }
             self.tell(me, Knower::All(a.variable));
@@ -140,7 +168,7 @@ impl Detector {
         let spawned = self.spawned.contains(&end_of(born.task));
         if parent.buffer != born.buffer {
             let source = if spawned { Knower::All(end_of(born.task)) } else { Knower::Thread(parent.buffer) };
-            self.remove(Knower::Thread(born.buffer));
+            self.gone(born.buffer);
             self.tell(source, Knower::Thread(born.buffer));
         }
         if !spawned {
@@ -159,6 +187,10 @@ impl Detector {
     /// The thread has finished and no task will run on its buffer again: what it knows no longer matters.
     pub fn gone(&mut self, thread: BufferId) {
         self.remove(Knower::Thread(thread));
+        if self.fences {
+            self.remove(Knower::Seen(thread));
+            self.remove(Knower::Fenced(thread));
+        }
     }
 
     /// These variables are new ones under old numbers; to be called before the step that made them is reported.
@@ -172,6 +204,8 @@ impl Detector {
         self.each(|known| {
             let renamed = known.iter().filter_map(|k| match k {
                 Knower::Thread(t) if t & ANONYMOUS != 0 => new(*t).map(Knower::Thread),
+                Knower::Seen(t) if t & ANONYMOUS != 0 => new(*t).map(Knower::Seen),
+                Knower::Fenced(t) if t & ANONYMOUS != 0 => new(*t).map(Knower::Fenced),
                 k => Some(*k),
             });
             *known = renamed.collect();
@@ -192,6 +226,8 @@ impl Detector {
                         Knower::Thread(t) => (0, u64::from(t)),
                         Knower::Writers(x) => (1, x),
                         Knower::All(x) => (2, x),
+                        Knower::Seen(t) => (3, u64::from(t)),
+                        Knower::Fenced(t) => (4, u64::from(t)),
                     };
                     out.push(kind);
                     put(id, out);
@@ -288,7 +324,9 @@ fn read_accessed(bytes: &mut &[u8]) -> Accessed {
     let knower = |_| match read_byte(bytes) {
         0 => Knower::Thread(get(bytes) as BufferId),
         1 => Knower::Writers(get(bytes)),
-        _ => Knower::All(get(bytes)),
+        2 => Knower::All(get(bytes)),
+        3 => Knower::Seen(get(bytes) as BufferId),
+        _ => Knower::Fenced(get(bytes) as BufferId),
     };
     Accessed { by: None, known: (0..count).map(knower).collect() }
 }
