@@ -265,19 +265,17 @@ impl Colours {
         }
     }
 
-    /// Whether two threads of one colour know nobody, and are known to the same ones at the same places.
-    fn are_twins(&self, pair: &[usize]) -> bool {
-        let of = |me: usize| self.knows.iter().filter(move |(knower, _, other)| *knower == me || *other == me);
-        let known = |me: usize| {
-            let mut known: Vec<(usize, u64)> = of(me).map(|(knower, place, _)| (*knower, *place)).collect();
-            known.sort_unstable();
-            known
-        };
-        of(pair[0]).chain(of(pair[1])).all(|(knower, ..)| !pair.contains(knower)) && known(pair[0]) == known(pair[1])
-    }
-
     /// The threads in the order of their new names.
     fn order(&mut self) -> Vec<usize> {
+        // Two that know nobody, and are known to the same ones at the same places, need not be told apart.
+        let mut knows_somebody = vec![false; self.colours.len()];
+        let mut known_to = vec![Vec::new(); self.colours.len()];
+        for (knower, place, other) in &self.knows {
+            knows_somebody[*knower] = true;
+            known_to[*other].push((*knower, *place));
+        }
+        known_to.iter_mut().for_each(|known| known.sort_unstable());
+        let are_twins = |a: usize, b: usize| !knows_somebody[a] && !knows_somebody[b] && known_to[a] == known_to[b];
         loop {
             if !self.knows.is_empty() {
                 self.refine();
@@ -285,7 +283,7 @@ impl Colours {
             let mut order: Vec<usize> = (0..self.colours.len()).collect();
             order.sort_by_key(|i| (self.kinds[*i] != 0, self.places[*i], self.kinds[*i], self.colours[*i]));
             // Threads that look alike are, but for whom they know: one of them is told apart, and then those whom it knows are.
-            let same = |pair: &&[usize]| self.colours[pair[0]] == self.colours[pair[1]] && !self.are_twins(pair);
+            let same = |pair: &&[usize]| self.colours[pair[0]] == self.colours[pair[1]] && !are_twins(pair[0], pair[1]);
             match order.windows(2).find(same) {
                 Some(pair) => self.colours[pair[0]] = mix(self.colours[pair[0]], CHOSEN),
                 None => return order,
