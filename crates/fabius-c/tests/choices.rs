@@ -70,6 +70,12 @@ fn remainders_are_tried() {
     assert_eq!(said("", &format!("{n} if (n < 0) assert(n % 5 != -4);")), "Assertion");
     assert_eq!(said("", &format!("{n} assert(n % 5 > -5 && (n & 7) >= 0 && (n & 7) < 8);")), "verified");
     assert_eq!(said("", &format!("{n} assert(n % 255 != 77 || n % 256 != 200);")), "not all");
+    // Behind a remainder the number is used in another way, too.
+    assert_eq!(said("", &format!("{n} if (n % 3 == 1) assert(n * n != 10000);")), "not all");
+    assert_eq!(said("", &format!("{n} if (n % 3 == -1) assert(n * n != 10000);")), "not all");
+    assert_eq!(said("int g;", &format!("{n} if (n % 3 == 1) {{ g = n + 1; assert(g != 101); }}")), "not all");
+    let unsigned = "unsigned u = __VERIFIER_nondet_uint(); if (u % 2 == 0) assert(u / 2 != 5000);";
+    assert_eq!(said("", unsigned), "not all");
 }
 
 /// What flows nowhere may have any value.

@@ -400,12 +400,21 @@ impl Group {
             if first <= last {
                 near.into_iter().for_each(&mut add);
             }
-            // One for each remainder, near to zero.
-            if self.modulus > 1 && first <= last && self.has_few_remainders() {
-                let most = last.saturating_sub(first).min(self.modulus - 1);
-                match first >= 0 {
-                    true => (first..=first + most).for_each(&mut add),
-                    false => (last - most..=last).rev().for_each(&mut add),
+            // One for each remainder, near to zero; where the small ones are tried, beyond them: what must not happen to others happens
+            // behind a remainder, too.
+            if self.modulus > 1 && self.has_few_remainders() {
+                let parts = match small {
+                    None => vec![(first, last)],
+                    Some((least, most)) => {
+                        vec![(first, last.min(least.saturating_sub(1))), (first.max(most.saturating_add(1)), last)]
+                    }
+                };
+                for (first, last) in parts.into_iter().filter(|(first, last)| first <= last) {
+                    let most = last.saturating_sub(first).min(self.modulus - 1);
+                    match first >= 0 {
+                        true => (first..=first + most).for_each(&mut add),
+                        false => (last - most..=last).rev().for_each(&mut add),
+                    }
                 }
             }
         }

@@ -281,8 +281,10 @@ fn checked(
         .then(|| Machine::new(program, plan.points).within(limits).joining_together())
         .flatten();
     let mut outcome = explore(together.as_ref().unwrap_or(&engine), plan, &options, &monitor);
-    if let (Some(waits), Some(found)) = (&together, &outcome.bug) {
-        outcome.bug = Some(together::apart(&engine, waits, &options, found));
+    if let (Some(_), Some(found)) = (&together, &outcome.bug) {
+        // Without limits: it is found.
+        let [system, waits] = [(); 2].map(|()| Machine::new(program, plan.points));
+        outcome.bug = waits.joining_together().map(|waits| together::apart(&system, &waits, &options, found));
     }
     outcome.bug = outcome.bug.map(|found| shrink::shrink(&engine, &options, &found));
     let bounds = Bounds {
