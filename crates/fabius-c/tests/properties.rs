@@ -188,3 +188,17 @@ fn a_variable_is_no_memory_behind_its_block() {
     assert_eq!(is(thread, &format!("{main} r = 2;")), "verified");
     assert_eq!(is(thread, &format!("{main} *g = 2;")), "Memory");
 }
+
+#[test]
+fn what_has_no_body_is_not_called_later_without_a_word() {
+    let options = with(Some(Property::UnreachCall));
+    let refused = [
+        "void (*f)(void) = reach_error; f(); return 0;",
+        "atexit(reach_error); return 0;",
+        "atexit(abort); return 0;",
+        "pthread_key_t k; pthread_key_create(&k, free); return 0;",
+    ];
+    for main in refused {
+        assert!(!matches!(said(main, "all", &options).as_str(), "verified" | "Assertion"), "{main}");
+    }
+}

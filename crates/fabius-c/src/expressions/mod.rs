@@ -287,7 +287,7 @@ impl<'a> Lower<'a, '_> {
                 let ty = crate::types::of_constant(n);
                 Ok(Value::scalar(constant(n, ty.core(), span), ty))
             }
-            Some(Entity::Function(name)) => Ok(self.function_address(&name, span)),
+            Some(Entity::Function(name)) => self.function_address(&name, span),
             Some(Entity::Type(_) | Entity::Aligned) => wrong(span, format!("`{name}` is a type")),
             // What streams are is nobody's business.
             Some(Entity::Global(_)) if ["stdin", "stdout", "stderr"].contains(&name) => {
@@ -301,11 +301,15 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// The address of a function.
-    pub fn function_address(&mut self, name: &str, span: Span) -> Value {
+    pub fn function_address(&mut self, name: &str, span: Span) -> Result<Value> {
+        if matches!(name, "reach_error" | "__VERIFIER_error") {
+            return unsupported(span, "`reach_error` is followed where it is called by its name, and is no value");
+        }
         self.found.functions.insert(name.into());
         let f = &self.functions[name];
         let address = crate::memory::FUNCTIONS + 1 + f.number;
-        Value::scalar(constant(address, ADDRESS, span), CType::Function(Rc::new(f.signature.clone())).pointer())
+        let ty = CType::Function(Rc::new(f.signature.clone())).pointer();
+        Ok(Value::scalar(constant(address, ADDRESS, span), ty))
     }
 
     /// A struct that is no variable, in one of its own.

@@ -20,7 +20,7 @@ impl<'a> Lower<'a, '_> {
                 if let Expression::Identifier(name) = &operand.node
                     && let Some(Entity::Function(name)) = self.entity(&name.node.name)
                 {
-                    return Ok(self.function_address(&name, span));
+                    return self.function_address(&name, span);
                 }
                 let lv = self.lvalue(operand)?;
                 let address = self.address_of(&lv)?;

@@ -7,10 +7,10 @@ use crate::core::*;
 use crate::expressions::Ex;
 use crate::lower::{Lower, array_of};
 use crate::places::Value;
-use crate::refusal::Result;
+use crate::refusal::{Result, unsupported};
 use crate::types::{CType, INT as C_INT};
 use fabius_lang::program::{Base, BinaryOp, Type};
-use fabius_lang::program::{Check, Class, Expr, Guard, Place, Projection, StmtKind, Value as Constant};
+use fabius_lang::program::{Check, Class, Expr, ExprKind, Guard, Place, Projection, StmtKind, Value as Constant};
 use fabius_trace::Span;
 
 /// So many handlers of `atexit` at most.
@@ -46,6 +46,13 @@ impl<'a> Lower<'a, '_> {
     fn handler(&mut self, args: &'a [Ex], n: usize, span: Span) -> Result<Expr> {
         let v = self.value(self.argument(args, n, span)?)?;
         let v = self.convert(v, &CType::Void.pointer(), span)?;
+        let without_body = self.functions.iter().find(|(_, f)| {
+            let address = Constant::Int(crate::memory::FUNCTIONS + 1 + f.number);
+            f.definition.is_none() && v.parts[0].kind == ExprKind::Const(address)
+        });
+        if let Some((name, _)) = without_body {
+            return unsupported(span, format!("`{name}`, which has no body here, is not called from the library"));
+        }
         Ok(self.simple(v.parts[0].clone()))
     }
 
