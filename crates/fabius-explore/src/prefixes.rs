@@ -95,15 +95,16 @@ impl Findings {
     /// A move that is not made now.
     pub fn leave(&mut self, number: u32, cost: u32, comes_to: Option<Class>, bound: u32) {
         let path = and_then(&self.here, number);
-        let item = Item::new(path, cost, comes_to);
-        if cost <= bound { self.work.push(item) } else { self.next.push(item) }
+        self.keep(Item::new(path, cost, comes_to), bound);
     }
 
     /// What has to be tried, now or later.
     pub fn sort(&mut self, items: Vec<Item>, bound: u32) {
-        for item in items {
-            if item.cost <= bound { self.work.push(item) } else { self.next.push(item) }
-        }
+        items.into_iter().for_each(|item| self.keep(item, bound));
+    }
+
+    fn keep(&mut self, item: Item, bound: u32) {
+        if item.cost <= bound { self.work.push(item) } else { self.next.push(item) }
     }
 
     /// The other outcomes of the choices in the last step, of which the first `fixed` are given.

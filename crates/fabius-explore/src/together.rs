@@ -18,6 +18,7 @@
 //! Deviations:
 //! 1. Moves keep a cost, too: preemptions. Contexts are not kept (there may be one more at the end of a deadlock), nor is the least depth.
 //! 2. Steps that join are movers by what the front of the program says of handles: nobody else looks at them.
+//! 3. Threads alone: in a buffer, whoever can go on holds up others, and whoever waits may lose its place.
 
 use crate::dispatcher::Move;
 use crate::execution::Execution;
@@ -34,6 +35,7 @@ pub fn keeps(bound: Bound) -> bool {
 
 /// What was found in the system that `waits`, as it is found in the system itself.
 pub fn apart<S: System>(system: &S, waits: &S, options: &Options, found: &Found) -> Found {
+    debug_assert!(!system.has_buffers());
     let context = Context { system, options, compare: None, is_symmetric: false, joins: false };
     let mut left: VecDeque<Turn> = found.schedule.iter().cloned().collect();
     let start = match left.front() {

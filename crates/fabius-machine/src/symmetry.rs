@@ -53,7 +53,7 @@ fn is_sorted(program: &Compiled, state: &State) -> bool {
         let layout = &program.locals[proc];
         layout.gathered.is_empty() || !layout.sort(&mut state.words[base..base + layout.words as usize].to_vec())
     };
-    !program.joins_groups || state.tasks.iter().all(|task| state.frames(task).all(in_order))
+    program.groups.is_empty() || state.tasks.iter().all(|task| state.frames(task).all(in_order))
 }
 
 /// Calls threads by new names.

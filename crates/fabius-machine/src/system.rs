@@ -2,7 +2,7 @@
 
 use crate::ample::Ample;
 use crate::code::{Guard, Instr, Stands};
-use crate::compile::{Compiled, compile};
+use crate::compile::{Compiled, Joins, compile};
 use crate::exec::waiting::all_have_finished;
 use crate::exec::{Exec, operand, peek};
 use crate::layout::{Layout, Pack};
@@ -41,12 +41,25 @@ impl Choose for First {
 impl<'a> Machine<'a> {
     /// Compiles a program with these scheduling points.
     pub fn new(program: &Program, points: Points) -> Machine<'a> {
-        let limits = StepLimits::default();
+        Machine::with(program, compile(program, points, Joins::Apart))
+    }
+
+    /// The same program where whoever joins threads in a row, of whose handles nobody has another use, waits for all of them at
+    /// once, so that it does not matter which is which; `None` if there is nothing of the kind.
+    ///
+    /// The bugs are the same, and those that they cost least are, too, where nothing or preemptions are counted; how schedules are
+    /// to be read is said by [`fabius_explore::together`].
+    pub fn joining_together(program: &Program, points: Points) -> Option<Machine<'a>> {
+        let compiled = compile(program, points, Joins::Together);
+        (!compiled.groups.is_empty()).then(|| Machine::with(program, compiled))
+    }
+
+    fn with(source: &Program, program: Compiled) -> Machine<'a> {
         Machine {
-            limits,
-            program: compile(program, points),
-            has_buffers: program.has_buffers(),
-            source: program.clone(),
+            limits: StepLimits::default(),
+            program,
+            has_buffers: source.has_buffers(),
+            source: source.clone(),
             packing: Packing::default(),
             ample: OnceLock::new(),
         }
@@ -55,16 +68,6 @@ impl<'a> Machine<'a> {
     /// The same with limits that hold within each step.
     pub fn within(self, limits: StepLimits<'a>) -> Machine<'a> {
         Machine { limits, ..self }
-    }
-
-    /// The same program where whoever joins threads in a row, of whose handles nobody has another use, waits for all of them at
-    /// once, so that it does not matter which is which; `None` if there is nothing of the kind.
-    ///
-    /// The bugs are the same, and those that they cost least are, too, where nothing or preemptions are counted; how schedules are
-    /// to be read is said by [`fabius_explore::together`].
-    pub fn joining_together(mut self) -> Option<Machine<'a>> {
-        self.program.join_groups();
-        (!self.program.groups.is_empty()).then_some(self)
     }
 
     /// The words of the shared globals, records and arrays taken apart.

@@ -277,14 +277,13 @@ fn checked(
     let engine = Machine::new(program, plan.points).within(limits);
     let stores = !plan.stateless && !is_random(plan.strategy);
     let is_symmetric = stores && symmetry::applies(&engine, &options);
-    let together = (is_symmetric && together::keeps(plan.bound))
-        .then(|| Machine::new(program, plan.points).within(limits).joining_together())
-        .flatten();
-    let mut outcome = explore(together.as_ref().unwrap_or(&engine), plan, &options, &monitor);
-    if let (Some(_), Some(found)) = (&together, &outcome.bug) {
+    let joins_together = is_symmetric && together::keeps(plan.bound);
+    let waits = || Machine::joining_together(program, plan.points).filter(|_| joins_together);
+    let mut outcome =
+        explore(waits().map(|waits| waits.within(limits)).as_ref().unwrap_or(&engine), plan, &options, &monitor);
+    if let (Some(found), Some(waits)) = (&outcome.bug, waits()) {
         // Without limits: it is found.
-        let [system, waits] = [(); 2].map(|()| Machine::new(program, plan.points));
-        outcome.bug = waits.joining_together().map(|waits| together::apart(&system, &waits, &options, found));
+        outcome.bug = Some(together::apart(&Machine::new(program, plan.points), &waits, &options, found));
     }
     outcome.bug = outcome.bug.map(|found| shrink::shrink(&engine, &options, &found));
     let bounds = Bounds {

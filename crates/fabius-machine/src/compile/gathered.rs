@@ -8,7 +8,6 @@
 //!
 //! Where the first `join` waits until all of them have finished, it does not matter which thread stands in which place.
 
-use super::Compiled;
 use crate::layout::words_of;
 use fabius_lang::program::{
     Base, BinaryOp, Expr, ExprKind, Guard, Interleave, LocalId, Place, Proc, ProcId, Program, Projection, Stmt,
@@ -38,17 +37,6 @@ impl Gathered {
             first..first + words_of(program, &program.procs[self.proc].locals[*local].ty) as u32
         };
         (self.proc, self.kept.iter().flat_map(of).collect())
-    }
-}
-
-impl Compiled {
-    /// Lets whoever joins one of a group wait for all, so that their order does not matter.
-    pub(crate) fn join_groups(&mut self) {
-        self.joins_groups = true;
-        for (proc, words) in &self.groups {
-            self.locals[*proc].gather(words);
-            self.code.forget_together(*proc, words);
-        }
     }
 }
 

@@ -51,14 +51,21 @@ pub(crate) struct Compiled {
     /// Whether threads are put into sets, and whether variables of procedures hold any threads.
     pub(crate) fills_sets: bool,
     pub(crate) has_local_handles: bool,
-    /// The words of a procedure's frame in which handles are that are joined in a row, by group.
+    /// The words of a procedure's frame in which handles are whose order does not matter, by group.
     pub(crate) groups: Vec<(ProcId, Vec<u32>)>,
-    /// Whether whoever joins one of a group waits for all.
-    pub(crate) joins_groups: bool,
+}
+
+/// Whom a thread waits for that joins others in a row, of whose handles there is no other use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Joins {
+    /// One after the other.
+    Apart,
+    /// All of them at once, so that their order does not matter.
+    Together,
 }
 
 /// Compiles.
-pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
+pub(crate) fn compile(program: &Program, points: Points, joins: Joins) -> Compiled {
     let mut globals = Layout::default();
     let mut own = Layout::default();
     let mut variables = Vec::new();
@@ -123,7 +130,7 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
         dead: Dead::of(program),
         entries: vec![[None, None]; program.procs.len()],
         wanted: Vec::new(),
-        gathered: gathered(program),
+        gathered: if joins == Joins::Together { gathered(program) } else { Vec::new() },
     };
     let begin = program.buffers.iter().map(|b| b.proc).chain(program.processes.iter().map(|p| p.proc));
     let begin: Vec<ProcId> = begin.chain(program.init).collect();
@@ -134,10 +141,13 @@ pub(crate) fn compile(program: &Program, points: Points) -> Compiled {
     let conditions = program.conditions.iter().map(|e| c.condition(e)).collect();
     c.settle();
     let is_filled = |instr: &Instr| matches!(instr, Instr::Arith { op: Op::SetWith, .. });
-    let groups = c.gathered.iter().map(|group| group.words(program, &c.locals[group.proc])).collect();
+    let groups: Vec<_> = c.gathered.iter().map(|group| group.words(program, &c.locals[group.proc])).collect();
+    for (proc, words) in &groups {
+        locals[*proc].gather(words);
+        c.code.forget_together(*proc, words);
+    }
     Compiled {
         groups,
-        joins_groups: false,
         idle: program.idle.map(|id| globals_at[id]),
         fills_sets: c.code.instrs.iter().any(is_filled),
         conditions,

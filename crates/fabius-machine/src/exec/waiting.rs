@@ -80,12 +80,12 @@ impl Exec<'_> {
     }
 }
 
-/// Whether all those of a group have finished, if that is waited for.
+/// Whether all those of a group have finished.
 pub(crate) fn all_have_finished(program: &Compiled, state: &State, index: usize, group: u32) -> bool {
     let frame = state.tasks[index].frame as usize;
     let has_finished = |word: &u32| match state.words[frame + *word as usize] {
         0 => true,
         handle => state.index((handle - 1) as TaskId).is_none(),
     };
-    !program.joins_groups || program.groups[group as usize].1.iter().all(has_finished)
+    program.groups[group as usize].1.iter().all(has_finished)
 }

@@ -232,7 +232,7 @@ impl PackedCode {
         let guards = code.guards.iter().map(|g| match g.quick {
             _ if g.stands != Stands::InFront => Guard::Declined,
             Some((cmp, a, b)) => Guard::Compare { cmp, a: at(a), b: at(b) },
-            None if g.join => match g.group.filter(|_| program.joins_groups) {
+            None if g.join => match g.group {
                 Some(group) => Guard::JoinAll { entry: g.entry, group },
                 None => Guard::Join { entry: g.entry },
             },
