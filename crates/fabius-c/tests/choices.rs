@@ -2,7 +2,13 @@
 
 mod common;
 
-use common::{Found, check_text};
+use common::{Folder, Found, check_text, read_as};
+use fabius_c::{Options, Property};
+use fabius_trace::{Points, Verdict};
+use fabius_verify::portfolio::{Ask, Member, decide};
+use fabius_verify::program_id;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 const HEAD: &str = "#include <assert.h>\nint fabius_any_int(int lo, int hi);\nint __VERIFIER_nondet_int(void);\n\
                     unsigned __VERIFIER_nondet_uint(void);\nlong __VERIFIER_nondet_long(void);\nvoid __VERIFIER_assume(int);\n";
@@ -247,4 +253,69 @@ fn conditions_at_random_drop_what_they_drop() {
         wrong += u32::from(expected);
     }
     assert!((10..50).contains(&wrong), "{wrong}");
+}
+
+/// What exploration says about data races where it is asked beside others.
+fn about_races(declarations: &str, work: &str) -> String {
+    let folder = Folder::new();
+    let text = format!(
+        "{HEAD}#include <pthread.h>\npthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; int x, y, a[4];\n{declarations}\n\
+         static void lock(void) {{ pthread_mutex_lock(&m); }}\nstatic void unlock(void) {{ pthread_mutex_unlock(&m); }}\n\
+         void *run(void *p) {{ int n = __VERIFIER_nondet_int(); {work} return 0; }}\n\
+         int main(void) {{ pthread_t t; pthread_create(&t, 0, run, 0); run(0); return 0; }}"
+    );
+    let options = Options { property: Some(Property::NoDataRace), ..Options::default() };
+    let loaded = read_as(&[&folder.file("x.c", &text)], &options).expect("it is taken");
+    let id = program_id("x.c", &loaded.source, &[], &[]);
+    let ask = Ask {
+        only: Some(Member::Exploration),
+        points: Points::Sync,
+        deadlock: false,
+        time: Some(Duration::from_secs(60)),
+        ..Ask::default()
+    };
+    let decided = decide(&loaded.program, &id, &ask, &AtomicBool::new(false), &mut |_, _| {});
+    match decided.expect("it can be explored").report.verdict {
+        Verdict::Verified => "verified".into(),
+        Verdict::Bug { trace } => format!("{:?}", trace.kind),
+        other if format!("{other:?}").contains("not all values of a choice were tried") => "not all".into(),
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_races_with_no_value_does_not_race() {
+    let guarded = "{ lock(); x = 1; unlock(); }";
+    for (work, expected) in [
+        (format!("if (n * n == 9) {guarded}"), "verified"),
+        (format!("int k = n * 3; while (k + n > 5) {{ {guarded} k -= n; }}"), "verified"),
+        (format!("__VERIFIER_assume(n * n > 10); {guarded}"), "verified"),
+        ("f(n * 5);".into(), "verified"),
+        ("if (g(n) > 3) f(1); else f(0);".into(), "verified"),
+        ("lock(); x = n * n; if (x + n == 5) y = 1; if (x) y = x; unlock();".into(), "verified"),
+        ("lock(); x += n * n; if (x == 123456) a[1] = x; unlock();".into(), "verified"),
+        ("lock(); if (n * n == 3) x = 4; else x = 5; if (x == 5) { unlock(); return 0; } unlock();".into(), "verified"),
+        // A race, of which it is not known whether it is one.
+        ("if (n * 3 == 123456789) x = 1;".into(), "not all"),
+        ("lock(); y = n * 3; int k = y; unlock(); if (k == 123456789) x = 1;".into(), "not all"),
+        ("f(n * 3 == 123456789 ? 2 : 1);".into(), "not all"),
+        // It decides what is accessed, or whether that is defined.
+        ("lock(); a[n & 3] = 1; unlock();".into(), "verified"),
+        (format!("lock(); a[n * n % 4 & 3] = 1; unlock(); if (n * n == 7) {guarded}"), "not all"),
+        (format!("if (100 / (n * 3 - 123456789) == 7) {guarded}"), "not all"),
+        (
+            format!("int *p = n * 3 == 123456789 ? 0 : &y; lock(); *p = 1; unlock(); if (n * n == 7) {guarded}"),
+            "not all",
+        ),
+        // What is known stays known.
+        ("if (n * n == 7) { if (x == 1) y = 1; }".into(), "verified"),
+        ("if (n * n == 9 && x == 0) y = 1;".into(), "DataRace"),
+    ] {
+        let functions = "static void lock(void); static void unlock(void);\n\
+            static void f(int k) { if (k == 2) { x = 1; } else if (k == 10) { lock(); unlock(); } }\n\
+            static int g(int k) { return k * k; }";
+        let guarded = functions.replace("{ x = 1; }", "{ lock(); x = 1; unlock(); }");
+        let functions = if expected == "not all" { functions.into() } else { guarded };
+        assert_eq!(about_races(&functions, &work), expected, "{work}");
+    }
 }

@@ -25,6 +25,9 @@ const SMALL: (i64, i64) = (-1, 16);
 /// What the assertions in front of other uses say.
 const GUARD: &str = "a value that was not tried";
 
+/// What is said where one is seen.
+pub const NOT_ALL: &str = "not all values of a choice were tried";
+
 /// The program with the values that are tried of its wide choices; none if its front end asks for no such choices.
 pub fn few(program: &Program) -> Option<Program> {
     if program.tried.is_empty() {
@@ -52,6 +55,25 @@ pub fn few(program: &Program) -> Option<Program> {
     }
     few.tried = tried;
     Some(few)
+}
+
+/// The locals of which not all values are tried that matter.
+pub fn guarded(program: &Program) -> Vec<(ProcId, LocalId)> {
+    let mut guarded = Vec::new();
+    for (p, proc) in few(program).iter().flat_map(|few| few.procs.iter().enumerate()) {
+        statements(&proc.body, &mut |s| {
+            if let StmtKind::Assert(e, Check::Bound, Some(words)) = &s.kind
+                && words == GUARD
+            {
+                fabius_lang::walk::each(e, &mut |e| {
+                    if let ExprKind::Read(place) = &e.kind {
+                        guarded.extend(bare(place).map(|l| (p, l)));
+                    }
+                });
+            }
+        });
+    }
+    guarded
 }
 
 /// Whether an assertion at this place says that a value was not tried.

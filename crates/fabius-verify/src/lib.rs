@@ -3,6 +3,7 @@
 //! Every bug is replayed in the reference semantics before it is reported.
 
 mod any_threads;
+mod any_values;
 mod bounds;
 mod by_bmc;
 mod by_horn;
@@ -556,7 +557,7 @@ fn reason(cut: Cut, program: &Program) -> Reason {
                 Limit::Integer => "an `int` beyond 64 bits",
                 Limit::Tasks => "more than 65,535 tasks at once",
                 Limit::Heap => "more than 65,535 heap objects at once",
-                Limit::Program if few_values::is_guard(program, span) => "not all values of a choice were tried",
+                Limit::Program if few_values::is_guard(program, span) => few_values::NOT_ALL,
                 Limit::Program => &not_followed(program, span),
                 // These are limits of the search.
                 Limit::Time | Limit::Memory | Limit::Interrupted => "a step was given up",

@@ -66,7 +66,7 @@ impl Needed {
 }
 
 /// What flows where in a statement.
-fn flows(p: ProcId, s: &Stmt) -> Vec<(Node, &Expr)> {
+pub fn flows(p: ProcId, s: &Stmt) -> Vec<(Node, &Expr)> {
     match &s.kind {
         StmtKind::Assign(to, e) => node(p, to).into_iter().map(|n| (n, e)).collect(),
         StmtKind::Call(_, q, es) | StmtKind::Spawn(_, q, es) | StmtKind::Post(_, _, q, es) => {
@@ -97,7 +97,7 @@ fn always(p: ProcId, s: &Stmt) -> Vec<&Expr> {
 }
 
 /// The parts of an expression that decide whether its evaluation is a fault, and what it accesses.
-fn may_fail<'p>(e: &'p Expr, out: &mut Vec<&'p Expr>) {
+pub fn may_fail<'p>(e: &'p Expr, out: &mut Vec<&'p Expr>) {
     let before = out.len();
     match &e.kind {
         ExprKind::Const(_) | ExprKind::SelfHandle => {}
@@ -136,7 +136,7 @@ fn may_fail<'p>(e: &'p Expr, out: &mut Vec<&'p Expr>) {
 }
 
 /// Whether a variable is read that others may write: then it matters whether it is.
-fn is_shared(e: &Expr) -> bool {
+pub fn is_shared(e: &Expr) -> bool {
     let mut found = false;
     walk::each(e, &mut |e| {
         found |= matches!(&e.kind, ExprKind::Read(place) if !matches!(place.base, Base::Local(_)));

@@ -1,7 +1,9 @@
 //! How each engine is asked: with bounds that grow by themselves, until it knows or is stopped.
 
 use super::{Ask, Member, MemberError, OFTEN};
+use crate::any_values::with_any_values;
 use crate::bounds::{NO_DEADLOCKS, unknown};
+use crate::few_values::NOT_ALL;
 use crate::proof::{Engine, MOST, ProofError, ProofPlan, ProofProgress, Sequentialization};
 use crate::prove::{is_parameterized, prove};
 use crate::vacuous::is_surely_vacuous;
@@ -76,6 +78,14 @@ fn explore_in_larger_limits(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<
         let larger = work.ask.larger.0.as_ref().and_then(|larger| larger(reason, before));
         let Some((program, id)) = larger.filter(|_| !work.stop.load(Ordering::Relaxed)) else { break };
         report = explore(work, &program, &id, news)?;
+    }
+    let is_cut = matches!(&report.verdict, Verdict::Unknown { reason: Reason::Program { message }, .. } if message.starts_with(NOT_ALL));
+    if is_cut
+        && !work.ask.deadlock
+        && let Some(any) = with_any_values(&work.program)
+    {
+        let all = explore(work, &any, &work.id, news)?;
+        return Ok(if all.verdict == Verdict::Verified { all } else { report });
     }
     Ok(report)
 }
