@@ -7,7 +7,7 @@ use crate::args::common::{DataModelArg, ProgramArgs};
 use crate::failure::{Failure, Wrong, input};
 use crate::files;
 use fabius_c::{DataModel, Limits, Options, Property};
-use fabius_lang::program::{ExprKind, Program, StmtKind, Value};
+use fabius_lang::program::{Expr, ExprKind, Program, StmtKind, Value};
 use fabius_trace::{Action, ProgramId, Span};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -104,6 +104,26 @@ pub fn wide_choice(program: &Program) -> Option<Span> {
         wide.get().is_some()
     });
     wide.get()
+}
+
+/// Whether a program has one thread only: nothing races then, whatever the values are.
+pub fn has_one_thread(program: &Program) -> bool {
+    !program.any_stmt(|s| matches!(s.kind, StmtKind::Spawn(..) | StmtKind::Post(..)))
+}
+
+/// Whether nothing in a program waits or drops executions: with one thread none is stuck, and there is one for all values.
+pub fn goes_on(program: &Program) -> bool {
+    let number = |e: &Expr| match e.kind {
+        ExprKind::Const(Value::Int(n)) => Some(n),
+        _ => None,
+    };
+    let is_true = |e: &Expr| number(e) == Some(1);
+    !program.any_stmt(|s| match &s.kind {
+        StmtKind::Await(e) | StmtKind::Assume(e) => !is_true(e),
+        StmtKind::Any(_, lo, hi) => number(lo).zip(number(hi)).is_none_or(|(lo, hi)| lo > hi),
+        StmtKind::Join(_) => true,
+        _ => false,
+    })
 }
 
 /// Refuses to try all values of an integer one by one.

@@ -193,5 +193,10 @@ fn alternative(choices: &[Choice], (line, column): Place, value: i128) -> Result
         return Err(format!("{value} is none of the values that are chosen in line {line}"));
     }
     let (chosen, most) = ((code - lo) as u64, (hi - lo) as u64);
-    Ok(if most < u64::from(u32::MAX) { vec![chosen as u32] } else { parts_of_wide(chosen).to_vec() })
+    Ok(match most {
+        // Between one value there is no choice.
+        0 => Vec::new(),
+        _ if most < u64::from(u32::MAX) => vec![chosen as u32],
+        _ => parts_of_wide(chosen).to_vec(),
+    })
 }

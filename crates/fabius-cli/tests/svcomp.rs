@@ -457,16 +457,37 @@ fn witnesses_of_each_property_are_read_back() {
         "leak.c",
         "#include <stdlib.h>\nint main(void) {\n    int *p = malloc(sizeof(int));\n    *p = 1;\n    return 0;\n}\n",
     );
+    let one = file(
+        &folder,
+        "one.c",
+        "int __VERIFIER_nondet_int(void);\nvoid reach_error(void) {}\nint main(void) {\n    int n = __VERIFIER_nondet_int();\n    \
+         if (n != 7)\n        return 0;\n    reach_error();\n}\n",
+    );
+    // The target of what goes wrong in a function of the library is where it is called.
+    let library = file(
+        &folder,
+        "library.c",
+        "#include <pthread.h>\n#include <string.h>\nint __VERIFIER_nondet_int(void);\nchar a[4];\nvoid *run(void *p) {\n    \
+         if (__VERIFIER_nondet_int() == 7)\n        strcpy(a, p);\n    return 0;\n}\nint main(void) {\n    pthread_t t;\n    \
+         pthread_create(&t, 0, run, \"hello\");\n    pthread_join(t, 0);\n    return 0;\n}\n",
+    );
     for (program, property) in [
         (&threads, "unreach-call"),
         (&threads, "no-data-race"),
+        (&one, "unreach-call"),
+        (&library, "valid-memsafety"),
         (&memory, "valid-memsafety"),
         (&overflow, "no-overflow"),
         (&leak, "valid-memcleanup"),
     ] {
         let witness = folder.join("witness.yml").display().to_string();
         expect(&fabius(&["check", program, "--property", property, "--witness", &witness]), 1, &[]);
-        follows_the_format(&std::fs::read_to_string(&witness).expect("the witness was written"));
+        let written = std::fs::read_to_string(&witness).expect("the witness was written");
+        follows_the_format(&written);
+        assert!(
+            program != &library || written.rsplit("target").next().is_some_and(|t| t.contains("line: 7\n")),
+            "{written}"
+        );
         expect(&fabius(&["replay", &witness]), 1, &[]);
     }
 }
@@ -483,4 +504,24 @@ fn a_witness_holds_the_value_of_a_choice_that_was_narrowed() {
     assert!(written.contains("\\\\result == 3"), "{written}");
     expect(&fabius(&["replay", &witness]), 1, &["assertion failed: reach_error"]);
     expect(&fabius(&["check", &program, "--property", "unreach-call", "--natively"]), 1, &["seen in the real binary"]);
+}
+
+#[test]
+fn what_is_solved_decides_programs_of_one_thread() {
+    let folder = folder("svcomp_one_thread");
+    let program = |condition: &str| {
+        let text = format!(
+            "int __VERIFIER_nondet_int(void);\nvoid reach_error(void) {{}}\nint main(void) {{ int x = __VERIFIER_nondet_int(); \
+             if ({condition}) reach_error(); return 0; }}\n"
+        );
+        file(&folder, "one.c", &text)
+    };
+    let said = |program: &str, more: &[&str]| fabius(&[&["decide", program, "--time", "100"], more].concat());
+    expect(&said(&program("x * 3 == 123456789"), &[]), 1, &["chose 41152263"]);
+    expect(&said(&program("x * x == 3"), &[]), 0, &["verified"]);
+    for condition in ["x * 3 == 123456789", "x * x == 3"] {
+        let output = said(&program(condition), &["--property", "no-data-race", "--svcomp"]);
+        expect(&output, 0, &[]);
+        assert_eq!(last_line(&output), "true", "{condition}");
+    }
 }

@@ -9,7 +9,7 @@ use crate::files;
 use crate::program::Loaded;
 use crate::task;
 use fabius_c::Property;
-use fabius_trace::{BugKind, ErrorTrace, Span, Verdict};
+use fabius_trace::{BugKind, ErrorTrace, Span, Step, Verdict};
 use fabius_verify::Report;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -123,13 +123,13 @@ fn violation(trace: &ErrorTrace, loaded: &Loaded, property: Property) -> Result<
     let file = &loaded.id.file;
     let text = files::read(Path::new(file))?;
     let threaded = trace.steps.iter().any(|s| s.lane > 0);
-    // What is in another file has no place here.
-    let is_here = |span: Span| span != Span::default() && (span.end as usize) <= text.len();
+    let is_here = |span: Span| is_in(span, &text);
     let mut way: Vec<Waypoint> = Vec::new();
     let mut seen = 0;
-    for step in &trace.steps {
+    for (n, step) in trace.steps.iter().enumerate() {
         seen = seen.max(step.lane);
         let here = step.actions.iter().map(|action| action.span).find(|span| is_here(*span));
+        let here = here.or_else(|| last_of(step.lane, &trace.steps[..n], &text));
         let line = here.map_or(1, |span| span.line_col(&loaded.source).line);
         way.push(Waypoint { thread: step.lane, line, column: None, what: What::Step });
         let root = step.actions.first().and_then(|a| a.stack.first());
@@ -147,8 +147,8 @@ fn violation(trace: &ErrorTrace, loaded: &Loaded, property: Property) -> Result<
         }
     }
     let thread = trace.steps.last().map_or(0, |s| s.lane);
-    let at = Some(trace.span).filter(|span| is_here(*span)).map(|span| span.line_col(&loaded.source));
-    let (line, column) = at.map_or((way.last().map_or(1, |w| w.line), None), |at| (at.line, Some(at.column)));
+    let at = target(trace, &text).map(|span| span.line_col(&loaded.source));
+    let (line, column) = at.map_or((1, None), |at| (at.line, Some(at.column)));
     way.push(Waypoint { thread, line, column, what: What::Target });
     let turns: Vec<String> = trace.steps.iter().map(|s| format!("{:?}", s.turn)).collect();
     let seed = format!("{} {}", trace.program.hash, turns.join(" "));
@@ -159,6 +159,23 @@ fn violation(trace: &ErrorTrace, loaded: &Loaded, property: Property) -> Result<
         out += &waypoint(w, file, threaded);
     }
     Ok(out)
+}
+
+/// Whether a place is in the program's file. What is in another one, or in a text of ours, has no place in a witness.
+fn is_in(span: Span, text: &str) -> bool {
+    span != Span::default() && (span.end as usize) <= text.len()
+}
+
+/// Where a thread was in the file last.
+fn last_of(lane: u32, steps: &[Step], text: &str) -> Option<Span> {
+    let actions = steps.iter().rev().filter(|step| step.lane == lane).flat_map(|step| step.actions.iter().rev());
+    actions.map(|action| action.span).find(|span| is_in(*span, text))
+}
+
+/// Where the target of a bug is: of one in a function of the library, where the thread that calls it was last.
+pub fn target(trace: &ErrorTrace, text: &str) -> Option<Span> {
+    let lane = trace.steps.last().map_or(0, |step| step.lane);
+    Some(trace.span).filter(|span| is_in(*span, text)).or_else(|| last_of(lane, &trace.steps, text))
 }
 
 /// What a witness begins with.

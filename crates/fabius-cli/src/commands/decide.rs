@@ -13,6 +13,7 @@ use crate::progress::Board;
 use crate::{c, files, stop};
 use fabius_c::Property;
 use fabius_lang::Choices;
+use fabius_lang::program::Program;
 use fabius_trace::{Points, Reason};
 use fabius_verify::portfolio::{self, Ask, Larger, Member, MemberError};
 use fabius_verify::prove::{Budget, most_of_available};
@@ -31,7 +32,8 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
     let is_c = c::is_c(Path::new(&loaded.id.file));
     // Data races are bugs of C.
     let races = is_c && c::property(&loaded.id).is_none_or(|p| p == Property::NoDataRace);
-    let points = if races { Points::Sync } else { Points::All };
+    let has_races = races && loaded.program.as_ref().map_or(true, |program| !c::has_one_thread(program));
+    let points = if has_races { Points::Sync } else { Points::All };
     let program = match &loaded.program {
         Ok(program) => program,
         Err(reason) => {
@@ -40,12 +42,15 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
     };
     // Of the choices of C those values are tried that matter.
     let is_explorable = is_c || !program.has_unbounded_choice();
+    // Who is alone and never waits ends, or goes on for ever: there are no deadlocks to look for.
+    let is_sequential = is_c && c::has_one_thread(program) && c::goes_on(program);
+    let program = &Program { may_be_vacuous: program.may_be_vacuous || is_sequential, ..program.clone() };
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     let ask = Ask {
         only: args.engine.map(Into::into),
         is_explorable,
         points,
-        deadlock: c::property(&loaded.id).is_none(),
+        deadlock: c::property(&loaded.id).is_none() && !is_sequential,
         // Reading the program is part of the time.
         time: args.time.map(|time| time.saturating_sub(began.elapsed())),
         memory: args.memory.or_else(most_of_available),

@@ -4,7 +4,7 @@ use crate::answers::again::replay_command;
 use crate::answers::give::write_sarif;
 use crate::answers::sarif::Answered;
 use crate::answers::shown::shown;
-use crate::answers::svcomp::hash_of;
+use crate::answers::svcomp::{hash_of, target};
 use crate::answers::{documents, lanes, page};
 use crate::args::common::ProgramArgs;
 use crate::args::replay::ReplayArgs;
@@ -16,7 +16,7 @@ use crate::saved::{beside, read_trace};
 use crate::{c, files, task, witness};
 use fabius_html::Source;
 use fabius_lang::Choices;
-use fabius_trace::{ErrorTrace, LaneKind, Reason, Verdict};
+use fabius_trace::{ErrorTrace, LaneKind, LineCol, Reason, Verdict};
 use fabius_verify::prove::Budget;
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -85,7 +85,7 @@ fn witnessed(args: &ReplayArgs) -> Result<u8, Failure> {
     }
     let refuted = |why: String| input(format!("the witness does not show a bug: {why}"));
     let budget = Budget { time: None, memory: None, stop: &Arc::default() };
-    let loaded = compile(source, &program, &witness.arguments(), Choices::Unbounded, budget)?;
+    let loaded = compile(source.clone(), &program, &witness.arguments(), Choices::Unbounded, budget)?;
     let model = loaded.program.map_err(|reason| unread(&reason))?;
     let schedules = witness.schedules(&model).map_err(refuted)?;
     let (kinds, points) = witness.asks();
@@ -93,7 +93,7 @@ fn witnessed(args: &ReplayArgs) -> Result<u8, Failure> {
     for schedule in &schedules {
         match fabius_verify::run_schedule(&model, &loaded.id, schedule, points, kinds[0]) {
             Ok(trace) => {
-                let at = trace.span.line_col(&loaded.source);
+                let at = target(&trace, &source).map_or(LineCol { line: 1, column: 1 }, |s| s.line_col(&loaded.source));
                 if !kinds.contains(&trace.kind) {
                     return Err(refuted(format!("something else happens: {}", trace.message)));
                 }
