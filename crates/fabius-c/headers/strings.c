@@ -453,3 +453,28 @@ int fabius__rand_r(unsigned *seed) {
     return rand();
 }
 long fabius__write(int file, const void *from, unsigned long n) { return fabius_any_int(-1, n); }
+unsigned short fabius__ctype_b(int c) {
+    char none[1];
+    unsigned short all = 0;
+    if (c < -128 || c > 255)
+        none[c] = 0;
+    if (c >= 'A' && c <= 'Z')
+        all = 0x100 | 0x400 | 0x8;
+    if (c >= 'a' && c <= 'z')
+        all = 0x200 | 0x400 | 0x8;
+    if (c >= '0' && c <= '9')
+        all = 0x800 | 0x1000 | 0x8;
+    if (c >= 'A' && c <= 'F' || c >= 'a' && c <= 'f')
+        all |= 0x1000;
+    if (c > 32 && c < 127)
+        all |= (all & 0x8 ? 0 : 0x4) | 0x8000 | 0x4000;
+    if (c == 32)
+        all = 0x4000;
+    if (c >= 9 && c <= 13 || c == 32)
+        all |= 0x2000;
+    if (c == 9 || c == 32)
+        all |= 0x1;
+    if (c >= 0 && c < 32 || c == 127)
+        all |= 0x2;
+    return all;
+}

@@ -1,10 +1,11 @@
 //! From files to the core program.
 
 use crate::attributes::{ALIGNMENT, Asks, Attribute};
+use crate::characters::with_calls;
 use crate::core::*;
 use crate::expressions::floats_for_files;
-use crate::library::{Ending, string_functions};
-use crate::lines::Lines;
+use crate::library::{Ending, declares_c11_threads, named_functions, string_functions};
+use crate::lines::{Lines, of_user};
 use crate::lower::*;
 use crate::memory::Facts;
 use crate::omitted::with_operands;
@@ -69,11 +70,14 @@ pub fn load(files: &[PathBuf], options: &Options) -> std::result::Result<Loaded,
     });
     let mut own: Vec<(String, String)> = own.collect::<std::result::Result<_, _>>()?;
     let mut text = preprocess(files, &options.preprocessor).map_err(Failure::Plain)?;
-    for (name, functions) in string_functions(&own).into_iter().chain(floats_for_files(&own)) {
+    // What is included asks for functions, too.
+    let asking = [own.as_slice(), &[(String::new(), of_user(&text))]].concat();
+    let ours = [string_functions(&asking), named_functions(&asking), floats_for_files(&asking)];
+    for (name, functions) in ours.into_iter().flatten() {
         text += &format!("\n# 1 \"{name}\"\n{functions}");
         own.push((name, functions));
     }
-    let mut text = with_operands(&text).into_owned();
+    let mut text = with_calls(&with_operands(&text)).into_owned();
     let mut lines = Lines::new(&text, &own);
     let taken = crate::attributes::take(&mut text, &lines);
     lines.set_text(&text);
@@ -87,7 +91,8 @@ pub fn load(files: &[PathBuf], options: &Options) -> std::result::Result<Loaded,
     let layouts = taken.map_err(|refusal| refuse(vec![refusal]))?;
     let parsed = parse(text, &lines).map_err(|refusal| refuse(vec![refusal]))?;
     let types = Types { model: options.model, flexible: options.limits.elements, ..Types::default() };
-    let mut session = Session { types, layouts, ..Session::default() };
+    let c11_threads = declares_c11_threads(lines.text());
+    let mut session = Session { types, layouts, c11_threads, ..Session::default() };
     for _ in 0..PASSES {
         match pass(&lines, &parsed, &mut session, options) {
             Ok(Some(loaded)) => return Ok(loaded),

@@ -13,7 +13,7 @@ use fabius_trace::Span;
 /// More bytes than these are not told apart.
 const MOST: usize = 160;
 
-const BYTE: CType = CType::Int { bits: 8, signed: false };
+pub(crate) const BYTE: CType = CType::Int { bits: 8, signed: false };
 
 fn is_byte(ty: &CType) -> bool {
     matches!(ty.plain(), CType::Int { bits: 8, .. })

@@ -1,4 +1,6 @@
 //! Declarations: from specifiers and declarators to types and names.
+//!
+//! Length: one function for each thing that is declared.
 
 use crate::birth::Birth;
 use crate::core::{ADDRESS, binary, constant};
@@ -34,6 +36,11 @@ pub(crate) struct Specifiers<'a> {
     pub is_extern: bool,
     pub is_static: bool,
     pub per_thread: bool,
+    is_const: bool,
+}
+
+fn is_qualified(pointer: &[Node<ast::PointerQualifier>], by: &TypeQualifier) -> bool {
+    pointer.iter().any(|q| matches!(&q.node, ast::PointerQualifier::TypeQualifier(q) if q.node == *by))
 }
 
 impl<'a> Specifiers<'a> {
@@ -42,7 +49,10 @@ impl<'a> Specifiers<'a> {
         for each in all {
             match &each.node {
                 DeclarationSpecifier::TypeSpecifier(t) => s.types.push(t),
-                DeclarationSpecifier::TypeQualifier(q) => s.atomic |= q.node == TypeQualifier::Atomic,
+                DeclarationSpecifier::TypeQualifier(q) => {
+                    s.atomic |= q.node == TypeQualifier::Atomic;
+                    s.is_const |= q.node == TypeQualifier::Const;
+                }
                 DeclarationSpecifier::StorageClass(c) => match c.node {
                     StorageClassSpecifier::Typedef => s.typedef = true,
                     StorageClassSpecifier::Extern => s.is_extern = true,
@@ -54,6 +64,15 @@ impl<'a> Specifiers<'a> {
             }
         }
         s
+    }
+
+    /// Whether the variable that is declared is `const` itself, and not only what it points to.
+    pub fn defines_a_constant(&self, d: &ast::Declarator) -> bool {
+        let pointers = d.derived.iter().rev().find_map(|each| match &each.node {
+            DerivedDeclarator::Pointer(qualifiers) => Some(is_qualified(qualifiers, &TypeQualifier::Const)),
+            _ => None,
+        });
+        matches!(d.kind.node, ast::DeclaratorKind::Identifier(_)) && pointers.unwrap_or(self.is_const)
     }
 
     pub fn of_qualifiers(all: &'a [Node<SpecifierQualifier>]) -> Specifiers<'a> {
@@ -166,6 +185,7 @@ impl<'a> Lower<'a, '_> {
 
     /// A type that the library defines, whatever the headers say.
     pub fn library_type(&mut self, name: &str) -> Option<CType> {
+        let name = if self.session.c11_threads { types::posix_type(name) } else { name };
         if name == "pthread_t" {
             return Some(CType::Thread);
         }
@@ -209,8 +229,7 @@ impl<'a> Lower<'a, '_> {
         for each in derived {
             if let DerivedDeclarator::Pointer(qualifiers) = &each.node {
                 ty = ty.pointer();
-                let is_atomic = |q: &Node<ast::PointerQualifier>| matches!(&q.node, ast::PointerQualifier::TypeQualifier(q) if q.node == TypeQualifier::Atomic);
-                if qualifiers.iter().any(is_atomic) {
+                if is_qualified(qualifiers, &TypeQualifier::Atomic) {
                     ty = CType::Atomic(Rc::new(ty));
                 }
             }
@@ -413,6 +432,9 @@ impl<'a> Lower<'a, '_> {
                 continue;
             }
             let init = each.node.initializer.as_ref();
+            if specifiers.defines_a_constant(&each.node.declarator.node) {
+                self.found.constants.insert(name.clone());
+            }
             self.add_global(name, ty, init, &specifiers, self.span(each.node.declarator.span));
         }
         Ok(())
@@ -547,7 +569,9 @@ impl<'a> Lower<'a, '_> {
     pub fn make_for_threads(&mut self, key: &str, name: &str, ty: &CType, span: Span) -> Result<ObjectId> {
         let pool =
             Pool { slots: self.threads(), stride: 0, elements: None, allocated: None, in_frame: None, lengths: None };
-        self.make_object(key, name, ty, Some(pool), Birth::Set, span)
+        let id = self.make_object(key, name, ty, Some(pool), Birth::Set, span)?;
+        self.follow_thread(id);
+        Ok(id)
     }
 
     /// A string literal as an array.

@@ -11,6 +11,7 @@ use fabius_trace::Span;
 use lang_c::ast;
 use lang_c::ast::{Designator, Expression, Initializer};
 use lang_c::span::Node;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Which scalar part gets which value.
 pub(crate) enum Source<'a> {
@@ -52,13 +53,41 @@ impl<'a> Lower<'a, '_> {
         {
             return self.initializer(ty, &one.node.initializer, Vec::new(), out);
         }
-        self.list(ty, items, &mut 0, Vec::new(), true, out)
+        self.list(ty, items, &mut 0, Vec::new(), true, out)?;
+        self.last_of_unions(ty, out);
+        Ok(())
+    }
+
+    /// Of several fields of a union the last one counts (C11 6.7.9p19).
+    fn last_of_unions(&self, ty: &CType, out: &mut Vec<(Numbers, Source<'a>)>) {
+        let mut last: BTreeMap<Numbers, u32> = BTreeMap::new();
+        let mut counts: Vec<bool> = Vec::new();
+        for (way, _) in out.iter().rev() {
+            let (mut ty, mut is_last) = (ty.clone(), true);
+            for (i, (_, n)) in way.iter().enumerate() {
+                ty = match ty.plain() {
+                    CType::Array(of, _) => (**of).clone(),
+                    CType::Struct(id) => {
+                        let s = &self.types().structs[*id];
+                        is_last &= !s.union || *last.entry(way[..i].to_vec()).or_insert(*n) == *n;
+                        match s.fields.as_ref().and_then(|f| f.get(*n as usize)) {
+                            Some(f) => f.ty.clone(),
+                            None => break,
+                        }
+                    }
+                    _ => break,
+                };
+            }
+            counts.push(is_last);
+        }
+        out.retain(|_| counts.pop().expect("there is one for each"));
     }
 
     /// The scalar parts that an initializer names.
     fn flatten(&mut self, ty: &CType, init: &'a Node<Initializer>) -> Result<Vec<(Numbers, Source<'a>)>> {
         let mut out = Vec::new();
         self.initializer(ty, init, Vec::new(), &mut out)?;
+        self.last_of_unions(ty, &mut out);
         Ok(out)
     }
 
@@ -114,6 +143,7 @@ impl<'a> Lower<'a, '_> {
         out: &mut Vec<(Numbers, Source<'a>)>,
     ) -> Result<()> {
         let mut next = 0u32;
+        let is_any_designated = items.iter().any(|item| !item.node.designation.is_empty());
         loop {
             let Some(item) = items.get(*at) else { return Ok(()) };
             let designated = !item.node.designation.is_empty();
@@ -170,6 +200,8 @@ impl<'a> Lower<'a, '_> {
                     }
                 }
                 self.is_not_flexible(&ty, span)?;
+                let again: BTreeSet<&Numbers> = copies.iter().chain([&inner]).collect();
+                replaced(out, &again);
                 for copy in copies {
                     self.initializer(&ty, &item.node.initializer, copy, out)?;
                 }
@@ -202,6 +234,9 @@ impl<'a> Lower<'a, '_> {
             let mut inner = way.clone();
             inner.push(step);
             next += 1;
+            if is_any_designated {
+                replaced(out, &BTreeSet::from([&inner]));
+            }
             let own_braces = matches!(item.node.initializer.node, Initializer::List(_));
             let text = matches!(part.plain(), CType::Array(of, _) if string_of(of, &item.node.initializer).is_some());
             if part.is_scalar() || own_braces || text || self.is_whole(&item.node.initializer, &part)? {
@@ -378,6 +413,12 @@ impl<'a> Lower<'a, '_> {
         }
         Ok(lv)
     }
+}
+
+/// What these parts, all of one depth, have been given before does not count (C11 6.7.9p19).
+fn replaced(out: &mut Vec<(Numbers, Source<'_>)>, again: &BTreeSet<&Numbers>) {
+    let depth = again.first().map_or(0, |way| way.len());
+    out.retain(|(way, _)| way.len() < depth || !again.contains(&way[..depth].to_vec()));
 }
 
 /// How many elements an array has that has these parts.

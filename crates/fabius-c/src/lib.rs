@@ -10,6 +10,7 @@ mod assemble;
 mod attributes;
 mod birth;
 mod bytes;
+mod characters;
 mod core;
 mod declare;
 mod dollars;

@@ -1,5 +1,5 @@
 //! How long local variables live whose address is taken, where valid memory is asked about: from their declaration to the end of
-//! their block. What a pointer then means that is used later is no object.
+//! their block; and variables that each thread has one of, until it ends. What a pointer then means that is used later is no object.
 //!
 //! A variable beside each says in which threads it lives. Behind `break` and `continue` they end with the loop or the
 //! `switch` that is left; where a block is entered again, the variable of the last time is taken for that of this time.
@@ -12,16 +12,34 @@ use crate::property::Property;
 use fabius_lang::program::*;
 use fabius_trace::Span;
 
-const ENDED: &str = "the variable's block has ended";
+const ENDED: &str = "the variable's block, or its thread, has ended";
 
 impl Lower<'_, '_> {
     /// Has the lifetime of a local be followed.
     pub fn follow_lifetime(&mut self, id: ObjectId) {
+        self.follow_from(id, 0);
+    }
+
+    /// Has the lifetime of a variable that each thread has one of be followed: it ends with the thread.
+    pub fn follow_thread(&mut self, id: ObjectId) {
+        self.follow_from(id, 1);
+    }
+
+    /// The running thread ends, and what is its own with it.
+    pub fn ends_with_thread(&mut self, span: Span) {
+        let of_threads = self.session.known.iter().filter(|(_, known)| known.kind == Kind::Thread);
+        let ids: Vec<ObjectId> = of_threads.filter_map(|(key, _)| self.by_key.get(key).copied()).collect();
+        for id in ids.into_iter().filter(|id| self.lives.contains_key(id)).collect::<Vec<_>>() {
+            self.set_lives(id, 0, span);
+        }
+    }
+
+    fn follow_from(&mut self, id: ObjectId, first: i64) {
         if self.options.property != Some(Property::ValidMemsafety) || self.lives.contains_key(&id) {
             return;
         }
         let dims: Vec<u32> = self.objects[id].pool.map(|p| p.slots).into_iter().collect();
-        let (ty, init) = array_of(INT, Value::Int(0), &dims);
+        let (ty, init) = array_of(INT, Value::Int(first), &dims);
         let lives = self.hidden(&format!("$lives.{}", self.objects[id].key), ty, init, Class::Data, false);
         self.lives.insert(id, lives);
     }

@@ -150,6 +150,20 @@ fn lines_of_system(text: &str) -> Vec<bool> {
     text.lines().map(of_line).collect()
 }
 
+/// The lines of a preprocessed text that are of no header of the system.
+pub fn of_user(text: &str) -> String {
+    let mut system = false;
+    let mut own = String::new();
+    for line in text.split_inclusive('\n') {
+        match marker(line) {
+            Some((_, _, now)) => system = now,
+            None if system => {}
+            None => own += line,
+        }
+    }
+    own
+}
+
 /// Whether a text has markers of a preprocessor in it.
 pub fn is_preprocessed(text: &str) -> bool {
     text.lines().any(|line| marker(line).is_some())

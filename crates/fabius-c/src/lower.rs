@@ -93,6 +93,8 @@ pub(crate) struct Session {
     /// Structs by where they are defined.
     pub struct_keys: HashMap<(usize, String), StructId>,
     pub layouts: Layouts,
+    /// Whether the system's `threads.h` is in the text.
+    pub c11_threads: bool,
     pub known: BTreeMap<String, Known>,
     pub facts: Facts,
     /// Who calls whom, by name.

@@ -138,6 +138,8 @@ pub struct Facts {
     pub asked: BTreeMap<String, BTreeSet<(CType, bool)>>,
     /// Whether something is allocated without a word of its type.
     pub untyped: bool,
+    /// Variables that are `const`.
+    pub constants: BTreeSet<String>,
 }
 
 impl Facts {
@@ -176,6 +178,7 @@ impl Facts {
             self.asked.entry(function).or_default().extend(asked);
         }
         self.untyped |= other.untyped;
+        self.constants.extend(other.constants);
     }
 }
 

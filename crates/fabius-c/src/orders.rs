@@ -12,6 +12,8 @@ pub(crate) struct Orders {
     pub places: BTreeMap<usize, Span>,
     /// Where other operations synchronize.
     pub others: BTreeSet<Span>,
+    /// Where who may be refused a lock looks at it. That alone orders nothing, whatever orders there are.
+    pub tests: BTreeSet<Span>,
     /// Where `_Atomic` variables are used without an order.
     pub plain: BTreeSet<Span>,
     /// Whether an operation tells what another variable is, and orders nothing: a lock that is not taken, the value of a semaphore.

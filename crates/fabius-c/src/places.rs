@@ -190,6 +190,18 @@ impl Lower<'_, '_> {
         })
     }
 
+    /// Whether what is so many elements further is in the same array, or in none: behind the end of a row the next one begins.
+    pub fn stays_in_array(&self, d: &Direct, by: &Expr) -> bool {
+        let Some((Part::Index(e), before)) = d.parts.split_last() else { return false };
+        if !matches!(before.last(), Some(Part::Index(_))) {
+            return true;
+        }
+        match (value_of(e), value_of(by), self.type_at(&self.objects[d.object].ty, &ways(before))) {
+            (Some(e), Some(by), Some(CType::Array(_, Some(n)))) => (0..i64::from(n)).contains(&(e + by)),
+            _ => false,
+        }
+    }
+
     /// Whether what a way leads to is where the type begins: a struct around its first field.
     fn begins_with(&self, ty: &CType, way: &[Way]) -> bool {
         let mut ty = ty.clone();
@@ -522,6 +534,7 @@ impl Lower<'_, '_> {
         let views = self.views(lv, span)?;
         self.at_or(lv, views, &mut |s, d| {
             s.is_plain(lv, d, span);
+            s.is_changeable(lv, d, span);
             if matches!(d.parts.last(), Some(Part::Byte(_))) {
                 return s.write_byte(d, e.clone(), span);
             }
@@ -529,6 +542,20 @@ impl Lower<'_, '_> {
             let e = if stored.is_short_float() { s.bits_of_float(e.clone(), span)? } else { e.clone() };
             s.write_stored(d, &stored, e, how, span)
         })
+    }
+
+    /// What is written through a pointer is no text of the program, and no constant (C11 6.4.5, 6.7.3).
+    fn is_changeable(&mut self, lv: &Lvalue, d: &Direct, span: Span) {
+        if matches!(lv.at, At::Direct(_)) {
+            return;
+        }
+        let key = &self.objects[d.object].key;
+        if key.starts_with('"') {
+            self.check(boolean(false, span), Check::Memory, "a string literal is written to", span);
+        } else if self.session.facts.constants.contains(key) {
+            let words = format!("`{}` is written to, which is `const`", self.objects[d.object].name);
+            self.check(boolean(false, span), Check::Memory, &words, span);
+        }
     }
 
     /// A plain access is to no atomic variable: it would race with others, and is a step as theirs.
@@ -659,9 +686,14 @@ impl Lower<'_, '_> {
         if lv.ty.is_scalar() {
             return self.store_scalar(lv, value.parts[0].clone(), span);
         }
+        let scalars = self.scalars(&lv.ty, span)?;
+        // The value of an array is where it is, which is not what it holds.
+        if scalars.len() != value.parts.len() {
+            return unsupported(span, format!("a value is not stored as `{}`", self.types().show(&lv.ty)));
+        }
         // The value may read locals that are overwritten on the way.
         let kept: Vec<Expr> = value.parts.iter().map(|e| self.keep(e.clone())).collect();
-        for ((way, _), e) in self.scalars(&lv.ty, span)?.into_iter().zip(kept) {
+        for ((way, _), e) in scalars.into_iter().zip(kept) {
             let mut part = lv.clone();
             for step in way {
                 part = self.part(part, step, span)?;

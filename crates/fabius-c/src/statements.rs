@@ -680,6 +680,9 @@ impl<'a> Lower<'a, '_> {
             }
             self.body.declared += 1;
             let key = format!("{}.{name}#{}", self.body.function, self.body.declared);
+            if specifiers.defines_a_constant(&each.node.declarator.node) {
+                self.found.constants.insert(key.clone());
+            }
             if specifiers.is_static {
                 let shown = format!("{}.{name}", self.body.function);
                 let body = std::mem::take(&mut self.body);

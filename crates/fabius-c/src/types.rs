@@ -250,6 +250,7 @@ impl Types {
         Some(match ty {
             CType::Bool => 1,
             CType::Int { bits, .. } => i64::from(*bits) / 8,
+            CType::Float(16) if self.model == DataModel::Ilp32 => 12,
             CType::Float(bytes) => i64::from(*bytes),
             CType::Pointer(_) | CType::Thread => i64::from(self.word()) / 8,
             CType::Waiters => 8,
@@ -285,9 +286,12 @@ impl Types {
         match ty {
             CType::Array(of, _) => self.align(of),
             CType::Struct(id) => self.structs[*id].align,
-            CType::Atomic(inner) => self.align(inner),
             // As on i386.
-            CType::Int { bits: 64, .. } if self.model == DataModel::Ilp32 => 4,
+            CType::Int { bits: 64, .. } | CType::Float(8 | 16) if self.model == DataModel::Ilp32 => 4,
+            CType::Atomic(inner) => match inner.is_scalar() {
+                true => self.size(inner).unwrap_or(1).clamp(1, 16),
+                false => self.align(inner),
+            },
             other => self.size(other).unwrap_or(1).clamp(1, 16),
         }
     }
@@ -537,4 +541,17 @@ pub fn library_objects() -> Vec<(&'static str, Vec<(&'static str, CType)>)> {
         ("pthread_rwlockattr_t", vec![]),
         ("pthread_barrierattr_t", vec![]),
     ]
+}
+
+/// Types of C11's threads.
+const TYPES: [(&str, &str); 4] = [
+    ("thrd_t", "pthread_t"),
+    ("mtx_t", "pthread_mutex_t"),
+    ("cnd_t", "pthread_cond_t"),
+    ("once_flag", "pthread_once_t"),
+];
+
+/// The type of POSIX that one of these is.
+pub fn posix_type(name: &str) -> &str {
+    TYPES.iter().find(|(c11, _)| *c11 == name).map_or(name, |(_, posix)| posix)
 }

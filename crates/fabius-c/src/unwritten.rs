@@ -8,7 +8,7 @@ use crate::birth::{Birth, MISSING, UNSET, UNSET_COPY, Use, cell_type, first_valu
 use crate::core::*;
 use crate::library::assign;
 use crate::lower::{Lower, array_of};
-use crate::memory::{Direct, ObjectId, Parts};
+use crate::memory::{Direct, ObjectId, Part, Parts};
 use crate::places::Lvalue;
 use crate::property::Property;
 use crate::refusal::Result;
@@ -150,6 +150,15 @@ impl Lower<'_, '_> {
 
     /// Copies a value from one place to another.
     pub fn copy(&mut self, from: &Lvalue, to: &Lvalue, span: Span) -> Result<()> {
+        // The value of an array is where it is.
+        if let CType::Array(_, n) = from.ty.plain() {
+            self.scalars(&from.ty, span)?;
+            return (0..n.unwrap_or(0)).try_for_each(|i| {
+                let index = || Part::Index(constant(i64::from(i), ADDRESS, span));
+                let (from, to) = (self.part(from.clone(), index(), span)?, self.part(to.clone(), index(), span)?);
+                self.copy(&from, &to, span)
+            });
+        }
         if !from.ty.is_scalar() || from.width.is_some() {
             let v = self.load(from)?;
             return self.store(to, &v, span);

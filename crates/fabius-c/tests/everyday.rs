@@ -1,8 +1,10 @@
 //! What programs of every day use, one small program each: values that nobody has set, jumps, functions that are called at an end.
+//!
+//! Length: one test for each thing, with the programs in it.
 
 mod common;
 
-use common::said;
+use common::{Folder, Found, HEAD, check, check_text, said};
 
 #[test]
 fn an_integer_without_a_value_may_be_anything() {
@@ -536,4 +538,188 @@ fn preprocessed_text_of_gcc_is_taken() {
     assert!(said(&format!("{old} if (old != 7) reach_error();")).contains("Assertion"));
     assert_eq!(said("if (__func__[3] != 'n' || sizeof(__func__) != 5) reach_error();"), "Verified");
     assert!(said("if (run(0) == &c) reach_error();").contains("more than is followed"));
+}
+
+#[test]
+fn arrays_of_arrays_are_copied_whole() {
+    let head = "int r[2][2], t[2][2] = {{5, 6}, {7, 8}}, v[2][1][3], w[2][1][3] = {{{1, 2, 3}}, {{4, 5, 6}}}; \
+                struct m { int n, m[2][2]; } x, y = { 1, {{5, 6}, {7, 8}} }; char a[2][3], b[2][3] = {\"ab\", \"cd\"};";
+    let copied = "assert(r[0][0] == 5 && r[0][1] == 6 && r[1][0] == 7 && r[1][1] == 8);";
+    for copies in [
+        "memcpy(r, t, sizeof t);",
+        "memmove(&r, &t, sizeof t);",
+        "int (*p)[2] = r; memcpy(p, t, sizeof t);",
+        "memcpy(&r[0][0], &t[0][0], sizeof t);",
+        "memcpy(r[0], t[0], sizeof t);",
+        "memmove(r[0], t[0], sizeof t);",
+        "memcpy(r[1], t[1], sizeof *t); memcpy(&r[0][1], &t[0][1], sizeof **t); r[0][0] = 5;",
+        "int (*p)[2] = malloc(2 * sizeof *p); memcpy(p, t, sizeof t); memcpy(r, p, sizeof t);",
+        "int (*p)[2] = malloc(sizeof *p); memcpy(p, t, sizeof *t); p = realloc(p, 2 * sizeof *p); p[1][0] = 7; p[1][1] = 8; memcpy(r, p, sizeof t);",
+        "memcpy(x.m, y.m, sizeof x.m); memcpy(r, x.m, sizeof r); assert(x.n == 0);",
+    ] {
+        assert_eq!(said(head, &format!("{copies} {copied}")), "verified", "{copies}");
+        assert_eq!(said(head, &format!("{copies} assert(r[1][1] == 0);")), "Assertion", "{copies}");
+    }
+    assert_eq!(said(head, "memcpy(v, w, sizeof v); assert(v[1][0][2] == 6 && v[0][0][0] == 1);"), "verified");
+    assert_eq!(said(head, "memcpy(a, b, sizeof a); assert(a[1][0] == 'c' && !a[0][2]);"), "verified");
+    assert_eq!(said(head, "memset(&t[0][0], 0, sizeof t); assert(t[1][1] == 0);"), "verified");
+    assert_eq!(said(head, "int q[3][2]; memcpy(q, t, sizeof t); memcpy(r, q, sizeof q);"), "IndexOutOfBounds");
+    let less = "int rows[3][2] = {{3, 1}, {1, 2}, {2, 3}}; int less(const void *a, const void *b) { return (*(int (*)[2])a)[0] - (*(int (*)[2])b)[0]; }";
+    let sorted = "qsort(rows, 3, sizeof *rows, less); assert(rows[0][0] == 1 && rows[0][1] == 2 && rows[1][1] == 3 && rows[2][1] == 1);";
+    assert_eq!(said(less, sorted), "verified");
+    let run = "int r[2][2], t[2][2]; void *run(void *p) { memcpy(r, t, sizeof t); return 0; }";
+    assert_eq!(
+        said(run, "pthread_t t1; pthread_create(&t1, 0, run, 0); t[1][1] = 1; pthread_join(t1, 0);"),
+        "DataRace"
+    );
+}
+
+#[test]
+fn memory_without_a_type_is_copied_byte_by_byte() {
+    let head = "struct s { int a; short b; char c[2]; } u = { 1, 2, \"x\" }, v; int x = 1, y = 0x01020304; char t[4] = \"abc\", w[4]; \
+        static void copy(void *d, const void *s, size_t n) { memcpy(d, s, n); } static void clear(void *d, size_t n) { memset(d, 0, n); } \
+        static void swap(void *a, void *b, size_t n) { char t[16]; memcpy(t, a, n); memcpy(a, b, n); memcpy(b, t, n); } struct opaque;";
+    for (work, claim) in [
+        ("copy(&y, &x, sizeof x);", "y == 1"),
+        ("void *d = &y, *s = &x; memmove(d, s, 4);", "y == 1"),
+        ("clear(&y, sizeof y);", "y == 0"),
+        ("clear(&y, 2);", "y == 0x01020000"),
+        ("void *d = &y; memset(d, 1, 3);", "y == 0x01010101"),
+        ("swap(&x, &y, sizeof x);", "x == 0x01020304 && y == 1"),
+        ("swap(&u, &v, sizeof u);", "v.a == 1 && v.b == 2 && v.c[0] == 'x' && u.a == 0 && u.b == 0 && !u.c[0]"),
+        ("copy(w, t, sizeof w);", "strcmp(w, \"abc\") == 0"),
+        ("memcpy((struct opaque *)&y, (struct opaque *)&x, sizeof x);", "y == 1"),
+    ] {
+        assert_eq!(said(head, &format!("{work} assert({claim});")), "verified", "{work}");
+        assert_eq!(said(head, &format!("{work} assert(!({claim}));")), "Assertion", "{work}");
+    }
+    // What has no bytes here is not copied without a word.
+    let pointers = "int *p, *q; int x; static void copy(void *d, const void *s, size_t n) { memcpy(d, s, n); }";
+    let copied = said(pointers, "p = &x; copy(&q, &p, sizeof p); assert(q == 0);");
+    assert!(!["verified", "Assertion"].contains(&copied.as_str()), "{copied}");
+    let threads = "int x, y; static void copy(void *d, const void *s, size_t n) { memcpy(d, s, n); } void *run(void *p) { copy(&x, &y, 4); return 0; }";
+    let raced = said(threads, "pthread_t t; pthread_create(&t, 0, run, 0); x = 1; pthread_join(t, 0);");
+    assert_ne!(raced, "verified");
+}
+
+#[test]
+fn a_later_initial_value_replaces_all_of_an_earlier_one() {
+    let types = "struct P { int a, b; }; struct D { int n, d[2]; }; union U { int i; char c[4]; }; struct V { int n; union U u; };";
+    for (declared, claim) in [
+        ("struct P x[2] = { [0 ... 1] = { 3, 4 }, [0] = { 2 } };", "x[0].a == 2 && x[0].b == 0 && x[1].b == 4"),
+        ("int x[2][2] = { [0][1] = 5, [0] = { 2 } };", "x[0][0] == 2 && x[0][1] == 0"),
+        ("struct D x = { .d[1] = 5, .d = { 2 } };", "x.d[0] == 2 && x.d[1] == 0"),
+        ("char x[2][4] = { [0] = \"abc\", [0] = \"z\" };", "x[0][0] == 'z' && x[0][2] == 0"),
+        ("union U x = { .i = 0x01020304, .c = { 9 } };", "x.i == 9"),
+        ("struct V x = { 1, { 0x01020304 }, .u.c[1] = 9 };", "x.n == 1 && x.u.i == 0x0900"),
+        ("int x[3] = { [1] = 5, [0] = 1, 0 };", "x[0] == 1 && x[1] == 0"),
+        ("struct P x[2] = { [0 ... 1] = { 3, 4 }, [0].a = 2 };", "x[0].a == 2 && x[0].b == 4"),
+        ("int x[4] = { [0 ... 3] = 7, [1 ... 2] = 0 };", "x[0] == 7 && x[1] == 0 && x[2] == 0 && x[3] == 7"),
+    ] {
+        assert_eq!(said(types, &format!("{declared} assert({claim});")), "verified", "{declared}");
+        assert_eq!(said(&format!("{types} {declared}"), &format!("assert({claim});")), "verified", "{declared}");
+    }
+}
+
+#[test]
+fn what_is_constant_is_not_written_to() {
+    let head = "static const int k = 1; const int a[2] = {1, 2}; const struct { int n; } s = {3}; int n; int *const c = &n; const int *d = &n;";
+    for writes in [
+        "char *p = \"abc\"; p[0] = 1;",
+        "char *p = \"abc\"; strcpy(p, \"d\");",
+        "int *p = (int *)&k; *p = 2;",
+        "int *p = (int *)&a[1]; *p = 2;",
+        "int *p = (int *)&s.n; *p = 2;",
+        "const int l = 3; int *p = (int *)&l; *p = 2;",
+        "int **p = (int **)&c; *p = 0;",
+        "int *p = (int *)&k; memset(p, 0, sizeof k);",
+    ] {
+        assert_eq!(said(head, writes), "Memory", "{writes}");
+    }
+    for fine in [
+        "char t[] = \"abc\", *p = t; p[0] = 1;",
+        "int *p = (int *)d; *p = 2; *c = 3; d = 0;",
+        "const int l = 3; const int *p = &l; assert(*p == 3 && k == 1 && a[1] == 2);",
+        "const char *t = \"ab\"; char b[3]; memcpy(b, t, 3); b[0] = 0; assert(t[0] == 'a');",
+        "for (int i = 0; i < 2; i++) { const int l = i; const int *p = &l; assert(*p == i); }",
+    ] {
+        assert_eq!(said(head, fine), "verified", "{fine}");
+    }
+}
+
+/// The same of a file that is preprocessed with the system's headers alone.
+fn said_of_preprocessed(headers: &str, declarations: &str, main: &str) -> String {
+    let folder = Folder::new();
+    let file = folder.file("x.c", &format!("{headers}\n{declarations}\nint main(void) {{ {main} return 0; }}\n"));
+    let output = std::process::Command::new("cc").args(["-E", "-std=gnu11"]).arg(&file).output().expect("a compiler");
+    let text = String::from_utf8(output.stdout).expect("it is a text");
+    match check(&[&folder.file("x.i", &text)], "sync") {
+        Found::Verified => "verified".into(),
+        Found::Bug(kind, ..) => kind,
+        Found::Other(other) if other.contains("more than is followed") => "not followed".into(),
+        Found::Other(other) => other,
+    }
+}
+
+#[test]
+fn threads_of_c11_may_be_those_of_the_system() {
+    let headers = "#include <assert.h>\n#include <threads.h>";
+    let declarations = "mtx_t m; cnd_t c; once_flag f = ONCE_FLAG_INIT; int n, ready; struct timespec soon; tss_t key;\n\
+        void first(void) { n = 1; }\n\
+        int run(void *p) { call_once(&f, first); mtx_lock(&m); n++; ready = 1; cnd_signal(&c); mtx_unlock(&m); thrd_yield(); \
+        return tss_get(key) ? 1 : 7; }";
+    let start = "thrd_t t; int r; mtx_init(&m, mtx_plain); cnd_init(&c); tss_create(&key, 0); tss_set(key, &n); \
+                 thrd_create(&t, run, 0);";
+    let good = "mtx_lock(&m); while (!ready) cnd_wait(&c, &m); mtx_unlock(&m); thrd_join(t, &r); assert(r == 7 && n == 2 && tss_get(key) == &n);";
+    assert_eq!(said_of_preprocessed(headers, declarations, &format!("{start} {good}")), "verified");
+    let tried = "int l = mtx_trylock(&m); assert(l == thrd_success || l == thrd_busy); if (l == thrd_busy) n = 3;";
+    assert_eq!(said_of_preprocessed(headers, declarations, &format!("{start} {tried}")), "DataRace");
+    let timed = "int l = mtx_timedlock(&m, &soon); assert(l == thrd_success);";
+    assert_eq!(said_of_preprocessed(headers, declarations, &format!("{start} {timed}")), "Assertion");
+}
+
+#[test]
+fn classes_of_characters_may_be_those_of_a_table() {
+    let headers = "#include <assert.h>\n#include <ctype.h>";
+    let text = "static const char t[] = \"aZ5 \\t_\\n\\177f~\";";
+    let main = "for (int i = 0; t[i]; i++) { int c = t[i]; assert(!isalnum(c) == !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9')); \
+        assert(!isspace(c) == !(c == ' ' || c == '\\t' || c == '\\n')); assert(!ispunct(c) == !(c == '_' || c == '~')); \
+        assert(!isxdigit(c) == !(c == 'a' || c == '5' || c == 'f')); assert(!iscntrl(c) == !(c == '\\t' || c == '\\n' || c == 127)); \
+        assert(!isprint(c) == !(c == ' ' || isgraph(c)) && !isblank(c) == !(c == ' ' || c == '\\t')); } \
+        assert(isdigit(t[2]) && isupper(t[1]) && islower(t[0]) && isalpha(t[0]) && !isalpha(t[2]) && !isdigit(-1) && tolower(t[1]) == 'z');";
+    assert_eq!(said_of_preprocessed(headers, text, main), "verified");
+    assert_eq!(said_of_preprocessed(headers, text, "assert(isdigit(t[1]));"), "Assertion");
+    assert_eq!(said_of_preprocessed(headers, text, "int c = 1000 + t[0]; return isdigit(c);"), "IndexOutOfBounds");
+}
+
+#[test]
+fn what_is_included_may_call_the_library() {
+    let folder = Folder::new();
+    let included = "#include <string.h>\nstatic int len(const char *s) { return strlen(s); }\nstatic int above(double d) { return d > 0.5; }\n\
+                    static void (*end)(void *) = free;\n";
+    folder.file("inc.h", included);
+    let main = "#include <assert.h>\n#include <stdlib.h>\n#include \"inc.h\"\n\
+                int main(void) { int *p = malloc(sizeof *p); end(p); assert(len(\"abc\") == 3 && above(1)); return 0; }\n";
+    assert_eq!(check(&[&folder.file("x.c", main)], "sync"), Found::Verified);
+}
+
+#[test]
+fn functions_of_the_library_may_be_called_by_pointers() {
+    let head = "#include <stdio.h>\n#include <unistd.h>\nstruct l { void (*end)(void *); }; int n; void set(void) { n = 1; } static int (*same)(const char *, const char *) = strcmp;";
+    let ends = "struct l l = { free }; int *p = malloc(sizeof *p); *p = 1; l.end(p);";
+    assert_eq!(said(head, ends), "verified");
+    assert_eq!(said(head, &format!("{ends} l.end(p);")), "Memory");
+    assert_eq!(said(head, "void (*e)(int) = exit; atexit(set); e(0); assert(0);"), "verified");
+    assert_eq!(said(head, "assert(same(\"a\", \"a\") == 0 && same(\"a\", \"b\") < 0);"), "verified");
+    assert_eq!(said(head, "void (*a)(void) = abort; if (same(\"a\", \"b\")) a();"), "Assertion");
+    let text = format!("{HEAD}{head}\nint main(void) {{ int (*w)(const char *) = unlink; w(\"a\"); return 0; }}");
+    let Found::Other(unknown) = check_text(&text, "sync") else { panic!("it is followed") };
+    assert!(unknown.contains("`unlink` is called by a pointer, and has no body here"), "{unknown}");
+    // A key's destructor.
+    let run = "pthread_key_t k; void *run(void *p) { pthread_setspecific(k, malloc(sizeof(int))); return 0; }";
+    let main = "pthread_key_create(&k, free); pthread_t t; pthread_create(&t, 0, run, 0); pthread_join(t, 0);";
+    assert_eq!(said(run, main), "verified");
+    // The names may mean something else.
+    assert_eq!(said("struct s { int free; } s; int exit = 1;", "s.free = 2; assert(s.free + exit == 3);"), "verified");
+    assert_eq!(said(head, "assert(getpid() > 0);"), "verified");
 }

@@ -1,4 +1,6 @@
 //! What constructs of C with threads mean, one small program each.
+//!
+//! Length: one test for each construct, with the programs in it.
 
 mod common;
 
@@ -417,6 +419,70 @@ fn to_leave_who_gives_way_is_no_preemption() {
     // What was given way to is over when the next step is made.
     assert_eq!(least("sched_yield(); f = 2; f = 1;"), Some(0));
     assert_eq!(least("f = 2; sched_yield(); f = 1;"), Some(1));
+}
+
+/// One thread writes `x` and takes the lock, or the other way round; the other one is refused it, or not.
+#[test]
+fn who_is_refused_a_lock_is_ordered_with_no_one() {
+    let heads =
+        "#include <errno.h>\n#include <semaphore.h>\n#include <stdatomic.h>\n#include <threads.h>\n#include <time.h>\n";
+    let shared = "int x; struct timespec soon; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; mtx_t c; sem_t s; atomic_int a; \
+                  pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER; pthread_spinlock_t p;";
+    let start = "sem_init(&s, 0, 1); mtx_init(&c, mtx_timed); pthread_spin_init(&p, 0); pthread_t t; pthread_create(&t, 0, run, 0);";
+    let says = |run: &str, main: &str| {
+        // In one line macros of the library would have one place with others.
+        let run = format!("{heads}{shared} void *run(void *q) {{ {run} return 0; }}").replace("; ", ";\n");
+        said(&run, &format!("{start} {main} pthread_join(t, 0);"))
+    };
+    for (lock, try_it, unlock) in [
+        ("pthread_mutex_lock(&m)", "pthread_mutex_trylock(&m)", "pthread_mutex_unlock(&m)"),
+        ("pthread_mutex_lock(&m)", "pthread_mutex_timedlock(&m, &soon)", "pthread_mutex_unlock(&m)"),
+        ("mtx_lock(&c)", "mtx_trylock(&c)", "mtx_unlock(&c)"),
+        ("pthread_spin_lock(&p)", "pthread_spin_trylock(&p)", "pthread_spin_unlock(&p)"),
+        ("pthread_rwlock_wrlock(&l)", "pthread_rwlock_tryrdlock(&l)", "pthread_rwlock_unlock(&l)"),
+        ("pthread_rwlock_rdlock(&l)", "pthread_rwlock_trywrlock(&l)", "pthread_rwlock_unlock(&l)"),
+        ("sem_wait(&s)", "sem_trywait(&s)", "sem_post(&s)"),
+    ] {
+        for atomic in ["", "a = 1;", "atomic_store_explicit(&a, 1, memory_order_relaxed);"] {
+            let run = format!("x = 1; {lock}; {atomic}");
+            let refused = says(&run, &format!("if ({try_it} != 0) x = 2; else {unlock};"));
+            assert_eq!(refused, "DataRace", "{try_it} {atomic}");
+        }
+        let both = format!("if ({try_it} == 0) {{ x++; {unlock}; }}");
+        let other = format!("{lock}; {} {unlock};", if lock.contains("rdlock") { "(void)x;" } else { "x++;" });
+        let both = both.replace("x++", if try_it.contains("rdlock") { "(void)x" } else { "x++" });
+        assert_eq!(says(&other, &both), "verified", "{try_it}");
+    }
+    // How many units a semaphore has is told to everybody, and what a mutex of another is.
+    assert_eq!(
+        says("sem_wait(&s); x = 1; sem_post(&s);", "int n; sem_getvalue(&s, &n); if (n == 0) x = 2;"),
+        "DataRace"
+    );
+    let checks = "pthread_mutexattr_t e; pthread_mutexattr_init(&e); pthread_mutexattr_settype(&e, PTHREAD_MUTEX_ERRORCHECK); \
+                  pthread_mutex_init(&m, &e); pthread_t u; pthread_create(&u, 0, run, 0);";
+    let run = format!("{heads}{shared} void *run(void *q) {{ x = 1; pthread_mutex_lock(&m); return 0; }}");
+    let main =
+        format!("{checks} if (pthread_mutex_trylock(&m) != 0) {{ if (pthread_mutex_unlock(&m) == EPERM) x = 2; }}");
+    assert_eq!(said(&run, &main), "DataRace");
+}
+
+/// C knows nothing of what instructions order.
+#[test]
+fn assembly_orders_nothing_between_threads() {
+    let run = "#include <stdatomic.h>\nint x; atomic_int a; void *run(void *p) { x = 1; FENCE; STORE; return 0; }";
+    let main = "pthread_t t; pthread_create(&t, 0, run, 0); if (LOAD) { FENCE; x = 2; } pthread_join(t, 0);";
+    let relaxed = |fence: &str| {
+        let text = |of: &str| {
+            of.replace("FENCE", fence)
+                .replace("STORE", "atomic_store_explicit(&a, 1, memory_order_relaxed)")
+                .replace("LOAD", "atomic_load_explicit(&a, memory_order_relaxed)")
+        };
+        said(&text(run), &text(main))
+    };
+    for fence in ["__asm__ volatile (\"mfence\" ::: \"memory\")", "__asm__ volatile (\"\" ::: \"memory\")"] {
+        assert_eq!(relaxed(fence), "DataRace", "{fence}");
+    }
+    assert_eq!(relaxed("__sync_synchronize()"), "verified");
 }
 
 #[test]

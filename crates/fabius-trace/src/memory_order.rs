@@ -20,4 +20,6 @@ impl MemoryOrder {
     /// Neither: relaxed.
     pub const NEITHER: MemoryOrder =
         MemoryOrder { acquires: false, releases: false, acquires_in_vain: false, is_fence: false };
+    /// Nothing at all, not even together with fences: a fence of no order.
+    pub const NOTHING: MemoryOrder = MemoryOrder { is_fence: true, ..MemoryOrder::NEITHER };
 }

@@ -145,6 +145,12 @@ impl<'a> Lower<'a, '_> {
         self.push(StmtKind::Atomic(block), span);
     }
 
+    /// What is called where a pointer means a function: itself, or what is behind the program's text in its place.
+    pub fn body_of(&self, name: &str) -> Option<String> {
+        let has_body = |name: &String| self.functions.get(name).is_some_and(|f| f.definition.is_some());
+        [name.to_string(), format!("fabius__{name}")].into_iter().find(has_body)
+    }
+
     /// Calls what a pointer means: one of the functions of that type whose address is taken.
     pub(super) fn call_pointer(&mut self, pointer: Value, args: &'a [Ex], span: Span) -> Result<Value> {
         let signature = match pointer.ty.pointee() {
@@ -183,7 +189,9 @@ impl<'a> Lower<'a, '_> {
             Ok(())
         })?;
         for name in names.iter().rev() {
-            let Some(f) = self.functions.get(name) else { continue };
+            let Some(number) = self.functions.get(name).map(|f| f.number) else { continue };
+            let body = self.body_of(name);
+            let Some(f) = self.functions.get(body.as_ref().unwrap_or(name)) else { continue };
             let same = |a: &[CType], b: &[CType]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_layout(b));
             let params = match signature.open {
                 true => f.signature.params.len() == args.len(),
@@ -193,11 +201,20 @@ impl<'a> Lower<'a, '_> {
                 && f.signature.variadic == signature.variadic
                 && f.signature.result.same_layout(&signature.result);
             let wanted = f.signature.params.clone();
-            if f.definition.is_none() || !fits {
+            if !fits {
                 continue;
             }
             let here =
-                binary(BinaryOp::Eq, address.clone(), constant(crate::memory::FUNCTIONS + 1 + f.number, ADDRESS, span));
+                binary(BinaryOp::Eq, address.clone(), constant(crate::memory::FUNCTIONS + 1 + number, ADDRESS, span));
+            let Some(name) = &body else {
+                let words = format!("`{name}` is called by a pointer, and has no body here");
+                let (block, ()) = self.block(|s| {
+                    s.check(boolean(false, span), Check::Bound, &words, span);
+                    Ok(())
+                })?;
+                rest = (vec![stmt(StmtKind::If(Guard::Expr(here), block, rest.0), span)], ());
+                continue;
+            };
             let values = values.clone();
             let (block, ()) = self.block(|s| {
                 let mut values = values;

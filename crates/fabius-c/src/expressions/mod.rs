@@ -407,9 +407,11 @@ impl<'a> Lower<'a, '_> {
     /// `({ .. })`
     fn statement_expression(&mut self, s: &'a Node<ast::Statement>, span: Span) -> Result<Value> {
         let ast::Statement::Compound(items) = &s.node else { return wrong(span, "a block is expected") };
+        let alive = self.body.alive.len();
         self.scopes.push(Scope::default());
         let result = self.last_value(items, span);
         self.scopes.pop();
+        self.ends_from(alive, span);
         result
     }
 

@@ -28,15 +28,15 @@ impl<'a> Lower<'a, '_> {
     /// Calls the function at an address: one of those whose address is taken, with a pointer if there is one.
     fn call_at(&mut self, address: &Expr, given: Option<&Expr>, span: Span) -> Result<()> {
         for name in self.session.facts.functions.clone() {
-            let Some(f) = self.functions.get(&name).filter(|f| f.definition.is_some()) else { continue };
-            let params = f.signature.params.clone();
+            let Some(body) = self.body_of(&name) else { continue };
+            let params = self.functions[&body].signature.params.clone();
             if params.len() != usize::from(given.is_some()) || !params.iter().all(CType::is_pointer) {
                 continue;
             }
-            let number = crate::memory::FUNCTIONS + 1 + f.number;
+            let number = crate::memory::FUNCTIONS + 1 + self.functions[&name].number;
             let here = binary(BinaryOp::Eq, address.clone(), constant(number, ADDRESS, span));
             let (block, ()) =
-                self.block(|s| s.call_with(&name, given.cloned().into_iter().collect(), span).map(drop))?;
+                self.block(|s| s.call_with(&body, given.cloned().into_iter().collect(), span).map(drop))?;
             self.push(StmtKind::If(Guard::Expr(here), block, Vec::new()), span);
         }
         Ok(())
@@ -46,9 +46,9 @@ impl<'a> Lower<'a, '_> {
     fn handler(&mut self, args: &'a [Ex], n: usize, span: Span) -> Result<Expr> {
         let v = self.value(self.argument(args, n, span)?)?;
         let v = self.convert(v, &CType::Void.pointer(), span)?;
-        let without_body = self.functions.iter().find(|(_, f)| {
+        let without_body = self.functions.iter().find(|(name, f)| {
             let address = Constant::Int(crate::memory::FUNCTIONS + 1 + f.number);
-            f.definition.is_none() && v.parts[0].kind == ExprKind::Const(address)
+            self.body_of(name).is_none() && v.parts[0].kind == ExprKind::Const(address)
         });
         if let Some((name, _)) = without_body {
             return unsupported(span, format!("`{name}`, which has no body here, is not called from the library"));

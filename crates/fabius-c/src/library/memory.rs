@@ -1,11 +1,14 @@
-//! The heap, and functions on memory that has a type.
+//! The heap, and functions on memory.
+//!
+//! Length: one function for each way to allocate, free, fill and copy.
 
 use super::{assign, strip_casts};
 use crate::birth::Birth;
+use crate::bytes::BYTE;
 use crate::core::*;
 use crate::expressions::Ex;
 use crate::lower::{Lower, RAISED};
-use crate::memory::{Direct, Heap, ObjectId, Part, Pool};
+use crate::memory::{Heap, ObjectId, Part, Pool};
 use crate::places::{At, Lvalue, Value};
 use crate::refusal::{Refusal, Result, unsupported};
 use crate::types::{CType, LONG};
@@ -511,7 +514,7 @@ impl<'a> Lower<'a, '_> {
             return Ok(lv.clone());
         }
         match &lv.at {
-            At::Direct(Direct { parts, .. }) if matches!(parts.last(), Some(Part::Index(_))) => {
+            At::Direct(d) if self.stays_in_array(d, &i) => {
                 let mut next = lv.clone();
                 if let At::Direct(d) = &mut next.at
                     && let Some(Part::Index(e)) = d.parts.last_mut()
@@ -529,9 +532,23 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
+    /// Whether a pointer to this type says nothing of what is there: `void *`, or one to a struct that is not defined.
+    fn has_no_values(&self, ty: &CType) -> bool {
+        match ty.plain() {
+            CType::Void | CType::Function(_) => true,
+            CType::Struct(id) => self.types().structs[*id].fields.is_none(),
+            _ => false,
+        }
+    }
+
     fn memset(&mut self, args: &'a [Ex], bzero: bool, span: Span) -> Result<Value> {
         let first = strip_casts(self.argument(args, 0, span)?);
-        let lv = self.pointed(first, span)?;
+        let mut lv = self.pointed(first, span)?;
+        if self.has_no_values(&lv.ty) {
+            let address = self.address_of(&lv)?;
+            self.is_seen_as(&CType::Void, &BYTE);
+            lv = self.deref(Value::scalar(address, BYTE.pointer()), span)?;
+        }
         let zero = constant(0, INT, span);
         let byte = if bzero { zero } else { self.number(args, 1, &CType::Int { bits: 8, signed: false }, span)? };
         if value_of(&byte) != Some(0) && !lv.ty.is_integer() {
@@ -559,7 +576,7 @@ impl<'a> Lower<'a, '_> {
     fn memcpy(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Value> {
         let to = self.pointed(strip_casts(self.argument(args, 0, span)?), span)?;
         let from = self.pointed(strip_casts(self.argument(args, 1, span)?), span)?;
-        if !to.ty.same_layout(&from.ty) {
+        if !to.ty.same_layout(&from.ty) || self.has_no_values(&to.ty) {
             let n = self.number(args, 2, &LONG, span)?;
             let (n, target, source) = (self.keep(n), self.address_of(&to)?, self.address_of(&from)?);
             let (target, source) = (self.keep(target), self.keep(source));

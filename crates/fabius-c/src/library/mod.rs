@@ -2,9 +2,11 @@
 
 mod asked;
 mod atomic;
+mod c11;
 mod handlers;
 mod leaks;
 mod memory;
+mod named;
 mod orders;
 mod pthread;
 mod sort;
@@ -13,8 +15,10 @@ mod svcomp;
 mod tasks;
 mod varargs;
 
+pub use c11::is_declared_in as declares_c11_threads;
 pub(crate) use leaks::Ending;
 pub use memory::WRONG_FREES;
+pub use named::for_files as named_functions;
 pub use strings::for_files as string_functions;
 
 use crate::core::*;
@@ -100,6 +104,9 @@ impl<'a> Lower<'a, '_> {
         }
         if self.functions.get(name).is_some_and(|f| f.definition.is_some()) {
             return Ok(None);
+        }
+        if let Some(v) = self.c11_call(name, args, span)? {
+            return Ok(Some(v));
         }
         if NOTHING.contains(&name) {
             self.evaluate_all(args)?;
@@ -199,7 +206,9 @@ impl<'a> Lower<'a, '_> {
                 let most = if ty == crate::types::LONG { i64::MAX } else { i64::from(i32::MAX) };
                 return Ok(Some(self.any(-1, most, ty, span)));
             }
-            "get_nprocs" | "get_nprocs_conf" => return Ok(Some(self.any(1, i64::from(i32::MAX), C_INT, span))),
+            "get_nprocs" | "get_nprocs_conf" | "getpid" | "getppid" => {
+                return Ok(Some(self.any(1, i64::from(i32::MAX), C_INT, span)));
+            }
             "rand" | "random" => return Ok(Some(self.any(0, i64::from(i32::MAX), C_INT, span))),
             "abs" | "labs" | "llabs" => {
                 let ty = match name {

@@ -49,6 +49,16 @@ impl<'a> Lower<'a, '_> {
         self.place_of(args.first().map(|e| e.span.start + 1), MemoryOrder::NEITHER, span)
     }
 
+    /// The place of how who may be refused looks at an object of the library: who is refused is ordered with no one (C11 7.26.4.5,
+    /// POSIX 4.12).
+    pub(super) fn test_place(&mut self, args: &'a [Ex], span: Span) -> Span {
+        // Not the operation's own place, where those who get what they want synchronize, nor that of any other.
+        let behind = Span { start: span.end, ..span };
+        let place = self.place_of(args.first().map(|e| e.span.start + 2), MemoryOrder::NOTHING, behind);
+        self.orders.tests.insert(place);
+        place
+    }
+
     /// A place of its own for an operation with this order, whose arguments begin there.
     fn place_of(&mut self, at: Option<usize>, order: MemoryOrder, span: Span) -> Span {
         if let Some(known) = at.and_then(|at| self.orders.places.get(&at)) {
@@ -136,12 +146,15 @@ impl<'a> Lower<'a, '_> {
 
     /// What the operations at their places order, if that is less than what they are taken for; and what is not looked at.
     pub(crate) fn ordered(&self, is_mixed: bool) -> (BTreeMap<Span, MemoryOrder>, Weaker) {
-        let Orders { asked, plain, others, looks, weak, unknown, .. } = &self.orders;
+        let Orders { asked, tests, plain, others, looks, weak, unknown, .. } = &self.orders;
+        let is_elsewhere = |span: &Span| plain.contains(span) || others.contains(span);
         if !weak {
-            return Default::default();
+            let is_else = |span: &Span| is_elsewhere(span) || asked.get(span) != Some(&MemoryOrder::NOTHING);
+            let hides_races = tests.iter().any(is_else);
+            let nothing = tests.iter().map(|span| (*span, MemoryOrder::NOTHING));
+            return (nothing.collect(), Weaker { hides_races, ..Weaker::default() });
         }
         let count: u64 = self.objects.iter().map(|o| self.atomics(o)).sum();
-        let is_elsewhere = |span: &Span| plain.contains(span) || others.contains(span);
         let is_known = !unknown && !is_mixed && !asked.keys().any(is_elsewhere);
         let weaker = Weaker { hides_races: !is_known, shows_more: count > 1 || *looks };
         if !is_known {

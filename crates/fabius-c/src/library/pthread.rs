@@ -71,12 +71,34 @@ fn can_be_had(mutex: &[Place], span: Span) -> Expr {
     or(eq(read(mutex[0].clone()), nobody(span)), eq(read(mutex[0].clone()), me(span)))
 }
 
+/// Whether a mutex is free, or recursive and the running thread's.
+fn can_be_locked(mutex: &[Place], span: Span) -> Expr {
+    let free = eq(read(mutex[0].clone()), nobody(span));
+    let mine = eq(read(mutex[0].clone()), me(span));
+    or(free, and(mine, eq(read(mutex[2].clone()), int(RECURSIVE, span))))
+}
+
+/// Whether a mutex looks for errors, and is the running thread's.
+fn is_own(mutex: &[Place], span: Span) -> Expr {
+    and(eq(read(mutex[0].clone()), me(span)), eq(read(mutex[2].clone()), int(ERRORCHECK, span)))
+}
+
 fn misuse(e: Expr, words: &str, span: Span) -> Stmt {
     stmt(StmtKind::Assert(Expr { span, ..e }, Check::SyncMisuse, Some(words.into())), span)
 }
 
 fn when(e: Expr, yes: Block, no: Block, span: Span) -> Stmt {
     stmt(StmtKind::If(Guard::Expr(e), yes, no), span)
+}
+
+/// What who may be refused does: looks at the object, and only who is not refused synchronizes, with all that the test looks at.
+fn tried(looks: Expr, test: Expr, take: Block, refused: Block, span: Span) -> Stmt {
+    when(looks, vec![when(test, take, Vec::new(), span)], refused, span)
+}
+
+/// The same parts of an object, looked at from another place.
+fn seen_from(p: &[Place], span: Span) -> Vec<Place> {
+    p.iter().map(|p| Place { span, ..p.clone() }).collect()
 }
 
 fn plus(place: &Place, n: i64, span: Span) -> Stmt {
@@ -128,7 +150,7 @@ impl<'a> Lower<'a, '_> {
             "pthread_spin_trylock" => {
                 let lv = self.object(args, 0, "pthread_spinlock_t", span)?;
                 let free = |p: &[Place]| eq(read(p[0].clone()), nobody(span));
-                return self.try_it(&lv, 1, EBUSY, span, free, |p| vec![assign(&p[0], me(span), span)]);
+                return self.try_it(&lv, args, EBUSY, span, free, |p| vec![assign(&p[0], me(span), span)]);
             }
             "pthread_spin_unlock" => {
                 let lv = self.object(args, 0, "pthread_spinlock_t", span)?;
@@ -192,7 +214,7 @@ impl<'a> Lower<'a, '_> {
                 let lv = self.object(args, 0, "sem_t", span)?;
                 let some = |p: &[Place]| binary(BinaryOp::Gt, read(p[0].clone()), int(0, span));
                 self.waits_for_some_time(if name == "sem_trywait" { TRIES } else { GIVES_UP }, span);
-                let result = self.try_it(&lv, 1, -1, span, some, |p| vec![plus(&p[0], -1, span)])?;
+                let result = self.try_it(&lv, args, -1, span, some, |p| vec![plus(&p[0], -1, span)])?;
                 if let (true, Some(result)) = (self.functions.contains_key("__errno_location"), &result) {
                     let failed = binary(BinaryOp::Ne, result.parts[0].clone(), int(0, span));
                     let why = int(if name == "sem_trywait" { EAGAIN } else { ETIMEDOUT }, span);
@@ -214,7 +236,8 @@ impl<'a> Lower<'a, '_> {
             "sem_getvalue" => {
                 let lv = self.object(args, 0, "sem_t", span)?;
                 let part = self.part(lv, crate::memory::Part::Field(0), span)?;
-                let count = self.load(&part)?;
+                let span_of_test = self.test_place(args, span);
+                let count = self.load(&Lvalue { span: span_of_test, ..part })?;
                 let to = self.pointed(self.argument(args, 1, span)?, span)?;
                 self.store(&to, &count, span)?;
             }
@@ -393,6 +416,7 @@ impl<'a> Lower<'a, '_> {
             self.body.out.push(assign(&place, e, at));
         }
         self.run_destructors(at)?;
+        self.ends_with_thread(at);
         let creates = |f: &str| self.session.calls.iter().any(|(a, b)| a == f && b == "pthread_create");
         let nested = self.functions.keys().any(|f| creates(f) && self.runs_in_threads(f));
         if nested {
@@ -600,23 +624,25 @@ impl<'a> Lower<'a, '_> {
         let target = self.local(result, span);
         self.operation(&lv, &mut |s, d| {
             let p = s.parts_of(d, 3, span)?;
-            let there = binary(BinaryOp::Ne, read(p[2].clone()), int(DESTROYED, span));
+            let tested = match otherwise {
+                Otherwise::Waits => p.clone(),
+                Otherwise::Returns(_) => seen_from(&p, s.test_place(args, span)),
+            };
+            let there = binary(BinaryOp::Ne, read(tested[2].clone()), int(DESTROYED, span));
             let alive = misuse(there, "a mutex is used that was destroyed", span);
-            let free = eq(read(p[0].clone()), nobody(span));
-            let mine = eq(read(p[0].clone()), me(span));
-            let again = and(mine.clone(), eq(read(p[2].clone()), int(RECURSIVE, span)));
-            let own = and(mine, eq(read(p[2].clone()), int(ERRORCHECK, span)));
+            let (looks, test) = (can_be_locked(&tested, span), can_be_locked(&p, span));
+            let own = is_own(&tested, span);
             let take = vec![assign(&p[0], me(span), span), plus(&p[1], 1, span)];
             let returns = |n| vec![assign(&target, int(n, span), span)];
             match otherwise {
-                Otherwise::Returns(EBUSY) => Ok((None, vec![alive, when(or(free, again), take, returns(EBUSY), span)])),
+                Otherwise::Returns(EBUSY) => Ok((None, vec![alive, tried(looks, test, take, returns(EBUSY), span)])),
                 Otherwise::Returns(n) => {
-                    let refused = when(own, returns(EDEADLK), returns(n), span);
-                    Ok((None, vec![alive, when(or(free, again), take, vec![refused], span)]))
+                    let refused = vec![when(own, returns(EDEADLK), returns(n), span)];
+                    Ok((None, vec![alive, tried(looks, test, take, refused, span)]))
                 }
                 Otherwise::Waits => {
                     let destroyed = eq(read(p[2].clone()), int(DESTROYED, span));
-                    let wait = or(or(free, again), or(own.clone(), destroyed));
+                    let wait = or(test, or(own.clone(), destroyed));
                     Ok((Some(wait), vec![alive, when(own, returns(EDEADLK), take, span)]))
                 }
             }
@@ -635,15 +661,22 @@ impl<'a> Lower<'a, '_> {
             if !write {
                 p[1].span = s.readers_place(args, span);
             }
-            let mine = eq(read(p[0].clone()), me(span));
-            let free = if write { free_to_write(&p, span) } else { eq(read(p[0].clone()), nobody(span)) };
+            let tested = match otherwise {
+                Otherwise::Waits => p.clone(),
+                Otherwise::Returns(_) => seen_from(&p, s.test_place(args, span)),
+            };
+            let is_free = |p: &[Place]| match write {
+                true => free_to_write(p, span),
+                false => eq(read(p[0].clone()), nobody(span)),
+            };
+            let (mine, looks, free) = (eq(read(tested[0].clone()), me(span)), is_free(&tested), is_free(&p));
             let take = if write { assign(&p[0], me(span), span) } else { plus(&p[1], 1, span) };
             let returns = |n| vec![assign(&target, int(n, span), span)];
             Ok(match otherwise {
-                Otherwise::Returns(EBUSY) => (None, vec![when(free, vec![take], returns(EBUSY), span)]),
+                Otherwise::Returns(EBUSY) => (None, vec![tried(looks, free, vec![take], returns(EBUSY), span)]),
                 Otherwise::Returns(n) => {
-                    let refused = when(mine, returns(EDEADLK), returns(n), span);
-                    (None, vec![when(free, vec![take], vec![refused], span)])
+                    let refused = vec![when(mine, returns(EDEADLK), returns(n), span)];
+                    (None, vec![tried(looks, free, vec![take], refused, span)])
                 }
                 Otherwise::Waits => {
                     (Some(or(free, mine.clone())), vec![when(mine, returns(EDEADLK), vec![take], span)])
@@ -659,8 +692,10 @@ impl<'a> Lower<'a, '_> {
         let target = self.local(result, span);
         self.operation(&lv, &mut |s, d| {
             let p = s.parts_of(d, 3, span)?;
-            let mine = eq(read(p[0].clone()), me(span));
-            let checked = eq(read(p[2].clone()), int(ERRORCHECK, span));
+            // Who is told `EPERM` is ordered with no one, either.
+            let tested = seen_from(&p, s.test_place(args, span));
+            let mine = eq(read(tested[0].clone()), me(span));
+            let checked = eq(read(tested[2].clone()), int(ERRORCHECK, span));
             let words = "a mutex is unlocked that the thread does not hold";
             let last = eq(read(p[1].clone()), int(0, span));
             let give =
@@ -676,11 +711,11 @@ impl<'a> Lower<'a, '_> {
         Ok(Value::scalar(self.read_local(result, span), C_INT))
     }
 
-    /// A try of something that might have to wait: 0, or that number.
+    /// A try of something of one part that might have to wait: 0, or that number.
     fn try_it(
         &mut self,
         lv: &Lvalue,
-        parts: usize,
+        args: &'a [Ex],
         failed: i64,
         span: Span,
         free: impl Fn(&[Place]) -> Expr,
@@ -689,9 +724,10 @@ impl<'a> Lower<'a, '_> {
         let result = self.zeroed(INT, span);
         let target = self.local(result, span);
         self.operation(lv, &mut |s, d| {
-            let p = s.parts_of(d, parts, span)?;
+            let p = s.parts_of(d, 1, span)?;
+            let looks = free(&seen_from(&p, s.test_place(args, span)));
             let refused = vec![assign(&target, int(failed, span), span)];
-            Ok((None, vec![when(free(&p), take(&p), refused, span)]))
+            Ok((None, vec![tried(looks, free(&p), take(&p), refused, span)]))
         })?;
         Ok(Some(Value::scalar(self.read_local(result, span), C_INT)))
     }

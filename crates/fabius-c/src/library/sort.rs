@@ -4,7 +4,8 @@ use super::{assign, strip_casts};
 use crate::core::*;
 use crate::expressions::Ex;
 use crate::lower::Lower;
-use crate::places::Value;
+use crate::memory::Part;
+use crate::places::{Lvalue, Value};
 use crate::refusal::{Refusal, Result, unsupported};
 use crate::types::CType;
 use fabius_lang::program::{BinaryOp, Check, Expr, Guard, Place, StmtKind};
@@ -103,31 +104,43 @@ impl<'a> Lower<'a, '_> {
         self.push(StmtKind::If(Guard::Expr(sorted), leave, Vec::new()), span);
         let place = |s: &mut Self, at: &Expr| s.deref(Value::scalar(at.clone(), of.clone().pointer()), span);
         let (a, b) = (place(self, &before)?, place(self, &here)?);
-        let (x, y) = (self.load(&a)?, self.load(&b)?);
-        self.store(&a, &y, span)?;
-        self.store(&b, &x, span)?;
+        self.swap(&a, &b, span)?;
         self.body.out.push(assign(j, binary(BinaryOp::Sub, read(j.clone()), number(1)), span));
         Ok(())
+    }
+
+    /// Exchanges two places, of arrays one element after the other.
+    fn swap(&mut self, a: &Lvalue, b: &Lvalue, span: Span) -> Result<()> {
+        if let CType::Array(_, n) = a.ty.plain() {
+            return (0..n.unwrap_or(0)).try_for_each(|i| {
+                let index = || Part::Index(constant(i64::from(i), ADDRESS, span));
+                let (a, b) = (self.part(a.clone(), index(), span)?, self.part(b.clone(), index(), span)?);
+                self.swap(&a, &b, span)
+            });
+        }
+        let (x, y) = (self.load(a)?, self.load(b)?);
+        self.store(a, &y, span)?;
+        self.store(b, &x, span)
     }
 
     /// Calls the function at an address with two pointers.
     fn compare_at(&mut self, at: &Expr, a: &Expr, b: &Expr, result: usize, span: Span) -> Result<()> {
         let mut found = boolean(false, span);
         for name in self.session.facts.functions.clone() {
-            let Some(f) = self.functions.get(&name).filter(|f| f.definition.is_some()) else { continue };
-            let signature = f.signature.clone();
+            let Some(body) = self.body_of(&name) else { continue };
+            let signature = self.functions[&body].signature.clone();
             if signature.params.len() != 2
                 || !signature.params.iter().all(CType::is_pointer)
                 || signature.result != crate::types::INT
             {
                 continue;
             }
-            let number = crate::memory::FUNCTIONS + 1 + f.number;
+            let number = crate::memory::FUNCTIONS + 1 + self.functions[&name].number;
             let here = binary(BinaryOp::Eq, at.clone(), constant(number, ADDRESS, span));
             found = binary(BinaryOp::Or, found, here.clone());
             let (block, ()) = self.block(|s| {
-                s.found.looked_at.insert(name.clone());
-                let v = s.call_with(&name, vec![a.clone(), b.clone()], span)?;
+                s.found.looked_at.insert(body.clone());
+                let v = s.call_with(&body, vec![a.clone(), b.clone()], span)?;
                 s.set_local(result, v.parts[0].clone(), span);
                 Ok(())
             })?;

@@ -573,9 +573,9 @@ impl Model {
             }
             Act::UnlockAs(l) => {
                 let mine = s.owner[3] == Some(me);
-                self.sync(&mut s, t, LOCK + 3, mine);
                 s.locals[t][l] = i32::from(!mine);
                 if mine {
+                    self.sync(&mut s, t, LOCK + 3, true);
                     s.owner[3] = None;
                 }
             }
@@ -588,9 +588,8 @@ impl Model {
                 }
             }
             Act::TryLock(i, otherwise) => {
-                let free = s.owner[i].is_none();
-                self.sync(&mut s, t, LOCK + i, free);
-                if free {
+                if s.owner[i].is_none() {
+                    self.sync(&mut s, t, LOCK + i, true);
                     s.owner[i] = Some(me);
                     s.depth[i] += 1;
                 } else {
@@ -646,26 +645,22 @@ impl Model {
                 self.takes(&mut s, t, READERS, true);
                 s.writer = Some(me);
             }
-            Act::TryRead(otherwise) => {
-                let free = s.writer.is_none();
-                self.takes(&mut s, t, RWLOCK, free);
-                match free {
-                    true => {
-                        s.readers.push(me);
-                        s.readers.sort_unstable();
-                    }
-                    false => s.at[t] = otherwise,
+            Act::TryRead(otherwise) => match s.writer.is_none() {
+                true => {
+                    self.takes(&mut s, t, RWLOCK, true);
+                    s.readers.push(me);
+                    s.readers.sort_unstable();
                 }
-            }
+                false => s.at[t] = otherwise,
+            },
             Act::TryWrite(otherwise) => {
                 let free = s.writer.is_none() && s.readers.is_empty();
-                self.takes(&mut s, t, RWLOCK, free);
-                if s.writer.is_none() {
-                    self.takes(&mut s, t, READERS, free);
-                }
-                match free {
-                    true => s.writer = Some(me),
-                    false => s.at[t] = otherwise,
+                if free {
+                    self.takes(&mut s, t, RWLOCK, true);
+                    self.takes(&mut s, t, READERS, true);
+                    s.writer = Some(me);
+                } else {
+                    s.at[t] = otherwise;
                 }
             }
             Act::Unread => {
@@ -689,7 +684,9 @@ impl Model {
             }
             Act::TryTake(l) => {
                 let some = s.permits > 0;
-                self.takes(&mut s, t, SEMAPHORE, some);
+                if some {
+                    self.takes(&mut s, t, SEMAPHORE, true);
+                }
                 s.permits -= i32::from(some);
                 s.locals[t][l] = i32::from(some);
             }

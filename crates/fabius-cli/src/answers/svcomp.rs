@@ -168,8 +168,19 @@ fn is_in(span: Span, text: &str) -> bool {
 
 /// Where a thread was in the file last.
 fn last_of(lane: u32, steps: &[Step], text: &str) -> Option<Span> {
-    let actions = steps.iter().rev().filter(|step| step.lane == lane).flat_map(|step| step.actions.iter().rev());
-    actions.map(|action| action.span).find(|span| is_in(*span, text))
+    let (mut last, mut seen) = (None, 0);
+    for step in steps {
+        seen = seen.max(step.lane);
+        let root = step.actions.first().and_then(|a| a.stack.first());
+        for action in step.actions.iter().filter(|action| is_in(action.span, text)) {
+            // A thread that is started runs to its first access in the step of who starts it.
+            let thread = if action.stack.first() == root { step.lane } else { seen + 1 };
+            if thread == lane {
+                last = Some(action.span);
+            }
+        }
+    }
+    last
 }
 
 /// Where the target of a bug is: of one in a function of the library, where the thread that calls it was last.

@@ -31,7 +31,7 @@ pub struct ProgramArgs {
     #[arg(long, value_name = "FILE.prp", help_heading = "C programs")]
     pub property: Option<PathBuf>,
     /// How wide `long` and pointers of a C program are [default: lp64, or what the task definition says]
-    #[arg(long, value_name = "MODEL", help_heading = "C programs")]
+    #[arg(long, value_name = "MODEL", ignore_case = true, help_heading = "C programs")]
     pub data_model: Option<DataModelArg>,
     /// Report signed overflow of a C program, which wraps otherwise
     #[arg(long, help_heading = "C programs")]
