@@ -13,8 +13,9 @@
 //! 3. A variable that only one thread uses, or of which every buffer has its own, has no copies.
 //! 4. Any number of rounds is passed over in one choice instead of a loop.
 
+use crate::beginnings::{Beginnings, beginnings};
 use crate::build::*;
-use crate::vectors::{Moved, Vectors, pass, vectors};
+use crate::vectors::{Moved, Vectors, pass, vectors_that};
 use crate::{Explicit, Prioritized, Unsupported};
 use fabius_lang::program::*;
 use std::collections::BTreeSet;
@@ -24,6 +25,21 @@ use std::collections::BTreeSet;
 /// # Errors
 /// Threads that are spawned.
 pub fn buffers(source: &Explicit, rounds: u32) -> Result<Prioritized, Unsupported> {
+    beginning(source, rounds, None)
+}
+
+/// The same, and perhaps no executions in which nothing fails.
+///
+/// # Errors
+/// Threads that are spawned.
+pub fn failing(source: &Explicit, rounds: u32) -> Result<Prioritized, Unsupported> {
+    let mut source = source.clone();
+    crate::stuck::forget(&mut source.program);
+    let begin = beginnings(&source, rounds);
+    beginning(&source, rounds, begin.as_ref())
+}
+
+fn beginning(source: &Explicit, rounds: u32, begin: Option<&Beginnings>) -> Result<Prioritized, Unsupported> {
     let mut program = source.program.clone();
     crate::stuck::forget(&mut program);
     if let Some(span) = first(&program, |s| matches!(s, StmtKind::Spawn(..))) {
@@ -32,13 +48,14 @@ pub fn buffers(source: &Explicit, rounds: u32) -> Result<Prioritized, Unsupporte
         let help = if has_tasks { help_for_tasks(&program) } else { "use `--rounds` or `--delays`" };
         return Err(Unsupported::new("threads that are spawned by rounds over task buffers", span, help));
     }
-    let mut shared: BTreeSet<GlobalId> = crate::explicit::shared(source).into_iter().collect();
-    // Every buffer stops for itself.
-    shared.remove(&source.stop);
-    let Vectors { guesses, confirmed, starts } = vectors(&mut program, &shared, rounds);
     let last = i64::from(rounds) - 1;
     let round = new_global(&mut program, "buffer_round", Type::Range(0, last));
     let stop = global(&program, source.stop);
+    begin.iter().for_each(|begin| begin.tell(&mut program, &round, &stop));
+    let mut shared: BTreeSet<GlobalId> = crate::explicit::shared(source).into_iter().collect();
+    // Every buffer stops for itself.
+    shared.remove(&source.stop);
+    let Vectors { guesses, confirmed, starts } = vectors_that(&mut program, &shared, rounds, begin);
     let dropped = new_global(&mut program, "a_buffer_is_dropped", Type::Bool);
     let drop = vec![set(&stop, boolean(true)), set(&dropped, boolean(true))];
     let here = read(&round);

@@ -125,10 +125,15 @@ pub fn any_between(p: &Place, lo: Expr, hi: Expr) -> Stmt {
 
 /// Any value of its type: one choice for each scalar in it.
 pub fn guess(program: &Program, p: &Place, out: &mut Block) {
+    guess_within(program, p, &mut std::iter::repeat((i64::MIN, i64::MAX)), out);
+}
+
+/// Any value of its type of which each scalar is between two numbers; there may be none.
+pub fn guess_within(program: &Program, p: &Place, within: &mut dyn Iterator<Item = (i64, i64)>, out: &mut Block) {
     match &p.ty {
         Type::Record(r) => {
             for f in 0..program.records[*r].fields.len() {
-                guess(program, &field(program, p.clone(), f), out);
+                guess_within(program, &field(program, p.clone(), f), within, out);
             }
         }
         Type::Array { index, lo, len, .. } => {
@@ -137,12 +142,17 @@ pub fn guess(program: &Program, p: &Place, out: &mut Block) {
                     Type::Range(..) => number(lo + i),
                     ref finite => constant(lo + i, finite.clone()),
                 };
-                guess(program, &element(p.clone(), index), out);
+                guess_within(program, &element(p.clone(), index), within, out);
             }
         }
         scalar => {
             let (lo, hi) = scalar.finite_range(&program.enums).unwrap_or((i64::MIN, i64::MAX));
-            out.push(any_between(p, constant(lo, scalar.clone()), constant(hi, scalar.clone())));
+            let (least, most) = match (within.next(), scalar) {
+                // Its codes are not in the order of its values.
+                (None, _) | (_, Type::Fixed { bits: 64, signed: false }) => (lo, hi),
+                (Some(within), _) => (lo.max(within.0), hi.min(within.1)),
+            };
+            out.push(any_between(p, constant(least, scalar.clone()), constant(most, scalar.clone())));
         }
     }
 }

@@ -5,6 +5,7 @@
 //! the translations know.
 
 mod abort;
+pub mod beginnings;
 pub mod buffers;
 mod build;
 pub mod depth_first;

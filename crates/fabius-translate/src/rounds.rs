@@ -12,10 +12,11 @@
 //! 2. Any number of rounds is passed over in one choice instead of a loop. Stopping for good is the choice of a round
 //!    behind the last.
 
+use crate::beginnings::beginnings;
 use crate::build::*;
 use crate::enough::Enough;
 use crate::stuck::{Stuck, stuck};
-use crate::vectors::{Moved, Vectors, pass, vectors};
+use crate::vectors::{Moved, Vectors, pass, vectors_that};
 use crate::{Explicit, Nesting, Translated, Unsupported};
 use fabius_lang::program::*;
 use fabius_trace::Span;
@@ -82,12 +83,17 @@ pub fn asking(source: &Explicit, rounds: u32, asked: Asked) -> Result<Translated
         arguments.push((0..params).map(|i| argument(&mut program, *p, i)).collect());
     }
     let stuck = stuck(&mut program, &shared.iter().copied().collect::<Vec<_>>());
-    let copies = vectors(&mut program, &shared, rounds);
+    // Executions of more rounds need not fail.
+    let begin = (asked == Asked::Assertions).then(|| beginnings(source, rounds)).flatten();
     let last = i64::from(rounds) - 1;
+    let round = new_global(&mut program, "round", Type::Range(0, last));
+    let stop = global(&program, source.stop);
+    begin.iter().for_each(|begin| begin.tell(&mut program, &round, &stop));
+    let copies = vectors_that(&mut program, &shared, rounds, begin.as_ref());
     let vars = Vars {
-        round: new_global(&mut program, "round", Type::Range(0, last)),
+        round,
         last,
-        stop: global(&program, source.stop),
+        stop,
         count: new_global(&mut program, "threads", Type::Range(0, i64::from(table))),
         which: new_global(
             &mut program,

@@ -5,7 +5,9 @@
 //!
 //! Deviations:
 //! 1. Only what changes becomes a vector.
+//! 2. Guesses are as wide as what is known of the program says.
 
+use crate::beginnings::Beginnings;
 use crate::build::*;
 use fabius_lang::program::*;
 use std::collections::BTreeSet;
@@ -23,6 +25,16 @@ pub struct Vectors {
 
 /// Makes the variables vectors.
 pub fn vectors(program: &mut Program, shared: &BTreeSet<GlobalId>, rounds: u32) -> Vectors {
+    vectors_that(program, shared, rounds, None)
+}
+
+/// The same, with guesses that are no wider than need be.
+pub fn vectors_that(
+    program: &mut Program,
+    shared: &BTreeSet<GlobalId>,
+    rounds: u32,
+    begin: Option<&Beginnings>,
+) -> Vectors {
     let mut all = Vectors { guesses: Vec::new(), confirmed: Vec::new(), starts: Vec::new() };
     for g in shared {
         let variable = &mut program.globals[*g];
@@ -31,7 +43,11 @@ pub fn vectors(program: &mut Program, shared: &BTreeSet<GlobalId>, rounds: u32) 
         let (name, ty) = (format!("start_{}", variable.name), variable.ty.clone());
         let (x, start) = (global(program, *g), new_global(program, &name, ty));
         for i in 1..i64::from(rounds) {
-            guess(program, &element(x.clone(), number(i)), &mut all.guesses);
+            let place = element(x.clone(), number(i));
+            match begin.and_then(|begin| begin.of(i, *g)) {
+                Some(within) => guess_within(program, &place, &mut within.iter().copied(), &mut all.guesses),
+                None => guess(program, &place, &mut all.guesses),
+            }
             let begins = read(&element(start.clone(), number(i)));
             all.confirmed.push(assume(eq(begins, read(&element(x.clone(), number(i - 1))))));
         }

@@ -63,13 +63,14 @@ fn sequential(source: Explicit, what: Sequentialization) -> Result<Translated, U
 }
 
 /// First the buffers, then the yields, then the levels.
-fn buffers(source: Explicit, zields: u32, yields: u32) -> Result<Translated, Unsupported> {
-    fabius_translate::levels::levels(&yield_free(source, zields, yields)?)
+fn buffers(mut source: Explicit, zields: u32, yields: u32) -> Result<Translated, Unsupported> {
+    relay(&mut source.program)?;
+    let failing = fabius_translate::buffers::failing(&source, zields)?;
+    fabius_translate::levels::levels(&yield_free(&failing, yields)?)
 }
 
-fn yield_free(source: Explicit, zields: u32, yields: u32) -> Result<Prioritized, Unsupported> {
-    let one_buffer = single_buffer(source, zields)?;
-    fabius_translate::yields::yields(&one_buffer, yields, Begin::InAnyRound)
+fn yield_free(one_buffer: &Prioritized, yields: u32) -> Result<Prioritized, Unsupported> {
+    fabius_translate::yields::yields(one_buffer, yields, Begin::InAnyRound)
 }
 
 fn single_buffer(mut source: Explicit, zields: u32) -> Result<Prioritized, Unsupported> {
@@ -132,7 +133,10 @@ fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -
         Form::Explicit => source().map(|e| e.into_program()),
         Form::SharedMemory => source().and_then(|e| fabius_translate::synce::synce(&e)),
         Form::SingleBuffer => source().and_then(|e| single_buffer(e, zields)).map(|p| p.into_program()),
-        Form::YieldFree => source().and_then(|e| yield_free(e, zields, yields)).map(|p| p.into_program()),
+        Form::YieldFree => {
+            let one_buffer = source().and_then(|e| single_buffer(e, zields));
+            one_buffer.and_then(|p| yield_free(&p, yields)).map(|p| p.into_program())
+        }
         Form::Sequential | Form::Promela | Form::Fab => match what {
             Sequentialization::AnyThreads(k) => {
                 parameterized(program, off, caps, Deadlocks::Ignored).map(|p| lazy(&p, k))

@@ -2,6 +2,7 @@
 
 mod any_threads;
 mod async_oracle;
+mod beginnings;
 mod caps;
 mod collections;
 mod corpus;

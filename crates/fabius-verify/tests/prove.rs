@@ -124,6 +124,50 @@ fn random_programs_get_the_same_answers() {
     compare_random(0..150);
 }
 
+/// With each number of rounds up to some: what is known of their beginnings is most where a failure takes all of them.
+fn compare_round_by_round(seeds: std::ops::Range<u64>) {
+    let mut all = Compared::default();
+    for shape in [Shape::Threads, Shape::Tasks, Shape::Buffers] {
+        for seed in seeds.clone() {
+            for rounds in 1..=4 {
+                let what = match shape {
+                    Shape::Threads => Sequentialization::Rounds(rounds),
+                    _ => Sequentialization::Buffers { zields: rounds, yields: 2 + rounds % 2 },
+                };
+                let agree = |model: &Model| {
+                    let source = model.source();
+                    let Ok(program) = compile(&source, &Options::default()) else {
+                        return Ok::<fn(&mut Compared), _>(|_| ());
+                    };
+                    compare(&program, &program_id("p.fab", &source, &[], &[]), what)
+                };
+                let model = random(seed, shape);
+                match agree(&model) {
+                    Ok(count) => count(&mut all),
+                    Err(_) => {
+                        let least = model.shrink(|m| agree(m).is_err());
+                        let message = agree(&least).err().unwrap_or_default();
+                        panic!("{seed} {shape:?} {what:?}: {message}\n{}", least.source());
+                    }
+                }
+            }
+        }
+    }
+    println!("{all:?}");
+    assert!(all.bugs > 0 && all.none > 0, "{all:?}");
+}
+
+#[test]
+fn random_programs_get_the_same_answers_round_by_round() {
+    compare_round_by_round(1000..1040);
+}
+
+#[test]
+#[ignore = "minutes; for every change of a translation or the solver"]
+fn many_random_programs_get_the_same_answers_round_by_round() {
+    compare_round_by_round(0..1000);
+}
+
 #[test]
 #[ignore = "minutes; for every change of a translation or the solver"]
 fn many_random_programs_get_the_same_answers() {
