@@ -152,7 +152,11 @@ pub fn guess_within(program: &Program, p: &Place, within: &mut dyn Iterator<Item
                 (None, _) | (_, Type::Fixed { bits: 64, signed: false }) => (lo, hi),
                 (Some(within), _) => (lo.max(within.0), hi.min(within.1)),
             };
-            out.push(any_between(p, constant(least, scalar.clone()), constant(most, scalar.clone())));
+            out.push(if least <= most {
+                any_between(p, constant(least, scalar.clone()), constant(most, scalar.clone()))
+            } else {
+                assume(boolean(false))
+            });
         }
     }
 }
