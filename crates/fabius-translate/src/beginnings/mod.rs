@@ -72,8 +72,8 @@ pub fn beginnings(source: &Explicit, rounds: u32) -> Option<Beginnings> {
     let is_beyond = |s: &StmtKind| {
         matches!(s, StmtKind::Spawn(..) | StmtKind::Join(_) | StmtKind::New(..) | StmtKind::Post(Some(_), ..))
     };
-    // Who has stopped still lets those behind it in a queue go on.
-    if source.queue.is_some() || first(program, is_beyond).is_some() {
+    // In one round nothing is guessed. Who has stopped still lets those behind it in a queue go on.
+    if rounds < 2 || source.queue.is_some() || first(program, is_beyond).is_some() {
         return None;
     }
     let clock =
