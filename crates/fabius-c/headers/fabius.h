@@ -21,7 +21,7 @@ void fabius_buffer(void (*task)(void *), void *argument);
 /* Hands control to a task of the same level of the same buffer; to any buffer or thread. */
 void fabius_yield(void);
 void fabius_zield(void);
-/* Any number of threads that run this function; from `main` only. */
+/* Any number of threads that run this function, from the end of `main` on: only `return` and calls like this one stand behind. */
 void fabius_spawn_any(void (*body)(void));
 
 #ifdef __cplusplus

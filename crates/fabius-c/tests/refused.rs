@@ -52,6 +52,28 @@ fn what_would_be_laid_out_in_another_way_is_refused_at_its_place() {
 }
 
 #[test]
+fn any_number_of_threads_begin_at_the_end_of_main() {
+    let said = |main: &str| {
+        let folder = Folder::new();
+        let text = format!("#include <fabius.h>\nint x;\nvoid w(void) {{ x = 1; }}\nint main(void) {{ {main} }}\n");
+        read(&[&folder.file("x.c", &text)], &[]).err().unwrap_or_default()
+    };
+    for main in ["x = 2; fabius_spawn_any(w);", "fabius_spawn_any(w); fabius_spawn_any(w); return 0;"] {
+        assert_eq!(said(main), "", "{main}");
+    }
+    for main in [
+        "fabius_spawn_any(w); x = 2;",
+        "fabius_spawn_any(w); return x++;",
+        "if (x) fabius_spawn_any(w);",
+        "{ fabius_spawn_any(w); }",
+        "fabius_spawn_any(w); x = 2; fabius_spawn_any(w);",
+    ] {
+        let message = said(main);
+        assert!(message.contains("begin when `main` has done all") && message.contains("c:4:"), "{main}: {message}");
+    }
+}
+
+#[test]
 fn what_is_wrong_in_a_header_is_said_of_the_header() {
     let folder = Folder::new();
     folder.file("halves.h", "/* one */\nstatic int half(int x) {\n    return *L\"ab\";\n}\n");

@@ -6,7 +6,7 @@
 use crate::dispatcher::{Last, Move};
 use crate::node::{Context, Node, Script, Stop};
 use crate::scheduler::Pick;
-use crate::search::{Bug, Found};
+use crate::search::{Bug, Cut, Found};
 use crate::symmetry::renamed;
 use crate::system::{ANONYMOUS, BufferId, Snapshot, StepLog, TaskId};
 use fabius_trace::{Schedule, Turn};
@@ -72,34 +72,46 @@ struct Retrace<'a, 'b, S: Snapshot> {
 
 /// The schedule through all these states, and then, if there is one, through a last move: the index in the list of
 /// moves (for a step that leads from no state at all, the initial one), and its choices.
+///
+/// # Errors
+/// A limit struck within one of the steps.
 pub(crate) fn retrace<S: Snapshot>(
     context: &Context<'_, S>,
     way: &[Target],
     last_move: Option<(usize, Vec<u32>)>,
     what: Bug,
-) -> Found {
+) -> Result<Found, Cut> {
     let Some((first, rest)) = way.split_first() else {
         let choices = last_move.map(|(_, choices)| choices).unwrap_or_default();
         let schedule = vec![Turn { task: Turn::START, choices }];
-        return Found { what, cost: 0, schedule, delays: vec![0], cycle: None };
+        return Ok(Found { what, cost: 0, schedule, delays: vec![0], cycle: None });
     };
-    let mut r = begin(context, first);
+    let mut r = begin(context, first)?;
     for target in rest {
-        r.advance(target);
+        r.advance(target)?;
     }
     if let Some((number, choices)) = last_move {
         let mut moves = Vec::new();
         context.moves(&r.node, &mut moves);
-        r.end(moves[number], choices, what);
+        r.end(moves[number], choices, what)?;
     }
-    Found { what, cost: r.cost, schedule: r.schedule, delays: r.delays, cycle: None }
+    Ok(Found { what, cost: r.cost, schedule: r.schedule, delays: r.delays, cycle: None })
 }
 
-fn begin<'a, 'b, S: Snapshot>(context: &'a Context<'b, S>, first: &Target) -> Retrace<'a, 'b, S> {
+/// What a step leads to, if anywhere.
+fn unless_over<T>(result: Result<T, Stop>) -> Result<Option<T>, Cut> {
+    match result {
+        Ok(end) => Ok(Some(end)),
+        Err(Stop::Cut(cut)) if cut.is_final() => Err(cut),
+        Err(_) => Ok(None),
+    }
+}
+
+fn begin<'a, 'b, S: Snapshot>(context: &'a Context<'b, S>, first: &Target) -> Result<Retrace<'a, 'b, S>, Cut> {
     let mut script = Script::default();
     let mut log = context.log();
     loop {
-        if let Ok(mut node) = context.initial(&mut script, &mut log) {
+        if let Some(mut node) = unless_over(context.initial(&mut script, &mut log))? {
             let mut names = Names::default();
             names.born(&log);
             context.canonicalize(&mut node, |order| names.renamed(order));
@@ -110,7 +122,7 @@ fn begin<'a, 'b, S: Snapshot>(context: &'a Context<'b, S>, first: &Target) -> Re
                     schedule.push(Turn { task: Turn::START, choices });
                     delays.push(0);
                 }
-                return Retrace { context, node, real, names, schedule, delays, pending_delays: 0, cost: 0 };
+                return Ok(Retrace { context, node, real, names, schedule, delays, pending_delays: 0, cost: 0 });
             }
         }
         assert!(script.advance(), "a stored initial state is one");
@@ -150,7 +162,7 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
     }
 
     /// Makes the cheapest move that leads to the target.
-    fn advance(&mut self, target: &Target) {
+    fn advance(&mut self, target: &Target) -> Result<(), Cut> {
         let mut moves = Vec::new();
         self.context.moves(&self.node, &mut moves);
         moves.sort_by_key(|mv| self.price(*mv));
@@ -160,7 +172,7 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
             loop {
                 let mut next = self.node.clone();
                 let mut names = self.names.clone();
-                if let Ok(end) = self.context.apply(&mut next, mv, &mut script, &mut log) {
+                if let Some(end) = unless_over(self.context.apply(&mut next, mv, &mut script, &mut log))? {
                     names.born(&log);
                     let joined = self.context.join(&mut next, mv, end, &mut self.context.log());
                     let raw = self.real.as_ref().map(|_| next.clone());
@@ -173,14 +185,14 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
                     };
                     if as_asked && encoded(self.context, &next) == target.state {
                         match raw {
-                            Some(raw) => self.follow(mv, script.choices(), raw),
+                            Some(raw) => self.follow(mv, script.choices(), raw)?,
                             None => {
                                 self.record(mv, mv, script.choices());
                                 self.record_joined(joined);
                                 (self.node, self.names) = (next, names);
                             }
                         }
-                        return;
+                        return Ok(());
                     }
                 }
                 if !script.advance() {
@@ -192,7 +204,7 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
     }
 
     /// Makes the move that has led from the node to `raw` under the real names.
-    fn follow(&mut self, mv: Move, choices: Vec<u32>, mut raw: Node<S::State>) {
+    fn follow(&mut self, mv: Move, choices: Vec<u32>, mut raw: Node<S::State>) -> Result<(), Cut> {
         let (context, real) = (self.context, self.real.take().expect("names differ"));
         // What stands in whatever order is in that of the names.
         let mut in_order = raw.clone();
@@ -204,7 +216,7 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
         for mut script in scripts(choices) {
             loop {
                 let mut next = real.node.clone();
-                if let Ok(end) = context.apply(&mut next, real_move, &mut script, &mut log) {
+                if let Some(end) = unless_over(context.apply(&mut next, real_move, &mut script, &mut log))? {
                     let joined = context.join(&mut next, real_move, end, &mut context.log());
                     let names = real.names_after(context, &raw, &next);
                     let mut stored = next.clone();
@@ -215,7 +227,7 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
                         self.names.born(&log);
                         self.real = real_one(context, &mut raw, Some(Real { node: next, names }));
                         self.node = raw;
-                        return;
+                        return Ok(());
                     }
                 }
                 if !script.advance() {
@@ -227,16 +239,22 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
     }
 
     /// Makes the last move, after which there is a bug.
-    fn end(&mut self, mv: Move, choices: Vec<u32>, what: Bug) {
-        let Some(real) = &self.real else { return self.record(mv, mv, choices) };
+    fn end(&mut self, mv: Move, choices: Vec<u32>, what: Bug) -> Result<(), Cut> {
+        let Some(real) = &self.real else {
+            self.record(mv, mv, choices);
+            return Ok(());
+        };
         let (context, real_move) = (self.context, real.name_of(mv));
         let mut log = context.log();
         for mut script in scripts(choices) {
             loop {
                 let mut next = real.node.clone();
-                if context.apply(&mut next, real_move, &mut script, &mut log) == Err(Stop::Bug(what)) {
-                    return self.record(mv, real_move, script.choices());
+                let result = context.apply(&mut next, real_move, &mut script, &mut log);
+                if result == Err(Stop::Bug(what)) {
+                    self.record(mv, real_move, script.choices());
+                    return Ok(());
                 }
+                unless_over(result)?;
                 if !script.advance() {
                     break;
                 }

@@ -91,7 +91,7 @@ pub fn search<S: Snapshot>(
                     }
                 }
             }
-            Err(Stop::Bug(what)) => bug = Some(retrace::retrace(&context, &[], Some((0, script.choices())), what)),
+            Err(Stop::Bug(what)) => bug = retrace::retrace(&context, &[], Some((0, script.choices())), what).ok(),
             Err(Stop::Cut(c)) => {
                 search.limit = search.limit.or(Some(c));
                 search.cut = search.cut.or(Some(c).filter(|cut| cut.is_final()));
@@ -210,7 +210,7 @@ impl<S: Snapshot> Search<'_, '_, S> {
         self.passing += frame.memory();
         self.path.push(frame);
         if self.context.options.deadlock && self.context.is_deadlock(&node) {
-            return Err(self.found(None, Bug::Deadlock));
+            return self.found(None, Bug::Deadlock);
         }
         Ok(())
     }
@@ -251,7 +251,7 @@ impl<S: Snapshot> Search<'_, '_, S> {
         }
         match result {
             Ok(_) => self.enter(base.clone(), total),
-            Err(Stop::Bug(what)) => Err(self.found(Some((number, choices)), what)),
+            Err(Stop::Bug(what)) => self.found(Some((number, choices)), what),
             Err(Stop::Cut(cut)) => {
                 self.limit = self.limit.or(Some(cut));
                 self.cut = self.cut.or(Some(cut).filter(|cut| cut.is_final()));
@@ -261,9 +261,16 @@ impl<S: Snapshot> Search<'_, '_, S> {
         }
     }
 
-    fn found(&self, last: Option<(usize, Vec<u32>)>, what: Bug) -> Found {
+    /// The bug, as what ends the search; or a limit does.
+    fn found(&mut self, last: Option<(usize, Vec<u32>)>, what: Bug) -> Result<(), Found> {
         let target = |f: &Frame| Target { state: f.state.clone(), last: Some(f.last), step: None };
         let way: Vec<Target> = self.path.iter().map(target).collect();
-        retrace::retrace(self.context, &way, last, what)
+        match retrace::retrace(self.context, &way, last, what) {
+            Ok(found) => Err(found),
+            Err(cut) => {
+                self.cut = Some(cut);
+                Ok(())
+            }
+        }
     }
 }

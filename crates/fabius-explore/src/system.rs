@@ -147,6 +147,8 @@ pub enum Limit {
     Choice,
     /// Too many tasks at once.
     Tasks,
+    /// More threads than a set of threads or a `map[thread]` has room for.
+    Threads,
     /// Too many heap objects at once.
     Heap,
     /// More than the program's front end follows; the statement says of what.

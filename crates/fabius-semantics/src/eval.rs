@@ -133,7 +133,7 @@ impl Scope<'_> {
                 (Projection::Index { index, lo, len }, Type::Array { element, .. }) => {
                     let i = match self.eval(index)? {
                         // A thread whose number is beyond those of the map.
-                        Value::Handle(Some(id)) if id >= *len => return Err(Fault::Limit(Limit::Tasks, place.span)),
+                        Value::Handle(Some(id)) if id >= *len => return Err(Fault::Limit(Limit::Threads, place.span)),
                         Value::Handle(id) => id.map_or(-1, i128::from),
                         other => arithmetic::meaning(other.number(), &index.ty) - i128::from(*lo),
                     };

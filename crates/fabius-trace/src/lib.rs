@@ -12,6 +12,7 @@ mod diagnostic;
 mod error_trace;
 mod liveness;
 mod memory_order;
+mod repetition;
 mod span;
 mod verdict;
 mod words;
@@ -27,5 +28,6 @@ pub use error_trace::{
 };
 pub use liveness::{FairThreads, Fairness, Formula, Origin};
 pub use memory_order::MemoryOrder;
+pub use repetition::{Stretch, stretches};
 pub use span::{LineCol, Span};
 pub use verdict::{Reason, Verdict};

@@ -556,6 +556,9 @@ fn reason(cut: Cut, program: &Program) -> Reason {
                 }
                 Limit::Integer => "an `int` beyond 64 bits",
                 Limit::Tasks => "more than 65,535 tasks at once",
+                Limit::Threads => {
+                    "more threads than a `thread_set` or a `map[thread]` has room for (64; a thread keeps its number while a handle or an entry names it)"
+                }
                 Limit::Heap => "more than 65,535 heap objects at once",
                 Limit::Program if few_values::is_guard(program, span) => few_values::NOT_ALL,
                 Limit::Program => &not_followed(program, span),

@@ -47,11 +47,12 @@ fn may_drop(program: &Program) -> bool {
         })
 }
 
-/// Whether to go on to an end may cost something. Who neither preempts nor delays gets there within the other bounds.
+/// Whether to go on to an end may cost something: a scheduler may stay with a task that waits until it is delayed. Who does not
+/// preempt gets there within the other bounds.
 fn cuts_executions(bound: Bound) -> bool {
     match bound {
-        Bound::Depth | Bound::Contexts | Bound::Rounds => true,
-        Bound::None | Bound::Preemptions | Bound::Delays => false,
+        Bound::Depth | Bound::Contexts | Bound::Rounds | Bound::Delays => true,
+        Bound::None | Bound::Preemptions => false,
     }
 }
 

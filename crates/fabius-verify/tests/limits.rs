@@ -64,6 +64,29 @@ fn time_is_over_after_a_step_that_counts_for_many() {
 }
 
 #[test]
+fn time_is_over_while_the_schedule_of_a_bug_is_put_together() {
+    let _with = with_others();
+    let source = "var x: int; proc p() { var i = 0; while i < 2000 { i = i + 1; } x = x + 1; } \
+                  process a { p(); assert x != 2; } process b { p(); assert x != 2; }";
+    for bound in [Bound::None, Bound::Preemptions] {
+        for plan in plans(Plan { bound, ..Plan::default() }) {
+            let mut bugs = 0;
+            for tenths_of_milliseconds in 1..1000 {
+                let time = Some(Duration::from_micros(100 * tenths_of_milliseconds));
+                let verdict = said(source, &Plan { time, ..plan.clone() }, false);
+                let is_bug = matches!(verdict, Verdict::Bug { .. });
+                assert!(is_bug || reason(&verdict) == Some(&Reason::Time), "{plan:?}: {verdict:?}");
+                bugs += u32::from(is_bug);
+                // With more time it is one the more surely.
+                if bugs == 3 {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn infinite_executions_are_not_judged_when_it_is_over() {
     let _with = with_others();
     let source = "var x: 0..9; process p[3] { loop { x = (x + 1) % 10; } } property wanted: always eventually x == 11;";

@@ -1,7 +1,7 @@
 //! All engines side by side say what each of them says alone.
 
 use fabius_lang::program::Program;
-use fabius_trace::{BugKind, Verdict};
+use fabius_trace::{BugKind, Points, Verdict};
 use fabius_verify::portfolio::{Ask, Decided, Member, MemberError, decide};
 use fabius_verify::{Plan, check, program_id, with_instances};
 use std::sync::atomic::AtomicBool;
@@ -63,6 +63,21 @@ fn bounds_grow_by_themselves() {
     let source = "var x: int;\ninit {\n    while x < 20 {\n        x += 1;\n    }\n    assert x != 20;\n}\n";
     let alone = decided(source, &ask(Some(Member::BoundedModelChecking))).expect("it fits");
     assert!(matches!(alone.report.verdict, Verdict::Bug { .. }), "{:?}", alone.report.verdict);
+}
+
+/// Who knows of any number of threads does not look for data races, and says so.
+#[test]
+fn what_any_number_of_threads_race_for_is_not_verified_without_a_word() {
+    let source = "sync var n: 0..6 = 0;\ndata var c: 0..1 = 0;\nprocess p[*] {\n    var last: bool = false;\n\
+                  atomic { if n > 5 { last = true; } else { n += 1; } }\n    if last { c = 1; }\n}\n";
+    let asked = Ask { points: Points::Sync, ..ask(None) };
+    let found = decided(source, &asked).expect("it fits");
+    assert_eq!((found.by, &found.report.verdict), (Member::AnyThreads, &Verdict::Verified));
+    assert_eq!(found.report.limits, ["data races were not looked for"]);
+    let nine = program_id("test.fab", source, &[], &[("p".into(), 9)]);
+    let program = with_instances(program(source), &nine.instances).expect("there are such processes");
+    let found = decide(&program, &nine, &asked, &AtomicBool::new(false), &mut |_, _| {}).expect("it fits");
+    assert!(matches!(&found.report.verdict, Verdict::Bug { trace } if trace.kind == BugKind::DataRace));
 }
 
 #[test]

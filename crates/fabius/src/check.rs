@@ -83,17 +83,18 @@ pub(crate) fn check(config: &Config, test: &(dyn Fn() + Sync), at: &'static Loca
 
 pub(crate) fn explore(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<'static>) -> Report {
     rt::capture_panics();
+    command::begin();
     if let Some(schedule) = command::asked_for(&command::name_of(config, at)) {
         return replay::report(config, test, &schedule, at);
     }
     let began = Instant::now();
     let mut settings = answer::settings(config);
-    settings.deadline = config.time.map(|time| began + time);
+    settings.deadline = config.time.and_then(|time| began.checked_add(time));
     let loops = Loops::default();
     loop {
         let stop = AtomicBool::new(false);
         let system = Test::new(test, settings, loops.clone(), &stop);
-        let explored = stages(config, &system, began);
+        let explored = stages(config, &system);
         let observed = Refine(system.observed.load(Ordering::Relaxed));
         if !settings.refine.contains(observed) {
             settings.refine = settings.refine.with(observed);
@@ -130,10 +131,10 @@ pub(crate) struct Explored {
     pub first: Option<Schedule>,
 }
 
-fn stages(config: &Config, system: &Test<'_>, began: Instant) -> Explored {
+fn stages(config: &Config, system: &Test<'_>) -> Explored {
     let base = Options {
         jobs: config.jobs,
-        deadline: config.time.map(|t| began + t),
+        deadline: system.settings.deadline,
         seed: config.seed,
         executions: config.executions,
         // The execution itself counts its steps, and says which loop has no end.

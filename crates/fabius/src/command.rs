@@ -1,10 +1,11 @@
 //! How a failing execution is run again: what the variable `FABIUS_REPLAY` says, and the command that is printed.
 //!
-//! The variable names the check that the schedule is of: `NAME=SCHEDULE`. So other checks of the same process are made as
-//! always, whichever tests a runner runs. The command is the test binary itself: unlike a call of cargo it needs none of the
+//! The variable names the check that the schedule is of: `NAME=SCHEDULE`, where the second check of a test is `NAME#2`. So other
+//! checks of the same process are made as always, whichever tests a runner runs. The command is the test binary itself: unlike a call of cargo it needs none of the
 //! flags, features and variables that it was built with.
 
 use crate::config::Config;
+use std::cell::Cell;
 use std::panic::Location;
 
 const VARIABLE: &str = "FABIUS_REPLAY";
@@ -15,10 +16,23 @@ pub(crate) fn test_name() -> Option<String> {
     (name != "main").then_some(name)
 }
 
-/// What a check is called: as the test, or as it calls itself, or by its place.
+thread_local! {
+    /// How many checks this thread has begun: a test may make several.
+    static BEGUN: Cell<u32> = const { Cell::new(0) };
+}
+
+/// From here on the next check of the test is meant.
+pub(crate) fn begin() {
+    BEGUN.set(BEGUN.get() + 1);
+}
+
+/// What a check is called: as the test, with its number if it is not the first one, or as it calls itself, or by its place.
 pub(crate) fn name_of(config: &Config, at: &Location<'_>) -> String {
-    let own = || config.name.clone().unwrap_or_else(|| format!("{}:{}", at.file(), at.line()));
-    test_name().unwrap_or_else(own)
+    match (test_name(), BEGUN.get()) {
+        (Some(test), 0 | 1) => test,
+        (Some(test), number) => format!("{test}#{number}"),
+        (None, _) => config.name.clone().unwrap_or_else(|| format!("{}:{}", at.file(), at.line())),
+    }
 }
 
 /// The schedule that is to be run instead of this check, if one is.

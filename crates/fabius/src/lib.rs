@@ -31,7 +31,8 @@
 //! and the like are never stale.
 //!
 //! **Virtual time**: it passes only when no thread can go on otherwise, but for threads that spin and only repeat themselves. A
-//! limit of time that is up earlier than that is not explored, but for limits of zero.
+//! limit of time that is up earlier than that is not explored, but for limits of zero. A loop that spins until a time has come
+//! waits for nothing that passes: it ends as a livelock, unless another thread sleeps; write `sleep` in its place.
 //!
 //! # Steps and costs
 //! A thread announces each operation and does it when it is picked: a *step* is one operation and what follows it up to the

@@ -44,15 +44,20 @@ pub(crate) fn report(
     };
     let mut settings = answer::settings(config);
     settings.refine = refine;
+    let loops = Loops::default();
     loop {
         let stop = AtomicBool::new(false);
-        let system = Test::new(test, settings, Loops::default(), &stop);
-        let mut rerun = rerun(&system, &schedule);
-        let observed = Refine(rerun_observed(&system, &schedule));
+        let system = Test::new(test, settings, loops.clone(), &stop);
+        look_at(&system, &schedule);
+        let observed = Refine(system.observed.load(Ordering::Relaxed));
         if !settings.refine.contains(observed) {
             settings.refine = settings.refine.with(observed);
             continue;
         }
+        if system.astray.load(Ordering::Relaxed) {
+            continue;
+        }
+        let mut rerun = rerun(&system, &schedule);
         let limit = rerun.limit.take();
         if let (Some(number), None, None) = (rerun.departs, rerun.kind, &limit) {
             panic!(
@@ -62,7 +67,7 @@ pub(crate) fn report(
             );
         }
         let mut report = Report {
-            verdict: Verdict::Verified,
+            verdict: Verdict::NoBugWithinBounds { bounds: NO_BOUNDS },
             levels: Vec::new(),
             executions: 1,
             walks: 0,
@@ -96,21 +101,17 @@ const NO_BOUNDS: Bounds = Bounds {
     limits: Vec::new(),
 };
 
-/// What a test looks at in one schedule.
-fn rerun_observed(test: &Test<'_>, schedule: &[Turn]) -> u8 {
-    let stop = AtomicBool::new(false);
-    let probe = Test::new(test.body, test.settings, test.loops.clone(), &stop);
+/// Runs one schedule, as far as it can be; the test says what it looks at, and what was learnt of its loops.
+fn look_at(test: &Test<'_>, schedule: &[Turn]) {
     let mut log = StepLog::default();
     let (start, turns) = split(schedule);
-    if let Ok(mut execution) = probe.initial(&mut Given(start.iter()), &mut log) {
-        let mut turns = turns.iter();
-        while let Some(turn) = turns.next().cloned().or_else(|| next_without_preemption(execution.get())) {
-            log.clear();
-            let can = can_take(&probe, &execution, turn.task);
-            if !can || probe.step(&mut execution, turn.task, &mut Given(turn.choices.iter()), &mut log).is_err() {
-                break;
-            }
+    let Ok(mut execution) = test.initial(&mut Given(start.iter()), &mut log) else { return };
+    let mut turns = turns.iter();
+    while let Some(turn) = turns.next().cloned().or_else(|| next_without_preemption(execution.get())) {
+        log.clear();
+        let can = can_take(test, &execution, turn.task);
+        if !can || test.step(&mut execution, turn.task, &mut Given(turn.choices.iter()), &mut log).is_err() {
+            break;
         }
     }
-    probe.observed.load(Ordering::Relaxed)
 }

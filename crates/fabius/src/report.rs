@@ -2,7 +2,9 @@
 
 use crate::command;
 use crate::rerun::Rerun;
-use fabius_trace::{Bound, Bounds, ErrorTrace, Grown, LevelStats, Mark, Reason, SchedulerKind, Verdict};
+use fabius_trace::{
+    Bound, Bounds, ErrorTrace, Grown, LevelStats, Mark, Reason, SchedulerKind, Stretch, Verdict, stretches,
+};
 use std::fmt::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -221,21 +223,15 @@ enum Line {
     Operation(String),
 }
 
-/// The longest sequence of lines whose repetition is folded.
-const LONGEST: usize = 8;
-
-/// A sequence that is repeated more often is folded.
+/// Lines that are repeated more often are folded.
 const REPEATED: usize = 3;
 
 /// Writes lines; those that a loop repeats only once.
 fn write_folded(out: &mut String, lines: &[Line], left: usize) {
     let mut preemptions = 0;
-    let mut rest = lines;
-    while !rest.is_empty() {
-        let repeats = |length: &usize| rest.chunks_exact(*length).take_while(|c| *c == &rest[..*length]).count();
-        let folded = (1..=LONGEST.min(rest.len())).map(|l| (l, repeats(&l))).find(|(_, times)| *times > REPEATED);
-        let (length, times) = folded.unwrap_or((1, 1));
-        for line in &rest[..length] {
+    for Stretch { start, length, times } in stretches(lines, REPEATED, Line::eq) {
+        let once = &lines[start..start + length];
+        for line in once {
             match line {
                 Line::Preemption => {
                     preemptions += 1;
@@ -250,9 +246,8 @@ fn write_folded(out: &mut String, lines: &[Line], left: usize) {
         if times > 1 {
             let of = if length == 1 { String::new() } else { format!("these {length} lines ") };
             let _ = writeln!(out, "  {:left$}  .. {of}{} times more", "", times - 1);
-            preemptions += rest[..length].iter().filter(|l| **l == Line::Preemption).count() * (times - 1);
+            preemptions += once.iter().filter(|l| **l == Line::Preemption).count() * (times - 1);
         }
-        rest = &rest[length * times..];
     }
 }
 

@@ -559,3 +559,9 @@ fn a_bound_within_which_nothing_ends_says_so() {
     );
     assert!(!text(Config::new().delays(0)).contains("comes to its end"));
 }
+
+#[test]
+fn a_time_that_no_clock_reaches_is_no_limit() {
+    let report = Config::new().time(Duration::MAX).explore(|| {});
+    assert!(report.to_string().contains("all were explored"), "{report}");
+}

@@ -2,8 +2,10 @@
 #![cfg(unix)]
 
 use fabius::sync::Arc;
+use fabius::sync::Mutex;
 use fabius::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use fabius::{Config, Report, thread};
+use fabius::{Config, Report, hint, thread};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 
 fn lost_update() -> Report {
@@ -36,6 +38,16 @@ fn adds_at_once() {
     assert!(report.executions > 1, "{report}");
 }
 
+#[test]
+#[ignore = "run by another test"]
+fn loses_an_update_in_its_second_check() {
+    fabius::check(|| {
+        let other = thread::spawn(|| {});
+        other.join().unwrap();
+    });
+    lost_update();
+}
+
 fn text_of(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
@@ -60,6 +72,16 @@ fn the_command_runs_the_execution_again() {
 }
 
 #[test]
+fn the_command_is_for_the_check_of_a_test_that_failed() {
+    let text = text_of(this_program().args(["loses_an_update_in_its_second_check", "--exact", "--ignored"]));
+    let command = text.lines().find_map(|line| line.strip_prefix("replay it: ")).unwrap_or_else(|| panic!("{text}"));
+    let again = text_of(Command::new("sh").args(["-c", command]).current_dir("/"));
+    for part in ["an increment is lost", "found after 1 execution"] {
+        assert!(again.contains(part), "`{part}` is missing in\n{again}");
+    }
+}
+
+#[test]
 fn a_schedule_is_for_the_test_that_it_names() {
     // It fits no execution of the test that it names.
     let text = text_of(this_program().args(["--ignored"]).env("FABIUS_REPLAY", "loses_an_update=7"));
@@ -68,4 +90,72 @@ fn a_schedule_is_for_the_test_that_it_names() {
     }
     let text = text_of(this_program().args(["adds_at_once", "--ignored"]).env("FABIUS_REPLAY", "7"));
     assert!(text.contains("does not fit the test"), "{text}");
+}
+
+/// What is printed of a test that fails shows the same failure again.
+fn is_replayed(test: impl Fn() + Sync, message: &str) {
+    let report = Config::new().explore(&test);
+    let schedule = report.replay.clone().unwrap_or_else(|| panic!("no failure: {report}"));
+    let again = catch_unwind(AssertUnwindSafe(|| fabius::replay(&schedule, &test)));
+    let text = *again.expect_err("it fails again").downcast::<String>().unwrap();
+    assert!(text.contains(message), "{schedule}: {text}");
+}
+
+#[test]
+fn a_schedule_fits_before_the_test_looks_at_the_end_of_a_thread() {
+    let test = || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let (theirs, hers) = (x.clone(), x.clone());
+        let first = thread::spawn(move || theirs.store(1, SeqCst));
+        let second = thread::spawn(move || {
+            hers.load(SeqCst);
+            first.is_finished() && hers.load(SeqCst) == 1
+        });
+        x.load(SeqCst);
+        assert!(!second.join().unwrap(), "it has ended");
+    };
+    is_replayed(test, "it has ended");
+}
+
+#[test]
+fn a_schedule_fits_before_the_test_looks_at_a_count() {
+    let test = || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let (theirs, hers) = (x.clone(), x.clone());
+        let first = thread::spawn(move || drop(theirs));
+        let second = thread::spawn(move || drop(hers));
+        x.load(SeqCst);
+        let alone = Arc::strong_count(&x) == 2;
+        first.join().unwrap();
+        second.join().unwrap();
+        assert!(!alone, "one has gone");
+    };
+    is_replayed(test, "one has gone");
+}
+
+#[test]
+fn what_is_learnt_of_a_loop_in_a_replay_does_not_hide_the_failure() {
+    let test = || {
+        let (x, lock) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(())));
+        let (theirs, held) = (x.clone(), lock.clone());
+        let other = thread::spawn(move || {
+            let third = thread::spawn(|| {});
+            let guard = held.try_lock();
+            theirs.fetch_add(1, SeqCst);
+            third.join().unwrap();
+            drop(guard);
+        });
+        while x.load(SeqCst) != 1 {
+            hint::spin_loop();
+        }
+        other.join().unwrap();
+        panic!("always");
+    };
+    is_replayed(test, "always");
+}
+
+#[test]
+fn one_schedule_that_does_not_fail_is_no_proof() {
+    let report = fabius::replay("0", || {});
+    assert!(!report.to_string().contains("all were explored"), "{report}");
 }

@@ -2,14 +2,15 @@
 
 use super::strip_casts;
 use crate::core::*;
+use crate::entries::calls;
 use crate::expressions::Ex;
-use crate::lower::Lower;
+use crate::lower::{Item, Lower};
 use crate::places::Value;
 use crate::refusal::{Result, unsupported, wrong};
 use crate::types::{CType, LONG};
 use fabius_lang::program::{Expr, Level, Proc, ProcId, Process, StmtKind};
 use fabius_trace::Span;
-use lang_c::ast::{Expression, UnaryOperator};
+use lang_c::ast::{BlockItem, Expression, Statement, UnaryOperator};
 
 impl<'a> Lower<'a, '_> {
     pub(super) fn tasks(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Option<Value>> {
@@ -47,6 +48,13 @@ impl<'a> Lower<'a, '_> {
                 if self.body.function != "main" {
                     return unsupported(span, "any number of threads are started by `main` alone");
                 }
+                if !self.stands_at_the_end_of_main(span) {
+                    return unsupported(
+                        span,
+                        "any number of threads begin when `main` has done all that it does: nothing but other calls of \
+                         `fabius_spawn_any` and a `return` may stand behind this one, and it stands in no block of `main`",
+                    );
+                }
                 let name = self.function_name(self.argument(args, 0, span)?, span)?;
                 if !self.functions[&name].signature.params.is_empty() {
                     return wrong(span, format!("`{name}` takes a parameter, and any number of threads have none"));
@@ -71,6 +79,22 @@ impl<'a> Lower<'a, '_> {
             _ => return Ok(None),
         }
         Ok(Some(Value::void()))
+    }
+
+    /// Whether a call of `fabius_spawn_any` is one of those with which `main` ends.
+    fn stands_at_the_end_of_main(&self, call: Span) -> bool {
+        let Some(main) = self.functions.get("main").and_then(|main| main.definition) else { return false };
+        let Statement::Compound(items) = &main.node.statement.node else { return false };
+        let returns = |item: &Item| {
+            matches!(&item.node, BlockItem::Statement(s) if matches!(&s.node, Statement::Return(value)
+                if value.as_ref().is_none_or(|value| matches!(value.node, Expression::Constant(_)))))
+        };
+        let mut last =
+            items.iter().rev().skip_while(|item| returns(item)).take_while(|item| calls(item, &["fabius_spawn_any"]));
+        last.any(|item| {
+            let span = self.span(item.span);
+            span.start <= call.start && call.end <= span.end
+        })
     }
 
     fn function_name(&mut self, e: &'a Ex, span: Span) -> Result<String> {

@@ -470,10 +470,10 @@ where
     }
 
     fn finish(mut self, exhausted: bool) -> Outcome {
-        let bug = self.sum.bug.take();
-        let bug = bug.map(|candidate| {
+        let bug = self.sum.bug.take().and_then(|candidate| {
             let way = self.way_to(candidate.state);
-            retrace::retrace(&self.context, &way, candidate.last, candidate.what)
+            let found = retrace::retrace(&self.context, &way, candidate.last, candidate.what);
+            found.map_err(|cut| self.sum.limit = Some(cut)).ok()
         });
         let cut = self.sum.cut.or(self.sum.limit);
         let states = self.states as u64;

@@ -26,11 +26,11 @@ where
         way
     }
 
-    pub(super) fn found(&self, candidate: Candidate, cost: u32) -> Found {
+    pub(super) fn found(&self, candidate: Candidate, cost: u32) -> Result<Found, Cut> {
         let way = self.way_to(candidate.arrival);
-        let found = retrace::retrace(&self.context, &way, candidate.last, candidate.what);
+        let found = retrace::retrace(&self.context, &way, candidate.last, candidate.what)?;
         debug_assert_eq!(found.cost, cost, "the schedule costs what the search says");
-        found
+        Ok(found)
     }
 
     /// A violation by an execution that is infinite or at its end, in the part of the graph that is known; or a condition
@@ -58,18 +58,18 @@ where
             && let Some(lasso) = liveness::find(&graph, &Violation::Livelock, over)?
         {
             let lasso = self.soonest(&mut graph, &nodes, &Violation::Livelock, lasso, over);
-            return Ok(Some(self.retraced(&graph, &numbers, &lasso, Bug::Livelock)));
+            return self.retraced(&graph, &numbers, &lasso, Bug::Livelock).map(Some);
         }
         if let Some((node, fault)) = self.evaluate(&mut graph, &numbers, over)? {
             let (kind, span) = Cut::of_fault(fault)?;
             let lasso = Lasso { stem: liveness::shortest(&graph, node), cycle: Vec::new() };
-            return Ok(Some(self.retraced(&graph, &numbers, &lasso, Bug::Condition(kind, span))));
+            return self.retraced(&graph, &numbers, &lasso, Bug::Condition(kind, span)).map(Some);
         }
         for (number, (formula, fairness)) in options.properties.iter().enumerate() {
             let violation = Violation::Property(formula.clone(), fairness.clone());
             if let Some(lasso) = liveness::find(&graph, &violation, over)? {
                 let lasso = self.soonest(&mut graph, &nodes, &violation, lasso, over);
-                return Ok(Some(self.retraced(&graph, &numbers, &lasso, Bug::Property(number))));
+                return self.retraced(&graph, &numbers, &lasso, Bug::Property(number)).map(Some);
             }
         }
         // In a part of the graph the fair ones may be missing.
@@ -168,7 +168,7 @@ where
         Ok(None)
     }
 
-    fn retraced(&self, graph: &Graph, numbers: &[u32], lasso: &Lasso, what: Bug) -> Found {
+    fn retraced(&self, graph: &Graph, numbers: &[u32], lasso: &Lasso, what: Bug) -> Result<Found, Cut> {
         let target = |(from, edge): &EdgeId| {
             let edge = graph.nodes[*from].edges[*edge];
             let number = numbers[edge.to - 1];
@@ -177,8 +177,8 @@ where
             Target { state, last: None, step }
         };
         let way: Vec<Target> = lasso.stem.iter().chain(&lasso.cycle).map(target).collect();
-        let mut found = retrace::retrace(&self.context, &way, None, what);
+        let mut found = retrace::retrace(&self.context, &way, None, what)?;
         found.cycle = (!lasso.cycle.is_empty()).then(|| found.schedule.len() - lasso.cycle.len());
-        found
+        Ok(found)
     }
 }

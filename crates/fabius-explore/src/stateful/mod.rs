@@ -408,16 +408,15 @@ where
 
     fn finish(mut self) -> Outcome {
         let bug = match self.bug.take() {
-            Some(((cost, _), candidate)) => Some(self.found(candidate, cost)),
+            Some(((cost, _), candidate)) => self.found(candidate, cost).map(Some),
             // With a search that must end at once there is no time or memory for more.
-            None if self.context.options.wants_cycles() && self.cut.is_none() => {
-                self.infinite().unwrap_or_else(|cut| {
-                    self.limit = self.limit.or(Some(cut));
-                    None
-                })
-            }
-            None => None,
+            None if self.context.options.wants_cycles() && self.cut.is_none() => self.infinite(),
+            None => Ok(None),
         };
+        let bug = bug.unwrap_or_else(|cut| {
+            self.limit = self.limit.or(Some(cut));
+            None
+        });
         let cut = self.cut.or(self.limit);
         Outcome {
             memory: self.memory(),

@@ -12,7 +12,7 @@ const MAX_IN_SET: i64 = 64;
 pub(crate) fn offset(shape: Shape, index: i64, span: Span) -> Result<i64, Fault> {
     let i = index.wrapping_sub(shape.lo);
     if shape.beyond == Beyond::Limit && i >= i64::from(shape.len) {
-        return limit(Limit::Tasks, span);
+        return limit(Limit::Threads, span);
     }
     if index < shape.lo || i >= i64::from(shape.len) || i < 0 {
         return bug(BugKind::IndexOutOfBounds, span);
@@ -43,7 +43,7 @@ pub(crate) fn arith(op: Op, a: i64, b: i64, span: Span) -> Result<i64, Fault> {
         Op::Shr => a.wrapping_shr(b as u32),
         Op::ShrU64 => (a as u64).wrapping_shr(b as u32) as i64,
         Op::SetHas => i64::from(b != 0 && b <= MAX_IN_SET && a as u64 >> (b - 1) & 1 != 0),
-        Op::SetWith if b > MAX_IN_SET => return limit(Limit::Tasks, span),
+        Op::SetWith if b > MAX_IN_SET => return limit(Limit::Threads, span),
         Op::SetWith => a | 1 << (b - 1),
         Op::SetWithout if b == 0 || b > MAX_IN_SET => a,
         Op::SetWithout => a & !(1 << (b - 1)),

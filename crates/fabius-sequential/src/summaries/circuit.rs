@@ -143,19 +143,45 @@ pub fn bitwise_not(a: &Number) -> Done<Number> {
     inverted(a)
 }
 
-/// Shifted by the amount modulo the width (a power of two).
+/// Shifted by the amount modulo the width (a power of two): by its lowest bits, which a number that needs fewer has in its sign.
 pub fn shifted_left(d: &Diagrams, a: &Number, by: &Number, width: usize) -> Done<Number> {
-    (0..width.trailing_zeros() as usize).try_fold(a.clone(), |a, i| {
-        let Some(bit) = by.get(i) else { return Ok(a) };
+    let bits = width.trailing_zeros() as usize;
+    widened(by, bits)[..bits].iter().enumerate().try_fold(a.clone(), |a, (i, bit)| {
         let far: Number = std::iter::repeat_n(d.none.clone(), 1 << i).chain(a.iter().cloned()).collect();
         if_else(bit, &far, &a)
     })
 }
 
+/// See [`shifted_left`].
 pub fn shifted_right(a: &Number, by: &Number, width: usize) -> Done<Number> {
-    (0..width.trailing_zeros() as usize).try_fold(a.clone(), |a, i| {
-        let Some(bit) = by.get(i) else { return Ok(a) };
+    let bits = width.trailing_zeros() as usize;
+    widened(by, bits)[..bits].iter().enumerate().try_fold(a.clone(), |a, (i, bit)| {
         let far: Number = widened(&a, a.len().max((1 << i) + 1))[1 << i..].to_vec();
         if_else(bit, &far, &a)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(d: &Diagrams, number: &Number) -> i128 {
+        let bit = |(i, bit): (usize, &Set)| if *bit == d.all { 1_i128 << i } else { 0 };
+        let (sign, low) = number.split_last().expect("a number has a sign");
+        low.iter().enumerate().map(bit).sum::<i128>() - bit((low.len(), sign))
+    }
+
+    #[test]
+    fn numbers_are_shifted_by_amounts_modulo_the_width() {
+        let d = Diagrams::new(1, 1 << 12).expect("there is memory");
+        for width in [8, 16] {
+            for (a, by) in (-20..20).flat_map(|a| (-20..20).map(move |by| (a, by))) {
+                let (x, y) = (constant(&d, a), constant(&d, by));
+                let far = by.rem_euclid(width as i128);
+                let left = shifted_left(&d, &x, &y, width).expect("there is memory");
+                let right = shifted_right(&x, &y, width).expect("there is memory");
+                assert_eq!((value(&d, &left), value(&d, &right)), (a << far, a >> far), "{a} by {by} of {width}");
+            }
+        }
+    }
 }

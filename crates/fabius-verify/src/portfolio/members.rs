@@ -52,9 +52,10 @@ pub fn run(member: Member, work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<R
         Member::Exploration if is_parameterized(&work.program) => some_of_each(work, news),
         Member::Exploration => explore_in_larger_limits(work, news),
         Member::RandomWalks => walk(work, news),
-        Member::BoundedModelChecking => deepen(work, news).map(without_options).map(|r| without_races(work, r)),
+        Member::BoundedModelChecking => deepen(work, news).map(without_options).map(|r| none_of_races(work, r)),
         Member::AnyThreads if is_parameterized(&work.program) => {
-            any_threads(work, &work.program, &any_number(work, work.left()), news).map(without_options)
+            let report = any_threads(work, &work.program, &any_number(work, work.left()), news)?;
+            Ok(without_races(work, without_options(report)))
         }
         Member::AnyThreads => more_of_them(work, news),
     }
@@ -318,20 +319,28 @@ fn without_options(mut report: Report) -> Report {
     report
 }
 
-const NO_RACES: &str = "data races were not looked for";
+pub const NO_RACES: &str = "data races were not looked for";
 
 /// Only those who explore look for data races.
 fn without_races(work: &Work, mut report: Report) -> Report {
-    if let (Points::Sync, Verdict::NoBugWithinBounds { bounds } | Verdict::Unknown { bounds, .. }) =
-        (work.ask.points, &mut report.verdict)
-    {
-        bounds.limits.push(NO_RACES.into());
+    let limits = match &mut report.verdict {
+        Verdict::NoBugWithinBounds { bounds } | Verdict::Unknown { bounds, .. } => &mut bounds.limits,
+        Verdict::Verified => &mut report.limits,
+        Verdict::Bug { .. } => return report,
+    };
+    if work.ask.points == Points::Sync {
+        limits.push(NO_RACES.into());
     }
+    report
+}
+
+/// The same where those who explore may still look at all that there is.
+fn none_of_races(work: &Work, report: Report) -> Report {
     if work.ask.points == Points::Sync && report.verdict == Verdict::Verified {
         let reason = Reason::Program { message: NO_RACES.into() };
         return nothing_known(Member::BoundedModelChecking, &work.id, reason, report.elapsed);
     }
-    report
+    without_races(work, report)
 }
 
 /// Nobody has said anything.

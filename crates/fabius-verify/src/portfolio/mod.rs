@@ -453,14 +453,22 @@ fn worth(report: &Report) -> u32 {
     }
 }
 
+/// Whether who has verified the rest has not looked for such bugs: those of which it says so, and otherwise deadlocks.
+fn leaves_out(verified: &Report, kind: BugKind) -> bool {
+    match kind {
+        BugKind::DataRace => verified.limits.iter().any(|limit| limit == members::NO_RACES),
+        BugKind::Deadlock => verified.limits.iter().any(|limit| limit != members::NO_RACES),
+        _ => false,
+    }
+}
+
 /// What two members contradict each other in.
 fn disagreement(told: &[Told]) -> Option<String> {
     let reports = || told.iter().filter_map(|t| Some((t.member, t.outcome.as_ref()?.as_ref().ok()?)));
     for (one, verified) in reports().filter(|(_, r)| r.verdict == Verdict::Verified) {
         for (other, report) in reports() {
             let Verdict::Bug { trace } = &report.verdict else { continue };
-            // Who leaves something out leaves out deadlocks.
-            if verified.limits.is_empty() || trace.kind != BugKind::Deadlock {
+            if !leaves_out(verified, trace.kind) {
                 let (one, other) = (one.name(), other.name());
                 return Some(format!(
                     "{one} says that no schedule breaks the program, and {other} shows one that does"
