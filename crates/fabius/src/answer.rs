@@ -40,7 +40,11 @@ pub(crate) fn show(
     if let Some((bound, scheduler)) = asked {
         (trace.bound, trace.scheduler, trace.cost) = (bound, scheduler, found.cost);
     }
-    report.text = Some(crate::report::render(&trace, &rerun, &name, &schedule));
+    let text = crate::report::render(&trace, &rerun, &name, &schedule);
+    // Which knows nothing of what else the check looks for.
+    let fails_there = !(config.leaks || config.panics || config.spurious);
+    let or = if fails_there { format!("       or: fabius::replay(\"{schedule}\", || ..)\n") } else { String::new() };
+    report.text = Some(text + &or);
     #[cfg(feature = "traces")]
     {
         report.saved = crate::save::save(config, &trace, &name, &schedule);

@@ -213,7 +213,6 @@ pub(crate) fn render(trace: &ErrorTrace, rerun: &Rerun, check: &str, schedule: &
     }
     write_folded(&mut out, &lines, left);
     let _ = writeln!(out, "\nreplay it: {}", command::again(check, schedule));
-    let _ = writeln!(out, "       or: fabius::replay(\"{schedule}\", || ..)");
     out
 }
 

@@ -311,12 +311,14 @@ fn first_line(text: &str) -> &str {
 
 /// What a schedule begins with where operations on atomics choose which store they find, and where steps are counted that are only
 /// there because the test looks at what they do: it may look late, and the schedule must fit before.
-const WORDS: [(&str, Refine); 5] = [
+const WORDS: [(&str, Refine); 7] = [
     ("weak", Refine::WEAK),
     ("releases", Refine::RELEASES),
     ("counts", Refine::COUNTS),
     ("ends", Refine::ENDS),
     ("receivers", Refine::RECEIVERS),
+    ("weak_counts", Refine::WEAK_COUNTS),
+    ("results", Refine::RESULTS),
 ];
 
 /// A schedule as text: threads by their numbers, `*` for how often in a row, `:` before the outcomes of choices, but for

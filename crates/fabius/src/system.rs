@@ -3,7 +3,7 @@
 use crate::rt::{self, Execution, LeftOut, Loops, Refine, Settings};
 use fabius_explore::system::{Access, Choose, End, Fault, Limit, Plan, StepLog, System, TaskId};
 use fabius_trace::{BugKind, Span};
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A test and how its executions are run.
@@ -11,7 +11,7 @@ pub(crate) struct Test<'a> {
     pub body: &'a (dyn Fn() + Sync),
     pub settings: Settings,
     /// What executions looked at that was not reckoned with.
-    pub observed: AtomicU8,
+    pub observed: AtomicU16,
     /// What is known of its loops.
     pub loops: Loops,
     /// Whether the check must begin anew, because a loop was tried out.
@@ -31,7 +31,7 @@ pub(crate) struct Test<'a> {
 impl<'a> Test<'a> {
     pub fn new(body: &'a (dyn Fn() + Sync), settings: Settings, loops: Loops, stop: &'a AtomicBool) -> Test<'a> {
         rt::check_begins();
-        let (observed, astray, left_out) = (AtomicU8::new(0), AtomicBool::new(false), Mutex::new(None));
+        let (observed, astray, left_out) = (AtomicU16::new(0), AtomicBool::new(false), Mutex::new(None));
         let (kept_from_deviating, forgets_stores) = (AtomicBool::new(false), AtomicBool::new(false));
         let limit = OnceLock::new();
         Test { body, settings, observed, loops, astray, left_out, kept_from_deviating, forgets_stores, limit, stop }

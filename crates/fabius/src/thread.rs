@@ -82,7 +82,8 @@ impl Of {
 /// [`std::thread::JoinHandle`].
 pub struct JoinHandle<T> {
     thread: Thread,
-    packet: Arc<Packet<T>>,
+    /// Until it is joined.
+    packet: Option<Arc<Packet<T>>>,
 }
 
 /// [`std::thread::Builder`].
@@ -103,6 +104,7 @@ where
 {
     let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
         if let Some(result) = rt::catch(f) {
+            leaves_result::<T>();
             if let Err(payload) = &result {
                 rt::note_panic(payload.as_ref());
             }
@@ -121,6 +123,15 @@ where
     unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Job>(body) }
 }
 
+/// The running thread has a result. From then on who drops its handle drops that.
+fn leaves_result<T>() {
+    let looks = |rt: &mut Rt| (rt.settings.refine.contains(Refine::RESULTS) && !rt.abandoned).then_some(rt.current);
+    if let Some(me) = rt::with(looks).flatten().filter(|_| std::mem::needs_drop::<T>()) {
+        let at = rt::must(|rt| rt.threads[me].spawned_at);
+        rt::point(Op::write("leave a result", token_of(me), at));
+    }
+}
+
 fn start<'a, F, T>(f: F, builder: Builder, at: &'static Location<'static>) -> JoinHandle<T>
 where
     F: FnOnce() -> T + 'a,
@@ -134,7 +145,7 @@ where
     // SAFETY: `spawn` asks for 'static; `scope` joins before what is borrowed ends.
     let job = unsafe { job(f, packet.clone()) };
     let id = rt::spawn(Beginning { job, name: name.clone(), stack, at });
-    JoinHandle { thread: Thread { id: ThreadId(id), name, of }, packet }
+    JoinHandle { thread: Thread { id: ThreadId(id), name, of }, packet: Some(packet) }
 }
 
 /// As in std: a scheduling point. The thread runs at once up to its first operation on shared state.
@@ -237,10 +248,10 @@ impl<T> JoinHandle<T> {
     /// # Errors
     /// The panic of the thread.
     #[track_caller]
-    pub fn join(self) -> Result<T> {
+    pub fn join(mut self) -> Result<T> {
         self.thread.of.check();
         self.thread.id.join(Location::caller());
-        let result = self.packet.lock().take();
+        let result = self.packet.take().and_then(|packet| packet.lock().take());
         match result {
             Some(result) => result,
             None => Err(Box::new("the thread was abandoned")),
@@ -259,6 +270,19 @@ impl<T> JoinHandle<T> {
         rt::observe(Refine::ENDS);
         rt::point(Op::read("is_finished", token_of(self.thread.id.0), Location::caller()));
         rt::with(|rt| rt.threads[self.thread.id.0].finished).unwrap_or(true)
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    /// Drops the result of the thread, if it has ended and the result can tell: then a scheduling point.
+    fn drop(&mut self) {
+        let epoch = rt::with(|rt| (!rt.abandoned).then_some(rt.epoch)).flatten();
+        let is_here = matches!((&self.thread.of, epoch), (Of::Execution(of), Some(epoch)) if *of == epoch);
+        if std::mem::needs_drop::<T>() && self.packet.is_some() && is_here {
+            rt::observe(Refine::RESULTS);
+            let at = rt::must(|rt| rt.threads[self.thread.id.0].spawned_at);
+            rt::point(Op::write("drop a handle", token_of(self.thread.id.0), at));
+        }
     }
 }
 
@@ -312,6 +336,7 @@ impl Thread {
 
 /// As in std.
 pub fn current() -> Thread {
+    rt::asks_who();
     let inside = rt::with(|rt| Thread {
         id: ThreadId(rt.current),
         name: rt.threads[rt.current].name.clone(),
@@ -428,7 +453,7 @@ impl<'scope> Scope<'scope, '_> {
     {
         self.of.check();
         let handle = start(f, builder, at);
-        let packet: Arc<dyn Unhandled + 'scope> = handle.packet.clone();
+        let packet: Arc<dyn Unhandled + 'scope> = handle.packet.clone().expect("nobody has joined it");
         // SAFETY: no reference is held over a point; the list is dropped before 'scope ends.
         unsafe {
             let packet = std::mem::transmute::<Arc<dyn Unhandled + 'scope>, Arc<dyn Unhandled>>(packet);

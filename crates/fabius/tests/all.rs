@@ -18,4 +18,5 @@ mod soundness;
 mod stale;
 mod statics;
 mod strategies;
+mod unseen;
 mod yields;

@@ -5,7 +5,7 @@ use std::time::Instant;
 /// What becomes visible only if a test looks at it. A check begins without any; when an operation of the test looks, the
 /// check begins anew with that refinement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Refine(pub u8);
+pub(crate) struct Refine(pub u16);
 
 impl Refine {
     /// `try_lock` and the like see that something was released in the middle of another operation.
@@ -24,6 +24,10 @@ impl Refine {
     pub const WEAK: Refine = Refine(64);
     /// `try_send` sees whether a receiver waits where a channel has no room.
     pub const RECEIVERS: Refine = Refine(128);
+    /// It is asked whether there are weak references.
+    pub const WEAK_COUNTS: Refine = Refine(256);
+    /// A handle is dropped: whether its thread has ended says who drops the result.
+    pub const RESULTS: Refine = Refine(512);
 
     pub fn contains(self, other: Refine) -> bool {
         self.0 & other.0 == other.0

@@ -68,6 +68,13 @@ impl Shared {
         rt::point(Op { write, ..Op::read(name, self.object.id(), at) }.ordered());
     }
 
+    /// There is one weak reference more, or fewer.
+    fn changes_weak_count(&self, name: &'static str) {
+        if rt::with(|rt| rt.settings.refine.contains(Refine::WEAK_COUNTS)) == Some(true) {
+            rt::point(Op::write(name, self.object.id(), self.object.made).ordered());
+        }
+    }
+
     /// The operation comes after all drops.
     fn comes_after_drops(&self, at: &'static Location<'static>) {
         rt::edges(&self.object, Did::Load(Ordering::Acquire), at);
@@ -219,6 +226,7 @@ impl<T: ?Sized> Arc<T> {
     /// As in std: a scheduling point.
     #[track_caller]
     pub fn weak_count(this: &Arc<T>) -> usize {
+        rt::observe(Refine::WEAK_COUNTS);
         this.shared.look("weak_count", false, Location::caller());
         Std::weak_count(&this.value)
     }
@@ -227,6 +235,7 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn get_mut(this: &mut Arc<T>) -> Option<&mut T> {
         let at = Location::caller();
+        rt::observe(Refine::WEAK_COUNTS);
         this.shared.look("get_mut", true, at);
         this.shared.comes_after_drops(at);
         Std::get_mut(&mut this.value)
@@ -250,6 +259,7 @@ impl<T: ?Sized> Arc<T> {
 
     /// As in std.
     pub fn downgrade(this: &Arc<T>) -> Weak<T> {
+        this.shared.changes_weak_count("downgrade");
         Weak { value: Std::downgrade(&this.value), shared: Some(this.shared.clone()) }
     }
 
@@ -337,7 +347,14 @@ impl<T: ?Sized> Weak<T> {
 
 impl<T: ?Sized> Clone for Weak<T> {
     fn clone(&self) -> Weak<T> {
+        self.shared.iter().for_each(|shared| shared.changes_weak_count("clone a weak reference"));
         Weak { value: self.value.clone(), shared: self.shared.clone() }
+    }
+}
+
+impl<T: ?Sized> Drop for Weak<T> {
+    fn drop(&mut self) {
+        self.shared.iter().for_each(|shared| shared.changes_weak_count("drop a weak reference"));
     }
 }
 

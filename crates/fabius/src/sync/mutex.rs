@@ -233,13 +233,21 @@ impl<T: ?Sized> Mutex<T> {
         self.raw.is_held_by_current()
     }
 
-    /// As in std. Not a scheduling point.
+    /// As in std: a scheduling point.
+    #[track_caller]
     pub fn is_poisoned(&self) -> bool {
+        if !rt::current().is_null() {
+            rt::point(Op::read("is_poisoned", self.raw.object.id(), Location::caller()).ordered());
+        }
         self.raw.poisoned.load(Ordering::Relaxed)
     }
 
-    /// As in std.
+    /// As in std: a scheduling point.
+    #[track_caller]
     pub fn clear_poison(&self) {
+        if !rt::current().is_null() {
+            rt::point(Op::write("clear_poison", self.raw.object.id(), Location::caller()).ordered());
+        }
         self.raw.poisoned.store(false, Ordering::Relaxed);
     }
 

@@ -326,19 +326,27 @@ impl<T: ?Sized> RwLock<T> {
         self.raw.known.with(|known| known.writer.iter().chain(&known.readers).any(mine)).unwrap_or(false)
     }
 
-    /// As in std. Not a scheduling point.
+    /// As in std: a scheduling point.
+    #[track_caller]
     pub fn is_poisoned(&self) -> bool {
+        if !rt::current().is_null() {
+            rt::point(Op::read("is_poisoned", self.raw.known.id(), Location::caller()).ordered());
+        }
         self.raw.poisoned.load(Ordering::Relaxed)
     }
 
-    /// As in std.
+    /// As in std: a scheduling point.
+    #[track_caller]
     pub fn clear_poison(&self) {
+        if !rt::current().is_null() {
+            rt::point(Op::write("clear_poison", self.raw.known.id(), Location::caller()).ordered());
+        }
         self.raw.poisoned.store(false, Ordering::Relaxed);
     }
 
     /// As in std.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        result(self.is_poisoned(), self.data.get_mut())
+        result(self.raw.poisoned.load(Ordering::Relaxed), self.data.get_mut())
     }
 }
 
