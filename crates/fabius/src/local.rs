@@ -45,7 +45,7 @@ impl<T: 'static> LocalKey<T> {
         if rt::current().is_null() {
             return self.get_outside(key);
         }
-        rt::asks_who();
+        rt::with(rt::Rt::asks_who);
         if let Some(found) = rt::must(|rt| find(&rt.threads[rt.current].locals, key)) {
             return Ok(found);
         }

@@ -336,7 +336,7 @@ impl Thread {
 
 /// As in std.
 pub fn current() -> Thread {
-    rt::asks_who();
+    rt::with(Rt::asks_who);
     let inside = rt::with(|rt| Thread {
         id: ThreadId(rt.current),
         name: rt.threads[rt.current].name.clone(),

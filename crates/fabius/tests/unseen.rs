@@ -23,7 +23,8 @@ fn in_each_way(test: impl Fn() + Sync) -> [Report; 4] {
 fn fails_with(messages: &[&'static str], test: impl Fn(&str) + Sync) {
     for message in messages {
         for report in in_each_way(|| test(message)) {
-            assert!(report.is_bug() && report.to_string().contains(message), "{message}: {report}");
+            let text = report.failure().unwrap_or_else(|| panic!("{message}: {report}"));
+            assert!(text.contains(message), "{message}: {text}");
         }
     }
 }

@@ -377,15 +377,6 @@ pub(crate) fn observe(what: Refine) {
     with(|rt| rt.sees(what));
 }
 
-/// The test asks which thread it is: whoever drops the last owner of a value can tell that another one did not.
-pub(crate) fn asks_who() {
-    with(|rt| {
-        if rt.last_drops > 0 {
-            rt.sees(Refine::COUNTS);
-        }
-    });
-}
-
 /// Writes down the value of the operation that was just done, if operations are written down.
 #[inline]
 pub(crate) fn note(text: impl FnOnce() -> String) {

@@ -205,6 +205,13 @@ impl Rt {
         self.dirty = true;
     }
 
+    /// The test asks which thread it is: whoever drops the last owner of a value can tell that another one did not.
+    pub fn asks_who(&mut self) {
+        if self.last_drops > 0 {
+            self.sees(Refine::COUNTS);
+        }
+    }
+
     /// Whether the last step did anything that the explorer must know, but for its announced operation.
     #[inline]
     pub fn has_news(&self) -> bool {
