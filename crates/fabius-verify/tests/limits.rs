@@ -67,7 +67,7 @@ fn time_is_over_after_a_step_that_counts_for_many() {
 fn time_is_over_while_the_schedule_of_a_bug_is_put_together() {
     let _with = with_others();
     let source = "var x: int; proc p() { var i = 0; while i < 2000 { i = i + 1; } x = x + 1; } \
-                  process a { p(); assert x != 2; } process b { p(); assert x != 2; }";
+                  process q[2] { p(); assert x != 2; }";
     for bound in [Bound::None, Bound::Preemptions] {
         for plan in plans(Plan { bound, ..Plan::default() }) {
             let mut bugs = 0;

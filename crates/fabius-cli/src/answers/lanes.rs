@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn what_a_loop_repeats_is_shown_twice() {
         let source = "var x: int = 0;\nproc count() {\nvar i: int = 0;\nwhile i < 1000 { i = i + 1; }\nx = i;\n}\n\
-            process one { count(); }\nprocess two { await x == 1000; count(); assert x != 1000; }\n";
+            process one[1] { count(); }\nprocess two[1] { await x == 1000; count(); assert x != 1000; }\n";
         let text = draw(&of_program(source, &Plan::default()), Style { paint: Paint::Plain, width: 80 });
         for said in ["i: 0 -> 1\n", ".. these 2 lines 998 times more ..", "i: 999 -> 1000"] {
             assert_eq!(text.matches(said).count(), 2, "{said}\n{text}");
