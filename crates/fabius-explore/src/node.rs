@@ -10,6 +10,7 @@ use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Options};
 use crate::system::{ANONYMOUS, BufferId, Choose, End, Fault, Limit, Snapshot, StepLog, System, TaskId};
 use fabius_trace::{Bound, WIDE_PARTS, wide_of_parts};
+use std::collections::BTreeMap;
 
 /// A dispatch point: no task is running.
 #[derive(Debug)]
@@ -414,6 +415,12 @@ pub(crate) struct Script {
     has_met: bool,
     /// Whether a cycle of choices is a limit.
     minds_rounds: bool,
+    /// Whether the last outcome came to no end: it came to where others have been, or was dropped.
+    has_no_end: bool,
+    /// The choices of outcomes that came back in a cycle, by the point that they came to.
+    rounds: BTreeMap<usize, Vec<Chosen>>,
+    /// Whether the outcome goes round for ever, as all do that come there.
+    is_endless: bool,
     /// Bytes that points may take, if there is a limit.
     room: Option<u64>,
 }
@@ -436,6 +443,7 @@ impl Script {
         self.forget();
         self.at = 0;
         self.has_met = false;
+        self.has_no_end = false;
     }
 
     /// Whether the last outcome was left to others that have been where it came to.
@@ -453,7 +461,11 @@ impl Script {
         if self.passed.is_some() {
             self.passed = None;
         }
+        if self.is_cyclic {
+            self.rounds.clear();
+        }
         self.is_cyclic = false;
+        self.is_endless = false;
     }
 
     /// Bytes that its points and choices take.
@@ -487,6 +499,18 @@ impl Script {
 
     /// Goes on to the next outcome, if there is one.
     pub fn advance(&mut self) -> bool {
+        if self.is_endless {
+            self.taken.clear();
+            self.is_endless = false;
+            return false;
+        }
+        let has_end = !std::mem::take(&mut self.has_no_end);
+        if let Some(passed) = &mut self.passed {
+            if has_end {
+                passed.ends();
+            }
+            passed.begins();
+        }
         self.taken.truncate(self.at);
         self.at = 0;
         self.outcomes = self.outcomes.wrapping_add(1);
@@ -500,7 +524,20 @@ impl Script {
         if let Some(passed) = &mut self.passed {
             passed.close(self.taken.len());
         }
-        !self.taken.is_empty()
+        !self.taken.is_empty() || self.goes_round()
+    }
+
+    /// When all outcomes have been made: one of those that go round for ever is made once more, as a step that does not end. What it
+    /// has done before is seen by nobody otherwise.
+    fn goes_round(&mut self) -> bool {
+        let Some(passed) = self.passed.as_ref().filter(|_| self.is_cyclic) else { return false };
+        let leading_out = passed.leading_out();
+        let endless = self.rounds.iter().find(|(point, _)| !leading_out[**point]);
+        if let Some((_, choices)) = endless {
+            self.taken.clone_from(choices);
+            self.is_endless = true;
+        }
+        self.is_endless
     }
 
     /// The same outcomes once more.
@@ -576,7 +613,11 @@ impl Choose for Script {
     }
 
     fn minds_rounds(&self) -> bool {
-        self.minds_rounds
+        self.minds_rounds || self.is_endless
+    }
+
+    fn drops(&mut self) {
+        self.has_no_end = true;
     }
 
     fn is_full(&self) -> bool {
@@ -590,7 +631,11 @@ impl Choose for Script {
         // Those that are given have been here before.
         let is_given = self.at < self.taken.len();
         let passed = self.passed.get_or_insert_default();
-        let Some(Arrival { point, twice }) = passed.arrive(describe, self.at, self.outcomes) else {
+        let arrival = passed.arrive(describe, self.at, self.outcomes);
+        if !is_given {
+            passed.is_new_way();
+        }
+        let Some(Arrival { point, twice }) = arrival else {
             // In a cycle all points tell. Otherwise states get some of the room, too.
             if !self.is_cyclic {
                 passed.make_room(self.room.map(|room| room / 2));
@@ -599,10 +644,15 @@ impl Choose for Script {
         };
         self.is_cyclic |= twice;
         if self.merges && !is_given && passed.leave_to(point) {
-            self.has_met = true;
+            (self.has_met, self.has_no_end) = (true, true);
             return true;
         }
         // Without cycles all outcomes are few, and none is left out.
-        self.is_cyclic && !is_given
+        let comes_back = self.is_cyclic && !is_given;
+        if comes_back {
+            self.has_no_end = true;
+            self.rounds.entry(point).or_insert_with(|| self.taken.clone());
+        }
+        comes_back
     }
 }

@@ -1,4 +1,5 @@
-//! Points inside of a step, between choices: which ones there were, and how many outcomes there are from each on.
+//! Points inside of a step, between choices: which ones there were, how many outcomes there are from each on, and from which ones no
+//! way leads out of a loop.
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::EntryRef;
@@ -22,6 +23,11 @@ pub(crate) struct Passed {
     others: u64,
     counted: u64,
     bytes: u64,
+    /// From which point to which outcomes have gone.
+    ways: Vec<(usize, usize)>,
+    /// Where this outcome was last, and before that.
+    here: Option<usize>,
+    before: Option<usize>,
     /// The words of the point that is looked for.
     words: Vec<i64>,
 }
@@ -36,6 +42,8 @@ struct Point {
     /// How many outcomes were counted when it was first passed; afterwards how many there are from it on.
     count: u64,
     is_open: bool,
+    /// Whether an outcome came to its end behind it, without another point.
+    ends: bool,
 }
 
 /// A point that has been passed before.
@@ -51,20 +59,54 @@ impl Passed {
         self.words.clear();
         describe(&mut self.words);
         let words = self.words.as_slice();
+        self.before = self.here;
         match self.points.entry_ref(words) {
             EntryRef::Occupied(known) => {
                 let point = *known.get();
+                self.here = Some(point);
                 let before = std::mem::replace(&mut self.known[point].outcome, outcome);
                 Some(Arrival { point, twice: before == outcome })
             }
             EntryRef::Vacant(free) => {
+                self.here = Some(self.known.len());
                 free.insert(self.known.len());
                 self.bytes += size_of_val(words) as u64 + BYTES;
                 self.open.push(self.known.len());
-                self.known.push(Point { choices, outcome, count: self.counted, is_open: true });
+                self.known.push(Point { choices, outcome, count: self.counted, is_open: true, ends: false });
                 None
             }
         }
+    }
+
+    /// No outcome before has gone this way, from the point before to the one that it is at.
+    pub fn is_new_way(&mut self) {
+        self.ways.extend(self.before.zip(self.here));
+    }
+
+    /// The outcome has come to an end, not only to where others have been, and is not dropped.
+    pub fn ends(&mut self) {
+        if let Some(here) = self.here {
+            self.known[here].ends = true;
+        }
+    }
+
+    /// Another outcome begins.
+    pub fn begins(&mut self) {
+        (self.here, self.before) = (None, None);
+    }
+
+    /// From which points some way leads to an end; from the others all go round for ever. When all outcomes have been made.
+    pub fn leading_out(&self) -> Vec<bool> {
+        let mut behind: HashMap<usize, Vec<usize>, Xxh3DefaultBuilder> = HashMap::default();
+        self.ways.iter().for_each(|(from, to)| behind.entry(*to).or_default().push(*from));
+        let mut work: Vec<usize> = (0..self.known.len()).filter(|point| self.known[*point].ends).collect();
+        let mut leading = vec![false; self.known.len()];
+        while let Some(point) = work.pop() {
+            if !std::mem::replace(&mut leading[point], true) {
+                work.extend(behind.get(&point).into_iter().flatten());
+            }
+        }
+        leading
     }
 
     /// Leaves what follows to those that have been at the point, if all outcomes have been made from there.
@@ -84,7 +126,7 @@ impl Passed {
 
     /// Bytes in use, about.
     pub fn memory(&self) -> u64 {
-        self.bytes + size_of_val(self.words.as_slice()) as u64
+        self.bytes + (size_of_val(self.words.as_slice()) + size_of_val(self.ways.as_slice())) as u64
     }
 
     /// Makes room if there is no more, or if there are many points and hardly any outcome has met another: what is forgotten is made
@@ -102,6 +144,14 @@ impl Passed {
         });
         self.points.shrink_to_fit();
         self.bytes = self.points.keys().map(|words| size_of_val(words.as_ref()) as u64 + BYTES).sum();
+        // Where there has been no cycle, all outcomes from what is forgotten came to an end.
+        let place = |point: usize| open.binary_search(&point).ok();
+        for (from, to) in &self.ways {
+            self.known[*from].ends |= place(*to).is_none();
+        }
+        let kept = self.ways.iter().filter_map(|(from, to)| place(*from).zip(place(*to)));
+        self.ways = kept.collect();
+        (self.here, self.before) = (self.here.and_then(place), self.before.and_then(place));
         self.known = open.iter().map(|point| self.known[*point].clone()).collect();
         self.open = (0..open.len()).collect();
         self.met = 0;

@@ -230,6 +230,9 @@ pub trait Choose {
         false
     }
 
+    /// Told where the step is dropped: it is no outcome.
+    fn drops(&mut self) {}
+
     /// Whether to come back counts as a step that does not end, because infinite executions matter.
     fn minds_rounds(&self) -> bool {
         false

@@ -149,6 +149,7 @@ impl System for Machine<'_> {
             return Ok(state);
         }
         log.born.clear();
+        choose.drops();
         Ok(State { words: self.program.globals.initial.clone(), ..State::default() })
     }
 
@@ -191,6 +192,9 @@ impl System for Machine<'_> {
         idle.into_iter().for_each(|word| state.words[word] = 1);
         let mut exec = self.exec(state, choose, log);
         let end = exec.step(task);
+        if end == Ok(End::Dropped) {
+            exec.choose.drops();
+        }
         let scratch = std::mem::take(&mut exec.temps);
         state.scratch = scratch;
         idle.into_iter().for_each(|word| state.words[word] = 0);

@@ -49,6 +49,7 @@ fn what_happens_behind_a_failure_is_said_too() {
 fn nothing_is_said_of_what_is_not_followed() {
     for text in [
         "var x: int; proc p() { x = 1; } init { spawn p(); assert x == 0; }",
+        "var x: int; proc t() { zield; assert x == 0; } init { post t(); } process p[1] { x = 1; }",
         "var x: int; process p[1] { x = any int; } process q[1] { assert x == 0; }",
         "var x: int; process p[1] { while true { x = x + 1; } } process q[1] { assert x >= 0; }",
     ] {

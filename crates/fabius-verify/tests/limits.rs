@@ -86,6 +86,55 @@ fn time_is_over_while_the_schedule_of_a_bug_is_put_together() {
     }
 }
 
+/// A step that goes round for ever by its choices does not end, and others would see what it has done before.
+#[test]
+fn a_loop_that_no_choice_leaves_is_a_step_without_end() {
+    let round = "while true { if * { y = 1; } else { y = 0; } }";
+    let steps = [
+        format!("var y: int = 0; x = 1; {round}"),
+        format!("var y: int = 0; if * {{ x = 1; {round} }}"),
+        "var y: bool; x = 1; while true { y = *; assume y; }".into(),
+        "var y: int = 0; if * { x = 1; while y < 9 { if * { y = 1; } else { y = 0; } } }".into(),
+        "x = 1; loop { choose { skip; } or { assume false; } }".into(),
+    ];
+    let plan = || Plan { livelock: false, ..Plan::default() };
+    let plans = [
+        plan(),
+        Plan { strategy: Strategy::DepthFirst, ..plan() },
+        Plan { bound: Bound::None, ..plan() },
+        Plan { stateless: true, ..plan() },
+    ];
+    for step in &steps {
+        let source = format!("var x: int; process a[1] {{ {step} }} process b[1] {{ assert x == 0; }}");
+        for plan in &plans {
+            let verdict = said(&source, plan, false);
+            assert!(!matches!(verdict, Verdict::Verified | Verdict::NoBugWithinBounds { .. }), "{plan:?}\n{source}");
+        }
+    }
+    // Accesses in such a loop are made, too.
+    let race = format!("data var x: int; process a[1] {{ var y: int = 0; {} }} process b[1] {{ x = 2; }}", &round[..]);
+    let race = race.replace("else { y = 0; }", "else { y = 0; } x = 1;");
+    let verdict = said(&race, &Plan { points: Points::Sync, ..plan() }, false);
+    assert!(!matches!(verdict, Verdict::Verified), "{verdict:?}");
+}
+
+#[test]
+fn a_loop_that_some_choice_leaves_ends() {
+    let loops = [
+        "while true { if * { break; } }",
+        "while y < 3 { if * { y = y + 1; } }",
+        "loop { choose { y = 1 - y; } or { break; } or { assume false; } }",
+    ];
+    for round in loops {
+        let source = format!(
+            "var x: int; process a[1] {{ var y: int = 0; x = 1; {round} x = 2; }} process b[1] {{ assert x <= 2; }}"
+        );
+        for plan in plans(Plan::default()) {
+            assert_eq!(said(&source, &plan, false), Verdict::Verified, "{plan:?}\n{source}");
+        }
+    }
+}
+
 #[test]
 fn infinite_executions_are_not_judged_when_it_is_over() {
     let _with = with_others();

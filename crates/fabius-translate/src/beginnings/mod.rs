@@ -21,7 +21,7 @@
 //! what is said holds in all executions that fail, and no bug is lost: the shared values at the beginning of a round are in
 //! views of all threads that are there and lead to a failure, and where control passes in a round it is on a path that is
 //! there and leads to one. It is told as an interval for each number. Where something is not followed (handles, threads
-//! that are spawned, queues, choices among many values), or it takes too long, nothing is said.
+//! that are spawned, tasks that `init` posts, queues, choices among many values), or it takes too long, nothing is said.
 //!
 //! Deviations:
 //! 1. Tasks of a buffer are no threads of their own: all of them are one private state, because they share its turns.
@@ -74,6 +74,11 @@ pub fn beginnings(source: &Explicit, rounds: u32) -> Option<Beginnings> {
     };
     // In one round nothing is guessed. Who has stopped still lets those behind it in a queue go on.
     if rounds < 2 || source.queue.is_some() || first(program, is_beyond).is_some() {
+        return None;
+    }
+    // Buffers and threads begin when `init` is done, and not when the tasks are done that it has posted.
+    let posts_nothing = without(program, |s| matches!(s, StmtKind::Post(..)));
+    if program.init.is_some_and(|main| !posts_nothing[main]) {
         return None;
     }
     let clock =
