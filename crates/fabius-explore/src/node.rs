@@ -613,7 +613,11 @@ impl Choose for Script {
     }
 
     fn minds_rounds(&self) -> bool {
-        self.minds_rounds || self.is_endless
+        self.minds_rounds
+    }
+
+    fn goes_round(&self) -> bool {
+        self.is_endless
     }
 
     fn drops(&mut self) {

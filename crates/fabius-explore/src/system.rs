@@ -238,6 +238,12 @@ pub trait Choose {
         false
     }
 
+    /// Whether all outcomes that come back here go round for ever: whoever sees what the step has done before sees a step that does
+    /// not end.
+    fn goes_round(&self) -> bool {
+        false
+    }
+
     /// Whether there is no memory for more points.
     fn is_full(&self) -> bool {
         false

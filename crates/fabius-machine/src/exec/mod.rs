@@ -145,10 +145,11 @@ impl Exec<'_> {
                 Instr::Meet => {
                     if chose {
                         if self.comes_back(index, here) {
-                            if self.choose.minds_rounds() {
+                            let is_seen = self.choose.goes_round() && self.state.tasks.len() > 1;
+                            if is_seen || self.choose.minds_rounds() {
                                 return limit(Limit::EndlessStep, code.infos[here].at);
                             }
-                            // The other way makes the same accesses, and goes on.
+                            // The other way makes the same accesses, and goes on; or nobody else is there.
                             self.log.accesses.clear();
                             return Ok(End::Dropped);
                         }
