@@ -240,7 +240,7 @@ impl<T> RwLock<T> {
 
     /// As in std.
     pub fn into_inner(self) -> LockResult<T> {
-        let poisoned = self.is_poisoned();
+        let poisoned = self.raw.poisoned.load(Ordering::Relaxed);
         result(poisoned, self.data.into_inner())
     }
 }
@@ -260,7 +260,10 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     fn reading(&self, taken: Taken) -> LockResult<RwLockReadGuard<'_, T>> {
-        result(self.is_poisoned(), RwLockReadGuard { lock: self, taken, not_send: std::marker::PhantomData })
+        result(
+            self.raw.poisoned.load(Ordering::Relaxed),
+            RwLockReadGuard { lock: self, taken, not_send: std::marker::PhantomData },
+        )
     }
 
     /// As in std: a scheduling point; waits until nobody reads or writes.
@@ -279,7 +282,7 @@ impl<T: ?Sized> RwLock<T> {
     fn writing(&self, taken: Taken) -> LockResult<RwLockWriteGuard<'_, T>> {
         let panicking = std::thread::panicking();
         let guard = RwLockWriteGuard { lock: self, panicking, taken, not_send: std::marker::PhantomData };
-        result(self.is_poisoned(), guard)
+        result(self.raw.poisoned.load(Ordering::Relaxed), guard)
     }
 
     /// As in std: a scheduling point; does not wait.
@@ -471,7 +474,7 @@ impl<T: Default> Default for RwLock<T> {
 
 impl<T: ?Sized> fmt::Debug for RwLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RwLock").field("poisoned", &self.is_poisoned()).finish_non_exhaustive()
+        f.debug_struct("RwLock").field("poisoned", &self.raw.poisoned.load(Ordering::Relaxed)).finish_non_exhaustive()
     }
 }
 
