@@ -5,6 +5,7 @@ use fabius_lang::program::{
     Access, Base, Block, Check, ENDS, Expr, ExprKind, Guard, Interleave, ProcId, Program, Stmt, StmtKind, Type, Value,
 };
 use fabius_lang::walk::{decided, statements};
+use fabius_trace::Span;
 
 /// The program with `assume false` in front of each loop that a step does not leave: no execution completes that comes there.
 pub fn with_assumptions(mut program: Program) -> Program {
@@ -74,6 +75,20 @@ fn mark(block: &mut Block, points: bool) {
         }
         block.push(s);
     }
+}
+
+/// A loop that a step does not leave, in a program of several threads: what a step does before it is seen by nobody in a translation.
+pub fn endless_beside_others(program: &Program) -> Option<Span> {
+    let makes_others = |s: &Stmt| matches!(s.kind, StmtKind::Spawn(..) | StmtKind::Post(..));
+    if program.processes.is_empty() && program.buffers.is_empty() && !program.any_stmt(makes_others) {
+        return None;
+    }
+    let points = has_points(program);
+    let mut found = None;
+    for proc in &program.procs {
+        statements(&proc.body, &mut |s| found = found.or(is_endless(s, points).then_some(s.span)));
+    }
+    found
 }
 
 /// Whether the statement is a loop without an end and without a scheduling point.

@@ -2,6 +2,7 @@
 
 use crate::bounds::{cut_by, of_bmc, of_verdict, proof_bounds};
 use crate::caps::tell;
+use crate::dead_ends::endless_beside_others;
 use crate::forms::unparsed;
 pub use crate::forms::{Form, text_of, translate};
 pub use crate::in_time::{Budget, within};
@@ -15,7 +16,7 @@ use fabius_sequential::bmc::{Bmc, Statistics};
 pub use fabius_smt::SolverChoice;
 pub use fabius_smt::most_of_available;
 use fabius_smt::{Embedded, Limits, Watch};
-use fabius_trace::{Bounds, ProgramId, Reason, Verdict};
+use fabius_trace::{Bounds, ProgramId, Reason, Span, Verdict};
 use fabius_translate::explicit::Trace;
 pub use fabius_translate::linear_interface::is_parameterized;
 use fabius_translate::linear_interface::{eager::eager, parameterized};
@@ -115,8 +116,26 @@ pub fn prove(
     {
         *reason = Reason::Memory;
     }
+    if let Some(at) = endless_beside_others(program) {
+        not_followed(at, program, plan, id, &mut proof.report.verdict);
+    }
     properties::leave_out(program, &mut proof.report);
     Ok(proof)
+}
+
+/// Nobody comes behind a step that does not end: what others do meanwhile is left out, and what it has done before is, too.
+fn not_followed(at: Span, program: &Program, plan: &ProofPlan, id: &ProgramId, verdict: &mut Verdict) {
+    let at = at.line_col(&program.source);
+    let message =
+        format!("the loop at {}:{}, which has no scheduling point and no end, was not followed", at.line, at.column);
+    match verdict {
+        Verdict::Verified => {
+            let bounds = Bounds { completed: None, ..proof_bounds(plan.sequentialization, id) };
+            *verdict = Verdict::Unknown { reason: Reason::Program { message }, bounds };
+        }
+        Verdict::NoBugWithinBounds { bounds } => bounds.limits.push(message),
+        Verdict::Unknown { .. } | Verdict::Bug { .. } => {}
+    }
 }
 
 /// The program without the properties of infinite executions, which no translation knows.

@@ -65,6 +65,19 @@ fn bounds_grow_by_themselves() {
     assert!(matches!(alone.report.verdict, Verdict::Bug { .. }), "{:?}", alone.report.verdict);
 }
 
+/// What a thread has done before it goes round for ever is seen by nobody in a translation, and would be by others.
+#[test]
+fn a_loop_that_is_never_left_is_no_proof_for_any_number_of_threads() {
+    for round in ["y = 1 - y;", "if * { y = 1; } else { y = 0; }"] {
+        let source = format!(
+            "var x: 0..1 = 0;\nprocess a[*] {{ var y: 0..1 = 0; x = 1; while true {{ {round} }} }}\nprocess b[*] {{ assert x == 0; }}\n"
+        );
+        let asked = Ask { time: Some(Duration::from_secs(5)), ..ask(Some(Member::AnyThreads)) };
+        let verdict = decided(&source, &asked).expect("it fits").report.verdict;
+        assert!(matches!(verdict, Verdict::Unknown { .. } | Verdict::Bug { .. }), "{verdict:?}");
+    }
+}
+
 /// Who knows of any number of threads does not look for data races, and says so.
 #[test]
 fn what_any_number_of_threads_race_for_is_not_verified_without_a_word() {
