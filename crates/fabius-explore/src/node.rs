@@ -10,7 +10,6 @@ use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Options};
 use crate::system::{ANONYMOUS, BufferId, Choose, End, Fault, Limit, Snapshot, StepLog, System, TaskId};
 use fabius_trace::{Bound, WIDE_PARTS, wide_of_parts};
-use std::collections::BTreeMap;
 
 /// A dispatch point: no task is running.
 #[derive(Debug)]
@@ -417,8 +416,6 @@ pub(crate) struct Script {
     minds_rounds: bool,
     /// Whether the last outcome came to no end: it came to where others have been, or was dropped.
     has_no_end: bool,
-    /// The choices of outcomes that came back in a cycle, by the point that they came to.
-    rounds: BTreeMap<usize, Vec<Chosen>>,
     /// Whether the outcome goes round for ever, as all do that come there.
     is_endless: bool,
     /// Bytes that points may take, if there is a limit.
@@ -460,9 +457,6 @@ impl Script {
     fn forget(&mut self) {
         if self.passed.is_some() {
             self.passed = None;
-        }
-        if self.is_cyclic {
-            self.rounds.clear();
         }
         self.is_cyclic = false;
         self.is_endless = false;
@@ -530,11 +524,10 @@ impl Script {
     /// When all outcomes have been made: one of those that go round for ever is made once more, as a step that does not end. What it
     /// has done before is seen by nobody otherwise.
     fn goes_round(&mut self) -> bool {
-        let Some(passed) = self.passed.as_ref().filter(|_| self.is_cyclic) else { return false };
-        let leading_out = passed.leading_out();
-        let endless = self.rounds.iter().find(|(point, _)| !leading_out[**point]);
-        if let Some((_, choices)) = endless {
-            self.taken.clone_from(choices);
+        let endless = self.passed.as_ref().filter(|_| self.is_cyclic).and_then(|passed| passed.endless());
+        if let Some(choices) = endless {
+            // Of how many they were is found out again.
+            self.taken.extend(choices.iter().map(|chosen| Chosen { chosen: *chosen, of: Of::Many(chosen + 1) }));
             self.is_endless = true;
         }
         self.is_endless
@@ -655,7 +648,7 @@ impl Choose for Script {
         let comes_back = self.is_cyclic && !is_given;
         if comes_back {
             self.has_no_end = true;
-            self.rounds.entry(point).or_insert_with(|| self.taken.clone());
+            passed.comes_back(point, &mut self.taken.iter().map(|taken| taken.chosen));
         }
         comes_back
     }

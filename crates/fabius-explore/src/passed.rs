@@ -3,6 +3,7 @@
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::EntryRef;
+use std::collections::BTreeMap;
 use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 
 /// What a point takes besides its words: its entry in a table, and what is known of it.
@@ -25,6 +26,8 @@ pub(crate) struct Passed {
     bytes: u64,
     /// From which point to which outcomes have gone.
     ways: Vec<(usize, usize)>,
+    /// The choices of outcomes that came back in a cycle, by the point that they came to.
+    rounds: BTreeMap<usize, Vec<u32>>,
     /// Where this outcome was last, and before that.
     here: Option<usize>,
     before: Option<usize>,
@@ -95,8 +98,24 @@ impl Passed {
         (self.here, self.before) = (None, None);
     }
 
-    /// From which points some way leads to an end; from the others all go round for ever. When all outcomes have been made.
-    pub fn leading_out(&self) -> Vec<bool> {
+    /// The outcome, with these choices, comes back in a cycle.
+    pub fn comes_back(&mut self, point: usize, choices: &mut dyn Iterator<Item = u32>) {
+        let bytes = &mut self.bytes;
+        self.rounds.entry(point).or_insert_with(|| {
+            let choices: Vec<u32> = choices.collect();
+            *bytes += size_of_val(choices.as_slice()) as u64 + BYTES;
+            choices
+        });
+    }
+
+    /// The choices of an outcome that goes round for ever, as all do that come there. When all outcomes have been made.
+    pub fn endless(&self) -> Option<&[u32]> {
+        let leading_out = self.leading_out();
+        self.rounds.iter().find(|(point, _)| !leading_out[**point]).map(|(_, choices)| choices.as_slice())
+    }
+
+    /// From which points some way leads to an end.
+    fn leading_out(&self) -> Vec<bool> {
         let mut behind: HashMap<usize, Vec<usize>, Xxh3DefaultBuilder> = HashMap::default();
         self.ways.iter().for_each(|(from, to)| behind.entry(*to).or_default().push(*from));
         let mut work: Vec<usize> = (0..self.known.len()).filter(|point| self.known[*point].ends).collect();
