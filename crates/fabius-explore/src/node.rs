@@ -414,10 +414,6 @@ pub(crate) struct Script {
     has_met: bool,
     /// Whether a cycle of choices is a limit.
     minds_rounds: bool,
-    /// Whether the last outcome came to no end: it came to where others have been, or was dropped.
-    has_no_end: bool,
-    /// Whether the outcome goes round for ever, as all do that come there.
-    is_endless: bool,
     /// Bytes that points may take, if there is a limit.
     room: Option<u64>,
 }
@@ -440,7 +436,6 @@ impl Script {
         self.forget();
         self.at = 0;
         self.has_met = false;
-        self.has_no_end = false;
     }
 
     /// Whether the last outcome was left to others that have been where it came to.
@@ -459,7 +454,6 @@ impl Script {
             self.passed = None;
         }
         self.is_cyclic = false;
-        self.is_endless = false;
     }
 
     /// Bytes that its points and choices take.
@@ -493,17 +487,12 @@ impl Script {
 
     /// Goes on to the next outcome, if there is one.
     pub fn advance(&mut self) -> bool {
-        if self.is_endless {
-            self.taken.clear();
-            self.is_endless = false;
-            return false;
-        }
-        let has_end = !std::mem::take(&mut self.has_no_end);
         if let Some(passed) = &mut self.passed {
-            if has_end {
-                passed.ends();
+            if std::mem::take(&mut passed.is_endless) {
+                self.taken.clear();
+                return false;
             }
-            passed.begins();
+            passed.ends();
         }
         self.taken.truncate(self.at);
         self.at = 0;
@@ -524,13 +513,13 @@ impl Script {
     /// When all outcomes have been made: one of those that go round for ever is made once more, as a step that does not end. What it
     /// has done before is seen by nobody otherwise.
     fn goes_round(&mut self) -> bool {
-        let endless = self.passed.as_ref().filter(|_| self.is_cyclic).and_then(|passed| passed.endless());
-        if let Some(choices) = endless {
+        let Some(passed) = self.passed.as_mut().filter(|_| self.is_cyclic) else { return false };
+        if let Some(choices) = passed.endless() {
             // Of how many they were is found out again.
             self.taken.extend(choices.iter().map(|chosen| Chosen { chosen: *chosen, of: Of::Many(chosen + 1) }));
-            self.is_endless = true;
+            passed.is_endless = true;
         }
-        self.is_endless
+        passed.is_endless
     }
 
     /// The same outcomes once more.
@@ -610,11 +599,13 @@ impl Choose for Script {
     }
 
     fn goes_round(&self) -> bool {
-        self.is_endless
+        self.passed.as_ref().is_some_and(|passed| passed.is_endless)
     }
 
     fn drops(&mut self) {
-        self.has_no_end = true;
+        if let Some(passed) = &mut self.passed {
+            passed.has_no_end = true;
+        }
     }
 
     fn is_full(&self) -> bool {
@@ -641,13 +632,12 @@ impl Choose for Script {
         };
         self.is_cyclic |= twice;
         if self.merges && !is_given && passed.leave_to(point) {
-            (self.has_met, self.has_no_end) = (true, true);
+            (self.has_met, passed.has_no_end) = (true, true);
             return true;
         }
         // Without cycles all outcomes are few, and none is left out.
         let comes_back = self.is_cyclic && !is_given;
         if comes_back {
-            self.has_no_end = true;
             passed.comes_back(point, &mut self.taken.iter().map(|taken| taken.chosen));
         }
         comes_back

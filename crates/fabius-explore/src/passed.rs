@@ -28,6 +28,10 @@ pub(crate) struct Passed {
     ways: Vec<(usize, usize)>,
     /// The choices of outcomes that came back in a cycle, by the point that they came to.
     rounds: BTreeMap<usize, Vec<u32>>,
+    /// Whether this outcome comes to no end: it came to where others have been, or is dropped.
+    pub has_no_end: bool,
+    /// Whether it goes round for ever, as all do that come there.
+    pub is_endless: bool,
     /// Where this outcome was last, and before that.
     here: Option<usize>,
     before: Option<usize>,
@@ -86,20 +90,18 @@ impl Passed {
         self.ways.extend(self.before.zip(self.here));
     }
 
-    /// The outcome has come to an end, not only to where others have been, and is not dropped.
+    /// The outcome is over, and another one begins.
     pub fn ends(&mut self) {
-        if let Some(here) = self.here {
+        let has_end = !std::mem::take(&mut self.has_no_end);
+        if let Some(here) = self.here.filter(|_| has_end) {
             self.known[here].ends = true;
         }
-    }
-
-    /// Another outcome begins.
-    pub fn begins(&mut self) {
         (self.here, self.before) = (None, None);
     }
 
     /// The outcome, with these choices, comes back in a cycle.
     pub fn comes_back(&mut self, point: usize, choices: &mut dyn Iterator<Item = u32>) {
+        self.has_no_end = true;
         let bytes = &mut self.bytes;
         self.rounds.entry(point).or_insert_with(|| {
             let choices: Vec<u32> = choices.collect();
