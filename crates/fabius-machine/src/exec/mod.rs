@@ -145,12 +145,12 @@ impl Exec<'_> {
                 Instr::Meet => {
                     if chose {
                         if self.comes_back(index, here) {
+                            // The other way makes the same accesses, and goes on; or nobody else is there, or nobody follows.
+                            self.log.accesses.clear();
                             let is_seen = self.choose.goes_round() && self.state.tasks.len() > 1;
                             if is_seen || self.choose.minds_rounds() {
                                 return limit(Limit::EndlessStep, code.infos[here].at);
                             }
-                            // The other way makes the same accesses, and goes on; or nobody else is there.
-                            self.log.accesses.clear();
                             return Ok(End::Dropped);
                         }
                         if self.choose.is_full() {
