@@ -2,11 +2,13 @@
 
 use crate::Report;
 use crate::proof::{ProofError, ProofPlan, Sequentialization};
+use fabius_explore::search::{Cut, Options};
 use fabius_lang::program::{Program, StmtKind};
 use fabius_sequential::bmc::{BmcError, CutOff, NotSequential};
 use fabius_smt::{Limits, Solver, SolverChoice};
 use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, SchedulerKind, Verdict};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// A report that is a verdict.
 pub fn of_verdict(verdict: Verdict) -> Report {
@@ -97,4 +99,12 @@ pub fn no_deadlocks(program: &Program, plan: &ProofPlan) -> Option<String> {
     let waits = || program.any_stmt(|s| matches!(s.kind, StmtKind::Await(_) | StmtKind::Join(_)));
     let looked = matches!(plan.sequentialization, Sequentialization::Rounds(_));
     (plan.deadlock && !looked && waits()).then(|| NO_DEADLOCKS.into())
+}
+
+/// What ends a search now, if anything does.
+pub fn over(options: &Options, stop: &AtomicBool) -> Option<Cut> {
+    if stop.load(Ordering::Relaxed) {
+        return Some(Cut::Interrupted);
+    }
+    options.deadline.is_some_and(|deadline| Instant::now() >= deadline).then_some(Cut::Time)
 }

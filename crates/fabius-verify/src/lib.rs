@@ -39,7 +39,7 @@ use fabius_semantics::{Departure, Ending, Settings};
 use fabius_trace::{
     Bound, Bounds, BugKind, ErrorTrace, LevelStats, Mark, Points, ProgramId, Reason, Schedule, SchedulerKind, Verdict,
 };
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use room::within_memory;
@@ -284,7 +284,7 @@ fn checked(
         explore(waits().map(|waits| waits.within(limits)).as_ref().unwrap_or(&engine), plan, &options, &monitor);
     if outcome.bug.is_none() && outcome.cut.is_none() {
         // Whoever was only asked whether somebody can go on, or what comes next, gave up without a word.
-        outcome.cut = over(&options, stop);
+        outcome.cut = bounds::over(&options, stop);
         outcome.exhausted &= outcome.cut.is_none();
         outcome.completed = outcome.completed.and_then(|bound| bound.checked_sub(u32::from(outcome.cut.is_some())));
     }
@@ -456,14 +456,6 @@ fn paid(program: &Program, settings: &Settings, trace: &ErrorTrace) -> Option<u3
     plan.validate(program).ok()?;
     let options = Options { bound, scheduler, deadlock: false, ..Options::default() };
     shrink::cost(&Machine::new(program, points), &options, &trace.schedule(), delays)
-}
-
-/// What ends a search now, if anything does.
-fn over(options: &Options, stop: &AtomicBool) -> Option<Cut> {
-    if stop.load(Ordering::Relaxed) {
-        return Some(Cut::Interrupted);
-    }
-    options.deadline.is_some_and(|deadline| Instant::now() >= deadline).then_some(Cut::Time)
 }
 
 fn is_random(strategy: Strategy) -> bool {

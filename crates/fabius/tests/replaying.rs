@@ -1,9 +1,8 @@
 //! The command that is printed runs the failing execution again, and nothing else.
 #![cfg(unix)]
 
-use fabius::sync::Arc;
-use fabius::sync::Mutex;
 use fabius::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use fabius::sync::{Arc, Mutex};
 use fabius::{Config, Report, hint, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
