@@ -102,11 +102,17 @@ impl Image {
         }
     }
 
-    /// The parts that are small enough to be looked at often, and what was there; `None` if there are others.
-    pub fn small(&self) -> Option<impl Iterator<Item = (Range<usize>, &[u8])>> {
+    /// The small parts that may have changed, and what was there.
+    pub fn small(&self) -> impl Iterator<Item = (Range<usize>, &[u8])> {
         let written = crate::watched::written().map(|(page, bytes)| (page..page + bytes.len(), bytes));
         let copies = self.copies.iter().map(|(part, bytes)| (part.clone(), &bytes[..]));
-        self.views.is_empty().then(|| copies.chain(written))
+        copies.chain(written)
+    }
+
+    /// The pages of the large parts that were written to; `None` if that is not known.
+    pub fn written_of_large(&self) -> Option<Vec<Range<usize>>> {
+        let parts: Option<Vec<_>> = self.views.iter().map(crate::pagemap::written).collect();
+        Some(parts?.concat())
     }
 }
 

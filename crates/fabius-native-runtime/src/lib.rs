@@ -29,6 +29,7 @@ mod interruptions;
 mod isolate;
 mod lifetime;
 mod op;
+mod pagemap;
 mod place;
 mod races;
 mod ready;

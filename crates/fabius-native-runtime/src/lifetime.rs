@@ -41,6 +41,8 @@ extern "C-unwind" fn fabius_thread_returned(result: usize) {
 /// A thread ends, whether its function has returned or not.
 #[unsafe(no_mangle)]
 extern "C-unwind" fn fabius_thread_end() {
+    // It ends anyway.
+    rt().me().cancellable = false;
     // SAFETY: runs destructors of thread-local variables of C++.
     unsafe { next!(fn __call_tls_dtors())() };
     run_destructors();

@@ -44,7 +44,7 @@ impl Rt {
     /// Whether the thread ends instead of waiting.
     pub fn is_cancelled(&self, thread: usize) -> bool {
         let t = &self.threads[thread];
-        t.op.cancels && t.cancelled && t.cancellable
+        (t.op.cancels || t.asynchronous) && t.cancelled && t.cancellable
     }
 
     /// The same, but for one who repeats himself.

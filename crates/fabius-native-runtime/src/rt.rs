@@ -48,6 +48,8 @@ pub struct Thread {
     pub cancelled: bool,
     /// Whether it may be asked to end.
     pub cancellable: bool,
+    /// Whether it ends then wherever it is (`PTHREAD_CANCEL_ASYNCHRONOUS`).
+    pub asynchronous: bool,
     /// What it returns.
     pub result: usize,
     /// It has given way, and has made no step since.

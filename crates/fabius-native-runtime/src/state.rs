@@ -16,8 +16,10 @@ use std::ops::Range;
 const ALONE: u32 = 64;
 const WINDOW: u32 = 8;
 
-/// How often a thread may give way without a step of another one, where it does not come back to the same state.
+/// How often a thread may give way without a step of another one, where it does not come back to the same state, and where
+/// there is too much to look whether it does.
 const YIELDS: u32 = 100;
+const YIELDS_UNSEEN: u32 = 10;
 
 /// Whether a thread that has made so many steps by itself is looked at.
 #[inline]
@@ -56,25 +58,26 @@ impl Rt {
         let waits = |t: &Thread| !t.finished && t.gave_way;
         let current = self.current;
         let watched = self.is_watched(current) && !self.threads[current].finished;
-        if self.left.is_empty() || !(watched || self.threads.iter().any(waits)) {
+        if !(watched || self.threads.iter().any(waits)) || self.left.is_empty() && self.streak.yields <= YIELDS_UNSEEN {
             return;
         }
-        let Some(state) = self.state() else { return };
-        self.seen_state = Some(state);
+        let state = self.state();
+        self.seen_state = state;
+        let most = if state.is_some() { YIELDS } else { YIELDS_UNSEEN };
         for number in 0..self.threads.len() {
             let is_current = number == current && watched;
             let thread = &self.threads[number];
             if !(waits(thread) || is_current || thread.spins) {
                 continue;
             }
-            if self.left.contains(&(number, state)) {
+            if state.is_some_and(|state| self.left.contains(&(number, state))) {
                 let steps = self.steps;
                 let thread = &mut self.threads[number];
                 thread.repeats = Some(steps);
                 thread.spins |= is_current && !thread.gave_way;
                 self.repeated = steps;
             } else if self.streak.thread == number
-                && self.streak.yields > YIELDS
+                && self.streak.yields > most
                 && (0..self.threads.len()).any(|o| o != number && self.is_ready(o))
             {
                 self.threads[number].repeats = Some(self.steps);
@@ -95,7 +98,7 @@ impl Rt {
             size += part.len();
             size <= MOST
         };
-        for (part, before) in self.image.small()? {
+        for (part, before) in self.image.small() {
             if !is_little(&part) {
                 return None;
             }
@@ -104,6 +107,13 @@ impl Rt {
             } else {
                 self.readable(part).into_iter().for_each(|part| hash.bytes(part));
             }
+        }
+        for page in self.image.written_of_large()? {
+            if !is_little(&page) {
+                return None;
+            }
+            hash.word(page.start as u64);
+            self.readable(page).into_iter().for_each(|part| hash.bytes(part));
         }
         for part in crate::heap::added().chain(self.mapped.iter().cloned()).flat_map(|part| self.readable(part)) {
             if !is_little(&part) {
@@ -126,7 +136,10 @@ impl Rt {
                 one.finish()
             });
             hash.word(values.fold(0, u64::wrapping_add));
-            hash.word(u64::from(thread.cancelled) | (thread.signals.len() as u64) << 1);
+            hash.word(
+                u64::from(thread.cancelled) | u64::from(thread.cancellable) << 1 | u64::from(thread.asynchronous) << 2,
+            );
+            hash.word(thread.signals.len() as u64);
             hash.word(thread.blocked);
             // An access to many bytes is many points, at the same place of the program.
             hash.word(thread.op.name.as_ptr() as u64);

@@ -35,6 +35,7 @@ pub fn spawn(function: usize, argument: usize, detached: bool) -> Option<usize> 
         joined: false,
         cancelled: false,
         cancellable: true,
+        asynchronous: false,
         result: 0,
         gave_way: false,
         woken: false,
@@ -87,6 +88,7 @@ pub fn point(op: Op) -> Waited {
         }
         announce(op);
     }
+    crate::hooks::cancel::is_cancelled_before(&op);
     let rt = rt();
     let me = rt.current;
     let waited = match op.deadline {

@@ -66,8 +66,11 @@ pub fn wait_here(name: &'static str, cond: usize, mutex: usize, deadline: Option
     }
     let waited = point(Op::new("wait to be woken", pc).reads(cond).when(Wait::Woken).until(deadline).or_cancelled());
     rt().me().waits_for = 0;
+    // Its cleanup handlers own the mutex, whenever it is asked to end.
+    let asynchronous = std::mem::take(&mut rt().me().asynchronous);
     let taken = mutex::lock_here("get the mutex again", mutex, None, pc);
-    if waited == Waited::Cancelled {
+    rt().me().asynchronous = asynchronous;
+    if waited == Waited::Cancelled || asynchronous {
         super::cancel::is_cancelled_here();
     }
     match waited {

@@ -21,6 +21,7 @@ entries! {
     pthread_cancel: "rsi" => cancel;
     pthread_testcancel: "rdi" => testcancel;
     pthread_setcancelstate: "rdx" => setcancelstate;
+    pthread_setcanceltype: "rdx" => setcanceltype;
     pthread_kill: "rdx" => kill;
     pthread_getattr_np: "rdx" => getattr;
     sched_yield: "rdi" => yield_here;
@@ -190,7 +191,8 @@ extern "C-unwind" fn detach(thread: usize, _: usize) -> i32 {
 
 extern "C-unwind" fn exit(result: usize, _: usize) {
     if in_program() {
-        rt().me().result = result;
+        let me = rt().me();
+        (me.result, me.cancellable) = (result, false);
     }
     // SAFETY: unwinds to where the thread began, and runs cleanup handlers on the way.
     unsafe { next!(fn pthread_exit(usize))(result) }
@@ -213,6 +215,7 @@ extern "C-unwind" fn cancel(thread: usize, pc: usize) -> i32 {
     point(Op::new("pthread_cancel", pc).on(asked_of(other)));
     rt().unannounced = true;
     rt().threads[other].cancelled = true;
+    super::cancel::asks(other);
     0
 }
 
@@ -233,6 +236,24 @@ extern "C-unwind" fn setcancelstate(state: i32, old: *mut i32, _: usize) -> i32 
         // SAFETY: the program wants the old state there.
         unsafe { *old = i32::from(!was) };
     }
+    super::cancel::acts_at_once();
+    0
+}
+
+extern "C-unwind" fn setcanceltype(kind: i32, old: *mut i32, _: usize) -> i32 {
+    if !in_program() {
+        // SAFETY: as the program calls it.
+        return unsafe { next!(fn pthread_setcanceltype(i32, *mut i32) -> i32)(kind, old) };
+    }
+    if !(0..=1).contains(&kind) {
+        return libc::EINVAL;
+    }
+    let was = std::mem::replace(&mut rt().me().asynchronous, kind == 1);
+    if !old.is_null() {
+        // SAFETY: the program wants the old type there.
+        unsafe { *old = i32::from(was) };
+    }
+    super::cancel::acts_at_once();
     0
 }
 
