@@ -185,7 +185,12 @@ fn run(target: &Target, plan: &Plan, what: What, points: Vec<u64>, watch: &Watch
     if !is_replay && answer.bug.is_none() {
         answer.limits.extend(not_seen(&answer.modules));
     }
-    Ok(report(target, plan, answer, began, is_replay))
+    let races = answer.bug.as_ref().is_some_and(|bug| bug.kind == BugKind::DataRace);
+    // What orders the accesses may be what is not seen.
+    let unseen = if races && !is_replay { not_seen(&answer.modules) } else { Vec::new() };
+    let mut report = report(target, plan, answer, began, is_replay);
+    report.notes.extend(unseen.into_iter().map(|what| format!("something may order these accesses: {what}")));
+    Ok(report)
 }
 
 /// Whether a bug is the same in a process in which nothing else was run before.

@@ -3,11 +3,15 @@
 use crate::fields::{Fields, Type};
 use addr2line::Loader;
 use fabius_native_protocol::Module;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 
 /// What is known of a program and its libraries.
 pub struct Symbols {
     modules: Vec<(Module, Option<Binary>)>,
+    /// What was asked for: an execution comes to the same places again and again, and names of C++ take long to be read.
+    places: RefCell<HashMap<u64, Vec<Place>>>,
+    variables: RefCell<HashMap<(u64, u64), Option<String>>>,
 }
 
 /// What a file says.
@@ -58,7 +62,8 @@ impl Pointed<'_> {
 impl Symbols {
     /// Reads what the files say.
     pub fn read(modules: &[Module]) -> Symbols {
-        Symbols { modules: modules.iter().map(|m| (m.clone(), Binary::read(&m.file))).collect() }
+        let modules = modules.iter().map(|m| (m.clone(), Binary::read(&m.file))).collect();
+        Symbols { modules, places: RefCell::default(), variables: RefCell::default() }
     }
 
     fn find(&self, address: u64) -> Option<(&Module, &Binary, u64)> {
@@ -76,9 +81,13 @@ impl Symbols {
     /// behind a call.
     /// Our own functions are none.
     pub fn places(&self, after: u64) -> Vec<Place> {
-        let mut places = self.all_places(after);
-        places.retain(|p| !p.function.starts_with("fabius_"));
-        places
+        let mut known = self.places.borrow_mut();
+        let places = known.entry(after).or_insert_with(|| {
+            let mut places = self.all_places(after);
+            places.retain(|p| !p.function.starts_with("fabius_"));
+            places
+        });
+        places.clone()
     }
 
     fn all_places(&self, after: u64) -> Vec<Place> {
@@ -106,6 +115,11 @@ impl Symbols {
 
     /// The name of so many bytes at an address of data: a variable, and which part of it. No bytes: it is not known how many.
     pub fn variable(&self, address: u64, bytes: u64) -> Option<String> {
+        let mut known = self.variables.borrow_mut();
+        known.entry((address, bytes)).or_insert_with(|| self.read_variable(address, bytes)).clone()
+    }
+
+    fn read_variable(&self, address: u64, bytes: u64) -> Option<String> {
         let (module, binary, relative) = self.find(address)?;
         let symbol = binary.loader.find_symbol_info(relative)?;
         let offset = relative - symbol.address();

@@ -31,6 +31,35 @@ int main(void) {
 const LEAK: &str = "#include <stdlib.h>\nint main(void) { return malloc(10) == 0; }\n";
 
 #[test]
+fn a_race_beside_assembly_says_that_something_may_order_the_accesses() {
+    let text = r#"
+#include <pthread.h>
+static int count;
+static volatile int done;
+static void *add(void *unused) {
+    count = 1;
+    BEGIN_DONE
+    return unused;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, add, 0);
+    count = 2 + done;
+    pthread_join(thread, 0);
+}
+"#;
+    for (name, says, done) in [
+        ("race_assembly.c", 1, "__asm__ volatile(\"lock addl $1, %0\" : \"+m\"(done) : : \"memory\");"),
+        ("race_no_assembly.c", 0, "done = 1;"),
+    ] {
+        let report = run(&build_text(name, &text.replace("BEGIN_DONE", done)), &plan());
+        assert_eq!(bug(&report).kind, BugKind::DataRace, "{name}");
+        let said = report.notes.iter().filter(|note| note.starts_with("something may order these accesses: ")).count();
+        assert_eq!(said, says, "{name}: {:?}", report.notes);
+    }
+}
+
+#[test]
 fn every_strategy_finds_the_lost_update() {
     let target = build_text("strategies.c", LOST_UPDATE);
     for walk in [Walk::DepthFirst, Walk::Random, Walk::Pct(3), Walk::Pos, Walk::Urw, Walk::Surw] {
