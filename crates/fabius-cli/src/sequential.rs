@@ -1,15 +1,26 @@
 //! Which schedules are translated.
 
-use crate::args::verify::SequentialArgs;
+use crate::args::verify::{DelayedArg, SequentialArgs};
 use crate::failure::{Failure, input};
 use fabius_lang::program::Program;
-use fabius_verify::prove::{Sequentialization, is_parameterized};
+use fabius_verify::prove::{MOST, Sequentialization, is_parameterized};
+
+/// Rounds in which nobody is delayed, because who has a turn waits.
+const MORE_ROUNDS: u32 = 3;
 
 /// What the options ask for, with the defaults that depend on the program.
 pub fn sequentialization(args: &SequentialArgs, program: &Program) -> Result<Sequentialization, Failure> {
     let any = is_parameterized(program);
     if args.threads.is_some() && !any {
         return Err(input("no process of this program is of any number").help("write `process name[*] { .. }`"));
+    }
+    if let (Some(delays), Some(DelayedArg::RoundRobin)) = (args.delays, args.scheduler) {
+        let rounds = args.rounds.unwrap_or((delays + MORE_ROUNDS).min(MOST));
+        return Ok(Sequentialization::RoundRobin { delays, rounds });
+    }
+    if args.delays.is_some() && args.rounds.is_some() {
+        let help = "`--scheduler round-robin` has both: rounds are needed where threads wait";
+        return Err(input("`--delays` cannot be used with `--rounds`").help(help));
     }
     Ok(match (args.delays, args.rounds) {
         (Some(k), _) => Sequentialization::Delays(k),

@@ -146,6 +146,12 @@ impl Dispatcher {
         self.settle(view);
     }
 
+    /// What starts by itself behind something that has run: any buffer may begin.
+    pub fn start_behind(&mut self, born: &[Born], view: &impl View) {
+        self.born(born, None, view);
+        self.settle(view);
+    }
+
     /// The tasks that may run next, in an order that depends on the value alone. The depth-first scheduler may pick
     /// one that is not ready; it is left out.
     pub fn runs(&self, view: &impl View, out: &mut Vec<Pick>) {

@@ -136,6 +136,10 @@ impl<S: Snapshot> System for Counting<'_, S> {
         Ok(state)
     }
 
+    fn has_init(&self) -> bool {
+        self.system.has_init()
+    }
+
     fn has_buffers(&self) -> bool {
         self.system.has_buffers()
     }

@@ -101,7 +101,10 @@ impl<'a, S: System> Context<'a, S> {
         log.clear();
         let state = self.system.initial(choose, log)?;
         let mut dispatcher = Dispatcher::new(self.options.scheduler, self.system.has_buffers());
-        dispatcher.start(&log.born, &self.view(&state));
+        match self.system.has_init() {
+            true => dispatcher.start_behind(&log.born, &self.view(&state)),
+            false => dispatcher.start(&log.born, &self.view(&state)),
+        }
         let mut detector = self.options.races.map(|conflict| Detector::new(conflict, &self.system.orders()));
         for born in &log.born {
             detector.iter_mut().for_each(|d| d.born(None, born));

@@ -262,6 +262,11 @@ pub trait System {
     /// Whether tasks are posted to buffers. If not, every task is a thread, its buffer id is its task id and its level is 0.
     fn has_buffers(&self) -> bool;
 
+    /// Whether something runs before the declared buffers start, even if nobody sees it: then any of them may begin.
+    fn has_init(&self) -> bool {
+        false
+    }
+
     /// Whether the task's next step is possible now. A task in front of a false `await` is not ready.
     fn ready(&self, state: &Self::State, task: TaskId) -> bool;
 

@@ -153,6 +153,10 @@ impl System for Machine<'_> {
         Ok(State { words: self.program.globals.initial.clone(), ..State::default() })
     }
 
+    fn has_init(&self) -> bool {
+        self.source.init.is_some()
+    }
+
     fn has_buffers(&self) -> bool {
         self.has_buffers
     }

@@ -128,6 +128,10 @@ impl System for Reference {
         }
     }
 
+    fn has_init(&self) -> bool {
+        self.program.init.is_some()
+    }
+
     fn has_buffers(&self) -> bool {
         self.program.has_buffers()
     }

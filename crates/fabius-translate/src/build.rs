@@ -298,16 +298,6 @@ pub fn first(program: &Program, is_one: impl Fn(&StmtKind) -> bool) -> Option<Sp
     found
 }
 
-/// What to do with a program of tasks that cannot be translated otherwise.
-pub fn help_for_tasks(program: &Program) -> &'static str {
-    if first(program, |s| matches!(s, StmtKind::Spawn(..))).is_some() {
-        "declare the threads as `process`es and use `--zields` and `--yields`: no translation has both tasks and threads \
-         that are spawned"
-    } else {
-        "use `--zields` and `--yields`"
-    }
-}
-
 /// Calls `f` with every statement, nested ones included.
 pub fn each(block: &[Stmt], f: &mut impl FnMut(&Stmt)) {
     for s in block {
@@ -443,4 +433,23 @@ pub fn shift_locals(block: Block, from: usize, by: usize) -> Block {
     let mut block = block;
     Shift(from, by).block(&mut block);
     block
+}
+
+/// An `init` that only sets variables becomes their initial values: behind an `init` any buffer may be the first.
+pub fn forget_init(program: &mut Program) {
+    let Some(main) = program.init else { return };
+    let mut values = Vec::new();
+    for s in &program.procs[main].body {
+        let StmtKind::Assign(Place { base: Base::Global(g), path, .. }, Expr { kind: ExprKind::Const(v), .. }) =
+            &s.kind
+        else {
+            return;
+        };
+        if !path.is_empty() {
+            return;
+        }
+        values.push((*g, v.clone()));
+    }
+    values.into_iter().for_each(|(g, v)| program.globals[g].init = v);
+    program.init = None;
 }

@@ -14,7 +14,8 @@
 //! 5. What a task that neither posts nor yields leaves behind is not guessed: nobody asks for it before it is known.
 
 use crate::build::*;
-use crate::{Explicit, Nesting, Translated, Unsupported};
+use crate::over::{Over, over};
+use crate::{Explicit, NO_DEADLOCKS, Nesting, Translated, Unsupported};
 use fabius_lang::program::*;
 
 struct Vars {
@@ -36,25 +37,26 @@ struct Vars {
 /// More than one task buffer or level, or a buffer with a queue.
 pub fn depth_first(source: &Explicit, delays: u32) -> Result<Translated, Unsupported> {
     let mut program = source.program.clone();
-    if let Some(span) = source.queue {
-        return Err(Unsupported::new("tasks of a `fifo` buffer by delays", span, "use `--zields` and `--yields`"));
-    }
-    let (lanes, tasks) = lanes(source);
-    if program.levels.len() > 1 || lanes && tasks {
-        let levels = first(&program, |s| matches!(s, StmtKind::Post(_, Some(level), ..) if *level > 0));
-        let threads = || first(&program, |s| matches!(s, StmtKind::Spawn(..)));
-        let declared = || source.starts.last().map(|s| program.procs[s.proc].span);
-        let span = levels.or_else(threads).or_else(declared).unwrap_or_default();
-        let help = help_for_tasks(&program);
-        return Err(Unsupported::new("tasks of several levels or buffers by delays", span, help));
+    let tasks = has_tasks(source)?;
+    crate::explicit::start_all(&mut program, source);
+    let mut limits = source.limits.clone();
+    let mut with_over = program.clone();
+    let over = over(&mut with_over, source);
+    match &over {
+        Some(_) => program = with_over,
+        None if program.any_stmt(|s| matches!(s.kind, StmtKind::Await(_))) => limits.push(NO_DEADLOCKS.into()),
+        None => {}
     }
     crate::stuck::forget(&mut program);
-    crate::explicit::start_all(&mut program, source);
     let mut shared = crate::explicit::shared(source);
     let mut own = crate::explicit::per_thread(&program);
     if tasks {
         // The tasks of the one buffer share its variables.
         shared.extend(own.drain(..).map(|(p, _)| id_of(&p)));
+    }
+    if let Some(Over { over, gone }) = &over {
+        shared.push(id_of(over));
+        own.push((gone.clone(), Value::Int(0)));
     }
     let rounds = delays + 1;
     let now: Vec<Place> = shared.iter().map(|g| global(&program, *g)).collect();
@@ -125,11 +127,34 @@ pub fn depth_first(source: &Explicit, delays: u32) -> Result<Translated, Unsuppo
     for (now, behind) in vars.now.iter().zip(&vars.behind) {
         body.push(set(now, read(&element(behind.clone(), number(i64::from(delays))))));
     }
-    body.push(crate::explicit::verdict(&program, source.failed));
+    let fails = read(&global(&program, source.failed));
+    let fails = over.iter().fold(fails, |fails, o| or(fails, read(&o.over)));
+    body.push(stmt(StmtKind::Assert(not(fails), Check::Assertion, None)));
     program.procs[main].locals = locals;
     program.procs[main].body = body;
     crate::explicit::make_sequential(&mut program);
-    Ok(Translated { program, nesting: Nesting::Inside, limits: source.limits.clone(), sliced: source.sliced })
+    Ok(Translated { program, nesting: Nesting::Inside, limits, sliced: source.sliced })
+}
+
+/// Whether there are tasks, which are then all of one buffer and one level.
+///
+/// # Errors
+/// Tasks of several, or of a queue.
+pub(crate) fn has_tasks(source: &Explicit) -> Result<bool, Unsupported> {
+    let program = &source.program;
+    if let Some(span) = source.queue {
+        return Err(Unsupported::new("tasks of a `fifo` buffer by delays", span, "use `--zields` and `--yields`"));
+    }
+    let (lanes, tasks) = lanes(source);
+    let levels = first(program, |s| matches!(s, StmtKind::Post(_, Some(level), ..) if *level > 0));
+    if levels.is_some() || lanes && tasks {
+        let threads = || first(program, |s| matches!(s, StmtKind::Spawn(..)));
+        let declared = || source.starts.last().map(|s| program.procs[s.proc].span);
+        let span = levels.or_else(threads).or_else(declared).unwrap_or_default();
+        let help = "use `--zields` and `--yields`";
+        return Err(Unsupported::new("tasks of several levels or buffers by delays", span, help));
+    }
+    Ok(tasks)
 }
 
 /// Whether there can be several buffers or threads, and whether there are tasks.

@@ -16,7 +16,9 @@ mod fifo;
 pub mod levels;
 mod lift;
 pub mod linear_interface;
+mod over;
 pub mod relay;
+pub mod round_robin;
 pub mod rounds;
 pub mod slice;
 mod stuck;
@@ -112,6 +114,9 @@ impl Explicit {
         let mut program = self.program;
         stuck::forget(&mut program);
         explicit::fail_in_place(&mut program, self.failed);
+        if !self.has_init {
+            build::forget_init(&mut program);
+        }
         for (n, start) in self.starts.into_iter().enumerate() {
             let name = program.procs[start.proc].name.clone();
             let body = vec![build::stmt(StmtKind::Call(Vec::new(), start.proc, start.args))];
@@ -195,6 +200,9 @@ pub struct Translated {
     /// What is not needed, and is not there.
     pub sliced: Sliced,
 }
+
+/// What is left out where nobody looks at waiting.
+pub const NO_DEADLOCKS: &str = "deadlocks were not looked for";
 
 /// What a translation cannot translate.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -24,10 +24,12 @@ pub struct Event {
 /// When the sequential program runs a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nesting {
-    /// Where it is posted.
+    /// Where it is posted; threads after those that were spawned before them.
     Inside,
     /// After those posted before it.
     Queue,
+    /// In the order of time in which they were posted.
+    InTime,
 }
 
 /// A schedule, and whether an assertion fails at its end.
@@ -83,6 +85,7 @@ pub fn lift(events: &[Event], nesting: Nesting) -> Result<Happened, LiftError> {
     let mut tasks: Vec<Task> = Vec::new();
     let mut stack: Vec<usize> = Vec::new();
     let mut posted: VecDeque<(i128, usize)> = VecDeque::new();
+    let mut spawned: VecDeque<(i128, usize)> = VecDeque::new();
     let mut started: VecDeque<(i128, usize)> = VecDeque::new();
     let mut line: BTreeMap<i128, (Option<usize>, What)> = BTreeMap::new();
     let mut fail = None;
@@ -103,6 +106,11 @@ pub fn lift(events: &[Event], nesting: Nesting) -> Result<Happened, LiftError> {
                 posted.push_back((at, current.unwrap_or(NOBODY)));
                 What::Other
             }
+            code::SPAWN => {
+                let Some(at) = event.at else { return wrong("a thread is spawned at no time") };
+                spawned.push_back((at, current.unwrap_or(NOBODY)));
+                What::Other
+            }
             code::START => {
                 let Some(at) = event.at else { return wrong("a start has no time") };
                 started.push_back((at, current.unwrap_or(NOBODY)));
@@ -112,10 +120,17 @@ pub fn lift(events: &[Event], nesting: Nesting) -> Result<Happened, LiftError> {
                 let by = if operand >= 2 {
                     // One start may stand for any number of threads.
                     if started.len() > 1 { started.pop_front() } else { started.front().copied() }
-                } else if nesting == Nesting::Inside {
-                    posted.pop_back()
                 } else {
-                    posted.pop_front()
+                    let is_thread = operand == 1;
+                    let line = if is_thread { &mut spawned } else { &mut posted };
+                    match nesting {
+                        Nesting::Inside if !is_thread => line.pop_back(),
+                        Nesting::Inside | Nesting::Queue => line.pop_front(),
+                        Nesting::InTime => {
+                            let first = (0..line.len()).min_by_key(|n| line[*n].0);
+                            first.and_then(|n| line.remove(n))
+                        }
+                    }
                 };
                 // The first one is `init`, if it is not declared.
                 if by.is_none() && !tasks.is_empty() {

@@ -57,7 +57,7 @@ pub fn asking(source: &Explicit, rounds: u32, asked: Asked) -> Result<Translated
     let mut program = source.program.clone();
     crate::explicit::start_all(&mut program, source);
     if let Some(span) = first(&program, |s| matches!(s, StmtKind::Post(..) | StmtKind::Yield)) {
-        let help = help_for_tasks(&source.program);
+        let help = "use `--zields` and `--yields`";
         return Err(Unsupported::new("tasks by rounds over threads", span, help));
     }
     let mut limits = source.limits.clone();
@@ -71,17 +71,7 @@ pub fn asking(source: &Explicit, rounds: u32, asked: Asked) -> Result<Translated
     // Every thread stops for itself.
     shared.remove(&source.stop);
     let entries: Vec<ProcId> = crate::explicit::spawned(&program);
-    let argument = |program: &mut Program, p: ProcId, i: usize| {
-        let (name, ty) =
-            (format!("{}_{}", program.procs[p].name, program.procs[p].locals[i].name), &program.procs[p].locals[i].ty);
-        let ty = array(ty.clone(), table);
-        new_global(program, &name, ty)
-    };
-    let mut arguments = Vec::new();
-    for p in &entries {
-        let params = program.procs[*p].params;
-        arguments.push((0..params).map(|i| argument(&mut program, *p, i)).collect());
-    }
+    let arguments = arguments(&mut program, &entries, table);
     let stuck = stuck(&mut program, &shared.iter().copied().collect::<Vec<_>>());
     // Executions of more rounds need not fail.
     let begin = (asked == Asked::Assertions).then(|| beginnings(source, rounds)).flatten();
@@ -137,6 +127,34 @@ pub fn asking(source: &Explicit, rounds: u32, asked: Asked) -> Result<Translated
     Ok(Translated { program, nesting: Nesting::Queue, limits, sliced: source.sliced })
 }
 
+/// Where the arguments are kept with which threads are spawned: for each procedure that they begin with.
+pub(crate) fn arguments(program: &mut Program, entries: &[ProcId], table: u32) -> Vec<Vec<Place>> {
+    let argument = |program: &mut Program, p: ProcId, i: usize| {
+        let Proc { name, locals, .. } = &program.procs[p];
+        let (name, ty) = (format!("{name}_{}", locals[i].name), array(locals[i].ty.clone(), table));
+        new_global(program, &name, ty)
+    };
+    let all =
+        |program: &mut Program, p: ProcId| (0..program.procs[p].params).map(|i| argument(program, p, i)).collect();
+    entries.iter().map(|p| all(program, *p)).collect()
+}
+
+/// Runs a thread that was spawned, with its own variables as they begin.
+pub(crate) fn one_of(program: &Program, entries: &[ProcId], arguments: &[Vec<Place>], which: &Place, i: i64) -> Block {
+    let mut one = Vec::new();
+    for (place, init) in crate::explicit::per_thread(program) {
+        let init = expr(ExprKind::Const(init), place.ty.clone());
+        one.push(set(&place, init));
+    }
+    for (entry, p) in entries.iter().enumerate() {
+        let args = arguments[entry].iter().map(|a| read(&element(a.clone(), number(i)))).collect();
+        let call = stmt(StmtKind::Call(vec![None; program.procs[*p].results.len()], *p, args));
+        let is = eq(read(&element(which.clone(), number(i))), number(entry as i64));
+        one.push(if entries.len() == 1 { call } else { when(is, vec![call]) });
+    }
+    one
+}
+
 fn spawn(vars: &Vars, slot: &Place, entry: usize, args: Vec<Expr>, table: u32) -> Block {
     let mut out = vec![
         assume(lt(read(&vars.count), number(i64::from(table)))),
@@ -178,17 +196,8 @@ fn drive(
     for i in 0..if entries.is_empty() { 0 } else { i64::from(table) } {
         let begins = read(&element(vars.starts.clone(), number(i)));
         let mut one = vec![set(&vars.stop, boolean(false)), set(&vars.round, begins)];
-        for (place, init) in crate::explicit::per_thread(program) {
-            let init = expr(ExprKind::Const(init), place.ty.clone());
-            one.push(set(&place, init));
-        }
         one.extend(enough.map(Enough::begins));
-        for (entry, p) in entries.iter().enumerate() {
-            let args = vars.arguments[entry].iter().map(|a| read(&element(a.clone(), number(i)))).collect();
-            let call = stmt(StmtKind::Call(vec![None; program.procs[*p].results.len()], *p, args));
-            let which = read(&element(vars.which.clone(), number(i)));
-            one.push(if entries.len() == 1 { call } else { when(eq(which, number(entry as i64)), vec![call]) });
-        }
+        one.extend(one_of(program, entries, &vars.arguments, &vars.which, i));
         one.extend(enough.map(Enough::ended).unwrap_or_default());
         body.push(when(lt(number(i), read(&vars.count)), one));
     }

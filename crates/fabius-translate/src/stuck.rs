@@ -57,6 +57,13 @@ impl Stuck {
     /// In place of `await e`: perhaps the task is stuck, and does `stop`.
     pub fn wait(&self, program: &Program, e: Expr, stop: Stmt, locals: &mut Vec<Local>) -> Block {
         let for_ever = new_local(locals, "for_ever", Type::Bool);
+        let mut stays = self.stays(program, e);
+        stays.push(stop);
+        vec![any_between(&for_ever, boolean(false), boolean(true)), when(read(&for_ever), stays)]
+    }
+
+    /// The task is stuck where it waits for `e`.
+    pub fn stays(&self, program: &Program, e: Expr) -> Block {
         let e = replace_places(e, &mut |p| match p.base {
             Base::Global(g) if self.last.contains_key(&g) => Place { base: self.last[&g].base.clone(), ..p },
             _ => p,
@@ -65,8 +72,8 @@ impl Stuck {
         let mut conditions = Vec::new();
         crate::faults::of_expr(program, &e, &mut conditions);
         let mut stays: Block = conditions.into_iter().map(assume).collect();
-        stays.extend([assume(not(e)), set(&self.stuck, boolean(true)), stop]);
-        vec![any_between(&for_ever, boolean(false), boolean(true)), when(read(&for_ever), stays)]
+        stays.extend([assume(not(e)), set(&self.stuck, boolean(true))]);
+        stays
     }
 
     /// A task is stopped though it could go on.

@@ -20,7 +20,7 @@ use fabius_smt::{Embedded, Limits, SatSolver};
 use fabius_trace::{ProgramId, Reason, Schedule, Turn, Verdict};
 use fabius_translate::explicit::Trace;
 use fabius_translate::linear_interface::eager::{eager, threads};
-use fabius_translate::linear_interface::{Deadlocks, Parameterized, lazy::lazy, parameterized};
+use fabius_translate::linear_interface::{Parameterized, lazy::lazy, parameterized};
 use fabius_translate::{Happened, lift, rounds::rounds};
 use std::time::Instant;
 
@@ -72,16 +72,11 @@ pub fn attempt(
     count: u32,
     work: &mut Work<'_>,
 ) -> Result<Report, ProofError> {
-    let source = parameterized(program, Trace::Off, plan.caps(), deadlocks(plan)).map_err(ProofError::Unsupported)?;
+    let source = parameterized(program, Trace::Off, plan.caps(), plan.deadlocks()).map_err(ProofError::Unsupported)?;
     work.sliced = source.sliced();
     let mut limits = source.limits().to_vec();
     let verdict = decide(program, id, plan, &source, count, &mut limits, work)?;
     Ok(Report { limits, ..of_verdict(verdict) })
-}
-
-/// Whether deadlocks are asked about.
-pub fn deadlocks(plan: &ProofPlan) -> Deadlocks {
-    if plan.deadlock { Deadlocks::AreBugs } else { Deadlocks::Ignored }
 }
 
 /// `limits` is what is left out whatever the answer is.
@@ -428,7 +423,7 @@ fn witness(
     least: Least,
     work: &mut Work<'_>,
 ) -> Result<Option<Verdict>, ProofError> {
-    let source = parameterized(program, Trace::On, plan.caps(), deadlocks(plan)).map_err(ProofError::Unsupported)?;
+    let source = parameterized(program, Trace::On, plan.caps(), plan.deadlocks()).map_err(ProofError::Unsupported)?;
     // How many threads are ruled out however far loops and calls are followed.
     let mut ruled_out = 0;
     for effort in 0.. {

@@ -92,12 +92,12 @@ pub fn describe(cut: &CutOff, program: &Program) -> String {
 }
 
 /// What is left out where nobody looks at waiting.
-pub const NO_DEADLOCKS: &str = "deadlocks were not looked for";
+pub use fabius_translate::NO_DEADLOCKS;
 
-/// Only the translation by rounds of threads looks for deadlocks.
+/// The translation by rounds over task buffers does not look for deadlocks.
 pub fn no_deadlocks(program: &Program, plan: &ProofPlan) -> Option<String> {
     let waits = || program.any_stmt(|s| matches!(s.kind, StmtKind::Await(_) | StmtKind::Join(_)));
-    let looked = matches!(plan.sequentialization, Sequentialization::Rounds(_));
+    let looked = !matches!(plan.sequentialization, Sequentialization::Buffers { .. });
     (plan.deadlock && !looked && waits()).then(|| NO_DEADLOCKS.into())
 }
 

@@ -9,6 +9,7 @@ use fabius_trace::Span;
 use fabius_translate::explicit::{Switches, Trace, explicit};
 use fabius_translate::linear_interface::{Deadlocks, lazy::lazy, parameterized};
 use fabius_translate::relay::relay;
+use fabius_translate::round_robin::round_robin;
 use fabius_translate::rounds::{Asked, asking};
 use fabius_translate::strict;
 use fabius_translate::yields::Begin;
@@ -24,7 +25,7 @@ pub fn translate(program: &Program, plan: &ProofPlan, trace: Trace) -> Result<Tr
         return Ok(lazy(&parameterized(program, trace, caps, Deadlocks::Ignored).map_err(ProofError::Unsupported)?, k));
     }
     let source = needed(program, what, trace, caps, plan.deadlock).map_err(ProofError::Unsupported)?;
-    sequential(source, what).map_err(ProofError::Unsupported)
+    sequential(source, what, plan.deadlocks()).map_err(ProofError::Unsupported)
 }
 
 /// Asks of so many rounds over threads whether nothing fails in them, nothing is left out, and there are no executions of more.
@@ -36,7 +37,8 @@ pub fn asking_for_more(program: &Program, plan: &ProofPlan, rounds: u32) -> Resu
     asking(&source.map_err(ProofError::Unsupported)?, rounds, Asked::Enough).map_err(ProofError::Unsupported)
 }
 
-/// What of a program is asked about. Only rounds of threads look for deadlocks, and only they can leave scheduling points out.
+/// What of a program is asked about. Rounds of threads alone can leave scheduling points out. Rounds over buffers do not look for
+/// deadlocks; to the round-robin scheduler it matters who waits even if that is no bug.
 fn needed(
     program: &Program,
     what: Sequentialization,
@@ -47,15 +49,21 @@ fn needed(
     let is_rounds = matches!(what, Sequentialization::Rounds(_));
     let switches = if is_rounds { Switches::WhereTheyMatter(&[]) } else { Switches::Everywhere };
     let mut source = explicit(program, trace, switches, caps)?;
-    if !is_rounds || !deadlock {
+    let is_needed = match what {
+        Sequentialization::RoundRobin { .. } => true,
+        Sequentialization::Rounds(_) | Sequentialization::Delays(_) => deadlock,
+        Sequentialization::Buffers { .. } | Sequentialization::AnyThreads(_) => false,
+    };
+    if !is_needed {
         source.forget_deadlocks();
     }
     source.slice();
     Ok(source)
 }
 
-fn sequential(source: Explicit, what: Sequentialization) -> Result<Translated, Unsupported> {
+fn sequential(source: Explicit, what: Sequentialization, deadlocks: Deadlocks) -> Result<Translated, Unsupported> {
     match what {
+        Sequentialization::RoundRobin { delays, rounds } => round_robin(&source, delays, rounds, deadlocks),
         Sequentialization::Delays(k) => fabius_translate::depth_first::depth_first(&source, k),
         Sequentialization::Rounds(k) | Sequentialization::AnyThreads(k) => fabius_translate::rounds::rounds(&source, k),
         Sequentialization::Buffers { zields, yields } => buffers(source, zields, yields),
@@ -65,7 +73,7 @@ fn sequential(source: Explicit, what: Sequentialization) -> Result<Translated, U
 /// First the buffers, then the yields, then the levels.
 fn buffers(mut source: Explicit, zields: u32, yields: u32) -> Result<Translated, Unsupported> {
     relay(&mut source.program)?;
-    let failing = fabius_translate::buffers::failing(&source, zields)?;
+    let failing = fabius_translate::buffers::failing(&source, zields);
     fabius_translate::levels::levels(&yield_free(&failing, yields)?)
 }
 
@@ -75,7 +83,7 @@ fn yield_free(one_buffer: &Prioritized, yields: u32) -> Result<Prioritized, Unsu
 
 fn single_buffer(mut source: Explicit, zields: u32) -> Result<Prioritized, Unsupported> {
     relay(&mut source.program)?;
-    fabius_translate::buffers::buffers(&source, zields)
+    Ok(fabius_translate::buffers::buffers(&source, zields))
 }
 
 /// How far a program is translated.
@@ -117,7 +125,7 @@ fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -
     let (zields, yields) = match what {
         Sequentialization::Buffers { zields, yields } => (zields, yields),
         Sequentialization::Rounds(k) | Sequentialization::AnyThreads(k) => (k, 2),
-        Sequentialization::Delays(_) => (2, 2),
+        Sequentialization::Delays(_) | Sequentialization::RoundRobin { .. } => (2, 2),
     };
     if form == Form::Promela {
         let sizes = Sizes { threads: caps.tasks, objects: caps.objects };
@@ -141,7 +149,7 @@ fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -
             Sequentialization::AnyThreads(k) => {
                 parameterized(program, off, caps, Deadlocks::Ignored).map(|p| lazy(&p, k))
             }
-            _ => needed(program, what, off, caps, true).and_then(|e| sequential(e, what)),
+            _ => needed(program, what, off, caps, true).and_then(|e| sequential(e, what, Deadlocks::AreBugs)),
         }
         .map(|t| t.program),
     };

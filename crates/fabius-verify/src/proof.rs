@@ -5,7 +5,7 @@ use fabius_lang::program::Program;
 use fabius_sequential::bmc::{Depth, Statistics};
 use fabius_smt::SolverChoice;
 use fabius_trace::{Bound, Reason, SchedulerKind};
-use fabius_translate::linear_interface::is_parameterized;
+use fabius_translate::linear_interface::{Deadlocks, is_parameterized};
 use fabius_translate::{Caps, Sliced, Unsupported};
 use std::time::Duration;
 
@@ -17,6 +17,13 @@ pub const MOST: u32 = 64;
 pub enum Sequentialization {
     /// Those of the depth-first scheduler with so many delays.
     Delays(u32),
+    /// Those of the round-robin scheduler with so many delays, in so many rounds over the threads.
+    RoundRobin {
+        /// Delays.
+        delays: u32,
+        /// Rounds, which matter where somebody waits.
+        rounds: u32,
+    },
     /// Those of so many rounds over the threads.
     Rounds(u32),
     /// Those of so many rounds over the threads, however many there are of each process of any number.
@@ -64,6 +71,7 @@ impl Sequentialization {
     pub fn cost(self) -> (Bound, SchedulerKind) {
         match self {
             Sequentialization::Delays(_) => (Bound::Delays, SchedulerKind::DepthFirst),
+            Sequentialization::RoundRobin { .. } => (Bound::Delays, SchedulerKind::RoundRobin),
             _ => (Bound::Rounds, SchedulerKind::Bag),
         }
     }
@@ -71,7 +79,7 @@ impl Sequentialization {
     /// The largest cost of its schedules.
     pub fn most(self) -> u32 {
         match self {
-            Sequentialization::Delays(k) => k,
+            Sequentialization::Delays(k) | Sequentialization::RoundRobin { delays: k, .. } => k,
             Sequentialization::Rounds(k)
             | Sequentialization::AnyThreads(k)
             | Sequentialization::Buffers { zields: k, .. } => k.saturating_sub(1),
@@ -82,6 +90,7 @@ impl Sequentialization {
     pub fn widest(self) -> Sequentialization {
         match self {
             Sequentialization::Delays(_) => Sequentialization::Delays(MOST),
+            Sequentialization::RoundRobin { .. } => Sequentialization::RoundRobin { delays: MOST, rounds: MOST },
             Sequentialization::Rounds(_) => Sequentialization::Rounds(MOST),
             Sequentialization::AnyThreads(_) => Sequentialization::AnyThreads(MOST),
             Sequentialization::Buffers { .. } => Sequentialization::Buffers { zields: MOST, yields: MOST },
@@ -93,6 +102,9 @@ impl Sequentialization {
         let rounds = |most: u32| most.min(by + 1);
         match self {
             Sequentialization::Delays(most) => Sequentialization::Delays(most.min(by)),
+            Sequentialization::RoundRobin { delays, rounds } => {
+                Sequentialization::RoundRobin { delays: delays.min(by), rounds }
+            }
             Sequentialization::Rounds(most) => Sequentialization::Rounds(rounds(most)),
             Sequentialization::AnyThreads(most) => Sequentialization::AnyThreads(rounds(most)),
             Sequentialization::Buffers { zields, yields } => {
@@ -138,6 +150,11 @@ impl ProofPlan {
     /// How far loops and calls are followed.
     pub fn depth(&self) -> Depth {
         Depth { unwind: self.unwind.unwrap_or(FOLLOWED), recursion: self.recursion.unwrap_or(FOLLOWED) }
+    }
+
+    /// Whether deadlocks are asked about.
+    pub fn deadlocks(&self) -> Deadlocks {
+        if self.deadlock { Deadlocks::AreBugs } else { Deadlocks::Ignored }
     }
 
     /// How many threads and objects are translated.

@@ -54,7 +54,7 @@ fn dumped(program: &Program, plan: &ProofPlan, format: Dump) -> Result<String, P
     let translated = match (format, plan.sequentialization) {
         // A loop over the threads is a smaller formula than calls within calls.
         (Dump::SmtLib, Sequentialization::AnyThreads(k)) => {
-            let deadlocks = any_threads::deadlocks(plan);
+            let deadlocks = plan.deadlocks();
             eager(&parameterized(program, Trace::Off, plan.caps(), deadlocks).map_err(ProofError::Unsupported)?, k)
         }
         _ => translate(program, plan, Trace::Off)?,

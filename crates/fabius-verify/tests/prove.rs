@@ -3,13 +3,14 @@
 use fabius_lang::program::Program;
 use fabius_lang::{Options, compile};
 use fabius_trace::{ProgramId, Reason, Verdict};
+use fabius_translate::NO_DEADLOCKS;
 use fabius_verify::prove::{Engine, ProofError, ProofPlan, Sequentialization, SolverChoice, prove};
 use fabius_verify::{Plan, check, program_id, with_instances};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use testkit::corpus::programs;
-use testkit::generate::{Model, Shape, random};
+use testkit::generate::{Model, Node, Shape, random};
 
 fn proof_plan(sequentialization: Sequentialization) -> ProofPlan {
     ProofPlan {
@@ -58,16 +59,20 @@ struct Compared {
 
 fn compare(program: &Program, id: &ProgramId, what: Sequentialization) -> Result<fn(&mut Compared), String> {
     let (bound, scheduler) = what.cost();
-    // Only the translation by rounds of threads looks for deadlocks.
-    let deadlock = matches!(what, Sequentialization::Rounds(_));
-    let explore = Plan { bound, max: Some(what.most()), scheduler, deadlock, ..Plan::default() };
     let stop = Arc::new(AtomicBool::new(false));
-    let explored = check(program, id, &explore, &stop, &|_| {}).map_err(|e| format!("{e:?}"))?.verdict;
     let proved = match prove(program, id, &proof_plan(what), &stop, &|_| {}) {
         Ok(proof) => proof.report.verdict,
         Err(ProofError::Unsupported(_)) => return Ok(|c| c.unsupported += 1),
         Err(error) => return Err(format!("{error:?}")),
     };
+    let deadlock = match &proved {
+        Verdict::NoBugWithinBounds { bounds } | Verdict::Unknown { bounds, .. } => {
+            !bounds.limits.iter().any(|l| l == NO_DEADLOCKS)
+        }
+        Verdict::Bug { .. } | Verdict::Verified => true,
+    };
+    let explore = Plan { bound, max: Some(what.most()), scheduler, deadlock, ..Plan::default() };
+    let explored = check(program, id, &explore, &stop, &|_| {}).map_err(|e| format!("{e:?}"))?.verdict;
     match (&explored, &proved) {
         (Verdict::Bug { .. }, Verdict::Bug { trace }) if trace.cost <= what.most() => Ok(|c| c.bugs += 1),
         (Verdict::Verified | Verdict::NoBugWithinBounds { .. }, Verdict::NoBugWithinBounds { .. }) => {
@@ -119,6 +124,153 @@ fn compare_random(seeds: std::ops::Range<u64>) {
         }
     }
     println!("{all:?}");
+}
+
+/// With delays of a scheduler.
+fn compare_delays(seeds: std::ops::Range<u64>, kind: fn(u32) -> Sequentialization) {
+    let mut all = Compared::default();
+    for shape in [Shape::Threads, Shape::Spawned] {
+        for seed in seeds.clone() {
+            for delays in 0..=2 {
+                let what = kind(delays);
+                let agree = |model: &Model| {
+                    let source = model.source();
+                    let Ok(program) = compile(&source, &Options::default()) else {
+                        return Ok::<fn(&mut Compared), _>(|_| ());
+                    };
+                    compare(&program, &program_id("p.fab", &source, &[], &[]), what)
+                };
+                let model = random(seed, shape);
+                match agree(&model) {
+                    Ok(count) => count(&mut all),
+                    Err(_) => {
+                        let least = model.shrink(|m| agree(m).is_err());
+                        let message = agree(&least).err().unwrap_or_default();
+                        panic!("{seed} {shape:?} {what:?}: {message}\n{}", least.source());
+                    }
+                }
+            }
+        }
+    }
+    println!("{all:?}");
+    assert!(all.bugs > 0 && all.none > 0, "{all:?}");
+}
+
+/// Who waits makes more rounds than there are delays.
+fn round_robin(delays: u32) -> Sequentialization {
+    Sequentialization::RoundRobin { delays, rounds: 5 }
+}
+
+#[test]
+fn random_programs_get_the_same_answers_by_delays_of_round_robin() {
+    compare_delays(0..30, round_robin);
+}
+
+#[test]
+fn threads_that_threads_make_come_in_the_order_of_time() {
+    for (holds, fails) in [("x == 1", false), ("x != 1", true)] {
+        let source = format!(
+            "var x: int;\nproc a() {{ spawn c(); }}\nproc b() {{ x = 1; }}\nproc c() {{ assert {holds}; }}\n\
+             init {{ spawn a(); spawn b(); }}\n"
+        );
+        let program = compile(&source, &Options::default()).unwrap();
+        let mut all = Compared::default();
+        let count = compare(&program, &program_id("p.fab", &source, &[], &[]), round_robin(0));
+        count.unwrap_or_else(|e| panic!("{holds}: {e}"))(&mut all);
+        assert_eq!((all.bugs, all.none), (usize::from(fails), usize::from(!fails)), "{holds}");
+    }
+}
+
+#[test]
+fn random_programs_get_the_same_answers_by_delays() {
+    compare_delays(0..30, Sequentialization::Delays);
+}
+
+#[test]
+#[ignore = "minutes; for every change of the translations or the solver"]
+fn many_random_programs_get_the_same_answers_by_delays() {
+    compare_delays(1000..1500, round_robin);
+    compare_delays(1000..1500, Sequentialization::Delays);
+}
+
+/// Buffers, and what else there is: which starts behind something or nothing, or is made while they run.
+fn compare_buffers_with(seeds: std::ops::Range<u64>, others: &[(&str, &str)]) {
+    let mut all = Compared::default();
+    for seed in seeds {
+        for (made, declared) in others {
+            let what = Sequentialization::Buffers { zields: 2, yields: 3 };
+            let with = |model: &Model| {
+                let mut model = model.clone();
+                let lines = made.split_inclusive(';').map(|line| Node::Line(line.into()));
+                let body = model.bodies.first_mut().into_iter();
+                body.for_each(|body| drop(body.splice(body.len() / 2..body.len() / 2, lines.clone())));
+                format!("{}{declared}\n", model.source())
+            };
+            let agree = |model: &Model| {
+                let source = with(model);
+                let Ok(program) = compile(&source, &Options::default()) else {
+                    return Ok::<fn(&mut Compared), _>(|_| ());
+                };
+                compare(&program, &program_id("p.fab", &source, &[], &[]), what)
+            };
+            let model = random(seed, Shape::Buffers);
+            match agree(&model) {
+                Ok(count) => count(&mut all),
+                Err(_) => {
+                    let least = model.shrink(|m| agree(m).is_err());
+                    panic!("{seed}: {}\n{}", agree(&least).err().unwrap_or_default(), with(&least));
+                }
+            }
+        }
+    }
+    println!("{all:?}");
+    assert!(all.bugs > 0 && all.none > 0 && all.unsupported <= all.none, "{all:?}");
+}
+
+/// What starts when `init` has finished.
+const BEHIND_INIT: [(&str, &str); 4] = [
+    ("", "init { } process quiet[1] { }"),
+    ("", "init { x = 1; } process quiet[1] { x = 2; }"),
+    ("", "init { post follow(2); } process quiet[1] { }"),
+    ("", "init { if * { x = 1; } }"),
+];
+
+/// Threads that are made while buffers run, or before.
+const SPAWNED: [(&str, &str); 4] = [
+    ("spawn perhaps(2);", ""),
+    ("h = spawn perhaps(t);spawn perhaps(3);", ""),
+    ("spawn perhaps(t);", "init { spawn perhaps(3); x = 1; }"),
+    ("h = spawn perhaps(2);if h != null { join h; }", "process other[1] { assert x != 2; }"),
+];
+
+#[test]
+fn the_second_buffer_may_be_the_first_behind_an_init_that_nobody_sees() {
+    for (init, fails) in [("init { } process q[1] { }", true), ("init { }", true), ("", false)] {
+        let source = format!("var b: bool;\n{init}\nbuffer c {{ b = true; }}\nbuffer d {{ assert b; }}\n");
+        let program = compile(&source, &Options::default()).unwrap();
+        let what = Sequentialization::Buffers { zields: 2, yields: 2 };
+        let mut all = Compared::default();
+        let count = compare(&program, &program_id("p.fab", &source, &[], &[]), what);
+        count.unwrap_or_else(|e| panic!("{init}: {e}"))(&mut all);
+        assert_eq!((all.bugs, all.none), (usize::from(fails), usize::from(!fails)), "{init}");
+    }
+}
+
+#[test]
+fn any_buffer_may_begin_behind_init() {
+    compare_buffers_with(0..20, &BEHIND_INIT);
+}
+
+#[test]
+fn threads_may_be_made_while_buffers_run() {
+    compare_buffers_with(0..20, &SPAWNED);
+}
+
+#[test]
+#[ignore = "minutes; for every change of what starts when"]
+fn buffers_and_what_else_there_is_get_the_same_answers_in_many_programs() {
+    compare_buffers_with(100..1000, &BEHIND_INIT);
+    compare_buffers_with(100..1000, &SPAWNED);
 }
 
 #[test]

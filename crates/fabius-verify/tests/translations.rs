@@ -9,6 +9,8 @@ use fabius_sequential::bmc::{Bmc, Depth, Outcome};
 use fabius_smt::{Embedded, Limits};
 use fabius_trace::Points;
 use fabius_translate::explicit::{Switches, Trace, explicit};
+use fabius_translate::linear_interface::Deadlocks;
+use fabius_translate::round_robin::round_robin;
 use fabius_translate::yields::Begin;
 use fabius_translate::{Explicit, Prioritized, Unsupported};
 use fabius_translate::{buffers::buffers, depth_first::depth_first, levels::levels, synce::synce, yields::yields};
@@ -106,7 +108,7 @@ fn explicit_of(source: &str) -> Explicit {
 }
 
 fn one_buffer(source: &str, rounds: u32) -> Prioritized {
-    buffers(&explicit_of(source), rounds).expect("nothing is spawned")
+    buffers(&explicit_of(source), rounds)
 }
 
 /// What a kind of facts is by a translation, if there is one. Rounds over buffers leave one buffer, which is explored.
@@ -118,6 +120,11 @@ fn translated(source: &str, kind: &str, globals: usize) -> Option<Result<Facts, 
     if let Some(k) = kind.strip_prefix("rounds_M_") {
         let k = k.parse().expect("a number");
         return Some(Ok(explored(one_buffer(source, k), globals)));
+    }
+    if let Some(k) = kind.strip_prefix("rr_") {
+        let k: u32 = k.parse().expect("a number");
+        let translated = round_robin(&explicit_of(source), k, k + 1, Deadlocks::Ignored);
+        return Some(translated.map(|t| facts_of(t.program, globals)));
     }
     let (k, order) = kind.strip_prefix("levels_Y_")?.split_once('_')?;
     let k = k.parse().expect("a number");
@@ -141,7 +148,7 @@ fn facts_computed_elsewhere_are_those_of_translations() {
             }
         }
     }
-    assert_eq!(compared, 543);
+    assert_eq!(compared, 606);
 }
 
 /// Compares a translation with the definition on random programs.
@@ -167,8 +174,8 @@ fn explored_directly(source: &str, kind: &str) -> Facts {
 
 fn delays_agree(tasks: &Tasks) -> Result<(), String> {
     let source = tasks.source();
-    for k in 0..3 {
-        let kind = format!("dfs_{k}");
+    for (scheduler, k) in [("dfs", 0), ("dfs", 1), ("dfs", 2), ("rr", 0), ("rr", 1), ("rr", 2)] {
+        let kind = format!("{scheduler}_{k}");
         let found = translated(&source, &kind, 2).expect("a translation").expect("one buffer, one level");
         same(&kind, &explored_directly(&source, &kind), &found)?;
     }
@@ -460,7 +467,7 @@ fn is_caught(mutant: Mutant, kind: Kind, rounds: u32, seed: u64) -> bool {
     before.program.procs.iter_mut().for_each(|p| read_in_arguments(&mut p.body));
     let facts = |mutate: &dyn Fn(&mut Program)| match mutant {
         Mutant::LiteralStart => {
-            let mut one = buffers(&before, rounds).expect("nothing is spawned");
+            let mut one = buffers(&before, rounds);
             mutate(&mut one.program);
             explored(one, 2)
         }
@@ -470,7 +477,7 @@ fn is_caught(mutant: Mutant, kind: Kind, rounds: u32, seed: u64) -> bool {
             facts_of(t.program, 2)
         }
         _ => {
-            let one = buffers(&before, 1).expect("nothing is spawned");
+            let one = buffers(&before, 1);
             let y = yields(&one, rounds, Begin::InThatRound).expect("levels");
             let mut t = levels(&y).expect("levels");
             mutate(&mut t.program);
@@ -527,8 +534,7 @@ fn the_papers_examples_need_their_bounds() {
         let one = buffers(
             &explicit(&program, Trace::Off, Switches::Everywhere, fabius_translate::Caps::default()).expect(name),
             zields,
-        )
-        .expect(name);
+        );
         let sequential = levels(&yields(&one, rounds, Begin::InThatRound).expect(name)).expect(name).program;
         let depth = Depth { unwind: 8, recursion: 8 };
         let mut bmc = Bmc::new(&sequential, Box::new(Embedded::default()));

@@ -11,10 +11,10 @@ const MOST: i64 = fabius_verify::prove::MOST as i64;
 /// Which schedules are translated.
 #[derive(Clone, Debug, Args)]
 pub struct SequentialArgs {
-    /// Schedules of the depth-first scheduler with at most K delays
-    #[arg(long, value_name = "K", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(0..=MOST), conflicts_with_all = ["rounds", "zields", "yields"])]
+    /// Schedules with at most K delays of a deterministic scheduler
+    #[arg(long, value_name = "K", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(0..=MOST), conflicts_with_all = ["zields", "yields"])]
     pub delays: Option<u32>,
-    /// Schedules of K rounds over the threads [default for threads: 3]
+    /// Schedules of K rounds over the threads [default for threads: 3; beside delays of the round-robin scheduler: 3 more than delays]
     #[arg(long, value_name = "K", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(1..=MOST), conflicts_with_all = ["zields", "yields"])]
     pub rounds: Option<u32>,
     /// Schedules of K rounds over the task buffers [default for tasks: 2; with --yields: 1]
@@ -23,8 +23,8 @@ pub struct SequentialArgs {
     /// Schedules of K rounds over the tasks of a level whenever it is active [default for tasks: 2; with --zields: 1]
     #[arg(long, value_name = "K", help_heading = "Bounds", value_parser = clap::value_parser!(u32).range(1..=MOST))]
     pub yields: Option<u32>,
-    /// The scheduler whose delays are counted
-    #[arg(long, value_name = "SCHEDULER", help_heading = "Bounds", requires = "delays", conflicts_with_all = ["rounds", "zields", "yields"])]
+    /// The scheduler whose delays are counted [default: depth-first]
+    #[arg(long, value_name = "SCHEDULER", help_heading = "Bounds", requires = "delays", conflicts_with_all = ["zields", "yields"])]
     pub scheduler: Option<DelayedArg>,
     /// Any number of threads of each `process p[*]`; with --rounds [the default where there is one, and for 2 rounds]
     #[arg(long, value_name = "NUMBER", help_heading = "Bounds", conflicts_with_all = ["delays", "zields", "yields", "instances"])]
@@ -56,6 +56,8 @@ impl SequentialArgs {
 pub enum DelayedArg {
     /// New tasks first
     DepthFirst,
+    /// In a circle
+    RoundRobin,
 }
 
 #[derive(Debug, Args)]

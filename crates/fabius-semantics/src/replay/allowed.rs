@@ -33,6 +33,8 @@ impl Replay<'_> {
     /// over; not if it cannot go on.
     pub(super) fn in_control(&self, config: &Config) -> Option<BufferId> {
         let owner = match self.last {
+            // Behind an `init`, even if nobody has seen it, any buffer may begin.
+            None if self.program.init.is_some() => return None,
             None => buffer_of(0, self.program.buffers.first()?),
             Some((n, _, End::Yield | End::Interrupted | End::Finished)) => n,
             Some((_, _, End::Point | End::Wait | End::Dropped)) => return None,

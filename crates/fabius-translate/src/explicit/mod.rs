@@ -57,7 +57,7 @@ pub mod code {
     pub const STEP: i64 = 0;
     /// A choice: the index of the alternative.
     pub const CHOICE: i64 = 1;
-    /// A task is posted or spawned; its level.
+    /// A task is posted; its level.
     pub const POST: i64 = 2;
     /// A task is run: 1 if it is a thread, 2 more if it is there from the beginning, and 2 times the process that it is of.
     pub const BEGIN: i64 = 3;
@@ -71,6 +71,8 @@ pub mod code {
     pub const WIDE: i64 = 7;
     /// A thread comes to a scheduling point: it did not finish before it had a turn.
     pub const SEEN: i64 = 8;
+    /// A thread is spawned.
+    pub const SPAWN: i64 = 9;
 }
 
 /// Whether control may be taken away.

@@ -199,7 +199,7 @@ impl Maker<'_> {
         let mut later = Vec::new();
         if finishes != Finishes::AtOnce {
             let wrapper = self.wrapper(p, Origin::Spawned, 0);
-            self.tell(code::POST, number(-1), &mut later);
+            self.tell(code::SPAWN, number(0), &mut later);
             later.push(Stmt { span, ..stmt(StmtKind::Spawn(None, wrapper, args.clone())) });
         }
         let mut at_once = Vec::new();
