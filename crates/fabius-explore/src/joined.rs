@@ -94,4 +94,9 @@ impl Choose for One {
         self.chose = true;
         0
     }
+
+    /// A step that has chosen is not joined: nobody need know how it goes on.
+    fn comes_back(&mut self, _: &mut dyn FnMut(&mut Vec<i64>)) -> bool {
+        self.chose
+    }
 }

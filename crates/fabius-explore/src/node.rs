@@ -6,6 +6,7 @@ use crate::dispatcher::{Compare, Dispatcher, Last, Move, Seen, cost, last, moves
 use crate::order::Order;
 use crate::passed::{Arrival, Passed};
 use crate::race::{Detector, Race, Runner};
+use crate::rounds::Rounds;
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Options};
 use crate::system::{ANONYMOUS, BufferId, Choose, End, Fault, Limit, Snapshot, StepLog, System, TaskId};
@@ -419,6 +420,8 @@ pub(crate) struct Script {
     minds_rounds: bool,
     /// Bytes that points may take, if there is a limit.
     room: Option<u64>,
+    /// Where each execution is made for itself: cycles of choices are followed to a way out.
+    rounds: Option<Box<Rounds>>,
 }
 
 impl Script {
@@ -431,6 +434,19 @@ impl Script {
     /// on, unless each counts for itself.
     pub fn merging(options: &Options) -> Script {
         Script { merges: !options.wants_cycles() && options.races.is_none(), ..Script::of(options) }
+    }
+
+    /// From here on cycles of choices are followed, instead of finding out when all outcomes have been made whether they have an end.
+    pub fn follow_rounds(&mut self) {
+        self.rounds.get_or_insert_default();
+    }
+
+    /// After a step: whether it has come back in a cycle and was followed from there, which is no outcome of it.
+    pub fn has_gone_round(&mut self) -> bool {
+        let Some(choices) = self.rounds.as_mut().and_then(|rounds| rounds.end()) else { return false };
+        self.taken.truncate(choices);
+        self.at = choices;
+        true
     }
 
     /// Begins with the first outcome.
@@ -569,7 +585,11 @@ fn deviation(rng: &mut fastrand::Rng, possible: u64) -> u32 {
 impl Choose for Script {
     fn choose(&mut self, alternatives: u32) -> u32 {
         if self.at == self.taken.len() {
-            let chosen = self.random.as_mut().map_or(0, |rng| rng.u32(..alternatives));
+            let chosen = match (&mut self.random, &mut self.rounds) {
+                (Some(rng), _) => rng.u32(..alternatives),
+                (None, Some(rounds)) => rounds.choose(alternatives),
+                (None, None) => 0,
+            };
             self.taken.push(Chosen { chosen, of: Of::Many(alternatives) });
         }
         // Given choices do not know of how many they were, and may be meant for others.
@@ -605,6 +625,14 @@ impl Choose for Script {
         self.passed.as_ref().is_some_and(|passed| passed.is_endless)
     }
 
+    fn follows_round(&mut self) -> bool {
+        let Some(rounds) = &mut self.rounds else { return false };
+        let choices = rounds.begin(self.at, self.passed.as_ref().and_then(|passed| passed.place()));
+        self.taken.truncate(choices);
+        self.at = choices;
+        true
+    }
+
     fn drops(&mut self) {
         if let Some(passed) = &mut self.passed {
             passed.has_no_end = true;
@@ -623,6 +651,11 @@ impl Choose for Script {
         let is_given = self.at < self.taken.len();
         let passed = self.passed.get_or_insert_default();
         let arrival = passed.arrive(describe, self.at, self.outcomes);
+        if let Some(rounds) = &mut self.rounds
+            && rounds.is_at(passed.place())
+        {
+            return false;
+        }
         if !is_given {
             passed.is_new_way();
         }

@@ -2,6 +2,8 @@
 //!
 //! Where states that differ by the names of threads are stored as one, the way leads through states that stand for others. Each
 //! move is then made twice: there, and with the names that the threads really have.
+//!
+//! Outcomes of choices that lead to the same place inside of a step are made once, as in the search that has stored the states.
 
 use crate::dispatcher::{Last, Move};
 use crate::node::{Context, Node, Script, Stop};
@@ -108,7 +110,7 @@ fn unless_over<T>(result: Result<T, Stop>) -> Result<Option<T>, Cut> {
 }
 
 fn begin<'a, 'b, S: Snapshot>(context: &'a Context<'b, S>, first: &Target) -> Result<Retrace<'a, 'b, S>, Cut> {
-    let mut script = Script::default();
+    let mut script = Script::merging(context.options);
     let mut log = context.log();
     loop {
         if let Some(mut node) = unless_over(context.initial(&mut script, &mut log))? {
@@ -168,7 +170,7 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
         moves.sort_by_key(|mv| self.price(*mv));
         let mut log = self.context.log();
         for mv in moves {
-            let mut script = Script::default();
+            let mut script = Script::merging(self.context.options);
             loop {
                 let mut next = self.node.clone();
                 let mut names = self.names.clone();
@@ -213,7 +215,7 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
         let wanted = encoded(context, &in_order);
         let real_move = real.name_of(mv);
         let mut log = context.log();
-        for mut script in scripts(choices) {
+        for mut script in scripts(context, choices) {
             loop {
                 let mut next = real.node.clone();
                 if let Some(end) = unless_over(context.apply(&mut next, real_move, &mut script, &mut log))? {
@@ -246,7 +248,7 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
         };
         let (context, real_move) = (self.context, real.name_of(mv));
         let mut log = context.log();
-        for mut script in scripts(choices) {
+        for mut script in scripts(context, choices) {
             loop {
                 let mut next = real.node.clone();
                 let result = context.apply(&mut next, real_move, &mut script, &mut log);
@@ -286,10 +288,10 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
 }
 
 /// The given choices alone, and then all: a member of a set of threads is chosen by its place among their names.
-fn scripts(choices: Vec<u32>) -> [Script; 2] {
+fn scripts<S: Snapshot>(context: &Context<'_, S>, choices: Vec<u32>) -> [Script; 2] {
     let mut given = Script::default();
     given.set(choices.into_iter());
-    [given, Script::default()]
+    [given, Script::merging(context.options)]
 }
 
 fn reversed(names: &[(TaskId, TaskId)]) -> Vec<(TaskId, TaskId)> {

@@ -410,6 +410,7 @@ impl<S: System + Sync> Search<'_, S> {
         let mut script = std::mem::take(&mut out.script);
         script.set(start.iter().map(|(c, _)| *c));
         script.allow(self.context.options.memory);
+        script.follow_rounds();
         out.here.clear();
         let mut run = match Execution::begin_with(&self.context, script, spare) {
             Ok(run) => run,

@@ -230,6 +230,12 @@ pub trait Choose {
         false
     }
 
+    /// Asked where the step has come back and somebody else is there: whether to go on nevertheless, until it finds an end of the step
+    /// or has run for too long. Asked again where it has gone on and was dropped, and goes on from there once more.
+    fn follows_round(&mut self) -> bool {
+        false
+    }
+
     /// Told where the step is dropped: it is no outcome.
     fn drops(&mut self) {}
 

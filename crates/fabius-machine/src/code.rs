@@ -451,6 +451,8 @@ pub(crate) struct Code {
     pub(crate) behind: Vec<u32>,
     /// For each program counter, whose code it is.
     pub(crate) proc_of: Vec<u32>,
+    /// For each program counter, which statement it is a part of; temporaries live no longer.
+    pub(crate) statement_of: Vec<u32>,
     /// How many temporaries there are.
     pub(crate) temps: u32,
     /// Sets of dead locals, as words of the frame from and to. The first is empty.

@@ -9,9 +9,11 @@ mod layout;
 mod limits;
 mod packed;
 mod repetition;
+mod sorts;
 mod state;
 mod symmetry;
 mod system;
+mod value_names;
 
 pub use limits::StepLimits;
 pub use packed::Cursor;

@@ -1,11 +1,13 @@
-//! What threads are called: names that stand for all, and other ones.
+//! What threads are called: names that stand for all, and other ones; and along with them, what alike values are (`sorts.rs`).
 //!
 //! A thread is told from others by its procedures, where it stands, its variables, and who has a handle of it where. All that
 //! becomes a colour of 64 bits; colours that are equal by chance only leave states apart that could be one.
 
 use crate::compile::Compiled;
 use crate::layout::{Layout, ThreadMap};
+use crate::sorts::Sorts;
 use crate::state::{State, Task};
+use crate::value_names::{mix, name_values, without_names};
 use fabius_explore::system::TaskId;
 
 /// Sets hold threads with ids below.
@@ -31,20 +33,34 @@ pub(crate) fn known(state: &State) -> Vec<TaskId> {
 }
 
 /// Old names and new ones, by the old ones; false if they are the same, or must stay.
-pub(crate) fn canonical_names(program: &Compiled, state: &State, names: &mut Vec<(TaskId, TaskId)>) -> bool {
-    names.clear();
+pub(crate) fn canonical_names(
+    program: &Compiled,
+    sorts: Option<&Sorts>,
+    state: &State,
+    names: &mut Vec<(TaskId, TaskId)>,
+) -> bool {
     let known = known(state);
-    if program.fills_sets && known.last().is_some_and(|id| *id >= IN_SETS) {
-        return false;
-    }
-    if program.globals.maps.iter().any(|map| known.last().is_some_and(|id| *id >= map.len)) {
-        return false;
-    }
-    let Some(mut colours) = Colours::of(program, state, &known) else { return false };
-    let order = colours.order();
+    let renames_values = sorts.is_some_and(|sorts| name_values(sorts, &mut state.clone()));
+    names.clear();
+    let Some(order) = order_of_threads(program, sorts, state, &known) else {
+        names.extend(known.iter().map(|id| (*id, *id)));
+        return renames_values;
+    };
     names.extend(order.iter().zip(0..).map(|(index, new)| (known[*index], new)));
     names.sort_unstable();
-    names.iter().any(|(old, new)| old != new) || !is_sorted(program, state)
+    renames_values || names.iter().any(|(old, new)| old != new) || !is_sorted(program, state)
+}
+
+/// The known threads in the order of their new names, if they are not to keep the old ones.
+fn order_of_threads(program: &Compiled, sorts: Option<&Sorts>, state: &State, known: &[TaskId]) -> Option<Vec<usize>> {
+    let last = known.last().copied().unwrap_or(0);
+    let has_room = !(program.fills_sets && last >= IN_SETS) && program.globals.maps.iter().all(|map| last < map.len);
+    if !has_room {
+        return None;
+    }
+    let colours = |state: &State| Colours::of(program, state, known);
+    let blind = sorts.and_then(|sorts| without_names(sorts, state, known, |state| Some(colours(state)?.colours)));
+    Some(colours(blind.as_ref().unwrap_or(state))?.order())
 }
 
 /// Whether handles whose order does not matter are in the order of names.
@@ -56,8 +72,8 @@ fn is_sorted(program: &Compiled, state: &State) -> bool {
     program.groups.is_empty() || state.tasks.iter().all(|task| state.frames(task).all(in_order))
 }
 
-/// Calls threads by new names.
-pub(crate) fn rename(program: &Compiled, state: &mut State, names: &[(TaskId, TaskId)]) {
+/// Calls threads by new names, and alike values as they are called then.
+pub(crate) fn rename(program: &Compiled, sorts: Option<&Sorts>, state: &mut State, names: &[(TaskId, TaskId)]) {
     let new = |old: TaskId| names.binary_search_by_key(&old, |name| name.0).map_or(old, |at| names[at].1);
     let rename_words = |layout: &Layout, words: &mut [i64]| {
         for handle in &layout.handles {
@@ -117,6 +133,9 @@ pub(crate) fn rename(program: &Compiled, state: &mut State, names: &[(TaskId, Ta
             ..*task
         };
     }
+    if let Some(sorts) = sorts {
+        name_values(sorts, state);
+    }
 }
 
 /// Whether nothing tells a task from the one before it.
@@ -156,11 +175,6 @@ fn members(set: i64) -> impl Iterator<Item = TaskId> {
         left &= left - 1;
         Some(member)
     })
-}
-
-fn mix(colour: u64, by: u64) -> u64 {
-    let folded = u128::from(colour ^ by.wrapping_mul(0xa076_1d64_78bd_642f)) * 0xe703_7ed1_a0b4_28db;
-    (folded as u64 ^ (folded >> 64) as u64).wrapping_add(0x9e37_79b9_7f4a_7c15)
 }
 
 /// What each known thread looks like.

@@ -8,6 +8,7 @@ use crate::exec::{Exec, operand, peek};
 use crate::layout::{Layout, Pack};
 use crate::limits::StepLimits;
 use crate::packed::packing::Packing;
+use crate::sorts::{Sorts, sorts};
 use crate::state::{HEADER, Object, State, Task};
 use crate::symmetry;
 use fabius_explore::codec::{get, put};
@@ -25,6 +26,8 @@ pub struct Machine<'a> {
     limits: StepLimits<'a>,
     source: Program,
     pub(crate) program: Compiled,
+    /// Values that are alike.
+    sorts: Option<Sorts>,
     has_buffers: bool,
     pub(crate) packing: Packing,
     ample: OnceLock<Option<Ample>>,
@@ -57,6 +60,7 @@ impl<'a> Machine<'a> {
     fn with(source: &Program, program: Compiled) -> Machine<'a> {
         Machine {
             limits: StepLimits::default(),
+            sorts: sorts(&program, source),
             program,
             has_buffers: source.has_buffers(),
             source: source.clone(),
@@ -338,11 +342,11 @@ impl Snapshot for Machine<'_> {
     }
 
     fn has_alike_threads(&self) -> bool {
-        self.program.has_alike_threads
+        self.program.has_alike_threads || self.sorts.is_some()
     }
 
     fn canonical_names(&self, state: &State, names: &mut Vec<(TaskId, TaskId)>) -> bool {
-        symmetry::canonical_names(&self.program, state, names)
+        symmetry::canonical_names(&self.program, self.sorts.as_ref(), state, names)
     }
 
     fn repeats(&self, state: &State, task: TaskId) -> bool {
@@ -354,7 +358,7 @@ impl Snapshot for Machine<'_> {
     }
 
     fn rename(&self, state: &mut State, names: &[(TaskId, TaskId)]) {
-        symmetry::rename(&self.program, state, names);
+        symmetry::rename(&self.program, self.sorts.as_ref(), state, names);
     }
 
     fn is_alone(&self, state: &State, task: TaskId) -> bool {

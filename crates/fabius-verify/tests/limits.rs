@@ -98,7 +98,9 @@ fn a_loop_that_no_choice_leaves_is_a_step_without_end() {
         "x = 1; loop { choose { skip; } or { assume false; } }".into(),
     ];
     let plan = || Plan { livelock: false, ..Plan::default() };
-    let plans = [plan(), Plan { strategy: Strategy::DepthFirst, ..plan() }, Plan { bound: Bound::None, ..plan() }];
+    let stateless = Plan { stateless: true, ..plan() };
+    let plans =
+        [plan(), Plan { strategy: Strategy::DepthFirst, ..plan() }, Plan { bound: Bound::None, ..plan() }, stateless];
     for step in &steps {
         let source = format!("var x: int; process a[1] {{ {step} }} process b[1] {{ assert x == 0; }}");
         for plan in &plans {
@@ -124,7 +126,8 @@ fn a_loop_that_some_choice_leaves_ends() {
         let source = format!(
             "var x: int; process a[1] {{ var y: int = 0; x = 1; {round} x = 2; }} process b[1] {{ assert x <= 2; }}"
         );
-        for plan in plans(Plan::default()) {
+        let stateless = Plan { stateless: true, ..Plan::default() };
+        for plan in plans(Plan::default()).into_iter().chain([stateless]) {
             assert_eq!(said(&source, &plan, false), Verdict::Verified, "{plan:?}\n{source}");
         }
     }

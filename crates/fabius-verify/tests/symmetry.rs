@@ -322,3 +322,96 @@ fn threads_that_somebody_knows_or_that_know_something_themselves_make_steps_of_t
         }
     }
 }
+
+/// A random program whose threads copy, choose and compare values, which now and then are numbers after all.
+fn with_values(seed: u64) -> String {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut body = String::new();
+    let most = rng.u32(2..=3);
+    let is_number = rng.u32(..4) == 0;
+    let mut depth = 0;
+    for _ in 0..rng.u32(3..7) {
+        let mut word = || ["g", "h", "x", "y", "a[0]", "a[i]", "r.value", "mine"][rng.usize(..8)];
+        let [to, from, other] = [word(), word(), word()];
+        let constant = rng.u32(0..=most + 1);
+        body += &match rng.u32(..12) {
+            0..3 => format!("{to} = any 1..{most}; "),
+            3..5 => format!("{to} = {from}; "),
+            5 => format!("{to} = same({from}, {other}); "),
+            6 => format!("assume {to} != {from}; "),
+            7 => format!("await {to} == {from}; "),
+            8 => format!("assert {to} != {from}; "),
+            9 if is_number => format!("if {to} < {from} {{ n = 1; }} "),
+            9 => format!("{to} = {constant}; "),
+            10 => format!("i = 1 - i; if {to} == {from} {{ assert n == 0; n = 1; n = 0; }} "),
+            _ => {
+                depth += 1;
+                format!("if {to} == {from} {{ ")
+            }
+        };
+    }
+    body += &"} ".repeat(depth);
+    let threads = rng.u32(1..=2);
+    let other = rng.bool();
+    let other = if other { "process q[1] { var v: int = any 1..2; g = v; assert h != v; }" } else { "" };
+    format!(
+        "record R {{ value: int = 0, next: ref R }} var g: int; var h: int; var a: [int; 2]; var n: int; thread var mine: int;
+        proc same(v: int, w: int) -> int {{ if v == w {{ return v; }} return w; }}
+        process p[{threads}] {{ var x: int; var y: int; var i: 0..1; var r = new R {{ value: 0 }}; {body} }} {other}"
+    )
+}
+
+fn values_agree(seeds: std::ops::Range<u64>) -> (u64, u64) {
+    let mut sum = (0, 0);
+    for seed in seeds {
+        let source = with_values(seed);
+        let counted = compare(&source).unwrap_or_else(|why| panic!("{seed}: {why}\n{source}"));
+        sum = (sum.0 + counted.0, sum.1 + counted.1);
+    }
+    sum
+}
+
+#[test]
+fn random_programs_of_values_have_the_answers_of_the_plain_search() {
+    let (all, some) = values_agree(0..300);
+    assert!(some * 10 < all * 8, "{some} states of {all}");
+}
+
+#[test]
+#[ignore = "takes hours"]
+fn many_random_programs_of_values_have_the_answers_of_the_plain_search() {
+    let number = |name: &str, default| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
+    let first = number("FIRST_SEED", 1000);
+    let (all, some) = values_agree(first..first + number("SEEDS", 100_000));
+    println!("{some} states of {all}");
+}
+
+#[test]
+fn values_that_are_only_compared_are_alike() {
+    let states = |source: &str| {
+        [true, false].map(|symmetry| {
+            counted(source, &Plan { bound: Bound::None, symmetry, reduction: false, ..Plan::default() }).0
+        })
+    };
+    // Nothing is chosen yet; what was chosen is one of 100, or any, in front of the copy, within it and behind it.
+    let one = "var x: int; process p[1] { x = any 1..100; x = x; }";
+    assert_eq!(states(one), [Some(4), Some(1 + 300)]);
+    // What is never compared is never alike: there is nothing to tell.
+    let apart = "var x: int; var y: int; var z: int; process p[1] { x = any 1..9; y = any 1..9; z = any 1..9; }";
+    assert_eq!(states(apart), [Some(4), Some(1 + 9 + 81 + 729)]);
+    // A second value is the first one or not, a third one is one of these or not: 1, 2 and 5 ways, the last in front of the question
+    // whether they are compared, and behind it.
+    let compared = apart.replace("z = any 1..9;", "z = any 1..9; if w { assert x == y && y == z; }");
+    let [some, all] = states(&format!("var w: bool; {compared}"));
+    assert_eq!([some, all], [Some(1 + 1 + 2 + 5 + 5), Some(1 + 9 + 81 + 729 + 729)]);
+    // Constants are told apart.
+    let constants = "var x: int; process p[1] { x = any 0..9; assert x != 3; if x == 4 { x = 5; } }";
+    assert_eq!(least(constants, &Plan::default()), Some(0));
+    // Orders, sums and indexes tell all apart.
+    for tells in ["assert x < 10", "y = x + 1", "a[x] = 1", "y = x % 2"] {
+        let source =
+            format!("var x: int; var y: int; var a: [int; 10]; process p[1] {{ x = any 1..9; {tells}; x = x; }}");
+        let [some, all] = states(&source);
+        assert!(some.is_some() && some == all, "{some:?} {all:?} {source}");
+    }
+}

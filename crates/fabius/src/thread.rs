@@ -4,7 +4,7 @@
 pub mod drive;
 
 pub use crate::local::{AccessError, LocalKey};
-use crate::rt::{self, Beginning, Job, Op, Refine, Rt};
+use crate::rt::{self, Beginning, Did, Job, Op, Refine, Rt};
 use fabius_explore::system::{TaskId, end_of};
 use fabius_trace::BugKind;
 use std::cell::UnsafeCell;
@@ -14,6 +14,7 @@ use std::marker::PhantomData;
 use std::num::NonZero;
 use std::panic::Location;
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use std::thread::{Result, panicking};
 use std::time::Duration;
@@ -104,7 +105,7 @@ where
 {
     let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
         if let Some(result) = rt::catch(f) {
-            leaves_result::<T>();
+            leaves(&result);
             if let Err(payload) = &result {
                 rt::note_panic(payload.as_ref());
             }
@@ -123,10 +124,21 @@ where
     unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Job>(body) }
 }
 
+/// Whether somebody may see who drops the result: a message does not tell.
+fn tells<T>(result: &Result<T>) -> bool {
+    match result {
+        Ok(_) => std::mem::needs_drop::<T>(),
+        Err(payload) => !payload.is::<&'static str>() && !payload.is::<String>(),
+    }
+}
+
 /// The running thread has a result. From then on who drops its handle drops that.
-fn leaves_result<T>() {
+fn leaves<T>(result: &Result<T>) {
+    if result.is_err() && tells(result) {
+        rt::observe(Refine::RESULTS);
+    }
     let looks = |rt: &mut Rt| (rt.settings.refine.contains(Refine::RESULTS) && !rt.abandoned).then_some(rt.current);
-    if let Some(me) = rt::with(looks).flatten().filter(|_| std::mem::needs_drop::<T>()) {
+    if let Some(me) = rt::with(looks).flatten().filter(|_| tells(result)) {
         let at = rt::must(|rt| rt.threads[me].spawned_at);
         rt::point(Op::write("leave a result", token_of(me), at));
     }
@@ -268,8 +280,10 @@ impl<T> JoinHandle<T> {
     pub fn is_finished(&self) -> bool {
         self.thread.of.check();
         rt::observe(Refine::ENDS);
-        rt::point(Op::read("is_finished", token_of(self.thread.id.0), Location::caller()));
-        rt::with(|rt| rt.threads[self.thread.id.0].finished).unwrap_or(true)
+        // Std promises no edge, and makes none.
+        rt::point(Op::read("is_finished", token_of(self.thread.id.0), Location::caller()).ordered());
+        let has_returned = |thread: &rt::Thread| thread.finished || thread.returned;
+        rt::with(|rt| has_returned(&rt.threads[self.thread.id.0])).unwrap_or(true)
     }
 }
 
@@ -278,7 +292,9 @@ impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         let epoch = rt::with(|rt| (!rt.abandoned).then_some(rt.epoch)).flatten();
         let is_here = matches!((&self.thread.of, epoch), (Of::Execution(of), Some(epoch)) if *of == epoch);
-        if std::mem::needs_drop::<T>() && self.packet.is_some() && is_here {
+        let may_tell =
+            std::mem::needs_drop::<T>() || rt::with(|rt| rt.settings.refine.contains(Refine::RESULTS)) == Some(true);
+        if may_tell && self.packet.is_some() && is_here {
             rt::observe(Refine::RESULTS);
             let at = rt::must(|rt| rt.threads[self.thread.id.0].spawned_at);
             rt::point(Op::write("drop a handle", token_of(self.thread.id.0), at));
@@ -328,7 +344,9 @@ impl Thread {
             return thread.unpark();
         }
         self.of.check();
-        rt::point(Op::write("unpark", token_of(self.id.0), Location::caller()));
+        let (token, at) = (token_of(self.id.0), Location::caller());
+        rt::point(Op::write("unpark", token, at).ordered());
+        rt::edges_of(token, Did::Change(Ordering::Release), at);
         rt::note(|| format!("thread {}", self.id.0));
         rt::must(|rt| rt.threads[self.id.0].token = true);
     }
@@ -350,7 +368,9 @@ pub fn current() -> Thread {
 
 fn park_until(deadline: Option<Duration>, at: &'static Location<'static>) {
     let me = rt::must(|rt| rt.current);
-    rt::point(Op::write("park", token_of(me), at).when(&(), has_token).until(deadline));
+    let token = token_of(me);
+    rt::point(Op::write("park", token, at).when(&(), has_token).until(deadline).ordered());
+    rt::edges_of(token, Did::Change(Ordering::Acquire), at);
     rt::must(|rt| rt.threads[me].token = false);
 }
 

@@ -13,7 +13,7 @@ fn in_each_way(test: impl Fn() + Sync) -> [Report; 4] {
     let configs = [
         Config::new(),
         Config::new().exhaustive(),
-        Config::new().preemptions(1),
+        Config::new().preemptions(2),
         Config::new().exhaustive().without_reduction(),
     ];
     configs.map(|config| config.name("unseen").explore(&test))
@@ -130,6 +130,251 @@ fn weak_references_are_counted_before_and_behind_their_drop() {
         let alone = Arc::get_mut(&mut value).is_some();
         fails(!alone, "not alone", wanted);
         fails(alone, "alone", wanted);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn the_payload_of_a_panic_is_dropped_by_whoever_drops_the_handle() {
+    let test = || {
+        let lock = Arc::new(Mutex::new(0));
+        let theirs = lock.clone();
+        let other = thread::spawn(move || {
+            own_operation();
+            std::panic::resume_unwind(Box::new(Locks(theirs)));
+        });
+        let guard = lock.lock().unwrap();
+        drop::<thread::JoinHandle<()>>(other);
+        drop(guard);
+    };
+    for report in in_each_way(test) {
+        assert!(report.to_string().contains("deadlock"), "{report}");
+    }
+}
+
+struct Cell(fabius::cell::UnsafeCell<u32>);
+
+// SAFETY: accesses that race are found before they are made.
+unsafe impl Sync for Cell {}
+
+impl Cell {
+    fn new() -> Arc<Cell> {
+        Arc::new(Cell(fabius::cell::UnsafeCell::new(0)))
+    }
+
+    fn read(&self) {
+        // SAFETY: one thread runs at a time.
+        self.0.with(|value| unsafe { *value });
+    }
+
+    fn write(&self) {
+        // SAFETY: one thread runs at a time.
+        self.0.with_mut(|value| unsafe { *value += 1 });
+    }
+}
+
+fn races(test: impl Fn() + Sync) {
+    for report in in_each_way(test) {
+        assert!(report.to_string().contains("data race"), "{report}");
+    }
+}
+
+#[test]
+fn a_destructor_reads_what_whoever_has_dropped_before_writes() {
+    struct Reads(Arc<Cell>);
+    impl Drop for Reads {
+        fn drop(&mut self) {
+            self.0.read();
+        }
+    }
+    races(|| {
+        let cell = Cell::new();
+        let value = Arc::new(Reads(cell.clone()));
+        let theirs = value.clone();
+        let other = thread::spawn(move || {
+            own_operation();
+            drop(theirs);
+            cell.write();
+        });
+        own_operation();
+        drop(value);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_value_with_weak_references_moves_to_be_changed() {
+    fails_with(&["moved", "stayed"], |wanted| {
+        let mut value = Arc::new(5);
+        let before = Arc::as_ptr(&value);
+        let weak = Arc::downgrade(&value);
+        let other = thread::spawn(move || {
+            own_operation();
+            drop(weak);
+        });
+        own_operation();
+        Arc::make_mut(&mut value);
+        let has_moved = Arc::as_ptr(&value) != before;
+        fails(has_moved, "moved", wanted);
+        fails(!has_moved, "stayed", wanted);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_thread_has_finished_before_its_locals_are_dropped() {
+    struct Stores(Arc<AtomicUsize>);
+    impl Drop for Stores {
+        fn drop(&mut self) {
+            self.0.store(1, SeqCst);
+        }
+    }
+    fabius::thread_local! {
+        static LOCAL: std::cell::RefCell<Option<Stores>> = const { std::cell::RefCell::new(None) };
+    }
+    fails_with(&["finished and not dropped", "finished and dropped"], |wanted| {
+        let stored = Arc::new(AtomicUsize::new(0));
+        let theirs = stored.clone();
+        let other = thread::spawn(move || {
+            own_operation();
+            LOCAL.with(|local| *local.borrow_mut() = Some(Stores(theirs)));
+        });
+        let was_dropped = stored.load(SeqCst) == 1;
+        let has_finished = other.is_finished();
+        let is_dropped = stored.load(SeqCst) == 1;
+        fails(has_finished && !is_dropped, "finished and not dropped", wanted);
+        fails(has_finished && was_dropped, "finished and dropped", wanted);
+        assert!(!was_dropped || has_finished, "dropped before the thread has finished");
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_lazy_value_is_poisoned_by_a_panic() {
+    fabius::check(|| {
+        let calls = AtomicUsize::new(0);
+        let lazy = fabius::sync::LazyLock::new(|| {
+            assert!(calls.fetch_add(1, SeqCst) > 0, "the first call");
+            5
+        });
+        let look = || std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| *lazy)).is_err();
+        assert!(look() && look(), "it is not made again");
+        assert_eq!(calls.load(SeqCst), 1);
+    });
+}
+
+#[test]
+fn what_makes_a_thread_go_on_comes_after_nothing() {
+    use fabius::sync::atomic::Ordering::Relaxed;
+    // One `unpark` and the next.
+    races(|| {
+        let (cell, flag) = (Cell::new(), Arc::new(AtomicUsize::new(0)));
+        let theirs = (cell.clone(), flag.clone());
+        let main = thread::current();
+        let other = thread::spawn(move || {
+            if theirs.1.load(Relaxed) == 1 {
+                main.unpark();
+                theirs.0.read();
+            }
+        });
+        cell.write();
+        thread::current().unpark();
+        flag.store(1, Relaxed);
+        other.join().unwrap();
+    });
+    // `park` and the next `unpark`.
+    races(|| {
+        let (cell, flag) = (Cell::new(), Arc::new(AtomicUsize::new(0)));
+        let theirs = (cell.clone(), flag.clone());
+        let parks = thread::spawn(move || {
+            theirs.0.write();
+            thread::park();
+            theirs.1.store(1, Relaxed);
+        });
+        parks.thread().unpark();
+        if flag.load(Relaxed) == 1 {
+            parks.thread().unpark();
+            cell.read();
+        }
+        parks.join().unwrap();
+    });
+    // A thread that has not finished has ordered nothing.
+    races(|| {
+        let (cell, flag) = (Cell::new(), Arc::new(AtomicUsize::new(0)));
+        let theirs = (cell.clone(), flag.clone());
+        let main = thread::current();
+        let other = thread::spawn(move || {
+            theirs.0.write();
+            main.unpark();
+            theirs.1.store(1, Relaxed);
+            own_operation();
+        });
+        if flag.load(Relaxed) == 1 && !other.is_finished() {
+            cell.read();
+        }
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn who_parks_comes_after_all_that_have_let_it_go_on() {
+    fabius::check(|| {
+        let cells = [Cell::new(), Cell::new()];
+        let main = thread::current();
+        let others = cells.clone().map(|cell| {
+            let main = main.clone();
+            thread::spawn(move || {
+                cell.write();
+                main.unpark();
+            })
+        });
+        thread::park();
+        // One of them at least has come so far; who has come before the other is known only by what it has written.
+        others.map(|other| other.join().unwrap());
+        cells.iter().for_each(|cell| cell.read());
+    });
+    fabius::check(|| {
+        let cell = Cell::new();
+        let theirs = cell.clone();
+        let main = thread::current();
+        let other = thread::spawn(move || {
+            theirs.write();
+            main.unpark();
+        });
+        thread::park();
+        cell.read();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn the_beginning_of_a_call_orders_nothing() {
+    use fabius::sync::atomic::Ordering::Relaxed;
+    races(|| {
+        let (cell, flag) = (Cell::new(), Arc::new(AtomicUsize::new(0)));
+        let once = Arc::new(fabius::sync::OnceLock::new());
+        let theirs = (cell.clone(), flag.clone(), once.clone());
+        let other = thread::spawn(move || {
+            theirs.0.write();
+            theirs.2.get_or_init(|| {
+                theirs.1.store(1, Relaxed);
+                5
+            });
+        });
+        if flag.load(Relaxed) == 1 && once.get().is_none() {
+            cell.read();
+        }
+        other.join().unwrap();
+    });
+    fabius::check(|| {
+        let (cell, once) = (Cell::new(), Arc::new(fabius::sync::OnceLock::new()));
+        let theirs = (cell.clone(), once.clone());
+        let other = thread::spawn(move || {
+            theirs.1.get_or_init(|| theirs.0.write());
+        });
+        if once.get().is_some() {
+            cell.read();
+        }
         other.join().unwrap();
     });
 }

@@ -125,6 +125,7 @@ pub(crate) fn compile(program: &Program, points: Points, joins: Joins) -> Compil
         midway: false,
         hidden: false,
         next_temp: 0,
+        statement: 0,
         target: None,
         loops: Vec::new(),
         dead: Dead::of(program),
@@ -184,6 +185,8 @@ pub(crate) struct Compiler<'p> {
     /// Whether what is compiled belongs to an invariant.
     hidden: bool,
     next_temp: u32,
+    /// The number of the statement at work.
+    statement: u32,
     /// The place that the instructions being emitted store to.
     target: Option<Span>,
     /// Heads of the enclosing loops, and the jumps that leave them.
@@ -216,7 +219,7 @@ impl<'p> Compiler<'p> {
         self.block(&p.body);
         self.stands_at_end();
         // The end of the body returns the default of every result.
-        self.next_temp = 0;
+        self.forget_temps();
         let mut words = Vec::new();
         for ty in &p.results {
             let value = ty.default_value(&program.records);
@@ -254,7 +257,14 @@ impl<'p> Compiler<'p> {
         info.hidden = self.hidden;
         self.code.instrs.push(instr);
         self.code.infos.push(info);
+        self.code.statement_of.push(self.statement);
         self.code.instrs.len() - 1
+    }
+
+    /// Nobody needs the temporaries any more.
+    fn forget_temps(&mut self) {
+        self.next_temp = 0;
+        self.statement += 1;
     }
 
     fn here(&self) -> u32 {
@@ -281,7 +291,7 @@ impl<'p> Compiler<'p> {
     }
 
     fn statement(&mut self, s: &'p Stmt) {
-        self.next_temp = 0;
+        self.forget_temps();
         self.dead.next_statement();
         let info = Info { at: s.span, ..Info::default() };
         if !matches!(s.kind, StmtKind::While(..)) {
@@ -551,6 +561,7 @@ impl<'p> Compiler<'p> {
         let site = self.code.sites.len() as u32;
         let dead = self.dead_during_call();
         let at = self.emit(Instr::Call { site }, Info { at: s.span, ..Info::default() });
+        self.forget_temps();
         let (caller, in_atomic) = (self.proc, self.in_atomic);
         self.code.sites.push(Site { callee, in_atomic, args, back: at as u32 + 1, caller, dead });
         // Behind the call the results are in the first temporaries.

@@ -26,7 +26,7 @@ impl<'p> Compiler<'p> {
 
     /// The code of a guard, which ends with its value.
     fn guard(&mut self, e: &'p Expr, join: bool) {
-        self.next_temp = 0;
+        self.forget_temps();
         let value = if join {
             self.value(e, None)
         } else {

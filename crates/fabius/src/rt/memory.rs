@@ -203,9 +203,16 @@ impl Rt {
 /// What an operation on a count orders, which was just done. A count is no memory of the test's: nothing of it is stale.
 #[inline]
 pub(crate) fn edges(count: &Object, did: Did, at: Place) {
+    if super::with(|rt| rt.settings.refine.contains(Refine::RACES)) == Some(true) {
+        edges_of(count.id(), did, at);
+    }
+}
+
+/// The same, by the number of the object.
+pub(crate) fn edges_of(object: u32, did: Did, at: Place) {
     super::with(|rt| {
         if rt.settings.refine.contains(Refine::RACES) {
-            let (thread, atomic) = (rt.current, count.id_in(rt) as usize);
+            let (thread, atomic) = (rt.current, object as usize);
             let history = rt.clocks.history(atomic, |_| true, Word::of(0));
             history.stores.drain(..history.stores.len() - 1);
             rt.clocks.atomic(Done { thread, atomic, did, position: 0, place: at }, Word::of(0), 0);

@@ -13,6 +13,7 @@ mod ahead;
 mod clock;
 mod clocks;
 mod count;
+mod ending;
 mod execution;
 mod failure;
 mod fair;
@@ -52,13 +53,14 @@ mod words;
 
 pub(crate) use clock::Did;
 pub(crate) use clocks::{Race, Touched, comes_after, comes_between};
+pub(crate) use ending::{finish, wait_for};
 pub(crate) use execution::Execution;
 pub(crate) use failure::{Failure, LeftOut, SHARED};
 pub(crate) use fiber::{Job, usual_stack};
 pub(crate) use lasting::{begins_lasting, ends_lasting};
 pub(crate) use limit::Limit;
 pub(crate) use locals::{Locals, local};
-pub(crate) use memory::{Found, Watched, Ways, does, edges, fence, find, forgotten, made, watched};
+pub(crate) use memory::{Found, Watched, Ways, does, edges, edges_of, fence, find, forgotten, made, watched};
 pub(crate) use object::{Inside, Object, Renew, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Edges, Holder, Op};
 pub(crate) use orders::{Order, Orders};
@@ -98,6 +100,8 @@ pub(crate) struct Thread {
     /// While it waits: an address on its stack below all frames of the test.
     lowest: usize,
     pub finished: bool,
+    /// Its function has returned, and destructors of thread-local values may still run.
+    pub returned: bool,
     /// Its operation gave up waiting.
     pub timed_out: bool,
     /// It has given way, and has made no step since.
@@ -421,6 +425,9 @@ pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>)
     }
     // SAFETY: as in `with`.
     let this = unsafe { &mut *rt };
+    if this.last_drops > 0 {
+        this.sees(Refine::COUNTS);
+    }
     if !this.settings.refine.contains(Refine::RACES) && !this.alone {
         this.sees(Refine::RACES);
         return;
@@ -483,6 +490,7 @@ pub(crate) fn spawn(beginning: Beginning) -> usize {
             op: ptr::null(),
             lowest: 0,
             finished: false,
+            returned: false,
             timed_out: false,
             gave_way: false,
             top,
@@ -548,53 +556,5 @@ fn inside(rt: *mut Rt, choose: &mut dyn Choose, f: impl FnOnce()) {
         f();
         RT.set(ptr::null_mut());
         (*rt).choose = None;
-    }
-}
-
-/// Waits for the end of a thread, which borrows from the current one, by `join`; if that is abandoned, unwinds the thread
-/// on the spot.
-pub(crate) fn wait_for(id: usize, join: impl FnOnce()) {
-    if with(|rt| rt.abandoned) == Some(false) {
-        let _ = catch_all(join);
-    }
-    let rt = RT.get();
-    // SAFETY: as in `with`; no reference is held while the thread runs.
-    unsafe {
-        let is_over = || (&*rt).threads[id].finished;
-        while !is_over() {
-            if !unwinding::go_on(rt, id) {
-                unwinding::cannot_go_on("the end of a scope waits for its thread");
-            }
-        }
-    }
-}
-
-/// The current thread ends.
-pub(crate) fn finish() {
-    let rt = RT.get();
-    // SAFETY: as in `with`.
-    unsafe {
-        (&mut *rt).leaves_the_loop();
-        if !(&*rt).threads[(*rt).current].locals.is_empty() {
-            // In the order in which they were made, as in std. Destructors may make others.
-            while !(&*rt).threads[(*rt).current].locals.is_empty() {
-                let thread = &mut (&mut *rt).threads[(*rt).current];
-                let (key, value) = thread.locals.remove(0);
-                thread.ending.push(key);
-                if let Some(Err(payload)) = catch(|| drop(value)) {
-                    let Panic { message, at, .. } = note_panic(payload.as_ref());
-                    let message =
-                        format!("the destructor of a thread-local value panicked, which ends a process: {message}");
-                    (&mut *rt).fail_at(fabius_trace::BugKind::Panic, message, at);
-                }
-            }
-        }
-        if (*rt).settings.refine.contains(Refine::ENDS) && !(*rt).abandoned {
-            let me = (*rt).current;
-            let at = (&*rt).threads[me].spawned_at;
-            point(Op::write("end", (&mut *rt).token_of(me), at));
-        }
-        let this = &mut *rt;
-        this.threads[this.current].finished = true;
     }
 }

@@ -248,6 +248,8 @@ impl<T: ?Sized> Arc<T> {
         T: Clone + Sized,
     {
         let at = Location::caller();
+        // Where there are weak ones the value moves.
+        rt::observe(Refine::WEAK_COUNTS);
         this.shared.look("make_mut", true, at);
         if Std::strong_count(&this.value) > 1 {
             *this = Arc::new((**this).clone());

@@ -1,8 +1,9 @@
 //! What happens once: `Once`, and what `OnceLock` and `LazyLock` are made of.
 
-use crate::rt::{self, Holder, Inside, Op, Refine, Renew, Rt};
+use crate::rt::{self, Did, Holder, Inside, Op, Refine, Renew, Rt};
 use std::fmt;
 use std::panic::Location;
+use std::sync::atomic::Ordering;
 
 /// What has become of a call. Fresh in every execution.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,7 +55,8 @@ impl Drop for Finish<'_> {
         let _done = super::Finally(|| {
             self.raw.0.with(|s| *s = state);
         });
-        rt::point(Op::write("done", self.raw.0.id(), self.at));
+        rt::point(Op::write("done", self.raw.0.id(), self.at).ordered());
+        rt::edges(&self.raw.0.object, Did::Change(Ordering::Release), self.at);
     }
 }
 
@@ -78,7 +80,8 @@ impl Raw {
     /// panicked; inside of an execution.
     pub fn call(&self, force: bool, at: &'static Location<'static>, f: impl FnOnce(bool)) {
         let op = Op::write("once", self.0.id(), at).unless(self, is_done);
-        rt::point(op.when(self, is_not_running).held_by(runner));
+        rt::point(op.when(self, is_not_running).held_by(runner).ordered());
+        self.comes_after_calls(at);
         let before = self.state();
         match before {
             Some(State::Done) => return,
@@ -98,8 +101,14 @@ impl Raw {
     /// A scheduling point: whether the call was made; inside of an execution.
     pub fn is_completed(&self, at: &'static Location<'static>) -> bool {
         rt::observe(Refine::RELEASES);
-        rt::point(Op::read("is_completed", self.0.id(), at));
+        rt::point(Op::read("is_completed", self.0.id(), at).ordered());
+        self.comes_after_calls(at);
         self.state() == Some(State::Done)
+    }
+
+    /// Of calls that are over; their beginnings order nothing.
+    fn comes_after_calls(&self, at: &'static Location<'static>) {
+        rt::edges(&self.0.object, Did::Load(Ordering::Acquire), at);
     }
 }
 

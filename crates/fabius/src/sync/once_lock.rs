@@ -115,7 +115,12 @@ impl<T> OnceLock<T> {
         if let Some(value) = self.outside.get() {
             return value;
         }
-        self.call.call(true, Location::caller(), |_| self.set_inside(f()));
+        self.init(true, Location::caller(), f)
+    }
+
+    /// The value, which is made if there is none; inside of an execution. It is made again after a panic if it is forced.
+    fn init<F: FnOnce() -> T>(&self, force: bool, at: &'static Location<'static>, f: F) -> &T {
+        self.call.call(force, at, |_| self.set_inside(f()));
         self.inside().expect("the call has set it")
     }
 
@@ -204,7 +209,12 @@ impl<T, F: Fn() -> T> LazyLock<T, F> {
     /// As in std.
     #[track_caller]
     pub fn force(this: &LazyLock<T, F>) -> &T {
-        this.cell.get_or_init(|| (this.init)())
+        let is_outside = rt::current().is_null() || this.cell.outside.get().is_some();
+        if is_outside {
+            this.cell.get_or_init(|| (this.init)())
+        } else {
+            this.cell.init(false, Location::caller(), || (this.init)())
+        }
     }
 }
 
