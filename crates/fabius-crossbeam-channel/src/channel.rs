@@ -138,6 +138,11 @@ impl<T> Channel<T> {
         look(&lock(&self.state))
     }
 
+    /// There is one handle more, which orders nothing and is no operation.
+    pub fn grow(&self, change: impl FnOnce(&mut State<T>)) {
+        change(&mut lock(&self.state));
+    }
+
     /// Changes the state as a part of the operation that was just done.
     pub fn change<R>(&self, change: impl FnOnce(&mut State<T>) -> R) -> R {
         if fabius::extend::is_inside() {

@@ -253,7 +253,7 @@ impl<T> Clone for Receiver<T> {
     fn clone(&self) -> Receiver<T> {
         Receiver(match &self.0 {
             Source::Channel(channel) => {
-                channel.change(|state| state.receivers += 1);
+                channel.grow(|state| state.receivers += 1);
                 Source::Channel(channel.clone())
             }
             Source::Time(timer, make) => Source::Time(timer.clone(), *make),

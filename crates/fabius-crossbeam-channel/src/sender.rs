@@ -178,7 +178,7 @@ impl<T> Handle for Sender<T> {
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Sender<T> {
-        self.0.change(|state| state.senders += 1);
+        self.0.grow(|state| state.senders += 1);
         Sender(self.0.clone())
     }
 }

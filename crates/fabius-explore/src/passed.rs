@@ -170,10 +170,11 @@ impl Passed {
         });
         self.points.shrink_to_fit();
         self.bytes = self.points.keys().map(|words| size_of_val(words.as_ref()) as u64 + BYTES).sum();
-        // Where there has been no cycle, all outcomes from what is forgotten came to an end.
+        // Where there has been no cycle, all outcomes from what is forgotten came to an end, or were dropped.
         let place = |point: usize| open.binary_search(&point).ok();
+        let leading_out = self.leading_out();
         for (from, to) in &self.ways {
-            self.known[*from].ends |= place(*to).is_none();
+            self.known[*from].ends |= place(*to).is_none() && leading_out[*to];
         }
         let kept = self.ways.iter().filter_map(|(from, to)| place(*from).zip(place(*to)));
         self.ways = kept.collect();

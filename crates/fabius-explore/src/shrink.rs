@@ -8,6 +8,7 @@ use crate::node::{Context, Stop};
 use crate::search::{Bug, Cut, Found, Options};
 use crate::system::System;
 use fabius_trace::Turn;
+use std::cell::Cell;
 use std::time::Instant;
 
 /// Candidates that are tried at most.
@@ -20,13 +21,12 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found 
     if matches!(found.what, Bug::Livelock | Bug::Property(_) | Bug::Condition(..)) {
         return best;
     }
-    let mut tried = 0;
-    let mut try_one = |turns: &[Turn], best: &Found| -> Option<Found> {
-        tried += 1;
-        // What is found is an answer as it is.
-        let late = options.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        let candidate = if late || tried > EFFORT { None } else { run(&context, turns, Some(&best.what)).ok() };
-        candidate.filter(|c| is_better(c, best))
+    let tried = Cell::new(0);
+    // What is found is an answer as it is.
+    let is_enough = || tried.get() >= EFFORT || options.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    let try_one = |turns: &[Turn], best: &Found| -> Option<Found> {
+        tried.set(tried.get() + 1);
+        run(&context, turns, Some(&best.what)).ok().filter(|c| is_better(c, best))
     };
     loop {
         let mut improved = false;
@@ -34,7 +34,7 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found 
         let mut length = best.schedule.len() / 2;
         while length > 0 {
             let mut at = 0;
-            while at + length <= best.schedule.len() {
+            while at + length <= best.schedule.len() && !is_enough() {
                 let mut turns = best.schedule.clone();
                 turns.drain(at..at + length);
                 match try_one(&turns, &best) {
@@ -50,7 +50,7 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found 
         // A turn moved forward to the last one of the same task, so that blocks grow.
         let mut at = 2;
         // What is better may also be shorter.
-        while at < best.schedule.len() {
+        while at < best.schedule.len() && !is_enough() {
             let task = best.schedule[at].task;
             let earlier = (0..at - 1).rev().find(|i| best.schedule[*i].task == task);
             if let Some(earlier) = earlier {
@@ -64,7 +64,7 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found 
             }
             at += 1;
         }
-        if !improved {
+        if !improved || is_enough() {
             return best;
         }
     }

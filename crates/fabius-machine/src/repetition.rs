@@ -6,6 +6,7 @@
 //! search says so. A loop without choices is left alone: it has no end, which is a limit that is reported.
 
 use crate::exec::Exec;
+use fabius_explore::race::events;
 use fabius_explore::system::Access;
 
 impl Exec<'_> {
@@ -15,9 +16,14 @@ impl Exec<'_> {
         self.state.tasks[index].pc = here as u32;
         self.state.forget(index, self.program);
         let (state, log) = (&*self.state, &*self.log);
-        let mut accesses: Vec<&Access> = log.accesses.iter().collect();
-        accesses.sort_by_key(|a| (a.variable, a.write, a.sync, a.span.start, a.span.end));
-        accesses.dedup();
+        // In whatever order: but for what stands behind the last synchronization, which orders what stands before it.
+        let (before, behind) = events(&log.accesses);
+        let accesses = [before, behind].map(|part| {
+            let mut accesses: Vec<&Access> = part.iter().collect();
+            accesses.sort_by_key(|a| (a.variable, a.write, a.sync, a.span.start, a.span.end));
+            accesses.dedup();
+            accesses
+        });
         let describe = &mut |out: &mut Vec<i64>| {
             let pair = |high: u32, low: u32| i64::from(high) << 32 | i64::from(low);
             out.push(index as i64);
@@ -42,7 +48,8 @@ impl Exec<'_> {
             }
             out.extend(state.finished.iter().map(|task| i64::from(*task)));
             out.extend(log.born.iter().map(|born| i64::from(born.task)));
-            for access in &accesses {
+            out.push(accesses[0].len() as i64);
+            for access in accesses.iter().flatten() {
                 out.push(access.variable as i64);
                 out.push(i64::from(access.write) << 1 | i64::from(access.sync));
                 out.push(pair(access.span.start, access.span.end));

@@ -4,7 +4,7 @@ use crate::Plan;
 use crate::dead_ends::{ends, stops_every_thread, with_assertions_at_ends, with_assumptions};
 use fabius_explore::complete::some_execution;
 use fabius_explore::search::{Cut, Monitor, Options, Outcome};
-use fabius_lang::program::{ExprKind, Program, StmtKind, Value};
+use fabius_lang::program::{Block, ExprKind, Guard, Program, StmtKind, Value};
 use fabius_machine::{Machine, StepLimits};
 use fabius_trace::{Bound, Points, Reason, SchedulerKind, Span};
 use std::sync::atomic::AtomicBool;
@@ -39,12 +39,29 @@ fn may_drop(program: &Program) -> bool {
     !program.may_be_vacuous
         && program.any_stmt(|s| match &s.kind {
             StmtKind::Assume(e) => !ends(program, e),
+            // Who goes round for ever by choices is dropped, too.
+            StmtKind::While(test, body) => is_choice(test) || chooses(body),
             StmtKind::Any(_, lo, hi) => match (&lo.kind, &hi.kind) {
                 (ExprKind::Const(Value::Int(lo)), ExprKind::Const(Value::Int(hi))) => lo > hi,
                 _ => true,
             },
             _ => false,
         })
+}
+
+fn is_choice(test: &Guard) -> bool {
+    matches!(test, Guard::Star)
+}
+
+/// Whether something is chosen in a block.
+fn chooses(block: &Block) -> bool {
+    block.iter().any(|s| match &s.kind {
+        StmtKind::Any(..) | StmtKind::Call(..) => true,
+        StmtKind::If(test, a, b) => is_choice(test) || chooses(a) || chooses(b),
+        StmtKind::While(test, body) => is_choice(test) || chooses(body),
+        StmtKind::Atomic(body) => chooses(body),
+        _ => false,
+    })
 }
 
 /// Whether to go on to an end may cost something: a scheduler may stay with a task that waits until it is delayed. Who does not

@@ -115,6 +115,83 @@ fn a_loop_that_no_choice_leaves_is_a_step_without_end() {
     assert!(!matches!(verdict, Verdict::Verified), "{verdict:?}");
 }
 
+/// What is forgotten of a step's points is no way out of a loop if an assumption drops it.
+#[test]
+fn a_loop_that_no_choice_leaves_is_one_though_points_are_forgotten() {
+    let _with = with_others();
+    let source = "var x: int;
+        process p[1] {
+            var n: int = 0; var y: int = 0;
+            if * { return; }
+            x = 1;
+            if * { y = 1; }
+            while true { if * { n = any 0..60000; if * { y = 1; } else { y = 0; } assume n < 0; } else { y = 1; n = 0; } }
+        }
+        process q[1] { assert x == 0; }";
+    for memory in [12 << 20, 16 << 20, 32 << 20] {
+        let verdict = said(source, &Plan { memory: Some(memory), bound: Bound::None, ..Plan::default() }, false);
+        assert!(!matches!(verdict, Verdict::Verified), "{memory}: {verdict:?}");
+    }
+}
+
+/// Nobody sees it, but its accesses race with those of whoever has finished.
+#[test]
+fn who_is_alone_and_goes_round_for_ever_has_raced() {
+    let source = "sync var f: bool; data var y: int;
+        process a[1] { var l: int = 0; await f; if * { return; } y = 2; while true { if * { l = 1; } else { l = 0; } } }
+        process b[1] { f = true; y = 1; }";
+    for bound in [Bound::None, Bound::Preemptions] {
+        let verdict = said(source, &Plan { points: Points::Sync, bound, ..Plan::default() }, false);
+        assert!(!matches!(verdict, Verdict::Verified), "{verdict:?}");
+    }
+    // Who comes to the same place by the same accesses in another order has ordered others.
+    let source = "sync var g: 0..1; data var y: int;
+        process b[1] { await g == 1; y = 5; }
+        process a[1] {
+            var l: 0..1 = 0; var p: 0..1 = 0; var i: 0..3 = 0;
+            atomic {
+                while * { l = 1 - l; }
+                p = any 0..1;
+                i = 0;
+                while i < 2 { if i + p == 1 { g = 1; } else { y = 1; } i = i + 1; }
+                p = 0; i = 0; l = 0;
+                if * { l = 0; }
+            }
+        }";
+    for bound in [Bound::None, Bound::Preemptions] {
+        let verdict = said(source, &Plan { points: Points::Sync, bound, ..Plan::default() }, false);
+        assert!(matches!(verdict, Verdict::Bug { .. }), "{verdict:?}");
+    }
+}
+
+#[test]
+fn who_is_alone_and_goes_round_for_ever_completes_nothing() {
+    let alone = "var x: int; process p[1] { var y: int = 0; x = 1; while true { if * { y = 1; } else { y = 0; } } }";
+    let last = "var f: bool; process p[1] { var y: int = 0; await f; while true { if * { y = 1; } else { y = 0; } } }
+        process b[1] { f = true; }";
+    for source in [alone, last] {
+        let verdict = said(source, &Plan::default(), false);
+        assert!(matches!(reason(&verdict), Some(Reason::Vacuous { .. })), "{verdict:?} {source}");
+    }
+}
+
+/// Outcomes that meet inside of a step are made once, also to show which of them led to a bug; and nobody follows a loop of choices to
+/// see whether a step can be joined.
+#[test]
+fn many_outcomes_of_a_step_that_meet_take_no_time() {
+    let meet = "var n: 0..40; var s: bool;
+        process p[1] { atomic { n = 0; for i in 1..26 { if * { skip; } else { n = n + 1; } } } s = true; assert n != 26; }
+        process q[1] { s = false; }";
+    let rounds = "var x: 0..3; var s: bool;
+        process q[3] { s = true; while * { s = true; } }
+        process r[1] { x = 1; atomic { while * { x = (x + 1) % 4; } } x = 2; atomic { while * { x = (x + 1) % 4; } } }";
+    for bound in [Bound::None, Bound::Preemptions] {
+        let plan = Plan { bound, ..Plan::default() };
+        assert!(matches!(said(meet, &plan, false), Verdict::Bug { .. }), "{bound:?}");
+        assert_eq!(said(rounds, &plan, false), Verdict::Verified, "{bound:?}");
+    }
+}
+
 #[test]
 fn a_loop_that_some_choice_leaves_ends() {
     let loops = [

@@ -378,3 +378,57 @@ fn the_beginning_of_a_call_orders_nothing() {
         other.join().unwrap();
     });
 }
+
+#[test]
+fn who_drops_last_comes_after_the_others_only_in_its_destructor() {
+    use fabius::sync::atomic::Ordering::Relaxed;
+    races(|| {
+        let (cell, value) = (Cell::new(), Arc::new(()));
+        let theirs = (cell.clone(), value.clone());
+        let other = thread::spawn(move || {
+            own_operation();
+            drop(theirs.1);
+            theirs.0.read();
+        });
+        own_operation();
+        cell.write();
+        drop(value);
+        other.join().unwrap();
+    });
+    fails_with(&["stale"], |wanted| {
+        let (flag, data, value) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)), Arc::new(()));
+        let theirs = (flag.clone(), data.clone(), value.clone());
+        let other = thread::spawn(move || {
+            own_operation();
+            drop(theirs.2);
+            let is_stale = theirs.0.load(Relaxed) == 1 && theirs.1.load(Relaxed) == 0;
+            fails(is_stale, "stale", wanted);
+        });
+        data.store(1, Relaxed);
+        drop(value);
+        flag.store(1, Relaxed);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn who_begins_to_wait_for_a_message_comes_after_nobody() {
+    races(|| {
+        let cell = Cell::new();
+        let (sender, receiver) = fabius::sync::mpsc::sync_channel::<u32>(0);
+        let (theirs, another) = (cell.clone(), sender.clone());
+        let drops = thread::spawn(move || {
+            drop(another);
+            theirs.read();
+        });
+        let sends = thread::spawn(move || {
+            own_operation();
+            sender.send(1).unwrap();
+        });
+        own_operation();
+        cell.write();
+        receiver.recv().unwrap();
+        sends.join().unwrap();
+        drops.join().unwrap();
+    });
+}

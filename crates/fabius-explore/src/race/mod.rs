@@ -67,7 +67,7 @@ impl Conflict {
 /// A step may be a synchronization access and the data accesses that follow it (scheduling points at synchronization
 /// accesses only), or an atomic block with any accesses. What stands before the last synchronization access can only
 /// be of the latter kind.
-fn events(accesses: &[Access]) -> (&[Access], &[Access]) {
+pub fn events(accesses: &[Access]) -> (&[Access], &[Access]) {
     accesses.split_at(accesses.iter().rposition(|a| a.sync).map_or(0, |last| last + 1))
 }
 

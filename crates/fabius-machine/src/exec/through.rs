@@ -1,13 +1,17 @@
 //! Atomic blocks that wait elsewhere than at their beginning: whether some way through comes to no wait that is not open. The ways
 //! are made on copies of the state.
 
-use super::{Exec, Until};
-use fabius_explore::system::{End, StepLog};
+use super::{Exec, Until, limit};
+use fabius_explore::system::Choose;
+use fabius_explore::system::{End, Fault, Limit, StepLog};
 use fabius_explore::ways::Ways;
 
 impl Exec<'_> {
     /// Whether the task, which stands at such a block, can go through it. A way that ends in an error can be gone.
-    pub(super) fn can_go_through(&self, index: usize, here: usize) -> bool {
+    ///
+    /// # Errors
+    /// There are too many ways to know.
+    pub(super) fn can_go_through(&self, index: usize, here: usize) -> Result<bool, Fault> {
         let id = self.state.tasks[index].id;
         let mut ways = Ways::default();
         loop {
@@ -26,11 +30,14 @@ impl Exec<'_> {
             };
             let end = way.run(id, Until::Through);
             let blocked = way.blocked;
+            if ways.is_full() {
+                return limit(Limit::Memory, self.program.code.infos[here].at);
+            }
             if end != Ok(End::Dropped) || !(blocked || ways.came_back()) {
-                return true;
+                return Ok(true);
             }
             if !ways.advance() {
-                return false;
+                return Ok(false);
             }
         }
     }

@@ -33,7 +33,7 @@ impl Exec<'_> {
     fn passes(&mut self, index: usize, guard: u32, here: usize) -> Result<bool, Fault> {
         let guard = self.program.code.guards[guard as usize];
         if guard.stands == Stands::AnyWay {
-            return Ok(self.can_go_through(index, here));
+            return self.can_go_through(index, here);
         }
         let code = &self.program.code;
         let mut pc = guard.entry as usize;

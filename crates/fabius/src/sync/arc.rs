@@ -75,6 +75,13 @@ impl Shared {
         }
     }
 
+    /// A drop orders others where it is a step: otherwise it does not matter who was last, or it would become one.
+    fn orders_drops(&self, did: Did) {
+        if rt::with(|rt| rt.settings.refine.contains(Refine::COUNTS)) == Some(true) {
+            rt::edges(&self.object, did, self.object.made);
+        }
+    }
+
     /// The operation comes after all drops.
     fn comes_after_drops(&self, at: &'static Location<'static>) {
         rt::edges(&self.object, Did::Load(Ordering::Acquire), at);
@@ -283,12 +290,12 @@ impl<T: ?Sized> Drop for Arc<T> {
         if !rt::current().is_null() {
             let made = self.shared.object.made;
             rt::part(Op::write("drop", self.shared.object.id(), made).ordered(), Refine::COUNTS);
-            rt::edges(&self.shared.object, Did::Change(Ordering::Release), made);
+            self.shared.orders_drops(Did::Change(Ordering::Release));
         }
         // Only now: at the point, others may have dropped theirs.
         let last = Std::strong_count(&self.value) == 1;
         if last {
-            rt::edges(&self.shared.object, Did::Load(Ordering::Acquire), self.shared.object.made);
+            self.shared.orders_drops(Did::Load(Ordering::Acquire));
             self.shared.ends(Std::as_ptr(&self.value).addr());
             rt::with(|rt| rt.last_drops += 1);
         }

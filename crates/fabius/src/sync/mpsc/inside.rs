@@ -159,8 +159,8 @@ impl<T> Receiver<T> {
         let id = channel.0.id();
         let waits = channel.with(|state| state.capacity == Some(0) && state.messages.is_empty() && state.senders > 0);
         if waits {
-            // What `try_send` looks for.
-            rt::part(Op::write("receive", id, at), Refine::RECEIVERS);
+            // What `try_send` looks for. To wait orders nothing.
+            rt::part(Op::write("receive", id, at).ordered(), Refine::RECEIVERS);
         }
         channel.with(|state| state.receiving += 1);
         let timed_out = rt::point(Op::write("recv", id, at).when(channel, has_news::<T>).until(deadline));
