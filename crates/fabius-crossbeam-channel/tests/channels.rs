@@ -397,3 +397,33 @@ fn outside_of_a_check_there_are_none() {
     let (sender, _receiver) = unbounded();
     let _ = sender.send(1);
 }
+
+#[test]
+fn a_clone_orders_nothing() {
+    use fabius::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    struct Cell(fabius::cell::UnsafeCell<u32>);
+    // SAFETY: accesses that race are found before they are made.
+    unsafe impl Sync for Cell {}
+    let own_operation = || AtomicUsize::new(0).load(SeqCst);
+    let report = explore(|| {
+        let cell = fabius::sync::Arc::new(Cell(fabius::cell::UnsafeCell::new(0)));
+        let (sender, _receiver) = unbounded::<u32>();
+        let theirs = (cell.clone(), sender.clone());
+        let other = thread::spawn(move || {
+            own_operation();
+            let another = theirs.1.clone();
+            // SAFETY: one thread runs at a time.
+            theirs.0.0.with_mut(|value| unsafe { *value = 1 });
+            own_operation();
+            drop(another);
+        });
+        own_operation();
+        // SAFETY: one thread runs at a time.
+        cell.0.with(|value| unsafe { *value });
+        let another = sender.clone();
+        own_operation();
+        other.join().unwrap();
+        drop(another);
+    });
+    assert!(report.to_string().contains("data race"), "{report}");
+}
