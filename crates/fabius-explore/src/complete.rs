@@ -38,7 +38,7 @@ pub fn some_execution<S: Snapshot>(
     is_dropped: &dyn Fn(&S::State) -> bool,
 ) -> Result<bool, Cut> {
     let context = Context::storing(system, options);
-    let mut script = Script::of(options);
+    let mut script = Script::merging(options);
     let mut log = context.log();
     let mut search = Search { context: &context, seen: HashMap::new(), path: Vec::new(), bytes: 0, steps: 0 };
     loop {
@@ -148,7 +148,7 @@ impl<S: Snapshot> Search<'_, '_, S> {
             frame.next += 1;
             return Ok(false);
         }
-        let mut script = frame.script.take().unwrap_or_else(|| Script::of(self.context.options));
+        let mut script = frame.script.take().unwrap_or_else(|| Script::merging(self.context.options));
         let result = self.context.apply(base, mv, &mut script, &mut self.context.log());
         if script.advance() {
             frame.script = Some(script);

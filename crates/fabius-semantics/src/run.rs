@@ -81,8 +81,11 @@ impl Run<'_> {
                 Effect::Zielded => return Ok(End::Point),
                 Effect::Finished => return Ok(End::Finished),
                 Effect::Dropped => return Ok(End::Dropped),
-                // Another way through the block comes to no false `await`.
-                Effect::Blocked => return Ok(End::Dropped),
+                // Another way through the block comes to no false `await`. This one is undone, with what it has read.
+                Effect::Blocked => {
+                    self.log.accesses.clear();
+                    return Ok(End::Dropped);
+                }
             }
         }
         Err(Fault::Limit(Limit::EndlessStep, self.program.procs[config.frame(n).map_or(0, |f| f.proc)].span))

@@ -165,6 +165,19 @@ fn who_is_alone_and_goes_round_for_ever_has_raced() {
 }
 
 #[test]
+fn what_a_way_reads_that_is_not_open_races_with_nothing() {
+    let source = "sync var f: bool; sync var x: int; data var y: int;
+        process w[1] { y = 5; f = true; }
+        process a[1] { var t: int = 0; atomic { if * { t = y; await f; } else { x = 1; } } }";
+    for bound in [Bound::None, Bound::Preemptions] {
+        for stateless in [false, true] {
+            let plan = Plan { points: Points::Sync, bound, stateless, ..Plan::default() };
+            assert_eq!(said(source, &plan, false), Verdict::Verified, "{bound:?}");
+        }
+    }
+}
+
+#[test]
 fn who_is_alone_and_goes_round_for_ever_completes_nothing() {
     let alone = "var x: int; process p[1] { var y: int = 0; x = 1; while true { if * { y = 1; } else { y = 0; } } }";
     let last = "var f: bool; process p[1] { var y: int = 0; await f; while true { if * { y = 1; } else { y = 0; } } }

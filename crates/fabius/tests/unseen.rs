@@ -298,6 +298,22 @@ fn what_makes_a_thread_go_on_comes_after_nothing() {
         }
         parks.join().unwrap();
     });
+    // One message and the next.
+    races(|| {
+        let (cell, flag) = (Cell::new(), Arc::new(AtomicUsize::new(0)));
+        let (sender, _receiver) = fabius::sync::mpsc::channel();
+        let theirs = (cell.clone(), flag.clone(), sender.clone());
+        let other = thread::spawn(move || {
+            theirs.0.write();
+            theirs.2.send(1).unwrap();
+            theirs.1.store(1, Relaxed);
+        });
+        if flag.load(Relaxed) == 1 {
+            sender.send(2).unwrap();
+            cell.read();
+        }
+        other.join().unwrap();
+    });
     // A thread that has not finished has ordered nothing.
     races(|| {
         let (cell, flag) = (Cell::new(), Arc::new(AtomicUsize::new(0)));

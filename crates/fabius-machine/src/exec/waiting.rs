@@ -15,6 +15,8 @@ impl Exec<'_> {
             return Ok(None);
         }
         if self.program.code.guards[guard as usize].stands == Stands::Midway {
+            // A way that is not open is undone, with what it has read.
+            self.log.accesses.clear();
             self.blocked = true;
             return Ok(Some(End::Dropped));
         }

@@ -11,7 +11,8 @@
 //!    ordering would have made one.
 //!
 //! Operations of locks, channels and the like order everything that touches the same object: what reads it comes after
-//! what changed it, and what changes it after all before. Their orders are those that std documents, or stronger.
+//! what changed it, and what changes it after all before. Their orders are those that std documents, or stronger; who
+//! only makes others go on (`unpark`, a message where there is always room, the beginning of a call of `Once`) comes after nothing.
 
 use super::clock::{Clock, Did, Event, Place, acquires, at, join, releases};
 use super::history::{History, Store, Word};

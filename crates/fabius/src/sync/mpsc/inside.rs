@@ -1,11 +1,12 @@
 //! Channels that are made inside of an execution.
 
-use crate::rt::{self, Op, Refine, Renew, Rt};
+use crate::rt::{self, Did, Op, Refine, Renew, Rt};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use std::time::Duration;
 
@@ -102,7 +103,9 @@ impl<T> Inside<T> {
     pub fn send(&self, value: T, at: &'static Location<'static>) -> Result<(), SendError<T>> {
         let capacity = self.with(|state| state.capacity);
         let op = Op::write("send", self.0.id(), at);
-        rt::point(if capacity.is_some() { op.when(self, has_room::<T>) } else { op });
+        // Where there is always room a message comes after nothing, not even those before it.
+        rt::point(if capacity.is_some() { op.when(self, has_room::<T>) } else { op.ordered() });
+        rt::edges(&self.0.object, Did::Change(Ordering::Release), at);
         let number = self.with(|state| state.push(value).map(|()| state.sent));
         let number = number.inspect_err(|_| rt::note(|| "nobody receives".into()))?;
         if capacity == Some(0) {
@@ -164,6 +167,7 @@ impl<T> Receiver<T> {
         }
         channel.with(|state| state.receiving += 1);
         let timed_out = rt::point(Op::write("recv", id, at).when(channel, has_news::<T>).until(deadline));
+        rt::edges(&channel.0.object, Did::Load(Ordering::Acquire), at);
         channel.with(|state| {
             state.receiving -= 1;
             timed_out && state.messages.is_empty()
@@ -184,7 +188,10 @@ impl<T> Receiver<T> {
         rt::point(Op::write("try_recv", self.channel.0.id(), at).ordered());
         let (value, senders) = self.channel.with(|state| (state.pop(), state.senders));
         match value {
-            Some(_) => rt::comes_between(self.channel.0.id()),
+            Some(_) => {
+                rt::comes_between(self.channel.0.id());
+                rt::edges(&self.channel.0.object, Did::Load(Ordering::Acquire), at);
+            }
             // That all senders are gone comes after they went.
             None if senders == 0 => rt::comes_after(self.channel.0.id()),
             None => rt::unchanged(),
