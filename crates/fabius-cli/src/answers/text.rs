@@ -26,7 +26,7 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
             let some = report.levels.last().filter(|_| report.reduction).map(|level| level.states);
             let states = report.total_states.or(some).map(|n| match n {
                 _ if report.reduction => {
-                    let up_to = if report.symmetry { "up to which of equal threads is which, " } else { "" };
+                    let up_to = if report.symmetry { "up to which of equal threads or values is which, " } else { "" };
                     format!("{n} states were explored, {up_to}with independent steps in one order; ")
                 }
                 1 => match report.outcomes {
@@ -36,7 +36,7 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
                     _ => "the only state was explored; ".to_string(),
                 },
                 n if report.symmetry => {
-                    format!("all {n} states were explored, up to which of equal threads is which; ")
+                    format!("all {n} states were explored, up to which of equal threads or values is which; ")
                 }
                 n => format!("all {n} states were explored; "),
             });
