@@ -414,11 +414,12 @@ fn who_drops_last_comes_after_the_others_only_in_its_destructor() {
     fails_with(&["stale"], |wanted| {
         let (flag, data, value) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)), Arc::new(()));
         let theirs = (flag.clone(), data.clone(), value.clone());
+        let wanted = wanted.to_string();
         let other = thread::spawn(move || {
             own_operation();
             drop(theirs.2);
             let is_stale = theirs.0.load(Relaxed) == 1 && theirs.1.load(Relaxed) == 0;
-            fails(is_stale, "stale", wanted);
+            fails(is_stale, "stale", &wanted);
         });
         data.store(1, Relaxed);
         drop(value);
