@@ -7,6 +7,7 @@
 //! 5. Every corpus program and example states what is expected of it.
 //! 6. The files of a crate import each other in one direction.
 //! 7. Where a crate lists its tests (`autotests = false`), each file of tests is listed, or is a module of `tests/all.rs`.
+//! 8. A crate whose examples are not run (`doctest = false`, which saves the time to look for them) has none.
 
 use crate::circles;
 use serde_json::Value;
@@ -85,7 +86,7 @@ const MAX_LINES: usize = 600;
 /// Runs all checks on the workspace in the current directory and prints what is wrong.
 pub fn run() -> ExitCode {
     let mut problems = Vec::new();
-    for check in [imports, techniques, lengths, dependencies, expectations, directions, tests] {
+    for check in [imports, techniques, lengths, dependencies, expectations, directions, tests, examples] {
         if let Err(error) = check(&mut problems) {
             problems.push(error);
         }
@@ -269,6 +270,22 @@ fn tests(problems: &mut Vec<String>) -> Result<(), String> {
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
             if !listed.contains(&format!("\"tests/{name}.rs\"")) && !all.contains(&format!("mod {name};")) {
                 problems.push(format!("{} is not run: `tests/all.rs` does not name it", path.display()));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn examples(problems: &mut Vec<String>) -> Result<(), String> {
+    for manifest in files(&["crates"], "toml")? {
+        let folder = manifest.with_file_name("src");
+        if !read(&manifest)?.contains("doctest = false") {
+            continue;
+        }
+        for path in files(&[&folder.to_string_lossy()], "rs")? {
+            let has_one = |line: &str| ["//! ```", "/// ```"].iter().any(|fence| line.trim_start().starts_with(fence));
+            if read(&path)?.lines().any(has_one) {
+                problems.push(format!("{} has an example that is not run: `doctest = false`", path.display()));
             }
         }
     }
