@@ -104,7 +104,8 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         let conflict = context.options.races.unwrap_or(Conflict::ReadWrite);
         let mut spare = spare.0.unwrap_or_default();
         spare.clear();
-        spare.log.want_accesses = !announces || context.options.races.is_some();
+        spare.log.wants_races = context.options.races.is_some();
+        spare.log.want_accesses = !announces || spare.log.wants_races;
         let beginning = context.initial(&mut script, &mut spare.log);
         let node = match unless_round(beginning, &mut script) {
             Ok(node) => node,

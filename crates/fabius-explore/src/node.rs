@@ -94,7 +94,8 @@ impl<'a, S: System> Context<'a, S> {
 
     /// A log as this search wants it filled.
     pub fn log(&self) -> StepLog {
-        StepLog { want_accesses: self.options.races.is_some(), ..StepLog::default() }
+        let races = self.options.races.is_some();
+        StepLog { want_accesses: races, wants_races: races, ..StepLog::default() }
     }
 
     /// The first dispatch point.

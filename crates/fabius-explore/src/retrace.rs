@@ -215,7 +215,7 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
         let wanted = encoded(context, &in_order);
         let real_move = real.name_of(mv);
         let mut log = context.log();
-        for mut script in scripts(context, choices) {
+        for (number, mut script) in scripts(context, choices).into_iter().enumerate() {
             loop {
                 let mut next = real.node.clone();
                 if let Some(end) = unless_over(context.apply(&mut next, real_move, &mut script, &mut log))? {
@@ -232,7 +232,7 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
                         return Ok(());
                     }
                 }
-                if !script.advance() {
+                if number == 0 || !script.advance() {
                     break;
                 }
             }
@@ -248,7 +248,7 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
         };
         let (context, real_move) = (self.context, real.name_of(mv));
         let mut log = context.log();
-        for mut script in scripts(context, choices) {
+        for (number, mut script) in scripts(context, choices).into_iter().enumerate() {
             loop {
                 let mut next = real.node.clone();
                 let result = context.apply(&mut next, real_move, &mut script, &mut log);
@@ -257,7 +257,7 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
                     return Ok(());
                 }
                 unless_over(result)?;
-                if !script.advance() {
+                if number == 0 || !script.advance() {
                     break;
                 }
             }
@@ -287,7 +287,8 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
     }
 }
 
-/// The given choices alone, and then all: a member of a set of threads is chosen by its place among their names.
+/// The given choices, which are tried once, and then all: a member of a set of threads is chosen by its place among their names, and an
+/// alike value is really another one.
 fn scripts<S: Snapshot>(context: &Context<'_, S>, choices: Vec<u32>) -> [Script; 2] {
     let mut given = Script::default();
     given.set(choices.into_iter());

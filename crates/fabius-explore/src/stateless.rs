@@ -556,7 +556,9 @@ impl<S: System + Sync> Search<'_, S> {
             }
             out.taken(&run.script);
             if let Err(stop) = result {
-                return if is_new { Repeated::Stopped(stop) } else { Repeated::Differs };
+                // A limit of time or memory may strike anywhere.
+                let is_over = matches!(stop, Stop::Cut(cut) if cut.is_final());
+                return if is_new || is_over { Repeated::Stopped(stop) } else { Repeated::Differs };
             }
         }
         out.moves = moves;

@@ -174,6 +174,8 @@ pub struct StepLog {
     pub fresh: Vec<std::ops::Range<u64>>,
     /// Whether `accesses` is wanted.
     pub want_accesses: bool,
+    /// Whether races are looked for among them, also with those of whoever has finished.
+    pub wants_races: bool,
     /// Whether the step passed a progress mark.
     pub progress: bool,
     /// The steps after the first, if several were made: all the above is of the last one.

@@ -326,7 +326,7 @@ impl Out<'_> {
             Loc::Fixed(arg) => (arg, n),
             Loc::At { base, off } => {
                 self.read(off);
-                (base, self.rest_of_variable(base))
+                (base, if base.area() == Area::Global { self.rest_of_variable(base) } else { n })
             }
             Loc::Element { base, index, shape } => {
                 self.read(index);

@@ -91,8 +91,8 @@ pub(crate) fn rename(program: &Compiled, sorts: Option<&Sorts>, state: &mut Stat
     rename_words(&program.globals, &mut state.words[..globals]);
     for map in &program.globals.maps {
         let old = state.words[..globals].to_vec();
-        // Entries of others are what they begin as, and there are as many new names as old ones.
-        for (from, _) in names {
+        // Entries of others are what they begin as, and there are as many new names as old ones. Who has no entry keeps its name.
+        for (from, _) in names.iter().filter(|(from, _)| *from < map.len) {
             state.words[map.entry(*from)].copy_from_slice(&map.initial);
         }
         for (from, to) in names {

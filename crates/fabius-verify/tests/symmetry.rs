@@ -404,6 +404,22 @@ fn values_that_are_only_compared_are_alike() {
     let compared = apart.replace("z = any 1..9;", "z = any 1..9; if w { assert x == y && y == z; }");
     let [some, all] = states(&format!("var w: bool; {compared}"));
     assert_eq!([some, all], [Some(1 + 1 + 2 + 5 + 5), Some(1 + 9 + 81 + 729 + 729)]);
+    // More threads than there are entries for, and a local array of several dimensions.
+    let many = "var m: map[thread] int; var x: int; var y: int; proc w() { m[self] = 1; }
+        init { for i in 0..66 { spawn w(); } let v = any 1..2; x = v; y = v; assert x == y; }";
+    let plan = Plan { bound: Bound::None, memory: Some(1 << 22), ..Plan::default() };
+    assert_eq!(least(many, &plan), None);
+    let array = "var x: int; process p[1] { let v = any 1..2; let i = any 0..1; var l: [[int; 2]; 2] = [[v, v], [v, v]]; \
+        let w = l[i][i]; x = v; assert w == x; }";
+    assert_eq!(least(array, &Plan::default()), None);
+    // Which choices are meant depends on what values are really called; all others meet.
+    let meet = "var n: 0..40; var w: int; var y: int; var x: int;
+        process p[1] {
+            x = any 1..4; y = any 1..4;
+            atomic { w = any 1..4; n = 0; for i in 1..20 { if * { skip; } else { n = n + 1; } } }
+            assert !(n == 20 && w == x && x != y);
+        }";
+    assert_eq!(least(meet, &Plan { bound: Bound::None, ..Plan::default() }), Some(0));
     // Constants are told apart.
     let constants = "var x: int; process p[1] { x = any 0..9; assert x != 3; if x == 4 { x = 5; } }";
     assert_eq!(least(constants, &Plan::default()), Some(0));

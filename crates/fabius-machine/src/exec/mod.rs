@@ -150,7 +150,7 @@ impl Exec<'_> {
                             // The other way makes the same accesses, and goes on; or nobody else is there, or nobody follows.
                             self.log.accesses.clear();
                             // Accesses are seen by those, too, that have finished.
-                            let is_alone = self.state.tasks.len() == 1 && !self.log.want_accesses;
+                            let is_alone = self.state.tasks.len() == 1 && !self.log.wants_races;
                             if !is_alone && self.choose.follows_round() {
                                 self.state.tasks[index].pc = pc as u32;
                                 return self.follow_round(id, until, here);
