@@ -106,8 +106,7 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         spare.clear();
         spare.log.wants_races = context.options.races.is_some();
         spare.log.want_accesses = !announces || spare.log.wants_races;
-        let beginning = context.initial(&mut script, &mut spare.log);
-        let node = match unless_round(beginning, &mut script) {
+        let node = match context.initial(&mut script, &mut spare.log) {
             Ok(node) => node,
             Err(stop) => return Err((stop, script)),
         };
@@ -293,7 +292,6 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         let spare = &mut *self.spare;
         let number = spare.numbers[index(pick.task)];
         let result = context.apply(&mut self.node, mv, &mut self.script, &mut spare.log);
-        let result = unless_round(result, &mut self.script);
         // Of several steps only the last has made choices.
         let (pick, number, announced, other, does) = if spare.log.ahead.is_empty() {
             (pick, number, announced, other, does)
@@ -357,12 +355,6 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         let taken = &self.spare.taken;
         Found { what, cost: self.cost, schedule: taken.schedule(), delays: taken.delays(), cycle: None }
     }
-}
-
-/// What a step has led to; to nothing if it has come back, and has only been followed to an end that others have.
-fn unless_round<T>(result: Result<T, Stop>, script: &mut Script) -> Result<T, Stop> {
-    let has_gone_round = script.has_gone_round();
-    if has_gone_round && !matches!(result, Err(Stop::Cut(_))) { Err(Stop::Dropped) } else { result }
 }
 
 impl Kept {

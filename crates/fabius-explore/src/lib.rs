@@ -25,7 +25,6 @@ pub mod race;
 mod reached;
 mod repeat;
 mod retrace;
-mod rounds;
 pub mod scheduler;
 pub mod search;
 pub mod shrink;

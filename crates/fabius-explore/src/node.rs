@@ -6,7 +6,6 @@ use crate::dispatcher::{Compare, Dispatcher, Last, Move, Seen, cost, last, moves
 use crate::order::Order;
 use crate::passed::{Arrival, Passed};
 use crate::race::{Detector, Race, Runner};
-use crate::rounds::Rounds;
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Options};
 use crate::system::{ANONYMOUS, BufferId, Choose, End, Fault, Limit, Snapshot, StepLog, System, TaskId};
@@ -421,8 +420,8 @@ pub(crate) struct Script {
     minds_rounds: bool,
     /// Bytes that points may take, if there is a limit.
     room: Option<u64>,
-    /// Where each execution is made for itself: cycles of choices are followed to a way out.
-    rounds: Option<Box<Rounds>>,
+    /// Whether it is asked at each cycle of choices if a way leads out of it.
+    follows_rounds: bool,
 }
 
 impl Script {
@@ -437,17 +436,10 @@ impl Script {
         Script { merges: !options.wants_cycles() && options.races.is_none(), ..Script::of(options) }
     }
 
-    /// From here on cycles of choices are followed, instead of finding out when all outcomes have been made whether they have an end.
+    /// From here on it is asked at each cycle of choices if a way leads out of it, instead of being found out when all outcomes have
+    /// been made: where each execution is made for itself.
     pub fn follow_rounds(&mut self) {
-        self.rounds.get_or_insert_default();
-    }
-
-    /// After a step: whether it has come back in a cycle and was followed from there, which is no outcome of it.
-    pub fn has_gone_round(&mut self) -> bool {
-        let Some(choices) = self.rounds.as_mut().and_then(|rounds| rounds.end()) else { return false };
-        self.taken.truncate(choices);
-        self.at = choices;
-        true
+        self.follows_rounds = true;
     }
 
     /// Begins with the first outcome.
@@ -586,11 +578,7 @@ fn deviation(rng: &mut fastrand::Rng, possible: u64) -> u32 {
 impl Choose for Script {
     fn choose(&mut self, alternatives: u32) -> u32 {
         if self.at == self.taken.len() {
-            let chosen = match (&mut self.random, &mut self.rounds) {
-                (Some(rng), _) => rng.u32(..alternatives),
-                (None, Some(rounds)) => rounds.choose(alternatives),
-                (None, None) => 0,
-            };
+            let chosen = self.random.as_mut().map_or(0, |rng| rng.u32(..alternatives));
             self.taken.push(Chosen { chosen, of: Of::Many(alternatives) });
         }
         // Given choices do not know of how many they were, and may be meant for others.
@@ -626,12 +614,8 @@ impl Choose for Script {
         self.passed.as_ref().is_some_and(|passed| passed.is_endless)
     }
 
-    fn follows_round(&mut self) -> bool {
-        let Some(rounds) = &mut self.rounds else { return false };
-        let choices = rounds.begin(self.at, self.passed.as_ref().and_then(|passed| passed.place()));
-        self.taken.truncate(choices);
-        self.at = choices;
-        true
+    fn follows_rounds(&self) -> bool {
+        self.follows_rounds
     }
 
     fn drops(&mut self) {
@@ -652,11 +636,6 @@ impl Choose for Script {
         let is_given = self.at < self.taken.len();
         let passed = self.passed.get_or_insert_default();
         let arrival = passed.arrive(describe, self.at, self.outcomes);
-        if let Some(rounds) = &mut self.rounds
-            && rounds.is_at(passed.place())
-        {
-            return false;
-        }
         if !is_given {
             passed.is_new_way();
         }

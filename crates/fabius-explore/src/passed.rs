@@ -85,11 +85,6 @@ impl Passed {
         }
     }
 
-    /// The point that this outcome was at last.
-    pub fn place(&self) -> Option<usize> {
-        self.here
-    }
-
     /// No outcome before has gone this way, from the point before to the one that it is at.
     pub fn is_new_way(&mut self) {
         self.ways.extend(self.before.zip(self.here));

@@ -232,9 +232,9 @@ pub trait Choose {
         false
     }
 
-    /// Asked where the step has come back and somebody else is there: whether to go on nevertheless, until it finds an end of the step
-    /// or has run for too long. Asked again where it has gone on and was dropped, and goes on from there once more.
-    fn follows_round(&mut self) -> bool {
+    /// Whether it is to be found out, where the step has come back and somebody else is there, if any way leads from there to its end:
+    /// otherwise it is a step that does not end.
+    fn follows_rounds(&self) -> bool {
         false
     }
 

@@ -252,13 +252,14 @@ impl<'a> Flow<'a> {
     }
 
     fn copy(&mut self, dst: Loc, src: Loc, n: u32, pc: usize) {
+        let [whole_dst, whole_src] = [dst, src].map(|loc| self.whole(loc, pc));
         for i in 0..n {
-            let to = self.places(dst, i, pc);
+            let to = whole_dst.map_or_else(|| self.places(dst, i, pc), |word| vec![word]);
             if let Loc::Fixed(arg) = src {
                 to.iter().for_each(|word| self.join_with(*word, arg.plus(i), pc));
                 continue;
             }
-            let from = self.places(src, i, pc);
+            let from = whole_src.map_or_else(|| self.places(src, i, pc), |word| vec![word]);
             let mut all = from.iter().chain(&to);
             if let Some(first) = all.next() {
                 all.for_each(|word| self.join(*first, *word));
@@ -270,6 +271,15 @@ impl<'a> Flow<'a> {
                 to.iter().for_each(|word| self.facts.push((*word, Fact::IsNumber)));
             }
         }
+    }
+
+    /// One of the words where all of an aggregate may be, if that is not known better: then all these are of one sort.
+    fn whole(&mut self, loc: Loc, pc: usize) -> Option<usize> {
+        let (Loc::At { .. } | Loc::Heap { .. }) = loc else { return None };
+        let all = self.places(loc, 0, pc);
+        let first = *all.first()?;
+        all.into_iter().for_each(|word| self.join(first, word));
+        Some(first)
     }
 
     fn arguments(&mut self, callee: usize, args: &[(Arg, u32)], pc: usize) {

@@ -210,6 +210,7 @@ fn a_loop_that_some_choice_leaves_ends() {
     let loops = [
         "while true { if * { break; } }",
         "while y < 3 { if * { y = y + 1; } }",
+        "while y < 18 { if * { y = 0; } else { y = y + 1; } }",
         "loop { choose { y = 1 - y; } or { break; } or { assume false; } }",
     ];
     for round in loops {

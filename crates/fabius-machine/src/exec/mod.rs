@@ -23,8 +23,6 @@ use fabius_lang::program::Program;
 use fabius_trace::{BugKind, Span};
 
 const MAX_STATEMENTS: u32 = 1_000_000;
-/// So many ways that lead from a round to nowhere are tried.
-const MAX_WAYS: u32 = 10_000;
 
 /// What a run needs besides the state.
 pub(crate) struct Exec<'a> {
@@ -151,7 +149,7 @@ impl Exec<'_> {
                             self.log.accesses.clear();
                             // Accesses are seen by those, too, that have finished.
                             let is_alone = self.state.tasks.len() == 1 && !self.log.wants_races;
-                            if !is_alone && self.choose.follows_round() {
+                            if !is_alone && self.choose.follows_rounds() {
                                 self.state.tasks[index].pc = pc as u32;
                                 return self.follow_round(id, until, here);
                             }
@@ -239,22 +237,6 @@ impl Exec<'_> {
                 other => self.plain(index, other, here)?,
             }
         }
-    }
-
-    /// Goes on from where a step has come back, until it finds an end. What is dropped on the way is none.
-    fn follow_round(&mut self, id: TaskId, until: Until, here: usize) -> Result<End, Fault> {
-        let from = self.state.clone();
-        for _ in 0..MAX_WAYS {
-            let end = self.run(id, until)?;
-            self.log.accesses.clear();
-            if end != End::Dropped {
-                return Ok(end);
-            }
-            self.look(self.program.code.infos[here].at)?;
-            self.choose.follows_round();
-            self.state.clone_from(&from);
-        }
-        limit(Limit::EndlessStep, self.program.code.infos[here].at)
     }
 
     /// A number between two operands; `None` if there is none.

@@ -1,9 +1,9 @@
 //! Atomic blocks that wait elsewhere than at their beginning: whether some way through comes to no wait that is not open. The ways
-//! are made on copies of the state.
+//! are made on copies of the state. So are those from where a step goes round by its choices.
 
 use super::{Exec, Until, limit};
-use fabius_explore::system::Choose;
-use fabius_explore::system::{End, Fault, Limit, StepLog};
+use crate::state::State;
+use fabius_explore::system::{Choose, End, Fault, Limit, StepLog, TaskId};
 use fabius_explore::ways::Ways;
 
 impl Exec<'_> {
@@ -16,20 +16,9 @@ impl Exec<'_> {
         let mut ways = Ways::default();
         loop {
             let mut state = self.state.clone();
-            let (task, mut log) = (&mut state.tasks[index], StepLog::default());
+            let task = &mut state.tasks[index];
             (task.on_stack, task.pc) = (true, here as u32 + 1);
-            let mut way = Exec {
-                limits: self.limits,
-                source: self.source,
-                program: self.program,
-                state: &mut state,
-                choose: &mut ways,
-                log: &mut log,
-                temps: vec![0; self.temps.len()],
-                blocked: false,
-            };
-            let end = way.run(id, Until::Through);
-            let blocked = way.blocked;
+            let (end, blocked) = self.way(&mut state, id, Until::Through, &mut ways);
             if ways.is_full() {
                 return limit(Limit::Memory, self.program.code.infos[here].at);
             }
@@ -40,5 +29,43 @@ impl Exec<'_> {
                 return Ok(false);
             }
         }
+    }
+
+    /// The step has come back to where it has been: the same outcomes follow as at the first time, so it is none, if there is one
+    /// among them. Whether any way leads to an end, on copies of the state.
+    pub(super) fn follow_round(&self, id: TaskId, until: Until, here: usize) -> Result<End, Fault> {
+        let at = self.program.code.infos[here].at;
+        let mut ways = Ways::default();
+        loop {
+            match self.way(&mut self.state.clone(), id, until, &mut ways).0 {
+                Ok(End::Dropped) => {}
+                // A bug is an end that others come to, too.
+                Ok(_) | Err(Fault::Bug(..)) => return Ok(End::Dropped),
+                Err(limit) => return Err(limit),
+            }
+            self.look(at)?;
+            if ways.is_full() {
+                return limit(Limit::Memory, at);
+            }
+            if !ways.advance() {
+                return limit(Limit::EndlessStep, at);
+            }
+        }
+    }
+
+    /// Goes one way from a state: how it ends, and whether it has come to a wait that is not open.
+    fn way(&self, state: &mut State, id: TaskId, until: Until, ways: &mut Ways) -> (Result<End, Fault>, bool) {
+        let mut way = Exec {
+            limits: self.limits,
+            source: self.source,
+            program: self.program,
+            state,
+            choose: ways,
+            log: &mut StepLog::default(),
+            temps: vec![0; self.temps.len()],
+            blocked: false,
+        };
+        let end = way.run(id, until);
+        (end, way.blocked)
     }
 }
