@@ -56,7 +56,7 @@ fn is_choice(test: &Guard) -> bool {
 /// Whether something is chosen in a block.
 fn chooses(block: &Block) -> bool {
     block.iter().any(|s| match &s.kind {
-        StmtKind::Any(..) | StmtKind::Call(..) => true,
+        StmtKind::Any(..) | StmtKind::SetRemoveAny(_) | StmtKind::Call(..) => true,
         StmtKind::If(test, a, b) => is_choice(test) || chooses(a) || chooses(b),
         StmtKind::While(test, body) => is_choice(test) || chooses(body),
         StmtKind::Atomic(body) => chooses(body),

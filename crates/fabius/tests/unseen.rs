@@ -346,7 +346,7 @@ fn who_parks_comes_after_all_that_have_let_it_go_on() {
         });
         thread::park();
         // One of them at least has come so far; who has come before the other is known only by what it has written.
-        others.map(|other| other.join().unwrap());
+        others.into_iter().for_each(|other| other.join().unwrap());
         cells.iter().for_each(|cell| cell.read());
     });
     fabius::check(|| {

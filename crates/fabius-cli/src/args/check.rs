@@ -29,7 +29,7 @@ pub struct CheckArgs {
     /// Enumerate executions without storing states
     #[arg(long, help_heading = "Search")]
     pub stateless: bool,
-    /// Tell states apart that differ only in which of several threads that do the same is which
+    /// Tell states apart that differ only in which of several threads that do the same, or of several values that are only compared, is which
     #[arg(long, help_heading = "Search")]
     pub no_symmetry: bool,
     /// Make all steps of all threads one by one, also those that can be made later just as well
