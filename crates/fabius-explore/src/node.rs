@@ -399,6 +399,18 @@ fn lowest(bits: u64) -> Option<u32> {
     (bits != 0).then(|| bits.trailing_zeros())
 }
 
+/// What becomes of outcomes that come back in a cycle of choices.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Rounds {
+    /// They are left out, if others have an end.
+    #[default]
+    LeftOut,
+    /// They are a limit.
+    Limit,
+    /// It is asked each time whether a way leads out.
+    Asked,
+}
+
 /// Goes through all outcomes of the nondeterministic choices in a step, one by one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Script {
@@ -416,18 +428,17 @@ pub(crate) struct Script {
     merges: bool,
     /// Whether the last one was.
     has_met: bool,
-    /// Whether a cycle of choices is a limit.
-    minds_rounds: bool,
+    /// What becomes of a cycle of choices.
+    rounds: Rounds,
     /// Bytes that points may take, if there is a limit.
     room: Option<u64>,
-    /// Whether it is asked at each cycle of choices if a way leads out of it.
-    follows_rounds: bool,
 }
 
 impl Script {
     /// Begins with the first outcome, for a search with these options: one for cycles does not leave out those of choices.
     pub fn of(options: &Options) -> Script {
-        Script { minds_rounds: options.wants_cycles(), room: options.memory, ..Script::default() }
+        let rounds = if options.wants_cycles() { Rounds::Limit } else { Rounds::LeftOut };
+        Script { rounds, room: options.memory, ..Script::default() }
     }
 
     /// The same for a search that stores states: outcomes that lead to the same place inside of a step are made once from there
@@ -439,7 +450,7 @@ impl Script {
     /// From here on it is asked at each cycle of choices if a way leads out of it, instead of being found out when all outcomes have
     /// been made: where each execution is made for itself.
     pub fn follow_rounds(&mut self) {
-        self.follows_rounds = true;
+        self.rounds = Rounds::Asked;
     }
 
     /// Begins with the first outcome.
@@ -607,7 +618,7 @@ impl Choose for Script {
     }
 
     fn minds_rounds(&self) -> bool {
-        self.minds_rounds
+        self.rounds == Rounds::Limit
     }
 
     fn goes_round(&self) -> bool {
@@ -615,7 +626,7 @@ impl Choose for Script {
     }
 
     fn follows_rounds(&self) -> bool {
-        self.follows_rounds
+        self.rounds == Rounds::Asked
     }
 
     fn drops(&mut self) {
