@@ -1,7 +1,7 @@
 //! Numbers that are only copied, chosen and found equal or not: which of them is which makes no difference.
 //!
-//! Papers: Better Verification Through Symmetry (Ip and Dill, Formal Methods in System Design 1996), sections 3 and 4: such numbers
-//! are a scalarset. Expressing Interesting Properties of Programs in Propositional Temporal Logic (Wolper, POPL 1986): a program
+//! Paper: Better Verification Through Symmetry (Ip and Dill, Formal Methods in System Design 1996), sections 3 and 4: such numbers
+//! are a scalarset. And: Expressing Interesting Properties of Programs in Propositional Temporal Logic (Wolper, POPL 1986): a program
 //! that only copies its data is independent of them.
 //!
 //! Deviations:
