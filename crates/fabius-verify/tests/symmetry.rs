@@ -420,6 +420,15 @@ fn values_that_are_only_compared_are_alike() {
             assert !(n == 20 && w == x && x != y);
         }";
     assert_eq!(least(meet, &Plan { bound: Bound::None, ..Plan::default() }), Some(0));
+    // Values are of one sort that meet in a comparison alone, or by way of a procedure.
+    let meet = [
+        "var x: int; var y: int; var b: bool; process p[1] { x = any 1..3; y = any 1..3; b = x == y; assert b; }",
+        "var h: int; var g: int; proc same(v: int, w: int) -> int { if v == w { return v; } return w; }
+        process p[1] { h = any 1..3; g = any 1..3; let r = same(g, g); assert r == h; }",
+    ];
+    for source in meet {
+        assert_eq!(least(source, &Plan { bound: Bound::None, ..Plan::default() }), Some(0), "{source}");
+    }
     // Constants are told apart.
     let constants = "var x: int; process p[1] { x = any 0..9; assert x != 3; if x == 4 { x = 5; } }";
     assert_eq!(least(constants, &Plan::default()), Some(0));
