@@ -461,6 +461,12 @@ impl Script {
         self.has_met = false;
     }
 
+    /// Whether the step makes no choices, so that this was its only outcome.
+    #[inline]
+    pub fn has_no_choices(&self) -> bool {
+        self.at == 0 && self.taken.is_empty() && self.passed.is_none()
+    }
+
     /// Whether the last outcome was left to others that have been where it came to.
     pub fn has_met(&self) -> bool {
         self.has_met

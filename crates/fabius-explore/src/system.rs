@@ -452,10 +452,10 @@ pub trait Packed: Snapshot {
     /// Which task this one is, in increasing order.
     fn task(&self, cursor: &Self::Cursor, index: usize) -> TaskId;
 
-    /// Whether the task can go on in the state.
-    fn ready_at(&self, cursor: &mut Self::Cursor, index: usize) -> bool;
+    /// Appends the tasks that can go on in the state, in increasing order.
+    fn ready_tasks(&self, cursor: &mut Self::Cursor, ready: &mut Vec<usize>);
 
-    /// Makes the step of a task that is ready; `None` if that takes [`Packed::step_at`]. Nothing but the end is told.
+    /// Makes the step of a task that was found ready; `None` if that takes [`Packed::step_at`]. Nothing but the end is told.
     fn quick_step_at(&self, cursor: &mut Self::Cursor, index: usize, choose: &mut dyn Choose) -> Option<End>;
 
     /// Makes the step of a task that is ready.

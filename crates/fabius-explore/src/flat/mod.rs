@@ -303,26 +303,20 @@ where
         worker.packed.clear();
         self.store.read(state, &mut worker.packed);
         system.load(&worker.packed, &mut worker.cursor);
-        let tasks = 0..system.tasks(&worker.cursor);
-        if self.only_looks.load(Ordering::Relaxed) {
-            if !tasks.into_iter().any(|index| system.ready_at(&mut worker.cursor, index)) {
-                self.end(worker, state);
-            }
-            return;
-        }
-        if self.is_reduced {
-            return self.expand_some(worker, state);
-        }
-        let mut number = 0;
-        for index in tasks {
-            if system.ready_at(&mut worker.cursor, index) {
-                self.step_unless_repeated(worker, state, index, number);
-                number += 1;
-            }
-        }
-        if number == 0 {
+        let mut ready = std::mem::take(&mut worker.ready);
+        ready.clear();
+        system.ready_tasks(&mut worker.cursor, &mut ready);
+        let makes_steps = !self.only_looks.load(Ordering::Relaxed);
+        if ready.is_empty() {
             self.end(worker, state);
+        } else if makes_steps && self.is_reduced {
+            self.make_some(worker, state, &ready);
+        } else if makes_steps {
+            for (number, index) in ready.iter().enumerate() {
+                self.step_unless_repeated(worker, state, *index, number);
+            }
         }
+        worker.ready = ready;
     }
 
     /// In the state that is looked at nobody can go on.
@@ -380,7 +374,7 @@ where
                     }
                 }
             }
-            if !worker.script.advance() {
+            if worker.script.has_no_choices() || !worker.script.advance() {
                 return;
             }
             outcomes += 1;

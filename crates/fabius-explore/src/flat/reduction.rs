@@ -24,23 +24,15 @@ where
     S: Packed + Sync,
     S::State: Send,
 {
-    /// Makes as many steps of a state as will do.
-    pub(super) fn expand_some(&self, worker: &mut Worker<'_, S>, state: u32) {
-        let system = self.context.system;
-        let (mut ready, mut chosen) = (std::mem::take(&mut worker.ready), std::mem::take(&mut worker.chosen));
-        ready.clear();
+    /// Makes as many steps of a state as will do, of those of the tasks that can go on.
+    pub(super) fn make_some(&self, worker: &mut Worker<'_, S>, state: u32, ready: &[usize]) {
+        let mut chosen = std::mem::take(&mut worker.chosen);
         chosen.clear();
-        ready.extend((0..system.tasks(&worker.cursor)).filter(|index| system.ready_at(&mut worker.cursor, *index)));
         // What others made does not count.
         self.settle(worker);
         worker.goes_deeper = false;
-        if ready.is_empty() {
-            self.end(worker, state);
-        }
-        if system.ample(&worker.cursor, &ready, &mut chosen) {
+        if self.context.system.ample(&worker.cursor, ready, &mut chosen) {
             for (number, index) in ready.iter().enumerate().filter(|(_, index)| chosen.contains(index)) {
-                // Moves there, and remembers what it waits for.
-                system.ready_at(&mut worker.cursor, *index);
                 self.step(worker, state, *index, number);
             }
             self.settle(worker);
@@ -48,10 +40,9 @@ where
         }
         if !worker.goes_deeper {
             for (number, index) in ready.iter().enumerate().filter(|(_, index)| !chosen.contains(index)) {
-                system.ready_at(&mut worker.cursor, *index);
                 self.step_unless_repeated(worker, state, *index, number);
             }
         }
-        (worker.ready, worker.chosen) = (ready, chosen);
+        worker.chosen = chosen;
     }
 }

@@ -1,6 +1,7 @@
 //! Instructions for packed states: those of [`crate::code`] with operands that need no look at where they live.
 //!
-//! Both have the same program counters. What takes the interpreter of whole states is [`Op::Other`].
+//! What does nothing is left out, and jumps are followed as far as they lead. What takes the interpreter of whole states is
+//! [`Op::Other`].
 
 use crate::code::{Area, Arg, Cmp, Code, Fix, Instr, Op as Arithmetic, Stands};
 use crate::compile::Compiled;
@@ -32,10 +33,11 @@ impl At {
 pub(super) enum Op {
     /// Of the interpreter of whole states.
     Other,
-    Nothing,
-    Point,
+    /// The end of a step: the task stands here then, by [`PackedCode::stand_of`].
+    Rest {
+        stand: u32,
+    },
     Meet,
-    Zield,
     Jump {
         to: u32,
     },
@@ -148,6 +150,7 @@ pub(super) enum Op {
     },
     Await {
         guard: u32,
+        stand: u32,
     },
     Assume {
         cmp: Cmp,
@@ -170,6 +173,8 @@ pub(super) enum Op {
 /// A guard.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Guard {
+    /// None: whoever stands there goes on.
+    Open,
     /// Left to the other interpreter.
     Declined,
     /// One comparison.
@@ -182,6 +187,15 @@ pub(super) enum Guard {
     Join { entry: u32 },
     /// The same, and all those whose handles are in the group have finished.
     JoinAll { entry: u32, group: u32 },
+}
+
+/// Where a task may stand: what it waits for, and where its next step begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) guard: Guard,
+    pub(super) begin: u32,
+    /// The number of the guard in the other code.
+    pub(super) number: Option<u32>,
 }
 
 /// A call: where arguments are, and where the callee's code begins.
@@ -203,8 +217,10 @@ pub(crate) struct PackedCode {
     pub(crate) stand_of: Vec<u32>,
     /// The program counters where a task may stand, by procedure.
     pub(crate) stands: Vec<Vec<u32>>,
-    /// The same one behind the other, with the guard that is there.
-    pub(super) places: Vec<(u32, Option<u32>)>,
+    /// The same one behind the other.
+    pub(super) places: Vec<Place>,
+    /// For each of these, the locals that are dead there, with what they are then.
+    pub(super) dead: Vec<Vec<(u32, i64)>>,
     /// Words that are in front of the shared variables: constants and temporaries.
     pub(super) ahead: usize,
     pub(super) temps: usize,
@@ -228,30 +244,78 @@ impl PackedCode {
             };
             At(base << BASE_SHIFT | offset as u32)
         };
-        let ops = code.instrs.iter().map(|instr| op(*instr, &at)).collect();
-        let guards = code.guards.iter().map(|g| match g.quick {
-            _ if g.stands != Stands::InFront => Guard::Declined,
-            Some((cmp, a, b)) => Guard::Compare { cmp, a: at(a), b: at(b) },
-            None if g.join => match g.group {
-                Some(group) => Guard::JoinAll { entry: g.entry, group },
-                None => Guard::Join { entry: g.entry },
-            },
-            None => of_element(code, g.entry, &at).unwrap_or(Guard::Code { entry: g.entry }),
-        });
+        let (stand_of, stands) = stands(program, code);
+        // What does nothing is left out, so that program counters are others than those of `code`.
+        let mut ops: Vec<Op> = Vec::new();
+        let mut begins = Vec::new();
+        for (pc, instr) in code.instrs.iter().enumerate() {
+            begins.push(ops.len() as u32);
+            ops.extend(op(*instr, &at, |stand| stand_of[stand as usize], code, pc));
+        }
+        let guards: Vec<Guard> = code.guards.iter().map(|g| guard(program, g, &at, &begins)).collect();
         let sites = code.sites.iter().map(|s| Site {
             callee: s.callee as u32,
-            entry: program.entries[s.callee][usize::from(s.in_atomic)].unwrap_or(0),
+            entry: program.entries[s.callee][usize::from(s.in_atomic)].map_or(0, |pc| begins[pc as usize]),
             args: s.args.iter().map(|(arg, n)| (at(*arg), *n)).collect(),
-            back: s.back,
+            back: begins[s.back as usize],
         });
-        let (guards, sites) = (guards.collect(), sites.collect());
-        let (stand_of, stands) = stands(program, code);
-        let guard = |pc: u32| match code.instrs[pc as usize] {
-            Instr::Await { guard } => Some(guard),
-            _ => None,
-        };
-        let places = stands.iter().flatten().map(|pc| (*pc, guard(*pc))).collect();
-        PackedCode { ops, guards, sites, stand_of, stands, places, ahead, temps }
+        let places = stands.iter().flatten().map(|pc| match code.instrs[*pc as usize] {
+            Instr::Await { guard } => {
+                Place { guard: guards[guard as usize], begin: begins[*pc as usize + 1], number: Some(guard) }
+            }
+            _ => Place { guard: Guard::Open, begin: begins[*pc as usize], number: None },
+        });
+        let dead = stands.iter().flatten().map(|pc| dead(program, *pc as usize)).collect();
+        let (sites, places) = (sites.collect(), places.collect());
+        let mut packed = PackedCode { ops, guards, sites, stand_of, stands, places, dead, ahead, temps };
+        packed.follow_jumps(&begins);
+        packed
+    }
+
+    /// Jumps go to where something is done; those that lead to the end of a step are that.
+    fn follow_jumps(&mut self, begins: &[u32]) {
+        for op in &mut self.ops {
+            if let Op::Jump { to } | Op::Loop { to } | Op::Unless { to, .. } | Op::Star { to } = op {
+                *to = begins[*to as usize];
+            }
+        }
+        let ends: Vec<u32> = (0..self.ops.len() as u32).map(|at| self.behind_jumps(at)).collect();
+        for at in 0..self.ops.len() {
+            if let Op::Jump { to } | Op::Loop { to } | Op::Unless { to, .. } | Op::Star { to } = &mut self.ops[at] {
+                *to = ends[*to as usize];
+            }
+            if let Op::Jump { to } | Op::Loop { to } = self.ops[at]
+                && let rest @ Op::Rest { .. } = self.ops[to as usize]
+            {
+                self.ops[at] = rest;
+            }
+        }
+        self.places.iter_mut().for_each(|place| place.begin = ends[place.begin as usize]);
+    }
+
+    /// Where jumps from here lead to.
+    fn behind_jumps(&self, mut at: u32) -> u32 {
+        // Jumps in a circle lead nowhere.
+        for _ in 0..self.ops.len() {
+            match self.ops[at as usize] {
+                Op::Jump { to } => at = to,
+                _ => break,
+            }
+        }
+        at
+    }
+}
+
+fn guard(program: &Compiled, guard: &crate::code::Guard, at: &impl Fn(Arg) -> At, begins: &[u32]) -> Guard {
+    let entry = begins[guard.entry as usize];
+    match guard.quick {
+        _ if guard.stands != Stands::InFront || program.idle.is_some() => Guard::Declined,
+        Some((cmp, a, b)) => Guard::Compare { cmp, a: at(a), b: at(b) },
+        None if guard.join => match guard.group {
+            Some(group) => Guard::JoinAll { entry, group },
+            None => Guard::Join { entry },
+        },
+        None => of_element(&program.code, guard.entry, at).unwrap_or(Guard::Code { entry }),
     }
 }
 
@@ -266,13 +330,14 @@ fn of_element(code: &Code, entry: u32, at: &impl Fn(Arg) -> At) -> Option<Guard>
     is_it.then(|| Guard::CompareElement { cmp, base: at(base), index: at(index), shape, b: at(b) })
 }
 
-fn op(instr: Instr, at: &impl Fn(Arg) -> At) -> Op {
-    match instr {
-        Instr::Point => Op::Point,
+/// An instruction for packed states, if it does anything there; jumps lead where they lead in the other code.
+fn op(instr: Instr, at: &impl Fn(Arg) -> At, stand_of: impl Fn(u32) -> u32, code: &Code, pc: usize) -> Option<Op> {
+    Some(match instr {
+        Instr::Point => Op::Rest { stand: stand_of(code.behind[pc + 1]) },
+        Instr::Zield => Op::Rest { stand: stand_of(code.settled[pc + 1]) },
         Instr::Meet => Op::Meet,
-        Instr::Zield => Op::Zield,
         // Threads alone: nobody interrupts, and nothing is told.
-        Instr::Mark | Instr::Interruptible | Instr::Progress | Instr::Touch { .. } => Op::Nothing,
+        Instr::Mark | Instr::Interruptible | Instr::Progress | Instr::Touch { .. } => return None,
         Instr::Jump { to } => Op::Jump { to },
         Instr::Loop { to, .. } => Op::Loop { to },
         Instr::Unless { cmp, a, b, to } => Op::Unless { cmp, a: at(a), b: at(b), to },
@@ -300,13 +365,20 @@ fn op(instr: Instr, at: &impl Fn(Arg) -> At) -> Op {
         Instr::Choose { dst, a, b } => Op::Choose { dst: at(dst), a: at(a), b: at(b) },
         Instr::Call { site } => Op::Call { site },
         Instr::Return { values, words } => Op::Return { values: at(values), words },
-        Instr::Await { guard } => Op::Await { guard },
+        Instr::Await { guard } => Op::Await { guard, stand: stand_of(pc as u32) },
         Instr::Assume { cmp, a, b } => Op::Assume { cmp, a: at(a), b: at(b) },
         Instr::Assert { cmp, a, b, .. } => Op::Assert { cmp, a: at(a), b: at(b) },
         Instr::Value { a } => Op::Value { a: at(a) },
         Instr::SelfHandle { dst } => Op::SelfHandle { dst: at(dst) },
         Instr::Copy { .. } | Instr::Pick { .. } | Instr::New { .. } | Instr::Fork { .. } | Instr::Yield => Op::Other,
-    }
+    })
+}
+
+/// The locals that are dead where a task stands, and their initial values.
+fn dead(program: &Compiled, pc: usize) -> Vec<(u32, i64)> {
+    let initial = &program.locals[program.code.proc_of[pc] as usize].initial;
+    let ranges = &program.code.dead[program.code.dead_at[pc] as usize];
+    ranges.iter().flat_map(|(from, to)| *from..*to).map(|word| (word, initial[word as usize])).collect()
 }
 
 impl PackedCode {

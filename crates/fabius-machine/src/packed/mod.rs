@@ -16,7 +16,7 @@ use crate::symmetry;
 use crate::system::Machine;
 use code::PackedCode;
 use fabius_explore::system::{Choose, End, Fault, Packed, Snapshot, StepLog, System, TaskId};
-use run::Run;
+use run::{Call, Run};
 use shape::Shape;
 use slot::PADDING;
 use std::sync::Arc;
@@ -32,8 +32,6 @@ pub struct Cursor {
     packed: Vec<u8>,
     /// What the last step changed, and what that was before.
     changes: Vec<(u32, i64)>,
-    /// What operands are relative to.
-    bases: [usize; 4],
     calls: Vec<Call>,
     /// The state as a whole, if it was asked for, or is stored so.
     state: State,
@@ -43,18 +41,9 @@ pub struct Cursor {
     result: Vec<u8>,
     next: State,
     next_is_whole: bool,
-    /// Whether the guard at which the task stands that was found ready has a value; it goes on, too, where that fails.
-    guard_is_known: bool,
+    /// Tasks whose guards take the interpreter of whole states; so do their steps, since a task goes on, too, where its guard fails.
+    declined: Vec<usize>,
     spare: Vec<i64>,
-}
-
-/// A call within a step.
-#[derive(Clone, Copy, Debug)]
-struct Call {
-    caller: usize,
-    back: u32,
-    /// Behind the callee's locals.
-    end: usize,
 }
 
 impl Cursor {
@@ -73,31 +62,17 @@ impl Machine<'_> {
         self.packing.code.get_or_init(|| PackedCode::of(&self.program))
     }
 
-    /// Whether a task can go on, with the words as they are.
-    fn can_go_on(&self, cursor: &mut Cursor, index: usize) -> bool {
-        let code = self.packed_code();
-        let unit = cursor.shape.units[index];
-        let stand = cursor.words[unit.stands as usize] as usize;
-        let (_, Some(guard)) = code.places[unit.first_place as usize + stand] else { return true };
-        cursor.bases = [0, unit.frame as usize, unit.own as usize, 0];
-        if self.program.idle.is_none()
-            && let Some(passes) = (Run { program: &self.program, code, cursor }).passes(guard)
-        {
-            cursor.guard_is_known = true;
-            return passes;
-        }
-        let mut state = State::default();
-        cursor.shape.state(&self.program, code, &cursor.words, &mut state);
-        self.ready(&state, unit.id)
+    /// How steps are made on the words of a cursor.
+    #[inline(always)]
+    fn run<'a>(&'a self, cursor: &'a mut Cursor) -> Run<'a> {
+        let Cursor { shape, words, changes, calls, .. } = cursor;
+        Run { program: &self.program, code: self.packed_code(), shape, words, changes, calls, bases: [0; 4] }
     }
 
     /// Whether a task that cannot go on may stay where it is.
     fn may_stay(&self, cursor: &Cursor, index: usize) -> bool {
-        let code = self.packed_code();
-        let unit = cursor.shape.units[index];
-        let stand = cursor.words[unit.stands as usize] as usize;
-        let (_, guard) = code.places[unit.first_place as usize + stand];
-        guard.is_some_and(|guard| self.program.code.guards[guard as usize].rests)
+        let place = &self.packed_code().places[cursor.shape.units[index].place(&cursor.words)];
+        place.number.is_some_and(|guard| self.program.code.guards[guard as usize].rests)
     }
 
     /// Writes what a step has changed into a copy of the bits; false if they do not fit.
@@ -190,7 +165,6 @@ impl Packed for Machine<'_> {
             words,
             packed: Vec::new(),
             changes: Vec::new(),
-            bases: [0; 4],
             calls: Vec::new(),
             state: State::default(),
             is_whole: false,
@@ -198,7 +172,7 @@ impl Packed for Machine<'_> {
             result: Vec::new(),
             next: State::default(),
             next_is_whole: false,
-            guard_is_known: false,
+            declined: Vec::new(),
             spare: Vec::new(),
         }
     }
@@ -215,28 +189,31 @@ impl Packed for Machine<'_> {
     }
 
     fn load(&self, packed: &[u8], cursor: &mut Cursor) {
+        let kind = u16::from_le_bytes([packed[0], packed[1]]);
+        cursor.is_whole = false;
+        if kind != 0 && !cursor.has_no_shape && cursor.shape.kind == kind {
+            cursor.undo();
+            cursor.shape.unpack_changes(&mut cursor.packed, packed, &mut cursor.words);
+            return;
+        }
+        cursor.changes.clear();
         cursor.packed.clear();
         cursor.packed.extend_from_slice(packed);
         cursor.packed.extend([0; PADDING]);
-        cursor.changes.clear();
-        cursor.guard_is_known = false;
-        let kind = u16::from_le_bytes([packed[0], packed[1]]);
-        if kind == 0 {
+        cursor.has_no_shape = kind == 0;
+        if cursor.has_no_shape {
             self.decode(&packed[6..], &mut cursor.state);
-            (cursor.is_whole, cursor.has_no_shape) = (true, true);
+            cursor.is_whole = true;
             return;
         }
-        if cursor.has_no_shape || cursor.shape.kind != kind {
-            let known = cursor.shapes.len();
-            if usize::from(kind) > known {
-                cursor.shapes.extend(self.packing.shapes.from(known));
-            }
-            cursor.shape = cursor.shapes[usize::from(kind) - 1].clone();
-            let ahead = self.packed_code().ahead;
-            cursor.words.truncate(ahead);
-            cursor.words.extend_from_slice(&cursor.shape.template_words[ahead..]);
+        let known = cursor.shapes.len();
+        if usize::from(kind) > known {
+            cursor.shapes.extend(self.packing.shapes.from(known));
         }
-        (cursor.is_whole, cursor.has_no_shape) = (false, false);
+        cursor.shape = cursor.shapes[usize::from(kind) - 1].clone();
+        let ahead = self.packed_code().ahead;
+        cursor.words.truncate(ahead);
+        cursor.words.extend_from_slice(&cursor.shape.template_words[ahead..]);
         cursor.shape.unpack(&cursor.packed, &mut cursor.words);
     }
 
@@ -248,14 +225,30 @@ impl Packed for Machine<'_> {
         if cursor.has_no_shape { cursor.state.tasks[index].id } else { cursor.shape.units[index].id }
     }
 
-    #[inline]
-    fn ready_at(&self, cursor: &mut Cursor, index: usize) -> bool {
+    fn ready_tasks(&self, cursor: &mut Cursor, ready: &mut Vec<usize>) {
         if cursor.has_no_shape {
-            return self.ready(&cursor.state, cursor.state.tasks[index].id);
+            let tasks = cursor.state.tasks.iter().enumerate();
+            return ready.extend(tasks.filter(|(_, task)| self.ready(&cursor.state, task.id)).map(|(index, _)| index));
         }
         cursor.undo();
-        cursor.guard_is_known = false;
-        self.can_go_on(cursor, index)
+        let mut declined = std::mem::take(&mut cursor.declined);
+        declined.clear();
+        let mut run = self.run(cursor);
+        for (index, unit) in run.shape.units.iter().enumerate() {
+            let goes_on = run.can_go_on(unit);
+            if goes_on != Some(false) {
+                ready.push(index);
+            }
+            if goes_on.is_none() {
+                declined.push(index);
+            }
+        }
+        if !declined.is_empty() {
+            self.make_whole(cursor);
+            let Cursor { shape, state, .. } = cursor;
+            ready.retain(|index| !declined.contains(index) || self.ready(state, shape.units[*index].id));
+        }
+        cursor.declined = declined;
     }
 
     #[inline]
@@ -264,8 +257,11 @@ impl Packed for Machine<'_> {
             return None;
         }
         cursor.undo();
-        let unit = cursor.shape.units[index];
-        let end = Run { program: &self.program, code: self.packed_code(), cursor }.step(unit, choose);
+        if cursor.declined.contains(&index) {
+            return None;
+        }
+        let mut run = self.run(cursor);
+        let end = run.step(&run.shape.units[index], choose);
         if end == Some(End::Dropped) {
             return end;
         }

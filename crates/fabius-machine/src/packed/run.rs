@@ -1,9 +1,8 @@
 //! Steps on words: the interpreter for whatever leaves the shape as it is. What does not, or fails, or takes long, is declined,
 //! and made again by the interpreter of whole states.
 
-use super::Cursor;
 use super::code::{At, Guard, NOWHERE, Op, PackedCode};
-use super::shape::Unit;
+use super::shape::{Shape, Unit};
 use crate::compile::Compiled;
 use crate::exec::values::{arith, fixed, offset};
 use fabius_explore::system::{Choose, End, TaskId};
@@ -12,40 +11,51 @@ use fabius_trace::Span;
 /// Jumps back after which a step is left to the other interpreter, which looks at limits.
 const MOST_LOOPS: u32 = 1000;
 
-/// What a step is made with.
+/// A call within a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    caller: usize,
+    back: u32,
+    /// Behind the callee's locals.
+    end: usize,
+}
+
+/// What a step is made with; see [`super::Cursor`].
 pub(super) struct Run<'a> {
     pub(super) program: &'a Compiled,
     pub(super) code: &'a PackedCode,
-    pub(super) cursor: &'a mut Cursor,
+    pub(super) shape: &'a Shape,
+    pub(super) words: &'a mut Vec<i64>,
+    pub(super) changes: &'a mut Vec<(u32, i64)>,
+    pub(super) calls: &'a mut Vec<Call>,
+    /// What operands are relative to.
+    pub(super) bases: [usize; 4],
 }
 
 impl Run<'_> {
-    /// Makes a step on the words; what they were is in the cursor's `changes`. `None`: declined.
-    pub(super) fn step(&mut self, unit: Unit, choose: &mut dyn Choose) -> Option<End> {
+    /// Whether a task can go on; `None`: declined.
+    #[inline(always)]
+    pub(super) fn can_go_on(&mut self, unit: &Unit) -> Option<bool> {
+        let place = &self.code.places[unit.place(self.words)];
+        self.bases = unit.bases();
+        self.passes(&place.guard)
+    }
+
+    /// Makes a step of a task that can go on; what the words were is in `changes`. `None`: declined.
+    pub(super) fn step(&mut self, unit: &Unit, choose: &mut dyn Choose) -> Option<End> {
         let code = self.code;
-        let (pc, guard) = code.places[unit.first_place as usize + self.cursor.words[unit.stands as usize] as usize];
-        let mut pc = pc as usize;
-        if guard.is_some() {
-            // The task is ready; if it is so because its guard fails, the step does.
-            if !self.cursor.guard_is_known {
-                return None;
-            }
-            pc += 1;
-        }
-        self.cursor.bases = [0, unit.frame as usize, unit.own as usize, 0];
-        self.cursor.calls.clear();
+        let mut pc = code.places[unit.place(self.words)].begin as usize;
+        self.bases = unit.bases();
+        self.calls.clear();
         let mut chose = false;
         let mut loops = 0;
         loop {
             let op = code.ops[pc];
-            let here = pc;
             pc += 1;
             match op {
-                Op::Nothing => {}
+                Op::Rest { stand } => return self.rest(unit, stand),
                 Op::Meet if chose => return None,
                 Op::Meet => {}
-                Op::Point => return self.rest(unit, self.program.code.behind[pc]),
-                Op::Zield => return self.rest(unit, self.program.code.settled[pc]),
                 Op::Jump { to } => pc = to as usize,
                 Op::Loop { to } => {
                     pc = to as usize;
@@ -92,9 +102,9 @@ impl Run<'_> {
                         return None;
                     }
                 }
-                Op::Await { guard } => {
-                    if !self.passes(guard)? {
-                        return self.rest(unit, here as u32);
+                Op::Await { guard, stand } => {
+                    if !self.passes(&code.guards[guard as usize])? {
+                        return self.rest(unit, stand);
                     }
                 }
                 Op::StoreElement { base, index, src, shape } => {
@@ -146,7 +156,7 @@ impl Run<'_> {
             }
             Op::LoadHeap { dst, obj, off } => {
                 let from = self.heap(obj, off)?;
-                self.set(dst, self.cursor.words[from]);
+                self.set(dst, self.words[from]);
             }
             Op::EqWords { dst, a, b, n } => {
                 let same = (0..n as usize).all(|i| self.get(a.plus(i)) == self.get(b.plus(i)));
@@ -160,8 +170,9 @@ impl Run<'_> {
 
     /// Whether an `await` or `join` lets the running task pass.
     #[inline(always)]
-    pub(super) fn passes(&mut self, guard: u32) -> Option<bool> {
-        match self.code.guards[guard as usize] {
+    fn passes(&mut self, guard: &Guard) -> Option<bool> {
+        match *guard {
+            Guard::Open => Some(true),
             Guard::Declined => None,
             Guard::Compare { cmp, a, b } => Some(cmp.holds(self.get(a), self.get(b))),
             Guard::CompareElement { cmp, base, index, shape, b } => {
@@ -177,7 +188,7 @@ impl Run<'_> {
                 let handle = self.value(entry)?;
                 let mut all = self.has_finished(handle)?;
                 for word in &self.program.groups[group as usize].1 {
-                    let handle = self.cursor.words[self.cursor.bases[1] + *word as usize];
+                    let handle = self.words[self.bases[1] + *word as usize];
                     all &= handle == 0 || self.has_finished(handle)?;
                 }
                 Some(all)
@@ -187,7 +198,7 @@ impl Run<'_> {
 
     fn has_finished(&self, handle: i64) -> Option<bool> {
         let task = TaskId::try_from(handle.checked_sub(1)?).ok()?;
-        Some(self.cursor.shape.units.binary_search_by_key(&task, |u| u.id).is_err())
+        Some(self.shape.units.binary_search_by_key(&task, |u| u.id).is_err())
     }
 
     /// The value of the guard that begins here.
@@ -217,32 +228,28 @@ impl Run<'_> {
     }
 
     /// The task stops here.
-    fn rest(&mut self, unit: Unit, pc: u32) -> Option<End> {
-        let stand = self.code.stand_of[pc as usize];
-        if stand == NOWHERE || !self.cursor.calls.is_empty() {
+    fn rest(&mut self, unit: &Unit, stand: u32) -> Option<End> {
+        if stand == NOWHERE || !self.calls.is_empty() {
             return None;
         }
         self.put(unit.stands as usize, i64::from(stand));
-        let dead = self.program.code.dead_at[pc as usize];
-        let initial = &self.program.locals[unit.proc as usize].initial;
-        for (from, to) in &self.program.code.dead[dead as usize] {
-            for word in *from..*to {
-                let at = (unit.frame + word) as usize;
-                if self.cursor.words[at] != initial[word as usize] {
-                    self.put(at, initial[word as usize]);
-                }
+        for (word, initial) in &self.code.dead[(unit.first_place + stand) as usize] {
+            let at = (unit.frame + word) as usize;
+            if self.words[at] != *initial {
+                self.put(at, *initial);
             }
         }
         Some(End::Point)
     }
 
     fn element(&self, base: At, index: At, shape: u32) -> Option<At> {
-        let by = offset(self.program.code.shapes[shape as usize], self.get(index), Span::default()).ok()?;
-        Some(base.plus(by as usize))
+        let shape = self.program.code.shapes[shape as usize];
+        let by = self.get(index).wrapping_sub(shape.lo) as u64;
+        (by < u64::from(shape.len)).then(|| base.plus(by as usize * shape.stride as usize))
     }
 
     fn heap(&self, obj: At, off: At) -> Option<usize> {
-        let objects = &self.cursor.shape.objects;
+        let objects = &self.shape.objects;
         let at = objects.binary_search_by_key(&self.get(obj), |o| o.number).ok()?;
         Some(objects[at].first as usize + self.get(off) as usize)
     }
@@ -252,54 +259,54 @@ impl Run<'_> {
         let code = self.code;
         let s = &code.sites[site as usize];
         let layout = &self.program.locals[s.callee as usize];
-        let frame = match self.cursor.calls.last() {
+        let frame = match self.calls.last() {
             Some(call) => call.end,
-            None => self.cursor.shape.words,
+            None => self.shape.words,
         };
         let end = frame + layout.words as usize;
-        if end > self.cursor.words.len() {
-            if end > self.cursor.shape.words + (1 << 16) {
+        if end > self.words.len() {
+            if end > self.shape.words + (1 << 16) {
                 return None;
             }
-            self.cursor.words.resize(end, 0);
+            self.words.resize(end, 0);
         }
-        self.cursor.words[frame..end].copy_from_slice(&layout.initial);
+        self.words[frame..end].copy_from_slice(&layout.initial);
         let mut to = frame;
         for (from, n) in &s.args {
             for i in 0..*n as usize {
-                self.cursor.words[to] = self.get(from.plus(i));
+                self.words[to] = self.get(from.plus(i));
                 to += 1;
             }
         }
-        self.cursor.calls.push(super::Call { caller: self.cursor.bases[1], back: s.back, end });
-        self.cursor.bases[1] = frame;
+        self.calls.push(Call { caller: self.bases[1], back: s.back, end });
+        self.bases[1] = frame;
         Some(s.entry as usize)
     }
 
     /// Where the caller goes on. That a frame of the shape is left is declined.
     fn give_back(&mut self, values: At, words: u32) -> Option<usize> {
-        let call = self.cursor.calls.pop()?;
+        let call = self.calls.pop()?;
         let (from, to) = (values.offset(), self.code.temps);
-        self.cursor.words.copy_within(from..from + words as usize, to);
-        self.cursor.bases[1] = call.caller;
+        self.words.copy_within(from..from + words as usize, to);
+        self.bases[1] = call.caller;
         Some(call.back as usize)
     }
 
     #[inline(always)]
     fn get(&self, at: At) -> i64 {
-        self.cursor.words[self.cursor.bases[at.base()] + at.offset()]
+        self.words[self.bases[at.base()] + at.offset()]
     }
 
     #[inline(always)]
     fn set(&mut self, at: At, value: i64) {
-        self.put(self.cursor.bases[at.base()] + at.offset(), value);
+        self.put(self.bases[at.base()] + at.offset(), value);
     }
 
     #[inline(always)]
     fn put(&mut self, at: usize, value: i64) {
-        let word = &mut self.cursor.words[at];
+        let word = &mut self.words[at];
         if at >= self.code.ahead {
-            self.cursor.changes.push((at as u32, *word));
+            self.changes.push((at as u32, *word));
         }
         *word = value;
     }

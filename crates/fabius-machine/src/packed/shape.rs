@@ -37,6 +37,20 @@ pub(super) struct Unit {
     pub(super) end: u32,
 }
 
+impl Unit {
+    /// The number of the place where it stands.
+    #[inline(always)]
+    pub(super) fn place(&self, words: &[i64]) -> usize {
+        self.first_place as usize + words[self.stands as usize] as usize
+    }
+
+    /// What the operands of its instructions are relative to.
+    #[inline(always)]
+    pub(super) fn bases(&self) -> [usize; 4] {
+        [0, self.frame as usize, self.own as usize, 0]
+    }
+}
+
 /// A heap object of a shape.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
@@ -55,6 +69,8 @@ pub(super) struct Shape {
     pub(super) objects: Vec<Place>,
     pub(super) small: Vec<Slot>,
     pub(super) numbers: Vec<Slot>,
+    /// For each bit of a packed state up to the numbers, the small slot that it is a part of.
+    small_at: Vec<u32>,
     /// For each word from the shared variables on, its slot: small ones first.
     pub(super) slot_of: Vec<u32>,
     /// Words, with constants and temporaries.
@@ -184,6 +200,7 @@ impl Shape {
             objects: Vec::new(),
             small: Vec::new(),
             numbers: Vec::new(),
+            small_at: Vec::new(),
             slot_of: vec![u32::MAX; words - ahead],
             words,
             bytes: 0,
@@ -252,6 +269,10 @@ impl Shape {
             lay(&mut shape, &mut places, &program.records[object.record as usize].0, at);
             at += object.words.len();
         }
+        shape.small_at.resize(places.bytes() * 8, 0);
+        for (i, slot) in shape.small.iter().enumerate() {
+            shape.small_at[slot.bits()].fill(i as u32);
+        }
         shape.numbers.extend(numbers.into_iter().map(|at| places.number(at as u32, bits(width))));
         for (i, slot) in shape.small.iter().chain(&shape.numbers).enumerate() {
             shape.slot_of[slot.at as usize - ahead] = i as u32;
@@ -274,6 +295,32 @@ impl Shape {
     pub(super) fn unpack(&self, packed: &[u8], words: &mut [i64]) {
         self.small.iter().for_each(|slot| words[slot.at as usize] = slot.get(packed));
         self.numbers.iter().for_each(|slot| words[slot.at as usize] = slot.get_number(packed));
+    }
+
+    /// The same if there are the words of another state of the shape, which becomes this one: reads what differs.
+    #[inline]
+    pub(super) fn unpack_changes(&self, packed: &mut [u8], to: &[u8], words: &mut [i64]) {
+        // From behind: a slot that goes on in the next four bytes is whole when its first ones are there.
+        for (i, new) in to.chunks_exact(4).enumerate().rev() {
+            let old = &mut packed[i * 4..][..4];
+            let of = |bytes: &[u8]| u32::from_le_bytes(*bytes.first_chunk().expect("there are four bytes"));
+            let mut differs = of(old) ^ of(new);
+            old.copy_from_slice(new);
+            while differs != 0 {
+                let bit = i * 32 + differs.trailing_zeros() as usize;
+                differs &= differs - 1;
+                match self.small_at.get(bit) {
+                    Some(slot) => {
+                        let slot = &self.small[*slot as usize];
+                        words[slot.at as usize] = slot.get(packed);
+                    }
+                    None => {
+                        let slot = self.numbers[(bit / 8 - self.small_at.len() / 8) >> self.width];
+                        words[slot.at as usize] = slot.get_number(packed);
+                    }
+                }
+            }
+        }
     }
 
     /// Whether anybody has a handle of a thread.

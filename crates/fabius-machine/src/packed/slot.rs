@@ -50,6 +50,12 @@ impl Places {
 }
 
 impl Slot {
+    /// The bits that it is.
+    pub(super) fn bits(self) -> std::ops::Range<usize> {
+        let begin = (self.byte * 8 + self.shift) as usize;
+        begin..begin + self.mask.count_ones() as usize
+    }
+
     #[inline(always)]
     fn raw(self, packed: &[u8]) -> u64 {
         let eight = packed[self.byte as usize..].first_chunk().expect("there are bytes behind the last slot");
