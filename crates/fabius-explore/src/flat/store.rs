@@ -16,6 +16,8 @@ const ANY_LENGTH: u32 = 0;
 const KINDS: usize = 1 << 16;
 /// States that are looked up together: where they may be is far away in memory, and is fetched at the same time.
 const TOGETHER: usize = 16;
+/// Slots of a table that grows for which a thread is begun.
+const SHARE: usize = 1 << 16;
 /// Slots of an empty table.
 const FEWEST: usize = 1 << 10;
 
@@ -154,22 +156,20 @@ impl Store {
         let mut table = self.table.write().expect("no worker has panicked");
         let mut size = table.len();
         while (self.len() + more) * 4 > size * 3 {
-            size += size / 2;
+            size *= 2;
         }
         if size == table.len() {
             return;
         }
-        let mut new = slots(size);
-        for slot in table.iter_mut() {
-            let slot = *slot.get_mut();
-            if slot != 0 {
-                let mut at = first_slot((slot >> 32) as u32, size);
-                while *new[at].get_mut() != 0 {
-                    at = next_slot(at, size);
-                }
-                *new[at].get_mut() = slot;
-            }
-        }
+        let new = slots(size);
+        // Everybody waits for this, so that workers have time for it.
+        let share = table.len().div_ceil(self.rows.len()).max(SHARE);
+        let (first, others) = table.split_at(share.min(table.len()));
+        std::thread::scope(|scope| {
+            let new = &new;
+            others.chunks(share).for_each(|slots| _ = scope.spawn(move || move_slots(slots, new)));
+            move_slots(first, new);
+        });
         *table = new;
     }
 }
@@ -307,6 +307,19 @@ fn tag_of(state: &[u8]) -> u32 {
 /// Units of a state of no fixed length that begins with these two.
 fn any_length(head: u32, next: u32) -> usize {
     ((head >> 16 | next << 16) as usize + 6).div_ceil(UNIT)
+}
+
+/// Puts what is in some slots where it is looked for in a larger table.
+fn move_slots(from: &[AtomicU64], to: &[AtomicU64]) {
+    for slot in from {
+        let slot = slot.load(Ordering::Relaxed);
+        if slot != 0 {
+            let mut at = first_slot((slot >> 32) as u32, to.len());
+            while to[at].compare_exchange(0, slot, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+                at = next_slot(at, to.len());
+            }
+        }
+    }
 }
 
 fn slots(count: usize) -> Box<[AtomicU64]> {
